@@ -1,0 +1,206 @@
+# Ferry's build. `make help` lists the targets; everything that is built goes under build/.
+#
+# Variables for the command line:
+#   CC=clang           another compiler (builds under build/clang, C++ compiler to match)
+#   SANITIZE=address   or `thread`: an instrumented build (under build/asan, build/tsan)
+#   CUDA_HOME=DIR      the CUDA toolkit, where it is neither on PATH nor in /usr/local/cuda
+#   NVCC=              (empty) build without the toolkit although there is one
+#   CUDA_ARCH="80 90"  compute capabilities to compile for, instead of the GPU that is present
+#   MARCH=x86-64-v3    the processor to compile for, instead of this one
+#   BUNDLE=            (empty) ignore bundle/ (see `make bundle`)
+#   ARGS="--quick"     arguments for the chapters of `make run` and for tests/run.sh of `make test`
+#   V=1                show whole commands
+
+.DEFAULT_GOAL := all
+MAKEFLAGS += -rR --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+ifeq ($(MAKELEVEL),0)
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+endif
+
+Q := $(if $(V),,@)
+comma := ,
+say = @printf '  %-5s %s\n' '$(1)' '$(2)'
+
+# ---- compilers and variants ------------------------------------------------------------------------------------------
+
+ifneq ($(filter default undefined,$(origin CC)),)
+CC := $(if $(shell command -v gcc),gcc,$(if $(shell command -v clang),clang,cc))
+endif
+ifneq ($(filter default undefined,$(origin CXX)),)
+CXX := $(subst gcc,g++,$(subst clang,clang++,$(CC)))
+endif
+CLANG := $(findstring clang,$(CC))
+SANITIZE_DIR_address := asan
+SANITIZE_DIR_thread := tsan
+
+B := build$(if $(CLANG),/clang)$(if $(SANITIZE),/$(or $(SANITIZE_DIR_$(SANITIZE)),$(error SANITIZE is address or thread)))
+MARCH ?= native
+OPTIMIZE := -O3 -march=$(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
+WARNINGS := -Wall -Wextra -Werror
+OPENMP := -fopenmp
+
+CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(CURDIR)/build/libferry-cuda.so"' -MMD -MP
+CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
+CXXFLAGS = -std=c++17 $(OPTIMIZE) -g $(WARNINGS) -Wno-unknown-pragmas $(SAN)
+SIM_CPPFLAGS := -Icore/sim/include
+LDFLAGS = $(OPENMP) $(LINK_SAN)
+LDLIBS := -ldnnl -lz -lm -ldl -lpthread
+
+include core/make/sanitize.mk
+include core/make/bundle.mk
+
+# ---- sources ---------------------------------------------------------------------------------------------------------
+
+SOURCES := $(sort $(shell find core chapters tests -type f -name '*.[ch]' -o -type f -name '*.cu' -o -type f -name '*.cuh' 2>/dev/null))
+named = $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file)))
+
+HEADERS := $(filter core/%.h,$(SOURCES))
+CORE_C := $(filter-out core/sim/cu2cpp.c,$(filter core/%.c,$(SOURCES)))
+CORE_CU := $(filter core/%.cu,$(SOURCES))
+CUH := $(filter %.cuh,$(SOURCES))
+CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
+CHAPTERS := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4% chapters/5% chapters/6% chapters/7% \
+	chapters/8% chapters/9%,$(CHAPTER_C))
+TEST_C := $(call named,test_%.c,$(filter tests/core/%,$(SOURCES)))
+TEST_CU := $(call named,test_%.cu,$(filter tests/core/%,$(SOURCES)))
+SUPPORT_C := $(filter-out $(TEST_C),$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
+
+ifneq ($(TESTS_WITH),) # only the tests whose source has this line
+TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
+TEST_CU := $(if $(TEST_CU),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_CU)))
+endif
+
+CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
+CHAPTER_OBJ := $(CHAPTER_C:%.c=$(B)/%.o)
+CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C)))
+SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
+C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ)
+CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU))
+
+LIBRARY := $(B)/libferry.a
+CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
+TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
+
+include core/make/cuda.mk
+
+# ---- what to build ---------------------------------------------------------------------------------------------------
+
+.PHONY: all library chapters tests run test setup clean help FORCE
+
+all: library chapters tests ## the library, the chapters and the tests (what `make` does)
+
+library: $(LIBRARY) $(PLUGIN) ## libferry.a, and libferry-cuda.so where nvcc is found
+
+chapters: library $(CHAPTER_PROGRAMS) ## the chapter programs
+
+tests: library $(TEST_PROGRAMS) ## the test programs
+
+run: setup ## install what is missing, build, and run the chapters in order
+	@$(MAKE) library chapters
+	@core/make/chapters.sh $(B) $(ARGS)
+
+test: setup ## install what is missing, build, and run every test
+	@$(MAKE) all
+	@tests/run.sh --build $(B) $(ARGS)
+
+setup:
+	@CC='$(CC)' CXX='$(CXX)' BUNDLE='$(BUNDLE)' core/make/setup.sh
+
+clean: ## remove build/ (bundle/ stays)
+	rm -rf build
+
+help: ## this list
+	@awk -f core/make/help.awk $(MAKEFILE_LIST)
+
+# ---- stamps: files that change when flags or lists do, so that what depends on them is built again ---------------------
+
+STAMP_c := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_CPPFLAGS) $(SIM_C_SAN)
+STAMP_cxx := $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_CPPFLAGS)
+STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
+STAMP_library := $(CORE_OBJ)
+STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
+
+STAMPS := $(addprefix $(B)/stamp/,c cxx link library support)
+$(STAMPS): $(B)/stamp/%: FORCE
+	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+MAKEFILES_ALL := Makefile $(wildcard core/make/*.mk)
+
+# ---- generated header: every public function, wrapped so that an error knows the caller's file and line ----------------
+
+WHERE := build/include/ferry_where.h
+$(WHERE): build/stamp/where ;
+build/stamp/where: $(HEADERS) core/make/where.awk
+	@mkdir -p build/include build/stamp
+	@awk -f core/make/where.awk core/ferry.h > $(WHERE).new
+	@if cmp -s $(WHERE).new $(WHERE); then rm $(WHERE).new; else mv $(WHERE).new $(WHERE); fi
+	@touch $@
+
+# ---- CUDA sources for the simulator: rewritten as C++ ------------------------------------------------------------------
+
+CU2CPP := build/cu2cpp
+$(CU2CPP): core/sim/cu2cpp.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $< -o $@
+
+SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU))
+SIM_CUH := $(CUH:%=build/sim/%)
+$(SIM_CPP): build/sim/%.cpp: %.cu $(CU2CPP)
+	@mkdir -p $(@D)
+	$(Q)$(CU2CPP) $< $@
+$(SIM_CUH): build/sim/%: % $(CU2CPP)
+	@mkdir -p $(@D)
+	$(Q)$(CU2CPP) $< $@
+
+$(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(MAKEFILES_ALL) | $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
+	$(call say,SIM,$*.cu)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 $(CPPFLAGS) -iquote $(dir $*) -Itests/support $(CXXFLAGS) -c $< -o $@
+
+# ---- C objects, the library, the programs ------------------------------------------------------------------------------
+
+SIM_C_OBJ := $(filter $(B)/core/sim/%,$(C_OBJ))
+$(SIM_C_OBJ): private CPPFLAGS += $(SIM_CPPFLAGS)
+$(SIM_C_OBJ): private SAN := $(SIM_C_SAN)
+$(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += -Itests/support
+
+$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(MAKEFILES_ALL) | $(WHERE) $(BUNDLE_READY)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+
+# An archive is written whole, so that the object of a deleted source does not live on in it.
+$(LIBRARY): $(CORE_OBJ) $(B)/stamp/library
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcs $@ $(CORE_OBJ)
+
+SUPPORT := $(B)/libsupport.a
+$(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support
+	@rm -f $@
+	$(Q)ar rcs $@ $(SUPPORT_OBJ)
+
+link = $(Q)$(CXX) $(1) -o $@ $(LDFLAGS) $(2) $(LDLIBS)
+
+$(CHAPTER_PROGRAMS): $(B)/%: $(B)/%.o $(CHAPTER_COMMON) $(LIBRARY) $(B)/stamp/link $(B)/stamp/support
+	$(call say,LINK,$@)
+	$(call link,$< $(CHAPTER_COMMON),$(LIBRARY))
+
+$(TEST_C:%.c=$(B)/%): $(B)/%: $(B)/%.o
+$(TEST_CU:%.cu=$(B)/%): $(B)/%: $(B)/sim/%.o
+$(TEST_PROGRAMS): $(SUPPORT) $(LIBRARY) $(B)/stamp/link
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(call link,$(filter %.o,$^),$(SUPPORT) $(LIBRARY) -lcmocka)
+
+include core/make/checks.mk
+
+-include $(C_OBJ:.o=.d) $(CU_OBJ:.o=.d)

@@ -1,0 +1,69 @@
+#!/bin/sh
+# gpu-check.sh MAKE BUILD: on a machine with an NVIDIA GPU, everything that a GPU can show: the whole test suite on the real
+# runtime, compute-sanitizer over the tests of the ops, the chapters, the benchmarks. Exits 2 where there is no GPU.
+set -u
+make=$1
+build=$2
+failed=
+
+if ! gpus=$(nvidia-smi --query-gpu=name,compute_cap,memory.total,driver_version --format=csv,noheader 2>/dev/null) ||
+  [ -z "$gpus" ]; then
+  echo 'gpu-check: no NVIDIA GPU here (nvidia-smi finds none), so there is nothing to check.' >&2
+  echo 'make test runs the same tests on simulated devices.' >&2
+  exit 2
+fi
+printf 'GPU: %s\n' "$gpus"
+
+step() {
+  printf '\n== %s\n\n' "$1"
+}
+
+fail() {
+  printf '\ngpu-check: %s FAILED\n' "$1" >&2
+  failed="$failed
+  $1"
+}
+
+rm -f build/cuda/arch # ask again which GPU this is
+step 'set-up and build'
+$make setup && $make all && $make cuda-check || {
+  echo 'gpu-check: the build failed' >&2
+  exit 1
+}
+export FERRY_CUDA=real
+
+step 'tests on the real runtime'
+tests/run.sh --build "$build" || fail 'the tests'
+
+sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer" 2>/dev/null)
+if [ -n "$sanitizer" ]; then
+  step 'compute-sanitizer memcheck over the tests of the ops'
+  for program in "$build"/tests/core/op*/test_*; do
+    [ -f "$program" ] && [ -x "$program" ] || continue
+    log=$(mktemp)
+    if timeout 300 "$sanitizer" --tool memcheck --error-exitcode 99 --leak-check no "$program" >"$log" 2>&1; then
+      echo "ok   $program: $(grep 'ERROR SUMMARY' "$log" | tail -n 1)"
+    else
+      status=$?
+      tail -n 40 "$log"
+      fail "compute-sanitizer, $program (status $status)"
+    fi
+    rm -f "$log"
+  done
+else
+  step 'compute-sanitizer is not here: left out'
+fi
+
+step 'chapters'
+core/make/chapters.sh "$build" --device cuda || fail 'the chapters'
+
+if [ -x ./ferry ] && ./ferry bench --help >/dev/null 2>&1; then
+  step 'benchmarks'
+  ./ferry bench --device cuda || fail 'the benchmarks'
+fi
+
+if [ -n "$failed" ]; then
+  printf '\ngpu-check failed:%s\n' "$failed" >&2
+  exit 1
+fi
+printf '\ngpu-check passed.\n'

@@ -1,0 +1,165 @@
+#!/bin/sh
+# setup.sh: makes sure that what Ferry is built from is installed. Does nothing, quickly, where all of it is there. On
+# Debian and Ubuntu it installs what is missing with apt; elsewhere it says what to install, and stops.
+# Environment: CC, CXX, BUNDLE (the archive of `make bundle`, which stands in for the packages).
+set -eu
+CC=${CC:-gcc}
+CXX=${CXX:-g++}
+
+have() {
+  command -v "$1" >/dev/null 2>&1
+}
+
+# compiles LANGUAGE-COMPILER PROGRAM [OPTION...]: whether a program compiles and links with these options
+compiles() {
+  compiler=$1
+  program=$2
+  shift 2
+  have "$compiler" && printf '%s\n' "$program" | "$compiler" -x c - -o /dev/null "$@" >/dev/null 2>&1
+}
+
+main='int main(void) { return 0; }'
+with_dnnl='#include <dnnl.h>
+int main(void) { return dnnl_version() == 0; }'
+with_zlib='#include <zlib.h>
+int main(void) { return zlibVersion() == 0; }'
+with_cmocka='#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+int main(void) { print_message("\n"); return 0; }'
+cxx_library='#include <vector>
+int main() { return (int)std::vector<int>().size(); }'
+everything="#include <dnnl.h>
+#include <zlib.h>
+int printed(const void *what);
+${with_cmocka%int main*}int main(void) { print_message(\"%p %p\", (void *)dnnl_version(), (void *)zlibVersion()); return 0; }"
+
+data_there() {
+  [ -n "${FERRY_DATA:-}" ] || [ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]
+}
+
+cxx_compiles() {
+  have "$CXX" && printf '%s\n' "$cxx_library" | "$CXX" -x c++ -std=c++17 - -o /dev/null >/dev/null 2>&1
+}
+
+needed= # packages without which Ferry cannot be built
+wished= # packages without which something smaller is missing
+why=
+
+need() {
+  needed="$needed $1"
+  why="$why
+  $1: $2"
+}
+
+wish() {
+  wished="$wished $1"
+  why="$why
+  $1: $2"
+}
+
+find_missing() {
+  needed=
+  wished=
+  why=
+  compiler_packages='gcc libc6-dev'
+  cxx_package=g++
+  case $CC in
+  *clang*)
+    compiler_packages="$(basename "$CC") libc6-dev"
+    cxx_package=libstdc++-12-dev
+    ;;
+  esac
+  if ! compiles "$CC" "$main"; then
+    for package in $compiler_packages; do
+      need "$package" "the C compiler ($CC)"
+    done
+  fi
+  cxx_compiles || need "$cxx_package" "the C++ compiler ($CXX), for the CUDA sources on simulated devices"
+  have make || need make 'builds Ferry'
+  case $CC in
+  *clang*) compiles "$CC" "$main" -fopenmp || need libomp-dev "OpenMP for $CC: threads on the CPU" ;;
+  esac
+  if [ -z "${BUNDLE:-}" ]; then
+    if ! compiles "$CC" "$everything" -lcmocka -ldnnl -lz; then
+      compiles "$CC" "$with_dnnl" -ldnnl || need libdnnl-dev 'oneDNN: matrix products and convolutions on the CPU'
+      compiles "$CC" "$with_zlib" -lz || need zlib1g-dev 'zlib: reads compressed data sets'
+      compiles "$CC" "$with_cmocka" -lcmocka || need libcmocka-dev 'cmocka: the tests'
+    fi
+    data_there || wish dataset-fashion-mnist 'Fashion-MNIST, 70,000 pictures to train on'
+    have gnuplot || wish gnuplot-nox 'draws the plots'
+  fi
+}
+
+missing_effect() {
+  case $1 in
+  dataset-fashion-mnist) echo 'the training on Fashion-MNIST (chapter 5) is left out' ;;
+  gnuplot-nox) echo 'no plots are drawn' ;;
+  esac
+}
+
+apt() {
+  ${sudo:-} env DEBIAN_FRONTEND=noninteractive apt-get "$@"
+}
+
+# On Ubuntu the libraries and the data set are in the universe component, which is on unless someone turned it off.
+say_universe() {
+  if grep -qsi '^ID=ubuntu' /etc/os-release; then
+    echo 'On Ubuntu they are in "universe": sudo add-apt-repository universe' >&2
+  fi
+}
+
+find_missing
+[ -n "$needed$wished" ] || exit 0
+
+if ! have apt-get || ! grep -qsiE '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/os-release; then
+  if [ -z "$needed" ]; then
+    for package in $wished; do
+      echo "setup: without $package (Debian's name): $(missing_effect "$package")" >&2
+    done
+    exit 0
+  fi
+  echo "Ferry needs these, and can install them only on Debian and Ubuntu (the names are Debian's):$why" >&2
+  echo 'Install them, then run the command again.' >&2
+  exit 1
+fi
+
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+  if ! have sudo; then
+    if [ -z "$needed" ]; then
+      echo "setup: not root and no sudo, so these are not installed:$why" >&2
+      exit 0
+    fi
+    printf 'Ferry needs these packages, and neither root nor sudo is here to install them:%s\nAs root: apt-get install%s\n' \
+      "$why" "$needed$wished" >&2
+    exit 1
+  fi
+  sudo=sudo
+fi
+
+printf 'Ferry installs these packages with %s, about once:%s\n' "${sudo:+sudo }apt-get" "$why"
+apt update || echo 'setup: apt-get update failed; trying with the package lists that are here' >&2
+
+if [ -n "$needed" ]; then
+  # shellcheck disable=SC2086 # a list of packages
+  if ! apt install -y --no-install-recommends $needed; then
+    echo "setup: apt-get could not install:$needed" >&2
+    say_universe
+    exit 1
+  fi
+fi
+for package in $wished; do
+  if ! apt install -y --no-install-recommends "$package"; then
+    echo "setup: $package could not be installed; $(missing_effect "$package")" >&2
+    say_universe
+  fi
+done
+
+find_missing
+if [ -n "$needed" ]; then
+  echo "setup: still missing after the installation:$why" >&2
+  exit 1
+fi
