@@ -1,0 +1,93 @@
+// Errors: a user's mistake is raised, travels to the innermost trap, and becomes a value there.
+//
+//   FyError error;
+//   fy_trap(error) {
+//     c = fy_add(a, b);
+//   }
+//   if (error.kind) printf("caught: %s\n", error.message);
+//
+// With no trap open, the error is printed with the caller's file and line and the program exits with status 1.
+#ifndef FERRY_BASE_ERROR_H
+#define FERRY_BASE_ERROR_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FY_API extern
+
+typedef enum FyErrorKind {
+  FY_NO_ERROR = 0,
+  FY_RUNTIME_ERROR,         // Python's RuntimeError: devices, shapes, autograd, CUDA
+  FY_VALUE_ERROR,           // an argument outside its range
+  FY_TYPE_ERROR,            // a dtype that does not fit
+  FY_INDEX_ERROR,           // an index or dimension out of range
+  FY_KEY_ERROR,             // a name that does not exist
+  FY_NOT_IMPLEMENTED_ERROR, // understood, but not available in this build
+  FY_OUT_OF_MEMORY_ERROR,   // host or device memory exhausted; everything stays usable
+  FY_OS_ERROR,              // a file or a system call failed
+} FyErrorKind;
+
+typedef struct FyError {
+  FyErrorKind kind;   // FY_NO_ERROR when the trap's body ran to its end
+  char message[1536]; // PyTorch's wording where PyTorch has the error
+  const char *file;   // the caller's source line, not Ferry's
+  int line;
+} FyError;
+
+// "RuntimeError", "ValueError", ... as Python prints it. The string is static.
+FY_API const char *fy_error_name(FyErrorKind kind);
+
+// Runs the following block; an error raised in it ends the block and is stored in `error` (an FyError variable).
+// Scopes, device, stream, grad mode and autocast are restored to what they were at the trap. Local variables that the
+// block assigns and that are read after an error must be volatile (as with any setjmp). Do not leave the block with
+// return, break or goto.
+#define fy_trap(error)                                                                                                 \
+  for (FyTrap *fy_trap_ = fy_trap_open_(&(FyTrap){.error = &(error)}); fy_trap_; fy_trap_ = fy_trap_close_(fy_trap_)) \
+    if (setjmp(fy_trap_->jump) == 0)
+
+// Raises an error of `kind`; does not return. Never call it with a lock held, from a thread that has no trap and is not
+// the main one, or through C++ frames. The caller's file and line are those of the last public Ferry call.
+FY_API _Noreturn void fy_raise(FyErrorKind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Raises a copy of an error that was trapped earlier (a worker's, say), file and line included.
+FY_API _Noreturn void fy_raise_again(const FyError *error);
+
+// A bug of Ferry itself: prints where, and aborts. Never trapped.
+FY_API _Noreturn void fy_panic_(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define fy_panic(...) fy_panic_(__FILE__, __LINE__, __VA_ARGS__)
+
+// Raises unless `condition` holds: fy_check(n > 0, FY_VALUE_ERROR, "n must be positive, but got %d", n)
+#define fy_check(condition, ...) ((condition) ? (void)0 : fy_raise(__VA_ARGS__))
+
+// A warning on standard error, once per `once` flag: static bool once; fy_warn_once(&once, "...").
+FY_API void fy_warn_once(bool *once, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// ---- what the macros above stand on -------------------------------------------------------------------------------
+
+typedef struct FyThreadState {
+  int scope_depth; // entries of the scope stack, see scope.h
+  int device;      // current CUDA device, -1 when never set
+  void *stream;    // current stream of that device, NULL for the default one
+  bool grad_enabled;
+  int autocast;
+} FyThreadState;
+
+typedef struct FyTrap {
+  jmp_buf jump;
+  FyError *error;
+  struct FyTrap *outer;
+  FyThreadState state;
+  bool fired;
+} FyTrap;
+
+FY_API FyTrap *fy_trap_open_(FyTrap *trap);  /* no location */
+FY_API FyTrap *fy_trap_close_(FyTrap *trap); /* no location */
+
+// The caller of the public function that is running: set by the wrappers of ferry_where.h.
+extern _Thread_local const char *fy_where_file;
+extern _Thread_local int fy_where_line;
+#define FY_HERE ((void)(fy_where_file = __FILE__, fy_where_line = __LINE__))
+
+#endif

@@ -1,0 +1,57 @@
+// Objects and the scopes that own them.
+//
+// Tensors, modules, optimizers, streams, events and lists are objects: counted references inside, and one reference that
+// belongs to the innermost open scope of the thread that made them. Closing the scope gives that reference up. A program
+// that opens no scope has one all the same: each thread's outermost, closed when the thread (or the program) ends.
+//
+//   fy_scope {                       // one training step
+//     FyTensor *loss = fy_cross_entropy(fy_forward(model, x), y);
+//     fy_backward(loss);
+//   }                                // every temporary of the step is gone here
+#ifndef FERRY_BASE_SCOPE_H
+#define FERRY_BASE_SCOPE_H
+
+#include "base/error.h"
+#include <stdatomic.h>
+#include <stdint.h>
+
+// First member of every object.
+typedef struct FyObject {
+  atomic_int references;
+  int32_t scope_slot;               // where the owning scope holds it, -1 when none does
+  void *scope_thread;               // the scope stack that holds it
+  void (*destroy)(void *object);    // called once, when the last reference goes
+} FyObject;
+
+// Opens a scope for the following block and closes it after. Do not leave the block with return, break or goto.
+#define fy_scope for (int fy_scope_ = fy_scope_open(); fy_scope_ >= 0; fy_scope_ = fy_scope_close(fy_scope_))
+
+// The same by hand: open returns a mark, close releases all that was made since the mark, in reverse order (inner scopes
+// left open included), and returns -1.
+FY_API int fy_scope_open(void);
+FY_API int fy_scope_close(int mark);
+
+// Hands `object` from the innermost scope to the one around it and returns it: how a function returns a tensor out of a
+// scope of its own. At the outermost scope it does nothing.
+FY_API void *fy_keep(void *object);
+
+// Gives the scope's reference up now, as Python's `del` does. NULL is allowed. The memory goes when nobody else (a graph
+// node, a module, a list) holds the object.
+FY_API void fy_drop(void *object);
+
+// A further reference, outside of any scope; each retain needs its release. Both accept NULL.
+FY_API void *fy_retain(void *object);
+FY_API void fy_release(void *object);
+
+// Lets the current thread's innermost scope own one more reference that the caller holds (the opposite of fy_retain).
+FY_API void *fy_adopt(void *object);
+
+// ---- for makers of objects ------------------------------------------------------------------------------------------
+
+// Allocates a zeroed object of `bytes` with one reference, owned by the innermost scope. Raises FY_OUT_OF_MEMORY_ERROR.
+FY_API void *fy_object_new(size_t bytes, void (*destroy)(void *));
+
+// Initialises memory the maker has allocated itself; `destroy` then also frees it.
+FY_API void fy_object_init(void *object, void (*destroy)(void *));
+
+#endif

@@ -1,0 +1,89 @@
+// The seam between Ferry and a CUDA runtime: a table of functions that a backend fills in.
+//
+// There is one source of it, cuda_backend.cu, written against cudart and cuBLAS. It is built twice: into the library,
+// against the simulator (core/sim), and by nvcc into a shared object that is opened when a real GPU is wanted. So nothing
+// in this table may depend on the library's own symbols: plain C types only. Every function returns 0 or an error code,
+// which `error_string` explains; none raises.
+#ifndef FERRY_DEVICE_BACKEND_H
+#define FERRY_DEVICE_BACKEND_H
+
+#include "op/launch.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FY_BACKEND_ABI = 1, FY_MAX_DEVICES = 16 };
+
+enum { FY_COPY_HOST_TO_DEVICE = 1, FY_COPY_DEVICE_TO_HOST = 2, FY_COPY_DEVICE_TO_DEVICE = 3 };
+
+enum { FY_BACKEND_NOT_READY = 600, FY_BACKEND_OUT_OF_MEMORY = 2 }; // cudaErrorNotReady, cudaErrorMemoryAllocation
+
+typedef struct FyBackendProperties {
+  char name[256];
+  int major, minor, multi_processor_count, warp_size, max_threads_per_block, max_threads_per_multi_processor;
+  size_t total_memory, shared_memory_per_block, l2_cache_size;
+  int memory_clock_khz, memory_bus_bits, clock_khz; // 0 when unknown
+} FyBackendProperties;
+
+typedef struct FyBackend {
+  int abi; // FY_BACKEND_ABI
+  bool simulated;
+
+  // Devices. Calls below that take no device work on the calling thread's current one.
+  int (*device_count)(int *count);
+  int (*set_device)(int device);
+  int (*get_device)(int *device);
+  int (*properties)(int device, FyBackendProperties *out);
+  int (*versions)(int *runtime, int *driver, int *blas);
+  int (*synchronize)(void);
+  int (*can_access_peer)(int device, int peer, int *can);
+  int (*enable_peer_access)(int peer); // 0 also when enabled already
+  const char *(*error_name)(int error);
+  const char *(*error_string)(int error);
+  int (*last_error)(void); // and clears it
+
+  // Memory, in bytes.
+  int (*malloc)(void **pointer, size_t bytes);
+  int (*free)(void *pointer);
+  int (*host_malloc)(void **pointer, size_t bytes); // pinned
+  int (*host_free)(void *pointer);
+  int (*mem_get_info)(size_t *free_bytes, size_t *total_bytes);
+  int (*copy)(void *to, const void *from, size_t bytes, int kind, void *stream); // asynchronous in the stream
+  int (*copy_peer)(void *to, int to_device, const void *from, int from_device, size_t bytes, void *stream);
+  int (*set)(void *pointer, int byte, size_t bytes, void *stream);
+
+  // Streams (cudaStream_t, NULL is the default one) and events (cudaEvent_t).
+  int (*stream_create)(void **stream, int priority);
+  int (*stream_destroy)(void *stream);
+  int (*stream_synchronize)(void *stream);
+  int (*stream_query)(void *stream); // FY_BACKEND_NOT_READY while it works
+  int (*stream_wait_event)(void *stream, void *event);
+  int (*event_create)(void **event, bool timing);
+  int (*event_destroy)(void *event);
+  int (*event_record)(void *event, void *stream);
+  int (*event_synchronize)(void *event);
+  int (*event_query)(void *event);
+  int (*event_elapsed)(float *milliseconds, void *start, void *end);
+
+  // cuBLAS: a handle for the current device; made once per device and thread by the core.
+  int (*blas_create)(void **handle);
+  int (*blas_destroy)(void *handle);
+  int (*blas_set_stream)(void *handle, void *stream);
+
+  // The kernel of each op by its id (FY_OP_ID_..., op.h); NULL for views.
+  FyKernel *const *kernels;
+  int kernel_count;
+} FyBackend;
+
+// The one symbol of a backend. In the library this is the simulator's; in the shared object, NVIDIA's.
+const FyBackend *fy_backend_table(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

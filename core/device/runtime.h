@@ -1,0 +1,62 @@
+// The chosen CUDA runtime and the allocators on it: for core/ only.
+#ifndef FERRY_DEVICE_RUNTIME_H
+#define FERRY_DEVICE_RUNTIME_H
+
+#include "device/backend.h"
+#include "device/device.h"
+#include "device/memory.h"
+
+// The runtime picked at first use by FERRY_CUDA=real|sim|off (a real GPU if there is one, else the simulator). NULL when
+// there is none. fy_backend_required raises PyTorch's "Torch not compiled with CUDA enabled"-like error instead.
+const FyBackend *fy_backend(void);
+const FyBackend *fy_backend_required(void);
+
+// Raises FY_RUNTIME_ERROR "CUDA error: ..." (out of memory: FY_OUT_OF_MEMORY_ERROR) unless error is 0.
+void fy_cuda_check(int error);
+
+// Makes `device` current for the calling thread (cheap when it is already).
+void fy_use_device(int device);
+
+// The raw stream (cudaStream_t) and cuBLAS handle current for `device` on this thread.
+void *fy_raw_stream(int device);
+void *fy_raw_blas(int device);
+void *fy_stream_raw(const FyStream *stream);
+
+// ---- allocators: the handle `block` identifies the allocation when it is freed ------------------------------------------
+
+// Device memory, from the caching allocator, on `device`'s current stream. Raises FY_OUT_OF_MEMORY_ERROR with PyTorch's
+// text. `bytes` 0 gives NULL, NULL. The try form returns false instead of raising (for kernels' workspaces).
+void fy_cuda_alloc(int device, size_t bytes, void **pointer, void **block);
+bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block);
+void fy_cuda_free(void *block);
+void fy_cuda_record_stream(void *block, void *raw_stream);
+
+// Host memory of CPU tensors: 64-byte aligned, cached.
+void fy_host_alloc(size_t bytes, void **pointer, void **block);
+void fy_host_free(void *block);
+
+// Pinned host memory: powers of two, returned when the streams that used it have passed. Without CUDA: raises.
+void fy_pinned_alloc(size_t bytes, void **pointer, void **block);
+void fy_pinned_free(void *block);
+void fy_pinned_record_stream(void *block, int device, void *raw_stream);
+
+// ---- thread state, for traps and worker threads ---------------------------------------------------------------------------
+
+void fy_device_state_save(FyThreadState *state);
+void fy_device_state_restore(const FyThreadState *state);
+
+// Copies `bytes` between two places of any kind (device -1 is the host), in the current stream of the CUDA device
+// involved. Synchronous unless non_blocking and the host side is pinned.
+void fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
+                   size_t bytes, bool non_blocking);
+
+// What crossed the bus and how often the host waited, since the start: read by tests and lessons.
+typedef struct FyCounters {
+  int64_t host_to_device, device_to_host, device_to_device; // copies
+  int64_t host_to_device_bytes, device_to_host_bytes, device_to_device_bytes;
+  int64_t launches, synchronizations;
+} FyCounters;
+FyCounters fy_counters(void);
+void fy_count_launch(void);
+
+#endif

@@ -1,0 +1,22 @@
+// Ferry: tensors, autograd, modules, devices and data parallelism in C, on CPU and CUDA.
+//
+// The one header for users of the library. Each include below documents its functions; core/README.md says where things
+// are. The last include makes every public function remember the line it was called from, for error messages.
+#ifndef FERRY_H
+#define FERRY_H
+
+#include "autograd/autograd.h"
+#include "base/error.h"
+#include "base/scope.h"
+#include "data/data.h"
+#include "device/device.h"
+#include "device/memory.h"
+#include "nn/nn.h"
+#include "op/ops.h"
+#include "optim/optim.h"
+#include "parallel/parallel.h"
+#include "tensor/tensor.h"
+
+#include "ferry_where.h"
+
+#endif

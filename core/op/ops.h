@@ -1,0 +1,170 @@
+// Operations on tensors: torch's functions and torch.nn.functional.
+//
+// Shapes are written as PyTorch writes them. Unless said otherwise: inputs of any floating dtype (integers where the
+// operation makes sense), any strides, all on one device; the result is new, row-major, on that device, owned by the
+// innermost scope; gradients flow to every floating input; broadcasting and type promotion are PyTorch's. Errors are
+// FY_RUNTIME_ERROR with PyTorch's text: unequal devices, shapes that do not broadcast, dtypes an op does not know.
+// A 0-dim CPU tensor may stand beside CUDA tensors.
+#ifndef FERRY_OP_OPS_H
+#define FERRY_OP_OPS_H
+
+#include "tensor/tensor.h"
+
+// ---- pointwise -----------------------------------------------------------------------------------------------------------
+
+FY_API FyTensor *fy_add(FyTensor *a, FyTensor *b);           // torch.add(a, b): a + b
+FY_API FyTensor *fy_sub(FyTensor *a, FyTensor *b);           // a - b; not for bool
+FY_API FyTensor *fy_mul(FyTensor *a, FyTensor *b);           // a * b
+FY_API FyTensor *fy_div(FyTensor *a, FyTensor *b);           // a / b, true division: integers become float32
+FY_API FyTensor *fy_pow(FyTensor *a, FyTensor *exponent);    // torch.pow(a, exponent)
+FY_API FyTensor *fy_add_scalar(FyTensor *a, double b);       // a + b, b a Python number (a whole number keeps an integer dtype)
+FY_API FyTensor *fy_sub_scalar(FyTensor *a, double b);       // a - b
+FY_API FyTensor *fy_mul_scalar(FyTensor *a, double b);       // a * b
+FY_API FyTensor *fy_div_scalar(FyTensor *a, double b);       // a / b
+FY_API FyTensor *fy_pow_scalar(FyTensor *a, double exponent); // a ** exponent
+FY_API FyTensor *fy_neg(FyTensor *a);                        // -a
+FY_API FyTensor *fy_abs(FyTensor *a);                        // torch.abs
+FY_API FyTensor *fy_exp(FyTensor *a);                        // torch.exp; integers become float32, here and below
+FY_API FyTensor *fy_log(FyTensor *a);                        // torch.log
+FY_API FyTensor *fy_sqrt(FyTensor *a);                       // torch.sqrt
+FY_API FyTensor *fy_tanh(FyTensor *a);                       // torch.tanh
+FY_API FyTensor *fy_sigmoid(FyTensor *a);                    // torch.sigmoid
+FY_API FyTensor *fy_relu(FyTensor *a);                       // torch.relu
+FY_API FyTensor *fy_gelu(FyTensor *a);                       // F.gelu(a): the exact form, by erf
+FY_API FyTensor *fy_clamp(FyTensor *a, double min, double max); // torch.clamp; -INFINITY, INFINITY for no bound
+FY_API FyTensor *fy_where(FyTensor *condition, FyTensor *a, FyTensor *b); // torch.where; condition is bool
+
+// Comparisons: bool results, no gradient. torch.eq, ne, lt, le, gt, ge.
+FY_API FyTensor *fy_eq(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_ne(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_lt(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_le(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_gt(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_ge(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_isfinite(FyTensor *a); // torch.isfinite
+
+// ---- in place: a is changed and returned; its version counter rises ------------------------------------------------------
+// Raise FY_RUNTIME_ERROR: "a leaf Variable that requires grad is being used in an in-place operation." (grad mode on),
+// "output with shape [...] doesn't match the broadcast shape [...]", "result type Float can't be cast to the desired
+// output type Long".
+
+FY_API FyTensor *fy_add_(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_sub_(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_mul_(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_div_(FyTensor *a, FyTensor *b);
+FY_API FyTensor *fy_add_scalar_(FyTensor *a, double b);
+FY_API FyTensor *fy_sub_scalar_(FyTensor *a, double b);
+FY_API FyTensor *fy_mul_scalar_(FyTensor *a, double b);
+FY_API FyTensor *fy_div_scalar_(FyTensor *a, double b);
+FY_API FyTensor *fy_pow_scalar_(FyTensor *a, double exponent);
+FY_API FyTensor *fy_neg_(FyTensor *a);
+FY_API FyTensor *fy_exp_(FyTensor *a);
+FY_API FyTensor *fy_log_(FyTensor *a);
+FY_API FyTensor *fy_sqrt_(FyTensor *a);
+FY_API FyTensor *fy_tanh_(FyTensor *a);
+FY_API FyTensor *fy_sigmoid_(FyTensor *a);
+FY_API FyTensor *fy_relu_(FyTensor *a);
+FY_API FyTensor *fy_clamp_(FyTensor *a, double min, double max);
+FY_API FyTensor *fy_zero_(FyTensor *a);
+FY_API FyTensor *fy_fill_(FyTensor *a, double value);
+FY_API FyTensor *fy_copy_(FyTensor *a, FyTensor *source);    // broadcasts, converts, crosses devices
+FY_API FyTensor *fy_copy_async_(FyTensor *a, FyTensor *source); // copy_(source, non_blocking=True)
+FY_API FyTensor *fy_uniform_(FyTensor *a, double low, double high);
+FY_API FyTensor *fy_normal_(FyTensor *a, double mean, double std);
+
+// ---- reductions ------------------------------------------------------------------------------------------------------------
+// Without a dimension: over all elements, to a 0-dim tensor. dim may be negative; with keepdim it stays as size 1.
+// Sums of integers and bools are int64. float16 and bfloat16 accumulate in float32.
+
+FY_API FyTensor *fy_sum(FyTensor *a);                                  // a.sum()
+FY_API FyTensor *fy_sum_dim(FyTensor *a, int dim, bool keepdim);       // a.sum(dim, keepdim)
+FY_API FyTensor *fy_sum_dims(FyTensor *a, FySize dims, bool keepdim);  // a.sum((0, 2), keepdim)
+FY_API FyTensor *fy_mean(FyTensor *a);                                 // a.mean(); floating only
+FY_API FyTensor *fy_mean_dim(FyTensor *a, int dim, bool keepdim);
+FY_API FyTensor *fy_mean_dims(FyTensor *a, FySize dims, bool keepdim);
+FY_API FyTensor *fy_max(FyTensor *a); // a.max(): NaN wins; the gradient is shared evenly among equal maxima
+FY_API FyTensor *fy_min(FyTensor *a);
+FY_API FyTensor *fy_argmax(FyTensor *a); // a.argmax(): index into the flattened tensor, int64; the first among equals
+FY_API FyTensor *fy_argmin(FyTensor *a);
+FY_API FyTensor *fy_argmax_dim(FyTensor *a, int dim, bool keepdim);
+FY_API FyTensor *fy_argmin_dim(FyTensor *a, int dim, bool keepdim);
+
+// a.max(dim): values and the int64 indices of the first maximum; the gradient goes to that element.
+typedef struct FyValuesIndices {
+  FyTensor *values, *indices;
+} FyValuesIndices;
+FY_API FyValuesIndices fy_max_dim(FyTensor *a, int dim, bool keepdim);
+FY_API FyValuesIndices fy_min_dim(FyTensor *a, int dim, bool keepdim);
+
+// ---- matrix products ---------------------------------------------------------------------------------------------------------
+
+// torch.matmul: 1-D and 2-D as PyTorch does (vectors gain and lose a dimension), batches broadcast.
+// "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)".
+FY_API FyTensor *fy_matmul(FyTensor *a, FyTensor *b);
+// F.linear: x (*, in) by weight (out, in), transposed, plus bias (out) or NULL: (*, out).
+FY_API FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias);
+
+// ---- softmax and losses --------------------------------------------------------------------------------------------------------
+
+FY_API FyTensor *fy_softmax(FyTensor *a, int dim);     // F.softmax(a, dim)
+FY_API FyTensor *fy_log_softmax(FyTensor *a, int dim); // F.log_softmax(a, dim)
+
+typedef enum FyReduction { FY_REDUCE_MEAN = 0, FY_REDUCE_SUM, FY_REDUCE_NONE } FyReduction;
+
+// F.cross_entropy(input, target): input (N, C) or (C), target int64 classes (N) or (); ignored where it equals
+// ignore_index (-100 unless .set_ignore_index). fy_cross_entropy(x, y) or fy_cross_entropy(x, y, .reduction = FY_REDUCE_SUM).
+typedef struct FyCrossEntropy {
+  FyTensor *target;
+  FyReduction reduction;
+  bool set_ignore_index;
+  int64_t ignore_index;
+} FyCrossEntropy;
+#define fy_cross_entropy(input, ...) fy_cross_entropy_((input), (FyCrossEntropy){.target = __VA_ARGS__})
+FY_API FyTensor *fy_cross_entropy_(FyTensor *input, FyCrossEntropy options);
+
+// F.mse_loss(input, target): equal shapes. fy_mse_loss(x, y, .reduction = FY_REDUCE_NONE).
+typedef struct FyMseLoss {
+  FyTensor *target;
+  FyReduction reduction;
+} FyMseLoss;
+#define fy_mse_loss(input, ...) fy_mse_loss_((input), (FyMseLoss){.target = __VA_ARGS__})
+FY_API FyTensor *fy_mse_loss_(FyTensor *input, FyMseLoss options);
+
+// ---- images: tensors are (N, C, H, W) ------------------------------------------------------------------------------------------
+
+// F.conv2d(x, weight, bias): x (N, C, H, W), weight (O, C / groups, kH, kW), bias (O) or NULL.
+// fy_conv2d(x, w, b) or fy_conv2d(x, w, NULL, .stride = 2, .padding = 1). A stride, dilation or groups of 0 stands for 1.
+typedef struct FyConv2d {
+  FyTensor *bias;
+  int stride, padding, dilation, groups;
+} FyConv2d;
+#define fy_conv2d(x, weight, ...) fy_conv2d_((x), (weight), (FyConv2d){.bias = __VA_ARGS__})
+FY_API FyTensor *fy_conv2d_(FyTensor *x, FyTensor *weight, FyConv2d options);
+
+// F.max_pool2d and F.avg_pool2d: fy_max_pool2d(x, 2), fy_max_pool2d(x, 3, .stride = 2, .padding = 1). A stride of 0 stands
+// for the kernel size. Average pooling counts the padding, as PyTorch's default does.
+typedef struct FyPool2d {
+  int kernel_size, stride, padding;
+} FyPool2d;
+#define fy_max_pool2d(x, ...) fy_max_pool2d_((x), (FyPool2d){.kernel_size = __VA_ARGS__})
+FY_API FyTensor *fy_max_pool2d_(FyTensor *x, FyPool2d options);
+#define fy_avg_pool2d(x, ...) fy_avg_pool2d_((x), (FyPool2d){.kernel_size = __VA_ARGS__})
+FY_API FyTensor *fy_avg_pool2d_(FyTensor *x, FyPool2d options);
+
+// F.batch_norm over dimension 1 of x (N, C) or (N, C, H, W). running_mean, running_var (C) are updated in place when
+// training; weight and bias (C) may be NULL. momentum 0.1 and eps 1e-5 are PyTorch's defaults, to be given here.
+FY_API FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_var, FyTensor *weight,
+                               FyTensor *bias, bool training, double momentum, double eps);
+
+// F.dropout(x, p, training): zeroes with probability p and scales the rest by 1 / (1 - p). x itself when not training.
+FY_API FyTensor *fy_dropout(FyTensor *x, double p, bool training);
+
+// ---- joining and picking -------------------------------------------------------------------------------------------------------
+
+FY_API FyTensor *fy_cat(FyTensors tensors, int dim);   // torch.cat(tensors, dim)
+FY_API FyTensor *fy_stack(FyTensors tensors, int dim); // torch.stack(tensors, dim)
+FY_API FyTensor *fy_index_select(FyTensor *a, int dim, FyTensor *index); // torch.index_select; index int64 or int32, 1-D
+// F.embedding: rows of weight (V, D) at indices (*), int64 or int32: (*, D).
+FY_API FyTensor *fy_embedding(FyTensor *indices, FyTensor *weight);
+
+#endif

@@ -1,0 +1,39 @@
+// Optimizers: torch.optim. One fused pass over each parameter, its gradient and its state.
+#ifndef FERRY_OPTIM_OPTIM_H
+#define FERRY_OPTIM_OPTIM_H
+
+#include "nn/nn.h"
+
+// An object of the scope; keeps its parameters. State lives on each parameter's device and follows it when it moves.
+typedef struct FyOptimizer FyOptimizer;
+
+// optim.SGD(params, lr, momentum, dampening, weight_decay, nesterov): fy_sgd(fy_parameters(model), .lr = 0.1).
+// lr 0 stands for 1e-3. Raises FY_VALUE_ERROR for negative values, and for Nesterov without momentum or with dampening.
+typedef struct FySgd {
+  FyTensorList *parameters;
+  double lr, momentum, dampening, weight_decay;
+  bool nesterov;
+} FySgd;
+#define fy_sgd(...) fy_sgd_((FySgd){.parameters = __VA_ARGS__})
+FY_API FyOptimizer *fy_sgd_(FySgd options);
+
+// optim.Adam and optim.AdamW: fy_adam(fy_parameters(model), .lr = 1e-3). Zeros stand for PyTorch's defaults: lr 1e-3,
+// beta1 0.9, beta2 0.999, eps 1e-8; weight_decay 0 for Adam, 0.01 for AdamW (.no_weight_decay for none).
+typedef struct FyAdam {
+  FyTensorList *parameters;
+  double lr, beta1, beta2, eps, weight_decay;
+  bool no_weight_decay;
+} FyAdam;
+#define fy_adam(...) fy_adam_((FyAdam){.parameters = __VA_ARGS__})
+FY_API FyOptimizer *fy_adam_(FyAdam options);
+#define fy_adamw(...) fy_adamw_((FyAdam){.parameters = __VA_ARGS__})
+FY_API FyOptimizer *fy_adamw_(FyAdam options);
+
+// optimizer.step(): parameters without a gradient are left alone. optimizer.zero_grad(): grads become None.
+FY_API void fy_step(FyOptimizer *optimizer);
+FY_API void fy_zero_grad(FyOptimizer *optimizer);
+
+FY_API double fy_learning_rate(const FyOptimizer *optimizer);
+FY_API void fy_set_learning_rate(FyOptimizer *optimizer, double lr);
+
+#endif

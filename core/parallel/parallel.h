@@ -1,0 +1,29 @@
+// One model on several devices: torch.nn.DataParallel and its parts, torch.nn.parallel.
+#ifndef FERRY_PARALLEL_PARALLEL_H
+#define FERRY_PARALLEL_PARALLEL_H
+
+#include "nn/nn.h"
+
+// nn.DataParallel(module, device_ids): a module that scatters its input over dimension 0, runs a replica per device in a
+// thread of its own, and gathers the outputs on device_ids[0]. device_ids NULL with count 0: every CUDA device; on a
+// machine without CUDA it just calls the module. Raises FY_RUNTIME_ERROR when a parameter is not on device_ids[0]
+// ("module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them on device: cpu").
+// An error of a replica is raised again here, with the replica's device in its text.
+#define fy_nn_data_parallel(module, device_ids, count)                                                                 \
+  fy_nn_data_parallel_((FyModule *)(module), (device_ids), (count))
+FY_API FyModule *fy_nn_data_parallel_(FyModule *module, const int *device_ids, int count);
+
+// The module inside (DataParallel's .module).
+FY_API FyModule *fy_data_parallel_module(FyModule *data_parallel);
+
+// The parts, differentiable. scatter: t in chunks over dimension `dim`, one per device; returns how many there are (fewer
+// than count for a small batch), stored in out.
+FY_API int fy_scatter(FyTensor *t, const int *device_ids, int count, int dim, FyTensor **out);
+// gather: concatenates on device `target`; 0-dim tensors become a vector.
+FY_API FyTensor *fy_gather(FyTensors tensors, int target, int dim);
+// replicate: one replica per device; the gradients of its parameters sum onto the module's. out[count], owned by the scope.
+FY_API void fy_replicate(FyModule *module, const int *device_ids, int count, FyModule **out);
+// parallel_apply: replicas[i](inputs[i]) in a thread each, on inputs[i]'s device; stores outputs.
+FY_API void fy_parallel_apply(FyModule *const *replicas, FyTensor *const *inputs, int count, FyTensor **outputs);
+
+#endif

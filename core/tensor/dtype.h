@@ -1,0 +1,57 @@
+// Element types and their rules.
+#ifndef FERRY_TENSOR_DTYPE_H
+#define FERRY_TENSOR_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A zeroed dtype option means "the default": float32 for factories, "keep" for conversions.
+typedef enum FyDType {
+  FY_DEFAULT_DTYPE = 0,
+  FY_BOOL, // one byte, 0 or 1
+  FY_UINT8,
+  FY_INT32,
+  FY_INT64,
+  FY_FLOAT16,  // IEEE half
+  FY_BFLOAT16, // upper half of a float32
+  FY_FLOAT32,
+  FY_FLOAT64,
+  FY_DTYPE_COUNT
+} FyDType;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+size_t fy_dtype_size(FyDType dtype);             // bytes per element
+const char *fy_dtype_name(FyDType dtype);        // "torch.float32"
+const char *fy_dtype_scalar_name(FyDType dtype); // "Float", as PyTorch's messages call it
+bool fy_dtype_is_floating(FyDType dtype);
+
+// torch.promote_types(a, b): the smallest type that both convert to.
+FyDType fy_promote_types(FyDType a, FyDType b);
+
+#ifdef __cplusplus
+}
+#endif
+
+// The dtype of a C pointer's elements, at compile time: FY_DTYPE_OF((float *)p) is FY_FLOAT32.
+#define FY_DTYPE_OF(pointer)                                                                                           \
+  _Generic((pointer),                                                                                                  \
+      float *: FY_FLOAT32,                                                                                             \
+      const float *: FY_FLOAT32,                                                                                       \
+      double *: FY_FLOAT64,                                                                                            \
+      const double *: FY_FLOAT64,                                                                                      \
+      int *: FY_INT32,                                                                                                 \
+      const int *: FY_INT32,                                                                                           \
+      long *: FY_INT64,                                                                                                \
+      const long *: FY_INT64,                                                                                          \
+      long long *: FY_INT64,                                                                                           \
+      const long long *: FY_INT64,                                                                                     \
+      unsigned char *: FY_UINT8,                                                                                       \
+      const unsigned char *: FY_UINT8,                                                                                 \
+      bool *: FY_BOOL,                                                                                                 \
+      const bool *: FY_BOOL)
+
+#endif

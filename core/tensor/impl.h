@@ -1,0 +1,60 @@
+// A tensor's inside, for core/ only.
+#ifndef FERRY_TENSOR_IMPL_H
+#define FERRY_TENSOR_IMPL_H
+
+#include "tensor/tensor.h"
+
+struct FyNode;
+
+// Memory that tensors share: a tensor and its views, a tensor and its detached alias.
+typedef struct FyStorage {
+  atomic_int references;
+  atomic_uint version; // counts in-place changes, as PyTorch's version counter
+  FyDevice device;
+  void *data;
+  size_t bytes;
+  bool pinned;
+  void *block; // the allocator's own handle
+} FyStorage;
+
+struct FyTensor {
+  FyObject object;
+  FyArray array;
+  FyStorage *storage;
+  FyDevice device; // index always resolved
+  bool requires_grad;
+  bool retains_grad;
+  bool wrapped_number; // from fy_number: weak in type promotion
+  int16_t output_index;  // which output of grad_fn
+  struct FyNode *grad_fn;      // counted; NULL for leaves
+  struct FyNode *accumulator;  // the leaf's AccumulateGrad node, not counted
+  FyTensor *grad;              // counted
+  FyTensor *base;              // of a differentiable view: the tensor it views, counted
+  struct FyHook *hooks;        // of a leaf; a non-leaf's are in its grad_fn
+};
+
+// An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.
+FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t *shape, bool pinned);
+
+// A tensor on the storage of `t` with another shape and strides; `offset` in elements from t's first. No autograd.
+FyTensor *fy_new_alias(const FyTensor *t, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset);
+
+// Resolves index -1, checks that the device exists and is usable; raises otherwise.
+FyDevice fy_resolve_device(FyDevice device);
+
+// Fills numel and contiguous from ndim, shape, stride.
+void fy_array_finish(FyArray *a);
+
+// dim of -ndim..ndim-1 to 0..ndim-1; raises PyTorch's FY_INDEX_ERROR otherwise (a 0-dim tensor allows -1 and 0).
+int fy_wrap_dim(int64_t dim, int ndim);
+
+void fy_storage_retain(FyStorage *storage);
+void fy_storage_release(FyStorage *storage);
+
+// Counts an in-place change of t's storage.
+void fy_bump_version(FyTensor *t);
+
+// The common shape of two broadcast operands into out (returns ndim); raises PyTorch's broadcasting error.
+int fy_broadcast_shapes(const FyArray *a, const FyArray *b, int64_t *out);
+
+#endif
