@@ -1,0 +1,123 @@
+/* Simulated cuBLAS: the matrix products and vector operations of a tensor library, with cuBLAS's names and values. */
+#ifndef CUDASIM_CUBLAS_V2_H
+#define CUDASIM_CUBLAS_V2_H
+
+#include "cuda_runtime_api.h"
+
+#define CUBLAS_VER_MAJOR 13
+#define CUBLAS_VER_MINOR 1
+#define CUBLAS_VER_PATCH 0
+#define CUBLAS_VERSION (CUBLAS_VER_MAJOR * 10000 + CUBLAS_VER_MINOR * 100 + CUBLAS_VER_PATCH)
+
+typedef enum {
+  CUBLAS_STATUS_SUCCESS = 0,
+  CUBLAS_STATUS_NOT_INITIALIZED = 1,
+  CUBLAS_STATUS_ALLOC_FAILED = 3,
+  CUBLAS_STATUS_INVALID_VALUE = 7,
+  CUBLAS_STATUS_ARCH_MISMATCH = 8,
+  CUBLAS_STATUS_MAPPING_ERROR = 11,
+  CUBLAS_STATUS_EXECUTION_FAILED = 13,
+  CUBLAS_STATUS_INTERNAL_ERROR = 14,
+  CUBLAS_STATUS_NOT_SUPPORTED = 15,
+  CUBLAS_STATUS_LICENSE_ERROR = 16
+} cublasStatus_t;
+
+typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 } cublasOperation_t;
+typedef enum { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 } cublasPointerMode_t;
+typedef enum { CUBLAS_ATOMICS_NOT_ALLOWED = 0, CUBLAS_ATOMICS_ALLOWED = 1 } cublasAtomicsMode_t;
+
+typedef enum {
+  CUBLAS_DEFAULT_MATH = 0,
+  CUBLAS_TENSOR_OP_MATH = 1,
+  CUBLAS_PEDANTIC_MATH = 2,
+  CUBLAS_TF32_TENSOR_OP_MATH = 3,
+  CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16
+} cublasMath_t;
+
+typedef enum {
+  CUBLAS_COMPUTE_16F = 64,
+  CUBLAS_COMPUTE_16F_PEDANTIC = 65,
+  CUBLAS_COMPUTE_32F = 68,
+  CUBLAS_COMPUTE_32F_PEDANTIC = 69,
+  CUBLAS_COMPUTE_64F = 70,
+  CUBLAS_COMPUTE_64F_PEDANTIC = 71,
+  CUBLAS_COMPUTE_32F_FAST_16F = 74,
+  CUBLAS_COMPUTE_32F_FAST_16BF = 75,
+  CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+} cublasComputeType_t;
+
+typedef enum { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 } cublasGemmAlgo_t;
+
+typedef struct cublasContext *cublasHandle_t;
+
+CUDASIM_BEGIN_C
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) CUDASIM_SYMBOL(cublasCreate_v2);
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) CUDASIM_SYMBOL(cublasDestroy_v2);
+cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version) CUDASIM_SYMBOL(cublasGetVersion_v2);
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) CUDASIM_SYMBOL(cublasSetStream_v2);
+cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream) CUDASIM_SYMBOL(cublasGetStream_v2);
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) CUDASIM_SYMBOL(cublasSetMathMode);
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode) CUDASIM_SYMBOL(cublasGetMathMode);
+cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode)
+    CUDASIM_SYMBOL(cublasSetAtomicsMode);
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes)
+    CUDASIM_SYMBOL(cublasSetWorkspace_v2);
+cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
+    CUDASIM_SYMBOL(cublasSetPointerMode_v2);
+cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode)
+    CUDASIM_SYMBOL(cublasGetPointerMode_v2);
+const char *cublasGetStatusName(cublasStatus_t status) CUDASIM_SYMBOL(cublasGetStatusName);
+const char *cublasGetStatusString(cublasStatus_t status) CUDASIM_SYMBOL(cublasGetStatusString);
+
+/* Matrices are column-major: C (m x n) = alpha op(A) (m x k) op(B) (k x n) + beta C. With beta 0, C is not read. */
+cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+                              int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
+                              const float *beta, float *C, int ldc) CUDASIM_SYMBOL(cublasSgemm_v2);
+cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+                              int k, const double *alpha, const double *A, int lda, const double *B, int ldb,
+                              const double *beta, double *C, int ldc) CUDASIM_SYMBOL(cublasDgemm_v2);
+cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                         int m, int n, int k, const float *alpha, const float *A, int lda,
+                                         long long strideA, const float *B, int ldb, long long strideB,
+                                         const float *beta, float *C, int ldc, long long strideC, int count)
+    CUDASIM_SYMBOL(cublasSgemmStridedBatched);
+cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                         int m, int n, int k, const double *alpha, const double *A, int lda,
+                                         long long strideA, const double *B, int ldb, long long strideB,
+                                         const double *beta, double *C, int ldc, long long strideC, int count)
+    CUDASIM_SYMBOL(cublasDgemmStridedBatched);
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+                            int k, const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B,
+                            cudaDataType Btype, int ldb, const void *beta, void *C, cudaDataType Ctype, int ldc,
+                            cublasComputeType_t computeType, cublasGemmAlgo_t algo) CUDASIM_SYMBOL(cublasGemmEx);
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                          int m, int n, int k, const void *alpha, const void *A, cudaDataType Atype,
+                                          int lda, long long strideA, const void *B, cudaDataType Btype, int ldb,
+                                          long long strideB, const void *beta, void *C, cudaDataType Ctype, int ldc,
+                                          long long strideC, int count, cublasComputeType_t computeType,
+                                          cublasGemmAlgo_t algo) CUDASIM_SYMBOL(cublasGemmStridedBatchedEx);
+
+/* y = alpha op(A) x + beta y;  y = alpha x + y. */
+cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const float *alpha,
+                              const float *A, int lda, const float *x, int incx, const float *beta, float *y, int incy)
+    CUDASIM_SYMBOL(cublasSgemv_v2);
+cublasStatus_t cublasSaxpy_v2(cublasHandle_t handle, int n, const float *alpha, const float *x, int incx, float *y,
+                              int incy) CUDASIM_SYMBOL(cublasSaxpy_v2);
+
+CUDASIM_END_C
+
+#define cublasCreate cublasCreate_v2
+#define cublasDestroy cublasDestroy_v2
+#define cublasGetVersion cublasGetVersion_v2
+#define cublasSetStream cublasSetStream_v2
+#define cublasGetStream cublasGetStream_v2
+#define cublasSetWorkspace cublasSetWorkspace_v2
+#define cublasSetPointerMode cublasSetPointerMode_v2
+#define cublasGetPointerMode cublasGetPointerMode_v2
+#define cublasSgemm cublasSgemm_v2
+#define cublasDgemm cublasDgemm_v2
+#define cublasSgemv cublasSgemv_v2
+#define cublasSaxpy cublasSaxpy_v2
+
+#endif

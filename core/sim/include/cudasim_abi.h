@@ -1,0 +1,46 @@
+/* How a simulated function is declared.
+ *
+ * Programs may hold this simulator and NVIDIA's libraries at once, so no simulated function keeps its plain name in the
+ * object files: cudaMalloc is the assembler symbol sim_cudaMalloc. Sources are unaffected. */
+#ifndef CUDASIM_ABI_H
+#define CUDASIM_ABI_H
+
+/* True of this simulator's headers, undefined under NVIDIA's. */
+#define CUDASIM 1
+
+#define CUDASIM_SYMBOL(name) __asm__("sim_" #name)
+
+#ifdef __cplusplus
+#define CUDASIM_DEFAULT(value) = value
+#define CUDASIM_BEGIN_C extern "C" {
+#define CUDASIM_END_C }
+#else
+#define CUDASIM_DEFAULT(value)
+#define CUDASIM_BEGIN_C
+#define CUDASIM_END_C
+#endif
+
+/* AddressSanitizer puts no red zones round thread-local arrays, so such builds keep __shared__ in plain static ones and
+ * run one block at a time. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CUDASIM_STATIC_SHARED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CUDASIM_STATIC_SHARED 1
+#endif
+#endif
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __launch_bounds__(...)
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#ifdef CUDASIM_STATIC_SHARED
+#define __shared__ static
+#else
+#define __shared__ thread_local
+#endif
+
+#endif

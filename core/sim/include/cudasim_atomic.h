@@ -1,0 +1,91 @@
+/* Atomic functions, relaxed as on a device. */
+#ifndef CUDASIM_ATOMIC_H
+#define CUDASIM_ATOMIC_H
+
+#include "cudasim_warp.h"
+
+namespace cudasim {
+
+/* *address = update(*address), atomically, on the bits (of type U) of a T; the old value. */
+template <class U, class T, class Update> inline T atomic_update(T *address, Update update) {
+  static_assert(sizeof(U) == sizeof(T), "the bits of T");
+  U *bits = reinterpret_cast<U *>(address);
+  U old = __atomic_load_n(bits, __ATOMIC_RELAXED), desired;
+  T before;
+  do {
+    memcpy(static_cast<void *>(&before), &old, sizeof before);
+    const T after = update(before);
+    memcpy(&desired, static_cast<const void *>(&after), sizeof desired);
+  } while (!__atomic_compare_exchange_n(bits, &old, desired, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return before;
+}
+
+/* A loop that polls with atomics makes no progress by itself when the others cannot run meanwhile. */
+template <class T> inline T polled(T old, bool unchanged) {
+  if (unchanged)
+    cudasim_poll();
+  return old;
+}
+
+} // namespace cudasim
+
+#define CUDASIM_ATOMICS(T)                                                                                             \
+  static inline T atomicAdd(T *address, T value) {                                                                     \
+    return cudasim::polled(__atomic_fetch_add(address, value, __ATOMIC_RELAXED), value == 0);                          \
+  }                                                                                                                    \
+  static inline T atomicSub(T *address, T value) {                                                                     \
+    return __atomic_fetch_sub(address, value, __ATOMIC_RELAXED);                                                       \
+  }                                                                                                                    \
+  static inline T atomicAnd(T *address, T value) {                                                                     \
+    return __atomic_fetch_and(address, value, __ATOMIC_RELAXED);                                                       \
+  }                                                                                                                    \
+  static inline T atomicOr(T *address, T value) {                                                                      \
+    return cudasim::polled(__atomic_fetch_or(address, value, __ATOMIC_RELAXED), value == 0);                           \
+  }                                                                                                                    \
+  static inline T atomicXor(T *address, T value) {                                                                     \
+    return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);                                                       \
+  }                                                                                                                    \
+  static inline T atomicExch(T *address, T value) {                                                                    \
+    const T old = __atomic_exchange_n(address, value, __ATOMIC_RELAXED);                                               \
+    return cudasim::polled(old, old == value);                                                                         \
+  }                                                                                                                    \
+  static inline T atomicCAS(T *address, T compare, T value) {                                                          \
+    T old = compare;                                                                                                   \
+    bool done = __atomic_compare_exchange_n(address, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);          \
+    return cudasim::polled(old, !done || compare == value);                                                            \
+  }                                                                                                                    \
+  static inline T atomicMax(T *address, T value) {                                                                     \
+    return cudasim::atomic_update<T>(address, [=](T old) { return old < value ? value : old; });                       \
+  }                                                                                                                    \
+  static inline T atomicMin(T *address, T value) {                                                                     \
+    return cudasim::atomic_update<T>(address, [=](T old) { return value < old ? value : old; });                       \
+  }
+
+CUDASIM_ATOMICS(int)
+CUDASIM_ATOMICS(unsigned int)
+CUDASIM_ATOMICS(unsigned long long)
+#undef CUDASIM_ATOMICS
+
+static inline float atomicAdd(float *address, float value) {
+  return cudasim::atomic_update<uint32_t>(address, [=](float old) { return old + value; });
+}
+static inline double atomicAdd(double *address, double value) {
+  return cudasim::atomic_update<uint64_t>(address, [=](double old) { return old + value; });
+}
+static inline float atomicExch(float *address, float value) {
+  return cudasim::atomic_update<uint32_t>(address, [=](float) { return value; });
+}
+static inline unsigned short atomicCAS(unsigned short *address, unsigned short compare, unsigned short value) {
+  unsigned short old = compare;
+  bool done = __atomic_compare_exchange_n(address, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return cudasim::polled(old, !done);
+}
+static inline unsigned int atomicInc(unsigned int *address, unsigned int limit) {
+  return cudasim::atomic_update<unsigned int>(address, [=](unsigned int old) { return old >= limit ? 0 : old + 1; });
+}
+static inline unsigned int atomicDec(unsigned int *address, unsigned int limit) {
+  return cudasim::atomic_update<unsigned int>(
+      address, [=](unsigned int old) { return old == 0 || old > limit ? limit : old - 1; });
+}
+
+#endif

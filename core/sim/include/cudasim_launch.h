@@ -1,0 +1,178 @@
+/* What a kernel needs of the simulator: the built-in variables and the launch.
+ *
+ * cu2cpp turns  kernel<<<grid, block>>>(x, n)  into
+ *     cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", grid, block)(x, n)
+ * The first argument tells the parameters' types; the lambda calls the kernel by name, so the compiler can inline its
+ * body into the loop over a block's threads (closure::threads below). */
+#ifndef CUDASIM_LAUNCH_H
+#define CUDASIM_LAUNCH_H
+
+#include "cuda_runtime_api.h"
+
+#define CUDASIM_BUILT_IN(name) __asm__("cudasim_" #name) __attribute__((tls_model("initial-exec")))
+
+/* dim3 without its constructors: thread-local variables of C and C++ need a plain type. */
+struct cudasim_dim3 {
+  unsigned int x, y, z;
+#ifdef __cplusplus
+  operator dim3(void) const {
+    return dim3(x, y, z);
+  }
+#endif
+};
+
+struct cudasim_pointer_argument {
+  int position;
+  const void *value;
+};
+
+enum { CUDASIM_MAX_POINTERS = 16 };
+
+/* One launch as the C++ side hands it to launch.c, which copies `closure_bytes` of `closure`. */
+struct cudasim_launch_request {
+  void (*thread)(const void *closure);  /* runs one simulated thread */
+  void (*threads)(const void *closure); /* runs thread after thread until none is left to begin */
+  const void *closure;
+  size_t closure_bytes;
+  const void *function;
+  const char *name;
+  struct cudasim_dim3 grid, block;
+  size_t shared_bytes;
+  cudaStream_t stream;
+  int pointer_count;
+  struct cudasim_pointer_argument pointers[CUDASIM_MAX_POINTERS];
+};
+
+CUDASIM_BEGIN_C
+
+extern __thread struct uint3 threadIdx CUDASIM_BUILT_IN(threadIdx);
+extern __thread struct uint3 blockIdx CUDASIM_BUILT_IN(blockIdx);
+extern __thread struct cudasim_dim3 blockDim CUDASIM_BUILT_IN(blockDim);
+extern __thread struct cudasim_dim3 gridDim CUDASIM_BUILT_IN(gridDim);
+
+/* Threads of this block that have not begun, as long as none has waited: the fast path's only state. */
+extern __thread unsigned int cudasim_left CUDASIM_BUILT_IN(left);
+
+cudaError_t cudasim_launch(const struct cudasim_launch_request *request);
+/* A thread has ended: makes another the current one, false when the block has no thread left to begin. */
+int cudasim_next_thread_slow(void);
+void *cudasim_dynamic_shared(void);
+
+CUDASIM_END_C
+
+#ifdef __cplusplus
+#include <tuple>
+#include <type_traits>
+
+static __forceinline__ bool cudasim_next_thread(void) {
+  if (__builtin_expect(cudasim_left == 0, 0))
+    return cudasim_next_thread_slow();
+  cudasim_left--;
+  if (__builtin_expect(++threadIdx.x == blockDim.x, 0)) {
+    threadIdx.x = 0;
+    if (++threadIdx.y == blockDim.y) {
+      threadIdx.y = 0;
+      ++threadIdx.z;
+    }
+  }
+  return true;
+}
+
+namespace cudasim {
+
+template <class Body, class... P> struct closure {
+  Body body;
+  std::tuple<P...> arguments;
+
+  static void thread(const void *self) {
+    const closure *c = static_cast<const closure *>(self);
+    std::apply(c->body, c->arguments);
+  }
+
+  static void threads(const void *self) {
+    const closure c = *static_cast<const closure *>(self); /* a local copy: the loop keeps the arguments in registers */
+    do
+      std::apply(c.body, c.arguments);
+    while (cudasim_next_thread());
+  }
+};
+
+template <class T> inline void note_pointer(cudasim_launch_request &request, int position, const T &value) {
+  if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>) {
+    if (request.pointer_count < CUDASIM_MAX_POINTERS)
+      request.pointers[request.pointer_count++] = {position, const_cast<const void *>((const volatile void *)value)};
+  } else {
+    (void)request;
+    (void)position;
+    (void)value;
+  }
+}
+
+template <class Body, class... P> struct launcher {
+  static_assert((std::is_trivially_copyable_v<P> && ... && true), "a kernel's parameters must be plain data");
+  Body body;
+  cudasim_launch_request request;
+
+  cudaError_t submit(P... arguments) const {
+    using C = closure<Body, P...>;
+    const C c = {body, std::tuple<P...>(arguments...)};
+    cudasim_launch_request r = request;
+    r.thread = C::thread;
+    r.threads = C::threads;
+    r.closure = &c;
+    r.closure_bytes = sizeof c;
+    int position = 0;
+    (note_pointer(r, position++, arguments), ...);
+    (void)position;
+    return cudasim_launch(&r);
+  }
+  void operator()(P... arguments) const {
+    (void)submit(arguments...);
+  }
+};
+
+template <class Body, class... P>
+inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *name, dim3 grid, dim3 block,
+                                   size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  cudasim_launch_request r = {};
+  r.function = reinterpret_cast<const void *>(kernel);
+  r.name = name;
+  r.grid = {grid.x, grid.y, grid.z};
+  r.block = {block.x, block.y, block.z};
+  r.shared_bytes = shared_bytes;
+  r.stream = stream;
+  return {body, r};
+}
+
+/* The same for a kernel that is only known as a value. */
+template <class... P>
+inline auto launch_pointer(void (*kernel)(P...), const char *name, dim3 grid, dim3 block, size_t shared_bytes = 0,
+                           cudaStream_t stream = nullptr) {
+  return launch(
+      kernel, [kernel](P... p) { kernel(p...); }, name, grid, block, shared_bytes, stream);
+}
+
+template <class L, class... P, size_t... I>
+inline cudaError_t unpack(const L &l, void (*)(P...), void **arguments, std::index_sequence<I...>) {
+  (void)arguments;
+  return l.submit(*static_cast<P *>(arguments[I])...);
+}
+
+} // namespace cudasim
+
+template <class... P>
+inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **arguments,
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  auto l = cudasim::launch_pointer(kernel, nullptr, grid, block, shared_bytes, stream);
+  return cudasim::unpack(l, kernel, arguments, std::index_sequence_for<P...>());
+}
+
+template <class... P, class... A>
+inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...arguments) {
+  return cudasim::launch_pointer(kernel, nullptr, config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                                 config->stream)
+      .submit(static_cast<P>(arguments)...);
+}
+#endif
+
+#endif

@@ -1,0 +1,122 @@
+/* Barriers, votes and shuffles. Each passes its place in the source on: a deadlock's message names it. */
+#ifndef CUDASIM_WARP_H
+#define CUDASIM_WARP_H
+
+#include <string.h>
+
+#include "cudasim_launch.h"
+
+enum cudasim_vote { CUDASIM_VOTE_COUNT, CUDASIM_VOTE_AND, CUDASIM_VOTE_OR, CUDASIM_VOTES };
+
+CUDASIM_BEGIN_C
+void cudasim_barrier(const char *file, int line);
+int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file, int line);
+/* Waits for the lanes of `mask`; the values they brought, one per lane, and in *lanes which of them came. */
+const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line);
+unsigned int cudasim_active_lanes(void);
+/* Called where a thread may be waiting for another by polling memory: now and then lets the others run. */
+void cudasim_poll(void);
+CUDASIM_END_C
+
+#define CUDASIM_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+static __forceinline__ void __syncthreads(CUDASIM_HERE) {
+  cudasim_barrier(file, line);
+}
+static inline int __syncthreads_count(int predicate, CUDASIM_HERE) {
+  return cudasim_barrier_vote(predicate, CUDASIM_VOTE_COUNT, file, line);
+}
+static inline int __syncthreads_and(int predicate, CUDASIM_HERE) {
+  return cudasim_barrier_vote(predicate, CUDASIM_VOTE_AND, file, line);
+}
+static inline int __syncthreads_or(int predicate, CUDASIM_HERE) {
+  return cudasim_barrier_vote(predicate, CUDASIM_VOTE_OR, file, line);
+}
+
+static inline void __syncwarp(unsigned int mask = 0xffffffffu, CUDASIM_HERE) {
+  unsigned int lanes;
+  cudasim_warp(mask, 0, &lanes, file, line);
+}
+/* The lanes that have not returned. A GPU answers with those that run together at this moment. */
+static inline unsigned int __activemask(void) {
+  return cudasim_active_lanes();
+}
+
+static inline unsigned int __ballot_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
+  unsigned int lanes, votes = 0;
+  const uint64_t *values = cudasim_warp(mask, predicate != 0, &lanes, file, line);
+  for (int lane = 0; lane < 32; lane++)
+    if ((lanes >> lane & 1) && values[lane])
+      votes |= 1u << lane;
+  return votes;
+}
+static inline int __any_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
+  return __ballot_sync(mask, predicate, file, line) != 0;
+}
+static inline int __all_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
+  return __ballot_sync(mask, !predicate, file, line) == 0;
+}
+
+namespace cudasim {
+
+static inline int lane(void) {
+  return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u);
+}
+
+/* `source` maps (lane, first lane of the segment, segment width) to the lane to read from. */
+template <class T, class Source>
+inline T shuffle(unsigned int mask, T value, int width, const char *file, int line, Source source) {
+  static_assert(sizeof(T) <= 8, "a shuffle takes values of at most 8 bytes");
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof value);
+  unsigned int lanes;
+  const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
+  int self = lane(), first = self & ~(width - 1);
+  int from = source(self, first, width);
+  if (!(lanes >> from & 1)) /* undefined on a GPU */
+    from = self;
+  T result;
+  memcpy(&result, &values[from], sizeof result);
+  return result;
+}
+
+} // namespace cudasim
+
+template <class T> inline T __shfl_sync(unsigned int mask, T value, int source, int width = 32, CUDASIM_HERE) {
+  return cudasim::shuffle(mask, value, width, file, line,
+                          [=](int, int first, int w) { return first + (source & (w - 1)); });
+}
+template <class T>
+inline T __shfl_up_sync(unsigned int mask, T value, unsigned int delta, int width = 32, CUDASIM_HERE) {
+  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int) {
+    return self - (int)delta < first ? self : self - (int)delta;
+  });
+}
+template <class T>
+inline T __shfl_down_sync(unsigned int mask, T value, unsigned int delta, int width = 32, CUDASIM_HERE) {
+  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int w) {
+    return self + (int)delta >= first + w ? self : self + (int)delta;
+  });
+}
+template <class T> inline T __shfl_xor_sync(unsigned int mask, T value, int lanes, int width = 32, CUDASIM_HERE) {
+  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int w) {
+    return (self ^ lanes) >= first + w ? self : self ^ lanes;
+  });
+}
+
+#undef CUDASIM_HERE
+
+static inline void __threadfence(void) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+static inline void __threadfence_system(void) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+static inline void __threadfence_block(void) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+static inline void __nanosleep(unsigned int) {
+  cudasim_poll();
+}
+
+#endif
