@@ -30,7 +30,7 @@ say = @printf '  %-5s %s\n' '$(1)' '$(2)'
 # ---- compilers and variants ------------------------------------------------------------------------------------------
 
 ifneq ($(filter default undefined,$(origin CC)),)
-CC := $(if $(shell command -v gcc),gcc,$(if $(shell command -v clang),clang,cc))
+CC := $(if $(shell command -v gcc),gcc,$(if $(shell command -v clang),clang,gcc))
 endif
 ifneq ($(filter default undefined,$(origin CXX)),)
 CXX := $(subst gcc,g++,$(subst clang,clang++,$(CC)))
@@ -180,13 +180,13 @@ $(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(MAKEFILES_ALL) | $(WHERE) $(BUNDLE_READY)
 # An archive is written whole, so that the object of a deleted source does not live on in it.
 $(LIBRARY): $(CORE_OBJ) $(B)/stamp/library
 	$(call say,AR,$@)
-	@rm -f $@
-	$(Q)ar rcs $@ $(CORE_OBJ)
+	@rm -f $@.new
+	$(Q)ar rcs $@.new $(CORE_OBJ) && mv $@.new $@
 
 SUPPORT := $(B)/libsupport.a
 $(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support
-	@rm -f $@
-	$(Q)ar rcs $@ $(SUPPORT_OBJ)
+	@rm -f $@.new
+	$(Q)ar rcs $@.new $(SUPPORT_OBJ) && mv $@.new $@
 
 link = $(Q)$(CXX) $(1) -o $@ $(LDFLAGS) $(2) $(LDLIBS)
 

@@ -24,9 +24,8 @@ fail() {
   $1"
 }
 
-rm -f build/cuda/arch # ask again which GPU this is
 step 'set-up and build'
-$make setup && $make all && $make cuda-check || {
+$make cuda-arch && $make setup && $make all && $make cuda-check || {
   echo 'gpu-check: the build failed' >&2
   exit 1
 }
@@ -34,6 +33,15 @@ export FERRY_CUDA=real
 
 step 'tests on the real runtime'
 tests/run.sh --build "$build" || fail 'the tests'
+
+step 'CUDA tests without the library, on the real runtime'
+for program in $(find build/cuda/tests -type f -name 'test_*' ! -name '*.*' 2>/dev/null); do
+  if timeout 300 "$program"; then
+    echo "ok   $program"
+  else
+    fail "$program (status $?)"
+  fi
+done
 
 sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer" 2>/dev/null)
 if [ -n "$sanitizer" ]; then

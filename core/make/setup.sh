@@ -33,7 +33,6 @@ cxx_library='#include <vector>
 int main() { return (int)std::vector<int>().size(); }'
 everything="#include <dnnl.h>
 #include <zlib.h>
-int printed(const void *what);
 ${with_cmocka%int main*}int main(void) { print_message(\"%p %p\", (void *)dnnl_version(), (void *)zlibVersion()); return 0; }"
 
 data_there() {
@@ -64,20 +63,11 @@ find_missing() {
   needed=
   wished=
   why=
-  compiler_packages='gcc libc6-dev'
-  cxx_package=g++
-  case $CC in
-  *clang*)
-    compiler_packages="$(basename "$CC") libc6-dev"
-    cxx_package=libstdc++-12-dev
-    ;;
-  esac
   if ! compiles "$CC" "$main"; then
-    for package in $compiler_packages; do
-      need "$package" "the C compiler ($CC)"
-    done
+    need "$(basename "$CC")" "the C compiler"
+    need libc6-dev 'the C library'
   fi
-  cxx_compiles || need "$cxx_package" "the C++ compiler ($CXX), for the CUDA sources on simulated devices"
+  cxx_compiles || need g++ 'the C++ compiler and library, for the CUDA sources on simulated devices'
   have make || need make 'builds Ferry'
   case $CC in
   *clang*) compiles "$CC" "$main" -fopenmp || need libomp-dev "OpenMP for $CC: threads on the CPU" ;;
@@ -101,7 +91,7 @@ missing_effect() {
 }
 
 apt() {
-  ${sudo:-} env DEBIAN_FRONTEND=noninteractive apt-get "$@"
+  ${sudo:-} env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"
 }
 
 # On Ubuntu the libraries and the data set are in the universe component, which is on unless someone turned it off.
