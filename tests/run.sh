@@ -107,7 +107,7 @@ fi
 
 # ---- one run ---------------------------------------------------------------------------------------------------------
 
-cores=$(nproc 2>/dev/null || echo 2)
+cores=$(env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 jobs_at_once=${TEST_JOBS:-$((cores > 1 ? 2 : 1))}
 # At least two threads, so that parallel code is tested as such; waiting threads sleep, so that two programs at once on two
 # cores do not starve each other.

@@ -18,4 +18,4 @@ endif
 SIM_C_SAN := $(if $(filter thread,$(SANITIZE)),-DCUDASIM_TSAN,$(SAN))
 LINK_SAN := $(SAN)
 # The optimiser's guesses about uninitialised values are unreliable on instrumented code.
-WARNINGS += $(if $(SANITIZE),-Wno-error -Wno-maybe-uninitialized)
+WARNINGS += $(if $(SANITIZE),-Wno-error $(if $(CLANG),,-Wno-maybe-uninitialized))
