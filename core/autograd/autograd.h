@@ -4,13 +4,13 @@
 
 #include "tensor/tensor.h"
 
-FY_API bool fy_requires_grad(const FyTensor *t);                      // tensor.requires_grad
+FY_API bool fy_requires_grad(const FyTensor *t);                        // tensor.requires_grad
 FY_API FyTensor *fy_set_requires_grad(FyTensor *t, bool requires_grad); // tensor.requires_grad_(...); leaves only
-FY_API bool fy_is_leaf(const FyTensor *t);                            // tensor.is_leaf
-FY_API FyTensor *fy_grad(const FyTensor *t);                          // tensor.grad: borrowed from t; NULL is None
-FY_API void fy_set_grad(FyTensor *t, FyTensor *grad);                 // tensor.grad = grad; NULL clears it
-FY_API const char *fy_grad_fn_name(const FyTensor *t);                // "ReluBackward0", or NULL for a leaf
-FY_API void fy_retain_grad(FyTensor *t);                              // tensor.retain_grad()
+FY_API bool fy_is_leaf(const FyTensor *t);                              // tensor.is_leaf
+FY_API FyTensor *fy_grad(const FyTensor *t);                            // tensor.grad: borrowed from t; NULL is None
+FY_API void fy_set_grad(FyTensor *t, FyTensor *grad);                   // tensor.grad = grad; NULL clears it
+FY_API const char *fy_grad_fn_name(const FyTensor *t);                  // "ReluBackward0", or NULL for a leaf
+FY_API void fy_retain_grad(FyTensor *t);                                // tensor.retain_grad()
 
 // tensor.backward(): fy_backward(loss), fy_backward(y, .gradient = g, .retain_graph = true). Gradients are added to the
 // .grad of the leaves. Raises FY_RUNTIME_ERROR with PyTorch's texts: not a scalar, no grad, a second time through the same
@@ -24,7 +24,8 @@ typedef struct FyBackward {
 FY_API void fy_backward_(FyBackward options);
 
 // torch.autograd.grad(output, inputs): stores one gradient per input (NULL where there is none) without touching .grad.
-FY_API void fy_autograd_grad(FyTensor *output, FyTensors inputs, FyTensor *gradient, bool retain_graph, FyTensor **grads);
+FY_API void fy_autograd_grad(FyTensor *output, FyTensors inputs, FyTensor *gradient, bool retain_graph,
+                             FyTensor **grads);
 
 // with torch.no_grad(): runs the following block without recording. Belongs to the thread. fy_enable_grad is its opposite.
 #define fy_no_grad fy_grad_mode(false)

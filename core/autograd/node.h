@@ -46,22 +46,25 @@ struct FyNode {
   const struct FyOp *op; // NULL: AccumulateGrad of `leaf`
   uint64_t sequence;     // creation order: backward runs the latest ready node first
   int n_in, n_out;
-  FyEdge *next;          // [n_in]
-  FyMeta *inputs;        // [n_in] of the forward's inputs
-  FyMeta *outputs;       // [n_out]
+  FyEdge *next;    // [n_in]
+  FyMeta *inputs;  // [n_in] of the forward's inputs
+  FyMeta *outputs; // [n_out]
   FySaved saved[FY_MAX_SAVED];
   int n_saved;
-  bool released;         // saved tensors are gone: a second backward is an error
-  FyTensor *leaf;        // AccumulateGrad: not counted, the leaf owns the node
-  FyStream *stream;      // the forward's stream, counted; NULL on the CPU
+  bool released;    // saved tensors are gone: a second backward is an error
+  FyTensor *leaf;   // AccumulateGrad: counted
+  FyStream *stream; // the forward's stream, counted; NULL on the CPU
   FyHook *hooks;
-  const char *file;      // the forward call, for anomaly mode
+  FyNode *inner;    // CopySlices: the in-place op on the view, counted
+  const char *file; // the forward call, for anomaly mode
   int line;
   _Alignas(16) unsigned char params[FY_PARAMS_BYTES];
 };
 
 // True when input i of the forward needs a gradient.
-static inline bool fy_node_needs(const FyNode *node, int i) { return node->next[i].node != NULL; }
+static inline bool fy_node_needs(const FyNode *node, int i) {
+  return node->next[i].node != NULL;
+}
 
 // Keep input i / output i of the forward for backward.
 struct FyCall;
@@ -73,11 +76,27 @@ FyTensor *fy_saved(FyNode *node, int k);
 
 #define fy_node_params(node, type) ((const type *)(const void *)(node)->params)
 
+// The edge that leads to t's history: its grad_fn, or a leaf's accumulator; a NULL node when t needs no gradient. Counted.
+FyEdge fy_gradient_edge(FyTensor *t);
+
+// A tensor with retain_grad() goes away: its grad_fn must not write into it any more.
+void fy_forget_retained(FyTensor *t);
+
+void fy_free_hooks(FyHook *hook);
+
 FyNode *fy_node_retain(FyNode *node);
 void fy_node_release(FyNode *node);
 
+// Gives up what the node saved; a second backward through it is then an error.
+void fy_node_release_saved(FyNode *node);
+
 // Records the call: a node behind out[...] whose edges lead to the inputs. Used by the dispatcher.
 void fy_record(struct FyCall *call, FyTensor *const *inputs);
+
+// The same for a call in place: the target's history now begins with this op. fy_check_in_place raises when a recorded
+// change of the target is not allowed (a leaf that requires grad).
+void fy_record_in_place(struct FyCall *call, FyTensor *const *inputs);
+void fy_check_in_place(const FyTensor *target);
 
 // The name that grad_fn=<...> shows.
 const char *fy_node_name(const FyNode *node);

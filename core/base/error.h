@@ -42,8 +42,9 @@ FY_API const char *fy_error_name(FyErrorKind kind);
 // Scopes, device, stream, grad mode and autocast are restored to what they were at the trap. Local variables that the
 // block assigns and that are read after an error must be volatile (as with any setjmp). Do not leave the block with
 // return, break or goto.
-#define fy_trap(error)                                                                                                 \
-  for (FyTrap *fy_trap_ = fy_trap_open_(&(FyTrap){.error = &(error)}); fy_trap_; fy_trap_ = fy_trap_close_(fy_trap_)) \
+#define fy_trap(variable)                                                                                              \
+  for (FyTrap *fy_trap_ = fy_trap_open_(&(FyTrap){.error = &(variable)}); fy_trap_;                                    \
+       fy_trap_ = fy_trap_close_(fy_trap_))                                                                            \
     if (setjmp(fy_trap_->jump) == 0)
 
 // Raises an error of `kind`; does not return. Never call it with a lock held, from a thread that has no trap and is not
@@ -70,6 +71,7 @@ typedef struct FyThreadState {
   int scope_depth; // entries of the scope stack, see scope.h
   int device;      // current CUDA device, -1 when never set
   void *stream;    // current stream of that device, NULL for the default one
+  int guards;      // open guards of device and stream
   bool grad_enabled;
   int autocast;
 } FyThreadState;

@@ -18,9 +18,9 @@
 // First member of every object.
 typedef struct FyObject {
   atomic_int references;
-  int32_t scope_slot;               // where the owning scope holds it, -1 when none does
-  void *scope_thread;               // the scope stack that holds it
-  void (*destroy)(void *object);    // called once, when the last reference goes
+  int32_t scope_slot;            // where the owning scope holds it, -1 when none does
+  void *scope_thread;            // the scope stack that holds it
+  void (*destroy)(void *object); // called once, when the last reference goes
 } FyObject;
 
 // Opens a scope for the following block and closes it after. Do not leave the block with return, break or goto.

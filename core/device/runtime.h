@@ -1,4 +1,4 @@
-// The chosen CUDA runtime and the allocators on it: for core/ only.
+// The chosen CUDA runtime, the allocators on it and what each thread has made current: for core/ only.
 #ifndef FERRY_DEVICE_RUNTIME_H
 #define FERRY_DEVICE_RUNTIME_H
 
@@ -11,7 +11,8 @@
 const FyBackend *fy_backend(void);
 const FyBackend *fy_backend_required(void);
 
-// Raises FY_RUNTIME_ERROR "CUDA error: ..." (out of memory: FY_OUT_OF_MEMORY_ERROR) unless error is 0.
+// Raises FY_RUNTIME_ERROR "CUDA error: ..." (out of memory: FY_OUT_OF_MEMORY_ERROR) unless error is 0. Also understands
+// what kernels return (FY_LAUNCH_NO_MEMORY, cuBLAS's codes below FY_LAUNCH_BLAS).
 void fy_cuda_check(int error);
 
 // Makes `device` current for the calling thread (cheap when it is already).
@@ -22,10 +23,14 @@ void *fy_raw_stream(int device);
 void *fy_raw_blas(int device);
 void *fy_stream_raw(const FyStream *stream);
 
+// Streaming multiprocessors of `device`, read once.
+int fy_multi_processors(int device);
+
 // ---- allocators: the handle `block` identifies the allocation when it is freed ------------------------------------------
 
 // Device memory, from the caching allocator, on `device`'s current stream. Raises FY_OUT_OF_MEMORY_ERROR with PyTorch's
-// text. `bytes` 0 gives NULL, NULL. The try form returns false instead of raising (for kernels' workspaces).
+// text. `bytes` 0 gives NULL, NULL. The try form returns false instead of raising (for kernels' workspaces). Freeing and
+// recording are safe on NULL and from any thread. The stream recorded is one of the block's own device.
 void fy_cuda_alloc(int device, size_t bytes, void **pointer, void **block);
 bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block);
 void fy_cuda_free(void *block);
@@ -35,7 +40,8 @@ void fy_cuda_record_stream(void *block, void *raw_stream);
 void fy_host_alloc(size_t bytes, void **pointer, void **block);
 void fy_host_free(void *block);
 
-// Pinned host memory: powers of two, returned when the streams that used it have passed. Without CUDA: raises.
+// Pinned host memory: powers of two, returned when the streams that used it have passed. Without CUDA: raises. When no more
+// pages can be locked it is ordinary memory, with one warning: slower, the same results.
 void fy_pinned_alloc(size_t bytes, void **pointer, void **block);
 void fy_pinned_free(void *block);
 void fy_pinned_record_stream(void *block, int device, void *raw_stream);
@@ -57,6 +63,13 @@ typedef struct FyCounters {
   int64_t launches, synchronizations;
 } FyCounters;
 FyCounters fy_counters(void);
+
+// To be called after each kernel launch that succeeded, with its device current. With CUDA_LAUNCH_BLOCKING=1 it waits for
+// the kernel and raises its error, so that the error appears where its cause is.
 void fy_count_launch(void);
+
+// Gives back all that is cached: called when the program ends, after the last scope has closed. What is still in use then
+// stays usable.
+void fy_device_shutdown(void);
 
 #endif

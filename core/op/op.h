@@ -17,9 +17,15 @@ enum {
   FY_OP_CPU_HALF_AS_FLOAT = 2, // on the CPU, float16 and bfloat16 run as float32: inputs cast up, outputs cast down
   FY_OP_ANY_DEVICE = 4,        // inputs may be on several devices (copies)
   FY_OP_NO_GRAD = 8,           // never recorded
+  FY_OP_WEIGHTED = 16, // in[0] is input, in[1] weight: a mismatch of devices is told by their types, as conv2d does
 };
 
-typedef enum FyAutocastRule { FY_AUTOCAST_NONE, FY_AUTOCAST_LOWER, FY_AUTOCAST_FLOAT32, FY_AUTOCAST_WIDEST } FyAutocastRule;
+typedef enum FyAutocastRule {
+  FY_AUTOCAST_NONE,
+  FY_AUTOCAST_LOWER,
+  FY_AUTOCAST_FLOAT32,
+  FY_AUTOCAST_WIDEST
+} FyAutocastRule;
 
 // A call of an op on its way through the dispatcher.
 struct FyCall {
@@ -56,6 +62,9 @@ struct FyOp {
 
   size_t params_size;
   int id; // FY_OP_ID_<name>
+
+  // When the name depends on the call (its shapes, its params); NULL: grad_name.
+  const char *(*grad_name_of)(const FyNode *node);
 };
 
 // ---- for the public functions of an op -------------------------------------------------------------------------------
@@ -70,7 +79,10 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
 // bumps the version counter, rewrites the history.
 FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor *const *inputs);
 
-#define FY_INPUTS(...) (int)(sizeof((FyTensor *[]){__VA_ARGS__}) / sizeof(FyTensor *)), (FyTensor *const[]){__VA_ARGS__}
+#define FY_INPUTS(...)                                                                                                 \
+  (int)(sizeof((FyTensor *[]){__VA_ARGS__}) / sizeof(FyTensor *)), (FyTensor *const[]) {                               \
+    __VA_ARGS__                                                                                                        \
+  }
 
 // ---- for infer -------------------------------------------------------------------------------------------------------
 

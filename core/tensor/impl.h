@@ -24,13 +24,14 @@ struct FyTensor {
   FyDevice device; // index always resolved
   bool requires_grad;
   bool retains_grad;
-  bool wrapped_number; // from fy_number: weak in type promotion
-  int16_t output_index;  // which output of grad_fn
-  struct FyNode *grad_fn;      // counted; NULL for leaves
-  struct FyNode *accumulator;  // the leaf's AccumulateGrad node, not counted
-  FyTensor *grad;              // counted
-  FyTensor *base;              // of a differentiable view: the tensor it views, counted
-  struct FyHook *hooks;        // of a leaf; a non-leaf's are in its grad_fn
+  bool wrapped_number;        // from fy_number: weak in type promotion
+  int16_t output_index;       // which output of grad_fn
+  struct FyNode *grad_fn;     // counted; NULL for leaves
+  struct FyNode *accumulator; // the leaf's AccumulateGrad node, not counted
+  FyTensor *grad;             // counted
+  FyTensor *base;             // of a differentiable view: the tensor it views, counted
+  uint64_t base_history;      // the sequence number of base's grad_fn that this view's history stands on
+  struct FyHook *hooks;       // of a leaf; a non-leaf's are in its grad_fn
 };
 
 // An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.

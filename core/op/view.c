@@ -1,0 +1,465 @@
+// Views: other shapes and strides on the same storage. Each is an op without a kernel, so that gradients flow through.
+#include "op/op.h"
+#include "op/ops.h"
+#include <string.h>
+
+typedef struct ViewParams {
+  int ndim, dim, dim1;
+  int64_t start, step, length;
+  int64_t shape[FY_MAX_DIM];
+} ViewParams;
+
+static const char *list(int ndim, const int64_t *v, char *text, size_t size) {
+  size_t n = 0;
+  text[0] = '\0';
+  for (int i = 0; i < ndim && n < size; i++)
+    n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)v[i]);
+  return text;
+}
+
+// Strides for `shape` over the memory of `a`, or false when no strides can do it: each run of old dimensions that lies
+// without gaps must be split or joined among itself.
+static bool view_strides(const FyArray *a, int ndim, const int64_t *shape, int64_t *stride) {
+  if (a->numel == 0 || a->contiguous) {
+    int64_t step = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+      stride[i] = step;
+      step *= shape[i] > 1 ? shape[i] : 1;
+    }
+    return true;
+  }
+  int next = ndim - 1;
+  int64_t run = 1, filled = 1, base = a->ndim ? a->stride[a->ndim - 1] : 1;
+  for (int i = a->ndim - 1; i >= 0; i--) {
+    run *= a->shape[i];
+    bool ends = i == 0 || (a->shape[i - 1] != 1 && a->stride[i - 1] != run * base);
+    if (!ends)
+      continue;
+    while (next >= 0 && (filled < run || shape[next] == 1)) {
+      stride[next] = filled * base;
+      filled *= shape[next--];
+    }
+    if (filled != run)
+      return false;
+    if (i > 0) {
+      base = a->stride[i - 1];
+      run = filled = 1;
+    }
+  }
+  return next == -1;
+}
+
+// Replaces a -1 in shape by what is left of numel; raises when the shape does not fit.
+static FySize complete_shape(const FyTensor *t, FySize shape) {
+  char text[FY_MAX_DIM * 21 + 1];
+  int64_t known = 1;
+  int unknown = -1;
+  list(shape.ndim, shape.dim, text, sizeof text);
+  for (int i = 0; i < shape.ndim; i++) {
+    if (shape.dim[i] == -1) {
+      fy_check(unknown < 0, FY_RUNTIME_ERROR, "only one dimension can be inferred");
+      unknown = i;
+      continue;
+    }
+    fy_check(shape.dim[i] >= 0, FY_RUNTIME_ERROR, "invalid shape dimension %lld", (long long)shape.dim[i]);
+    known *= shape.dim[i];
+  }
+  if (unknown >= 0) {
+    fy_check(known != 0, FY_RUNTIME_ERROR,
+             "cannot reshape tensor of 0 elements into shape [%s] because the unspecified dimension size -1 can be any "
+             "value and is ambiguous",
+             text);
+    shape.dim[unknown] = t->array.numel / known;
+    known *= shape.dim[unknown];
+  }
+  fy_check(known == t->array.numel, FY_RUNTIME_ERROR, "shape '[%s]' is invalid for input of size %lld", text,
+           (long long)t->array.numel);
+  return shape;
+}
+
+static FyTensor *run(const FyOp *op, const ViewParams *params, FyTensor *t) {
+  return fy_run(op, params, FY_INPUTS(t));
+}
+
+// ---- view, reshape, flatten ----------------------------------------------------------------------------------------
+
+static void view_infer(FyCall *call) {
+  const ViewParams *p = call->params;
+  int64_t stride[FY_MAX_DIM];
+  fy_check(view_strides(&call->in[0]->array, p->ndim, p->shape, stride), FY_RUNTIME_ERROR,
+           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+           "contiguous subspaces). Use .reshape(...) instead.");
+  call->out[0] = fy_new_alias(call->in[0], p->ndim, p->shape, stride, 0);
+}
+
+static FySize input_shape(const FyNode *node) {
+  FySize shape = {.ndim = node->inputs[0].ndim};
+  memcpy(shape.dim, node->inputs[0].shape, (size_t)shape.ndim * sizeof *shape.dim);
+  return shape;
+}
+
+static void reshape_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  grad_in[0] = fy_reshape(grad_out[0], input_shape(node));
+}
+
+const FyOp fy_op_view = {.name = "view",
+                         .grad_name = "ViewBackward0",
+                         .flags = FY_OP_VIEW,
+                         .infer = view_infer,
+                         .backward = reshape_backward,
+                         .params_size = sizeof(ViewParams),
+                         .id = FY_OP_ID_view};
+
+FyTensor *fy_view(FyTensor *t, FySize shape) {
+  shape = complete_shape(t, shape);
+  ViewParams p = {.ndim = shape.ndim};
+  memcpy(p.shape, shape.dim, sizeof p.shape);
+  return run(&fy_op_view, &p, t);
+}
+
+FyTensor *fy_reshape(FyTensor *t, FySize shape) {
+  int64_t stride[FY_MAX_DIM];
+  shape = complete_shape(t, shape);
+  if (!view_strides(&t->array, shape.ndim, shape.dim, stride))
+    t = fy_contiguous(t);
+  return fy_view(t, shape);
+}
+
+FyTensor *fy_view_as(FyTensor *t, const FyTensor *other) {
+  return fy_view(t, fy_size(other));
+}
+
+FyTensor *fy_flatten(FyTensor *t, int start_dim, int end_dim) {
+  const FyArray *a = &t->array;
+  if (a->ndim == 0)
+    return fy_reshape(t, fy_shape(1));
+  int start = fy_wrap_dim(start_dim, a->ndim), end = fy_wrap_dim(end_dim, a->ndim);
+  fy_check(start <= end, FY_RUNTIME_ERROR, "flatten() has invalid args: start_dim cannot come after end_dim");
+  if (start == end)
+    return t;
+  FySize shape = {.ndim = 0};
+  int64_t joined = 1;
+  for (int i = 0; i < a->ndim; i++) {
+    if (i < start || i > end)
+      shape.dim[shape.ndim++] = a->shape[i];
+    else if (joined *= a->shape[i], i == end)
+      shape.dim[shape.ndim++] = joined;
+  }
+  return fy_reshape(t, shape);
+}
+
+// ---- transpose, permute --------------------------------------------------------------------------------------------
+
+static void transpose_infer(FyCall *call) {
+  const ViewParams *p = call->params;
+  FyArray a = call->in[0]->array;
+  if (a.ndim) {
+    a.shape[p->dim] = call->in[0]->array.shape[p->dim1];
+    a.shape[p->dim1] = call->in[0]->array.shape[p->dim];
+    a.stride[p->dim] = call->in[0]->array.stride[p->dim1];
+    a.stride[p->dim1] = call->in[0]->array.stride[p->dim];
+  }
+  call->out[0] = fy_new_alias(call->in[0], a.ndim, a.shape, a.stride, 0);
+}
+
+static void transpose_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  const ViewParams *p = fy_node_params(node, ViewParams);
+  grad_in[0] = fy_transpose(grad_out[0], p->dim, p->dim1);
+}
+
+static const char *transpose_name(const FyNode *node) {
+  return fy_node_params(node, ViewParams)->step ? "TBackward0" : "TransposeBackward0"; // step 1: called as t()
+}
+
+const FyOp fy_op_transpose = {.name = "transpose",
+                              .grad_name = "TransposeBackward0",
+                              .grad_name_of = transpose_name,
+                              .flags = FY_OP_VIEW,
+                              .infer = transpose_infer,
+                              .backward = transpose_backward,
+                              .params_size = sizeof(ViewParams),
+                              .id = FY_OP_ID_transpose};
+
+FyTensor *fy_transpose(FyTensor *t, int dim0, int dim1) {
+  ViewParams p = {.dim = fy_wrap_dim(dim0, t->array.ndim), .dim1 = fy_wrap_dim(dim1, t->array.ndim)};
+  return run(&fy_op_transpose, &p, t);
+}
+
+FyTensor *fy_t(FyTensor *t) {
+  fy_check(t->array.ndim <= 2, FY_RUNTIME_ERROR, "t() expects a tensor with <= 2 dimensions, but self is %dD",
+           t->array.ndim);
+  ViewParams p = {.dim = 0, .dim1 = t->array.ndim == 2, .step = 1};
+  return run(&fy_op_transpose, &p, t);
+}
+
+static void permute_infer(FyCall *call) {
+  const ViewParams *p = call->params;
+  const FyArray *in = &call->in[0]->array;
+  int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
+  for (int i = 0; i < p->ndim; i++) {
+    shape[i] = in->shape[p->shape[i]];
+    stride[i] = in->stride[p->shape[i]];
+  }
+  call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
+}
+
+static void permute_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  const ViewParams *p = fy_node_params(node, ViewParams);
+  FySize inverse = {.ndim = p->ndim};
+  for (int i = 0; i < p->ndim; i++)
+    inverse.dim[p->shape[i]] = i;
+  grad_in[0] = fy_permute(grad_out[0], inverse);
+}
+
+const FyOp fy_op_permute = {.name = "permute",
+                            .grad_name = "PermuteBackward0",
+                            .flags = FY_OP_VIEW,
+                            .infer = permute_infer,
+                            .backward = permute_backward,
+                            .params_size = sizeof(ViewParams),
+                            .id = FY_OP_ID_permute};
+
+FyTensor *fy_permute(FyTensor *t, FySize dims) {
+  ViewParams p = {.ndim = dims.ndim};
+  unsigned seen = 0;
+  fy_check(dims.ndim == t->array.ndim, FY_RUNTIME_ERROR,
+           "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
+           "dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+           t->array.ndim, dims.ndim);
+  for (int i = 0; i < dims.ndim; i++) {
+    p.shape[i] = fy_wrap_dim(dims.dim[i], dims.ndim);
+    fy_check(!(seen >> p.shape[i] & 1), FY_RUNTIME_ERROR, "permute(): duplicate dims are not allowed.");
+    seen |= 1u << p.shape[i];
+  }
+  return run(&fy_op_permute, &p, t);
+}
+
+// ---- select, slice -------------------------------------------------------------------------------------------------
+
+static void select_infer(FyCall *call) {
+  const ViewParams *p = call->params;
+  FyArray a = call->in[0]->array;
+  int64_t offset = p->start * a.stride[p->dim];
+  for (int i = p->dim; i + 1 < a.ndim; i++) {
+    a.shape[i] = a.shape[i + 1];
+    a.stride[i] = a.stride[i + 1];
+  }
+  call->out[0] = fy_new_alias(call->in[0], a.ndim - 1, a.shape, a.stride, offset);
+}
+
+static FyTensor *zeros_of_input(const FyNode *node) {
+  const FyMeta *m = &node->inputs[0];
+  return fy_zeros_((FyFactory){.size = input_shape(node), .dtype = m->dtype, .device = m->device});
+}
+
+static void select_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  const ViewParams *p = fy_node_params(node, ViewParams);
+  FyTensor *grad = zeros_of_input(node);
+  fy_copy_(fy_select(grad, p->dim, p->start), grad_out[0]);
+  grad_in[0] = grad;
+}
+
+const FyOp fy_op_select = {.name = "select",
+                           .grad_name = "SelectBackward0",
+                           .flags = FY_OP_VIEW,
+                           .infer = select_infer,
+                           .backward = select_backward,
+                           .params_size = sizeof(ViewParams),
+                           .id = FY_OP_ID_select};
+
+FyTensor *fy_select(FyTensor *t, int dim, int64_t index) {
+  fy_check(t->array.ndim, FY_INDEX_ERROR, "select() cannot be applied to a 0-dim tensor.");
+  int d = fy_wrap_dim(dim, t->array.ndim);
+  int64_t size = t->array.shape[d];
+  fy_check(index >= -size && index < size, FY_INDEX_ERROR,
+           "select(): index %lld out of range for tensor of size %s at dimension %d", (long long)index,
+           fy_shape_string(t) + 10, d);
+  ViewParams p = {.dim = d, .start = index < 0 ? index + size : index};
+  return run(&fy_op_select, &p, t);
+}
+
+static void slice_infer(FyCall *call) {
+  const ViewParams *p = call->params;
+  FyArray a = call->in[0]->array;
+  int64_t offset = p->start * a.stride[p->dim];
+  a.shape[p->dim] = p->length;
+  a.stride[p->dim] *= p->step;
+  call->out[0] = fy_new_alias(call->in[0], a.ndim, a.shape, a.stride, p->length ? offset : 0);
+}
+
+static void slice_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  const ViewParams *p = fy_node_params(node, ViewParams);
+  FyTensor *grad = zeros_of_input(node);
+  fy_copy_(run(&fy_op_slice, p, grad), grad_out[0]);
+  grad_in[0] = grad;
+}
+
+const FyOp fy_op_slice = {.name = "slice",
+                          .grad_name = "SliceBackward0",
+                          .flags = FY_OP_VIEW,
+                          .infer = slice_infer,
+                          .backward = slice_backward,
+                          .params_size = sizeof(ViewParams),
+                          .id = FY_OP_ID_slice};
+
+static int64_t clip(int64_t value, int64_t size) {
+  if (value < 0)
+    value += size;
+  return value < 0 ? 0 : value > size ? size : value;
+}
+
+FyTensor *fy_slice(FyTensor *t, int dim, int64_t start, int64_t end, int64_t step) {
+  fy_check(t->array.ndim, FY_INDEX_ERROR, "slice() cannot be applied to a 0-dim tensor.");
+  fy_check(step > 0, FY_RUNTIME_ERROR, "slice step must be positive");
+  int d = fy_wrap_dim(dim, t->array.ndim);
+  int64_t size = t->array.shape[d];
+  start = clip(start, size);
+  end = clip(end, size);
+  ViewParams p = {.dim = d, .start = start, .step = step, .length = end > start ? (end - start + step - 1) / step : 0};
+  return run(&fy_op_slice, &p, t);
+}
+
+FyTensor *fy_narrow(FyTensor *t, int dim, int64_t start, int64_t length) {
+  fy_check(t->array.ndim, FY_RUNTIME_ERROR, "narrow() cannot be applied to a 0-dim tensor.");
+  int d = fy_wrap_dim(dim, t->array.ndim);
+  int64_t size = t->array.shape[d];
+  fy_check(length >= 0, FY_RUNTIME_ERROR, "narrow(): length must be non-negative.");
+  fy_check(start >= -size && start <= size, FY_INDEX_ERROR,
+           "start out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-size,
+           (long long)size, (long long)start);
+  start = start < 0 ? start + size : start;
+  fy_check(start <= size - length, FY_RUNTIME_ERROR, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
+           (long long)start, (long long)length, (long long)size);
+  ViewParams p = {.dim = d, .start = start, .step = 1, .length = length};
+  return run(&fy_op_slice, &p, t);
+}
+
+int fy_chunk(FyTensor *t, int chunks, int dim, FyTensor **out) {
+  fy_check(t->array.ndim, FY_RUNTIME_ERROR, "chunk expects at least a 1-dimensional tensor");
+  fy_check(chunks > 0, FY_RUNTIME_ERROR, "chunk expects `chunks` to be greater than 0, got: %d", chunks);
+  int d = fy_wrap_dim(dim, t->array.ndim), n = 0;
+  int64_t size = t->array.shape[d], step = (size + chunks - 1) / chunks;
+  for (int64_t start = 0; start < size; start += step)
+    out[n++] = fy_narrow(t, d, start, size - start < step ? size - start : step);
+  if (size == 0)
+    while (n < chunks)
+      out[n++] = fy_narrow(t, d, 0, 0);
+  return n;
+}
+
+// ---- expand, squeeze, unsqueeze ------------------------------------------------------------------------------------
+
+static void expand_infer(FyCall *call) {
+  const ViewParams *p = call->params;
+  const FyArray *in = &call->in[0]->array;
+  int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
+  char wanted[FY_MAX_DIM * 21 + 1], have[FY_MAX_DIM * 21 + 1];
+  list(p->ndim, p->shape, wanted, sizeof wanted);
+  list(in->ndim, in->shape, have, sizeof have);
+  fy_check(p->ndim >= in->ndim, FY_RUNTIME_ERROR,
+           "expand(torch.%sTensor{[%s]}, size=[%s]): the number of sizes provided (%d) must be greater or equal to the "
+           "number of dimensions in the tensor (%d)",
+           fy_dtype_scalar_name(in->dtype), have, wanted, p->ndim, in->ndim);
+  for (int i = p->ndim - 1; i >= 0; i--) {
+    int j = i - (p->ndim - in->ndim);
+    int64_t size = p->shape[i], old = j >= 0 ? in->shape[j] : 1;
+    fy_check(size >= 0 || j >= 0, FY_RUNTIME_ERROR,
+             "expand(torch.%sTensor{[%s]}, size=[%s]): the expanded size of the tensor (%lld) isn't allowed in a "
+             "leading, non-existing dimension %d",
+             fy_dtype_scalar_name(in->dtype), have, wanted, (long long)size, i);
+    if (size == -1)
+      size = old;
+    fy_check(size == old || old == 1, FY_RUNTIME_ERROR,
+             "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension "
+             "%d.  Target sizes: [%s].  Tensor sizes: [%s]",
+             (long long)size, (long long)old, i, wanted, have);
+    shape[i] = size;
+    stride[i] = j >= 0 && old == size ? in->stride[j] : 0;
+  }
+  call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
+}
+
+static void expand_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  (void)node;
+  grad_in[0] = grad_out[0]; // the engine sums the expanded dimensions
+}
+
+const FyOp fy_op_expand = {.name = "expand",
+                           .grad_name = "ExpandBackward0",
+                           .flags = FY_OP_VIEW,
+                           .infer = expand_infer,
+                           .backward = expand_backward,
+                           .params_size = sizeof(ViewParams),
+                           .id = FY_OP_ID_expand};
+
+FyTensor *fy_expand(FyTensor *t, FySize shape) {
+  ViewParams p = {.ndim = shape.ndim};
+  memcpy(p.shape, shape.dim, sizeof p.shape);
+  return run(&fy_op_expand, &p, t);
+}
+
+// dim is a mask of the dimensions to remove.
+static void squeeze_infer(FyCall *call) {
+  const ViewParams *p = call->params;
+  FyArray a = call->in[0]->array;
+  int ndim = 0;
+  for (int i = 0; i < a.ndim; i++) {
+    if (p->dim >> i & 1)
+      continue;
+    a.shape[ndim] = a.shape[i];
+    a.stride[ndim++] = a.stride[i];
+  }
+  call->out[0] = fy_new_alias(call->in[0], ndim, a.shape, a.stride, 0);
+}
+
+static const char *squeeze_name(const FyNode *node) {
+  return fy_node_params(node, ViewParams)->step ? "SqueezeBackward1" : "SqueezeBackward0";
+}
+
+const FyOp fy_op_squeeze = {.name = "squeeze",
+                            .grad_name = "SqueezeBackward0",
+                            .grad_name_of = squeeze_name,
+                            .flags = FY_OP_VIEW,
+                            .infer = squeeze_infer,
+                            .backward = reshape_backward,
+                            .params_size = sizeof(ViewParams),
+                            .id = FY_OP_ID_squeeze};
+
+FyTensor *fy_squeeze(FyTensor *t) {
+  ViewParams p = {.dim = 0};
+  for (int i = 0; i < t->array.ndim; i++)
+    p.dim |= (t->array.shape[i] == 1) << i;
+  return run(&fy_op_squeeze, &p, t);
+}
+
+FyTensor *fy_squeeze_dim(FyTensor *t, int dim) {
+  int d = fy_wrap_dim(dim, t->array.ndim);
+  ViewParams p = {.dim = t->array.ndim && t->array.shape[d] == 1 ? 1 << d : 0, .step = 1};
+  return run(&fy_op_squeeze, &p, t);
+}
+
+static void unsqueeze_infer(FyCall *call) {
+  const ViewParams *p = call->params;
+  FyArray a = call->in[0]->array;
+  fy_check(a.ndim < FY_MAX_DIM, FY_RUNTIME_ERROR, "a tensor has at most %d dimensions in Ferry", FY_MAX_DIM);
+  for (int i = a.ndim; i > p->dim; i--) {
+    a.shape[i] = a.shape[i - 1];
+    a.stride[i] = a.stride[i - 1];
+  }
+  a.stride[p->dim] = p->dim < a.ndim ? a.shape[p->dim + 1] * a.stride[p->dim + 1] : 1;
+  a.shape[p->dim] = 1;
+  call->out[0] = fy_new_alias(call->in[0], a.ndim + 1, a.shape, a.stride, 0);
+}
+
+const FyOp fy_op_unsqueeze = {.name = "unsqueeze",
+                              .grad_name = "UnsqueezeBackward0",
+                              .flags = FY_OP_VIEW,
+                              .infer = unsqueeze_infer,
+                              .backward = reshape_backward,
+                              .params_size = sizeof(ViewParams),
+                              .id = FY_OP_ID_unsqueeze};
+
+FyTensor *fy_unsqueeze(FyTensor *t, int dim) {
+  ViewParams p = {.dim = fy_wrap_dim(dim, t->array.ndim + 1)};
+  return run(&fy_op_unsqueeze, &p, t);
+}

@@ -1,0 +1,363 @@
+// The tensor object: its memory, its shape, and what can be asked of it.
+#include "autograd/node.h"
+#include "device/runtime.h"
+#include "tensor/element.h"
+#include "tensor/impl.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- storage -------------------------------------------------------------------------------------------------------
+
+static FyStorage *storage_new(FyDevice device, size_t bytes, bool pinned) {
+  FyStorage *s = calloc(1, sizeof *s);
+  fy_check(s, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a tensor");
+  atomic_init(&s->references, 1);
+  atomic_init(&s->version, 0);
+  s->device = device;
+  s->bytes = bytes;
+  s->pinned = pinned;
+  return s;
+}
+
+static void storage_fill(FyStorage *s) {
+  if (s->device.type == FY_CUDA)
+    fy_cuda_alloc(s->device.index, s->bytes, &s->data, &s->block);
+  else if (s->pinned)
+    fy_pinned_alloc(s->bytes, &s->data, &s->block);
+  else
+    fy_host_alloc(s->bytes, &s->data, &s->block);
+}
+
+void fy_storage_retain(FyStorage *s) {
+  atomic_fetch_add_explicit(&s->references, 1, memory_order_relaxed);
+}
+
+void fy_storage_release(FyStorage *s) {
+  if (!s || atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1)
+    return;
+  if (s->block) {
+    if (s->device.type == FY_CUDA)
+      fy_cuda_free(s->block);
+    else if (s->pinned)
+      fy_pinned_free(s->block);
+    else
+      fy_host_free(s->block);
+  }
+  free(s);
+}
+
+void fy_bump_version(FyTensor *t) {
+  atomic_fetch_add_explicit(&t->storage->version, 1, memory_order_relaxed);
+}
+
+// ---- making and freeing --------------------------------------------------------------------------------------------
+
+static void tensor_destroy(void *pointer) {
+  FyTensor *t = pointer;
+  if (t->retains_grad)
+    fy_forget_retained(t);
+  fy_free_hooks(t->hooks);
+  fy_release(t->grad);
+  FyTensor *base = t->base;
+  FyNode *node = t->grad_fn;
+  fy_storage_release(t->storage);
+  free(t);
+  fy_release(base);
+  if (node)
+    fy_node_release(node);
+}
+
+static FyTensor *tensor_object(void) {
+  return fy_object_new(sizeof(FyTensor), tensor_destroy);
+}
+
+void fy_array_finish(FyArray *a) {
+  int64_t numel = 1, expected = 1;
+  bool contiguous = true;
+  for (int i = a->ndim - 1; i >= 0; i--) {
+    if (a->shape[i] != 1) {
+      contiguous &= a->stride[i] == expected;
+      expected *= a->shape[i];
+    }
+    numel *= a->shape[i];
+  }
+  a->numel = numel;
+  a->contiguous = contiguous || numel == 0;
+  if (numel == 0)
+    a->data = NULL;
+}
+
+static const char *size_text(int ndim, const int64_t *shape) {
+  static _Thread_local char ring[8][FY_MAX_DIM * 21 + 16];
+  static _Thread_local int next;
+  char *text = ring[next++ & 7], *end = text;
+  end += sprintf(end, "[");
+  for (int i = 0; i < ndim; i++)
+    end += sprintf(end, "%s%lld", i ? ", " : "", (long long)shape[i]);
+  sprintf(end, "]");
+  return text;
+}
+
+const char *fy_shape_string(const FyTensor *t) {
+  static _Thread_local char ring[8][FY_MAX_DIM * 21 + 32];
+  static _Thread_local int next;
+  char *text = ring[next++ & 7];
+  snprintf(text, sizeof ring[0], "torch.Size(%s)", size_text(t->array.ndim, t->array.shape));
+  return text;
+}
+
+FyDevice fy_resolve_device(FyDevice device) {
+  if (device.type == FY_CPU)
+    return FY_CPU_DEVICE;
+  fy_check(device.type != FY_MPS, FY_NOT_IMPLEMENTED_ERROR,
+           "The device 'mps' (Apple's Metal) is understood but not available in this build of Ferry: choose 'cuda' or "
+           "'cpu'. fy_mps_is_available() tells.");
+  fy_check(device.type == FY_CUDA, FY_RUNTIME_ERROR, "unknown device type %d", device.type);
+  fy_backend_required();
+  if (device.index < 0)
+    device.index = (int16_t)fy_cuda_current_device();
+  fy_check(device.index < fy_cuda_device_count(), FY_RUNTIME_ERROR,
+           "CUDA error: invalid device ordinal: cuda:%d was asked for, and there %s %d (cuda:0%s)", device.index,
+           fy_cuda_device_count() == 1 ? "is" : "are", fy_cuda_device_count(),
+           fy_cuda_device_count() == 1 ? "" : ", ...");
+  return device;
+}
+
+static int64_t checked_numel(int ndim, const int64_t *shape) {
+  int64_t numel = 1;
+  fy_check(ndim <= FY_MAX_DIM, FY_RUNTIME_ERROR, "a tensor has at most %d dimensions in Ferry, but got %d", FY_MAX_DIM,
+           ndim);
+  for (int i = 0; i < ndim; i++)
+    fy_check(shape[i] >= 0, FY_RUNTIME_ERROR, "Trying to create tensor with negative dimension %lld: %s",
+             (long long)shape[i], size_text(ndim, shape));
+  for (int i = 0; i < ndim; i++)
+    fy_check(!__builtin_mul_overflow(numel, shape[i], &numel) && numel <= INT64_MAX / 8, FY_RUNTIME_ERROR,
+             "Storage size calculation overflowed with sizes=%s", size_text(ndim, shape));
+  return numel;
+}
+
+FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t *shape, bool pinned) {
+  device = fy_resolve_device(device);
+  int64_t numel = checked_numel(ndim, shape);
+  FyTensor *t = tensor_object();
+  t->device = device;
+  t->storage = storage_new(device, (size_t)numel * fy_dtype_size(dtype), pinned && device.type == FY_CPU);
+  storage_fill(t->storage);
+  FyArray *a = &t->array;
+  a->data = t->storage->data;
+  a->dtype = (uint8_t)dtype;
+  a->ndim = (int16_t)ndim;
+  a->numel = numel;
+  a->contiguous = true;
+  a->host_scalar = ndim == 0 && device.type == FY_CPU;
+  int64_t stride = 1;
+  for (int i = ndim - 1; i >= 0; i--) {
+    a->shape[i] = shape[i];
+    a->stride[i] = stride;
+    stride *= shape[i] > 1 ? shape[i] : 1;
+  }
+  return t;
+}
+
+FyTensor *fy_new_alias(const FyTensor *of, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset) {
+  FyTensor *t = tensor_object();
+  t->device = of->device;
+  t->storage = of->storage;
+  fy_storage_retain(t->storage);
+  FyArray *a = &t->array;
+  a->dtype = of->array.dtype;
+  a->ndim = (int16_t)ndim;
+  a->data = of->array.data ? (char *)of->array.data + offset * (int64_t)fy_dtype_size(a->dtype) : NULL;
+  memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
+  memcpy(a->stride, stride, (size_t)ndim * sizeof *stride);
+  a->host_scalar = ndim == 0 && t->device.type == FY_CPU;
+  fy_array_finish(a);
+  return t;
+}
+
+FyTensor *fy_detach(const FyTensor *t) {
+  return fy_new_alias(t, t->array.ndim, t->array.shape, t->array.stride, 0);
+}
+
+// ---- shapes --------------------------------------------------------------------------------------------------------
+
+int fy_wrap_dim(int64_t dim, int ndim) {
+  int64_t range = ndim ? ndim : 1;
+  fy_check(dim >= -range && dim < range, FY_INDEX_ERROR,
+           "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-range,
+           (long long)range - 1, (long long)dim);
+  return (int)(dim < 0 ? dim + range : dim);
+}
+
+int fy_broadcast_shapes(const FyArray *a, const FyArray *b, int64_t *out) {
+  int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
+  for (int i = ndim - 1; i >= 0; i--) {
+    int ia = i - (ndim - a->ndim), ib = i - (ndim - b->ndim);
+    int64_t na = ia >= 0 ? a->shape[ia] : 1, nb = ib >= 0 ? b->shape[ib] : 1;
+    fy_check(na == nb || na == 1 || nb == 1, FY_RUNTIME_ERROR,
+             "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+             (long long)na, (long long)nb, i);
+    out[i] = na == 1 ? nb : na;
+  }
+  return ndim;
+}
+
+// ---- questions -----------------------------------------------------------------------------------------------------
+
+FyDevice fy_device_of(const FyTensor *t) {
+  return t->device;
+}
+bool fy_is_cuda(const FyTensor *t) {
+  return t->device.type == FY_CUDA;
+}
+int fy_get_device(const FyTensor *t) {
+  return t->device.type == FY_CUDA ? t->device.index : -1;
+}
+FyDType fy_dtype_of(const FyTensor *t) {
+  return t->array.dtype;
+}
+int fy_dim(const FyTensor *t) {
+  return t->array.ndim;
+}
+int64_t fy_numel(const FyTensor *t) {
+  return t->array.numel;
+}
+size_t fy_nbytes(const FyTensor *t) {
+  return (size_t)t->array.numel * fy_dtype_size(t->array.dtype);
+}
+bool fy_is_contiguous(const FyTensor *t) {
+  return t->array.contiguous;
+}
+bool fy_is_pinned(const FyTensor *t) {
+  return t->storage->pinned;
+}
+bool fy_shares_storage(const FyTensor *a, const FyTensor *b) {
+  return a->storage == b->storage;
+}
+uint32_t fy_version_of(const FyTensor *t) {
+  return atomic_load_explicit(&t->storage->version, memory_order_relaxed);
+}
+void *fy_data_ptr(const FyTensor *t) {
+  return t->array.data;
+}
+
+FySize fy_size(const FyTensor *t) {
+  FySize size = {.ndim = t->array.ndim};
+  memcpy(size.dim, t->array.shape, (size_t)size.ndim * sizeof *size.dim);
+  return size;
+}
+
+static int checked_dim(const FyTensor *t, int dim) {
+  fy_check(t->array.ndim, FY_INDEX_ERROR, "dimension specified as %d but tensor has no dimensions", dim);
+  return fy_wrap_dim(dim, t->array.ndim);
+}
+
+int64_t fy_size_at(const FyTensor *t, int dim) {
+  return t->array.shape[checked_dim(t, dim)];
+}
+int64_t fy_stride_at(const FyTensor *t, int dim) {
+  return t->array.stride[checked_dim(t, dim)];
+}
+
+int64_t fy_storage_offset(const FyTensor *t) {
+  if (!t->array.data)
+    return 0;
+  return ((char *)t->array.data - (char *)t->storage->data) / (int64_t)fy_dtype_size(t->array.dtype);
+}
+
+void fy_record_stream(FyTensor *t, FyStream *stream) {
+  FyDevice device = fy_stream_device(stream);
+  if (!t->storage->block || device.type != FY_CUDA)
+    return;
+  if (t->device.type == FY_CUDA)
+    fy_cuda_record_stream(t->storage->block, fy_stream_raw(stream));
+  else if (t->storage->pinned)
+    fy_pinned_record_stream(t->storage->block, device.index, fy_stream_raw(stream));
+}
+
+// ---- values on the host --------------------------------------------------------------------------------------------
+
+void fy_copy_to_host(const FyTensor *t, void *host) {
+  fy_scope {
+    FyTensor *row_major = fy_contiguous(fy_detach(t));
+    int device = t->device.type == FY_CUDA ? t->device.index : -1;
+    if (device < 0 && row_major->array.numel)
+      memcpy(host, row_major->array.data, fy_nbytes(t));
+    else if (row_major->array.numel)
+      fy_copy_bytes(host, -1, false, row_major->array.data, device, false, fy_nbytes(t), false);
+  }
+}
+
+static void one_element(const FyTensor *t, void *value) {
+  fy_check(t->array.numel == 1, FY_RUNTIME_ERROR, "a Tensor with %lld elements cannot be converted to Scalar",
+           (long long)t->array.numel);
+  if (t->device.type == FY_CPU)
+    memcpy(value, t->array.data, fy_dtype_size(t->array.dtype));
+  else
+    fy_copy_bytes(value, -1, false, t->array.data, t->device.index, false, fy_dtype_size(t->array.dtype), false);
+}
+
+double fy_item(const FyTensor *t) {
+  int64_t value;
+  one_element(t, &value);
+  return fy_element_double(&value, t->array.dtype, 0);
+}
+
+int64_t fy_item_int64(const FyTensor *t) {
+  int64_t value;
+  one_element(t, &value);
+  return fy_element_int64(&value, t->array.dtype, 0);
+}
+
+static bool same_shape(const FyTensor *a, const FyTensor *b) {
+  return a->array.ndim == b->array.ndim &&
+         memcmp(a->array.shape, b->array.shape, (size_t)a->array.ndim * sizeof(int64_t)) == 0;
+}
+
+// The tensor's elements on the host, row-major; belongs to the caller's scope.
+static const void *host_elements(const FyTensor *t) {
+  FyTensor *row_major = fy_contiguous(fy_cpu(fy_detach(t)));
+  return row_major->array.data;
+}
+
+bool fy_equal(const FyTensor *a, const FyTensor *b) {
+  bool equal = same_shape(a, b) && a->array.dtype == b->array.dtype && fy_device_equal(a->device, b->device);
+  if (!equal)
+    return false;
+  fy_scope {
+    const void *x = host_elements(a), *y = host_elements(b);
+    FyDType dtype = a->array.dtype;
+    for (int64_t i = 0; i < a->array.numel && equal; i++)
+      equal = dtype == FY_INT64 ? ((const int64_t *)x)[i] == ((const int64_t *)y)[i]
+                                : fy_element_double(x, dtype, i) == fy_element_double(y, dtype, i);
+  }
+  return equal;
+}
+
+bool fy_allclose(const FyTensor *a, const FyTensor *b, double rtol, double atol) {
+  fy_check(same_shape(a, b), FY_RUNTIME_ERROR, "fy_allclose: the shapes %s and %s differ", fy_shape_string(a),
+           fy_shape_string(b));
+  bool close = true;
+  fy_scope {
+    const void *x = host_elements(a), *y = host_elements(b);
+    for (int64_t i = 0; i < a->array.numel && close; i++) {
+      double u = fy_element_double(x, a->array.dtype, i), v = fy_element_double(y, b->array.dtype, i);
+      close = u == v || (isfinite(u) && isfinite(v) && fabs(u - v) <= atol + rtol * fabs(v));
+    }
+  }
+  return close;
+}
+
+void *fy_numpy(FyTensor *t) {
+  fy_check(!t->requires_grad, FY_RUNTIME_ERROR,
+           "Can't call numpy() on Tensor that requires grad. Use fy_numpy(fy_detach(tensor)) instead.");
+  fy_check(t->device.type == FY_CPU, FY_TYPE_ERROR,
+           "can't convert %s device type tensor to numpy. Use fy_cpu(tensor) to copy the tensor to host memory first.",
+           fy_device_name_of(t->device));
+  fy_check(t->array.contiguous, FY_RUNTIME_ERROR,
+           "fy_numpy hands out row-major memory, and this tensor of shape %s is not contiguous. Use "
+           "fy_numpy(fy_contiguous(tensor)).",
+           fy_shape_string(t));
+  return t->array.data;
+}
