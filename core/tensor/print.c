@@ -1,0 +1,275 @@
+// print(tensor), character for character as PyTorch does it (its _tensor_str.py has the rules).
+//
+// One width is found for all elements; more than 1000 elements are summarised to three at each edge; lines hold 80
+// characters; device, dtype, grad_fn follow as suffixes.
+#include "autograd/node.h"
+#include "op/ops.h"
+#include "tensor/element.h"
+#include "tensor/impl.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_WIDTH = 80, EDGE_ITEMS = 3, THRESHOLD = 1000, PRECISION = 4 };
+
+// Text that grows.
+typedef struct Text {
+  char *chars;
+  size_t length, capacity;
+} Text;
+
+static void append(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(Text *t, const char *format, ...) {
+  for (;;) {
+    size_t room = t->capacity - t->length;
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(t->chars ? t->chars + t->length : NULL, room, format, arguments);
+    va_end(arguments);
+    if ((size_t)n < room) {
+      t->length += (size_t)n;
+      return;
+    }
+    size_t capacity = 2 * t->capacity + (size_t)n + 64;
+    char *chars = realloc(t->chars, capacity);
+    if (!chars) {
+      free(t->chars);
+      fy_raise(FY_OUT_OF_MEMORY_ERROR, "out of host memory for the text of a tensor");
+    }
+    t->chars = chars;
+    t->capacity = capacity;
+  }
+}
+
+static void append_spaces(Text *t, int n) {
+  append(t, "%*s", n, "");
+}
+
+// ---- elements ----------------------------------------------------------------------------------------------------------
+
+typedef struct Formatter {
+  const FyTensor *tensor; // on the CPU
+  bool floating, whole, scientific, summarize;
+  int width;
+} Formatter;
+
+static void element_text(const Formatter *f, int64_t offset, char *text, size_t size) {
+  FyDType dtype = f->tensor->array.dtype;
+  const void *data = f->tensor->array.data;
+  if (dtype == FY_BOOL) {
+    snprintf(text, size, "%s", ((const uint8_t *)data)[offset] ? "True" : "False");
+    return;
+  }
+  if (!f->floating) {
+    snprintf(text, size, "%lld", (long long)fy_element_int64(data, dtype, offset));
+    return;
+  }
+  double value = fy_element_double(data, dtype, offset);
+  if (isnan(value))
+    snprintf(text, size, "nan");
+  else if (isinf(value))
+    snprintf(text, size, value < 0 ? "-inf" : "inf");
+  else if (f->scientific)
+    snprintf(text, size, "%.*e", PRECISION, value);
+  else if (f->whole)
+    snprintf(text, size, "%.0f.", value);
+  else
+    snprintf(text, size, "%.*f", PRECISION, value);
+}
+
+// Calls visit for the offset of every element that is shown.
+static void visit_shown(Formatter *f, int dim, int64_t offset, void (*visit)(Formatter *, int64_t, void *),
+                        void *context) {
+  const FyArray *a = &f->tensor->array;
+  if (dim == a->ndim) {
+    visit(f, offset, context);
+    return;
+  }
+  int64_t n = a->shape[dim];
+  for (int64_t i = 0; i < n; i++) {
+    if (f->summarize && n > 2 * EDGE_ITEMS && i == EDGE_ITEMS)
+      i = n - EDGE_ITEMS;
+    visit_shown(f, dim + 1, offset + i * a->stride[dim], visit, context);
+  }
+}
+
+typedef struct Range {
+  double smallest, largest; // of the absolute values that are finite and not zero
+  bool any, whole;
+} Range;
+
+static void visit_range(Formatter *f, int64_t offset, void *context) {
+  Range *range = context;
+  double value = fy_element_double(f->tensor->array.data, f->tensor->array.dtype, offset);
+  if (!isfinite(value) || value == 0)
+    return;
+  double size = fabs(value);
+  range->whole &= value == ceil(value);
+  range->smallest = !range->any || size < range->smallest ? size : range->smallest;
+  range->largest = !range->any || size > range->largest ? size : range->largest;
+  range->any = true;
+}
+
+static void visit_width(Formatter *f, int64_t offset, void *context) {
+  (void)context;
+  char text[512];
+  if (f->floating) {
+    double value = fy_element_double(f->tensor->array.data, f->tensor->array.dtype, offset);
+    if (!isfinite(value) || value == 0)
+      return; // they do not count: PyTorch measures finite non-zero values only
+  }
+  element_text(f, offset, text, sizeof text);
+  int length = (int)strlen(text);
+  f->width = length > f->width ? length : f->width;
+}
+
+static void find_format(Formatter *f) {
+  Range range = {.whole = true};
+  f->floating = fy_dtype_is_floating(f->tensor->array.dtype);
+  f->width = 1;
+  f->whole = true;
+  if (f->floating) {
+    visit_shown(f, 0, 0, visit_range, &range);
+    if (!range.any)
+      return;
+    double ratio = range.largest / range.smallest;
+    f->whole = range.whole;
+    f->scientific = ratio > 1000.0 || range.largest > 1e8 || (!range.whole && range.smallest < 1e-4);
+  }
+  visit_shown(f, 0, 0, visit_width, NULL);
+}
+
+// ---- brackets and lines ------------------------------------------------------------------------------------------------
+
+static void append_element(Text *t, const Formatter *f, int64_t offset) {
+  char text[512];
+  element_text(f, offset, text, sizeof text);
+  append(t, "%*s", f->width, text);
+}
+
+static void append_vector(Text *t, const Formatter *f, int64_t offset, int indent) {
+  const FyArray *a = &f->tensor->array;
+  int64_t n = a->shape[a->ndim - 1], stride = a->stride[a->ndim - 1];
+  bool summarize = f->summarize && n > 2 * EDGE_ITEMS;
+  int per_line = (LINE_WIDTH - indent) / (f->width + 2), on_line = 0;
+  if (per_line < 1)
+    per_line = 1;
+  append(t, "[");
+  for (int64_t i = 0, shown = 0; i < n; i++, shown++, on_line++) {
+    if (on_line == per_line) {
+      append(t, ",\n");
+      append_spaces(t, indent + 1);
+      on_line = 0;
+    } else if (shown) {
+      append(t, ", ");
+    }
+    if (summarize && i == EDGE_ITEMS) {
+      append(t, " ...");
+      i = n - EDGE_ITEMS - 1;
+      continue;
+    }
+    append_element(t, f, offset + i * stride);
+  }
+  append(t, "]");
+}
+
+static void append_nested(Text *t, const Formatter *f, int dim, int64_t offset, int indent) {
+  const FyArray *a = &f->tensor->array;
+  if (a->ndim == 0) {
+    append_element(t, f, offset);
+    return;
+  }
+  if (dim == a->ndim - 1) {
+    append_vector(t, f, offset, indent);
+    return;
+  }
+  int64_t n = a->shape[dim];
+  bool summarize = f->summarize && n > 2 * EDGE_ITEMS;
+  append(t, "[");
+  for (int64_t i = 0; i < n; i++) {
+    if (i) {
+      append(t, ",");
+      for (int k = 0; k < a->ndim - dim - 1; k++)
+        append(t, "\n");
+      append_spaces(t, indent + 1);
+    }
+    if (summarize && i == EDGE_ITEMS) {
+      append(t, "...");
+      i = n - EDGE_ITEMS - 1;
+      continue;
+    }
+    append_nested(t, f, dim + 1, offset + i * a->stride[dim], indent + 1);
+  }
+  append(t, "]");
+}
+
+// ---- suffixes ------------------------------------------------------------------------------------------------------------
+
+static void append_suffix(Text *t, int *line, const char *suffix) {
+  int length = (int)strlen(suffix), indent = (int)strlen("tensor(");
+  if (*line + length + 2 > LINE_WIDTH) {
+    append(t, ",\n");
+    append_spaces(t, indent);
+    append(t, "%s", suffix);
+    *line = indent + length;
+  } else {
+    append(t, ", %s", suffix);
+    *line += length + 2;
+  }
+}
+
+static void append_suffixes(Text *t, const FyTensor *tensor) {
+  char suffix[256];
+  const FyArray *a = &tensor->array;
+  const char *newline = strrchr(t->chars, '\n');
+  int line = (int)(newline ? strlen(newline) + 1 : t->length + 2);
+  if (a->numel == 0 && a->ndim != 1) {
+    snprintf(suffix, sizeof suffix, "size=(%s", fy_shape_string(tensor) + strlen("torch.Size(["));
+    suffix[strlen(suffix) - 2] = '\0';
+    strcat(suffix, a->ndim == 1 ? ",)" : ")");
+    append_suffix(t, &line, suffix);
+  }
+  if (tensor->device.type != FY_CPU) {
+    snprintf(suffix, sizeof suffix, "device='%s'", fy_device_name_of(tensor->device));
+    append_suffix(t, &line, suffix);
+  }
+  bool usual = a->dtype == FY_FLOAT32 || (a->numel && (a->dtype == FY_INT64 || a->dtype == FY_BOOL));
+  if (!usual) {
+    snprintf(suffix, sizeof suffix, "dtype=%s", fy_dtype_name(a->dtype));
+    append_suffix(t, &line, suffix);
+  }
+  if (tensor->grad_fn) {
+    snprintf(suffix, sizeof suffix, "grad_fn=<%s>", fy_node_name(tensor->grad_fn));
+    append_suffix(t, &line, suffix);
+  } else if (tensor->requires_grad) {
+    append_suffix(t, &line, "requires_grad=True");
+  }
+}
+
+char *fy_repr(const FyTensor *t) {
+  Text text = {NULL, 0, 0};
+  fy_scope {
+    Formatter f = {.tensor = fy_cpu(fy_detach(t)), .summarize = t->array.numel > THRESHOLD};
+    append(&text, "tensor(");
+    if (t->array.numel == 0) {
+      append(&text, "[]");
+    } else {
+      find_format(&f);
+      append_nested(&text, &f, 0, 0, (int)strlen("tensor("));
+    }
+    append_suffixes(&text, t);
+    append(&text, ")");
+  }
+  return text.chars;
+}
+
+void fy_fprint(FILE *file, const FyTensor *t) {
+  char *text = fy_repr(t);
+  fprintf(file, "%s\n", text);
+  free(text);
+}
+
+void fy_print(const FyTensor *t) {
+  fy_fprint(stdout, t);
+}
