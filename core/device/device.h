@@ -55,14 +55,14 @@ FY_API const char *fy_cuda_get_device_name(int index);
 // torch.cuda.get_device_properties(index).
 typedef struct FyDeviceProperties {
   char name[256];
-  int major, minor;              // compute capability
-  int multi_processor_count;     // streaming multiprocessors
-  int cuda_cores;                // CUDA cores by the capability's cores per multiprocessor; 0 when unknown or simulated
+  int major, minor;          // compute capability
+  int multi_processor_count; // streaming multiprocessors
+  int cuda_cores;            // CUDA cores by the capability's cores per multiprocessor; 0 when unknown or simulated
   int warp_size, max_threads_per_block, max_threads_per_multi_processor;
-  size_t total_memory;           // bytes
+  size_t total_memory;                           // bytes
   size_t shared_memory_per_block, l2_cache_size; // bytes
-  double memory_bandwidth;       // bytes per second by bus width and memory clock; 0 when unknown or simulated
-  double clock_rate;             // Hz; 0 when unknown or simulated
+  double memory_bandwidth; // bytes per second by bus width and memory clock; 0 when unknown or simulated
+  double clock_rate;       // Hz; 0 when unknown or simulated
   bool simulated;
 } FyDeviceProperties;
 FY_API FyDeviceProperties fy_cuda_get_device_properties(int index);
@@ -105,8 +105,8 @@ FY_API void fy_set_stream(FyStream *stream);
   for (FyStreamGuard fy_guard_ = fy_stream_guard_open_(stream); fy_guard_.open; fy_stream_guard_close_(&fy_guard_))
 
 FY_API FyDevice fy_stream_device(FyStream *stream);
-FY_API void fy_stream_synchronize(FyStream *stream);                 // stream.synchronize()
-FY_API bool fy_stream_query(FyStream *stream);                       // stream.query(): is all its work done?
+FY_API void fy_stream_synchronize(FyStream *stream);                  // stream.synchronize()
+FY_API bool fy_stream_query(FyStream *stream);                        // stream.query(): is all its work done?
 FY_API void fy_stream_wait_stream(FyStream *stream, FyStream *other); // stream.wait_stream(other)
 
 // ---- events ----------------------------------------------------------------------------------------------------------
@@ -115,10 +115,10 @@ typedef struct FyEvent FyEvent;
 
 // torch.cuda.Event(enable_timing=...): an object owned by the scope, bound to a device at its first record.
 FY_API FyEvent *fy_event_new(bool enable_timing);
-FY_API void fy_event_record(FyEvent *event, FyStream *stream);      // event.record(stream)
-FY_API void fy_event_wait(FyEvent *event, FyStream *stream);        // stream.wait_event(event)
-FY_API void fy_event_synchronize(FyEvent *event);                   // event.synchronize()
-FY_API bool fy_event_query(FyEvent *event);                         // event.query(); true when never recorded
+FY_API void fy_event_record(FyEvent *event, FyStream *stream); // event.record(stream)
+FY_API void fy_event_wait(FyEvent *event, FyStream *stream);   // stream.wait_event(event)
+FY_API void fy_event_synchronize(FyEvent *event);              // event.synchronize()
+FY_API bool fy_event_query(FyEvent *event);                    // event.query(); true when never recorded
 // start.elapsed_time(end), in milliseconds. Raises when either was not recorded with timing or has not passed yet.
 FY_API double fy_event_elapsed_time(FyEvent *start, FyEvent *end);
 

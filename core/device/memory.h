@@ -14,10 +14,10 @@ FY_API size_t fy_max_memory_reserved(FyDevice device);
 FY_API void fy_reset_peak_memory_stats(FyDevice device);
 
 typedef struct FyMemoryStats {
-  size_t allocated, allocated_peak; // bytes, rounded to blocks
-  size_t reserved, reserved_peak;   // bytes
-  size_t requested;                 // bytes asked for, before rounding
-  int64_t allocations, frees;       // calls served
+  size_t allocated, allocated_peak;     // bytes, rounded to blocks
+  size_t reserved, reserved_peak;       // bytes
+  size_t requested;                     // bytes asked for, before rounding
+  int64_t allocations, frees;           // calls served
   int64_t device_mallocs, device_frees; // cudaMalloc and cudaFree calls (host: system allocations)
   int64_t segments, active_blocks, inactive_split_blocks;
   int64_t retries, out_of_memories; // times the cache had to be flushed, and times even that did not help

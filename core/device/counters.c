@@ -1,0 +1,59 @@
+// How often something crossed the bus, was launched or waited for. Tests and lessons read it.
+#include "device/impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { KINDS = 4 }; // FY_COPY_... are 1 to 3
+
+static _Atomic int64_t copies[KINDS];
+static _Atomic int64_t copied_bytes[KINDS];
+static _Atomic int64_t launches;
+static _Atomic int64_t synchronizations;
+
+static void add(_Atomic int64_t *counter, int64_t n) {
+  atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static int64_t read_of(_Atomic int64_t *counter) {
+  return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void fy_count_copy(int kind, size_t bytes) {
+  add(&copies[kind], 1);
+  add(&copied_bytes[kind], (int64_t)bytes);
+}
+
+void fy_count_synchronization(void) {
+  add(&synchronizations, 1);
+}
+
+// NVIDIA's runtime obeys CUDA_LAUNCH_BLOCKING itself, but reports through the next call all the same.
+static bool launches_block(void) {
+  static atomic_int known; // 0: not asked yet, 1: no, 2: yes
+  int answer = atomic_load_explicit(&known, memory_order_relaxed);
+  if (answer == 0) {
+    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+    answer = value && value[0] && strcmp(value, "0") != 0 ? 2 : 1;
+    atomic_store_explicit(&known, answer, memory_order_relaxed);
+  }
+  return answer == 2;
+}
+
+void fy_count_launch(void) {
+  add(&launches, 1);
+  if (launches_block())
+    fy_cuda_check(fy_backend_required()->synchronize());
+}
+
+FyCounters fy_counters(void) {
+  return (FyCounters){
+      .host_to_device = read_of(&copies[FY_COPY_HOST_TO_DEVICE]),
+      .device_to_host = read_of(&copies[FY_COPY_DEVICE_TO_HOST]),
+      .device_to_device = read_of(&copies[FY_COPY_DEVICE_TO_DEVICE]),
+      .host_to_device_bytes = read_of(&copied_bytes[FY_COPY_HOST_TO_DEVICE]),
+      .device_to_host_bytes = read_of(&copied_bytes[FY_COPY_DEVICE_TO_HOST]),
+      .device_to_device_bytes = read_of(&copied_bytes[FY_COPY_DEVICE_TO_DEVICE]),
+      .launches = read_of(&launches),
+      .synchronizations = read_of(&synchronizations),
+  };
+}

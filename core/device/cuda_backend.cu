@@ -1,0 +1,270 @@
+// The table of functions over cudart and cuBLAS: built against the simulator, and by nvcc for real GPUs (backend.h).
+#include "device/backend.h"
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <string.h>
+
+#define FY_OP(name) extern "C" int fy_cuda_##name(FyLaunch *launch);
+#define FY_VIEW(name)
+#include "op/ops.def"
+#undef FY_OP
+#undef FY_VIEW
+
+static FyKernel *const kernels[] = {
+#define FY_OP(name) fy_cuda_##name,
+#define FY_VIEW(name) NULL,
+#include "op/ops.def"
+#undef FY_OP
+#undef FY_VIEW
+};
+
+// ---- devices ---------------------------------------------------------------------------------------------------------
+
+// An attribute this device or driver does not know counts as 0. The failed question must not linger as the last error.
+static int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, which, device) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return 0;
+  }
+  return value;
+}
+
+static int device_count(int *count) {
+  return (int)cudaGetDeviceCount(count);
+}
+
+static int set_device(int device) {
+  return (int)cudaSetDevice(device);
+}
+
+static int get_device(int *device) {
+  return (int)cudaGetDevice(device);
+}
+
+static int properties(int device, FyBackendProperties *out) {
+  cudaDeviceProp prop;
+  cudaError_t error = cudaGetDeviceProperties(&prop, device);
+  if (error != cudaSuccess)
+    return (int)error;
+  memset(out, 0, sizeof *out);
+  memcpy(out->name, prop.name, sizeof out->name);
+  out->name[sizeof out->name - 1] = '\0';
+  out->major = prop.major;
+  out->minor = prop.minor;
+  out->multi_processor_count = prop.multiProcessorCount;
+  out->warp_size = prop.warpSize;
+  out->max_threads_per_block = prop.maxThreadsPerBlock;
+  out->max_threads_per_multi_processor = prop.maxThreadsPerMultiProcessor;
+  out->total_memory = prop.totalGlobalMem;
+  out->shared_memory_per_block = prop.sharedMemPerBlock;
+  out->l2_cache_size = (size_t)prop.l2CacheSize;
+  out->memory_bus_bits = prop.memoryBusWidth;
+  // CUDA 13 took the clocks out of cudaDeviceProp.
+  out->memory_clock_khz = attribute(cudaDevAttrMemoryClockRate, device);
+  out->clock_khz = attribute(cudaDevAttrClockRate, device);
+  return 0;
+}
+
+static int blas_error(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_SUCCESS ? 0 : FY_LAUNCH_BLAS - (int)status;
+}
+
+static int versions(int *runtime, int *driver, int *blas) {
+  cudaError_t error = cudaRuntimeGetVersion(runtime);
+  if (error == cudaSuccess)
+    error = cudaDriverGetVersion(driver);
+  if (error != cudaSuccess)
+    return (int)error;
+  // The one this was built with, which is the one loaded up to its patch: asking cuBLAS itself takes a handle.
+  *blas = CUBLAS_VER_MAJOR * 1000 + CUBLAS_VER_MINOR * 10;
+  return 0;
+}
+
+static int synchronize(void) {
+  return (int)cudaDeviceSynchronize();
+}
+
+static int can_access_peer(int device, int peer, int *can) {
+  return (int)cudaDeviceCanAccessPeer(can, device, peer);
+}
+
+static int enable_peer_access(int peer) {
+  cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+  if (error == cudaErrorPeerAccessAlreadyEnabled) {
+    (void)cudaGetLastError();
+    return 0;
+  }
+  return (int)error;
+}
+
+static const char *error_name(int error) {
+  if (error <= FY_LAUNCH_BLAS)
+    return cublasGetStatusName((cublasStatus_t)(FY_LAUNCH_BLAS - error));
+  return cudaGetErrorName((cudaError_t)error);
+}
+
+static const char *error_string(int error) {
+  if (error <= FY_LAUNCH_BLAS)
+    return cublasGetStatusString((cublasStatus_t)(FY_LAUNCH_BLAS - error));
+  return cudaGetErrorString((cudaError_t)error);
+}
+
+static int last_error(void) {
+  return (int)cudaGetLastError();
+}
+
+// ---- memory ----------------------------------------------------------------------------------------------------------
+
+static int device_malloc(void **pointer, size_t bytes) {
+  return (int)cudaMalloc(pointer, bytes);
+}
+
+static int device_free(void *pointer) {
+  return (int)cudaFree(pointer);
+}
+
+// Portable: page-locked for every device, whichever is current now.
+static int host_malloc(void **pointer, size_t bytes) {
+  return (int)cudaHostAlloc(pointer, bytes, cudaHostAllocPortable);
+}
+
+static int host_free(void *pointer) {
+  return (int)cudaFreeHost(pointer);
+}
+
+static int mem_get_info(size_t *free_bytes, size_t *total_bytes) {
+  return (int)cudaMemGetInfo(free_bytes, total_bytes);
+}
+
+static int copy(void *to, const void *from, size_t bytes, int kind, void *stream) {
+  return (int)cudaMemcpyAsync(to, from, bytes, (cudaMemcpyKind)kind, (cudaStream_t)stream);
+}
+
+static int copy_peer(void *to, int to_device, const void *from, int from_device, size_t bytes, void *stream) {
+  return (int)cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, (cudaStream_t)stream);
+}
+
+static int set(void *pointer, int byte, size_t bytes, void *stream) {
+  return (int)cudaMemsetAsync(pointer, byte, bytes, (cudaStream_t)stream);
+}
+
+// ---- streams and events ----------------------------------------------------------------------------------------------
+
+static int stream_create(void **stream, int priority) {
+  return (int)cudaStreamCreateWithPriority((cudaStream_t *)stream, cudaStreamNonBlocking, priority);
+}
+
+static int stream_destroy(void *stream) {
+  return (int)cudaStreamDestroy((cudaStream_t)stream);
+}
+
+static int stream_synchronize(void *stream) {
+  return (int)cudaStreamSynchronize((cudaStream_t)stream);
+}
+
+// "Not ready" is an answer, not a failure, but cudart keeps it as the last error too.
+static int query_result(cudaError_t error) {
+  if (error == cudaErrorNotReady)
+    (void)cudaGetLastError();
+  return (int)error;
+}
+
+static int stream_query(void *stream) {
+  return query_result(cudaStreamQuery((cudaStream_t)stream));
+}
+
+static int stream_wait_event(void *stream, void *event) {
+  return (int)cudaStreamWaitEvent((cudaStream_t)stream, (cudaEvent_t)event, 0);
+}
+
+static int event_create(void **event, bool timing) {
+  return (int)cudaEventCreateWithFlags((cudaEvent_t *)event, timing ? cudaEventDefault : cudaEventDisableTiming);
+}
+
+static int event_destroy(void *event) {
+  return (int)cudaEventDestroy((cudaEvent_t)event);
+}
+
+static int event_record(void *event, void *stream) {
+  return (int)cudaEventRecord((cudaEvent_t)event, (cudaStream_t)stream);
+}
+
+static int event_synchronize(void *event) {
+  return (int)cudaEventSynchronize((cudaEvent_t)event);
+}
+
+static int event_query(void *event) {
+  return query_result(cudaEventQuery((cudaEvent_t)event));
+}
+
+static int event_elapsed(float *milliseconds, void *start, void *end) {
+  return query_result(cudaEventElapsedTime(milliseconds, (cudaEvent_t)start, (cudaEvent_t)end));
+}
+
+// ---- cuBLAS ----------------------------------------------------------------------------------------------------------
+
+static int blas_create(void **handle) {
+  return blas_error(cublasCreate((cublasHandle_t *)handle));
+}
+
+static int blas_destroy(void *handle) {
+  return blas_error(cublasDestroy((cublasHandle_t)handle));
+}
+
+static int blas_set_stream(void *handle, void *stream) {
+  return blas_error(cublasSetStream((cublasHandle_t)handle, (cudaStream_t)stream));
+}
+
+// ---- the table: in FyBackend's order, since nvcc's C++17 has no designated initialisers --------------------------------
+
+#ifdef FERRY_SIM
+#define SIMULATED true
+#else
+#define SIMULATED false
+#endif
+
+static const FyBackend backend = {
+    FY_BACKEND_ABI,
+    SIMULATED,
+    device_count,
+    set_device,
+    get_device,
+    properties,
+    versions,
+    synchronize,
+    can_access_peer,
+    enable_peer_access,
+    error_name,
+    error_string,
+    last_error,
+    device_malloc,
+    device_free,
+    host_malloc,
+    host_free,
+    mem_get_info,
+    copy,
+    copy_peer,
+    set,
+    stream_create,
+    stream_destroy,
+    stream_synchronize,
+    stream_query,
+    stream_wait_event,
+    event_create,
+    event_destroy,
+    event_record,
+    event_synchronize,
+    event_query,
+    event_elapsed,
+    blas_create,
+    blas_destroy,
+    blas_set_stream,
+    kernels,
+    (int)(sizeof kernels / sizeof kernels[0]),
+};
+
+extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {
+  return &backend;
+}

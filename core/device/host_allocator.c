@@ -1,0 +1,359 @@
+// Host memory of CPU tensors. A page that is new to the process costs more than the work done on it (1.7 us for 4 KiB), so
+// freed blocks are kept: small ones by the thread that freed them, without a lock, the others for all threads.
+#include "device/impl.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HAVE_ASAN)
+// Cached memory, and what a block has beyond the bytes asked for, is as forbidden as freed memory.
+#include <sanitizer/asan_interface.h>
+#define FORBID(pointer, bytes) ASAN_POISON_MEMORY_REGION(pointer, bytes)
+#define ALLOW(pointer, bytes) ASAN_UNPOISON_MEMORY_REGION(pointer, bytes)
+#else
+#define FORBID(pointer, bytes) ((void)0)
+#define ALLOW(pointer, bytes) ((void)0)
+#endif
+
+enum {
+  ALIGNMENT = 64,
+  CLASSES = 328,             // sizes up to 2^46 bytes: multiples of 64 up to 512, then eight to each doubling
+  THREAD_CLASSES = 64,       // those of up to 64 KiB, which threads keep for themselves,
+  THREAD_BYTES = 2 << 20,    // as long as it is not more than this
+  HUGE_PAGE = 2 << 20,       // larger blocks are mapped by themselves, on huge pages where the system has them
+  FLEXIBLE_SIZE = 256 << 10, // from here on a block that is a little too large will do
+  FLEXIBLE_CLASSES = 2,
+};
+
+// In front of the data of a block from malloc, elsewhere for a mapped one.
+typedef struct Block {
+  struct Block *next;
+  void *pointer;
+  size_t capacity, requested;
+  int class;
+  size_t mapped; // bytes; 0: from malloc
+} Block;
+_Static_assert(sizeof(Block) <= ALIGNMENT, "the record stands in one cache line before the data");
+
+// Only the owning thread writes these; fy_host_memory_stats reads the numbers from others.
+typedef struct ThreadCache {
+  struct ThreadCache *prev, *next;
+  Block *free_blocks[THREAD_CLASSES];
+  size_t bytes;
+  _Atomic int64_t allocations, frees, requested;
+  bool registered;
+} ThreadCache;
+
+static _Thread_local ThreadCache thread_cache;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the next three
+static Block *free_blocks[CLASSES];
+static ThreadCache *threads;
+static FyMemoryStats totals; // of threads that have ended, and all counts of system calls
+
+static atomic_size_t allocated, allocated_peak, reserved, reserved_peak;
+static size_t cache_limit, physical_memory;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+
+// ---- size classes ----------------------------------------------------------------------------------------------------
+
+static int class_of(size_t bytes) {
+  size_t last = (bytes - 1) / ALIGNMENT;
+  if (last < 8)
+    return (int)last;
+  int e = 63 - __builtin_clzll(last);
+  return (e - 2) * 8 + (int)((last >> (e - 3)) & 7);
+}
+
+static size_t capacity_of(int class) {
+  if (class < 8)
+    return (size_t)(class + 1) * ALIGNMENT;
+  return (size_t)(class % 8 + 9) << (class / 8 - 1) << 6;
+}
+
+// ---- counting --------------------------------------------------------------------------------------------------------
+
+static void raise_peak(atomic_size_t *peak, size_t value) {
+  size_t old = atomic_load_explicit(peak, memory_order_relaxed);
+  while (old < value &&
+         !atomic_compare_exchange_weak_explicit(peak, &old, value, memory_order_relaxed, memory_order_relaxed)) {
+  }
+}
+
+// A plain addition that other threads may watch: cheaper than an atomic one.
+static void count(_Atomic int64_t *counter, int64_t n) {
+  atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+static void count_reserved(size_t bytes) {
+  raise_peak(&reserved_peak, atomic_fetch_add(&reserved, bytes) + bytes);
+}
+
+// ---- the system's memory ---------------------------------------------------------------------------------------------
+
+static Block *map_block(size_t capacity) {
+  if (capacity > physical_memory) { // a system that overcommits would agree, and kill the process later
+    errno = ENOMEM;
+    return NULL;
+  }
+  Block *block = malloc(sizeof *block);
+  if (!block)
+    return NULL;
+  size_t page = 4096;
+  size_t bytes = (capacity + page - 1) / page * page;
+  char *start = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) {
+    free(block);
+    return NULL;
+  }
+  // Mapped with one huge page to spare: what lies before the first boundary, and after the end, goes back.
+  size_t before = (HUGE_PAGE - (uintptr_t)start % HUGE_PAGE) % HUGE_PAGE;
+  if (before)
+    munmap(start, before);
+  if (HUGE_PAGE - before)
+    munmap(start + before + bytes, HUGE_PAGE - before);
+  madvise(start + before, bytes, MADV_HUGEPAGE);
+  *block = (Block){.pointer = start + before, .mapped = bytes};
+  return block;
+}
+
+static Block *system_alloc(int class) {
+  size_t capacity = capacity_of(class);
+  Block *block = NULL;
+  if (capacity >= HUGE_PAGE) {
+    block = map_block(capacity);
+  } else {
+    block = aligned_alloc(ALIGNMENT, ALIGNMENT + capacity);
+    if (block)
+      *block = (Block){.pointer = (char *)block + ALIGNMENT};
+  }
+  if (!block)
+    return NULL;
+  block->capacity = capacity;
+  block->class = class;
+  count_reserved(capacity);
+  pthread_mutex_lock(&lock);
+  totals.device_mallocs++;
+  pthread_mutex_unlock(&lock);
+  return block;
+}
+
+// The lock is held.
+static void system_free(Block *block) {
+  ALLOW(block->pointer, block->capacity);
+  totals.device_frees++;
+  atomic_fetch_sub(&reserved, block->capacity);
+  if (block->mapped)
+    munmap(block->pointer, block->mapped);
+  free(block);
+}
+
+static void system_free_list(Block **list) {
+  while (*list) {
+    Block *block = *list;
+    *list = block->next;
+    system_free(block);
+  }
+}
+
+// ---- threads ---------------------------------------------------------------------------------------------------------
+
+static void end_thread(void *pointer) {
+  ThreadCache *t = pointer;
+  pthread_mutex_lock(&lock);
+  for (int c = 0; c < THREAD_CLASSES; c++) {
+    while (t->free_blocks[c]) {
+      Block *block = t->free_blocks[c];
+      t->free_blocks[c] = block->next;
+      block->next = free_blocks[c];
+      free_blocks[c] = block;
+    }
+  }
+  if (t->prev)
+    t->prev->next = t->next;
+  else
+    threads = t->next;
+  if (t->next)
+    t->next->prev = t->prev;
+  totals.allocations += t->allocations;
+  totals.frees += t->frees;
+  totals.requested += (size_t)t->requested;
+  pthread_mutex_unlock(&lock);
+  memset(t, 0, sizeof *t);
+}
+
+static void set_up(void) {
+  if (pthread_key_create(&key, end_thread) != 0)
+    fy_panic("no thread key left for the host allocator");
+  long pages = sysconf(_SC_PHYS_PAGES);
+  long page = sysconf(_SC_PAGESIZE);
+  physical_memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
+  const char *megabytes = getenv("FERRY_HOST_CACHE_MB");
+  cache_limit = megabytes && megabytes[0] ? (size_t)strtoull(megabytes, NULL, 10) << 20 : physical_memory / 4;
+}
+
+// A thread enters the list when it first counts something; its end takes it out.
+static ThreadCache *registered_cache(void) {
+  ThreadCache *t = &thread_cache;
+  if (t->registered)
+    return t;
+  pthread_once(&once, set_up);
+  t->registered = true;
+  pthread_setspecific(key, t);
+  pthread_mutex_lock(&lock);
+  t->next = threads;
+  if (threads)
+    threads->prev = t;
+  threads = t;
+  pthread_mutex_unlock(&lock);
+  return t;
+}
+
+// ---- allocating ------------------------------------------------------------------------------------------------------
+
+static Block *take_shared(int class) {
+  int last = capacity_of(class) >= FLEXIBLE_SIZE ? class + FLEXIBLE_CLASSES : class;
+  Block *block = NULL;
+  pthread_mutex_lock(&lock);
+  for (int c = class; c <= last && c < CLASSES && !block; c++) {
+    block = free_blocks[c];
+    if (block)
+      free_blocks[c] = block->next;
+  }
+  pthread_mutex_unlock(&lock);
+  return block;
+}
+
+static Block *take_after_emptying(int class) {
+  fy_host_empty_cache();
+  Block *block = system_alloc(class);
+  int error = errno;
+  pthread_mutex_lock(&lock);
+  totals.retries++;
+  totals.out_of_memories += !block;
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return block;
+}
+
+static _Noreturn void raise_out_of_memory(size_t bytes) {
+  int error = errno;
+  fy_raise(FY_OUT_OF_MEMORY_ERROR,
+           "DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu bytes. Error code %d (%s)", bytes,
+           error, strerror(error));
+}
+
+void fy_host_alloc(size_t bytes, void **pointer, void **handle) {
+  *pointer = NULL;
+  *handle = NULL;
+  if (bytes == 0)
+    return;
+  ThreadCache *t = registered_cache();
+  errno = ENOMEM;
+  if (bytes > (size_t)1 << 46)
+    raise_out_of_memory(bytes);
+  int class = class_of(bytes);
+  Block *block = class < THREAD_CLASSES ? t->free_blocks[class] : NULL;
+  if (block) {
+    t->free_blocks[class] = block->next;
+    t->bytes -= block->capacity;
+  } else {
+    block = take_shared(class);
+    if (!block)
+      block = system_alloc(class);
+    if (!block)
+      block = take_after_emptying(class);
+    if (!block)
+      raise_out_of_memory(bytes);
+  }
+  block->requested = bytes;
+  count(&t->allocations, 1);
+  count(&t->requested, (int64_t)bytes);
+  size_t now = atomic_fetch_add_explicit(&allocated, block->capacity, memory_order_relaxed) + block->capacity;
+  raise_peak(&allocated_peak, now);
+  ALLOW(block->pointer, bytes);
+  FORBID((char *)block->pointer + bytes, block->capacity - bytes);
+  *pointer = block->pointer;
+  *handle = block;
+}
+
+// ---- freeing ---------------------------------------------------------------------------------------------------------
+
+static void free_shared(Block *block) {
+  size_t cached = atomic_load(&reserved) - atomic_load(&allocated);
+  pthread_mutex_lock(&lock);
+  // Over the limit: what lies in the cache is of sizes nobody wants now, or it would have been taken.
+  if (cached > cache_limit)
+    for (int c = THREAD_CLASSES; c < CLASSES; c++)
+      system_free_list(&free_blocks[c]);
+  if (block->capacity > cache_limit) {
+    system_free(block);
+  } else {
+    block->next = free_blocks[block->class];
+    free_blocks[block->class] = block;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void fy_host_free(void *handle) {
+  Block *block = handle;
+  if (!block)
+    return;
+  ThreadCache *t = registered_cache();
+  count(&t->frees, 1);
+  count(&t->requested, -(int64_t)block->requested);
+  atomic_fetch_sub_explicit(&allocated, block->capacity, memory_order_relaxed);
+  FORBID(block->pointer, block->capacity);
+  if (block->class >= THREAD_CLASSES || t->bytes + block->capacity > THREAD_BYTES) {
+    free_shared(block);
+    return;
+  }
+  block->next = t->free_blocks[block->class];
+  t->free_blocks[block->class] = block;
+  t->bytes += block->capacity;
+}
+
+void fy_host_empty_cache(void) {
+  ThreadCache *t = &thread_cache;
+  pthread_mutex_lock(&lock);
+  for (int c = 0; c < THREAD_CLASSES; c++)
+    system_free_list(&t->free_blocks[c]);
+  t->bytes = 0;
+  for (int c = 0; c < CLASSES; c++)
+    system_free_list(&free_blocks[c]);
+  pthread_mutex_unlock(&lock);
+}
+
+// ---- statistics ------------------------------------------------------------------------------------------------------
+
+FyMemoryStats fy_host_memory_stats(void) {
+  pthread_mutex_lock(&lock);
+  FyMemoryStats stats = totals;
+  for (ThreadCache *t = threads; t; t = t->next) {
+    stats.allocations += atomic_load_explicit(&t->allocations, memory_order_relaxed);
+    stats.frees += atomic_load_explicit(&t->frees, memory_order_relaxed);
+    stats.requested += (size_t)atomic_load_explicit(&t->requested, memory_order_relaxed);
+  }
+  pthread_mutex_unlock(&lock);
+  stats.allocated = atomic_load(&allocated);
+  stats.allocated_peak = atomic_load(&allocated_peak);
+  stats.reserved = atomic_load(&reserved);
+  stats.reserved_peak = atomic_load(&reserved_peak);
+  stats.active_blocks = stats.allocations - stats.frees;
+  stats.segments = stats.device_mallocs - stats.device_frees;
+  return stats;
+}
+
+void fy_host_reset_peak(void) {
+  atomic_store(&allocated_peak, atomic_load(&allocated));
+  atomic_store(&reserved_peak, atomic_load(&reserved));
+}

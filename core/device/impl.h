@@ -1,0 +1,75 @@
+// What the files of this folder share: for core/device/ only.
+#ifndef FERRY_DEVICE_IMPL_H
+#define FERRY_DEVICE_IMPL_H
+
+#include "device/runtime.h"
+#include <stdatomic.h>
+
+// ---- runtime.c -------------------------------------------------------------------------------------------------------
+
+const FyBackend *fy_backend_if_chosen(void); // like fy_backend, but never opens a runtime that nobody has used yet
+int fy_device_count_chosen(void);            // devices of that runtime; 0 when none was chosen
+
+// The index of a CUDA device: -1 becomes the current one. Raises for a device that is not there, and for mps.
+int fy_cuda_index(FyDevice device);
+int fy_check_cuda_index(int index);
+
+// "20.00 MiB", as PyTorch writes sizes. `text` has room for 32 characters.
+const char *fy_format_bytes(size_t bytes, char text[32]);
+
+// ---- counters.c ------------------------------------------------------------------------------------------------------
+
+void fy_count_copy(int kind, size_t bytes);
+void fy_count_synchronization(void);
+
+// ---- stream.c, thread.c ----------------------------------------------------------------------------------------------
+
+struct FyStream {
+  FyObject object;
+  int device; // CUDA index, -1: the CPU's
+  int priority;
+  void *raw;                        // cudaStream_t; NULL: the device's default stream
+  struct FyStream *previous, *next; // in the list of those alive
+};
+
+// What one thread has made current. A NULL stream is the default one.
+typedef struct FyThreadDevices {
+  int device;  // as set by the user, -1 when never set
+  int applied; // what the runtime was last told, -1 before the first call
+  FyStream *stream[FY_MAX_DEVICES];
+  void *blas[FY_MAX_DEVICES];
+  void *blas_stream[FY_MAX_DEVICES]; // what each handle was last set to
+  struct FyGuard *guards;            // open guards, innermost last
+  int guard_count, guard_capacity;
+  bool registered; // fy_thread_devices_end will run when the thread ends
+} FyThreadDevices;
+
+extern _Thread_local FyThreadDevices fy_thread_devices;
+
+FyStream *fy_current_stream_of(int device);
+void fy_make_stream_current(int device, FyStream *stream);
+FyStream *fy_stream_if_alive(void *stream); // a new reference to it, NULL when it is gone
+void fy_streams_shutdown(void);
+void fy_events_shutdown(void);
+
+// What is queued on `then` from here on runs after all that is queued on `first` now. An error code; may raise when a
+// device cannot be made current.
+int fy_order_streams(int first_device, void *first, int then_device, void *then);
+void fy_thread_devices_shutdown(void); // the calling thread's part, and the pool of cuBLAS handles
+
+// ---- the allocators --------------------------------------------------------------------------------------------------
+
+FyMemoryStats fy_cuda_memory_stats(int device);
+FyMemoryStats fy_host_memory_stats(void);
+FyMemoryStats fy_pinned_memory_stats(void);
+void fy_cuda_reset_peak(int device);
+void fy_host_reset_peak(void);
+void fy_cuda_empty_cache(void);
+void fy_host_empty_cache(void);
+void fy_pinned_empty_cache(void);
+
+// Pools of events without timing for the allocators: `take` returns an error code of the backend. The device is current.
+int fy_event_take(int device, void **event);
+void fy_event_give_back(int device, void *event);
+
+#endif

@@ -1,0 +1,219 @@
+// What each thread has made current: device, streams, cuBLAS handles, and the guards that will put them back.
+#include "device/impl.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct FyGuard {
+  int device;        // what was current, -1 when it had never been set
+  int stream_device; // the device whose stream the guard changed, -1: none
+  FyStream *stream;  // and what was current there; counted
+} FyGuard;
+
+_Thread_local FyThreadDevices fy_thread_devices = {.device = -1, .applied = -1};
+
+// ---- the pool of cuBLAS handles: one is dear to make, and threads come and go with every data-parallel step ------------
+
+enum { HANDLES = 64 };
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *handles[FY_MAX_DEVICES][HANDLES];
+static int handle_count[FY_MAX_DEVICES];
+
+static void *pooled_handle(int device) {
+  pthread_mutex_lock(&handles_lock);
+  void *handle = handle_count[device] ? handles[device][--handle_count[device]] : NULL;
+  pthread_mutex_unlock(&handles_lock);
+  return handle;
+}
+
+static bool pool_handle(int device, void *handle) {
+  pthread_mutex_lock(&handles_lock);
+  bool room = handle_count[device] < HANDLES;
+  if (room)
+    handles[device][handle_count[device]++] = handle;
+  pthread_mutex_unlock(&handles_lock);
+  return room;
+}
+
+static void give_handles_back(FyThreadDevices *t) {
+  for (int d = 0; d < FY_MAX_DEVICES; d++) {
+    if (t->blas[d] && !pool_handle(d, t->blas[d]))
+      fy_backend()->blas_destroy(t->blas[d]);
+    t->blas[d] = NULL;
+  }
+}
+
+// ---- a thread's end --------------------------------------------------------------------------------------------------
+
+static void end_thread(void *pointer) {
+  FyThreadDevices *t = pointer;
+  while (t->guard_count > 0)
+    fy_release(t->guards[--t->guard_count].stream);
+  free(t->guards);
+  t->guards = NULL;
+  t->guard_capacity = 0;
+  for (int d = 0; d < FY_MAX_DEVICES; d++) {
+    FyStream *stream = t->stream[d];
+    t->stream[d] = NULL;
+    fy_release(stream);
+  }
+  give_handles_back(t);
+  t->registered = false;
+}
+
+static pthread_key_t key;
+
+static void make_key(void) {
+  if (pthread_key_create(&key, end_thread) != 0)
+    fy_panic("no thread key left for devices");
+}
+
+// Called before a thread first holds something that its end must give back.
+static FyThreadDevices *registered_thread(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  FyThreadDevices *t = &fy_thread_devices;
+  if (!t->registered) {
+    pthread_once(&once, make_key);
+    pthread_setspecific(key, t);
+    t->registered = true;
+  }
+  return t;
+}
+
+void fy_thread_devices_shutdown(void) {
+  if (fy_thread_devices.registered) {
+    end_thread(&fy_thread_devices);
+    pthread_setspecific(key, NULL);
+  }
+  const FyBackend *backend = fy_backend_if_chosen();
+  for (int d = 0; backend && d < fy_device_count_chosen(); d++) {
+    void *handle = pooled_handle(d);
+    if (handle)
+      backend->set_device(d);
+    for (; handle; handle = pooled_handle(d))
+      backend->blas_destroy(handle);
+  }
+  fy_thread_devices.applied = -1;
+}
+
+// ---- streams and handles ---------------------------------------------------------------------------------------------
+
+FyStream *fy_current_stream_of(int device) {
+  return fy_thread_devices.stream[device];
+}
+
+void fy_make_stream_current(int device, FyStream *stream) {
+  FyThreadDevices *t = registered_thread();
+  FyStream *previous = t->stream[device];
+  if (previous == stream)
+    return;
+  t->stream[device] = fy_retain(stream);
+  fy_release(previous);
+}
+
+void *fy_raw_stream(int device) {
+  FyStream *stream = fy_thread_devices.stream[device];
+  return stream ? stream->raw : NULL;
+}
+
+void *fy_raw_blas(int device) {
+  FyThreadDevices *t = &fy_thread_devices;
+  void *stream = fy_raw_stream(device);
+  if (t->blas[device] && t->blas_stream[device] == stream)
+    return t->blas[device];
+  const FyBackend *backend = fy_backend_required();
+  fy_use_device(device);
+  if (!t->blas[device]) {
+    registered_thread();
+    t->blas[device] = pooled_handle(device);
+    if (!t->blas[device])
+      fy_cuda_check(backend->blas_create(&t->blas[device]));
+  }
+  fy_cuda_check(backend->blas_set_stream(t->blas[device], stream));
+  t->blas_stream[device] = stream;
+  return t->blas[device];
+}
+
+// ---- guards ----------------------------------------------------------------------------------------------------------
+
+static void push_guard(FyGuard guard) {
+  FyThreadDevices *t = registered_thread();
+  if (t->guard_count == t->guard_capacity) {
+    int capacity = t->guard_capacity ? 2 * t->guard_capacity : 8;
+    FyGuard *guards = realloc(t->guards, (size_t)capacity * sizeof *guards);
+    fy_check(guards, FY_OUT_OF_MEMORY_ERROR, "out of host memory for %d nested device guards", capacity);
+    t->guards = guards;
+    t->guard_capacity = capacity;
+  }
+  t->guards[t->guard_count++] = guard;
+  fy_retain(guard.stream);
+}
+
+static void apply_device(int device) {
+  fy_thread_devices.device = device;
+  const FyBackend *backend = fy_backend_if_chosen();
+  int wanted = device < 0 ? 0 : device;
+  if (!backend || fy_thread_devices.applied < 0 || fy_thread_devices.applied == wanted)
+    return;
+  if (backend->set_device(wanted) == 0)
+    fy_thread_devices.applied = wanted;
+}
+
+// Puts back what the innermost guard remembers. Runs while an error is on its way, so it raises none.
+static void pop_guard(void) {
+  FyThreadDevices *t = &fy_thread_devices;
+  FyGuard guard = t->guards[--t->guard_count];
+  if (guard.stream_device >= 0)
+    fy_make_stream_current(guard.stream_device, guard.stream);
+  fy_release(guard.stream);
+  apply_device(guard.device);
+}
+
+FyDeviceGuard fy_device_guard_open_(int index) {
+  fy_check_cuda_index(index);
+  FyDeviceGuard state = {.previous = fy_thread_devices.device, .open = true};
+  push_guard((FyGuard){.device = state.previous, .stream_device = -1});
+  fy_cuda_set_device(index);
+  return state;
+}
+
+void fy_device_guard_close_(FyDeviceGuard *guard) {
+  guard->open = false;
+  pop_guard();
+}
+
+FyStreamGuard fy_stream_guard_open_(FyStream *stream) {
+  FyStreamGuard state = {.previous_device = fy_thread_devices.device, .open = true};
+  int device = stream->device;
+  if (device >= 0)
+    state.previous = fy_current_stream_of(device);
+  push_guard((FyGuard){.device = state.previous_device, .stream_device = device, .stream = state.previous});
+  fy_set_stream(stream);
+  return state;
+}
+
+void fy_stream_guard_close_(FyStreamGuard *guard) {
+  guard->open = false;
+  pop_guard();
+}
+
+// ---- traps and workers -----------------------------------------------------------------------------------------------
+
+void fy_device_state_save(FyThreadState *state) {
+  FyThreadDevices *t = &fy_thread_devices;
+  state->device = t->device;
+  state->stream = t->stream[t->device < 0 ? 0 : t->device];
+  state->guards = t->guard_count;
+}
+
+// The saved stream is borrowed: it is looked up among the living ones before it becomes current again.
+void fy_device_state_restore(const FyThreadState *state) {
+  while (fy_thread_devices.guard_count > state->guards)
+    pop_guard();
+  int device = state->device < 0 ? 0 : state->device;
+  if (fy_thread_devices.stream[device] != state->stream) {
+    FyStream *stream = fy_stream_if_alive(state->stream);
+    fy_make_stream_current(device, stream);
+    fy_release(stream);
+  }
+  apply_device(state->device);
+}
