@@ -27,11 +27,12 @@ typedef struct FyModule FyModule;
 
 // What a kind of module is. Only `name` and `forward` are required.
 typedef struct FyModuleClass {
-  const char *name;                                     // "Linear", as print(module) shows it
-  FyTensor *(*forward)(FyModule *self, FyTensor *input); // in a scope of its own: only the result leaves it
+  const char *name;                                                 // "Linear", as print(module) shows it
+  FyTensor *(*forward)(FyModule *self, FyTensor *input);            // in a scope of its own: only the result leaves it
   void (*extra_repr)(const FyModule *self, char *out, size_t size); // "in_features=10, out_features=5, bias=True"
-  void (*destroy)(FyModule *self);                      // frees what the struct holds beyond registered fields
-  void (*clone)(FyModule *copy, const FyModule *self);  // for replicas: mends what a bytewise copy breaks
+  void (*destroy)(FyModule *self);                     // frees what the struct holds beyond registered fields
+  void (*clone)(FyModule *copy, const FyModule *self); // for replicas: mends what a bytewise copy breaks; required
+                                                       // beside destroy
 } FyModuleClass;
 
 typedef enum FyFieldKind { FY_PARAMETER, FY_BUFFER, FY_CHILD } FyFieldKind;
@@ -62,19 +63,22 @@ FY_API void *fy_module_new_(size_t bytes, const char *name, FyTensor *(*forward)
 // The same for a class kept elsewhere (static).
 FY_API void *fy_module_new_of(size_t bytes, const FyModuleClass *type);
 
-// self->field = child / parameter / buffer, registered under the field's name. Parameters get requires_grad.
+// self->field = child / parameter / buffer, registered under the field's name; assigning again replaces. Parameters get
+// requires_grad; NULL stands for one that is not there (bias=False). Raise FY_VALUE_ERROR for a parameter that is no leaf
+// and for a child that contains its parent, FY_TYPE_ERROR for a NULL child, FY_KEY_ERROR for a name with a dot or empty.
 #define fy_register_module(self, field, module)                                                                        \
   ((self)->field = fy_module_add_child((FyModule *)(self), #field, (module), (char *)&(self)->field - (char *)(self)))
 #define fy_register_parameter(self, field, tensor)                                                                     \
   ((self)->field = fy_module_add_tensor((FyModule *)(self), #field, FY_PARAMETER, (tensor),                            \
                                         (char *)&(self)->field - (char *)(self)))
 #define fy_register_buffer(self, field, tensor)                                                                        \
-  ((self)->field = fy_module_add_tensor((FyModule *)(self), #field, FY_BUFFER, (tensor),                               \
-                                        (char *)&(self)->field - (char *)(self)))
+  ((self)->field =                                                                                                     \
+       fy_module_add_tensor((FyModule *)(self), #field, FY_BUFFER, (tensor), (char *)&(self)->field - (char *)(self)))
 
 // The same by name; offset -1 when the struct has no field for it. Return what was added.
 FY_API FyModule *fy_module_add_child(FyModule *self, const char *name, FyModule *child, int64_t offset);
-FY_API FyTensor *fy_module_add_tensor(FyModule *self, const char *name, FyFieldKind kind, FyTensor *tensor, int64_t offset);
+FY_API FyTensor *fy_module_add_tensor(FyModule *self, const char *name, FyFieldKind kind, FyTensor *tensor,
+                                      int64_t offset);
 
 // module(x): opens a scope, runs forward, lets the result out.
 FY_API FyTensor *fy_forward_(FyModule *module, FyTensor *input);
@@ -88,8 +92,14 @@ typedef struct FyTensorList {
   char **names; // "fc1.weight"
 } FyTensorList;
 
-// module.parameters() / named_parameters(), named_buffers(), state_dict(): in registration order, depth first; a tensor
-// registered twice appears once. state_dict has parameters and buffers; tensors share storage with the module's.
+// An empty list, and a further entry (the tensor is retained, the name copied): for state dicts and optimizers' parameters
+// put together by hand.
+FY_API FyTensorList *fy_tensor_list_new(void);
+FY_API void fy_list_add(FyTensorList *list, const char *name, FyTensor *tensor);
+
+// module.parameters() / named_parameters(), named_buffers(), state_dict(): depth first, in registration order, a module's
+// own parameters before its buffers before its children. A tensor registered twice appears once, in state_dict under each
+// of its names. state_dict has parameters and buffers, detached: they share storage with the module's.
 FY_API FyTensorList *fy_parameters_(FyModule *module);
 FY_API FyTensorList *fy_buffers_(FyModule *module);
 FY_API FyTensorList *fy_state_dict_(FyModule *module);
@@ -98,7 +108,7 @@ FY_API FyTensorList *fy_state_dict_(FyModule *module);
 #define fy_state_dict(module) fy_state_dict_((FyModule *)(module))
 
 // module.load_state_dict(state): copies by name. Raises FY_RUNTIME_ERROR with PyTorch's text: missing keys, unexpected keys,
-// size mismatches, all of them listed; then nothing has been copied.
+// size mismatches, all of them listed; then nothing has been copied. Values cross devices and dtypes as in fy_copy_.
 #define fy_load_state_dict(module, state) fy_load_state_dict_((FyModule *)(module), (state))
 FY_API void fy_load_state_dict_(FyModule *module, const FyTensorList *state);
 
@@ -107,7 +117,7 @@ FY_API FyTensor *fy_list_get(const FyTensorList *list, const char *name);
 
 // module.to(device), .cuda(), .cpu(), .half(), .float(), .double(): moves or converts every parameter and buffer in place
 // (integer buffers keep their dtype) and returns the module. An optimizer made before stays valid: parameters keep their
-// identity, as in PyTorch.
+// identity, as in PyTorch, and so do their gradients, which move along. Raises FY_TYPE_ERROR for an integer dtype.
 FY_API void *fy_module_to_(FyModule *module, FyTo options);
 #define fy_module_to(module, ...) fy_module_to_((FyModule *)(module), (FyTo){.device = __VA_ARGS__})
 FY_API void *fy_module_to_dtype_(FyModule *module, FyDType dtype);
@@ -176,13 +186,13 @@ typedef struct FyBatchNormOptions {
 #define fy_nn_batch_norm2d(...) fy_nn_batch_norm_(2, (FyBatchNormOptions){.num_features = __VA_ARGS__})
 FY_API FyModule *fy_nn_batch_norm_(int dims, FyBatchNormOptions options);
 
-FY_API FyModule *fy_nn_relu(void);                             // nn.ReLU()
-FY_API FyModule *fy_nn_relu_inplace(void);                     // nn.ReLU(inplace=True)
-FY_API FyModule *fy_nn_gelu(void);                             // nn.GELU()
-FY_API FyModule *fy_nn_dropout(double p);                      // nn.Dropout(p)
+FY_API FyModule *fy_nn_relu(void);         // nn.ReLU()
+FY_API FyModule *fy_nn_relu_inplace(void); // nn.ReLU(inplace=True)
+FY_API FyModule *fy_nn_gelu(void);         // nn.GELU()
+FY_API FyModule *fy_nn_dropout(double p);  // nn.Dropout(p)
 #define fy_nn_max_pool2d(...) fy_nn_max_pool2d_((FyPool2d){.kernel_size = __VA_ARGS__})
-FY_API FyModule *fy_nn_max_pool2d_(FyPool2d options);          // nn.MaxPool2d(2)
-FY_API FyModule *fy_nn_flatten(void);                          // nn.Flatten(): from dimension 1 on
+FY_API FyModule *fy_nn_max_pool2d_(FyPool2d options); // nn.MaxPool2d(2)
+FY_API FyModule *fy_nn_flatten(void);                 // nn.Flatten(): from dimension 1 on
 
 // nn.Sequential(a, b, c): children "0", "1", ... Holds them; drops each output before the next layer runs.
 #define fy_nn_sequential(...) fy_nn_sequential_((FyModule *[]){__VA_ARGS__, NULL})

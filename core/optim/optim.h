@@ -4,7 +4,10 @@
 
 #include "nn/nn.h"
 
-// An object of the scope; keeps its parameters. State lives on each parameter's device and follows it when it moves.
+// An object of the scope; keeps its parameters. State lives on each parameter's device and follows it when it moves. It
+// has the parameter's dtype, but float32 for float16 and bfloat16, whose steps are computed in float32, too.
+// The constructors raise FY_VALUE_ERROR with PyTorch's texts: "optimizer got an empty parameter list", "can't optimize a
+// non-leaf Tensor", "Invalid learning rate: -1.0", ...
 typedef struct FyOptimizer FyOptimizer;
 
 // optim.SGD(params, lr, momentum, dampening, weight_decay, nesterov): fy_sgd(fy_parameters(model), .lr = 0.1).
@@ -29,7 +32,8 @@ FY_API FyOptimizer *fy_adam_(FyAdam options);
 #define fy_adamw(...) fy_adamw_((FyAdam){.parameters = __VA_ARGS__})
 FY_API FyOptimizer *fy_adamw_(FyAdam options);
 
-// optimizer.step(): parameters without a gradient are left alone. optimizer.zero_grad(): grads become None.
+// optimizer.step(): parameters without a gradient are left alone; the others are changed in place (their version counters
+// rise), each by one kernel. optimizer.zero_grad(): grads become None.
 FY_API void fy_step(FyOptimizer *optimizer);
 FY_API void fy_zero_grad(FyOptimizer *optimizer);
 

@@ -8,9 +8,9 @@
 // thread of its own, and gathers the outputs on device_ids[0]. device_ids NULL with count 0: every CUDA device; on a
 // machine without CUDA it just calls the module. Raises FY_RUNTIME_ERROR when a parameter is not on device_ids[0]
 // ("module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them on device: cpu").
-// An error of a replica is raised again here, with the replica's device in its text.
-#define fy_nn_data_parallel(module, device_ids, count)                                                                 \
-  fy_nn_data_parallel_((FyModule *)(module), (device_ids), (count))
+// An error of a replica is raised again here, after all threads have ended, with "Caught RuntimeError in replica 1 on
+// device 1." and a line break before its text. Ids that do not exist raise FY_RUNTIME_ERROR, repeated ones FY_VALUE_ERROR.
+#define fy_nn_data_parallel(module, device_ids, count) fy_nn_data_parallel_((FyModule *)(module), (device_ids), (count))
 FY_API FyModule *fy_nn_data_parallel_(FyModule *module, const int *device_ids, int count);
 
 // The module inside (DataParallel's .module).

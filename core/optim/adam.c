@@ -1,0 +1,58 @@
+// optim.Adam and optim.AdamW: with g = grad (Adam: + w p; AdamW: p shrinks by 1 - lr w first), at step t,
+//   m = b1 m + (1 - b1) g;   v = b2 v + (1 - b2) g^2
+//   p = p - lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+#include "nn/impl.h"
+#include "op/op.h"
+#include "op/step.h"
+#include "optim/impl.h"
+#include <math.h>
+
+static void adam_step(FyOptimizer *self, FyParameterState *state, FyTensor *parameter, FyTensor *grad) {
+  const FyAdam *o = &self->adam;
+  FyTensor *average = fy_optimizer_state(state, 0), *square = fy_optimizer_state(state, 1);
+  double t = (double)(state->steps + 1);
+  FyAdamStep params = {.lr = self->lr,
+                       .beta1 = o->beta1,
+                       .beta2 = o->beta2,
+                       .eps = o->eps,
+                       .weight_decay = o->weight_decay,
+                       .decoupled = self->type->decoupled,
+                       .bias_correction1 = 1 - pow(o->beta1, t),
+                       .bias_correction2_sqrt = sqrt(1 - pow(o->beta2, t))};
+  fy_run_in_place(&fy_op_adam_step, &params, FY_INPUTS(parameter, grad, average, square));
+  fy_bump_version(average);
+  fy_bump_version(square);
+}
+
+static const FyOptimizerClass adam_class = {.name = "Adam", .step = adam_step};
+static const FyOptimizerClass adamw_class = {.name = "AdamW", .step = adam_step, .decoupled = true};
+
+static void check_beta(int index, double beta) {
+  char text[FY_NUMBER_TEXT];
+  fy_check(beta >= 0 && beta < 1, FY_VALUE_ERROR, "Invalid beta parameter at index %d: %s", index,
+           fy_python_float(beta, text));
+}
+
+static FyOptimizer *new_adam(const FyOptimizerClass *type, FyAdam o, double weight_decay) {
+  o.lr = o.lr != 0 ? o.lr : 1e-3;
+  o.beta1 = o.beta1 != 0 ? o.beta1 : 0.9;
+  o.beta2 = o.beta2 != 0 ? o.beta2 : 0.999;
+  o.eps = o.eps != 0 ? o.eps : 1e-8;
+  o.weight_decay = o.no_weight_decay ? 0 : o.weight_decay != 0 ? o.weight_decay : weight_decay;
+  fy_optimizer_not_negative("learning rate", o.lr);
+  fy_optimizer_not_negative("epsilon value", o.eps);
+  check_beta(0, o.beta1);
+  check_beta(1, o.beta2);
+  fy_optimizer_not_negative("weight_decay value", o.weight_decay);
+  FyOptimizer *self = fy_optimizer_new(type, o.parameters, o.lr);
+  self->adam = o;
+  self->adam.parameters = NULL; // the list is the caller's
+  return self;
+}
+
+FyOptimizer *fy_adam_(FyAdam options) {
+  return new_adam(&adam_class, options, 0);
+}
+FyOptimizer *fy_adamw_(FyAdam options) {
+  return new_adam(&adamw_class, options, 0.01);
+}

@@ -1,0 +1,44 @@
+// What the optimizers share: for core/ only.
+#ifndef FERRY_OPTIM_IMPL_H
+#define FERRY_OPTIM_IMPL_H
+
+#include "optim/optim.h"
+
+enum { FY_MAX_STATES = 2 };
+
+// What the optimizer keeps for one parameter. All zero before the parameter's first step.
+typedef struct FyParameterState {
+  FyTensor *parameter;              // counted
+  FyTensor *tensors[FY_MAX_STATES]; // counted; shape and device of the parameter, float32 for one of a half type
+  int64_t steps;
+} FyParameterState;
+
+typedef struct FyOptimizerClass {
+  const char *name;
+  bool decoupled; // AdamW's weight decay
+  // One parameter's update. `parameter` and `grad` are row-major; state->steps counts the steps before.
+  void (*step)(FyOptimizer *optimizer, FyParameterState *state, FyTensor *parameter, FyTensor *grad);
+} FyOptimizerClass;
+
+struct FyOptimizer {
+  FyObject object;
+  const FyOptimizerClass *type;
+  double lr;
+  FyParameterState *states;
+  int count;
+  union {
+    FySgd sgd;
+    FyAdam adam;
+  };
+};
+
+// An optimizer of `type` over the parameters, which it retains. Raises FY_VALUE_ERROR for none, and for non-leaves.
+FyOptimizer *fy_optimizer_new(const FyOptimizerClass *type, const FyTensorList *parameters, double lr);
+
+// State tensor k on the parameter's device, made of zeros when it is not there.
+FyTensor *fy_optimizer_state(FyParameterState *state, int k);
+
+// Raises FY_VALUE_ERROR "Invalid <what>: -1.0" unless value >= 0.
+void fy_optimizer_not_negative(const char *what, double value);
+
+#endif

@@ -1,0 +1,88 @@
+// What all optimizers have in common: parameters, their state, and the loop of a step.
+#include "nn/impl.h"
+#include "optim/impl.h"
+#include "tensor/impl.h"
+#include <stdlib.h>
+
+static void destroy_optimizer(void *object) {
+  FyOptimizer *self = object;
+  for (int i = 0; i < self->count; i++) {
+    fy_release(self->states[i].parameter);
+    for (int k = 0; k < FY_MAX_STATES; k++)
+      fy_release(self->states[i].tensors[k]);
+  }
+  free(self->states);
+  free(self);
+}
+
+void fy_optimizer_not_negative(const char *what, double value) {
+  char text[FY_NUMBER_TEXT];
+  fy_check(value >= 0, FY_VALUE_ERROR, "Invalid %s: %s", what, fy_python_float(value, text)); // NaN, too
+}
+
+FyOptimizer *fy_optimizer_new(const FyOptimizerClass *type, const FyTensorList *parameters, double lr) {
+  fy_check(parameters && parameters->count > 0, FY_VALUE_ERROR, "optimizer got an empty parameter list");
+  for (int i = 0; i < parameters->count; i++)
+    fy_check(fy_is_leaf(parameters->items[i]), FY_VALUE_ERROR, "can't optimize a non-leaf Tensor");
+  FyOptimizer *self = fy_object_new(sizeof *self, destroy_optimizer);
+  self->type = type;
+  self->lr = lr;
+  self->states = calloc((size_t)parameters->count, sizeof *self->states);
+  fy_check(self->states, FY_OUT_OF_MEMORY_ERROR, "out of host memory for an optimizer of %d parameters",
+           parameters->count);
+  self->count = parameters->count;
+  for (int i = 0; i < self->count; i++)
+    self->states[i].parameter = fy_retain(parameters->items[i]);
+  return self;
+}
+
+FyTensor *fy_optimizer_state(FyParameterState *state, int k) {
+  const FyTensor *p = state->parameter;
+  FyTensor *old = state->tensors[k];
+  FyDType dtype = p->array.dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
+  if (old && fy_device_equal(old->device, p->device) && old->array.dtype == dtype)
+    return old;
+  FyTensor *fresh =
+      old ? fy_to(old, p->device, .dtype = dtype) : fy_zeros(fy_size(p), .dtype = dtype, .device = p->device);
+  state->tensors[k] = fy_retain(fresh);
+  fy_release(old);
+  return fresh;
+}
+
+// The kernels take row-major memory: a parameter of another layout is updated in a copy, and copied back.
+static void step_one(FyOptimizer *self, FyParameterState *state) {
+  FyTensor *parameter = state->parameter;
+  FyTensor *row_major = fy_contiguous(parameter);
+  self->type->step(self, state, row_major, fy_contiguous(parameter->grad));
+  state->steps++;
+  if (row_major != parameter)
+    fy_copy_(parameter, row_major);
+}
+
+void fy_step(FyOptimizer *optimizer) {
+  fy_check(optimizer, FY_TYPE_ERROR, "fy_step: the optimizer is NULL");
+  fy_no_grad {
+    for (int i = 0; i < optimizer->count; i++) {
+      if (!optimizer->states[i].parameter->grad)
+        continue;
+      fy_scope {
+        step_one(optimizer, &optimizer->states[i]);
+      }
+    }
+  }
+}
+
+void fy_zero_grad(FyOptimizer *optimizer) {
+  fy_check(optimizer, FY_TYPE_ERROR, "fy_zero_grad: the optimizer is NULL");
+  for (int i = 0; i < optimizer->count; i++)
+    fy_set_grad(optimizer->states[i].parameter, NULL);
+}
+
+double fy_learning_rate(const FyOptimizer *optimizer) {
+  return optimizer->lr;
+}
+
+void fy_set_learning_rate(FyOptimizer *optimizer, double lr) {
+  fy_optimizer_not_negative("learning rate", lr);
+  optimizer->lr = lr;
+}

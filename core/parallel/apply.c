@@ -1,0 +1,99 @@
+// parallel_apply: each replica on its input, in a thread and on a device of its own.
+#include "base/state.h"
+#include "nn/impl.h"
+#include "parallel/impl.h"
+#include <pthread.h>
+#include <string.h>
+
+typedef struct Job {
+  FyModule *replica;
+  FyTensor *input;
+  FyTensor *output; // counted, on its way from the worker's scope to the caller's
+  int index;
+  FyStream *stream; // the caller's on the input's device; NULL on the CPU
+  FyThreadState caller;
+  const char *file;
+  int line;
+  FyError error;
+} Job;
+
+// An error stays in the thread's trap, which closes the thread's scopes; the caller raises it after the join.
+static void *work(void *argument) {
+  Job *job = argument;
+  fy_where_file = job->file;
+  fy_where_line = job->line;
+  fy_trap(job->error) {
+    fy_thread_state_inherit(&job->caller);
+    if (job->stream) {
+      fy_cuda_set_device(fy_get_device(job->input));
+      fy_set_stream(job->stream);
+    }
+    fy_scope {
+      job->output = fy_retain(fy_forward_(job->replica, job->input));
+    }
+  }
+  return NULL;
+}
+
+// In the calling thread: for a single replica, and where no thread is to be had.
+static void work_here(Job *job) {
+  FyThreadState state;
+  fy_thread_state_save(&state);
+  work(job);
+  fy_thread_state_inherit(&state);
+}
+
+static _Noreturn void raise_from(const Job *job) {
+  FyError error = job->error;
+  int device = fy_get_device(job->input);
+  char place[48] = "the CPU";
+  if (device >= 0)
+    snprintf(place, sizeof place, "device %d", device);
+  int used = snprintf(error.message, sizeof error.message, "Caught %s in replica %d on %s.\n",
+                      fy_error_name(error.kind), job->index, place);
+  snprintf(error.message + used, sizeof error.message - (size_t)used, "%s", job->error.message);
+  fy_raise_again(&error);
+}
+
+static void finish(Job *jobs, int count, FyTensor **outputs) {
+  const Job *failed = NULL;
+  for (int i = count - 1; i >= 0; i--)
+    if (jobs[i].error.kind)
+      failed = &jobs[i];
+  for (int i = 0; i < count; i++) {
+    if (failed)
+      fy_release(jobs[i].output);
+    else
+      outputs[i] = fy_adopt(jobs[i].output);
+  }
+  if (failed)
+    raise_from(failed);
+}
+
+static void prepare(Job *job, int index, FyModule *replica, FyTensor *input) {
+  fy_module_required(replica, "fy_parallel_apply");
+  fy_check(input, FY_TYPE_ERROR, "fy_parallel_apply: input %d is NULL", index);
+  *job = (Job){.replica = replica, .input = input, .index = index, .file = fy_where_file, .line = fy_where_line};
+  if (fy_is_cuda(input))
+    job->stream = fy_current_stream(fy_device_of(input));
+  fy_thread_state_save(&job->caller);
+}
+
+void fy_parallel_apply(FyModule *const *replicas, FyTensor *const *inputs, int count, FyTensor **outputs) {
+  Job jobs[FY_MAX_DEVICES];
+  pthread_t threads[FY_MAX_DEVICES];
+  bool started[FY_MAX_DEVICES] = {false};
+  fy_check(count > 0 && count <= FY_MAX_DEVICES, FY_VALUE_ERROR, "fy_parallel_apply takes 1 to %d replicas, but got %d",
+           FY_MAX_DEVICES, count);
+  for (int i = 0; i < count; i++)
+    prepare(&jobs[i], i, replicas[i], inputs[i]);
+  for (int i = 0; i < count && count > 1; i++)
+    started[i] = pthread_create(&threads[i], NULL, work, &jobs[i]) == 0;
+  for (int i = 0; i < count; i++)
+    if (!started[i])
+      work_here(&jobs[i]);
+  for (int i = 0; i < count; i++)
+    if (started[i])
+      pthread_join(threads[i], NULL);
+  finish(jobs, count, outputs);
+}
