@@ -181,6 +181,17 @@ static const FyDeviceProperties *properties_of(int index) {
   return &properties[index];
 }
 
+// Asked for at every launch, so it must not take the lock each time.
+int fy_multi_processors(int device) {
+  static atomic_int known[FY_MAX_DEVICES];
+  int count = atomic_load_explicit(&known[device], memory_order_relaxed);
+  if (count == 0) {
+    count = properties_of(device)->multi_processor_count;
+    atomic_store_explicit(&known[device], count, memory_order_relaxed);
+  }
+  return count;
+}
+
 FyDeviceProperties fy_cuda_get_device_properties(int index) {
   return *properties_of(index);
 }
