@@ -5,13 +5,12 @@
 // blocks, and the blocks in double.
 #include "base/threads.h"
 #include "op/reduce.h"
-#include <stdlib.h>
+#include "op/reduce_cpu.h"
 #include <string.h>
 
 enum {
   TILE = 1024,        // outputs that one task accumulates side by side
-  BLOCK = 4096,       // float32 terms added before going to double
-  BLOCK_ROWS = 64,    // the same, by columns
+  BLOCK_ROWS = 64,    // rows of float32 terms added before going to double
   CHUNK = 32768,      // fewest terms worth a task of their own
   MAX_CHUNKS = 64,    // chunks per output
   TASK_TARGET = 16,   // with that many tasks the terms need not be cut
@@ -35,41 +34,12 @@ typedef struct Terms {
 
 // ---- the inner loops -------------------------------------------------------------------------------------------------
 
-// Explicit vectors, because a compiler may not reorder a float sum by itself. `aligned` of an element: any address.
-typedef float Floats __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double Doubles __attribute__((vector_size(64), aligned(8), may_alias));
-
-#define DEFINE_SUM_CONTIGUOUS(T, V)                                                                                    \
-  static double sum_contiguous_##T(const T *x, int64_t n) {                                                            \
-    enum { WIDTH = sizeof(V) / sizeof(T) };                                                                            \
-    V a = {0}, b = {0}, c = {0}, d = {0};                                                                              \
-    int64_t i = 0;                                                                                                     \
-    for (; i + 4 * WIDTH <= n; i += 4 * WIDTH) {                                                                       \
-      a += *(const V *)(x + i);                                                                                        \
-      b += *(const V *)(x + i + WIDTH);                                                                                \
-      c += *(const V *)(x + i + 2 * WIDTH);                                                                            \
-      d += *(const V *)(x + i + 3 * WIDTH);                                                                            \
-    }                                                                                                                  \
-    for (; i + WIDTH <= n; i += WIDTH)                                                                                 \
-      a += *(const V *)(x + i);                                                                                        \
-    a = (a + b) + (c + d);                                                                                             \
-    double sum = 0;                                                                                                    \
-    for (int j = 0; j < WIDTH; j++)                                                                                    \
-      sum += (double)a[j];                                                                                             \
-    for (; i < n; i++)                                                                                                 \
-      sum += (double)x[i];                                                                                             \
-    return sum;                                                                                                        \
-  }
-DEFINE_SUM_CONTIGUOUS(float, Floats)
-DEFINE_SUM_CONTIGUOUS(double, Doubles)
-
 #define DEFINE_FLOATING_ROW(T)                                                                                         \
   static void row_##T(Sum *sum, const void *data, int64_t n, int64_t stride) {                                         \
     const T *x = data;                                                                                                 \
     double total = 0;                                                                                                  \
     if (stride == 1) {                                                                                                 \
-      for (int64_t i = 0; i < n; i += BLOCK)                                                                           \
-        total += sum_contiguous_##T(x + i, n - i < BLOCK ? n - i : BLOCK);                                             \
+      total = fy_sum_##T(x, NULL, n);                                                                                  \
     } else {                                                                                                           \
       for (int64_t i = 0; i < n; i++)                                                                                  \
         total += (double)x[i * stride];                                                                                \
@@ -309,7 +279,7 @@ static int reduce(FyLaunch *launch, bool mean) {
   cut(&job);
   int64_t groups = job.outer_count * job.tiles, tasks = groups * job.chunks;
   if (job.chunks > 1) {
-    job.partials = malloc((size_t)(tasks * job.tile) * sizeof(Sum));
+    job.partials = launch->workspace(launch, (size_t)(tasks * job.tile) * sizeof(Sum));
     if (!job.partials)
       return FY_LAUNCH_NO_MEMORY;
   }
@@ -317,7 +287,6 @@ static int reduce(FyLaunch *launch, bool mean) {
   fy_parallel_for(tasks, work < PARALLEL_GRAIN ? PARALLEL_GRAIN / (work + 1) : 1, run_tasks, &job);
   if (job.chunks > 1)
     fy_parallel_for(groups, TASK_TARGET, join_chunks, &job);
-  free(job.partials);
   return FY_LAUNCH_OK;
 }
 
