@@ -1,0 +1,251 @@
+// Chapter 4: benchmarks.
+//
+// How long does a matrix product take on the CPU, and how long on the device? Measuring that is easy to get wrong: a
+// GPU works on after the call has returned, its first call pays for set-up, and small work is over before it was worth
+// the trip.
+//
+// The lesson is docs/04_benchmarks.md.
+#include "common.h"
+
+#include <stdio.h>
+
+typedef struct Product {
+  FyTensor *a, *b; // (n, n) each, on one device
+} Product;
+
+static void multiply(void *context) {
+  Product *product = context;
+  fy_matmul(product->a, product->b);
+}
+
+static void about_times(const Chapter *chapter) {
+  if (chapter->simulated) {
+    printf("Times of %s are marked (simulated): they are this CPU playing a GPU, and are compared with nothing.\n",
+           fy_device_name_of(chapter->device));
+  } else if (!chapter->gpu) {
+    printf("There is one device here, the CPU, so the second number of each pair is the CPU's again.\n");
+  }
+}
+
+// [difference]
+// PyTorch: torch.abs(result_cpu - result_gpu.cpu()).max().item()
+static double largest_difference(FyTensor *result_cpu, FyTensor *result_device) {
+  return fy_item(fy_max(fy_abs(fy_sub(result_cpu, fy_cpu(result_device)))));
+}
+// [end]
+
+// ---- one product, with care -----------------------------------------------------------------------------------------
+
+// [benchmark]
+static void one_large_product(const Chapter *chapter) {
+  heading("One large product on both");
+  FyDevice device = chapter->device;
+  int64_t n = size_for(chapter, 192, 1024, 10000);
+  FyTensor *a_cpu = fy_randn(fy_shape(n, n)); // PyTorch: torch.randn(size, size)
+  FyTensor *b_cpu = fy_randn(fy_shape(n, n));
+  FyTensor *a = fy_to(a_cpu, device); // PyTorch: a_cpu.to(device)
+  FyTensor *b = fy_to(b_cpu, device);
+
+  double first = 0, second = 0, cpu = 0;
+  timed(first, device) { // the first call sets libraries up, reserves memory, loads kernels
+    fy_matmul(a, b);
+  }
+  FyTensor *result = NULL;
+  timed(second, device) { // synchronises, starts the clock, runs this, synchronises, stops it
+    result = fy_matmul(a, b);
+  }
+  FyTensor *result_cpu = fy_matmul(a_cpu, b_cpu); // the CPU gets its warm-up too
+  timed(cpu, FY_CPU_DEVICE) {
+    result_cpu = fy_matmul(a_cpu, b_cpu);
+  }
+  printf("(%lld, %lld) @ (%lld, %lld)\n", (long long)n, (long long)n, (long long)n, (long long)n);
+  printf("  cpu:               %s\n", time_text(FY_CPU_DEVICE, cpu));
+  printf("  %s, first call:  %s\n", fy_device_name_of(device), time_text(device, first));
+  printf("  %s, second call: %s\n", fy_device_name_of(device), time_text(device, second));
+  if (chapter->gpu) {
+    printf("  the GPU was %.1f times as fast\n", cpu / second);
+  }
+  printf("Maximum difference between the results: %.3g\n", largest_difference(result_cpu, result));
+}
+// [end]
+
+// ---- the clock that stops too early ---------------------------------------------------------------------------------
+
+// [nosync]
+static void without_synchronising(const Chapter *chapter) {
+  heading("The same without synchronising");
+  FyDevice device = chapter->device;
+  int64_t n = size_for(chapter, 192, 768, 8192);
+  FyTensor *a = fy_randn(fy_shape(n, n), .device = device);
+  FyTensor *b = fy_randn(fy_shape(n, n), .device = device);
+  fy_matmul(a, b);
+  fy_synchronize(device); // warmed up, and nothing is pending
+
+  double start = seconds_now();
+  fy_matmul(a, b); // the call returns when the work is queued
+  double queued = seconds_now() - start;
+  fy_synchronize(device); // PyTorch: torch.cuda.synchronize()
+  double finished = seconds_now() - start;
+  printf("clock stopped when the call returned:    %s\n", time_text(device, queued));
+  printf("clock stopped after synchronising:       %s\n", time_text(device, finished));
+  if (device.type == FY_CUDA) {
+    printf("The first is only the time to queue the work: %.0f %% of the truth, and it hardly grows with n.\n",
+           100 * queued / finished);
+  } else {
+    printf("On the CPU the call returns when the work is done, so both tell the truth.\n");
+  }
+}
+// [end]
+
+// [before]
+// Synchronising only at the end is not enough: what was queued before would be on this clock too.
+static void with_work_still_pending(const Chapter *chapter) {
+  FyDevice device = chapter->device;
+  int64_t n = size_for(chapter, 192, 768, 8192);
+  FyTensor *a = fy_randn(fy_shape(n, n), .device = device);
+  FyTensor *small = fy_randn(fy_shape(1000), .device = device);
+  fy_mul_scalar(small, 2);
+  fy_synchronize(device);
+
+  fy_matmul(a, a); // queued by somebody else, a moment ago
+  double start = seconds_now();
+  fy_mul_scalar(small, 2); // this is what should be measured
+  fy_synchronize(device);
+  double crowded = seconds_now() - start;
+
+  double alone = 0;
+  timed(alone, device) { // synchronises before it starts the clock
+    fy_mul_scalar(small, 2);
+  }
+  printf("\n1000 numbers doubled, clock started while a product was pending: %s\n", time_text(device, crowded));
+  printf("1000 numbers doubled, clock started on an idle device:           %s\n", time_text(device, alone));
+}
+// [end]
+
+// [events]
+// The device's own clock: two events in the queue, before and after the work.
+static void time_with_events(const Chapter *chapter) {
+  heading("The device's own clock: events");
+  FyDevice device = chapter->device;
+  if (device.type != FY_CUDA) {
+    printf("Events belong to CUDA; the CPU has none.\n");
+    return;
+  }
+  int64_t n = size_for(chapter, 192, 768, 8192);
+  FyTensor *a = fy_randn(fy_shape(n, n), .device = device);
+  fy_matmul(a, a);
+  FyEvent *start = fy_event_new(true); // PyTorch: torch.cuda.Event(enable_timing=True)
+  FyEvent *end = fy_event_new(true);
+  FyStream *stream = fy_current_stream(device);
+  fy_event_record(start, stream); // PyTorch: start.record()
+  fy_matmul(a, a);
+  fy_event_record(end, stream);                            // PyTorch: end.record()
+  fy_event_synchronize(end);                               // PyTorch: end.synchronize()
+  double milliseconds = fy_event_elapsed_time(start, end); // PyTorch: start.elapsed_time(end)
+  printf("between the two events: %s\n", time_text(device, milliseconds / 1000));
+}
+// [end]
+
+// ---- from small to large --------------------------------------------------------------------------------------------
+
+static const char *winner(const Chapter *chapter, double cpu, double device, double device_with_moves) {
+  if (!chapter->gpu) {
+    return "-";
+  }
+  return cpu < device ? "cpu" : cpu < device_with_moves ? "gpu, cpu with moves" : "gpu";
+}
+
+// [sweep]
+// There, calculated, and back.
+static void carry_and_multiply(void *context) {
+  Product *product = context; // on the CPU
+  FyDevice device = {FY_CUDA, -1};
+  fy_cpu(fy_matmul(fy_to(product->a, device), fy_to(product->b, device)));
+}
+
+static void one_size(const Chapter *chapter, const Table *table, int64_t n) {
+  FyDevice device = chapter->device;
+  int repeats = n <= 256 ? 9 : 3;
+  Product host = {fy_randn(fy_shape(n, n)), fy_randn(fy_shape(n, n))};
+  Product there = {fy_to(host.a, device), fy_to(host.b, device)};
+  double cpu = median_seconds(FY_CPU_DEVICE, repeats, multiply, &host);
+  double stayed = median_seconds(device, repeats, multiply, &there);
+  double moved = device.type == FY_CUDA ? median_seconds(device, repeats, carry_and_multiply, &host) : stayed;
+  double difference = largest_difference(fy_matmul(host.a, host.b), fy_matmul(there.a, there.b));
+  table_row(table, text("%lld", (long long)n), time_text(FY_CPU_DEVICE, cpu), time_text(device, stayed),
+            time_text(device, moved), text("%.1e", difference), winner(chapter, cpu, stayed, moved));
+}
+
+static void from_small_to_large(const Chapter *chapter) {
+  heading("From small to large");
+  static const int64_t sizes[] = {8, 32, 128, 256, 512, 1000, 2000, 5000, 10000};
+  int64_t largest = size_for(chapter, 128, 1000, 10000);
+  Table table =
+      table_begin({"n", 6}, {"cpu", 10}, {"device", 22}, {"with both moves", 22}, {"difference", 10}, {"faster", 8});
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= largest; i++) {
+    fy_scope {
+      one_size(chapter, &table, sizes[i]);
+    }
+  }
+  if (chapter->gpu) {
+    printf("\nSmall products are over on the CPU before the GPU has been told; large ones repay the move.\n");
+  } else {
+    printf("\nWhich is faster is left open: it takes a GPU to say.\n");
+  }
+}
+// [end]
+
+// ---- where the time goes --------------------------------------------------------------------------------------------
+
+// [stages]
+static void where_the_time_goes(const Chapter *chapter) {
+  heading("Where the time of a round trip goes");
+  FyDevice device = chapter->device;
+  int64_t n = size_for(chapter, 128, 512, 5000);
+  FyTensor *a_cpu = fy_randn(fy_shape(n, n));
+  FyTensor *b_cpu = fy_randn(fy_shape(n, n));
+  FyTensor *a = NULL, *b = NULL, *c = NULL;
+  double there = 0, product = 0, back = 0, cpu = 0;
+  timed(there, device) {
+    a = fy_to(a_cpu, device);
+    b = fy_to(b_cpu, device);
+  }
+  fy_matmul(a, b); // warm-up
+  timed(product, device) {
+    c = fy_matmul(a, b);
+  }
+  timed(back, device) {
+    c = fy_cpu(c);
+  }
+  timed(cpu, FY_CPU_DEVICE) {
+    fy_matmul(a_cpu, b_cpu);
+  }
+  printf("n = %lld, %s per matrix\n", (long long)n, bytes_text((double)fy_nbytes(a_cpu)));
+  printf("  two matrices to %s: %s\n", fy_device_name_of(device), time_text(device, there));
+  printf("  the product there:      %s\n", time_text(device, product));
+  printf("  the result back:        %s\n", time_text(device, back));
+  printf("  the product on the cpu: %s\n", time_text(FY_CPU_DEVICE, cpu));
+  if (chapter->gpu) {
+    printf("The GPU's product alone: %.1f times as fast; with the moves: %.1f times.\n", cpu / product,
+           cpu / (there + product + back));
+  }
+}
+// [end]
+
+int main(int argc, char **argv) {
+  Chapter chapter = chapter_begin(argc, argv, "Chapter 4: benchmarks", "Measuring CPU and device, and how not to.");
+  about_times(&chapter);
+  fy_scope {
+    one_large_product(&chapter);
+  }
+  fy_scope {
+    without_synchronising(&chapter);
+    with_work_still_pending(&chapter);
+    time_with_events(&chapter);
+  }
+  from_small_to_large(&chapter);
+  fy_scope {
+    where_the_time_goes(&chapter);
+  }
+  return 0;
+}

@@ -1,0 +1,294 @@
+#include "common.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+// ---- colours: on a terminal only, and never against NO_COLOR --------------------------------------------------------
+
+static const char BOLD[] = "\033[1m", RED[] = "\033[31m", PLAIN[] = "\033[0m";
+
+static const char *colour(const char *code) {
+  const char *no_color = getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) && !(no_color && *no_color) ? code : "";
+}
+
+// ---- arguments ------------------------------------------------------------------------------------------------------
+
+static const char *program;
+
+static void print_help(const char *title, const char *about) {
+  printf("%s\n%s\n\n"
+         "usage: %s [--device cpu|cuda|cuda:N] [--quick] [--help]\n"
+         "  --device D  where the lesson runs; without it, on cuda where there is one, else on the CPU\n"
+         "  --quick     small sizes: done in a moment\n"
+         "  --help      this text\n\n"
+         "environment:\n"
+         "  FERRY_CUDA=real|sim|off  which CUDA: a GPU, simulated devices, none (without it: a GPU if there is one)\n"
+         "  FERRY_SIM_DEVICES=N      how many devices to simulate (2)\n"
+         "  NO_COLOR=1               no colours on a terminal\n",
+         title, about, program);
+}
+
+static _Noreturn void refuse(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "%s: ", program);
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "\ntry %s --help\n", program);
+  va_end(arguments);
+  exit(2);
+}
+
+static FyDevice device_named(const char *name) {
+  FyError error;
+  volatile FyDevice device = FY_CPU_DEVICE;
+  fy_trap(error) {
+    FyDevice parsed = fy_device(name);
+    device.type = parsed.type;
+    device.index = parsed.index;
+  }
+  if (error.kind) {
+    refuse("--device %s: %s", name, error.message);
+  }
+  return (FyDevice){device.type, device.index};
+}
+
+// The named device with its index filled in, or the end of the program when it is not there.
+static FyDevice usable_device(const char *name) {
+  FyDevice device = device_named(name);
+  if (device.type == FY_MPS) {
+    refuse("--device %s: mps is Apple's GPU, and this build has no backend for it; take cpu or cuda", name);
+  }
+  if (device.type == FY_CUDA) {
+    int count = fy_cuda_device_count();
+    if (count == 0) {
+      refuse("--device %s: there is no CUDA device (%s); take --device cpu", name, fy_cuda_description());
+    }
+    if (device.index >= count) {
+      refuse("--device %s: there %s %d CUDA device%s, numbered from 0", name, count == 1 ? "is" : "are", count,
+             count == 1 ? "" : "s");
+    }
+    if (device.index < 0) {
+      device.index = (int16_t)fy_cuda_current_device();
+    }
+  }
+  return device;
+}
+
+static void processor_name(char *out, size_t size) {
+  snprintf(out, size, "the CPU");
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  char line[256];
+  while (file && fgets(line, sizeof line, file)) {
+    char *value = strchr(line, ':');
+    if (value && strncmp(line, "model name", 10) == 0) {
+      value[strcspn(value, "\n")] = 0;
+      snprintf(out, size, "%s", value + 2);
+      break;
+    }
+  }
+  if (file) {
+    fclose(file);
+  }
+}
+
+static void print_device_line(const Chapter *chapter) {
+  const char *name = fy_device_name_of(chapter->device);
+  if (chapter->device.type == FY_CUDA) {
+    printf("device: %s, %s, %s\n", name, fy_cuda_get_device_name(chapter->device.index),
+           chapter->simulated ? "simulated: its times say nothing about a GPU" : "a real GPU");
+    return;
+  }
+  char processor[256];
+  processor_name(processor, sizeof processor);
+  printf("device: %s, %s, not simulated%s%s\n", name, processor, fy_cuda_is_available() ? "" : "; ",
+         fy_cuda_is_available() ? "" : fy_cuda_description());
+}
+
+Chapter chapter_begin(int argc, char **argv, const char *title, const char *about) {
+  program = argv[0];
+  const char *device = NULL;
+  Chapter chapter = {.quick = false};
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+      print_help(title, about);
+      exit(0);
+    } else if (strcmp(argv[i], "--quick") == 0) {
+      chapter.quick = true;
+    } else if (strncmp(argv[i], "--device=", 9) == 0) {
+      device = argv[i] + 9;
+    } else if (strcmp(argv[i], "--device") == 0) {
+      if (i + 1 == argc) {
+        refuse("--device needs a device after it: cpu, cuda or cuda:N");
+      }
+      device = argv[++i];
+    } else {
+      refuse("unknown argument %s", argv[i]);
+    }
+  }
+  chapter.device = usable_device(device ? device : fy_cuda_is_available() ? "cuda" : "cpu");
+  chapter.simulated = chapter.device.type == FY_CUDA && fy_cuda_is_simulated();
+  chapter.gpu = chapter.device.type == FY_CUDA && !chapter.simulated;
+  if (chapter.device.type == FY_CUDA) {
+    fy_cuda_set_device(chapter.device.index);
+  }
+  fy_manual_seed(0);
+  print_device_line(&chapter);
+  printf("\n%s%s%s\n", colour(BOLD), title, colour(PLAIN));
+  return chapter;
+}
+
+// ---- what a lesson prints -------------------------------------------------------------------------------------------
+
+void heading(const char *title) {
+  static int number;
+  printf("\n%s%d. %s%s\n\n", colour(BOLD), ++number, title, colour(PLAIN));
+  fflush(stdout);
+}
+
+int64_t size_for(const Chapter *chapter, int64_t quick, int64_t usual, int64_t gpu) {
+  return chapter->quick ? quick : chapter->gpu ? gpu : usual;
+}
+
+const char *truth(bool value) {
+  return value ? "True" : "False";
+}
+
+void show_error(const FyError *error) {
+  if (error->kind) {
+    printf("%s%s%s: %s\n", colour(RED), fy_error_name(error->kind), colour(PLAIN), error->message);
+  } else {
+    printf("no error: nothing was wrong with that\n");
+  }
+}
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+Stopwatch stopwatch_start(FyDevice device) {
+  fy_synchronize(device);
+  return (Stopwatch){device, seconds_now(), true};
+}
+
+double stopwatch_stop(Stopwatch *stopwatch) {
+  fy_synchronize(stopwatch->device);
+  stopwatch->running = false;
+  return seconds_now() - stopwatch->start;
+}
+
+static int by_size(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+double median_seconds(FyDevice device, int repeats, void (*work)(void *context), void *context) {
+  double seconds[32] = {0};
+  int runs = repeats < 32 ? repeats : 31;
+  for (int i = -1; i < runs; i++) {
+    double elapsed = 0;
+    fy_scope {
+      timed(elapsed, device) {
+        work(context);
+      }
+    }
+    if (i >= 0) { // run -1 was the warm-up
+      seconds[i] = elapsed;
+    }
+  }
+  qsort(seconds, (size_t)runs, sizeof *seconds, by_size);
+  return seconds[runs / 2];
+}
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+enum { TEXTS = 8, TEXT_SIZE = 160 };
+
+static char *next_text(void) {
+  static char buffers[TEXTS][TEXT_SIZE];
+  static int next;
+  return buffers[next++ % TEXTS];
+}
+
+const char *text(const char *format, ...) {
+  char *out = next_text();
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(out, TEXT_SIZE, format, arguments);
+  va_end(arguments);
+  return out;
+}
+
+const char *time_text(FyDevice device, double seconds) {
+  const char *label = device.type == FY_CUDA && fy_cuda_is_simulated() ? " (simulated)" : "";
+  if (seconds < 1e-3) {
+    return text("%.1f us%s", seconds * 1e6, label);
+  }
+  if (seconds < 1) {
+    return text("%.2f ms%s", seconds * 1e3, label);
+  }
+  return text("%.2f s%s", seconds, label);
+}
+
+const char *bytes_text(double bytes) {
+  static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  int unit = 0;
+  for (; bytes >= 1000 && unit < 4; unit++) {
+    bytes /= 1000;
+  }
+  return text(unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+// Columns that the text takes on the screen: bytes that do not continue a UTF-8 character.
+static int screen_width(const char *cell) {
+  int width = 0;
+  for (; *cell; cell++) {
+    width += ((unsigned char)*cell & 0xC0) != 0x80;
+  }
+  return width;
+}
+
+static void print_cell(const char *cell, int width, bool left) {
+  int gap = width - screen_width(cell);
+  if (gap < 0) {
+    gap = 0;
+  }
+  if (left) {
+    printf("%s%*s", cell, gap, "");
+  } else {
+    printf("  %*s%s", gap, "", cell);
+  }
+}
+
+Table table_begin_(int columns, const Column *column) {
+  Table table = {.columns = columns < 8 ? columns : 8};
+  memcpy(table.column, column, (size_t)table.columns * sizeof *column);
+  int total = 0;
+  for (int i = 0; i < table.columns; i++) {
+    print_cell(column[i].title, column[i].width, i == 0);
+    total += column[i].width + (i ? 2 : 0);
+  }
+  printf("\n");
+  for (int i = 0; i < total; i++) {
+    printf("-");
+  }
+  printf("\n");
+  return table;
+}
+
+void table_row_(const Table *table, const char *const *cells) {
+  for (int i = 0; i < table->columns; i++) {
+    print_cell(cells[i], table->column[i].width, i == 0);
+  }
+  printf("\n");
+  fflush(stdout);
+}

@@ -1,0 +1,79 @@
+// What the chapters share: arguments, the first line of output, headings, times and tables. No lesson is in here.
+#ifndef CHAPTERS_COMMON_H
+#define CHAPTERS_COMMON_H
+
+#include "ferry.h"
+
+typedef struct Chapter {
+  FyDevice device; // --device; without it cuda where there is one, else cpu. Its index is always resolved
+  bool quick;      // --quick: small sizes
+  bool simulated;  // the device is a simulated one, so its times are not a GPU's
+  bool gpu;        // the device is a real GPU
+} Chapter;
+
+// Reads the arguments (--help and bad ones end the program, with status 0 and 2), makes the device current, seeds the
+// random numbers and prints the line that names the device. `about` is one sentence for --help.
+Chapter chapter_begin(int argc, char **argv, const char *title, const char *about);
+
+// A section's announcement; sections number themselves.
+void heading(const char *title);
+
+// One of three sizes: for --quick, for a CPU or a simulated device, for a real GPU.
+int64_t size_for(const Chapter *chapter, int64_t quick, int64_t usual, int64_t gpu);
+
+// Python's True and False.
+const char *truth(bool value);
+
+// Prints a trapped error as Python would ("RuntimeError: ..."), or that none was raised.
+void show_error(const FyError *error);
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+// time.perf_counter(): seconds of a clock that never goes back.
+double seconds_now(void);
+
+// Runs the block and stores its seconds. The device is synchronised before and after, so that the time is that of the
+// block's work, all of it and nothing else:
+//   timed(seconds, device) { fy_matmul(a, b); }
+#define timed(seconds, device)                                                                                         \
+  for (Stopwatch stopwatch_ = stopwatch_start(device); stopwatch_.running; (seconds) = stopwatch_stop(&stopwatch_))
+
+typedef struct Stopwatch {
+  FyDevice device;
+  double start;
+  bool running;
+} Stopwatch;
+Stopwatch stopwatch_start(FyDevice device);
+double stopwatch_stop(Stopwatch *stopwatch);
+
+// The median time of `repeats` synchronised runs of work(context), after one that does not count.
+double median_seconds(FyDevice device, int repeats, void (*work)(void *context), void *context);
+
+// "3.21 ms", with " (simulated)" behind it when the device is a simulated one. Like the two below, the text stays valid
+// until eight further calls.
+const char *time_text(FyDevice device, double seconds);
+const char *bytes_text(double bytes);                                            // "4.2 MB", powers of 1000
+const char *text(const char *format, ...) __attribute__((format(printf, 1, 2))); // any short cell of a table
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+typedef struct Column {
+  const char *title;
+  int width; // at least; a longer cell pushes the rest of its row
+} Column;
+
+typedef struct Table {
+  int columns;
+  Column column[8];
+} Table;
+
+// Prints the titles; rows follow with table_row. The first column is flush left, the others flush right.
+//   Table table = table_begin({"n", 6}, {"CPU", 12});
+//   table_row(&table, "64", "1.2 ms");
+#define table_begin(...)                                                                                               \
+  table_begin_((int)(sizeof((Column[]){__VA_ARGS__}) / sizeof(Column)), (const Column[]){__VA_ARGS__})
+Table table_begin_(int columns, const Column *column);
+#define table_row(table, ...) table_row_((table), (const char *const[]){__VA_ARGS__})
+void table_row_(const Table *table, const char *const *cells);
+
+#endif
