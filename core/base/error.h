@@ -43,7 +43,7 @@ FY_API const char *fy_error_name(FyErrorKind kind);
 // block assigns and that are read after an error must be volatile (as with any setjmp). Do not leave the block with
 // return, break or goto.
 #define fy_trap(variable)                                                                                              \
-  for (FyTrap *fy_trap_ = fy_trap_open_(&(FyTrap){.error = &(variable)}); fy_trap_;                                    \
+  for (FyTrap *volatile fy_trap_ = fy_trap_open_(&(FyTrap){.error = &(variable)}); fy_trap_;                           \
        fy_trap_ = fy_trap_close_(fy_trap_))                                                                            \
     if (setjmp(fy_trap_->jump) == 0)
 
