@@ -12,6 +12,8 @@ OPTIMIZE := -O1 -march=$(MARCH) -fno-omit-frame-pointer
 SAN := -fsanitize=thread
 # GCC's OpenMP runtime is invisible to the thread sanitizer, which would see races in every parallel loop.
 OPENMP := -fopenmp-simd -Wno-unknown-pragmas
+# What calls OpenMP by name still finds it.
+LDLIBS += $(if $(CLANG),-lomp,-lgomp)
 endif
 
 # The simulator itself tells the thread sanitizer CUDA's ordering rules; its own locks must not add to them.
