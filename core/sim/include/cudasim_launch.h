@@ -115,6 +115,7 @@ template <class Body, class... P> struct launcher {
 
   cudaError_t submit(P... arguments) const {
     using C = closure<Body, P...>;
+    static_assert(alignof(C) <= 16, "the runtime aligns a copy of the arguments to 16 bytes");
     const C c = {body, std::tuple<P...>(arguments...)};
     cudasim_launch_request r = request;
     r.thread = C::thread;

@@ -18,6 +18,7 @@ unsigned int cudasim_active_lanes(void);
 void cudasim_poll(void);
 CUDASIM_END_C
 
+#ifdef __cplusplus
 #define CUDASIM_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 static __forceinline__ void __syncthreads(CUDASIM_HERE) {
@@ -118,5 +119,7 @@ static inline void __threadfence_block(void) {
 static inline void __nanosleep(unsigned int) {
   cudasim_poll();
 }
+
+#endif
 
 #endif

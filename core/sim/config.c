@@ -1,0 +1,72 @@
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void reject(const char *variable, const char *value, const char *allowed) {
+  fprintf(stderr, "ferry: %s=%s is not valid: use %s\n", variable, value, allowed);
+  exit(2);
+}
+
+static bool parse_number(const char *text, long *number) {
+  char *end;
+  errno = 0;
+  *number = strtol(text, &end, 10);
+  return end != text && *end == '\0' && errno == 0;
+}
+
+static long read_number(const char *variable, long low, long high, long otherwise) {
+  const char *value = getenv(variable);
+  if (value == NULL || *value == '\0')
+    return otherwise;
+  long number;
+  if (!parse_number(value, &number) || number < low || number > high) {
+    char allowed[80];
+    snprintf(allowed, sizeof allowed, "a whole number from %ld to %ld", low, high);
+    reject(variable, value, allowed);
+  }
+  return number;
+}
+
+static enum sim_mode read_mode(void) {
+  const char *value = getenv("FERRY_SIM_MODE");
+  if (value == NULL || *value == '\0' || strcmp(value, "threads") == 0)
+    return SIM_THREADS;
+  if (strcmp(value, "lazy") == 0)
+    return SIM_LAZY;
+  if (strcmp(value, "sync") != 0)
+    reject("FERRY_SIM_MODE", value, "threads, lazy or sync");
+  return SIM_SYNC;
+}
+
+static enum sim_order read_order(unsigned int *seed) {
+  const char *value = getenv("FERRY_SIM_ORDER");
+  if (value == NULL || *value == '\0' || strcmp(value, "ascending") == 0)
+    return SIM_ASCENDING;
+  if (strcmp(value, "descending") == 0)
+    return SIM_DESCENDING;
+  long number = 1;
+  bool random = strcmp(value, "random") == 0;
+  if (!random && strncmp(value, "random:", 7) == 0)
+    random = parse_number(value + 7, &number);
+  if (!random)
+    reject("FERRY_SIM_ORDER", value, "ascending, descending, random or random:SEED");
+  *seed = (unsigned int)number;
+  return SIM_RANDOM;
+}
+
+struct sim_config sim_config_read(void) {
+  struct sim_config config = {.mode = read_mode()};
+  config.order = read_order(&config.seed);
+  config.devices = (int)read_number("FERRY_SIM_DEVICES", 1, SIM_MAX_DEVICES, 2);
+  config.memory_bytes = (size_t)read_number("FERRY_SIM_MEMORY_MB", 1, 1 << 20, 4096) << 20;
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  long workers = cores < 2 ? 2 : cores > SIM_MAX_WORKERS ? SIM_MAX_WORKERS : cores;
+  config.workers = (int)read_number("FERRY_SIM_THREADS", 1, SIM_MAX_WORKERS, workers);
+  config.guard = read_number("FERRY_SIM_GUARD", 0, 1, config.mode == SIM_LAZY) != 0;
+  config.check = read_number("FERRY_SIM_CHECK", 0, 1, 1) != 0;
+  return config;
+}

@@ -1,0 +1,246 @@
+/* Copies and fills. What returns when follows CUDA: pageable sources are staged before the call returns, pageable
+ * destinations make it wait, pinned memory and device memory are left to the stream. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "node.h"
+#include "sim.h"
+#include "stream.h"
+
+struct copy {
+  char *dst;
+  const char *src;
+  size_t dpitch, spitch, width, height; /* bytes, bytes, bytes, rows */
+  enum cudaMemcpyKind kind;
+};
+
+struct copy_work {
+  struct sim_work base;
+  struct copy copy;
+  char *staged; /* owned; NULL when it reads the source itself */
+};
+
+static size_t copy_bytes(const struct copy *copy) {
+  return copy->width * copy->height;
+}
+
+static cudaError_t run_copy(struct sim_work *base) {
+  const struct copy *copy = &((struct copy_work *)base)->copy;
+  if (copy->height == 1)
+    memmove(copy->dst, copy->src, copy->width);
+  else
+    for (size_t row = 0; row < copy->height; row++)
+      memmove(copy->dst + row * copy->dpitch, copy->src + row * copy->spitch, copy->width);
+  return cudaSuccess;
+}
+
+static void destroy_copy(struct sim_work *base) {
+  free(((struct copy_work *)base)->staged);
+}
+
+static void count_copy(const struct sim_work *base) {
+  const struct copy *copy = &((const struct copy_work *)base)->copy;
+  SIM_COUNT(copies[copy->kind], 1);
+  SIM_COUNT(bytes[copy->kind], copy_bytes(copy));
+}
+
+static void stage(struct copy_work *work) {
+  struct copy *copy = &work->copy;
+  work->staged = sim_allocate(copy_bytes(copy));
+  for (size_t row = 0; row < copy->height; row++)
+    memcpy(work->staged + row * copy->width, copy->src + row * copy->spitch, copy->width);
+  copy->src = work->staged;
+  copy->spitch = copy->width;
+}
+
+static enum cudaMemcpyKind kind_of(bool dst_device, bool src_device) {
+  if (dst_device)
+    return src_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+  return src_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
+}
+
+static cudaError_t check(struct copy *copy) {
+  if (copy->kind < cudaMemcpyHostToHost || copy->kind > cudaMemcpyDefault)
+    return cudaErrorInvalidMemcpyDirection;
+  if (copy->height > 1 && (copy->dpitch < copy->width || copy->spitch < copy->width))
+    return cudaErrorInvalidPitchValue;
+  enum cudaMemcpyKind kind = kind_of(sim_device_of(copy->dst) >= 0, sim_device_of(copy->src) >= 0);
+  if (copy->kind != cudaMemcpyDefault && copy->kind != kind)
+    return cudaErrorInvalidValue;
+  copy->kind = kind;
+  if (copy_bytes(copy) == 0)
+    return cudaSuccess;
+  if (copy->dst == NULL || copy->src == NULL)
+    return cudaErrorInvalidValue;
+  cudaError_t error = sim_range_check(copy->dst, (copy->height - 1) * copy->dpitch + copy->width);
+  return error ? error : sim_range_check(copy->src, (copy->height - 1) * copy->spitch + copy->width);
+}
+
+static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool staged, bool wait) {
+  struct copy_work *work = sim_work_new(sizeof *work, run_copy, destroy_copy);
+  work->base.count = count_copy;
+  work->copy = copy;
+  work->staged = NULL;
+  if (staged)
+    stage(work);
+  struct sim_node *node;
+  cudaError_t error = sim_submit(stream, &work->base, &node);
+  if (error == cudaSuccess && wait) {
+    SIM_COUNT(synchronizations, 1);
+    sim_node_wait(node);
+    error = sim_sticky(stream->device);
+  }
+  sim_node_release(node);
+  return error;
+}
+
+static cudaError_t copy_async(struct copy copy, cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  SIM_TRY(sim_sticky(stream->device));
+  SIM_TRY(check(&copy));
+  if (copy_bytes(&copy) == 0)
+    return cudaSuccess;
+  if (stream->capture) /* the graph's copies read and write this memory when they run */
+    return sim_fail(submit(stream, copy, false, false));
+  bool src_pageable = sim_device_of(copy.src) < 0 && !sim_is_pinned(copy.src);
+  bool dst_pageable = sim_device_of(copy.dst) < 0 && !sim_is_pinned(copy.dst);
+  return sim_fail(submit(stream, copy, src_pageable && !dst_pageable, dst_pageable));
+}
+
+static cudaError_t copy_sync(struct copy copy) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_sticky(sim_current_device));
+  SIM_TRY(sim_capture_forbids());
+  SIM_TRY(check(&copy));
+  if (copy_bytes(&copy) == 0)
+    return cudaSuccess;
+  bool wait = copy.kind != cudaMemcpyDeviceToDevice; /* CUDA does not wait within a device either */
+  return sim_fail(submit(sim.device[sim_current_device].legacy, copy, false, wait));
+}
+
+static struct copy linear(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+  return (struct copy){dst, src, bytes, bytes, bytes, 1, kind};
+}
+
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+  return copy_sync(linear(dst, src, bytes, kind));
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_async(linear(dst, src, bytes, kind), stream);
+}
+
+cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                         enum cudaMemcpyKind kind) {
+  return copy_sync((struct copy){dst, src, dpitch, spitch, width, height, kind});
+}
+
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_async((struct copy){dst, src, dpitch, spitch, width, height, kind}, stream);
+}
+
+/* ---- between devices ---- */
+
+static cudaError_t check_peers(const void *dst, int dst_device, const void *src, int src_device) {
+  SIM_TRY(sim_enter());
+  if (!sim_is_device(dst_device) || !sim_is_device(src_device))
+    return sim_fail(cudaErrorInvalidDevice);
+  if (sim_device_of(dst) != dst_device || sim_device_of(src) != src_device)
+    return sim_fail(cudaErrorInvalidValue);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device, size_t bytes,
+                                cudaStream_t stream) {
+  cudaError_t error = check_peers(dst, dst_device, src, src_device);
+  return error ? error : copy_async(linear(dst, src, bytes, cudaMemcpyDeviceToDevice), stream);
+}
+
+/* Ordered after everything queued on both devices, and waited for. */
+cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t bytes) {
+  cudaError_t error = check_peers(dst, dst_device, src, src_device);
+  if (error != cudaSuccess)
+    return error;
+  SIM_TRY(sim_capture_forbids());
+  sim_stream_drain(src_device);
+  sim_stream_drain(dst_device);
+  error = copy_sync(linear(dst, src, bytes, cudaMemcpyDeviceToDevice));
+  if (error == cudaSuccess)
+    sim_stream_drain(sim_current_device);
+  return sim_fail(error ? error : sim_sticky(sim_current_device));
+}
+
+/* ---- __device__ and __constant__ variables: ordinary variables here, one for all devices ---- */
+
+static cudaError_t copy_symbol(struct copy copy) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_sticky(sim_current_device));
+  SIM_TRY(sim_capture_forbids());
+  if (copy.dst == NULL || copy.src == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  return sim_fail(submit(sim.device[sim_current_device].legacy, copy, false, true));
+}
+
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t bytes, size_t offset,
+                               enum cudaMemcpyKind kind) {
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    return sim_fail(cudaErrorInvalidMemcpyDirection);
+  enum cudaMemcpyKind counted = kind_of(true, sim_device_of(src) >= 0);
+  return copy_symbol(linear((char *)(uintptr_t)symbol + offset, src, bytes, counted));
+}
+
+cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    return sim_fail(cudaErrorInvalidMemcpyDirection);
+  enum cudaMemcpyKind counted = kind_of(sim_device_of(dst) >= 0, true);
+  return copy_symbol(linear(dst, (const char *)symbol + offset, bytes, counted));
+}
+
+/* ---- fills ---- */
+
+struct fill_work {
+  struct sim_work base;
+  void *pointer;
+  int value;
+  size_t bytes;
+};
+
+static cudaError_t run_fill(struct sim_work *base) {
+  struct fill_work *work = (struct fill_work *)base;
+  memset(work->pointer, work->value, work->bytes);
+  return cudaSuccess;
+}
+
+static void count_fill(const struct sim_work *base) {
+  (void)base;
+  SIM_COUNT(fills, 1);
+}
+
+cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  SIM_TRY(sim_sticky(stream->device));
+  if (bytes == 0)
+    return cudaSuccess;
+  if (sim_device_of(pointer) < 0 && !sim_is_pinned(pointer))
+    return sim_fail(cudaErrorInvalidValue);
+  SIM_TRY(sim_range_check(pointer, bytes));
+  struct fill_work *work = sim_work_new(sizeof *work, run_fill, NULL);
+  work->base.count = count_fill;
+  work->pointer = pointer;
+  work->value = value;
+  work->bytes = bytes;
+  return sim_fail(sim_submit(stream, &work->base, NULL));
+}
+
+cudaError_t cudaMemset(void *pointer, int value, size_t bytes) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_capture_forbids());
+  return cudaMemsetAsync(pointer, value, bytes, cudaStreamLegacy);
+}

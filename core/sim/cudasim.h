@@ -1,0 +1,34 @@
+/* What the simulator can tell about itself; a real GPU has no such functions. C and C++. */
+#ifndef CUDASIM_H
+#define CUDASIM_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Counts since the program began or cudasim_reset_stats. A copy, launch or fill counts when it is asked for; one that a
+ * graph repeats counts again at each cudaGraphLaunch. */
+struct cudasim_stats {
+  unsigned long long launches;
+  unsigned long long matrix_products; /* cuBLAS calls that compute */
+  unsigned long long fills;
+  unsigned long long copies_host_to_device, bytes_host_to_device;
+  unsigned long long copies_device_to_host, bytes_device_to_host;
+  unsigned long long copies_device_to_device, bytes_device_to_device;
+  unsigned long long copies_host_to_host, bytes_host_to_host;
+  unsigned long long synchronizations; /* calls in which the host waited for a device, blocking copies among them */
+  unsigned long long allocations, frees;
+  long long live_nodes; /* operations that are not finished, or that a stream or event still refers to */
+};
+
+void cudasim_get_stats(struct cudasim_stats *stats);
+void cudasim_reset_stats(void);
+
+/* "threads", "lazy" or "sync": the mode picked by FERRY_SIM_MODE. */
+const char *cudasim_mode(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

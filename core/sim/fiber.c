@@ -1,0 +1,184 @@
+#include "fiber.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sanitizer.h"
+
+#if defined(SIM_ASAN) || defined(CUDASIM_TSAN)
+enum { STACK_BYTES = 256 << 10 };
+#else
+enum { STACK_BYTES = 64 << 10 };
+#endif
+enum { GUARD_BYTES = 4096 };
+
+/* Stacks begin at equal offsets in their pages; staggering their tops keeps them out of the same cache sets. */
+static char *stack_top(const struct sim_fiber *fiber) {
+  size_t stagger = (size_t)(fiber->number % 61) * 320;
+  return (char *)((uintptr_t)(fiber->low + fiber->size - stagger) & ~(uintptr_t)15);
+}
+
+#ifndef SIM_UCONTEXT
+/* Saves the callee-saved registers on the current stack and the stack pointer in *save; continues from `load`. */
+void sim_fiber_swap(void **save, void *load);
+#endif
+
+#if defined(SIM_UCONTEXT)
+static void prepare(struct sim_fiber *fiber) {
+  getcontext(&fiber->context);
+  fiber->context.uc_stack.ss_sp = fiber->low;
+  fiber->context.uc_stack.ss_size = fiber->size;
+  fiber->context.uc_link = NULL;
+  makecontext(&fiber->context, sim_fiber_entry, 0);
+}
+#elif defined(__x86_64__)
+__asm__(".text\n"
+        ".globl sim_fiber_swap\n"
+        ".hidden sim_fiber_swap\n"
+        ".type sim_fiber_swap,@function\n"
+        "sim_fiber_swap:\n"
+        "  pushq %rbp\n"
+        "  pushq %rbx\n"
+        "  pushq %r12\n"
+        "  pushq %r13\n"
+        "  pushq %r14\n"
+        "  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n"
+        "  movq %rsi, %rsp\n"
+        "  popq %r15\n"
+        "  popq %r14\n"
+        "  popq %r13\n"
+        "  popq %r12\n"
+        "  popq %rbx\n"
+        "  popq %rbp\n"
+        "  ret\n"
+        ".size sim_fiber_swap,.-sim_fiber_swap\n");
+
+/* What sim_fiber_swap pops, so that its `ret` enters sim_fiber_entry; the null return address above ends backtraces. */
+static void prepare(struct sim_fiber *fiber) {
+  uintptr_t *top = (uintptr_t *)stack_top(fiber);
+  *--top = 0;
+  *--top = (uintptr_t)sim_fiber_entry;
+  for (int saved = 0; saved < 6; saved++)
+    *--top = 0;
+  fiber->stack_pointer = top;
+}
+#else
+__asm__(".text\n"
+        ".globl sim_fiber_swap\n"
+        ".hidden sim_fiber_swap\n"
+        ".type sim_fiber_swap,%function\n"
+        "sim_fiber_swap:\n"
+        "  sub sp, sp, #160\n"
+        "  stp x19, x20, [sp]\n"
+        "  stp x21, x22, [sp, #16]\n"
+        "  stp x23, x24, [sp, #32]\n"
+        "  stp x25, x26, [sp, #48]\n"
+        "  stp x27, x28, [sp, #64]\n"
+        "  stp x29, x30, [sp, #80]\n"
+        "  stp d8, d9, [sp, #96]\n"
+        "  stp d10, d11, [sp, #112]\n"
+        "  stp d12, d13, [sp, #128]\n"
+        "  stp d14, d15, [sp, #144]\n"
+        "  mov x9, sp\n"
+        "  str x9, [x0]\n"
+        "  mov sp, x1\n"
+        "  ldp x19, x20, [sp]\n"
+        "  ldp x21, x22, [sp, #16]\n"
+        "  ldp x23, x24, [sp, #32]\n"
+        "  ldp x25, x26, [sp, #48]\n"
+        "  ldp x27, x28, [sp, #64]\n"
+        "  ldp x29, x30, [sp, #80]\n"
+        "  ldp d8, d9, [sp, #96]\n"
+        "  ldp d10, d11, [sp, #112]\n"
+        "  ldp d12, d13, [sp, #128]\n"
+        "  ldp d14, d15, [sp, #144]\n"
+        "  add sp, sp, #160\n"
+        "  ret\n"
+        ".size sim_fiber_swap,.-sim_fiber_swap\n");
+
+/* Twenty saved registers, of which x30 (the twelfth) is where sim_fiber_swap returns to. */
+static void prepare(struct sim_fiber *fiber) {
+  uintptr_t *top = (uintptr_t *)stack_top(fiber) - 20;
+  for (int saved = 0; saved < 20; saved++)
+    top[saved] = 0;
+  top[11] = (uintptr_t)sim_fiber_entry;
+  fiber->stack_pointer = top;
+}
+#endif
+
+void sim_fiber_reset(struct sim_fiber *fiber) {
+  ASAN_UNPOISON_MEMORY_REGION(fiber->low, fiber->size);
+  fiber->asan_stack = NULL;
+  prepare(fiber);
+}
+
+struct sim_fiber sim_fiber_native(void) {
+  struct sim_fiber fiber = {0};
+  pthread_attr_t attributes;
+  void *low;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    if (pthread_attr_getstack(&attributes, &low, &fiber.size) == 0)
+      fiber.low = low;
+    pthread_attr_destroy(&attributes);
+  }
+  return fiber;
+}
+
+struct sim_fiber *sim_fiber_new(int number) {
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
+  char *map = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+  struct sim_fiber *fiber = calloc(1, sizeof *fiber);
+  if (map == MAP_FAILED || fiber == NULL) {
+    perror("ferry: the simulated CUDA device has no memory for a thread's stack");
+    exit(1);
+  }
+  mprotect(map, GUARD_BYTES, PROT_NONE);
+  fiber->low = map + GUARD_BYTES;
+  fiber->size = STACK_BYTES;
+  fiber->number = number;
+  sim_fiber_reset(fiber);
+  return fiber;
+}
+
+void sim_fiber_free(struct sim_fiber *fiber) {
+  munmap(fiber->low - GUARD_BYTES, GUARD_BYTES + STACK_BYTES);
+  free(fiber);
+}
+
+void sim_fiber_landed(struct sim_fiber *self) {
+#ifdef SIM_ASAN
+  __sanitizer_finish_switch_fiber(self->asan_stack, NULL, NULL);
+#else
+  (void)self;
+#endif
+}
+
+void sim_fiber_before_jump(const struct sim_fiber *to) {
+#ifdef SIM_ASAN
+  __sanitizer_start_switch_fiber(NULL, to->low, to->size);
+#else
+  (void)to;
+#endif
+}
+
+void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to) {
+#ifdef SIM_ASAN
+  __sanitizer_start_switch_fiber(&from->asan_stack, to->low, to->size);
+#endif
+#ifdef SIM_UCONTEXT
+  swapcontext(&from->context, &to->context);
+#else
+  sim_fiber_swap(&from->stack_pointer, to->stack_pointer);
+#endif
+  sim_fiber_landed(from);
+}
+
+bool sim_fiber_guards(const struct sim_fiber *fiber, const void *address) {
+  const char *byte = address;
+  return byte >= fiber->low - GUARD_BYTES && byte < fiber->low;
+}

@@ -1,0 +1,160 @@
+#include "gemm.h"
+
+#include <oneapi/dnnl/dnnl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudasim_half.h"
+#include "sim.h"
+
+size_t sim_element_bytes(cudaDataType type) {
+  switch (type) {
+  case CUDA_R_64F:
+    return 8;
+  case CUDA_R_32F:
+    return 4;
+  case CUDA_R_16F:
+  case CUDA_R_16BF:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+static void *batch_data(const struct sim_matrix *matrix, int batch) {
+  return (char *)matrix->data + (size_t)(matrix->stride * batch) * sim_element_bytes(matrix->type);
+}
+
+/* ---- float ---- */
+
+/* oneDNN's products are row-major: a column-major C is a row-major C transposed, which is op(B)^T op(A)^T. */
+static bool multiply_float(const struct sim_gemm *g, const float *a, int lda, const float *b, int ldb, float *c,
+                           int ldc) {
+  if (g->beta == 0 && (g->k == 0 || g->alpha == 0)) {
+    for (int column = 0; column < g->n; column++)
+      memset(c + (size_t)column * (size_t)ldc, 0, (size_t)g->m * sizeof *c);
+    return true;
+  }
+  return dnnl_sgemm(g->transpose_b ? 'T' : 'N', g->transpose_a ? 'T' : 'N', g->n, g->m, g->k, (float)g->alpha, b, ldb,
+                    a, lda, (float)g->beta, c, ldc) == dnnl_success;
+}
+
+/* ---- double ---- */
+
+static double element(const double *matrix, int leading, bool transpose, int row, int column) {
+  return transpose ? matrix[(size_t)row * (size_t)leading + (size_t)column]
+                   : matrix[(size_t)column * (size_t)leading + (size_t)row];
+}
+
+enum { BLOCK = 64 };
+
+static int least(int a, int b) {
+  return a < b ? a : b;
+}
+
+/* A's rows [row, row + rows), k's [depth, depth + depths), packed so that the innermost loop runs over rows. */
+static void pack(const struct sim_gemm *g, const double *a, int row, int rows, int depth, int depths, double *packed) {
+  for (int p = 0; p < depths; p++)
+    for (int i = 0; i < rows; i++)
+      packed[p * BLOCK + i] = element(a, g->a.leading, g->transpose_a, row + i, depth + p);
+}
+
+static void multiply_double(const struct sim_gemm *g, const double *a, const double *b, double *c) {
+  double packed[BLOCK * BLOCK];
+  int ldc = g->c.leading;
+  for (int j = 0; j < g->n; j++)
+    for (int i = 0; i < g->m; i++) {
+      double *out = &c[(size_t)j * (size_t)ldc + (size_t)i];
+      *out = g->beta == 0 ? 0 : g->beta * *out;
+    }
+  for (int depth = 0; depth < g->k; depth += BLOCK)
+    for (int row = 0; row < g->m; row += BLOCK) {
+      int depths = least(BLOCK, g->k - depth), rows = least(BLOCK, g->m - row);
+      pack(g, a, row, rows, depth, depths, packed);
+      for (int j = 0; j < g->n; j++) {
+        double *out = c + (size_t)j * (size_t)ldc + (size_t)row;
+        for (int p = 0; p < depths; p++) {
+          double factor = g->alpha * element(b, g->b.leading, g->transpose_b, depth + p, j);
+          for (int i = 0; i < rows; i++)
+            out[i] += packed[p * BLOCK + i] * factor;
+        }
+      }
+    }
+}
+
+/* ---- narrower types, by way of float ---- */
+
+static float round_to_tf32(float value) {
+  uint32_t bits = cudasim_float_bits(value);
+  if ((bits & 0x7f800000u) == 0x7f800000u)
+    return value;
+  bits += 0xfffu + (bits >> 13 & 1u);
+  return cudasim_bits_float(bits & ~0x1fffu);
+}
+
+/* rows x columns of a matrix, without gaps between the columns. */
+static float *widen(const struct sim_matrix *matrix, int batch, int rows, int columns, bool tf32) {
+  const void *data = batch_data(matrix, batch);
+  float *wide = sim_allocate((size_t)rows * (size_t)columns * sizeof *wide);
+  for (int column = 0; column < columns; column++) {
+    size_t from = (size_t)column * (size_t)matrix->leading;
+    float *to = wide + (size_t)column * (size_t)rows;
+    for (int row = 0; row < rows; row++, from++) {
+      if (matrix->type == CUDA_R_16F)
+        to[row] = cudasim_half_to_float(((const uint16_t *)data)[from]);
+      else if (matrix->type == CUDA_R_16BF)
+        to[row] = cudasim_bfloat16_to_float(((const uint16_t *)data)[from]);
+      else
+        to[row] = tf32 ? round_to_tf32(((const float *)data)[from]) : ((const float *)data)[from];
+    }
+  }
+  return wide;
+}
+
+static void narrow(const float *wide, const struct sim_matrix *matrix, int batch, int rows, int columns) {
+  void *data = batch_data(matrix, batch);
+  for (int column = 0; column < columns; column++) {
+    size_t to = (size_t)column * (size_t)matrix->leading;
+    const float *from = wide + (size_t)column * (size_t)rows;
+    for (int row = 0; row < rows; row++, to++) {
+      if (matrix->type == CUDA_R_16F)
+        ((uint16_t *)data)[to] = cudasim_float_to_half(from[row]);
+      else if (matrix->type == CUDA_R_16BF)
+        ((uint16_t *)data)[to] = cudasim_float_to_bfloat16(from[row]);
+      else
+        ((float *)data)[to] = from[row];
+    }
+  }
+}
+
+static bool multiply_narrow(const struct sim_gemm *g, int batch) {
+  int a_rows = g->transpose_a ? g->k : g->m, a_columns = g->transpose_a ? g->m : g->k;
+  int b_rows = g->transpose_b ? g->n : g->k, b_columns = g->transpose_b ? g->k : g->n;
+  float *a = widen(&g->a, batch, a_rows, a_columns, g->tf32);
+  float *b = widen(&g->b, batch, b_rows, b_columns, g->tf32);
+  float *c =
+      g->beta == 0 ? sim_allocate((size_t)g->m * (size_t)g->n * sizeof *c) : widen(&g->c, batch, g->m, g->n, false);
+  bool good = multiply_float(g, a, a_rows ? a_rows : 1, b, b_rows ? b_rows : 1, c, g->m);
+  narrow(c, &g->c, batch, g->m, g->n);
+  free(a);
+  free(b);
+  free(c);
+  return good;
+}
+
+bool sim_gemm_run(const struct sim_gemm *g) {
+  if (g->m == 0 || g->n == 0)
+    return true;
+  bool floats = g->a.type == CUDA_R_32F && g->b.type == CUDA_R_32F && g->c.type == CUDA_R_32F && !g->tf32;
+  bool good = true;
+  for (int batch = 0; good && batch < g->count; batch++) {
+    void *a = batch_data(&g->a, batch), *b = batch_data(&g->b, batch), *c = batch_data(&g->c, batch);
+    if (g->c.type == CUDA_R_64F)
+      multiply_double(g, a, b, c);
+    else if (floats)
+      good = multiply_float(g, a, g->a.leading, b, g->b.leading, c, g->c.leading);
+    else
+      good = multiply_narrow(g, batch);
+  }
+  return good;
+}

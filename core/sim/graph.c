@@ -1,0 +1,314 @@
+/* A capture turns what is submitted to a stream into a list of work with edges, in an order that respects them; joining
+ * streams by events adds edges. Launching the graph makes a node of each, between two nodes of the launching stream. */
+#include "graph.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lane.h"
+#include "sim.h"
+
+struct graph_node {
+  int device;
+  struct sim_work *work; /* retained */
+  struct sim_lane *lane;
+  struct sim_indices after;
+};
+
+struct graph_nodes {
+  struct graph_node *items;
+  size_t count, room;
+};
+
+struct CUgraph_st {
+  struct graph_nodes nodes;
+  unsigned long long id;
+  enum cudaStreamCaptureMode mode;
+  pthread_t thread; /* that began the capture */
+  bool spoiled;
+  struct CUgraph_st *next; /* captures in progress */
+};
+
+struct CUgraphExec_st {
+  struct graph_nodes nodes;
+};
+
+static struct CUgraph_st *captures; /* under sim.lock */
+static unsigned long long last_id;
+static __thread enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
+
+/* ---- lists ---- */
+
+static void indices_add(struct sim_indices *list, int index) {
+  if (list->count == list->room) {
+    list->room = list->room ? 2 * list->room : 4;
+    list->items = sim_resize(list->items, list->room * sizeof(int));
+  }
+  list->items[list->count++] = index;
+}
+
+void sim_indices_assign(struct sim_indices *to, const struct sim_indices *from) {
+  to->count = 0;
+  for (size_t i = 0; i < from->count; i++)
+    indices_add(to, from->items[i]);
+}
+
+static void nodes_add(struct graph_nodes *list, const struct graph_node *node) {
+  if (list->count == list->room) {
+    list->room = list->room ? 2 * list->room : 16;
+    list->items = sim_resize(list->items, list->room * sizeof *list->items);
+  }
+  struct graph_node *copy = &list->items[list->count++];
+  *copy = (struct graph_node){.device = node->device, .lane = node->lane};
+  copy->work = sim_work_retain(node->work);
+  sim_indices_assign(&copy->after, &node->after);
+}
+
+static void nodes_free(struct graph_nodes *list) {
+  for (size_t i = 0; i < list->count; i++) {
+    sim_work_release(list->items[i].work);
+    free(list->items[i].after.items);
+  }
+  free(list->items);
+}
+
+/* ---- capture ---- */
+
+void sim_graph_add(struct CUstream_st *stream, struct sim_work *work) {
+  struct CUgraph_st *graph = stream->capture;
+  struct graph_node node = {stream->device, work, stream->lane, stream->capture_after};
+  nodes_add(&graph->nodes, &node);
+  sim_work_release(work);
+  stream->capture_after.count = 0;
+  indices_add(&stream->capture_after, (int)graph->nodes.count - 1);
+}
+
+unsigned long long sim_graph_id(const struct CUstream_st *stream) {
+  return stream->capture ? stream->capture->id : 0;
+}
+
+cudaError_t sim_graph_join(struct CUstream_st *stream, unsigned long long capture, const struct sim_indices *after) {
+  sim_lock();
+  struct CUgraph_st *graph = captures;
+  while (graph && graph->id != capture)
+    graph = graph->next;
+  sim_unlock();
+  if (graph == NULL)
+    return cudaErrorCapturedEvent;
+  if (stream->capture && stream->capture != graph)
+    return cudaErrorStreamCaptureMerge;
+  if (stream->capture == NULL)
+    stream->capture_after.count = 0;
+  stream->capture = graph;
+  for (size_t i = 0; i < after->count; i++)
+    indices_add(&stream->capture_after, after->items[i]);
+  return cudaSuccess;
+}
+
+cudaError_t sim_capture_forbids(void) {
+  cudaError_t error = cudaSuccess;
+  sim_lock();
+  for (struct CUgraph_st *graph = captures; graph; graph = graph->next) {
+    bool mine = pthread_equal(graph->thread, pthread_self());
+    bool relaxed = graph->mode == cudaStreamCaptureModeRelaxed || thread_mode == cudaStreamCaptureModeRelaxed;
+    if (relaxed || (graph->mode == cudaStreamCaptureModeThreadLocal && !mine))
+      continue;
+    graph->spoiled = true;
+    error = cudaErrorStreamCaptureUnsupported;
+  }
+  sim_unlock();
+  return error;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  if (stream == sim.device[stream->device].legacy)
+    return sim_fail(cudaErrorStreamCaptureUnsupported);
+  if (stream->capture)
+    return sim_fail(cudaErrorIllegalState);
+  struct CUgraph_st *graph = sim_allocate(sizeof *graph);
+  *graph = (struct CUgraph_st){.mode = mode, .thread = pthread_self()};
+  sim_lock();
+  graph->id = ++last_id;
+  graph->next = captures;
+  captures = graph;
+  sim_unlock();
+  stream->capture = graph;
+  stream->capture_origin = true;
+  stream->capture_after.count = 0;
+  return cudaSuccess;
+}
+
+static void free_graph(struct CUgraph_st *graph) {
+  nodes_free(&graph->nodes);
+  free(graph);
+}
+
+/* Takes every stream out of the capture; true when each one's work leads back to `origin`. */
+static bool leave(struct CUgraph_st *graph, const struct CUstream_st *origin) {
+  bool *joined = sim_allocate(graph->nodes.count + 1);
+  memset(joined, 0, graph->nodes.count + 1);
+  for (size_t i = 0; i < origin->capture_after.count; i++)
+    joined[origin->capture_after.items[i]] = true;
+  for (size_t n = graph->nodes.count; n-- > 0;) /* edges lead to smaller indices */
+    for (size_t i = 0; joined[n] && i < graph->nodes.items[n].after.count; i++)
+      joined[graph->nodes.items[n].after.items[i]] = true;
+  bool all = true;
+  sim_lock();
+  for (int device = 0; device < sim.config.devices; device++)
+    for (struct CUstream_st *stream = sim.device[device].streams; stream; stream = stream->next) {
+      if (stream->capture != graph)
+        continue;
+      for (size_t i = 0; i < stream->capture_after.count; i++)
+        all = all && joined[stream->capture_after.items[i]];
+      stream->capture = NULL;
+      stream->capture_origin = false;
+      stream->capture_after.count = 0;
+    }
+  struct CUgraph_st **link = &captures;
+  while (*link != graph)
+    link = &(*link)->next;
+  *link = graph->next;
+  sim_unlock();
+  free(joined);
+  return all;
+}
+
+void sim_graph_abandon(struct CUstream_st *stream) {
+  struct CUgraph_st *graph = stream->capture;
+  leave(graph, stream);
+  free_graph(graph);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *result) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  if (stream->capture == NULL || result == NULL)
+    return sim_fail(cudaErrorIllegalState);
+  if (!stream->capture_origin)
+    return sim_fail(cudaErrorStreamCaptureUnmatched);
+  struct CUgraph_st *graph = stream->capture;
+  bool joined = leave(graph, stream);
+  *result = NULL;
+  if (graph->spoiled || !joined) {
+    cudaError_t error = graph->spoiled ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
+    free_graph(graph);
+    return sim_fail(error);
+  }
+  *result = graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureStatus *status) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  *status = !stream->capture           ? cudaStreamCaptureStatusNone
+            : stream->capture->spoiled ? cudaStreamCaptureStatusInvalidated
+                                       : cudaStreamCaptureStatusActive;
+  return cudaSuccess;
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
+  SIM_TRY(sim_enter());
+  enum cudaStreamCaptureMode before = thread_mode;
+  thread_mode = *mode;
+  *mode = before;
+  return cudaSuccess;
+}
+
+/* ---- graphs ---- */
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
+  SIM_TRY(sim_enter());
+  (void)flags;
+  if (exec == NULL || graph == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  *exec = sim_allocate(sizeof **exec);
+  (*exec)->nodes = (struct graph_nodes){0};
+  for (size_t i = 0; i < graph->nodes.count; i++)
+    nodes_add(&(*exec)->nodes, &graph->nodes.items[i]);
+  return cudaSuccess;
+}
+
+/* Makes and links the nodes of one launch: nodes[0] in the stream, one per graph node, and the last in the stream again.
+ * sim.lock is held. */
+static void link_nodes(const struct graph_nodes *graph, struct CUstream_st *stream, struct sim_node **nodes) {
+  size_t count = graph->count;
+  nodes[0] = sim_node_new(stream->device, NULL, stream->lane);
+  nodes[count + 1] = sim_node_new(stream->device, NULL, stream->lane);
+  sim_stream_append(stream, nodes[0]);
+  for (size_t i = 0; i < count; i++) {
+    const struct graph_node *g = &graph->items[i];
+    struct sim_node *node = nodes[i + 1] = sim_node_new(g->device, sim_work_retain(g->work), g->lane);
+    if (g->work->count)
+      g->work->count(g->work);
+    if (g->after.count == 0)
+      sim_node_after(node, nodes[0]);
+    for (size_t j = 0; j < g->after.count; j++)
+      sim_node_after(node, nodes[g->after.items[j] + 1]);
+    sim_node_after(nodes[count + 1], node);
+    sim_node_unhold(node);
+  }
+  sim_stream_append(stream, nodes[count + 1]);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  if (exec == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  if (stream->capture)
+    return sim_fail(cudaErrorStreamCaptureUnsupported);
+  SIM_TRY(sim_sticky(stream->device));
+  size_t count = exec->nodes.count + 2;
+  struct sim_node **nodes = sim_allocate(count * sizeof(struct sim_node *));
+  bool sync = sim.config.mode == SIM_SYNC;
+  if (sync)
+    sim_execution_lock();
+  sim_lock();
+  link_nodes(&exec->nodes, stream, nodes);
+  sim_unlock();
+  for (size_t i = 0; i < count; i++) {
+    sim_node_run_if_sync(nodes[i]);
+    sim_node_release(nodes[i]);
+  }
+  if (sync)
+    sim_execution_unlock();
+  free(nodes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+  SIM_TRY(sim_enter());
+  if (graph == NULL || count == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  size_t wanted = nodes ? *count : 0;
+  for (size_t i = 0; i < wanted; i++)
+    nodes[i] = i < graph->nodes.count ? (cudaGraphNode_t)&graph->nodes.items[i] : NULL;
+  if (nodes == NULL || *count > graph->nodes.count)
+    *count = graph->nodes.count;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  SIM_TRY(sim_enter());
+  if (exec == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  nodes_free(&exec->nodes);
+  free(exec);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  SIM_TRY(sim_enter());
+  if (graph == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  free_graph(graph);
+  return cudaSuccess;
+}

@@ -1,0 +1,231 @@
+/* Launches: checking them, and spreading a grid's blocks over the workers. */
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block.h"
+#include "cudasim_launch.h"
+#include "fault.h"
+#include "memory.h"
+#include "node.h"
+#include "sim.h"
+#include "stream.h"
+
+enum {
+  DEFAULT_SHARED_BYTES = 49152,
+  SHARED_BYTES_PER_SM = 233472,
+  RESERVED_SHARED_BYTES = 1024,
+  MAX_THREADS_PER_SM = 2048,
+  MAX_BLOCKS_PER_SM = 32,
+  WORTH_SHARING = 16384 /* threads in a grid, below which waking another worker costs more than it gains */
+};
+
+struct launch_work {
+  struct sim_work base;
+  struct cudasim_launch_request request;
+  alignas(16) char closure[];
+};
+
+/* ---- running ---- */
+
+/* One execution of a launch, shared by the workers that run its blocks. */
+struct grid_run {
+  atomic_int references;
+  atomic_uint next, finished;
+  atomic_bool failed;
+  unsigned int blocks;
+  struct sim_work *work; /* retained */
+};
+
+static void release_run(struct grid_run *run) {
+  if (atomic_fetch_sub(&run->references, 1) > 1)
+    return;
+  sim_work_release(run->work);
+  free(run);
+}
+
+static void run_blocks(struct grid_run *run) {
+#ifdef CUDASIM_STATIC_SHARED /* there is one copy of each shared array in the program */
+  static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&one_at_a_time);
+#endif
+  const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
+  unsigned int block;
+  while ((block = atomic_fetch_add(&run->next, 1)) < run->blocks) {
+    if (!atomic_load_explicit(&run->failed, memory_order_relaxed) && !sim_block_run(request, block))
+      atomic_store(&run->failed, true);
+    atomic_fetch_add_explicit(&run->finished, 1, memory_order_release);
+  }
+#ifdef CUDASIM_STATIC_SHARED
+  pthread_mutex_unlock(&one_at_a_time);
+#endif
+}
+
+static void help(void *data) {
+  struct grid_run *run = data;
+  sim_access_begin();
+  run_blocks(run);
+  sim_access_end();
+  release_run(run);
+}
+
+static void offer_blocks(struct grid_run *run) {
+  int wanted = sim.config.workers - 1;
+  wanted = (unsigned int)wanted < run->blocks ? wanted : (int)run->blocks - 1;
+  atomic_fetch_add(&run->references, wanted);
+  int accepted = sim_worker_offer((struct sim_helper){help, run}, wanted);
+  for (; accepted < wanted; accepted++)
+    release_run(run);
+}
+
+static bool worth_sharing(const struct cudasim_launch_request *request, unsigned int blocks) {
+#if defined(CUDASIM_TSAN) || defined(CUDASIM_STATIC_SHARED) /* a launch's blocks stay on one thread */
+  (void)request;
+  (void)blocks;
+  return false;
+#else
+  unsigned long long threads = request->block.x * request->block.y * request->block.z;
+  return sim.config.mode == SIM_THREADS && sim.config.workers > 1 && blocks > 1 && blocks * threads >= WORTH_SHARING;
+#endif
+}
+
+static cudaError_t run_launch(struct sim_work *base) {
+  const struct cudasim_launch_request *request = &((struct launch_work *)base)->request;
+  sim_fault_prepare_thread();
+  struct grid_run *run = sim_allocate(sizeof *run);
+  *run = (struct grid_run){.references = 1, .work = sim_work_retain(base)};
+  run->blocks = request->grid.x * request->grid.y * request->grid.z;
+  if (worth_sharing(request, run->blocks))
+    offer_blocks(run);
+  run_blocks(run);
+  while (atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks)
+    sched_yield();
+  bool failed = atomic_load(&run->failed);
+  release_run(run);
+  return failed ? cudaErrorIllegalAddress : cudaSuccess;
+}
+
+static void count_launch(const struct sim_work *base) {
+  (void)base;
+  SIM_COUNT(launches, 1);
+}
+
+/* ---- attributes of kernels ---- */
+
+static struct {
+  const void *function;
+  int max_dynamic_shared;
+} * opt_ins; /* cudaFuncSetAttribute; under sim.lock */
+static size_t opt_in_count, opt_in_room;
+
+static int max_dynamic_shared(const void *function) {
+  int bytes = DEFAULT_SHARED_BYTES;
+  sim_lock();
+  for (size_t i = 0; i < opt_in_count; i++)
+    if (opt_ins[i].function == function)
+      bytes = opt_ins[i].max_dynamic_shared;
+  sim_unlock();
+  return bytes;
+}
+
+static void opt_in(const void *function, int bytes) {
+  sim_lock();
+  size_t i = 0;
+  while (i < opt_in_count && opt_ins[i].function != function)
+    i++;
+  if (i == opt_in_room) {
+    opt_in_room = opt_in_room ? 2 * opt_in_room : 16;
+    opt_ins = sim_resize(opt_ins, opt_in_room * sizeof *opt_ins);
+  }
+  opt_ins[i].function = function;
+  opt_ins[i].max_dynamic_shared = bytes;
+  opt_in_count += i == opt_in_count;
+  sim_unlock();
+}
+
+cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value) {
+  SIM_TRY(sim_enter());
+  if (function == NULL)
+    return sim_fail(cudaErrorInvalidDeviceFunction);
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+    return cudaSuccess;
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > SIM_MAX_SHARED_BYTES)
+    return sim_fail(cudaErrorInvalidValue);
+  opt_in(function, value);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function) {
+  SIM_TRY(sim_enter());
+  if (attributes == NULL || function == NULL)
+    return sim_fail(cudaErrorInvalidDeviceFunction);
+  *attributes = (struct cudaFuncAttributes){.maxThreadsPerBlock = SIM_MAX_BLOCK_THREADS,
+                                            .numRegs = 32,
+                                            .ptxVersion = 90,
+                                            .binaryVersion = 90,
+                                            .maxDynamicSharedSizeBytes = max_dynamic_shared(function),
+                                            .preferredShmemCarveout = -1};
+  return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads,
+                                                          size_t shared_bytes) {
+  SIM_TRY(sim_enter());
+  if (blocks == NULL || function == NULL || threads < 1 || threads > SIM_MAX_BLOCK_THREADS)
+    return sim_fail(cudaErrorInvalidValue);
+  int whole_warps = (threads + 31) / 32 * 32;
+  int by_threads = MAX_THREADS_PER_SM / whole_warps;
+  int by_shared = (int)(SHARED_BYTES_PER_SM / (shared_bytes + RESERVED_SHARED_BYTES));
+  *blocks = by_threads < by_shared ? by_threads : by_shared;
+  *blocks = *blocks > MAX_BLOCKS_PER_SM ? MAX_BLOCKS_PER_SM : *blocks;
+  return cudaSuccess;
+}
+
+/* ---- launching ---- */
+
+static cudaError_t check_shape(const struct cudasim_launch_request *request) {
+  struct cudasim_dim3 grid = request->grid, block = request->block;
+  unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
+  bool good = threads > 0 && block.x <= 1024 && block.y <= 1024 && block.z <= 64 && threads <= SIM_MAX_BLOCK_THREADS;
+  good = good && grid.x > 0 && grid.y > 0 && grid.z > 0;
+  good = good && grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
+  good = good && (unsigned long long)grid.x * grid.y * grid.z <= 0x7fffffffu; /* the simulator's own limit */
+  if (!good)
+    return cudaErrorInvalidConfiguration;
+  return request->shared_bytes <= (size_t)max_dynamic_shared(request->function) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* False after a message when a pointer argument is one that the kernel may not use. */
+static bool check_pointers(const struct cudasim_launch_request *request, int device) {
+  for (int i = 0; sim.config.check && i < request->pointer_count; i++) {
+    const struct cudasim_pointer_argument *argument = &request->pointers[i];
+    const char *fault = argument->value ? sim_pointer_fault(argument->value, device) : NULL;
+    if (fault == NULL)
+      continue;
+    fprintf(stderr, "cudasim: kernel %s: argument %d (%p) points to %s\n", request->name ? request->name : "(no name)",
+            argument->position + 1, (void *)(uintptr_t)argument->value, fault);
+    return false;
+  }
+  return true;
+}
+
+cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(request->stream, &stream));
+  if (stream->device != sim_current_device)
+    return sim_fail(cudaErrorInvalidResourceHandle);
+  SIM_TRY(sim_sticky(stream->device));
+  SIM_TRY(check_shape(request));
+  if (!check_pointers(request, stream->device)) { /* as on a GPU: the launch succeeds, what follows fails */
+    sim_set_sticky(stream->device, cudaErrorIllegalAddress);
+    return cudaSuccess;
+  }
+  struct launch_work *work = sim_work_new(sizeof *work + request->closure_bytes, run_launch, NULL);
+  work->base.count = count_launch;
+  work->request = *request;
+  memcpy(work->closure, request->closure, request->closure_bytes);
+  work->request.closure = work->closure;
+  return sim_fail(sim_submit(stream, &work->base, NULL));
+}

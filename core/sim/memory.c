@@ -1,0 +1,342 @@
+/* Devices' memory: one reserved range of addresses, cut into devices; pinned host memory: ordinary memory on a list. */
+#include "memory.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "node.h"
+#include "sanitizer.h"
+#include "sim.h"
+#include "stream.h"
+
+enum { PAGE = 4096 };
+enum { GIVE_BACK = 1 << 20 }; /* freed pieces of this size return their pages to the operating system */
+
+/* ---- guards ---- */
+
+static pthread_mutex_t access_lock = PTHREAD_MUTEX_INITIALIZER;
+static int accesses;
+
+static size_t round_up(size_t bytes) {
+  return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static int protection(void) {
+  return sim.config.guard && accesses == 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
+}
+
+/* access_lock is held. */
+static void protect_all(void) {
+  for (int i = 0; i < sim.config.devices; i++)
+    if (sim.device[i].heap.reach > 0)
+      mprotect(sim.device[i].heap.base, round_up(sim.device[i].heap.reach), protection());
+}
+
+void sim_access_begin(void) {
+  if (!sim.config.guard)
+    return;
+  pthread_mutex_lock(&access_lock);
+  if (accesses++ == 0)
+    protect_all();
+  pthread_mutex_unlock(&access_lock);
+}
+
+void sim_access_end(void) {
+  if (!sim.config.guard)
+    return;
+  pthread_mutex_lock(&access_lock);
+  if (--accesses == 0)
+    protect_all();
+  pthread_mutex_unlock(&access_lock);
+}
+
+/* ---- addresses ---- */
+
+void sim_memory_init(void) {
+  /* The gap between devices is wider than any red zone, so that running off the end of one is no access to the next. */
+  enum { GAP = 64 << 20 };
+  sim.span = sim.config.memory_bytes + GAP;
+  size_t bytes = sim.span * (size_t)sim.config.devices;
+  sim.arena = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (sim.arena == MAP_FAILED) {
+    fprintf(stderr, "ferry: no address space for %d simulated devices of %zu MB: set FERRY_SIM_MEMORY_MB lower\n",
+            sim.config.devices, sim.config.memory_bytes >> 20);
+    exit(2);
+  }
+  for (int i = 0; i < sim.config.devices; i++) {
+    sim.device[i].heap.base = sim.arena + sim.span * (size_t)i;
+    sim.device[i].heap.capacity = sim.config.memory_bytes;
+  }
+}
+
+int sim_device_of(const void *address) {
+  uintptr_t offset = (uintptr_t)address - (uintptr_t)sim.arena;
+  if (sim.arena == NULL || offset >= sim.span * (size_t)sim.config.devices)
+    return -1;
+  return (int)(offset / sim.span);
+}
+
+bool sim_is_pinned(const void *address) {
+  sim_lock();
+  bool pinned = sim_ranges_find(&sim.pinned, address) != NULL;
+  sim_unlock();
+  return pinned;
+}
+
+cudaError_t sim_range_check(const void *address, size_t bytes) {
+  int device = sim_device_of(address);
+  if (device < 0)
+    return cudaSuccess;
+  sim_lock();
+  const struct sim_piece *piece = sim_heap_find(&sim.device[device].heap, address);
+  bool within = piece && piece->used && (size_t)((const char *)address - piece->address) <= piece->asked &&
+                bytes <= piece->asked - (size_t)((const char *)address - piece->address);
+  sim_unlock();
+  return within ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+const char *sim_pointer_fault(const void *address, int device) {
+  int owner = sim_device_of(address);
+  if (owner < 0)
+    return sim_is_pinned(address) ? NULL : "ordinary host memory";
+  sim_lock();
+  const struct sim_piece *piece = sim_heap_find(&sim.device[owner].heap, address);
+  bool used = piece && piece->used;
+  sim_unlock();
+  if (!used)
+    return "device memory that is not allocated (freed?)";
+  if (owner != device && !sim.device[device].peer[owner])
+    return "memory of another device, without cudaDeviceEnablePeerAccess";
+  return NULL;
+}
+
+/* Called by the signal handler too: takes no lock. */
+void sim_describe(const void *address, char *text, size_t size) {
+  int device = sim_device_of(address);
+  int length = snprintf(text, size, "cuda:%d", device);
+  const struct sim_piece *piece = sim_heap_find(&sim.device[device].heap, address);
+  if (piece)
+    snprintf(text + length, size - (size_t)length, ", byte %zu of a %zu-byte allocation%s",
+             (size_t)((const char *)address - piece->address), piece->asked, piece->used ? "" : ", already freed");
+}
+
+/* ---- device memory ---- */
+
+/* Makes the pages of a heap that has grown usable. access_lock is held. */
+static void open_pages(struct sim_heap *heap, const char *address) {
+  size_t begin = round_up((size_t)(address - heap->base)), end = round_up(heap->reach);
+  if (end > begin)
+    mprotect(heap->base + begin, end - begin, protection());
+}
+
+static char *take(int device, size_t bytes) {
+  struct sim_heap *heap = &sim.device[device].heap;
+  bool grown;
+  pthread_mutex_lock(&access_lock);
+  sim_lock();
+  char *address = sim_heap_take(heap, bytes, &grown);
+  sim_unlock();
+  if (grown)
+    open_pages(heap, address);
+  pthread_mutex_unlock(&access_lock);
+  return address;
+}
+
+static cudaError_t allocate(int device, void **pointer, size_t bytes) {
+  if (pointer == NULL)
+    return cudaErrorInvalidValue;
+  *pointer = NULL;
+  if (bytes == 0)
+    return cudaSuccess;
+  char *address = take(device, bytes);
+  if (address == NULL) { /* memory may be on its way back: frees that are queued in streams */
+    sim_stream_drain(device);
+    address = take(device, bytes);
+  }
+  if (address == NULL)
+    return cudaErrorMemoryAllocation;
+  SIM_COUNT(allocations, 1);
+  sim_access_begin();
+  ASAN_UNPOISON_MEMORY_REGION(address, bytes);
+  memset(address, 0xff, bytes); /* fresh memory is NaN, never a lucky zero */
+  size_t end = (bytes + 255) / 256 * 256 + 256;
+  ASAN_POISON_MEMORY_REGION(address + bytes, end - bytes);
+  sim_access_end();
+  *pointer = address;
+  return cudaSuccess;
+}
+
+cudaError_t sim_release(void *pointer) {
+  int device = sim_device_of(pointer);
+  if (device < 0)
+    return cudaErrorInvalidValue;
+  sim_lock();
+  size_t size = sim_heap_give(&sim.device[device].heap, pointer);
+  if (size > 0)
+    ASAN_POISON_MEMORY_REGION(pointer, size);
+  if (size >= GIVE_BACK) {
+    uintptr_t begin = round_up((uintptr_t)pointer), end = ((uintptr_t)pointer + size) / PAGE * PAGE;
+    madvise((void *)begin, end - begin, MADV_DONTNEED);
+  }
+  sim_unlock();
+  if (size == 0)
+    return cudaErrorInvalidValue;
+  SIM_COUNT(frees, 1);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **pointer, size_t bytes) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_sticky(sim_current_device));
+  SIM_TRY(sim_capture_forbids());
+  return sim_fail(allocate(sim_current_device, pointer, bytes));
+}
+
+cudaError_t cudaFree(void *pointer) {
+  SIM_TRY(sim_enter());
+  if (pointer == NULL)
+    return sim_fail(sim_sticky(sim_current_device));
+  int device = sim_device_of(pointer);
+  if (device < 0)
+    return sim_fail(cudaErrorInvalidValue);
+  SIM_TRY(sim_capture_forbids());
+  sim_stream_drain(device);
+  cudaError_t error = sim_release(pointer);
+  return sim_fail(sim_sticky(device) ? sim_sticky(device) : error);
+}
+
+cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  SIM_TRY(sim_sticky(stream->device));
+  return sim_fail(allocate(stream->device, pointer, bytes));
+}
+
+struct free_work {
+  struct sim_work base;
+  void *pointer;
+};
+
+static cudaError_t run_free(struct sim_work *base) {
+  return sim_release(((struct free_work *)base)->pointer);
+}
+
+cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  if (pointer == NULL)
+    return cudaSuccess;
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  SIM_TRY(sim_range_check(pointer, 0));
+  if (sim_device_of(pointer) < 0)
+    return sim_fail(cudaErrorInvalidValue);
+  struct free_work *work = sim_work_new(sizeof *work, run_free, NULL);
+  work->pointer = pointer;
+  return sim_fail(sim_submit(stream, &work->base, NULL));
+}
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_sticky(sim_current_device));
+  sim_lock();
+  const struct sim_heap *heap = &sim.device[sim_current_device].heap;
+  *available = heap->capacity - heap->used;
+  *total = heap->capacity;
+  sim_unlock();
+  return cudaSuccess;
+}
+
+/* ---- pinned host memory ---- */
+
+static cudaError_t add_pinned(void *pointer, size_t bytes, bool owned) {
+  sim_lock();
+  bool added = sim_ranges_add(&sim.pinned, (struct sim_range){pointer, bytes, owned});
+  sim_unlock();
+  return added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
+}
+
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) {
+  SIM_TRY(sim_enter());
+  (void)flags;
+  if (pointer == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  *pointer = NULL;
+  if (bytes == 0)
+    return cudaSuccess;
+  void *memory;
+  if (posix_memalign(&memory, 256, bytes) != 0)
+    return sim_fail(cudaErrorMemoryAllocation);
+  SIM_TRY(add_pinned(memory, bytes, true));
+  *pointer = memory;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
+  return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+}
+
+static cudaError_t remove_pinned(void *pointer, bool owned, cudaError_t otherwise) {
+  sim_lock();
+  const struct sim_range *found = sim_ranges_find(&sim.pinned, pointer);
+  struct sim_range removed;
+  bool good = found && found->owned == owned && sim_ranges_remove(&sim.pinned, pointer, &removed);
+  sim_unlock();
+  return good ? cudaSuccess : otherwise;
+}
+
+cudaError_t cudaFreeHost(void *pointer) {
+  SIM_TRY(sim_enter());
+  if (pointer == NULL)
+    return cudaSuccess;
+  SIM_TRY(sim_capture_forbids());
+  for (int device = 0; device < sim.config.devices; device++) /* copies may still be using it */
+    sim_stream_drain(device);
+  SIM_TRY(remove_pinned(pointer, true, cudaErrorInvalidValue));
+  free(pointer);
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags) {
+  SIM_TRY(sim_enter());
+  (void)flags;
+  if (pointer == NULL || bytes == 0 || sim_device_of(pointer) >= 0)
+    return sim_fail(cudaErrorInvalidValue);
+  return sim_fail(add_pinned(pointer, bytes, false));
+}
+
+cudaError_t cudaHostUnregister(void *pointer) {
+  SIM_TRY(sim_enter());
+  for (int device = 0; device < sim.config.devices; device++)
+    sim_stream_drain(device);
+  return sim_fail(remove_pinned(pointer, false, cudaErrorHostMemoryNotRegistered));
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags) {
+  SIM_TRY(sim_enter());
+  if (device == NULL || flags != 0 || !sim_is_pinned(host))
+    return sim_fail(cudaErrorInvalidValue);
+  *device = host;
+  return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer) {
+  SIM_TRY(sim_enter());
+  if (attributes == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  int device = sim_device_of(pointer);
+  bool live = device >= 0 && sim_range_check(pointer, 0) == cudaSuccess;
+  bool pinned = device < 0 && sim_is_pinned(pointer);
+  *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = -2};
+  if (live)
+    *attributes = (struct cudaPointerAttributes){cudaMemoryTypeDevice, device, (void *)(uintptr_t)pointer, NULL};
+  else if (pinned)
+    *attributes = (struct cudaPointerAttributes){cudaMemoryTypeHost, sim_current_device, (void *)(uintptr_t)pointer,
+                                                 (void *)(uintptr_t)pointer};
+  else
+    attributes->hostPointer = (void *)(uintptr_t)pointer;
+  return cudaSuccess;
+}

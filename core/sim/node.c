@@ -1,0 +1,228 @@
+#include "node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lane.h"
+#include "memory.h"
+#include "sim.h"
+
+/* ---- work ---- */
+
+void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *)) {
+  struct sim_work *work = sim_allocate(size);
+  memset(work, 0, sizeof *work);
+  atomic_init(&work->references, 1);
+  work->run = run;
+  work->destroy = destroy;
+  return work;
+}
+
+struct sim_work *sim_work_retain(struct sim_work *work) {
+  if (work)
+    atomic_fetch_add_explicit(&work->references, 1, memory_order_relaxed);
+  return work;
+}
+
+void sim_work_release(struct sim_work *work) {
+  if (work == NULL || atomic_fetch_sub_explicit(&work->references, 1, memory_order_acq_rel) > 1)
+    return;
+  if (work->destroy)
+    work->destroy(work);
+  free(work);
+}
+
+/* ---- nodes ---- */
+
+static void list_add(struct sim_node_list *list, struct sim_node *node) {
+  if (list->count == list->room) {
+    list->room = list->room ? 2 * list->room : 4;
+    list->items = sim_resize(list->items, list->room * sizeof(struct sim_node *));
+  }
+  list->items[list->count++] = node;
+}
+
+struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane *lane) {
+  struct sim_node *node = sim_allocate(sizeof *node);
+  memset(node, 0, sizeof *node);
+  atomic_init(&node->references, 2); /* the caller's, and the node's own until it is done */
+  node->device = device;
+  node->work = work;
+  node->lane = lane;
+  node->pending = 1;
+  SIM_COUNT(live_nodes, 1);
+  return node;
+}
+
+struct sim_node *sim_node_retain(struct sim_node *node) {
+  if (node)
+    atomic_fetch_add_explicit(&node->references, 1, memory_order_relaxed);
+  return node;
+}
+
+void sim_node_release(struct sim_node *node) {
+  if (node == NULL || atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) > 1)
+    return;
+  sim_work_release(node->work);
+  free(node->waits_for.items);
+  free(node->successors.items);
+  free(node);
+  SIM_COUNT(live_nodes, -1);
+}
+
+void sim_node_after(struct sim_node *node, struct sim_node *on) {
+  if (on == NULL)
+    return;
+  bool done = atomic_load(&on->done);
+#ifndef CUDASIM_TSAN /* the sanitizer must be told of finished ones too */
+  if (done)
+    return;
+#endif
+  list_add(&node->waits_for, sim_node_retain(on));
+  if (done)
+    return;
+  list_add(&on->successors, node);
+  node->pending++;
+}
+
+static void make_ready(struct sim_node *node) {
+  if (sim.config.mode == SIM_THREADS)
+    sim_worker_push(node);
+}
+
+void sim_node_unhold(struct sim_node *node) {
+  sim_lane_submitted(node);
+  if (--node->pending == 0)
+    make_ready(node);
+}
+
+/* Marks the node done and lets its successors go. */
+static void complete(struct sim_node *node) {
+  clock_gettime(CLOCK_MONOTONIC, &node->finished);
+  struct sim_work *work = node->work;
+  sim_lock();
+  struct sim_node_list before = node->waits_for;
+  node->waits_for = (struct sim_node_list){0};
+  node->work = NULL;
+  atomic_store(&node->done, true);
+  for (size_t i = 0; i < node->successors.count; i++)
+    if (--node->successors.items[i]->pending == 0)
+      make_ready(node->successors.items[i]);
+  node->successors.count = 0;
+  sim_worker_signal_done();
+  sim_unlock();
+  for (size_t i = 0; i < before.count; i++)
+    sim_node_release(before.items[i]);
+  free(before.items);
+  sim_work_release(work);
+  sim_node_release(node);
+}
+
+static void run(struct sim_node *node) {
+  if (node->work == NULL || sim_sticky(node->device) != cudaSuccess)
+    return;
+  sim_access_begin();
+  cudaError_t error = node->work->run(node->work);
+  sim_access_end();
+  if (error != cudaSuccess)
+    sim_set_sticky(node->device, error);
+}
+
+void sim_node_execute(struct sim_node *node) {
+#ifdef CUDASIM_TSAN
+  sim_lane_run(node, run);
+#else
+  run(node);
+#endif
+  complete(node);
+}
+
+/* ---- who executes, and when ---- */
+
+static pthread_mutex_t execution;
+static pthread_once_t execution_once = PTHREAD_ONCE_INIT;
+
+static void make_execution_lock(void) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&execution, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+void sim_execution_lock(void) {
+  pthread_once(&execution_once, make_execution_lock);
+  pthread_mutex_lock(&execution);
+}
+
+void sim_execution_unlock(void) {
+  pthread_mutex_unlock(&execution);
+}
+
+static void execute_elsewhere(struct sim_node *node) {
+#ifdef CUDASIM_TSAN
+  sim_lane_push(node);
+  sim_lock();
+  while (!atomic_load(&node->done))
+    sim_worker_wait_done();
+  sim_unlock();
+#else
+  sim_node_execute(node);
+#endif
+}
+
+/* A node that `node` waits for and that is not done; NULL when it can run. */
+static struct sim_node *unfinished_before(struct sim_node *node) {
+  sim_lock();
+  struct sim_node *found = NULL;
+  for (size_t i = 0; found == NULL && i < node->waits_for.count; i++)
+    if (!atomic_load(&node->waits_for.items[i]->done))
+      found = node->waits_for.items[i];
+  sim_unlock();
+  return found;
+}
+
+/* Lazy mode: runs what `root` needs, and nothing else. The path from it is kept by hand: chains may be long. */
+static void demand(struct sim_node *root) {
+  struct sim_node_list path = {0};
+  sim_execution_lock();
+  sim_access_begin();
+  list_add(&path, root);
+  while (path.count > 0) {
+    struct sim_node *node = path.items[path.count - 1];
+    struct sim_node *before = atomic_load(&node->done) ? NULL : unfinished_before(node);
+    if (before) {
+      list_add(&path, before);
+      continue;
+    }
+    path.count--;
+    if (!atomic_load(&node->done))
+      execute_elsewhere(node);
+  }
+  sim_access_end();
+  sim_execution_unlock();
+  free(path.items);
+}
+
+void sim_node_wait(struct sim_node *node) {
+  if (node == NULL)
+    return;
+  if (!atomic_load(&node->done)) {
+    if (sim.config.mode == SIM_LAZY) {
+      demand(node);
+    } else {
+      sim_lock();
+      while (!atomic_load(&node->done))
+        sim_worker_wait_done();
+      sim_unlock();
+    }
+  }
+  sim_lane_waited(node);
+}
+
+void sim_node_run_if_sync(struct sim_node *node) {
+  if (sim.config.mode != SIM_SYNC)
+    return;
+  execute_elsewhere(node);
+  sim_lane_waited(node);
+}

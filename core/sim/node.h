@@ -1,0 +1,83 @@
+/* Operations and what they wait for.
+ *
+ * Work is something to do: a launch, a copy, a fill. A node is one execution of it, which waits for other nodes. A
+ * stream is its last node, an event is a node, a graph is a list of work with edges: all of CUDA's ordering rules become
+ * edges when a node is made. What differs between the modes is only who executes a node, and when. */
+#ifndef SIM_NODE_H
+#define SIM_NODE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "cuda_runtime_api.h"
+
+struct sim_work {
+  atomic_int references;
+  cudaError_t (*run)(struct sim_work *work);
+  void (*destroy)(struct sim_work *work);     /* frees what it owns, not the work itself; may be NULL */
+  void (*count)(const struct sim_work *work); /* adds it to the statistics when it is queued; may be NULL */
+};
+
+/* `size` bytes that begin with a struct sim_work; the caller holds the only reference. */
+void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *));
+struct sim_work *sim_work_retain(struct sim_work *work);
+void sim_work_release(struct sim_work *work);
+
+struct sim_node_list {
+  struct sim_node **items;
+  size_t count, room;
+};
+
+struct sim_node {
+  atomic_int references;
+  int device;
+  struct sim_work *work;          /* NULL: a mere point in a stream */
+  struct sim_lane *lane;          /* thread sanitizer builds: the stream whose clock it runs on */
+  struct sim_node_list waits_for; /* retained */
+  struct sim_node_list successors;
+  int pending; /* nodes it waits for, and one until it is released */
+  atomic_bool done;
+  struct timespec finished;
+  struct sim_node *next_ready;
+};
+
+/* Takes over the caller's reference to the work. The node waits for nothing yet, but is held. */
+struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane *lane);
+struct sim_node *sim_node_retain(struct sim_node *node);
+void sim_node_release(struct sim_node *node);
+
+/* `node`, which is still held, will wait for `on` (NULL or done: nothing to wait for). sim.lock is held. */
+void sim_node_after(struct sim_node *node, struct sim_node *on);
+
+/* Nothing will be added to what the node waits for: it may run when its mode has it run. sim.lock is held. */
+void sim_node_unhold(struct sim_node *node);
+
+/* Returns when the node is done. */
+void sim_node_wait(struct sim_node *node);
+
+/* In the synchronous mode, runs a node that was unheld; otherwise does nothing. */
+void sim_node_run_if_sync(struct sim_node *node);
+
+/* Runs the node on the calling thread: everything it waits for is done. */
+void sim_node_execute(struct sim_node *node);
+
+/* Serialises the threads that execute nodes in the lazy and synchronous modes; nests. */
+void sim_execution_lock(void);
+void sim_execution_unlock(void);
+
+/* A ready node, in the mode with workers. sim.lock is held. */
+void sim_worker_push(struct sim_node *node);
+/* Waits for the next change to any node's `done`. sim.lock is held. */
+void sim_worker_wait_done(void);
+void sim_worker_signal_done(void);
+
+/* Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many. */
+struct sim_helper {
+  void (*help)(void *data);
+  void *data;
+};
+int sim_worker_offer(struct sim_helper helper, int count);
+
+#endif

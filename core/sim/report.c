@@ -1,0 +1,88 @@
+/* Messages about kernels that went wrong: which kernel, block and thread, and what the other threads were doing. */
+#include "block_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sanitizer.h"
+
+void sim_report(struct sim_executor *e, const char *what) {
+  const struct cudasim_launch_request *launch = e->launch;
+  fprintf(stderr, "cudasim: %s\n  kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>>, block (%u,%u,%u)\n", what,
+          launch->name ? launch->name : "without a name", launch->grid.x, launch->grid.y, launch->grid.z,
+          launch->block.x, launch->block.y, launch->block.z, blockIdx.x, blockIdx.y, blockIdx.z);
+}
+
+static bool alike(const struct sim_executor *e, unsigned int a, unsigned int b) {
+  if (e->state[a] != e->state[b])
+    return false;
+  if (e->state[a] != SIM_AT_BARRIER && e->state[a] != SIM_AT_WARP)
+    return true;
+  return e->line[a] == e->line[b] && e->file[a] == e->file[b];
+}
+
+static void describe(const struct sim_executor *e, unsigned int thread, unsigned int count) {
+  const struct uint3 *index = &e->index[thread];
+  fprintf(stderr, "    %4u thread(s), the first (%u,%u,%u): ", count, index->x, index->y, index->z);
+  if (e->state[thread] == SIM_DONE)
+    fprintf(stderr, "returned from the kernel\n");
+  else if (e->state[thread] == SIM_AT_BARRIER)
+    fprintf(stderr, "waiting in __syncthreads at %s:%d\n", e->file[thread], e->line[thread]);
+  else if (e->state[thread] == SIM_AT_WARP)
+    fprintf(stderr, "waiting in a warp function at %s:%d\n", e->file[thread], e->line[thread]);
+  else
+    fprintf(stderr, "running\n");
+}
+
+/* The block's threads, in groups that do the same. */
+void sim_report_threads(struct sim_executor *e) {
+  bool told[SIM_MAX_BLOCK_THREADS] = {false};
+  for (unsigned int t = 0; t < e->threads; t++) {
+    if (told[t])
+      continue;
+    unsigned int count = 0;
+    for (unsigned int u = t; u < e->threads; u++)
+      if (!told[u] && alike(e, t, u)) {
+        told[u] = true;
+        count++;
+      }
+    describe(e, t, count);
+  }
+}
+
+static void report_thread(void) {
+  fprintf(stderr, "    thread (%u,%u,%u)\n", threadIdx.x, threadIdx.y, threadIdx.z);
+}
+
+/* Below the stack pointer of the native stack, or in a fiber's guard page. */
+static bool is_stack_overflow(const struct sim_executor *e, const void *address) {
+  enum { NEAR = 65536 };
+  const char *byte = address;
+  for (const struct sim_fiber *fiber = e->all_fibers; fiber; fiber = fiber->next)
+    if (sim_fiber_guards(fiber, address))
+      return true;
+  return e->running == &e->native && byte >= e->native.low - NEAR && byte < e->native.low + e->native.size;
+}
+
+_Noreturn void sim_block_fault(const void *address, const char *what) {
+  struct sim_executor *e = sim_executor_current();
+  char message[200];
+  if (is_stack_overflow(e, address))
+    what = "stack overflow of a simulated thread";
+  snprintf(message, sizeof message, "illegal address %p in a kernel: %s", (void *)(uintptr_t)address, what);
+  sim_report(e, message);
+  report_thread();
+  sim_give_up(e);
+}
+
+#ifdef SIM_ASAN
+/* AddressSanitizer calls this before its report, which knows the line but not the thread of the grid. */
+void __asan_on_error(void);
+void __asan_on_error(void) {
+  struct sim_executor *e = sim_executor_current();
+  if (!sim_block_running())
+    return;
+  sim_report(e, "AddressSanitizer found the error below in");
+  report_thread();
+}
+#endif

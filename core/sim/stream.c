@@ -1,0 +1,346 @@
+#include "stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+#include "lane.h"
+#include "sim.h"
+
+enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
+
+/* ---- handles ---- */
+
+struct CUstream_st *sim_stream_new(int device, unsigned int flags, int priority) {
+  struct CUstream_st *stream = sim_allocate(sizeof *stream);
+  memset(stream, 0, sizeof *stream);
+  stream->device = device;
+  stream->flags = flags;
+  stream->blocking = !(flags & cudaStreamNonBlocking);
+  stream->priority = priority;
+  stream->lane = sim_lane_new();
+  return stream;
+}
+
+static void link_stream(struct CUstream_st *stream) {
+  sim_lock();
+  stream->next = sim.device[stream->device].streams;
+  sim.device[stream->device].streams = stream;
+  sim_unlock();
+}
+
+static pthread_key_t own_streams_key;
+static pthread_once_t own_streams_once = PTHREAD_ONCE_INIT;
+
+static void destroy(struct CUstream_st *stream);
+
+static void free_own_streams(void *memory) {
+  struct CUstream_st **own = memory;
+  for (int device = 0; device < SIM_MAX_DEVICES; device++)
+    if (own[device])
+      destroy(own[device]);
+  free(own);
+}
+
+static void make_own_streams_key(void) {
+  pthread_key_create(&own_streams_key, free_own_streams);
+}
+
+/* cudaStreamPerThread: one stream for each thread and device. */
+static struct CUstream_st *own_stream(int device) {
+  pthread_once(&own_streams_once, make_own_streams_key);
+  struct CUstream_st **own = pthread_getspecific(own_streams_key);
+  if (own == NULL) {
+    own = sim_allocate(SIM_MAX_DEVICES * sizeof *own);
+    memset(own, 0, SIM_MAX_DEVICES * sizeof *own);
+    pthread_setspecific(own_streams_key, own);
+  }
+  if (own[device] == NULL) {
+    own[device] = sim_stream_new(device, cudaStreamDefault, LEAST_PRIORITY);
+    link_stream(own[device]);
+  }
+  return own[device];
+}
+
+static bool exists(const struct CUstream_st *stream) {
+  bool found = false;
+  sim_lock();
+  for (int device = 0; !found && device < sim.config.devices; device++)
+    for (struct CUstream_st *s = sim.device[device].streams; !found && s; s = s->next)
+      found = s == stream;
+  sim_unlock();
+  return found;
+}
+
+cudaError_t sim_stream_get(cudaStream_t handle, struct CUstream_st **stream) {
+  if (handle == NULL || handle == cudaStreamLegacy)
+    *stream = sim.device[sim_current_device].legacy;
+  else if (handle == cudaStreamPerThread)
+    *stream = own_stream(sim_current_device);
+  else if (exists(handle))
+    *stream = handle;
+  else
+    return cudaErrorInvalidResourceHandle;
+  return cudaSuccess;
+}
+
+/* ---- queueing ---- */
+
+static void after_other_streams(struct CUstream_st *stream, struct sim_node *node) {
+  struct sim_device *device = &sim.device[stream->device];
+  if (stream != device->legacy) {
+    if (stream->blocking)
+      sim_node_after(node, device->legacy->last);
+    return;
+  }
+  for (struct CUstream_st *other = device->streams; other; other = other->next)
+    if (other->blocking)
+      sim_node_after(node, other->last);
+}
+
+void sim_stream_add_wait(struct CUstream_st *stream, struct sim_node *node) {
+  if (node == NULL)
+    return;
+  struct sim_node_list *waits = &stream->waits;
+  if (waits->count == waits->room) {
+    waits->room = waits->room ? 2 * waits->room : 4;
+    waits->items = sim_resize(waits->items, waits->room * sizeof(struct sim_node *));
+  }
+  waits->items[waits->count++] = sim_node_retain(node);
+}
+
+void sim_stream_append(struct CUstream_st *stream, struct sim_node *node) {
+  sim_node_after(node, stream->last);
+  for (size_t i = 0; i < stream->waits.count; i++) {
+    sim_node_after(node, stream->waits.items[i]);
+    sim_node_release(stream->waits.items[i]);
+  }
+  stream->waits.count = 0;
+  after_other_streams(stream, node);
+  sim_node_release(stream->last);
+  stream->last = sim_node_retain(node);
+  sim_node_unhold(node);
+}
+
+cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct sim_node **result) {
+  if (result)
+    *result = NULL;
+  if (stream->capture && work) {
+    sim_graph_add(stream, work);
+    return cudaSuccess;
+  }
+  cudaError_t error = sim_sticky(stream->device);
+  if (error != cudaSuccess) {
+    sim_work_release(work);
+    return error;
+  }
+  if (work && work->count)
+    work->count(work);
+  struct sim_node *node = sim_node_new(stream->device, work, stream->lane);
+  bool sync = sim.config.mode == SIM_SYNC;
+  if (sync)
+    sim_execution_lock();
+  sim_lock();
+  sim_stream_append(stream, node);
+  sim_unlock();
+  sim_node_run_if_sync(node);
+  if (sync)
+    sim_execution_unlock();
+  if (result)
+    *result = node;
+  else
+    sim_node_release(node);
+  return cudaSuccess;
+}
+
+/* ---- waiting ---- */
+
+/* Everything the stream has to do, retained: its last node and the events it waits for. */
+static struct sim_node_list outstanding(struct CUstream_st *stream) {
+  struct sim_node_list list = {.items = NULL};
+  list.items = sim_allocate((stream->waits.count + 1) * sizeof(struct sim_node *));
+  if (stream->last)
+    list.items[list.count++] = sim_node_retain(stream->last);
+  for (size_t i = 0; i < stream->waits.count; i++)
+    list.items[list.count++] = sim_node_retain(stream->waits.items[i]);
+  return list;
+}
+
+static void wait_for(struct sim_node_list list) {
+  for (size_t i = 0; i < list.count; i++) {
+    sim_node_wait(list.items[i]);
+    sim_node_release(list.items[i]);
+  }
+  free(list.items);
+}
+
+static void wait_for_stream(struct CUstream_st *stream) {
+  sim_lock();
+  struct sim_node_list list = outstanding(stream);
+  sim_unlock();
+  wait_for(list);
+}
+
+void sim_stream_drain(int device) {
+  struct sim_node_list list = {0};
+  sim_lock();
+  size_t count = 1;
+  for (struct CUstream_st *stream = sim.device[device].streams; stream; stream = stream->next)
+    count++;
+  list.items = sim_allocate(count * sizeof(struct sim_node *));
+  if (sim.device[device].legacy->last)
+    list.items[list.count++] = sim_node_retain(sim.device[device].legacy->last);
+  for (struct CUstream_st *stream = sim.device[device].streams; stream; stream = stream->next)
+    if (stream->last)
+      list.items[list.count++] = sim_node_retain(stream->last);
+  sim_unlock();
+  wait_for(list);
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_capture_forbids());
+  SIM_COUNT(synchronizations, 1);
+  sim_stream_drain(sim_current_device);
+  return sim_fail(sim_sticky(sim_current_device));
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  if (stream->capture)
+    return sim_fail(sim_capture_forbids());
+  SIM_COUNT(synchronizations, 1);
+  if (stream == sim.device[stream->device].legacy)
+    sim_stream_drain(stream->device);
+  else
+    wait_for_stream(stream);
+  return sim_fail(sim_sticky(stream->device));
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  if (stream->capture)
+    return sim_fail(sim_capture_forbids());
+  if (sim.config.mode == SIM_LAZY) /* nothing would ever finish while the host polls */
+    wait_for_stream(stream);
+  sim_lock();
+  bool done = stream->last == NULL || atomic_load(&stream->last->done);
+  for (size_t i = 0; i < stream->waits.count; i++)
+    done = done && atomic_load(&stream->waits.items[i]->done);
+  sim_unlock();
+  cudaError_t error = sim_sticky(stream->device);
+  return error ? sim_fail(error) : done ? cudaSuccess : cudaErrorNotReady;
+}
+
+/* ---- creating and destroying ---- */
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_sticky(sim_current_device));
+  if (stream == NULL || (flags & ~(unsigned int)cudaStreamNonBlocking) != 0)
+    return sim_fail(cudaErrorInvalidValue);
+  priority = priority > LEAST_PRIORITY ? LEAST_PRIORITY : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
+  *stream = sim_stream_new(sim_current_device, flags, priority);
+  link_stream(*stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) {
+  return cudaStreamCreateWithPriority(stream, flags, LEAST_PRIORITY);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream) {
+  return cudaStreamCreateWithPriority(stream, cudaStreamDefault, LEAST_PRIORITY);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  SIM_TRY(sim_enter());
+  if (least)
+    *least = LEAST_PRIORITY;
+  if (greatest)
+    *greatest = GREATEST_PRIORITY;
+  return cudaSuccess;
+}
+
+static void destroy(struct CUstream_st *stream) {
+  wait_for_stream(stream);
+  sim_lock();
+  struct CUstream_st **link = &sim.device[stream->device].streams;
+  while (*link && *link != stream)
+    link = &(*link)->next;
+  if (*link)
+    *link = stream->next;
+  sim_unlock();
+  sim_node_release(stream->last);
+  for (size_t i = 0; i < stream->waits.count; i++)
+    sim_node_release(stream->waits.items[i]);
+  free(stream->waits.items);
+  free(stream->capture_after.items);
+  sim_lane_free(stream->lane);
+  free(stream);
+}
+
+/* CUDA returns at once and frees the stream when its work is done; here the host waits for it. */
+cudaError_t cudaStreamDestroy(cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  if (handle == NULL || handle == cudaStreamLegacy || handle == cudaStreamPerThread || !exists(handle))
+    return sim_fail(cudaErrorInvalidResourceHandle);
+  if (handle->capture)
+    sim_graph_abandon(handle);
+  destroy(handle);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int *flags) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  *flags = stream->flags;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int *priority) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  *priority = stream->priority;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int *device) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  *device = stream->device;
+  return cudaSuccess;
+}
+
+/* ---- host functions ---- */
+
+struct host_work {
+  struct sim_work base;
+  cudaHostFn_t function;
+  void *data;
+};
+
+static cudaError_t run_host_function(struct sim_work *base) {
+  struct host_work *work = (struct host_work *)base;
+  work->function(work->data);
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void *data) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  if (function == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  struct host_work *work = sim_work_new(sizeof *work, run_host_function, NULL);
+  work->function = function;
+  work->data = data;
+  return sim_fail(sim_submit(stream, &work->base, NULL));
+}

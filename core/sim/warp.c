@@ -1,0 +1,116 @@
+/* Warp functions: the lanes of a mask meet, each bringing a value, and go on when all that still run have come. */
+#include "block_internal.h"
+
+#include <stdio.h>
+
+#include "sim.h"
+
+static unsigned int lanes_beyond(unsigned int threads, unsigned int first) {
+  unsigned int lanes = threads - first;
+  return lanes >= SIM_WARP_THREADS ? 0u : ~0u << lanes;
+}
+
+static void use_warps(struct sim_executor *e) {
+  if (e->warps_used)
+    return;
+  e->warps_used = true;
+  for (unsigned int first = 0; first < e->threads; first += SIM_WARP_THREADS) {
+    struct sim_warp *warp = &e->warp[first / SIM_WARP_THREADS];
+    warp->groups = 0;
+    warp->exited = lanes_beyond(e->threads, first);
+    for (unsigned int lane = 0; lane < SIM_WARP_THREADS && first + lane < e->threads; lane++)
+      if (e->state[first + lane] == SIM_DONE)
+        warp->exited |= 1u << lane;
+  }
+}
+
+/* All lanes of a group have come: wakes those that wait. */
+static void meet(struct sim_executor *e, int warp, struct sim_warp_group *group) {
+  group->lanes[group->buffer] = group->arrived;
+  for (int lane = 0; lane < SIM_WARP_THREADS; lane++) {
+    int thread = warp * SIM_WARP_THREADS + lane;
+    if ((group->arrived >> lane & 1u) && e->state[thread] == SIM_AT_WARP) {
+      e->state[thread] = SIM_READY;
+      e->at_warp--;
+    }
+  }
+  group->arrived = 0;
+  group->buffer ^= 1;
+  if (e->warp_place[warp] < e->cursor)
+    e->cursor = e->warp_place[warp];
+}
+
+/* A thread has returned: groups that waited only for it can go on. */
+void sim_warp_thread_done(struct sim_executor *e, int thread) {
+  if (!e->warps_used)
+    return;
+  int index = thread / SIM_WARP_THREADS;
+  struct sim_warp *warp = &e->warp[index];
+  warp->exited |= 1u << (thread % SIM_WARP_THREADS);
+  for (int i = 0; i < warp->groups; i++) {
+    struct sim_warp_group *group = &warp->group[i];
+    if (group->arrived && group->arrived == (group->mask & ~warp->exited))
+      meet(e, index, group);
+  }
+}
+
+static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp *warp, unsigned int mask) {
+  for (int i = 0; i < warp->groups; i++)
+    if (warp->group[i].mask == mask)
+      return &warp->group[i];
+  struct sim_warp_group *group = NULL;
+  if (warp->groups < SIM_WARP_GROUPS)
+    group = &warp->group[warp->groups++];
+  for (int i = 0; group == NULL && i < SIM_WARP_GROUPS; i++) {
+    unsigned int running = 0; /* its lanes have read their values when none of them is still to be woken */
+    for (int lane = 0; lane < SIM_WARP_THREADS; lane++)
+      if ((warp->group[i].mask & ~warp->exited) >> lane & 1u)
+        running |= e->state[(warp - e->warp) * SIM_WARP_THREADS + lane] == SIM_READY;
+    if (warp->group[i].arrived == 0 && !running)
+      group = &warp->group[i];
+  }
+  if (group == NULL) {
+    sim_report(e, "a warp meets with more than 8 different masks at once");
+    sim_give_up(e);
+  }
+  group->mask = mask;
+  group->arrived = 0;
+  group->buffer = 0;
+  return group;
+}
+
+const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line) {
+  struct sim_executor *e = sim_executor_current();
+  sim_track(e);
+  use_warps(e);
+  int thread = e->current, lane = thread % SIM_WARP_THREADS;
+  struct sim_warp *warp = &e->warp[thread / SIM_WARP_THREADS];
+  e->file[thread] = file;
+  e->line[thread] = line;
+  if (!(mask >> lane & 1u)) {
+    sim_report(e, "a lane called a warp function without being in its mask");
+    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", threadIdx.x, threadIdx.y, threadIdx.z, mask, file,
+            line);
+    sim_give_up(e);
+  }
+  struct sim_warp_group *group = find_group(e, warp, mask);
+  int buffer = group->buffer;
+  group->values[buffer][lane] = value;
+  group->arrived |= 1u << lane;
+  if (group->arrived == (mask & ~warp->exited)) {
+    meet(e, thread / SIM_WARP_THREADS, group);
+  } else {
+    e->state[thread] = SIM_AT_WARP;
+    e->at_warp++;
+    sim_suspend(e);
+  }
+  *lanes = group->lanes[buffer];
+  return group->values[buffer];
+}
+
+unsigned int cudasim_active_lanes(void) {
+  struct sim_executor *e = sim_executor_current();
+  sim_track(e);
+  use_warps(e);
+  return ~e->warp[e->current / SIM_WARP_THREADS].exited;
+}

@@ -1,0 +1,136 @@
+/* The threads of the asynchronous mode: each takes the next ready node, or helps with the blocks of a big launch. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "fault.h"
+#include "lane.h"
+#include "node.h"
+#include "sim.h"
+
+static pthread_cond_t work_arrived = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t node_done = PTHREAD_COND_INITIALIZER;
+static struct sim_node *first_ready, *last_ready;
+static struct sim_helper offers[64];
+static int offer_count;
+static int idle, busy, waiting;
+static bool started, stopping;
+
+static void run_one_offer(void) {
+  struct sim_helper helper = offers[--offer_count];
+  sim_unlock();
+  helper.help(helper.data);
+  sim_lock();
+}
+
+static void run_one_node(void) {
+  struct sim_node *node = first_ready;
+  first_ready = node->next_ready;
+  sim_unlock();
+  sim_node_execute(node);
+  sim_lock();
+}
+
+static void *worker(void *unused) {
+  (void)unused;
+#ifdef _OPENMP
+  omp_set_num_threads(1); /* a library called from here must not start a team of its own */
+#endif
+  sim_fault_prepare_thread();
+  sim_lock();
+  for (;;) {
+    while (stopping || (offer_count == 0 && first_ready == NULL)) {
+      idle++;
+      pthread_cond_wait(&work_arrived, &sim.lock);
+      idle--;
+    }
+    busy++;
+    if (offer_count > 0)
+      run_one_offer();
+    else
+      run_one_node();
+    busy--;
+    if (stopping)
+      pthread_cond_broadcast(&node_done);
+  }
+  return NULL;
+}
+
+/* At exit the workers finish the node they are at and begin no other, for at most a second: an endless kernel must not
+ * keep the program from ending, and libraries that a node uses must not be taken down under it. */
+static void stop(void) {
+  if (sim.forked)
+    return;
+  struct timespec limit;
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec += 1;
+  sim_lock();
+  stopping = true;
+  while (busy > 0)
+    if (pthread_cond_timedwait(&node_done, &sim.lock, &limit) != 0)
+      break;
+  sim_unlock();
+}
+
+/* sim.lock is held. */
+static void start(void) {
+  started = true;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  for (int i = 0; i < sim.config.workers; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, &attributes, worker, NULL) != 0 && i == 0) {
+      fprintf(stderr, "ferry: the simulated CUDA device cannot start a thread\n");
+      exit(1);
+    }
+  }
+  pthread_attr_destroy(&attributes);
+  atexit(stop);
+}
+
+void sim_worker_push(struct sim_node *node) {
+#ifdef CUDASIM_TSAN
+  sim_lane_push(node);
+#else
+  if (!started)
+    start();
+  node->next_ready = NULL;
+  if (first_ready)
+    last_ready->next_ready = node;
+  else
+    first_ready = node;
+  last_ready = node;
+  if (idle > 0)
+    pthread_cond_signal(&work_arrived);
+#endif
+}
+
+int sim_worker_offer(struct sim_helper helper, int count) {
+  sim_lock();
+  int room = (int)(sizeof offers / sizeof *offers) - offer_count, accepted = 0;
+  while (accepted < count && accepted < room && accepted < idle) {
+    offers[offer_count++] = helper;
+    accepted++;
+  }
+  if (accepted > 0)
+    pthread_cond_broadcast(&work_arrived);
+  sim_unlock();
+  return accepted;
+}
+
+void sim_worker_wait_done(void) {
+  waiting++;
+  pthread_cond_wait(&node_done, &sim.lock);
+  waiting--;
+}
+
+void sim_worker_signal_done(void) {
+  if (waiting > 0)
+    pthread_cond_broadcast(&node_done);
+}
