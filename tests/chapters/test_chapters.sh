@@ -1,0 +1,349 @@
+#!/usr/bin/env bash
+# Every chapter, with --quick, without CUDA and on 1, 2 and 4 simulated devices: it exits with 0 and prints its essential lines.
+# Then what all of them share: --help, bad arguments, no colours in a pipe.
+# run: FERRY_CUDA=off
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=1
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=4
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy
+# timeout: 300
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+programs=${FERRY_BUILD:-build}/chapters
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+devices=${FERRY_SIM_DEVICES:-2}
+if [ "${FERRY_CUDA:-sim}" = off ]; then
+  devices=0
+fi
+
+run() { # CHAPTER ARGUMENT...: output, errors and status into $work
+  chapter=$1
+  shift
+  status=0
+  "$programs/$chapter" "$@" >"$work/out" 2>"$work/err" || status=$?
+}
+
+ends_well() {
+  if [ "$status" = 0 ]; then
+    echo "ok $chapter exits with 0"
+  else
+    tail -n 20 "$work/out" "$work/err" | sed 's/^/# /'
+    echo "not ok $chapter exits with 0 - status $status: $(tail -n 1 "$work/err")"
+  fi
+}
+
+# The output has a line that matches.
+has() { # EXTENDED-REGULAR-EXPRESSION
+  if grep -qE -- "$1" "$work/out"; then
+    echo "ok $chapter prints /${1//#/}/"
+  else
+    sed 's/^/# /' "$work/out"
+    echo "not ok $chapter prints /${1//#/}/ - it does not"
+  fi
+}
+
+hasnt() {
+  if grep -qE -- "$1" "$work/out"; then
+    echo "not ok $chapter does not print /$1/ - it prints: $(grep -E -m 1 -- "$1" "$work/out")"
+  else
+    echo "ok $chapter does not print /$1/"
+  fi
+}
+
+with() { # DEVICES EXPRESSION: only where there are at least so many
+  if [ "$devices" -ge "$1" ]; then
+    has "$2"
+  fi
+}
+
+without() { # EXPRESSION: only where there is no CUDA
+  if [ "$devices" = 0 ]; then
+    has "$1"
+  fi
+}
+
+first_line() {
+  with 1 '^device: cuda:0, .*simulated: its times say nothing about a GPU$'
+  without '^device: cpu, .*, not simulated; '
+  head -n 1 "$work/out" | grep -q '^device: '
+  if [ $? = 0 ]; then
+    echo "ok $chapter names its device first"
+  else
+    echo "not ok $chapter names its device first - $(head -n 1 "$work/out")"
+  fi
+}
+
+# A time without the label is the CPU's: after a label-free time no line may speak of the simulated device.
+times_are_labelled() {
+  if [ "$devices" = 0 ]; then
+    hasnt '\(simulated\)'
+  else
+    hasnt '(cuda|device).*: *[0-9.]+ (us|ms|s)$'
+  fi
+}
+
+mismatch='RuntimeError: Expected all tensors to be on the same device'
+
+# ---- the chapters ----------------------------------------------------------------------------------------------------
+
+why_a_gpu() {
+  run 01_why_a_gpu --quick
+  ends_well
+  first_line
+  has '^cores +[0-9]+ large ones'
+  has '^memory bandwidth, a copy measured +[0-9.]+ GB/s'
+  has '^float32 product, n = 256 +[0-9.]+ [GT]FLOP/s'
+  without '^The GPU column is empty because there is no NVIDIA GPU here'
+  with 1 '^The GPU column is empty because a simulated device is this CPU in disguise'
+  hasnt 'FLOP/s.*FLOP/s' # no second column of measurements where there is no GPU
+  has 'give the same: True'
+}
+
+device_check() {
+  run 02_device_check --quick
+  ends_well
+  first_line
+  has "^Number of GPUs: $devices\$"
+  has '^Ferry: +[0-9]+\.[0-9]+\.[0-9]+$'
+  without '^CUDA available: False'
+  without '^CUDA runtime: none'
+  without '^Selected device: cpu, the CPU'
+  without '^No CUDA device found'
+  with 1 '^CUDA available: True'
+  with 1 '^GPU 0: .*[Ss]imulated'
+  with 1 'free\.$'
+  with 2 '^Selected device: cuda:1, '
+  with 2 '^Inside the guard "cuda" is cuda:1'
+  with 2 '^After it "cuda" is cuda:0 again'
+  with 4 '^GPU 3: '
+  has '^With mps considered: (cuda|cpu) \(mps available: False\)'
+  has "^torch.zeros\\(1, device=\"cuda:$devices\"\\)\$"
+  has '^  NotImplementedError: .*[Mm][Pp][Ss]'
+  with 1 '^  RuntimeError: .*invalid device ordinal'
+  has '^  RuntimeError: .*gpu'
+}
+
+tensor_moves() {
+  run 03_tensor_moves --quick
+  ends_well
+  first_line
+  has '^tensor\(\[\[ *-?[0-9]'
+  has 'gives x itself: True'
+  has 'shares no memory with x: +True'
+  with 1 "device='cuda:0'\\)\$"
+  with 1 '^Is it on a GPU\? True'
+  with 1 'the values survived the trip: True'
+  with 1 "^tensor\\(\\[1, 2, 3\\], device='cuda:0'\\)"
+  with 1 '^x.device: +cuda:0'
+  with 1 '^x.get_device\(\): 0'
+  with 1 "^  TypeError: can't convert cuda:0 device type tensor to numpy"
+  with 1 "$mismatch, but found at least two devices, cuda:0 and cpu!"
+  with 1 '^a \+ b.to\(device\) is on cuda:0'
+  without '^  RuntimeError: .*CUDA'
+  without '^x.get_device\(\): -1'
+  has "RuntimeError: Can't call numpy\\(\\) on Tensor that requires grad"
+  has '^plain.cpu\(\).numpy\(\): +\[1.5 2.5 3.5\]'
+  has '^with_grad.detach\(\).cpu\(\).numpy\(\): \[4 5 6\]'
+  has 'saved as .npy, loaded, equal: True'
+  has 'tensor\(\[0., 7., 0.\]\)'
+  has 'all equal: True'
+}
+
+benchmarks() {
+  run 04_benchmarks --quick
+  ends_well
+  first_line
+  times_are_labelled
+  has '^  cpu: +[0-9.]+ (us|ms|s)$'
+  has '^Maximum difference between the results: [0-9.e-]+$'
+  has '^clock stopped after synchronising: +[0-9.]+ (us|ms|s)'
+  has '^n +cpu +device'
+  has '^128 +[0-9.]+ (us|ms|s) '
+  with 1 'clock stopped when the call returned: +[0-9.]+ (us|ms|s) \(simulated\)'
+  with 1 '^between the two events: [0-9.]+ (us|ms|s) \(simulated\)'
+  without '^Events belong to CUDA'
+  hasnt 'times as fast' # only a real GPU is compared
+}
+
+model_moves() {
+  run 05_model_moves --quick
+  ends_well
+  first_line
+  times_are_labelled
+  has '^SimpleNet\($'
+  has '^  \(fc1\): Linear\(in_features=10, out_features=50, bias=True\)$'
+  has '^Model at first: cpu'
+  with 1 '^Model after: +cuda:0'
+  with 1 '^net.4.bias: cuda:0'
+  with 1 '^  buffer +1.running_mean .*cuda:0$'
+  with 1 '^Output is on device: cuda:0'
+  without 'RuntimeError: .*CUDA'
+  without '^net.4.bias: cpu'
+  has '^BatchNorm has counted 1 batch'
+  has '^torch.Size\(\[32, 10\]\)$'
+  has '^220 bytes, then 110; output torch.float16'
+  if [ "$devices" -gt 0 ]; then
+    count=$(grep -c "$mismatch" "$work/out")
+    if [ "$count" = 3 ]; then
+      echo "ok $chapter raises three mismatches"
+    else
+      echo "not ok $chapter raises three mismatches - $count"
+    fi
+  fi
+  has '^Epoch \[1/5\], Loss: 2\.[0-9]+$'
+  has '^Epoch \[5/5\], Loss: [0-9.]+$'
+  if grep -q 'this part is left out' "$work/out"; then
+    has 'OSError: .*dataset-fashion-mnist'
+  else
+    has 'torch.Size\(\[60000, 28, 28\]\) pictures to learn from'
+    has '^  batch 20/20, loss [01]\.[0-9]+$'
+    has '^  test accuracy on 1000 held-out pictures: [3-9][0-9]\.[0-9]+ %$'
+    has '^  the mean losses differ by ([0-9.]+e-0[4-9]|0\.0e\+00):'
+  fi
+}
+
+several_gpus() {
+  run 06_several_gpus --quick
+  ends_well
+  first_line
+  times_are_labelled
+  has "^Number of GPUs: $devices\$"
+  without '^No CUDA device found'
+  with 4 '^GPU 3: '
+  with 2 '^the model is on cuda:1'
+  with 2 '^after x.to\("cuda:1"\) the output is on cuda:1'
+  with 2 "$mismatch"
+  with 2 '^piece 1: input torch.Size\(\[[0-9]+, 10\]\) on cuda:1, weights on cuda:1'
+  with 4 '^piece 3: input torch.Size\(\[2, 10\]\) on cuda:3, weights on cuda:3'
+  with 2 '^gathered: torch.Size\(\[8, 5\]\) on cuda:0, equal to the model.s own output: True'
+  with 2 "^Using $devices GPUs!"
+  has '^Epoch \[3/3\], Loss: 2\.[0-9]+$'
+  losses=$(grep -c '^Epoch \[' "$work/out")
+  distinct=$(grep '^Epoch \[' "$work/out" | sort -u | wc -l)
+  if [ "$losses" = 6 ] && [ "$distinct" = 3 ]; then
+    echo "ok $chapter has the same losses on one device"
+  else
+    echo "not ok $chapter has the same losses on one device - $losses losses, $distinct distinct"
+  fi
+  has 'largest difference after training: weights ([0-9.]+e-0[4-9]|0.0e\+00), gradients ([0-9.]+e-0[6-9]|0.0e\+00)$'
+  with 1 '^weight.grad is on cuda:0'
+  has '^bias.grad: tensor\(\[8., 8., 8., 8., 8.\]'
+  with 2 '^Model wrapped with DataParallel'
+  has '^Output shape: +torch.Size\(\[32, 10\]\)'
+  has "^equal to one device's output: True"
+  case $devices in
+  4)
+    has '^batch of 7: rows per device 2, 2, 2, 1; output torch.Size\(\[7, 5\]\)'
+    has '^batch of 3: rows per device 1, 1, 1, 0;'
+    has '^batch of 1: rows per device 1, 0, 0, 0;'
+    ;;
+  2)
+    has '^batch of 7: rows per device 4, 3; output torch.Size\(\[7, 5\]\)'
+    has '^batch of 1: rows per device 1, 0;'
+    ;;
+  *) has '^batch of 7: rows per device 7; output torch.Size\(\[7, 5\]\)' ;;
+  esac
+  with 2 'RuntimeError: module must have its parameters and buffers on device cuda:0 \(device_ids\[0\]\) but found one of them on device: cpu'
+  with 2 'RuntimeError: .*mat1 and mat2 shapes cannot be multiplied'
+}
+
+pitfalls() {
+  run 07_pitfalls --quick
+  ends_well
+  first_line
+  has '^view\(6, 2\): torch.Size\(\[6, 2\]\), the same memory: True'
+  has "RuntimeError: view size is not compatible with input tensor's size and stride"
+  has '^transposed.reshape\(6, 2\): torch.Size\(\[6, 2\]\), the same memory: False'
+  has 'RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: .*is at version 1; expected version 0 instead'
+  has 'RuntimeError: a leaf Variable that requires grad is being used in an in-place operation'
+  has 'grad_fn=<AddBackward0>'
+  with 1 "$mismatch, but found at least two devices, cuda:0 and cpu!"
+  with 1 '^model\(input\), input on cuda:0'
+  has '^the same results: True'
+  has 'Error: .*(out of memory|allocate)'
+  has '^The program goes on; the sum of four ones is 4\.'
+  has 'largest difference from all at once ([0-9.]+e-0[6-9]|0.0e\+00)'
+  if [ "$devices" -gt 0 ]; then
+    copies=$(grep -A 1 '^128 rows, one by one' "$work/out" | sed -nE 's/.*copies to the device ([0-9]+),.*/\1/p')
+    at_once=$(grep -A 1 '^all of it at once' "$work/out" | sed -nE 's/.*copies to the device ([0-9]+),.*/\1/p')
+    if [ "$copies" = 128 ] && [ "$at_once" = 1 ]; then
+      echo "ok $chapter counts 128 copies against 1"
+    else
+      echo "not ok $chapter counts 128 copies against 1 - $copies against $at_once"
+    fi
+    has '^20 journeys'
+    has 'copies to the device 20, back 20;'
+    has 'copies to the device 0, back 1; ' # the sums that stay
+    has 'after torch.cuda.synchronize\(\): [0-9.]+$'
+  fi
+  if [ "$devices" -gt 0 ] && [ "${FERRY_SIM_MODE:-}" = lazy ]; then
+    has '^the last element at once: 0; after torch.cuda.synchronize\(\): 0.0625$'
+  fi
+  without 'took cpu'
+}
+
+# ---- what all chapters share -----------------------------------------------------------------------------------------
+
+refuses() { # CHAPTER WHAT ARGUMENT...
+  local what=$2 name=$1
+  shift 2
+  run "$name" "$@"
+  if [ "$status" = 2 ] && grep -q -- "$what" "$work/err" && [ ! -s "$work/out" ]; then
+    echo "ok $name refuses $*"
+  else
+    echo "not ok $name refuses $* - status $status: $(head -n 1 "$work/err")"
+  fi
+}
+
+arguments() {
+  local source name
+  for source in chapters/[0-9]*.c; do
+    name=$(basename "$source" .c)
+    run "$name" --help
+    if [ "$status" = 0 ] && grep -q '^usage: ' "$work/out" && [ ! -s "$work/err" ]; then
+      echo "ok $name --help"
+    else
+      echo "not ok $name --help - status $status: $(head -n 1 "$work/err")"
+    fi
+    refuses "$name" '--fast' --fast
+  done
+  refuses 02_device_check 'tpu' --device tpu
+  refuses 02_device_check 'needs a device' --device
+  refuses 02_device_check 'cuda' --device cuda:9
+  refuses 02_device_check 'mps' --device mps
+  run 02_device_check --device=cpu
+  ends_well
+  has '^device: cpu, '
+  if [ "$devices" -ge 2 ]; then
+    run 06_several_gpus --quick --device cuda:1
+    ends_well
+    has '^device: cuda:1, '
+    has '^weight.grad is on cuda:1'
+  fi
+}
+
+no_colours() {
+  local source name
+  for source in chapters/0[23]*.c; do
+    name=$(basename "$source" .c)
+    run "$name" --quick
+    if grep -q $'\033' "$work/out" "$work/err"; then
+      echo "not ok $name has no colours in a pipe - it has"
+    else
+      echo "ok $name has no colours in a pipe"
+    fi
+  done
+}
+
+why_a_gpu
+device_check
+tensor_moves
+benchmarks
+model_moves
+several_gpus
+pitfalls
+arguments
+no_colours
