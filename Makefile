@@ -45,7 +45,7 @@ OPTIMIZE := -O3 -march=$(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract
 WARNINGS := -Wall -Wextra -Werror
 OPENMP := -fopenmp
 
-CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(CURDIR)/build/libferry-cuda.so"' -MMD -MP
+CPPFLAGS = -Icore -Itests -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(CURDIR)/build/libferry-cuda.so"' -MMD -MP
 CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
 CXXFLAGS = -std=c++17 $(OPTIMIZE) -g $(WARNINGS) -Wno-unknown-pragmas $(SAN)
 SIM_CPPFLAGS := -Icore/sim/include
@@ -58,7 +58,7 @@ include core/make/bundle.mk
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
 SOURCES := $(sort $(shell find core chapters tests -type f -name '*.[ch]' -o -type f -name '*.cu' -o -type f -name '*.cuh' 2>/dev/null))
-named = $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file)))
+named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
 CORE_C := $(filter-out core/sim/cu2cpp.c,$(filter core/%.c,$(SOURCES)))

@@ -180,6 +180,8 @@ static void check_result(const FyCall *call, const Scratch *scratch, int result)
   fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, call->op->name);
 }
 
+void (*fy_call_observer)(const FyCall *call);
+
 static void run_kernel(FyCall *call) {
   FyLaunch launch = {.n_in = call->n_in, .n_out = call->n_out, .params = call->params, .workspace = workspace};
   Scratch scratch = {.device = call->device};
@@ -234,6 +236,8 @@ static void run_half_as_float(FyCall *call) {
 
 static void launch(FyCall *call) {
   bool half = false;
+  if (fy_call_observer)
+    fy_call_observer(call);
   if (call->op->flags & FY_OP_VIEW)
     return;
   if (call->device.type == FY_CPU && call->op->flags & FY_OP_CPU_HALF_AS_FLOAT) {

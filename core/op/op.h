@@ -124,4 +124,7 @@ enum {
 
 extern const FyOp *const fy_ops[FY_OP_COUNT];
 
+// Called with every call just before its kernel runs, when set: for tests and profilers.
+extern void (*fy_call_observer)(const FyCall *call);
+
 #endif
