@@ -1,6 +1,6 @@
 /* Thread sanitizer builds only (-DCUDASIM_TSAN): the simulator is not instrumented, and tells the sanitizer what CUDA
  * promises instead. Each stream is a lane: an operating-system thread of its own, so that stacks and shared arrays are
- * not passed between streams, and a fiber of the sanitizer, whose clock learns of other streams only by a node's edges. */
+ * not passed between streams, and a fiber of the sanitizer, whose clock learns of other streams only by a node's edges. In other builds a node's lane is NULL. */
 #ifndef SIM_LANE_H
 #define SIM_LANE_H
 
@@ -17,7 +17,7 @@ void sim_lane_submitted(struct sim_node *node);
 void sim_lane_run(struct sim_node *node, void (*run)(struct sim_node *));
 /* What the node did is before what the calling host thread does next. */
 void sim_lane_waited(struct sim_node *node);
-/* Hands the node to its lane's thread. */
+/* Hands the node to its lane's thread. sim.lock is held. */
 void sim_lane_push(struct sim_node *node);
 #else
 static inline struct sim_lane *sim_lane_new(void) {
@@ -30,6 +30,12 @@ static inline void sim_lane_submitted(struct sim_node *node) {
   (void)node;
 }
 static inline void sim_lane_waited(struct sim_node *node) {
+  (void)node;
+}
+static inline void sim_lane_run(struct sim_node *node, void (*run)(struct sim_node *)) {
+  run(node);
+}
+static inline void sim_lane_push(struct sim_node *node) {
   (void)node;
 }
 #endif

@@ -99,11 +99,9 @@ void sim_node_unhold(struct sim_node *node) {
 /* Marks the node done and lets its successors go. */
 static void complete(struct sim_node *node) {
   clock_gettime(CLOCK_MONOTONIC, &node->finished);
-  struct sim_work *work = node->work;
   sim_lock();
   struct sim_node_list before = node->waits_for;
   node->waits_for = (struct sim_node_list){0};
-  node->work = NULL;
   atomic_store(&node->done, true);
   for (size_t i = 0; i < node->successors.count; i++)
     if (--node->successors.items[i]->pending == 0)
@@ -114,26 +112,27 @@ static void complete(struct sim_node *node) {
   for (size_t i = 0; i < before.count; i++)
     sim_node_release(before.items[i]);
   free(before.items);
-  sim_work_release(work);
   sim_node_release(node);
 }
 
+/* Runs the work and lets go of it: where it was used is where it may be freed. */
 static void run(struct sim_node *node) {
-  if (node->work == NULL || sim_sticky(node->device) != cudaSuccess)
-    return;
-  sim_access_begin();
-  cudaError_t error = node->work->run(node->work);
-  sim_access_end();
-  if (error != cudaSuccess)
-    sim_set_sticky(node->device, error);
+  if (node->work && sim_sticky(node->device) == cudaSuccess) {
+    sim_access_begin();
+    cudaError_t error = node->work->run(node->work);
+    sim_access_end();
+    if (error != cudaSuccess)
+      sim_set_sticky(node->device, error);
+  }
+  sim_work_release(node->work);
+  node->work = NULL;
 }
 
 void sim_node_execute(struct sim_node *node) {
-#ifdef CUDASIM_TSAN
-  sim_lane_run(node, run);
-#else
-  run(node);
-#endif
+  if (node->lane)
+    sim_lane_run(node, run);
+  else
+    run(node);
   complete(node);
 }
 
@@ -159,16 +158,16 @@ void sim_execution_unlock(void) {
   pthread_mutex_unlock(&execution);
 }
 
-static void execute_elsewhere(struct sim_node *node) {
-#ifdef CUDASIM_TSAN
-  sim_lane_push(node);
+static void execute(struct sim_node *node) {
+  if (node->lane == NULL) {
+    sim_node_execute(node);
+    return;
+  }
   sim_lock();
+  sim_lane_push(node);
   while (!atomic_load(&node->done))
     sim_worker_wait_done();
   sim_unlock();
-#else
-  sim_node_execute(node);
-#endif
 }
 
 /* A node that `node` waits for and that is not done; NULL when it can run. */
@@ -197,7 +196,7 @@ static void demand(struct sim_node *root) {
     }
     path.count--;
     if (!atomic_load(&node->done))
-      execute_elsewhere(node);
+      execute(node);
   }
   sim_access_end();
   sim_execution_unlock();
@@ -223,6 +222,6 @@ void sim_node_wait(struct sim_node *node) {
 void sim_node_run_if_sync(struct sim_node *node) {
   if (sim.config.mode != SIM_SYNC)
     return;
-  execute_elsewhere(node);
+  execute(node);
   sim_lane_waited(node);
 }

@@ -95,9 +95,10 @@ static void start(void) {
 }
 
 void sim_worker_push(struct sim_node *node) {
-#ifdef CUDASIM_TSAN
-  sim_lane_push(node);
-#else
+  if (node->lane) {
+    sim_lane_push(node);
+    return;
+  }
   if (!started)
     start();
   node->next_ready = NULL;
@@ -108,7 +109,6 @@ void sim_worker_push(struct sim_node *node) {
   last_ready = node;
   if (idle > 0)
     pthread_cond_signal(&work_arrived);
-#endif
 }
 
 int sim_worker_offer(struct sim_helper helper, int count) {
