@@ -9,6 +9,7 @@
 #include "device/runtime.h" // fy_counters: what crossed between host and device, and how often the host waited
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *where(const FyTensor *t) {
   return fy_device_name_of(fy_device_of(t));
@@ -18,9 +19,21 @@ static const char *where(const FyTensor *t) {
 
 // [counts]
 // What a piece of code did, besides taking time. Unlike times, counts are the same on a simulated device.
-static void print_work(const char *name, FyCounters before, FyDevice device, double seconds) {
-  FyCounters after = fy_counters();
-  printf("%-26s %s\n", name, time_text(device, seconds));
+typedef struct Work {
+  FyDevice device;
+  FyCounters before;
+  double start;
+} Work;
+
+static Work work_begin(FyDevice device) {
+  fy_synchronize(device);
+  return (Work){device, fy_counters(), seconds_now()};
+}
+
+static void work_end(const Work *work, const char *name) {
+  FyCounters before = work->before, after = fy_counters();
+  fy_synchronize(work->device);
+  printf("%-26s %s\n", name, time_text(work->device, seconds_now() - work->start));
   printf("  copies to the device %lld, back %lld; kernels started %lld; waits %lld\n",
          (long long)(after.host_to_device - before.host_to_device),
          (long long)(after.device_to_host - before.device_to_host), (long long)(after.launches - before.launches),
@@ -66,22 +79,19 @@ static void many_small_transfers(const Chapter *chapter) {
   FyDevice device = chapter->device;
   int64_t n = size_for(chapter, 128, 1000, 10000);
   FyTensor *large = fy_randn(fy_shape(n, n)); // (n, n) on the CPU
-  fy_to(large, device);                       // memory is reserved, so that neither pays for it
-  double seconds = 0;
-  FyCounters before = fy_counters();
-  timed(seconds, device) {
-    for (int64_t i = 0; i < n; i++) {
-      fy_scope {
-        fy_to(fy_select(large, 0, i), device); // PyTorch: for row in large: row.to(device)
-      }
+  fy_scope {
+    fy_to(large, device); // memory is reserved, so that neither pays for it
+  }
+  Work work = work_begin(device);
+  for (int64_t i = 0; i < n; i++) {
+    fy_scope {
+      fy_to(fy_select(large, 0, i), device); // PyTorch: for row in large: row.to(device)
     }
   }
-  print_work(text("%lld rows, one by one", (long long)n), before, device, seconds);
-  before = fy_counters();
-  timed(seconds, device) {
-    fy_to(large, device); // PyTorch: large.to(device)
-  }
-  print_work("all of it at once", before, device, seconds);
+  work_end(&work, text("%lld rows, one by one", (long long)n));
+  work = work_begin(device);
+  fy_to(large, device); // PyTorch: large.to(device)
+  work_end(&work, "all of it at once");
 }
 // [end]
 
@@ -91,26 +101,21 @@ static void there_and_back(const Chapter *chapter) {
   FyDevice device = chapter->device;
   int64_t n = size_for(chapter, 100, 1000, 1000), repeats = size_for(chapter, 20, 100, 100);
   FyTensor *tensor = fy_randn(fy_shape(n, n));
-  double seconds = 0;
-  FyCounters before = fy_counters();
-  timed(seconds, device) {
-    for (int64_t i = 0; i < repeats; i++) {
-      fy_scope {
-        fy_cpu(fy_to(tensor, device)); // PyTorch: tensor.to(device).to("cpu")
-      }
+  Work work = work_begin(device);
+  for (int64_t i = 0; i < repeats; i++) {
+    fy_scope {
+      fy_cpu(fy_to(tensor, device)); // PyTorch: tensor.to(device).to("cpu")
     }
   }
-  print_work(text("%lld journeys", (long long)repeats), before, device, seconds);
+  work_end(&work, text("%lld journeys", (long long)repeats));
   FyTensor *there = fy_to(tensor, device); // once
-  before = fy_counters();
-  timed(seconds, device) {
-    for (int64_t i = 0; i < repeats; i++) {
-      fy_scope {
-        fy_mul_scalar(there, 2); // PyTorch: there * 2
-      }
+  work = work_begin(device);
+  for (int64_t i = 0; i < repeats; i++) {
+    fy_scope {
+      fy_mul_scalar(there, 2); // PyTorch: there * 2
     }
   }
-  print_work(text("%lld multiplications there", (long long)repeats), before, device, seconds);
+  work_end(&work, text("%lld multiplications there", (long long)repeats));
 }
 // [end]
 
@@ -118,35 +123,27 @@ static void there_and_back(const Chapter *chapter) {
 
 // [item]
 // Asks for each result at once: every turn of the loop waits until the device has finished.
-static double sums_with_item(FyTensor *a, FyTensor *b, int64_t turns, float *results) {
-  double seconds = 0;
-  timed(seconds, fy_device_of(a)) {
-    for (int64_t i = 0; i < turns; i++) {
-      fy_scope {
-        results[i] = (float)fy_item(fy_sum(fy_mul(a, b))); // PyTorch: (a * b).sum().cpu().numpy()
-      }
+static void sums_with_item(FyTensor *a, FyTensor *b, int64_t turns, float *results) {
+  for (int64_t i = 0; i < turns; i++) {
+    fy_scope {
+      results[i] = (float)fy_item(fy_sum(fy_mul(a, b))); // PyTorch: (a * b).sum().cpu().numpy()
     }
   }
-  return seconds;
 }
 
 // Leaves the results where they are and fetches them together.
-static double sums_that_stay(FyTensor *a, FyTensor *b, int64_t turns, float *results) {
-  double seconds = 0;
-  fy_scope {
-    FyTensor *sums = fy_zeros(fy_shape(turns), .device = fy_device_of(a)); // torch.zeros(turns, device=a.device)
-    timed(seconds, fy_device_of(a)) {
-      for (int64_t i = 0; i < turns; i++) {
-        fy_scope {
-          fy_copy_(fy_select(sums, 0, i), fy_sum(fy_mul(a, b))); // PyTorch: sums[i] = (a * b).sum()
-        }
-      }
-      fy_copy_to_host(sums, results); // PyTorch: sums.cpu().numpy()
+static void sums_that_stay(FyTensor *a, FyTensor *b, int64_t turns, float *results) {
+  FyTensor *sums = fy_zeros(fy_shape(turns), .device = fy_device_of(a)); // torch.zeros(turns, device=a.device)
+  for (int64_t i = 0; i < turns; i++) {
+    fy_scope {
+      fy_copy_(fy_select(sums, 0, i), fy_sum(fy_mul(a, b))); // PyTorch: sums[i] = (a * b).sum()
     }
   }
-  return seconds;
+  fy_copy_to_host(sums, results); // PyTorch: sums.cpu().numpy()
 }
+// [end]
 
+// [waiting]
 static void waiting_in_a_loop(const Chapter *chapter) {
   heading("Waiting in a loop");
   FyDevice device = chapter->device;
@@ -155,13 +152,13 @@ static void waiting_in_a_loop(const Chapter *chapter) {
   FyTensor *a = fy_rand(fy_shape(n, n), .device = device); // (n, n)
   FyTensor *b = fy_rand(fy_shape(n, n), .device = device);
   float one_by_one[TURNS], together[TURNS];
-  FyCounters before = fy_counters();
-  double seconds = sums_with_item(a, b, TURNS, one_by_one);
-  print_work("item() in every turn", before, device, seconds);
-  before = fy_counters();
-  seconds = sums_that_stay(a, b, TURNS, together);
-  print_work("one copy at the end", before, device, seconds);
-  printf("the same results: %s\n", truth(one_by_one[0] == together[0] && one_by_one[TURNS - 1] == together[TURNS - 1]));
+  Work work = work_begin(device);
+  sums_with_item(a, b, TURNS, one_by_one);
+  work_end(&work, "item() in every turn");
+  work = work_begin(device);
+  sums_that_stay(a, b, TURNS, together);
+  work_end(&work, "one copy at the end");
+  printf("the same results: %s\n", truth(memcmp(one_by_one, together, sizeof together) == 0));
 }
 // [end]
 
@@ -200,19 +197,13 @@ static void samples_against_batches(const Chapter *chapter) {
   fy_module_to(model, device);
   FyTensor *data = fy_randn(fy_shape(size_for(chapter, 100, 1000, 10000), 100));
   fy_no_grad { // nothing is trained here, so no graph is recorded. PyTorch: with torch.no_grad():
-    in_batches(model, data, 64, device);
-    double seconds = 0;
-    FyTensor *slow = NULL, *fast = NULL;
-    FyCounters before = fy_counters();
-    timed(seconds, device) {
-      slow = sample_by_sample(model, data, device);
-    }
-    print_work(text("%lld samples, one by one", (long long)fy_size_at(data, 0)), before, device, seconds);
-    before = fy_counters();
-    timed(seconds, device) {
-      fast = in_batches(model, data, 64, device);
-    }
-    print_work("in batches of 64", before, device, seconds);
+    in_batches(model, data, 64, device); // warm-up
+    Work work = work_begin(device);
+    FyTensor *slow = sample_by_sample(model, data, device);
+    work_end(&work, text("%lld samples, one by one", (long long)fy_size_at(data, 0)));
+    work = work_begin(device);
+    FyTensor *fast = in_batches(model, data, 64, device);
+    work_end(&work, "in batches of 64");
     printf("the same results: %s\n", truth(fy_allclose(slow, fast, 1e-4, 1e-5)));
   }
 }
@@ -405,17 +396,12 @@ static void read_too_early(const Chapter *chapter) {
 static void questions_about_cuda(FyDevice device) {
   heading("Questions about model.cuda()");
   FyModule *model = fy_nn_sequential(fy_nn_linear(1000, 1000), fy_nn_relu(), fy_nn_linear(1000, 10));
-  double seconds = 0;
-  FyCounters before = fy_counters();
-  timed(seconds, device) {
-    fy_module_to(model, device);
-  }
-  print_work("Why is it slow? First call", before, device, seconds);
-  before = fy_counters();
-  timed(seconds, device) {
-    fy_module_to(model, device);
-  }
-  print_work("  called again", before, device, seconds);
+  Work work = work_begin(device);
+  fy_module_to(model, device);
+  work_end(&work, "Why is it slow? First call");
+  work = work_begin(device);
+  fy_module_to(model, device);
+  work_end(&work, "  called again");
   FyModule *half = fy_module_half(fy_nn_sequential(fy_nn_linear(1000, 1000), fy_nn_relu(), fy_nn_linear(1000, 10)));
   printf("In half precision the first weight is %s instead of %s.\n",
          bytes_text((double)fy_nbytes(fy_parameters(half)->items[0])),
