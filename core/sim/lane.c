@@ -20,7 +20,7 @@ enum { WITH_ORDER = 0, WITHOUT_ORDER = 1 }; /* whether a switch synchronises the
 
 struct sim_lane {
   void *fiber;
-  bool started;
+  bool started; /* its thread runs, and the fiber knows that thread's stack */
   struct sim_node *first, *last;
   pthread_cond_t arrived;
   struct sim_lane *next_free;
@@ -36,6 +36,41 @@ static void *completion(struct sim_node *node) {
   return &node->done;
 }
 
+static void *run_lane(void *data) {
+  struct sim_lane *lane = data;
+  void *self = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(lane->fiber, WITH_ORDER); /* the fiber uses this thread's stack, which is set up by now */
+  __tsan_switch_to_fiber(self, WITHOUT_ORDER);
+  sim_fault_prepare_thread();
+  sim_lock();
+  lane->started = true;
+  pthread_cond_signal(&lane->arrived);
+  for (;;) {
+    while (lane->first == NULL)
+      pthread_cond_wait(&lane->arrived, &sim.lock);
+    struct sim_node *node = lane->first;
+    lane->first = node->next_ready;
+    sim_unlock();
+    sim_node_execute(node);
+    sim_lock();
+  }
+  return NULL;
+}
+
+/* The thread begins with the stream, not with its first operation: what the host does in between is not before it. */
+static void start(struct sim_lane *lane) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run_lane, lane) != 0) {
+    fprintf(stderr, "ferry: the simulated CUDA device cannot start a thread\n");
+    abort();
+  }
+  pthread_detach(thread);
+  sim_lock();
+  while (!lane->started)
+    pthread_cond_wait(&lane->arrived, &sim.lock);
+  sim_unlock();
+}
+
 struct sim_lane *sim_lane_new(void) {
   sim_lock();
   struct sim_lane *lane = free_lanes;
@@ -47,6 +82,7 @@ struct sim_lane *sim_lane_new(void) {
   lane = sim_allocate(sizeof *lane);
   *lane = (struct sim_lane){.arrived = PTHREAD_COND_INITIALIZER, .fiber = __tsan_create_fiber(0)};
   __tsan_set_fiber_name(lane->fiber, "CUDA stream");
+  start(lane);
   return lane;
 }
 
@@ -76,39 +112,8 @@ void sim_lane_run(struct sim_node *node, void (*run)(struct sim_node *)) {
   __tsan_switch_to_fiber(self, WITHOUT_ORDER);
 }
 
-static void *run_lane(void *data) {
-  struct sim_lane *lane = data;
-  void *self = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(lane->fiber, WITH_ORDER); /* the fiber uses this thread's stack, which is set up by now */
-  __tsan_switch_to_fiber(self, WITHOUT_ORDER);
-  sim_fault_prepare_thread();
-  sim_lock();
-  for (;;) {
-    while (lane->first == NULL)
-      pthread_cond_wait(&lane->arrived, &sim.lock);
-    struct sim_node *node = lane->first;
-    lane->first = node->next_ready;
-    sim_unlock();
-    sim_node_execute(node);
-    sim_lock();
-  }
-  return NULL;
-}
-
-static void start(struct sim_lane *lane) {
-  pthread_t thread;
-  lane->started = true;
-  if (pthread_create(&thread, NULL, run_lane, lane) != 0) {
-    fprintf(stderr, "ferry: the simulated CUDA device cannot start a thread\n");
-    abort();
-  }
-  pthread_detach(thread);
-}
-
 void sim_lane_push(struct sim_node *node) {
   struct sim_lane *lane = node->lane;
-  if (!lane->started)
-    start(lane);
   node->next_ready = NULL;
   if (lane->first)
     lane->last->next_ready = node;
