@@ -7,7 +7,7 @@ limit=$((55 * 1024 * 1024))
 data=/usr/share/datasets/fashion-mnist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/include/oneapi/dnnl" "$work/lib" bundle/data/fashion-mnist
+mkdir -p "$work/include/oneapi/dnnl" "$work/lib" bundle/data
 
 # header NAME: copies a header, or a folder's headers, from where the compiler finds it
 header() {
@@ -48,7 +48,7 @@ done
 tar -C "$work" -czf "bundle/libs-$machine.tar.gz" include lib
 
 if [ -d "$data" ]; then
-  cp "$data"/*-ubyte.gz bundle/data/fashion-mnist/
+  cp "$data"/*-ubyte.gz bundle/data/
 else
   echo "bundle: Fashion-MNIST is not here ($data): the training on it will be left out" >&2
 fi
