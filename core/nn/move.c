@@ -21,7 +21,7 @@ static bool is_there(const FyTensor *t, FyTo to) {
   return fy_device_equal(t->device, to.device) && t->array.dtype == to.dtype;
 }
 
-// A graph that is still alive has noted where the leaf was; gradients that arrive from now on are to fit where it is.
+// A graph that is still alive keeps the leaf's accumulator, which new graphs will share: it must know the new place.
 static void refresh_accumulator(FyTensor *leaf) {
   FyNode *node = leaf->accumulator;
   if (!node)
