@@ -25,7 +25,7 @@ enum { GEMM_VECTOR_BYTES = 16, GEMM_MR = 6 };
 enum { GEMM_MC = 120, GEMM_NC = 512, GEMM_KC = 256 };
 
 // Multiply-adds below which another thread costs more than it saves, and from which oneDNN's kernels beat ours.
-enum { GEMM_GRAIN = 1 << 19, GEMM_DNNL_FROM = 1 << 16 };
+enum { GEMM_GRAIN = 1 << 18, GEMM_DNNL_FROM = 1 << 16 };
 
 typedef struct FyGemm {
   FyDType dtype;
@@ -129,7 +129,7 @@ static int64_t split(int64_t size, int64_t parts) {
 static int64_t cut_into_blocks(FyGemm *g) {
   enum { LARGEST = 512 * 1024, SMALLEST_SIDE = 32 };
   int64_t work = g->m * g->n * g->k, parts_m = 1, parts_n = 1;
-  int64_t wanted = work < 2 * GEMM_GRAIN ? 1 : work < 32 * GEMM_GRAIN ? 2 : work < 64 * GEMM_GRAIN ? 4 : 8;
+  int64_t wanted = work < 2 * GEMM_GRAIN ? 1 : work < 64 * GEMM_GRAIN ? 2 : work < 128 * GEMM_GRAIN ? 4 : 8;
   for (;;) {
     int64_t rows = g->m / parts_m, columns = g->n / parts_n;
     if ((parts_m * parts_n >= wanted && rows * columns <= LARGEST) ||
