@@ -116,3 +116,24 @@ void fy_iter_run(const FyIter *iter, int64_t grain, FyLoop *loop, const void *co
     fy_parallel_for(iter->numel, grain, run_rows, &walk);
   }
 }
+
+void fy_iter_pointwise(const FyArray *out, int n, const FyArray *const *in, int64_t grain, FyLoop *loop,
+                       const void *context) {
+  char *data[FY_ITER_OPERANDS] = {out->data};
+  int64_t stride[FY_ITER_OPERANDS] = {1};
+  bool flat = out->contiguous && out->numel <= grain;
+  if (out->numel == 0)
+    return;
+  for (int i = 0; i < n; i++) {
+    data[i + 1] = in[i]->data;
+    stride[i + 1] = in[i]->numel != 1;
+    flat &= in[i]->numel == 1 || (in[i]->contiguous && in[i]->numel == out->numel);
+  }
+  if (flat) {
+    loop(data, stride, out->numel, context);
+    return;
+  }
+  FyIter iter;
+  fy_iter_of(&iter, out, n, in);
+  fy_iter_run(&iter, grain, loop, context);
+}

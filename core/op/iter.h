@@ -130,6 +130,10 @@ typedef void FyLoop(char *const *data, const int64_t *stride, int64_t n, const v
 
 // Calls `loop` on runs that cover all elements, on several threads when there are more than `grain`.
 void fy_iter_run(const FyIter *iter, int64_t grain, FyLoop *loop, const void *context);
+
+// fy_iter_of and fy_iter_run in one, with a short way for small contiguous arrays.
+void fy_iter_pointwise(const FyArray *out, int n, const FyArray *const *in, int64_t grain, FyLoop *loop,
+                       const void *context);
 #endif
 
 #endif

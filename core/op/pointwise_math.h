@@ -1,0 +1,309 @@
+// The formulas of the pointwise operations, for C and for CUDA.
+//
+// Names end in their type: f32, f64, i64, i32, u8, b8. The float32 functions are without branches and spell out each fused
+// multiply-add: compilers vectorise them, and the CPU and a GPU get the same bits. The float64 ones are libm's.
+// Polynomials interpolate at Chebyshev nodes; errors are within 2 units in the last place unless said otherwise.
+#ifndef FERRY_OP_POINTWISE_MATH_H
+#define FERRY_OP_POINTWISE_MATH_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define FY_MATH static __host__ __device__ __forceinline__
+#else
+#define FY_MATH static inline __attribute__((always_inline, unused))
+#endif
+
+// M(suffix, type, ...) for each element type.
+#define FY_MATH_FLOATS(M, ...) M(f32, float, __VA_ARGS__) M(f64, double, __VA_ARGS__)
+#define FY_MATH_INTEGERS(M, ...) M(i64, int64_t, __VA_ARGS__) M(i32, int32_t, __VA_ARGS__) M(u8, uint8_t, __VA_ARGS__)
+#define FY_MATH_NUMBERS(M, ...) FY_MATH_FLOATS(M, __VA_ARGS__) FY_MATH_INTEGERS(M, __VA_ARGS__)
+#define FY_MATH_ALL(M, ...) FY_MATH_NUMBERS(M, __VA_ARGS__) M(b8, bool, __VA_ARGS__)
+
+FY_MATH uint32_t fy_bits_of(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+FY_MATH float fy_from_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// ---- float32 -------------------------------------------------------------------------------------------------------------
+
+// e^x = 2^n e^r with |r| <= ln(2) / 2. Adding 1.5 * 2^23 rounds to the integer n. The power of two comes in two factors,
+// so that results below the normal range are right.
+FY_MATH float fy_exp_f32(float x) {
+  const float round = 0x1.8p23f;
+  x = x > 89.0f ? 89.0f : x;
+  x = x < -104.0f ? -104.0f : x;
+  const float shifted = fmaf(x, 1.44269504f, round);
+  const int32_t n = (int32_t)(fy_bits_of(shifted) - fy_bits_of(round));
+  const float whole = shifted - round;
+  float r = fmaf(whole, -0.693359375f, x);
+  r = fmaf(whole, 2.12194440e-4f, r);
+  float p = fmaf(r, 1.9891080469e-4f, 1.3933730716e-3f);
+  p = fmaf(p, r, 8.3333108446e-3f);
+  p = fmaf(p, r, 4.1666464197e-2f);
+  p = fmaf(p, r, 1.6666666682e-1f);
+  p = fmaf(p, r, 0.5f);
+  p = fmaf(p, r * r, r);
+  const int32_t half = n >> 1;
+  const float scale1 = fy_from_bits((uint32_t)(half + 127) << 23);
+  const float scale2 = fy_from_bits((uint32_t)(n - half + 127) << 23);
+  return (p + 1.0f) * scale1 * scale2;
+}
+
+// x = 2^e m with m in [sqrt(1/2), sqrt(2)); log(m) = f - f^2 / 2 + f^3 P(f), f = m - 1.
+FY_MATH float fy_log_f32(float x) {
+  const bool tiny = x < 0x1p-126f;
+  const uint32_t bits = fy_bits_of(tiny ? x * 0x1p23f : x);
+  const int32_t exponent = (int32_t)(bits - 0x3f3504f3u) >> 23;
+  const float e = (float)(exponent - (tiny ? 23 : 0));
+  const float f = fy_from_bits(bits - ((uint32_t)exponent << 23)) - 1.0f;
+  const float square = f * f;
+  float p = fmaf(f, 6.9716114781e-2f, -1.1479733849e-1f);
+  p = fmaf(p, f, 1.1685419922e-1f);
+  p = fmaf(p, f, -1.2425687331e-1f);
+  p = fmaf(p, f, 1.4249057646e-1f);
+  p = fmaf(p, f, -1.6667802320e-1f);
+  p = fmaf(p, f, 2.0000715749e-1f);
+  p = fmaf(p, f, -2.4999996958e-1f);
+  p = fmaf(p, f, 3.3333331180e-1f);
+  float y = f * square * p;
+  y = fmaf(e, -2.12194440e-4f, y);
+  y = fmaf(square, -0.5f, y);
+  y = fmaf(e, 0.693359375f, f + y);
+  y = x < INFINITY ? y : x;
+  return x > 0.0f ? y : x == 0.0f ? -INFINITY : NAN;
+}
+
+// Odd polynomial below 0.6, 1 - 2 / (e^2x + 1) above.
+FY_MATH float fy_tanh_f32(float x) {
+  const float magnitude = fabsf(x), square = x * x;
+  float p = fmaf(square, 2.3707658442e-3f, -8.4100710254e-3f);
+  p = fmaf(p, square, 2.1788322089e-2f);
+  p = fmaf(p, square, -5.3961551799e-2f);
+  p = fmaf(p, square, 1.3333312867e-1f);
+  p = fmaf(p, square, -3.3333333231e-1f);
+  const float small = fmaf(x * square, p, x);
+  const float large = 1.0f - 2.0f / (fy_exp_f32(magnitude + magnitude) + 1.0f);
+  return magnitude < 0.6f ? small : copysignf(large, x);
+}
+
+FY_MATH float fy_sigmoid_f32(float x) {
+  const float e = fy_exp_f32(-fabsf(x)), share = 1.0f / (1.0f + e);
+  return x < 0.0f ? e * share : share;
+}
+
+// Odd polynomial below 1, 1 - e^Q(|x|) above, Q for the logarithm of erfc.
+FY_MATH float fy_erf_f32(float x) {
+  const float magnitude = fabsf(x), square = x * x;
+  float p = fmaf(square, 7.8758750587e-5f, -8.0168642858e-4f);
+  p = fmaf(p, square, 5.1890874233e-3f);
+  p = fmaf(p, square, -2.6854212011e-2f);
+  p = fmaf(p, square, 1.1283594715e-1f);
+  p = fmaf(p, square, -3.7612626667e-1f);
+  p = fmaf(p, square, 1.2837916585e-1f);
+  const float small = fmaf(x, p, x);
+  const float t = magnitude > 4.0f ? 4.0f : magnitude;
+  float q = fmaf(t, 1.6426789688e-6f, -4.6164785169e-5f);
+  q = fmaf(q, t, 5.9767727498e-4f);
+  q = fmaf(q, t, -4.7635096636e-3f);
+  q = fmaf(q, t, 2.6431643284e-2f);
+  q = fmaf(q, t, -1.1009724251e-1f);
+  q = fmaf(q, t, -6.3180955013e-1f);
+  q = fmaf(q, t, -1.1302418775f);
+  q = fmaf(q, t, 3.2186625779e-4f);
+  const float large = 1.0f - fy_exp_f32(q);
+  return magnitude < 1.0f ? small : copysignf(large, x);
+}
+
+// x times the normal distribution function of x.
+FY_MATH float fy_gelu_f32(float x) {
+  return 0.5f * x * (1.0f + fy_erf_f32(x * 0.70710678f));
+}
+FY_MATH float fy_gelu_backward_f32(float grad, float x) {
+  const float cdf = 0.5f * (1.0f + fy_erf_f32(x * 0.70710678f));
+  const float pdf = 0.39894228f * fy_exp_f32(-0.5f * x * x);
+  return grad * fmaf(x, pdf, cdf);
+}
+
+// sin and cos of a whole turn times turn / 2^32. The angle is taken from the nearest quarter turn, |r| <= 1/8 turn.
+FY_MATH void fy_sincos_turn(uint32_t turn, float *sine, float *cosine) {
+  const uint32_t quarter = (turn + 0x20000000u) >> 30;
+  const float r = (float)(int32_t)(turn - (quarter << 30)) * 0x1p-32f;
+  const float square = r * r;
+  float s = fmaf(square, 4.1472833439e+1f, -7.6697866358e+1f);
+  s = fmaf(s, square, 8.1605204711e+1f);
+  s = fmaf(s, square, -4.1341702153e+1f);
+  s = fmaf(s, square, 6.2831853072f);
+  s = s * r;
+  float c = fmaf(square, 5.9220168954e+1f, -8.5442844673e+1f);
+  c = fmaf(c, square, 6.4939316136e+1f);
+  c = fmaf(c, square, -1.9739208650e+1f);
+  c = fmaf(c, square, 1.0f);
+  const bool swap = quarter & 1;
+  const float a = swap ? c : s, b = swap ? s : c;
+  *sine = quarter & 2 ? -a : a;
+  *cosine = (quarter + 1) & 2 ? -b : b;
+}
+
+FY_MATH float fy_sqrt_f32(float x) {
+  return sqrtf(x);
+}
+FY_MATH float fy_pow_f32(float x, float y) {
+  return powf(x, y);
+}
+FY_MATH float fy_abs_f32(float x) {
+  return fabsf(x);
+}
+
+// ---- float64 -------------------------------------------------------------------------------------------------------------
+
+FY_MATH double fy_exp_f64(double x) {
+  return exp(x);
+}
+FY_MATH double fy_log_f64(double x) {
+  return log(x);
+}
+FY_MATH double fy_tanh_f64(double x) {
+  return tanh(x);
+}
+FY_MATH double fy_sigmoid_f64(double x) {
+  return 1.0 / (1.0 + exp(-x));
+}
+FY_MATH double fy_gelu_f64(double x) {
+  return 0.5 * x * (1.0 + erf(x * 0.70710678118654752440));
+}
+FY_MATH double fy_gelu_backward_f64(double grad, double x) {
+  const double cdf = 0.5 * (1.0 + erf(x * 0.70710678118654752440));
+  return grad * (cdf + x * 0.39894228040143267794 * exp(-0.5 * x * x));
+}
+FY_MATH double fy_sqrt_f64(double x) {
+  return sqrt(x);
+}
+FY_MATH double fy_pow_f64(double x, double y) {
+  return pow(x, y);
+}
+FY_MATH double fy_abs_f64(double x) {
+  return fabs(x);
+}
+
+// ---- both ----------------------------------------------------------------------------------------------------------------
+
+#define FY_MATH_FLOAT_(S, T, _)                                                                                        \
+  FY_MATH T fy_add_##S(T a, T b) {                                                                                     \
+    return a + b;                                                                                                      \
+  }                                                                                                                    \
+  FY_MATH T fy_sub_##S(T a, T b) {                                                                                     \
+    return a - b;                                                                                                      \
+  }                                                                                                                    \
+  FY_MATH T fy_mul_##S(T a, T b) {                                                                                     \
+    return a * b;                                                                                                      \
+  }                                                                                                                    \
+  FY_MATH T fy_div_##S(T a, T b) {                                                                                     \
+    return a / b;                                                                                                      \
+  }                                                                                                                    \
+  FY_MATH T fy_neg_##S(T a) {                                                                                          \
+    return -a;                                                                                                         \
+  }                                                                                                                    \
+  /* NaN stays NaN. */                                                                                                 \
+  FY_MATH T fy_relu_##S(T a) {                                                                                         \
+    return a < 0 ? 0 : a;                                                                                              \
+  }                                                                                                                    \
+  FY_MATH T fy_clamp_##S(T a, T low, T high) {                                                                         \
+    const T raised = a < low ? low : a;                                                                                \
+    return raised > high ? high : raised;                                                                              \
+  }                                                                                                                    \
+  FY_MATH bool fy_isfinite_##S(T a) {                                                                                  \
+    return a - a == 0;                                                                                                 \
+  }                                                                                                                    \
+  FY_MATH T fy_relu_backward_##S(T grad, T out) {                                                                      \
+    return out <= 0 ? 0 : grad;                                                                                        \
+  }                                                                                                                    \
+  FY_MATH T fy_tanh_backward_##S(T grad, T out) {                                                                      \
+    return grad * (1 - out * out);                                                                                     \
+  }                                                                                                                    \
+  FY_MATH T fy_sigmoid_backward_##S(T grad, T out) {                                                                   \
+    return grad * ((1 - out) * out);                                                                                   \
+  }
+FY_MATH_FLOATS(FY_MATH_FLOAT_, )
+
+// ---- integers: they wrap around, as PyTorch's do -------------------------------------------------------------------------
+
+#define FY_MATH_INTEGER_(S, T, _)                                                                                      \
+  FY_MATH T fy_add_##S(T a, T b) {                                                                                     \
+    return (T)((uint64_t)a + (uint64_t)b);                                                                             \
+  }                                                                                                                    \
+  FY_MATH T fy_sub_##S(T a, T b) {                                                                                     \
+    return (T)((uint64_t)a - (uint64_t)b);                                                                             \
+  }                                                                                                                    \
+  FY_MATH T fy_mul_##S(T a, T b) {                                                                                     \
+    return (T)((uint64_t)a * (uint64_t)b);                                                                             \
+  }                                                                                                                    \
+  FY_MATH T fy_neg_##S(T a) {                                                                                          \
+    return (T)(0 - (uint64_t)a);                                                                                       \
+  }                                                                                                                    \
+  FY_MATH T fy_abs_##S(T a) {                                                                                          \
+    const int64_t wide = (int64_t)a;                                                                                   \
+    return wide < 0 ? fy_neg_##S(a) : a;                                                                               \
+  }                                                                                                                    \
+  FY_MATH T fy_relu_##S(T a) {                                                                                         \
+    const int64_t wide = (int64_t)a;                                                                                   \
+    return wide < 0 ? 0 : a;                                                                                           \
+  }                                                                                                                    \
+  FY_MATH T fy_clamp_##S(T a, T low, T high) {                                                                         \
+    const T raised = a < low ? low : a;                                                                                \
+    return raised > high ? high : raised;                                                                              \
+  }                                                                                                                    \
+  /* By squaring. A negative exponent leaves 1 and -1 whole, and nothing of other bases. */                            \
+  FY_MATH T fy_pow_##S(T base, T exponent) {                                                                           \
+    const int64_t e = (int64_t)exponent, b = (int64_t)base;                                                            \
+    uint64_t power = 1, square = (uint64_t)base;                                                                       \
+    if (e < 0)                                                                                                         \
+      return (T)(b == 1 ? 1 : b == -1 ? (e % 2 ? -1 : 1) : 0);                                                         \
+    for (uint64_t rest = (uint64_t)e; rest > 0; rest >>= 1) {                                                          \
+      power = rest & 1 ? power * square : power;                                                                       \
+      square *= square;                                                                                                \
+    }                                                                                                                  \
+    return (T)power;                                                                                                   \
+  }
+FY_MATH_INTEGERS(FY_MATH_INTEGER_, )
+
+FY_MATH bool fy_add_b8(bool a, bool b) {
+  return a | b;
+}
+FY_MATH bool fy_mul_b8(bool a, bool b) {
+  return a & b;
+}
+
+// ---- comparisons -----------------------------------------------------------------------------------------------------------
+
+#define FY_MATH_COMPARE_(S, T, _)                                                                                      \
+  FY_MATH bool fy_eq_##S(T a, T b) {                                                                                   \
+    return a == b;                                                                                                     \
+  }                                                                                                                    \
+  FY_MATH bool fy_ne_##S(T a, T b) {                                                                                   \
+    return a != b;                                                                                                     \
+  }                                                                                                                    \
+  FY_MATH bool fy_lt_##S(T a, T b) {                                                                                   \
+    return a < b;                                                                                                      \
+  }                                                                                                                    \
+  FY_MATH bool fy_le_##S(T a, T b) {                                                                                   \
+    return a <= b;                                                                                                     \
+  }                                                                                                                    \
+  FY_MATH bool fy_gt_##S(T a, T b) {                                                                                   \
+    return a > b;                                                                                                      \
+  }                                                                                                                    \
+  FY_MATH bool fy_ge_##S(T a, T b) {                                                                                   \
+    return a >= b;                                                                                                     \
+  }
+FY_MATH_ALL(FY_MATH_COMPARE_, )
+
+#endif
