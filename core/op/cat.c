@@ -120,10 +120,11 @@ static void check_sizes(const FyArray *first, const FyArray *a, int dim, int num
   fy_check(first->ndim == a->ndim, FY_RUNTIME_ERROR, "Tensors must have same number of dimensions: got %d and %d",
            first->ndim, a->ndim);
   for (int d = 0; d < a->ndim; d++)
-    fy_check(d == dim || first->shape[d] == a->shape[d], FY_RUNTIME_ERROR,
-             "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number "
-             "%d in the list.",
-             dim, (long long)first->shape[d], (long long)a->shape[d], number);
+    fy_check(
+        d == dim || first->shape[d] == a->shape[d], FY_RUNTIME_ERROR,
+        "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number "
+        "%d in the list.",
+        dim, (long long)first->shape[d], (long long)a->shape[d], number);
 }
 
 // The first tensor that the others must fit.

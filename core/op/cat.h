@@ -7,10 +7,10 @@
 // Inputs first..n_in-1 go side by side into out, from `offset` on along `dim`. When in place, in[0] is out itself, filled
 // as far as `offset` already: how a list longer than FY_MAX_INPUTS is joined with one copy of each tensor.
 typedef struct FyCatParams {
-  int ndim;                  // of out, and its whole shape
+  int ndim; // of out, and its whole shape
   int64_t shape[FY_MAX_DIM];
   int dim;
-  int first; // 1 when in place, else 0
+  int first;  // 1 when in place, else 0
   bool stack; // the inputs lack dimension `dim`, and take one place in it each
   uint8_t dtype;
   int64_t offset;

@@ -4,11 +4,11 @@
 
 enum {
   LANES = 16,
-  BLOCK = 1024,      // elements of a row looked at before the best block is updated
-  TILE = 512,        // columns side by side
-  CHUNK = 65536,     // elements of a long row that are worth a task
-  MAX_CHUNKS = 64,   // and how many such tasks
-  TASK_TARGET = 16,  // with that many rows a row is not cut
+  BLOCK = 1024,     // elements of a row looked at before the best block is updated
+  TILE = 512,       // columns side by side
+  CHUNK = 65536,    // elements of a long row that are worth a task
+  MAX_CHUNKS = 64,  // and how many such tasks
+  TASK_TARGET = 16, // with that many rows a row is not cut
   PARALLEL_GRAIN = 16384,
 };
 
@@ -112,8 +112,11 @@ DEFINE_SEARCHES(int32_t, i)
 DEFINE_SEARCHES(uint8_t, i)
 
 #define SEARCHES_OF(T)                                                                                                 \
-  {{sizeof(T), max_##T##_row, max_##T##_columns, max_##T##_put},                                                       \
-   {sizeof(T), min_##T##_row, min_##T##_columns, min_##T##_put}}
+  {                                                                                                                    \
+    {sizeof(T), max_##T##_row, max_##T##_columns, max_##T##_put}, {                                                    \
+      sizeof(T), min_##T##_row, min_##T##_columns, min_##T##_put                                                       \
+    }                                                                                                                  \
+  }
 
 static const Search *search_of(int dtype, bool max) {
   static const Search floats[2] = SEARCHES_OF(float), doubles[2] = SEARCHES_OF(double), longs[2] = SEARCHES_OF(int64_t),

@@ -84,8 +84,9 @@ static void infer_index_add(FyCall *call) {
   fy_check(size_along(source, p->dim) == index->numel, FY_RUNTIME_ERROR,
            "index_add_(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d",
            (long long)index->numel, (long long)size_along(source, p->dim), p->dim);
-  fy_check(a->ndim == source->ndim, FY_RUNTIME_ERROR, "source tensor shape must match self tensor shape, excluding the "
-                                                      "specified dimension");
+  fy_check(a->ndim == source->ndim, FY_RUNTIME_ERROR,
+           "source tensor shape must match self tensor shape, excluding the "
+           "specified dimension");
   for (int d = 0; d < a->ndim; d++)
     fy_check(d == p->dim || a->shape[d] == source->shape[d], FY_RUNTIME_ERROR,
              "source tensor shape must match self tensor shape, excluding the specified dimension");

@@ -29,8 +29,9 @@ static int64_t grain_of(const Job *job) {
   static void pick_##BITS(int64_t begin, int64_t end, void *context) {                                                 \
     const Job *job = context;                                                                                          \
     for (int64_t r = begin; r < end; r++)                                                                              \
-      ((uint##BITS##_t *)(void *)job->out)[r] = ((const uint##BITS##_t *)(const void *)                                \
-                                                     job->in)[r / job->shape.k * job->shape.n + index_at(job, r % job->shape.k)]; \
+      ((uint##BITS##_t *)(void *)job->out)[r] =                                                                        \
+          ((const uint##BITS##_t *)(const void *)                                                                      \
+               job->in)[r / job->shape.k * job->shape.n + index_at(job, r % job->shape.k)];                            \
   }
 DEFINE_PICK_ELEMENTS(32)
 DEFINE_PICK_ELEMENTS(64)

@@ -67,9 +67,9 @@ static void save_cross_entropy(FyCall *call, FyNode *node) {
 
 static void backward_cross_entropy(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   if (grad_out[0])
-    grad_in[0] = fy_run(&fy_op_cross_entropy_backward, fy_node_params(node, FyLossParams),
-                        FY_INPUTS(grad_out[0], fy_saved(node, 0), fy_saved(node, 1), fy_saved(node, 2),
-                                  fy_saved(node, 3)));
+    grad_in[0] =
+        fy_run(&fy_op_cross_entropy_backward, fy_node_params(node, FyLossParams),
+               FY_INPUTS(grad_out[0], fy_saved(node, 0), fy_saved(node, 1), fy_saved(node, 2), fy_saved(node, 3)));
 }
 
 static void infer_cross_entropy_backward(FyCall *call) {
@@ -185,10 +185,11 @@ FyTensor *fy_mse_loss_(FyTensor *input, FyMseLoss options) {
     same = input->array.shape[d] == target->array.shape[d];
   if (!same) {
     static bool warned;
-    fy_warn_once(&warned,
-                 "Using a target size (%s) that is different to the input size (%s). This will likely lead to incorrect "
-                 "results due to broadcasting. Please ensure they have the same size.",
-                 fy_shape_string(target), fy_shape_string(input));
+    fy_warn_once(
+        &warned,
+        "Using a target size (%s) that is different to the input size (%s). This will likely lead to incorrect "
+        "results due to broadcasting. Please ensure they have the same size.",
+        fy_shape_string(target), fy_shape_string(input));
   }
   // A number may come from the CPU to a GPU's tensor, but a kernel reads its own device only.
   if (input->array.host_scalar && target->device.type == FY_CUDA)

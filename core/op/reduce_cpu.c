@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-  TILE = 1024,        // outputs that one task accumulates side by side
-  BLOCK_ROWS = 64,    // rows of float32 terms added before going to double
-  CHUNK = 32768,      // fewest terms worth a task of their own
-  MAX_CHUNKS = 64,    // chunks per output
-  TASK_TARGET = 16,   // with that many tasks the terms need not be cut
-  NARROW = 16,        // rows shorter than this are summed by columns
+  TILE = 1024,      // outputs that one task accumulates side by side
+  BLOCK_ROWS = 64,  // rows of float32 terms added before going to double
+  CHUNK = 32768,    // fewest terms worth a task of their own
+  MAX_CHUNKS = 64,  // chunks per output
+  TASK_TARGET = 16, // with that many tasks the terms need not be cut
+  NARROW = 16,      // rows shorter than this are summed by columns
   PARALLEL_GRAIN = 16384,
 };
 
@@ -53,7 +53,8 @@ DEFINE_FLOATING_ROW(double)
   static void add_rows_##T(T *restrict part, const T *x, int64_t n, int64_t rows, int64_t row_stride) {                \
     int64_t r = 0;                                                                                                     \
     for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {                                                               \
-      const T *restrict a = x, *restrict b = x + row_stride, *restrict c = b + row_stride, *restrict d = c + row_stride; \
+      const T *restrict a = x, *restrict b = x + row_stride, *restrict c = b + row_stride,                             \
+                        *restrict d = c + row_stride;                                                                  \
       for (int64_t j = 0; j < n; j++)                                                                                  \
         part[j] += (a[j] + b[j]) + (c[j] + d[j]);                                                                      \
     }                                                                                                                  \
@@ -243,7 +244,8 @@ static void join_chunks(int64_t begin, int64_t end, void *context) {
 static bool by_columns(const FyReducePlan *plan) {
   if (fy_reduce_by_columns(plan))
     return true;
-  return plan->n_kept && plan->reduced[plan->n_reduced - 1].size < NARROW && plan->kept[plan->n_kept - 1].size >= NARROW;
+  return plan->n_kept && plan->reduced[plan->n_reduced - 1].size < NARROW &&
+         plan->kept[plan->n_kept - 1].size >= NARROW;
 }
 
 static void cut(Job *job) {

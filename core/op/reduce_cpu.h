@@ -34,7 +34,8 @@ typedef double FyDoubles __attribute__((vector_size(64), aligned(8), may_alias))
   }
 #define FY_TERM_(V, i) (*(const V *)(x + (i)))
 #define FY_TERM_PRODUCT_(V, i) (*(const V *)(x + (i)) * *(const V *)(y + (i)))
-#define FY_TERM_SQUARE_(V, i) ((*(const V *)(x + (i)) - *(const V *)(y + (i))) * (*(const V *)(x + (i)) - *(const V *)(y + (i))))
+#define FY_TERM_SQUARE_(V, i)                                                                                          \
+  ((*(const V *)(x + (i)) - *(const V *)(y + (i))) * (*(const V *)(x + (i)) - *(const V *)(y + (i))))
 
 // Callers cut long float runs into blocks of this many terms and add the blocks in double.
 enum { FY_SUM_BLOCK = 4096 };

@@ -22,7 +22,8 @@ static void NAME(forward_row_)(T *restrict y, const T *restrict x, int64_t n, bo
       y[i] *= factor;
 }
 
-static void NAME(backward_row_)(T *restrict out, const T *restrict grad, const T *restrict y, int64_t n, bool take_log) {
+static void NAME(backward_row_)(T *restrict out, const T *restrict grad, const T *restrict y, int64_t n,
+                                bool take_log) {
   T sum = (T)(take_log ? SUM(grad, NULL, n) : DOT(grad, y, n));
   if (take_log)
     for (int64_t i = 0; i < n; i++)
