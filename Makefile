@@ -33,22 +33,25 @@ ifneq ($(filter default undefined,$(origin CC)),)
 CC := $(if $(shell command -v gcc),gcc,$(if $(shell command -v clang),clang,gcc))
 endif
 ifneq ($(filter default undefined,$(origin CXX)),)
-CXX := $(subst gcc,g++,$(subst clang,clang++,$(CC)))
+CXX := $(patsubst cc,c++,$(subst gcc,g++,$(subst clang,clang++,$(CC))))
 endif
 CLANG := $(findstring clang,$(CC))
 SANITIZE_DIR_address := asan
 SANITIZE_DIR_thread := tsan
 
-B := build$(if $(CLANG),/clang)$(if $(SANITIZE),/$(or $(SANITIZE_DIR_$(SANITIZE)),$(error SANITIZE is address or thread)))
+SANITIZE_DIR = $(or $(SANITIZE_DIR_$(SANITIZE)),$(error SANITIZE is address or thread))
+B := build$(if $(CLANG),/clang)$(if $(SANITIZE),/$(SANITIZE_DIR))
 MARCH ?= native
 OPTIMIZE := -O3 -march=$(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS := -Wall -Wextra -Werror
 OPENMP := -fopenmp
 
-CPPFLAGS = -Icore -Itests -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(CURDIR)/build/libferry-cuda.so"' -MMD -MP
+PLUGIN_PATH := $(CURDIR)/build/libferry-cuda.so
+CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(PLUGIN_PATH)"' -MMD -MP
 CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
 CXXFLAGS = -std=c++17 $(OPTIMIZE) -g $(WARNINGS) -Wno-unknown-pragmas $(SAN)
 SIM_CPPFLAGS := -Icore/sim/include
+TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
 LDLIBS := -ldnnl -lz -lm -ldl -lpthread
 
@@ -57,7 +60,7 @@ include core/make/bundle.mk
 
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
-SOURCES := $(sort $(shell find core chapters tests -type f -name '*.[ch]' -o -type f -name '*.cu' -o -type f -name '*.cuh' 2>/dev/null))
+SOURCES := $(sort $(shell find core chapters tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null))
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
@@ -118,10 +121,11 @@ clean: ## remove build/ (bundle/ stays)
 help: ## this list
 	@awk -f core/make/help.awk $(MAKEFILE_LIST)
 
-# ---- stamps: files that change when flags or lists do, so that what depends on them is built again ---------------------
+# ---- stamps: files that change when flags or lists do, so that what depends on them is built again -------------------
 
-STAMP_c := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_CPPFLAGS) $(SIM_C_SAN)
-STAMP_cxx := $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_CPPFLAGS)
+STAMP_c := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_CPPFLAGS) $(SIM_C_SAN) \
+	$(TEST_CPPFLAGS)
+STAMP_cxx := $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_CPPFLAGS) $(TEST_CPPFLAGS)
 STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
@@ -131,9 +135,9 @@ $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-MAKEFILES_ALL := Makefile $(wildcard core/make/*.mk)
+RULES := Makefile core/make/sanitize.mk
 
-# ---- generated header: every public function, wrapped so that an error knows the caller's file and line ----------------
+# ---- generated header: every public function, wrapped so that an error knows the caller's file and line --------------
 
 WHERE := build/include/ferry_where.h
 $(WHERE): build/stamp/where ;
@@ -143,7 +147,7 @@ build/stamp/where: $(HEADERS) core/make/where.awk
 	@if cmp -s $(WHERE).new $(WHERE); then rm $(WHERE).new; else mv $(WHERE).new $(WHERE); fi
 	@touch $@
 
-# ---- CUDA sources for the simulator: rewritten as C++ ------------------------------------------------------------------
+# ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
 $(CU2CPP): core/sim/cu2cpp.c
@@ -160,19 +164,20 @@ $(SIM_CUH): build/sim/%: % $(CU2CPP)
 	@mkdir -p $(@D)
 	$(Q)$(CU2CPP) $< $@
 
-$(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(MAKEFILES_ALL) | $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
+$(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(RULES) | $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
 	$(call say,SIM,$*.cu)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 $(CPPFLAGS) -iquote $(dir $*) -Itests/support $(CXXFLAGS) -c $< -o $@
+	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 
-# ---- C objects, the library, the programs ------------------------------------------------------------------------------
+# ---- C objects, the library, the programs ----------------------------------------------------------------------------
 
 SIM_C_OBJ := $(filter $(B)/core/sim/%,$(C_OBJ))
 $(SIM_C_OBJ): private CPPFLAGS += $(SIM_CPPFLAGS)
 $(SIM_C_OBJ): private SAN := $(SIM_C_SAN)
-$(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += -Itests/support
+$(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPFLAGS)
+$(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 
-$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(MAKEFILES_ALL) | $(WHERE) $(BUNDLE_READY)
+$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(WHERE) $(BUNDLE_READY)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@

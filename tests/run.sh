@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the test programs and the shell tests, and counts. `tests/run.sh --help` says how.
 #
-# A line `// run: NAME=VALUE ... [-- ARGUMENTS]` in a test's source (`# run:` in a shell test) is one run of it with that
-# environment; a test without such a line runs once with FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy. A line
-# `// timeout: SECONDS` replaces the usual limit.
+# A line `// run: NAME=VALUE ... [-- ARGUMENTS]` in a test's source (`# run:` in a shell test) is one run of it with
+# that environment; a test without such a line runs once with FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy.
+# A line `// timeout: SECONDS` replaces the usual limit.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -14,8 +14,8 @@ usage: tests/run.sh [--build DIR] [--with WORD] [--list] [--help] [PATTERN]
   --build DIR  where the test programs are (default: build)
   --with WORD  only the C and CUDA tests whose source has the line `// WORD`
   --list       print the names of the runs, and run nothing
-environment: TEST_JOBS (programs at a time; default 2, or 1 on one core), TEST_TIMEOUT (seconds per program; default 300),
-  OMP_NUM_THREADS, NO_COLOR. Shell tests find the programs through FERRY_BUILD.
+environment: TEST_JOBS (programs at a time; default 2, or 1 on one core), TEST_TIMEOUT (seconds per program; default
+  300), OMP_NUM_THREADS, NO_COLOR. Shell tests find the programs through FERRY_BUILD.
 END
 }
 
@@ -48,12 +48,12 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-red= green= yellow= plain=
+red='' green='' yellow='' plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
   red=$'\033[31m' green=$'\033[32m' yellow=$'\033[33m' plain=$'\033[0m'
 fi
 
-# ---- what there is to run: three arrays, one element per run --------------------------------------------------------
+# ---- what there is to run: three arrays, one element per run ---------------------------------------------------------
 
 sources=() programs=() settings=()
 
@@ -109,8 +109,8 @@ fi
 
 cores=$(env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 jobs_at_once=${TEST_JOBS:-$((cores > 1 ? 2 : 1))}
-# At least two threads, so that parallel code is tested as such; waiting threads sleep, so that two programs at once on two
-# cores do not starve each other.
+# At least two threads, so that parallel code is tested as such; waiting threads sleep, so that two programs at once on
+# two cores do not starve each other.
 threads=$((cores / jobs_at_once))
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((threads > 2 ? threads : 2))}
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
@@ -201,7 +201,7 @@ while [ ${#run_of_pid[@]} -gt 0 ]; do
   reap
 done
 
-# ---- what failed, what was skipped, and the counts --------------------------------------------------------------------
+# ---- what failed, what was skipped, and the counts -------------------------------------------------------------------
 
 for i in "${failures[@]}"; do
   printf '\n%s---- %s%s\n' "$red" "${sources[i]}${settings[i]:+ [${settings[i]}]}" "$plain"

@@ -10,8 +10,8 @@ lowest=$(echo "$known" | head -n 1)
 highest=$(echo "$known" | tail -n 1)
 
 if [ -z "$wanted" ] && command -v nvidia-smi >/dev/null 2>&1; then
-  wanted=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d '. ' | grep -E '^[0-9]+$' | sort -nu) ||
-    wanted=
+  wanted=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+    tr -d '. ' | grep -E '^[0-9]+$' | sort -nu) || wanted=
 fi
 if [ -z "$wanted" ]; then
   echo "-gencode arch=compute_$lowest,code=compute_$lowest"
@@ -24,9 +24,11 @@ for arch in $wanted; do
   if echo "$known" | grep -qx "$arch"; then
     options="$options -gencode arch=compute_$arch,code=sm_$arch"
   elif [ "$arch" -gt "$highest" ]; then
-    options="$options -gencode arch=compute_$highest,code=compute_$highest" # newer than the toolkit: its driver compiles
+    # newer than the toolkit: the GPU's driver compiles it
+    options="$options -gencode arch=compute_$highest,code=compute_$highest"
   else
-    echo "arch.sh: compute capability $arch: $nvcc knows" $known "only; set CUDA_ARCH, or NVCC= to build without CUDA" >&2
+    echo "arch.sh: $nvcc does not know compute capability $arch, only" $known >&2 # one line
+    echo 'arch.sh: set CUDA_ARCH, use another toolkit (CUDA_HOME), or build without CUDA (make NVCC=)' >&2
     exit 1
   fi
 done

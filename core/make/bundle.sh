@@ -1,6 +1,6 @@
 #!/bin/sh
-# bundle.sh: gathers into bundle/ what the build and the tests need besides a compiler and the CUDA toolkit, for a machine
-# that cannot install packages: headers and libraries (compressed, for this processor) and Fashion-MNIST.
+# bundle.sh: gathers into bundle/ what the build and the tests need besides a compiler and the CUDA toolkit, for a
+# machine that cannot install packages: headers and libraries (compressed, for this processor) and Fashion-MNIST.
 set -eu
 machine=$(uname -m)
 limit=$((55 * 1024 * 1024))
@@ -9,8 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/include/oneapi/dnnl" "$work/lib" bundle/data
 
-# header NAME: copies a header, or a folder's headers, from where the compiler finds it
+# header NAME OPTIONS: where the compiler finds a header
 header() {
+  # shellcheck disable=SC2086 # a list of options
   path=$(printf '#include <%s>\n' "$1" | ${CC:-gcc} -E -x c $2 - 2>/dev/null |
     sed -n "s|^# [0-9]* \"\(/.*/$1\)\".*|\1|p" | head -n 1)
   if [ -z "$path" ]; then
@@ -58,4 +59,4 @@ if [ "$size" -gt "$limit" ]; then
   echo "bundle: $size bytes are more than the $limit that a bundle may have" >&2
   exit 1
 fi
-awk -v size="$size" 'BEGIN { printf "bundle/: %.1f MiB; carry it with the sources, and make uses it\n", size / 1048576 }'
+awk -v size="$size" 'BEGIN { printf "bundle/: %.1f MiB; carry it with the sources: make uses it\n", size / 1048576 }'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# chapters.sh BUILD [ARGUMENT...]: runs the chapter programs in order, each with the arguments; stops at the first failure.
+# chapters.sh BUILD [ARGUMENT...]: runs the chapter programs in order, each with the arguments; stops at the first
+# failure.
 set -eu
 build=$1
 shift

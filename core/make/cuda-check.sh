@@ -1,6 +1,6 @@
 #!/bin/sh
-# cuda-check.sh PLUGIN: what the real CUDA build must be, beyond compiling without a warning: it exports one function, and
-# needs nothing from the program that loads it, nor a driver to be loaded.
+# cuda-check.sh PLUGIN: what the real CUDA build must be, beyond compiling without a warning: it exports one function,
+# and needs nothing from the program that loads it, nor a driver to be loaded.
 set -eu
 plugin=$1
 if [ ! -e "$plugin" ]; then

@@ -1,12 +1,13 @@
-# libferry-cuda.so: the CUDA sources compiled by nvcc against NVIDIA's toolkit. Programs load it when they start, if there
-# is a driver, so they run without one. It does not depend on CC; sanitized builds do without it.
+# libferry-cuda.so: the CUDA sources compiled by nvcc against NVIDIA's toolkit. Programs load it when they start, if
+# there is a driver, so they run without one. It does not depend on CC; sanitized builds do without it.
 
 NVCC := $(firstword $(if $(CUDA_HOME),$(wildcard $(CUDA_HOME)/bin/nvcc)) $(shell command -v nvcc 2>/dev/null) \
 	$(wildcard /usr/local/cuda/bin/nvcc))
 CUDA_DIR := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 CUDA_LIB := $(firstword $(wildcard $(CUDA_DIR)/lib64 $(CUDA_DIR)/targets/$(shell uname -m)-linux/lib))
 
-CUDA_RPATH := $(if $(CUDA_LIB),$(comma)-rpath$(comma)$(CUDA_LIB))$(if $(BUNDLE),$(comma)-rpath$(comma)$(CURDIR)/build/bundle/lib)
+rpath = $(if $(1),$(comma)-rpath$(comma)$(1))
+CUDA_RPATH := $(call rpath,$(CUDA_LIB))$(call rpath,$(if $(BUNDLE),$(CURDIR)/build/bundle/lib))
 CUDA_INCLUDES := $(if $(BUNDLE),-isystem build/bundle/include)
 NVCCFLAGS := -std=c++17 -O3 -lineinfo -Icore -Ibuild/include -Werror all-warnings \
 	-Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden
@@ -25,8 +26,8 @@ $(CUDA_STAMPS): build/cuda/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# nvcc's architecture options for the GPU that is here. Asking takes about a second, so the answer is kept; gpu-check asks
-# again.
+# nvcc's architecture options for the GPU that is here. Asking takes about a second, so the answer is kept; gpu-check
+# asks again.
 CUDA_ARCH_FILE := build/cuda/arch
 $(CUDA_ARCH_FILE): core/make/arch.sh build/cuda/stamp/arch
 	@core/make/arch.sh '$(NVCC)' '$(CUDA_ARCH)' > $@
@@ -35,10 +36,12 @@ $(CUDA_ARCH_FILE): core/make/arch.sh build/cuda/stamp/arch
 cuda-arch: # asks again
 	@core/make/arch.sh '$(NVCC)' '$(CUDA_ARCH)' | cmp -s - $(CUDA_ARCH_FILE) || rm -f $(CUDA_ARCH_FILE)
 
-$(CUDA_OBJ) $(CUDA_TEST_OBJ): build/cuda/%.o: %.cu build/cuda/stamp/cuda $(CUDA_ARCH_FILE) core/make/cuda.mk | $(WHERE) $(BUNDLE_READY)
+$(CUDA_TEST_OBJ): private CUDA_INCLUDES += $(TEST_CPPFLAGS)
+$(CUDA_OBJ) $(CUDA_TEST_OBJ): build/cuda/%.o: %.cu build/cuda/stamp/cuda $(CUDA_ARCH_FILE) core/make/cuda.mk \
+		| $(WHERE) $(BUNDLE_READY)
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(NVCC) $(NVCCFLAGS) $(CUDA_INCLUDES) -I$(dir $<) -Itests/support $$(cat $(CUDA_ARCH_FILE)) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(NVCC) $(NVCCFLAGS) $(CUDA_INCLUDES) $$(cat $(CUDA_ARCH_FILE)) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 build/libferry-cuda.so: $(CUDA_OBJ) build/cuda/stamp/plugin
 	$(call say,NVCC,$@)
