@@ -51,6 +51,8 @@ CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(PLUGIN_P
 CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
 CXXFLAGS = -std=c++17 $(OPTIMIZE) -g $(WARNINGS) -Wno-unknown-pragmas $(SAN)
 SIM_CPPFLAGS := -Icore/sim/include
+# threadIdx and its like are thread-local; programs link statically with them, so no table is needed in between.
+SIM_TLS := -ftls-model=local-exec
 TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
 LDLIBS := -ldnnl -lz -lm -ldl -lpthread
@@ -125,7 +127,7 @@ help: ## this list
 
 STAMP_c := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_CPPFLAGS) $(SIM_C_SAN) \
 	$(TEST_CPPFLAGS)
-STAMP_cxx := $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_CPPFLAGS) $(TEST_CPPFLAGS)
+STAMP_cxx := $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) $(SIM_CPPFLAGS) $(TEST_CPPFLAGS)
 STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
@@ -167,7 +169,7 @@ $(SIM_CUH): build/sim/%: % $(CU2CPP)
 $(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(RULES) | $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
 	$(call say,SIM,$*.cu)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) -c $< -o $@
 
 # ---- C objects, the library, the programs ----------------------------------------------------------------------------
 

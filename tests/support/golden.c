@@ -1,4 +1,4 @@
-#include "support/golden.h"
+#include "golden.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
