@@ -2,50 +2,6 @@
 #include "op/copy.h"
 #include "op/cuda_common.cuh"
 
-// ---- conversions ---------------------------------------------------------------------------------------------------------
-// One kernel per target type; the source's type is looked at once per launch, not per element.
-
-template <class To, class From>
-FY_DEVICE void convert_from(To *out, const From *in, const FyIndexer<2> &indexer, bool flat, int64_t n) {
-  if (flat) {
-    FY_GRID_STRIDE(i, n) {
-      out[i] = fy_cast<To>(in[i]);
-    }
-  } else {
-    FY_GRID_STRIDE(i, n) {
-      const FyOffsets<2> offset = indexer.offsets(i);
-      out[offset.at[0]] = fy_cast<To>(in[offset.at[1]]);
-    }
-  }
-}
-
-template <class To>
-__global__ void convert_kernel(To *out, const void *in, int dtype, FyIndexer<2> indexer, bool flat, int64_t n) {
-#define FROM(DTYPE, TYPE)                                                                                              \
-  case DTYPE:                                                                                                          \
-    return convert_from(out, (const TYPE *)in, indexer, flat, n);
-  switch (dtype) {
-    FROM(FY_BOOL, bool)
-    FROM(FY_UINT8, uint8_t)
-    FROM(FY_INT32, int32_t)
-    FROM(FY_INT64, int64_t)
-    FROM(FY_FLOAT16, __half)
-    FROM(FY_BFLOAT16, __nv_bfloat16)
-    FROM(FY_FLOAT32, float)
-    FROM(FY_FLOAT64, double)
-  }
-#undef FROM
-}
-
-static int convert(FyLaunch *l, const FyIter *iter, const FyArray *out, const FyArray *in) {
-  const bool flat = iter->ndim == 1 && iter->stride[0][0] == 1 && iter->stride[1][0] == 1;
-  FY_SWITCH_ALL(out->dtype, To, {
-    convert_kernel<To><<<fy_blocks(l, out->numel), FY_BLOCK, 0, fy_stream(l)>>>((To *)out->data, in->data, in->dtype,
-                                                                               fy_indexer<2>(iter), flat, out->numel);
-  });
-  return (int)cudaGetLastError();
-}
-
 // ---- same dtype: by element size -----------------------------------------------------------------------------------------
 
 template <class T> __global__ void move_kernel(T *out, const T *in, FyIndexer<2> indexer, int64_t n) {
@@ -132,18 +88,85 @@ static int move_any(FyLaunch *l, const FyIter *iter) {
   }
 }
 
-extern "C" int fy_cuda_copy(FyLaunch *l) {
-  const FyArray *out = l->out[0], *in = l->in[l->n_in - 1];
+// out[...] = in[...] of one dtype.
+static int move_array(FyLaunch *l, const FyArray *out, const FyArray *in) {
   FyIter iter;
-  if (out->numel == 0)
-    return FY_LAUNCH_OK;
   fy_iter_of(&iter, out, 1, &in);
-  if (out->dtype != in->dtype)
-    return convert(l, &iter, out, in);
   if (iter.ndim == 1 && iter.stride[0][0] == 1 && iter.stride[1][0] == 1)
     return (int)cudaMemcpyAsync(out->data, in->data, (size_t)out->numel * (size_t)iter.size[0],
                                 cudaMemcpyDeviceToDevice, fy_stream(l));
   return move_any(l, &iter);
+}
+
+// ---- conversions ---------------------------------------------------------------------------------------------------------
+// Between row-major arrays. One kernel per target type, in which a block looks at the source's type once.
+
+template <class To, class From> FY_DEVICE void convert_from(To *out, const From *in, int64_t n) {
+  FY_GRID_STRIDE(i, n) {
+    out[i] = fy_cast<To>(in[i]);
+  }
+}
+
+template <class To> __global__ void convert_kernel(To *out, const void *in, int dtype, int64_t n) {
+#define FROM(DTYPE, TYPE)                                                                                              \
+  case DTYPE:                                                                                                          \
+    return convert_from(out, (const TYPE *)in, n);
+  switch (dtype) {
+    FROM(FY_BOOL, bool)
+    FROM(FY_UINT8, uint8_t)
+    FROM(FY_INT32, int32_t)
+    FROM(FY_INT64, int64_t)
+    FROM(FY_FLOAT16, __half)
+    FROM(FY_BFLOAT16, __nv_bfloat16)
+    FROM(FY_FLOAT32, float)
+    FROM(FY_FLOAT64, double)
+  }
+#undef FROM
+}
+
+static int convert(FyLaunch *l, void *out, int out_dtype, const void *in, int in_dtype, int64_t n) {
+  FY_SWITCH_ALL(out_dtype, To, {
+    convert_kernel<To><<<fy_blocks(l, n), FY_BLOCK, 0, fy_stream(l)>>>((To *)out, in, in_dtype, n);
+  });
+  return (int)cudaGetLastError();
+}
+
+// A row-major array of out's shape in scratch memory; its data is NULL when there is none.
+static FyArray scratch(FyLaunch *l, const FyArray *out, int dtype) {
+  FyArray a = *out;
+  int64_t stride = 1;
+  for (int d = a.ndim - 1; d >= 0; d--) {
+    a.stride[d] = stride;
+    stride *= a.shape[d];
+  }
+  a.dtype = (uint8_t)dtype;
+  a.contiguous = true;
+  a.data = l->workspace(l, (size_t)a.numel * fy_cuda_dtype_size(dtype));
+  return a;
+}
+
+// Converts through row-major copies of whichever side is laid out otherwise.
+static int convert_array(FyLaunch *l, const FyArray *out, const FyArray *in) {
+  FyArray from = *in, to = *out;
+  int error = FY_LAUNCH_OK;
+  if (!in->contiguous || in->numel != out->numel) {
+    from = scratch(l, out, in->dtype);
+    error = from.data ? move_array(l, &from, in) : FY_LAUNCH_NO_MEMORY;
+  }
+  if (!out->contiguous && !error) {
+    to = scratch(l, out, out->dtype);
+    error = to.data ? FY_LAUNCH_OK : FY_LAUNCH_NO_MEMORY;
+  }
+  if (!error)
+    error = convert(l, to.data, to.dtype, from.data, from.dtype, out->numel);
+  return error || out->contiguous ? error : move_array(l, out, &to);
+}
+
+extern "C" int fy_cuda_copy(FyLaunch *l) {
+  const FyArray *out = l->out[0], *in = l->in[l->n_in - 1];
+  if (out->numel == 0)
+    return FY_LAUNCH_OK;
+  return out->dtype == in->dtype ? move_array(l, out, in) : convert_array(l, out, in);
 }
 
 // ---- fill ----------------------------------------------------------------------------------------------------------------
