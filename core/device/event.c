@@ -39,13 +39,6 @@ void fy_event_give_back(int device, void *event) {
     fy_backend()->event_destroy(event);
 }
 
-void fy_events_shutdown(void) {
-  const FyBackend *backend = fy_backend_if_chosen();
-  for (int d = 0; backend && d < fy_device_count_chosen(); d++)
-    while (pooled[d])
-      backend->event_destroy(pool[d][--pooled[d]]);
-}
-
 // ---- events of the user ----------------------------------------------------------------------------------------------
 
 static void destroy(void *object) {

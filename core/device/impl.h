@@ -49,13 +49,11 @@ extern _Thread_local FyThreadDevices fy_thread_devices;
 FyStream *fy_current_stream_of(int device);
 void fy_make_stream_current(int device, FyStream *stream);
 FyStream *fy_stream_if_alive(void *stream); // a new reference to it, NULL when it is gone
-void fy_streams_shutdown(void);
-void fy_events_shutdown(void);
 
 // What is queued on `then` from here on runs after all that is queued on `first` now. An error code; may raise when a
 // device cannot be made current.
 int fy_order_streams(int first_device, void *first, int then_device, void *then);
-void fy_thread_devices_shutdown(void); // the calling thread's part, and the pool of cuBLAS handles
+void fy_thread_devices_end(void); // the calling thread gives back what it holds
 
 // ---- the allocators --------------------------------------------------------------------------------------------------
 

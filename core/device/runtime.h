@@ -68,8 +68,8 @@ FyCounters fy_counters(void);
 // the kernel and raises its error, so that the error appears where its cause is.
 void fy_count_launch(void);
 
-// Gives back all that is cached: called when the program ends, after the last scope has closed. What is still in use then
-// stays usable.
+// Gives back the host memory that is cached: called when the program ends, after the last scope has closed. What is still in
+// use then stays usable.
 void fy_device_shutdown(void);
 
 #endif

@@ -78,14 +78,6 @@ FyStream *fy_stream_if_alive(void *pointer) {
   return references > 0 ? found : NULL;
 }
 
-void fy_streams_shutdown(void) {
-  const FyBackend *backend = fy_backend_if_chosen();
-  for (int d = 0; backend && d < fy_device_count_chosen(); d++)
-    for (int p = 0; p < PRIORITIES; p++)
-      while (pooled[d][p] > 0)
-        backend->stream_destroy(pool[d][p][--pooled[d][p]]);
-}
-
 // ---- which one is current --------------------------------------------------------------------------------------------
 
 FyStream *fy_default_stream(FyDevice device) {

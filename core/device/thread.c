@@ -79,20 +79,11 @@ static FyThreadDevices *registered_thread(void) {
   return t;
 }
 
-void fy_thread_devices_shutdown(void) {
-  if (fy_thread_devices.registered) {
-    end_thread(&fy_thread_devices);
-    pthread_setspecific(key, NULL);
-  }
-  const FyBackend *backend = fy_backend_if_chosen();
-  for (int d = 0; backend && d < fy_device_count_chosen(); d++) {
-    void *handle = pooled_handle(d);
-    if (handle)
-      backend->set_device(d);
-    for (; handle; handle = pooled_handle(d))
-      backend->blas_destroy(handle);
-  }
-  fy_thread_devices.applied = -1;
+void fy_thread_devices_end(void) {
+  if (!fy_thread_devices.registered)
+    return;
+  pthread_setspecific(key, NULL);
+  end_thread(&fy_thread_devices);
 }
 
 // ---- streams and handles ---------------------------------------------------------------------------------------------
