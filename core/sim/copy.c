@@ -66,12 +66,12 @@ static cudaError_t check(struct copy *copy) {
     return cudaErrorInvalidMemcpyDirection;
   if (copy->height > 1 && (copy->dpitch < copy->width || copy->spitch < copy->width))
     return cudaErrorInvalidPitchValue;
+  if (copy_bytes(copy) == 0)
+    return cudaSuccess;
   enum cudaMemcpyKind kind = kind_of(sim_device_of(copy->dst) >= 0, sim_device_of(copy->src) >= 0);
   if (copy->kind != cudaMemcpyDefault && copy->kind != kind)
     return cudaErrorInvalidValue;
   copy->kind = kind;
-  if (copy_bytes(copy) == 0)
-    return cudaSuccess;
   if (copy->dst == NULL || copy->src == NULL)
     return cudaErrorInvalidValue;
   cudaError_t error = sim_range_check(copy->dst, (copy->height - 1) * copy->dpitch + copy->width);

@@ -3,8 +3,13 @@
 
 static __thread cudaError_t last_error;
 
+/* A failed device keeps its error itself, and other devices have none of it. */
+static bool belongs_to_a_device(cudaError_t error) {
+  return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure;
+}
+
 cudaError_t sim_fail(cudaError_t error) {
-  if (error != cudaSuccess)
+  if (error != cudaSuccess && !belongs_to_a_device(error))
     last_error = error;
   return error;
 }

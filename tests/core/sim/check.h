@@ -3,6 +3,7 @@
 #define TEST_SIM_CHECK_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,108 @@
+// The environment: each variable is obeyed, and a bad value is refused with its name and the remedy.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "sim/cudasim.h"
+
+static char output[4096];
+
+static int ask_for_devices(void) {
+  int devices = 0;
+  return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 200;
+}
+
+static int ask_for_memory(void) {
+  size_t available, total;
+  return cudaMemGetInfo(&available, &total) == cudaSuccess ? (int)(total >> 20) : 200;
+}
+
+static int ask_for_workers(void) {
+  int workers;
+  return cudaDeviceGetAttribute(&workers, cudaDevAttrMultiProcessorCount, 0) == cudaSuccess ? workers : 200;
+}
+
+static int ask_for_mode(void) {
+  return cudasim_mode()[0];
+}
+
+// Exits with work still queued, which must not keep the program.
+static int leave_at_once(void) {
+  void *memory;
+  if (cudaMalloc(&memory, 1 << 20) != cudaSuccess || cudaMemset(memory, 1, 1 << 20) != cudaSuccess)
+    return 200;
+  exit(7);
+}
+
+// The exit status of a process with this environment that returns what `ask` does; its stderr is in `output`.
+static int run_with(const char *variable, const char *value, int (*ask)(void)) {
+  int ends[2], status;
+  assert_int_equal(pipe(ends), 0);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    static const char *const all[] = {"FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER", "FERRY_SIM_MEMORY_MB",
+                                      "FERRY_SIM_THREADS", "FERRY_SIM_GUARD", "FERRY_SIM_CHECK"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+      unsetenv(all[i]);
+    setenv(variable, value, 1);
+    dup2(ends[1], STDERR_FILENO);
+    _exit(ask());
+  }
+  close(ends[1]);
+  ssize_t length = 0, got;
+  while ((got = read(ends[0], output + length, sizeof output - 1 - (size_t)length)) > 0)
+    length += got;
+  output[length] = '\0';
+  close(ends[0]);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void good_values_are_obeyed(void **state) {
+  (void)state;
+  assert_int_equal(run_with("FERRY_SIM_DEVICES", "", ask_for_devices), 2);
+  assert_int_equal(run_with("FERRY_SIM_DEVICES", "1", ask_for_devices), 1);
+  assert_int_equal(run_with("FERRY_SIM_DEVICES", "16", ask_for_devices), 16);
+  assert_int_equal(run_with("FERRY_SIM_MEMORY_MB", "48", ask_for_memory), 48);
+  assert_int_equal(run_with("FERRY_SIM_THREADS", "5", ask_for_workers), 5);
+  assert_int_equal(run_with("FERRY_SIM_MODE", "", ask_for_mode), 't');
+  assert_int_equal(run_with("FERRY_SIM_MODE", "lazy", ask_for_mode), 'l');
+  assert_int_equal(run_with("FERRY_SIM_MODE", "sync", ask_for_mode), 's');
+  assert_int_equal(run_with("FERRY_SIM_ORDER", "random:12", ask_for_devices), 2);
+}
+
+static void expect_refused(const char *variable, const char *value, const char *allowed) {
+  char message[200];
+  assert_int_equal(run_with(variable, value, ask_for_devices), 2);
+  snprintf(message, sizeof message, "ferry: %s=%s is not valid: use %s\n", variable, value, allowed);
+  assert_string_equal(output, message);
+}
+
+static void bad_values_are_refused(void **state) {
+  (void)state;
+  expect_refused("FERRY_SIM_DEVICES", "0", "a whole number from 1 to 16");
+  expect_refused("FERRY_SIM_DEVICES", "two", "a whole number from 1 to 16");
+  expect_refused("FERRY_SIM_DEVICES", "2x", "a whole number from 1 to 16");
+  expect_refused("FERRY_SIM_MODE", "fast", "threads, lazy or sync");
+  expect_refused("FERRY_SIM_ORDER", "random:", "ascending, descending, random or random:SEED");
+  expect_refused("FERRY_SIM_MEMORY_MB", "-1", "a whole number from 1 to 1048576");
+  expect_refused("FERRY_SIM_THREADS", "17", "a whole number from 1 to 16");
+  expect_refused("FERRY_SIM_GUARD", "yes", "a whole number from 0 to 1");
+  expect_refused("FERRY_SIM_CHECK", "2", "a whole number from 0 to 1");
+}
+
+static void a_program_may_exit_with_work_queued(void **state) {
+  (void)state;
+  assert_int_equal(run_with("FERRY_SIM_MODE", "threads", leave_at_once), 7);
+  assert_int_equal(run_with("FERRY_SIM_MODE", "lazy", leave_at_once), 7);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(good_values_are_obeyed),
+      cmocka_unit_test(bad_values_are_refused),
+      cmocka_unit_test(a_program_may_exit_with_work_queued),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

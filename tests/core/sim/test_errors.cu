@@ -1,0 +1,362 @@
+// Kernels and calls that go wrong: what is reported, and that the program goes on. Each bug runs in a process of its own.
+// run: FERRY_SIM_MODE=lazy
+// run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending
+// run: FERRY_SIM_MODE=threads
+// run: FERRY_SIM_MODE=sync
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include "check.h"
+
+enum { COUNT = 100 };
+
+// ---- running a bug, and reading what it printed ----
+
+static char output[1 << 16];
+
+// The child's exit status; what it wrote to stderr is in `output`.
+static int run_apart(void (*bug)(void)) {
+  int ends[2], status;
+  assert_int_equal(pipe(ends), 0);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    bug();
+    _exit(0);
+  }
+  close(ends[1]);
+  size_t length = 0;
+  ssize_t got;
+  while ((got = read(ends[0], output + length, sizeof output - 1 - length)) > 0)
+    length += (size_t)got;
+  output[length] = '\0';
+  close(ends[0]);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void expect_output(const char *text) {
+  if (strstr(output, text) == NULL)
+    fail_msg("no \"%s\" in:\n%s", text, output);
+}
+
+// In a child: the exit status tells which of the expectations failed.
+static void expect(int number, bool good) {
+  if (!good)
+    _exit(number);
+}
+
+// After a bug: everything on the device fails with `error`, other devices work, and a reset helps.
+static void expect_sticky(cudaError_t error) {
+  float *x;
+  expect(101, cudaDeviceSynchronize() == error);
+  expect(102, cudaGetLastError() == error);
+  expect(103, cudaGetLastError() == error);
+  expect(104, cudaMalloc((void **)&x, 16) == error);
+  int devices;
+  expect(105, cudaGetDeviceCount(&devices) == cudaSuccess);
+  if (devices > 1) {
+    expect(106, cudaSetDevice(1) == cudaSuccess && cudaGetLastError() != error);
+    expect(107, cudaMalloc((void **)&x, 16) == cudaSuccess && cudaMemset(x, 0, 16) == cudaSuccess);
+    expect(108, cudaDeviceSynchronize() == cudaSuccess && cudaSetDevice(0) == cudaSuccess);
+  }
+  expect(109, cudaDeviceReset() == cudaSuccess && cudaGetLastError() == cudaSuccess);
+  expect(110, cudaMalloc((void **)&x, 16) == cudaSuccess && cudaFree(x) == cudaSuccess);
+}
+
+static float *allocate(void) {
+  float *x;
+  expect(99, cudaMalloc((void **)&x, COUNT * sizeof *x) == cudaSuccess);
+  expect(98, cudaMemset(x, 0, COUNT * sizeof *x) == cudaSuccess);
+  return x;
+}
+
+// ---- kernels ----
+
+__global__ void scale(float *x, float factor, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    x[i] *= factor;
+}
+
+__global__ void return_early(float *x, int n) {
+  if (threadIdx.x >= (unsigned int)n)
+    return;
+  __syncthreads();
+  x[threadIdx.x] = 1.0f;
+}
+
+__global__ void wait_at_two_barriers(float *x) {
+  if (threadIdx.x < 32) {
+    __syncthreads();
+    x[threadIdx.x] = 1.0f;
+  } else {
+    __syncthreads();
+    x[threadIdx.x] = 2.0f;
+  }
+}
+
+__global__ void shuffle_with_half_a_warp(float *x) {
+  float v = 1.0f;
+  if (threadIdx.x < 16)
+    v += __shfl_down_sync(0xffffffffu, v, 8);
+  else
+    __syncthreads();
+  x[threadIdx.x] = v;
+}
+
+__global__ void shuffle_outside_its_mask(float *x) {
+  x[threadIdx.x] = __shfl_sync(0x0000ffffu, x[threadIdx.x], 0);
+}
+
+__global__ void write_far_out(float *x) {
+  x[1 << 26] = 1.0f;
+}
+
+__global__ void write_through(float *const *pointer) {
+  **pointer = 1.0f;
+}
+
+__device__ int descend(int depth) {
+  volatile int frame[256];
+  frame[0] = depth;
+  return depth == 0 ? 0 : descend(depth - 1) + frame[0];
+}
+
+__global__ void overflow_the_stack(float *x) {
+  __syncthreads();
+  x[threadIdx.x] = (float)descend(100000);
+}
+
+__global__ void poll_for_ever(int *flag) {
+  while (atomicCAS(flag, 1, 2) != 1)
+    continue;
+}
+
+// ---- bugs ----
+
+static void bug_return_early(void) {
+  return_early<<<1, 128>>>(allocate(), COUNT);
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_two_barriers(void) {
+  wait_at_two_barriers<<<1, 64>>>(allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_half_a_warp(void) {
+  shuffle_with_half_a_warp<<<1, 32>>>(allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_outside_its_mask(void) {
+  shuffle_outside_its_mask<<<1, 32>>>(allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_far_out(void) {
+  write_far_out<<<1, 1>>>(allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_null(void) {
+  scale<<<1, COUNT>>>(NULL, 2.0f, COUNT);
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_null_in_device_memory(void) {
+  write_through<<<1, 1>>>((float *const *)allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_stack(void) {
+  overflow_the_stack<<<1, 32>>>(allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_host_pointer(void) {
+  float *x = (float *)calloc(COUNT, sizeof *x);
+  scale<<<1, COUNT>>>(x, 2.0f, COUNT);
+  expect(1, x[0] == 0);
+  free(x);
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_freed_pointer(void) {
+  float *x = allocate();
+  expect(1, cudaFree(x) == cudaSuccess);
+  scale<<<1, COUNT>>>(x, 2.0f, COUNT);
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_other_device(void) {
+  expect(1, cudaSetDevice(1) == cudaSuccess);
+  float *x = allocate();
+  expect(2, cudaSetDevice(0) == cudaSuccess);
+  scale<<<1, COUNT>>>(x, 2.0f, COUNT);
+  expect(3, cudaDeviceSynchronize() == cudaErrorIllegalAddress && cudaDeviceReset() == cudaSuccess);
+  expect(4, cudaDeviceEnablePeerAccess(1, 0) == cudaSuccess); // and with access it is allowed
+  scale<<<1, COUNT>>>(x, 2.0f, COUNT);
+  expect(5, cudaDeviceSynchronize() == cudaSuccess);
+}
+
+static void bug_livelock(void) {
+  poll_for_ever<<<1, 1>>>((int *)allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_host_operand(void) {
+  float one = 1, x[4] = {0}, *c = allocate();
+  cublasHandle_t handle;
+  expect(1, cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS);
+  cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, x, 2, c, 2, &one, c, 2);
+  cublasDestroy(handle);
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_operand_too_small(void) {
+  float one = 1, *c = allocate();
+  cublasHandle_t handle;
+  expect(1, cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS);
+  cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 10, 10, 11, &one, c, 10, c, 11, &one, c, 10);
+  cublasDestroy(handle);
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_host_reads_device_memory(void) {
+  float *x = allocate();
+  expect(1, cudaDeviceSynchronize() == cudaSuccess);
+  expect(2, *(volatile float *)(x + 3) == 0);
+  _exit(3); // not reached where device memory is guarded
+}
+
+// ---- tests ----
+
+static void expect_reported(void (*bug)(void), const char *what) {
+  int status = run_apart(bug);
+  if (status != 0)
+    fail_msg("expectation %d failed; it printed:\n%s", status, output);
+  expect_output(what);
+}
+
+static void divergent_barriers(void **state) {
+  (void)state;
+  expect_reported(bug_return_early, "threads of the block have returned without coming to it");
+  expect_output("kernel return_early <<<(1,1,1), (128,1,1)>>>, block (0,0,0)");
+  expect_output(" 100 thread(s), the first (0,0,0): waiting in __syncthreads at ");
+  expect_output("  28 thread(s), the first (100,0,0): returned from the kernel");
+  expect_output("test_errors.cu:");
+  expect_reported(bug_two_barriers, "threads of one block wait at different barriers");
+}
+
+static void warp_functions_that_cannot_meet(void **state) {
+  (void)state;
+  expect_reported(bug_half_a_warp, "a warp function waits for lanes of its mask that will never come");
+  expect_output("  16 thread(s), the first (0,0,0): waiting in a warp function");
+  expect_reported(bug_outside_its_mask, "a lane called a warp function without being in its mask");
+}
+
+static void illegal_accesses(void **state) {
+  (void)state;
+  expect_reported(bug_far_out, "device memory that is not allocated");
+  expect_reported(bug_null, "null pointer");
+  expect_output("kernel scale <<<(1,1,1), (100,1,1)>>>");
+  expect_reported(bug_null_in_device_memory, "null pointer");
+  expect_reported(bug_stack, "stack overflow of a simulated thread");
+}
+
+static void pointers_a_kernel_may_not_use(void **state) {
+  (void)state;
+  expect_reported(bug_host_pointer, "kernel scale: argument 1 (");
+  expect_output("points to ordinary host memory");
+  expect_reported(bug_freed_pointer, "device memory that is not allocated (freed?)");
+  expect_reported(bug_other_device, "memory of another device, without cudaDeviceEnablePeerAccess");
+}
+
+static void operands_of_products(void **state) {
+  (void)state;
+  expect_reported(bug_host_operand, "cublasSgemm: A (");
+  expect_output("ordinary host memory");
+  expect_reported(bug_operand_too_small, "the matrix goes on beyond its allocation");
+}
+
+static void livelocks(void **state) {
+  (void)state;
+  expect_reported(bug_livelock, "livelock");
+}
+
+static void host_code_may_not_read_device_memory(void **state) {
+  (void)state;
+  const char *mode = getenv("FERRY_SIM_MODE");
+  int status = run_apart(bug_host_reads_device_memory);
+  if (mode == NULL || strcmp(mode, "lazy") != 0) {
+    assert_int_equal(status, 3); // guarded in the lazy mode only
+    return;
+  }
+  assert_int_equal(status, 139);
+  expect_output("host code used a device pointer");
+  expect_output("byte 12 of a 400-byte allocation");
+}
+
+static void in_parent_and_child(void) {
+  expect(1, cudaFree(NULL) == cudaSuccess);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(cudaFree(NULL) == cudaErrorInitializationError ? 0 : 1);
+  int status;
+  expect(2, waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  expect(3, cudaDeviceSynchronize() == cudaSuccess);
+}
+
+static void forked_children_have_no_cuda(void **state) {
+  (void)state;
+  assert_int_equal(run_apart(in_parent_and_child), 0);
+}
+
+static void wrong_launches(void) {
+  float *x = allocate();
+  cudaStream_t stream;
+  scale<<<1, 2048>>>(x, 1.0f, 1);
+  expect(1, cudaGetLastError() == cudaErrorInvalidConfiguration && cudaGetLastError() == cudaSuccess);
+  scale<<<0, 32>>>(x, 1.0f, 1);
+  expect(2,
+         cudaPeekAtLastError() == cudaErrorInvalidConfiguration && cudaGetLastError() == cudaErrorInvalidConfiguration);
+  scale<<<dim3(1, 65536), 32>>>(x, 1.0f, 1);
+  expect(3, cudaGetLastError() == cudaErrorInvalidConfiguration);
+  scale<<<1, dim3(1, 1, 65)>>>(x, 1.0f, 1);
+  expect(4, cudaGetLastError() == cudaErrorInvalidConfiguration);
+  scale<<<1, 32, 1 << 20>>>(x, 1.0f, 1);
+  expect(5, cudaGetLastError() == cudaErrorInvalidValue);
+  expect(6, cudaSetDevice(1) == cudaSuccess && cudaStreamCreate(&stream) == cudaSuccess &&
+                cudaSetDevice(0) == cudaSuccess);
+  scale<<<1, 32, 0, stream>>>(x, 1.0f, 1);
+  expect(7, cudaGetLastError() == cudaErrorInvalidResourceHandle);
+  expect(8, cudaStreamDestroy(stream) == cudaSuccess && cudaStreamDestroy(stream) == cudaErrorInvalidResourceHandle);
+  scale<<<1, 32>>>(x, 1.0f, 1);
+  expect(9, cudaDeviceSynchronize() == cudaSuccess);
+}
+
+static void launches_that_are_refused(void **state) {
+  (void)state;
+  assert_int_equal(run_apart(wrong_launches), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(divergent_barriers),
+      cmocka_unit_test(warp_functions_that_cannot_meet),
+      cmocka_unit_test(illegal_accesses),
+      cmocka_unit_test(pointers_a_kernel_may_not_use),
+      cmocka_unit_test(operands_of_products),
+      cmocka_unit_test(livelocks),
+      cmocka_unit_test(host_code_may_not_read_device_memory),
+      cmocka_unit_test(forked_children_have_no_cuda),
+      cmocka_unit_test(launches_that_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
