@@ -202,8 +202,10 @@ static inline unsigned fy_blocks(const FyLaunch *l, int64_t n) {
   return (unsigned)(blocks < 1 ? 1 : blocks < full ? blocks : full);
 }
 
+// The step is computed once: a kernel's stores could otherwise change gridDim, for all that a compiler knows.
 #define FY_GRID_STRIDE(i, n)                                                                                           \
-  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += (int64_t)gridDim.x * blockDim.x)
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, fy_step_ = (int64_t)gridDim.x * blockDim.x;         \
+       i < (n); i += fy_step_)
 
 // ---- reductions --------------------------------------------------------------------------------------------------------
 
