@@ -1,0 +1,172 @@
+// FERRY_CUDA: real, sim, off and unset, each in a process of its own, since the choice is made once.
+// run: FERRY_SIM_DEVICES=3
+// timeout: 300
+#include "expect.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char output[4096];
+
+// Runs `body` in a child with this environment; what it prints is in `output`. Returns its exit status.
+static int in_child(const char *mode, const char *plugin, void (*body)(void)) {
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  fflush(stdout);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    dup2(ends[1], 1);
+    dup2(ends[1], 2);
+    close(ends[0]);
+    close(ends[1]);
+    unsetenv("FERRY_CUDA");
+    if (mode)
+      setenv("FERRY_CUDA", mode, 1);
+    if (plugin)
+      setenv("FERRY_CUDA_PLUGIN", plugin, 1);
+    body();
+    fflush(stdout);
+    _exit(0);
+  }
+  close(ends[1]);
+  size_t length = 0;
+  ssize_t n;
+  while ((n = read(ends[0], output + length, sizeof output - 1 - length)) > 0)
+    length += (size_t)n;
+  output[length] = '\0';
+  close(ends[0]);
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+static void expect_output(const char *text) {
+  if (!strstr(output, text))
+    fail_msg("\"%s\" is not in \"%s\"", text, output);
+}
+
+static void describe(void) {
+  FyError error;
+  printf("available=%d count=%d simulated=%d\n", fy_cuda_is_available(), fy_cuda_device_count(),
+         fy_cuda_is_simulated());
+  printf("%s\n", fy_cuda_description());
+  fy_trap(error) {
+    fy_cuda_set_device(0);
+    printf("device set\n");
+  }
+  if (error.kind)
+    printf("%s: %s\n", fy_error_name(error.kind), error.message);
+}
+
+static void off_has_no_devices(void **state) {
+  (void)state;
+  assert_int_equal(in_child("off", NULL, describe), 0);
+  expect_output("available=0 count=0 simulated=0\n");
+  expect_output("no CUDA: CUDA is switched off by FERRY_CUDA=off\n");
+  expect_output("RuntimeError: No CUDA GPUs are available: CUDA is switched off by FERRY_CUDA=off\n");
+}
+
+static void use_everything_without_cuda(void) {
+  FyError error;
+  size_t free_bytes;
+  size_t total;
+  void *pointer;
+  void *block;
+  fy_synchronize(FY_CPU_DEVICE);
+  fy_empty_cache();
+  fy_mem_get_info(FY_CPU_DEVICE, &free_bytes, &total);
+  printf("memory %d\n", total > 0 && free_bytes <= total);
+  printf("versions %d %d %d\n", fy_cuda_runtime_version(), fy_cuda_driver_version(), fy_cublas_version());
+  FyEvent *event = fy_event_new(true);
+  fy_event_record(event, NULL);
+  fy_event_wait(event, NULL);
+  printf("event %d\n", fy_event_query(event));
+  fy_memory_summary(stdout, FY_CPU_DEVICE);
+  fy_trap(error) {
+    fy_pinned_alloc(100, &pointer, &block);
+  }
+  printf("pinned: %s\n", error.message);
+  fy_trap(error) {
+    fy_memory_allocated(fy_device("cuda"));
+  }
+  printf("allocated: %s\n", error.message);
+}
+
+static void off_leaves_the_cpu_whole(void **state) {
+  (void)state;
+  assert_int_equal(in_child("off", NULL, use_everything_without_cuda), 0);
+  expect_output("memory 1\n");
+  expect_output("versions 0 0 0\n");
+  expect_output("event 1\n");
+  expect_output("Memory of cpu\n");
+  expect_output("pinned: No CUDA GPUs are available");
+  expect_output("allocated: No CUDA GPUs are available");
+}
+
+static void sim_has_the_devices_asked_for(void **state) {
+  (void)state;
+  assert_int_equal(in_child("sim", NULL, describe), 0);
+  expect_output("available=1 count=3 simulated=1\n");
+  expect_output("simulated CUDA on the CPU with 3 devices (FERRY_CUDA=sim)\n");
+  expect_output("device set\n");
+}
+
+static void a_wrong_value_ends_the_program(void **state) {
+  (void)state;
+  assert_int_equal(in_child("gpu", NULL, describe), 2);
+  expect_output("ferry: FERRY_CUDA=gpu is not one of real, sim, off");
+}
+
+static void real_without_the_plugin_says_so(void **state) {
+  (void)state;
+  assert_int_equal(in_child("real", "/nonexistent/libferry-cuda.so", describe), 0);
+  expect_output("available=0 count=0 simulated=0\n");
+  expect_output(
+      "No CUDA GPUs are available: FERRY_CUDA=real, but the CUDA backend libferry-cuda.so was not built (looked "
+      "for /nonexistent/libferry-cuda.so); install NVIDIA's CUDA toolkit and run `make`, or use FERRY_CUDA=sim\n");
+}
+
+static void unset_falls_back_to_the_simulator(void **state) {
+  (void)state;
+  assert_int_equal(in_child(NULL, "/nonexistent/libferry-cuda.so", describe), 0);
+  expect_output("available=1 count=3 simulated=1\n");
+  expect_output("no real GPU: the CUDA backend libferry-cuda.so was not built");
+}
+
+static void empty_counts_as_unset(void **state) {
+  (void)state;
+  assert_int_equal(in_child("", "/nonexistent/libferry-cuda.so", describe), 0);
+  expect_output("available=1 count=3 simulated=1\n");
+}
+
+// Whatever this machine has, the answer is whole: either a GPU, or what is missing for one.
+static void real_is_a_gpu_or_a_reason(void **state) {
+  (void)state;
+  assert_int_equal(in_child("real", NULL, describe), 0);
+  if (strstr(output, "available=1")) {
+    expect_output("simulated=0\n");
+    expect_output("NVIDIA's CUDA with ");
+    expect_output("device set\n");
+  } else {
+    expect_output("available=0 count=0 simulated=0\n");
+    expect_output("RuntimeError: No CUDA GPUs are available: FERRY_CUDA=real, but ");
+    expect_output(", or use FERRY_CUDA=sim\n");
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(off_has_no_devices),
+      cmocka_unit_test(off_leaves_the_cpu_whole),
+      cmocka_unit_test(sim_has_the_devices_asked_for),
+      cmocka_unit_test(a_wrong_value_ends_the_program),
+      cmocka_unit_test(real_without_the_plugin_says_so),
+      cmocka_unit_test(unset_falls_back_to_the_simulator),
+      cmocka_unit_test(empty_counts_as_unset),
+      cmocka_unit_test(real_is_a_gpu_or_a_reason),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,262 @@
+// A runtime that refuses: pinned memory, peer copies, allocations. The results must be the same bits, with one warning.
+//
+// The runtime is this file's own: its fy_backend_table takes the place of the simulator's when the program is linked.
+// run: FERRY_CUDA=sim
+#include "device/impl.h"
+#include "expect.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+// ---- a runtime on ordinary memory, whose work is done at once ----------------------------------------------------------
+
+static bool refuse_pinned, refuse_peers, refuse_events;
+static int launch_error;
+
+static int device_count(int *count) {
+  *count = 2;
+  return 0;
+}
+
+static int accept_device(int device) {
+  (void)device;
+  return 0;
+}
+
+static int get_device(int *device) {
+  *device = 0;
+  return 0;
+}
+
+static int synchronize(void) {
+  return launch_error;
+}
+
+static int can_access_peer(int device, int peer, int *can) {
+  *can = device != peer && !refuse_peers;
+  return 0;
+}
+
+static const char *error_string(int error) {
+  return error == 719 ? "unspecified launch failure" : "some error";
+}
+
+static int last_error(void) {
+  return 0;
+}
+
+static int allocate(void **pointer, size_t bytes) {
+  *pointer = malloc(bytes);
+  return *pointer ? 0 : FY_BACKEND_OUT_OF_MEMORY;
+}
+
+static int host_allocate(void **pointer, size_t bytes) {
+  return refuse_pinned ? FY_BACKEND_OUT_OF_MEMORY : allocate(pointer, bytes);
+}
+
+static int release(void *pointer) {
+  free(pointer);
+  return 0;
+}
+
+static int copy(void *to, const void *from, size_t bytes, int kind, void *stream) {
+  (void)kind;
+  (void)stream;
+  memcpy(to, from, bytes);
+  return 0;
+}
+
+static int copy_peer(void *to, int to_device, const void *from, int from_device, size_t bytes, void *stream) {
+  (void)to_device;
+  (void)from_device;
+  return refuse_peers ? 217 : copy(to, from, bytes, FY_COPY_DEVICE_TO_DEVICE, stream);
+}
+
+static int accept(void *handle) {
+  (void)handle;
+  return 0;
+}
+
+static int accept_two(void *a, void *b) {
+  (void)a;
+  (void)b;
+  return 0;
+}
+
+static int event_create(void **event, bool timing) {
+  (void)timing;
+  return refuse_events ? FY_BACKEND_OUT_OF_MEMORY : allocate(event, 1);
+}
+
+static const FyBackend backend = {
+    .abi = FY_BACKEND_ABI,
+    .simulated = true,
+    .device_count = device_count,
+    .set_device = accept_device,
+    .get_device = get_device,
+    .synchronize = synchronize,
+    .can_access_peer = can_access_peer,
+    .enable_peer_access = accept_device,
+    .error_string = error_string,
+    .last_error = last_error,
+    .malloc = allocate,
+    .free = release,
+    .host_malloc = host_allocate,
+    .host_free = release,
+    .copy = copy,
+    .copy_peer = copy_peer,
+    .stream_synchronize = accept,
+    .stream_wait_event = accept_two,
+    .event_create = event_create,
+    .event_destroy = release,
+    .event_record = accept_two,
+    .event_synchronize = accept,
+    .event_query = accept,
+};
+
+const FyBackend *fy_backend_table(void) {
+  return &backend;
+}
+
+// ---- what standard error says ------------------------------------------------------------------------------------------
+
+static int real_stderr;
+static FILE *captured;
+
+static void begin_capture(void) {
+  fflush(stderr);
+  real_stderr = dup(2);
+  captured = tmpfile();
+  assert_non_null(captured);
+  dup2(fileno(captured), 2);
+}
+
+// Returns how many lines were written, and the last of them.
+static int end_capture(char line[512]) {
+  int lines = 0;
+  fflush(stderr);
+  dup2(real_stderr, 2);
+  close(real_stderr);
+  rewind(captured);
+  line[0] = '\0';
+  while (fgets(line, 512, captured))
+    lines++;
+  fclose(captured);
+  return lines;
+}
+
+// ---- tests -----------------------------------------------------------------------------------------------------------
+
+static void pageable_memory_stands_in_for_pinned(void **state) {
+  (void)state;
+  char line[512];
+  void *pointers[3];
+  void *blocks[3];
+  void *device;
+  void *device_block;
+  unsigned char back[1000];
+  fy_cuda_alloc(0, sizeof back, &device, &device_block);
+  begin_capture();
+  refuse_pinned = true;
+  for (int i = 0; i < 3; i++) {
+    fy_pinned_alloc(sizeof back, &pointers[i], &blocks[i]);
+    memset(pointers[i], i + 1, sizeof back);
+    fy_copy_bytes(device, 0, false, pointers[i], -1, true, sizeof back, true);
+    fy_pinned_record_stream(blocks[i], 0, NULL);
+    fy_copy_bytes(back, -1, false, device, 0, false, sizeof back, false);
+    assert_int_equal(back[999], i + 1);
+  }
+  for (int i = 0; i < 3; i++)
+    fy_pinned_free(blocks[i]);
+  refuse_pinned = false;
+  assert_int_equal(end_capture(line), 1);
+  assert_non_null(strstr(line, "no pages could be locked for 1000 bytes of pinned memory"));
+  assert_int_equal(fy_pinned_memory_stats().active_blocks, 0);
+  assert_int_equal(fy_memory_allocated(FY_CPU_DEVICE), 0);
+  fy_cuda_free(device_block);
+}
+
+static void the_pinned_cache_is_given_up_first(void **state) {
+  (void)state;
+  void *pointer;
+  void *block;
+  fy_pinned_alloc(MIB, &pointer, &block);
+  fy_pinned_free(block);
+  int64_t frees = fy_pinned_memory_stats().device_frees;
+  refuse_pinned = true;
+  fy_pinned_alloc(2 * MIB, &pointer, &block);
+  refuse_pinned = false;
+  assert_int_equal(fy_pinned_memory_stats().device_frees, frees + 1);
+  fy_pinned_free(block);
+}
+
+static void peers_that_refuse_are_reached_through_the_host(void **state) {
+  (void)state;
+  char line[512];
+  void *a;
+  void *b;
+  void *a_block;
+  void *b_block;
+  unsigned char sent[3000];
+  unsigned char back[3000];
+  for (size_t i = 0; i < sizeof sent; i++)
+    sent[i] = (unsigned char)(i * 3);
+  fy_cuda_alloc(0, sizeof sent, &a, &a_block);
+  fy_cuda_alloc(1, sizeof sent, &b, &b_block);
+  fy_copy_bytes(a, 0, false, sent, -1, false, sizeof sent, false);
+  begin_capture();
+  refuse_peers = true;
+  for (int i = 0; i < 3; i++)
+    fy_copy_bytes(b, 1, false, a, 0, false, sizeof sent, false);
+  refuse_peers = false;
+  assert_int_equal(end_capture(line), 1);
+  assert_non_null(strstr(line, "no peer copies between cuda:0 and cuda:1"));
+  fy_copy_bytes(back, -1, false, b, 1, false, sizeof back, false);
+  assert_memory_equal(sent, back, sizeof sent);
+  fy_cuda_free(a_block);
+  fy_cuda_free(b_block);
+}
+
+static void without_events_a_block_waits_for_its_streams(void **state) {
+  (void)state;
+  int other_stream;
+  void *a;
+  void *b;
+  void *block;
+  refuse_events = true;
+  fy_cuda_alloc(0, MIB, &a, &block);
+  fy_cuda_record_stream(block, &other_stream);
+  fy_cuda_free(block); // synchronises the stream instead
+  refuse_events = false;
+  assert_int_equal(fy_memory_stats(fy_cuda_device(0)).active_blocks, 0);
+  fy_cuda_alloc(0, MIB, &b, &block);
+  assert_ptr_equal(a, b);
+  fy_cuda_free(block);
+}
+
+static void blocking_launches_show_errors_at_once(void **state) {
+  (void)state;
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1); // read at the first launch
+  fy_count_launch();
+  launch_error = 719;
+  expect_error(FY_RUNTIME_ERROR, "CUDA error: unspecified launch failure", fy_count_launch());
+  launch_error = 0;
+  fy_count_launch();
+}
+
+static int empty_caches(void **state) {
+  (void)state;
+  fy_empty_cache();
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_events_a_block_waits_for_its_streams), // first: none is in the pool yet
+      cmocka_unit_test(pageable_memory_stands_in_for_pinned),
+      cmocka_unit_test(the_pinned_cache_is_given_up_first),
+      cmocka_unit_test(peers_that_refuse_are_reached_through_the_host),
+      cmocka_unit_test(blocking_launches_show_errors_at_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, empty_caches);
+}
