@@ -114,3 +114,8 @@ unsigned int cudasim_active_lanes(void) {
   use_warps(e);
   return ~e->warp[e->current / SIM_WARP_THREADS].exited;
 }
+
+/* Out of line: the thread sanitizer, which kernels may be built with, does not know fences. */
+void cudasim_fence(void) {
+  atomic_thread_fence(memory_order_seq_cst);
+}

@@ -16,6 +16,7 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
 unsigned int cudasim_active_lanes(void);
 /* Called where a thread may be waiting for another by polling memory: now and then lets the others run. */
 void cudasim_poll(void);
+void cudasim_fence(void);
 CUDASIM_END_C
 
 #ifdef __cplusplus
@@ -108,10 +109,10 @@ template <class T> inline T __shfl_xor_sync(unsigned int mask, T value, int lane
 #undef CUDASIM_HERE
 
 static inline void __threadfence(void) {
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  cudasim_fence();
 }
 static inline void __threadfence_system(void) {
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  cudasim_fence();
 }
 static inline void __threadfence_block(void) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

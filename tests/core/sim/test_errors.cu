@@ -117,8 +117,17 @@ __global__ void write_far_out(float *x) {
   x[1 << 26] = 1.0f;
 }
 
+#ifndef CUDASIM_STATIC_SHARED
 __global__ void write_through(float *const *pointer) {
   **pointer = 1.0f;
+}
+#endif
+
+__global__ void write_shared(float *x) {
+  extern __shared__ float shared[];
+  shared[threadIdx.x] = 1.0f;
+  __syncthreads();
+  x[threadIdx.x] = shared[0];
 }
 
 __device__ int descend(int depth) {
@@ -164,15 +173,29 @@ static void bug_far_out(void) {
   expect_sticky(cudaErrorIllegalAddress);
 }
 
+#ifdef CUDASIM_STATIC_SHARED
+static void bug_one_too_far(void) {
+  scale<<<1, 128>>>(allocate(), 2.0f, COUNT + 1);
+  expect(1, cudaDeviceSynchronize() == cudaSuccess);
+}
+
+static void bug_beyond_dynamic_shared(void) {
+  write_shared<<<1, 32, 31 * sizeof(float)>>>(allocate());
+  expect(1, cudaDeviceSynchronize() == cudaSuccess);
+}
+#endif
+
 static void bug_null(void) {
   scale<<<1, COUNT>>>(NULL, 2.0f, COUNT);
   expect_sticky(cudaErrorIllegalAddress);
 }
 
+#ifndef CUDASIM_STATIC_SHARED
 static void bug_null_in_device_memory(void) {
   write_through<<<1, 1>>>((float *const *)allocate());
   expect_sticky(cudaErrorIllegalAddress);
 }
+#endif
 
 static void bug_stack(void) {
   overflow_the_stack<<<1, 32>>>(allocate());
@@ -264,10 +287,30 @@ static void warp_functions_that_cannot_meet(void **state) {
 static void illegal_accesses(void **state) {
   (void)state;
   expect_reported(bug_far_out, "device memory that is not allocated");
+#ifdef CUDASIM_STATIC_SHARED // the undefined-behaviour sanitizer may be first, and end the program
+  run_apart(bug_null);
+  expect_output("null pointer");
+#else
   expect_reported(bug_null, "null pointer");
   expect_output("kernel scale <<<(1,1,1), (100,1,1)>>>");
   expect_reported(bug_null_in_device_memory, "null pointer");
+#endif
   expect_reported(bug_stack, "stack overflow of a simulated thread");
+}
+
+// One element too far: within the page, so only the address sanitizer sees it, and says which thread it was.
+static void accesses_just_beyond_an_allocation(void **state) {
+  (void)state;
+#ifdef CUDASIM_STATIC_SHARED
+  assert_int_not_equal(run_apart(bug_one_too_far), 0);
+  expect_output("AddressSanitizer found the error below in\n  kernel scale <<<(1,1,1), (128,1,1)>>>, block (0,0,0)");
+  expect_output("thread (100,0,0)");
+  assert_int_not_equal(run_apart(bug_beyond_dynamic_shared), 0);
+  expect_output("AddressSanitizer found the error below in\n  kernel write_shared");
+#else
+  print_message("needs a build with SANITIZE=address\n");
+  skip();
+#endif
 }
 
 static void pointers_a_kernel_may_not_use(void **state) {
@@ -320,7 +363,7 @@ static void forked_children_have_no_cuda(void **state) {
 
 static void wrong_launches(void) {
   float *x = allocate();
-  cudaStream_t stream;
+  cudaStream_t stream = NULL;
   scale<<<1, 2048>>>(x, 1.0f, 1);
   expect(1, cudaGetLastError() == cudaErrorInvalidConfiguration && cudaGetLastError() == cudaSuccess);
   scale<<<0, 32>>>(x, 1.0f, 1);
@@ -351,6 +394,7 @@ int main(void) {
       cmocka_unit_test(divergent_barriers),
       cmocka_unit_test(warp_functions_that_cannot_meet),
       cmocka_unit_test(illegal_accesses),
+      cmocka_unit_test(accesses_just_beyond_an_allocation),
       cmocka_unit_test(pointers_a_kernel_may_not_use),
       cmocka_unit_test(operands_of_products),
       cmocka_unit_test(livelocks),

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# cu2cpp: what it rewrites, what it leaves alone, and how it refuses.
+set -u
+cu2cpp=${FERRY_BUILD:-build}/cu2cpp
+[ -x "$cu2cpp" ] || cu2cpp=build/cu2cpp
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+check() { # NAME GOT WANT
+  if [ "$2" != "$3" ]; then
+    printf 'FAILED %s\n  got  %s\n  want %s\n' "$1" "$2" "$3"
+    failed=1
+  fi
+}
+
+transform() { # the transform of stdin, without the #line it begins with
+  cat >"$work/in.cu"
+  "$cu2cpp" "$work/in.cu" "$work/out.cpp" && tail -n +2 "$work/out.cpp"
+}
+
+launch() { # what a launch of a plain kernel name becomes
+  printf '::cudasim::launch(%s, [=](auto... cudasim_p) { %s(cudasim_p...); }, "%s", %s)%s' "$1" "$1" "$1" "$2" "$3"
+}
+
+check 'a launch' "$(echo 'add<<<n / 256, 256>>>(a, b);' | transform)" "$(launch add 'n / 256, 256' '(a, b);')"
+check 'a template' "$(echo 'if (x) mul<16, T><<<g, b, 0, s>>>(a);' | transform)" \
+  "if (x) $(launch 'mul<16, T>' 'g, b, 0, s' '(a);')"
+check 'a namespace' "$(echo 'ns::k <<<1, 2>>>();' | transform)" "$(launch ns::k '1, 2' '();')"
+check 'a value' "$(echo 'table[i].f<<<1, 2>>>(x);' | transform)" '::cudasim::launch_pointer(table[i].f, "table[i].f", 1, 2)(x);'
+check 'shifts and brackets in a configuration' "$(echo 'k<<<dim3(n >> 2, (m >>> 1)), f("<<<", 1)>>>();' | transform)" \
+  "$(launch k 'dim3(n >> 2, (m >>> 1)), f("<<<", 1)' '();')"
+check 'two launches' "$(echo 'a<<<1, 1>>>(); b<<<2, 2>>>();' | transform)" "$(launch a '1, 1' '();') $(launch b '2, 2' '();')"
+
+check 'shared memory' "$(echo 'extern __shared__ float part[];' | transform)" 'float *part = (float *)cudasim_dynamic_shared();'
+check 'aligned shared memory' "$(echo 'extern __shared__ __align__(16) unsigned char raw[ ];' | transform)" \
+  'unsigned char *raw = (unsigned char *)cudasim_dynamic_shared();'
+check 'other externs' "$(echo 'extern "C" int f(void); extern int shared[];' | transform)" 'extern "C" int f(void); extern int shared[];'
+
+for same in '// k<<<1, 1>>>();' '/* k<<<1, 1>>>(); */ x' 'const char *s = "k<<<1, 1>>>()\" extern __shared__";' \
+  "char c = '\"'; int i = 1'000;" 'auto r = R"x(k<<<1, 1>>>() )" )x";' 'a << b >> c;'; do
+  check "left alone: $same" "$(printf '%s\n' "$same" | transform)" "$same"
+done
+
+printf 'a\nb\n' >"$work/in.cu"
+"$cu2cpp" "$work/in.cu" "$work/out.cpp"
+check 'the first line' "$(head -n 1 "$work/out.cpp")" "#line 1 \"$work/in.cu\""
+check 'line breaks in a launch' "$(printf 'k<<<1,\n2>>>(\nx);\n' | transform | wc -l | tr -d ' ')" 3
+
+printf 'x\nk<<<1, 2;\n' >"$work/in.cu"
+check 'a launch that is not closed' "$("$cu2cpp" "$work/in.cu" "$work/out.cpp" 2>&1)" "$work/in.cu:2: cu2cpp: <<< without its >>>"
+check 'a missing file' "$("$cu2cpp" "$work/none.cu" "$work/out.cpp" 2>&1)" "cu2cpp: $work/none.cu: cannot be opened"
+"$cu2cpp" 2>/dev/null
+check 'no arguments' "$?" 2
+
+[ $failed = 0 ] && echo 'cu2cpp: all right'
+exit $failed
