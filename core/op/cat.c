@@ -52,6 +52,14 @@ static void infer(FyCall *call) {
   fy_call_output(call, 0, (FyDType)p->dtype, p->ndim, p->shape);
 }
 
+static FyTensor *part_of(FyTensor *grad, const FyCatParams *p, const FyMeta *input, int64_t offset, int64_t length) {
+  if (p->stack)
+    return fy_select(grad, p->dim, offset);
+  if (!length && input->ndim != p->ndim) // passed over
+    return fy_zeros(fy_shape(0), .dtype = (FyDType)input->dtype, .device = input->device);
+  return fy_narrow(grad, p->dim, offset, length);
+}
+
 static void backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   const FyCatParams *p = fy_node_params(node, FyCatParams);
   int64_t offset = p->offset;
@@ -59,8 +67,8 @@ static void backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in
     grad_in[0] = grad_out[0]; // what lies beyond `offset` there is read by nobody
   for (int i = p->first; i < node->n_in; i++) {
     int64_t length = fy_cat_length(p, node->inputs[i].ndim, node->inputs[i].shape);
-    if (length && fy_node_needs(node, i))
-      grad_in[i] = p->stack ? fy_select(grad_out[0], p->dim, offset) : fy_narrow(grad_out[0], p->dim, offset, length);
+    if (fy_node_needs(node, i))
+      grad_in[i] = part_of(grad_out[0], p, &node->inputs[i], offset, length);
     offset += length;
   }
 }

@@ -42,7 +42,7 @@ static void infer_cross_entropy(FyCall *call) {
   FyDType dtype = (FyDType)x->dtype;
   check_classes(x, target);
   if (!fy_dtype_is_floating(dtype))
-    fy_raise_not_implemented(call->device.type == FY_CUDA ? "host_softmax" : "log_softmax_lastdim_kernel_impl", dtype);
+    fy_raise_not_implemented("log_softmax_lastdim_kernel_impl", dtype);
   for (int i = 0; i < 2; i++)
     fy_check(fy_device_equal(call->in[i]->device, call->device), FY_RUNTIME_ERROR,
              "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",

@@ -56,10 +56,9 @@ static void infer(FyCall *call) {
   const FyArray *a = &call->in[0]->array;
   if (!fy_dtype_is_floating((FyDType)a->dtype)) {
     bool last = p->dim == a->ndim - 1 || a->ndim == 0, take_log = call->op == &fy_op_log_softmax;
-    fy_raise_not_implemented(call->device.type == FY_CUDA ? "host_softmax"
-                             : !last                      ? "softmax_kernel_impl"
-                             : take_log                   ? "log_softmax_lastdim_kernel_impl"
-                                                          : "softmax_lastdim_kernel_impl",
+    fy_raise_not_implemented(!last      ? "softmax_kernel_impl"
+                             : take_log ? "log_softmax_lastdim_kernel_impl"
+                                        : "softmax_lastdim_kernel_impl",
                              (FyDType)a->dtype);
   }
   fy_call_contiguous(call, 0);
