@@ -15,7 +15,7 @@ __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim, gridDim;
 __thread unsigned int cudasim_left;
 
-static __thread struct sim_executor *executor;
+__thread struct sim_executor *sim_executor;
 static pthread_key_t executor_key;
 static pthread_once_t executor_once = PTHREAD_ONCE_INIT;
 
@@ -33,7 +33,7 @@ static void free_executor(void *pointer) {
   ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, SIM_MAX_SHARED_BYTES);
   free(e->dynamic_shared);
   free(e);
-  executor = NULL;
+  sim_executor = NULL;
 }
 
 static void make_key(void) {
@@ -41,8 +41,8 @@ static void make_key(void) {
 }
 
 static struct sim_executor *get_executor(void) {
-  if (executor)
-    return executor;
+  if (sim_executor)
+    return sim_executor;
   pthread_once(&executor_once, make_key);
   struct sim_executor *e = calloc(1, sizeof *e);
   char *shared = aligned_alloc(128, SIM_MAX_SHARED_BYTES);
@@ -53,19 +53,15 @@ static struct sim_executor *get_executor(void) {
   e->native = sim_fiber_native();
   e->dynamic_shared = shared;
   pthread_setspecific(executor_key, e);
-  return executor = e;
-}
-
-struct sim_executor *sim_executor_current(void) {
-  return executor;
+  return sim_executor = e;
 }
 
 bool sim_block_running(void) {
-  return executor && executor->inside;
+  return sim_executor && sim_executor->inside;
 }
 
 void *cudasim_dynamic_shared(void) {
-  return executor->dynamic_shared;
+  return sim_executor->dynamic_shared;
 }
 
 static struct sim_fiber *take_fiber(struct sim_executor *e) {
@@ -155,9 +151,7 @@ static void set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigne
 /* ---- scheduling ---- */
 
 /* The first wait of this block: from the loop's counter to the tables. Threads so far have run in ascending order. */
-void sim_track(struct sim_executor *e) {
-  if (e->tracking)
-    return;
+void sim_start_tracking(struct sim_executor *e) {
   unsigned int begun = e->threads - cudasim_left;
   cudasim_left = 0;
   e->tracking = true;
@@ -251,7 +245,7 @@ void sim_suspend(struct sim_executor *e) {
 
 /* The calling fiber's thread has returned. True: another thread is to begin on this fiber. */
 int cudasim_next_thread_slow(void) {
-  struct sim_executor *e = executor;
+  struct sim_executor *e = sim_executor;
   if (!e->tracking)
     return false;
   e->state[e->current] = SIM_DONE;
@@ -279,9 +273,9 @@ int cudasim_next_thread_slow(void) {
 }
 
 void sim_fiber_entry(void) {
-  sim_fiber_landed(executor->running);
+  sim_fiber_landed(sim_executor->running);
   for (;;) {
-    executor->launch->thread(executor->launch->closure);
+    sim_executor->launch->thread(sim_executor->launch->closure);
     cudasim_next_thread_slow();
   }
 }
@@ -289,7 +283,7 @@ void sim_fiber_entry(void) {
 /* ---- barriers ---- */
 
 void cudasim_barrier(const char *file, int line) {
-  struct sim_executor *e = executor;
+  struct sim_executor *e = sim_executor;
   sim_track(e);
   e->file[e->current] = file;
   e->line[e->current] = line;
@@ -299,7 +293,7 @@ void cudasim_barrier(const char *file, int line) {
 }
 
 int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file, int line) {
-  struct sim_executor *e = executor;
+  struct sim_executor *e = sim_executor;
   sim_track(e);
   int *votes = &e->votes[vote][e->phase & 1];
   if (vote == CUDASIM_VOTE_COUNT)
@@ -313,7 +307,7 @@ int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file
 }
 
 void cudasim_poll(void) {
-  struct sim_executor *e = executor;
+  struct sim_executor *e = sim_executor;
   if (e == NULL || !e->inside || ++e->polls % POLLS_BETWEEN_SWITCHES != 0)
     return;
   sim_track(e);

@@ -63,12 +63,16 @@ struct sim_executor {
   char *dynamic_shared;
 };
 
-/* The calling thread's executor while it runs a block. */
-struct sim_executor *sim_executor_current(void);
+/* The calling thread's executor; NULL until it first runs a block. */
+extern __thread struct sim_executor *sim_executor __attribute__((tls_model("initial-exec")));
 
 /* block.c */
-void sim_track(struct sim_executor *e);
+void sim_start_tracking(struct sim_executor *e);
 void sim_suspend(struct sim_executor *e);
+static inline void sim_track(struct sim_executor *e) {
+  if (!e->tracking)
+    sim_start_tracking(e);
+}
 _Noreturn void sim_give_up(struct sim_executor *e);
 
 /* warp.c */

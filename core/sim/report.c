@@ -65,7 +65,7 @@ static bool is_stack_overflow(const struct sim_executor *e, const void *address)
 }
 
 _Noreturn void sim_block_fault(const void *address, const char *what) {
-  struct sim_executor *e = sim_executor_current();
+  struct sim_executor *e = sim_executor;
   char message[200];
   if (is_stack_overflow(e, address))
     what = "stack overflow of a simulated thread";
@@ -79,7 +79,7 @@ _Noreturn void sim_block_fault(const void *address, const char *what) {
 /* AddressSanitizer calls this before its report, which knows the line but not the thread of the grid. */
 void __asan_on_error(void);
 void __asan_on_error(void) {
-  struct sim_executor *e = sim_executor_current();
+  struct sim_executor *e = sim_executor;
   if (!sim_block_running())
     return;
   sim_report(e, "AddressSanitizer found the error below in");

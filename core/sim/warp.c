@@ -11,8 +11,6 @@ static unsigned int lanes_beyond(unsigned int threads, unsigned int first) {
 }
 
 static void use_warps(struct sim_executor *e) {
-  if (e->warps_used)
-    return;
   e->warps_used = true;
   for (unsigned int first = 0; first < e->threads; first += SIM_WARP_THREADS) {
     struct sim_warp *warp = &e->warp[first / SIM_WARP_THREADS];
@@ -27,10 +25,11 @@ static void use_warps(struct sim_executor *e) {
 /* All lanes of a group have come: wakes those that wait. */
 static void meet(struct sim_executor *e, int warp, struct sim_warp_group *group) {
   group->lanes[group->buffer] = group->arrived;
-  for (int lane = 0; lane < SIM_WARP_THREADS; lane++) {
-    int thread = warp * SIM_WARP_THREADS + lane;
-    if ((group->arrived >> lane & 1u) && e->state[thread] == SIM_AT_WARP) {
-      e->state[thread] = SIM_READY;
+  uint8_t *thread_state = &e->state[warp * SIM_WARP_THREADS];
+  for (unsigned int lanes = group->arrived; lanes; lanes &= lanes - 1) {
+    int lane = __builtin_ctz(lanes);
+    if (thread_state[lane] == SIM_AT_WARP) {
+      thread_state[lane] = SIM_READY;
       e->at_warp--;
     }
   }
@@ -80,9 +79,10 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
 }
 
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line) {
-  struct sim_executor *e = sim_executor_current();
+  struct sim_executor *e = sim_executor;
   sim_track(e);
-  use_warps(e);
+  if (!e->warps_used)
+    use_warps(e);
   int thread = e->current, lane = thread % SIM_WARP_THREADS;
   struct sim_warp *warp = &e->warp[thread / SIM_WARP_THREADS];
   e->file[thread] = file;
@@ -109,9 +109,10 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
 }
 
 unsigned int cudasim_active_lanes(void) {
-  struct sim_executor *e = sim_executor_current();
+  struct sim_executor *e = sim_executor;
   sim_track(e);
-  use_warps(e);
+  if (!e->warps_used)
+    use_warps(e);
   return ~e->warp[e->current / SIM_WARP_THREADS].exited;
 }
 
