@@ -1,0 +1,21 @@
+// The two ways a convolution runs on the CPU, for conv.c: all arrays row-major, float32 or float64.
+#ifndef FERRY_OP_CONV_CPU_H
+#define FERRY_OP_CONV_CPU_H
+
+#include "op/conv.h"
+
+// As matrix products over columns (im2col). `bias` may be NULL. Return 0 or a code for the dispatcher.
+int fy_im2col_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *x, const void *weight,
+                      const void *bias, void *out);
+int fy_im2col_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *weight,
+                             void *grad_x);
+int fy_im2col_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *x,
+                              void *grad_weight);
+
+// By oneDNN, float32. FY_LAUNCH_NO_KERNEL when oneDNN does not do this convolution or im2col is faster.
+int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, const float *x, const float *weight, const float *bias,
+                   float *out);
+int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, const float *grad, const float *weight, float *grad_x);
+int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, const float *grad, const float *x, float *grad_weight);
+
+#endif

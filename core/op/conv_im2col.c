@@ -1,0 +1,160 @@
+// Convolution on the CPU as matrix products over columns: for float64, for few input channels, and wherever oneDNN
+// declines. Threads share the images of the batch; the order of sums depends on the shapes alone.
+#include "base/threads.h"
+#include "op/conv_cpu.h"
+#include "op/gemm.h"
+#include <stdatomic.h>
+#include <string.h>
+
+#define T float
+#define NAME(x) f32_##x
+#include "op/conv_cols.h"
+
+#define T double
+#define NAME(x) f64_##x
+#include "op/conv_cols.h"
+
+typedef struct Conv {
+  const FyConvShape *s;
+  FyDType dtype;
+  int64_t size;                         // bytes of an element
+  const char *x, *weight, *bias, *grad; // those the pass has
+  char *out;                            // the result: output, gradient of x, or partial gradients of the weight
+  char *columns;                        // one matrix per thread
+  int64_t columns_bytes;
+  atomic_int next_slot; // of `columns`
+  int64_t parts;        // of the weight's gradient
+  int (*gemm)(FyDType, bool, bool, int64_t, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t,
+              double, void *, int64_t);
+  atomic_int status;
+} Conv;
+
+static int begin_conv(FyLaunch *l, Conv *conv) {
+  const FyConvShape *s = conv->s;
+  conv->size = (int64_t)fy_dtype_size(conv->dtype);
+  conv->gemm = s->n == 1 ? fy_gemm : fy_gemm_serial; // a single image leaves the threads to its product
+  conv->columns_bytes = (fy_conv_depth(s) * fy_conv_area(s) * conv->size + 63) / 64 * 64;
+  conv->columns = l->workspace(l, (size_t)(conv->columns_bytes * fy_get_num_threads()));
+  return conv->columns ? FY_LAUNCH_OK : FY_LAUNCH_NO_MEMORY;
+}
+
+// The matrix of this thread: a body of fy_parallel_for runs at most once per thread.
+static char *take_columns(Conv *conv) {
+  return conv->columns + atomic_fetch_add(&conv->next_slot, 1) * conv->columns_bytes;
+}
+
+static void multiply(Conv *conv, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void *a,
+                     const void *b, double beta, void *c) {
+  int status =
+      conv->gemm(conv->dtype, trans_a, trans_b, m, n, k, 1, a, trans_a ? m : k, b, trans_b ? k : n, beta, c, n);
+  if (status != FY_LAUNCH_OK)
+    atomic_store(&conv->status, status);
+}
+
+// The columns of group g of image i: made in `buffer`, or the image itself where it is its own.
+static const void *columns_of(const Conv *conv, int64_t i, int64_t g, char *buffer) {
+  const FyConvShape *s = conv->s;
+  int64_t channels = s->c / s->groups;
+  const char *image = conv->x + (i * s->c + g * channels) * s->h * s->w * conv->size;
+  if (fy_conv_is_pointwise(s))
+    return image;
+  if (conv->dtype == FY_FLOAT32)
+    f32_im2col(s, channels, (const void *)image, (void *)buffer);
+  else
+    f64_im2col(s, channels, (const void *)image, (void *)buffer);
+  return buffer;
+}
+
+static void forward_images(int64_t begin, int64_t end, void *context) {
+  Conv *conv = context;
+  const FyConvShape *s = conv->s;
+  int64_t o = s->o / s->groups, depth = fy_conv_depth(s), area = fy_conv_area(s);
+  char *buffer = take_columns(conv);
+  for (int64_t i = begin; i < end; i++) {
+    char *out = conv->out + i * s->o * area * conv->size;
+    if (conv->bias && conv->dtype == FY_FLOAT32)
+      f32_fill_bias(s->o, area, (const void *)conv->bias, (void *)out);
+    else if (conv->bias)
+      f64_fill_bias(s->o, area, (const void *)conv->bias, (void *)out);
+    for (int64_t g = 0; g < s->groups; g++)
+      multiply(conv, false, false, o, area, depth, conv->weight + g * o * depth * conv->size,
+               columns_of(conv, i, g, buffer), conv->bias ? 1 : 0, out + g * o * area * conv->size);
+  }
+}
+
+static void backward_input_images(int64_t begin, int64_t end, void *context) {
+  Conv *conv = context;
+  const FyConvShape *s = conv->s;
+  int64_t o = s->o / s->groups, channels = s->c / s->groups, depth = fy_conv_depth(s), area = fy_conv_area(s);
+  char *buffer = take_columns(conv);
+  for (int64_t task = begin * s->groups; task < end * s->groups; task++) {
+    char *image = conv->out + task * channels * s->h * s->w * conv->size;
+    char *columns = fy_conv_is_pointwise(s) ? image : buffer;
+    multiply(conv, true, false, depth, area, o, conv->weight + task % s->groups * o * depth * conv->size,
+             conv->grad + task * o * area * conv->size, 0, columns);
+    if (columns == image)
+      continue;
+    if (conv->dtype == FY_FLOAT32)
+      f32_col2im(s, channels, (const void *)columns, (void *)image);
+    else
+      f64_col2im(s, channels, (const void *)columns, (void *)image);
+  }
+}
+
+// Part p of the batch adds its images' gradients up in its own array.
+static void backward_weight_parts(int64_t begin, int64_t end, void *context) {
+  Conv *conv = context;
+  const FyConvShape *s = conv->s;
+  int64_t o = s->o / s->groups, depth = fy_conv_depth(s), area = fy_conv_area(s);
+  char *buffer = take_columns(conv);
+  for (int64_t part = begin; part < end; part++) {
+    char *out = conv->out + part * s->o * depth * conv->size;
+    int64_t first = s->n * part / conv->parts, last = s->n * (part + 1) / conv->parts;
+    for (int64_t i = first; i < last; i++)
+      for (int64_t g = 0; g < s->groups; g++)
+        multiply(conv, false, true, o, depth, area, conv->grad + (i * s->groups + g) * o * area * conv->size,
+                 columns_of(conv, i, g, buffer), i == first ? 0 : 1, out + g * o * depth * conv->size);
+  }
+}
+
+int fy_im2col_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *x, const void *weight,
+                      const void *bias, void *out) {
+  Conv conv = {.s = s, .dtype = dtype, .x = x, .weight = weight, .bias = bias, .out = out};
+  int status = begin_conv(l, &conv);
+  if (status != FY_LAUNCH_OK)
+    return status;
+  fy_parallel_for(s->n, 1, forward_images, &conv);
+  return atomic_load(&conv.status);
+}
+
+int fy_im2col_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *weight,
+                             void *grad_x) {
+  Conv conv = {.s = s, .dtype = dtype, .grad = grad, .weight = weight, .out = grad_x};
+  int status = begin_conv(l, &conv);
+  if (status != FY_LAUNCH_OK)
+    return status;
+  fy_parallel_for(s->n, 1, backward_input_images, &conv);
+  return atomic_load(&conv.status);
+}
+
+int fy_im2col_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *x,
+                              void *grad_weight) {
+  enum { MOST_PARTS = 16, MOST_BYTES = 64 << 20 };
+  Conv conv = {.s = s, .dtype = dtype, .grad = grad, .x = x};
+  int64_t count = s->o * fy_conv_depth(s);
+  int status = begin_conv(l, &conv);
+  if (status != FY_LAUNCH_OK)
+    return status;
+  conv.parts = s->n < MOST_PARTS ? s->n : MOST_PARTS;
+  while (conv.parts > 1 && conv.parts * count * conv.size > MOST_BYTES)
+    conv.parts /= 2;
+  conv.out = conv.parts == 1 ? grad_weight : l->workspace(l, (size_t)(conv.parts * count * conv.size));
+  if (!conv.out)
+    return FY_LAUNCH_NO_MEMORY;
+  fy_parallel_for(conv.parts, 1, backward_weight_parts, &conv);
+  if (conv.parts > 1 && dtype == FY_FLOAT32)
+    f32_sum_parts(conv.parts, count, (const void *)conv.out, grad_weight);
+  else if (conv.parts > 1)
+    f64_sum_parts(conv.parts, count, (const void *)conv.out, grad_weight);
+  return atomic_load(&conv.status);
+}
