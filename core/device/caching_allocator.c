@@ -441,15 +441,14 @@ void fy_cuda_reset_peak(int device) {
 
 void fy_cuda_empty_cache(void) {
   const FyBackend *backend = fy_backend_if_chosen();
-  int previous = 0;
-  if (!backend || backend->get_device(&previous) != 0)
-    return;
-  for (int d = 0; d < fy_device_count_chosen(); d++) {
+  for (int d = 0; backend && d < fy_device_count_chosen(); d++) {
     Allocator *a = allocator_of(d);
+    int previous = 0;
     pthread_mutex_lock(&a->lock);
-    if (a->stats.segments && backend->set_device(d) == 0)
+    if (a->stats.segments && backend->get_device(&previous) == 0 && backend->set_device(d) == 0) {
       release_cached(a, backend);
+      backend->set_device(previous);
+    }
     pthread_mutex_unlock(&a->lock);
   }
-  backend->set_device(previous);
 }

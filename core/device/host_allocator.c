@@ -3,6 +3,7 @@
 #include "device/impl.h"
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -191,14 +192,26 @@ static void end_thread(void *pointer) {
   memset(t, 0, sizeof *t);
 }
 
+static size_t cache_limit_wanted(size_t otherwise) {
+  const char *value = getenv("FERRY_HOST_CACHE_MB");
+  if (!value || !value[0])
+    return otherwise;
+  char *end;
+  errno = 0;
+  unsigned long long megabytes = strtoull(value, &end, 10);
+  if (*end == '\0' && value[0] != '-' && errno == 0 && megabytes < 1ull << 43)
+    return (size_t)megabytes << 20;
+  fprintf(stderr, "ferry: FERRY_HOST_CACHE_MB=%s is not a number of MiB (unset: a quarter of the memory)\n", value);
+  exit(2);
+}
+
 static void set_up(void) {
   if (pthread_key_create(&key, end_thread) != 0)
     fy_panic("no thread key left for the host allocator");
   long pages = sysconf(_SC_PHYS_PAGES);
   long page = sysconf(_SC_PAGESIZE);
   physical_memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
-  const char *megabytes = getenv("FERRY_HOST_CACHE_MB");
-  cache_limit = megabytes && megabytes[0] ? (size_t)strtoull(megabytes, NULL, 10) << 20 : physical_memory / 4;
+  cache_limit = cache_limit_wanted(physical_memory / 4);
 }
 
 // A thread enters the list when it first counts something; its end takes it out.

@@ -2,6 +2,8 @@
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads
 #include "expect.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 typedef struct Held {
   char *pointer;
@@ -299,6 +301,37 @@ static void streams_have_blocks_of_their_own(void **state) {
   fy_drop(stream);
 }
 
+static void the_summary_shows_the_numbers(void **state) {
+  (void)state;
+  char *text = NULL;
+  size_t length = 0;
+  Held held = take(3 * MIB);
+  FILE *file = open_memstream(&text, &length);
+  assert_non_null(file);
+  fy_memory_summary(file, fy_device("cuda"));
+  fclose(file);
+  give(held);
+  assert_non_null(strstr(text, "Memory of cuda:0"));
+  assert_int_equal(strstr(text, "(simulated)") != NULL, fy_cuda_is_simulated());
+  assert_non_null(strstr(text, "| allocated                      |       3.00 MiB |       3.00 MiB |"));
+  assert_non_null(strstr(text, "| reserved from the device       |      20.00 MiB |      20.00 MiB |"));
+  assert_non_null(strstr(text, "| cached (reserved, unallocated) |      17.00 MiB |"));
+  free(text);
+}
+
+static void mem_get_info_counts_segments(void **state) {
+  (void)state;
+  skip_unless_simulated(); // others may work on a real GPU at the same time
+  size_t before;
+  size_t after;
+  size_t total;
+  fy_mem_get_info(fy_cuda_device(0), &before, &total);
+  Held held = take(100 * MIB);
+  fy_mem_get_info(fy_cuda_device(0), &after, &total);
+  assert_true(before - after >= 100 * MIB && before - after < 101 * MIB);
+  give(held);
+}
+
 // ---- many random steps against a simple model --------------------------------------------------------------------------
 
 enum { HELD = 200, STEPS = 20000 };
@@ -359,6 +392,8 @@ int main(void) {
       TEST(calls_are_counted),
       TEST(devices_have_memory_of_their_own),
       TEST(streams_have_blocks_of_their_own),
+      TEST(the_summary_shows_the_numbers),
+      TEST(mem_get_info_counts_segments),
       TEST(no_two_blocks_overlap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

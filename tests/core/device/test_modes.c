@@ -120,6 +120,19 @@ static void a_wrong_value_ends_the_program(void **state) {
   expect_output("ferry: FERRY_CUDA=gpu is not one of real, sim, off");
 }
 
+static void allocate_on_the_host(void) {
+  void *pointer;
+  void *block;
+  setenv("FERRY_HOST_CACHE_MB", "lots", 1);
+  fy_host_alloc(1, &pointer, &block);
+}
+
+static void a_wrong_cache_size_ends_the_program(void **state) {
+  (void)state;
+  assert_int_equal(in_child("off", NULL, allocate_on_the_host), 2);
+  expect_output("ferry: FERRY_HOST_CACHE_MB=lots is not a number of MiB");
+}
+
 static void real_without_the_plugin_says_so(void **state) {
   (void)state;
   assert_int_equal(in_child("real", "/nonexistent/libferry-cuda.so", describe), 0);
@@ -163,6 +176,7 @@ int main(void) {
       cmocka_unit_test(off_leaves_the_cpu_whole),
       cmocka_unit_test(sim_has_the_devices_asked_for),
       cmocka_unit_test(a_wrong_value_ends_the_program),
+      cmocka_unit_test(a_wrong_cache_size_ends_the_program),
       cmocka_unit_test(real_without_the_plugin_says_so),
       cmocka_unit_test(unset_falls_back_to_the_simulator),
       cmocka_unit_test(empty_counts_as_unset),
