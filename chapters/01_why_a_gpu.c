@@ -34,7 +34,7 @@ static double measure_bandwidth(FyDevice device, int64_t n) {
   fy_scope {
     FyTensor *from = fy_rand(fy_shape(n), .device = device); // PyTorch: torch.rand(n, device=device)
     FyTensor *to = fy_zeros(fy_shape(n), .device = device);
-    double seconds = median_seconds(device, 7, copy, &(Pair){to, from});
+    double seconds = seconds_of(device, 15, copy, &(Pair){to, from}).best;
     bandwidth = 2.0 * (double)fy_nbytes(from) / seconds;
   }
   return bandwidth;
@@ -53,7 +53,7 @@ static double measure_flops(FyDevice device, int64_t n) {
   fy_scope {
     FyTensor *a = fy_randn(fy_shape(n, n), .device = device); // random numbers: a product of zeros can be faster
     FyTensor *b = fy_randn(fy_shape(n, n), .device = device);
-    double seconds = median_seconds(device, 7, multiply, &(Pair){a, b});
+    double seconds = seconds_of(device, 15, multiply, &(Pair){a, b}).best;
     flops = 2.0 * (double)(n * n * n) / seconds;
   }
   return flops;
@@ -131,14 +131,14 @@ static void add(void *context) {
 static double seconds_of_addition(FyDevice device, int64_t n) {
   FyTensor *a = fy_randn(fy_shape(n, n), .device = device);
   FyTensor *b = fy_randn(fy_shape(n, n), .device = device);
-  return median_seconds(device, 7, add, &(Pair){a, b});
+  return seconds_of(device, 15, add, &(Pair){a, b}).best;
 }
 // [end]
 
 static double seconds_of_product(FyDevice device, int64_t n) {
   FyTensor *a = fy_randn(fy_shape(n, n), .device = device);
   FyTensor *b = fy_randn(fy_shape(n, n), .device = device);
-  return median_seconds(device, 7, multiply, &(Pair){a, b});
+  return seconds_of(device, 15, multiply, &(Pair){a, b}).best;
 }
 
 static void intensity_row(const Table *table, FyDevice device, const char *name, double operations, double bytes,

@@ -103,8 +103,7 @@ static void choose_a_device(void) {
   FyDevice with_mps = cuda_or_mps_or_cpu();
   printf("With mps considered: %s (mps available: %s)\n", fy_device_name_of(with_mps), truth(fy_mps_is_available()));
   FyTensor *x = fy_ones(fy_shape(2), .device = device); // PyTorch: torch.ones(2, device=device)
-  printf("\"%s\" has no index: it means the current device. A tensor made there says where it really is: %s\n",
-         fy_device_name_of(device), fy_device_name_of(fy_device_of(x)));
+  printf("A tensor made on \"%s\" is on: %s\n", fy_device_name_of(device), fy_device_name_of(fy_device_of(x)));
 }
 
 // [by_index]

@@ -166,8 +166,8 @@ static void out_to_numpy(FyDevice device) {
   heading("Out to numpy: detach, then to the CPU");
   FyTensor *plain = fy_tensor(fy_floats(1.5f, 2.5f, 3.5f), fy_shape(3), .device = device);
   FyTensor *with_grad = fy_to(fy_tensor(fy_floats(4, 5, 6), fy_shape(3), .requires_grad = true), device);
-  numpy_refused(plain, "gpu_tensor.numpy()");
-  numpy_refused(fy_cpu(with_grad), "tensor_that_requires_grad.cpu().numpy()");
+  numpy_refused(plain, "plain.numpy()");
+  numpy_refused(fy_cpu(with_grad), "with_grad.cpu().numpy()");
 
   float *array = fy_numpy(fy_cpu(plain)); // PyTorch: plain.cpu().numpy()
   printf("plain.cpu().numpy():              [%g %g %g]\n", array[0], array[1], array[2]);

@@ -89,7 +89,7 @@ static void without_synchronising(const Chapter *chapter) {
   printf("clock stopped when the call returned:    %s\n", time_text(device, queued));
   printf("clock stopped after synchronising:       %s\n", time_text(device, finished));
   if (device.type == FY_CUDA) {
-    printf("The first is only the time to queue the work: %.0f %% of the truth, and it hardly grows with n.\n",
+    printf("The first is only the time to queue the work: %.1f %% of the truth, and it hardly grows with n.\n",
            100 * queued / finished);
   } else {
     printf("On the CPU the call returns when the work is done, so both tell the truth.\n");
@@ -168,9 +168,9 @@ static void one_size(const Chapter *chapter, const Table *table, int64_t n) {
   int repeats = n <= 256 ? 9 : 3;
   Product host = {fy_randn(fy_shape(n, n)), fy_randn(fy_shape(n, n))};
   Product there = {fy_to(host.a, device), fy_to(host.b, device)};
-  double cpu = median_seconds(FY_CPU_DEVICE, repeats, multiply, &host);
-  double stayed = median_seconds(device, repeats, multiply, &there);
-  double moved = device.type == FY_CUDA ? median_seconds(device, repeats, carry_and_multiply, &host) : stayed;
+  double cpu = seconds_of(FY_CPU_DEVICE, repeats, multiply, &host).median;
+  double stayed = seconds_of(device, repeats, multiply, &there).median;
+  double moved = device.type == FY_CUDA ? seconds_of(device, repeats, carry_and_multiply, &host).median : stayed;
   double difference = largest_difference(fy_matmul(host.a, host.b), fy_matmul(there.a, there.b));
   table_row(table, text("%lld", (long long)n), time_text(FY_CPU_DEVICE, cpu), time_text(device, stayed),
             time_text(device, moved), text("%.1e", difference), winner(chapter, cpu, stayed, moved));

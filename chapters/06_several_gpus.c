@@ -352,8 +352,8 @@ static void what_it_costs(const Chapter *chapter, const Gpus *gpus) {
   FyModule *shared = fy_nn_data_parallel(cnn, gpus->ids, gpus->count);
   for (int64_t batch = 64; batch <= size_for(chapter, 256, 1024, 16384); batch *= 4) {
     FyTensor *input = fy_randn(fy_shape(batch, 3, 32, 32), .device = chapter->device);
-    double one = median_seconds(chapter->device, 5, one_step, &(Pass){cnn, input});
-    double all = median_seconds(chapter->device, 5, one_step, &(Pass){shared, input});
+    double one = seconds_of(chapter->device, 5, one_step, &(Pass){cnn, input}).median;
+    double all = seconds_of(chapter->device, 5, one_step, &(Pass){shared, input}).median;
     table_row(&table, text("%lld", (long long)batch), time_text(chapter->device, one), time_text(chapter->device, all));
   }
 }

@@ -375,8 +375,8 @@ static void read_too_early(const Chapter *chapter) {
     printf("On the CPU every copy is complete when its call returns. FERRY_CUDA=sim shows this section.\n");
     return;
   }
-  int64_t n = size_for(chapter, 256, 768, 8192);
-  FyTensor *a = fy_full(1.0 / 64, fy_shape(n, n), .device = device);
+  int64_t n = size_for(chapter, 512, 1024, 8192);
+  FyTensor *a = fy_full(1.0 / 32, fy_shape(n, n), .device = device);
   FyTensor *host = fy_zeros(fy_shape(n, n), .pin_memory = true); // PyTorch: torch.zeros(n, n, pin_memory=True)
   volatile float *last = (volatile float *)fy_numpy(host) + n * n - 1;
   fy_synchronize(device);

@@ -161,7 +161,7 @@ void show_error(const FyError *error) {
   if (error->kind) {
     printf("%s%s%s: %s\n", colour(RED), fy_error_name(error->kind), colour(PLAIN), error->message);
   } else {
-    printf("no error: nothing was wrong with that\n");
+    printf("no error: here nothing is wrong with that\n");
   }
 }
 
@@ -189,7 +189,7 @@ static int by_size(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-double median_seconds(FyDevice device, int repeats, void (*work)(void *context), void *context) {
+Seconds seconds_of(FyDevice device, int repeats, void (*work)(void *context), void *context) {
   double seconds[32] = {0};
   int runs = repeats < 32 ? repeats : 31;
   for (int i = -1; i < runs; i++) {
@@ -204,7 +204,7 @@ double median_seconds(FyDevice device, int repeats, void (*work)(void *context),
     }
   }
   qsort(seconds, (size_t)runs, sizeof *seconds, by_size);
-  return seconds[runs / 2];
+  return (Seconds){.median = seconds[runs / 2], .best = seconds[0]};
 }
 
 // ---- text -----------------------------------------------------------------------------------------------------------

@@ -46,8 +46,12 @@ typedef struct Stopwatch {
 Stopwatch stopwatch_start(FyDevice device);
 double stopwatch_stop(Stopwatch *stopwatch);
 
-// The median time of `repeats` synchronised runs of work(context), after one that does not count.
-double median_seconds(FyDevice device, int repeats, void (*work)(void *context), void *context);
+// The times of `repeats` synchronised runs of work(context), after one that does not count. The median is what a run
+// takes; the best is what the machine can do, since whatever disturbs a run only makes it longer.
+typedef struct Seconds {
+  double median, best;
+} Seconds;
+Seconds seconds_of(FyDevice device, int repeats, void (*work)(void *context), void *context);
 
 // "3.21 ms", with " (simulated)" behind it when the device is a simulated one. Like the two below, the text stays valid
 // until eight further calls.

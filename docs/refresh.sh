@@ -73,7 +73,8 @@ section() { # FILE NUMBER
 
 # What PROGRAM prints, run once per call of this script.
 output_of() { # PROGRAM
-  local file="$work/$(basename "$1").txt"
+  local file
+  file="$work/$(basename "$1").txt"
   if [ ! -e "$file" ]; then
     echo "running $1" >&2
     "${FERRY_BUILD:-build}/$1" >"$file"

@@ -39,7 +39,7 @@ check_finds_a_change() { # NAME SED-COMMAND
 outputs_are_there() {
   local page line program empty
   for page in README.md docs/*.md; do
-    empty=$(awk '/^<!-- output / { marker = $0; getline; getline; if ($0 == "```") print marker }' "$page")
+    empty=$(awk '/^<!-- output / { marker = $0; getline; getline; if ($0 == "```") printf "%s ", marker }' "$page")
     [ -z "$empty" ]
     report $? "outputs of $page" "empty: $empty"
     while read -r line; do
