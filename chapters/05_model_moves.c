@@ -274,7 +274,7 @@ static void show_progress(int64_t step, int64_t steps, double loss) {
 // One pass over `steps` batches in random order. Returns the mean loss of the last stretch that was reported.
 static double train_epoch(FyModule *model, FyOptimizer *optimizer, const FyImages *set, int64_t steps,
                           FyDevice device) {
-  int64_t count = fy_size_at(set->labels, 0), report = steps < 200 ? steps : 200, since = 0;
+  int64_t count = fy_size_at(set->labels, 0), report = isatty(STDOUT_FILENO) ? 20 : 200, since = 0;
   double mean_loss = 0;
   FyTensor *order = fy_randperm((double)count);              // PyTorch: shuffle=True
   FyTensor *running = fy_zeros(FY_SCALAR, .device = device); // the sum of losses stays where the losses are

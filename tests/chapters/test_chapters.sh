@@ -338,6 +338,12 @@ no_colours() {
   done
 }
 
+for source in chapters/[0-9]*.c; do
+  if [ ! -x "$programs/$(basename "$source" .c)" ]; then
+    echo "not ok chapters are built - there is no $programs/$(basename "$source" .c)"
+    exit 1
+  fi
+done
 why_a_gpu
 device_check
 tensor_moves
