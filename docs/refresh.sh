@@ -144,6 +144,9 @@ renewed() { # PAGE
       IFS= read -r line || true
       if [ "$mode" = all ] || [ "$mode" = outputs ]; then
         printed_line
+        if [[ $line != '*'* ]]; then # the first time there is no line to replace
+          printf '%s\n' "$line"
+        fi
       else
         printf '%s\n' "$line"
       fi
