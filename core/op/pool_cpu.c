@@ -5,6 +5,16 @@
 #include <stdatomic.h>
 #include <string.h>
 
+// Outputs of a row that are computed together.
+enum { BLOCK = 8 };
+
+// Before a loop that is to become vectors as a whole, not to be unrolled first.
+#ifdef _OPENMP
+#define VECTORISE _Pragma("omp simd")
+#else
+#define VECTORISE
+#endif
+
 #define T float
 #define NAME(x) f32_##x
 #include "op/pool_planes.h"

@@ -37,21 +37,32 @@ static void NAME(max_row)(const FyPoolShape *s, const T *restrict in, int64_t y,
   }
 }
 
-// The same for windows of 2x2 that tile the plane.
-static void NAME(max_row_2x2)(int64_t ow, const T *restrict upper, const T *restrict lower, T *restrict out,
-                              int32_t *restrict tap) {
-  for (int64_t x = 0; x < ow; x++) {
-    T best = upper[2 * x], b = upper[2 * x + 1], c = lower[2 * x], d = lower[2 * x + 1];
-    int32_t from = 0;
-    bool wins = b > best || b != b;
-    best = wins ? b : best;
-    from = wins ? 1 : from;
-    wins = c > best || c != c;
-    best = wins ? c : best;
-    from = wins ? 2 : from;
-    wins = d > best || d != d;
-    out[x] = wins ? d : best;
-    tap[x] = wins ? 3 : from;
+// The same for windows of 2x2 that tile the plane, `n` of them.
+static inline __attribute__((always_inline)) void
+NAME(max_2x2)(int64_t n, const T *restrict upper, const T *restrict lower, T *restrict out, int32_t *restrict tap) {
+  VECTORISE
+  for (int64_t x = 0; x < n; x++) {
+    T a = upper[2 * x], b = upper[2 * x + 1], c = lower[2 * x], d = lower[2 * x + 1];
+    bool right = (b > a) | (b != b);
+    T above = right ? b : a;
+    bool lower_left = (c > above) | (c != c);
+    T three = lower_left ? c : above;
+    bool last = (d > three) | (d != d);
+    out[x] = last ? d : three;
+    tap[x] = last ? 3 : lower_left ? 2 : right ? 1 : 0;
+  }
+}
+
+// Rows are short, and what is left over after whole vectors would cost more than they do: the last BLOCK outputs are
+// computed together, even if some of them are for the second time.
+static void NAME(max_row_2x2)(int64_t ow, const T *upper, const T *lower, T *out, int32_t *tap) {
+  if (ow < BLOCK) {
+    NAME(max_2x2)(ow, upper, lower, out, tap);
+    return;
+  }
+  for (int64_t x = 0; x < ow; x += BLOCK) {
+    x = x + BLOCK <= ow ? x : ow - BLOCK;
+    NAME(max_2x2)(BLOCK, upper + 2 * x, lower + 2 * x, out + x, tap + x);
   }
 }
 
@@ -71,16 +82,34 @@ static void NAME(max_plane)(const FyPoolShape *s, const T *in, T *out, int32_t *
   }
 }
 
-static void NAME(max_plane_backward_2x2)(const FyPoolShape *s, const T *restrict grad, const uint8_t *restrict tap,
-                                         T *restrict out) {
+// 2n pixels from the gradients of n windows: those whose maximum came from the tap `left`, or the one beside it.
+static inline __attribute__((always_inline)) void
+NAME(spread_2x2)(int64_t n, const T *restrict grad, const uint8_t *restrict tap, int left, T *restrict row) {
+  VECTORISE
+  for (int64_t x = 0; x < n; x++) {
+    T g = grad[x];
+    int from = tap[x];
+    row[2 * x] = from == left ? g : 0;
+    row[2 * x + 1] = from == left + 1 ? g : 0;
+  }
+}
+
+static void NAME(spread_row_2x2)(int64_t ow, const T *grad, const uint8_t *tap, int left, T *row) {
+  if (ow < BLOCK) {
+    NAME(spread_2x2)(ow, grad, tap, left, row);
+    return;
+  }
+  for (int64_t x = 0; x < ow; x += BLOCK) {
+    x = x + BLOCK <= ow ? x : ow - BLOCK;
+    NAME(spread_2x2)(BLOCK, grad + x, tap + x, left, row + 2 * x);
+  }
+}
+
+static void NAME(max_plane_backward_2x2)(const FyPoolShape *s, const T *grad, const uint8_t *tap, T *out) {
   for (int64_t y = 0; y < s->oh; y++, grad += s->ow, tap += s->ow) {
     T *upper = out + 2 * y * s->w, *lower = upper + s->w;
-    for (int64_t x = 0; x < s->ow; x++) {
-      upper[2 * x] = tap[x] == 0 ? grad[x] : 0;
-      upper[2 * x + 1] = tap[x] == 1 ? grad[x] : 0;
-      lower[2 * x] = tap[x] == 2 ? grad[x] : 0;
-      lower[2 * x + 1] = tap[x] == 3 ? grad[x] : 0;
-    }
+    NAME(spread_row_2x2)(s->ow, grad, tap, 0, upper);
+    NAME(spread_row_2x2)(s->ow, grad, tap, 2, lower);
     if (s->w % 2)
       upper[s->w - 1] = lower[s->w - 1] = 0;
   }
