@@ -300,8 +300,12 @@ static void linear_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **
     grad_in[2] = fy_sum_dim(grad_rows, 0, false);
 }
 
+typedef struct LinearParams {
+  int bias; // is there one? The node's name depends on it
+} LinearParams;
+
 static const char *linear_grad_name(const FyNode *node) {
-  bool bias = node->inputs[2].dtype != FY_DEFAULT_DTYPE;
+  bool bias = fy_node_params(node, LinearParams)->bias;
   switch (node->inputs[0].ndim) {
   case 1:
     return bias ? "AddBackward0" : "SqueezeBackward4";
@@ -322,9 +326,11 @@ const FyOp fy_op_linear = {
     .cpu = fy_cpu_linear,
     .save = save_two,
     .backward = linear_backward,
+    .params_size = sizeof(LinearParams),
     .id = FY_OP_ID_linear,
 };
 
 FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias) {
-  return fy_run(&fy_op_linear, NULL, FY_INPUTS(x, weight, bias));
+  LinearParams p = {.bias = bias != NULL};
+  return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
 }
