@@ -14,15 +14,18 @@ enum { STACK_BYTES = 256 << 10 };
 #else
 enum { STACK_BYTES = 64 << 10 };
 #endif
-enum { GUARD_BYTES = 4096 };
 
+static size_t guard_bytes(void) {
+  return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+#ifndef SIM_UCONTEXT
 /* Stacks begin at equal offsets in their pages; staggering their tops keeps them out of the same cache sets. */
 static char *stack_top(const struct sim_fiber *fiber) {
   size_t stagger = (size_t)(fiber->number % 61) * 320;
   return (char *)((uintptr_t)(fiber->low + fiber->size - stagger) & ~(uintptr_t)15);
 }
 
-#ifndef SIM_UCONTEXT
 /* Saves the callee-saved registers on the current stack and the stack pointer in *save; continues from `load`. */
 void sim_fiber_swap(void **save, void *load);
 #endif
@@ -130,15 +133,16 @@ struct sim_fiber sim_fiber_native(void) {
 }
 
 struct sim_fiber *sim_fiber_new(int number) {
+  size_t guard = guard_bytes();
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
-  char *map = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+  char *map = mmap(NULL, guard + STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
   struct sim_fiber *fiber = calloc(1, sizeof *fiber);
   if (map == MAP_FAILED || fiber == NULL) {
     perror("ferry: the simulated CUDA device has no memory for a thread's stack");
     exit(1);
   }
-  mprotect(map, GUARD_BYTES, PROT_NONE);
-  fiber->low = map + GUARD_BYTES;
+  mprotect(map, guard, PROT_NONE);
+  fiber->low = map + guard;
   fiber->size = STACK_BYTES;
   fiber->number = number;
   sim_fiber_reset(fiber);
@@ -146,7 +150,7 @@ struct sim_fiber *sim_fiber_new(int number) {
 }
 
 void sim_fiber_free(struct sim_fiber *fiber) {
-  munmap(fiber->low - GUARD_BYTES, GUARD_BYTES + STACK_BYTES);
+  munmap(fiber->low - guard_bytes(), guard_bytes() + STACK_BYTES);
   free(fiber);
 }
 
@@ -180,5 +184,5 @@ void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to) {
 
 bool sim_fiber_guards(const struct sim_fiber *fiber, const void *address) {
   const char *byte = address;
-  return byte >= fiber->low - GUARD_BYTES && byte < fiber->low;
+  return byte >= fiber->low - guard_bytes() && byte < fiber->low;
 }
