@@ -44,11 +44,8 @@ static void loop_all_true(char *const *data, const int64_t *stride, int64_t n, c
 
 static int fy_cpu_isfinite(FyLaunch *l) {
   static FyLoop *const loops[FY_DTYPE_COUNT] = {
-      FY_LOOPS_OF_FLOATS(isfinite),
-      [FY_INT64] = loop_all_true,
-      [FY_INT32] = loop_all_true,
-      [FY_UINT8] = loop_all_true,
-      [FY_BOOL] = loop_all_true,
+      FY_LOOPS_OF_FLOATS(isfinite), [FY_INT64] = loop_all_true, [FY_INT32] = loop_all_true,
+      [FY_UINT8] = loop_all_true,   [FY_BOOL] = loop_all_true,
   };
   return fy_pointwise_unary(l, loops, FY_GRAIN_CHEAP);
 }

@@ -3,6 +3,7 @@
 #include "base/threads.h"
 #include "op/iter.h"
 #include "op/pointwise_loops.h"
+#include "op/transpose.h"
 #include "tensor/half.h"
 
 // M(suffix, type, dtype) for every dtype.
@@ -120,49 +121,22 @@ static FyLoop *move_of(int size) {
 }
 
 // ---- transposed copies -----------------------------------------------------------------------------------------------
-// One dimension (the columns) is contiguous in the output, another (the rows) in the input. Tiles of ROWS x COLUMNS pass
-// through a buffer in the first-level cache, so that both sides move whole cache lines.
+// One dimension (the columns) is contiguous in the output, another (the rows) in the input: bands of rows, tile by tile.
 
-enum { ROWS = 64, COLUMNS = 16 };
-
-typedef void TransposeTile(char *out, int64_t out_stride, const char *in, int64_t in_stride, int64_t rows,
-                           int64_t columns);
+enum { STREAM_BYTES = 8 << 20, LEAST_SIDE = 16 };
 
 typedef struct Transposition {
   const FyIter *iter;
-  TransposeTile *tile;
   int row;       // the dimension contiguous in the input; the last one is contiguous in the output
-  int64_t bands; // of ROWS rows
+  int64_t bands; // of FY_TILE_ROWS rows, per plane
 } Transposition;
-
-// out[r * out_stride + c] = in[c * in_stride + r].
-#define TRANSPOSE_TILE(NAME, T)                                                                                        \
-  static void NAME(char *out_data, int64_t out_stride, const char *in_data, int64_t in_stride, int64_t rows,           \
-                   int64_t columns) {                                                                                  \
-    T *out = (T *)(void *)out_data;                                                                                    \
-    const T *in = (const T *)(const void *)in_data;                                                                    \
-    T tile[ROWS][COLUMNS];                                                                                             \
-    if (rows == ROWS && columns == COLUMNS) {                                                                          \
-      for (int c = 0; c < COLUMNS; c++)                                                                                \
-        for (int r = 0; r < ROWS; r++)                                                                                 \
-          tile[r][c] = in[c * in_stride + r];                                                                          \
-      for (int r = 0; r < ROWS; r++)                                                                                   \
-        memcpy(out + r * out_stride, tile[r], sizeof tile[r]);                                                         \
-    } else {                                                                                                           \
-      for (int64_t r = 0; r < rows; r++)                                                                               \
-        for (int64_t c = 0; c < columns; c++)                                                                          \
-          out[r * out_stride + c] = in[c * in_stride + r];                                                             \
-    }                                                                                                                  \
-  }
-TRANSPOSE_TILE(transpose_1, uint8_t)
-TRANSPOSE_TILE(transpose_2, uint16_t)
-TRANSPOSE_TILE(transpose_4, uint32_t)
-TRANSPOSE_TILE(transpose_8, uint64_t)
 
 static void transpose_band(const Transposition *t, int64_t band) {
   const FyIter *iter = t->iter;
-  const int inner = iter->ndim - 1;
-  const int64_t size = iter->size[0], first = band % t->bands * ROWS, columns = iter->shape[inner];
+  const int inner = iter->ndim - 1, size = iter->size[0];
+  const int64_t first = band % t->bands * FY_TILE_ROWS, columns = iter->shape[inner], step = FY_TILE_BYTES / size;
+  const int64_t left = iter->shape[t->row] - first, rows = left < FY_TILE_ROWS ? left : FY_TILE_ROWS;
+  const bool stream = iter->numel * size >= STREAM_BYTES;
   int64_t index = band / t->bands;
   char *out = iter->data[0] + first * iter->stride[0][t->row] * size, *in = iter->data[1] + first * size;
   for (int d = inner - 1; d >= 0; d--) {
@@ -172,31 +146,30 @@ static void transpose_band(const Transposition *t, int64_t band) {
     in += index % iter->shape[d] * iter->stride[1][d] * size;
     index /= iter->shape[d];
   }
-  const int64_t rows = iter->shape[t->row] - first < ROWS ? iter->shape[t->row] - first : ROWS;
-  for (int64_t c = 0; c < columns; c += COLUMNS)
-    t->tile(out + c * size, iter->stride[0][t->row], in + c * iter->stride[1][inner] * size, iter->stride[1][inner],
-            rows, columns - c < COLUMNS ? columns - c : COLUMNS);
+  for (int64_t c = 0; c < columns; c += step)
+    fy_transpose_tile(size, out + c * size, iter->stride[0][t->row], in + c * iter->stride[1][inner] * size,
+                      iter->stride[1][inner], rows, columns - c < step ? columns - c : step, stream);
 }
 
 static void transpose_bands(int64_t begin, int64_t end, void *context) {
   for (int64_t band = begin; band < end; band++)
     transpose_band(context, band);
+  fy_transpose_fence();
 }
 
 static bool transpose(const FyIter *iter) {
-  const int inner = iter->ndim - 1, size = iter->size[0];
+  const int inner = iter->ndim - 1;
   Transposition t = {.iter = iter, .row = -1};
-  if (iter->stride[0][inner] != 1 || iter->stride[1][inner] == 1 || iter->shape[inner] < COLUMNS)
+  if (iter->stride[0][inner] != 1 || iter->stride[1][inner] == 1 || iter->shape[inner] < LEAST_SIDE)
     return false;
   for (int d = 0; d < inner; d++)
-    if (iter->stride[1][d] == 1 && iter->shape[d] >= COLUMNS)
+    if (iter->stride[1][d] == 1 && iter->shape[d] >= LEAST_SIDE)
       t.row = d;
   if (t.row < 0)
     return false;
-  t.tile = size == 1 ? transpose_1 : size == 2 ? transpose_2 : size == 4 ? transpose_4 : transpose_8;
-  t.bands = (iter->shape[t.row] + ROWS - 1) / ROWS;
+  t.bands = (iter->shape[t.row] + FY_TILE_ROWS - 1) / FY_TILE_ROWS;
   const int64_t planes = iter->numel / iter->shape[inner] / iter->shape[t.row];
-  fy_parallel_for(planes * t.bands, 1 + FY_GRAIN_CHEAP / (ROWS * iter->shape[inner]), transpose_bands, &t);
+  fy_parallel_for(planes * t.bands, 1 + FY_GRAIN_CHEAP / (FY_TILE_ROWS * iter->shape[inner]), transpose_bands, &t);
   return true;
 }
 

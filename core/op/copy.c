@@ -166,7 +166,8 @@ FyTensor *fy_contiguous(FyTensor *t) {
 }
 
 FyTensor *fy_pin_memory(FyTensor *t) {
-  fy_check(t->device.type == FY_CPU, FY_RUNTIME_ERROR, "cannot pin 'torch.cuda.%sTensor' only dense CPU tensors can be pinned",
+  fy_check(t->device.type == FY_CPU, FY_RUNTIME_ERROR,
+           "cannot pin 'torch.cuda.%sTensor' only dense CPU tensors can be pinned",
            fy_dtype_scalar_name((FyDType)t->array.dtype));
   if (t->storage->pinned)
     return t;

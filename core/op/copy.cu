@@ -20,8 +20,7 @@ typedef struct Planes {
   int64_t tiles_down, tiles_across;
 } Planes;
 
-template <class T>
-__global__ void transpose_kernel(T *out, const T *in, Planes p, FyIndexer<2> planes, int64_t tiles) {
+template <class T> __global__ void transpose_kernel(T *out, const T *in, Planes p, FyIndexer<2> planes, int64_t tiles) {
   __shared__ T tile[TILE][TILE + 1];
   const int x = (int)threadIdx.x % TILE, y = (int)threadIdx.x / TILE;
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
@@ -70,8 +69,8 @@ template <class T> static int move(FyLaunch *l, const FyIter *iter) {
   const int row = transposed_row(iter);
   if (row >= 0)
     return transpose<T>(l, iter, row);
-  move_kernel<T><<<fy_blocks(l, iter->numel), FY_BLOCK, 0, fy_stream(l)>>>(
-      (T *)iter->data[0], (const T *)iter->data[1], fy_indexer<2>(iter), iter->numel);
+  move_kernel<T><<<fy_blocks(l, iter->numel), FY_BLOCK, 0, fy_stream(l)>>>((T *)iter->data[0], (const T *)iter->data[1],
+                                                                           fy_indexer<2>(iter), iter->numel);
   return (int)cudaGetLastError();
 }
 
@@ -125,9 +124,8 @@ template <class To> __global__ void convert_kernel(To *out, const void *in, int 
 }
 
 static int convert(FyLaunch *l, void *out, int out_dtype, const void *in, int in_dtype, int64_t n) {
-  FY_SWITCH_ALL(out_dtype, To, {
-    convert_kernel<To><<<fy_blocks(l, n), FY_BLOCK, 0, fy_stream(l)>>>((To *)out, in, in_dtype, n);
-  });
+  FY_SWITCH_ALL(out_dtype, To,
+                { convert_kernel<To><<<fy_blocks(l, n), FY_BLOCK, 0, fy_stream(l)>>>((To *)out, in, in_dtype, n); });
   return (int)cudaGetLastError();
 }
 
@@ -182,7 +180,7 @@ template <class T> static int fill(FyLaunch *l, const FyIter *iter, const void *
   memcpy((void *)&value, element, sizeof value);
   const bool flat = iter->ndim == 1 && iter->stride[0][0] == 1;
   fill_kernel<T><<<fy_blocks(l, iter->numel), FY_BLOCK, 0, fy_stream(l)>>>((T *)iter->data[0], value,
-                                                                          fy_indexer<1>(iter), flat, iter->numel);
+                                                                           fy_indexer<1>(iter), flat, iter->numel);
   return (int)cudaGetLastError();
 }
 

@@ -88,8 +88,13 @@ const FyOp fy_op_linspace = {
 static int fy_cpu_eye(FyLaunch *l) {
   const FyArray *out = l->out[0];
   const int64_t n = out->shape[0];
-  const FyArray diagonal = {
-      .data = out->data, .numel = n, .ndim = 1, .dtype = out->dtype, .contiguous = n == 1, .shape = {n}, .stride = {n + 1}};
+  const FyArray diagonal = {.data = out->data,
+                            .numel = n,
+                            .ndim = 1,
+                            .dtype = out->dtype,
+                            .contiguous = n == 1,
+                            .shape = {n},
+                            .stride = {n + 1}};
   fy_fill_array(out, 0);
   fy_fill_array(&diagonal, 1);
   return FY_LAUNCH_OK;

@@ -1,10 +1,7 @@
 #include "op/iter.h"
 
 #include "base/threads.h"
-
-// A strip: so many columns of a row-major walk are done for all rows before the next ones, when an operand runs down the
-// columns. Each cache line of it is then used up by the following rows while still in the first-level cache.
-enum { STRIP = 128 };
+#include "op/transpose.h"
 
 typedef struct Walk {
   const FyIter *iter;
@@ -66,34 +63,88 @@ static void run_rows(int64_t begin, int64_t end, void *context) {
   }
 }
 
-// Whole rows [begin, end), strip by strip.
-static void run_strips(int64_t begin, int64_t end, void *context) {
+// ---- transposed operands -------------------------------------------------------------------------------------------------
+// Where an operand runs down the columns of the innermost two dimensions, tiles of it are turned into a small buffer first,
+// and the loop sees it row-major.
+
+enum { PACKED_ROW = 8 * FY_TILE_BYTES }; // long enough for the loop to be worth its call
+
+typedef struct Packed {
+  _Alignas(64) char bytes[FY_TILE_ROWS][PACKED_ROW];
+} Packed;
+
+static void pack(Packed *packed, int size, const char *data, int64_t stride, int64_t rows, int64_t columns) {
+  const int64_t step = FY_TILE_BYTES / size;
+  for (int64_t c = 0; c < columns; c += step)
+    fy_transpose_tile(size, packed->bytes[0] + c * size, PACKED_ROW / size, data + c * stride * size, stride, rows,
+                      columns - c < step ? columns - c : step, false);
+}
+
+static bool is_transposed(const FyIter *iter, int k) {
+  const int inner = iter->ndim - 1;
+  return iter->stride[k][inner] > 1 && iter->stride[k][inner - 1] == 1;
+}
+
+// Columns of a tile: what fits in a packed row of the widest operand.
+static int64_t tile_columns(const FyIter *iter) {
+  int widest = 1;
+  for (int k = 0; k < iter->n; k++)
+    widest = iter->size[k] > widest ? iter->size[k] : widest;
+  return PACKED_ROW / widest;
+}
+
+// One tile: `data` points at its first element in each operand.
+static void run_tile(const Walk *walk, char *const *data, int64_t rows, int64_t columns) {
+  const FyIter *iter = walk->iter;
+  const int inner = iter->ndim - 1;
+  Packed packed[FY_ITER_OPERANDS];
+  char *at[FY_ITER_OPERANDS];
+  int64_t stride[FY_ITER_OPERANDS], down[FY_ITER_OPERANDS];
+  for (int k = 0; k < iter->n; k++) {
+    const int size = iter->size[k];
+    at[k] = data[k];
+    stride[k] = walk->inner_stride[k];
+    down[k] = iter->stride[k][inner - 1] * size;
+    if (k > 0 && is_transposed(iter, k)) {
+      pack(&packed[k], size, data[k], stride[k], rows, columns);
+      at[k] = packed[k].bytes[0];
+      stride[k] = 1;
+      down[k] = PACKED_ROW;
+    }
+  }
+  for (int64_t r = 0; r < rows; r++) {
+    walk->loop(at, stride, columns, walk->context);
+    for (int k = 0; k < iter->n; k++)
+      at[k] += down[k];
+  }
+}
+
+// Bands of FY_TILE_ROWS rows each, over all planes of the innermost two dimensions.
+static void run_bands(int64_t begin, int64_t end, void *context) {
   const Walk *walk = context;
   const FyIter *iter = walk->iter;
-  const int outer = iter->ndim - 1;
-  const int64_t width = iter->shape[outer];
-  for (int64_t column = 0; column < width; column += STRIP) {
-    const int64_t n = width - column < STRIP ? width - column : STRIP;
+  const int inner = iter->ndim - 1;
+  const int64_t rows = iter->shape[inner - 1], columns = iter->shape[inner], step = tile_columns(iter);
+  const int64_t bands = (rows + FY_TILE_ROWS - 1) / FY_TILE_ROWS;
+  for (int64_t band = begin; band < end; band++) {
+    const int64_t first = band % bands * FY_TILE_ROWS, left = rows - first;
     int64_t coordinate[FY_MAX_DIM];
-    char *data[FY_ITER_OPERANDS];
-    seek(iter, outer, begin, coordinate, data);
-    for (int k = 0; k < iter->n; k++)
-      data[k] += column * walk->inner_stride[k] * iter->size[k];
-    for (int64_t row = begin; row < end; row++) {
-      walk->loop(data, walk->inner_stride, n, walk->context);
-      advance(iter, outer, coordinate, data);
+    char *plane[FY_ITER_OPERANDS], *data[FY_ITER_OPERANDS];
+    seek(iter, inner - 1, band / bands, coordinate, plane);
+    for (int64_t c = 0; c < columns; c += step) {
+      for (int k = 0; k < iter->n; k++)
+        data[k] = plane[k] + (first * iter->stride[k][inner - 1] + c * walk->inner_stride[k]) * iter->size[k];
+      run_tile(walk, data, left < FY_TILE_ROWS ? left : FY_TILE_ROWS, columns - c < step ? columns - c : step);
     }
   }
 }
 
-static bool runs_down_columns(const FyIter *iter) {
+static bool has_transposed(const FyIter *iter) {
   const int inner = iter->ndim - 1;
-  if (iter->shape[inner] < 2 * STRIP)
-    return false;
-  for (int k = 0; k < iter->n; k++)
-    if (iter->stride[k][inner] > 1 && iter->stride[k][inner - 1] == 1)
-      return true;
-  return false;
+  bool any = false;
+  for (int k = 1; k < iter->n; k++)
+    any |= is_transposed(iter, k);
+  return any && iter->shape[inner] >= 16 && iter->shape[inner - 1] >= 16;
 }
 
 void fy_iter_run(const FyIter *iter, int64_t grain, FyLoop *loop, const void *context) {
@@ -108,10 +159,10 @@ void fy_iter_run(const FyIter *iter, int64_t grain, FyLoop *loop, const void *co
       loop(iter->data, walk.inner_stride, iter->numel, context);
     else
       fy_parallel_for(iter->numel, grain, run_flat, &walk);
-  } else if (runs_down_columns(iter)) {
-    const int64_t rows = iter->numel / iter->shape[inner];
-    const int64_t grain_rows = (grain + iter->shape[inner] - 1) / iter->shape[inner];
-    fy_parallel_for(rows, grain_rows, run_strips, &walk);
+  } else if (has_transposed(iter)) {
+    const int64_t rows = iter->shape[inner - 1], planes = iter->numel / iter->shape[inner] / rows;
+    const int64_t bands = (rows + FY_TILE_ROWS - 1) / FY_TILE_ROWS;
+    fy_parallel_for(planes * bands, 1 + grain / (FY_TILE_ROWS * iter->shape[inner]), run_bands, &walk);
   } else {
     fy_parallel_for(iter->numel, grain, run_rows, &walk);
   }

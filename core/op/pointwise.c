@@ -29,7 +29,9 @@ void fy_value_set(FyValue *value, int dtype, double number) {
   }
 }
 
-bool fy_is_whole(double number) { return number == floor(number) && fabs(number) < 0x1p63; }
+bool fy_is_whole(double number) {
+  return number == floor(number) && fabs(number) < 0x1p63;
+}
 
 int fy_pointwise_unary(FyLaunch *l, FyLoop *const *loops, int64_t grain) {
   FyLoop *loop = loops[l->in[0]->dtype];
@@ -104,8 +106,12 @@ void fy_infer_keep(FyCall *call) {
   fy_flatten_on_cuda(call);
 }
 
-void fy_save_first_input(FyCall *call, FyNode *node) { fy_save_input(node, call, 0); }
-void fy_save_result(FyCall *call, FyNode *node) { fy_save_output(node, call, 0); }
+void fy_save_first_input(FyCall *call, FyNode *node) {
+  fy_save_input(node, call, 0);
+}
+void fy_save_result(FyCall *call, FyNode *node) {
+  fy_save_output(node, call, 0);
+}
 
 static FyTensor *run_number(const FyOp *op, FyTensor *a, double number) {
   return fy_run(op, &(FyPointwise){.a = number}, FY_INPUTS(a));
@@ -143,8 +149,12 @@ const FyOp fy_op_add = {
     .id = FY_OP_ID_add,
 };
 
-FyTensor *fy_add(FyTensor *a, FyTensor *b) { return fy_run(&fy_op_add, &(FyPointwise){0}, FY_INPUTS(a, b)); }
-FyTensor *fy_add_scalar(FyTensor *a, double b) { return run_number(&fy_op_add, a, b); }
+FyTensor *fy_add(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_add, &(FyPointwise){0}, FY_INPUTS(a, b));
+}
+FyTensor *fy_add_scalar(FyTensor *a, double b) {
+  return run_number(&fy_op_add, a, b);
+}
 
 FY_MATH_NUMBERS(FY_BINARY_LOOPS_, sub)
 FY_KERNEL(binary, sub, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
@@ -155,9 +165,10 @@ static void infer_sub(FyCall *call) {
   fy_check(!(a && b), FY_RUNTIME_ERROR,
            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
            "operator instead.");
-  fy_check(!a && !b, FY_RUNTIME_ERROR,
-           "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
-           "the `~` or `logical_not()` operator instead.");
+  fy_check(
+      !a && !b, FY_RUNTIME_ERROR,
+      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+      "the `~` or `logical_not()` operator instead.");
   fy_infer_arithmetic(call);
 }
 
@@ -179,8 +190,12 @@ const FyOp fy_op_sub = {
     .id = FY_OP_ID_sub,
 };
 
-FyTensor *fy_sub(FyTensor *a, FyTensor *b) { return fy_run(&fy_op_sub, &(FyPointwise){0}, FY_INPUTS(a, b)); }
-FyTensor *fy_sub_scalar(FyTensor *a, double b) { return run_number(&fy_op_sub, a, b); }
+FyTensor *fy_sub(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_sub, &(FyPointwise){0}, FY_INPUTS(a, b));
+}
+FyTensor *fy_sub_scalar(FyTensor *a, double b) {
+  return run_number(&fy_op_sub, a, b);
+}
 
 // ---- mul, div ----------------------------------------------------------------------------------------------------------
 
@@ -212,8 +227,12 @@ const FyOp fy_op_mul = {
     .id = FY_OP_ID_mul,
 };
 
-FyTensor *fy_mul(FyTensor *a, FyTensor *b) { return fy_run(&fy_op_mul, &(FyPointwise){0}, FY_INPUTS(a, b)); }
-FyTensor *fy_mul_scalar(FyTensor *a, double b) { return run_number(&fy_op_mul, a, b); }
+FyTensor *fy_mul(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_mul, &(FyPointwise){0}, FY_INPUTS(a, b));
+}
+FyTensor *fy_mul_scalar(FyTensor *a, double b) {
+  return run_number(&fy_op_mul, a, b);
+}
 
 FY_MATH_FLOATS(FY_BINARY_LOOPS_, div)
 FY_KERNEL(binary, div, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
@@ -258,8 +277,12 @@ const FyOp fy_op_div = {
     .id = FY_OP_ID_div,
 };
 
-FyTensor *fy_div(FyTensor *a, FyTensor *b) { return fy_run(&fy_op_div, &(FyPointwise){0}, FY_INPUTS(a, b)); }
-FyTensor *fy_div_scalar(FyTensor *a, double b) { return run_number(&fy_op_div, a, b); }
+FyTensor *fy_div(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_div, &(FyPointwise){0}, FY_INPUTS(a, b));
+}
+FyTensor *fy_div_scalar(FyTensor *a, double b) {
+  return run_number(&fy_op_div, a, b);
+}
 
 // ---- pow ---------------------------------------------------------------------------------------------------------------
 
@@ -318,8 +341,8 @@ static void pow_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **gra
   FyTensor *grad = grad_out[0], *base = fy_saved(node, 0);
   if (node->n_in == 1) {
     const double exponent = fy_node_params(node, FyPointwise)->a;
-    grad_in[0] = exponent == 0 ? fy_zeros_like(grad)
-                               : fy_mul(grad, fy_mul_scalar(fy_pow_scalar(base, exponent - 1), exponent));
+    grad_in[0] =
+        exponent == 0 ? fy_zeros_like(grad) : fy_mul(grad, fy_mul_scalar(fy_pow_scalar(base, exponent - 1), exponent));
     return;
   }
   if (fy_node_needs(node, 0))
@@ -328,7 +351,9 @@ static void pow_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **gra
     grad_in[1] = pow_backward_exponent(grad, base, fy_saved(node, 1), fy_saved(node, 2));
 }
 
-static const char *pow_name(const FyNode *node) { return node->n_in == 1 ? "PowBackward0" : "PowBackward1"; }
+static const char *pow_name(const FyNode *node) {
+  return node->n_in == 1 ? "PowBackward0" : "PowBackward1";
+}
 
 const FyOp fy_op_pow = {
     .name = "pow",
@@ -347,7 +372,9 @@ const FyOp fy_op_pow = {
 FyTensor *fy_pow(FyTensor *a, FyTensor *exponent) {
   return fy_run(&fy_op_pow, &(FyPointwise){0}, FY_INPUTS(a, exponent));
 }
-FyTensor *fy_pow_scalar(FyTensor *a, double exponent) { return run_number(&fy_op_pow, a, exponent); }
+FyTensor *fy_pow_scalar(FyTensor *a, double exponent) {
+  return run_number(&fy_op_pow, a, exponent);
+}
 
 // ---- neg, abs ------------------------------------------------------------------------------------------------------------
 
@@ -376,7 +403,9 @@ const FyOp fy_op_neg = {
     .id = FY_OP_ID_neg,
 };
 
-FyTensor *fy_neg(FyTensor *a) { return fy_run(&fy_op_neg, NULL, FY_INPUTS(a)); }
+FyTensor *fy_neg(FyTensor *a) {
+  return fy_run(&fy_op_neg, NULL, FY_INPUTS(a));
+}
 
 FY_MATH_NUMBERS(FY_UNARY_LOOPS_, abs)
 FY_KERNEL(unary, abs, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
@@ -399,4 +428,6 @@ const FyOp fy_op_abs = {
     .id = FY_OP_ID_abs,
 };
 
-FyTensor *fy_abs(FyTensor *a) { return fy_run(&fy_op_abs, NULL, FY_INPUTS(a)); }
+FyTensor *fy_abs(FyTensor *a) {
+  return fy_run(&fy_op_abs, NULL, FY_INPUTS(a));
+}

@@ -147,7 +147,8 @@ template <class R, class A, class F> static int fy_launch_binary(FyLaunch *l, F 
   const FyOperand<A> a = fy_operand<A>(in[0]);
   const FyOperand<A> b = number ? fy_number_operand<A>(((const FyPointwise *)l->params)->a) : fy_operand<A>(in[1]);
   if (fy_runs_flat(out, 2, in)) {
-    const bool aligned = fy_is_aligned(out->data, sizeof(R) * N) && (a.single || fy_is_aligned(a.data, sizeof(A) * N)) &&
+    const bool aligned = fy_is_aligned(out->data, sizeof(R) * N) &&
+                         (a.single || fy_is_aligned(a.data, sizeof(A) * N)) &&
                          (b.single || fy_is_aligned(b.data, sizeof(A) * N));
     const int64_t vectors = aligned ? n / N : 0;
     fy_binary_flat<F, R, A, N>

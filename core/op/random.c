@@ -47,8 +47,8 @@ FyTensor *fy_uniform_(FyTensor *a, double low, double high) {
   const FyDType dtype = (FyDType)a->array.dtype;
   if (!fy_dtype_is_floating(dtype))
     fy_raise_not_implemented("check_uniform_bounds", dtype);
-  fy_check(low <= high, FY_RUNTIME_ERROR,
-           "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", low, high);
+  fy_check(low <= high, FY_RUNTIME_ERROR, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
+           low, high);
   FyRandom p = reserve(a->array.numel, is_wide(a));
   p.a = low;
   p.b = high;
@@ -92,10 +92,7 @@ const FyOp fy_op_randint = {
 FyTensor *fy_random_fill(FyTensor *a, int64_t low, int64_t high) {
   const FyDType dtype = (FyDType)a->array.dtype;
   const int64_t least = dtype == FY_INT32 ? INT32_MIN : dtype == FY_UINT8 || dtype == FY_BOOL ? 0 : INT64_MIN;
-  const int64_t most = dtype == FY_INT32   ? INT32_MAX
-                       : dtype == FY_UINT8 ? UINT8_MAX
-                       : dtype == FY_BOOL  ? 1
-                                           : INT64_MAX;
+  const int64_t most = dtype == FY_INT32 ? INT32_MAX : dtype == FY_UINT8 ? UINT8_MAX : dtype == FY_BOOL ? 1 : INT64_MAX;
   const char *type = dtype == FY_INT32 ? "int" : dtype == FY_UINT8 ? "unsigned char" : "bool";
   fy_check(low < high, FY_RUNTIME_ERROR, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
            (long long)low, (long long)high);

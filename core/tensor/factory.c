@@ -64,8 +64,8 @@ FyTensor *fy_tensor_(const void *data, FyDType data_dtype, FyFactory options) {
     fy_convert(&host->array, &from);
     data = host->array.data;
   }
-  fy_copy_bytes(t->array.data, t->device.index, false, data, -1, false,
-                (size_t)t->array.numel * fy_dtype_size(dtype), false);
+  fy_copy_bytes(t->array.data, t->device.index, false, data, -1, false, (size_t)t->array.numel * fy_dtype_size(dtype),
+                false);
   fy_scope_close(scope);
   return made(t, options.requires_grad);
 }
