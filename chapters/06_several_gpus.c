@@ -350,7 +350,7 @@ static void what_it_costs(const Chapter *chapter, const Gpus *gpus) {
   FyModule *cnn = simple_cnn();
   fy_module_to(cnn, chapter->device);
   FyModule *shared = fy_nn_data_parallel(cnn, gpus->ids, gpus->count);
-  for (int64_t batch = 64; batch <= size_for(chapter, 256, 1024, 16384); batch *= 4) {
+  for (int64_t batch = 64; batch <= size_for(chapter, 256, 1024, 4096); batch *= 4) {
     FyTensor *input = fy_randn(fy_shape(batch, 3, 32, 32), .device = chapter->device);
     double one = seconds_of(chapter->device, 5, one_step, &(Pass){cnn, input}).median;
     double all = seconds_of(chapter->device, 5, one_step, &(Pass){shared, input}).median;
