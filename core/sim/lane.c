@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fault.h"
 #include "sim.h"
 
 void *__tsan_get_current_fiber(void);
@@ -41,7 +40,7 @@ static void *run_lane(void *data) {
   void *self = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(lane->fiber, WITH_ORDER); /* the fiber uses this thread's stack, which is set up by now */
   __tsan_switch_to_fiber(self, WITHOUT_ORDER);
-  sim_fault_prepare_thread();
+  sim_worker_prepare_thread();
   sim_lock();
   lane->started = true;
   pthread_cond_signal(&lane->arrived);
@@ -99,6 +98,14 @@ void sim_lane_submitted(struct sim_node *node) {
 
 void sim_lane_waited(struct sim_node *node) {
   __tsan_acquire(completion(node));
+}
+
+void sim_lane_releasing(struct sim_node *node) {
+  __tsan_release(&node->references);
+}
+
+void sim_lane_freeing(struct sim_node *node) {
+  __tsan_acquire(&node->references);
 }
 
 void sim_lane_run(struct sim_node *node, void (*run)(struct sim_node *)) {

@@ -61,8 +61,12 @@ struct sim_node *sim_node_retain(struct sim_node *node) {
 }
 
 void sim_node_release(struct sim_node *node) {
-  if (node == NULL || atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) > 1)
+  if (node == NULL)
     return;
+  sim_lane_releasing(node);
+  if (atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) > 1)
+    return;
+  sim_lane_freeing(node);
   sim_work_release(node->work);
   free(node->waits_for.items);
   free(node->successors.items);
@@ -98,7 +102,9 @@ void sim_node_unhold(struct sim_node *node) {
 
 /* Marks the node done and lets its successors go. */
 static void complete(struct sim_node *node) {
-  clock_gettime(CLOCK_MONOTONIC, &node->finished);
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  node->finished = now;
   sim_lock();
   struct sim_node_list before = node->waits_for;
   node->waits_for = (struct sim_node_list){0};

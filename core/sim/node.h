@@ -67,6 +67,8 @@ void sim_node_execute(struct sim_node *node);
 void sim_execution_lock(void);
 void sim_execution_unlock(void);
 
+/* To be called first on a thread that will execute nodes and is not the program's own. */
+void sim_worker_prepare_thread(void);
 /* A ready node, in the mode with workers. sim.lock is held. */
 void sim_worker_push(struct sim_node *node);
 /* Waits for the next change to any node's `done`. sim.lock is held. */

@@ -36,12 +36,16 @@ static void run_one_node(void) {
   sim_lock();
 }
 
-static void *worker(void *unused) {
-  (void)unused;
+void sim_worker_prepare_thread(void) {
 #ifdef _OPENMP
   omp_set_num_threads(1); /* a library called from here must not start a team of its own */
 #endif
   sim_fault_prepare_thread();
+}
+
+static void *worker(void *unused) {
+  (void)unused;
+  sim_worker_prepare_thread();
   sim_lock();
   for (;;) {
     while (stopping || (offer_count == 0 && first_ready == NULL)) {
