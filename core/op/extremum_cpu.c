@@ -3,7 +3,7 @@
 #include "op/reduce.h"
 
 enum {
-  LANES = 16,
+  LANES = 64,       // so many that compilers keep their loop, and vectorise it
   BLOCK = 1024,     // elements of a row looked at before the best block is updated
   TILE = 512,       // columns side by side
   CHUNK = 65536,    // elements of a long row that are worth a task
@@ -33,22 +33,26 @@ typedef struct Search {
 // `BEYOND` is > or <, FIELD where a value of type T fits. x != x is what makes a NaN; for integers it folds to false.
 #define DEFINE_SEARCH(NAME, T, FIELD, BEYOND)                                                                          \
   static T NAME##_block(const T *x, int64_t n, bool *has_nan) {                                                        \
-    T lane[LANES];                                                                                                     \
+    T lane[LANES], best = x[0];                                                                                        \
     int64_t i = 0;                                                                                                     \
     int nan = 0;                                                                                                       \
-    for (int j = 0; j < LANES; j++)                                                                                    \
-      lane[j] = x[0];                                                                                                  \
-    for (; i + LANES <= n; i += LANES)                                                                                 \
+    if (n >= LANES) {                                                                                                  \
       for (int j = 0; j < LANES; j++)                                                                                  \
-        lane[j] = x[i + j] BEYOND lane[j] ? x[i + j] : lane[j];                                                        \
+        lane[j] = x[j];                                                                                                \
+      for (i = LANES; i + LANES <= n; i += LANES)                                                                      \
+        for (int j = 0; j < LANES; j++)                                                                                \
+          lane[j] = x[i + j] BEYOND lane[j] ? x[i + j] : lane[j];                                                      \
+      for (int half = LANES / 2; half; half /= 2)                                                                      \
+        for (int j = 0; j < half; j++)                                                                                 \
+          lane[j] = lane[j + half] BEYOND lane[j] ? lane[j + half] : lane[j];                                          \
+      best = lane[0];                                                                                                  \
+    }                                                                                                                  \
     for (; i < n; i++)                                                                                                 \
-      lane[0] = x[i] BEYOND lane[0] ? x[i] : lane[0];                                                                  \
+      best = x[i] BEYOND best ? x[i] : best;                                                                           \
     for (i = 0; i < n; i++)                                                                                            \
       nan |= x[i] != x[i];                                                                                             \
-    for (int j = 1; j < LANES; j++)                                                                                    \
-      lane[0] = lane[j] BEYOND lane[0] ? lane[j] : lane[0];                                                            \
     *has_nan = nan;                                                                                                    \
-    return lane[0];                                                                                                    \
+    return best;                                                                                                       \
   }                                                                                                                    \
   static int64_t NAME##_find(const T *x, int64_t n, T value, bool nan) {                                               \
     int64_t i = 0;                                                                                                     \

@@ -28,10 +28,14 @@ static int64_t grain_of(const Job *job) {
 #define DEFINE_PICK_ELEMENTS(BITS)                                                                                     \
   static void pick_##BITS(int64_t begin, int64_t end, void *context) {                                                 \
     const Job *job = context;                                                                                          \
-    for (int64_t r = begin; r < end; r++)                                                                              \
-      ((uint##BITS##_t *)(void *)job->out)[r] =                                                                        \
-          ((const uint##BITS##_t *)(const void *)                                                                      \
-               job->in)[r / job->shape.k * job->shape.n + index_at(job, r % job->shape.k)];                            \
+    uint##BITS##_t *out = (uint##BITS##_t *)(void *)job->out;                                                          \
+    const uint##BITS##_t *in = (const uint##BITS##_t *)(const void *)job->in;                                          \
+    int64_t k = job->shape.k, outer = begin / k, i = begin % k;                                                        \
+    for (int64_t r = begin; r < end; outer++, i = 0) {                                                                 \
+      const uint##BITS##_t *row = in + outer * job->shape.n;                                                           \
+      for (; i < k && r < end; i++, r++)                                                                               \
+        out[r] = row[index_at(job, i)];                                                                                \
+    }                                                                                                                  \
   }
 DEFINE_PICK_ELEMENTS(32)
 DEFINE_PICK_ELEMENTS(64)

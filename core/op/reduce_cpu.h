@@ -55,22 +55,26 @@ FY_DEFINE_SUM_(fy_dot_double, double, FyDoubles, FY_TERM_PRODUCT_)
 FY_DEFINE_SUM_(fy_squared_distance_float, float, FyFloats, FY_TERM_SQUARE_)
 FY_DEFINE_SUM_(fy_squared_distance_double, double, FyDoubles, FY_TERM_SQUARE_)
 
-// The largest of x[0..n), n > 0. A NaN may or may not win.
+// The largest of x[0..n), n > 0. A NaN may or may not win. So many lanes that compilers keep their loop, and vectorise it.
+enum { FY_MAX_LANES = 64 };
 #define FY_DEFINE_MAX_(T)                                                                                              \
   static inline T fy_max_##T(const T *x, int64_t n) {                                                                  \
-    enum { LANES = 64 / sizeof(T) };                                                                                   \
-    T lane[LANES];                                                                                                     \
+    T lane[FY_MAX_LANES], max = x[0];                                                                                  \
     int64_t i = 0;                                                                                                     \
-    for (int j = 0; j < LANES; j++)                                                                                    \
-      lane[j] = x[0];                                                                                                  \
-    for (; i + LANES <= n; i += LANES)                                                                                 \
-      for (int j = 0; j < LANES; j++)                                                                                  \
-        lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];                                                             \
+    if (n >= FY_MAX_LANES) {                                                                                           \
+      for (int j = 0; j < FY_MAX_LANES; j++)                                                                           \
+        lane[j] = x[j];                                                                                                \
+      for (i = FY_MAX_LANES; i + FY_MAX_LANES <= n; i += FY_MAX_LANES)                                                 \
+        for (int j = 0; j < FY_MAX_LANES; j++)                                                                         \
+          lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];                                                           \
+      for (int half = FY_MAX_LANES / 2; half; half /= 2)                                                               \
+        for (int j = 0; j < half; j++)                                                                                 \
+          lane[j] = lane[j + half] > lane[j] ? lane[j + half] : lane[j];                                               \
+      max = lane[0];                                                                                                   \
+    }                                                                                                                  \
     for (; i < n; i++)                                                                                                 \
-      lane[0] = x[i] > lane[0] ? x[i] : lane[0];                                                                       \
-    for (int j = 1; j < LANES; j++)                                                                                    \
-      lane[0] = lane[j] > lane[0] ? lane[j] : lane[0];                                                                 \
-    return lane[0];                                                                                                    \
+      max = x[i] > max ? x[i] : max;                                                                                   \
+    return max;                                                                                                        \
   }
 FY_DEFINE_MAX_(float)
 FY_DEFINE_MAX_(double)
