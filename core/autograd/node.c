@@ -27,6 +27,7 @@ static FyNode *node_new(const FyOp *op, int n_in, int n_out) {
   node->inputs = (FyMeta *)(node + 1);
   node->outputs = node->inputs + n_in;
   node->next = (FyEdge *)(node->outputs + n_out);
+  memset(node->inputs, 0, (size_t)n_in * sizeof(FyMeta)); // an input not given keeps its zeros
   memset(node->next, 0, (size_t)n_in * sizeof(FyEdge));
   node->file = fy_where_file;
   node->line = fy_where_line;

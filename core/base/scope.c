@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Stack {
   FyObject **items; // NULL where an object was dropped
@@ -66,7 +67,7 @@ static Stack *this_stack(void) {
   if (!s)
     fy_panic("no memory for a thread's scopes");
   pthread_setspecific(key, s);
-  if (!main_stack)
+  if (gettid() == getpid())
     main_stack = s;
   return stack = s;
 }

@@ -199,7 +199,6 @@ static void run_kernel(FyCall *call) {
     launch.stream = fy_raw_stream(launch.device);
     launch.blas = fy_raw_blas(launch.device);
     launch.multi_processors = fy_multi_processors(launch.device);
-    fy_count_launch();
     result = fy_backend()->kernels[call->op->id](&launch);
   }
   for (int i = 0; i < scratch.count; i++) {
@@ -209,6 +208,8 @@ static void run_kernel(FyCall *call) {
       fy_cuda_free(scratch.blocks[i]);
   }
   check_result(call, &scratch, result);
+  if (call->device.type == FY_CUDA)
+    fy_count_launch();
 }
 
 static bool is_half(const FyTensor *t) {

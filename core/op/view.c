@@ -268,12 +268,13 @@ const FyOp fy_op_select = {.name = "select",
                            .id = FY_OP_ID_select};
 
 FyTensor *fy_select(FyTensor *t, int dim, int64_t index) {
+  char shape[FY_MAX_DIM * 21 + 1];
   fy_check(t->array.ndim, FY_INDEX_ERROR, "select() cannot be applied to a 0-dim tensor.");
   int d = fy_wrap_dim(dim, t->array.ndim);
   int64_t size = t->array.shape[d];
   fy_check(index >= -size && index < size, FY_INDEX_ERROR,
-           "select(): index %lld out of range for tensor of size %s at dimension %d", (long long)index,
-           fy_shape_string(t) + 10, d);
+           "select(): index %lld out of range for tensor of size [%s] at dimension %d", (long long)index,
+           list(t->array.ndim, t->array.shape, shape, sizeof shape), d);
   ViewParams p = {.dim = d, .start = index < 0 ? index + size : index};
   return run(&fy_op_select, &p, t);
 }

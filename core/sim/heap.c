@@ -82,6 +82,11 @@ size_t sim_heap_give(struct sim_heap *heap, char *address) {
   merge_with_next(heap, at);
   if (at > 0)
     merge_with_next(heap, at - 1);
+  struct sim_piece *last = &heap->pieces[heap->count - 1];
+  if (!last->used) { /* what lies before it and what was never handed out make one piece again */
+    heap->reach -= last->size;
+    heap->count--;
+  }
   return size;
 }
 
