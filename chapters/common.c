@@ -286,7 +286,11 @@ Table table_begin_(int columns, const Column *column) {
 }
 
 void table_row_(const Table *table, const char *const *cells) {
-  for (int i = 0; i < table->columns; i++) {
+  int columns = table->columns;
+  while (columns > 0 && !*cells[columns - 1]) { // empty cells at the end would be blanks at the end of the line
+    columns--;
+  }
+  for (int i = 0; i < columns; i++) {
     print_cell(cells[i], table->column[i].width, i == 0);
   }
   printf("\n");
