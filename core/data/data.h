@@ -22,4 +22,16 @@ FY_API bool fy_fashion_mnist_available(const char *root);
 // The ten classes' names, "T-shirt/top" first.
 FY_API const char *fy_fashion_mnist_class(int label);
 
+// datasets.CIFAR10(root, train), binary version: images (N, 3, 32, 32) uint8, channels first as in the files, and labels (N)
+// int64. `root`, or FERRY_DATA when it is NULL, has data_batch_1.bin .. data_batch_5.bin and test_batch.bin itself or in
+// cifar-10-batches-bin/. The files there are read (a part of the training batches will do); each must be a multiple of 3,073
+// bytes and have labels below ten. Raises FY_OS_ERROR naming where it looked and how to get the files, and FY_VALUE_ERROR
+// naming file, offset and what was expected.
+FY_API FyImages fy_cifar10(const char *root, bool train);
+FY_API bool fy_cifar10_available(const char *root);
+FY_API const char *fy_cifar10_class(int label); // "airplane" first
+
+// One file of CIFAR-10's binary version, with the same checks.
+FY_API FyImages fy_read_cifar10(const char *path);
+
 #endif
