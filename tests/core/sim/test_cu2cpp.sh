@@ -8,8 +8,10 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 
 check() { # NAME GOT WANT
-  if [ "$2" != "$3" ]; then
-    printf 'FAILED %s\n  got  %s\n  want %s\n' "$1" "$2" "$3"
+  if [ "$2" = "$3" ]; then
+    echo "ok $1"
+  else
+    printf 'not ok %s\n  got  %s\n  want %s\n' "$1" "$2" "$3"
     failed=1
   fi
 }
@@ -53,5 +55,4 @@ check 'a missing file' "$("$cu2cpp" "$work/none.cu" "$work/out.cpp" 2>&1)" "cu2c
 "$cu2cpp" 2>/dev/null
 check 'no arguments' "$?" 2
 
-[ $failed = 0 ] && echo 'cu2cpp: all right'
 exit $failed
