@@ -90,7 +90,8 @@ FY_API FyTrap *fy_trap_close_(FyTrap *trap); /* no location */
 // The caller of the public function that is running: set by the wrappers of ferry_where.h.
 extern _Thread_local const char *fy_where_file;
 extern _Thread_local int fy_where_line;
-static inline void fy_here_(const char *file, int line) { // a function, so that several in one expression are in sequence
+static inline void fy_here_(const char *file,
+                            int line) { // a function, so that several in one expression are in sequence
   fy_where_file = file;
   fy_where_line = line;
 }

@@ -12,25 +12,26 @@
 
 // ---- pointwise -----------------------------------------------------------------------------------------------------------
 
-FY_API FyTensor *fy_add(FyTensor *a, FyTensor *b);           // torch.add(a, b): a + b
-FY_API FyTensor *fy_sub(FyTensor *a, FyTensor *b);           // a - b; not for bool
-FY_API FyTensor *fy_mul(FyTensor *a, FyTensor *b);           // a * b
-FY_API FyTensor *fy_div(FyTensor *a, FyTensor *b);           // a / b, true division: integers become float32
-FY_API FyTensor *fy_pow(FyTensor *a, FyTensor *exponent);    // torch.pow(a, exponent)
-FY_API FyTensor *fy_add_scalar(FyTensor *a, double b);       // a + b, b a Python number (a whole number keeps an integer dtype)
-FY_API FyTensor *fy_sub_scalar(FyTensor *a, double b);       // a - b
-FY_API FyTensor *fy_mul_scalar(FyTensor *a, double b);       // a * b
-FY_API FyTensor *fy_div_scalar(FyTensor *a, double b);       // a / b
-FY_API FyTensor *fy_pow_scalar(FyTensor *a, double exponent); // a ** exponent
-FY_API FyTensor *fy_neg(FyTensor *a);                        // -a
-FY_API FyTensor *fy_abs(FyTensor *a);                        // torch.abs
-FY_API FyTensor *fy_exp(FyTensor *a);                        // torch.exp; integers become float32, here and below
-FY_API FyTensor *fy_log(FyTensor *a);                        // torch.log
-FY_API FyTensor *fy_sqrt(FyTensor *a);                       // torch.sqrt
-FY_API FyTensor *fy_tanh(FyTensor *a);                       // torch.tanh
-FY_API FyTensor *fy_sigmoid(FyTensor *a);                    // torch.sigmoid
-FY_API FyTensor *fy_relu(FyTensor *a);                       // torch.relu
-FY_API FyTensor *fy_gelu(FyTensor *a);                       // F.gelu(a): the exact form, by erf
+FY_API FyTensor *fy_add(FyTensor *a, FyTensor *b);        // torch.add(a, b): a + b
+FY_API FyTensor *fy_sub(FyTensor *a, FyTensor *b);        // a - b; not for bool
+FY_API FyTensor *fy_mul(FyTensor *a, FyTensor *b);        // a * b
+FY_API FyTensor *fy_div(FyTensor *a, FyTensor *b);        // a / b, true division: integers become float32
+FY_API FyTensor *fy_pow(FyTensor *a, FyTensor *exponent); // torch.pow(a, exponent)
+FY_API FyTensor *fy_add_scalar(FyTensor *a,
+                               double b); // a + b, b a Python number (a whole number keeps an integer dtype)
+FY_API FyTensor *fy_sub_scalar(FyTensor *a, double b);          // a - b
+FY_API FyTensor *fy_mul_scalar(FyTensor *a, double b);          // a * b
+FY_API FyTensor *fy_div_scalar(FyTensor *a, double b);          // a / b
+FY_API FyTensor *fy_pow_scalar(FyTensor *a, double exponent);   // a ** exponent
+FY_API FyTensor *fy_neg(FyTensor *a);                           // -a
+FY_API FyTensor *fy_abs(FyTensor *a);                           // torch.abs
+FY_API FyTensor *fy_exp(FyTensor *a);                           // torch.exp; integers become float32, here and below
+FY_API FyTensor *fy_log(FyTensor *a);                           // torch.log
+FY_API FyTensor *fy_sqrt(FyTensor *a);                          // torch.sqrt
+FY_API FyTensor *fy_tanh(FyTensor *a);                          // torch.tanh
+FY_API FyTensor *fy_sigmoid(FyTensor *a);                       // torch.sigmoid
+FY_API FyTensor *fy_relu(FyTensor *a);                          // torch.relu
+FY_API FyTensor *fy_gelu(FyTensor *a);                          // F.gelu(a): the exact form, by erf
 FY_API FyTensor *fy_clamp(FyTensor *a, double min, double max); // torch.clamp; -INFINITY, INFINITY for no bound
 FY_API FyTensor *fy_where(FyTensor *condition, FyTensor *a, FyTensor *b); // torch.where; condition is bool
 
@@ -67,7 +68,7 @@ FY_API FyTensor *fy_relu_(FyTensor *a);
 FY_API FyTensor *fy_clamp_(FyTensor *a, double min, double max);
 FY_API FyTensor *fy_zero_(FyTensor *a);
 FY_API FyTensor *fy_fill_(FyTensor *a, double value);
-FY_API FyTensor *fy_copy_(FyTensor *a, FyTensor *source);    // broadcasts, converts, crosses devices
+FY_API FyTensor *fy_copy_(FyTensor *a, FyTensor *source);       // broadcasts, converts, crosses devices
 FY_API FyTensor *fy_copy_async_(FyTensor *a, FyTensor *source); // copy_(source, non_blocking=True)
 FY_API FyTensor *fy_uniform_(FyTensor *a, double low, double high);
 FY_API FyTensor *fy_normal_(FyTensor *a, double mean, double std);
@@ -76,10 +77,10 @@ FY_API FyTensor *fy_normal_(FyTensor *a, double mean, double std);
 // Without a dimension: over all elements, to a 0-dim tensor. dim may be negative; with keepdim it stays as size 1.
 // Sums of integers and bools are int64. float16 and bfloat16 accumulate in float32.
 
-FY_API FyTensor *fy_sum(FyTensor *a);                                  // a.sum()
-FY_API FyTensor *fy_sum_dim(FyTensor *a, int dim, bool keepdim);       // a.sum(dim, keepdim)
-FY_API FyTensor *fy_sum_dims(FyTensor *a, FySize dims, bool keepdim);  // a.sum((0, 2), keepdim)
-FY_API FyTensor *fy_mean(FyTensor *a);                                 // a.mean(); floating only
+FY_API FyTensor *fy_sum(FyTensor *a);                                 // a.sum()
+FY_API FyTensor *fy_sum_dim(FyTensor *a, int dim, bool keepdim);      // a.sum(dim, keepdim)
+FY_API FyTensor *fy_sum_dims(FyTensor *a, FySize dims, bool keepdim); // a.sum((0, 2), keepdim)
+FY_API FyTensor *fy_mean(FyTensor *a);                                // a.mean(); floating only
 FY_API FyTensor *fy_mean_dim(FyTensor *a, int dim, bool keepdim);
 FY_API FyTensor *fy_mean_dims(FyTensor *a, FySize dims, bool keepdim);
 FY_API FyTensor *fy_max(FyTensor *a); // a.max(): NaN wins; the gradient is shared evenly among equal maxima
@@ -163,7 +164,8 @@ FY_API FyTensor *fy_dropout(FyTensor *x, double p, bool training);
 
 FY_API FyTensor *fy_cat(FyTensors tensors, int dim);   // torch.cat(tensors, dim)
 FY_API FyTensor *fy_stack(FyTensors tensors, int dim); // torch.stack(tensors, dim)
-FY_API FyTensor *fy_index_select(FyTensor *a, int dim, FyTensor *index); // torch.index_select; index int64 or int32, 1-D
+FY_API FyTensor *fy_index_select(FyTensor *a, int dim,
+                                 FyTensor *index); // torch.index_select; index int64 or int32, 1-D
 // F.embedding: rows of weight (V, D) at indices (*), int64 or int32: (*, D).
 FY_API FyTensor *fy_embedding(FyTensor *indices, FyTensor *weight);
 

@@ -135,21 +135,21 @@ FY_API FyTensor *fy_integer(int64_t value);
 
 // ---- looking -----------------------------------------------------------------------------------------------------------
 
-FY_API FyDevice fy_device_of(const FyTensor *t);   // tensor.device
-FY_API bool fy_is_cuda(const FyTensor *t);         // tensor.is_cuda
-FY_API int fy_get_device(const FyTensor *t);       // tensor.get_device(): the CUDA index, -1 on the CPU
-FY_API FyDType fy_dtype_of(const FyTensor *t);     // tensor.dtype
-FY_API FySize fy_size(const FyTensor *t);          // tensor.shape
-FY_API int fy_dim(const FyTensor *t);              // tensor.dim()
-FY_API int64_t fy_size_at(const FyTensor *t, int dim);   // tensor.size(dim); negative counts from the end; FY_INDEX_ERROR
-FY_API int64_t fy_stride_at(const FyTensor *t, int dim); // tensor.stride(dim), in elements
-FY_API int64_t fy_storage_offset(const FyTensor *t);     // tensor.storage_offset(), in elements
-FY_API int64_t fy_numel(const FyTensor *t);        // tensor.numel()
-FY_API size_t fy_nbytes(const FyTensor *t);        // tensor.nbytes
-FY_API bool fy_is_contiguous(const FyTensor *t);   // tensor.is_contiguous()
-FY_API bool fy_is_pinned(const FyTensor *t);       // tensor.is_pinned()
+FY_API FyDevice fy_device_of(const FyTensor *t);       // tensor.device
+FY_API bool fy_is_cuda(const FyTensor *t);             // tensor.is_cuda
+FY_API int fy_get_device(const FyTensor *t);           // tensor.get_device(): the CUDA index, -1 on the CPU
+FY_API FyDType fy_dtype_of(const FyTensor *t);         // tensor.dtype
+FY_API FySize fy_size(const FyTensor *t);              // tensor.shape
+FY_API int fy_dim(const FyTensor *t);                  // tensor.dim()
+FY_API int64_t fy_size_at(const FyTensor *t, int dim); // tensor.size(dim); negative counts from the end; FY_INDEX_ERROR
+FY_API int64_t fy_stride_at(const FyTensor *t, int dim);             // tensor.stride(dim), in elements
+FY_API int64_t fy_storage_offset(const FyTensor *t);                 // tensor.storage_offset(), in elements
+FY_API int64_t fy_numel(const FyTensor *t);                          // tensor.numel()
+FY_API size_t fy_nbytes(const FyTensor *t);                          // tensor.nbytes
+FY_API bool fy_is_contiguous(const FyTensor *t);                     // tensor.is_contiguous()
+FY_API bool fy_is_pinned(const FyTensor *t);                         // tensor.is_pinned()
 FY_API bool fy_shares_storage(const FyTensor *a, const FyTensor *b); // same untyped_storage().data_ptr()?
-FY_API uint32_t fy_version_of(const FyTensor *t);  // tensor._version
+FY_API uint32_t fy_version_of(const FyTensor *t);                    // tensor._version
 
 // tensor.data_ptr(): the first element. On a CUDA device it is a device address, never to be dereferenced by the host.
 FY_API void *fy_data_ptr(const FyTensor *t);
@@ -190,9 +190,9 @@ FY_API FyTensor *fy_t(FyTensor *t);                                   // tensor.
 FY_API FyTensor *fy_permute(FyTensor *t, FySize dims);                // tensor.permute(dims)
 FY_API FyTensor *fy_select(FyTensor *t, int dim, int64_t index);      // tensor.select(dim, index): t[index] for dim 0
 FY_API FyTensor *fy_slice(FyTensor *t, int dim, int64_t start, int64_t end, int64_t step); // t[start:end:step] on dim
-FY_API FyTensor *fy_narrow(FyTensor *t, int dim, int64_t start, int64_t length); // torch.narrow
-FY_API FyTensor *fy_expand(FyTensor *t, FySize shape);                // tensor.expand(shape); -1 keeps a size
-FY_API FyTensor *fy_squeeze(FyTensor *t);                             // torch.squeeze(t): all dimensions of size 1
+FY_API FyTensor *fy_narrow(FyTensor *t, int dim, int64_t start, int64_t length);           // torch.narrow
+FY_API FyTensor *fy_expand(FyTensor *t, FySize shape); // tensor.expand(shape); -1 keeps a size
+FY_API FyTensor *fy_squeeze(FyTensor *t);              // torch.squeeze(t): all dimensions of size 1
 FY_API FyTensor *fy_squeeze_dim(FyTensor *t, int dim);
 FY_API FyTensor *fy_unsqueeze(FyTensor *t, int dim);
 FY_API FyTensor *fy_view_as(FyTensor *t, const FyTensor *other);
