@@ -18,7 +18,7 @@ FY_API FyTensor *fy_mul(FyTensor *a, FyTensor *b);        // a * b
 FY_API FyTensor *fy_div(FyTensor *a, FyTensor *b);        // a / b, true division: integers become float32
 FY_API FyTensor *fy_pow(FyTensor *a, FyTensor *exponent); // torch.pow(a, exponent)
 FY_API FyTensor *fy_add_scalar(FyTensor *a,
-                               double b); // a + b, b a Python number (a whole number keeps an integer dtype)
+                               double b);                       // a + b, b a Python number: a whole one keeps integers
 FY_API FyTensor *fy_sub_scalar(FyTensor *a, double b);          // a - b
 FY_API FyTensor *fy_mul_scalar(FyTensor *a, double b);          // a * b
 FY_API FyTensor *fy_div_scalar(FyTensor *a, double b);          // a / b
