@@ -361,6 +361,24 @@ static void strided_targets(void **state) {
       }
 }
 
+// Row-major parts of a bigger tensor, with sizes around the kernels' own: nothing beside them changes.
+static void neighbours_stay(void **state) {
+  (void)state;
+  const int64_t sizes[] = {1, 3, 125, 126, 127, 128, 253, 254, 255, 257, 511, 1021};
+  for (int kind = 0; kind < 2; kind++)
+    for (int d = 0; d < FLOATS; d++)
+      for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        fy_scope {
+          FyTensor *base = fy_full(7, fy_shape(sizes[s] + 16), .dtype = floats[d], .device = device);
+          FyTensor *part = fill(fy_narrow(base, 0, 8, sizes[s]), kind);
+          double *x = values_of(base);
+          for (int i = 0; i < 8; i++)
+            assert_true(x[i] == 7 && x[sizes[s] + 8 + i] == 7);
+          assert_true(fy_item(fy_max(part)) < 7);
+          free(x);
+        }
+}
+
 static void in_place_cuts_the_gradient(void **state) {
   (void)state;
   FyTensor *x = fy_ones(fy_shape(5), .device = device, .requires_grad = true);
@@ -476,6 +494,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(randperm_is_even),
       cmocka_unit_test(randperm_has_every_number_once),
       cmocka_unit_test(strided_targets),
+      cmocka_unit_test(neighbours_stay),
       cmocka_unit_test(in_place_cuts_the_gradient),
       cmocka_unit_test(wrong_arguments),
       cmocka_unit_test(dropout_keeps_and_scales),
