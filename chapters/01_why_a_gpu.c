@@ -150,7 +150,7 @@ static void intensity_row(const Table *table, FyDevice device, const char *name,
 static void two_kinds_of_work(const Chapter *chapter, const Processor *cpu) {
   heading("Two kinds of work: waiting for memory, and calculating");
   FyDevice device = chapter->gpu ? chapter->device : FY_CPU_DEVICE;
-  int64_t large = size_for(chapter, 512, 2048, 8192), small = 64, medium = size_for(chapter, 256, 1024, 4096);
+  int64_t large = size_for(chapter, 512, 4096, 8192), small = 64, medium = size_for(chapter, 256, 1024, 4096);
   printf("On %s:\n\n", fy_device_name_of(device));
   Table table = table_begin({"work", 22}, {"FLOP per byte", 14}, {"GB/s", 10}, {"GFLOP/s", 10}, {"time", 12});
   fy_scope {

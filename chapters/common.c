@@ -19,20 +19,31 @@ static const char *colour(const char *code) {
 
 static const char *program;
 
-static void print_help(const char *title, const char *about) {
-  printf("%s\n%s\n\n"
-         "usage: %s [--device cpu|cuda|cuda:N] [--quick] [--help]\n"
-         "  --device D  where the lesson runs; without it, on cuda where there is one, else on the CPU\n"
-         "  --quick     small sizes: done in a moment\n"
-         "  --help      this text\n\n"
-         "environment:\n"
-         "  FERRY_CUDA=real|sim|off  which CUDA: a GPU, simulated devices, none (without it: a GPU if there is one)\n"
-         "  FERRY_SIM_DEVICES=N      how many devices to simulate (2)\n"
-         "  NO_COLOR=1               no colours on a terminal\n",
-         title, about, program);
+static void print_options(int count, const ChapterOption *options) {
+  for (int i = 0; i < count; i++) {
+    const char *value = options[i].value ? options[i].value : "";
+    printf("  %s %-*s %s\n", options[i].name, (int)(16 - strlen(options[i].name)), value, options[i].help);
+  }
 }
 
-static _Noreturn void refuse(const char *format, ...) {
+static void print_help(const char *title, const char *about, int count, const ChapterOption *options) {
+  printf("%s\n%s\n\n"
+         "usage: %s [--device cpu|cuda|cuda:N] [--quick] [--help]%s\n"
+         "  --device D  where the lesson runs; without it, on cuda where there is one, else on the CPU\n"
+         "  --quick     small sizes: done in a moment\n"
+         "  --help      this text\n",
+         title, about, program, count ? " [OPTION...]" : "");
+  if (count) {
+    printf("options of this chapter:\n");
+    print_options(count, options);
+  }
+  printf("\nenvironment:\n"
+         "  FERRY_CUDA=real|sim|off  which CUDA: a GPU, simulated devices, none (without it: a GPU if there is one)\n"
+         "  FERRY_SIM_DEVICES=N      how many devices to simulate (2)\n"
+         "  NO_COLOR=1               no colours on a terminal\n");
+}
+
+void refuse(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   fprintf(stderr, "%s: ", program);
@@ -109,12 +120,46 @@ static void print_device_line(const Chapter *chapter) {
 }
 
 Chapter chapter_begin(int argc, char **argv, const char *title, const char *about) {
+  return chapter_begin_with(argc, argv, title, about, 0, NULL);
+}
+
+// Takes argv[i] if it is one of the options ("--lr 0.1" or "--lr=0.1"), and returns how many arguments that were.
+static int take_option(int argc, char **argv, int i, int count, const ChapterOption *options) {
+  for (int k = 0; k < count; k++) {
+    size_t length = strlen(options[k].name);
+    if (strncmp(argv[i], options[k].name, length) != 0) {
+      continue;
+    }
+    if (argv[i][length] == '=' && options[k].value) {
+      *options[k].text = argv[i] + length + 1;
+      return 1;
+    }
+    if (argv[i][length]) {
+      continue;
+    }
+    if (!options[k].value) {
+      *options[k].text = argv[i];
+      return 1;
+    }
+    if (i + 1 == argc) {
+      refuse("%s needs %s after it: %s", options[k].name, options[k].value, options[k].help);
+    }
+    *options[k].text = argv[i + 1];
+    return 2;
+  }
+  return 0;
+}
+
+Chapter chapter_begin_with(int argc, char **argv, const char *title, const char *about, int count,
+                           const ChapterOption *options) {
   program = argv[0];
   const char *device = NULL;
   Chapter chapter = {.quick = false};
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-      print_help(title, about);
+  for (int i = 1, taken = 0; i < argc; i++) {
+    if ((taken = take_option(argc, argv, i, count, options)) > 0) {
+      i += taken - 1;
+    } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+      print_help(title, about, count, options);
       exit(0);
     } else if (strcmp(argv[i], "--quick") == 0) {
       chapter.quick = true;

@@ -15,6 +15,19 @@ typedef struct Chapter {
 // random numbers and prints the line that names the device. `about` is one sentence for --help.
 Chapter chapter_begin(int argc, char **argv, const char *title, const char *about);
 
+// An option that one chapter alone has.
+typedef struct ChapterOption {
+  const char *name, *value, *help; // "--epochs", "N" (NULL for a switch), "how often the data is gone through"
+  const char **text;               // gets what stands after the option; a switch's own name
+} ChapterOption;
+
+// chapter_begin with `count` further options.
+Chapter chapter_begin_with(int argc, char **argv, const char *title, const char *about, int count,
+                           const ChapterOption *options);
+
+// Says on standard error what is wrong with the arguments and ends the program with status 2.
+_Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 // A section's announcement; sections number themselves.
 void heading(const char *title);
 
