@@ -56,7 +56,7 @@ SIM_CPPFLAGS := -Icore/sim/include
 SIM_TLS := -ftls-model=local-exec
 TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
-LDLIBS := -ldnnl -ljansson -lz -lm -ldl -lpthread
+LDLIBS := -ldnnl -lz -lm -ldl -lpthread
 
 include core/make/sanitize.mk
 include core/make/bundle.mk

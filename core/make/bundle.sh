@@ -30,12 +30,11 @@ library() {
 
 needs='-include stdarg.h -include stddef.h -include stdint.h -include setjmp.h'
 cp "$(header zlib.h '')" "$(header zconf.h '')" "$(header cmocka.h "$needs")" "$work/include/"
-cp "$(header jansson.h '')" "$(header jansson_config.h '')" "$work/include/"
 dnnl=$(dirname "$(header dnnl.h '')")
 cp "$dnnl"/dnnl*.h "$work/include/"
 cp "$dnnl"/oneapi/dnnl/*.h "$work/include/oneapi/dnnl/"
 
-for name in dnnl jansson z cmocka; do
+for name in dnnl z cmocka; do
   linked=$(${CC:-gcc} -print-file-name="lib$name.so")
   library "$linked"
   ln -s "$soname" "$work/lib/lib$name.so"

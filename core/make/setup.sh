@@ -23,8 +23,6 @@ with_dnnl='#include <dnnl.h>
 int main(void) { return dnnl_version() == 0; }'
 with_zlib='#include <zlib.h>
 int main(void) { return zlibVersion() == 0; }'
-with_jansson='#include <jansson.h>
-int main(void) { return json_null() == 0; }'
 with_cmocka='#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,11 +32,8 @@ int main(void) { print_message("\n"); return 0; }'
 cxx_library='#include <vector>
 int main() { return (int)std::vector<int>().size(); }'
 everything="#include <dnnl.h>
-#include <jansson.h>
 #include <zlib.h>
-${with_cmocka%int main*}int main(void) {
-  return print_message(\"\n\"), dnnl_version() == 0 || zlibVersion() == 0 || json_null() == 0;
-}"
+${with_cmocka%int main*}int main(void) { return print_message(\"\n\"), dnnl_version() == 0 || zlibVersion() == 0; }"
 
 data_there() {
   [ -n "${FERRY_DATA:-}" ] || [ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]
@@ -78,10 +73,9 @@ find_missing() {
   *clang*) compiles "$CC" "$main" -fopenmp || need libomp-dev "OpenMP for $CC: threads on the CPU" ;;
   esac
   if [ -z "${BUNDLE:-}" ]; then
-    if ! compiles "$CC" "$everything" -lcmocka -ldnnl -ljansson -lz; then
+    if ! compiles "$CC" "$everything" -lcmocka -ldnnl -lz; then
       compiles "$CC" "$with_dnnl" -ldnnl || need libdnnl-dev 'oneDNN: matrix products and convolutions on the CPU'
       compiles "$CC" "$with_zlib" -lz || need zlib1g-dev 'zlib: reads compressed data sets'
-      compiles "$CC" "$with_jansson" -ljansson || need libjansson-dev 'Jansson: reads the headers of safetensors files'
       compiles "$CC" "$with_cmocka" -lcmocka || need libcmocka-dev 'cmocka: the tests'
     fi
     data_there || wish dataset-fashion-mnist 'Fashion-MNIST, 70,000 pictures to train on'
