@@ -1,63 +1,181 @@
-// Parallel loops over OpenMP's pool, which oneDNN shares.
+// Parallel loops over a small pool of threads.
+//
+// The pool is our own rather than OpenMP's because of what happens on a busy machine: OpenMP's threads wait for each other
+// by spinning, and one other program can make a region a hundred times slower. Here the caller takes over every part that
+// no worker has begun, and everyone who waits spins for some microseconds only, then sleeps. oneDNN is called with one
+// thread, from inside the parts.
 #include "base/threads.h"
+#include <pthread.h>
 #include <sched.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
-static int requested;
+enum { MAX_THREADS = 256, SPINS = 4000 }; // of about 10 ns each
 
-static int cores(void) {
+typedef void Body(int64_t begin, int64_t end, void *context);
+
+static struct {
+  pthread_mutex_t owner; // held by the thread whose loop is running
+  pthread_mutex_t lock;  // of what follows
+  pthread_cond_t work, done;
+  int workers, sleeping;
+  bool caller_sleeps;
+  Body *body;
+  void *context;
+  int64_t n;
+  int parts, next;
+  atomic_int finished;
+  atomic_uint loops; // counts loops begun: what workers watch
+} pool = {.owner = PTHREAD_MUTEX_INITIALIZER,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .work = PTHREAD_COND_INITIALIZER,
+          .done = PTHREAD_COND_INITIALIZER};
+
+static atomic_int requested;
+static _Thread_local bool inside;
+
+static int default_threads(void) {
+  const char *text = getenv("OMP_NUM_THREADS");
+  int limit = text ? atoi(text) : 0;
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0)
-    return 1;
-  return CPU_COUNT(&set);
+  int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return limit > 0 ? limit : cores;
 }
 
 int fy_get_num_threads(void) {
-#ifdef _OPENMP
-  // A thread that limited itself (a simulated device's worker) keeps its limit.
-  static int available;
-  if (!available)
-    available = cores();
-  int allowed = omp_get_max_threads();
-  int wanted = requested ? requested : available;
-  return allowed < wanted && !requested ? allowed : wanted;
-#else
-  (void)cores;
-  return 1;
-#endif
+  static atomic_int known;
+  int threads = atomic_load_explicit(&requested, memory_order_relaxed);
+  if (threads > 0)
+    return threads;
+  threads = atomic_load_explicit(&known, memory_order_relaxed);
+  if (threads == 0) {
+    threads = default_threads();
+    threads = threads > MAX_THREADS ? MAX_THREADS : threads;
+    atomic_store_explicit(&known, threads, memory_order_relaxed);
+  }
+  return threads;
 }
 
 void fy_set_num_threads(int n) {
-  requested = n > 0 ? n : 0;
-#ifdef _OPENMP
-  omp_set_num_threads(n > 0 ? n : cores());
+  atomic_store(&requested, n > MAX_THREADS ? MAX_THREADS : n > 0 ? n : 0);
+}
+
+static void relax(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
 #endif
 }
 
-void fy_parallel_for(int64_t n, int64_t grain, void (*body)(int64_t, int64_t, void *), void *context) {
+// Takes parts of the current loop until there are none left.
+static void take_parts(void) {
+  for (;;) {
+    pthread_mutex_lock(&pool.lock);
+    int part = pool.next < pool.parts ? pool.next++ : -1;
+    int64_t n = pool.n, parts = pool.parts;
+    Body *body = pool.body;
+    void *context = pool.context;
+    pthread_mutex_unlock(&pool.lock);
+    if (part < 0)
+      return;
+    body(n * part / parts, n * (part + 1) / parts, context);
+    if (atomic_fetch_add_explicit(&pool.finished, 1, memory_order_acq_rel) + 1 < parts)
+      continue;
+    pthread_mutex_lock(&pool.lock);
+    if (pool.caller_sleeps)
+      pthread_cond_signal(&pool.done);
+    pthread_mutex_unlock(&pool.lock);
+  }
+}
+
+static void *work(void *argument) {
+  unsigned seen = 0;
+  (void)argument;
+  inside = true;
+  for (;;) {
+    for (int i = 0; i < SPINS && atomic_load_explicit(&pool.loops, memory_order_acquire) == seen; i++)
+      relax();
+    pthread_mutex_lock(&pool.lock);
+    pool.sleeping++;
+    while (atomic_load_explicit(&pool.loops, memory_order_relaxed) == seen)
+      pthread_cond_wait(&pool.work, &pool.lock);
+    pool.sleeping--;
+    seen = atomic_load_explicit(&pool.loops, memory_order_relaxed);
+    pthread_mutex_unlock(&pool.lock);
+    take_parts();
+  }
+  return NULL;
+}
+
+// A forked child has only the thread that forked.
+static void forget_workers(void) {
+  pool.owner = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  pool.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  pool.work = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+  pool.done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+  pool.workers = pool.sleeping = 0;
+}
+
+// The caller is one of the threads; what cannot be started is done without.
+static void start_workers(int threads) {
+  static bool prepared;
+  if (!prepared)
+    pthread_atfork(NULL, NULL, forget_workers);
+  prepared = true;
+  while (pool.workers < threads - 1) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, NULL) != 0)
+      return;
+    pthread_detach(thread);
+    pool.workers++;
+  }
+}
+
+static void begin_loop(Body *body, void *context, int64_t n, int parts) {
+  pthread_mutex_lock(&pool.lock);
+  pool.body = body;
+  pool.context = context;
+  pool.n = n;
+  pool.parts = parts;
+  pool.next = 0;
+  atomic_store_explicit(&pool.finished, 0, memory_order_relaxed);
+  atomic_fetch_add_explicit(&pool.loops, 1, memory_order_release);
+  if (pool.sleeping)
+    pthread_cond_broadcast(&pool.work);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+static void end_loop(int parts) {
+  for (int i = 0; i < SPINS && atomic_load_explicit(&pool.finished, memory_order_acquire) < parts; i++)
+    relax();
+  if (atomic_load_explicit(&pool.finished, memory_order_acquire) == parts)
+    return;
+  pthread_mutex_lock(&pool.lock);
+  pool.caller_sleeps = true;
+  while (atomic_load_explicit(&pool.finished, memory_order_acquire) < parts)
+    pthread_cond_wait(&pool.done, &pool.lock);
+  pool.caller_sleeps = false;
+  pthread_mutex_unlock(&pool.lock);
+}
+
+void fy_parallel_for(int64_t n, int64_t grain, Body *body, void *context) {
   if (n <= 0)
     return;
   int64_t parts = grain > 0 ? n / grain : n;
-#ifdef _OPENMP
-  int threads = fy_get_num_threads();
-  if (parts > threads)
-    parts = threads;
-  if (parts > 1 && !omp_in_parallel()) {
-#pragma omp parallel num_threads((int)parts)
-    {
-      int64_t count = omp_get_num_threads();
-      int64_t index = omp_get_thread_num();
-      int64_t begin = n * index / count;
-      int64_t end = n * (index + 1) / count;
-      if (begin < end)
-        body(begin, end, context);
-    }
+  if (parts > 1 && parts > fy_get_num_threads())
+    parts = fy_get_num_threads();
+  // One loop at a time: a thread that finds the pool in use has its own work to do meanwhile.
+  if (parts <= 1 || inside || pthread_mutex_trylock(&pool.owner) != 0) {
+    body(0, n, context);
     return;
   }
-#else
-  (void)parts;
-#endif
-  body(0, n, context);
+  inside = true;
+  start_workers((int)parts);
+  begin_loop(body, context, n, (int)parts);
+  take_parts();
+  end_loop((int)parts);
+  inside = false;
+  pthread_mutex_unlock(&pool.owner);
 }
