@@ -95,7 +95,8 @@ FyModule *fy_nn_data_parallel_(FyModule *module, const int *device_ids, int coun
   if (available == 0)
     return &self->base;
   self->count = count ? count : available < FY_MAX_DEVICES ? available : FY_MAX_DEVICES;
-  for (int i = 0; i < self->count && i < FY_MAX_DEVICES; i++)
+  const int readable = self->count <= FY_MAX_DEVICES ? self->count : 0; // more are refused below, unread
+  for (int i = 0; i < readable; i++)
     self->device_ids[i] = count ? device_ids[i] : i;
   fy_check_device_ids("fy_nn_data_parallel", self->device_ids, self->count);
   warn_of_imbalance(self);
