@@ -118,6 +118,12 @@ int fy_scope_close(int mark) {
   return -1;
 }
 
+void fy_scope_merge(int mark) {
+  fy_scope_close_to_depth(mark + 1);
+  if (stack && stack->depth > mark)
+    stack->depth = mark;
+}
+
 static bool owned_here(const FyObject *object) {
   return stack && object->scope_thread == stack && object->scope_slot >= 0;
 }

@@ -6,5 +6,6 @@
 
 int fy_scope_depth(void);                // open scopes of this thread
 void fy_scope_close_to_depth(int depth); // closes the ones beyond
+void fy_scope_merge(int mark);           // ends a scope, handing what it owns to the one around
 
 #endif

@@ -11,14 +11,16 @@
 
 typedef struct FyDataset FyDataset;
 
-// What a kind of data set is. `get` is called from several worker threads at once and may raise; it must not make or free
-// tensors of the caller's scopes.
+// What a kind of data set is. `get` is called from several worker threads at once and may raise; tensors it
+// makes are gone after the call.
 typedef struct FyDatasetClass {
   const char *name;
   // Writes sample `index` (0 .. count - 1), before any transform: input_size elements of input_dtype and target_size
-  // elements of target_dtype, row-major. `seed` is the sample's own, for data sets that draw random numbers.
+  // elements of target_dtype, row-major. `seed` is the sample's own, for data sets that draw random numbers. `input` is
+  // NULL when input_at has said where it lies.
   void (*get)(FyDataset *self, int64_t index, uint64_t seed, void *input, void *target);
-  // Optional: where the input of sample `index` lies in memory already, so that nothing has to be copied before a transform.
+  // Optional: where the input of sample `index` lies in memory already, so that nothing has to be copied before a
+  // transform; NULL when it does not.
   const void *(*input_at)(FyDataset *self, int64_t index);
   void (*destroy)(FyDataset *self); // optional: frees what the struct holds beyond FyDataset's own fields
 } FyDatasetClass;

@@ -60,10 +60,11 @@ FY_API void fy_loader_set_epoch(FyDataLoader *loader, int64_t epoch);
 FY_API int64_t fy_loader_epoch(const FyDataLoader *loader);
 
 // for batch in loader: runs the following block for every batch of one epoch, each in a scope of its own, so that what the
-// block makes is gone before the next batch. `batch` is an FyBatch that the macro declares; the block keeps nothing of it
-// but by fy_retain. break, continue and return are allowed (a scope inside the block is still not to be left by them).
-// A worker's error is raised when its batch's turn comes, as "Caught ValueError in DataLoader worker 1, sample 37 of batch
-// 4 (index 1053): ...", and iterating may go on after it; leaving early stops the workers after the sample they are at.
+// block makes is gone before the next batch, but for what fy_keep hands to the scope around the loop. `batch` is an FyBatch
+// that the macro declares. break, continue and return are allowed (a scope inside the block is still not to be left by
+// them). A worker's error is raised when its batch's turn comes, as "Caught ValueError in DataLoader worker 1, sample 37 of
+// batch 4 (index 1053): ..."; with fy_loader_next, iterating may go on after it. Leaving early, by an error too, stops the
+// workers after the sample they are at.
 #define fy_for_batches(batch, loader) fy_for_batches_(batch, fy_batch_loop_open_((loader), NULL))
 
 // The same, with every batch on `device`: an FyPrefetcher copies the next one while the block works on this one.
@@ -93,7 +94,8 @@ FY_API void fy_prefetcher_close(FyPrefetcher *prefetcher);
 typedef struct FyBatchLoop {
   FyLoaderIterator *iterator;
   FyPrefetcher *prefetcher;
-  int scope; // the current batch's, -1 when none is open
+  int around; // the scope of the iterator
+  int scope;  // of the current batch, -1 when none is open
   bool open;
 } FyBatchLoop;
 FY_API FyBatchLoop fy_batch_loop_open_(FyDataLoader *loader, const FyDevice *device);

@@ -12,7 +12,7 @@
 typedef struct FyTransform FyTransform;
 
 // transforms.ToTensor(): uint8 (H, W), (H, W, C) or, where the data set says channels_first, (C, H, W) becomes float32
-// (C, H, W) in [0, 1], divided by 255. float32 images only change their layout.
+// (C, H, W) in [0, 1], divided by 255. float32 images, (H, W) or (C, H, W), keep their values.
 FY_API FyTransform *fy_to_tensor(void);
 
 // transforms.Normalize(mean, std): (x - mean[c]) / std[c] for each channel of a float32 image; after fy_to_tensor the two
@@ -33,8 +33,8 @@ FY_API FyTransform *fy_random_horizontal_flip(double p);
 #define fy_compose(...) fy_compose_((FyTransform *[]){__VA_ARGS__, NULL})
 FY_API FyTransform *fy_compose_(FyTransform *const *transforms);
 
-// Applies a transform to one image, a CPU tensor of one of the shapes above (three dimensions: (H, W, C) for uint8,
-// (C, H, W) for float32): a new tensor. Random transforms draw from `seed`.
+// Applies a transform to one image, a CPU tensor: uint8 (H, W) or (H, W, C), or float32 (H, W) or (C, H, W). A new tensor.
+// Random transforms draw from `seed`. Raises FY_VALUE_ERROR for other tensors, and where a step cannot be applied.
 FY_API FyTensor *fy_transform(FyTransform *transform, FyTensor *image, uint64_t seed);
 
 #endif

@@ -24,8 +24,10 @@ static void adam_step(FyOptimizer *self, FyParameterState *state, FyTensor *para
   fy_bump_version(square);
 }
 
-static const FyOptimizerClass adam_class = {.name = "Adam", .step = adam_step};
-static const FyOptimizerClass adamw_class = {.name = "AdamW", .step = adam_step, .decoupled = true};
+static const FyOptimizerClass adam_class = {
+    .name = "Adam", .step = adam_step, .state_names = {"exp_avg", "exp_avg_sq"}};
+static const FyOptimizerClass adamw_class = {
+    .name = "AdamW", .step = adam_step, .state_names = {"exp_avg", "exp_avg_sq"}, .decoupled = true};
 
 static void check_beta(int index, double beta) {
   char text[FY_NUMBER_TEXT];

@@ -15,7 +15,8 @@ typedef struct FyParameterState {
 
 typedef struct FyOptimizerClass {
   const char *name;
-  bool decoupled; // AdamW's weight decay
+  bool decoupled;                         // AdamW's weight decay
+  const char *state_names[FY_MAX_STATES]; // of the state tensors, as PyTorch's state_dict has them
   // One parameter's update. `parameter` and `grad` are row-major; state->steps counts the steps before.
   void (*step)(FyOptimizer *optimizer, FyParameterState *state, FyTensor *parameter, FyTensor *grad);
 } FyOptimizerClass;
@@ -37,6 +38,9 @@ FyOptimizer *fy_optimizer_new(const FyOptimizerClass *type, const FyTensorList *
 
 // State tensor k on the parameter's device, made of zeros when it is not there.
 FyTensor *fy_optimizer_state(FyParameterState *state, int k);
+
+// Raises what fy_optimizer_load_state_dict raises, and changes nothing.
+void fy_optimizer_check_state(const FyOptimizer *optimizer, const FyTensorList *state);
 
 // Raises FY_VALUE_ERROR "Invalid <what>: -1.0" unless value >= 0.
 void fy_optimizer_not_negative(const char *what, double value);

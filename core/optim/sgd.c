@@ -22,7 +22,7 @@ static void sgd_step(FyOptimizer *self, FyParameterState *state, FyTensor *param
   fy_bump_version(buffer);
 }
 
-static const FyOptimizerClass sgd_class = {.name = "SGD", .step = sgd_step};
+static const FyOptimizerClass sgd_class = {.name = "SGD", .step = sgd_step, .state_names = {"momentum_buffer"}};
 
 FyOptimizer *fy_sgd_(FySgd o) {
   double lr = o.lr != 0 ? o.lr : 1e-3;
