@@ -192,6 +192,7 @@ static FySize read_shape(Reader *r) {
 
 static FyDType read_dtype(Reader *r) {
   char descr[16];
+  skip_spaces(r);
   size_t start = position(r);
   read_string(r, descr, sizeof descr);
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
