@@ -232,6 +232,8 @@ static void chunks(void **state) {
   assert_view(out[2], t, fy_shape(1, 2), fy_shape(2, 1), 12);
   assert_int_equal(fy_chunk(t, 5, 0, out), 4); // fewer than asked for: twos
   assert_view(out[3], t, fy_shape(1, 2), fy_shape(2, 1), 12);
+  assert_int_equal(fy_chunk(fy_narrow(t, 0, 0, 6), 3, 0, out), 3); // 2, 2 and 2
+  assert_view(out[2], t, fy_shape(2, 2), fy_shape(2, 1), 8);
   assert_int_equal(fy_chunk(t, 8, -2, out), 7);
   assert_int_equal(fy_chunk(t, 1, 1, out), 1);
   assert_int_equal(fy_chunk(t, 4, 1, out), 2);
