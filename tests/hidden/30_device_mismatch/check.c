@@ -1,0 +1,132 @@
+// Exercise 30: tensors on two devices.
+#include "exercise.h"
+
+static const Mistake LEFT_BEHIND = {
+    "a tensor left on the CPU",
+    "All tensors of an operation have to be on one device, and each of them needs its own "
+    "move. One of them is still on the CPU.",
+    "docs/03_tensor_moves.md#one-operation-one-device"};
+static const Mistake THROWN_AWAY = {
+    "moved, and the moved tensor thrown away",
+    "A tensor's .to leaves the tensor where it is and returns another, which is the one to "
+    "go on with.",
+    "docs/03_tensor_moves.md#questions"};
+static const Mistake ON_CPU = {"computed on the CPU",
+                               "The devices agree, but it is the wrong one: the small tensors go to x, not x to them.",
+                               "docs/07_pitfalls.md#mismatched-devices"};
+static const Mistake AND_BACK = {
+    "x carried to the CPU and back",
+    "x is the large one and is where it should be. Whatever comes back to the host is waited "
+    "for, and then has to cross again.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake ALWAYS_CUDA = {"always the current GPU",
+                                    ".cuda() and \"cuda\" mean the current CUDA device. Where x is, x itself can tell.",
+                                    "docs/03_tensor_moves.md#cuda-and-cpu"};
+static const Mistake MADE_AND_MOVED = {
+    "made on the CPU and moved",
+    "A tensor that the function makes itself can be made on the device: every factory "
+    "takes `.device =`.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake PIECE_BY_PIECE = {
+    "one transfer per element", "Each number crossed on its own. A transfer has a fixed price; move the tensor whole.",
+    "docs/07_pitfalls.md#many-small-transfers-against-one"};
+static const Mistake NO_PLACE = {"the column's number left out",
+                                 "The addition was removed together with its error. The result still needs it.",
+                                 "docs/07_pitfalls.md#mismatched-devices"};
+static const Mistake NOTHING = {"nothing returned", "The function has to return the table that it computed.",
+                                "docs/07_pitfalls.md#mismatched-devices"};
+
+static int64_t ask_shape(Case *c, int64_t rows, int64_t columns, Give how) {
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, columns), -8, 8), how);
+  give_array(c, "mean", draw_array(c, FY_FLOAT32, shape(columns), -2, 2), (Give){0});
+  give_array(c, "std", draw_array(c, FY_FLOAT32, shape(columns), 2, 5), (Give){0});
+  return columns;
+}
+
+static void ask_gpu(Case *c) {
+  ask_shape(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){.device = "cuda:0"});
+}
+static void ask_gaps(Case *c) {
+  ask_shape(c, draw_odd(c, 11, 19), draw_odd(c, 3, 9), (Give){.device = "cuda:0", .strided = true});
+}
+static void ask_transposed(Case *c) {
+  ask_shape(c, draw_odd(c, 11, 19), draw_odd(c, 3, 9), (Give){.device = "cuda:0", .transposed = true});
+}
+static void ask_large(Case *c) {
+  ask_shape(c, draw_odd(c, 401, 499), draw_odd(c, 201, 299), (Give){.device = "cuda:0"});
+}
+static void ask_no_rows(Case *c) {
+  ask_shape(c, 0, draw_int(c, 2, 9), (Give){.device = "cuda:0"});
+}
+static void ask_second(Case *c) {
+  ask_shape(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){.device = "cuda:1"});
+}
+static void ask_both(Case *c) {
+  int64_t columns = ask_shape(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){.device = "cuda:0"});
+  give_array(c, "x on the cpu", draw_array(c, FY_FLOAT32, shape(draw_odd(c, 5, 9), columns), -8, 8), (Give){0});
+}
+
+static Array *standardized(Case *c, const Array *x, double place) {
+  const Array *mean = given(c, "mean"), *std = given(c, "std");
+  Array *want = new_array(c, FY_FLOAT32, x->shape);
+  int64_t columns = x->shape.size[1];
+  for (int64_t i = 0; i < x->count; i++) {
+    int64_t j = i % columns;
+    want->f32[i] = (float)((x->f32[i] - mean->f32[j]) / std->f32[j] + place * (double)j);
+  }
+  return want;
+}
+
+static void suspect_all(Case *c, const Array *x) {
+  const Counts *n = counts(c);
+  bool error = *got_error(c);
+  int64_t columns = x->shape.size[1];
+  suspect_that(c, error && got(c, "result"), &ALWAYS_CUDA); // the second call failed, on the CPU
+  suspect_that(c, error && x->device > 0 && n->host_to_device >= 2, &ALWAYS_CUDA);
+  suspect_that(c, error && n->host_to_device >= 2, &THROWN_AWAY);
+  suspect_error(c, "same device", &LEFT_BEHIND);
+  suspect_array(c, "result", standardized(c, x, 0), &NO_PLACE);
+  suspect_that(c, !error && !got(c, "result"), &NOTHING);
+  suspect_that(c, n->host_to_device >= 2 * columns, &PIECE_BY_PIECE);
+}
+
+static void judge(Case *c) {
+  const Array *x = given(c, "x");
+  const Counts *n = counts(c);
+  suspect_all(c, x);
+  if (!expect_array(c, "result", standardized(c, x, 1), 1e-5))
+    return;
+  if (!expect_device(c, "result", x->device == 0 ? "cuda:0" : "cuda:1",
+                     got(c, "result")->device < 0 ? &ON_CPU : &ALWAYS_CUDA))
+    return;
+  expect_exactly(c, "copies from device to host", n->device_to_host, 0, &AND_BACK);
+  expect_at_most(c, "copies from host to device", n->host_to_device, 2,
+                 n->host_to_device > 3 ? &PIECE_BY_PIECE : &MADE_AND_MOVED);
+  expect_exactly(c, "copies between devices", n->device_to_device, 0, &ALWAYS_CUDA);
+}
+
+static void judge_both(Case *c) {
+  judge(c);
+  if (expect_array(c, "second result", standardized(c, given(c, "x on the cpu"), 1), 1e-5))
+    expect_device(c, "second result", "cpu", &ALWAYS_CUDA);
+}
+
+EXERCISE = {
+    .id = "30_device_mismatch",
+    .title = "Find the bug: tensors on two devices",
+    .kind = "find the bug",
+    .chapter = 7,
+    .lesson = "docs/07_pitfalls.md#mismatched-devices",
+    .hints = {"The error names two devices, not the tensors. Print fy_device_of for each tensor of each operation.",
+              "Three tensors meet x. Two were given; the third is made here. Only the given ones need a move.",
+              "Take the device from x (fy_device_of), not from a name. Then fy_to for mean and std, `.device =` for "
+              "the one made here."},
+    .functions = {"standardize"},
+    .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
+              {.name = "a view with gaps", .ask = ask_gaps, .judge = judge},
+              {.name = "a transposed table", .ask = ask_transposed, .judge = judge},
+              {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "no rows", .ask = ask_no_rows, .judge = judge},
+              {.name = "a GPU, then the CPU", .ask = ask_both, .judge = judge_both},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
+};

@@ -1,0 +1,9 @@
+// mistake: nothing returned
+#include "ferry.h"
+
+FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
+  (void)x;
+  (void)mean;
+  (void)std;
+  return NULL;
+}
