@@ -20,9 +20,8 @@
 typedef struct FyProgress {
   const char *label, *unit; // borrowed
   int64_t total, done;
-  double start, shown; // seconds of the clock: the beginning, the last time something was printed
+  double start, shown; // seconds of the clock: the beginning, and when something was printed last
   bool terminal, colour;
-  int width; // columns that the line on the terminal has now
 } FyProgress;
 
 // `total` in units ("samples", "steps"); label and unit are borrowed until the end.

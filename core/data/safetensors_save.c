@@ -1,0 +1,165 @@
+// Writing safetensors files.
+#include "data/impl.h"
+#include "data/json_text.h"
+#include "data/safetensors_impl.h"
+#include "op/ops.h"
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Text that grows: an object of the scope.
+typedef struct Text {
+  FyObject object;
+  char *bytes;
+  size_t length, capacity;
+} Text;
+
+static void destroy_text(void *object) {
+  free(((Text *)object)->bytes);
+  free(object);
+}
+
+static void reserve(Text *text, size_t more) {
+  if (text->length + more <= text->capacity)
+    return;
+  size_t capacity = 2 * text->capacity + more;
+  char *bytes = realloc(text->bytes, capacity);
+  fy_check(bytes, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a safetensors header of %zu bytes", capacity);
+  text->bytes = bytes;
+  text->capacity = capacity;
+}
+
+__attribute__((format(printf, 2, 3))) static void append(Text *text, const char *format, ...) {
+  enum { LONGEST = 128 };
+  reserve(text, LONGEST);
+  va_list arguments;
+  va_start(arguments, format);
+  text->length += (size_t)vsnprintf(text->bytes + text->length, LONGEST, format, arguments);
+  va_end(arguments);
+}
+
+static void append_string(Text *text, const char *string) {
+  append(text, "\"");
+  for (const char *at = string; *at; at++) {
+    if ((unsigned char)*at < 0x20)
+      append(text, "\\u%04x", (unsigned char)*at);
+    else if (*at == '"' || *at == '\\')
+      append(text, "\\%c", *at);
+    else
+      append(text, "%c", *at);
+  }
+  append(text, "\"");
+}
+
+// ---- the header --------------------------------------------------------------------------------------------------------
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void check_names(const FyTensorList *list) {
+  for (int i = 0; i < list->count; i++) {
+    fy_check(strcmp(list->names[i], "__metadata__") != 0, FY_VALUE_ERROR,
+             "a tensor cannot be saved as \"__metadata__\": the format has that name for itself");
+    fy_check(fy_is_utf8(list->names[i], strlen(list->names[i])), FY_VALUE_ERROR,
+             "the name of tensor %d is not UTF-8 text", i);
+  }
+  fy_scope {
+    FyTensor *memory = fy_empty(fy_shape((int64_t)sizeof(char *) * list->count), .dtype = FY_UINT8);
+    char **sorted = fy_data_ptr(memory);
+    if (list->count)
+      memcpy(sorted, list->names, (size_t)list->count * sizeof *sorted);
+    qsort(sorted, (size_t)list->count, sizeof *sorted, by_text);
+    for (int i = 1; i < list->count; i++)
+      fy_check(strcmp(sorted[i - 1], sorted[i]) != 0, FY_VALUE_ERROR, "two tensors are named \"%s\"", sorted[i]);
+  }
+}
+
+// Elements are stored in the order of their size, so that each tensor lies at a multiple of its own: returns the bytes of
+// those before tensor `index`.
+static uint64_t offset_of(const FyTensorList *list, int index) {
+  uint64_t offset = 0;
+  size_t size = fy_dtype_size(fy_dtype_of(list->items[index]));
+  for (int i = 0; i < list->count; i++) {
+    size_t other = fy_dtype_size(fy_dtype_of(list->items[i]));
+    if (other > size || (other == size && i < index))
+      offset += fy_nbytes(list->items[i]);
+  }
+  return offset;
+}
+
+static const char *dtype_name(FyDType dtype) {
+  for (int i = 0; i < FY_SAFETENSORS_DTYPES; i++)
+    if (fy_safetensors_dtypes[i].dtype == dtype)
+      return fy_safetensors_dtypes[i].name;
+  fy_panic("safetensors has no name for %s", fy_dtype_name(dtype));
+}
+
+static void append_metadata(Text *text, const FyMetadata *metadata) {
+  append(text, "\"__metadata__\":{");
+  for (int i = 0; i < metadata->count; i++) {
+    append(text, "%s", i ? "," : "");
+    append_string(text, metadata->keys[i]);
+    append(text, ":");
+    append_string(text, metadata->values[i]);
+  }
+  append(text, "}");
+}
+
+static void append_tensor(Text *text, const FyTensorList *list, int i) {
+  FySize size = fy_size(list->items[i]);
+  uint64_t begin = offset_of(list, i);
+  append_string(text, list->names[i]);
+  append(text, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(fy_dtype_of(list->items[i])));
+  for (int d = 0; d < size.ndim; d++)
+    append(text, "%s%lld", d ? "," : "", (long long)size.dim[d]);
+  append(text, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
+         (unsigned long long)(begin + fy_nbytes(list->items[i])));
+}
+
+static Text *build_header(const FyTensorList *list, const FyMetadata *metadata) {
+  Text *text = fy_object_new(sizeof *text, destroy_text);
+  append(text, "{");
+  if (metadata && metadata->count)
+    append_metadata(text, metadata);
+  for (int i = 0; i < list->count; i++) {
+    append(text, "%s", text->length > 1 ? "," : "");
+    append_tensor(text, list, i);
+  }
+  append(text, "}");
+  while (text->length % 8)
+    append(text, " ");
+  fy_check(text->length <= FY_SAFETENSORS_MAX_HEADER, FY_VALUE_ERROR,
+           "names, shapes and metadata take %zu bytes, but a safetensors header has at most %d", text->length,
+           FY_SAFETENSORS_MAX_HEADER);
+  return text;
+}
+
+// ---- the file ----------------------------------------------------------------------------------------------------------
+
+// One tensor at a time comes to the host.
+static void write_tensor(FyAtomicFile *file, FyTensor *tensor) {
+  fy_scope {
+    FyTensor *host = fy_contiguous(fy_cpu(fy_detach(tensor)));
+    fy_atomic_file_write(file, fy_data_ptr(host), fy_nbytes(host));
+  }
+}
+
+void fy_safetensors_save(const char *path, const FyTensorList *tensors, const FyMetadata *metadata) {
+  fy_check(path && tensors, FY_TYPE_ERROR, "fy_safetensors_save: the path or the list of tensors is NULL");
+  check_names(tensors);
+  fy_scope {
+    Text *header = build_header(tensors, metadata);
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++)
+      length[i] = (unsigned char)(header->length >> 8 * i);
+    FyAtomicFile *file = fy_atomic_file_open(path);
+    fy_atomic_file_write(file, length, sizeof length);
+    fy_atomic_file_write(file, header->bytes, header->length);
+    for (size_t size = 8; size > 0; size /= 2)
+      for (int i = 0; i < tensors->count; i++)
+        if (fy_dtype_size(fy_dtype_of(tensors->items[i])) == size)
+          write_tensor(file, tensors->items[i]);
+    fy_atomic_file_commit(file);
+  }
+}
