@@ -124,17 +124,22 @@ FyDevice fy_resolve_device(FyDevice device) {
   return device;
 }
 
+// The product without zeros is checked: strides are made of it, in an empty tensor too.
 static int64_t checked_numel(int ndim, const int64_t *shape) {
   int64_t numel = 1;
+  bool empty = false;
   fy_check(ndim <= FY_MAX_DIM, FY_RUNTIME_ERROR, "a tensor has at most %d dimensions in Ferry, but got %d", FY_MAX_DIM,
            ndim);
   for (int i = 0; i < ndim; i++)
     fy_check(shape[i] >= 0, FY_RUNTIME_ERROR, "Trying to create tensor with negative dimension %lld: %s",
              (long long)shape[i], size_text(ndim, shape));
-  for (int i = 0; i < ndim; i++)
-    fy_check(!__builtin_mul_overflow(numel, shape[i], &numel) && numel <= INT64_MAX / 8, FY_RUNTIME_ERROR,
+  for (int i = 0; i < ndim; i++) {
+    int64_t size = shape[i] ? shape[i] : 1;
+    empty |= shape[i] == 0;
+    fy_check(!__builtin_mul_overflow(numel, size, &numel) && numel <= INT64_MAX / 8, FY_RUNTIME_ERROR,
              "Storage size calculation overflowed with sizes=%s", size_text(ndim, shape));
-  return numel;
+  }
+  return empty ? 0 : numel;
 }
 
 FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t *shape, bool pinned) {
