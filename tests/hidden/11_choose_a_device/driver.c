@@ -1,0 +1,23 @@
+#include "driver.h"
+#include "answer.h"
+#include <stdio.h>
+
+// The wishes that the check numbered; one for this machine (no number of devices) also gets a tensor made there.
+void drive(Driver *d) {
+  char name[32];
+  for (int i = 0; i < (int)driver_number(d, "wishes"); i++) {
+    snprintf(name, sizeof name, "wish %d", i);
+    const char *wish = driver_text(d, name);
+    snprintf(name, sizeof name, "cuda devices %d", i);
+    bool imagined = driver_has(d, name);
+    int count = imagined ? (int)driver_number(d, name) : 0;
+    snprintf(name, sizeof name, "mps %d", i);
+    FyDevice device = imagined ? choose_device(wish, count, driver_number(d, name) != 0) : device_here(wish);
+    snprintf(name, sizeof name, "device %d", i);
+    driver_put_text(d, name, fy_device_name_of(device));
+    if (!imagined) {
+      snprintf(name, sizeof name, "tensor %d", i);
+      driver_put(d, name, fy_ones(fy_shape(3), .device = device));
+    }
+  }
+}
