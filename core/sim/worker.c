@@ -81,6 +81,22 @@ static void stop(void) {
   sim_unlock();
 }
 
+/* atexit alone is too late: oneDNN makes kernels at its first products, so at exit it takes them down before what was
+ * registered when the workers started. The main thread's own destructors run before all of that, where the C library has
+ * them; the registration belongs to the main thread, on which constructors run. */
+extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *) __attribute__((weak));
+extern void *__dso_handle;
+
+static void stop_first(void *unused) {
+  (void)unused;
+  stop();
+}
+
+__attribute__((constructor)) static void register_stop(void) {
+  if (__cxa_thread_atexit_impl)
+    __cxa_thread_atexit_impl(stop_first, NULL, &__dso_handle);
+}
+
 /* sim.lock is held. */
 static void start(void) {
   started = true;
