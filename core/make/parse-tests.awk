@@ -59,7 +59,7 @@ in_group && running != "" {
 # TAP
 /^(not )?ok( |$)/ {
   failed = sub(/^not /, "")
-  sub(/^ok *([0-9]+ *)?(- *)?/, "")
+  sub(/^ok( +[0-9]+ )?( *- )? */, "")
   reason = ""
   skipped = match($0, /# *[Ss][Kk][Ii][Pp][A-Za-z]*/)
   if (skipped) {

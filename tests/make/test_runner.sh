@@ -55,7 +55,7 @@ printf '[==========] Running 2 test(s).\n[ RUN      ] one\n[       OK ] one\n' >
 check 'fewer tests than announced is a failure' 0 'passed|one|
 failed|(whole program)|it announced 2 tests and reported 1'
 
-printf 'ok 1 - one\nok two # SKIP no gnuplot\nnot ok three - differs\n' >"$work/output"
+printf 'ok 1 - one\nok 02_two # SKIP no gnuplot\nnot ok three - differs\n' >"$work/output"
 check 'TAP' 1 'passed|one|
-skipped|two|no gnuplot
+skipped|02_two|no gnuplot
 failed|three|differs'
