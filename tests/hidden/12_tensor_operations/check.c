@@ -1,0 +1,204 @@
+// Exercise 12: a product on two devices, and how far the two are apart.
+#include "exercise.h"
+#include <math.h>
+#include <string.h>
+
+static const Mistake ROW_BY_ROW = {"one transfer per row",
+                                   "The matrices crossed in many small pieces. fy_to takes a whole tensor in one copy.",
+                                   "docs/07_pitfalls.md#many-small-transfers-against-one"};
+static const Mistake MOVED_AGAIN = {"moved more than once",
+                                    "Two matrices have to reach the device, and two copies do it. Keep what fy_to "
+                                    "returned and use that again; results that "
+                                    "the CPU made need not go over.",
+                                    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake BACK_IN_PIECES = {
+    "fetched in pieces",
+    "Each fy_item on a device's tensor is a copy of its own, and waits. Fetch the tensor once and look at it here.",
+    "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake CPU_ONLY = {"calculated on the CPU alone",
+                                 "The second product was made on the CPU too and only then carried over, so the device "
+                                 "calculated nothing.",
+                                 "docs/03_tensor_moves.md#todevice"};
+static const Mistake IGNORED = {"the result of to ignored",
+                                "fy_to does not move its argument: it returns another tensor, which is on the device.",
+                                "docs/03_tensor_moves.md#questions"};
+static const Mistake FIRST_GPU = {"always the first GPU",
+                                  "The device that was given is the one to use, whatever its number.",
+                                  "docs/03_tensor_moves.md#todevice"};
+static const Mistake APART = {"operands on two devices",
+                              "An operation takes tensors of one device. Fetch y before you subtract it.",
+                              "docs/03_tensor_moves.md#one-operation-one-device"};
+static const Mistake ELEMENTWISE = {"element by element",
+                                    "fy_mul multiplies element by element, as * does; the matrix product is fy_matmul.",
+                                    "docs/03_tensor_moves.md"};
+static const Mistake SIGNED = {"without the absolute value",
+                               "x - y can be negative, and then its maximum is not the largest difference.",
+                               "docs/03_tensor_moves.md"};
+static const Mistake MEAN = {"the mean instead of the maximum",
+                             "Asked for is the largest difference, not the average one.", "docs/03_tensor_moves.md"};
+static const Mistake CONSTANT = {"a constant",
+                                 "The same number came back for tensors that differ: the result has to be calculated.",
+                                 "docs/03_tensor_moves.md"};
+static const Mistake SWAPPED = {"factors swapped", "a @ b is not b @ a, even where the shapes allow both.",
+                                "docs/03_tensor_moves.md"};
+static const Mistake EMPTY = {"the maximum of nothing",
+                              "A tensor without elements has no maximum. Ask fy_numel first, and return 0.",
+                              "docs/03_tensor_moves.md"};
+
+// ---- the largest difference ------------------------------------------------------------------------------------------
+
+static void ask_pair(Case *c, int64_t rows, int64_t columns, const char *device, Give how) {
+  Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -4, 4), *y = draw_array(c, FY_FLOAT32, x->shape, -4, 4);
+  int64_t far = x->count ? draw_int(c, 0, x->count - 1) : -1;
+  if (far >= 0) { // the largest difference is a negative one
+    x->f32[far] = -7;
+    y->f32[far] = (float)draw_int(c, 3, 6);
+  }
+  give_array(c, "x", x, how);
+  how.device = device;
+  give_array(c, "y", y, how);
+}
+
+static void ask_difference(Case *c) {
+  ask_pair(c, draw_odd(c, 3, 9), draw_int(c, 10, 20), "cuda:0", (Give){0});
+}
+static void ask_strided_difference(Case *c) {
+  ask_pair(c, draw_odd(c, 31, 49), draw_int(c, 10, 20), "cuda:0", (Give){.transposed = true});
+}
+static void ask_nothing(Case *c) {
+  ask_pair(c, 0, draw_int(c, 1, 9), "cuda:0", (Give){0});
+}
+
+static void judge_difference(Case *c) {
+  const Array *x = given(c, "x"), *y = given(c, "y");
+  double largest = 0, highest = -INFINITY, lowest = INFINITY, sum = 0;
+  for (int64_t i = 0; i < x->count; i++) {
+    double difference = (double)x->f32[i] - y->f32[i];
+    largest = fmax(largest, fabs(difference));
+    highest = fmax(highest, difference);
+    lowest = fmin(lowest, difference);
+    sum += fabs(difference);
+  }
+  double result = got_number(c, "difference");
+  suspect_that(c, fabs(result - highest) < 1e-5 || fabs(result - lowest) < 1e-5, &SIGNED);
+  suspect_that(c, fabs(result - sum / (double)x->count) < 1e-4, &MEAN);
+  suspect_error(c, "on the same device", &APART);
+  suspect_that(c, x->count == 0 && *got_error(c), &EMPTY);
+  suspect_that(c, result == 0 || result == -1, &CONSTANT);
+  expect_number(c, "difference", largest, 1e-6);
+  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 1, &BACK_IN_PIECES);
+  expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, &MOVED_AGAIN);
+}
+
+// ---- the products ----------------------------------------------------------------------------------------------------
+
+static void ask_product(Case *c, int64_t m, int64_t k, int64_t n, const char *device, Give how) {
+  give_array(c, "a", draw_array(c, FY_FLOAT32, shape(m, k), -4, 4), how);
+  give_array(c, "b", draw_array(c, FY_FLOAT32, shape(k, n), -4, 4), how);
+  give_text(c, "device", device);
+}
+
+static void ask_gpu(Case *c) {
+  ask_product(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), draw_odd(c, 21, 31), "cuda:0", (Give){0});
+}
+static void ask_square(Case *c) {
+  int64_t n = draw_odd(c, 17, 31);
+  ask_product(c, n, n, n, "cuda:0", (Give){0});
+}
+static void ask_large(Case *c) {
+  ask_product(c, draw_odd(c, 101, 149), draw_odd(c, 151, 199), draw_int(c, 60, 90), "cuda:0", (Give){0});
+}
+static void ask_gaps(Case *c) {
+  ask_product(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), draw_odd(c, 21, 31), "cuda:0", (Give){.strided = true});
+}
+static void ask_second(Case *c) {
+  ask_product(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), draw_odd(c, 21, 31), "cuda:1", (Give){0});
+}
+static void ask_cpu(Case *c) {
+  ask_product(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), draw_odd(c, 21, 31), "cpu", (Give){0});
+}
+
+static Array *product(Case *c, const Array *a, const Array *b) {
+  int64_t m = a->shape.size[0], k = a->shape.size[1], n = b->shape.size[1];
+  Array *out = new_array(c, FY_FLOAT32, shape(m, n));
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; l++)
+        sum += (double)a->f32[i * k + l] * b->f32[l * n + j];
+      out->f32[i * n + j] = (float)sum;
+    }
+  return out;
+}
+
+// Products are equal to a few digits only: the order of a sum is the device's.
+static bool near(const Array *result, const Array *other) {
+  double apart = result && result->count == other->count ? 0 : INFINITY;
+  for (int64_t i = 0; i < other->count && apart < 1; i++)
+    apart = fmax(apart, fabs((double)result->f32[i] - other->f32[i]));
+  return apart < 1e-3;
+}
+
+static void suspect_products(Case *c, const Array *a, const Array *b) {
+  bool square = a->shape.size[0] == b->shape.size[1];
+  if (square) {
+    Array *each = new_array(c, FY_FLOAT32, a->shape);
+    for (int64_t i = 0; i < a->count; i++)
+      each->f32[i] = a->f32[i] * b->f32[i];
+    suspect_array(c, "on_cpu", each, &ELEMENTWISE);
+    suspect_that(c, near(got(c, "on_cpu"), product(c, b, a)), &SWAPPED);
+  }
+  suspect_error(c, "shapes cannot be multiplied", &SWAPPED);
+  suspect_error(c, "must match the size of tensor b", &ELEMENTWISE);
+  suspect_error(c, "on the same device", &APART);
+}
+
+// The largest difference of the two results that came back: it depends on how each device rounds.
+static double difference_of(const Array *x, const Array *y) {
+  double largest = 0;
+  for (int64_t i = 0; i < x->count; i++)
+    largest = fmax(largest, fabs((double)x->f32[i] - y->f32[i]));
+  return largest;
+}
+
+static void judge_products(Case *c) {
+  const Array *a = given(c, "a"), *b = given(c, "b");
+  const char *device = given_text(c, "device");
+  bool cuda = strcmp(device, "cpu") != 0;
+  int64_t rows = a->shape.size[0];
+  suspect_products(c, a, b);
+  const Array *want = product(c, a, b);
+  if (!expect_array(c, "on_cpu", want, 1e-4) || !expect_array(c, "on_device", want, 1e-4))
+    return;
+  expect_device(c, "on_cpu", "cpu", NULL);
+  expect_device(c, "on_device", device, strcmp(got_device(c, "on_device"), "cpu") == 0 ? &IGNORED : &FIRST_GPU);
+  expect_number(c, "difference", difference_of(got(c, "on_cpu"), got(c, "on_device")), 1e-8);
+  int64_t there = counts(c)->host_to_device;
+  expect_at_most(c, "copies from host to device", there, 2, there >= rows ? &ROW_BY_ROW : &MOVED_AGAIN);
+  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, cuda ? 1 : 0, &BACK_IN_PIECES);
+  if (cuda)
+    expect_at_least(c, "launches", counts(c)->launches, 1, &CPU_ONLY);
+}
+
+EXERCISE = {
+    .id = "12_tensor_operations",
+    .title = "One product, two devices",
+    .kind = "write",
+    .chapter = 3,
+    .lesson = "docs/03_tensor_moves.md#todevice",
+    .hints = {"fy_matmul multiplies where its operands are. fy_to(a, device) is a on the device; a itself stays here.",
+              "To subtract, both have to be in one place: fy_cpu(y) fetches y in one copy, fy_sub, fy_abs, fy_max and "
+              "fy_item "
+              "do the rest on the CPU.",
+              "fy_max of no elements is an error, so look at fy_numel first."},
+    .functions = {"largest_difference", "compare_products"},
+    .tests = {{"the largest difference", ask_difference, .judge = judge_difference},
+              {"the largest difference, transposed", ask_strided_difference, .judge = judge_difference},
+              {"the largest difference of nothing", ask_nothing, .judge = judge_difference},
+              {"products on CPU and GPU", ask_gpu, .judge = judge_products},
+              {"square matrices", ask_square, .judge = judge_products},
+              {"large and odd", ask_large, .judge = judge_products},
+              {"matrices with gaps", ask_gaps, .judge = judge_products},
+              {"on the second GPU", ask_second, .judge = judge_products, .devices = 2},
+              {"without CUDA", ask_cpu, .judge = judge_products, .no_cuda = true}},
+};

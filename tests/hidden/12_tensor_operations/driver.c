@@ -1,0 +1,26 @@
+#include "driver.h"
+#include "answer.h"
+
+static void drive_difference(Driver *d) {
+  FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
+  driver_count(d);
+  double difference = largest_difference(x, y);
+  driver_stop(d);
+  driver_put_number(d, "difference", difference);
+}
+
+void drive(Driver *d) {
+  if (driver_has(d, "x")) {
+    drive_difference(d);
+    return;
+  }
+  FyTensor *a = driver_tensor(d, "a"), *b = driver_tensor(d, "b");
+  FyTensor *on_cpu = NULL, *on_device = NULL;
+  FyDevice device = fy_device(driver_text(d, "device"));
+  driver_count(d);
+  double difference = compare_products(a, b, device, &on_cpu, &on_device);
+  driver_stop(d);
+  driver_put(d, "on_cpu", on_cpu);
+  driver_put(d, "on_device", on_device);
+  driver_put_number(d, "difference", difference);
+}

@@ -1,0 +1,13 @@
+// mistake: moved more than once
+#include "ferry.h"
+
+double largest_difference(FyTensor *x, FyTensor *y) {
+  return fy_numel(x) ? fy_item(fy_max(fy_abs(fy_sub(x, fy_cpu(y))))) : 0;
+}
+
+double compare_products(FyTensor *a, FyTensor *b, FyDevice device, FyTensor **on_cpu, FyTensor **on_device) {
+  *on_cpu = fy_matmul(a, b);
+  *on_device = fy_matmul(fy_to(a, device), fy_to(b, device));
+  FyTensor *there = fy_to(*on_cpu, device);
+  return fy_item(fy_max(fy_abs(fy_sub(there, *on_device))));
+}
