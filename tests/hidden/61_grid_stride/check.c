@@ -1,0 +1,191 @@
+// Exercise 61: a grid-stride loop, under launch shapes that the learner does not choose.
+#include "exercise.h"
+
+static const Mistake ONE_PASS = {"only the first pass",
+                                 "Each thread did one element, so the elements beyond the grid were left. Turn the if "
+                                 "into a loop that goes on by the "
+                                 "number of threads in the grid.",
+                                 "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake BLOCK_STRIDE = {
+    "stride of one block",
+    "With a step of blockDim.x every block walks over what the next block does as well. The step is the whole grid: "
+    "gridDim.x * blockDim.x.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake BLOCK_INDEX = {"index local to the block",
+                                    "threadIdx.x begins at 0 again in every block, so all blocks did the same "
+                                    "elements. A thread's number in the grid is "
+                                    "blockIdx.x * blockDim.x + threadIdx.x.",
+                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake PIECES = {
+    "a piece of its own for each thread",
+    "Each thread walked through a run of neighbours. Then the threads of a warp are far apart at every step, and each "
+    "needs a memory transaction of its own; let neighbouring threads take neighbouring elements.",
+    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake OWN_SHAPE = {"another launch shape",
+                                  "The launch has to have the blocks and threads that were given. A loop in the kernel "
+                                  "makes up for a grid that is too "
+                                  "small.",
+                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake PASS_BY_PASS = {"a launch per pass",
+                                     "The host launched the kernel again for every part of the work. One launch does "
+                                     "all of it when the kernel has the loop.",
+                                     "docs/07_pitfalls.md#many-small-transfers-against-one"};
+static const Mistake WHOLE_PASSES = {
+    "the last, partial pass left out",
+    "n divided by the number of threads is rounded down, so the rest of n elements was left. Compare the index with n.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+
+static void ask(Case *c, int64_t n, int64_t blocks, int64_t threads) {
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
+  give_number(c, "a", (double)draw_int(c, 2, 4));
+  give_number(c, "b", (double)draw_int(c, 5, 9));
+  give_number(c, "blocks", (double)blocks);
+  give_number(c, "threads", (double)threads);
+}
+static void ask_small_grid(Case *c) {
+  ask(c, draw_odd(c, 1025, 1999), draw_int(c, 3, 5), 64);
+}
+static void ask_large_grid(Case *c) {
+  ask(c, draw_odd(c, 301, 399), 7, 96);
+}
+static void ask_one_block(Case *c) {
+  ask(c, draw_odd(c, 501, 599), 1, 32 * draw_int(c, 1, 4));
+}
+static void ask_one_thread(Case *c) {
+  ask(c, draw_odd(c, 33, 99), 1, 1);
+}
+static void ask_odd_threads(Case *c) {
+  ask(c, draw_odd(c, 1025, 1999), draw_odd(c, 3, 7), draw_odd(c, 33, 99));
+}
+static void ask_whole_passes(Case *c) {
+  ask(c, 4 * 3 * 128, 3, 128);
+}
+static void ask_many(Case *c) {
+  ask(c, draw_odd(c, 100001, 120001), 13, 256);
+}
+static void ask_none_first(Case *c) {
+  ask(c, draw_odd(c, 101, 199), 2, 32);
+  give_number(c, "none first", 1);
+}
+
+static int64_t grid_of(const Case *c) {
+  return (int64_t)(given_number(c, "blocks") * given_number(c, "threads"));
+}
+
+// How often a wrong loop treats element i.
+typedef int64_t Times(const Case *c, int64_t i);
+
+static int64_t once(const Case *c, int64_t i) {
+  (void)c;
+  (void)i;
+  return 1;
+}
+static int64_t first_pass(const Case *c, int64_t i) {
+  return i < grid_of(c);
+}
+static int64_t whole_passes(const Case *c, int64_t i) {
+  return i < given(c, "x")->count / grid_of(c) * grid_of(c);
+}
+static int64_t by_each_block_before(const Case *c, int64_t i) {
+  int64_t blocks = (int64_t)given_number(c, "blocks"), own = i / (int64_t)given_number(c, "threads");
+  return own < blocks ? own + 1 : blocks;
+}
+static int64_t same_in_every_block(const Case *c, int64_t i) {
+  return i % grid_of(c) < (int64_t)given_number(c, "threads") ? (int64_t)given_number(c, "blocks") : 0;
+}
+static int64_t all_in_every_block(const Case *c, int64_t i) {
+  (void)i;
+  return (int64_t)given_number(c, "blocks");
+}
+
+static Array *after(Case *c, Times *times) {
+  Array *x = array_cast(c, given(c, "x"), FY_FLOAT32);
+  float a = (float)given_number(c, "a"), b = (float)given_number(c, "b");
+  for (int64_t i = 0; i < x->count; i++)
+    for (int64_t k = times(c, i); k > 0; k--)
+      x->f32[i] = a * x->f32[i] + b;
+  return x;
+}
+
+// Names the mistake only where it shows: with a grid of n threads one pass is enough.
+static void suspect_loop(Case *c, Times *times, const Mistake *mistake) {
+  const Array *wrong = after(c, times), *right = after(c, once);
+  for (int64_t i = 0; i < right->count; i++)
+    if (wrong->f32[i] != right->f32[i]) {
+      suspect_array(c, "x", wrong, mistake);
+      return;
+    }
+}
+
+static bool untouched(const Array *who) {
+  int64_t left = 0;
+  for (int64_t i = 0; who && i < who->count; i++)
+    left += who->i32[i] == -1; // the filling of fresh memory
+  return left > 0;
+}
+
+// Is who[i] = i / piece for some piece? Whatever the rounding, neighbours share a thread and numbers only grow.
+static bool in_pieces(const Case *c) {
+  const Array *who = got(c, "who");
+  int64_t same = 0;
+  for (int64_t i = 1; who && i < who->count; i++) {
+    if (who->i32[i] < who->i32[i - 1])
+      return false;
+    same += who->i32[i] == who->i32[i - 1];
+  }
+  return who && grid_of(c) > 1 && grid_of(c) < who->count && 2 * same >= who->count - 1;
+}
+
+// Did threads take part that the given grid does not have, or the first thread alone?
+static bool other_grid(const Case *c) {
+  const Array *who = got(c, "who");
+  bool only_first = true, beyond = false;
+  for (int64_t i = 0; who && i < who->count; i++) {
+    only_first = only_first && who->i32[i] == 0;
+    beyond = beyond || who->i32[i] >= grid_of(c);
+  }
+  return who && who->count > 1 && (beyond || (only_first && grid_of(c) > 1));
+}
+
+static void judge(Case *c) {
+  int64_t n = given(c, "x")->count;
+  Array *want = new_array(c, FY_INT32, shape(n));
+  for (int64_t i = 0; i < n; i++)
+    want->i32[i] = (int32_t)(i % grid_of(c));
+  suspect_that(c, n > 0 && counts(c)->launches == 0, &NO_KERNEL);
+  suspect_that(c, counts(c)->launches > 1, &PASS_BY_PASS);
+  suspect_loop(c, first_pass, &ONE_PASS);
+  suspect_loop(c, whole_passes, &WHOLE_PASSES);
+  suspect_loop(c, by_each_block_before, &BLOCK_STRIDE);
+  suspect_loop(c, same_in_every_block, &BLOCK_INDEX);
+  suspect_loop(c, all_in_every_block, &BLOCK_INDEX);
+  suspect_that(c, untouched(got(c, "who")), &NOT_WRITTEN);
+  suspect_that(c, other_grid(c), &OWN_SHAPE);
+  suspect_that(c, in_pieces(c), &PIECES);
+  if (!expect_array(c, "x", after(c, once), 1e-6))
+    return;
+  if (n > 0)
+    expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+  expect_at_most(c, "launches", counts(c)->launches, 1, &PASS_BY_PASS);
+  expect_array(c, "who", want, 0);
+}
+
+EXERCISE = {
+    .id = "61_grid_stride",
+    .title = "A grid smaller than the work",
+    .kind = "kernel",
+    .chapter = 1,
+    .lesson = "docs/01_why_a_gpu.md#why-many-small-cores-help",
+    .hints = {"A thread that has done one element goes on to another. To which, so that no two threads meet?",
+              "The grid has gridDim.x * blockDim.x threads. That is the step; the thread's number is where it begins.",
+              "for (int i = thread; i < n; i += stride): the condition is the guard, too."},
+    .functions = {"affine_on_device"},
+    .tests = {{.name = "a grid smaller than the work", .ask = ask_small_grid, .judge = judge},
+              {.name = "a grid larger than the work", .ask = ask_large_grid, .judge = judge},
+              {.name = "one block", .ask = ask_one_block, .judge = judge},
+              {.name = "one thread", .ask = ask_one_thread, .judge = judge},
+              {.name = "an odd number of threads", .ask = ask_odd_threads, .judge = judge},
+              {.name = "four whole passes", .ask = ask_whole_passes, .judge = judge},
+              {.name = "many passes", .ask = ask_many, .judge = judge},
+              {.name = "no elements, then some", .ask = ask_none_first, .judge = judge}},
+};
