@@ -1,0 +1,33 @@
+#include "driver.h"
+#include "answer.h"
+
+// Linear, ReLU, Linear on the CPU, with the weights that were given.
+static FyModule *model_as_given(Driver *d) {
+  static const char *const names[] = {"w1", "b1", "w2", "b2"};
+  FySize first = fy_size(driver_tensor(d, "w1")), second = fy_size(driver_tensor(d, "w2"));
+  FyModule *model = fy_nn_sequential(fy_nn_linear((int)first.dim[1], (int)first.dim[0]), fy_nn_relu(),
+                                     fy_nn_linear((int)second.dim[1], (int)second.dim[0]));
+  FyTensorList *parameters = fy_parameters(model);
+  fy_no_grad {
+    for (int i = 0; i < parameters->count; i++)
+      fy_copy_(parameters->items[i], driver_tensor(d, names[i]));
+  }
+  return model;
+}
+
+void drive(Driver *d) {
+  FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
+  int64_t steps = (int64_t)driver_number(d, "steps");
+  FyModule *model = model_as_given(d), *again = model_as_given(d);
+  driver_count(d);
+  FyTensor *losses = train(model, x, y, fy_device(driver_text(d, "device")), steps);
+  driver_stop(d);
+  driver_put(d, "losses", losses);
+  FyTensorList *trained = fy_parameters(model);
+  driver_put(d, "0.weight", trained->items[0]);
+  driver_put(d, "0.bias", trained->items[1]);
+  driver_put(d, "2.weight", trained->items[2]);
+  driver_put(d, "2.bias", trained->items[3]);
+  if (driver_has(d, "and then"))
+    driver_put(d, "second losses", train(again, x, y, fy_device(driver_text(d, "and then")), steps));
+}
