@@ -82,12 +82,14 @@ TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
 TEST_CU := $(if $(TEST_CU),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_CU)))
 endif
 
+include core/make/grader.mk
+
 CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
 CHAPTER_OBJ := $(CHAPTER_C:%.c=$(B)/%.o)
 CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C)))
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
-C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ)
-CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU))
+C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(GRADER_OBJ)
+CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
 
 LIBRARY := $(B)/libferry.a
 CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
@@ -99,7 +101,7 @@ include core/make/cuda.mk
 
 .PHONY: all library chapters tests run test setup clean help FORCE
 
-all: library chapters tests ## the library, the chapters and the tests (what `make` does)
+all: library chapters tests ferry ## the library, the chapters, the tests and ./ferry (what `make` does)
 
 library: $(LIBRARY) $(PLUGIN) ## libferry.a, and libferry-cuda.so where nvcc is found
 
@@ -132,8 +134,9 @@ STAMP_cxx := $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) $(SIM_CPPFLAGS) $(TEST_CP
 STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
+STAMP_grader := $(GRADER_OBJ)
 
-STAMPS := $(addprefix $(B)/stamp/,c cxx link library support)
+STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader)
 $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -158,7 +161,7 @@ $(CU2CPP): core/sim/cu2cpp.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $< -o $@
 
-SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU))
+SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
 SIM_CUH := $(CUH:%=build/sim/%)
 $(SIM_CPP): build/sim/%.cpp: %.cu $(CU2CPP)
 	@mkdir -p $(@D)

@@ -1,0 +1,38 @@
+// Exercise 60: an index for every thread                                            (chapter 1, docs/01_why_a_gpu.md)
+//
+// Write the kernel saxpy, and saxpy_on_device, which launches it:
+//
+//   y[i] = a * x[i] + y[i]        for i = 0 .. n-1
+//
+//   PyTorch:  y.add_(x, alpha=a)
+//
+// Given: x and y in device memory, n elements each; n may be 0, and is hardly ever a multiple of the block's size.
+// Counted: launches. One does it; for n = 0 there must be none, because a grid of no blocks is an error.
+// Blocks of 256 threads serve well. Threads beyond n have nothing to do, and must not touch the memory.
+#include <cuda_runtime.h>
+
+__global__ void saxpy(float *y, const float *x, float a, int n) {
+  // [answer]
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i];
+  // [stub]
+  //| (void)y;
+  //| (void)x;
+  //| (void)a;
+  //| (void)n;
+  // [end]
+}
+
+extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
+  // [answer]
+  const int threads = 256;
+  if (n > 0)
+    saxpy<<<(n + threads - 1) / threads, threads>>>(y, x, a, n);
+  // [stub]
+  //| (void)y;
+  //| (void)x;
+  //| (void)a;
+  //| (void)n; // how many blocks of how many threads?
+  // [end]
+}

@@ -1,0 +1,308 @@
+// From a learner's source to a program that a test can run. Compiler and linker run in the sandbox like the answer itself:
+// a source may make them read, write and eat whatever they can.
+#include "answer.h"
+#include "case.h"
+#include "config.h"
+#include "registry.h"
+#include "symbols.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SOURCE_LIMIT = 256 << 10, ARGUMENTS = 96, COMPILE_SECONDS = 10, NVCC_SECONDS = 60 };
+
+static const size_t MIB = 1 << 20;
+
+const char *status_name(Status status) {
+  static const char *const names[] = {"not run", "pass",          "fail",         "crash",
+                                      "timeout", "out of memory", "output limit", "compile error",
+                                      "missing", "skipped",       "grader error"};
+  return names[status];
+}
+
+// ---- a command line ------------------------------------------------------------------------------------------------------
+
+typedef struct Command {
+  const char *argv[ARGUMENTS];
+  char text[8192];
+  size_t used;
+  int count;
+} Command;
+
+static void word(Command *c, const char *format, const char *value) {
+  size_t room = sizeof c->text - c->used;
+  int length = snprintf(c->text + c->used, room, format, value);
+  if (c->count == ARGUMENTS - 1 || length < 0 || (size_t)length >= room)
+    grader_panic("a command line is too long");
+  c->argv[c->count++] = c->text + c->used;
+  c->argv[c->count] = NULL;
+  c->used += (size_t)length + 1;
+}
+
+static void words(Command *c, const char *list) {
+  char copy[4096];
+  char *rest = copy;
+  snprintf(copy, sizeof copy, "%s", list);
+  for (char *one; (one = strsep(&rest, " "));)
+    if (*one)
+      word(c, "%s", one);
+}
+
+// A program by its name: the path of the first on PATH, since the sandbox searches nothing.
+static void program(Command *c, const char *name) {
+  char path[1024], copy[4096];
+  const char *search = getenv("PATH");
+  char *rest = copy;
+  snprintf(copy, sizeof copy, "%s", search ? search : "/usr/local/bin:/usr/bin:/bin");
+  if (strchr(name, '/')) {
+    word(c, "%s", name);
+    return;
+  }
+  for (char *folder; (folder = strsep(&rest, ":"));) {
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (access(path, X_OK) == 0) {
+      word(c, "%s", path);
+      return;
+    }
+  }
+  grader_panic("%s is not on PATH; ./ferry doctor says what installs it", name);
+}
+
+// ---- running the tools ---------------------------------------------------------------------------------------------------
+
+static void set_readable(SandboxJob *job, const char *extra) {
+  static char driver_header[512];
+  static const char *const shared[] = {CONFIG_ROOT "/core",
+                                       CONFIG_ROOT "/build/include",
+                                       CONFIG_ROOT "/build/cu2cpp",
+                                       CONFIG_ROOT "/build/bundle",
+                                       CONFIG_LIBRARY,
+                                       CONFIG_OBJECTS "/tests/grader",
+                                       CONFIG_OBJECTS "/sim/tests/grader"};
+  int used = 0;
+  for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
+    if (access(shared[i], F_OK) == 0)
+      job->readable[used++] = shared[i];
+  snprintf(driver_header, sizeof driver_header, "%s", extra ? extra : "");
+  if (extra && access(extra, F_OK) == 0)
+    job->readable[used++] = driver_header;
+}
+
+// Runs one tool in the answer's folder. On failure the answer's status and diagnostics say what happened.
+static bool run_tool(Answer *a, const Command *command, const char *readable, double seconds, char **output) {
+  static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "TMPDIR=/tmp", NULL};
+  SandboxJob job = {.argv = command->argv,
+                    .environment = environment,
+                    .folder = a->folder,
+                    .seconds = seconds,
+                    .memory = 2048 * MIB,
+                    .file_bytes = 128 * MIB,
+                    .output_bytes = output ? 2 * MIB : 64 << 10,
+                    .lines = output ? 0 : 25};
+  set_readable(&job, readable);
+  SandboxResult r = sandbox_run(&job);
+  a->protections = a->protections ? a->protections & r.protections : r.protections;
+  bool done = r.end == SANDBOX_EXITED && r.status == 0;
+  if (done && output) {
+    *output = r.output;
+    r.output = NULL;
+  } else if (!done) {
+    static const char *const ends[] = {"",
+                                       "the compiler crashed",
+                                       "the compiler did not end in time",
+                                       "the compiler took too much memory",
+                                       "the compiler had too much to say",
+                                       "the compiler could not be started"};
+    a->status = r.end == SANDBOX_NOT_STARTED ? STATUS_GRADER_ERROR : STATUS_COMPILE_ERROR;
+    free(a->diagnostics);
+    if (asprintf(&a->diagnostics, "%s%s%s", r.output ? r.output : "", r.end == SANDBOX_EXITED ? "" : ends[r.end],
+                 r.end == SANDBOX_EXITED ? "" : "\n") < 0)
+      a->diagnostics = NULL;
+  }
+  sandbox_result_free(&r);
+  return done;
+}
+
+static void driver_path(const Answer *a, const char *file, char *path, size_t bytes) {
+  snprintf(path, bytes, CONFIG_ROOT "/tests/hidden/%s/%s", a->exercise->id, file);
+}
+
+static void driver_object(const Answer *a, char *path, size_t bytes) {
+  const char *sim = strcmp(exercise_extension(a->exercise), "cu") == 0 ? "/sim" : "";
+  snprintf(path, bytes, CONFIG_OBJECTS "%s/tests/hidden/%s/driver.o", sim, a->exercise->id);
+}
+
+static void include_prototypes(const Answer *a, Command *c, char *header, size_t bytes) {
+  driver_path(a, "answer.h", header, bytes);
+  if (access(header, R_OK) == 0) {
+    word(c, "%s", "-include");
+    word(c, "%s", header);
+  }
+}
+
+static bool compile_c(Answer *a) {
+  Command c = {0};
+  char header[512];
+  program(&c, CONFIG_CC);
+  words(&c, "-std=c17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror=implicit-function-declaration -Werror=int-conversion "
+            "-Werror=incompatible-pointer-types -fopenmp -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
+            "/build/include " CONFIG_INCLUDES);
+  include_prototypes(a, &c, header, sizeof header);
+  word(&c, "-c", "");
+  word(&c, "%s.c", a->exercise->id);
+  words(&c, "-o answer.o");
+  return run_tool(a, &c, header, COMPILE_SECONDS, NULL);
+}
+
+static bool compile_for_simulator(Answer *a) {
+  Command transform = {0}, c = {0};
+  char header[512];
+  word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
+  word(&transform, "%s.cu", a->exercise->id);
+  word(&transform, "%s", "answer.cpp");
+  if (!run_tool(a, &transform, NULL, COMPILE_SECONDS, NULL))
+    return false;
+  program(&c, CONFIG_CXX);
+  words(&c, "-std=c++17 -D_GNU_SOURCE -O1 -DFERRY_SIM=1 -Wall -Wextra -Wno-unknown-pragmas -ftls-model=local-exec "
+            "-I" CONFIG_ROOT "/core/sim/include");
+  include_prototypes(a, &c, header, sizeof header);
+  words(&c, "-c answer.cpp -o answer.o");
+  return run_tool(a, &c, header, COMPILE_SECONDS, NULL);
+}
+
+// Only the functions of the exercise are seen from outside: an answer's own memcpy, cudaMalloc or main is its own alone.
+static bool keep_own_symbols(Answer *a) {
+  Command look = {0}, keep = {0};
+  char *listing = NULL;
+  program(&look, "readelf");
+  words(&look, "-SsW answer.o");
+  if (!run_tool(a, &look, NULL, COMPILE_SECONDS, &listing))
+    return false;
+  char *refused = symbols_refused(a->exercise, listing);
+  free(listing);
+  if (refused) {
+    a->status = STATUS_COMPILE_ERROR;
+    a->diagnostics = refused;
+    return false;
+  }
+  program(&keep, "objcopy");
+  for (int i = 0; i < MAX_FUNCTIONS && a->exercise->functions[i]; i++)
+    word(&keep, "--keep-global-symbol=%s", a->exercise->functions[i]);
+  word(&keep, "%s", "answer.o");
+  return run_tool(a, &keep, NULL, COMPILE_SECONDS, NULL);
+}
+
+static bool link_program(Answer *a) {
+  Command c = {0};
+  char driver[512];
+  bool kernel = strcmp(exercise_extension(a->exercise), "cu") == 0;
+  driver_object(a, driver, sizeof driver);
+  program(&c, CONFIG_CXX);
+  words(&c, CONFIG_LINKER " -Wl,--strip-debug -o program answer.o");
+  word(&c, "%s", driver);
+  word(&c, "%s", CONFIG_OBJECTS "/tests/grader/child.o");
+  word(&c, "%s", CONFIG_OBJECTS "/tests/grader/wire.o");
+  word(&c, "%s",
+       kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o" : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
+  word(&c, "%s", CONFIG_LIBRARY);
+  words(&c, CONFIG_LINK);
+  return run_tool(a, &c, driver, COMPILE_SECONDS, NULL);
+}
+
+// ---- the source ----------------------------------------------------------------------------------------------------------
+
+static bool refuse(Answer *a, Status status, const char *why) {
+  a->status = status;
+  a->diagnostics = strdup(why);
+  return false;
+}
+
+// A regular file of a decent size; a link might lead to a file of the grader's.
+static bool copy_source(Answer *a, const char *source) {
+  char to[512];
+  static char text[SOURCE_LIMIT + 1];
+  struct stat about;
+  int in = open(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (in < 0 && errno == ENOENT)
+    return refuse(a, STATUS_MISSING, "there is no such file\n");
+  if (in < 0 || fstat(in, &about) != 0 || !S_ISREG(about.st_mode)) {
+    if (in >= 0)
+      close(in);
+    return refuse(a, STATUS_COMPILE_ERROR, "it is not a plain file (links are not followed)\n");
+  }
+  size_t used = 0;
+  for (ssize_t n; used < sizeof text && (n = read(in, text + used, sizeof text - used)) > 0;)
+    used += (size_t)n;
+  close(in);
+  if (used > SOURCE_LIMIT)
+    return refuse(a, STATUS_COMPILE_ERROR, "it is longer than 256 KiB\n");
+  snprintf(to, sizeof to, "%s/%s.%s", a->folder, a->exercise->id, exercise_extension(a->exercise));
+  int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  bool written = out >= 0 && write(out, text, used) == (ssize_t)used;
+  if (out >= 0)
+    close(out);
+  return written || refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
+}
+
+void answer_build(Answer *a, const Exercise *exercise, const char *source) {
+  *a = (Answer){.exercise = exercise};
+  if (!sandbox_folder(a->folder, sizeof a->folder)) {
+    a->folder[0] = '\0';
+    refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+    return;
+  }
+  snprintf(a->program, sizeof a->program, "%s/program", a->folder);
+  if (!copy_source(a, source))
+    return;
+  if (strcmp(exercise_extension(exercise), "c") == 0 ? !compile_c(a) : !compile_for_simulator(a))
+    return;
+  if (keep_own_symbols(a))
+    link_program(a);
+}
+
+void answer_free(Answer *a) {
+  if (a->folder[0])
+    sandbox_folder_remove(a->folder);
+  free(a->diagnostics);
+  a->diagnostics = NULL;
+}
+
+// ---- one run -------------------------------------------------------------------------------------------------------------
+
+SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
+                         const char *order) {
+  char device_count[64], thread_order[64];
+  snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
+  snprintf(thread_order, sizeof thread_order, "FERRY_SIM_ORDER=%s", order);
+  const char *environment[] = {"PATH=/usr/bin:/bin",
+                               "LC_ALL=C.UTF-8",
+                               "TMPDIR=/tmp",
+                               "HOME=/tmp",
+                               "OMP_NUM_THREADS=2",
+                               "OMP_WAIT_POLICY=passive",
+                               no_cuda ? "FERRY_CUDA=off" : "FERRY_CUDA=sim",
+                               "FERRY_SIM_MODE=lazy",
+                               "FERRY_SIM_MEMORY_MB=512",
+                               device_count,
+                               thread_order,
+                               NULL};
+  const char *argv[] = {a->program, NULL};
+  SandboxJob job = {.argv = argv,
+                    .environment = environment,
+                    .folder = a->folder,
+                    .request = request,
+                    .request_bytes = bytes,
+                    .seconds = 10,
+                    .memory = 2048 * MIB,
+                    .file_bytes = 16 * MIB,
+                    .output_bytes = MIB,
+                    .lines = 25};
+  const char *bundle = CONFIG_ROOT "/build/bundle";
+  if (access(bundle, F_OK) == 0)
+    job.readable[0] = bundle;
+  return sandbox_run(&job);
+}

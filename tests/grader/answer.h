@@ -1,0 +1,42 @@
+// An answer: a source file of a learner, compiled and linked with its exercise's driver.
+#ifndef GRADER_ANSWER_H
+#define GRADER_ANSWER_H
+
+#include "exercise.h"
+#include "sandbox.h"
+
+typedef enum Status {
+  STATUS_NOT_RUN,
+  STATUS_PASS,
+  STATUS_FAIL,
+  STATUS_CRASH,
+  STATUS_TIMEOUT,
+  STATUS_OUT_OF_MEMORY,
+  STATUS_OUTPUT_LIMIT,
+  STATUS_COMPILE_ERROR,
+  STATUS_MISSING,      // there is no such file
+  STATUS_SKIPPED,      // a test that needs more devices
+  STATUS_GRADER_ERROR, // never the learner's fault
+} Status;
+
+const char *status_name(Status status); // "out of memory"
+
+typedef struct Answer {
+  const Exercise *exercise;
+  char folder[256];  // of its own, removed by answer_free
+  char program[320]; // what a test executes
+  Status status;     // STATUS_NOT_RUN when it was built
+  char *diagnostics; // the compiler's, or why it was refused (malloc)
+  unsigned protections;
+  bool real_gpu;
+} Answer;
+
+// Compiles and links `source` in the sandbox.
+void answer_build(Answer *a, const Exercise *exercise, const char *source);
+void answer_free(Answer *a);
+
+// One run of the built answer with a packed request. `order` is FERRY_SIM_ORDER.
+SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
+                         const char *order);
+
+#endif

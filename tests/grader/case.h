@@ -1,0 +1,55 @@
+// A case is one run of one test: its random numbers, what is asked, what came back and what was found. For the grader only.
+#ifndef GRADER_CASE_H
+#define GRADER_CASE_H
+
+#include "exercise.h"
+
+enum { MAX_SUSPECTS = 32, MAX_OWNED = 256, FINDING_BYTES = 4096 };
+
+typedef struct Suspect {
+  const char *name, *error; // a result or an error's text
+  const Array *wrong;
+  bool holds;
+  const Mistake *mistake;
+} Suspect;
+
+struct Case {
+  const Exercise *exercise;
+  const Test *test;
+  uint64_t seed, random; // where this case's numbers begin, and where they are now
+  int devices;
+  Message request, reply;
+  bool replied;
+  bool failed, error_expected;
+  char finding[FINDING_BYTES]; // what did not hold, for the learner
+  char map[FINDING_BYTES];     // where a 2-D result is wrong
+  const Mistake *mistake;
+  const Mistake *fallback; // named when no other is
+  Suspect suspects[MAX_SUSPECTS];
+  int suspect_count;
+  void *owned[MAX_OWNED];
+  int owned_count;
+};
+
+void case_begin(Case *c, const Exercise *exercise, const Test *test, uint64_t seed, int devices);
+void case_free(Case *c);
+
+void case_ask(Case *c);   // fills the request
+void case_judge(Case *c); // looks at the reply; sets failed, finding and mistake
+
+void case_fail(Case *c, const Mistake *mistake, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// "x (33, 3) float32 on cuda:0, with gaps; n 5": what was asked, without its values.
+void case_describe(const Case *c, char *text, size_t bytes);
+
+uint64_t mix64(uint64_t x); // splitmix64's finaliser
+uint64_t hash_text(uint64_t seed, const char *text);
+
+double array_at(const Array *a, int64_t i); // as a double, whatever the dtype
+void array_set(Array *a, int64_t i, double value);
+void array_describe(const Array *a, char *text, size_t bytes); // "(33, 3) float32"
+
+// An error of the grader or of an exercise's check: says what, and ends the process with status 3.
+void grader_panic(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

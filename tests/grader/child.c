@@ -1,0 +1,155 @@
+// The process that the answer runs in: reads one request from the socket, lets the exercise's driver call the answer, sends
+// one reply. It is trusted code in an untrusted process, so nothing here decides anything.
+#include "child.h"
+#include "driver.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SOCKET = 3, HEADER = 16, DRIVER_DISAGREES = 97 };
+
+void child_bug(const char *what, const char *name) {
+  fprintf(stderr, "grader: %s '%s': the exercise's check and driver disagree\n", what, name);
+  _exit(DRIVER_DISAGREES);
+}
+
+static void read_all(void *to, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t n = read(SOCKET, (char *)to + done, bytes - done);
+    if (n <= 0 && errno != EINTR)
+      child_bug("no request on the socket", "");
+    if (n > 0)
+      done += (size_t)n;
+  }
+}
+
+static void read_request(Driver *d) {
+  uint32_t head[2];
+  read_all(head, sizeof head);
+  read_all(&d->request.nonce, sizeof d->request.nonce);
+  uint8_t *body = malloc((size_t)head[1] + 1);
+  if (!body)
+    child_bug("no memory for a request of this size", "");
+  read_all(body, head[1]);
+  const char *wrong = message_unpack(&d->request, body, head[1]);
+  if (wrong)
+    child_bug(wrong, "");
+  free(body);
+  d->test = child_asked(d, 't', "test")->text;
+  d->reply.nonce = d->request.nonce;
+}
+
+static void send_reply(Driver *d) {
+  size_t bytes = 0;
+  uint8_t *packed = message_pack(&d->reply, &bytes);
+  if (!packed)
+    child_bug("the reply is too long", "");
+  for (size_t done = 0; done < bytes;) {
+    ssize_t n = write(SOCKET, packed + done, bytes - done);
+    if (n < 0 && errno != EINTR)
+      _exit(DRIVER_DISAGREES);
+    if (n > 0)
+      done += (size_t)n;
+  }
+}
+
+Item *child_asked(Driver *d, char kind, const char *name) {
+  Item *item = message_find(&d->request, kind, name);
+  if (!item)
+    child_bug("the request has no", name);
+  return item;
+}
+
+Item *child_add(Driver *d, char kind, const char *name) {
+  Item *item = message_add(&d->reply, kind, name);
+  if (!item)
+    child_bug("no room in the reply for", name);
+  return item;
+}
+
+static char *copy_text(const char *text) {
+  char *copy = strdup(text ? text : "");
+  if (!copy)
+    child_bug("no memory for a text", "");
+  return copy;
+}
+
+void child_error(Driver *d, const char *text) {
+  child_add(d, 'e', "error")->text = copy_text(text);
+}
+
+// ---- for drivers -----------------------------------------------------------------------------------------------------
+
+const char *driver_test(const Driver *d) {
+  return d->test;
+}
+
+double driver_number(Driver *d, const char *name) {
+  return child_asked(d, 'n', name)->number;
+}
+
+const char *driver_text(Driver *d, const char *name) {
+  return child_asked(d, 't', name)->text;
+}
+
+const Array *driver_array(Driver *d, const char *name) {
+  return &child_asked(d, 'a', name)->array;
+}
+
+int driver_has(Driver *d, const char *name) {
+  return message_find(&d->request, 'n', name) || message_find(&d->request, 't', name) ||
+         message_find(&d->request, 'a', name);
+}
+
+void driver_put_number(Driver *d, const char *name, double value) {
+  child_add(d, 'n', name)->number = value;
+}
+
+void driver_put_text(Driver *d, const char *name, const char *text) {
+  child_add(d, 't', name)->text = copy_text(text);
+}
+
+void driver_put_array(Driver *d, const char *name, FyDType dtype, Shape shape, const void *data) {
+  Array *a = &child_add(d, 'a', name)->array;
+  *a = (Array){.dtype = dtype, .shape = shape, .count = shape_count(shape), .device = -1};
+  if (!data) {
+    a->flags = ARRAY_NULL;
+    return;
+  }
+  size_t bytes = (size_t)a->count * wire_dtype_size(dtype);
+  a->data = malloc(bytes + 1);
+  if (!a->data)
+    child_bug("no memory for", name);
+  memcpy(a->data, data, bytes);
+}
+
+void driver_count(Driver *d) {
+  d->counting = 1;
+  place_count_begin();
+  place_counts(&d->before);
+}
+
+void driver_stop(Driver *d) {
+  if (d->counting != 1)
+    return;
+  d->counting = 2;
+  Counts now;
+  place_counts(&now);
+  d->before.cuda_peak_bytes = d->before.cuda_live_bytes; // the peak, over what was there before
+  int64_t *difference = (int64_t *)&now;
+  const int64_t *before = (const int64_t *)&d->before;
+  for (size_t i = 0; i < sizeof now / sizeof(int64_t); i++)
+    difference[i] -= before[i];
+  child_add(d, 'c', "counts")->counts = now;
+}
+
+int main(void) {
+  static Driver driver; // large
+  read_request(&driver);
+  place_run(&driver);
+  driver_stop(&driver);
+  send_reply(&driver);
+  _exit(0);
+}

@@ -1,0 +1,35 @@
+// What the two halves of the child share: child.c, and what places arrays (place_tensor.c with the library, place_cuda.cu
+// for kernels).
+#ifndef GRADER_CHILD_H
+#define GRADER_CHILD_H
+
+#include "wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct Driver {
+  Message request, reply;
+  const char *test;
+  Counts before;
+  int counting; // 1 while, 2 when ended
+};
+typedef struct Driver Driver;
+
+// Reports that a driver and its check disagree (a name that was not given, too many items) and ends the child.
+void child_bug(const char *what, const char *name) __attribute__((noreturn));
+void child_error(Driver *d, const char *text); // an error that the answer raised
+Item *child_add(Driver *d, char kind, const char *name);
+Item *child_asked(Driver *d, char kind, const char *name);
+
+// The placing half.
+void place_run(Driver *d);      // drive(d), errors caught and reported
+void place_count_begin(void);   // peaks begin anew
+void place_counts(Counts *now); // since the start
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,10 @@
+// Where things are and what compiles them: what the Makefile knew when it built ./ferry.
+#ifndef GRADER_CONFIG_H
+#define GRADER_CONFIG_H
+
+#include "grader_config.h" // generated: CONFIG_CC, CONFIG_CXX, CONFIG_NVCC, CONFIG_ROOT, CONFIG_BUILD, CONFIG_LINK, ...
+
+#define CONFIG_OBJECTS CONFIG_ROOT "/" CONFIG_BUILD
+#define CONFIG_LIBRARY CONFIG_OBJECTS "/libferry.a"
+
+#endif

@@ -1,0 +1,134 @@
+// What an exercise is to the grader. tests/hidden/NN_slug/check.c describes one; it is linked into ./ferry, the trusted
+// parent, and never runs beside the learner's code. README.md in this folder walks through a whole exercise.
+//
+// A test has two functions. `ask` draws inputs from the seed of this run and says what the answer is to be given.
+// `judge` computes what is right, by plain loops over the same arrays, and compares it with what came back.
+//
+//   static void ask(Case *c) {
+//     int64_t n = draw_int(c, 33, 99);
+//     give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n, 3), -1, 1), (Give){.device = "cuda:0"});
+//   }
+//   static void judge(Case *c) {
+//     const Array *x = given(c, "x");
+//     Array *want = new_array(c, FY_FLOAT32, x->shape);
+//     for (int64_t i = 0; i < x->count; i++)
+//       want->f32[i] = 2 * x->f32[i];
+//     suspect_array(c, "result", x, &LEFT_AS_IT_WAS); // a known mistake, by the result that it gives
+//     expect_array(c, "result", want, 1e-6);
+//     expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, &MOVED);
+//   }
+//
+// Memory of arrays and texts belongs to the case and is freed with it.
+#ifndef GRADER_EXERCISE_H
+#define GRADER_EXERCISE_H
+
+#include "wire.h"
+#include <stdbool.h>
+
+typedef struct Case Case;
+
+// A misconception. `name` is short, in the field's words, and is what a wrong answer's first line gives as
+// `// mistake: name`; `says` is one or two sentences to the learner; `lesson` is a file and an anchor in docs/.
+typedef struct Mistake {
+  const char *name, *says, *lesson;
+} Mistake;
+
+typedef struct Test {
+  const char *name; // unique within the exercise; the driver may ask for it
+  void (*ask)(Case *c);
+  void (*judge)(Case *c);
+  int devices;  // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
+  bool no_cuda; // the answer is run as on a machine without CUDA
+  const Mistake *crash;   // named when the answer dies of a signal
+  const Mistake *timeout; // named when it does not end
+} Test;
+
+enum { MAX_TESTS = 24, MAX_HINTS = 8, MAX_FUNCTIONS = 8 };
+
+typedef struct Exercise {
+  const char *id;                       // "NN_slug", the name of its files
+  const char *title;                    // one line
+  const char *kind;                     // "write", "find the bug" or "kernel"
+  int chapter;                          // whose lesson it belongs to
+  const char *lesson;                   // "docs/03_tensor_moves.md#to-device"
+  const char *hints[MAX_HINTS];         // each gives away a little more than the one before
+  const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
+  Test tests[MAX_TESTS];
+} Exercise;
+
+// One in each check.c: EXERCISE = {.id = "03_slug", ...};
+#define EXERCISE                                                                                                       \
+  static const Exercise this_exercise;                                                                                 \
+  static const Exercise *const this_entry __attribute__((used, section("exercises"))) = &this_exercise;                \
+  static const Exercise this_exercise
+
+// ---- drawing from the seed: each returns other values at each run ----------------------------------------------------
+
+int64_t draw_int(Case *c, int64_t low, int64_t high); // both ends included
+int64_t draw_odd(Case *c, int64_t low, int64_t high); // an odd one
+double draw_real(Case *c, double low, double high);
+
+// An array of independent values in [low, high]; floating ones are multiples of 1/1024, so that sums and products of a few
+// are exact in float32. Integer dtypes include both ends.
+Array *draw_array(Case *c, FyDType dtype, Shape shape, double low, double high);
+
+Array *new_array(Case *c, FyDType dtype, Shape shape); // zeros
+Array *array_cast(Case *c, const Array *a, FyDType dtype);
+
+int case_devices(const Case *c); // CUDA devices that the answer will see
+
+// ---- asking ----------------------------------------------------------------------------------------------------------
+
+typedef struct Give {
+  const char *device; // "cpu" (the default), "cuda:0", ...
+  bool strided;       // as a view with gaps: every second column of a wider tensor
+  bool transposed;    // as the transpose of a contiguous tensor of the swapped shape: right values, swapped strides
+  bool requires_grad, pinned;
+} Give;
+
+void give_array(Case *c, const char *name, Array *array, Give how);
+void give_number(Case *c, const char *name, double value);
+void give_text(Case *c, const char *name, const char *text);
+
+// ---- judging: what was given and what came back -----------------------------------------------------------------------
+
+const Array *given(const Case *c, const char *name); // panics on a name that was not given
+double given_number(const Case *c, const char *name);
+const char *given_text(const Case *c, const char *name);
+
+const Array *got(const Case *c, const char *name);       // NULL when it did not come back
+double got_number(const Case *c, const char *name);      // NaN when not
+const char *got_text(const Case *c, const char *name);   // "" when not
+const char *got_device(const Case *c, const char *name); // "" when not
+const char *got_error(const Case *c);                    // the error the answer raised, "RuntimeError: ...", or ""
+const Counts *counts(const Case *c); // what the library counted between driver_count and driver_stop
+
+// Each returns whether it held. The first that does not is what the learner sees; none prints more than one element.
+
+// dtype, shape and values: |got - want| <= tolerance * max(1, |want|), NaN equal to NaN. Guards around a kernel's output
+// and untouched (NaN) elements are checked too.
+bool expect_array(Case *c, const char *name, const Array *want, double tolerance);
+bool expect_number(Case *c, const char *name, double want, double tolerance);
+bool expect_text(Case *c, const char *name, const char *want);
+bool expect_device(Case *c, const char *name, const char *device, const Mistake *mistake);
+bool expect_at_most(Case *c, const char *what, int64_t got, int64_t most, const Mistake *mistake);
+bool expect_at_least(Case *c, const char *what, int64_t got, int64_t least, const Mistake *mistake);
+bool expect_exactly(Case *c, const char *what, int64_t got, int64_t want, const Mistake *mistake);
+bool expect_that(Case *c, bool holds, const Mistake *mistake, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+// The answer has to raise an error that contains `text`. Without this an error fails the test.
+bool expect_error(Case *c, const char *text, const Mistake *mistake);
+
+// Known mistakes: named when the test fails and no failed expectation has named one. In `ask` or `judge`; the first that
+// fits is taken. suspect_array: the result equals `wrong` (within 1e-5) and that is not what is expected.
+void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake *mistake);
+void suspect_error(Case *c, const char *text, const Mistake *mistake); // the error contains it
+void suspect_that(Case *c, bool holds, const Mistake *mistake);
+
+// Mistakes that every kernel exercise has in common; use them in place of your own where they fit.
+extern const Mistake NO_KERNEL;    // "no kernel was launched": launches are 0
+extern const Mistake PAST_THE_END; // "wrote past the end": a guard element changed (found by expect_array)
+extern const Mistake NOT_WRITTEN;  // "elements left unwritten": the output still has its NaN filling (by expect_array)
+
+#endif

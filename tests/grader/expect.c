@@ -1,0 +1,356 @@
+// What a check expects, and how it is said when it does not hold: the first mismatch, how many, a map, a known mistake.
+#include "case.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const Mistake NO_KERNEL = {"no kernel was launched",
+                           "The result has to be computed by a kernel on the device; a loop on the CPU is not it.",
+                           "docs/01_why_a_gpu.md"};
+const Mistake PAST_THE_END = {
+    "wrote past the end",
+    "A grid has more threads than there are elements. Each thread has to compare its index with the size first.",
+    "docs/01_why_a_gpu.md"};
+const Mistake NOT_WRITTEN = {
+    "elements left unwritten",
+    "Some elements of the output still hold what was in the memory before. Does every index have its thread?",
+    "docs/01_why_a_gpu.md"};
+
+// ---- elements --------------------------------------------------------------------------------------------------------
+
+static double half_to_double(uint16_t bits) {
+  int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  double value = exponent == 0    ? ldexp(fraction, -24)
+                 : exponent == 31 ? (fraction ? NAN : INFINITY)
+                                  : ldexp(fraction + 1024, exponent - 25);
+  return bits & 0x8000 ? -value : value;
+}
+
+static double bfloat_to_double(uint16_t bits) {
+  uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+double array_at(const Array *a, int64_t i) {
+  switch (a->dtype) {
+  case FY_FLOAT32:
+    return a->f32[i];
+  case FY_FLOAT64:
+    return a->f64[i];
+  case FY_INT64:
+    return (double)a->i64[i];
+  case FY_INT32:
+    return a->i32[i];
+  case FY_FLOAT16:
+    return half_to_double(a->bits16[i]);
+  case FY_BFLOAT16:
+    return bfloat_to_double(a->bits16[i]);
+  default:
+    return a->u8[i];
+  }
+}
+
+// The nearest half, ties to even: of all 16 bit patterns' order, by halving.
+static uint16_t double_to_half(double value) {
+  uint16_t low = 0, high = 0x7c00, sign = signbit(value) ? 0x8000 : 0;
+  double magnitude = fabs(value);
+  if (isnan(value))
+    return 0x7e00;
+  while (high - low > 1) {
+    uint16_t middle = (uint16_t)((low + high) / 2);
+    if (half_to_double(middle) <= magnitude)
+      low = middle;
+    else
+      high = middle;
+  }
+  double below = half_to_double(low), above = high == 0x7c00 ? 65536 : half_to_double(high);
+  double middle = (below + above) / 2;
+  bool up = magnitude > middle || (magnitude == middle && (low & 1));
+  return sign | (up ? high : low);
+}
+
+static uint16_t double_to_bfloat(double value) {
+  float narrow = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &narrow, sizeof bits);
+  if (isnan(value))
+    return 0x7fc0;
+  return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+void array_set(Array *a, int64_t i, double value) {
+  switch (a->dtype) {
+  case FY_FLOAT32:
+    a->f32[i] = (float)value;
+    break;
+  case FY_FLOAT64:
+    a->f64[i] = value;
+    break;
+  case FY_INT64:
+    a->i64[i] = (int64_t)value;
+    break;
+  case FY_INT32:
+    a->i32[i] = (int32_t)value;
+    break;
+  case FY_FLOAT16:
+    a->bits16[i] = double_to_half(value);
+    break;
+  case FY_BFLOAT16:
+    a->bits16[i] = double_to_bfloat(value);
+    break;
+  default:
+    a->u8[i] = (uint8_t)value;
+  }
+}
+
+static bool close_enough(double x, double want, double tolerance) {
+  if (isnan(want) || isnan(x))
+    return isnan(want) && isnan(x);
+  if (isinf(want) || isinf(x))
+    return x == want;
+  return fabs(x - want) <= tolerance * fmax(1, fabs(want));
+}
+
+static bool same_shape(Shape a, Shape b) {
+  return a.rank == b.rank && memcmp(a.size, b.size, (size_t)a.rank * sizeof a.size[0]) == 0;
+}
+
+static int64_t mismatches(const Array *a, const Array *want, double tolerance, int64_t *first) {
+  int64_t wrong = 0;
+  *first = -1;
+  for (int64_t i = 0; i < want->count; i++)
+    if (!close_enough(array_at(a, i), array_at(want, i), tolerance)) {
+      *first = wrong++ ? *first : i;
+    }
+  return wrong;
+}
+
+// ---- saying it -------------------------------------------------------------------------------------------------------
+
+void case_fail(Case *c, const Mistake *mistake, const char *format, ...) {
+  if (!c->mistake)
+    c->mistake = mistake;
+  if (c->failed)
+    return;
+  c->failed = true;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(c->finding, sizeof c->finding, format, arguments);
+  va_end(arguments);
+}
+
+static void index_text(const Array *a, int64_t flat, char *text, size_t bytes) {
+  int64_t index[MAX_RANK] = {0};
+  for (int d = a->shape.rank - 1; d >= 0; d--) {
+    index[d] = flat % a->shape.size[d];
+    flat /= a->shape.size[d];
+  }
+  size_t used = (size_t)snprintf(text, bytes, "[");
+  for (int d = 0; d < a->shape.rank && used < bytes; d++)
+    used += (size_t)snprintf(text + used, bytes - used, "%s%lld", d ? ", " : "", (long long)index[d]);
+  if (used < bytes)
+    snprintf(text + used, bytes - used, "]");
+}
+
+enum { MAP_ROWS = 12, MAP_COLUMNS = 48 };
+
+// One character for a rectangle of elements: '.' all right, '#' all wrong, '+' some of each.
+static char map_cell(const Array *a, const Array *want, double tolerance, const int64_t from[2], const int64_t to[2]) {
+  int64_t wrong = 0, all = 0;
+  for (int64_t i = from[0]; i < to[0]; i++)
+    for (int64_t j = from[1]; j < to[1]; j++) {
+      int64_t at = i * want->shape.size[1] + j;
+      wrong += !close_enough(array_at(a, at), array_at(want, at), tolerance);
+      all++;
+    }
+  return wrong == 0 ? '.' : wrong == all ? '#' : '+';
+}
+
+static void draw_map(Case *c, const Array *a, const Array *want, double tolerance) {
+  int64_t rows = want->shape.size[0], columns = want->shape.size[1];
+  int64_t shown_rows = rows < MAP_ROWS ? rows : MAP_ROWS, shown = columns < MAP_COLUMNS ? columns : MAP_COLUMNS;
+  size_t used = 0;
+  for (int64_t r = 0; r < shown_rows; r++) {
+    for (int64_t k = 0; k < shown; k++) {
+      int64_t from[2] = {r * rows / shown_rows, k * columns / shown};
+      int64_t to[2] = {(r + 1) * rows / shown_rows, (k + 1) * columns / shown};
+      c->map[used++] = map_cell(a, want, tolerance, from, to);
+    }
+    c->map[used++] = '\n';
+  }
+  c->map[used] = '\0';
+}
+
+static const Mistake *kernel_mistake(const Array *a, double got_value) {
+  if (a->flags & ARRAY_GUARD_BROKEN)
+    return &PAST_THE_END;
+  bool from_kernel = a->device >= 0 && !(a->flags & (ARRAY_CONTIGUOUS | ARRAY_REQUIRES_GRAD | ARRAY_PINNED));
+  return from_kernel && isnan(got_value) ? &NOT_WRITTEN : NULL;
+}
+
+static bool values_match(Case *c, const char *name, const Array *a, const Array *want, double tolerance) {
+  int64_t first, wrong = mismatches(a, want, tolerance, &first);
+  if (wrong == 0)
+    return true;
+  char index[160];
+  index_text(want, first, index, sizeof index);
+  bool earlier = c->failed;
+  double x = array_at(a, first);
+  if (!c->fallback)
+    c->fallback = kernel_mistake(a, x);
+  case_fail(c, NULL, "%s%s: expected %.9g, got %.9g\n%lld of %lld elements differ", name, want->shape.rank ? index : "",
+            array_at(want, first), x, (long long)wrong, (long long)want->count);
+  if (!earlier && want->shape.rank == 2 && want->count > 1)
+    draw_map(c, a, want, tolerance);
+  return false;
+}
+
+// ---- expectations ----------------------------------------------------------------------------------------------------
+
+static const Array *expect_something(Case *c, const char *name) {
+  const Array *a = got(c, name);
+  if (!a) {
+    bool null = message_find(&c->reply, 'a', name) != NULL;
+    case_fail(c, NULL, null ? "%s: the answer returned NULL" : "%s: nothing came back", name);
+  }
+  return a;
+}
+
+bool expect_array(Case *c, const char *name, const Array *want, double tolerance) {
+  const Array *a = expect_something(c, name);
+  if (!a)
+    return false;
+  char have[160], wanted[160];
+  array_describe(a, have, sizeof have);
+  array_describe(want, wanted, sizeof wanted);
+  if (a->dtype != want->dtype || !same_shape(a->shape, want->shape)) {
+    case_fail(c, NULL, "%s: expected %s, got %s", name, wanted, have);
+    return false;
+  }
+  bool right = values_match(c, name, a, want, tolerance);
+  if (a->flags & ARRAY_GUARD_BROKEN) {
+    c->fallback = &PAST_THE_END;
+    case_fail(c, NULL, "%s: memory before or after it was written", name);
+    return false;
+  }
+  return right;
+}
+
+bool expect_number(Case *c, const char *name, double want, double tolerance) {
+  double x = got_number(c, name);
+  if (close_enough(x, want, tolerance))
+    return true;
+  if (!message_find(&c->reply, 'n', name))
+    case_fail(c, NULL, "%s: nothing came back", name);
+  else
+    case_fail(c, NULL, "%s: expected %.9g, got %.9g", name, want, x);
+  return false;
+}
+
+bool expect_text(Case *c, const char *name, const char *want) {
+  if (strcmp(got_text(c, name), want) == 0)
+    return true;
+  case_fail(c, NULL, "%s: expected \"%s\", got \"%.200s\"", name, want, got_text(c, name));
+  return false;
+}
+
+bool expect_device(Case *c, const char *name, const char *device, const Mistake *mistake) {
+  if (!expect_something(c, name))
+    return false;
+  if (strcmp(got_device(c, name), device) == 0)
+    return true;
+  case_fail(c, mistake, "%s: expected on %s, is on %s", name, device, got_device(c, name));
+  return false;
+}
+
+bool expect_at_most(Case *c, const char *what, int64_t have, int64_t most, const Mistake *mistake) {
+  if (have <= most)
+    return true;
+  case_fail(c, mistake, "%s: expected at most %lld, counted %lld", what, (long long)most, (long long)have);
+  return false;
+}
+
+bool expect_at_least(Case *c, const char *what, int64_t have, int64_t least, const Mistake *mistake) {
+  if (have >= least)
+    return true;
+  case_fail(c, mistake, "%s: expected at least %lld, counted %lld", what, (long long)least, (long long)have);
+  return false;
+}
+
+bool expect_exactly(Case *c, const char *what, int64_t have, int64_t want, const Mistake *mistake) {
+  if (have == want)
+    return true;
+  case_fail(c, mistake, "%s: expected %lld, counted %lld", what, (long long)want, (long long)have);
+  return false;
+}
+
+bool expect_that(Case *c, bool holds, const Mistake *mistake, const char *format, ...) {
+  if (holds)
+    return true;
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  case_fail(c, mistake, "%s", text);
+  return false;
+}
+
+bool expect_error(Case *c, const char *text, const Mistake *mistake) {
+  c->error_expected = true;
+  if (strstr(got_error(c), text))
+    return true;
+  if (*got_error(c))
+    case_fail(c, mistake, "expected an error with \"%s\", got: %.400s", text, got_error(c));
+  else
+    case_fail(c, mistake, "expected an error with \"%s\", and there was none", text);
+  return false;
+}
+
+// ---- known mistakes --------------------------------------------------------------------------------------------------
+
+static void suspect(Case *c, Suspect s) {
+  if (c->suspect_count == MAX_SUSPECTS)
+    grader_panic("%s: more than %d known mistakes in a test", c->exercise->id, MAX_SUSPECTS);
+  c->suspects[c->suspect_count++] = s;
+}
+
+void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake *mistake) {
+  suspect(c, (Suspect){.name = name, .wrong = wrong, .mistake = mistake});
+}
+
+void suspect_error(Case *c, const char *text, const Mistake *mistake) {
+  suspect(c, (Suspect){.error = text, .mistake = mistake});
+}
+
+void suspect_that(Case *c, bool holds, const Mistake *mistake) {
+  suspect(c, (Suspect){.holds = holds, .mistake = mistake});
+}
+
+static bool fits(const Case *c, const Suspect *s) {
+  if (s->error)
+    return strstr(got_error(c), s->error) != NULL;
+  if (!s->wrong)
+    return s->holds;
+  const Array *a = got(c, s->name);
+  int64_t first;
+  return a && same_shape(a->shape, s->wrong->shape) && mismatches(a, s->wrong, 1e-5, &first) == 0;
+}
+
+void case_judge(Case *c) {
+  c->test->judge(c);
+  if (*got_error(c) && !c->error_expected) {
+    c->failed = false; // the error is the cause of whatever else is missing
+    c->mistake = NULL;
+    c->map[0] = '\0';
+    case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
+  }
+  for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
+    if (fits(c, &c->suspects[i]))
+      c->mistake = c->suspects[i].mistake;
+  if (c->failed && !c->mistake)
+    c->mistake = c->fallback;
+}

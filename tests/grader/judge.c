@@ -1,0 +1,235 @@
+// Runs an answer's tests and says what each showed.
+#include "judge.h"
+#include "registry.h"
+#include "case.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum { DRIVER_DISAGREES = 97, REPORT_BYTES = 24 << 10 };
+
+typedef struct Text {
+  char *at;
+  size_t used, room;
+} Text;
+
+static void say(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(Text *t, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(t->at + t->used, t->room - t->used, format, arguments);
+  va_end(arguments);
+  if (length > 0)
+    t->used = t->used + (size_t)length < t->room ? t->used + (size_t)length : t->room - 1;
+}
+
+// Lines of `text`, each after four blanks.
+static void say_indented(Text *t, const char *text) {
+  while (text && *text) {
+    size_t length = strcspn(text, "\n");
+    say(t, "    %.*s\n", (int)length, text);
+    text += length + (text[length] == '\n');
+  }
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- what became of one run ------------------------------------------------------------------------------------------------
+
+static Status status_of(const SandboxResult *r) {
+  switch (r->end) {
+  case SANDBOX_TIMEOUT:
+    return STATUS_TIMEOUT;
+  case SANDBOX_MEMORY:
+    return STATUS_OUT_OF_MEMORY;
+  case SANDBOX_OUTPUT:
+    return STATUS_OUTPUT_LIMIT;
+  case SANDBOX_SIGNALLED:
+    return STATUS_CRASH;
+  case SANDBOX_NOT_STARTED:
+    return STATUS_GRADER_ERROR;
+  default:
+    return r->reply ? STATUS_PASS : r->status == DRIVER_DISAGREES ? STATUS_GRADER_ERROR : STATUS_FAIL;
+  }
+}
+
+static void say_end(Text *t, const SandboxResult *r, Status status) {
+  if (r->forged)
+    say(t, "  something other than a reply came through the grader's channel\n");
+  else if (status == STATUS_CRASH)
+    say(t, "  it was ended by signal %d: %s\n", r->signal, strsignal(r->signal));
+  else if (status == STATUS_TIMEOUT)
+    say(t, "  it did not end within %.0f s\n", r->seconds);
+  else if (status == STATUS_OUT_OF_MEMORY)
+    say(t, "  it used more memory than the %d MiB allowed\n", 2048);
+  else if (status == STATUS_OUTPUT_LIMIT)
+    say(t, "  it printed more than 1 MiB\n");
+  else if (status == STATUS_GRADER_ERROR)
+    say(t, "  the grader could not run it; this is not your fault\n");
+  else
+    say(t, "  it ended by itself (exit status %d) before its result was asked for\n", r->status);
+}
+
+static void say_mistake(Text *t, const Mistake *m) {
+  if (!m)
+    return;
+  say(t, "  known mistake: %s\n", m->name);
+  say_indented(t, m->says);
+  say(t, "    see %s\n", m->lesson);
+}
+
+static void say_finding(Text *t, const Case *c) {
+  say_indented(t, c->finding);
+  if (c->map[0]) {
+    say(t, "  where it is wrong (. right, # wrong, + some of both):\n");
+    say_indented(t, c->map);
+  }
+}
+
+static void take_reply(Case *c, SandboxResult *r, Status *status) {
+  const char *wrong = r->reply ? message_unpack(&c->reply, r->reply, r->reply_bytes) : NULL;
+  if (wrong || r->forged) {
+    r->forged = true;
+    *status = STATUS_FAIL;
+    return;
+  }
+  if (*status == STATUS_PASS) {
+    case_judge(c);
+    *status = c->failed ? STATUS_FAIL : STATUS_PASS;
+  }
+}
+
+static const Mistake *mistake_of(const Case *c, Status status) {
+  if (status == STATUS_CRASH)
+    return c->test->crash;
+  if (status == STATUS_TIMEOUT)
+    return c->test->timeout;
+  return status == STATUS_FAIL ? c->mistake : NULL;
+}
+
+static void write_report(TestVerdict *v, const Case *c, const SandboxResult *r, const char *order) {
+  Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
+  char asked[2048];
+  if (!t.at)
+    grader_panic("no memory for a report");
+  case_describe(c, asked, sizeof asked);
+  if (*asked)
+    say(&t, "  given: %s\n", asked);
+  if (strcmp(order, "ascending") != 0)
+    say(&t, "  with the threads of each block begun in %s order\n", order);
+  if (c->replied)
+    say_finding(&t, c);
+  else
+    say_end(&t, r, v->status);
+  say_mistake(&t, v->mistake);
+  if (r->output && *r->output) {
+    say(&t, "  it printed:\n");
+    say_indented(&t, r->output);
+  }
+  v->report = t.at;
+}
+
+static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int devices, const char *order) {
+  static Case c; // large
+  case_begin(&c, e, v->test, v->seed, devices);
+  case_ask(&c);
+  if (getrandom(&c.request.nonce, sizeof c.request.nonce, 0) != (ssize_t)sizeof c.request.nonce)
+    grader_panic("no random numbers from the system: %s", strerror(errno));
+  size_t bytes = 0;
+  uint8_t *request = message_pack(&c.request, &bytes);
+  if (!request)
+    grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
+  SandboxResult r = answer_run(a, request, bytes, devices, v->test->no_cuda, order);
+  v->status = status_of(&r);
+  c.replied = r.reply != NULL;
+  take_reply(&c, &r, &v->status);
+  c.replied = c.replied && !r.forged;
+  v->mistake = mistake_of(&c, v->status);
+  if (v->status != STATUS_PASS)
+    write_report(v, &c, &r, order);
+  v->seconds += r.seconds;
+  free(request);
+  sandbox_result_free(&r);
+  case_free(&c);
+  return v->status == STATUS_PASS;
+}
+
+// A kernel runs twice, its blocks' threads begun in either order: a missing barrier that one order hides, the other shows.
+static void run_test(TestVerdict *v, const Answer *a, const Exercise *e, const JudgeOptions *o) {
+  int needed = v->test->devices > 1 ? v->test->devices : 1;
+  if (o->devices < needed && !v->test->no_cuda) {
+    v->status = STATUS_SKIPPED;
+    return;
+  }
+  bool kernel = strcmp(exercise_extension(e), "cu") == 0;
+  if (run_once(v, a, e, o->devices, "ascending") && kernel && !a->real_gpu)
+    run_once(v, a, e, o->devices, "descending");
+}
+
+// ---- the whole answer ------------------------------------------------------------------------------------------------------
+
+static Status worst(Status a, Status b) {
+  static const int rank[] = {[STATUS_PASS] = 0,         [STATUS_SKIPPED] = 0,      [STATUS_FAIL] = 1,
+                             [STATUS_CRASH] = 2,        [STATUS_TIMEOUT] = 2,      [STATUS_OUT_OF_MEMORY] = 2,
+                             [STATUS_OUTPUT_LIMIT] = 2, [STATUS_GRADER_ERROR] = 3, [STATUS_NOT_RUN] = 0};
+  return rank[b] > rank[a] ? b : a;
+}
+
+static void run_tests(Verdict *v, const Answer *a, const JudgeOptions *o) {
+  v->status = STATUS_PASS;
+  for (int i = 0; i < MAX_TESTS && v->exercise->tests[i].name; i++) {
+    const Test *test = &v->exercise->tests[i];
+    if (o->only && strcmp(o->only, test->name) != 0)
+      continue;
+    TestVerdict *t = &v->tests[v->test_count++];
+    t->test = test;
+    t->seed = o->replay ? o->seed : hash_text(hash_text(o->seed, v->exercise->id), test->name);
+    run_test(t, a, v->exercise, o);
+    v->passed += t->status == STATUS_PASS;
+    v->skipped += t->status == STATUS_SKIPPED;
+    v->status = worst(v->status, t->status);
+  }
+}
+
+void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options) {
+  double began = now();
+  Answer a;
+  *v = (Verdict){.exercise = exercise};
+  answer_build(&a, exercise, source);
+  v->real_gpu = a.real_gpu;
+  if (a.status == STATUS_NOT_RUN) {
+    run_tests(v, &a, options);
+  } else {
+    v->status = a.status;
+    while (v->test_count < MAX_TESTS && exercise->tests[v->test_count].name) {
+      v->tests[v->test_count] = (TestVerdict){.test = &exercise->tests[v->test_count], .status = a.status};
+      v->test_count++;
+    }
+  }
+  v->report = a.diagnostics;
+  a.diagnostics = NULL;
+  v->protections = a.protections;
+  answer_free(&a);
+  v->seconds = now() - began;
+}
+
+void verdict_free(Verdict *v) {
+  free(v->report);
+  for (int i = 0; i < v->test_count; i++)
+    free(v->tests[i].report);
+  *v = (Verdict){0};
+}
+
+double verdict_score(const Verdict *v) {
+  int run = v->test_count - v->skipped;
+  return run > 0 ? (double)v->passed / run : 0;
+}

@@ -1,0 +1,39 @@
+// The verdict on an answer: each of its exercise's tests, run and judged.
+#ifndef GRADER_JUDGE_H
+#define GRADER_JUDGE_H
+
+#include "answer.h"
+
+typedef struct TestVerdict {
+  const Test *test;
+  Status status;
+  uint64_t seed;          // repeats it: --replay
+  char *report;           // for the learner, several lines (malloc); NULL for a pass
+  const Mistake *mistake; // recognised, or NULL
+  double seconds;
+} TestVerdict;
+
+typedef struct Verdict {
+  const Exercise *exercise;
+  Status status; // STATUS_PASS only when every test that could be run passed
+  char *report;  // of what concerns all tests: the compiler's diagnostics (malloc), or NULL
+  TestVerdict tests[MAX_TESTS];
+  int test_count, passed, skipped;
+  unsigned protections;
+  bool real_gpu; // verified on NVIDIA's hardware
+  double seconds;
+} Verdict;
+
+typedef struct JudgeOptions {
+  uint64_t seed;
+  bool replay;      // `seed` is that of one case
+  const char *only; // a test's name, or NULL
+  int devices;      // simulated ones
+} JudgeOptions;
+
+void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options);
+void verdict_free(Verdict *v);
+
+double verdict_score(const Verdict *v); // 0 to 1: passed of all that were run
+
+#endif

@@ -1,0 +1,59 @@
+// The exercises that are linked in: one pointer each in the section "exercises".
+#include "registry.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const Exercise *const __start_exercises[] __attribute__((weak));
+extern const Exercise *const __stop_exercises[] __attribute__((weak));
+
+enum { MAX_EXERCISES = 200 };
+static const Exercise *sorted[MAX_EXERCISES];
+static int sorted_count = -1;
+
+static int by_id(const void *a, const void *b) {
+  return strcmp((*(const Exercise *const *)a)->id, (*(const Exercise *const *)b)->id);
+}
+
+int exercise_count(void) {
+  if (sorted_count >= 0)
+    return sorted_count;
+  sorted_count = 0;
+  for (const Exercise *const *e = __start_exercises; e < __stop_exercises && sorted_count < MAX_EXERCISES; e++)
+    sorted[sorted_count++] = *e;
+  qsort(sorted, (size_t)sorted_count, sizeof sorted[0], by_id);
+  return sorted_count;
+}
+
+const Exercise *exercise_at(int i) {
+  return i >= 0 && i < exercise_count() ? sorted[i] : NULL;
+}
+
+// "exercises/10_made_there.c", "10_made_there", "10", "made": whatever a person may type.
+const Exercise *exercise_find(const char *name) {
+  char plain[128];
+  const char *slash = strrchr(name, '/');
+  snprintf(plain, sizeof plain, "%s", slash ? slash + 1 : name);
+  char *dot = strrchr(plain, '.');
+  if (dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0))
+    *dot = '\0';
+  const Exercise *found = NULL;
+  for (int i = 0; i < exercise_count(); i++) {
+    const Exercise *e = exercise_at(i);
+    if (strcmp(e->id, plain) == 0)
+      return e;
+    size_t length = strlen(plain);
+    bool begins = strncmp(e->id, plain, length) == 0 && length > 0;
+    bool inside = length > 2 && strstr(e->id, plain);
+    if (begins || inside) {
+      if (found)
+        return NULL;
+      found = e;
+    }
+  }
+  return found;
+}
+
+const char *exercise_extension(const Exercise *e) {
+  return strcmp(e->kind, "kernel") == 0 ? "cu" : "c";
+}

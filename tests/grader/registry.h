@@ -1,0 +1,13 @@
+// The exercises that are linked in.
+#ifndef GRADER_REGISTRY_H
+#define GRADER_REGISTRY_H
+
+#include "exercise.h"
+
+// All exercises, in the order of their ids.
+int exercise_count(void);
+const Exercise *exercise_at(int i);
+const Exercise *exercise_find(const char *name); // by id, its number, or what is left of the id when unique; else NULL
+const char *exercise_extension(const Exercise *e); // "c" or "cu"
+
+#endif

@@ -1,0 +1,263 @@
+// Watches over a command: its output, its reply, its memory and its time; and ends it.
+#include "sandbox_impl.h"
+#include "wire.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEADER = 16, SAMPLE_MS = 25, FIRST_SAMPLE_MS = 5 };
+
+typedef struct Watch {
+  const SandboxJob *job;
+  Started started;
+  SandboxResult *result;
+  Excerpt excerpt;
+  double began;
+  size_t sent;    // bytes of the request
+  uint8_t *reply; // header and body as far as they have come
+  size_t reply_used, reply_room;
+  bool replied, ended;
+} Watch;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void close_if_open(int *descriptor) {
+  if (*descriptor >= 0)
+    close(*descriptor);
+  *descriptor = -1;
+}
+
+// ---- descriptor 3 ------------------------------------------------------------------------------------------------------
+
+static void forged(Watch *w) {
+  w->result->forged = true;
+  close_if_open(&w->started.socket);
+}
+
+// The header is checked as soon as it is there: magic, a length that is allowed, and the request's nonce.
+static bool header_is_right(const Watch *w) {
+  uint32_t head[2];
+  memcpy(head, w->reply, sizeof head);
+  return head[0] == WIRE_MAGIC && head[1] <= WIRE_LIMIT && memcmp(w->reply + 8, w->job->request + 8, 8) == 0;
+}
+
+static size_t reply_wanted(const Watch *w) {
+  uint32_t length;
+  memcpy(&length, w->reply + 4, sizeof length);
+  return HEADER + (size_t)length;
+}
+
+static void take_reply(Watch *w, const uint8_t *bytes, size_t count) {
+  if (w->reply_used + count > w->reply_room) {
+    w->reply_room = 2 * (w->reply_used + count);
+    uint8_t *grown = realloc(w->reply, w->reply_room);
+    if (!grown) {
+      forged(w);
+      return;
+    }
+    w->reply = grown;
+  }
+  memcpy(w->reply + w->reply_used, bytes, count);
+  w->reply_used += count;
+  if (w->reply_used < HEADER)
+    return;
+  if (!header_is_right(w) || w->reply_used > reply_wanted(w))
+    forged(w);
+  else
+    w->replied = w->reply_used == reply_wanted(w);
+}
+
+static void read_socket(Watch *w) {
+  uint8_t buffer[65536];
+  ssize_t n = recv(w->started.socket, buffer, sizeof buffer, MSG_DONTWAIT);
+  if (n > 0)
+    take_reply(w, buffer, (size_t)n);
+  else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+    close_if_open(&w->started.socket);
+}
+
+static void write_socket(Watch *w) {
+  ssize_t n =
+      send(w->started.socket, w->job->request + w->sent, w->job->request_bytes - w->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n > 0)
+    w->sent += (size_t)n;
+  else if (errno != EAGAIN && errno != EINTR)
+    w->sent = w->job->request_bytes; // nobody reads it: what becomes of the command will say why
+}
+
+// ---- the watch ---------------------------------------------------------------------------------------------------------
+
+static void read_output(Watch *w) {
+  char buffer[16384];
+  ssize_t n = read(w->started.output, buffer, sizeof buffer);
+  if (n > 0)
+    excerpt_add(&w->excerpt, buffer, (size_t)n);
+  else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+    close_if_open(&w->started.output);
+}
+
+static void read_status(Watch *w) {
+  int status;
+  ssize_t n = read(w->started.status, &status, sizeof status);
+  if (n < 0 && errno == EINTR)
+    return;
+  w->ended = true;
+  if (n != (ssize_t)sizeof status) // the answer killed its supervisor
+    status = SIGKILL;
+  else if ((w->started.protections & PROTECT_BUBBLEWRAP) && WIFEXITED(status) && WEXITSTATUS(status) > 128)
+    status = WEXITSTATUS(status) - 128; // how bubblewrap says that a signal ended it
+  w->result->end = WIFSIGNALED(status) ? SANDBOX_SIGNALLED : SANDBOX_EXITED;
+  w->result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  w->result->status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+static bool limit_passed(Watch *w, double time) {
+  if (w->excerpt.total > w->job->output_bytes)
+    w->result->end = SANDBOX_OUTPUT;
+  else if (w->result->peak_memory > w->job->memory)
+    w->result->end = SANDBOX_MEMORY;
+  else if (time - w->began > w->job->seconds)
+    w->result->end = SANDBOX_TIMEOUT;
+  else
+    return false;
+  return true;
+}
+
+static void wait_for_something(Watch *w, int milliseconds) {
+  struct pollfd polls[3] = {
+      {w->started.status, POLLIN, 0}, {w->started.output, POLLIN, 0}, {w->started.socket, POLLIN, 0}};
+  if (w->started.socket >= 0 && w->sent < w->job->request_bytes)
+    polls[2].events |= POLLOUT;
+  if (poll(polls, 3, milliseconds) <= 0)
+    return;
+  if (polls[1].revents)
+    read_output(w);
+  if (polls[2].revents & POLLOUT)
+    write_socket(w);
+  if (w->started.socket >= 0 && polls[2].revents & (POLLIN | POLLHUP | POLLERR))
+    read_socket(w);
+  if (polls[0].revents && !(polls[1].revents & POLLIN) && !(polls[2].revents & POLLIN))
+    read_status(w); // last: what it printed and replied before it ended is read first
+}
+
+static void watch(Watch *w) {
+  double next_sample = w->began + 1e-3 * FIRST_SAMPLE_MS;
+  while (!w->ended && !w->result->forged) {
+    wait_for_something(w, SAMPLE_MS);
+    double time = now();
+    if (time >= next_sample && !w->ended) {
+      size_t memory = sandbox_tree_memory(w->started.supervisor);
+      if (memory > w->result->peak_memory)
+        w->result->peak_memory = memory;
+      next_sample = now() + 1e-3 * SAMPLE_MS;
+    }
+    if (!w->ended && limit_passed(w, time))
+      return;
+  }
+}
+
+static void end_everything(Watch *w) {
+  sandbox_tree_kill(w->started.supervisor);
+  kill(w->started.supervisor, SIGKILL);
+  while (waitpid(w->started.supervisor, NULL, 0) < 0 && errno == EINTR) {
+  }
+  if (!(w->started.protections & PROTECT_PID_NAMESPACE) && (w->started.protections & PROTECT_SUBREAPER))
+    sandbox_tree_kill(getpid());
+}
+
+// What is still in the pipe when everything has ended, and no more than that.
+static void drain_output(Watch *w) {
+  if (w->started.output < 0)
+    return;
+  fcntl(w->started.output, F_SETFL, O_NONBLOCK);
+  for (size_t before = w->excerpt.total;;) {
+    read_output(w);
+    if (w->started.output < 0 || w->excerpt.total == before || w->excerpt.total > w->job->output_bytes)
+      return;
+    before = w->excerpt.total;
+  }
+}
+
+static void take_result(Watch *w) {
+  SandboxResult *r = w->result;
+  if (w->replied && !r->forged) {
+    r->reply_bytes = w->reply_used - HEADER;
+    memmove(w->reply, w->reply + HEADER, r->reply_bytes);
+    r->reply = w->reply;
+  } else {
+    free(w->reply);
+  }
+  free(r->output);
+  r->output = excerpt_end(&w->excerpt);
+  r->seconds = now() - w->began;
+}
+
+SandboxResult sandbox_run(const SandboxJob *job) {
+  SandboxResult result = {.end = SANDBOX_NOT_STARTED};
+  char why[256] = "";
+  Watch w = {.job = job, .result = &result, .began = now()};
+  w.started = sandbox_start(job, why, sizeof why);
+  result.protections = w.started.protections;
+  if (w.started.supervisor == 0) {
+    result.output = strdup(why);
+    return result;
+  }
+  excerpt_begin(&w.excerpt, job->lines);
+  watch(&w);
+  end_everything(&w);
+  drain_output(&w);
+  take_result(&w);
+  close_if_open(&w.started.status);
+  close_if_open(&w.started.output);
+  close_if_open(&w.started.socket);
+  return result;
+}
+
+void sandbox_result_free(SandboxResult *result) {
+  free(result->reply);
+  free(result->output);
+  result->reply = NULL;
+  result->output = NULL;
+}
+
+// ---- in words ----------------------------------------------------------------------------------------------------------
+
+static const struct {
+  unsigned bit;
+  const char *name;
+} protection_names[] = {
+    {PROTECT_PID_NAMESPACE, "own process tree"}, {PROTECT_MOUNT_NAMESPACE, "own view of the files"},
+    {PROTECT_NETWORK_NAMESPACE, "no network"},   {PROTECT_USER_NAMESPACE, "user namespace"},
+    {PROTECT_BUBBLEWRAP, "bubblewrap"},          {PROTECT_OTHER_USER, "another user"},
+    {PROTECT_NO_NEW_PRIVS, "no new privileges"}, {PROTECT_LIMITS, "limits on time, memory and files"},
+    {PROTECT_PROCESSES, "limit on processes"},   {PROTECT_SUBREAPER, "orphans swept"},
+};
+
+void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off, size_t off_bytes) {
+  // A user namespace does what another user does, and is not missed where there is one; nor is bubblewrap.
+  unsigned optional = PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP;
+  optional |= protections & (PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP) ? PROTECT_OTHER_USER : 0;
+  optional |= protections & PROTECT_BUBBLEWRAP ? PROTECT_PID_NAMESPACE : 0;
+  size_t on_used = 0, off_used = 0;
+  on[0] = off[0] = '\0';
+  for (size_t i = 0; i < sizeof protection_names / sizeof protection_names[0]; i++) {
+    unsigned bit = protection_names[i].bit;
+    const char *name = protection_names[i].name;
+    if (protections & bit && on_used < on_bytes)
+      on_used += (size_t)snprintf(on + on_used, on_bytes - on_used, "%s%s", on_used ? ", " : "", name);
+    else if (!(protections & bit) && !(optional & bit) && off_used < off_bytes)
+      off_used += (size_t)snprintf(off + off_used, off_bytes - off_used, "%s%s", off_used ? ", " : "", name);
+  }
+}

@@ -1,0 +1,47 @@
+// What the files of the sandbox share.
+#ifndef GRADER_SANDBOX_IMPL_H
+#define GRADER_SANDBOX_IMPL_H
+
+#include "sandbox.h"
+#include <sys/types.h>
+
+// A started command: the process to kill (its tree hangs below), and the parent's ends of the pipes.
+typedef struct Started {
+  pid_t supervisor; // reports the command's wait status on `status` and ends; 0: could not start
+  int status;       // read end: an int from waitpid, then end of file
+  int output;       // read end of stdout and stderr
+  int socket;       // -1 without a request
+  unsigned protections;
+} Started;
+
+// Starts the job. On failure supervisor is 0 and `why` says what went wrong.
+Started sandbox_start(const SandboxJob *job, char *why, size_t bytes);
+
+// In the new process, before the command: its own view of the files. Returns false where that is not permitted.
+bool sandbox_enter_files(const SandboxJob *job);
+
+// The identity that commands get: a user of nobody's when the grader is root, else the grader's own.
+uid_t sandbox_user(void);
+
+// The job's command line, run by bubblewrap; NULL where that is not installed. The result is overwritten by the next call.
+const char *const *sandbox_bubblewrap(const SandboxJob *job);
+
+// Threads that run as `user` on this machine now: RLIMIT_NPROC counts them all.
+unsigned sandbox_processes_of(uid_t user);
+
+// The tree below `root` (itself not counted): its memory in bytes. And its end, until nothing is left of it.
+size_t sandbox_tree_memory(pid_t root);
+void sandbox_tree_kill(pid_t root);
+
+// Output with its middle left out: keeps the first and the last lines.
+typedef struct Excerpt {
+  char *head, *tail; // tail is a ring
+  size_t head_used, tail_used, tail_at, total;
+  int lines, head_lines;
+  bool cut;
+} Excerpt;
+void excerpt_begin(Excerpt *e, int lines);
+void excerpt_add(Excerpt *e, const char *bytes, size_t count);
+char *excerpt_end(Excerpt *e); // malloc; frees the rest
+
+#endif

@@ -1,0 +1,130 @@
+// A tree of processes: its memory, and its end. Found through /proc by parents; orphans of the tree hang below its supervisor
+// (the first process of a PID namespace, or a subreaper), so that none gets away by forking twice.
+#include "sandbox_impl.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_PROCESSES = 8192 };
+
+typedef struct Process {
+  pid_t pid, parent;
+  bool below;
+} Process;
+
+static bool read_parent(const char *pid, pid_t *parent) {
+  char path[64], line[512];
+  snprintf(path, sizeof path, "/proc/%.16s/stat", pid);
+  FILE *file = fopen(path, "r");
+  if (!file)
+    return false;
+  bool found = fgets(line, sizeof line, file) != NULL;
+  fclose(file);
+  const char *after = found ? strrchr(line, ')') : NULL; // a process may have parentheses in its name
+  return after && sscanf(after + 1, " %*c %d", parent) == 1;
+}
+
+static int all_processes(Process *list) {
+  int count = 0;
+  DIR *proc = opendir("/proc");
+  if (!proc)
+    return 0;
+  for (struct dirent *entry; (entry = readdir(proc)) && count < MAX_PROCESSES;) {
+    if (!isdigit((unsigned char)entry->d_name[0]))
+      continue;
+    Process p = {.pid = (pid_t)atoi(entry->d_name)};
+    if (read_parent(entry->d_name, &p.parent))
+      list[count++] = p;
+  }
+  closedir(proc);
+  return count;
+}
+
+// Marks everything below root; returns how many there are.
+static int mark(Process *list, int count, pid_t root) {
+  int marked = 0;
+  for (bool more = true; more;) {
+    more = false;
+    for (int i = 0; i < count; i++) {
+      bool below = list[i].parent == root;
+      for (int j = 0; !below && j < count; j++)
+        below = list[j].below && list[j].pid == list[i].parent;
+      if (below && !list[i].below) {
+        list[i].below = true;
+        marked++;
+        more = true;
+      }
+    }
+  }
+  return marked;
+}
+
+static size_t resident(pid_t pid) {
+  char path[64];
+  size_t pages = 0;
+  snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+  FILE *file = fopen(path, "r");
+  if (!file)
+    return 0;
+  if (fscanf(file, "%*u %zu", &pages) != 1)
+    pages = 0;
+  fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+size_t sandbox_tree_memory(pid_t root) {
+  static Process list[MAX_PROCESSES];
+  int count = all_processes(list);
+  size_t bytes = 0;
+  mark(list, count, root);
+  for (int i = 0; i < count; i++)
+    bytes += list[i].below ? resident(list[i].pid) : 0;
+  return bytes;
+}
+
+void sandbox_tree_kill(pid_t root) {
+  static Process list[MAX_PROCESSES];
+  for (int round = 0; round < 200; round++) {
+    int count = all_processes(list);
+    int below = mark(list, count, root);
+    for (int i = 0; i < count; i++)
+      if (list[i].below)
+        kill(list[i].pid, SIGSTOP); // so that none forks while the others die
+    for (int i = 0; i < count; i++)
+      if (list[i].below)
+        kill(list[i].pid, SIGKILL);
+    while (root == getpid() && waitpid(-1, NULL, WNOHANG) > 0) {
+    }
+    if (below == 0)
+      return;
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  }
+}
+
+unsigned sandbox_processes_of(uid_t user) {
+  static Process list[MAX_PROCESSES];
+  unsigned threads = 0;
+  int count = all_processes(list);
+  for (int i = 0; i < count; i++) {
+    char path[64], line[512];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)list[i].pid);
+    FILE *file = stat(path, &about) == 0 && about.st_uid == user ? fopen(path, "r") : NULL;
+    if (!file)
+      continue;
+    unsigned n = 1;
+    const char *after = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (after && sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u", &n) != 1)
+      n = 1;
+    threads += n;
+    fclose(file);
+  }
+  return threads;
+}

@@ -1,0 +1,11 @@
+// What an answer's object may define and use.
+#ifndef GRADER_SYMBOLS_H
+#define GRADER_SYMBOLS_H
+
+#include "exercise.h"
+
+// Reads what `readelf -SsW` printed of the object. NULL when nothing is wrong with it; else what is, for the learner
+// (malloc): a function that is missing, code that would run before main, the library's own functions.
+char *symbols_refused(const Exercise *exercise, const char *listing);
+
+#endif

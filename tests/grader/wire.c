@@ -1,0 +1,231 @@
+// Messages to bytes and back. What is read may come from a hostile process: no length is believed.
+#include "wire.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER = 16 };
+
+size_t wire_dtype_size(FyDType dtype) {
+  switch (dtype) {
+  case FY_BOOL:
+  case FY_UINT8:
+    return 1;
+  case FY_FLOAT16:
+  case FY_BFLOAT16:
+    return 2;
+  case FY_INT32:
+  case FY_FLOAT32:
+    return 4;
+  case FY_INT64:
+  case FY_FLOAT64:
+    return 8;
+  default:
+    return 0;
+  }
+}
+
+int64_t shape_count(Shape s) {
+  int64_t count = 1;
+  for (int i = 0; i < s.rank; i++)
+    if (s.size[i] < 0 || __builtin_mul_overflow(count, s.size[i], &count))
+      return -1;
+  return count;
+}
+
+Item *message_find(Message *m, char kind, const char *name) {
+  for (int i = 0; i < m->count; i++)
+    if (m->items[i].kind == kind && strcmp(m->items[i].name, name) == 0)
+      return &m->items[i];
+  return NULL;
+}
+
+Item *message_add(Message *m, char kind, const char *name) {
+  if (m->count == MAX_ITEMS || strlen(name) >= NAME_BYTES)
+    return NULL;
+  Item *item = &m->items[m->count++];
+  memset(item, 0, sizeof *item);
+  item->kind = kind;
+  strcpy(item->name, name);
+  return item;
+}
+
+void message_free(Message *m) {
+  for (int i = 0; i < m->count; i++) {
+    free(m->items[i].text);
+    free(m->items[i].array.data);
+  }
+  m->count = 0;
+}
+
+// ---- packing ---------------------------------------------------------------------------------------------------------
+
+typedef struct Bytes {
+  uint8_t *at;
+  size_t used, room;
+  bool failed;
+} Bytes;
+
+static void put(Bytes *b, const void *data, size_t bytes) {
+  if (b->failed || bytes == 0)
+    return;
+  if (b->used + bytes > WIRE_LIMIT) {
+    b->failed = true;
+    return;
+  }
+  if (b->used + bytes > b->room) {
+    b->room = 2 * (b->used + bytes);
+    uint8_t *grown = (uint8_t *)realloc(b->at, b->room);
+    if (!grown) {
+      b->failed = true;
+      return;
+    }
+    b->at = grown;
+  }
+  memcpy(b->at + b->used, data, bytes);
+  b->used += bytes;
+}
+
+static void put_byte(Bytes *b, int value) {
+  uint8_t byte = (uint8_t)value;
+  put(b, &byte, 1);
+}
+
+static void put_text(Bytes *b, const char *text) {
+  uint32_t length = (uint32_t)strlen(text);
+  put(b, &length, sizeof length);
+  put(b, text, length);
+}
+
+static void put_array(Bytes *b, const Array *a) {
+  put_byte(b, a->dtype);
+  put_byte(b, a->flags);
+  put_byte(b, (int8_t)a->device);
+  put_byte(b, a->shape.rank);
+  put(b, a->shape.size, (size_t)a->shape.rank * sizeof(int64_t));
+  if (!(a->flags & ARRAY_NULL))
+    put(b, a->data, (size_t)a->count * wire_dtype_size(a->dtype));
+}
+
+static void put_item(Bytes *b, const Item *item) {
+  put_byte(b, item->kind);
+  put_byte(b, (int)strlen(item->name));
+  put(b, item->name, strlen(item->name));
+  switch (item->kind) {
+  case 'n':
+    put(b, &item->number, sizeof item->number);
+    break;
+  case 'a':
+    put_array(b, &item->array);
+    break;
+  case 'c':
+    put(b, &item->counts, sizeof item->counts);
+    break;
+  default:
+    put_text(b, item->text ? item->text : "");
+  }
+}
+
+uint8_t *message_pack(const Message *m, size_t *bytes) {
+  Bytes b = {0};
+  uint32_t magic = WIRE_MAGIC, length = 0;
+  put(&b, &magic, 4);
+  put(&b, &length, 4);
+  put(&b, &m->nonce, 8);
+  for (int i = 0; i < m->count; i++)
+    put_item(&b, &m->items[i]);
+  if (b.failed) {
+    free(b.at);
+    return NULL;
+  }
+  length = (uint32_t)(b.used - HEADER);
+  memcpy(b.at + 4, &length, 4);
+  *bytes = b.used;
+  return b.at;
+}
+
+// ---- unpacking -------------------------------------------------------------------------------------------------------
+
+typedef struct Reader {
+  const uint8_t *at;
+  size_t left;
+} Reader;
+
+static bool take(Reader *r, void *to, size_t bytes) {
+  if (bytes > r->left)
+    return false;
+  if (bytes)
+    memcpy(to, r->at, bytes);
+  r->at += bytes;
+  r->left -= bytes;
+  return true;
+}
+
+static const char *take_text(Reader *r, char **text) {
+  uint32_t length;
+  if (!take(r, &length, sizeof length) || length > r->left)
+    return "a text is cut short";
+  *text = (char *)calloc((size_t)length + 1, 1);
+  if (!*text)
+    return "no memory for a text";
+  take(r, *text, length);
+  return NULL;
+}
+
+static const char *take_array(Reader *r, Array *a) {
+  uint8_t head[4];
+  if (!take(r, head, 4))
+    return "an array is cut short";
+  a->dtype = (FyDType)head[0];
+  a->flags = head[1];
+  a->device = (int8_t)head[2];
+  a->shape.rank = head[3];
+  size_t size = wire_dtype_size(a->dtype);
+  if (size == 0 || head[3] > MAX_RANK)
+    return "an array has a dtype or a rank that there is not";
+  if (!take(r, a->shape.size, (size_t)head[3] * sizeof(int64_t)))
+    return "an array's shape is cut short";
+  a->count = shape_count(a->shape);
+  if (a->flags & ARRAY_NULL)
+    return NULL;
+  if (a->count < 0 || (uint64_t)a->count > r->left / size)
+    return "an array's elements are cut short";
+  a->data = calloc((size_t)a->count + 1, size);
+  if (!a->data)
+    return "no memory for an array";
+  take(r, a->data, (size_t)a->count * size);
+  return NULL;
+}
+
+static const char *take_item(Reader *r, Item *item) {
+  uint8_t head[2];
+  memset(item, 0, sizeof *item);
+  if (!take(r, head, 2) || head[1] >= NAME_BYTES || !take(r, item->name, head[1]))
+    return "an item is cut short";
+  item->kind = (char)head[0];
+  switch (item->kind) {
+  case 'n':
+    return take(r, &item->number, sizeof item->number) ? NULL : "a number is cut short";
+  case 't':
+  case 'e':
+    return take_text(r, &item->text);
+  case 'a':
+    return take_array(r, &item->array);
+  case 'c':
+    return take(r, &item->counts, sizeof item->counts) ? NULL : "the counts are cut short";
+  default:
+    return "an item is of no known kind";
+  }
+}
+
+const char *message_unpack(Message *m, const uint8_t *body, size_t bytes) {
+  Reader r = {body, bytes};
+  m->count = 0;
+  while (r.left > 0) {
+    if (m->count == MAX_ITEMS)
+      return "too many items";
+    const char *wrong = take_item(&r, &m->items[m->count++]);
+    if (wrong)
+      return wrong;
+  }
+  return NULL;
+}

@@ -1,0 +1,102 @@
+// What grader and answer say to each other over a socket: one request, one reply, each a list of named items.
+//
+//   message: magic u32, length u32 (bytes of the body), nonce u64, body: items one after another
+//   item:    kind u8, name length u8, name, then by kind
+//     'n' number   f64
+//     't' text     length u32, bytes
+//     'a' array    dtype u8, flags u8, device i8 (-1: the CPU), rank u8, sizes i64..., elements in row-major order
+//     'c' counts   a Counts
+//     'e' error    length u32, bytes: "RuntimeError: ..."
+//
+// Numbers are in the machine's order: both ends are the same machine. A reply has to repeat the request's nonce. Everything
+// that is read is checked: the grader reads replies from a hostile process.
+#ifndef GRADER_WIRE_H
+#define GRADER_WIRE_H
+
+#include "tensor/dtype.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MAX_RANK = 6, MAX_ITEMS = 64, NAME_BYTES = 64, WIRE_MAGIC = 0x31595246, WIRE_LIMIT = 64 << 20 };
+
+typedef struct Shape {
+  int rank;
+  int64_t size[MAX_RANK];
+} Shape;
+#ifndef __cplusplus
+#define shape(...) ((Shape){.rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), .size = {__VA_ARGS__}})
+#endif
+
+enum {
+  ARRAY_STRIDED = 1,       // to be placed as a view with gaps
+  ARRAY_TRANSPOSED = 2,    // to be placed as the transpose of a contiguous tensor
+  ARRAY_REQUIRES_GRAD = 4, // (reply: it does)
+  ARRAY_PINNED = 8,        // (reply: it is)
+  ARRAY_CONTIGUOUS = 16,   // reply: it is
+  ARRAY_GUARD_BROKEN = 32, // reply: memory around it was written
+  ARRAY_NULL = 64          // reply: the answer gave NULL
+};
+
+// A tensor in host memory, contiguous, row-major.
+typedef struct Array {
+  FyDType dtype;
+  Shape shape;
+  int64_t count; // elements
+  int device;    // CUDA index, -1 for the CPU: where it is to be, or was
+  int flags;
+  union {
+    void *data;
+    float *f32;
+    double *f64;
+    int64_t *i64;
+    int32_t *i32;
+    uint8_t *u8;      // FY_UINT8 and FY_BOOL
+    uint16_t *bits16; // FY_FLOAT16 and FY_BFLOAT16
+  };
+} Array;
+
+// What the library (a kernel exercise: the CUDA runtime) counted.
+typedef struct Counts {
+  int64_t host_to_device, device_to_host, device_to_device; // copies
+  int64_t host_to_device_bytes, device_to_host_bytes, device_to_device_bytes;
+  int64_t launches, synchronizations;
+  int64_t cuda_allocations, cpu_allocations; // tensors' memory asked for, on all CUDA devices and on the CPU
+  int64_t cuda_peak_bytes, cuda_live_bytes;  // over what was there before, all devices together
+} Counts;
+
+typedef struct Item {
+  char kind, name[NAME_BYTES];
+  double number;
+  char *text; // texts and errors
+  Array array;
+  Counts counts;
+} Item;
+
+typedef struct Message {
+  uint64_t nonce;
+  int count;
+  Item items[MAX_ITEMS];
+} Message;
+
+Item *message_find(Message *m, char kind, const char *name);
+Item *message_add(Message *m, char kind, const char *name); // NULL when it is full
+void message_free(Message *m);                              // texts and arrays' elements
+
+size_t wire_dtype_size(FyDType dtype); // 0 for what is none
+int64_t shape_count(Shape s);          // -1 when it overflows or a size is negative
+
+// The whole message as bytes (malloc), NULL when it is too long or memory is short.
+uint8_t *message_pack(const Message *m, size_t *bytes);
+// Body bytes (after the 16 of the header) to items, malloc'ed. A sentence about what is wrong, NULL when nothing is.
+const char *message_unpack(Message *m, const uint8_t *body, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

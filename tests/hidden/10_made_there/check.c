@@ -1,0 +1,93 @@
+// Exercise 10: a tensor made on its device, not carried there.
+#include "exercise.h"
+
+static const Mistake CARRIED = {
+    "made on the CPU and moved",
+    "The tensor was filled on the host and then copied over. Every factory takes `.device =`, so nothing has to cross.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake NUMBER_BY_NUMBER = {
+    "one transfer per element",
+    "Each element crossed on its own. A transfer costs microseconds however little it carries.", "docs/07_pitfalls.md"};
+static const Mistake LEFT_ON_CPU = {"left on the CPU",
+                                    "The device that was asked for has to reach every factory, as `.device = device`.",
+                                    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake FIRST_GPU = {"always the first GPU",
+                                  "\"cuda\" is the current device, cuda:0 mostly. Pass on the device that was given.",
+                                  "docs/06_several_gpus.md"};
+static const Mistake SWAPPED = {"rows and columns swapped", "The column index runs fastest, and is the second one.",
+                                "docs/03_tensor_moves.md"};
+static const Mistake NO_OFFSET = {"offset left out",
+                                  "fy_add_scalar returns another tensor; it does not change its first.",
+                                  "docs/03_tensor_moves.md#questions"};
+static const Mistake EXPANDED = {"a view in place of memory",
+                                 "fy_expand repeats one row by a stride of 0: there is one row in memory.",
+                                 "docs/07_pitfalls.md"};
+
+static void ask_on(Case *c, const char *device, int64_t rows, int64_t columns) {
+  give_text(c, "device", device);
+  give_number(c, "rows", (double)rows);
+  give_number(c, "columns", (double)columns);
+  give_number(c, "offset", (double)draw_int(c, 2, 50));
+}
+
+static void ask_gpu(Case *c) {
+  ask_on(c, "cuda:0", draw_odd(c, 3, 9), draw_int(c, 10, 20));
+}
+static void ask_cpu(Case *c) {
+  ask_on(c, "cpu", draw_odd(c, 3, 9), draw_int(c, 10, 20));
+}
+static void ask_second(Case *c) {
+  ask_on(c, "cuda:1", draw_odd(c, 3, 9), draw_int(c, 10, 20));
+}
+static void ask_large(Case *c) {
+  ask_on(c, "cuda:0", draw_odd(c, 301, 399), draw_odd(c, 401, 499));
+}
+static void ask_no_rows(Case *c) {
+  ask_on(c, "cuda:0", 0, draw_int(c, 1, 9));
+}
+
+static double offset_of(const Case *c) {
+  return given_number(c, "offset");
+}
+
+static Array *grid_with(Case *c, double offset, bool swapped) {
+  int64_t rows = (int64_t)given_number(c, "rows"), columns = (int64_t)given_number(c, "columns");
+  Array *grid = new_array(c, FY_FLOAT32, shape(rows, columns));
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++)
+      grid->f32[i * columns + j] = (float)(offset + (double)(swapped ? i : j));
+  return grid;
+}
+
+static void judge(Case *c) {
+  const char *device = got_device(c, "grid");
+  const Array *grid = got(c, "grid");
+  suspect_array(c, "grid", grid_with(c, offset_of(c), true), &SWAPPED);
+  suspect_array(c, "grid", grid_with(c, 0, false), &NO_OFFSET);
+  const Array *want = grid_with(c, offset_of(c), false);
+  if (!expect_array(c, "grid", want, 1e-6))
+    return;
+  expect_device(c, "grid", given_text(c, "device"), *device == 'c' && device[1] == 'p' ? &LEFT_ON_CPU : &FIRST_GPU);
+  expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 0,
+                 counts(c)->host_to_device > 1 ? &NUMBER_BY_NUMBER : &CARRIED);
+  expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &CARRIED);
+  expect_that(c, want->count == 0 || (grid->flags & ARRAY_CONTIGUOUS), &EXPANDED, "grid: it is not contiguous");
+}
+
+EXERCISE = {
+    .id = "10_made_there",
+    .title = "Made where it is needed",
+    .kind = "write",
+    .chapter = 3,
+    .lesson = "docs/03_tensor_moves.md#made-there-in-the-first-place",
+    .hints =
+        {"Which functions make a tensor? Look at the options they take: FyFactory and FyRange in tensor/tensor.h.",
+         "fy_arange makes one row, with .dtype and .device. fy_expand shows one row many times.",
+         "fy_add_scalar adds the offset; on an expanded tensor it writes a new one with memory for every element."},
+    .functions = {"offset_grid"},
+    .tests = {{"on a GPU", ask_gpu, judge},
+              {"on the CPU", ask_cpu, judge},
+              {"on the second GPU", ask_second, judge, .devices = 2},
+              {"large and odd", ask_large, judge},
+              {"no rows", ask_no_rows, judge}},
+};

@@ -1,0 +1,8 @@
+// A column of ones times a row: one product makes the memory.
+#include "ferry.h"
+
+FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {
+  FyTensor *row = fy_arange(offset + (double)columns, .start = offset, .dtype = FY_FLOAT32, .device = device);
+  FyTensor *ones = fy_ones(fy_shape(rows, 1), .device = device);
+  return fy_mul(ones, row);
+}
