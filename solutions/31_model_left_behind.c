@@ -1,7 +1,7 @@
 // Exercise 31: find the bug, the model left behind                    (chapter 5, docs/05_model_moves.md)
 //
-// train runs `steps` steps of gradient descent on one batch and returns the loss of each step. It works on the CPU. On a
-// GPU it raises
+// train runs `steps` steps of gradient descent on one batch and returns the loss of each step. It works on the CPU. On
+// a GPU it raises
 //
 //   RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
 //
@@ -12,8 +12,8 @@
 //                 optimizer.zero_grad(); loss.backward(); optimizer.step()
 //                 losses[i] = loss.detach()
 //
-// Given: a model of several layers on the CPU; x (N, in) and y (N, out) float32 on the CPU, any strides; a device, which
-// may be the CPU; steps, which may be 0.
+// Given: a model of several layers on the CPU; x (N, in) and y (N, out) float32 on the CPU, any strides; a device,
+// which may be the CPU; steps, which may be 0.
 // Returned: the losses (steps), float32, on `device`.
 // Counted: copies between host and device. Each parameter, x and y cross once, and nothing comes back.
 #include "ferry.h"
