@@ -1,0 +1,79 @@
+// The work counts itself on the device and sends its count to the host without waiting. Everything that happens is noted:
+// each piece of work and each reading of the clock, with how often the host had waited by then and what had arrived.
+#include "driver.h"
+#include "answer.h"
+#include "device/runtime.h"
+#include <stdlib.h>
+
+enum { PENDING, WORK, READING, COLUMNS = 4, EVENTS = 1000 };
+
+static struct {
+  FyDevice device;
+  FyTensor *counter, *arrived; // () float32 on the device, and in host memory
+  const Array *clock;
+  int64_t started, readings, events;
+  int64_t noted[EVENTS][COLUMNS]; // kind, waits, started, arrived
+} bench;
+
+static void note(int kind) {
+  if (bench.events == EVENTS)
+    fy_raise(FY_RUNTIME_ERROR, "more than %d turns and readings of the clock", EVENTS);
+  int64_t *row = bench.noted[bench.events++];
+  row[0] = kind;
+  row[1] = fy_counters().synchronizations;
+  row[2] = bench.started;
+  row[3] = (int64_t) * (volatile float *)fy_data_ptr(bench.arrived);
+}
+
+static void count_one(void) {
+  fy_add_scalar_(bench.counter, 1);
+  bench.started++;
+  if (bench.device.type == FY_CUDA)
+    fy_copy_async_(bench.arrived, bench.counter);
+}
+
+static void work(void *context) {
+  if (context != &bench)
+    fy_raise(FY_VALUE_ERROR, "work was not given its context");
+  count_one();
+  note(WORK);
+}
+
+double seconds_now(void) {
+  note(READING);
+  int64_t i = bench.readings++, last = bench.clock->count - 1;
+  return i <= last ? bench.clock->f64[i] : bench.clock->f64[last] + (double)(i - last);
+}
+
+static double bench_on(Driver *d, const char *device) {
+  bench.device = fy_device(device);
+  bench.counter = fy_zeros(FY_SCALAR, .device = bench.device);
+  bench.arrived = bench.device.type == FY_CUDA ? fy_zeros(FY_SCALAR, .pin_memory = true) : bench.counter;
+  bench.clock = driver_array(d, "clock");
+  bench.started = bench.readings = bench.events = 0;
+  fy_synchronize(bench.device);
+  for (int64_t i = (int64_t)driver_number(d, "pending"); i > 0; i--)
+    count_one();
+  note(PENDING);
+  double seconds = seconds_per_turn(work, &bench, (int)driver_number(d, "turns"), bench.device);
+  note(PENDING);
+  return seconds;
+}
+
+void drive(Driver *d) {
+  setenv("FERRY_SIM_MODE", "lazy", 1); // nothing is finished before somebody waits for it
+  const char *device = driver_text(d, "device");
+  double seconds = 0;
+  if (driver_has(d, "stream")) {
+    fy_stream_guard(fy_stream_new(fy_device(device), 0)) {
+      seconds = bench_on(d, device);
+    }
+  } else {
+    seconds = bench_on(d, device);
+  }
+  driver_put_number(d, "seconds", seconds);
+  Shape s = {.rank = 2, .size = {bench.events, COLUMNS}};
+  driver_put_array(d, "events", FY_INT64, s, bench.noted);
+  if (driver_has(d, "and then"))
+    driver_put_number(d, "then seconds", bench_on(d, driver_text(d, "and then")));
+}

@@ -1,0 +1,16 @@
+// mistake: the clock was not read twice
+#include "ferry.h"
+#include <time.h>
+
+typedef void (*Work)(void *context);
+double seconds_now(void);
+
+double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+  work(context);
+  fy_synchronize(device);
+  clock_t start = clock();
+  for (int i = 0; i < turns; i++)
+    work(context);
+  fy_synchronize(device);
+  return (double)(clock() - start) / CLOCKS_PER_SEC / turns;
+}
