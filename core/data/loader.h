@@ -89,6 +89,9 @@ FY_API FyPrefetcher *fy_prefetcher(FyDataLoader *loader, FyDevice device);
 FY_API bool fy_prefetcher_next(FyPrefetcher *prefetcher, FyBatch *batch);
 FY_API void fy_prefetcher_close(FyPrefetcher *prefetcher);
 
+// The stream of its copies, borrowed; NULL on the CPU. To look at: what is queued there is in no other stream's way.
+FY_API FyStream *fy_prefetcher_stream(FyPrefetcher *prefetcher);
+
 // ---- what fy_for_batches stands on -----------------------------------------------------------------------------------
 
 typedef struct FyBatchLoop {

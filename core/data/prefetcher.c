@@ -30,6 +30,11 @@ void fy_prefetcher_close(FyPrefetcher *self) {
   self->error.kind = FY_NO_ERROR;
 }
 
+FyStream *fy_prefetcher_stream(FyPrefetcher *self) {
+  fy_check(self, FY_TYPE_ERROR, "fy_prefetcher_stream: the prefetcher is NULL");
+  return self->stream;
+}
+
 static void destroy_prefetcher(void *object) {
   FyPrefetcher *self = object;
   give_up_next(self);
