@@ -22,7 +22,7 @@ static const char *program;
 static void print_options(int count, const ChapterOption *options) {
   for (int i = 0; i < count; i++) {
     const char *value = options[i].value ? options[i].value : "";
-    printf("  %s %-*s %s\n", options[i].name, (int)(16 - strlen(options[i].name)), value, options[i].help);
+    printf("  %s %-*s %s\n", options[i].name, (int)(27 - strlen(options[i].name)), value, options[i].help);
   }
 }
 
@@ -123,6 +123,36 @@ Chapter chapter_begin(int argc, char **argv, const char *title, const char *abou
   return chapter_begin_with(argc, argv, title, about, 0, NULL);
 }
 
+static void check_number(const ChapterOption *option, const char *from) {
+  char *end = NULL;
+  bool whole = *option->value == 'N';
+  double value = whole ? (double)strtoll(from, &end, 10) : strtod(from, &end);
+  if (end == from || *end || !(value >= option->least && value <= option->most)) {
+    refuse("%s %s: it needs a %s from %.10g to %.10g", option->name, from, whole ? "whole number" : "number",
+           option->least, option->most);
+  }
+}
+
+static void check_choice(const ChapterOption *option, const char *from) {
+  size_t length = strlen(from);
+  for (const char *choice = option->value; choice; choice = strchr(choice, '|')) {
+    choice += *choice == '|';
+    if (length == strcspn(choice, "|") && strncmp(choice, from, length) == 0) {
+      return;
+    }
+  }
+  refuse("%s %s: it is one of %s", option->name, from, option->value);
+}
+
+static void set_option(const ChapterOption *option, const char *from) {
+  if (option->value && strlen(option->value) == 1) {
+    check_number(option, from);
+  } else if (option->value && strchr(option->value, '|')) {
+    check_choice(option, from);
+  }
+  *option->text = from;
+}
+
 // Takes argv[i] if it is one of the options ("--lr 0.1" or "--lr=0.1"), and returns how many arguments that were.
 static int take_option(int argc, char **argv, int i, int count, const ChapterOption *options) {
   for (int k = 0; k < count; k++) {
@@ -131,20 +161,20 @@ static int take_option(int argc, char **argv, int i, int count, const ChapterOpt
       continue;
     }
     if (argv[i][length] == '=' && options[k].value) {
-      *options[k].text = argv[i] + length + 1;
+      set_option(&options[k], argv[i] + length + 1);
       return 1;
     }
     if (argv[i][length]) {
       continue;
     }
     if (!options[k].value) {
-      *options[k].text = argv[i];
+      set_option(&options[k], argv[i]);
       return 1;
     }
     if (i + 1 == argc) {
       refuse("%s needs %s after it: %s", options[k].name, options[k].value, options[k].help);
     }
-    *options[k].text = argv[i + 1];
+    set_option(&options[k], argv[i + 1]);
     return 2;
   }
   return 0;

@@ -17,8 +17,10 @@ Chapter chapter_begin(int argc, char **argv, const char *title, const char *abou
 
 // An option that one chapter alone has.
 typedef struct ChapterOption {
-  const char *name, *value, *help; // "--epochs", "N" (NULL for a switch), "how often the data is gone through"
-  const char **text;               // gets what stands after the option; a switch's own name
+  const char *name, *help; // "--epochs", "how often the data is gone through"
+  const char *value;  // "N": a whole number, "X": a number, "none|step": one of those, other text: any; NULL: a switch
+  const char **text;  // gets what stands after the option; a switch's own name
+  double least, most; // of a number
 } ChapterOption;
 
 // chapter_begin with `count` further options.

@@ -1,0 +1,267 @@
+// Chapter 10: CIFAR-10.
+//
+// Colour pictures of ten kinds of things, 50,000 of them: few enough that a network learns them by heart. Augmentation
+// shows it another crop of each picture every time. Two more tools of training: batches put together from parts, and
+// gradients that are clipped. The training loop stands in chapters/training.c.
+//
+// The lesson is docs/10_cifar10.md.
+#include "training.h"
+
+#include <math.h>
+#include <stdio.h>
+
+// ---- data -----------------------------------------------------------------------------------------------------------
+
+// [transforms]
+static FyTransform *to_numbers(void) {
+  const float half[] = {0.5f, 0.5f, 0.5f};
+  return fy_compose(fy_to_tensor(), fy_normalize(3, half, half));
+}
+
+// PyTorch: transforms.Compose([RandomCrop(32, padding=4), RandomHorizontalFlip(), ToTensor(), Normalize(...)])
+static FyTransform *augmented(void) {
+  return fy_compose(fy_random_crop(32, 4), fy_random_horizontal_flip(0.5), to_numbers());
+}
+// [end]
+
+// [data]
+typedef struct Data {
+  FyDataset *train, *plain_train, *test; // plain: without augmentation
+  const char *(*class_name)(int label);
+} Data;
+
+static Data load_data(const char *root) {
+  if (root || fy_cifar10_available(NULL)) {
+    return (Data){fy_cifar10_dataset(root, true, augmented()), fy_cifar10_dataset(root, true, to_numbers()),
+                  fy_cifar10_dataset(root, false, to_numbers()), fy_cifar10_class};
+  }
+  FyDataset *plain = fy_synthetic_dataset(60000, 3, 0, to_numbers());
+  return (Data){fy_subset(fy_synthetic_dataset(60000, 3, 0, augmented()), 0, 50000), fy_subset(plain, 0, 50000),
+                fy_subset(plain, 50000, 60000), synthetic_class};
+}
+// [end]
+
+static void say_what_the_data_is(const Data *data) {
+  heading("The pictures");
+  char description[160];
+  printf("to learn from:   %s\n", fy_dataset_describe(data->train, description, sizeof description));
+  printf("to be tested on: %s\n", fy_dataset_describe(data->test, description, sizeof description));
+  if (data->train->synthetic) {
+    printf("CIFAR-10 is not here (--data DIR says where it is). These are made up by a generator: the program can be\n"
+           "followed with them, and what it reaches says nothing about CIFAR-10.\n");
+  }
+}
+
+static Picture picture_at(const Data *data, FyDataset *dataset, int64_t index) {
+  FyBatch sample = fy_dataset_get(dataset, index); // PyTorch: dataset[index]
+  return picture_of(sample.data, data->class_name((int)fy_item_int64(sample.target)), "");
+}
+
+static void look_at_pictures(const Data *data) {
+  printf("\n");
+  Picture pictures[3];
+  for (int i = 0; i < 3; i++) {
+    pictures[i] = picture_at(data, data->plain_train, i);
+  }
+  show_pictures(pictures, 3);
+}
+
+// [augmentation]
+static void look_at_augmentation(const Data *data) {
+  heading("One picture, drawn three times");
+  Picture pictures[3];
+  for (int i = 0; i < 3; i++) {
+    pictures[i] = picture_at(data, data->train, 0); // the same index each time
+  }
+  show_pictures(pictures, 3);
+  FyBatch once = fy_dataset_get(data->plain_train, 0), again = fy_dataset_get(data->plain_train, 0);
+  printf("without augmentation, twice the same: %s\n", truth(fy_equal(once.data, again.data)));
+}
+// [end]
+
+// ---- model ----------------------------------------------------------------------------------------------------------
+
+// [model]
+// PyTorch: class OptimizedCNN(nn.Module)
+typedef struct OptimizedCNN {
+  FyModule base;
+  FyModule *conv1, *conv2, *conv3, *pool, *fc1, *fc2, *relu;
+} OptimizedCNN;
+
+// (N, 3, 32, 32) -> (N, 10)
+static FyTensor *cnn_forward(FyModule *self, FyTensor *x) {
+  OptimizedCNN *cnn = (OptimizedCNN *)self;
+  x = fy_forward(cnn->pool, fy_forward(cnn->relu, fy_forward(cnn->conv1, x))); // (N, 32, 16, 16)
+  x = fy_forward(cnn->pool, fy_forward(cnn->relu, fy_forward(cnn->conv2, x))); // (N, 64, 8, 8)
+  x = fy_forward(cnn->pool, fy_forward(cnn->relu, fy_forward(cnn->conv3, x))); // (N, 128, 4, 4)
+  x = fy_reshape(x, fy_shape(-1, 128 * 4 * 4));
+  x = fy_forward(cnn->relu, fy_forward(cnn->fc1, x)); // (N, 512)
+  return fy_forward(cnn->fc2, x);
+}
+
+static FyModule *new_cnn(uint64_t seed) {
+  fy_manual_seed(seed);
+  OptimizedCNN *cnn = fy_module_new(OptimizedCNN, cnn_forward);
+  fy_register_module(cnn, conv1, fy_nn_conv2d(3, 32, 3, .padding = 1));
+  fy_register_module(cnn, conv2, fy_nn_conv2d(32, 64, 3, .padding = 1));
+  fy_register_module(cnn, conv3, fy_nn_conv2d(64, 128, 3, .padding = 1));
+  fy_register_module(cnn, pool, fy_nn_max_pool2d(2));
+  fy_register_module(cnn, fc1, fy_nn_linear(128 * 4 * 4, 512));
+  fy_register_module(cnn, fc2, fy_nn_linear(512, 10));
+  fy_register_module(cnn, relu, fy_nn_relu());
+  return &cnn->base;
+}
+// [end]
+
+static void look_at_model(void) {
+  heading("The network");
+  FyModule *model = new_cnn(0);
+  fy_module_print(model);
+  printf("%lld parameters\n", (long long)parameter_count(model));
+}
+
+// ---- accumulation ---------------------------------------------------------------------------------------------------
+
+// [accumulation]
+// The gradients of `parts` parts of a batch, added up, all in one row; and the most memory that was used on the way.
+static FyTensor *gradients_in_parts(const FyBatch *batch, int parts, FyDevice device, size_t *peak) {
+  FyModule *model = fy_module_to(new_cnn(0), device);
+  FyTensorList *parameters = fy_parameters(model);
+  int64_t rows = batch->size / parts;
+  fy_reset_peak_memory_stats(device);
+  for (int part = 0; part < parts; part++) {
+    fy_scope {
+      FyTensor *data = fy_to(fy_narrow(batch->data, 0, part * rows, rows), device);
+      FyTensor *target = fy_to(fy_narrow(batch->target, 0, part * rows, rows), device);
+      FyTensor *loss = fy_cross_entropy(fy_forward(model, data), target);
+      fy_backward(fy_div_scalar(loss, parts)); // the mean of the means is the mean of all
+    }
+  }
+  *peak = fy_max_memory_allocated(device) - fy_memory_allocated(device); // beyond the gradients, which stay
+  FyTensor *gradients[16];
+  for (int i = 0; i < parameters->count; i++) {
+    gradients[i] = fy_reshape(fy_grad(parameters->items[i]), fy_shape(-1));
+  }
+  return fy_cat((FyTensors){parameters->count, gradients}, 0);
+}
+
+static void accumulation(const Chapter *chapter, const Data *data) {
+  heading("A batch put together from parts");
+  int64_t size = size_for(chapter, 16, 32, 128);
+  FyDataLoader *loader = fy_data_loader(data->plain_train, .batch_size = (int)size);
+  FyBatch batch;
+  fy_loader_next(fy_loader_iter(loader), &batch);
+  size_t peak_whole, peak_parts;
+  FyTensor *whole = gradients_in_parts(&batch, 1, chapter->device, &peak_whole);
+  FyTensor *parts = gradients_in_parts(&batch, 4, chapter->device, &peak_parts);
+  printf("%lld pictures at once:     %s at most\n", (long long)size, bytes_text((double)peak_whole));
+  printf("four times %lld, added up: %s at most\n", (long long)size / 4, bytes_text((double)peak_parts));
+  printf("largest difference of the gradients: %.1e\n", fy_item(fy_max(fy_abs(fy_sub(whole, parts)))));
+}
+// [end]
+
+// ---- clipping -------------------------------------------------------------------------------------------------------
+
+// [clipping]
+static void clipping(const Chapter *chapter, const Data *data) {
+  heading("Gradients that are clipped");
+  FyModule *model = fy_module_to(new_cnn(0), chapter->device);
+  FyTensorList *parameters = fy_parameters(model);
+  FyOptimizer *optimizer = fy_sgd(parameters, .lr = 0.1);
+  FyDataLoader *loader = fy_data_loader(data->plain_train, .batch_size = 16, .shuffle = true, .seed = 1);
+  Table table = table_begin({"step", 4}, {"loss", 8}, {"norm", 8}, {"after", 8});
+  fy_for_prefetched_batches(batch, loader, chapter->device) {
+    fy_zero_grad(optimizer);
+    FyTensor *loss = fy_cross_entropy(fy_forward(model, batch.data), batch.target);
+    fy_backward(loss);
+    FyTensor *norm = fy_clip_grad_norm_(parameters, 0.5);       // PyTorch: clip_grad_norm_(parameters, 0.5)
+    FyTensor *after = fy_clip_grad_norm_(parameters, INFINITY); // changes nothing, only measures
+    fy_step(optimizer);
+    table_row(&table, text("%lld", (long long)batch.index), text("%.4f", fy_item(loss)), text("%.4f", fy_item(norm)),
+              text("%.4f", fy_item(after)));
+    if (batch.index == 5) {
+      break;
+    }
+  }
+}
+// [end]
+
+// ---- training -------------------------------------------------------------------------------------------------------
+
+static FyDataset *part_of(FyDataset *dataset, int64_t count, bool full) {
+  return full ? dataset : fy_subset(dataset, 0, count);
+}
+
+// [training_run]
+static void train_and_save(const Chapter *chapter, const Data *data, FyDevice device, const TrainingOptions *options) {
+  heading("Training");
+  FyDataset *train_set = part_of(data->train, size_for(chapter, 10, 80, 391) * options->batch_size, options->full);
+  FyDataset *test_set = part_of(data->test, size_for(chapter, 500, 2000, 10000), options->full);
+  Training training = training_of(new_cnn(options->seed), train_set, test_set, device, options);
+  printf("on %s: %lld pictures in batches of %d, %d to a step, gradients %s, %d epochs\n\n", fy_device_name_of(device),
+         (long long)fy_loader_samples(training.train), options->batch_size, options->accumulate,
+         options->clip > 0 ? text("clipped to %g", options->clip) : "as they come", options->epochs);
+  double best = train(&training);
+  printf("best test accuracy: %.2f %% on %lld pictures%s\n", 100 * best, (long long)fy_loader_samples(training.test),
+         data->train->synthetic ? ", made-up ones: nothing about CIFAR-10" : "");
+}
+// [end]
+
+// [per_class]
+static void accuracy_per_class(const Data *data, FyDevice device, const TrainingOptions *options) {
+  heading("Which classes it knows");
+  FyModule *model = fy_module_to(new_cnn(options->seed + 1), device);
+  fy_load_state_dict(model, fy_safetensors_load(options->save, NULL)); // the best weights
+  FyDataLoader *loader = fy_data_loader(fy_subset(data->test, 0, 2000), .batch_size = 500);
+  int64_t right[10] = {0}, all[10] = {0};
+  fy_eval(model);
+  fy_no_grad {
+    fy_for_prefetched_batches(batch, loader, device) {
+      int64_t guess[500], label[500];
+      fy_copy_to_host(fy_argmax_dim(fy_forward(model, batch.data), 1, false), guess);
+      fy_copy_to_host(batch.target, label);
+      for (int64_t i = 0; i < batch.size; i++) {
+        all[label[i]]++;
+        right[label[i]] += guess[i] == label[i];
+      }
+    }
+  }
+  Table table = table_begin({"class", 12}, {"pictures", 8}, {"right", 9});
+  for (int i = 0; i < 10; i++) {
+    table_row(&table, data->class_name(i), text("%lld", (long long)all[i]),
+              text("%.1f %%", all[i] ? 100.0 * (double)right[i] / (double)all[i] : 0));
+  }
+}
+// [end]
+
+int main(int argc, char **argv) {
+  TrainingOptions options = {.batch_size = 128, .lr = 1e-3, .workers = 2, .accumulate = 1, .clip = 5};
+  Chapter chapter = training_begin(argc, argv, "Chapter 10: CIFAR-10",
+                                   "Augmentation, accumulation, clipping: a network learns colour pictures.", &options);
+  FyDevice device = chapter.simulated ? FY_CPU_DEVICE : chapter.device; // a simulated device takes no part in training
+  if (!options.save) {
+    options.save = temporary_file("best.safetensors");
+  }
+  Data data = load_data(options.data);
+  fy_scope {
+    say_what_the_data_is(&data);
+    look_at_pictures(&data);
+    look_at_augmentation(&data);
+    look_at_model();
+  }
+  if (!options.full) {
+    fy_scope {
+      accumulation(&chapter, &data);
+    }
+    fy_scope {
+      clipping(&chapter, &data);
+    }
+  }
+  fy_scope {
+    train_and_save(&chapter, &data, device, &options);
+  }
+  fy_scope {
+    accuracy_per_class(&data, device, &options);
+  }
+  return 0;
+}
