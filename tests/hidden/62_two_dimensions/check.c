@@ -1,0 +1,203 @@
+// Exercise 62: two-dimensional indices, a guard for each, and rows that lie a pitch apart.
+#include "exercise.h"
+#include <math.h>
+
+static const Mistake MIXED_UP = {
+    "rows and columns mixed up",
+    "The grid covers the columns along x and the rows along y; the kernel takes its column from x, its row from y, and "
+    "compares each with its own size. Somewhere one stands for the other.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake NO_PITCH = {
+    "pitch ignored",
+    "Row r does not begin at r * columns: there is padding behind each row. It begins r * pitch bytes after the image.",
+    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake PITCH_IN_ELEMENTS = {"pitch counted in elements",
+                                          "A pitch is in bytes. Adding it to a float * goes four times too far: go "
+                                          "through char *, or divide by sizeof(float).",
+                                          "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake ONE_PITCH = {"one pitch for both images",
+                                  "in and out have different distances between their rows; each index needs its own.",
+                                  "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake PADDING = {"padding written",
+                                "Threads beyond the last column wrote behind their row, where the memory is not the "
+                                "image's. Compare the column with "
+                                "columns, not the flat index with rows * columns.",
+                                "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake EDGES = {
+    "blocks rounded down",
+    "The division of a size by the block's size leaves the last, partial block out. Round up, in both dimensions.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake BLOCK_INDEX = {
+    "index local to the block",
+    "threadIdx begins at (0, 0) again in every block. Add blockIdx.x * blockDim.x to the column and blockIdx.y * "
+    "blockDim.y to the row.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake ROW_BY_ROW = {
+    "a launch per row",
+    "The host launched the kernel for each row. A grid has two dimensions, so one launch does all rows.",
+    "docs/07_pitfalls.md#many-small-transfers-against-one"};
+static const Mistake GAIN_BY_COLUMN = {"gain taken by the column",
+                                       "gain has an element for each row, shift has one for each column.",
+                                       "docs/03_tensor_moves.md"};
+
+static void ask(Case *c, int64_t rows, int64_t columns) {
+  int64_t in_padding = draw_int(c, 3, 9), out_padding = in_padding + draw_int(c, 2, 9);
+  give_array(c, "in", draw_array(c, FY_FLOAT32, shape(rows, columns + in_padding), -4, 4), (Give){.device = "cuda:0"});
+  give_array(c, "gain", draw_array(c, FY_FLOAT32, shape(rows), 1, 4), (Give){.device = "cuda:0"});
+  give_array(c, "shift", draw_array(c, FY_FLOAT32, shape(columns), 10, 40), (Give){.device = "cuda:0"});
+  give_number(c, "rows", (double)rows);
+  give_number(c, "columns", (double)columns);
+  give_number(c, "out pitch", (double)(columns + out_padding) * sizeof(float));
+}
+static void ask_wide(Case *c) {
+  ask(c, draw_odd(c, 35, 49), draw_odd(c, 131, 159));
+}
+static void ask_tall(Case *c) {
+  ask(c, draw_odd(c, 131, 159), draw_odd(c, 35, 49));
+}
+static void ask_small(Case *c) {
+  ask(c, 3, 5);
+}
+static void ask_whole(Case *c) {
+  ask(c, 64, 128);
+}
+static void ask_one_row(Case *c) {
+  ask(c, 1, draw_odd(c, 1025, 1199));
+}
+static void ask_one_column(Case *c) {
+  ask(c, draw_odd(c, 1025, 1199), 1);
+}
+static void ask_large(Case *c) {
+  ask(c, draw_odd(c, 401, 499), draw_odd(c, 201, 299));
+}
+
+static int64_t size_of(const Case *c, const char *name) {
+  return (int64_t)given_number(c, name);
+}
+static int64_t out_width(const Case *c) {
+  return size_of(c, "out pitch") / (int64_t)sizeof(float);
+}
+
+static float pixel(const Case *c, int64_t r, int64_t column) {
+  const Array *in = given(c, "in");
+  return given(c, "gain")->f32[r] * in->f32[r * in->shape.size[1] + column] + given(c, "shift")->f32[column];
+}
+
+// Rows and columns below the limits are right, the rest of the memory (padding too) is as it was: NaN.
+static Array *part(Case *c, int64_t rows, int64_t columns) {
+  Array *image = new_array(c, FY_FLOAT32, shape(size_of(c, "rows"), out_width(c)));
+  for (int64_t i = 0; i < image->count; i++)
+    image->f32[i] = NAN;
+  for (int64_t r = 0; r < rows && r < size_of(c, "rows"); r++)
+    for (int64_t k = 0; k < columns && k < size_of(c, "columns"); k++)
+      image->f32[r * out_width(c) + k] = pixel(c, r, k);
+  return image;
+}
+
+static Array *gains_by_column(Case *c) {
+  Array *wrong = part(c, INT64_MAX, INT64_MAX);
+  const Array *in = given(c, "in"), *gain = given(c, "gain"), *offset = given(c, "shift");
+  int64_t rows = size_of(c, "rows"), columns = size_of(c, "columns");
+  for (int64_t r = 0; r < rows && columns <= rows; r++)
+    for (int64_t k = 0; k < columns; k++)
+      wrong->f32[r * out_width(c) + k] = gain->f32[k] * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
+  return wrong;
+}
+
+// ---- what a result looks like ------------------------------------------------------------------------------------------
+
+static bool near(float a, float b) {
+  return fabsf(a - b) <= 1e-5f * fmaxf(1, fabsf(b));
+}
+
+// Does row 1 begin `to` elements after out, computed from what lies `from` elements after in?
+static bool second_row(const Case *c, int64_t to, int64_t from) {
+  const Array *out = got(c, "out"), *in = given(c, "in");
+  if (!out || to + 1 >= out->count || from + 1 >= in->count)
+    return false;
+  for (int64_t k = 0; k < 2; k++)
+    if (!near(out->f32[to + k], given(c, "gain")->f32[1] * in->f32[from + k] + given(c, "shift")->f32[k]))
+      return false;
+  return true;
+}
+
+static void suspect_pitches(Case *c) {
+  int64_t tight = size_of(c, "columns"), from = given(c, "in")->shape.size[1], to = out_width(c);
+  if (size_of(c, "rows") < 2 || tight < 2)
+    return;
+  suspect_that(c, second_row(c, tight, tight) || second_row(c, tight, from) || second_row(c, to, tight), &NO_PITCH);
+  suspect_that(c, second_row(c, from, from) || second_row(c, to, to), &ONE_PITCH);
+  suspect_that(c, second_row(c, 4 * to, 4 * from) || second_row(c, 4 * to, from) || second_row(c, to, 4 * from),
+               &PITCH_IN_ELEMENTS);
+}
+
+static bool padding_written(const Case *c) {
+  const Array *out = got(c, "out");
+  int64_t written = 0;
+  for (int64_t r = 0; out && r < size_of(c, "rows"); r++)
+    for (int64_t k = size_of(c, "columns"); k < out_width(c); k++)
+      written += !isnan(out->f32[r * out_width(c) + k]);
+  return written > 0;
+}
+
+// The rectangle from (0, 0) that was written: how high and how wide; nothing outside of it. False when it is not one.
+static bool only_a_corner(const Case *c, int64_t *rows, int64_t *columns) {
+  const Array *out = got(c, "out");
+  int64_t written = 0;
+  *rows = *columns = 0;
+  for (int64_t i = 0; out && i < out->count; i++) {
+    if (isnan(out->f32[i]))
+      continue;
+    int64_t r = i / out_width(c), k = i % out_width(c);
+    written++;
+    *rows = r >= *rows ? r + 1 : *rows;
+    *columns = k >= *columns ? k + 1 : *columns;
+  }
+  return written > 0 && written == *rows * *columns;
+}
+
+static void suspect_corner(Case *c) {
+  int64_t rows, columns, all_rows = size_of(c, "rows"), all_columns = size_of(c, "columns");
+  if (!only_a_corner(c, &rows, &columns) || (rows == all_rows && columns == all_columns))
+    return;
+  bool one_block = rows * columns <= 1024 && rows < all_rows - 32 && columns < all_columns - 32;
+  bool edges = (rows == all_rows || rows > all_rows - 32) && (columns == all_columns || columns > all_columns - 32);
+  suspect_that(c, one_block, &BLOCK_INDEX);
+  suspect_that(c, edges, &EDGES);
+  suspect_that(c, true, &MIXED_UP);
+}
+
+static void judge(Case *c) {
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_that(c, counts(c)->launches > 1, &ROW_BY_ROW);
+  suspect_pitches(c);
+  suspect_array(c, "out", gains_by_column(c), &GAIN_BY_COLUMN);
+  suspect_that(c, padding_written(c), &PADDING);
+  suspect_corner(c);
+  suspect_error(c, "illegal", &PAST_THE_END);
+  if (!expect_array(c, "out", part(c, INT64_MAX, INT64_MAX), 1e-5))
+    return;
+  expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+  expect_at_most(c, "launches", counts(c)->launches, 1, &ROW_BY_ROW);
+}
+
+EXERCISE = {
+    .id = "62_two_dimensions",
+    .title = "Rows, columns and a pitch",
+    .kind = "kernel",
+    .chapter = 1,
+    .lesson = "docs/01_why_a_gpu.md#why-many-small-cores-help",
+    .hints =
+        {"The column is computed from blockIdx.x, blockDim.x and threadIdx.x, the row in the same way from their y.",
+         "A thread may be beyond the columns while its row exists: two comparisons, not one.",
+         "Row r begins at (const float *)((const char *)in + r * in_pitch).",
+         "dim3 blocks((columns + 31) / 32, (rows + 7) / 8) for dim3 threads(32, 8)."},
+    .functions = {"light_on_device"},
+    .tests = {{.name = "wide", .ask = ask_wide, .judge = judge},
+              {.name = "tall", .ask = ask_tall, .judge = judge},
+              {.name = "smaller than a block", .ask = ask_small, .judge = judge},
+              {.name = "whole blocks", .ask = ask_whole, .judge = judge},
+              {.name = "one row", .ask = ask_one_row, .judge = judge},
+              {.name = "one column", .ask = ask_one_column, .judge = judge},
+              {.name = "large", .ask = ask_large, .judge = judge}},
+};
