@@ -1,0 +1,144 @@
+// Exercise 13: a model moved, and an input made where it went.
+#include "exercise.h"
+#include <string.h>
+
+static const Mistake UNREGISTERED = {"layer not registered",
+                                     "The layer is in a plain field, so .to and parameters() do not know of it. "
+                                     "fy_register_module puts it there and tells.",
+                                     "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake FEATURES_SWAPPED = {
+    "features swapped", "nn.Linear takes in_features first, and its weight is (out_features, in_features).",
+    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake MODEL_LEFT = {"the model left behind",
+                                   "The parameters stayed where they were. fy_module_to moves all of them, in place.",
+                                   "docs/07_pitfalls.md#the-model-left-on-the-cpu"};
+static const Mistake INPUT_LEFT = {
+    "the input left behind", "The model is on the device and its input is not. Give the factory `.device = device`.",
+    "docs/05_model_moves.md#when-they-are-apart"};
+static const Mistake CARRIED = {
+    "the input made on the CPU and moved",
+    "The input crossed from the host. fy_arange makes it on the device with `.device = device`.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake FETCHED = {"the output fetched",
+                                "The output is wanted where the model made it; what comes next may need it there.",
+                                "docs/05_model_moves.md#every-parameter-verified"};
+static const Mistake FIRST_GPU = {"always the first GPU",
+                                  ".cuda() goes to the current device. .to(device) goes where it is told.",
+                                  "docs/05_model_moves.md#cuda-against-todevice"};
+static const Mistake NEW_MODEL = {
+    "another model", "The output is not that of the model that was given: its weights are what it has learnt.",
+    "docs/05_model_moves.md#before-and-after"};
+static const Mistake ACTIVATION = {"an activation added", "The model is one linear layer; nothing follows it.",
+                                   "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake NO_BIAS = {"bias left out", "The layer is x @ weight.T + bias; fy_forward(fc, x) does both.",
+                                "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake ONES = {"another input", "The dummy input counts 0, 1, 2, ... along each row and on in the next.",
+                             "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+
+static void ask(Case *c, const char *device, bool already, int64_t batch, int64_t in, int64_t out) {
+  give_text(c, "device", device);
+  give_number(c, "already there", already);
+  give_number(c, "batch", (double)batch);
+  give_number(c, "in_features", (double)in);
+  give_number(c, "out_features", (double)out);
+  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1), (Give){0});
+  give_array(c, "bias", draw_array(c, FY_FLOAT32, shape(out), 20, 40), (Give){0});
+}
+
+static void ask_gpu(Case *c) {
+  ask(c, "cuda:0", false, draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+}
+static void ask_there(Case *c) {
+  ask(c, "cuda:0", true, draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+}
+static void ask_large(Case *c) {
+  ask(c, "cuda:0", false, draw_odd(c, 31, 39), 100, 10);
+}
+static void ask_one(Case *c) {
+  ask(c, "cuda:0", false, 1, draw_odd(c, 11, 15), 3);
+}
+static void ask_second(Case *c) {
+  ask(c, "cuda:1", false, draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+}
+static void ask_cpu(Case *c) {
+  ask(c, "cpu", false, draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+}
+
+// x @ weight.T + bias for an x that counts, or is all ones.
+static Array *output_of(Case *c, bool counting, bool with_bias, bool relu) {
+  const Array *weight = given(c, "weight"), *bias = given(c, "bias");
+  int64_t batch = (int64_t)given_number(c, "batch"), out = weight->shape.size[0], in = weight->shape.size[1];
+  Array *y = new_array(c, FY_FLOAT32, shape(batch, out));
+  for (int64_t i = 0; i < batch; i++)
+    for (int64_t j = 0; j < out; j++) {
+      double sum = with_bias ? bias->f32[j] : 0;
+      for (int64_t k = 0; k < in; k++)
+        sum += (counting ? (double)(i * in + k) : 1) * weight->f32[j * in + k];
+      y->f32[i * out + j] = relu && sum < 0 ? 0 : (float)sum;
+    }
+  return y;
+}
+
+static bool judge_model(Case *c) {
+  const Array *weight = given(c, "weight"), *made = got(c, "weight");
+  if (!expect_exactly(c, "parameters of the model", (int64_t)got_number(c, "parameters"), 2, &UNREGISTERED))
+    return false;
+  if (!expect_text(c, "weight", "fc.weight"))
+    return false;
+  if (!expect_that(c, made && made->shape.rank == 2 && made->shape.size[1] == weight->shape.size[1], &FEATURES_SWAPPED,
+                   "fc.weight: expected (out_features, in_features)"))
+    return false;
+  return expect_text(c, "bias", "fc.bias");
+}
+
+// Where everything went, and by how many copies.
+static void judge_places(Case *c, const char *device) {
+  bool cuda = strcmp(device, "cpu") != 0, moved = cuda && given_number(c, "already there") == 0;
+  bool still_here = cuda && strcmp(got_device(c, "output"), "cpu") == 0;
+  const Mistake *elsewhere = still_here ? counts(c)->device_to_host ? &FETCHED : &MODEL_LEFT : &FIRST_GPU;
+  if (!expect_device(c, "output", device, elsewhere))
+    return;
+  expect_text(c, "weight is on", device);
+  expect_text(c, "bias is on", device);
+  expect_at_most(c, "copies from host to device", counts(c)->host_to_device, moved ? 2 : 0, &CARRIED);
+  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &FETCHED);
+}
+
+static void judge(Case *c) {
+  const char *device = given_text(c, "device");
+  bool model_there = strcmp(got_text(c, "weight is on"), device) == 0;
+  bool apart = strstr(got_error(c), "on the same device") != NULL;
+  suspect_that(c, apart && !model_there, &MODEL_LEFT);
+  suspect_that(c, apart && model_there, &INPUT_LEFT);
+  suspect_that(c, got(c, "output") && !model_there, &NEW_MODEL);
+  suspect_array(c, "output", output_of(c, true, true, true), &ACTIVATION);
+  suspect_array(c, "output", output_of(c, true, false, false), &NO_BIAS);
+  suspect_array(c, "output", output_of(c, false, true, false), &ONES);
+  if (!got(c, "output") && !*got_error(c) && got_number(c, "parameters") != got_number(c, "parameters")) {
+    expect_that(c, false, NULL, "simple_net: the answer returned NULL");
+    return;
+  }
+  if (judge_model(c) && expect_array(c, "output", output_of(c, true, true, false), 1e-3))
+    judge_places(c, device);
+}
+
+EXERCISE = {
+    .id = "13_move_a_model",
+    .title = "A model on its device",
+    .kind = "write",
+    .chapter = 5,
+    .lesson = "docs/05_model_moves.md#a-model-of-ones-own",
+    .hints =
+        {"The forward function has the type FyTensor *(FyModule *self, FyTensor *x); self is your struct, cast.",
+         "fy_module_new(SimpleNet, forward) makes the module, fy_register_module(net, fc, fy_nn_linear(...)) its "
+         "layer.",
+         "fy_module_to(model, device) moves the model in place. fy_arange has .dtype and .device; fy_view gives it two "
+         "dimensions."},
+    .functions = {"simple_net", "run_on"},
+    .tests = {{"on a GPU", ask_gpu, .judge = judge},
+              {"there already", ask_there, .judge = judge},
+              {"100 features, 10 classes", ask_large, .judge = judge},
+              {"a batch of one", ask_one, .judge = judge},
+              {"on the second GPU", ask_second, .judge = judge, .devices = 2},
+              {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
+};
