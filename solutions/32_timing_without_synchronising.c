@@ -12,8 +12,9 @@
 //
 // Given: work(context), which starts some work on the current stream of `device` and returns; turns, 1 or more; a
 // device, which may be the CPU; seconds_now(), the clock, in seconds. One turn is run beforehand, unmeasured, as a
-// warm-up. Counted: waits. The host waits as often as it has to, and not between the turns: the turns are to follow
-// each other as they do in a program. No clock decides whether you pass.
+// warm-up.
+// Counted: waits. The host waits as often as it has to, and not between the turns: the turns are to follow each other
+// as they do in a program. No clock decides whether you pass.
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
