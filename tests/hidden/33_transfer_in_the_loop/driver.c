@@ -1,0 +1,23 @@
+#include "driver.h"
+#include "answer.h"
+
+static FyTensor *changes_on(Driver *d, FyDevice device) {
+  return fy_full(-1, fy_shape((int64_t)driver_number(d, "turns")), .device = device);
+}
+
+void drive(Driver *d) {
+  FyTensor *state = driver_tensor(d, "state"), *transition = driver_tensor(d, "transition");
+  FyDevice device = fy_device(driver_text(d, "device"));
+  FyTensor *changes = changes_on(d, device);
+  driver_count(d);
+  FyTensor *result = spread(state, transition, device, changes);
+  driver_stop(d);
+  driver_put(d, "result", result);
+  driver_put(d, "changes", changes);
+  if (driver_has(d, "and then")) {
+    device = fy_device(driver_text(d, "and then"));
+    changes = changes_on(d, device);
+    driver_put(d, "second result", spread(state, transition, device, changes));
+    driver_put(d, "second changes", changes);
+  }
+}

@@ -1,0 +1,13 @@
+// mistake: the result brought back
+#include "ferry.h"
+
+FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {
+  state = fy_to(state, device);
+  transition = fy_to(transition, device);
+  for (int64_t i = 0; i < fy_numel(changes); i++) {
+    FyTensor *following = fy_matmul(state, transition);
+    fy_copy_(fy_select(changes, 0, i), fy_sum(fy_abs(fy_sub(following, state))));
+    state = following;
+  }
+  return fy_cpu(state);
+}

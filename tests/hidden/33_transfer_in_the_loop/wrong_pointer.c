@@ -1,0 +1,15 @@
+// mistake: another tensor in place of changes
+#include "ferry.h"
+
+FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {
+  state = fy_to(state, device);
+  transition = fy_to(transition, device);
+  FyTensor *noted = fy_zeros_like(changes);
+  for (int64_t i = 0; i < fy_numel(changes); i++) {
+    FyTensor *following = fy_matmul(state, transition);
+    fy_copy_(fy_select(noted, 0, i), fy_sum(fy_abs(fy_sub(following, state))));
+    state = following;
+  }
+  changes = noted;
+  return state;
+}
