@@ -406,6 +406,10 @@ static void tensors_of_two_devices(void **state) {
   assert_raises(FY_RUNTIME_ERROR, text, fy_where(fy_gt(a, a), b, a));
   assert_raises(FY_RUNTIME_ERROR, text, fy_mse_loss(a, b));
   assert_raises(FY_RUNTIME_ERROR, text, fy_cross_entropy(a, fy_zeros(fy_shape(2), .dtype = FY_INT64)));
+  FyTensor *channel = fy_ones(fy_shape(2, 1, 2), .device = device), *one = fy_ones(FY_SCALAR);
+  assert_raises(FY_RUNTIME_ERROR, text, fy_batch_norm(channel, NULL, NULL, one, NULL, true, 0.1, 1e-5));
+  assert_raises(FY_RUNTIME_ERROR, text, fy_batch_norm(channel, one, one, NULL, NULL, true, 0.1, 1e-5));
+  assert_raises(FY_RUNTIME_ERROR, text, fy_embedding(fy_zeros(FY_SCALAR, .dtype = FY_INT64), a));
   assert_values(a, fy_doubles(1, 1, 1, 1), 4, 0);
   assert_int_equal(fy_version_of(b), 0);
   if (fy_cuda_device_count() > 1)
