@@ -435,7 +435,7 @@ static void a_number_on_the_cpu_is_welcome(void **state) {
   assert_raises_about(FY_RUNTIME_ERROR, "cpu", fy_add(fy_ones(fy_shape(2)), fy_ones(FY_SCALAR, .device = device)));
 }
 
-static void convolutions_speak_of_types(void **state) {
+static void layers_speak_of_types(void **state) {
   (void)state;
   FyTensor *x = fy_ones(fy_shape(1, 1, 4, 4), .device = device), *w = fy_ones(fy_shape(1, 1, 3, 3), .device = device);
   const char *cuda = device.type == FY_CUDA ? "cuda." : "";
@@ -446,6 +446,15 @@ static void convolutions_speak_of_types(void **state) {
   snprintf(text, sizeof text,
            "Input type (torch.%sFloatTensor) and bias type (torch.%sDoubleTensor) should be the same", cuda, cuda);
   assert_raises(FY_RUNTIME_ERROR, text, fy_conv2d(x, w, fy_ones(fy_shape(1), .dtype = FY_FLOAT64, .device = device)));
+  FyTensor *a = fy_ones(fy_shape(2, 3), .device = device), *h = fy_half(a);
+  assert_raises(FY_RUNTIME_ERROR, "mat1 and mat2 must have the same dtype, but got Float and Half",
+                fy_linear(a, h, NULL));
+  assert_raises(FY_RUNTIME_ERROR, "self and mat2 must have the same dtype, but got Half and Float",
+                fy_linear(a, a, fy_ones(fy_shape(2), .dtype = FY_FLOAT16, .device = device)));
+  assert_raises(FY_RUNTIME_ERROR, "expected m1 and m2 to have the same dtype, but got: float != c10::Half",
+                fy_matmul(a, fy_t(h)));
+  assert_raises(FY_RUNTIME_ERROR, "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x2)",
+                fy_linear(a, fy_ones(fy_shape(2, 4), .device = device), NULL));
   if (device.type == FY_CPU)
     return;
   assert_raises(FY_RUNTIME_ERROR,
@@ -482,7 +491,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(no_such_device),
       cmocka_unit_test(tensors_of_two_devices),
       cmocka_unit_test(a_number_on_the_cpu_is_welcome),
-      cmocka_unit_test(convolutions_speak_of_types),
+      cmocka_unit_test(layers_speak_of_types),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
