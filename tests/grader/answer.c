@@ -3,6 +3,7 @@
 #include "answer.h"
 #include "case.h"
 #include "config.h"
+#include "gpu.h"
 #include "registry.h"
 #include "symbols.h"
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char *NO_FILES[2];
 enum { SOURCE_LIMIT = 256 << 10, ARGUMENTS = 96, COMPILE_SECONDS = 10, NVCC_SECONDS = 60 };
 
 static const size_t MIB = 1 << 20;
@@ -74,26 +76,26 @@ static void program(Command *c, const char *name) {
 
 // ---- running the tools ---------------------------------------------------------------------------------------------------
 
-static void set_readable(SandboxJob *job, const char *extra) {
-  static char driver_header[512];
-  static const char *const shared[] = {CONFIG_ROOT "/core",
-                                       CONFIG_ROOT "/build/include",
-                                       CONFIG_ROOT "/build/cu2cpp",
-                                       CONFIG_ROOT "/build/bundle",
-                                       CONFIG_LIBRARY,
-                                       CONFIG_OBJECTS "/tests/grader",
-                                       CONFIG_OBJECTS "/sim/tests/grader"};
+// What the tools need to see of the repository. Of the exercise's hidden folder that is one file or two.
+static void set_readable(SandboxJob *job, const char *extra, const char *more) {
+  const char *const paths[] = {CONFIG_ROOT "/core",
+                               CONFIG_ROOT "/build/include",
+                               CONFIG_ROOT "/build/cu2cpp",
+                               CONFIG_ROOT "/build/bundle",
+                               CONFIG_ROOT "/tests/grader",
+                               CONFIG_LIBRARY,
+                               CONFIG_OBJECTS "/tests/grader",
+                               CONFIG_OBJECTS "/sim/tests/grader",
+                               extra,
+                               more};
   int used = 0;
-  for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
-    if (access(shared[i], F_OK) == 0)
-      job->readable[used++] = shared[i];
-  snprintf(driver_header, sizeof driver_header, "%s", extra ? extra : "");
-  if (extra && access(extra, F_OK) == 0)
-    job->readable[used++] = driver_header;
+  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+    if (paths[i] && access(paths[i], F_OK) == 0)
+      job->readable[used++] = paths[i];
 }
 
 // Runs one tool in the answer's folder. On failure the answer's status and diagnostics say what happened.
-static bool run_tool(Answer *a, const Command *command, const char *readable, double seconds, char **output) {
+static bool run_tool(Answer *a, const Command *command, const char *readable[2], double seconds, char **output) {
   static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "TMPDIR=/tmp", NULL};
   SandboxJob job = {.argv = command->argv,
                     .environment = environment,
@@ -103,7 +105,7 @@ static bool run_tool(Answer *a, const Command *command, const char *readable, do
                     .file_bytes = 128 * MIB,
                     .output_bytes = output ? 2 * MIB : 64 << 10,
                     .lines = output ? 0 : 25};
-  set_readable(&job, readable);
+  set_readable(&job, readable[0], readable[1]);
   SandboxResult r = sandbox_run(&job);
   a->protections = a->protections ? a->protections & r.protections : r.protections;
   bool done = r.end == SANDBOX_EXITED && r.status == 0;
@@ -127,12 +129,22 @@ static bool run_tool(Answer *a, const Command *command, const char *readable, do
   return done;
 }
 
+static bool refuse(Answer *a, Status status, const char *why) {
+  a->status = status;
+  a->diagnostics = strdup(why);
+  return false;
+}
+
+static bool is_kernel(const Answer *a) {
+  return strcmp(exercise_extension(a->exercise), "cu") == 0;
+}
+
 static void driver_path(const Answer *a, const char *file, char *path, size_t bytes) {
   snprintf(path, bytes, CONFIG_ROOT "/tests/hidden/%s/%s", a->exercise->id, file);
 }
 
 static void driver_object(const Answer *a, char *path, size_t bytes) {
-  const char *sim = strcmp(exercise_extension(a->exercise), "cu") == 0 ? "/sim" : "";
+  const char *sim = is_kernel(a) ? "/sim" : "";
   snprintf(path, bytes, CONFIG_OBJECTS "%s/tests/hidden/%s/driver.o", sim, a->exercise->id);
 }
 
@@ -155,7 +167,7 @@ static bool compile_c(Answer *a) {
   word(&c, "-c", "");
   word(&c, "%s.c", a->exercise->id);
   words(&c, "-o answer.o");
-  return run_tool(a, &c, header, COMPILE_SECONDS, NULL);
+  return run_tool(a, &c, (const char *[2]){header, NULL}, COMPILE_SECONDS, NULL);
 }
 
 static bool compile_for_simulator(Answer *a) {
@@ -164,14 +176,14 @@ static bool compile_for_simulator(Answer *a) {
   word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
   word(&transform, "%s.cu", a->exercise->id);
   word(&transform, "%s", "answer.cpp");
-  if (!run_tool(a, &transform, NULL, COMPILE_SECONDS, NULL))
+  if (!run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
   program(&c, CONFIG_CXX);
   words(&c, "-std=c++17 -D_GNU_SOURCE -O1 -DFERRY_SIM=1 -Wall -Wextra -Wno-unknown-pragmas -ftls-model=local-exec "
             "-I" CONFIG_ROOT "/core/sim/include");
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");
-  return run_tool(a, &c, header, COMPILE_SECONDS, NULL);
+  return run_tool(a, &c, (const char *[2]){header, NULL}, COMPILE_SECONDS, NULL);
 }
 
 // Only the functions of the exercise are seen from outside: an answer's own memcpy, cudaMalloc or main is its own alone.
@@ -180,7 +192,7 @@ static bool keep_own_symbols(Answer *a) {
   char *listing = NULL;
   program(&look, "readelf");
   words(&look, "-SsW answer.o");
-  if (!run_tool(a, &look, NULL, COMPILE_SECONDS, &listing))
+  if (!run_tool(a, &look, NO_FILES, COMPILE_SECONDS, &listing))
     return false;
   char *refused = symbols_refused(a->exercise, listing);
   free(listing);
@@ -193,13 +205,13 @@ static bool keep_own_symbols(Answer *a) {
   for (int i = 0; i < MAX_FUNCTIONS && a->exercise->functions[i]; i++)
     word(&keep, "--keep-global-symbol=%s", a->exercise->functions[i]);
   word(&keep, "%s", "answer.o");
-  return run_tool(a, &keep, NULL, COMPILE_SECONDS, NULL);
+  return run_tool(a, &keep, NO_FILES, COMPILE_SECONDS, NULL);
 }
 
 static bool link_program(Answer *a) {
   Command c = {0};
   char driver[512];
-  bool kernel = strcmp(exercise_extension(a->exercise), "cu") == 0;
+  bool kernel = is_kernel(a);
   driver_object(a, driver, sizeof driver);
   program(&c, CONFIG_CXX);
   words(&c, CONFIG_LINKER " -Wl,--strip-debug -o program answer.o");
@@ -210,16 +222,30 @@ static bool link_program(Answer *a) {
        kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o" : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
   word(&c, "%s", CONFIG_LIBRARY);
   words(&c, CONFIG_LINK);
-  return run_tool(a, &c, driver, COMPILE_SECONDS, NULL);
+  return run_tool(a, &c, (const char *[2]){driver, NULL}, COMPILE_SECONDS, NULL);
+}
+
+// For a real GPU: nvcc compiles answer, driver and place_cuda.cu together, without the library, whose simulator would take the
+// place of NVIDIA's runtime. The linker sends the calls that count through place_cuda.cu.
+static bool build_with_nvcc(Answer *a) {
+  Command c = {0};
+  char header[512], driver[512];
+  if (!*CONFIG_NVCC)
+    return refuse(a, STATUS_GRADER_ERROR, "a kernel for a GPU needs nvcc; FERRY_CUDA=sim runs it on the simulator\n");
+  driver_path(a, "driver.cu", driver, sizeof driver);
+  program(&c, CONFIG_NVCC);
+  words(&c, "-std=c++17 -O2 -arch=native -cudart static -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
+            "/tests/grader -Xlinker --wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,--wrap=cudaDeviceSynchronize"
+            ",--wrap=cudaMalloc,--wrap=cudaMemcpy,--wrap=cudaMemcpyAsync -o program");
+  include_prototypes(a, &c, header, sizeof header);
+  word(&c, "%s.cu", a->exercise->id);
+  word(&c, "%s", driver);
+  words(&c, CONFIG_ROOT "/tests/grader/place_cuda.cu " CONFIG_OBJECTS "/tests/grader/child.o " CONFIG_OBJECTS
+                        "/tests/grader/wire.o");
+  return run_tool(a, &c, (const char *[2]){header, driver}, NVCC_SECONDS, NULL);
 }
 
 // ---- the source ----------------------------------------------------------------------------------------------------------
-
-static bool refuse(Answer *a, Status status, const char *why) {
-  a->status = status;
-  a->diagnostics = strdup(why);
-  return false;
-}
 
 // A regular file of a decent size; a link might lead to a file of the grader's.
 static bool copy_source(Answer *a, const char *source) {
@@ -249,7 +275,7 @@ static bool copy_source(Answer *a, const char *source) {
 }
 
 void answer_build(Answer *a, const Exercise *exercise, const char *source) {
-  *a = (Answer){.exercise = exercise};
+  *a = (Answer){.exercise = exercise, .real_gpu = gpu_wanted()};
   if (!sandbox_folder(a->folder, sizeof a->folder)) {
     a->folder[0] = '\0';
     refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
@@ -258,7 +284,11 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
   snprintf(a->program, sizeof a->program, "%s/program", a->folder);
   if (!copy_source(a, source))
     return;
-  if (strcmp(exercise_extension(exercise), "c") == 0 ? !compile_c(a) : !compile_for_simulator(a))
+  if (a->real_gpu && is_kernel(a)) {
+    build_with_nvcc(a);
+    return;
+  }
+  if (is_kernel(a) ? !compile_for_simulator(a) : !compile_c(a))
     return;
   if (keep_own_symbols(a))
     link_program(a);
@@ -284,7 +314,9 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                                "HOME=/tmp",
                                "OMP_NUM_THREADS=2",
                                "OMP_WAIT_POLICY=passive",
-                               no_cuda ? "FERRY_CUDA=off" : "FERRY_CUDA=sim",
+                               no_cuda       ? "FERRY_CUDA=off"
+                               : a->real_gpu ? "FERRY_CUDA=real"
+                                             : "FERRY_CUDA=sim",
                                "FERRY_SIM_MODE=lazy",
                                "FERRY_SIM_MEMORY_MB=512",
                                device_count,
@@ -296,13 +328,13 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                     .folder = a->folder,
                     .request = request,
                     .request_bytes = bytes,
-                    .seconds = 10,
-                    .memory = 2048 * MIB,
+                    .seconds = a->real_gpu ? 30 : 10,
+                    .memory = (a->real_gpu ? 8192 : 2048) * MIB,
+                    .gpu = a->real_gpu,
                     .file_bytes = 16 * MIB,
                     .output_bytes = MIB,
                     .lines = 25};
-  const char *bundle = CONFIG_ROOT "/build/bundle";
-  if (access(bundle, F_OK) == 0)
-    job.readable[0] = bundle;
+  job.readable[0] = CONFIG_ROOT "/build/bundle"; // what is not there is left out
+  job.readable[1] = CONFIG_ROOT "/build/libferry-cuda.so";
   return sandbox_run(&job);
 }

@@ -16,7 +16,21 @@ extern const Command commands[]; // ends with a NULL name
 // Exit statuses: 0 all is well, 1 an answer does not pass, 2 a wrong command line, 3 the grader's trouble.
 enum { EXIT_PASS = 0, EXIT_ANSWER = 1, EXIT_USAGE = 2, EXIT_GRADER = 3 };
 
+int cmd_where(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_chapter(int argc, char **argv);
+int cmd_start(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
+int cmd_edit(int argc, char **argv);
+int cmd_hint(int argc, char **argv);
+int cmd_reset(int argc, char **argv);
+int cmd_solution(int argc, char **argv);
+int cmd_next(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_grade(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
+int cmd_help(int argc, char **argv);
 
 // "ferry COMMAND: ..." on stderr, and EXIT_USAGE.
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -31,5 +45,38 @@ void in_root(char *path, size_t bytes, const char *format, ...) __attribute__((f
 // at every moment the old or the new one is there, whole.
 char *file_read(const char *path, size_t *bytes);
 bool file_write(const char *path, const char *text, size_t bytes);
+
+// ---- on the terminal -------------------------------------------------------------------------------------------------
+
+typedef enum Style { PLAIN, RED, GREEN, YELLOW, BLUE, BOLD, DIM } Style;
+const char *style(Style s); // an escape sequence, or "" where stdout is no terminal or NO_COLOR is set
+
+// ---- the learner's workspace: work/, or $FERRY_WORK ------------------------------------------------------------------
+
+typedef struct Progress {
+  bool passed, on_gpu; // on_gpu: passed on NVIDIA's hardware
+  int hints;           // how many have been shown
+} Progress;
+
+void work_path(char *path, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void work_file(const Exercise *e, char *path, size_t bytes); // the learner's answer
+bool work_exists(void);
+int work_start(void); // copies the stubs that are not there yet; how many, -1 after an error message
+
+Progress progress_of(const Exercise *e);
+void progress_set(const Exercise *e, Progress p);
+const Exercise *progress_current(void); // the first that has not passed, NULL when all have
+
+// In the order in which they are to be done: by chapter, then by number.
+const Exercise *exercise_in_order(int i);
+
+// ---- verdicts ----------------------------------------------------------------------------------------------------------
+
+// Simulated devices (FERRY_SIM_DEVICES, 2), and whether a real GPU takes part (FERRY_CUDA, as for the library).
+int wanted_devices(void);
+
+// Every test a line; the report of the first that failed (all: of all), and what to do next.
+void verdict_print(const Verdict *v, const char *file, bool all);
+const char *verdict_words(const Verdict *v); // "passed on the simulator; not verified on a GPU"
 
 #endif

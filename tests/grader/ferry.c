@@ -4,7 +4,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+const Command commands[] = {
+    {"start", "", "make the workspace work/ with an unsolved copy of each exercise",
+     "What is in work/ already is never written over: run it again after an update to get new exercises.\n"
+     "Environment: FERRY_WORK=DIR, a workspace elsewhere.\n",
+     cmd_start, false},
+    {"list", "[--ids]", "all exercises, by chapter, and how far you are", "--ids  the names alone\n", cmd_list, false},
+    {"chapter", "N [--read]", "run chapter N, or show its lesson",
+     "--read  the lesson, through $PAGER on a terminal\nFurther arguments go to the chapter's program (--device, "
+     "--quick).\n",
+     cmd_chapter, false},
+    {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
+     "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"
+     "--all             the report of every failed test, not of the first alone\n"
+     "--test NAME       only this test\n"
+     "--replay N.SEED   repeat a failed test with the same inputs\n"
+     "--file FILE       check another file than the one in the workspace\n"
+     "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real.\n",
+     cmd_run, false},
+    {"watch", "[EX]", "check again at every save",
+     "Checks whichever exercise is saved in the workspace. Ctrl-C ends it.\n", cmd_watch, false},
+    {"hint", "[EX]", "a hint; one more at each asking", "", cmd_hint, false},
+    {"edit", "[EX]", "open an exercise in $EDITOR", "", cmd_edit, false},
+    {"reset", "EX", "begin an exercise anew; the old file is kept aside", "", cmd_reset, false},
+    {"solution", "EX [--spoil]", "another answer, after yours has passed", "--spoil  also before\n", cmd_solution,
+     false},
+    {"next", "", "which exercise comes next", "", cmd_next, false},
+    {"doctor", "", "what is installed, what is missing, and the command that installs it", "", cmd_doctor, false},
+    {"grade", "[options]", "grade the answers of one learner or of a class",
+     "--answers DIR     one learner's folder (default: the workspace)\n"
+     "--class DIR       a folder for each learner; several are graded at a time\n"
+     "--jobs N          how many at a time (default: the processors)\n"
+     "--seed SECRET     inputs are drawn from this text; without it, anew at each run\n"
+     "--only EX         this exercise alone\n"
+     "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
+     "                  results; each file is valid at every moment, and begins as all-zero. With --class, FILE holds "
+     "all.\n"
+     "Exit status: 0 everything passed, 1 something did not, 2 wrong command line, 3 trouble of the grader's own.\n",
+     cmd_grade, false},
+    {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
+     "--check  fail where a stub is not what would be cut\n", cmd_cut, true},
+    {"help", "[COMMAND]", "this list, or more about a command", "", cmd_help, false},
+    {NULL, NULL, NULL, NULL, NULL, false},
+};
 
 int usage_error(const char *command, const char *format, ...) {
   va_list arguments;
@@ -16,23 +59,68 @@ int usage_error(const char *command, const char *format, ...) {
   return EXIT_USAGE;
 }
 
+const Exercise *exercise_named(const char *command, const char *name) {
+  const Exercise *e = exercise_find(name);
+  if (e)
+    return e;
+  fprintf(stderr, "ferry %s: \"%s\" is no exercise, or more than one.", command, name);
+  const char *before = " Near:";
+  for (int i = 0; i < exercise_count(); i++)
+    if (strstr(exercise_at(i)->id, name)) {
+      fprintf(stderr, "%s %s", before, exercise_at(i)->id);
+      before = "";
+    }
+  fprintf(stderr, " (./ferry list)\n");
+  return NULL;
+}
+
+static const Command *command_named(const char *name) {
+  for (const Command *c = commands; c->name; c++)
+    if (strcmp(c->name, name) == 0)
+      return c;
+  return NULL;
+}
+
+static int help_on(const Command *c) {
+  printf("usage: ./ferry %s%s%s\n\n%c%s.\n%s%s", c->name, *c->arguments ? " " : "", c->arguments,
+         c->summary[0] - ('a' <= c->summary[0] && c->summary[0] <= 'z' ? 32 : 0), c->summary + 1, *c->help ? "\n" : "",
+         c->help);
+  return EXIT_PASS;
+}
+
+int cmd_help(int argc, char **argv) {
+  const Command *about = argc > 1 ? command_named(argv[1]) : NULL;
+  if (about)
+    return help_on(about);
+  if (argc > 1)
+    return usage_error("help", "there is no command %s", argv[1]);
+  printf("usage: ./ferry [COMMAND]\n\nWithout a command: where you are and what to do next.\n\n");
+  for (const Command *c = commands; c->name; c++)
+    if (!c->hidden)
+      printf("  %-9s %-14s %s\n", c->name, c->arguments, c->summary);
+  printf("\n./ferry COMMAND --help says more about each.\n");
+  return EXIT_PASS;
+}
+
+static bool asks_for_help(int argc, char **argv) {
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+      return true;
+  return false;
+}
+
 int main(int argc, char **argv) {
-  if (argc > 1 && strcmp(argv[1], "cut") == 0)
-    return cmd_cut(argc - 1, argv + 1);
-  if (argc < 4)
-    return 2;
-  const Exercise *e = exercise_find(argv[2]);
-  if (!e)
-    return 2;
-  Verdict v;
-  judge_answer(&v, e, argv[3], &(JudgeOptions){.seed = (uint64_t)time(NULL), .devices = 2});
-  if (v.report)
-    printf("%s", v.report);
-  for (int i = 0; i < v.test_count; i++)
-    printf("%s: %s\n%s", v.tests[i].test->name, status_name(v.tests[i].status),
-           v.tests[i].report ? v.tests[i].report : "");
-  printf("%d of %d passed, %.2f s\n", v.passed, v.test_count, v.seconds);
-  int status = v.status == STATUS_PASS ? EXIT_PASS : EXIT_ANSWER;
-  verdict_free(&v);
-  return status;
+  if (argc < 2)
+    return cmd_where(argc, argv);
+  const char *name = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? "help" : argv[1];
+  const Command *c = command_named(name);
+  if (!c) {
+    fprintf(stderr, "ferry: there is no command %s. ./ferry help lists them.\n", argv[1]);
+    return EXIT_USAGE;
+  }
+  if (c->run != cmd_help && c->run != cmd_chapter && asks_for_help(argc - 1, argv + 1))
+    return help_on(c);
+  if (c->run == cmd_chapter && argc == 3 && asks_for_help(argc - 1, argv + 1))
+    return help_on(c);
+  return c->run(argc - 1, argv + 1);
 }

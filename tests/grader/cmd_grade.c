@@ -1,0 +1,215 @@
+// `ferry grade`: one learner's answers, or a class.
+#include "grade.h"
+#include "case.h"
+#include "sandbox.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *allocate(size_t count, size_t size) {
+  void *memory = calloc(count + 1, size);
+  if (!memory)
+    grader_panic("no memory");
+  return memory;
+}
+
+// ---- what to grade -----------------------------------------------------------------------------------------------------
+
+static bool add_learner(Grading *g, const char *name, const char *folder) {
+  struct stat about;
+  if (lstat(folder, &about) != 0 ||
+      !(S_ISDIR(about.st_mode) || (S_ISLNK(about.st_mode) && g->learner_count == 0 && !name)))
+    return false;
+  const char *last = strrchr(folder, '/');
+  g->learners = realloc(g->learners, (size_t)(g->learner_count + 1) * sizeof *g->learners);
+  if (!g->learners)
+    grader_panic("no memory");
+  g->learners[g->learner_count++] = (Learner){.name = strdup(name              ? name
+                                                             : last && last[1] ? last + 1
+                                                                               : folder),
+                                              .folder = strdup(folder)};
+  return true;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const Learner *)a)->name, ((const Learner *)b)->name);
+}
+
+static bool add_class(Grading *g, const char *folder) {
+  DIR *class = opendir(folder);
+  if (!class)
+    return false;
+  for (struct dirent *entry; (entry = readdir(class));) {
+    char path[4096 + 300];
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    if (entry->d_name[0] != '.')
+      add_learner(g, entry->d_name, path);
+  }
+  closedir(class);
+  if (g->learner_count > 0)
+    qsort(g->learners, (size_t)g->learner_count, sizeof g->learners[0], by_name);
+  return g->learner_count > 0;
+}
+
+// All-zero: what the files say before anything has been graded.
+static void begin_verdicts(Grading *g) {
+  for (int i = 0; i < g->learner_count; i++) {
+    g->learners[i].verdicts = allocate((size_t)g->exercise_count, sizeof(Verdict));
+    for (int j = 0; j < g->exercise_count; j++) {
+      Verdict *v = &g->learners[i].verdicts[j];
+      v->exercise = g->exercises[j];
+      for (; v->test_count < MAX_TESTS && v->exercise->tests[v->test_count].name; v->test_count++)
+        v->tests[v->test_count].test = &v->exercise->tests[v->test_count];
+    }
+  }
+}
+
+// ---- the command line --------------------------------------------------------------------------------------------------
+
+typedef struct GradeArguments {
+  const char *answers, *class, *seed, *only, *jobs;
+} GradeArguments;
+
+static const char **place_of(Grading *g, GradeArguments *a, const char *option) {
+  const struct {
+    const char *name;
+    const char **place;
+  } options[] = {{"--answers", &a->answers}, {"--class", &a->class}, {"--seed", &a->seed},
+                 {"--only", &a->only},       {"--jobs", &a->jobs},   {"--json", &g->json},
+                 {"--junit", &g->junit},     {"--csv", &g->csv},     {"--gradescope", &g->gradescope}};
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+    if (strcmp(options[i].name, option) == 0)
+      return options[i].place;
+  return NULL;
+}
+
+static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
+  for (int i = 1; i < argc; i++) {
+    const char **place = place_of(g, a, argv[i]);
+    if (!place)
+      return usage_error(argv[0], "there is no option %s", argv[i]);
+    if (i + 1 == argc)
+      return usage_error(argv[0], "%s needs a value", argv[i]);
+    *place = argv[++i];
+  }
+  if (a->answers && a->class)
+    return usage_error(argv[0], "--answers is for one learner, --class for many");
+  if (a->class && g->gradescope)
+    return usage_error(argv[0], "Gradescope's file is for one learner: --answers");
+  return -1;
+}
+
+static int choose_exercises(Grading *g, const GradeArguments *a, const char *command) {
+  g->exercises = allocate((size_t)exercise_count(), sizeof *g->exercises);
+  if (a->only) {
+    g->exercises[0] = exercise_named(command, a->only);
+    g->exercise_count = 1;
+    return g->exercises[0] ? -1 : EXIT_USAGE;
+  }
+  for (int i = 0; i < exercise_count(); i++)
+    g->exercises[g->exercise_count++] = exercise_at(i);
+  return -1;
+}
+
+static int choose_learners(Grading *g, const GradeArguments *a, const char *command) {
+  char work[4096];
+  work_path(work, sizeof work, "%s", ".");
+  if (a->class && !add_class(g, a->class))
+    return usage_error(command, "%s has no folders in it, one for each learner", a->class);
+  if (!a->class && !add_learner(g, NULL, a->answers ? a->answers : work))
+    return usage_error(command, "%s is no folder of answers", a->answers ? a->answers : work);
+  return -1;
+}
+
+static int choose_how(Grading *g, const GradeArguments *a, const char *command) {
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  g->jobs = a->jobs ? atoi(a->jobs) : (int)processors;
+  if (a->jobs && (g->jobs < 1 || g->jobs > 64))
+    return usage_error(command, "--jobs takes 1 to 64");
+  g->jobs = g->jobs < 1 ? 1 : g->jobs > 64 ? 64 : g->jobs;
+  g->options.devices = wanted_devices();
+  g->secret_seed = a->seed != NULL;
+  if (a->seed)
+    g->options.seed = hash_text(0, a->seed);
+  else if (getrandom(&g->options.seed, sizeof g->options.seed, 0) < 0)
+    return EXIT_GRADER;
+  return -1;
+}
+
+// ---- what is said ------------------------------------------------------------------------------------------------------
+
+static const Mistake *first_mistake(const Verdict *v) {
+  for (int i = 0; i < v->test_count; i++)
+    if (v->tests[i].mistake)
+      return v->tests[i].mistake;
+  return NULL;
+}
+
+static void done(Grading *g, Learner *l, Verdict *v) {
+  const Mistake *m = first_mistake(v);
+  bool pass = v->status == STATUS_PASS;
+  printf("%s%-14s%s %2d of %2d  %s%s%s%s%s\n", style(pass ? GREEN : RED), status_name(v->status), style(PLAIN),
+         v->passed, v->test_count - v->skipped, g->learner_count > 1 ? l->name : "", g->learner_count > 1 ? "/" : "",
+         v->exercise->id, m ? ": " : "", m ? m->name : "");
+  if (v->report && v->status == STATUS_GRADER_ERROR)
+    printf("  %s", v->report);
+  fflush(stdout);
+  static time_t written;
+  if (time(NULL) == written) // a large class's files take a while
+    return;
+  if (!write_results(g))
+    exit(EXIT_GRADER);
+  written = time(NULL);
+}
+
+static int summary(const Grading *g) {
+  char on[512], off[512];
+  int passed = 0, trouble = 0, skipped = 0, on_gpu = 0, all = g->learner_count * g->exercise_count;
+  printf("\n");
+  for (int i = 0; i < g->learner_count; i++) {
+    const Learner *l = &g->learners[i];
+    int max = learner_max(g, l);
+    printf("%s: %.2f of %d points (%.0f %%)\n", l->name, learner_score(g, l), max,
+           max ? 100 * learner_score(g, l) / max : 0);
+    for (int j = 0; j < g->exercise_count; j++) {
+      const Verdict *v = &l->verdicts[j];
+      passed += v->status == STATUS_PASS;
+      trouble += v->status == STATUS_GRADER_ERROR;
+      skipped += v->skipped;
+      on_gpu += v->real_gpu;
+    }
+  }
+  sandbox_describe(g->protections, on, sizeof on, off, sizeof off);
+  printf("%s\n", on_gpu == all ? "Run on NVIDIA hardware." : "Run on the simulator; not verified on a GPU.");
+  if (skipped > 0)
+    printf("%d tests need more devices and were left out (FERRY_SIM_DEVICES=%d).\n", skipped, g->options.devices);
+  printf("Protections: %s.%s%s%s\n", on, *off ? " Not available here: " : "", off, *off ? "." : "");
+  if (trouble > 0)
+    printf("%d answers could not be judged for reasons of the grader's own; they count neither for nor against.\n",
+           trouble);
+  return trouble > 0 ? EXIT_GRADER : passed == all ? EXIT_PASS : EXIT_ANSWER;
+}
+
+int cmd_grade(int argc, char **argv) {
+  static Grading g;
+  GradeArguments a = {0};
+  int status = parse(argc, argv, &g, &a);
+  status = status < 0 ? choose_exercises(&g, &a, argv[0]) : status;
+  status = status < 0 ? choose_learners(&g, &a, argv[0]) : status;
+  status = status < 0 ? choose_how(&g, &a, argv[0]) : status;
+  if (status >= 0)
+    return status;
+  begin_verdicts(&g);
+  if (!write_results(&g))
+    return EXIT_GRADER;
+  grading_run(&g, done);
+  g.complete = true;
+  if (!write_results(&g))
+    return EXIT_GRADER;
+  return summary(&g);
+}

@@ -1,0 +1,178 @@
+// Grading answers, several at a time: a process of the grader's own for each, which sends its verdict through a pipe. A check
+// that breaks takes its own process with it and no other.
+#include "grade.h"
+#include "case.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_JOBS = 64, UNIT_SECONDS = 600 };
+
+typedef struct Job {
+  pid_t pid; // 0: this place is free
+  int pipe;
+  Learner *learner;
+  Verdict *verdict;
+  Text sent;
+  double began;
+} Job;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- a verdict through a pipe: the struct as it is (both ends are one program, its static data at the same addresses), then
+// its texts ----------------------------------------------------------------------------------------------------------------
+
+static bool write_all(int to, const void *data, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t n = write(to, (const char *)data + done, bytes - done);
+    if (n < 0 && errno != EINTR)
+      return false;
+    done += n > 0 ? (size_t)n : 0;
+  }
+  return true;
+}
+
+static bool send_text(int to, const char *text) {
+  uint32_t length = text ? (uint32_t)strlen(text) + 1 : 0;
+  return write_all(to, &length, sizeof length) && (length == 0 || write_all(to, text, length));
+}
+
+static void send_verdict(int to, const Verdict *v) {
+  bool sent = write_all(to, v, sizeof *v) && send_text(to, v->report);
+  for (int i = 0; sent && i < v->test_count; i++)
+    sent = send_text(to, v->tests[i].report);
+}
+
+static bool take_text(const Text *t, size_t *at, char **text) {
+  uint32_t length;
+  *text = NULL;
+  if (t->used - *at < sizeof length)
+    return false;
+  memcpy(&length, t->at + *at, sizeof length);
+  *at += sizeof length;
+  if (t->used - *at < length)
+    return false;
+  *text = length ? strndup(t->at + *at, length) : NULL;
+  *at += length;
+  return true;
+}
+
+static bool take_verdict(const Text *t, Verdict *v) {
+  size_t at = sizeof *v;
+  if (t->used < sizeof *v)
+    return false;
+  memcpy(v, t->at, sizeof *v);
+  bool whole = take_text(t, &at, &v->report);
+  for (int i = 0; i < v->test_count; i++) {
+    v->tests[i].report = NULL;
+    whole = whole && take_text(t, &at, &v->tests[i].report);
+  }
+  return whole;
+}
+
+// ---- the jobs ------------------------------------------------------------------------------------------------------------
+
+static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exercise *e, int to) {
+  static Verdict v;
+  char source[4096];
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  snprintf(source, sizeof source, "%s/%s.%s", l->folder, e->id, exercise_extension(e));
+  judge_answer(&v, e, source, &g->options);
+  send_verdict(to, &v);
+  _exit(0);
+}
+
+static bool start(const Grading *g, Job *job, Learner *l, int exercise) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return false;
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    be_worker(g, l, g->exercises[exercise], ends[1]);
+  }
+  close(ends[1]);
+  if (pid < 0)
+    close(ends[0]);
+  else
+    *job = (Job){.pid = pid, .pipe = ends[0], .learner = l, .verdict = &l->verdicts[exercise], .began = now()};
+  return pid > 0;
+}
+
+static void not_judged(Verdict *v, const char *why) {
+  v->status = STATUS_GRADER_ERROR;
+  for (int i = 0; i < v->test_count; i++)
+    v->tests[i].status = STATUS_GRADER_ERROR;
+  v->report = strdup(why);
+}
+
+static void finish(Grading *g, Job *job) {
+  static Verdict judged;
+  kill(job->pid, SIGKILL);
+  waitpid(job->pid, NULL, 0);
+  close(job->pipe);
+  if (take_verdict(&job->sent, &judged))
+    *job->verdict = judged;
+  else
+    not_judged(job->verdict, "the grader broke off while it judged this answer\n");
+  if (job->verdict->protections)
+    g->protections = g->protections ? g->protections & job->verdict->protections : job->verdict->protections;
+  text_free(&job->sent);
+  job->pid = 0;
+}
+
+// Reads what has come; true when the job is at its end.
+static bool proceed(Job *job) {
+  char buffer[65536];
+  ssize_t n = read(job->pipe, buffer, sizeof buffer);
+  if (n > 0) {
+    text_add(&job->sent, "%*s", (int)n, "");
+    memcpy(job->sent.at + job->sent.used - n, buffer, (size_t)n);
+  }
+  return n == 0 || (n < 0 && errno != EINTR);
+}
+
+static void wait_for_one(Grading *g, Job *jobs, void (*done)(Grading *g, Learner *l, Verdict *v)) {
+  struct pollfd polls[MAX_JOBS];
+  for (int i = 0; i < g->jobs; i++)
+    polls[i] = (struct pollfd){jobs[i].pid ? jobs[i].pipe : -1, POLLIN, 0};
+  poll(polls, (nfds_t)g->jobs, 1000);
+  for (int i = 0; i < g->jobs; i++) {
+    if (!jobs[i].pid)
+      continue;
+    bool ended = polls[i].revents && proceed(&jobs[i]);
+    if (ended || now() - jobs[i].began > UNIT_SECONDS) {
+      finish(g, &jobs[i]);
+      done(g, jobs[i].learner, jobs[i].verdict);
+    }
+  }
+}
+
+void grading_run(Grading *g, void (*done)(Grading *g, Learner *l, Verdict *v)) {
+  static Job jobs[MAX_JOBS];
+  int units = g->learner_count * g->exercise_count, running = 0;
+  for (int next = 0; next < units || running > 0;) {
+    for (int i = 0; i < g->jobs && next < units; i++)
+      if (!jobs[i].pid) {
+        if (!start(g, &jobs[i], &g->learners[next / g->exercise_count], next % g->exercise_count))
+          grader_panic("no further process could be started: %s", strerror(errno));
+        next++;
+      }
+    wait_for_one(g, jobs, done);
+    running = 0;
+    for (int i = 0; i < g->jobs; i++)
+      running += jobs[i].pid != 0;
+  }
+}

@@ -1,0 +1,50 @@
+// Grading many answers: what is graded, and what has come out so far.
+#ifndef GRADER_GRADE_H
+#define GRADER_GRADE_H
+
+#include "commands.h"
+
+typedef struct Learner {
+  char *name, *folder;
+  Verdict *verdicts; // one for each exercise that is graded
+} Learner;
+
+typedef struct Grading {
+  Learner *learners;
+  int learner_count;
+  const Exercise **exercises;
+  int exercise_count;
+  JudgeOptions options;
+  bool secret_seed, complete;
+  int jobs;
+  const char *json, *junit, *gradescope, *csv; // paths, or NULL
+  unsigned protections;                        // in force in every run so far
+} Grading;
+
+// Runs everything, several at a time, and calls `done` after each answer.
+void grading_run(Grading *g, void (*done)(Grading *g, Learner *l, Verdict *v));
+
+// Points: each exercise is worth 1. An answer that the grader could not judge counts neither for nor against.
+double learner_score(const Grading *g, const Learner *l);
+int learner_max(const Grading *g, const Learner *l);
+
+bool write_results(const Grading *g); // every file that is wanted; false after a message
+
+// ---- a text that grows -------------------------------------------------------------------------------------------------
+
+typedef struct Text {
+  char *at;
+  size_t used, room;
+} Text;
+void text_add(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_json(Text *t, const char *string); // in quotes; what is no UTF-8 becomes '?'
+void text_xml(Text *t, const char *string);
+void text_csv(Text *t, const char *string);
+void text_free(Text *t);
+
+void write_json(const Grading *g, Text *t);
+void write_junit(const Grading *g, Text *t);
+void write_gradescope(const Grading *g, Text *t);
+void write_csv(const Grading *g, Text *t);
+
+#endif

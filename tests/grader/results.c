@@ -1,0 +1,223 @@
+// Results as files: JSON of our own, JUnit XML, Gradescope's results.json, CSV.
+#include "grade.h"
+#include "sandbox.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_counted(const Verdict *v) {
+  return v->status != STATUS_GRADER_ERROR;
+}
+
+double learner_score(const Grading *g, const Learner *l) {
+  double score = 0;
+  for (int i = 0; i < g->exercise_count; i++)
+    score += is_counted(&l->verdicts[i]) ? verdict_score(&l->verdicts[i]) : 0;
+  return score;
+}
+
+int learner_max(const Grading *g, const Learner *l) {
+  int max = 0;
+  for (int i = 0; i < g->exercise_count; i++)
+    max += is_counted(&l->verdicts[i]);
+  return max;
+}
+
+// ---- JSON --------------------------------------------------------------------------------------------------------------
+
+static void json_test(const Grading *g, Text *t, const TestVerdict *v, int number) {
+  text_add(t, "{\"name\": ");
+  text_json(t, v->test->name);
+  text_add(t, ", \"status\": \"%s\", \"seconds\": %.3f", status_name(v->status), v->seconds);
+  if (v->mistake) {
+    text_add(t, ", \"mistake\": ");
+    text_json(t, v->mistake->name);
+    text_add(t, ", \"lesson\": ");
+    text_json(t, v->mistake->lesson);
+  }
+  if (v->report) {
+    text_add(t, ", \"report\": ");
+    text_json(t, v->report);
+    if (!g->secret_seed)
+      text_add(t, ", \"replay\": \"%d.%llx\"", number, (unsigned long long)v->seed);
+  }
+  text_add(t, "}");
+}
+
+static void json_verdict(const Grading *g, Text *t, const Verdict *v) {
+  text_add(t, "        {\"id\": ");
+  text_json(t, v->exercise->id);
+  text_add(t, ", \"status\": \"%s\", \"verified_on_gpu\": %s", status_name(v->status),
+           v->status == STATUS_PASS && v->real_gpu ? "true" : "false");
+  if (is_counted(v))
+    text_add(t, ", \"score\": %.4f", verdict_score(v));
+  else
+    text_add(t, ", \"score\": null");
+  text_add(t, ", \"passed\": %d, \"skipped\": %d, \"seconds\": %.3f", v->passed, v->skipped, v->seconds);
+  if (v->report) {
+    text_add(t, ", \"report\": ");
+    text_json(t, v->report);
+  }
+  text_add(t, ",\n         \"tests\": [");
+  for (int i = 0; i < v->test_count; i++) {
+    text_add(t, "%s", i ? ",\n           " : "\n           ");
+    json_test(g, t, &v->tests[i], i + 1);
+  }
+  text_add(t, "]}");
+}
+
+void write_json(const Grading *g, Text *t) {
+  char on[512], off[512];
+  sandbox_describe(g->protections, on, sizeof on, off, sizeof off);
+  text_add(t,
+           "{\n  \"complete\": %s,\n  \"simulated_devices\": %d,\n  \"protections\": ", g->complete ? "true" : "false",
+           g->options.devices);
+  text_json(t, on);
+  text_add(t, ",\n  \"missing_protections\": ");
+  text_json(t, off);
+  text_add(t, ",\n  \"learners\": [\n");
+  for (int i = 0; i < g->learner_count; i++) {
+    const Learner *l = &g->learners[i];
+    text_add(t, "    {\"name\": ");
+    text_json(t, l->name);
+    text_add(t, ", \"score\": %.4f, \"max_score\": %d,\n      \"exercises\": [\n", learner_score(g, l),
+             learner_max(g, l));
+    for (int j = 0; j < g->exercise_count; j++) {
+      json_verdict(g, t, &l->verdicts[j]);
+      text_add(t, "%s\n", j + 1 < g->exercise_count ? "," : "");
+    }
+    text_add(t, "      ]}%s\n", i + 1 < g->learner_count ? "," : "");
+  }
+  text_add(t, "  ]\n}\n");
+}
+
+// ---- Gradescope --------------------------------------------------------------------------------------------------------
+
+static void gradescope_test(Text *t, const Verdict *v, const TestVerdict *test, double worth) {
+  bool pass = test->status == STATUS_PASS;
+  text_add(t, "    {\"name\": ");
+  Text name = {0};
+  text_add(&name, "%s: %s", v->exercise->id, test->test->name);
+  text_json(t, name.at);
+  text_free(&name);
+  text_add(t, ", \"score\": %.9f, \"max_score\": %.9f, \"status\": \"%s\", \"output\": ", pass ? worth : 0, worth,
+           pass ? "passed" : "failed");
+  Text output = {0};
+  text_add(&output, "%s\n%s%s", status_name(test->status), v->report ? v->report : "",
+           test->report ? test->report : "");
+  text_json(t, output.at);
+  text_free(&output);
+  text_add(t, "}");
+}
+
+void write_gradescope(const Grading *g, Text *t) {
+  const Learner *l = &g->learners[0];
+  text_add(t, "{\n  \"score\": %.9f,\n  \"output_format\": \"text\",\n  \"output\": \"%s\",\n  \"tests\": [\n",
+           learner_score(g, l), g->complete ? "graded by Ferry" : "the grading has not come to its end");
+  bool first = true;
+  for (int i = 0; i < g->exercise_count; i++) {
+    const Verdict *v = &l->verdicts[i];
+    int run = v->test_count - v->skipped;
+    for (int j = 0; j < v->test_count; j++) {
+      const TestVerdict *test = &v->tests[j];
+      if (test->status == STATUS_SKIPPED || v->status == STATUS_GRADER_ERROR)
+        continue;
+      text_add(t, "%s", first ? "" : ",\n");
+      gradescope_test(t, v, test, 1.0 / run);
+      first = false;
+    }
+  }
+  text_add(t, "\n  ]\n}\n");
+}
+
+// ---- JUnit -------------------------------------------------------------------------------------------------------------
+
+static void junit_test(Text *t, const Verdict *v, const TestVerdict *test) {
+  text_add(t, "    <testcase classname=\"");
+  text_xml(t, v->exercise->id);
+  text_add(t, "\" name=\"");
+  text_xml(t, test->test->name);
+  text_add(t, "\" time=\"%.3f\">", test->seconds);
+  bool trouble = test->status == STATUS_GRADER_ERROR, skipped = test->status == STATUS_SKIPPED;
+  if (skipped) {
+    text_add(t, "<skipped message=\"it needs more devices\"/>");
+  } else if (test->status != STATUS_PASS) {
+    const char *element = trouble ? "error" : "failure";
+    text_add(t, "<%s message=\"%s", element, status_name(test->status));
+    if (test->mistake) {
+      text_add(t, ": ");
+      text_xml(t, test->mistake->name);
+    }
+    text_add(t, "\">");
+    text_xml(t, v->report);
+    text_xml(t, test->report);
+    text_add(t, "</%s>", element);
+  }
+  text_add(t, "</testcase>\n");
+}
+
+void write_junit(const Grading *g, Text *t) {
+  text_add(t, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"ferry\">\n");
+  for (int i = 0; i < g->learner_count; i++)
+    for (int j = 0; j < g->exercise_count; j++) {
+      const Verdict *v = &g->learners[i].verdicts[j];
+      bool error = v->status == STATUS_GRADER_ERROR;
+      int failed = v->test_count - v->passed - v->skipped;
+      text_add(t, "  <testsuite name=\"");
+      text_xml(t, g->learners[i].name);
+      text_add(t, "/");
+      text_xml(t, v->exercise->id);
+      text_add(t, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\">\n", v->test_count,
+               error ? 0 : failed, error ? failed : 0, v->skipped, v->seconds);
+      for (int k = 0; k < v->test_count; k++)
+        junit_test(t, v, &v->tests[k]);
+      text_add(t, "  </testsuite>\n");
+    }
+  text_add(t, "</testsuites>\n");
+}
+
+// ---- CSV ---------------------------------------------------------------------------------------------------------------
+
+void write_csv(const Grading *g, Text *t) {
+  text_add(t, "learner,exercise,status,passed,tests,skipped,score,seconds,mistakes\n");
+  for (int i = 0; i < g->learner_count; i++)
+    for (int j = 0; j < g->exercise_count; j++) {
+      const Verdict *v = &g->learners[i].verdicts[j];
+      text_csv(t, g->learners[i].name);
+      text_add(t, ",%s,%s,%d,%d,%d,", v->exercise->id, status_name(v->status), v->passed, v->test_count, v->skipped);
+      if (is_counted(v))
+        text_add(t, "%.4f", verdict_score(v));
+      text_add(t, ",%.3f,", v->seconds);
+      Text mistakes = {0};
+      for (int k = 0; k < v->test_count; k++) {
+        const Mistake *m = v->tests[k].mistake;
+        if (m && !(mistakes.at && strstr(mistakes.at, m->name)))
+          text_add(&mistakes, "%s%s", mistakes.used ? "; " : "", m->name);
+      }
+      text_csv(t, mistakes.at);
+      text_free(&mistakes);
+      text_add(t, "\n");
+    }
+}
+
+// ---- to files ----------------------------------------------------------------------------------------------------------
+
+bool write_results(const Grading *g) {
+  const struct {
+    const char *path;
+    void (*write)(const Grading *g, Text *t);
+  } files[] = {{g->json, write_json}, {g->junit, write_junit}, {g->gradescope, write_gradescope}, {g->csv, write_csv}};
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    Text t = {0};
+    if (!files[i].path)
+      continue;
+    files[i].write(g, &t);
+    bool written = file_write(files[i].path, t.at, t.used);
+    text_free(&t);
+    if (!written) {
+      fprintf(stderr, "ferry grade: %s cannot be written: %s\n", files[i].path, strerror(errno));
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,141 @@
+// The learner's workspace: answers, and how far they are. Nothing here ever writes over an answer.
+#include "commands.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void work_path(char *path, size_t bytes, const char *format, ...) {
+  const char *elsewhere = getenv("FERRY_WORK");
+  va_list arguments;
+  if (elsewhere && *elsewhere)
+    snprintf(path, bytes, "%s/", elsewhere);
+  else
+    in_root(path, bytes, "work/");
+  size_t used = strlen(path);
+  va_start(arguments, format);
+  vsnprintf(path + used, bytes - used, format, arguments);
+  va_end(arguments);
+}
+
+void work_file(const Exercise *e, char *path, size_t bytes) {
+  work_path(path, bytes, "%s.%s", e->id, exercise_extension(e));
+}
+
+bool work_exists(void) {
+  char path[4096];
+  struct stat about;
+  work_path(path, sizeof path, "%s", "");
+  return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static int copy_stub(const Exercise *e) {
+  char from[4096], to[4096];
+  size_t bytes = 0;
+  in_root(from, sizeof from, "exercises/%s.%s", e->id, exercise_extension(e));
+  work_file(e, to, sizeof to);
+  if (access(to, F_OK) == 0)
+    return 0;
+  char *stub = file_read(from, &bytes);
+  bool written = stub && file_write(to, stub, bytes);
+  free(stub);
+  if (!written)
+    fprintf(stderr, "ferry: %s could not be copied to %s: %s\n", from, to, strerror(errno));
+  return written ? 1 : -1;
+}
+
+int work_start(void) {
+  char path[4096];
+  int copied = 0;
+  work_path(path, sizeof path, "%s", "");
+  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+    fprintf(stderr, "ferry: the folder %s could not be made: %s\n", path, strerror(errno));
+    return -1;
+  }
+  for (int i = 0; i < exercise_count(); i++) {
+    int one = copy_stub(exercise_at(i));
+    if (one < 0)
+      return -1;
+    copied += one;
+  }
+  return copied;
+}
+
+// ---- progress: a line per exercise, "10_made_there passed=1 gpu=0 hints=2" ---------------------------------------------------
+
+enum { MAX_PROGRESS = 200 };
+
+static Progress known[MAX_PROGRESS]; // by the order of the registry
+static bool loaded;
+
+static int index_of(const Exercise *e) {
+  for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
+    if (exercise_at(i) == e)
+      return i;
+  return 0;
+}
+
+static void load(void) {
+  char path[4096], id[128];
+  int passed, gpu, hints;
+  loaded = true;
+  work_path(path, sizeof path, ".progress");
+  char *text = file_read(path, NULL);
+  for (char *line = text; line && *line;) {
+    char *end = strchr(line, '\n');
+    if (sscanf(line, "%127s passed=%d gpu=%d hints=%d", id, &passed, &gpu, &hints) == 4)
+      for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
+        if (strcmp(exercise_at(i)->id, id) == 0)
+          known[i] = (Progress){passed != 0, gpu != 0, hints};
+    line = end ? end + 1 : NULL;
+  }
+  free(text);
+}
+
+Progress progress_of(const Exercise *e) {
+  if (!loaded)
+    load();
+  return known[index_of(e)];
+}
+
+void progress_set(const Exercise *e, Progress p) {
+  char path[4096], text[MAX_PROGRESS * 96];
+  size_t used = 0;
+  progress_of(e);
+  known[index_of(e)] = p;
+  for (int i = 0; i < exercise_count() && i < MAX_PROGRESS && used < sizeof text; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%.64s passed=%d gpu=%d hints=%d\n", exercise_at(i)->id,
+                             known[i].passed, known[i].on_gpu, known[i].hints);
+  work_path(path, sizeof path, ".progress");
+  if (used >= sizeof text || (work_exists() && !file_write(path, text, used)))
+    fprintf(stderr, "ferry: the progress could not be written to %s\n", path);
+}
+
+// ---- the order ---------------------------------------------------------------------------------------------------------
+
+static int by_chapter(const void *a, const void *b) {
+  const Exercise *x = *(const Exercise *const *)a, *y = *(const Exercise *const *)b;
+  return x->chapter != y->chapter ? x->chapter - y->chapter : strcmp(x->id, y->id);
+}
+
+const Exercise *exercise_in_order(int i) {
+  static const Exercise *order[MAX_PROGRESS];
+  static int count;
+  if (count == 0) {
+    for (count = 0; count < exercise_count() && count < MAX_PROGRESS; count++)
+      order[count] = exercise_at(count);
+    qsort(order, (size_t)count, sizeof order[0], by_chapter);
+  }
+  return i >= 0 && i < count ? order[i] : NULL;
+}
+
+const Exercise *progress_current(void) {
+  for (int i = 0; i < exercise_count(); i++)
+    if (!progress_of(exercise_in_order(i)).passed)
+      return exercise_in_order(i);
+  return NULL;
+}
