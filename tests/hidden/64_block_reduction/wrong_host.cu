@@ -1,0 +1,31 @@
+// mistake: finished on the host
+#include <cuda_runtime.h>
+
+enum { THREADS = 256 };
+
+__global__ void block_sums(float *sums, const float *x, int n) {
+  __shared__ float shared[THREADS];
+  int i = blockIdx.x * THREADS + threadIdx.x;
+  float own = 0;
+  for (; i < n; i += gridDim.x * THREADS)
+    own += x[i];
+  shared[threadIdx.x] = own;
+  __syncthreads();
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    if ((int)threadIdx.x < half)
+      shared[threadIdx.x] += shared[threadIdx.x + half];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0)
+    sums[blockIdx.x] = shared[0];
+}
+
+extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
+  static float sums[64];
+  float all = 0;
+  block_sums<<<64, THREADS>>>(partial, x, n);
+  cudaMemcpy(sums, partial, sizeof sums, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; i++)
+    all += sums[i];
+  cudaMemcpy(sum, &all, sizeof all, cudaMemcpyHostToDevice);
+}
