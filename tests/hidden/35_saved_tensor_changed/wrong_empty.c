@@ -1,0 +1,9 @@
+// mistake: nothing returned
+#include "ferry.h"
+
+FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {
+  (void)x;
+  (void)weight;
+  (void)target;
+  return NULL;
+}
