@@ -1,0 +1,166 @@
+// Exercise 15: copies queued from pinned memory, and one wait for all of them.
+#include "exercise.h"
+#include <stdio.h>
+#include <string.h>
+
+static const Mistake NOT_PINNED = {
+    "a copy that is not pinned",
+    "The result is in ordinary memory. fy_pin_memory, or a factory with `.pin_memory = true`, takes pages that stay.",
+    "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+static const Mistake IGNORED = {"the result of pin_memory ignored",
+                                "fy_pin_memory does not pin its argument: it returns another tensor, which is pinned.",
+                                "docs/03_tensor_moves.md#questions"};
+static const Mistake PINNED_TWICE = {"pinned twice",
+                                     "This batch was in pinned memory already. Copying it there again only costs time.",
+                                     "docs/03_tensor_moves.md#questions"};
+static const Mistake WITHOUT_CUDA = {"pinned without CUDA",
+                                     "Pages are locked by the CUDA driver, so ask fy_cuda_is_available() first.",
+                                     "docs/02_device_check.md#choosing-once-at-the-start"};
+static const Mistake PAGEABLE = {
+    "non_blocking from ordinary memory",
+    "From ordinary memory .non_blocking makes no difference: the host waits for each copy. Pin the batch first.",
+    "docs/03_tensor_moves.md#questions"};
+static const Mistake EACH_WAITED = {
+    "a wait for each copy",
+    "The source is pinned, and still the host waited after each copy: `.non_blocking = true` lets it go on, and "
+    "fy_synchronize belongs behind the loop.",
+    "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake NOBODY_WAITED = {
+    "nobody waited",
+    "The copies were queued and the function returned. Whoever uses the batches has to know that they are there: "
+    "one fy_synchronize at the end.",
+    "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+static const Mistake OVERWRITTEN = {"staging memory used again too early",
+                                    "The next batch was written into the pinned memory while the last was still to be "
+                                    "copied from there. Each batch needs "
+                                    "its own until the device has it.",
+                                    "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+static const Mistake ROW_BY_ROW = {"one transfer per row", "A batch crosses in one copy, however many rows it has.",
+                                   "docs/07_pitfalls.md#many-small-transfers-against-one"};
+static const Mistake FIRST_GPU = {"always the first GPU", "The batches were asked for on the device that was given.",
+                                  "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+static const Mistake NOT_MOVED = {"left on the CPU",
+                                  "Pinned memory is the host's. From there the batch has still to be moved.",
+                                  "docs/03_tensor_moves.md#todevice"};
+
+// ---- one batch -------------------------------------------------------------------------------------------------------
+
+static void ask_batch(Case *c, Give how) {
+  give_array(c, "batch", draw_array(c, FY_FLOAT32, shape(draw_odd(c, 5, 31), draw_int(c, 40, 60)), -4, 4), how);
+}
+static void ask_ordinary(Case *c) {
+  ask_batch(c, (Give){0});
+}
+static void ask_gaps(Case *c) {
+  ask_batch(c, (Give){.strided = true});
+}
+static void ask_pinned(Case *c) {
+  ask_batch(c, (Give){.pinned = true});
+}
+
+static void judge_batch(Case *c) {
+  const Array *batch = given(c, "batch"), *result = got(c, "pinned");
+  bool itself = got_number(c, "the batch itself") == 1;
+  suspect_error(c, "CUDA", &WITHOUT_CUDA);
+  if (!expect_array(c, "pinned", batch, 0))
+    return;
+  if (case_devices(c) > 0)
+    expect_that(c, result->flags & ARRAY_PINNED, itself ? &IGNORED : &NOT_PINNED, "pinned: it is not in pinned memory");
+  if (case_devices(c) == 0 || batch->flags & ARRAY_PINNED)
+    expect_that(c, itself, &PINNED_TWICE, "pinned: expected the batch itself, got a copy of it");
+}
+
+// ---- many batches ----------------------------------------------------------------------------------------------------
+
+static void ask_batches(Case *c, const char *device, Give how) {
+  int64_t count = draw_int(c, 4, 7), rows = draw_odd(c, 9, 21), columns = draw_int(c, 40, 60);
+  char name[32];
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "batch %d", i);
+    Shape size = shape(i + 1 < count ? rows : rows / 2, columns);
+    give_array(c, name, draw_array(c, FY_FLOAT32, size, -4, 4), how);
+  }
+  give_number(c, "batches", (double)count);
+  give_text(c, "device", device);
+}
+static void ask_load(Case *c) {
+  ask_batches(c, "cuda:0", (Give){0});
+}
+static void ask_load_gaps(Case *c) {
+  ask_batches(c, "cuda:0", (Give){.strided = true});
+}
+static void ask_load_pinned(Case *c) {
+  ask_batches(c, "cuda:0", (Give){.pinned = true});
+}
+static void ask_load_second(Case *c) {
+  ask_batches(c, "cuda:1", (Give){0});
+}
+static void ask_load_cpu(Case *c) {
+  ask_batches(c, "cpu", (Give){0});
+}
+
+static const Array *batch_at(const Case *c, const char *what, int i) {
+  char name[32];
+  snprintf(name, sizeof name, "%s %d", what, i);
+  return what[0] == 'b' ? given(c, name) : got(c, name);
+}
+
+// Does loaded batch i hold what another batch begins with?
+static bool holds_another(const Case *c, int i, int count) {
+  const Array *a = batch_at(c, "loaded", i);
+  for (int k = 0; a && a->count && k < count; k++) {
+    const Array *b = batch_at(c, "batch", k);
+    size_t bytes = (size_t)(a->count < b->count ? a->count : b->count) * sizeof(float);
+    if (k != i && memcmp(a->data, b->data, bytes) == 0)
+      return true;
+  }
+  return false;
+}
+
+static void judge_costs(Case *c, int count) {
+  const Counts *n = counts(c);
+  bool ordinary = !(batch_at(c, "batch", 0)->flags & ARRAY_PINNED);
+  expect_at_most(c, "copies from host to device", n->host_to_device, count, &ROW_BY_ROW);
+  expect_at_least(c, "synchronisations", n->synchronizations, 1, &NOBODY_WAITED);
+  expect_at_most(c, "synchronisations", n->synchronizations, 1,
+                 ordinary && got_number(c, "pinned in load_all") == 0 ? &PAGEABLE : &EACH_WAITED);
+}
+
+static void judge_load(Case *c) {
+  int count = (int)given_number(c, "batches");
+  const char *device = given_text(c, "device");
+  char name[32];
+  suspect_error(c, "CUDA", &WITHOUT_CUDA);
+  for (int i = 0; i < count; i++)
+    suspect_that(c, holds_another(c, i, count), &OVERWRITTEN);
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "loaded %d", i);
+    if (!expect_array(c, name, batch_at(c, "batch", i), 0))
+      return;
+    if (!expect_device(c, name, device, strcmp(got_device(c, name), "cpu") == 0 ? &NOT_MOVED : &FIRST_GPU))
+      return;
+  }
+  if (case_devices(c) > 0)
+    judge_costs(c, count);
+}
+
+EXERCISE = {
+    .id = "15_pinned_memory",
+    .title = "Batches through pinned memory",
+    .kind = "write",
+    .chapter = 7,
+    .lesson = "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived",
+    .hints = {"fy_pin_memory(batch) returns a pinned copy, or the batch itself when it is pinned. It needs CUDA.",
+              "fy_to(x, device, .non_blocking = true) queues the copy and returns, if x is in pinned memory.",
+              "One pinned tensor for each batch, all copies queued in the loop, one fy_synchronize(device) behind it."},
+    .functions = {"pinned", "load_all"},
+    .tests = {{"one batch pinned", ask_ordinary, .judge = judge_batch},
+              {"one batch with gaps", ask_gaps, .judge = judge_batch},
+              {"one that is pinned already", ask_pinned, .judge = judge_batch},
+              {"one batch without CUDA", ask_ordinary, .judge = judge_batch, .no_cuda = true},
+              {"batches to a GPU", ask_load, .judge = judge_load},
+              {"batches with gaps", ask_load_gaps, .judge = judge_load},
+              {"batches that are pinned already", ask_load_pinned, .judge = judge_load},
+              {"batches to the second GPU", ask_load_second, .judge = judge_load, .devices = 2},
+              {"batches without CUDA", ask_load_cpu, .judge = judge_load, .no_cuda = true}},
+};

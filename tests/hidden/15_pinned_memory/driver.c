@@ -1,0 +1,36 @@
+#include "driver.h"
+#include "answer.h"
+#include "device/impl.h" // what the pinned allocator served
+#include <stdio.h>
+
+enum { MOST = 16 };
+
+static void drive_pinned(Driver *d) {
+  FyTensor *batch = driver_tensor(d, "batch");
+  FyTensor *result = pinned(batch);
+  driver_put(d, "pinned", result);
+  driver_put_number(d, "the batch itself", result == batch);
+}
+
+void drive(Driver *d) {
+  if (driver_has(d, "batch")) {
+    drive_pinned(d);
+    return;
+  }
+  FyTensor *batches[MOST], *loaded[MOST] = {NULL};
+  int count = (int)driver_number(d, "batches");
+  char name[32];
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "batch %d", i);
+    batches[i] = driver_tensor(d, name);
+  }
+  int64_t before = fy_pinned_memory_stats().allocations;
+  driver_count(d);
+  load_all(batches, count, fy_device(driver_text(d, "device")), loaded);
+  driver_stop(d);
+  driver_put_number(d, "pinned in load_all", (double)(fy_pinned_memory_stats().allocations - before));
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "loaded %d", i);
+    driver_put(d, name, loaded[i]);
+  }
+}
