@@ -1,0 +1,153 @@
+// Exercise 36: tensors in plain fields of a module. The error comes in the forward pass, after the driver has said what the
+// module lists.
+#include "exercise.h"
+#include <stdio.h>
+#include <string.h>
+
+static const Mistake NOT_REGISTERED = {
+    "a plain field in place of a buffer",
+    ".to and state_dict walk over what is registered. A tensor in a plain field of the "
+    "struct is unknown to them.",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake ONE_LEFT = {"a buffer left out", "One of the two is registered, and the other is not.",
+                                 "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake PARAMETER = {
+    "a buffer registered as a parameter",
+    "It moves and it is saved, but an optimizer would train it. What belongs to the model without "
+    "being trained is a buffer.",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake EACH_FORWARD = {
+    "moved in every forward pass",
+    "The error is gone, and in its place there is a transfer in each pass. And what is "
+    "not registered is still not saved.",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake OTHER_NAME = {
+    "registered under another name",
+    "The names are part of the file format: a state_dict that was saved has mean and std.",
+    "docs/05_model_moves.md#every-parameter-verified"};
+static const Mistake ORIGINAL = {
+    "a copy registered, the original used",
+    "What is registered moves and is saved; the forward pass uses another tensor, which does "
+    "neither.",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake FIXED_DEVICE = {
+    "the device fixed when the module is made",
+    "A module is made before anyone says where it will live. .to(device) says it later.",
+    "docs/05_model_moves.md#cuda-against-todevice"};
+static const Mistake GAIN_LOST = {"the gain no longer trained", "The gain was a parameter, and has to stay one.",
+                                  "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake NOT_LOADED = {
+    "values taken beforehand",
+    "load_state_dict changes the buffers. The forward pass has to use them as they are then.",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake NOTHING = {"nothing returned", "The function has to return the module.",
+                                "docs/05_model_moves.md#a-model-of-ones-own"};
+
+static void ask_sizes(Case *c, int64_t rows, int64_t features, Give how) {
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, features), -8, 8), how);
+  give_array(c, "gain", draw_array(c, FY_FLOAT32, shape(features), 1, 3), (Give){0});
+  give_array(c, "mean", draw_array(c, FY_FLOAT32, shape(features), -2, 2), (Give){0});
+  give_array(c, "std", draw_array(c, FY_FLOAT32, shape(features), 2, 5), (Give){0});
+  give_array(c, "loaded mean", draw_array(c, FY_FLOAT32, shape(features), 3, 6), (Give){0});
+  give_array(c, "loaded std", draw_array(c, FY_FLOAT32, shape(features), 6, 9), (Give){0});
+}
+
+static void ask_gpu(Case *c) {
+  ask_sizes(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){.device = "cuda:0"});
+}
+static void ask_cpu(Case *c) {
+  ask_sizes(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){0});
+}
+static void ask_gaps(Case *c) {
+  ask_sizes(c, draw_odd(c, 11, 19), draw_odd(c, 3, 9), (Give){.device = "cuda:0", .strided = true});
+}
+static void ask_large(Case *c) {
+  ask_sizes(c, draw_odd(c, 301, 399), draw_odd(c, 101, 149), (Give){.device = "cuda:0"});
+}
+static void ask_no_rows(Case *c) {
+  ask_sizes(c, 0, draw_int(c, 2, 9), (Give){.device = "cuda:0"});
+}
+static void ask_second(Case *c) {
+  ask_sizes(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){.device = "cuda:1"});
+}
+
+static Array *scaled(Case *c, const Array *mean, const Array *std) {
+  const Array *x = given(c, "x"), *gain = given(c, "gain");
+  Array *want = new_array(c, FY_FLOAT32, x->shape);
+  int64_t features = x->shape.size[1];
+  for (int64_t i = 0; i < x->count; i++) {
+    int64_t j = i % features;
+    want->f32[i] = gain->f32[j] * ((x->f32[i] - mean->f32[j]) / std->f32[j]);
+  }
+  return want;
+}
+
+static bool lists(const Case *c, const char *what, const char *name) {
+  char names[600], wanted[64];
+  snprintf(names, sizeof names, " %.500s ", got_text(c, what));
+  snprintf(wanted, sizeof wanted, " %s ", name);
+  return strstr(names, wanted) != NULL;
+}
+
+// Why mean or std is not among the buffers.
+static const Mistake *not_a_buffer(const Case *c) {
+  bool any = *got_text(c, "buffers"), one = lists(c, "buffers", "mean") || lists(c, "buffers", "std");
+  if (lists(c, "parameters", "mean") || lists(c, "parameters", "std"))
+    return &PARAMETER;
+  if (one || any)
+    return one ? &ONE_LEFT : &OTHER_NAME;
+  if (!got(c, "result") || given(c, "x")->device < 0)
+    return &NOT_REGISTERED;
+  return counts(c)->host_to_device ? &EACH_FORWARD : &FIXED_DEVICE; // it was on a GPU, and nothing has moved it there
+}
+
+static bool expect_buffer(Case *c, const char *name, const char *device) {
+  return expect_that(c, lists(c, "buffers", name), not_a_buffer(c), "%s: it is not among the module's buffers", name) &&
+         expect_that(c, lists(c, "state", name), not_a_buffer(c), "%s: it is not in the state_dict", name) &&
+         expect_array(c, name, given(c, name), 0) && expect_device(c, name, device, &FIXED_DEVICE);
+}
+
+static void suspect_all(Case *c) {
+  bool both = lists(c, "buffers", "mean") && lists(c, "buffers", "std"), error = *got_error(c);
+  suspect_that(c, !error && got_number(c, "made") == 0, &NOTHING);
+  suspect_that(c, error && !both, not_a_buffer(c));
+  suspect_that(c, error && both, &ORIGINAL);
+}
+
+static void judge(Case *c) {
+  const Array *x = given(c, "x");
+  const Counts *n = counts(c);
+  const char *device = x->device < 0 ? "cpu" : x->device == 0 ? "cuda:0" : "cuda:1";
+  suspect_all(c);
+  if (!expect_number(c, "made", 1, 0) || !expect_buffer(c, "mean", device) || !expect_buffer(c, "std", device))
+    return;
+  bool trained = strcmp(got_text(c, "parameters"), "gain") == 0;
+  if (!expect_that(c, trained, &GAIN_LOST, "parameters: expected gain alone, got: %.200s", got_text(c, "parameters")))
+    return;
+  if (!expect_array(c, "result", scaled(c, given(c, "mean"), given(c, "std")), 1e-5) ||
+      !expect_device(c, "result", device, &FIXED_DEVICE))
+    return;
+  expect_exactly(c, "copies from host to device in the forward pass", n->host_to_device, 0, &ORIGINAL);
+  expect_exactly(c, "copies from device to host in the forward pass", n->device_to_host, 0, &NOT_LOADED);
+  suspect_array(c, "after loading", scaled(c, given(c, "mean"), given(c, "std")), &NOT_LOADED);
+  expect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "loaded std")), 1e-5);
+}
+
+EXERCISE = {
+    .id = "36_buffer_not_moved",
+    .title = "Find the bug: a buffer that stays behind",
+    .kind = "find the bug",
+    .chapter = 5,
+    .lesson = "docs/05_model_moves.md#parameters-and-buffers-too",
+    .hints = {"Print the names in fy_state_dict(module). Which tensors of the struct are missing?",
+              "fy_module_to moves what is registered. Parameters are trained; for tensors that are not, there is "
+              "another kind.",
+              "gain shows how a parameter is registered. nn/nn.h has the same for buffers."},
+    .functions = {"scaler"},
+    .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
+              {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
+              {.name = "a view with gaps", .ask = ask_gaps, .judge = judge},
+              {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "no rows", .ask = ask_no_rows, .judge = judge},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
+};

@@ -1,0 +1,55 @@
+#include "driver.h"
+#include "answer.h"
+#include <stdio.h>
+#include <string.h>
+
+// "gain mean std": the names of a list, in its order.
+static void put_names(Driver *d, const char *what, const FyTensorList *list) {
+  char text[512] = "";
+  size_t used = 0;
+  for (int i = 0; i < list->count && used < sizeof text; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "", list->names[i]);
+  driver_put_text(d, what, text);
+}
+
+static void put_state(Driver *d, FyModule *module) {
+  FyTensorList *state = fy_state_dict(module);
+  put_names(d, "parameters", fy_parameters(module));
+  put_names(d, "buffers", fy_buffers(module));
+  put_names(d, "state", state);
+  for (int i = 0; i < state->count; i++)
+    if (strcmp(state->names[i], "mean") == 0 || strcmp(state->names[i], "std") == 0)
+      driver_put(d, state->names[i], state->items[i]);
+}
+
+// What a saved state would bring: other values for all that the module has.
+static void load_state(Driver *d, FyModule *module) {
+  FyTensorList *state = fy_tensor_list_new();
+  fy_list_add(state, "gain", driver_tensor(d, "gain"));
+  fy_list_add(state, "mean", driver_tensor(d, "loaded mean"));
+  fy_list_add(state, "std", driver_tensor(d, "loaded std"));
+  fy_load_state_dict(module, state);
+}
+
+void drive(Driver *d) {
+  FyTensor *x = driver_tensor(d, "x");
+  FyDevice device = fy_device_of(x);
+  FyModule *module = scaler(fy_clone(driver_tensor(d, "mean")), fy_clone(driver_tensor(d, "std")));
+  driver_put_number(d, "made", module != NULL);
+  if (!module)
+    return;
+  fy_module_to(module, device);
+  put_state(d, module);
+  if (fy_parameters(module)->count > 0) {
+    fy_no_grad {
+      fy_copy_(fy_parameters(module)->items[0], driver_tensor(d, "gain"));
+    }
+  }
+  driver_count(d);
+  FyTensor *result = fy_forward(module, x);
+  fy_forward(module, x);
+  driver_stop(d);
+  driver_put(d, "result", result);
+  load_state(d, module);
+  driver_put(d, "after loading", fy_forward(module, x));
+}

@@ -1,0 +1,21 @@
+// mistake: moved in every forward pass
+#include "ferry.h"
+
+typedef struct Scaler {
+  FyModule base;
+  FyTensor *gain, *mean, *std;
+} Scaler;
+
+static FyTensor *scaler_forward(FyModule *self, FyTensor *x) {
+  Scaler *s = (Scaler *)self;
+  FyTensor *mean = fy_to(s->mean, fy_device_of(x)), *std = fy_to(s->std, fy_device_of(x));
+  return fy_mul(s->gain, fy_div(fy_sub(x, mean), std));
+}
+
+FyModule *scaler(FyTensor *mean, FyTensor *std) {
+  Scaler *s = fy_module_new(Scaler, scaler_forward);
+  fy_register_parameter(s, gain, fy_ones(fy_size(mean)));
+  s->mean = mean;
+  s->std = std;
+  return &s->base;
+}
