@@ -67,9 +67,10 @@ static void check_names(const FyTensorList *list) {
   fy_scope {
     FyTensor *memory = fy_empty(fy_shape((int64_t)sizeof(char *) * list->count), .dtype = FY_UINT8);
     char **sorted = fy_data_ptr(memory);
+    for (int i = 0; i < list->count; i++)
+      sorted[i] = list->names[i];
     if (list->count)
-      memcpy(sorted, list->names, (size_t)list->count * sizeof *sorted);
-    qsort(sorted, (size_t)list->count, sizeof *sorted, by_text);
+      qsort(sorted, (size_t)list->count, sizeof *sorted, by_text);
     for (int i = 1; i < list->count; i++)
       fy_check(strcmp(sorted[i - 1], sorted[i]) != 0, FY_VALUE_ERROR, "two tensors are named \"%s\"", sorted[i]);
   }
