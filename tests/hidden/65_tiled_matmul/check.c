@@ -1,0 +1,176 @@
+// Exercise 65: a matrix product through shared tiles, judged by its values and by how often global memory is read. The
+// elements are small whole numbers: every order of adding is exact.
+#include "exercise.h"
+#include <math.h>
+
+static const Mistake READ_TOO_OFTEN = {
+    "global memory read too often",
+    "Each thread fetched its row of a or its column of b itself, so the same elements came from global memory again "
+    "and "
+    "again. Both operands need a tile in __shared__ memory that the whole block fills once and uses.",
+    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake NOT_COUNTED = {"reads past load",
+                                    "The kernel has to read a and b through load, because that is what is counted.",
+                                    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake NO_BARRIER = {"a barrier is missing",
+                                   "There are two for each step: __syncthreads() after the tiles were written, before "
+                                   "any thread reads them, and another "
+                                   "before the next tiles overwrite what a slower thread still needs.",
+                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake DIVERGENT = {"a barrier that some threads do not reach",
+                                  "Threads outside of c returned early, and the others wait at __syncthreads() for "
+                                  "ever. They have to bring zeros, and to "
+                                  "come to every barrier; only the last store is guarded.",
+                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake STEPS_DOWN = {"the last, partial tile left out",
+                                   "k divided by the tile's width is rounded down, so the last products were never "
+                                   "added. Round the number of steps up.",
+                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake LAST_TILE = {"only the last tile",
+                                  "The sum began anew at every step. It belongs before the loop over the tiles.",
+                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake BEYOND = {"tiles not filled with zeros",
+                               "Where a tile reaches beyond its matrix it held something: an element of the next row, "
+                               "or of the step before. Zeros have "
+                               "to be written there, at each step.",
+                               "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake READ_OUTSIDE = {"reads outside of the matrices",
+                                     "The result is right, but memory behind a or b was read: it may belong to others, "
+                                     "or not exist. Compare row and column "
+                                     "before loading.",
+                                     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake B_TURNED = {"b taken for its transpose",
+                                 "b[i][j] is b[i * n + j]: b has n columns, and the inner index is its row.",
+                                 "docs/03_tensor_moves.md"};
+static const Mistake ADDED = {"added to what was there", "c holds anything before; the product replaces it.",
+                              "docs/03_tensor_moves.md"};
+static const Mistake LAUNCHES = {
+    "a launch for every step",
+    "The loop over the tiles is on the host. In the kernel, the sums stay in registers from one tile to the next.",
+    "docs/07_pitfalls.md#many-small-transfers-against-one"};
+
+// Behind each operand lie elements that are not zero.
+static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
+  Array *a = draw_array(c, FY_INT32, shape((m + 32) * k + 32), 1, 5);
+  Array *b = draw_array(c, FY_INT32, shape((k + 32) * n + 32), 1, 5);
+  give_array(c, "a", array_cast(c, a, FY_FLOAT32), (Give){.device = "cuda:0"});
+  give_array(c, "b", array_cast(c, b, FY_FLOAT32), (Give){.device = "cuda:0"});
+  give_number(c, "m", (double)m);
+  give_number(c, "n", (double)n);
+  give_number(c, "k", (double)k);
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 33, 45), draw_odd(c, 51, 63), draw_odd(c, 65, 71));
+}
+static void ask_tall(Case *c) {
+  ask(c, draw_odd(c, 101, 131), draw_odd(c, 17, 31), draw_odd(c, 65, 71));
+}
+static void ask_whole(Case *c) {
+  ask(c, 64, 96, 32 * draw_int(c, 4, 5));
+}
+static void ask_small(Case *c) {
+  ask(c, 3, 5, 7);
+}
+static void ask_long(Case *c) {
+  ask(c, 3, 2, draw_odd(c, 301, 399));
+}
+static void ask_outer(Case *c) {
+  ask(c, draw_odd(c, 35, 47), draw_odd(c, 51, 63), 1);
+}
+
+static int64_t size_of(const Case *c, const char *name) {
+  return (int64_t)given_number(c, name);
+}
+
+// The product over the inner indices begin .. end - 1; b as it is, or as if it were stored turned.
+static Array *product(Case *c, int64_t begin, int64_t end, bool turned) {
+  int64_t m = size_of(c, "m"), n = size_of(c, "n"), k = size_of(c, "k");
+  const float *a = given(c, "a")->f32, *b = given(c, "b")->f32;
+  Array *result = new_array(c, FY_FLOAT32, shape(m, n));
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t p = begin; p < end; p++)
+        result->f32[i * n + j] += a[i * k + p] * b[turned ? j * k + p : p * n + j];
+  return result;
+}
+
+static bool counted(const Case *c) {
+  return !isnan(got_number(c, "loads"));
+}
+
+// As many barriers as there are steps, where there should be twice as many. Sizes at which the steps of one width are twice
+// those of another say nothing.
+static bool lacks_a_barrier(const Case *c) {
+  int64_t k = size_of(c, "k"), barriers = (int64_t)got_number(c, "barriers");
+  bool one_each = barriers == 0;
+  for (int64_t tile = 8; tile <= 32; tile *= 2)
+    one_each = one_each || barriers == (k + tile - 1) / tile;
+  for (int64_t tile = 8; tile <= 32; tile *= 2)
+    one_each = one_each && barriers != 2 * ((k + tile - 1) / tile);
+  return one_each;
+}
+
+static bool all_nan(const Array *a) {
+  int64_t numbers = 0;
+  for (int64_t i = 0; a && i < a->count; i++)
+    numbers += !isnan(a->f32[i]);
+  return a && numbers == 0;
+}
+
+static void suspect_mistakes(Case *c) {
+  int64_t k = size_of(c, "k");
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_that(c, counts(c)->launches > 1, &LAUNCHES);
+  suspect_error(c, "illegal", &DIVERGENT);
+  for (int64_t tile = 8; tile <= 32; tile *= 2)
+    if (k % tile != 0) {
+      suspect_array(c, "c", product(c, 0, k / tile * tile, false), &STEPS_DOWN);
+      if (k > tile)
+        suspect_array(c, "c", product(c, k / tile * tile, k, false), &LAST_TILE);
+    } else if (k > tile) {
+      suspect_array(c, "c", product(c, k - tile, k, false), &LAST_TILE);
+    }
+  if (k > 1)
+    suspect_array(c, "c", product(c, 0, k, true), &B_TURNED);
+  suspect_that(c, counted(c) && got_number(c, "loads") > 0 && all_nan(got(c, "c")), &ADDED);
+}
+
+static void judge(Case *c) {
+  int64_t m = size_of(c, "m"), n = size_of(c, "n"), k = size_of(c, "k");
+  const Array *want = product(c, 0, k, false), *result = got(c, "c");
+  suspect_mistakes(c);
+  suspect_that(c, counted(c) && lacks_a_barrier(c), &NO_BARRIER);
+  bool guards = !result || !(result->flags & ARRAY_GUARD_BROKEN);
+  suspect_that(c, guards && counted(c) && k % 32 != 0 && got_number(c, "barriers") > 0, &BEYOND);
+  if (!expect_array(c, "c", want, 0))
+    return;
+  expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+  expect_at_most(c, "launches", counts(c)->launches, 1, &LAUNCHES);
+  if (!counted(c))
+    return;
+  int64_t loads = (int64_t)got_number(c, "loads");
+  expect_at_least(c, "elements read by load", loads, m * k + k * n, &NOT_COUNTED);
+  if (m % 32 == 0 && n % 32 == 0 && k % 32 == 0)
+    expect_at_most(c, "elements read by load", loads, 2 * m * n * k / 8, &READ_TOO_OFTEN);
+  expect_exactly(c, "elements read outside of a and b", (int64_t)got_number(c, "loads outside"), 0, &READ_OUTSIDE);
+}
+
+EXERCISE = {
+    .id = "65_tiled_matmul",
+    .title = "A matrix product in tiles",
+    .kind = "kernel",
+    .chapter = 1,
+    .lesson = "docs/01_why_a_gpu.md#two-kinds-of-work",
+    .hints =
+        {"In the step that begins at `begin`, thread (x, y) brings a[row][begin + x] and b[begin + y][column].",
+         "Then it adds a_tile[y][i] * b_tile[i][x] for all i of the tile to a sum of its own that lives in a register.",
+         "A barrier stands on both sides of that inner loop, and all threads come to it, also those outside of c.",
+         "A thread whose element does not exist writes 0 to its place of the tile."},
+    .functions = {"matmul_on_device"},
+    .tests = {{.name = "odd sizes", .ask = ask_odd, .judge = judge},
+              {.name = "tall", .ask = ask_tall, .judge = judge},
+              {.name = "whole tiles: values and traffic", .ask = ask_whole, .judge = judge},
+              {.name = "smaller than a tile", .ask = ask_small, .judge = judge},
+              {.name = "a long inner size", .ask = ask_long, .judge = judge},
+              {.name = "an inner size of one", .ask = ask_outer, .judge = judge}},
+};
