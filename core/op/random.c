@@ -5,6 +5,8 @@
 #include "op/ops.h"
 #include "op/random_cpu.h"
 #include "op/random_state.h"
+#include "tensor/half.h"
+#include <math.h>
 
 static bool is_wide(const FyTensor *t) {
   return t->array.dtype == FY_FLOAT64;
@@ -43,6 +45,29 @@ const FyOp fy_op_uniform = {
     .id = FY_OP_ID_uniform,
 };
 
+// One step of a half type towards minus infinity, on its bits.
+static uint16_t half_below(uint16_t bits) {
+  if ((bits & 0x7fffu) == 0)
+    return 0x8001u;
+  return (uint16_t)(bits & 0x8000u ? bits + 1 : bits - 1);
+}
+
+// The largest value of `dtype` below `high`: [low, high) has to stay open when the result is rounded.
+static double largest_below(double high, FyDType dtype) {
+  if (dtype == FY_FLOAT64)
+    return nextafter(high, -INFINITY);
+  if (dtype == FY_FLOAT32) {
+    const float rounded = (float)high;
+    return (double)rounded < high ? (double)rounded : (double)nextafterf(rounded, -INFINITY);
+  }
+  if (dtype == FY_FLOAT16) {
+    const uint16_t bits = fy_float_to_float16((float)high);
+    return (double)fy_float16_to_float((double)fy_float16_to_float(bits) < high ? bits : half_below(bits));
+  }
+  const uint16_t bits = fy_float_to_bfloat16((float)high);
+  return (double)fy_bfloat16_to_float((double)fy_bfloat16_to_float(bits) < high ? bits : half_below(bits));
+}
+
 FyTensor *fy_uniform_(FyTensor *a, double low, double high) {
   const FyDType dtype = (FyDType)a->array.dtype;
   if (!fy_dtype_is_floating(dtype))
@@ -52,6 +77,7 @@ FyTensor *fy_uniform_(FyTensor *a, double low, double high) {
   FyRandom p = reserve(a->array.numel, is_wide(a));
   p.a = low;
   p.b = high;
+  p.limit = low < high ? largest_below(high, dtype) : high;
   p.bits = dtype == FY_FLOAT16 ? 11 : dtype == FY_BFLOAT16 ? 8 : 24;
   return fy_run_in_place(&fy_op_uniform, &p, FY_INPUTS(a));
 }

@@ -11,6 +11,7 @@
 typedef struct FyRandom {
   uint64_t seed, offset;
   double a, b;    // uniform: low, high; normal: mean, standard deviation; dropout: a is the probability of zero
+  double limit;   // uniform: the largest value of the target's dtype below high, where rounding would reach high
   int bits;       // uniform: random bits that the target's dtype can hold below 1
   int64_t low;    // randint
   uint64_t range; // randint: 1 .. 2^63
@@ -29,10 +30,10 @@ FY_MATH uint64_t fy_random_word64(FyPhilox block, int pair) {
 
 FY_MATH float fy_uniform_f32(uint32_t word, const FyRandom *p) {
   const float unit = (float)(int32_t)(word >> (32 - p->bits)) / (float)(1 << p->bits);
-  return fmaf(unit, (float)(p->b - p->a), (float)p->a);
+  return fminf(fmaf(unit, (float)(p->b - p->a), (float)p->a), (float)p->limit);
 }
 FY_MATH double fy_uniform_f64(uint64_t word, const FyRandom *p) {
-  return fma((double)(int64_t)(word >> 11) * 0x1p-53, p->b - p->a, p->a);
+  return fmin(fma((double)(int64_t)(word >> 11) * 0x1p-53, p->b - p->a, p->a), p->limit);
 }
 
 // ---- normal: Box and Muller's pair from two words ------------------------------------------------------------------------

@@ -91,8 +91,10 @@ static void test_raise_closes_scopes_and_restores(void **state) {
 static void test_raise_restores_the_device(void **state) {
   (void)state;
   FyError error;
-  if (fy_cuda_device_count() < 2)
+  if (fy_cuda_device_count() < 2) {
+    print_message("this run has fewer than 2 CUDA devices\n");
     skip();
+  }
   fy_trap(error) {
     fy_cuda_device_guard(1)
       fy_raise(FY_VALUE_ERROR, "on the other device");

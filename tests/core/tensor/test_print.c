@@ -79,8 +79,10 @@ static void test_suffixes(void **state) {
 
 static void test_on_a_device(void **state) {
   (void)state;
-  if (!fy_cuda_is_available())
+  if (!fy_cuda_is_available()) {
+    print_message("this run has no CUDA\n");
     skip();
+  }
   FyTensor *x = fy_tensor(fy_floats(0.1234f, -1.2345f, 0.5678f, 1, 2, 3), fy_shape(2, 3), .device = fy_device("cuda"));
   check_text(x, "tensor([[ 0.1234, -1.2345,  0.5678],\n"
                 "        [ 1.0000,  2.0000,  3.0000]], device='cuda:0')");
