@@ -39,21 +39,25 @@ typedef struct Look {
   float contrast;
 } Look;
 
-static float pattern_at(const Look *look, int y, int x) {
-  int side = look->side;
-  return look->contrast * look->pattern[(y + look->down + side) % side * side + (x + look->right + side) % side];
+// Four random bytes summed: noise that is nearly normal, of 37 gray levels' standard deviation.
+static float noise_of(uint32_t word) {
+  int sum = (int)((word & 255) + (word >> 8 & 255) + (word >> 16 & 255) + (word >> 24));
+  return (float)(sum - 510) * 0.25f;
 }
 
 static void draw_plane(const Look *look, uint64_t seed, uint64_t counter, uint8_t *out) {
-  FyPhilox random = {0};
-  for (int i = 0; i < look->side * look->side; i++) {
-    if (i % 4 == 0)
-      random = fy_philox(seed, counter++);
-    // Four random bytes summed: noise that is nearly normal, of 37 gray levels' standard deviation.
-    uint32_t word = random.word[i % 4];
-    int noise = (int)(word & 255) + (int)(word >> 8 & 255) + (int)(word >> 16 & 255) + (int)(word >> 24) - 510;
-    float value = 128 + pattern_at(look, i / look->side, i % look->side) + (float)noise * 0.25f;
-    out[i] = (uint8_t)fminf(fmaxf(value, 0), 255);
+  int side = look->side; // a multiple of 4
+  for (int y = 0; y < side; y++) {
+    const float *row = look->pattern + (y + look->down + side) % side * side;
+    int at = (look->right + side) % side;
+    for (int x = 0; x < side; x += 4) {
+      FyPhilox random = fy_philox(seed, counter++);
+      for (int i = 0; i < 4; i++) {
+        float value = 128 + look->contrast * row[at] + noise_of(random.word[i]);
+        *out++ = (uint8_t)fminf(fmaxf(value, 0), 255);
+        at = at + 1 < side ? at + 1 : 0;
+      }
+    }
   }
 }
 

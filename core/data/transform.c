@@ -265,28 +265,60 @@ static bool row_exists(const Window *w, int64_t y) {
   return w->top + y >= w->y_low && w->top + y < w->y_high;
 }
 
-// The picture as float32 (C, H, W).
-static void write_floats(const Window *w, float *out) {
+// What one channel goes through.
+typedef struct Pass {
+  RowFunction *row;
+  const char *plane; // the channel's first value in the image
+  size_t size;       // bytes of a value
+  int64_t pixel;     // values from one pixel to the next
+  float mean, std;
+  float empty; // what 0 becomes
+} Pass;
+
+static Pass pass_of(const Window *w, int64_t channel) {
   const FyImageShape *s = &w->shape;
   bool bytes = s->dtype == FY_UINT8;
-  RowFunction *row =
-      bytes ? (w->normalize ? row_scaled_normalized : row_scaled) : (w->normalize ? row_normalized : row_same);
-  int64_t pixel = s->channels_first ? 1 : s->channels, begin, end;
+  Pass pass = {.row = bytes ? row_scaled : row_same, .size = bytes ? 1 : sizeof(float), .mean = 0, .std = 1};
+  if (w->normalize) {
+    int64_t own = w->normalize->channels > 1 ? channel : 0;
+    pass.row = bytes ? row_scaled_normalized : row_normalized;
+    pass.mean = w->normalize->mean[own];
+    pass.std = w->normalize->std[own];
+    pass.empty = (0.0f - pass.mean) / pass.std;
+  }
+  pass.pixel = s->channels_first ? 1 : s->channels;
+  pass.plane = (const char *)w->image + (size_t)(channel * (s->channels_first ? s->height * s->width : 1)) * pass.size;
+  return pass;
+}
+
+// Does the window show all of the image, as it is? Then its rows are one long row.
+static bool shows_all(const Window *w) {
+  const FyImageShape *s = &w->shape;
+  return w->step == 1 && w->top == 0 && w->left == 0 && w->height == s->height && w->width == s->width &&
+         w->y_low == 0 && w->x_low == 0 && w->y_high == s->height && w->x_high == s->width;
+}
+
+// The picture as float32 (C, H, W).
+static void write_floats(const Window *w, float *out) {
+  int64_t begin, end;
   existing_columns(w, &begin, &end);
-  for (int64_t c = 0; c < s->channels; c++) {
-    int n = w->normalize && w->normalize->channels > 1 ? (int)c : 0;
-    float mean = w->normalize ? w->normalize->mean[n] : 0, std = w->normalize ? w->normalize->std[n] : 1;
-    float empty = w->normalize ? (0.0f - mean) / std : 0;
+  for (int64_t c = 0; c < w->shape.channels; c++) {
+    Pass pass = pass_of(w, c);
+    if (shows_all(w)) {
+      pass.row(pass.plane, pass.pixel, out, w->height * w->width, pass.mean, pass.std);
+      out += w->height * w->width;
+      continue;
+    }
     for (int64_t y = 0; y < w->height; y++, out += w->width) {
       if (!row_exists(w, y) || begin == end) {
-        fill_row(out, w->width, empty);
+        fill_row(out, w->width, pass.empty);
         continue;
       }
-      int64_t in_row = (w->top + y) * s->width + w->left + w->step * begin;
-      int64_t at = s->channels_first ? c * s->height * s->width + in_row : in_row * pixel + c;
-      fill_row(out, begin, empty);
-      row((const char *)w->image + at * (bytes ? 1 : 4), w->step * pixel, out + begin, end - begin, mean, std);
-      fill_row(out + end, w->width - end, empty);
+      int64_t first = ((w->top + y) * w->shape.width + w->left + w->step * begin) * pass.pixel;
+      fill_row(out, begin, pass.empty);
+      pass.row(pass.plane + first * (int64_t)pass.size, w->step * pass.pixel, out + begin, end - begin, pass.mean,
+               pass.std);
+      fill_row(out + end, w->width - end, pass.empty);
     }
   }
 }
