@@ -15,7 +15,7 @@ usage: tests/run.sh [--build DIR] [--with WORD] [--list] [--help] [PATTERN]
   --with WORD  only the C and CUDA tests whose source has the line `// WORD`
   --list       print the names of the runs, and run nothing
 environment: TEST_JOBS (programs at a time; default 2, or 1 on one core), TEST_TIMEOUT (seconds per program; default
-  300), OMP_NUM_THREADS, NO_COLOR. Shell tests find the programs through FERRY_BUILD.
+  300), TEST_UNDER (a command to run each program under), OMP_NUM_THREADS, NO_COLOR. Shell tests find the programs through FERRY_BUILD.
 END
 }
 
@@ -61,6 +61,9 @@ add_runs() { # SOURCE PROGRAM
   local found=0 line
   while IFS= read -r line; do
     found=1
+    case ${TEST_UNDER:+under}$line in
+    under*FERRY_CUDA=off*) continue ;; # a tool for CUDA programs has nothing to look at there
+    esac
     sources+=("$1") programs+=("$2") settings+=("$line")
   done < <(sed -nE 's@^(//|#) run:[[:space:]]*(.*)$@\2@p' "$1")
   if [ $found = 0 ]; then
@@ -146,7 +149,7 @@ run_one() { # INDEX: leaves its output, results and seconds in $work
     limit=$TEST_TIMEOUT
   fi
   if [ -x "${programs[i]}" ]; then
-    env "${environment[@]}" timeout -k 5 "$limit" "${programs[i]}" "${arguments[@]}" >"$work/$i.out" 2>&1 </dev/null &
+    env "${environment[@]}" timeout -k 5 "$limit" ${TEST_UNDER:-} "${programs[i]}" "${arguments[@]}" >"$work/$i.out" 2>&1 </dev/null &
     local child=$!
     trap 'kill $child 2>/dev/null; exit 143' TERM
     { wait $child; } 2>/dev/null # bash announces crashes there

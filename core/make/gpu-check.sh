@@ -46,20 +46,8 @@ done
 sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer" 2>/dev/null)
 if [ -n "$sanitizer" ]; then
   step 'compute-sanitizer memcheck over the tests of the ops'
-  for program in "$build"/tests/core/op*/test_*; do
-    case $program in
-    *.[od]) continue ;;
-    esac
-    log=$(mktemp)
-    if timeout 300 "$sanitizer" --tool memcheck --error-exitcode 99 --leak-check no "$program" >"$log" 2>&1; then
-      echo "ok   $program: $(grep 'ERROR SUMMARY' "$log" | tail -n 1)"
-    else
-      status=$?
-      tail -n 40 "$log"
-      fail "compute-sanitizer, $program (status $status)"
-    fi
-    rm -f "$log"
-  done
+  TEST_UNDER="$sanitizer --tool memcheck --error-exitcode 99 --leak-check no" TEST_TIMEOUT=${TEST_TIMEOUT:-900} \
+    tests/run.sh --build "$build" 'core/op/' || fail 'compute-sanitizer'
 else
   step 'compute-sanitizer is not here: left out'
 fi
