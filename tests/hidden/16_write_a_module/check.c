@@ -1,0 +1,194 @@
+// Exercise 16: a module with a parameter, a buffer and a child, each registered as what it is.
+#include "exercise.h"
+#include <string.h>
+
+static const Mistake PLAIN_BUFFER = {"buffer in a plain field",
+                                     "`mean` is in the struct and the module does not know of it: .to leaves it "
+                                     "behind, and state_dict does not save it. "
+                                     "fy_register_buffer does both, storing and telling.",
+                                     "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake PLAIN_PARAMETER = {
+    "parameter in a plain field",
+    "`scale` is in the struct and the module does not know of it, so no optimizer will ever change it. Use "
+    "fy_register_parameter.",
+    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake PLAIN_CHILD = {"child in a plain field",
+                                    "`fc` is in the struct and the module does not know of it. Use fy_register_module.",
+                                    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake LEARNT_MEAN = {"buffer registered as a parameter",
+                                    "An optimizer would change `mean`, which is known and not learnt: it is a buffer.",
+                                    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake FIXED_SCALE = {"parameter registered as a buffer",
+                                    "`scale` is to be learnt, and buffers have no gradient: it is a parameter.",
+                                    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake FIRST_VALUES = {
+    "other first values", "scale begins with ones and mean with zeros, so that a new module changes nothing.",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake NO_SCALE = {"scale not used", "The output is that of a scale of ones, whatever is in `scale`.",
+                                 "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake NO_MEAN = {"mean not used", "The output is that of a mean of zeros, whatever is in `mean`.",
+                                "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake SCALED_FIRST = {"scaled before it was centred",
+                                     "(x - mean) * scale is not x * scale - mean: the mean is that of the input.",
+                                     "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake DETACHED = {"no gradient for scale",
+                                 "The output does not depend on `scale` as far as autograd can see: it was detached, "
+                                 "copied out, or used in fy_no_grad.",
+                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake TRANSFER = {"a transfer in forward",
+                                 "Something crosses between host and device at every call. What is registered has "
+                                 "moved with the module; use it there.",
+                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
+
+// ---- asking ----------------------------------------------------------------------------------------------------------
+
+static void ask(Case *c, const char *device, int64_t batch, bool loaded, Give how) {
+  int64_t in = draw_int(c, 10, 16), out = draw_odd(c, 17, 25);
+  how.device = device;
+  give_text(c, "device", device);
+  give_number(c, "in_features", (double)in);
+  give_number(c, "out_features", (double)out);
+  give_number(c, "loaded", loaded);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(batch, in), -4, 4), how);
+  give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(batch, out), -1, 1), (Give){.device = device});
+  give_array(c, "scale", draw_array(c, FY_FLOAT32, shape(in), 2, 4), (Give){0});
+  give_array(c, "mean", draw_array(c, FY_FLOAT32, shape(in), 5, 9), (Give){0});
+  give_array(c, "fc.weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1), (Give){0});
+  give_array(c, "fc.bias", draw_array(c, FY_FLOAT32, shape(out), -4, 4), (Give){0});
+}
+
+static void ask_cpu(Case *c) {
+  ask(c, "cpu", draw_odd(c, 3, 9), false, (Give){0});
+}
+static void ask_gpu(Case *c) {
+  ask(c, "cuda:0", draw_odd(c, 3, 9), false, (Give){0});
+}
+static void ask_second(Case *c) {
+  ask(c, "cuda:1", draw_odd(c, 3, 9), false, (Give){0});
+}
+static void ask_gaps(Case *c) {
+  ask(c, "cuda:0", draw_odd(c, 31, 49), false, (Give){.strided = true});
+}
+static void ask_loaded(Case *c) {
+  ask(c, "cuda:0", draw_odd(c, 3, 9), true, (Give){0});
+}
+static void ask_no_rows(Case *c) {
+  ask(c, "cuda:0", 0, false, (Give){0});
+}
+
+// ---- judging ---------------------------------------------------------------------------------------------------------
+
+typedef enum Way { RIGHT, WITHOUT_SCALE, WITHOUT_MEAN, SCALE_FIRST } Way;
+
+static Array *output_of(Case *c, Way way) {
+  const Array *x = given(c, "x"), *scale = given(c, "scale"), *mean = given(c, "mean");
+  const Array *weight = given(c, "fc.weight"), *bias = given(c, "fc.bias");
+  int64_t batch = x->shape.size[0], in = x->shape.size[1], out = weight->shape.size[0];
+  Array *y = new_array(c, FY_FLOAT32, shape(batch, out));
+  for (int64_t i = 0; i < y->count; i++) {
+    double sum = bias->f32[i % out];
+    for (int64_t k = 0; k < in; k++) {
+      double s = way == WITHOUT_SCALE ? 1 : scale->f32[k], m = way == WITHOUT_MEAN ? 0 : mean->f32[k];
+      double value = x->f32[i / out * in + k];
+      sum += (way == SCALE_FIRST ? value * s - m : (value - m) * s) * weight->f32[i % out * in + k];
+    }
+    y->f32[i] = (float)sum;
+  }
+  return y;
+}
+
+// d output / d scale[k], weighted by the gradient: the sum over rows of (x - mean) * (gradient @ weight).
+static Array *scale_gradient(Case *c) {
+  const Array *x = given(c, "x"), *mean = given(c, "mean"), *weight = given(c, "fc.weight"), *g = given(c, "gradient");
+  int64_t batch = x->shape.size[0], in = x->shape.size[1], out = weight->shape.size[0];
+  Array *gradient = new_array(c, FY_FLOAT32, shape(in));
+  for (int64_t k = 0; k < in; k++) {
+    double sum = 0;
+    for (int64_t i = 0; i < batch; i++)
+      for (int64_t j = 0; j < out; j++)
+        sum += ((double)x->f32[i * in + k] - mean->f32[k]) * g->f32[i * out + j] * weight->f32[j * in + k];
+    gradient->f32[k] = (float)sum;
+  }
+  return gradient;
+}
+
+static bool has(const Case *c, const char *list, const char *name) {
+  char text[600] = " ", wanted[64] = " ";
+  strncat(text, got_text(c, list), 512);
+  strcat(text, " ");
+  strncat(wanted, name, 50);
+  strcat(wanted, " ");
+  return strstr(text, wanted) != NULL;
+}
+
+static bool was_made(const Case *c) {
+  return *got_text(c, "made") != '\0';
+}
+
+static void suspects(Case *c) {
+  bool made = was_made(c);
+  suspect_that(c, made && has(c, "parameters", "mean"), &LEARNT_MEAN);
+  suspect_that(c, made && has(c, "buffers", "scale"), &FIXED_SCALE);
+  suspect_that(c, made && !has(c, "state", "mean"), &PLAIN_BUFFER);
+  suspect_that(c, made && !has(c, "state", "scale"), &PLAIN_PARAMETER);
+  suspect_that(c, made && !has(c, "state", "fc.weight"), &PLAIN_CHILD);
+  suspect_array(c, "output", output_of(c, WITHOUT_SCALE), &NO_SCALE);
+  suspect_array(c, "output", output_of(c, WITHOUT_MEAN), &NO_MEAN);
+  suspect_array(c, "output", output_of(c, SCALE_FIRST), &SCALED_FIRST);
+  suspect_that(c, made && got(c, "output") && !got(c, "scale.grad"), &DETACHED);
+}
+
+static bool judge_registered(Case *c) {
+  if (!expect_that(c, was_made(c), NULL, "centered_linear: the answer returned NULL"))
+    return false;
+  return expect_text(c, "parameters", "scale fc.weight fc.bias") && expect_text(c, "buffers", "mean") &&
+         expect_text(c, "state", "scale mean fc.weight fc.bias");
+}
+
+static bool all_are(const Array *a, float value) {
+  int64_t equal = 0;
+  for (int64_t i = 0; a && a->dtype == FY_FLOAT32 && i < a->count; i++)
+    equal += a->f32[i] == value;
+  return a && equal == a->count;
+}
+
+static void judge(Case *c) {
+  static const char *const moved[] = {"moved scale", "moved mean", "moved fc.weight", "moved fc.bias"};
+  suspects(c);
+  if (!judge_registered(c))
+    return;
+  if (!expect_that(c, all_are(got(c, "first scale"), 1) && all_are(got(c, "first mean"), 0), &FIRST_VALUES,
+                   "a new module: expected a scale of ones and a mean of zeros"))
+    return;
+  if (!expect_array(c, "output", output_of(c, RIGHT), 1e-4))
+    return;
+  expect_device(c, "output", given_text(c, "device"), NULL);
+  for (int i = 0; i < 4; i++)
+    expect_device(c, moved[i], given_text(c, "device"), NULL);
+  expect_array(c, "scale.grad", scale_gradient(c), 1e-3);
+  expect_at_most(c, "copies in forward",
+                 counts(c)->host_to_device + counts(c)->device_to_host + counts(c)->device_to_device, 0, &TRANSFER);
+}
+
+EXERCISE = {
+    .id = "16_write_a_module",
+    .title = "A module of one's own",
+    .kind = "write",
+    .chapter = 5,
+    .lesson = "docs/05_model_moves.md#parameters-and-buffers-too",
+    .hints =
+        {"The struct is there. The forward function casts self to it and uses its fields; fy_module_new takes both.",
+         "fy_register_parameter(m, scale, tensor), fy_register_buffer(m, mean, tensor), fy_register_module(m, fc, "
+         "layer): "
+         "each stores into the field and registers its name.",
+         "forward: fy_sub(x, m->mean), times m->scale with fy_mul (both are repeated for each row), and that through "
+         "fy_forward(m->fc, ...)."},
+    .functions = {"centered_linear"},
+    .tests = {{"on the CPU", ask_cpu, .judge = judge},
+              {"on a GPU", ask_gpu, .judge = judge},
+              {"on the second GPU", ask_second, .judge = judge, .devices = 2},
+              {"an input with gaps", ask_gaps, .judge = judge},
+              {"another's state", ask_loaded, .judge = judge},
+              {"no rows", ask_no_rows, .judge = judge},
+              {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
+};
