@@ -1,0 +1,16 @@
+// mistake: a batch in the wrong place
+#include "ferry.h"
+
+FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {
+  int64_t count = fy_size_at(data, 0);
+  FyTensor *scores = fy_zeros(fy_shape(count, classes));
+  fy_no_grad {
+    int64_t k = 0;
+    for (int64_t i = 0; i < count; i += batch, k++) {
+      int64_t rows = i + batch < count ? batch : count - i;
+      FyTensor *part = fy_to(fy_narrow(data, 0, i, rows), device);
+      fy_copy_(fy_narrow(scores, 0, k, rows), fy_forward(model, part));
+    }
+  }
+  return scores;
+}
