@@ -82,10 +82,10 @@ void fy_workers_start(FyLoaderIterator *it) {
     it->worker_count += !error;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+  int started = it->worker_count;
   if (error)
     fy_workers_stop(it);
-  fy_check(!error, FY_OS_ERROR, "DataLoader: worker %d of %d cannot be started: %s", it->worker_count, wanted,
-           strerror(error));
+  fy_check(!error, FY_OS_ERROR, "DataLoader: worker %d of %d cannot be started: %s", started, wanted, strerror(error));
 }
 
 void fy_workers_stop(FyLoaderIterator *it) {
