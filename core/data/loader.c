@@ -81,7 +81,7 @@ void fy_loader_close(FyLoaderIterator *it) {
   if (!it || it->closed)
     return;
   fy_workers_stop(it);
-  for (int i = 0; i < it->slot_count; i++)
+  for (int i = 0; it->slots && i < it->slot_count; i++)
     give_up_tensors(&it->slots[i]);
   it->closed = true;
 }
