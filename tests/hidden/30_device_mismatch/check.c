@@ -33,6 +33,9 @@ static const Mistake PIECE_BY_PIECE = {
 static const Mistake NO_PLACE = {"the column's number left out",
                                  "The addition was removed together with its error. The result still needs it.",
                                  "docs/07_pitfalls.md#mismatched-devices"};
+static const Mistake CONSTANT = {"a constant in place of the result",
+                                 "What is returned is the same for every input: nothing was computed.",
+                                 "docs/07_pitfalls.md#mismatched-devices"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the table that it computed.",
                                 "docs/07_pitfalls.md#mismatched-devices"};
 
@@ -87,6 +90,7 @@ static void suspect_all(Case *c, const Array *x) {
   suspect_error(c, "same device", &LEFT_BEHIND);
   suspect_array(c, "result", standardized(c, x, 0), &NO_PLACE);
   suspect_that(c, !error && !got(c, "result"), &NOTHING);
+  suspect_array(c, "result", new_array(c, FY_FLOAT32, x->shape), &CONSTANT);
   suspect_that(c, n->host_to_device >= 2 * columns, &PIECE_BY_PIECE);
 }
 
