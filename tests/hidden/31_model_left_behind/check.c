@@ -32,6 +32,9 @@ static const Mistake WAITS = {"the host waits in every step",
                               "Asking for each loss at once copies it back and stops the host. Leave the losses on the "
                               "device.",
                               "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake CONSTANT = {"a constant in place of the result",
+                                 "What is returned is the same for every input: nothing was computed.",
+                                 "docs/05_model_moves.md#training-steps"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the losses.",
                                 "docs/05_model_moves.md#training-steps"};
 
@@ -167,6 +170,7 @@ static void suspect_all(Case *c, int64_t steps) {
   suspect_that(c, error && n->device_to_host > 0, &EACH_STEP);
   suspect_error(c, "same device", not_moved(n));
   suspect_that(c, !error && !got(c, "losses"), &NOTHING);
+  suspect_array(c, "losses", new_array(c, FY_FLOAT32, shape(steps)), &CONSTANT);
   suspect_that(c, steps > 0 && n->host_to_device == 0, &ON_CPU);
 }
 
