@@ -38,14 +38,17 @@ static const Mistake FROM_THE_START = {"every turn from the start",
 static const Mistake ALWAYS_CUDA = {"always the current GPU",
                                     ".cuda() and \"cuda\" mean the current CUDA device, whichever was asked for.",
                                     "docs/03_tensor_moves.md#cuda-and-cpu"};
+static const Mistake CONSTANT = {"a constant in place of the result",
+                                 "What is returned is the same for every input: nothing was computed.",
+                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the last state.",
                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
 
 static void ask_on(Case *c, const char *device, int64_t n, int64_t turns, Give how) {
   give_text(c, "device", device);
   give_number(c, "turns", (double)turns);
-  give_array(c, "state", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.strided = how.strided});
-  give_array(c, "transition", draw_array(c, FY_FLOAT32, shape(n, n), -0.5 / (double)n, 2.0 / (double)n), how);
+  give_array(c, "state", draw_array(c, FY_FLOAT32, shape(n), 1, 4), (Give){.strided = how.strided});
+  give_array(c, "transition", draw_array(c, FY_FLOAT32, shape(n, n), -0.5 / (double)n, 2.5 / (double)n), how);
 }
 
 static void ask_gpu(Case *c) {
@@ -122,6 +125,7 @@ static const Mistake *too_many_copies(const Case *c) {
 static void suspect_all(Case *c) {
   const Array *changes = got(c, "changes");
   suspect_that(c, !*got_error(c) && !got(c, "result"), &NOTHING);
+  suspect_array(c, "result", new_array(c, FY_FLOAT32, given(c, "state")->shape), &CONSTANT);
   suspect_that(c, changes && changes->count && changes->dtype == FY_FLOAT32 && changes->f32[0] == -1, &NOT_FILLED);
   if (given_number(c, "turns") > 1)
     suspect_array(c, "result", one_turn(c), &FROM_THE_START);
