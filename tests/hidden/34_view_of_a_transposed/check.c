@@ -41,6 +41,13 @@ static const Mistake THROUGH_CPU = {"carried through the CPU", "The device can p
 static const Mistake CUT_OFF = {"cut off from the gradient",
                                 "The frames come from the readings, and gradients have to find their way back.",
                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake EXAMPLE = {
+    "written for the example alone",
+    "Two sensors and frames of two moments were an example. The sizes come with the readings.",
+    "docs/07_pitfalls.md#view-against-reshape"};
+static const Mistake CONSTANT = {"a constant in place of the result",
+                                 "What is returned is the same for every input: nothing was computed.",
+                                 "docs/07_pitfalls.md#view-against-reshape"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the frames.",
                                 "docs/07_pitfalls.md#view-against-reshape"};
 
@@ -120,6 +127,8 @@ static void suspect_all(Case *c, const Array *x) {
   suspect_array(c, "frames", not_transposed(c, x), &NOT_TRANSPOSED);
   if (want->shape.size[0] > 1)
     suspect_array(c, "frames", by_sensor(c, x), &BY_SENSOR);
+  suspect_that(c, frames && frames->shape.rank == 2 && frames->shape.size[1] == 4, &EXAMPLE); // never right: 6 or more
+  suspect_array(c, "frames", new_frames(c, x), &CONSTANT);
   suspect_that(c, frames && frames->shape.rank == 2 && frames->shape.size[0] == want->shape.size[1], &SWAPPED);
 }
 
