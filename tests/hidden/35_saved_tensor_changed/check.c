@@ -39,6 +39,9 @@ static const Mistake WEIGHT_ONLY = {"no gradient for x",
                                     "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake THROUGH_CPU = {"carried through the CPU", "Nothing here has a reason to leave the device.",
                                     "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake CONSTANT = {"a constant in place of the result",
+                                 "What is returned is the same for every input: nothing was computed.",
+                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the loss.",
                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
 
@@ -112,6 +115,7 @@ static Result result_of(Case *c, Formula f) {
 }
 
 static void suspect_all(Case *c) {
+  suspect_array(c, "loss", new_array(c, FY_FLOAT32, (Shape){0}), &CONSTANT);
   suspect_error(c, "modified by an inplace operation", &CHANGED);
   suspect_error(c, "does not require grad", &CUT_OFF);
   suspect_that(c, !*got_error(c) && !got(c, "loss"), &NOTHING);
