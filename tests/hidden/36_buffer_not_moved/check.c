@@ -40,6 +40,9 @@ static const Mistake NOT_LOADED = {
     "values taken beforehand",
     "load_state_dict changes the buffers. The forward pass has to use them as they are then.",
     "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake CONSTANT = {"a constant in place of the result",
+                                 "What is returned is the same for every input: nothing was computed.",
+                                 "docs/05_model_moves.md#a-model-of-ones-own"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the module.",
                                 "docs/05_model_moves.md#a-model-of-ones-own"};
 
@@ -112,6 +115,8 @@ static void suspect_all(Case *c) {
   suspect_that(c, !error && got_number(c, "made") == 0, &NOTHING);
   suspect_that(c, error && !both, not_a_buffer(c));
   suspect_that(c, error && both, &ORIGINAL);
+  if (given(c, "x")->count > 0)
+    suspect_array(c, "result", new_array(c, FY_FLOAT32, given(c, "x")->shape), &CONSTANT);
 }
 
 static void judge(Case *c) {
