@@ -42,6 +42,9 @@ static const Mistake ON_CPU = {"computed on the CPU", "The model has a device, a
 static const Mistake RECORDED = {
     "a graph recorded", "Nothing is trained here. Without no_grad autograd keeps the activations of each batch.",
     "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake CONSTANT = {"a constant in place of the result",
+                                 "What is returned is the same for every input: nothing was computed.",
+                                 "docs/07_pitfalls.md#sample-by-sample-against-batches"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the scores.",
                                 "docs/07_pitfalls.md#sample-by-sample-against-batches"};
 
@@ -138,6 +141,7 @@ static void suspect_all(Case *c, const Array *want) {
   suspect_error(c, "same device", &ON_CPU);
   suspect_that(c, !*got_error(c) && !scores, &NOTHING);
   suspect_that(c, rest_missing, &LAST_LEFT_OUT);
+  suspect_array(c, "scores", new_array(c, FY_FLOAT32, want->shape), &CONSTANT);
   suspect_that(c, scores && got_number(c, "calls") == (double)batches_of(c), &WRONG_PLACE);
 }
 
