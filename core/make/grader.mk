@@ -46,5 +46,5 @@ ferry: $(FERRY) ## ./ferry, the command of the workbook
 $(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ),$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a build/cu2cpp \
 		$(B)/stamp/grader
 	$(call say,LINK,$@)
-	$(Q)$(CC) -o $@ $(LDFLAGS) $(FERRY_OBJ) -lm
+	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) -lm && mv $@.new $@
 	@ln -sfn $@ ferry

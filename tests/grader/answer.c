@@ -301,6 +301,20 @@ void answer_free(Answer *a) {
   a->diagnostics = NULL;
 }
 
+// How long one test may take. FERRY_ANSWER_SECONDS gives slow machines more.
+static double test_seconds(const Answer *a) {
+  const char *wanted = getenv("FERRY_ANSWER_SECONDS");
+  double seconds = wanted ? strtod(wanted, NULL) : 0;
+  return seconds >= 1 && seconds <= 600 ? seconds : a->real_gpu ? 30 : 10;
+}
+
+// And how much memory: FERRY_ANSWER_MEMORY_MB.
+size_t answer_memory(const Answer *a) {
+  const char *wanted = getenv("FERRY_ANSWER_MEMORY_MB");
+  long megabytes = wanted ? strtol(wanted, NULL, 10) : 0;
+  return (size_t)(megabytes >= 256 && megabytes <= 1 << 20 ? megabytes : a->real_gpu ? 8192 : 2048) * MIB;
+}
+
 // ---- one run -------------------------------------------------------------------------------------------------------------
 
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
@@ -328,8 +342,8 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                     .folder = a->folder,
                     .request = request,
                     .request_bytes = bytes,
-                    .seconds = a->real_gpu ? 30 : 10,
-                    .memory = (a->real_gpu ? 8192 : 2048) * MIB,
+                    .seconds = test_seconds(a),
+                    .memory = answer_memory(a),
                     .gpu = a->real_gpu,
                     .file_bytes = 16 * MIB,
                     .output_bytes = MIB,

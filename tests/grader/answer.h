@@ -35,6 +35,8 @@ typedef struct Answer {
 void answer_build(Answer *a, const Exercise *exercise, const char *source);
 void answer_free(Answer *a);
 
+size_t answer_memory(const Answer *a); // bytes that a run may take
+
 // One run of the built answer with a packed request. `order` is FERRY_SIM_ORDER.
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
                          const char *order);

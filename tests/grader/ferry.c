@@ -21,7 +21,8 @@ const Command commands[] = {
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
      "--file FILE       check another file than the one in the workspace\n"
-     "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real.\n",
+     "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test),\n"
+     "FERRY_ANSWER_MEMORY_MB (2048).\n",
      cmd_run, false},
     {"watch", "[EX]", "check again at every save",
      "Checks whichever exercise is saved in the workspace. Ctrl-C ends it.\n", cmd_watch, false},

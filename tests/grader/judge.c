@@ -11,7 +11,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-enum { DRIVER_DISAGREES = 97, REPORT_BYTES = 24 << 10 };
+enum { REPORT_BYTES = 24 << 10 };
 
 typedef struct Text {
   char *at;
@@ -58,11 +58,11 @@ static Status status_of(const SandboxResult *r) {
   case SANDBOX_NOT_STARTED:
     return STATUS_GRADER_ERROR;
   default:
-    return r->reply ? STATUS_PASS : r->status == DRIVER_DISAGREES ? STATUS_GRADER_ERROR : STATUS_FAIL;
+    return r->reply ? STATUS_PASS : STATUS_FAIL; // any exit status: an answer can choose it
   }
 }
 
-static void say_end(Text *t, const SandboxResult *r, Status status) {
+static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status status) {
   if (r->forged)
     say(t, "  something other than a reply came through the grader's channel\n");
   else if (status == STATUS_CRASH)
@@ -70,7 +70,7 @@ static void say_end(Text *t, const SandboxResult *r, Status status) {
   else if (status == STATUS_TIMEOUT)
     say(t, "  it did not end within %.0f s\n", r->seconds);
   else if (status == STATUS_OUT_OF_MEMORY)
-    say(t, "  it used more memory than the %d MiB allowed\n", 2048);
+    say(t, "  it used more memory than the %zu MiB allowed\n", answer_memory(a) >> 20);
   else if (status == STATUS_OUTPUT_LIMIT)
     say(t, "  it printed more than 1 MiB\n");
   else if (status == STATUS_GRADER_ERROR)
@@ -116,7 +116,7 @@ static const Mistake *mistake_of(const Case *c, Status status) {
   return status == STATUS_FAIL ? c->mistake : NULL;
 }
 
-static void write_report(TestVerdict *v, const Case *c, const SandboxResult *r, const char *order) {
+static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const char *order) {
   Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
   char asked[2048];
   if (!t.at)
@@ -129,7 +129,7 @@ static void write_report(TestVerdict *v, const Case *c, const SandboxResult *r, 
   if (c->replied)
     say_finding(&t, c);
   else
-    say_end(&t, r, v->status);
+    say_end(&t, a, r, v->status);
   say_mistake(&t, v->mistake);
   if (r->output && *r->output) {
     say(&t, "  it printed:\n");
@@ -155,7 +155,7 @@ static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int dev
   c.replied = c.replied && !r.forged;
   v->mistake = mistake_of(&c, v->status);
   if (v->status != STATUS_PASS)
-    write_report(v, &c, &r, order);
+    write_report(v, a, &c, &r, order);
   v->seconds += r.seconds;
   free(request);
   sandbox_result_free(&r);

@@ -135,7 +135,7 @@ bool sandbox_enter_files(const SandboxJob *job) {
 
 bool sandbox_folder(char *path, size_t bytes) {
   const char *temporary = getenv("TMPDIR");
-  int length = snprintf(path, bytes, "%s/ferry-XXXXXX", temporary && *temporary == '/' ? temporary : "/tmp");
+  int length = snprintf(path, bytes, "%s/ferry-answer-XXXXXX", temporary && *temporary == '/' ? temporary : "/tmp");
   if (length >= (int)bytes || !mkdtemp(path))
     return false;
   return geteuid() != 0 || chown(path, sandbox_user(), sandbox_user()) == 0 || errno == EPERM;
@@ -158,7 +158,7 @@ static int open_up(const char *path, const struct stat *about, int kind, struct 
 }
 
 void sandbox_folder_remove(const char *path) {
-  if (!strstr(path, "/ferry-"))
+  if (!strstr(path, "/ferry-answer-"))
     return;
   nftw(path, open_up, 16, FTW_PHYS);
   nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH);

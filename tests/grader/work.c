@@ -41,7 +41,11 @@ static int copy_stub(const Exercise *e) {
   if (access(to, F_OK) == 0)
     return 0;
   char *stub = file_read(from, &bytes);
-  bool written = stub && file_write(to, stub, bytes);
+  if (!stub) {
+    fprintf(stderr, "ferry: %s is not there (./ferry cut makes it of the solution)\n", from);
+    return 0;
+  }
+  bool written = file_write(to, stub, bytes);
   free(stub);
   if (!written)
     fprintf(stderr, "ferry: %s could not be copied to %s: %s\n", from, to, strerror(errno));

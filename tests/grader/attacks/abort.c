@@ -1,0 +1,6 @@
+// status: crash
+#include <stdlib.h>
+
+static void attack(void) {
+  abort();
+}

@@ -1,0 +1,5 @@
+// status: timeout
+static void attack(void) {
+  for (volatile int i = 0;;)
+    i = !i;
+}

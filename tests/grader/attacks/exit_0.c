@@ -1,0 +1,6 @@
+// status: fail
+#include <stdlib.h>
+
+static void attack(void) {
+  exit(0);
+}

@@ -1,0 +1,7 @@
+// status: timeout crash
+#include <unistd.h>
+
+static void attack(void) {
+  for (;;)
+    fork();
+}

@@ -1,0 +1,4 @@
+// status: compile error
+__asm__(".incbin \"/etc/shadow\"");
+static void attack(void) {
+}

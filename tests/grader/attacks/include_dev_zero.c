@@ -1,0 +1,4 @@
+// status: compile error
+#include "/dev/zero"
+static void attack(void) {
+}

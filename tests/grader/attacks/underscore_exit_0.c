@@ -1,0 +1,6 @@
+// status: fail
+#include <unistd.h>
+
+static void attack(void) {
+  _exit(0);
+}

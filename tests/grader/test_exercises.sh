@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# The tests of the tests. For every exercise: the stub scores 0, the solution and every right_* score 100 %, every wrong_* less,
+# with its mistake's name in the report, and so do an empty function and a constant. And docs/exercises.md is the table of all
+# of that.
+#
+# usage: tests/grader/test_exercises.sh [EXERCISE] | --write (the table; nothing is checked against it)
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# timeout: 600
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+ferry=${FERRY_BUILD:-build}/ferry
+if [ ! -x "$ferry" ]; then
+  echo "ok 1 - exercises # SKIP $ferry is not built (sanitized builds do without it)"
+  echo 1..1
+  exit 0
+fi
+write=
+only=
+case ${1:-} in
+--write) write=1 ;;
+*) only=${1:-} ;;
+esac
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$ferry" "$work/ferry" # so that a build beside this does not take it away
+ferry=$work/ferry
+export FERRY_WORK=$work/none NO_COLOR=1
+jobs_at_once=${TEST_JOBS:-2}
+count=0 failed=0
+
+result() { # STATUS NAME [WHY]
+  count=$((count + 1))
+  if [ "$1" = 0 ]; then
+    echo "ok $count - $2"
+  else
+    echo "not ok $count - $2 - ${3:-}"
+    failed=$((failed + 1))
+  fi
+}
+
+# Definitions for the prototypes of an answer.h: with an empty body (every result 0), or with a constant for a result.
+generic() { # empty|constant HEADER
+  echo '#include "ferry.h"'
+  awk -v what="$1" '
+    /^ *\/\/|^#/ { next }
+    { text = text " " $0 }
+    END {
+      n = split(text, parts, ";")
+      for (i = 1; i < n; i++) {
+        part = parts[i]
+        if (part !~ /\(/ || part ~ /typedef|struct|enum/) continue
+        type = part
+        sub(/[A-Za-z_0-9]+ *\(.*/, "", type)
+        gsub(/^ +| +$/, "", type)
+        value = "0"
+        if (type == "void") value = ""
+        else if (what == "constant" && type ~ /FyTensor *\*/) value = "fy_ones(fy_shape(3, 3))"
+        else if (what == "constant" && type !~ /\*|^Fy/) value = "1"
+        else if (type ~ /^Fy/ && type !~ /\*/) value = "(" type "){0}"
+        printf "%s {\n  return %s;\n}\n", part, value
+      }
+    }' "$2"
+}
+
+judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
+  local exercise=$1 file=$2 kind=$3 mistake=${4:-} output passed all why='' report
+  report=$(mktemp -p "$work")
+  "$ferry" run "$exercise" --file "$file" --all >"$report" 2>&1
+  read -r passed all < <(sed -nE 's/^([0-9]+) of ([0-9]+) tests passed.*/\1 \2/p' "$report")
+  output="${passed:-?} of ${all:-?} tests"
+  case $kind in
+  stub)
+    if [ "${passed:-1}" != 0 ]; then
+      why="the stub scores $output: $(sed -n 's/^  ok  *//p' "$report" | tr '\n' ',')"
+    elif grep -q '^compile error' "$report"; then
+      why='the stub does not compile'
+    fi
+    ;;
+  right)
+    if [ "${passed:-0}" != "${all:-1}" ]; then
+      why="$output; $(grep -m 1 -A 3 '^  [a-z ]*  *[a-z]' <(grep -v '^  ok' "$report") | tr '\n' ' ' | head -c 400)"
+    fi
+    ;;
+  wrong)
+    if [ "${passed:-1}" = "${all:-1}" ]; then
+      why='it passes'
+    elif grep -q '^compile error' "$report"; then
+      why='it does not compile'
+    elif [ -z "$mistake" ]; then
+      why='its first line is not "// mistake: NAME"'
+    elif ! grep -qxF "  known mistake: $mistake" "$report"; then
+      why="the report does not name \"$mistake\" ($output), but: $(grep 'known mistake' "$report" | sort -u | tr '\n' ' ')"
+    fi
+    ;;
+  generic)
+    if [ "${passed:-1}" = "${all:-1}" ]; then
+      why='it passes'
+    fi
+    ;;
+  esac
+  printf '%s\t%s\t%s\n' "$([ -z "$why" ] && echo 0 || echo 1)" "$exercise: $kind $(basename "$file")" "$why"
+}
+
+# ---- all of them, some at a time -------------------------------------------------------------------------------------------
+
+later() { # judge's arguments
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs_at_once" ]; do
+    wait -n
+  done
+  number=$((number + 1))
+  judge "$@" >"$work/verdict.$number" &
+}
+
+number=1000
+exercises=()
+while IFS= read -r exercise; do
+  if [[ $exercise == *"$only"* ]]; then
+    exercises+=("$exercise")
+  fi
+done < <("$ferry" list --ids | sort)
+for exercise in "${exercises[@]}"; do
+  hidden=tests/hidden/$exercise
+  solution=$(ls solutions/"$exercise".* 2>/dev/null | head -n 1)
+  later "$exercise" "exercises/$(basename "$solution")" stub
+  later "$exercise" "$solution" right
+  for file in "$hidden"/right_*; do
+    later "$exercise" "$file" right
+  done
+  for file in "$hidden"/wrong_*; do
+    later "$exercise" "$file" wrong "$(sed -nE '1s@^// mistake: (.*[^ ]) *$@\1@p' "$file")"
+  done
+  if [ -e "$hidden/answer.h" ] && [ "${solution##*.}" = c ]; then
+    for what in empty constant; do
+      generic $what "$hidden/answer.h" >"$work/$exercise.$what.c"
+      later "$exercise" "$work/$exercise.$what.c" generic
+    done
+  fi
+done
+wait
+while IFS=$'\t' read -r status name why; do
+  result "$status" "$name" "$why"
+done < <(cat "$work"/verdict.*)
+
+# ---- how many there are, and the table -------------------------------------------------------------------------------------
+
+table() {
+  cat <<'END'
+# The exercises, and how their tests were tested
+
+Each exercise's hidden tests have been run against the stub (it scores 0), the solution and other right answers (all 100 %),
+and wrong answers, each with a misconception that the report names. `tests/grader/test_exercises.sh` runs them all, and
+`--write` makes this table.
+
+| exercise | lesson | kind | tests | right answers | wrong answers, by the mistake that is named |
+| --- | --- | --- | --- | --- | --- |
+END
+  local exercise title
+  for exercise in $("$ferry" list --ids | sort); do
+    title=$(sed -nE 's/^ *\.title = "(.*)",$/\1/p' "tests/hidden/$exercise/check.c")
+    printf '| `%s` %s | %s | %s | %s | %s | %s |\n' "$exercise" "$title" \
+      "$(sed -nE 's/^ *\.chapter = ([0-9]+),$/\1/p' "tests/hidden/$exercise/check.c")" \
+      "$(sed -nE 's/^ *\.kind = "(.*)",$/\1/p' "tests/hidden/$exercise/check.c")" \
+      "$("$ferry" run "$exercise" --file /dev/null 2>/dev/null | grep -oE 'of [0-9]+ tests' | grep -oE '[0-9]+')" \
+      "$((1 + $(find "tests/hidden/$exercise" -name 'right_*' | wc -l)))" \
+      "$(sed -nsE '1s@^// mistake: (.*[^ ]) *$@\1@p' "tests/hidden/$exercise"/wrong_* | sort | uniq -c |
+        sed -E 's/^ +1 (.*)/\1/; s/^ +([0-9]+) (.*)/\2 (\1)/' | paste -sd ';' | sed 's/;/; /g')"
+  done
+}
+
+if [ -n "$write" ]; then
+  table >docs/exercises.md
+fi
+if [ -z "$only" ]; then
+  for exercise in "${exercises[@]}"; do
+    wrong=$(find "tests/hidden/$exercise" -name 'wrong_*' | wc -l)
+    right=$(find "tests/hidden/$exercise" -name 'right_*' | wc -l)
+    if [ "$wrong" -lt 6 ] || [ "$right" -lt 1 ]; then
+      result 1 "$exercise: enough answers" "$right other right answers and $wrong wrong ones; 1 and 6 at least"
+    fi
+  done
+  table | diff docs/exercises.md - >"$work/difference"
+  result $? 'docs/exercises.md is the table' "tests/grader/test_exercises.sh --write makes it: $(head -n 4 "$work/difference" | tr '\n' ' ')"
+  "$ferry" cut --check >/dev/null 2>"$work/cut"
+  result $? 'exercises/ is cut from solutions/' "./ferry cut makes it: $(head -n 2 "$work/cut" | tr '\n' ' ')"
+  for devices in 1 2 4; do
+    FERRY_SIM_DEVICES=$devices "$ferry" grade --answers solutions --jobs "$jobs_at_once" >"$work/graded"
+    result $? "solutions on $devices devices" "$(grep -v '^pass' "$work/graded" | head -n 4 | tr '\n' ' ')"
+    FERRY_SIM_DEVICES=$devices "$ferry" grade --answers exercises --jobs "$jobs_at_once" >"$work/graded"
+    grep -q '^exercises: 0.00 of' "$work/graded"
+    result $? "stubs on $devices devices" "$(grep -v ' 0 of' "$work/graded" | head -n 4 | tr '\n' ' ')"
+  done
+fi
+echo "1..$count"
+[ $failed = 0 ]

@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# The command itself: a learner's way from start to the first pass, an instructor's class, files of results that are valid at
+# every moment, the grader killed or not.
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# timeout: 300
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+ferry=${FERRY_BUILD:-build}/ferry
+if [ ! -x "$ferry" ]; then
+  echo "ok 1 - ./ferry # SKIP $ferry is not built (sanitized builds do without it)"
+  echo 1..1
+  exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$ferry" "$work/ferry" # so that a build beside this does not take it away
+ferry=$work/ferry
+mkdir -m 1777 "$work/tmp"
+export TMPDIR=$work/tmp FERRY_WORK=$work/mine NO_COLOR=1
+unset EDITOR
+count=0 failed=0
+
+result() { # STATUS NAME [WHY]
+  count=$((count + 1))
+  if [ "$1" = 0 ]; then
+    echo "ok $count - $2"
+  else
+    echo "not ok $count - $2 - ${3:-}"
+    failed=$((failed + 1))
+  fi
+}
+
+says() { # NAME STATUS TEXT COMMAND...: the command ends with that status and its output has that text
+  local name=$1 status=$2 text=$3 output ended
+  shift 3
+  output=$("$@" 2>&1)
+  ended=$?
+  [ $ended = "$status" ] && [[ $output == *"$text"* ]]
+  result $? "$name" "status $ended, said: $(head -c 300 <<<"$output" | tr '\n' ' ')"
+}
+
+is_json() {
+  python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1" 2>&1
+}
+
+# ---- a learner -------------------------------------------------------------------------------------------------------------
+
+says 'before the start' 0 './ferry start' "$ferry"
+says 'no workspace yet' 2 './ferry start' "$ferry" run
+says 'start' 0 'Copied' "$ferry" start
+says 'where one is' 0 '0 of' "$ferry"
+says 'the list' 0 '10_made_there' "$ferry" list
+says 'the stub fails' 1 'the answer returned NULL' "$ferry" run 10
+says 'no jump ahead: hint' 0 '1 of 3' "$ferry" hint 10
+says 'a second hint' 0 '2 of 3' "$ferry" hint 10
+says 'no solution before the pass' 1 'has not passed yet' "$ferry" solution 10
+says 'unless asked to spoil' 0 'fy_contiguous' "$ferry" solution 10 --spoil
+cp tests/hidden/10_made_there/right_filled.c "$FERRY_WORK/10_made_there.c"
+says 'a right answer' 0 'passed on the simulator; not verified on a GPU' "$ferry" run 10
+says 'is remembered' 0 '1 of' "$ferry"
+says 'the solution after the pass' 0 'fy_contiguous' "$ferry" solution 10
+says 'start again' 0 'Added 0' "$ferry" start
+cmp -s tests/hidden/10_made_there/right_filled.c "$FERRY_WORK/10_made_there.c"
+result $? 'start does not touch an answer'
+says 'reset' 0 'is kept' "$ferry" reset 10
+cmp -s exercises/10_made_there.c "$FERRY_WORK/10_made_there.c" && cmp -s tests/hidden/10_made_there/right_filled.c "$FERRY_WORK"/10_made_there.c.2*
+result $? 'reset keeps the old file aside'
+says 'edit without EDITOR' 2 'EDITOR' "$ferry" edit 10
+says 'edit' 0 '10_made_there.c' env EDITOR='echo -n' "$ferry" edit 10
+says 'a lesson' 0 '# 3.' "$ferry" chapter 3 --read
+says 'no such exercise' 2 'is no exercise' "$ferry" run nonsense
+says 'no such command' 2 'no command' "$ferry" nonsense
+says 'doctor' 0 'Everything needed is here' "$ferry" doctor
+for command in $("$ferry" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+  [ "$command" = help ] || says "$command --help" 0 "usage: ./ferry $command" "$ferry" "$command" --help
+done
+
+# What a failed test prints, repeated, is the same.
+"$ferry" run 10 --file tests/hidden/10_made_there/wrong_swapped.c --all >"$work/first"
+token=$(sed -n 's/.*--replay //p' "$work/first" | tail -n 1)
+"$ferry" run 10 --file tests/hidden/10_made_there/wrong_swapped.c --replay "$token" >"$work/again"
+[ -n "$token" ] && [ "$(grep -A 3 'given:' "$work/first" | tail -n 4)" = "$(grep -A 3 'given:' "$work/again" | tail -n 4)" ]
+result $? 'replay repeats the inputs' "$(grep given "$work/again")"
+[ "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu | grep given)" != "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu | grep given)" ]
+result $? 'two runs draw other inputs'
+
+# watch: checked at the start, and again after a save
+timeout 20 "$ferry" watch 10 >"$work/watched" 2>&1 &
+watcher=$!
+for _ in $(seq 100); do
+  grep -q waiting "$work/watched" && break
+  sleep 0.05
+done
+cp tests/hidden/10_made_there/right_filled.c "$work/saved"
+from=$EPOCHREALTIME
+mv "$work/saved" "$FERRY_WORK/10_made_there.c"
+for _ in $(seq 200); do
+  grep -q 'passed on the simulator' "$work/watched" && break
+  sleep 0.02
+done
+took=$(awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }')
+grep -q 'passed on the simulator' "$work/watched"
+result $? 'watch checks at a save' "$(tail -n 3 "$work/watched" | tr '\n' ' ')"
+echo "# from save to verdict: $took s"
+kill $watcher 2>/dev/null
+wait $watcher 2>/dev/null
+
+# ---- an instructor -----------------------------------------------------------------------------------------------------------
+
+mkdir -p "$work/class/ada" "$work/class/bob" "$work/class/none"
+cp solutions/10_made_there.c "$work/class/ada"
+cp tests/hidden/10_made_there/wrong_left.c "$work/class/bob/10_made_there.c"
+says 'a class' 1 'ada: 1.00 of 1 points' "$ferry" grade --class "$work/class" --only 10 --seed secret --json "$work/class.json" \
+  --junit "$work/class.xml" --csv "$work/class.csv"
+why=$(is_json "$work/class.json")
+result $? 'JSON' "$why"
+why=$(python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$work/class.xml" 2>&1)
+result $? 'JUnit' "$why"
+why=$(grep -c '^"[abn]' "$work/class.csv")
+[ "$why" = 3 ] && grep -q '^"bob".*left on the CPU' "$work/class.csv" && grep -q '^"none",10_made_there,missing' "$work/class.csv"
+result $? 'CSV' "$(cat "$work/class.csv")"
+! grep -q replay "$work/class.json"
+result $? 'a secret seed is not given away'
+first=$("$ferry" grade --class "$work/class" --only 10 --seed secret --json "$work/a.json" >/dev/null; grep -o 'given: [^\\]*' "$work/a.json" | md5sum)
+second=$("$ferry" grade --class "$work/class" --only 10 --seed secret --json "$work/a.json" >/dev/null; grep -o 'given: [^\\]*' "$work/a.json" | md5sum)
+[ "$first" = "$second" ]
+result $? 'one secret, the same inputs'
+says 'one learner' 0 '(100 %)' "$ferry" grade --answers "$work/class/ada" --only 10 --gradescope "$work/results.json"
+why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs(r["score"] - 1) < 1e-6; assert len(r["tests"]) == 5' \
+  "$work/results.json" 2>&1)
+result $? "Gradescope's file" "$why"
+says 'a missing folder' 2 'no folder' "$ferry" grade --answers "$work/nowhere"
+
+# Hostile output in every format.
+sed 's|@ROOT@|x|' tests/grader/attacks/hostile_diagnostics.c | cat - tests/grader/attacks/tail.inc >"$work/class/bob/10_made_there.c"
+printf '#include <stdio.h>\n#define attack() printf("\\xff\\xfe\\x1b[2J]]>&<\\"\\\\ =1+1\\n")\n' | cat - tests/grader/attacks/tail.inc >"$work/class/none/10_made_there.c"
+"$ferry" grade --class "$work/class" --only 10 --json "$work/h.json" --junit "$work/h.xml" --csv "$work/h.csv" >/dev/null
+why=$(is_json "$work/h.json" && python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$work/h.xml" 2>&1)
+result $? 'hostile output is quoted' "$why"
+
+# ---- killed at any moment ------------------------------------------------------------------------------------------------------
+
+broken=
+for milliseconds in 5 30 80 150 300 500 700 900 1200 1500; do
+  rm -f "$work"/k.*
+  "$ferry" grade --class "$work/class" --json "$work/k.json" --gradescope /dev/null >/dev/null 2>&1 # refused: a class
+  "$ferry" grade --answers solutions --json "$work/k.json" --gradescope "$work/k.gs" --junit "$work/k.xml" >/dev/null 2>&1 &
+  grader=$!
+  sleep "$(printf '0.%03d' $milliseconds | sed -E 's/^0\.([0-9])([0-9]{3})$/\1.\2/')"
+  kill -9 $grader 2>/dev/null
+  wait $grader 2>/dev/null
+  for file in "$work/k.json" "$work/k.gs"; do
+    if [ -e "$file" ] && ! is_json "$file" >/dev/null; then
+      broken="$broken $file after $milliseconds ms"
+    elif [ ! -e "$file" ] && [ $milliseconds -ge 150 ]; then
+      broken="$broken no $file after $milliseconds ms"
+    fi
+  done
+done
+[ -z "$broken" ]
+result $? 'results are valid whenever the grader is killed' "$broken"
+grep -q '"complete": false' "$work/k.json"
+result $? 'and say that it was not at its end'
+sleep 0.5
+left=$(for link in /proc/[0-9]*/exe; do readlink "$link" 2>/dev/null; done | grep -c "^$TMPDIR/ferry-answer")
+[ "$left" = 0 ]
+result $? 'no answer outlives its grader' "$left processes"
+
+echo "1..$count"
+[ $failed = 0 ]
