@@ -1,0 +1,16 @@
+// mistake: computed on the CPU
+#include "ferry.h"
+
+FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {
+  FyTransform *transform = fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5), fy_floats(0.5)));
+  FyDataset *dataset = fy_tensor_dataset(pictures, labels, .transform = transform);
+  return fy_data_loader(dataset, .batch_size = batch_size, .shuffle = true, .pin_memory = true, .seed = seed);
+}
+
+FyTensor *epoch_sums(FyDataLoader *loader, FyTensor *weight, FyDevice device) {
+  FyTensor *sums = fy_zeros(fy_shape(fy_loader_batches(loader))), *here = fy_cpu(weight);
+  fy_for_batches(batch, loader) {
+    fy_copy_(fy_select(sums, 0, batch.index), fy_sum(fy_mul(batch.target, fy_matmul(batch.data, here))));
+  }
+  return fy_to(sums, device);
+}
