@@ -175,6 +175,8 @@ static void end_everything(Watch *w) {
   }
   if (!(w->started.protections & PROTECT_PID_NAMESPACE) && (w->started.protections & PROTECT_SUBREAPER))
     sandbox_tree_kill(getpid());
+  if ((w->started.protections & PROTECT_OTHER_USER) && !(w->started.protections & PROTECT_MOUNT_NAMESPACE))
+    sandbox_sweep_files(sandbox_user());
 }
 
 // What is still in the pipe when everything has ended, and no more than that.

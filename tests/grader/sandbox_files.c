@@ -3,6 +3,7 @@
 // A small tmpfs becomes the root. What is to be seen is bound into it from the old root, read-only, and then the old root is
 // let go. There is no /proc in it (through /proc/self/mem a program can rewrite itself) but for a real GPU's driver.
 #include "sandbox_impl.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -113,7 +114,17 @@ static bool show_all(const char *const *paths, int how) {
   return true;
 }
 
-bool sandbox_enter_files(const SandboxJob *job) {
+uint64_t sandbox_mount_namespace(void) {
+  struct stat about;
+  return stat("/proc/self/ns/mnt", &about) == 0 ? (uint64_t)about.st_ino : 0;
+}
+
+bool sandbox_enter_files(const SandboxJob *job, uint64_t outside) {
+  uint64_t inside = sandbox_mount_namespace();
+  if (outside == 0 || inside == 0 || inside == outside) {
+    errno = EPERM;
+    return false;
+  }
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
     return false;
   if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=755") != 0)
@@ -162,4 +173,24 @@ void sandbox_folder_remove(const char *path) {
     return;
   nftw(path, open_up, 16, FTW_PHYS);
   nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+// Where an answer saw the machine's own folders for temporary files: what the user that nobody else is has left there.
+void sandbox_sweep_files(uid_t user) {
+  static const char *const folders[] = {"/tmp", "/var/tmp", "/dev/shm"};
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    DIR *folder = opendir(folders[i]);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+      char path[512];
+      struct stat about;
+      snprintf(path, sizeof path, "%s/%s", folders[i], entry->d_name);
+      bool own = strncmp(entry->d_name, "ferry-answer-", 13) == 0;
+      if (own || lstat(path, &about) != 0 || about.st_uid != user)
+        continue;
+      nftw(path, open_up, 16, FTW_PHYS);
+      nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+    }
+    if (folder)
+      closedir(folder);
+  }
 }

@@ -17,8 +17,15 @@ typedef struct Started {
 // Starts the job. On failure supervisor is 0 and `why` says what went wrong.
 Started sandbox_start(const SandboxJob *job, char *why, size_t bytes);
 
-// In the new process, before the command: its own view of the files. Returns false where that is not permitted.
-bool sandbox_enter_files(const SandboxJob *job);
+// The mount namespace that the calling process is in; 0 when it cannot be told.
+uint64_t sandbox_mount_namespace(void);
+
+// In the new process, before the command: its own view of the files. It changes the root of everything in its mount namespace,
+// so it refuses to do so unless that is another one than `outside`, the grader's. False also where it is not permitted.
+bool sandbox_enter_files(const SandboxJob *job, uint64_t outside);
+
+// Removes what `user` left in the machine's folders for temporary files; for a user that exists for this run alone.
+void sandbox_sweep_files(uid_t user);
 
 // The identity that commands get: a user of nobody's when the grader is root, else the grader's own.
 uid_t sandbox_user(void);

@@ -26,7 +26,9 @@ enum { LEVEL_NAMESPACES, LEVEL_USER_NAMESPACE, LEVEL_BUBBLEWRAP, LEVEL_NONE, LEV
 // How one attempt to start goes about it.
 typedef struct Plan {
   int level;
-  unsigned protections;
+  unsigned protections; // reported when all of it is in force
+  bool namespaces;      // of our own making: the supervisor is cloned into them
+  uint64_t outside;     // the grader's own mount namespace
   uid_t user;           // who the command becomes, with PROTECT_OTHER_USER
   rlim_t process_limit; // 0: none that would hold
 } Plan;
@@ -155,7 +157,7 @@ static _Noreturn void be_supervisor(const SandboxJob *job, const Ends *ends, con
     give_up(ends, "user namespace");
   prctl(PR_SET_DUMPABLE, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if ((plan->protections & PROTECT_MOUNT_NAMESPACE) && !sandbox_enter_files(job))
+  if (plan->namespaces && !sandbox_enter_files(job, plan->outside))
     give_up(ends, "mount namespace");
   pid_t command = fork();
   if (command == 0)
@@ -208,10 +210,10 @@ static void close_all(int a, int b, int c) {
     close(c);
 }
 
-static pid_t fork_with(unsigned protections) {
+static pid_t fork_into(const Plan *plan) {
   unsigned long flags = SIGCHLD;
-  flags |= protections & PROTECT_PID_NAMESPACE ? CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC : 0;
-  flags |= protections & PROTECT_USER_NAMESPACE ? CLONE_NEWUSER : 0;
+  flags |= plan->namespaces ? CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC : 0;
+  flags |= plan->protections & PROTECT_USER_NAMESPACE ? CLONE_NEWUSER : 0;
   fflush(NULL);
   return (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
 }
@@ -226,7 +228,7 @@ static Started attempt(const SandboxJob *job, const Plan *plan, char *why, size_
     snprintf(why, bytes, "pipes: %s", strerror(errno));
     return started;
   }
-  pid_t pid = fork_with(plan->protections);
+  pid_t pid = fork_into(plan);
   if (pid == 0)
     be_supervisor(job, &ends, plan, user, group);
   int error = errno, word = 0;
@@ -268,9 +270,15 @@ Started sandbox_start(const SandboxJob *job, char *why, size_t bytes) {
   }
   Started started = {0};
   for (;;) {
+    if (level == LEVEL_USER_NAMESPACE && geteuid() == 0) // where root may make no namespaces, these are refused too
+      level = LEVEL_BUBBLEWRAP;
     if (level == LEVEL_BUBBLEWRAP && !sandbox_bubblewrap(job))
       level = LEVEL_NONE;
-    Plan plan = {.level = level, .protections = level_protections(level), .user = sandbox_user()};
+    Plan plan = {.level = level,
+                 .protections = level_protections(level),
+                 .namespaces = level == LEVEL_NAMESPACES || level == LEVEL_USER_NAMESPACE,
+                 .outside = sandbox_mount_namespace(),
+                 .user = sandbox_user()};
     bool drop = geteuid() == 0 && other_user && level != LEVEL_USER_NAMESPACE;
     plan.protections |= drop ? PROTECT_OTHER_USER : 0;
     if (geteuid() != 0 || drop) {

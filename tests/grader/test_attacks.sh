@@ -81,6 +81,13 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
   fi
 }
 
+# Hostile code is let loose only where it is somebody else than root, or in a process tree of its own.
+if [ "$(id -u)" = 0 ] && ! "$ferry" doctor | grep -qE 'another user|own process tree'; then
+  echo "ok 1 - attacks # SKIP root without namespaces and without another user: they would run as root"
+  echo 1..1
+  exit 0
+fi
+
 users=(-)
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$ferry" 2>/dev/null; then
   users+=(65534)
