@@ -1,5 +1,4 @@
-// What an answer may use of the library: the public functions, which core/make/where.awk lists, and not the ones with which it
-// counts. A call of fy_count_launch would make a kernel out of nothing.
+// What an answer may use of the library: what the headers of ferry.h declare, and not the functions with which it counts. A call of fy_count_launch would make a kernel out of nothing.
 #include "symbols.h"
 #include "case.h"
 #include "config.h"
@@ -8,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 4096 };
+enum { LINE_BYTES = 4096, HEADERS_BYTES = 1 << 20 };
 
-static const char *const public_but_unlisted[] = {"fy_trap_open_", "fy_trap_close_", "fy_where_file", "fy_where_line"};
+static const char *const public_but_unlisted[] = {"fy_where_file", "fy_where_line"};
 static const char *const startup_sections[] = {".init_array", ".fini_array", ".preinit_array", ".ctors",
                                                ".dtors",      ".init",       ".fini"};
 static const char *const never[] = {"main", "drive", "cudasim_get_stats", "cudasim_reset_stats"};
@@ -24,21 +23,49 @@ static bool is_listed(const char *const *list, size_t count, const char *name) {
 }
 #define IS_LISTED(list, name) is_listed(list, sizeof(list) / sizeof(list)[0], name)
 
-// The header says "#define fy_add(...) (FY_HERE, ...)" for each public function.
-static bool is_public(const char *name) {
-  static char *header;
-  char wanted[NAME_BYTES * 2 + 16];
-  if (!header) {
-    FILE *file = fopen(CONFIG_ROOT "/build/include/ferry_where.h", "r");
-    header = calloc(1, 1 << 20);
-    if (!file || !header || fread(header, 1, (1 << 20) - 1, file) == 0)
-      grader_panic("%s is not there; run make", CONFIG_ROOT "/build/include/ferry_where.h");
+static size_t add_file(char *text, size_t used, const char *path) {
+  FILE *file = fopen(path, "r");
+  size_t n = file ? fread(text + used, 1, HEADERS_BYTES - used - 1, file) : 0;
+  if (file)
     fclose(file);
+  return n;
+}
+
+// The text of every header that ferry.h includes, ferry.h first.
+static char *public_headers(void) {
+  char *text = calloc(1, HEADERS_BYTES), path[512], name[256];
+  size_t used = text ? add_file(text, 0, CONFIG_ROOT "/core/ferry.h") : 0;
+  if (used == 0)
+    grader_panic("%s cannot be read", CONFIG_ROOT "/core/ferry.h");
+  for (const char *at = text, *end = text + used; (at = strstr(at, "#include \"")) && at < end; at++) {
+    if (sscanf(at, "#include \"%255[^\"]\"", name) != 1)
+      continue;
+    char line[300];
+    snprintf(line, sizeof line, "#include \"%s\"", name);
+    if (strstr(text, line) < at) // has been added
+      continue;
+    snprintf(path, sizeof path, CONFIG_ROOT "/core/%s", name);
+    used += add_file(text, used, path);
+    end = text + used; // what those include is public, too
   }
-  if (strlen(name) >= (size_t)NAME_BYTES * 2)
-    return false;
-  snprintf(wanted, sizeof wanted, "#define %s(", name);
-  return strstr(header, wanted) || IS_LISTED(public_but_unlisted, name);
+  return text;
+}
+
+// Declared there, on a line such as "FY_API FyTensor *fy_add(FyTensor *a, FyTensor *b);".
+static bool is_public(const char *name) {
+  static char *headers;
+  if (!headers)
+    headers = public_headers();
+  size_t length = strlen(name);
+  for (const char *at = headers; (at = strstr(at, name)); at++) {
+    const char *line = at;
+    while (line > headers && line[-1] != '\n')
+      line--;
+    bool whole = at[length] == '(' && (at[-1] == ' ' || at[-1] == '*');
+    if (whole && strncmp(line, "FY_API ", 7) == 0)
+      return true;
+  }
+  return IS_LISTED(public_but_unlisted, name);
 }
 
 static bool may_use(const Exercise *exercise, const char *name) {
