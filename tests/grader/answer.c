@@ -284,6 +284,10 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
   snprintf(a->program, sizeof a->program, "%s/program", a->folder);
   if (!copy_source(a, source))
     return;
+  if (a->real_gpu && gpu_count() == 0) {
+    refuse(a, STATUS_GRADER_ERROR, "FERRY_CUDA=real, but there is no GPU here; FERRY_CUDA=sim simulates one\n");
+    return;
+  }
   if (a->real_gpu && is_kernel(a)) {
     build_with_nvcc(a);
     return;

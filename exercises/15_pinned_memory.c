@@ -1,0 +1,31 @@
+// Exercise 15: batches through pinned memory                                    (chapter 7, docs/07_pitfalls.md)
+//
+// A copy from ordinary memory makes the host wait until it is over. From pinned (page-locked) memory it can be queued, and
+// the host goes on. Write two functions.
+//
+// pinned: the batch in pinned memory; the batch itself when it is there already, or when the machine has no CUDA, where
+// nothing can be pinned.
+//
+//   PyTorch:  batch.pin_memory() if torch.cuda.is_available() else batch
+//
+// load_all: brings `count` batches to `device`, each by way of pinned memory, queues all the copies, and waits once, at the
+// end. Store what is there in loaded[0 .. count-1]. On the CPU nothing has to move.
+//
+//   PyTorch:  loaded = [pinned(b).to(device, non_blocking=True) for b in batches]
+//             torch.cuda.synchronize(device)
+//
+// Given: CPU tensors of one width, the last with fewer rows; some are pinned from the start, some are views with gaps.
+// Counted: copies to the device, one per batch; synchronisations, one in all.
+#include "ferry.h"
+
+FyTensor *pinned(FyTensor *batch) {
+  (void)batch;
+  return NULL;
+}
+
+void load_all(FyTensor *const *batches, int count, FyDevice device, FyTensor **loaded) {
+  (void)batches;
+  (void)device;
+  for (int i = 0; i < count; i++)
+    loaded[i] = NULL;
+}

@@ -1,0 +1,32 @@
+// Exercise 17: one training step by hand                                        (chapter 5, docs/05_model_moves.md)
+//
+// What an optimizer does, done once without one. Write training_step for a linear model with the mean squared error:
+//
+//   1. forward: the outputs x @ weight.T + bias, and their loss against the target
+//   2. backward: the gradients of weight and bias
+//   3. update both in place, each by -lr times its gradient, without recording that
+//   4. clear both gradients, or the next step adds to them
+//
+// and return the loss.
+//
+//   PyTorch:  loss = F.mse_loss(F.linear(x, weight, bias), target)
+//             loss.backward()
+//             with torch.no_grad():
+//                 weight -= lr * weight.grad
+//                 bias -= lr * bias.grad
+//             weight.grad = bias.grad = None
+//             return loss
+//
+// Given: weight (out, in) and bias (out), which require gradients, x (N, in) and target (N, out), all on one device.
+// Judged: two steps, one after the other: losses, weight and bias, and that the gradients are cleared.
+// Counted: copies between host and device, and synchronisations. No step needs one: the loss stays where it is.
+#include "ferry.h"
+
+FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {
+  (void)weight;
+  (void)bias;
+  (void)x;
+  (void)target;
+  (void)lr;
+  return NULL; // the loss goes here
+}

@@ -1,0 +1,30 @@
+// Exercise 20: two streams and an event between them                             (chapter 4, docs/04_benchmarks.md)
+//
+// Write streamed_product. It returns batch @ weight, computed on a GPU, and measures the product with the device's own clock.
+//
+//   PyTorch:  with torch.cuda.stream(copying):
+//                 there = batch.to(device, non_blocking=True)
+//                 copied.record()
+//             with torch.cuda.stream(computing):
+//                 copied.wait()
+//                 begin.record(); result = there @ weight; end.record()
+//             end.synchronize()
+//             milliseconds = begin.elapsed_time(end)
+//
+// Given: batch in pinned host memory, weight on the device of the two streams (not always the first GPU). Work is pending on
+// both: what is queued on `copying` still writes to batch, what is queued on `computing` still writes to weight. So the copy
+// has to be queued on `copying` and the product on `computing`, behind it; and the product has to wait for the copy.
+// When the function returns, result is complete and *milliseconds is the time between two events around the product.
+// Counted: copies to the device (one), and how often the host waits: once, at the end. On the way queues wait for each
+// other, and the host for neither.
+#include "ferry.h"
+
+FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,
+                           double *milliseconds) {
+  (void)batch;
+  (void)weight;
+  (void)copying;
+  (void)computing;
+  (void)milliseconds;
+  return NULL; // what goes to which stream, and who waits for whom?
+}

@@ -1,0 +1,36 @@
+// Exercise 31: find the bug, the model left behind                    (chapter 5, docs/05_model_moves.md)
+//
+// train runs `steps` steps of gradient descent on one batch and returns the loss of each step. It works on the CPU. On
+// a GPU it raises
+//
+//   RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+//
+// Mend it: the training takes place on `device`, the model is there when the function returns, and so are the losses.
+//
+//   PyTorch:  for i in range(steps):
+//                 loss = F.mse_loss(model(x), y)
+//                 optimizer.zero_grad(); loss.backward(); optimizer.step()
+//                 losses[i] = loss.detach()
+//
+// Given: a model of several layers on the CPU; x (N, in) and y (N, out) float32 on the CPU, any strides; a device,
+// which may be the CPU; steps, which may be 0.
+// Returned: the losses (steps), float32, on `device`.
+// Counted: copies between host and device. Each parameter, x and y cross once, and nothing comes back.
+#include "ferry.h"
+
+FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {
+  FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = 0.25);
+  FyTensor *losses = fy_zeros(fy_shape(steps), .device = device);
+  x = fy_to(x, device);
+  y = fy_to(y, device);
+  for (int64_t i = 0; i < steps; i++) {
+    fy_scope {
+      FyTensor *loss = fy_mse_loss(fy_forward(model, x), y);
+      fy_zero_grad(optimizer);
+      fy_backward(loss);
+      fy_step(optimizer);
+      fy_copy_(fy_select(losses, 0, i), fy_detach(loss));
+    }
+  }
+  return losses;
+}

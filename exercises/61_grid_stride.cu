@@ -1,0 +1,29 @@
+// Exercise 61: a grid smaller than the work                                         (chapter 1, docs/01_why_a_gpu.md)
+//
+// Write the kernel affine, and affine_on_device, which launches it:
+//
+//   x[i] = a * x[i] + b,  who[i] = number of the thread that did it        for i = 0 .. n-1
+//
+//   PyTorch:  x.mul_(a).add_(b)
+//
+// Given: x and who in device memory, n elements each (n may be 0), and the shape of the launch: `blocks` blocks of `threads`
+// threads, both at least 1. Use that shape, whatever n is. The grid may have fewer threads than there are elements, or
+// more; each thread takes every T-th element, T being the number of threads in the grid: thread 0 takes 0, T, 2 T, ...,
+// thread 1 takes 1, T + 1, ... Such a loop is called a grid-stride loop. It is right for any grid, and the threads of a warp
+// read neighbours at every step. Threads are numbered through the whole grid: blockIdx.x * blockDim.x + threadIdx.x.
+// Counted: launches (one), and which thread did what.
+#include <cuda_runtime.h>
+
+__global__ void affine(float *x, int *who, float a, float b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) { // enough for one element; what of the rest?
+    (void)x;
+    (void)who;
+    (void)a;
+    (void)b;
+  }
+}
+
+extern "C" void affine_on_device(float *x, int *who, float a, float b, int n, int blocks, int threads) {
+  affine<<<blocks, threads>>>(x, who, a, b, n);
+}

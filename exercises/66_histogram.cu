@@ -1,0 +1,33 @@
+// Exercise 66: counting in shared memory                                            (chapter 1, docs/01_why_a_gpu.md)
+//
+// Write the kernel histogram, and histogram_on_device, which launches it:
+//
+//   counts[b] = how many i with x[i] == b        for b = 0 .. bins-1
+//
+//   PyTorch:  torch.bincount(x[(x >= 0) & (x < bins)], minlength=bins)
+//
+// Given, in device memory: x (int, n of them; n may be 0) and counts (unsigned int, `bins` of them, to be written, holding
+// anything before). bins is between 1 and 1024. Some x are below 0 or at least `bins`: they are not counted.
+// Many threads add to the same bin, so each addition has to be atomic: counts[b]++ reads, adds and writes, and what another
+// thread adds in between is lost. If every thread adds to `counts` itself they queue at few addresses of global memory. So let
+// each block count in __shared__ memory first, and then add its bins to `counts`. Three parts with a barrier between each:
+// bins of the block zeroed, elements counted, bins added to global memory. There may be more bins than threads in a block.
+// Counted: launches (at most 2), atomic operations on global memory (at most an eighth of n, for large n), copies to the host
+// (none).
+#include <cuda_runtime.h>
+
+enum { MOST_BINS = 1024, THREADS = 256, MOST_BLOCKS = 8 };
+
+__global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {
+  (void)counts;
+  (void)x;
+  (void)n;
+  (void)bins;
+}
+
+extern "C" void histogram_on_device(unsigned int *counts, const int *x, int n, int bins) {
+  (void)counts;
+  (void)x;
+  (void)n;
+  (void)bins;
+}
