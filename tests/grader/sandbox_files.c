@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *const system_paths[] = {"/usr",
@@ -144,14 +146,6 @@ bool sandbox_enter_files(const SandboxJob *job, uint64_t outside) {
 
 // ---- folders of answers ------------------------------------------------------------------------------------------------
 
-bool sandbox_folder(char *path, size_t bytes) {
-  const char *temporary = getenv("TMPDIR");
-  int length = snprintf(path, bytes, "%s/ferry-answer-XXXXXX", temporary && *temporary == '/' ? temporary : "/tmp");
-  if (length >= (int)bytes || !mkdtemp(path))
-    return false;
-  return geteuid() != 0 || chown(path, sandbox_user(), sandbox_user()) == 0 || errno == EPERM;
-}
-
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where) {
   (void)about;
   (void)kind;
@@ -173,6 +167,38 @@ void sandbox_folder_remove(const char *path) {
     return;
   nftw(path, open_up, 16, FTW_PHYS);
   nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+enum { STALE_SECONDS = 600 };
+
+// Folders of graders that were killed: their process is gone, and they have been there for a while.
+static void sweep_stale_folders(const char *temporary) {
+  DIR *folder = opendir(temporary);
+  for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    char path[4096];
+    struct stat about;
+    int pid;
+    snprintf(path, sizeof path, "%s/%s", temporary, entry->d_name);
+    if (sscanf(entry->d_name, "ferry-answer-%d-", &pid) != 1 || pid < 1 || kill(pid, 0) == 0 || errno != ESRCH)
+      continue;
+    if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && time(NULL) - about.st_mtime > STALE_SECONDS)
+      sandbox_folder_remove(path);
+  }
+  if (folder)
+    closedir(folder);
+}
+
+bool sandbox_folder(char *path, size_t bytes) {
+  static bool swept;
+  const char *temporary = getenv("TMPDIR");
+  temporary = temporary && *temporary == '/' ? temporary : "/tmp";
+  if (!swept)
+    sweep_stale_folders(temporary);
+  swept = true;
+  int length = snprintf(path, bytes, "%s/ferry-answer-%d-XXXXXX", temporary, (int)getpid());
+  if (length >= (int)bytes || !mkdtemp(path))
+    return false;
+  return geteuid() != 0 || chown(path, sandbox_user(), sandbox_user()) == 0 || errno == EPERM;
 }
 
 // Where an answer saw the machine's own folders for temporary files: what the user that nobody else is has left there.
