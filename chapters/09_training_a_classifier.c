@@ -150,7 +150,7 @@ static FyModule *load_weights(const Data *data, FyDevice device, const TrainingO
   }
   FyModule *model = new_cnn(options->seed + 1); // other weights than those that were trained
   fy_module_to(model, device);
-  FyDataLoader *loader = fy_data_loader(fy_subset(data->test, 0, 1000), .batch_size = 500);
+  FyDataLoader *loader = fy_data_loader(fy_subset(data->test, 0, 1000), .batch_size = 250);
   printf("accuracy on 1000 pictures, weights as they come:    %5.2f %%\n",
          100 * evaluate(model, loader, device).accuracy);
   fy_load_state_dict(model, state); // PyTorch: model.load_state_dict(state)
