@@ -181,6 +181,8 @@ SIM_C_OBJ := $(filter $(B)/core/sim/%,$(C_OBJ))
 $(SIM_C_OBJ): private CPPFLAGS += $(SIM_CPPFLAGS)
 $(SIM_C_OBJ): private SAN := $(SIM_C_SAN)
 $(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPFLAGS)
+# Tests are compiled more often than they are run.
+$(filter $(B)/tests/%,$(C_OBJ)): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 
 $(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(WHERE) $(BUNDLE_READY)
