@@ -35,6 +35,15 @@ static void conv2d_extra_repr(const FyModule *self, char *out, size_t size) {
 static const FyModuleClass conv2d_class = {
     .name = "Conv2d", .forward = conv2d_forward, .extra_repr = conv2d_extra_repr};
 
+bool fy_module_as_conv2d(const FyModule *module, FyTensor **weight, FyConv2d *options) {
+  const Conv2d *conv = (const Conv2d *)module;
+  if (module->type != &conv2d_class)
+    return false;
+  *weight = conv->weight;
+  *options = (FyConv2d){conv->bias, conv->stride, conv->padding, conv->dilation, conv->groups};
+  return true;
+}
+
 static void check_options(int in_channels, int out_channels, const FyConv2dOptions *o) {
   fy_check(in_channels >= 0 && out_channels >= 0, FY_VALUE_ERROR,
            "Conv2d: in_channels and out_channels must not be negative, but got %d and %d", in_channels, out_channels);

@@ -43,6 +43,10 @@ static const FyModuleClass gelu_class = {.name = "GELU", .forward = gelu_forward
 static const FyModuleClass flatten_class = {
     .name = "Flatten", .forward = flatten_forward, .extra_repr = flatten_extra_repr};
 
+bool fy_module_is_relu(const FyModule *module) {
+  return module->type == &relu_class || module->type == &relu_inplace_class;
+}
+
 FyModule *fy_nn_relu(void) {
   return fy_module_new_of(sizeof(FyModule), &relu_class);
 }
@@ -101,6 +105,13 @@ static void max_pool2d_extra_repr(const FyModule *self, char *out, size_t size) 
 
 static const FyModuleClass max_pool2d_class = {
     .name = "MaxPool2d", .forward = max_pool2d_forward, .extra_repr = max_pool2d_extra_repr};
+
+bool fy_module_as_max_pool2d(const FyModule *module, FyPool2d *options) {
+  if (module->type != &max_pool2d_class)
+    return false;
+  *options = ((const MaxPool2d *)module)->options;
+  return true;
+}
 
 FyModule *fy_nn_max_pool2d_(FyPool2d options) {
   fy_check(options.kernel_size > 0, FY_VALUE_ERROR, "MaxPool2d: kernel_size must be positive, but got %d",

@@ -104,7 +104,7 @@ static int fy_cpu_conv2d(FyLaunch *l) {
   if (l->out[0]->numel == 0)
     return FY_LAUNCH_OK;
   if (x->dtype == FY_FLOAT32)
-    status = fy_dnn_forward(l, &s, x->data, weight->data, bias_data, l->out[0]->data);
+    status = fy_dnn_forward(l, &s, x->data, weight->data, bias_data, l->out[0]->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL)
     status = fy_im2col_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data);
   return status;
@@ -172,7 +172,7 @@ static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
   if (out->numel == 0)
     return FY_LAUNCH_OK;
   if (out->dtype == FY_FLOAT32)
-    status = fy_dnn_backward_input(l, &s, grad->data, weight->data, out->data);
+    status = fy_dnn_backward_input(l, &s, grad->data, weight->data, out->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL)
     status = fy_im2col_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data);
   return status;
@@ -197,7 +197,7 @@ static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
     return FY_LAUNCH_OK;
   }
   if (out->dtype == FY_FLOAT32)
-    status = fy_dnn_backward_weight(l, &s, grad->data, x->data, out->data);
+    status = fy_dnn_backward_weight(l, &s, grad->data, x->data, out->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL)
     status = fy_im2col_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data);
   return status;

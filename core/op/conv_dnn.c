@@ -15,8 +15,9 @@ typedef struct Job {
   const FyDnnPlan *plan, *last_plan; // of a whole chunk, and of the last one when it is smaller
   char *data[FY_DNN_ROLES];          // row-major
   const float *bias;
-  char *weight; // in the plan's layout, where the pass reads it
-  char *slots;  // scratch of each thread
+  const FyConvHook *hook; // meets the output instead of data[FY_DNN_OUT], when not NULL
+  char *weight;           // in the plan's layout, where the pass reads it
+  char *slots;            // scratch of each thread
   size_t slot_bytes;
   atomic_int next_slot;
   int64_t chunk, chunks; // images, and their number
@@ -33,8 +34,8 @@ static size_t aligned(size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
-static size_t slot_bytes(const FyDnnPlan *plan) {
-  size_t bytes = aligned(plan->scratchpad_bytes);
+static size_t slot_bytes(const FyDnnPlan *plan, const FyConvHook *hook) {
+  size_t bytes = aligned(plan->scratchpad_bytes) + (hook ? aligned(hook->scratch_bytes) : 0);
   for (int i = 0; i < FY_DNN_ROLES; i++)
     bytes += aligned(plan->arrays[i].inner_bytes);
   return bytes;
@@ -74,29 +75,45 @@ static dnnl_status_t reorder(const FyDnnArray *array, bool to_inner, const void 
   return execute(&e, array->reorder, stream);
 }
 
-// One convolution of plain arrays; `weight` is in its layout already when not NULL.
-static dnnl_status_t convolve(const FyDnnPlan *plan, char *const *plain, const char *weight, const float *bias,
-                              char *slot, dnnl_stream_t stream) {
-  FyDnnKind kind = (FyDnnKind)plan->key.kind;
-  int result = fy_dnn_result(kind);
-  char *inner[FY_DNN_ROLES], *scratchpad = slot;
+// A chunk of the batch, as convolve takes it.
+typedef struct Chunk {
+  char *plain[FY_DNN_ROLES]; // of OUT not used when there is a hook
+  const char *weight;        // in its layout already, when not NULL
+  int64_t first, images, part;
+} Chunk;
+
+static void meet(const Job *job, const Chunk *chunk, char *out, char *scratch) {
+  job->hook->meet(job->hook->context, chunk->first, chunk->images, chunk->part, (float *)(void *)out, scratch);
+}
+
+static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk *chunk, char *slot,
+                              dnnl_stream_t stream) {
+  const FyConvHook *hook = job->hook;
+  int result = fy_dnn_result(job->kind);
+  char *inner[FY_DNN_ROLES], *scratchpad = slot, *scratch = slot + aligned(plan->scratchpad_bytes);
   Execution e = {.status = dnnl_success};
-  slot += aligned(plan->scratchpad_bytes);
+  slot = scratch + (hook ? aligned(hook->scratch_bytes) : 0);
   for (int i = 0; i < FY_DNN_ROLES; i++) {
     const FyDnnArray *array = &plan->arrays[i];
-    bool ready = i == FY_DNN_WEIGHT && weight;
-    inner[i] = ready ? (char *)(uintptr_t)weight : array->reorder ? slot : plain[i];
+    bool hooked = hook && i == FY_DNN_OUT, ready = hooked || (i == FY_DNN_WEIGHT && chunk->weight);
+    inner[i] = hooked ? slot : ready ? (char *)(uintptr_t)chunk->weight : array->reorder ? slot : chunk->plain[i];
     slot += aligned(array->inner_bytes);
-    if (array->reorder && i != result && !ready && e.status == dnnl_success)
-      e.status = reorder(array, true, plain[i], inner[i], stream);
-    add_argument(&e, arguments[kind][i], array->inner, inner[i]);
+    if (hooked && i != result)
+      meet(job, chunk, inner[i], scratch);
+    else if (array->reorder && i != result && !ready && e.status == dnnl_success)
+      e.status = reorder(array, true, chunk->plain[i], inner[i], stream);
+    add_argument(&e, arguments[job->kind][i], array->inner, inner[i]);
   }
   if (plan->bias)
-    add_argument(&e, DNNL_ARG_BIAS, plan->bias, bias);
+    add_argument(&e, DNNL_ARG_BIAS, plan->bias, job->bias);
   add_argument(&e, DNNL_ARG_SCRATCHPAD, plan->scratchpad, scratchpad);
   dnnl_status_t status = execute(&e, plan->convolution, stream);
-  if (status == dnnl_success && plan->arrays[result].reorder)
-    status = reorder(&plan->arrays[result], false, inner[result], plain[result], stream);
+  if (status != dnnl_success)
+    return status;
+  if (hook && result == FY_DNN_OUT)
+    meet(job, chunk, inner[result], scratch);
+  else if (plan->arrays[result].reorder)
+    status = reorder(&plan->arrays[result], false, inner[result], chunk->plain[result], stream);
   return status;
 }
 
@@ -112,14 +129,16 @@ static void run_chunks(int64_t begin, int64_t end, void *context) {
   dnnl_stream_t stream = NULL;
   dnnl_status_t status = dnnl_stream_create(&stream, fy_dnn_engine(), dnnl_stream_default_flags);
   for (int64_t i = begin; i < end && status == dnnl_success; i++) {
-    char *plain[FY_DNN_ROLES];
-    bool partial = job->kind == FY_DNN_BACKWARD_WEIGHT;
-    plain[FY_DNN_X] = job->data[FY_DNN_X] + (size_t)(i * job->chunk * x) * sizeof(float);
-    plain[FY_DNN_OUT] = job->data[FY_DNN_OUT] + (size_t)(i * job->chunk * y) * sizeof(float);
-    plain[FY_DNN_WEIGHT] = job->data[FY_DNN_WEIGHT] + (partial ? (size_t)(i * weight) * sizeof(float) : 0);
-    const FyDnnPlan *plan = i == job->chunks - 1 ? job->last_plan : job->plan;
-    bool same_layout = plan == job->plan; // another size may have chosen another layout
-    status = convolve(plan, plain, same_layout ? job->weight : NULL, job->bias, slot, stream);
+    bool partial = job->kind == FY_DNN_BACKWARD_WEIGHT, last = i == job->chunks - 1;
+    const FyDnnPlan *plan = last ? job->last_plan : job->plan;
+    Chunk chunk = {.first = i * job->chunk, .part = i};
+    chunk.images = last ? s->n - chunk.first : job->chunk;
+    chunk.weight = plan == job->plan ? job->weight : NULL; // another size may have chosen another layout
+    chunk.plain[FY_DNN_X] = job->data[FY_DNN_X] + (size_t)(chunk.first * x) * sizeof(float);
+    chunk.plain[FY_DNN_WEIGHT] = job->data[FY_DNN_WEIGHT] + (partial ? (size_t)(i * weight) * sizeof(float) : 0);
+    if (!job->hook)
+      chunk.plain[FY_DNN_OUT] = job->data[FY_DNN_OUT] + (size_t)(chunk.first * y) * sizeof(float);
+    status = convolve(job, plan, &chunk, slot, stream);
   }
   if (stream)
     dnnl_stream_destroy(stream);
@@ -138,7 +157,8 @@ static void choose_chunks(Job *job) {
   while (chunks > 1 && work * s->n / chunks < 4 << 20)
     chunks /= 2;
   if (job->kind == FY_DNN_BACKWARD_WEIGHT)
-    for (chunks = chunks < 16 ? chunks : 16; chunks > 1 && chunks * weight * 4 > MOST_PARTIAL_BYTES;)
+    for (chunks = chunks < FY_CONV_MOST_PARTS ? chunks : FY_CONV_MOST_PARTS;
+         chunks > 1 && chunks * weight * 4 > MOST_PARTIAL_BYTES;)
       chunks /= 2;
   job->chunk = (s->n + chunks - 1) / chunks;
   job->chunks = (s->n + job->chunk - 1) / job->chunk;
@@ -147,11 +167,12 @@ static void choose_chunks(Job *job) {
 static bool choose_plans(Job *job) {
   FyConvShape chunk = *job->s, last = *job->s;
   // A weight's gradient sums over the batch, which one thread does in one order.
-  bool serial = job->chunks > 1 || job->kind == FY_DNN_BACKWARD_WEIGHT;
+  bool serial = job->chunks > 1 || job->kind == FY_DNN_BACKWARD_WEIGHT, channels_last = job->hook != NULL;
   chunk.n = job->chunk;
   last.n = job->s->n - (job->chunks - 1) * job->chunk;
-  job->plan = fy_dnn_plan(job->kind, &chunk, job->bias != NULL, serial);
-  job->last_plan = last.n == chunk.n ? job->plan : fy_dnn_plan(job->kind, &last, job->bias != NULL, serial);
+  job->plan = fy_dnn_plan(job->kind, &chunk, job->bias != NULL, serial, channels_last);
+  job->last_plan =
+      last.n == chunk.n ? job->plan : fy_dnn_plan(job->kind, &last, job->bias != NULL, serial, channels_last);
   return job->plan && job->last_plan;
 }
 
@@ -188,7 +209,7 @@ static int run_job(FyLaunch *l, Job *job) {
   int status = prepare_weight(l, job);
   if (status != FY_LAUNCH_OK)
     return status;
-  size_t whole = slot_bytes(job->plan), last = slot_bytes(job->last_plan);
+  size_t whole = slot_bytes(job->plan, job->hook), last = slot_bytes(job->last_plan, job->hook);
   job->slot_bytes = whole > last ? whole : last;
   job->slots = l->workspace(l, job->slot_bytes * (size_t)fy_get_num_threads() + 1);
   if (!job->slots)
@@ -202,19 +223,28 @@ static char *bytes_of(const float *p) {
 }
 
 int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, const float *x, const float *weight, const float *bias,
-                   float *out) {
-  Job job = {.kind = FY_DNN_FORWARD, .s = s, .bias = bias, .data = {bytes_of(x), bytes_of(weight), bytes_of(out)}};
+                   float *out, const FyConvHook *hook) {
+  Job job = {.kind = FY_DNN_FORWARD,
+             .s = s,
+             .bias = bias,
+             .hook = hook,
+             .data = {bytes_of(x), bytes_of(weight), bytes_of(out)}};
   return run_job(l, &job);
 }
 
-int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, const float *grad, const float *weight, float *grad_x) {
-  Job job = {.kind = FY_DNN_BACKWARD_INPUT, .s = s, .data = {bytes_of(grad_x), bytes_of(weight), bytes_of(grad)}};
+int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, const float *grad, const float *weight, float *grad_x,
+                          const FyConvHook *hook) {
+  Job job = {.kind = FY_DNN_BACKWARD_INPUT,
+             .s = s,
+             .hook = hook,
+             .data = {bytes_of(grad_x), bytes_of(weight), bytes_of(grad)}};
   return run_job(l, &job);
 }
 
 // Each chunk has its own gradient; they are summed in their order.
-int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, const float *grad, const float *x, float *grad_weight) {
-  Job job = {.kind = FY_DNN_BACKWARD_WEIGHT, .s = s};
+int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, const float *grad, const float *x, float *grad_weight,
+                           const FyConvHook *hook) {
+  Job job = {.kind = FY_DNN_BACKWARD_WEIGHT, .s = s, .hook = hook};
   int64_t count = s->o * fy_conv_depth(s);
   if (!pays(s))
     return FY_LAUNCH_NO_KERNEL;

@@ -18,7 +18,7 @@ typedef const dnnl_memory_desc_t *FyDnnDesc;
 #endif
 
 typedef struct FyDnnKey {
-  int64_t kind, serial, bias;
+  int64_t kind, serial, bias, channels_last; // channels_last: of x and the output, rather than a layout of oneDNN's own
   FyConvShape shape;
 } FyDnnKey;
 
@@ -27,7 +27,7 @@ typedef struct FyDnnKey {
 typedef struct FyDnnArray {
   FyDnnDesc plain, inner;
   dnnl_primitive_t reorder; // towards `inner` for what is read, towards `plain` for what is written
-  size_t inner_bytes;       // 0 without a reorder
+  size_t inner_bytes;       // 0 without a reorder, unless channels_last
 } FyDnnArray;
 
 typedef struct FyDnnPlan {
@@ -41,7 +41,7 @@ typedef struct FyDnnPlan {
 
 // The plan for a convolution: from the cache, or made now. `serial` plans run on the calling thread alone. NULL where oneDNN
 // cannot do it. Plans live as long as the program.
-const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial);
+const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last);
 
 // The array that a kind of pass writes.
 static inline int fy_dnn_result(FyDnnKind kind) {

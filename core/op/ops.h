@@ -152,6 +152,12 @@ FY_API FyTensor *fy_max_pool2d_(FyTensor *x, FyPool2d options);
 #define fy_avg_pool2d(x, ...) fy_avg_pool2d_((x), (FyPool2d){.kernel_size = __VA_ARGS__})
 FY_API FyTensor *fy_avg_pool2d_(FyTensor *x, FyPool2d options);
 
+// F.max_pool2d(F.relu(F.conv2d(x, weight, bias)), window) with no array in between: on a CPU about half the time, and a
+// quarter of the memory, of the three. x (N, C, H, W); options as of fy_conv2d, the bias among them, and of fy_max_pool2d;
+// raises what they raise. Windows that do not tile the output (with a stride or padding of their own) and groups run as the
+// three ops. nn.Sequential calls it where Conv2d, ReLU and MaxPool2d follow one another.
+FY_API FyTensor *fy_conv2d_relu_max_pool2d(FyTensor *x, FyTensor *weight, FyConv2d conv, FyPool2d pool);
+
 // F.batch_norm over dimension 1 of x (N, C) or (N, C, H, W). running_mean, running_var (C) are updated in place when
 // training; weight and bias (C) may be NULL. momentum 0.1 and eps 1e-5 are PyTorch's defaults, to be given here.
 FY_API FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_var, FyTensor *weight,

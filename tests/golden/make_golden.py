@@ -59,6 +59,18 @@ def distinct(*size, step=0.125):
     return (torch.randperm(n).double().reshape(size) - n // 2) * step
 
 
+def settled(x, k, pool, args):
+    """Inputs of conv2d + relu + max_pool2d whose windows have one clear maximum, clearly not zero: in half types too."""
+    while True:
+        inputs = [exact(*x, low=-1.0, high=1.0, step=0.25), exact(*k, low=-1.0, high=1.0, step=0.25), exact(k[0], low=-1.0, high=1.0)]
+        conv = F.conv2d(*inputs, **args)
+        windows = conv[..., :conv.shape[-2] // pool * pool, :conv.shape[-1] // pool * pool]
+        windows = windows.unfold(2, pool, pool).unfold(3, pool, pool).flatten(4)
+        best = windows.topk(2).values
+        if (best[..., 0].abs() > 0.1).all() and (best[..., 0] - best[..., 1] > 0.05 * best[..., 0].abs()).all():
+            return inputs
+
+
 class Fixed:
     """An input that needs no gradient; an integer one keeps its dtype whatever the case's is."""
 
@@ -276,6 +288,21 @@ def products():
     return w
 
 
+def conv_pool(w):
+    for tag, x, k, pool, args in [
+            ("direct", (2, 1, 6, 6), (3, 1, 3, 3), 2, {"padding": 1}), ("odd", (1, 3, 7, 6), (2, 3, 3, 3), 2, {"padding": 1}),
+            ("stride", (2, 2, 9, 9), (2, 2, 3, 2), 2, {"stride": 2, "padding": 1}), ("three", (1, 2, 6, 6), (5, 2, 1, 1), 3, {}),
+            ("dilation", (1, 2, 8, 8), (2, 2, 3, 3), 2, {"dilation": 2, "padding": 2}),
+            ("wide", (1, 8, 4, 4), (16, 8, 3, 3), 2, {"padding": 1}), ("vectors", (1, 2, 4, 4), (34, 2, 3, 3), 2, {"padding": 1})]:
+        inputs, names = settled(x, k, pool, args), dict(args, kernel_size=pool)
+        fused = lambda a, b, c=None: F.max_pool2d(F.relu(F.conv2d(a, b, c, **args)), pool)
+        w.case("conv2d_relu_max_pool2d", tag + "_bias", fused, inputs, names)
+    w.case("conv2d_relu_max_pool2d", "no_bias", lambda a, b: F.max_pool2d(F.relu(F.conv2d(a, b)), 2), [distinct(1, 1, 5, 5), exact(2, 1, 2, 2)], {"kernel_size": 2})
+    # What the fused op leaves to the three: groups, overlapping windows, errors.
+    w.case("conv2d_relu_max_pool2d", "channels", lambda a, b: F.max_pool2d(F.relu(F.conv2d(a, b)), 2), [exact(1, 4, 8, 8), exact(2, 3, 3, 3)], {"kernel_size": 2})
+    w.case("conv2d_relu_max_pool2d", "small", lambda a, b: F.max_pool2d(F.relu(F.conv2d(a, b)), 4), [exact(1, 3, 5, 5), exact(2, 3, 3, 3)], {"kernel_size": 4})
+
+
 def images():
     w = Writer("image")
     for tag, x, k, args in [
@@ -313,6 +340,8 @@ def images():
             w.case("batch_norm", "%s_%s_affine" % (tag, name), fn, [exact(*x)] + stats + affine, {"training": flag})
             w.case("batch_norm", "%s_%s" % (tag, name), fn, [exact(*x)] + stats, {"training": flag})
     w.case("batch_norm", "single", lambda a, m, v: F.batch_norm(a, m, v, None, None, True), [exact(1, 4), Fixed(exact(4)), Fixed(exact(4))], {"training": 1})
+    with torch.random.fork_rng(): # so that the cases of other files stay what they were
+        conv_pool(w)
     return w
 
 

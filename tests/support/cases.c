@@ -168,6 +168,14 @@ static int run_max_pool2d(const GoldenCase *c, FyTensor *const *in, FyTensor **o
   out[0] = fy_max_pool2d_(in[0], pool_of(c));
   return 1;
 }
+static int run_conv2d_relu_max_pool2d(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
+  FyConv2d conv = {.bias = c->n_in > 2 ? in[2] : NULL,
+                   .stride = (int)golden_number(c, "stride", 0),
+                   .padding = (int)golden_number(c, "padding", 0),
+                   .dilation = (int)golden_number(c, "dilation", 0)};
+  out[0] = fy_conv2d_relu_max_pool2d(in[0], in[1], conv, (FyPool2d){(int)golden_number(c, "kernel_size", 0), 0, 0});
+  return 1;
+}
 static int run_avg_pool2d(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
   out[0] = fy_avg_pool2d_(in[0], pool_of(c));
   return 1;
@@ -276,10 +284,11 @@ const CaseAdapter case_adapters[] = {
                 ROW(sum) ROW(mean) ROW(max) ROW(min) ROW(argmax) ROW(argmin) ROW(sum_dim) ROW(mean_dim) ROW(max_dim)
                     ROW(min_dim) ROW(argmax_dim) ROW(argmin_dim) ROW(sum_dims) ROW(mean_dims) ROW(softmax)
                         ROW(log_softmax) ROW(cross_entropy) ROW(mse_loss) ROW(matmul) ROW(linear) ROW(conv2d)
-                            ROW(max_pool2d) ROW(avg_pool2d) ROW(batch_norm) ROW(cat) ROW(stack) ROW(index_select)
-                                ROW(embedding) ROW(view) ROW(reshape) ROW(flatten) ROW(transpose) ROW(permute)
-                                    ROW(select) ROW(slice) ROW(narrow) ROW(expand) ROW(squeeze) ROW(squeeze_dim)
-                                        ROW(unsqueeze) ROW(contiguous) ROW(clone)};
+                            ROW(conv2d_relu_max_pool2d) ROW(conv2d_relu_max_pool2d) ROW(max_pool2d) ROW(avg_pool2d)
+                                ROW(batch_norm) ROW(cat) ROW(stack) ROW(index_select) ROW(embedding) ROW(view)
+                                    ROW(reshape) ROW(flatten) ROW(transpose) ROW(permute) ROW(select) ROW(slice)
+                                        ROW(narrow) ROW(expand) ROW(squeeze) ROW(squeeze_dim) ROW(unsqueeze)
+                                            ROW(contiguous) ROW(clone)};
 const int case_adapter_count = sizeof case_adapters / sizeof *case_adapters;
 
 const CaseAdapter *case_adapter(const char *op) {
