@@ -84,6 +84,11 @@ FY_API FyTensor *fy_module_add_tensor(FyModule *self, const char *name, FyFieldK
 FY_API FyTensor *fy_forward_(FyModule *module, FyTensor *input);
 #define fy_forward(module, input) fy_forward_((FyModule *)(module), (input))
 
+// c(b(a(x))): fy_forward_each(x, a, b, c) runs modules one after the other as nn.Sequential(a, b, c) does, dropping what lies
+// between and running as one op those that it can. Raises FY_TYPE_ERROR for a NULL input; a NULL module ends the list.
+FY_API FyTensor *fy_forward_each_(FyTensor *input, FyModule *const *modules);
+#define fy_forward_each(input, ...) fy_forward_each_((input), (FyModule *[]){__VA_ARGS__, NULL})
+
 // A list of named tensors: an object of the scope, each tensor counted.
 typedef struct FyTensorList {
   FyObject object;

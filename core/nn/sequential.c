@@ -2,25 +2,33 @@
 #include "nn/impl.h"
 #include <stdio.h>
 
-// The next child from *i on, whose index is left behind it; NULL at the end.
-static FyModule *next_child(const FyModule *self, int *i) {
-  while (*i < self->field_count && self->fields[*i].kind != FY_CHILD)
+// What runs one after the other: a Sequential's children, or a list that ends with NULL.
+typedef struct Layers {
+  const FyModule *sequential;
+  FyModule *const *list;
+} Layers;
+
+// The layer at *i, which is then the next one's; NULL at the end.
+static FyModule *next_layer(const Layers *layers, int *i) {
+  if (layers->list)
+    return layers->list[*i] ? layers->list[(*i)++] : NULL;
+  while (*i < layers->sequential->field_count && layers->sequential->fields[*i].kind != FY_CHILD)
     ++*i;
-  return *i < self->field_count ? self->fields[(*i)++].module : NULL;
+  return *i < layers->sequential->field_count ? layers->sequential->fields[(*i)++].module : NULL;
 }
 
 // Conv2d, ReLU and MaxPool2d that follow one another run as one op, with the same values. NULL when these are others.
-static FyTensor *run_conv_relu_pool(const FyModule *self, FyModule *first, int *i, FyTensor *x) {
+static FyTensor *run_conv_relu_pool(const Layers *layers, const FyModule *first, int *i, FyTensor *x) {
   FyTensor *weight;
   FyConv2d conv;
   FyPool2d pool;
   int after = *i;
   if (!fy_module_as_conv2d(first, &weight, &conv))
     return NULL;
-  FyModule *relu = next_child(self, &after);
+  FyModule *relu = next_layer(layers, &after);
   if (!relu || !fy_module_is_relu(relu))
     return NULL;
-  FyModule *last = next_child(self, &after);
+  FyModule *last = next_layer(layers, &after);
   if (!last || !fy_module_as_max_pool2d(last, &pool))
     return NULL;
   *i = after;
@@ -29,22 +37,31 @@ static FyTensor *run_conv_relu_pool(const FyModule *self, FyModule *first, int *
 
 // An output is dropped as soon as the next layer has run: autograd keeps what backward needs, and the rest would only
 // raise the peak of memory. Between two layers the running value has one reference, ours; `input` is the caller's.
-static FyTensor *sequential_forward(FyModule *self, FyTensor *input) {
+static FyTensor *run_layers(const Layers *layers, FyTensor *input) {
   FyTensor *x = input;
-  FyModule *child;
-  for (int i = 0; (child = next_child(self, &i));) {
+  FyModule *layer;
+  for (int i = 0; (layer = next_layer(layers, &i));) {
     int mark = fy_scope_open();
     if (x != input)
       fy_adopt(x);
-    FyTensor *y = run_conv_relu_pool(self, child, &i, x);
+    FyTensor *y = run_conv_relu_pool(layers, layer, &i, x);
     if (!y)
-      y = fy_forward_(child, x);
+      y = fy_forward_(layer, x);
     if (y != input)
       fy_retain(y);
     fy_scope_close(mark);
     x = y;
   }
   return x == input ? x : fy_adopt(x);
+}
+
+static FyTensor *sequential_forward(FyModule *self, FyTensor *input) {
+  return run_layers(&(Layers){.sequential = self}, input);
+}
+
+FyTensor *fy_forward_each_(FyTensor *input, FyModule *const *modules) {
+  fy_check(input, FY_TYPE_ERROR, "fy_forward_each: the input is NULL");
+  return run_layers(&(Layers){.list = modules}, input);
 }
 
 static const FyModuleClass sequential_class = {.name = "Sequential", .forward = sequential_forward};
