@@ -19,30 +19,36 @@ typedef struct Rows {
   void *out;
 } Rows;
 
-// Rows of a few classes, padded to a whole vector so that nothing is left over for slow single steps.
-enum { NARROW = 16 };
+// Rows of a few classes are taken LANES at a time, transposed: a vector holds the same class of many rows.
+enum { NARROW = 16, LANES = 16 };
 
-#define DEFINE_NARROW_ROW(T, S)                                                                                        \
-  static void narrow_stats_##S(T *restrict stats, const T *restrict x, int64_t n) {                                    \
-    T row[NARROW], fold[NARROW];                                                                                       \
-    for (int64_t i = 0; i < NARROW; i++)                                                                               \
-      row[i] = i < n ? x[i] : (T)-INFINITY;                                                                            \
-    for (int i = 0; i < NARROW; i++)                                                                                   \
-      fold[i] = row[i];                                                                                                \
-    for (int half = NARROW / 2; half; half /= 2)                                                                       \
-      for (int i = 0; i < half; i++)                                                                                   \
-        fold[i] = fold[i] > fold[i + half] ? fold[i] : fold[i + half];                                                 \
-    T max = fold[0];                                                                                                   \
-    for (int i = 0; i < NARROW; i++)                                                                                   \
-      row[i] = i < n ? fy_exp_##S(row[i] - max) : 0;                                                                   \
-    for (int half = NARROW / 2; half; half /= 2)                                                                       \
-      for (int i = 0; i < half; i++)                                                                                   \
-        row[i] += row[i + half];                                                                                       \
-    stats[0] = max;                                                                                                    \
-    stats[1] = fy_log_##S(row[0]);                                                                                     \
+#define DEFINE_NARROW_ROWS(T, S)                                                                                       \
+  static void narrow_stats_##S(T *restrict stats, const T *restrict x, int64_t n, int64_t rows) {                      \
+    T tile[NARROW][LANES], max[LANES], sum[LANES];                                                                     \
+    for (int64_t r = 0; r < LANES; r++) {                                                                              \
+      const T *row = x + (r < rows ? r : 0) * n;                                                                       \
+      for (int64_t i = 0; i < n; i++)                                                                                  \
+        tile[i][r] = row[i];                                                                                           \
+    }                                                                                                                  \
+    for (int r = 0; r < LANES; r++) {                                                                                  \
+      max[r] = tile[0][r];                                                                                             \
+      sum[r] = 0;                                                                                                      \
+    }                                                                                                                  \
+    for (int64_t i = 1; i < n; i++)                                                                                    \
+      for (int r = 0; r < LANES; r++)                                                                                  \
+        max[r] = tile[i][r] > max[r] ? tile[i][r] : max[r];                                                            \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+      for (int r = 0; r < LANES; r++)                                                                                  \
+        sum[r] += fy_exp_##S(tile[i][r] - max[r]);                                                                     \
+    for (int r = 0; r < LANES; r++)                                                                                    \
+      sum[r] = fy_log_##S(sum[r]);                                                                                     \
+    for (int64_t r = 0; r < rows; r++) {                                                                               \
+      stats[2 * r] = max[r];                                                                                           \
+      stats[2 * r + 1] = sum[r];                                                                                       \
+    }                                                                                                                  \
   }
-DEFINE_NARROW_ROW(float, f32)
-DEFINE_NARROW_ROW(double, f64)
+DEFINE_NARROW_ROWS(float, f32)
+DEFINE_NARROW_ROWS(double, f64)
 
 #define DEFINE_CROSS_ENTROPY(T, S)                                                                                     \
   static double exp_sum_##S(const T *restrict x, int64_t n, T max) {                                                   \
@@ -62,7 +68,9 @@ DEFINE_NARROW_ROW(double, f64)
     for (int64_t r = begin; r < end; r++) {                                                                            \
       const T *x = (const T *)rows->x + r * rows->classes;                                                             \
       if (rows->classes <= NARROW) {                                                                                   \
-        narrow_stats_##S(stats + 2 * r, x, rows->classes);                                                             \
+        int64_t together = end - r < LANES ? end - r : LANES;                                                          \
+        narrow_stats_##S(stats + 2 * r, x, rows->classes, together);                                                   \
+        r += together - 1;                                                                                             \
         continue;                                                                                                      \
       }                                                                                                                \
       T max = fy_max_##T(x, rows->classes);                                                                            \

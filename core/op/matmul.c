@@ -285,19 +285,25 @@ static int fy_cpu_linear(FyLaunch *l) {
                  bias ? 1 : 0, out->data, p.n);
 }
 
-static void linear_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  FyTensor *x = fy_saved(node, 0), *weight = fy_saved(node, 1), *grad = grad_out[0];
-  int64_t in = weight->array.shape[1], out = weight->array.shape[0];
+// x as a matrix of `columns` columns: its rows together, however many dimensions they had.
+static FyTensor *rows_of(FyTensor *x, int64_t columns) {
   int64_t rows = 1;
   for (int d = 0; d < x->array.ndim - 1; d++)
     rows *= x->array.shape[d];
-  FyTensor *grad_rows = fy_reshape(grad, fy_shape(rows, out));
-  if (fy_node_needs(node, 0))
-    grad_in[0] = fy_view_as(fy_matmul(grad_rows, weight), x);
+  return x->array.ndim == 2 ? x : fy_reshape(x, fy_shape(rows, columns));
+}
+
+static void linear_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  FyTensor *x = fy_saved(node, 0), *weight = fy_saved(node, 1), *grad = rows_of(grad_out[0], weight->array.shape[0]);
+  if (fy_node_needs(node, 0)) {
+    grad_in[0] = fy_matmul(grad, weight);
+    if (x->array.ndim != 2)
+      grad_in[0] = fy_view_as(grad_in[0], x);
+  }
   if (fy_node_needs(node, 1))
-    grad_in[1] = fy_matmul(fy_t(grad_rows), fy_reshape(x, fy_shape(rows, in)));
+    grad_in[1] = fy_matmul(fy_t(grad), rows_of(x, weight->array.shape[1]));
   if (fy_node_needs(node, 2))
-    grad_in[2] = fy_sum_dim(grad_rows, 0, false);
+    grad_in[2] = fy_sum_dim(grad, 0, false);
 }
 
 typedef struct LinearParams {

@@ -50,11 +50,11 @@ static bool view_strides(const FyArray *a, int ndim, const int64_t *shape, int64
 }
 
 // Replaces a -1 in shape by what is left of numel; raises when the shape does not fit.
-static FySize complete_shape(const FyTensor *t, FySize shape) {
+static FySize complete_shape(const FyTensor *t, const FySize given) {
   char text[FY_MAX_DIM * 21 + 1];
+  FySize shape = given;
   int64_t known = 1;
   int unknown = -1;
-  list(shape.ndim, shape.dim, text, sizeof text);
   for (int i = 0; i < shape.ndim; i++) {
     if (shape.dim[i] == -1) {
       fy_check(unknown < 0, FY_RUNTIME_ERROR, "only one dimension can be inferred");
@@ -68,12 +68,12 @@ static FySize complete_shape(const FyTensor *t, FySize shape) {
     fy_check(known != 0, FY_RUNTIME_ERROR,
              "cannot reshape tensor of 0 elements into shape [%s] because the unspecified dimension size -1 can be any "
              "value and is ambiguous",
-             text);
+             list(given.ndim, given.dim, text, sizeof text));
     shape.dim[unknown] = t->array.numel / known;
     known *= shape.dim[unknown];
   }
-  fy_check(known == t->array.numel, FY_RUNTIME_ERROR, "shape '[%s]' is invalid for input of size %lld", text,
-           (long long)t->array.numel);
+  fy_check(known == t->array.numel, FY_RUNTIME_ERROR, "shape '[%s]' is invalid for input of size %lld",
+           list(given.ndim, given.dim, text, sizeof text), (long long)t->array.numel);
   return shape;
 }
 
