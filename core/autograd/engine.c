@@ -2,6 +2,7 @@
 #include "base/state.h"
 #include "device/runtime.h"
 #include "autograd/engine.h"
+#include "base/zeroed.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <math.h>
@@ -14,6 +15,8 @@ typedef struct Task {
   int dependencies; // edges into it that have not delivered yet
 } Task;
 
+enum { FEW = 16 }; // nodes of a small graph, for which the engine needs no further memory
+
 // All of one backward call. An object, so that an error on the way frees it with its scope.
 typedef struct Engine {
   FyObject object;
@@ -24,6 +27,8 @@ typedef struct Engine {
   int *heap; // ready tasks, latest sequence on top
   int ready;
   const FyEngineRun *run;
+  Task few_tasks[FEW];
+  int few_slots[4 * FEW], few_heap[FEW];
 } Engine;
 
 static bool anomaly_mode;
@@ -40,16 +45,23 @@ static void engine_destroy(void *pointer) {
     free(e->tasks[i].grads);
     fy_node_release(e->tasks[i].node);
   }
-  free(e->tasks);
-  free(e->slots);
-  free(e->heap);
+  if (e->capacity > FEW) {
+    free(e->tasks);
+    free(e->slots);
+    free(e->heap);
+  }
   free(e);
 }
 
-static void *grown(void *old, size_t count, size_t size) {
-  void *memory = realloc(old, count * size);
-  fy_check(memory, FY_OUT_OF_MEMORY_ERROR, "out of host memory for backward over %zu nodes", count);
-  return memory;
+static Engine *engine_new(const FyEngineRun *run) {
+  Engine *e = fy_object_new(sizeof *e, engine_destroy);
+  e->run = run;
+  e->tasks = e->few_tasks;
+  e->slots = e->few_slots;
+  e->heap = e->few_heap;
+  e->capacity = FEW;
+  e->slot_count = 4 * FEW;
+  return e;
 }
 
 // ---- the map of nodes --------------------------------------------------------------------------------------------------
@@ -63,12 +75,28 @@ static int *slot_of(Engine *e, const FyNode *node) {
 }
 
 static void grow(Engine *e) {
-  e->capacity = e->capacity ? 2 * e->capacity : 32;
-  e->tasks = grown(e->tasks, (size_t)e->capacity, sizeof *e->tasks);
-  e->heap = grown(e->heap, (size_t)e->capacity, sizeof *e->heap);
+  size_t old = (size_t)e->capacity, capacity = 2 * old;
+  bool own = e->capacity > FEW;
+  Task *tasks = malloc(capacity * sizeof *tasks);
+  int *heap = malloc(capacity * sizeof *heap), *slots = calloc(4 * capacity, sizeof *slots);
+  if (!tasks || !heap || !slots) {
+    free(tasks);
+    free(heap);
+    free(slots);
+    fy_raise(FY_OUT_OF_MEMORY_ERROR, "out of host memory for backward over %zu nodes", capacity);
+  }
+  memcpy(tasks, e->tasks, old * sizeof *tasks);
+  memcpy(heap, e->heap, old * sizeof *heap);
+  if (own) {
+    free(e->tasks);
+    free(e->heap);
+    free(e->slots);
+  }
+  e->tasks = tasks;
+  e->heap = heap;
+  e->slots = slots;
+  e->capacity = (int)capacity;
   e->slot_count = 4 * e->capacity;
-  e->slots = grown(e->slots, (size_t)e->slot_count, sizeof *e->slots);
-  memset(e->slots, 0, (size_t)e->slot_count * sizeof *e->slots);
   for (int i = 0; i < e->count; i++)
     *slot_of(e, e->tasks[i].node) = i + 1;
 }
@@ -80,7 +108,7 @@ static Task *task_of(Engine *e, FyNode *node, bool *added) {
   int *slot = slot_of(e, node);
   *added = !*slot;
   if (*added) {
-    FyTensor **grads = calloc((size_t)node->n_out, sizeof *grads);
+    FyTensor **grads = fy_malloc_zeroed((size_t)node->n_out * sizeof *grads);
     fy_check(grads, FY_OUT_OF_MEMORY_ERROR, "out of host memory for backward");
     e->tasks[e->count] = (Task){.node = fy_node_retain(node), .grads = grads};
     *slot = ++e->count;
@@ -373,8 +401,7 @@ static void join_streams(const Engine *e) {
 void fy_engine_run(const FyEngineRun *run) {
   fy_scope {
     fy_no_grad {
-      Engine *e = fy_object_new(sizeof *e, engine_destroy);
-      e->run = run;
+      Engine *e = engine_new(run);
       FyEdge root = fy_gradient_edge(run->root);
       discover(e, root.node);
       Task *first = &e->tasks[0];

@@ -27,7 +27,6 @@ static FyNode *node_new(const FyOp *op, int n_in, int n_out) {
   node->inputs = (FyMeta *)(node + 1);
   node->outputs = node->inputs + n_in;
   node->next = (FyEdge *)(node->outputs + n_out);
-  memset(node->inputs, 0, (size_t)n_in * sizeof(FyMeta)); // an input not given keeps its zeros
   memset(node->next, 0, (size_t)n_in * sizeof(FyEdge));
   node->file = fy_where_file;
   node->line = fy_where_line;
@@ -109,7 +108,8 @@ void fy_node_release(FyNode *node) {
       bury(node);
     return;
   }
-  if (atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) == 1)
+  if (atomic_load_explicit(&node->references, memory_order_acquire) == 1 ||
+      atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) == 1)
     bury(node);
 }
 
@@ -180,16 +180,19 @@ static void set_stream(FyNode *node, FyDevice device) {
     node->stream = fy_retain(fy_current_stream(device));
 }
 
-static FyMeta meta_of(const FyTensor *t) {
-  FyMeta meta = {.ndim = t->array.ndim, .dtype = t->array.dtype, .device = t->device};
-  memcpy(meta.shape, t->array.shape, (size_t)meta.ndim * sizeof *meta.shape);
-  return meta;
+// Of an input that was not given: zeros.
+static void describe(FyMeta *meta, const FyTensor *t) {
+  meta->ndim = t ? t->array.ndim : 0;
+  meta->dtype = t ? t->array.dtype : 0;
+  meta->device = t ? t->device : FY_CPU_DEVICE;
+  for (int d = 0; d < meta->ndim; d++)
+    meta->shape[d] = t->array.shape[d];
 }
 
 static FyNode *accumulator_new(FyTensor *leaf) {
   FyNode *node = node_new(NULL, 0, 1);
   node->sequence = UINT64_MAX; // runs as soon as it is ready
-  node->outputs[0] = meta_of(leaf);
+  describe(&node->outputs[0], leaf);
   node->leaf = fy_retain(leaf);
   set_stream(node, leaf->device);
   return node;
@@ -241,14 +244,12 @@ static void set_history(FyTensor *t, FyNode *node, int output_index) {
 static FyNode *node_of_call(FyCall *call, FyTensor *const *inputs) {
   FyNode *node = node_new(call->op, call->n_in, call->n_out);
   for (int i = 0; i < call->n_in; i++) {
-    if (inputs[i]) {
-      node->inputs[i] = meta_of(inputs[i]);
-      if (fy_dtype_is_floating(inputs[i]->array.dtype))
-        node->next[i] = fy_gradient_edge(inputs[i]);
-    }
+    describe(&node->inputs[i], inputs[i]);
+    if (inputs[i] && fy_dtype_is_floating(inputs[i]->array.dtype))
+      node->next[i] = fy_gradient_edge(inputs[i]);
   }
   for (int i = 0; i < call->n_out; i++)
-    node->outputs[i] = meta_of(call->out[i]);
+    describe(&node->outputs[i], call->out[i]);
   if (call->params)
     memcpy(node->params, call->params, call->op->params_size);
   set_stream(node, call->device);
@@ -346,8 +347,8 @@ static void refresh_view(FyTensor *view) {
   FyNode *node = node_new(&as_strided, 1, 1);
   Geometry g = geometry_of(view);
   memcpy(node->params, &g, sizeof g);
-  node->inputs[0] = meta_of(base);
-  node->outputs[0] = meta_of(view);
+  describe(&node->inputs[0], base);
+  describe(&node->outputs[0], view);
   node->next[0] = fy_gradient_edge(base);
   set_stream(node, view->device);
   set_history(view, node, 0);
@@ -364,7 +365,8 @@ static void record_on_view(FyTensor *view, FyNode *inner) {
   Geometry g = geometry_of(view);
   memcpy(node->params, &g, sizeof g);
   node->inner = fy_node_retain(inner);
-  node->inputs[0] = node->outputs[0] = meta_of(base);
+  describe(&node->inputs[0], base);
+  describe(&node->outputs[0], base);
   node->next[0] = fy_gradient_edge(base);
   for (int i = 1; i < inner->n_in; i++) {
     node->inputs[i] = inner->inputs[i];

@@ -1,6 +1,7 @@
 // One stack of objects per thread; a scope is a mark on it.
 #include "base/scope.h"
 #include "base/scope_impl.h"
+#include "base/zeroed.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +167,11 @@ void *fy_retain(void *pointer) {
 
 void fy_release(void *pointer) {
   FyObject *object = pointer;
-  if (object && atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) == 1)
+  if (!object)
+    return;
+  // With one reference, ours, there is nobody to be atomic against.
+  if (atomic_load_explicit(&object->references, memory_order_acquire) == 1 ||
+      atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) == 1)
     object->destroy(object);
 }
 
@@ -190,7 +195,7 @@ void fy_object_init(void *pointer, void (*destroy)(void *)) {
 }
 
 void *fy_object_new(size_t bytes, void (*destroy)(void *)) {
-  void *object = calloc(1, bytes);
+  void *object = fy_malloc_zeroed(bytes);
   fy_check(object, FY_OUT_OF_MEMORY_ERROR, "out of host memory for an object of %zu bytes", bytes);
   fy_object_init(object, destroy);
   return object;

@@ -44,7 +44,7 @@ static FyTensor *spread(FyNode *node, FyTensor *grad) {
   FySize shape = {.ndim = input->ndim};
   for (int d = 0; d < input->ndim; d++) {
     shape.dim[d] = input->shape[d];
-    if ((p->dims >> d & 1u) && !p->keepdim)
+    if ((p->dims >> d & 1u) && !p->keepdim && grad->array.ndim > 0) // a single number expands as it is
       grad = fy_unsqueeze(grad, d);
   }
   return fy_expand(grad, shape);

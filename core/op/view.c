@@ -355,28 +355,30 @@ static void expand_infer(FyCall *call) {
   const FyArray *in = &call->in[0]->array;
   int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
   char wanted[FY_MAX_DIM * 21 + 1], have[FY_MAX_DIM * 21 + 1];
-  list(p->ndim, p->shape, wanted, sizeof wanted);
-  list(in->ndim, in->shape, have, sizeof have);
+#define HAVE list(in->ndim, in->shape, have, sizeof have)
+#define WANTED list(p->ndim, p->shape, wanted, sizeof wanted)
   fy_check(p->ndim >= in->ndim, FY_RUNTIME_ERROR,
            "expand(torch.%sTensor{[%s]}, size=[%s]): the number of sizes provided (%d) must be greater or equal to the "
            "number of dimensions in the tensor (%d)",
-           fy_dtype_scalar_name(in->dtype), have, wanted, p->ndim, in->ndim);
+           fy_dtype_scalar_name(in->dtype), HAVE, WANTED, p->ndim, in->ndim);
   for (int i = p->ndim - 1; i >= 0; i--) {
     int j = i - (p->ndim - in->ndim);
     int64_t size = p->shape[i], old = j >= 0 ? in->shape[j] : 1;
     fy_check(size >= 0 || j >= 0, FY_RUNTIME_ERROR,
              "expand(torch.%sTensor{[%s]}, size=[%s]): the expanded size of the tensor (%lld) isn't allowed in a "
              "leading, non-existing dimension %d",
-             fy_dtype_scalar_name(in->dtype), have, wanted, (long long)size, i);
+             fy_dtype_scalar_name(in->dtype), HAVE, WANTED, (long long)size, i);
     if (size == -1)
       size = old;
     fy_check(size == old || old == 1, FY_RUNTIME_ERROR,
              "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension "
              "%d.  Target sizes: [%s].  Tensor sizes: [%s]",
-             (long long)size, (long long)old, i, wanted, have);
+             (long long)size, (long long)old, i, WANTED, HAVE);
     shape[i] = size;
     stride[i] = j >= 0 && old == size ? in->stride[j] : 0;
   }
+#undef HAVE
+#undef WANTED
   call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
 }
 

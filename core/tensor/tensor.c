@@ -1,5 +1,6 @@
 // The tensor object: its memory, its shape, and what can be asked of it.
 #include "autograd/node.h"
+#include "base/zeroed.h"
 #include "device/runtime.h"
 #include "tensor/element.h"
 #include "tensor/impl.h"
@@ -10,7 +11,7 @@
 // ---- storage -------------------------------------------------------------------------------------------------------
 
 static FyStorage *storage_new(FyDevice device, size_t bytes, bool pinned) {
-  FyStorage *s = calloc(1, sizeof *s);
+  FyStorage *s = fy_malloc_zeroed(sizeof *s);
   fy_check(s, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a tensor");
   atomic_init(&s->references, 1);
   atomic_init(&s->version, 0);
@@ -34,7 +35,8 @@ void fy_storage_retain(FyStorage *s) {
 }
 
 void fy_storage_release(FyStorage *s) {
-  if (!s || atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1)
+  if (!s || (atomic_load_explicit(&s->references, memory_order_acquire) != 1 &&
+             atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1))
     return;
   if (s->block) {
     if (s->device.type == FY_CUDA)
@@ -127,18 +129,19 @@ FyDevice fy_resolve_device(FyDevice device) {
 // The product without zeros is checked: strides are made of it, in an empty tensor too.
 static int64_t checked_numel(int ndim, const int64_t *shape) {
   int64_t numel = 1;
-  bool empty = false;
+  bool empty = false, negative = false, overflow = false;
   fy_check(ndim <= FY_MAX_DIM, FY_RUNTIME_ERROR, "a tensor has at most %d dimensions in Ferry, but got %d", FY_MAX_DIM,
            ndim);
-  for (int i = 0; i < ndim; i++)
-    fy_check(shape[i] >= 0, FY_RUNTIME_ERROR, "Trying to create tensor with negative dimension %lld: %s",
-             (long long)shape[i], size_text(ndim, shape));
   for (int i = 0; i < ndim; i++) {
     int64_t size = shape[i] ? shape[i] : 1;
     empty |= shape[i] == 0;
-    fy_check(!__builtin_mul_overflow(numel, size, &numel) && numel <= INT64_MAX / 8, FY_RUNTIME_ERROR,
-             "Storage size calculation overflowed with sizes=%s", size_text(ndim, shape));
+    negative |= shape[i] < 0;
+    overflow |= __builtin_mul_overflow(numel, size, &numel) || numel > INT64_MAX / 8;
   }
+  for (int i = 0; i < ndim && negative; i++)
+    fy_check(shape[i] >= 0, FY_RUNTIME_ERROR, "Trying to create tensor with negative dimension %lld: %s",
+             (long long)shape[i], size_text(ndim, shape));
+  fy_check(!overflow, FY_RUNTIME_ERROR, "Storage size calculation overflowed with sizes=%s", size_text(ndim, shape));
   return empty ? 0 : numel;
 }
 
