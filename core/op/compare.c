@@ -73,14 +73,20 @@ FyTensor *fy_isfinite(FyTensor *a) {
 #define WHERE_LOOP(NAME, T)                                                                                            \
   static void NAME(char *const *data, const int64_t *stride, int64_t n, const void *context) {                         \
     T *out = (T *)(void *)data[0];                                                                                     \
-    const bool *condition = (const bool *)(const void *)data[1];                                                       \
+    const uint8_t *condition = (const uint8_t *)(const void *)data[1];                                                 \
     const T *a = (const T *)(const void *)data[2], *b = (const T *)(const void *)data[3];                              \
     (void)context;                                                                                                     \
     if (stride[0] == 1 && stride[1] == 1 && stride[2] == 1 && stride[3] == 1) {                                        \
-      FY_SIMD for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? a[i] : b[i];                                     \
+      FY_SIMD for (int64_t i = 0; i < n; i++) {                                                                        \
+        const T x = a[i], y = b[i]; /* both, or the loads would hang on the condition one by one */                    \
+        out[i] = condition[i] ? x : y;                                                                                 \
+      }                                                                                                                \
     } else if (stride[0] == 1 && stride[1] == 1 && stride[2] == 1 && stride[3] == 0) {                                 \
       const T y = *b;                                                                                                  \
-      FY_SIMD for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? a[i] : y;                                        \
+      FY_SIMD for (int64_t i = 0; i < n; i++) {                                                                        \
+        const T x = a[i];                                                                                              \
+        out[i] = condition[i] ? x : y;                                                                                 \
+      }                                                                                                                \
     } else {                                                                                                           \
       for (int64_t i = 0; i < n; i++)                                                                                  \
         out[i * stride[0]] = condition[i * stride[1]] ? a[i * stride[2]] : b[i * stride[3]];                           \

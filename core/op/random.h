@@ -28,9 +28,13 @@ FY_MATH uint64_t fy_random_word64(FyPhilox block, int pair) {
 
 // ---- uniform: multiples of 2^-bits in [0, 1), scaled ---------------------------------------------------------------------
 
+FY_MATH float fy_uniform_of(uint32_t word, int shift, float unit, float low, float width, float limit) {
+  const float x = fmaf((float)(int32_t)(word >> shift) * unit, width, low);
+  return x < limit ? x : limit;
+}
 FY_MATH float fy_uniform_f32(uint32_t word, const FyRandom *p) {
-  const float unit = (float)(int32_t)(word >> (32 - p->bits)) / (float)(1 << p->bits);
-  return fminf(fmaf(unit, (float)(p->b - p->a), (float)p->a), (float)p->limit);
+  return fy_uniform_of(word, 32 - p->bits, 1.0f / (float)(1 << p->bits), (float)p->a, (float)(p->b - p->a),
+                       (float)p->limit);
 }
 FY_MATH double fy_uniform_f64(uint64_t word, const FyRandom *p) {
   return fmin(fma((double)(int64_t)(word >> 11) * 0x1p-53, p->b - p->a, p->a), p->limit);

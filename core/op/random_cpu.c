@@ -76,12 +76,14 @@ typedef void Batch(void *out, const Words *words, const FyRandom *p);
 
 static void uniform_f32(void *out, const Words *words, const FyRandom *p) {
   float *x = out;
-  const FyRandom params = *p;
+  const int shift = 32 - p->bits;
+  const float unit = 1.0f / (float)(1 << p->bits), low = (float)p->a, width = (float)(p->b - p->a);
+  const float limit = (float)p->limit;
   FY_SIMD for (int i = 0; i < BATCH; i++) {
-    x[4 * i] = fy_uniform_f32(words->word[0][i], &params);
-    x[4 * i + 1] = fy_uniform_f32(words->word[1][i], &params);
-    x[4 * i + 2] = fy_uniform_f32(words->word[2][i], &params);
-    x[4 * i + 3] = fy_uniform_f32(words->word[3][i], &params);
+    x[4 * i] = fy_uniform_of(words->word[0][i], shift, unit, low, width, limit);
+    x[4 * i + 1] = fy_uniform_of(words->word[1][i], shift, unit, low, width, limit);
+    x[4 * i + 2] = fy_uniform_of(words->word[2][i], shift, unit, low, width, limit);
+    x[4 * i + 3] = fy_uniform_of(words->word[3][i], shift, unit, low, width, limit);
   }
 }
 
