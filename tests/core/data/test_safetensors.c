@@ -88,6 +88,53 @@ static void a_model(void **state) {
   assert_true(fy_equal(fy_forward(first, x), fy_forward(second, x)));
 }
 
+static FyTensorList *from_pytorch(const char *name, FyMetadata **metadata) {
+  const char *directory = getenv("FERRY_GOLDEN");
+  char file[512];
+  snprintf(file, sizeof file, "%s/%s", directory ? directory : "tests/golden", name);
+  return fy_safetensors_load(file, metadata);
+}
+
+// Weights and outputs that PyTorch saved (tests/golden/make_safetensors.py): a model of Ferry's computes the same.
+static void a_model_of_pytorch(void **state) {
+  (void)state;
+  FyMetadata *metadata = NULL;
+  FyModule *model = fy_nn_sequential(fy_nn_conv2d(1, 3, 3, .padding = 1), fy_nn_batch_norm2d(3), fy_nn_relu(),
+                                     fy_nn_max_pool2d(2), fy_nn_flatten(), fy_nn_linear(3 * 4 * 4, 5));
+  fy_load_state_dict(model, from_pytorch("pytorch_model.safetensors", &metadata));
+  assert_string_equal(fy_metadata_get(metadata, "format"), "pt");
+  FyTensorList *values = from_pytorch("pytorch_values.safetensors", NULL);
+  fy_eval(model);
+  assert_true(fy_allclose(fy_forward(model, fy_list_get(values, "x")), fy_list_get(values, "y"), 1e-5, 1e-6));
+}
+
+static void values_of_pytorch(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    FyDType dtype;
+    double values[6];
+  } expected[] = {
+      {"double", FY_FLOAT64, {1.5, -2, 0.25, 3, 0, -0.5}},
+      {"half", FY_FLOAT16, {1.5, -2, 0.25, 3, 0, -0.5}},
+      {"bfloat16", FY_BFLOAT16, {1.5, -2, 0.25, 3, 0, -0.5}},
+      {"long", FY_INT64, {1, -2, 0, 3, 0, 0}},
+      {"int", FY_INT32, {1, -2, 0, 3, 0, 0}},
+      {"byte", FY_UINT8, {1, 2, 0, 3, 0, 0}},
+      {"bool", FY_BOOL, {1, 0, 1, 1, 0, 0}},
+  };
+  FyTensorList *list = from_pytorch("pytorch_values.safetensors", NULL);
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    FyTensor *t = fy_list_get(list, expected[i].name);
+    assert_int_equal(fy_dtype_of(t), expected[i].dtype);
+    assert_int_equal(fy_size_at(t, 0), 2);
+    assert_values(fy_to_dtype(t, FY_FLOAT64), expected[i].values, 6, 0);
+  }
+  assert_int_equal(fy_dim(fy_list_get(list, "number")), 0);
+  assert_true(fy_item(fy_list_get(list, "number")) == 2.5);
+  assert_int_equal(fy_size_at(fy_list_get(list, "nothing"), 1), 3);
+}
+
 // Each tensor lies at a multiple of its element's size, so that others may map the file.
 static void elements_are_aligned(void **state) {
   (void)state;
@@ -385,6 +432,8 @@ int main(void) {
       cmocka_unit_test(there_and_back),
       cmocka_unit_test(nothing_at_all),
       cmocka_unit_test(a_model),
+      cmocka_unit_test(a_model_of_pytorch),
+      cmocka_unit_test(values_of_pytorch),
       cmocka_unit_test(elements_are_aligned),
       cmocka_unit_test(what_cannot_be_saved),
       cmocka_unit_test(a_full_disk),
