@@ -24,6 +24,7 @@ void fy_init_default(FyTensor *weight, FyTensor *bias);
 
 // What Sequential asks of its layers, to run neighbours as one op. Each is false for another kind of module.
 bool fy_module_as_conv2d(const FyModule *module, FyTensor **weight, FyConv2d *options);
+bool fy_module_as_linear(const FyModule *module, FyTensor **weight, FyTensor **bias);
 bool fy_module_as_max_pool2d(const FyModule *module, FyPool2d *options);
 bool fy_module_is_relu(const FyModule *module);
 

@@ -20,6 +20,15 @@ static void linear_extra_repr(const FyModule *self, char *out, size_t size) {
 static const FyModuleClass linear_class = {
     .name = "Linear", .forward = linear_forward, .extra_repr = linear_extra_repr};
 
+bool fy_module_as_linear(const FyModule *module, FyTensor **weight, FyTensor **bias) {
+  const Linear *linear = (const Linear *)module;
+  if (module->type != &linear_class)
+    return false;
+  *weight = linear->weight;
+  *bias = linear->bias;
+  return true;
+}
+
 FyModule *fy_nn_linear_(int in_features, FyLayerOptions options) {
   fy_check(in_features >= 0 && options.out_features >= 0, FY_VALUE_ERROR,
            "Linear: in_features and out_features must not be negative, but got %d and %d", in_features,

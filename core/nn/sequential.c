@@ -17,18 +17,24 @@ static FyModule *next_layer(const Layers *layers, int *i) {
   return *i < layers->sequential->field_count ? layers->sequential->fields[(*i)++].module : NULL;
 }
 
-// Conv2d, ReLU and MaxPool2d that follow one another run as one op, with the same values. NULL when these are others.
-static FyTensor *run_conv_relu_pool(const Layers *layers, const FyModule *first, int *i, FyTensor *x) {
-  FyTensor *weight;
+// Layers that follow one another and have an op of their own together: Linear and ReLU; Conv2d, ReLU and MaxPool2d. Runs it
+// and moves *i behind them; NULL when these are others.
+static FyTensor *run_as_one(const Layers *layers, const FyModule *first, int *i, FyTensor *x) {
+  FyTensor *weight, *bias;
   FyConv2d conv;
   FyPool2d pool;
   int after = *i;
-  if (!fy_module_as_conv2d(first, &weight, &conv))
+  bool linear = fy_module_as_linear(first, &weight, &bias);
+  if (!linear && !fy_module_as_conv2d(first, &weight, &conv))
     return NULL;
-  FyModule *relu = next_layer(layers, &after);
+  const FyModule *relu = next_layer(layers, &after);
   if (!relu || !fy_module_is_relu(relu))
     return NULL;
-  FyModule *last = next_layer(layers, &after);
+  if (linear) {
+    *i = after;
+    return fy_linear_relu(x, weight, bias);
+  }
+  const FyModule *last = next_layer(layers, &after);
   if (!last || !fy_module_as_max_pool2d(last, &pool))
     return NULL;
   *i = after;
@@ -44,7 +50,7 @@ static FyTensor *run_layers(const Layers *layers, FyTensor *input) {
     int mark = fy_scope_open();
     if (x != input)
       fy_adopt(x);
-    FyTensor *y = run_conv_relu_pool(layers, layer, &i, x);
+    FyTensor *y = run_as_one(layers, layer, &i, x);
     if (!y)
       y = fy_forward_(layer, x);
     if (y != input)

@@ -39,7 +39,7 @@ static void conv_pool_backward(FyNode *node, FyTensor *const *grad_out, FyTensor
 
 const FyOp fy_op_conv2d_relu_max_pool2d = {
     .name = "conv2d_relu_max_pool2d",
-    .grad_name = "ConvolutionReluMaxPool2DBackward0",
+    .grad_name = "MaxPool2DWithIndicesBackward0", // the last of the three, which PyTorch would show
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_WEIGHTED,
     .autocast = FY_AUTOCAST_LOWER,
     .infer = conv_pool_infer,

@@ -273,16 +273,51 @@ static void fill_rows(const FyArray *bias, FyArray *out) {
     memcpy(row, bias->data, bytes);
 }
 
+typedef struct BiasRelu {
+  FyArray *out;
+  const FyArray *bias; // or NULL
+  int64_t columns;
+} BiasRelu;
+
+// out (rows, columns) = max(out + bias, 0); a NaN stays one.
+#define BIAS_RELU_ROWS(NAME, T)                                                                                        \
+  static void NAME(int64_t begin, int64_t end, void *context) {                                                        \
+    const BiasRelu *job = context;                                                                                     \
+    const T *restrict bias = job->bias ? job->bias->data : NULL;                                                       \
+    for (int64_t r = begin; r < end; r++) {                                                                            \
+      T *restrict row = (T *)job->out->data + r * job->columns;                                                        \
+      for (int64_t i = 0; i < job->columns; i++) {                                                                     \
+        T x = bias ? row[i] + bias[i] : row[i];                                                                        \
+        row[i] = x <= 0 ? 0 : x;                                                                                       \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+BIAS_RELU_ROWS(bias_relu_f32, float)
+BIAS_RELU_ROWS(bias_relu_f64, double)
+
 static int fy_cpu_linear(FyLaunch *l) {
+  enum { GRAIN = 32768 };
+  bool relu = ((const FyLinearParams *)l->params)->relu;
   const FyArray *bias = l->in[2];
   FyArray *out = l->out[0];
   FyMatmulPlan p = fy_linear_plan(l->in[0], l->in[1]);
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  if (bias)
+  if (bias && !relu)
     fill_rows(bias, out);
-  return fy_gemm(out->dtype, p.a.trans, p.b.trans, p.m, p.n, p.k, 1, l->in[0]->data, p.a.ld, l->in[1]->data, p.b.ld,
-                 bias ? 1 : 0, out->data, p.n);
+  int status = fy_gemm(out->dtype, p.a.trans, p.b.trans, p.m, p.n, p.k, 1, l->in[0]->data, p.a.ld, l->in[1]->data,
+                       p.b.ld, bias && !relu ? 1 : 0, out->data, p.n);
+  if (status != FY_LAUNCH_OK || !relu)
+    return status;
+  BiasRelu job = {out, bias, p.n};
+  fy_parallel_for(out->numel / p.n, GRAIN / p.n + 1, out->dtype == FY_FLOAT32 ? bias_relu_f32 : bias_relu_f64, &job);
+  return FY_LAUNCH_OK;
+}
+
+static void linear_save(FyCall *call, FyNode *node) {
+  save_two(call, node);
+  if (fy_node_params(node, FyLinearParams)->relu)
+    fy_save_output(node, call, 0);
 }
 
 // x as a matrix of `columns` columns: its rows together, however many dimensions they had.
@@ -294,7 +329,10 @@ static FyTensor *rows_of(FyTensor *x, int64_t columns) {
 }
 
 static void linear_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  FyTensor *x = fy_saved(node, 0), *weight = fy_saved(node, 1), *grad = rows_of(grad_out[0], weight->array.shape[0]);
+  FyTensor *x = fy_saved(node, 0), *weight = fy_saved(node, 1), *grad = grad_out[0];
+  if (fy_node_params(node, FyLinearParams)->relu)
+    grad = fy_run(&fy_op_relu_backward, NULL, FY_INPUTS(grad, fy_saved(node, 2)));
+  grad = rows_of(grad, weight->array.shape[0]);
   if (fy_node_needs(node, 0)) {
     grad_in[0] = fy_matmul(grad, weight);
     if (x->array.ndim != 2)
@@ -306,12 +344,10 @@ static void linear_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **
     grad_in[2] = fy_sum_dim(grad, 0, false);
 }
 
-typedef struct LinearParams {
-  int bias; // is there one? The node's name depends on it
-} LinearParams;
-
 static const char *linear_grad_name(const FyNode *node) {
-  bool bias = fy_node_params(node, LinearParams)->bias;
+  bool bias = fy_node_params(node, FyLinearParams)->bias;
+  if (fy_node_params(node, FyLinearParams)->relu)
+    return "ReluBackward0";
   switch (node->inputs[0].ndim) {
   case 1:
     return bias ? "AddBackward0" : "SqueezeBackward4";
@@ -330,13 +366,18 @@ const FyOp fy_op_linear = {
     .autocast = FY_AUTOCAST_LOWER,
     .infer = linear_infer,
     .cpu = fy_cpu_linear,
-    .save = save_two,
+    .save = linear_save,
     .backward = linear_backward,
-    .params_size = sizeof(LinearParams),
+    .params_size = sizeof(FyLinearParams),
     .id = FY_OP_ID_linear,
 };
 
 FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias) {
-  LinearParams p = {.bias = bias != NULL};
+  FyLinearParams p = {.bias = bias != NULL};
+  return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
+}
+
+FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias) {
+  FyLinearParams p = {.bias = bias != NULL, .relu = true};
   return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
 }

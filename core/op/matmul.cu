@@ -44,13 +44,24 @@ template <class T> __global__ void fill_rows(T *out, const T *bias, int64_t colu
   }
 }
 
+// out = max(out + bias, 0); `bias` may be NULL. A NaN stays one.
+template <class T> __global__ void bias_relu(T *out, const T *bias, int64_t columns, int64_t n) {
+  FY_GRID_STRIDE(i, n) {
+    typename FyMath<T>::type x = fy_load(out + i);
+    if (bias)
+      x += fy_load(bias + i % columns);
+    fy_store(out + i, x <= 0 ? (typename FyMath<T>::type)0 : x);
+  }
+}
+
 extern "C" int fy_cuda_linear(FyLaunch *l) {
+  const bool relu = ((const FyLinearParams *)l->params)->relu;
   const FyArray *bias = l->in[2];
   FyArray *out = l->out[0];
   const FyMatmulPlan p = fy_linear_plan(l->in[0], l->in[1]);
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  if (bias)
+  if (bias && !relu)
     FY_SWITCH_FLOATING(out->dtype, T, {
       fill_rows<T><<<fy_blocks(l, out->numel), FY_BLOCK, 0, fy_stream(l)>>>((T *)out->data, (const T *)bias->data, p.n,
                                                                             out->numel);
@@ -69,7 +80,14 @@ extern "C" int fy_cuda_linear(FyLaunch *l) {
   g.ldb = p.b.ld;
   g.ldc = p.n;
   g.batches = 1;
-  g.beta = bias ? 1 : 0;
+  g.beta = bias && !relu ? 1 : 0;
   const int status = fy_cuda_gemm(l, &g);
-  return status != FY_LAUNCH_OK ? status : (int)cudaGetLastError();
+  if (status != FY_LAUNCH_OK)
+    return status;
+  if (relu)
+    FY_SWITCH_FLOATING(out->dtype, T, {
+      bias_relu<T><<<fy_blocks(l, out->numel), FY_BLOCK, 0, fy_stream(l)>>>(
+          (T *)out->data, bias ? (const T *)bias->data : NULL, p.n, out->numel);
+    });
+  return (int)cudaGetLastError();
 }

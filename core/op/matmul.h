@@ -129,4 +129,9 @@ static inline void fy_matmul_plan_offsets(const FyMatmulPlan *p, int64_t batch, 
   }
 }
 
+typedef struct FyLinearParams {
+  int bias; // is there one? The node's name depends on it
+  int relu; // cut the result off at zero
+} FyLinearParams;
+
 #endif

@@ -104,6 +104,8 @@ FY_API FyValuesIndices fy_min_dim(FyTensor *a, int dim, bool keepdim);
 FY_API FyTensor *fy_matmul(FyTensor *a, FyTensor *b);
 // F.linear: x (*, in) by weight (out, in), transposed, plus bias (out) or NULL: (*, out).
 FY_API FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias);
+// F.relu(F.linear(x, weight, bias)) as one op, without the array in between; nn.Sequential calls it for Linear and ReLU.
+FY_API FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias);
 
 // ---- softmax and losses --------------------------------------------------------------------------------------------------------
 

@@ -284,6 +284,11 @@ def products():
         n = x[-1]
         w.case("linear", text_of(x) + "_bias", F.linear, [exact(*x), exact(out, n), exact(out)])
         w.case("linear", text_of(x), F.linear, [exact(*x), exact(out, n)])
+    with torch.random.fork_rng():
+        for x, out in [((3, 4), 5), ((2, 3, 4), 5), ((4,), 2), ((0, 4), 5), ((3, 0), 2)]:
+            tensors = [exact(*x), exact(out, x[-1]), exact(out, low=0.0625, high=2.0)]  # sums of eighths are never zero then
+            w.case("linear", text_of(x) + "_bias_relu", lambda a, b, c: F.relu(F.linear(a, b, c)), tensors, {"relu": 1})
+        w.case("linear", "relu", lambda a, b: F.relu(F.linear(a, b)), [exact(3, 4), exact(5, 4)], {"relu": 1})
     w.case("linear", "wrong", F.linear, [exact(32, 5), exact(2, 10), exact(2)])
     return w
 

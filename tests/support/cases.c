@@ -150,7 +150,8 @@ static int run_mse_loss(const GoldenCase *c, FyTensor *const *in, FyTensor **out
 BINARY(matmul)
 
 static int run_linear(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
-  out[0] = fy_linear(in[0], in[1], c->n_in > 2 ? in[2] : NULL);
+  FyTensor *bias = c->n_in > 2 ? in[2] : NULL;
+  out[0] = golden_number(c, "relu", 0) != 0 ? fy_linear_relu(in[0], in[1], bias) : fy_linear(in[0], in[1], bias);
   return 1;
 }
 static int run_conv2d(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {

@@ -1,4 +1,5 @@
-// Sequential runs Conv2d, ReLU and MaxPool2d as one op where that is possible: the values and gradients of the three.
+// Sequential runs Conv2d, ReLU and MaxPool2d, or Linear and ReLU, as one op where that is possible: the values and
+// gradients are those of the layers.
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 -- cuda
 #include "base/threads.h"
@@ -79,6 +80,32 @@ static void test_what_does_not(void **state) {
   check_block(&(Block){.n = 2, .in = 2, .h = 20, .w = 20, .out = 2, .kernel = 3, .stride = 1, .window = 16});
 }
 
+// Linear and ReLU, with the values and gradients of the two, as matrices and with more dimensions.
+static void test_linear_and_relu(void **state) {
+  (void)state;
+  const FySize sizes[] = {fy_shape(7, 5), fy_shape(2, 3, 5), fy_shape(5), fy_shape(0, 5)};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    fy_scope {
+      FyModule *linear = fy_nn_linear(5, 33, .device = device), *relu = fy_nn_relu();
+      FyTensorList *parameters = fy_parameters(linear);
+      FyTensor *x = fy_randn(sizes[i], .device = device), *y[2], *grads[2][3];
+      for (int k = 0; k < 2; k++) {
+        FyTensor *input = fy_set_requires_grad(fy_clone(x), true);
+        y[k] = k ? fy_relu(fy_forward(linear, input)) : fy_forward_each(input, linear, relu);
+        fy_backward(fy_sum(fy_mul(y[k], y[k])));
+        grads[k][0] = fy_grad(input);
+        for (int p = 0; p < 2; p++) {
+          grads[k][1 + p] = fy_clone(fy_grad(parameters->items[p]));
+          fy_zero_(fy_grad(parameters->items[p]));
+        }
+      }
+      assert_string_equal(fy_grad_fn_name(y[0]), fy_grad_fn_name(y[1]));
+      assert_true(fy_allclose(y[0], y[1], 1e-5, 1e-6));
+      for (int p = 0; p < 3; p++)
+        assert_true(fy_allclose(grads[0][p], grads[1][p], 1e-4, 1e-5));
+    }
+}
+
 static void test_the_errors_are_those_of_the_layers(void **state) {
   (void)state;
   FyModule *model = fy_nn_sequential(fy_nn_conv2d(3, 4, 3, .device = device), fy_nn_relu(), fy_nn_max_pool2d(2));
@@ -139,11 +166,9 @@ static void test_any_number_of_threads(void **state) {
 int main(int argc, char **argv) {
   device = fy_device(argc > 1 ? argv[1] : "cpu");
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_what_fuses),
-      cmocka_unit_test(test_what_does_not),
-      cmocka_unit_test(test_the_errors_are_those_of_the_layers),
-      cmocka_unit_test(test_nan_and_zero),
-      cmocka_unit_test(test_any_number_of_threads),
+      cmocka_unit_test(test_what_fuses),      cmocka_unit_test(test_what_does_not),
+      cmocka_unit_test(test_linear_and_relu), cmocka_unit_test(test_the_errors_are_those_of_the_layers),
+      cmocka_unit_test(test_nan_and_zero),    cmocka_unit_test(test_any_number_of_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
