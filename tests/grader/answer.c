@@ -96,7 +96,9 @@ static void set_readable(SandboxJob *job, const char *extra, const char *more) {
 
 // Runs one tool in the answer's folder. On failure the answer's status and diagnostics say what happened.
 static bool run_tool(Answer *a, const Command *command, const char *readable[2], double seconds, char **output) {
-  static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "TMPDIR=/tmp", NULL};
+  char temporary[300];
+  const char *environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", temporary, NULL};
+  snprintf(temporary, sizeof temporary, "TMPDIR=%s", a->folder);
   SandboxJob job = {.argv = command->argv,
                     .environment = environment,
                     .folder = a->folder,
@@ -323,13 +325,15 @@ size_t answer_memory(const Answer *a) {
 
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
                          const char *order) {
-  char device_count[64], thread_order[64];
+  char device_count[64], thread_order[64], temporary[300], home[300];
   snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
+  snprintf(temporary, sizeof temporary, "TMPDIR=%s", a->folder);
+  snprintf(home, sizeof home, "HOME=%s", a->folder);
   snprintf(thread_order, sizeof thread_order, "FERRY_SIM_ORDER=%s", order);
   const char *environment[] = {"PATH=/usr/bin:/bin",
                                "LC_ALL=C.UTF-8",
-                               "TMPDIR=/tmp",
-                               "HOME=/tmp",
+                               temporary,
+                               home,
                                "OMP_NUM_THREADS=2",
                                "OMP_WAIT_POLICY=passive",
                                no_cuda       ? "FERRY_CUDA=off"

@@ -175,7 +175,8 @@ static void end_everything(Watch *w) {
   }
   if (!(w->started.protections & PROTECT_PID_NAMESPACE) && (w->started.protections & PROTECT_SUBREAPER))
     sandbox_tree_kill(getpid());
-  if ((w->started.protections & PROTECT_OTHER_USER) && !(w->started.protections & PROTECT_MOUNT_NAMESPACE))
+  if ((w->started.protections & PROTECT_OTHER_USER) &&
+      !(w->started.protections & (PROTECT_MOUNT_NAMESPACE | PROTECT_LANDLOCK)))
     sandbox_sweep_files(sandbox_user());
 }
 
@@ -242,14 +243,16 @@ static const struct {
 } protection_names[] = {
     {PROTECT_PID_NAMESPACE, "own process tree"}, {PROTECT_MOUNT_NAMESPACE, "own view of the files"},
     {PROTECT_NETWORK_NAMESPACE, "no network"},   {PROTECT_USER_NAMESPACE, "user namespace"},
-    {PROTECT_BUBBLEWRAP, "bubblewrap"},          {PROTECT_OTHER_USER, "another user"},
+    {PROTECT_BUBBLEWRAP, "bubblewrap"},          {PROTECT_LANDLOCK, "files closed by Landlock"},
+    {PROTECT_SIGNALS, "no signals to others"},   {PROTECT_OTHER_USER, "another user"},
     {PROTECT_NO_NEW_PRIVS, "no new privileges"}, {PROTECT_LIMITS, "limits on time, memory and files"},
     {PROTECT_PROCESSES, "limit on processes"},   {PROTECT_SUBREAPER, "orphans swept"},
 };
 
 void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off, size_t off_bytes) {
-  // A user namespace does what another user does, and is not missed where there is one; nor is bubblewrap.
-  unsigned optional = PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP;
+  // One thing does for another: a user namespace for another user, Landlock for a view of the files of one's own.
+  unsigned optional = PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP | PROTECT_LANDLOCK | PROTECT_SIGNALS;
+  optional |= protections & PROTECT_LANDLOCK ? PROTECT_MOUNT_NAMESPACE : 0;
   optional |= protections & (PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP) ? PROTECT_OTHER_USER : 0;
   optional |= protections & PROTECT_BUBBLEWRAP ? PROTECT_PID_NAMESPACE : 0;
   size_t on_used = 0, off_used = 0;

@@ -44,6 +44,8 @@ enum { // what protected the run
   PROTECT_PROCESSES = 128, // a limit on their number that holds
   PROTECT_SUBREAPER = 256, // orphans come back to the grader, which kills them
   PROTECT_BUBBLEWRAP = 512,
+  PROTECT_LANDLOCK = 1024, // files that it does not need cannot be opened
+  PROTECT_SIGNALS = 2048,  // nor can processes of others be signalled, whoever owns them
 };
 
 typedef struct SandboxResult {

@@ -18,33 +18,33 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const system_paths[] = {"/usr",
-                                           "/bin",
-                                           "/sbin",
-                                           "/lib",
-                                           "/lib32",
-                                           "/lib64",
-                                           "/opt",
-                                           "/nix",
-                                           "/etc/alternatives",
-                                           "/etc/ld.so.cache",
-                                           "/etc/ld.so.conf",
-                                           NULL};
-static const char *const gpu_paths[] = {"/sys",
-                                        "/proc",
-                                        "/dev/nvidiactl",
-                                        "/dev/nvidia-uvm",
-                                        "/dev/nvidia-uvm-tools",
-                                        "/dev/nvidia0",
-                                        "/dev/nvidia1",
-                                        "/dev/nvidia2",
-                                        "/dev/nvidia3",
-                                        "/dev/nvidia4",
-                                        "/dev/nvidia5",
-                                        "/dev/nvidia6",
-                                        "/dev/nvidia7",
-                                        NULL};
-static const char *const device_paths[] = {"/dev/null", "/dev/urandom", NULL};
+const char *const sandbox_system_paths[] = {"/usr",
+                                            "/bin",
+                                            "/sbin",
+                                            "/lib",
+                                            "/lib32",
+                                            "/lib64",
+                                            "/opt",
+                                            "/nix",
+                                            "/etc/alternatives",
+                                            "/etc/ld.so.cache",
+                                            "/etc/ld.so.conf",
+                                            NULL};
+const char *const sandbox_gpu_paths[] = {"/sys",
+                                         "/proc",
+                                         "/dev/nvidiactl",
+                                         "/dev/nvidia-uvm",
+                                         "/dev/nvidia-uvm-tools",
+                                         "/dev/nvidia0",
+                                         "/dev/nvidia1",
+                                         "/dev/nvidia2",
+                                         "/dev/nvidia3",
+                                         "/dev/nvidia4",
+                                         "/dev/nvidia5",
+                                         "/dev/nvidia6",
+                                         "/dev/nvidia7",
+                                         NULL};
+const char *const sandbox_device_paths[] = {"/dev/null", "/dev/urandom", NULL};
 
 static bool make_parents(const char *path) {
   char part[4096];
@@ -133,10 +133,10 @@ bool sandbox_enter_files(const SandboxJob *job, uint64_t outside) {
     return false;
   if (mkdir("/tmp/old", 0700) != 0 || syscall(SYS_pivot_root, "/tmp", "/tmp/old") != 0 || chdir("/") != 0)
     return false;
-  bool shown = show_all(system_paths, READ_ONLY | RECURSIVE) && show_all(device_paths, 0);
+  bool shown = show_all(sandbox_system_paths, READ_ONLY | RECURSIVE) && show_all(sandbox_device_paths, 0);
   for (int i = 0; shown && i < SANDBOX_PATHS && job->readable[i]; i++)
     shown = show(job->readable[i], READ_ONLY);
-  shown = shown && (!job->gpu || show_all(gpu_paths, RECURSIVE));
+  shown = shown && (!job->gpu || show_all(sandbox_gpu_paths, RECURSIVE));
   mode_t mask = umask(0);
   shown = shown && (mkdir("/tmp", 01777) == 0 || errno == EEXIST) && (mkdir("/dev/shm", 01777) == 0 || errno == EEXIST);
   umask(mask);

@@ -24,6 +24,15 @@ uint64_t sandbox_mount_namespace(void);
 // so it refuses to do so unless that is another one than `outside`, the grader's. False also where it is not permitted.
 bool sandbox_enter_files(const SandboxJob *job, uint64_t outside);
 
+// What every command may read, and the devices it may use; those of a real GPU. Ended by NULL.
+extern const char *const sandbox_system_paths[], *const sandbox_device_paths[], *const sandbox_gpu_paths[];
+
+// In the new process, with no new privileges: files other than the job's and the system's can no longer be opened. False where
+// the kernel has no Landlock.
+bool sandbox_enter_landlock(const SandboxJob *job);
+int sandbox_landlock_version(void);        // 0: there is none
+bool sandbox_landlock_holds_signals(void); // ... to processes outside
+
 // Removes what `user` left in the machine's folders for temporary files; for a user that exists for this run alone.
 void sandbox_sweep_files(uid_t user);
 

@@ -112,7 +112,7 @@ apart=()
 if [ "$(id -u)" = 0 ] && unshare -m --propagation private true 2>/dev/null; then
   apart=(unshare -m --propagation private)
 fi
-for level in namespaces user bubblewrap none; do
+for level in namespaces user bubblewrap landlock none; do
   why=$("${apart[@]}" env FERRY_SANDBOX=$level bash -c '
     before=$(cat /proc/self/mountinfo)
     "$1" run 10 --file solutions/10_made_there.c >"$2" || echo "the solution does not pass: $(tail -n 1 "$2")"
