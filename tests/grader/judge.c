@@ -95,12 +95,32 @@ static void say_finding(Text *t, const Case *c) {
   }
 }
 
+// Everything that the library says was counted has to be what was sent while it was counted.
+static bool counts_agree(const Case *c, const Ledger *ledger) {
+  const Counts *n = counts(c);
+  const int64_t *count = ledger->count, *bytes = ledger->value;
+  if (ledger->broken || ledger->begun != ledger->ended || ledger->begun != case_counted(c))
+    return false;
+  if (strcmp(exercise_extension(c->exercise), "cu") == 0)
+    return n->operations >= count[LEDGER_OPERATION];
+  return n->host_to_device == count[LEDGER_HOST_TO_DEVICE] && n->device_to_host == count[LEDGER_DEVICE_TO_HOST] &&
+         n->device_to_device == count[LEDGER_DEVICE_TO_DEVICE] && n->launches == count[LEDGER_LAUNCH] &&
+         n->synchronizations == count[LEDGER_SYNCHRONIZATION] &&
+         n->host_to_device_bytes == bytes[LEDGER_HOST_TO_DEVICE] &&
+         n->device_to_host_bytes == bytes[LEDGER_DEVICE_TO_HOST] &&
+         n->device_to_device_bytes == bytes[LEDGER_DEVICE_TO_DEVICE];
+}
+
 static void take_reply(Case *c, SandboxResult *r, Status *status) {
   const char *wrong = r->reply ? message_unpack(&c->reply, r->reply, r->reply_bytes) : NULL;
   if (wrong || r->forged) {
     r->forged = true;
     *status = STATUS_FAIL;
     return;
+  }
+  if (*status == STATUS_PASS && !counts_agree(c, &r->ledger)) {
+    case_fail(c, NULL, "the counts are not what was counted: the answer changed the counters or hid from them");
+    *status = STATUS_FAIL;
   }
   if (*status == STATUS_PASS) {
     case_judge(c);

@@ -3,6 +3,7 @@
 #ifndef GRADER_SANDBOX_H
 #define GRADER_SANDBOX_H
 
+#include "wire.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,7 @@ enum { // what protected the run
 typedef struct SandboxResult {
   SandboxEnd end;
   int status, signal;
+  Ledger ledger;  // what came before the reply
   uint8_t *reply; // body of a whole reply with the request's nonce (malloc), NULL when there was none
   size_t reply_bytes;
   bool forged;  // something else came through descriptor 3
