@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { SANDBOX_PATHS = 48 };
 
@@ -68,8 +69,12 @@ void sandbox_result_free(SandboxResult *result);
 // The protections as a list in words: "own process tree, own files, ...". And what is missing, "" when nothing is.
 void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off, size_t off_bytes);
 
+// Ends the tree of processes below `root` (itself not), until nothing is left of it.
+void sandbox_tree_kill(pid_t root);
+
 // A new folder, writable by whoever the sandbox runs commands as; and its removal with all that is in it.
 bool sandbox_folder(char *path, size_t bytes);
 void sandbox_folder_remove(const char *path);
+void sandbox_folders_remove(pid_t grader); // all that this process made
 
 #endif

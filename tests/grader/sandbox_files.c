@@ -171,31 +171,41 @@ void sandbox_folder_remove(const char *path) {
 
 enum { STALE_SECONDS = 600 };
 
-// Folders of graders that were killed: their process is gone, and they have been there for a while.
-static void sweep_stale_folders(const char *temporary) {
+static const char *temporary_folder(void) {
+  const char *temporary = getenv("TMPDIR");
+  return temporary && *temporary == '/' ? temporary : "/tmp";
+}
+
+// Those of one grader; or, for 0, of graders that were killed: their process is gone, and they have been there for a while.
+static void sweep_folders(pid_t grader) {
+  const char *temporary = temporary_folder();
   DIR *folder = opendir(temporary);
   for (struct dirent *entry; folder && (entry = readdir(folder));) {
     char path[4096];
     struct stat about;
     int pid;
     snprintf(path, sizeof path, "%s/%s", temporary, entry->d_name);
-    if (sscanf(entry->d_name, "ferry-answer-%d-", &pid) != 1 || pid < 1 || kill(pid, 0) == 0 || errno != ESRCH)
+    if (sscanf(entry->d_name, "ferry-answer-%d-", &pid) != 1 || pid < 1 || lstat(path, &about) != 0 ||
+        !S_ISDIR(about.st_mode))
       continue;
-    if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && time(NULL) - about.st_mtime > STALE_SECONDS)
+    bool stale = kill(pid, 0) != 0 && errno == ESRCH && time(NULL) - about.st_mtime > STALE_SECONDS;
+    if (pid == grader || (grader == 0 && stale))
       sandbox_folder_remove(path);
   }
   if (folder)
     closedir(folder);
 }
 
+void sandbox_folders_remove(pid_t grader) {
+  sweep_folders(grader);
+}
+
 bool sandbox_folder(char *path, size_t bytes) {
   static bool swept;
-  const char *temporary = getenv("TMPDIR");
-  temporary = temporary && *temporary == '/' ? temporary : "/tmp";
   if (!swept)
-    sweep_stale_folders(temporary);
+    sweep_folders(0);
   swept = true;
-  int length = snprintf(path, bytes, "%s/ferry-answer-%d-XXXXXX", temporary, (int)getpid());
+  int length = snprintf(path, bytes, "%s/ferry-answer-%d-XXXXXX", temporary_folder(), (int)getpid());
   if (length >= (int)bytes || !mkdtemp(path))
     return false;
   return geteuid() != 0 || chown(path, sandbox_user(), sandbox_user()) == 0 || errno == EPERM;

@@ -45,9 +45,7 @@ const char *const *sandbox_bubblewrap(const SandboxJob *job);
 // Threads that run as `user` on this machine now: RLIMIT_NPROC counts them all.
 unsigned sandbox_processes_of(uid_t user);
 
-// The tree below `root` (itself not counted): its memory in bytes. And its end, until nothing is left of it.
-size_t sandbox_tree_memory(pid_t root);
-void sandbox_tree_kill(pid_t root);
+size_t sandbox_tree_memory(pid_t root); // in bytes, of the tree below `root`, itself not counted
 
 // Output with its middle left out: keeps the first and the last lines.
 typedef struct Excerpt {

@@ -147,6 +147,24 @@ why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs
 result $? "Gradescope's file" "$why"
 says 'a missing folder' 2 'no folder' "$ferry" grade --answers "$work/nowhere"
 
+# One learner's time in all: what runs when it is over is ended, what is left is not begun, and another learner has his own.
+mkdir "$work/slow" "$work/slow/ada" "$work/slow/bob"
+cp solutions/11_choose_a_device.c "$work/slow/bob"
+cat tests/grader/attacks/sleep.c tests/grader/attacks/tail.inc >"$work/slow/ada/10_made_there.c"
+FERRY_ANSWER_SECONDS=60 timeout 100 "$ferry" grade --class "$work/slow" --jobs 1 --limit 6 --json "$work/slow.json" >/dev/null
+why=$(python3 - "$work/slow.json" 2>&1 <<'END'
+import json, sys
+graded = json.load(open(sys.argv[1]))
+assert graded["complete"]
+ada, bob = ([(e["id"], e["status"], e.get("report", "")) for e in l["exercises"]] for l in graded["learners"])
+assert all(s == "timeout" and "limit of 6 s" in r for _, s, r in ada), ada
+assert ("11_choose_a_device", "pass", "") in bob and sum(s == "missing" for _, s, _ in bob) == len(bob) - 1, bob
+END
+)
+result $? 'a limit for all of a learner' "$(tail -n 1 <<<"$why")"
+[ -z "$(find "$TMPDIR" -name 'ferry-answer-*')" ]
+result $? 'leaves no folder behind' "$(find "$TMPDIR" -name 'ferry-answer-*')"
+
 # Hostile output in every format.
 sed 's|@ROOT@|x|' tests/grader/attacks/hostile_diagnostics.c | cat - tests/grader/attacks/tail.inc >"$work/class/bob/10_made_there.c"
 printf '#include <stdio.h>\n#define attack() printf("\\xff\\xfe\\x1b[2J]]>&<\\"\\\\ =1+1\\n")\n' | cat - tests/grader/attacks/tail.inc >"$work/class/none/10_made_there.c"
