@@ -144,7 +144,7 @@ static void end_worker(const Job *job) {
 
 static void finish(Grading *g, Job *job, bool ended) {
   static Verdict judged;
-  if (ended)
+  if (ended && job->sent.used > 0)
     waitpid(job->pid, NULL, 0);
   else
     end_worker(job);

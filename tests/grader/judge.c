@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { REPORT_BYTES = 24 << 10 };
 
@@ -41,6 +42,30 @@ static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- a check that breaks ---------------------------------------------------------------------------------------------------
+
+enum { CHECK_SECONDS = 60 };
+
+static char broken[256]; // what to say of it
+
+static void check_broke(int number) {
+  if (write(STDERR_FILENO, broken, strlen(broken)) < 0) {
+  }
+  (void)number;
+  _exit(3);
+}
+
+// While an exercise's own code draws and judges, its crash is the grader's error, not the answer's; so is its taking for ever.
+static void guard_check(const Case *c, const char *doing) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+  snprintf(broken, sizeof broken,
+           "ferry: grader error: the check of %s broke while it %s \"%s\"; no fault of the answer\n", c->exercise->id,
+           doing, c->test->name);
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    signal(signals[i], *doing ? check_broke : SIG_DFL);
+  alarm(*doing ? CHECK_SECONDS : 0);
 }
 
 // ---- what became of one run ------------------------------------------------------------------------------------------------
@@ -123,7 +148,9 @@ static void take_reply(Case *c, SandboxResult *r, Status *status) {
     *status = STATUS_FAIL;
   }
   if (*status == STATUS_PASS) {
+    guard_check(c, "judged");
     case_judge(c);
+    guard_check(c, "");
     *status = c->failed ? STATUS_FAIL : STATUS_PASS;
   }
 }
@@ -161,7 +188,9 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
 static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int devices, const char *order) {
   static Case c; // large
   case_begin(&c, e, v->test, v->seed, devices);
+  guard_check(&c, "drew");
   case_ask(&c);
+  guard_check(&c, "");
   if (getrandom(&c.request.nonce, sizeof c.request.nonce, 0) != (ssize_t)sizeof c.request.nonce)
     grader_panic("no random numbers from the system: %s", strerror(errno));
   size_t bytes = 0;

@@ -165,6 +165,29 @@ result $? 'a limit for all of a learner' "$(tail -n 1 <<<"$why")"
 [ -z "$(find "$TMPDIR" -name 'ferry-answer-*')" ]
 result $? 'leaves no folder behind' "$(find "$TMPDIR" -name 'ferry-answer-*')"
 
+# A check that breaks is the grader's error: no zero, and the command says so. Linked of what ./ferry is made of.
+build=${FERRY_BUILD:-build}
+for how in IN_JUDGE IN_ASK BY_PANIC; do
+  sed -n 's/^#define CONFIG_CC "\(.*\)"$/\1/p' "$build/include/grader_config.h" >"$work/cc"
+  why=$($(cat "$work/cc") -std=c17 -D_GNU_SOURCE -D$how -Icore -Itests/grader -Wno-missing-field-initializers -c tests/grader/broken/check.c \
+    -o "$work/check.o" 2>&1 &&
+    $(cat "$work/cc") -o "$work/broken" "$work/check.o" $(for source in tests/grader/*.c tests/hidden/*/check.c; do
+      object=$build/${source%.c}.o
+      case $source in
+      */child.c | */place_tensor.c | */ledger_sim.c | */test_* | */10_made_there/check.c) ;;
+      *) echo "$object" ;;
+      esac
+    done) -lm 2>&1)
+  result $? "a check that breaks: $how, built" "$why"
+  says "a check that breaks: $how" 3 'grader error' "$work/broken" run 10 --file solutions/10_made_there.c
+  says "a check that breaks: $how, graded" 3 'could not be judged' "$work/broken" grade --answers solutions --only 10 --json "$work/broken.json"
+  why=$(python3 -c 'import json, sys
+learner = json.load(open(sys.argv[1]))["learners"][0]
+assert learner["max_score"] == 0 and learner["exercises"][0]["score"] is None, learner
+assert learner["exercises"][0]["status"] == "grader error"' "$work/broken.json" 2>&1)
+  result $? "a check that breaks: $how, no zero" "$why"
+done
+
 # Hostile output in every format.
 sed 's|@ROOT@|x|' tests/grader/attacks/hostile_diagnostics.c | cat - tests/grader/attacks/tail.inc >"$work/class/bob/10_made_there.c"
 printf '#include <stdio.h>\n#define attack() printf("\\xff\\xfe\\x1b[2J]]>&<\\"\\\\ =1+1\\n")\n' | cat - tests/grader/attacks/tail.inc >"$work/class/none/10_made_there.c"
