@@ -280,6 +280,15 @@ static bool copy_source(Answer *a, const char *source) {
   return written || refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
 }
 
+bool answer_build_is_whole(Answer *a) {
+  char driver[512], why[1024];
+  driver_object(a, driver, sizeof driver);
+  if (build_is_whole(driver, why, sizeof why))
+    return true;
+  free(a->diagnostics);
+  return refuse(a, STATUS_GRADER_ERROR, why);
+}
+
 void answer_build(Answer *a, const Exercise *exercise, const char *source) {
   *a = (Answer){.exercise = exercise, .real_gpu = gpu_wanted()};
   if (!sandbox_folder(a->folder, sizeof a->folder)) {
@@ -298,6 +307,8 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
     build_with_nvcc(a);
     return;
   }
+  if (!answer_build_is_whole(a))
+    return;
   if (is_kernel(a) ? !compile_for_simulator(a) : !compile_c(a))
     return;
   if (keep_own_symbols(a))

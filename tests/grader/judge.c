@@ -249,21 +249,28 @@ static void run_tests(Verdict *v, const Answer *a, const JudgeOptions *o) {
   }
 }
 
+static void not_judged(Verdict *v, Status status) {
+  const Exercise *exercise = v->exercise;
+  verdict_free(v);
+  *v = (Verdict){.exercise = exercise, .status = status};
+  for (; v->test_count < MAX_TESTS && exercise->tests[v->test_count].name; v->test_count++)
+    v->tests[v->test_count] = (TestVerdict){.test = &exercise->tests[v->test_count], .status = status};
+}
+
 void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options) {
   double began = now();
   Answer a;
   *v = (Verdict){.exercise = exercise};
   answer_build(&a, exercise, source);
-  v->real_gpu = a.real_gpu;
-  if (a.status == STATUS_NOT_RUN) {
+  if (a.status == STATUS_NOT_RUN)
     run_tests(v, &a, options);
-  } else {
-    v->status = a.status;
-    while (v->test_count < MAX_TESTS && exercise->tests[v->test_count].name) {
-      v->tests[v->test_count] = (TestVerdict){.test = &exercise->tests[v->test_count], .status = a.status};
-      v->test_count++;
-    }
-  }
+  // What failed may have failed because the build is being replaced; nobody loses points by that.
+  bool failed = a.status != STATUS_NOT_RUN || v->status != STATUS_PASS;
+  if (failed && a.folder[0] && a.status != STATUS_MISSING)
+    answer_build_is_whole(&a);
+  if (a.status != STATUS_NOT_RUN)
+    not_judged(v, a.status);
+  v->real_gpu = a.real_gpu;
   v->report = a.diagnostics;
   a.diagnostics = NULL;
   v->protections = a.protections;

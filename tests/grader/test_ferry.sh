@@ -188,6 +188,12 @@ assert learner["exercises"][0]["status"] == "grader error"' "$work/broken.json" 
   result $? "a check that breaks: $how, no zero" "$why"
 done
 
+# A build that has gone on under ./ferry: what an answer is linked with is newer than the command.
+cp "$ferry" "$work/old"
+touch -d @0 "$work/old"
+says 'a build that changes' 3 'is newer than ./ferry' "$work/old" run 10 --file solutions/10_made_there.c
+says 'a build that changes, graded' 3 'could not be judged' "$work/old" grade --answers solutions --only 10
+
 # Hostile output in every format.
 sed 's|@ROOT@|x|' tests/grader/attacks/hostile_diagnostics.c | cat - tests/grader/attacks/tail.inc >"$work/class/bob/10_made_there.c"
 printf '#include <stdio.h>\n#define attack() printf("\\xff\\xfe\\x1b[2J]]>&<\\"\\\\ =1+1\\n")\n' | cat - tests/grader/attacks/tail.inc >"$work/class/none/10_made_there.c"
