@@ -70,6 +70,13 @@ static void guard_check(const Case *c, const char *doing) {
 
 // ---- what became of one run ------------------------------------------------------------------------------------------------
 
+// What ended it; the simulator reports a signal of the answer's and then exits with 128 and its number, as shells do.
+static int signal_of(const SandboxResult *r) {
+  if (r->end == SANDBOX_EXITED)
+    return r->status > 128 && r->status < 128 + NSIG ? r->status - 128 : 0;
+  return r->signal;
+}
+
 static Status status_of(const SandboxResult *r) {
   switch (r->end) {
   case SANDBOX_TIMEOUT:
@@ -83,6 +90,8 @@ static Status status_of(const SandboxResult *r) {
   case SANDBOX_NOT_STARTED:
     return STATUS_GRADER_ERROR;
   default:
+    if (!r->reply && signal_of(r))
+      return STATUS_CRASH;
     return r->reply ? STATUS_PASS : STATUS_FAIL; // any exit status: an answer can choose it
   }
 }
@@ -91,7 +100,7 @@ static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status sta
   if (r->forged)
     say(t, "  something other than a reply came through the grader's channel\n");
   else if (status == STATUS_CRASH)
-    say(t, "  it was ended by signal %d: %s\n", r->signal, strsignal(r->signal));
+    say(t, "  it was ended by signal %d: %s\n", signal_of(r), strsignal(signal_of(r)));
   else if (status == STATUS_TIMEOUT)
     say(t, "  it did not end within %.0f s\n", r->seconds);
   else if (status == STATUS_OUT_OF_MEMORY)
@@ -155,7 +164,9 @@ static void take_reply(Case *c, SandboxResult *r, Status *status) {
   }
 }
 
-static const Mistake *mistake_of(const Case *c, Status status) {
+static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status status) {
+  if (status == STATUS_CRASH && r->output && strstr(r->output, "cudasim: host code used a device pointer"))
+    return &POINTER_ON_HOST;
   if (status == STATUS_CRASH)
     return c->test->crash;
   if (status == STATUS_TIMEOUT)
@@ -202,7 +213,7 @@ static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int dev
   c.replied = r.reply != NULL;
   take_reply(&c, &r, &v->status);
   c.replied = c.replied && !r.forged;
-  v->mistake = mistake_of(&c, v->status);
+  v->mistake = mistake_of(&c, &r, v->status);
   if (v->status != STATUS_PASS)
     write_report(v, a, &c, &r, order);
   v->seconds += r.seconds;

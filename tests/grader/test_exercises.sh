@@ -92,13 +92,40 @@ judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
       why="the report does not name \"$mistake\" ($output), but: $(grep 'known mistake' "$report" | sort -u | tr '\n' ' ')"
     fi
     ;;
+  host) # in whichever words the exercise has for it
+    if [ "${passed:-1}" = "${all:-1}" ]; then
+      why='it passes'
+    elif ! grep -qE '^  known mistake: (computed|finished) on the host$' "$report"; then
+      why="the report does not name it ($output): $(grep -m 2 'known mistake\|^[a-z]* error' "$report" | tr '\n' ' ')"
+    fi
+    ;;
   generic)
     if [ "${passed:-1}" = "${all:-1}" ]; then
       why='it passes'
+    elif grep -q '^compile error' "$report"; then
+      why="it does not compile: $(sed -n '3,6p' "$report" | tr '\n' ' ')"
     fi
     ;;
   esac
   printf '%s\t%s\t%s\n' "$([ -z "$why" ] && echo 0 || echo 1)" "$exercise: $kind $(basename "$file")" "$why"
+}
+
+# For a kernel: functions that do nothing; a kernel that does nothing; a loop on the CPU, and a kernel beside it for the count.
+generic_kernel() { # empty|idle HEADER; alibi WRONG_CPU
+  case $1 in
+  empty | idle)
+    echo '#include <cuda_runtime.h>'
+    echo '__global__ void idle(void) {'
+    echo '}'
+    sed '/^#\|^ *\/\//d' "$2" | tr '\n' ' ' | grep -oE 'extern "C" void [a-z_]+_on_device\([^)]*\)' |
+      sed "s|\$| { $([ "$1" = idle ] && echo 'idle<<<1, 32>>>();') }|"
+    ;;
+  alibi)
+    awk '/^extern "C"/ && !found { print "__global__ void alibi(void) {\n}\n"; found = 1 }
+      { print }
+      /\) \{$/ && found == 1 { print "  alibi<<<1, 1>>>();"; found = 2 }' "$2"
+    ;;
+  esac
 }
 
 # ---- all of them, some at a time -------------------------------------------------------------------------------------------
@@ -134,6 +161,14 @@ for exercise in "${exercises[@]}"; do
       generic $what "$hidden/answer.h" >"$work/$exercise.$what.c"
       later "$exercise" "$work/$exercise.$what.c" generic
     done
+  fi
+  if [ "${solution##*.}" = cu ]; then
+    for what in empty idle; do
+      generic_kernel $what "$hidden/answer.h" >"$work/$exercise.$what.cu"
+      later "$exercise" "$work/$exercise.$what.cu" generic
+    done
+    generic_kernel alibi "$hidden/wrong_cpu.cu" >"$work/$exercise.alibi.cu"
+    later "$exercise" "$work/$exercise.alibi.cu" host
   fi
 done
 wait
