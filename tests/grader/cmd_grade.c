@@ -193,7 +193,9 @@ static int summary(const Grading *g) {
   sandbox_describe(g->protections, on, sizeof on, off, sizeof off);
   printf("%s\n", on_gpu == all ? "Run on NVIDIA hardware." : "Run on the simulator; not verified on a GPU.");
   if (skipped > 0)
-    printf("%d tests need more devices and were left out (FERRY_SIM_DEVICES=%d).\n", skipped, g->options.devices);
+    printf("%d tests need more devices than %d and were left out: mistakes that only they find count as right "
+           "(FERRY_SIM_DEVICES=4 has enough for all).\n",
+           skipped, g->options.devices);
   if (g->protections == 0)
     printf("Protections: no answer was run to its end.\n");
   else
