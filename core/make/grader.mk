@@ -2,7 +2,7 @@
 # go into the command; their drivers stand as objects of their own, to be linked with an answer when it is graded.
 # Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory.
 
-GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c
+GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c tests/grader/ledger_sim.c
 GRADER_C := $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))

@@ -96,7 +96,9 @@ static void set_readable(SandboxJob *job, const char *extra, const char *more) {
 
 // Runs one tool in the answer's folder. On failure the answer's status and diagnostics say what happened.
 static bool run_tool(Answer *a, const Command *command, const char *readable[2], double seconds, char **output) {
-  static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "TMPDIR=/tmp", NULL};
+  char temporary[300];
+  const char *environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", temporary, NULL};
+  snprintf(temporary, sizeof temporary, "TMPDIR=%s", a->folder);
   SandboxJob job = {.argv = command->argv,
                     .environment = environment,
                     .folder = a->folder,
@@ -215,11 +217,15 @@ static bool link_program(Answer *a) {
   driver_object(a, driver, sizeof driver);
   program(&c, CONFIG_CXX);
   words(&c, CONFIG_LINKER " -Wl,--strip-debug -o program answer.o");
+  words(&c, kernel ? "-Wl,--wrap=sim_submit"
+                   : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization");
   word(&c, "%s", driver);
   word(&c, "%s", CONFIG_OBJECTS "/tests/grader/child.o");
   word(&c, "%s", CONFIG_OBJECTS "/tests/grader/wire.o");
   word(&c, "%s",
        kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o" : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
+  if (kernel)
+    word(&c, "%s", CONFIG_OBJECTS "/tests/grader/ledger_sim.o");
   word(&c, "%s", CONFIG_LIBRARY);
   words(&c, CONFIG_LINK);
   return run_tool(a, &c, (const char *[2]){driver, NULL}, COMPILE_SECONDS, NULL);
@@ -274,6 +280,15 @@ static bool copy_source(Answer *a, const char *source) {
   return written || refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
 }
 
+bool answer_build_is_whole(Answer *a) {
+  char driver[512], why[1024];
+  driver_object(a, driver, sizeof driver);
+  if (build_is_whole(driver, why, sizeof why))
+    return true;
+  free(a->diagnostics);
+  return refuse(a, STATUS_GRADER_ERROR, why);
+}
+
 void answer_build(Answer *a, const Exercise *exercise, const char *source) {
   *a = (Answer){.exercise = exercise, .real_gpu = gpu_wanted()};
   if (!sandbox_folder(a->folder, sizeof a->folder)) {
@@ -292,6 +307,8 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
     build_with_nvcc(a);
     return;
   }
+  if (!answer_build_is_whole(a))
+    return;
   if (is_kernel(a) ? !compile_for_simulator(a) : !compile_c(a))
     return;
   if (keep_own_symbols(a))
@@ -323,13 +340,15 @@ size_t answer_memory(const Answer *a) {
 
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
                          const char *order) {
-  char device_count[64], thread_order[64];
+  char device_count[64], thread_order[64], temporary[300], home[300];
   snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
+  snprintf(temporary, sizeof temporary, "TMPDIR=%s", a->folder);
+  snprintf(home, sizeof home, "HOME=%s", a->folder);
   snprintf(thread_order, sizeof thread_order, "FERRY_SIM_ORDER=%s", order);
   const char *environment[] = {"PATH=/usr/bin:/bin",
                                "LC_ALL=C.UTF-8",
-                               "TMPDIR=/tmp",
-                               "HOME=/tmp",
+                               temporary,
+                               home,
                                "OMP_NUM_THREADS=2",
                                "OMP_WAIT_POLICY=passive",
                                no_cuda       ? "FERRY_CUDA=off"

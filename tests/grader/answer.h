@@ -35,6 +35,11 @@ typedef struct Answer {
 void answer_build(Answer *a, const Exercise *exercise, const char *source);
 void answer_free(Answer *a);
 
+// Whether what answers are linked with (`driver` among it) is there and no newer than ./ferry; if not, `why` says what to do.
+bool build_is_whole(const char *driver, char *why, size_t bytes);
+// The same for the answer's exercise. Where it is not, the status and diagnostics become the grader's error.
+bool answer_build_is_whole(Answer *a);
+
 size_t answer_memory(const Answer *a); // bytes that a run may take
 
 // One run of the built answer with a packed request. `order` is FERRY_SIM_ORDER.

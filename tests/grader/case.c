@@ -206,6 +206,10 @@ const char *got_error(const Case *c) {
   return item ? item->text : "";
 }
 
+bool case_counted(const Case *c) {
+  return look(&c->reply, 'c', "counts") != NULL;
+}
+
 const Counts *counts(const Case *c) {
   static const Counts none;
   Item *item = look(&c->reply, 'c', "counts");

@@ -37,6 +37,8 @@ void case_free(Case *c);
 void case_ask(Case *c);   // fills the request
 void case_judge(Case *c); // looks at the reply; sets failed, finding and mistake
 
+bool case_counted(const Case *c); // there are counts in the reply
+
 void case_fail(Case *c, const Mistake *mistake, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 // "x (33, 3) float32 on cuda:0, with gaps; n 5": what was asked, without its values.

@@ -23,6 +23,12 @@ void child_error(Driver *d, const char *text); // an error that the answer raise
 Item *child_add(Driver *d, char kind, const char *name);
 Item *child_asked(Driver *d, char kind, const char *name);
 
+// The ledger (wire.h). Counting and its record are one step: hold the lock over both.
+void ledger_lock(void);
+void ledger_unlock(void);
+void ledger_write(uint32_t kind, uint64_t value); // with the lock held; nothing where counting has not begun
+void ledger_add(uint32_t kind, uint64_t value);   // takes the lock
+
 // The placing half.
 void place_run(Driver *d);      // drive(d), errors caught and reported
 void place_count_begin(void);   // peaks begin anew

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { LEARNER_SECONDS = 600 };
+
 static void *allocate(size_t count, size_t size) {
   void *memory = calloc(count + 1, size);
   if (!memory)
@@ -72,7 +74,7 @@ static void begin_verdicts(Grading *g) {
 // ---- the command line --------------------------------------------------------------------------------------------------
 
 typedef struct GradeArguments {
-  const char *answers, *class, *seed, *only, *jobs;
+  const char *answers, *class, *seed, *only, *jobs, *limit;
 } GradeArguments;
 
 static const char **place_of(Grading *g, GradeArguments *a, const char *option) {
@@ -81,7 +83,8 @@ static const char **place_of(Grading *g, GradeArguments *a, const char *option) 
     const char **place;
   } options[] = {{"--answers", &a->answers}, {"--class", &a->class}, {"--seed", &a->seed},
                  {"--only", &a->only},       {"--jobs", &a->jobs},   {"--json", &g->json},
-                 {"--junit", &g->junit},     {"--csv", &g->csv},     {"--gradescope", &g->gradescope}};
+                 {"--junit", &g->junit},     {"--csv", &g->csv},     {"--gradescope", &g->gradescope},
+                 {"--limit", &a->limit}};
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
     if (strcmp(options[i].name, option) == 0)
       return options[i].place;
@@ -132,6 +135,9 @@ static int choose_how(Grading *g, const GradeArguments *a, const char *command) 
   if (a->jobs && (g->jobs < 1 || g->jobs > 64))
     return usage_error(command, "--jobs takes 1 to 64");
   g->jobs = g->jobs < 1 ? 1 : g->jobs > 64 ? 64 : g->jobs;
+  g->limit = a->limit ? strtod(a->limit, NULL) : LEARNER_SECONDS;
+  if (!(g->limit >= 1 && g->limit <= 86400))
+    return usage_error(command, "--limit takes seconds, 1 to 86400");
   g->options.devices = wanted_devices();
   g->secret_seed = a->seed != NULL;
   if (a->seed)
@@ -187,8 +193,13 @@ static int summary(const Grading *g) {
   sandbox_describe(g->protections, on, sizeof on, off, sizeof off);
   printf("%s\n", on_gpu == all ? "Run on NVIDIA hardware." : "Run on the simulator; not verified on a GPU.");
   if (skipped > 0)
-    printf("%d tests need more devices and were left out (FERRY_SIM_DEVICES=%d).\n", skipped, g->options.devices);
-  printf("Protections: %s.%s%s%s\n", on, *off ? " Not available here: " : "", off, *off ? "." : "");
+    printf("%d tests need more devices than %d and were left out: mistakes that only they find count as right "
+           "(FERRY_SIM_DEVICES=4 has enough for all).\n",
+           skipped, g->options.devices);
+  if (g->protections == 0)
+    printf("Protections: no answer was run to its end.\n");
+  else
+    printf("Protections: %s.%s%s%s\n", on, *off ? " Not available here: " : "", off, *off ? "." : "");
   if (trouble > 0)
     printf("%d answers could not be judged for reasons of the grader's own; they count neither for nor against.\n",
            trouble);

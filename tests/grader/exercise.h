@@ -117,6 +117,10 @@ bool expect_exactly(Case *c, const char *what, int64_t got, int64_t want, const 
 bool expect_that(Case *c, bool holds, const Mistake *mistake, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+// A kernel exercise: at least one launch (NO_KERNEL), and nothing fetched to the host (COMPUTED_ON_HOST): a loop there with a
+// kernel launched beside it for the count is no answer.
+bool expect_by_kernel(Case *c);
+
 // The answer has to raise an error that contains `text`. Without this an error fails the test.
 bool expect_error(Case *c, const char *text, const Mistake *mistake);
 
@@ -127,8 +131,10 @@ void suspect_error(Case *c, const char *text, const Mistake *mistake); // the er
 void suspect_that(Case *c, bool holds, const Mistake *mistake);
 
 // Mistakes that every kernel exercise has in common; use them in place of your own where they fit.
-extern const Mistake NO_KERNEL;    // "no kernel was launched": launches are 0
-extern const Mistake PAST_THE_END; // "wrote past the end": a guard element changed (found by expect_array)
-extern const Mistake NOT_WRITTEN;  // "elements left unwritten": the output still has its NaN filling (by expect_array)
+extern const Mistake NO_KERNEL;        // "no kernel was launched": launches are 0
+extern const Mistake PAST_THE_END;     // "wrote past the end": a guard element changed (found by expect_array)
+extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
+extern const Mistake POINTER_ON_HOST;  // "device memory used by the host": found where a run ends by it
+extern const Mistake NOT_WRITTEN; // "elements left unwritten": the output still has its NaN filling (by expect_array)
 
 #endif

@@ -8,6 +8,15 @@
 const Mistake NO_KERNEL = {"no kernel was launched",
                            "The result has to be computed by a kernel on the device; a loop on the CPU is not it.",
                            "docs/01_why_a_gpu.md"};
+const Mistake COMPUTED_ON_HOST = {"computed on the host",
+                                  "The data was copied to the host and computed there. Device memory is where the "
+                                  "kernel finds its input and leaves its "
+                                  "result; the host only launches it.",
+                                  "docs/07_pitfalls.md#to-and-fro-against-staying"};
+const Mistake POINTER_ON_HOST = {"device memory used by the host",
+                                 "A pointer from cudaMalloc means something to kernels alone; the host's code may pass "
+                                 "it on, but not read or write there.",
+                                 "docs/03_tensor_moves.md"};
 const Mistake PAST_THE_END = {
     "wrote past the end",
     "A grid has more threads than there are elements. Each thread has to compare its index with the size first.",
@@ -297,6 +306,11 @@ bool expect_that(Case *c, bool holds, const Mistake *mistake, const char *format
   va_end(arguments);
   case_fail(c, mistake, "%s", text);
   return false;
+}
+
+bool expect_by_kernel(Case *c) {
+  return expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL) &&
+         expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &COMPUTED_ON_HOST);
 }
 
 bool expect_error(Case *c, const char *text, const Mistake *mistake) {

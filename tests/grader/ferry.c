@@ -37,6 +37,7 @@ const Command commands[] = {
      "--answers DIR     one learner's folder (default: the workspace)\n"
      "--class DIR       a folder for each learner; several are graded at a time\n"
      "--jobs N          how many at a time (default: the processors)\n"
+     "--limit SECONDS   for all answers of a learner (600); what is left then is a timeout\n"
      "--seed SECRET     inputs are drawn from this text; without it, anew at each run\n"
      "--only EX         this exercise alone\n"
      "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"

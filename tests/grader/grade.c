@@ -2,9 +2,11 @@
 // that breaks takes its own process with it and no other.
 #include "grade.h"
 #include "case.h"
+#include "sandbox.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_JOBS = 64, UNIT_SECONDS = 600 };
+enum { MAX_JOBS = 64 };
 
 typedef struct Job {
   pid_t pid; // 0: this place is free
@@ -21,7 +23,6 @@ typedef struct Job {
   Learner *learner;
   Verdict *verdict;
   Text sent;
-  double began;
 } Job;
 
 static double now(void) {
@@ -107,26 +108,53 @@ static bool start(const Grading *g, Job *job, Learner *l, int exercise) {
   if (pid < 0)
     close(ends[0]);
   else
-    *job = (Job){.pid = pid, .pipe = ends[0], .learner = l, .verdict = &l->verdicts[exercise], .began = now()};
+    *job = (Job){.pid = pid, .pipe = ends[0], .learner = l, .verdict = &l->verdicts[exercise]};
   return pid > 0;
 }
 
-static void not_judged(Verdict *v, const char *why) {
-  v->status = STATUS_GRADER_ERROR;
+static void not_judged(Verdict *v, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void not_judged(Verdict *v, Status status, const char *format, ...) {
+  va_list arguments;
+  v->status = status;
   for (int i = 0; i < v->test_count; i++)
-    v->tests[i].status = STATUS_GRADER_ERROR;
-  v->report = strdup(why);
+    v->tests[i].status = status;
+  va_start(arguments, format);
+  if (vasprintf(&v->report, format, arguments) < 0)
+    v->report = NULL;
+  va_end(arguments);
 }
 
-static void finish(Grading *g, Job *job) {
-  static Verdict judged;
+static bool out_of_time(const Grading *g, const Learner *l) {
+  return l->began > 0 && now() - l->began > g->limit;
+}
+
+static void say_out_of_time(const Grading *g, Verdict *v) {
+  not_judged(v, STATUS_TIMEOUT, "the limit of %.0f s for all of a learner's answers was reached (--limit)\n", g->limit);
+}
+
+// A worker that is at its end has swept up after its answer; one that is not is stopped, so that it starts nothing more, and
+// what it has started ends before it does.
+static void end_worker(const Job *job) {
+  kill(job->pid, SIGSTOP);
+  sandbox_tree_kill(job->pid);
   kill(job->pid, SIGKILL);
   waitpid(job->pid, NULL, 0);
+  sandbox_folders_remove(job->pid);
+}
+
+static void finish(Grading *g, Job *job, bool ended) {
+  static Verdict judged;
+  if (ended && job->sent.used > 0)
+    waitpid(job->pid, NULL, 0);
+  else
+    end_worker(job);
   close(job->pipe);
   if (take_verdict(&job->sent, &judged))
     *job->verdict = judged;
+  else if (!ended)
+    say_out_of_time(g, job->verdict);
   else
-    not_judged(job->verdict, "the grader broke off while it judged this answer\n");
+    not_judged(job->verdict, STATUS_GRADER_ERROR, "the grader broke off while it judged this answer\n");
   if (job->verdict->protections)
     g->protections = g->protections ? g->protections & job->verdict->protections : job->verdict->protections;
   text_free(&job->sent);
@@ -153,10 +181,23 @@ static void wait_for_one(Grading *g, Job *jobs, void (*done)(Grading *g, Learner
     if (!jobs[i].pid)
       continue;
     bool ended = polls[i].revents && proceed(&jobs[i]);
-    if (ended || now() - jobs[i].began > UNIT_SECONDS) {
-      finish(g, &jobs[i]);
+    if (ended || out_of_time(g, jobs[i].learner)) {
+      finish(g, &jobs[i], ended);
       done(g, jobs[i].learner, jobs[i].verdict);
     }
+  }
+}
+
+// The next answer, in a free place; at once timed out where its learner's time is over.
+static void begin_unit(Grading *g, Job *job, int unit, void (*done)(Grading *g, Learner *l, Verdict *v)) {
+  Learner *l = &g->learners[unit / g->exercise_count];
+  int exercise = unit % g->exercise_count;
+  l->began = l->began > 0 ? l->began : now();
+  if (out_of_time(g, l)) {
+    say_out_of_time(g, &l->verdicts[exercise]);
+    done(g, l, &l->verdicts[exercise]);
+  } else if (!start(g, job, l, exercise)) {
+    grader_panic("no further process could be started: %s", strerror(errno));
   }
 }
 
@@ -164,15 +205,13 @@ void grading_run(Grading *g, void (*done)(Grading *g, Learner *l, Verdict *v)) {
   static Job jobs[MAX_JOBS];
   int units = g->learner_count * g->exercise_count, running = 0;
   for (int next = 0; next < units || running > 0;) {
-    for (int i = 0; i < g->jobs && next < units; i++)
-      if (!jobs[i].pid) {
-        if (!start(g, &jobs[i], &g->learners[next / g->exercise_count], next % g->exercise_count))
-          grader_panic("no further process could be started: %s", strerror(errno));
-        next++;
-      }
-    wait_for_one(g, jobs, done);
+    for (int i = 0; i < g->jobs; i++)
+      while (!jobs[i].pid && next < units)
+        begin_unit(g, &jobs[i], next++, done);
     running = 0;
     for (int i = 0; i < g->jobs; i++)
       running += jobs[i].pid != 0;
+    if (running > 0)
+      wait_for_one(g, jobs, done);
   }
 }

@@ -6,6 +6,7 @@
 
 typedef struct Learner {
   char *name, *folder;
+  double began;      // when the first of its answers was; 0: not yet
   Verdict *verdicts; // one for each exercise that is graded
 } Learner;
 
@@ -17,6 +18,7 @@ typedef struct Grading {
   JudgeOptions options;
   bool secret_seed, complete;
   int jobs;
+  double limit;                                // seconds for all answers of a learner
   const char *json, *junit, *gradescope, *csv; // paths, or NULL
   unsigned protections;                        // in force in every run so far
 } Grading;

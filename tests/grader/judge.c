@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { REPORT_BYTES = 24 << 10 };
 
@@ -43,7 +44,38 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+// ---- a check that breaks ---------------------------------------------------------------------------------------------------
+
+enum { CHECK_SECONDS = 60 };
+
+static char broken[256]; // what to say of it
+
+static void check_broke(int number) {
+  if (write(STDERR_FILENO, broken, strlen(broken)) < 0) {
+  }
+  (void)number;
+  _exit(3);
+}
+
+// While an exercise's own code draws and judges, its crash is the grader's error, not the answer's; so is its taking for ever.
+static void guard_check(const Case *c, const char *doing) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+  snprintf(broken, sizeof broken,
+           "ferry: grader error: the check of %s broke while it %s \"%s\"; no fault of the answer\n", c->exercise->id,
+           doing, c->test->name);
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    signal(signals[i], *doing ? check_broke : SIG_DFL);
+  alarm(*doing ? CHECK_SECONDS : 0);
+}
+
 // ---- what became of one run ------------------------------------------------------------------------------------------------
+
+// What ended it; the simulator reports a signal of the answer's and then exits with 128 and its number, as shells do.
+static int signal_of(const SandboxResult *r) {
+  if (r->end == SANDBOX_EXITED)
+    return r->status > 128 && r->status < 128 + NSIG ? r->status - 128 : 0;
+  return r->signal;
+}
 
 static Status status_of(const SandboxResult *r) {
   switch (r->end) {
@@ -58,6 +90,8 @@ static Status status_of(const SandboxResult *r) {
   case SANDBOX_NOT_STARTED:
     return STATUS_GRADER_ERROR;
   default:
+    if (!r->reply && signal_of(r))
+      return STATUS_CRASH;
     return r->reply ? STATUS_PASS : STATUS_FAIL; // any exit status: an answer can choose it
   }
 }
@@ -66,7 +100,7 @@ static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status sta
   if (r->forged)
     say(t, "  something other than a reply came through the grader's channel\n");
   else if (status == STATUS_CRASH)
-    say(t, "  it was ended by signal %d: %s\n", r->signal, strsignal(r->signal));
+    say(t, "  it was ended by signal %d: %s\n", signal_of(r), strsignal(signal_of(r)));
   else if (status == STATUS_TIMEOUT)
     say(t, "  it did not end within %.0f s\n", r->seconds);
   else if (status == STATUS_OUT_OF_MEMORY)
@@ -95,6 +129,22 @@ static void say_finding(Text *t, const Case *c) {
   }
 }
 
+// Everything that the library says was counted has to be what was sent while it was counted.
+static bool counts_agree(const Case *c, const Ledger *ledger) {
+  const Counts *n = counts(c);
+  const int64_t *count = ledger->count, *bytes = ledger->value;
+  if (ledger->broken || ledger->begun != ledger->ended || ledger->begun != case_counted(c))
+    return false;
+  if (strcmp(exercise_extension(c->exercise), "cu") == 0)
+    return n->operations >= count[LEDGER_OPERATION];
+  return n->host_to_device == count[LEDGER_HOST_TO_DEVICE] && n->device_to_host == count[LEDGER_DEVICE_TO_HOST] &&
+         n->device_to_device == count[LEDGER_DEVICE_TO_DEVICE] && n->launches == count[LEDGER_LAUNCH] &&
+         n->synchronizations == count[LEDGER_SYNCHRONIZATION] &&
+         n->host_to_device_bytes == bytes[LEDGER_HOST_TO_DEVICE] &&
+         n->device_to_host_bytes == bytes[LEDGER_DEVICE_TO_HOST] &&
+         n->device_to_device_bytes == bytes[LEDGER_DEVICE_TO_DEVICE];
+}
+
 static void take_reply(Case *c, SandboxResult *r, Status *status) {
   const char *wrong = r->reply ? message_unpack(&c->reply, r->reply, r->reply_bytes) : NULL;
   if (wrong || r->forged) {
@@ -102,13 +152,21 @@ static void take_reply(Case *c, SandboxResult *r, Status *status) {
     *status = STATUS_FAIL;
     return;
   }
+  if (*status == STATUS_PASS && !counts_agree(c, &r->ledger)) {
+    case_fail(c, NULL, "the counts are not what was counted: the answer changed the counters or hid from them");
+    *status = STATUS_FAIL;
+  }
   if (*status == STATUS_PASS) {
+    guard_check(c, "judged");
     case_judge(c);
+    guard_check(c, "");
     *status = c->failed ? STATUS_FAIL : STATUS_PASS;
   }
 }
 
-static const Mistake *mistake_of(const Case *c, Status status) {
+static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status status) {
+  if (status == STATUS_CRASH && r->output && strstr(r->output, "cudasim: host code used a device pointer"))
+    return &POINTER_ON_HOST;
   if (status == STATUS_CRASH)
     return c->test->crash;
   if (status == STATUS_TIMEOUT)
@@ -141,7 +199,9 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
 static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int devices, const char *order) {
   static Case c; // large
   case_begin(&c, e, v->test, v->seed, devices);
+  guard_check(&c, "drew");
   case_ask(&c);
+  guard_check(&c, "");
   if (getrandom(&c.request.nonce, sizeof c.request.nonce, 0) != (ssize_t)sizeof c.request.nonce)
     grader_panic("no random numbers from the system: %s", strerror(errno));
   size_t bytes = 0;
@@ -153,7 +213,7 @@ static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int dev
   c.replied = r.reply != NULL;
   take_reply(&c, &r, &v->status);
   c.replied = c.replied && !r.forged;
-  v->mistake = mistake_of(&c, v->status);
+  v->mistake = mistake_of(&c, &r, v->status);
   if (v->status != STATUS_PASS)
     write_report(v, a, &c, &r, order);
   v->seconds += r.seconds;
@@ -200,21 +260,28 @@ static void run_tests(Verdict *v, const Answer *a, const JudgeOptions *o) {
   }
 }
 
+static void not_judged(Verdict *v, Status status) {
+  const Exercise *exercise = v->exercise;
+  verdict_free(v);
+  *v = (Verdict){.exercise = exercise, .status = status};
+  for (; v->test_count < MAX_TESTS && exercise->tests[v->test_count].name; v->test_count++)
+    v->tests[v->test_count] = (TestVerdict){.test = &exercise->tests[v->test_count], .status = status};
+}
+
 void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options) {
   double began = now();
   Answer a;
   *v = (Verdict){.exercise = exercise};
   answer_build(&a, exercise, source);
-  v->real_gpu = a.real_gpu;
-  if (a.status == STATUS_NOT_RUN) {
+  if (a.status == STATUS_NOT_RUN)
     run_tests(v, &a, options);
-  } else {
-    v->status = a.status;
-    while (v->test_count < MAX_TESTS && exercise->tests[v->test_count].name) {
-      v->tests[v->test_count] = (TestVerdict){.test = &exercise->tests[v->test_count], .status = a.status};
-      v->test_count++;
-    }
-  }
+  // What failed may have failed because the build is being replaced; nobody loses points by that.
+  bool failed = a.status != STATUS_NOT_RUN || v->status != STATUS_PASS;
+  if (failed && a.folder[0] && a.status != STATUS_MISSING)
+    answer_build_is_whole(&a);
+  if (a.status != STATUS_NOT_RUN)
+    not_judged(v, a.status);
+  v->real_gpu = a.real_gpu;
   v->report = a.diagnostics;
   a.diagnostics = NULL;
   v->protections = a.protections;

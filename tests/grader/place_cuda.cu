@@ -125,16 +125,24 @@ extern "C" void place_counts(Counts *now) {
   now->launches = (int64_t)s.launches;
   now->synchronizations = (int64_t)s.synchronizations;
   now->cuda_allocations = (int64_t)s.allocations;
+  now->operations = (int64_t)(s.launches + s.matrix_products + s.fills + s.copies_host_to_device +
+                              s.copies_device_to_host + s.copies_device_to_device + s.copies_host_to_host);
 }
 #else
 // NVIDIA's runtime does not count, so the linker sends the calls that count through here (--wrap).
 static Counts real;
 
+static void count_operation(int64_t *kind) {
+  *kind += 1;
+  real.operations++;
+  ledger_add(LEDGER_OPERATION, 0);
+}
+
 extern "C" cudaError_t __real_cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared,
                                                cudaStream_t stream);
 extern "C" cudaError_t __wrap_cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared,
                                                cudaStream_t stream) {
-  real.launches++;
+  count_operation(&real.launches);
   return __real_cudaLaunchKernel(f, grid, block, args, shared, stream);
 }
 
@@ -143,7 +151,7 @@ extern "C" cudaError_t __real___cudaLaunchKernel(void *kernel, dim3 grid, dim3 b
                                                  cudaStream_t stream);
 extern "C" cudaError_t __wrap___cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
                                                  cudaStream_t stream) {
-  real.launches++;
+  count_operation(&real.launches);
   return __real___cudaLaunchKernel(kernel, grid, block, args, shared, stream);
 }
 
@@ -166,7 +174,7 @@ static void count_copy(enum cudaMemcpyKind kind, size_t bytes) {
   int64_t *copied = kind == cudaMemcpyHostToDevice   ? &real.host_to_device_bytes
                     : kind == cudaMemcpyDeviceToHost ? &real.device_to_host_bytes
                                                      : &real.device_to_device_bytes;
-  *copies += 1;
+  count_operation(copies);
   *copied += (int64_t)bytes;
 }
 

@@ -115,6 +115,38 @@ void place_counts(Counts *now) {
   }
 }
 
+// The linker sends the library's own calls of what it counts with through here (--wrap).
+void __real_fy_count_copy(int kind, size_t bytes);
+void __real_fy_count_launch(void);
+void __real_fy_count_synchronization(void);
+void __wrap_fy_count_copy(int kind, size_t bytes);
+void __wrap_fy_count_launch(void);
+void __wrap_fy_count_synchronization(void);
+
+void __wrap_fy_count_copy(int kind, size_t bytes) {
+  ledger_lock();
+  __real_fy_count_copy(kind, bytes);
+  ledger_write(kind == FY_COPY_HOST_TO_DEVICE   ? LEDGER_HOST_TO_DEVICE
+               : kind == FY_COPY_DEVICE_TO_HOST ? LEDGER_DEVICE_TO_HOST
+                                                : LEDGER_DEVICE_TO_DEVICE,
+               bytes);
+  ledger_unlock();
+}
+
+void __wrap_fy_count_launch(void) {
+  ledger_lock();
+  __real_fy_count_launch();
+  ledger_write(LEDGER_LAUNCH, 0);
+  ledger_unlock();
+}
+
+void __wrap_fy_count_synchronization(void) {
+  ledger_lock();
+  __real_fy_count_synchronization();
+  ledger_write(LEDGER_SYNCHRONIZATION, 0);
+  ledger_unlock();
+}
+
 void place_count_begin(void) {
   for (int i = 0; i < fy_cuda_device_count(); i++)
     fy_reset_peak_memory_stats(fy_cuda_device(i));

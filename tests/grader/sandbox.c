@@ -1,6 +1,5 @@
 // Watches over a command: its output, its reply, its memory and its time; and ends it.
 #include "sandbox_impl.h"
-#include "wire.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEADER = 16, SAMPLE_MS = 25, FIRST_SAMPLE_MS = 5 };
+enum { SAMPLE_MS = 25, FIRST_SAMPLE_MS = 5 };
 
 typedef struct Watch {
   const SandboxJob *job;
@@ -24,7 +23,7 @@ typedef struct Watch {
   size_t sent;    // bytes of the request
   uint8_t *reply; // header and body as far as they have come
   size_t reply_used, reply_room;
-  bool replied, ended;
+  bool in_reply, replied, ended;
 } Watch;
 
 static double now(void) {
@@ -53,10 +52,26 @@ static bool header_is_right(const Watch *w) {
   return head[0] == WIRE_MAGIC && head[1] <= WIRE_LIMIT && memcmp(w->reply + 8, w->job->request + 8, 8) == 0;
 }
 
+// The records before the reply, as far as they are whole, are added up and dropped.
+static void take_ledger(Watch *w) {
+  LedgerRecord record;
+  uint64_t nonce;
+  size_t at = 0;
+  memcpy(&nonce, w->job->request + 8, sizeof nonce);
+  for (; w->reply_used - at >= sizeof record; at += sizeof record) {
+    memcpy(&record, w->reply + at, sizeof record);
+    if (record.magic != LEDGER_MAGIC)
+      break;
+    ledger_take(&w->result->ledger, &record, nonce);
+  }
+  w->reply_used -= at;
+  memmove(w->reply, w->reply + at, w->reply_used);
+}
+
 static size_t reply_wanted(const Watch *w) {
   uint32_t length;
   memcpy(&length, w->reply + 4, sizeof length);
-  return HEADER + (size_t)length;
+  return HEADER_BYTES + (size_t)length;
 }
 
 static void take_reply(Watch *w, const uint8_t *bytes, size_t count) {
@@ -71,8 +86,11 @@ static void take_reply(Watch *w, const uint8_t *bytes, size_t count) {
   }
   memcpy(w->reply + w->reply_used, bytes, count);
   w->reply_used += count;
-  if (w->reply_used < HEADER)
+  if (!w->in_reply)
+    take_ledger(w);
+  if (w->reply_used < HEADER_BYTES)
     return;
+  w->in_reply = true;
   if (!header_is_right(w) || w->reply_used > reply_wanted(w))
     forged(w);
   else
@@ -175,7 +193,8 @@ static void end_everything(Watch *w) {
   }
   if (!(w->started.protections & PROTECT_PID_NAMESPACE) && (w->started.protections & PROTECT_SUBREAPER))
     sandbox_tree_kill(getpid());
-  if ((w->started.protections & PROTECT_OTHER_USER) && !(w->started.protections & PROTECT_MOUNT_NAMESPACE))
+  if ((w->started.protections & PROTECT_OTHER_USER) &&
+      !(w->started.protections & (PROTECT_MOUNT_NAMESPACE | PROTECT_LANDLOCK)))
     sandbox_sweep_files(sandbox_user());
 }
 
@@ -195,8 +214,8 @@ static void drain_output(Watch *w) {
 static void take_result(Watch *w) {
   SandboxResult *r = w->result;
   if (w->replied && !r->forged) {
-    r->reply_bytes = w->reply_used - HEADER;
-    memmove(w->reply, w->reply + HEADER, r->reply_bytes);
+    r->reply_bytes = w->reply_used - HEADER_BYTES;
+    memmove(w->reply, w->reply + HEADER_BYTES, r->reply_bytes);
     r->reply = w->reply;
   } else {
     free(w->reply);
@@ -242,14 +261,16 @@ static const struct {
 } protection_names[] = {
     {PROTECT_PID_NAMESPACE, "own process tree"}, {PROTECT_MOUNT_NAMESPACE, "own view of the files"},
     {PROTECT_NETWORK_NAMESPACE, "no network"},   {PROTECT_USER_NAMESPACE, "user namespace"},
-    {PROTECT_BUBBLEWRAP, "bubblewrap"},          {PROTECT_OTHER_USER, "another user"},
+    {PROTECT_BUBBLEWRAP, "bubblewrap"},          {PROTECT_LANDLOCK, "files closed by Landlock"},
+    {PROTECT_SIGNALS, "no signals to others"},   {PROTECT_OTHER_USER, "another user"},
     {PROTECT_NO_NEW_PRIVS, "no new privileges"}, {PROTECT_LIMITS, "limits on time, memory and files"},
     {PROTECT_PROCESSES, "limit on processes"},   {PROTECT_SUBREAPER, "orphans swept"},
 };
 
 void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off, size_t off_bytes) {
-  // A user namespace does what another user does, and is not missed where there is one; nor is bubblewrap.
-  unsigned optional = PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP;
+  // One thing does for another: a user namespace for another user, Landlock for a view of the files of one's own.
+  unsigned optional = PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP | PROTECT_LANDLOCK | PROTECT_SIGNALS;
+  optional |= protections & PROTECT_LANDLOCK ? PROTECT_MOUNT_NAMESPACE : 0;
   optional |= protections & (PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP) ? PROTECT_OTHER_USER : 0;
   optional |= protections & PROTECT_BUBBLEWRAP ? PROTECT_PID_NAMESPACE : 0;
   size_t on_used = 0, off_used = 0;

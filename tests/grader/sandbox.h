@@ -3,9 +3,11 @@
 #ifndef GRADER_SANDBOX_H
 #define GRADER_SANDBOX_H
 
+#include "wire.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { SANDBOX_PATHS = 48 };
 
@@ -44,11 +46,14 @@ enum { // what protected the run
   PROTECT_PROCESSES = 128, // a limit on their number that holds
   PROTECT_SUBREAPER = 256, // orphans come back to the grader, which kills them
   PROTECT_BUBBLEWRAP = 512,
+  PROTECT_LANDLOCK = 1024, // files that it does not need cannot be opened
+  PROTECT_SIGNALS = 2048,  // nor can processes of others be signalled, whoever owns them
 };
 
 typedef struct SandboxResult {
   SandboxEnd end;
   int status, signal;
+  Ledger ledger;  // what came before the reply
   uint8_t *reply; // body of a whole reply with the request's nonce (malloc), NULL when there was none
   size_t reply_bytes;
   bool forged;  // something else came through descriptor 3
@@ -64,8 +69,12 @@ void sandbox_result_free(SandboxResult *result);
 // The protections as a list in words: "own process tree, own files, ...". And what is missing, "" when nothing is.
 void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off, size_t off_bytes);
 
+// Ends the tree of processes below `root` (itself not), until nothing is left of it.
+void sandbox_tree_kill(pid_t root);
+
 // A new folder, writable by whoever the sandbox runs commands as; and its removal with all that is in it.
 bool sandbox_folder(char *path, size_t bytes);
 void sandbox_folder_remove(const char *path);
+void sandbox_folders_remove(pid_t grader); // all that this process made
 
 #endif

@@ -1,5 +1,6 @@
 // bubblewrap in place of namespaces of our own: where those are refused to us, an installed bwrap may be allowed them.
 #include "sandbox_impl.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,36 +21,30 @@ static void show(const char *how, const char *path) {
   add(path);
 }
 
+// The first bwrap on PATH.
 static const char *program(void) {
-  static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"};
-  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-    if (access(places[i], X_OK) == 0)
-      return places[i];
+  static char path[512];
+  const char *search = getenv("PATH");
+  for (search = search && *search ? search : "/usr/bin:/bin"; search; search = strchr(search, ':')) {
+    search += *search == ':';
+    snprintf(path, sizeof path, "%.*s/bwrap", (int)strcspn(search, ":"), search);
+    if (path[0] == '/' && access(path, X_OK) == 0)
+      return path;
+  }
   return NULL;
 }
 
 const char *const *sandbox_bubblewrap(const SandboxJob *job) {
-  static const char *const system_paths[] = {"/usr",
-                                             "/bin",
-                                             "/sbin",
-                                             "/lib",
-                                             "/lib32",
-                                             "/lib64",
-                                             "/opt",
-                                             "/nix",
-                                             "/etc/alternatives",
-                                             "/etc/ld.so.cache",
-                                             "/etc/ld.so.conf"};
   used = 0;
   if (!program() || job->gpu)
     return NULL;
   add(program());
   add("--unshare-all");
   add("--die-with-parent");
-  for (size_t i = 0; i < sizeof system_paths / sizeof system_paths[0]; i++)
-    show("--ro-bind-try", system_paths[i]);
-  show("--dev-bind-try", "/dev/null");
-  show("--dev-bind-try", "/dev/urandom");
+  for (int i = 0; sandbox_system_paths[i]; i++)
+    show("--ro-bind-try", sandbox_system_paths[i]);
+  for (int i = 0; sandbox_device_paths[i]; i++)
+    show("--dev-bind-try", sandbox_device_paths[i]);
   add("--tmpfs");
   add("/tmp");
   for (int i = 0; i < SANDBOX_PATHS && job->readable[i]; i++)

@@ -18,33 +18,33 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const system_paths[] = {"/usr",
-                                           "/bin",
-                                           "/sbin",
-                                           "/lib",
-                                           "/lib32",
-                                           "/lib64",
-                                           "/opt",
-                                           "/nix",
-                                           "/etc/alternatives",
-                                           "/etc/ld.so.cache",
-                                           "/etc/ld.so.conf",
-                                           NULL};
-static const char *const gpu_paths[] = {"/sys",
-                                        "/proc",
-                                        "/dev/nvidiactl",
-                                        "/dev/nvidia-uvm",
-                                        "/dev/nvidia-uvm-tools",
-                                        "/dev/nvidia0",
-                                        "/dev/nvidia1",
-                                        "/dev/nvidia2",
-                                        "/dev/nvidia3",
-                                        "/dev/nvidia4",
-                                        "/dev/nvidia5",
-                                        "/dev/nvidia6",
-                                        "/dev/nvidia7",
-                                        NULL};
-static const char *const device_paths[] = {"/dev/null", "/dev/urandom", NULL};
+const char *const sandbox_system_paths[] = {"/usr",
+                                            "/bin",
+                                            "/sbin",
+                                            "/lib",
+                                            "/lib32",
+                                            "/lib64",
+                                            "/opt",
+                                            "/nix",
+                                            "/etc/alternatives",
+                                            "/etc/ld.so.cache",
+                                            "/etc/ld.so.conf",
+                                            NULL};
+const char *const sandbox_gpu_paths[] = {"/sys",
+                                         "/proc",
+                                         "/dev/nvidiactl",
+                                         "/dev/nvidia-uvm",
+                                         "/dev/nvidia-uvm-tools",
+                                         "/dev/nvidia0",
+                                         "/dev/nvidia1",
+                                         "/dev/nvidia2",
+                                         "/dev/nvidia3",
+                                         "/dev/nvidia4",
+                                         "/dev/nvidia5",
+                                         "/dev/nvidia6",
+                                         "/dev/nvidia7",
+                                         NULL};
+const char *const sandbox_device_paths[] = {"/dev/null", "/dev/urandom", NULL};
 
 static bool make_parents(const char *path) {
   char part[4096];
@@ -133,10 +133,10 @@ bool sandbox_enter_files(const SandboxJob *job, uint64_t outside) {
     return false;
   if (mkdir("/tmp/old", 0700) != 0 || syscall(SYS_pivot_root, "/tmp", "/tmp/old") != 0 || chdir("/") != 0)
     return false;
-  bool shown = show_all(system_paths, READ_ONLY | RECURSIVE) && show_all(device_paths, 0);
+  bool shown = show_all(sandbox_system_paths, READ_ONLY | RECURSIVE) && show_all(sandbox_device_paths, 0);
   for (int i = 0; shown && i < SANDBOX_PATHS && job->readable[i]; i++)
     shown = show(job->readable[i], READ_ONLY);
-  shown = shown && (!job->gpu || show_all(gpu_paths, RECURSIVE));
+  shown = shown && (!job->gpu || show_all(sandbox_gpu_paths, RECURSIVE));
   mode_t mask = umask(0);
   shown = shown && (mkdir("/tmp", 01777) == 0 || errno == EEXIST) && (mkdir("/dev/shm", 01777) == 0 || errno == EEXIST);
   umask(mask);
@@ -171,31 +171,41 @@ void sandbox_folder_remove(const char *path) {
 
 enum { STALE_SECONDS = 600 };
 
-// Folders of graders that were killed: their process is gone, and they have been there for a while.
-static void sweep_stale_folders(const char *temporary) {
+static const char *temporary_folder(void) {
+  const char *temporary = getenv("TMPDIR");
+  return temporary && *temporary == '/' ? temporary : "/tmp";
+}
+
+// Those of one grader; or, for 0, of graders that were killed: their process is gone, and they have been there for a while.
+static void sweep_folders(pid_t grader) {
+  const char *temporary = temporary_folder();
   DIR *folder = opendir(temporary);
   for (struct dirent *entry; folder && (entry = readdir(folder));) {
     char path[4096];
     struct stat about;
     int pid;
     snprintf(path, sizeof path, "%s/%s", temporary, entry->d_name);
-    if (sscanf(entry->d_name, "ferry-answer-%d-", &pid) != 1 || pid < 1 || kill(pid, 0) == 0 || errno != ESRCH)
+    if (sscanf(entry->d_name, "ferry-answer-%d-", &pid) != 1 || pid < 1 || lstat(path, &about) != 0 ||
+        !S_ISDIR(about.st_mode))
       continue;
-    if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && time(NULL) - about.st_mtime > STALE_SECONDS)
+    bool stale = kill(pid, 0) != 0 && errno == ESRCH && time(NULL) - about.st_mtime > STALE_SECONDS;
+    if (pid == grader || (grader == 0 && stale))
       sandbox_folder_remove(path);
   }
   if (folder)
     closedir(folder);
 }
 
+void sandbox_folders_remove(pid_t grader) {
+  sweep_folders(grader);
+}
+
 bool sandbox_folder(char *path, size_t bytes) {
   static bool swept;
-  const char *temporary = getenv("TMPDIR");
-  temporary = temporary && *temporary == '/' ? temporary : "/tmp";
   if (!swept)
-    sweep_stale_folders(temporary);
+    sweep_folders(0);
   swept = true;
-  int length = snprintf(path, bytes, "%s/ferry-answer-%d-XXXXXX", temporary, (int)getpid());
+  int length = snprintf(path, bytes, "%s/ferry-answer-%d-XXXXXX", temporary_folder(), (int)getpid());
   if (length >= (int)bytes || !mkdtemp(path))
     return false;
   return geteuid() != 0 || chown(path, sandbox_user(), sandbox_user()) == 0 || errno == EPERM;

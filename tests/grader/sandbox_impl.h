@@ -24,6 +24,15 @@ uint64_t sandbox_mount_namespace(void);
 // so it refuses to do so unless that is another one than `outside`, the grader's. False also where it is not permitted.
 bool sandbox_enter_files(const SandboxJob *job, uint64_t outside);
 
+// What every command may read, and the devices it may use; those of a real GPU. Ended by NULL.
+extern const char *const sandbox_system_paths[], *const sandbox_device_paths[], *const sandbox_gpu_paths[];
+
+// In the new process, with no new privileges: files other than the job's and the system's can no longer be opened. False where
+// the kernel has no Landlock.
+bool sandbox_enter_landlock(const SandboxJob *job);
+int sandbox_landlock_version(void);        // 0: there is none
+bool sandbox_landlock_holds_signals(void); // ... to processes outside
+
 // Removes what `user` left in the machine's folders for temporary files; for a user that exists for this run alone.
 void sandbox_sweep_files(uid_t user);
 
@@ -36,9 +45,7 @@ const char *const *sandbox_bubblewrap(const SandboxJob *job);
 // Threads that run as `user` on this machine now: RLIMIT_NPROC counts them all.
 unsigned sandbox_processes_of(uid_t user);
 
-// The tree below `root` (itself not counted): its memory in bytes. And its end, until nothing is left of it.
-size_t sandbox_tree_memory(pid_t root);
-void sandbox_tree_kill(pid_t root);
+size_t sandbox_tree_memory(pid_t root); // in bytes, of the tree below `root`, itself not counted
 
 // Output with its middle left out: keeps the first and the last lines.
 typedef struct Excerpt {

@@ -21,7 +21,7 @@
 
 enum { PROCESSES = 64, DESCRIPTORS = 256, SETUP_FAILED = 1 << 30, STARTED = 1 << 29 };
 
-enum { LEVEL_NAMESPACES, LEVEL_USER_NAMESPACE, LEVEL_BUBBLEWRAP, LEVEL_NONE, LEVELS };
+enum { LEVEL_NAMESPACES, LEVEL_USER_NAMESPACE, LEVEL_BUBBLEWRAP, LEVEL_LANDLOCK, LEVEL_NONE, LEVELS };
 
 // How one attempt to start goes about it.
 typedef struct Plan {
@@ -103,6 +103,8 @@ static void drop_everything(const SandboxJob *job, const Ends *ends, const Plan 
   }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
     give_up(ends, "prctl");
+  if (plan->protections & PROTECT_LANDLOCK && !sandbox_enter_landlock(job))
+    give_up(ends, "Landlock");
 }
 
 static _Noreturn void be_command(const SandboxJob *job, const Ends *ends, const Plan *plan) {
@@ -171,8 +173,9 @@ static _Noreturn void be_supervisor(const SandboxJob *job, const Ends *ends, con
       report(ends, status);
       if (plan->protections & PROTECT_PID_NAMESPACE)
         _exit(0);
-      for (;;) // orphans stay ours until the grader has swept them
-        pause();
+      for (;;) // orphans stay ours until the grader has swept them; the dead among them would be waited for in vain
+        if (waitpid(-1, NULL, 0) < 0)
+          pause();
     }
   }
 }
@@ -186,8 +189,11 @@ static unsigned level_protections(int level) {
     return always | namespaces;
   if (level == LEVEL_USER_NAMESPACE)
     return always | namespaces | PROTECT_USER_NAMESPACE;
-  return level == LEVEL_BUBBLEWRAP ? always | PROTECT_BUBBLEWRAP | PROTECT_MOUNT_NAMESPACE | PROTECT_NETWORK_NAMESPACE
-                                   : always;
+  if (level == LEVEL_BUBBLEWRAP)
+    return always | PROTECT_BUBBLEWRAP | PROTECT_MOUNT_NAMESPACE | PROTECT_NETWORK_NAMESPACE;
+  if (level == LEVEL_LANDLOCK)
+    return always | PROTECT_LANDLOCK | (sandbox_landlock_holds_signals() ? PROTECT_SIGNALS : 0);
+  return always;
 }
 
 static bool open_pipes(const SandboxJob *job, Ends *ends, Started *started) {
@@ -252,7 +258,7 @@ static Started attempt(const SandboxJob *job, const Plan *plan, char *why, size_
 
 static int first_level(void) {
   const char *wanted = getenv("FERRY_SANDBOX");
-  static const char *const names[LEVELS] = {"namespaces", "user", "bubblewrap", "none"};
+  static const char *const names[LEVELS] = {"namespaces", "user", "bubblewrap", "landlock", "none"};
   for (int i = 0; wanted && i < LEVELS; i++)
     if (strcmp(wanted, names[i]) == 0)
       return i;
@@ -273,6 +279,8 @@ Started sandbox_start(const SandboxJob *job, char *why, size_t bytes) {
     if (level == LEVEL_USER_NAMESPACE && geteuid() == 0) // where root may make no namespaces, these are refused too
       level = LEVEL_BUBBLEWRAP;
     if (level == LEVEL_BUBBLEWRAP && !sandbox_bubblewrap(job))
+      level = LEVEL_LANDLOCK;
+    if (level == LEVEL_LANDLOCK && sandbox_landlock_version() == 0)
       level = LEVEL_NONE;
     Plan plan = {.level = level,
                  .protections = level_protections(level),
@@ -288,9 +296,10 @@ Started sandbox_start(const SandboxJob *job, char *why, size_t bytes) {
     started = attempt(job, &plan, why, bytes);
     if (started.supervisor > 0)
       return started;
-    if (drop && level == LEVEL_NONE)
+    if (drop && level == LEVEL_NONE) {
       other_user = false;
-    else if (level < LEVEL_NONE)
+      level = first_level() < LEVEL_LANDLOCK ? LEVEL_LANDLOCK : first_level();
+    } else if (level < LEVEL_NONE)
       level++;
     else
       return started;

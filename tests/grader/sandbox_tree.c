@@ -19,6 +19,7 @@ typedef struct Process {
   bool below;
 } Process;
 
+// False for what is gone, and for what is dead and only waited for. A process whose first thread has ended may live on.
 static bool read_parent(const char *pid, pid_t *parent) {
   char path[64], line[512];
   snprintf(path, sizeof path, "/proc/%.16s/stat", pid);
@@ -28,7 +29,12 @@ static bool read_parent(const char *pid, pid_t *parent) {
   bool found = fgets(line, sizeof line, file) != NULL;
   fclose(file);
   const char *after = found ? strrchr(line, ')') : NULL; // a process may have parentheses in its name
-  return after && sscanf(after + 1, " %*c %d", parent) == 1;
+  char state;
+  long threads;
+  if (!after || sscanf(after + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &state,
+                       parent, &threads) != 3)
+    return false;
+  return state != 'Z' || threads > 1;
 }
 
 static int all_processes(Process *list) {

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Hostile answers: each gets 0 points with the status that it says in its first line, nothing of it is left behind, and the
-# answer graded after it is graded as ever. As root and, where there is a way to become one, as another user.
+# answer graded after it is graded as ever. At every level of the sandbox that can be had here, as root and as another user.
+#
+# usage: tests/grader/test_attacks.sh [ATTACK [LEVELS]]
 # run: FERRY_CUDA=sim
 # timeout: 600
 set -u
@@ -33,7 +35,6 @@ result() { # STATUS NAME [WHY]
 # Folders and processes of answers that are still there.
 left_behind() {
   find "$TMPDIR" -mindepth 1
-  find /tmp /dev/shm -maxdepth 1 -name 'ferry-attack*'
   for link in /proc/[0-9]*/exe; do
     case $(readlink "$link" 2>/dev/null) in
     "$TMPDIR"/ferry-answer-*/program*) echo "process ${link%/exe}" ;;
@@ -41,20 +42,26 @@ left_behind() {
   done
 }
 
+# Root works in a mount namespace apart, so that a bug of the sandbox cannot reach the machine's own mounts.
+apart=()
+if [ "$(id -u)" = 0 ] && unshare -m --propagation private true 2>/dev/null; then
+  apart=(unshare -m --propagation private)
+fi
+
 as_user() { # USER COMMAND...: the command as that user, `-` being who we are
   local user=$1
   shift
   if [ "$user" = - ]; then
-    "$@"
+    "${apart[@]}" "$@"
   else
-    setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+    "${apart[@]}" setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
   fi
 }
 
 judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
   local name status expected output got seconds
   name=$(basename "$2" .c)
-  export TMPDIR=$work/$1-$name
+  export TMPDIR=$work/$1-$name-$level
   mkdir -m 1777 "$TMPDIR"
   expected=$(sed -n '1s@^// status: @@p' "$2")
   sed "s|@ROOT@|$root|" "$2" | cat - tests/grader/attacks/tail.inc >"$work/$1-$name.c"
@@ -81,30 +88,101 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
   fi
 }
 
-# Hostile code is let loose only where it is somebody else than root, or in a process tree of its own.
-if [ "$(id -u)" = 0 ] && ! "$ferry" doctor | grep -qE 'another user|own process tree'; then
-  echo "ok 1 - attacks # SKIP root without namespaces and without another user: they would run as root"
-  echo 1..1
-  exit 0
-fi
+# ---- each way of shutting an answer in, as root and as another user ----------------------------------------------------------
 
-users=(-)
-if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$ferry" 2>/dev/null; then
-  users+=(65534)
-fi
-for user in "${users[@]}"; do
-  echo "# as $([ "$user" = - ] && id -un || echo "user $user")"
-  for file in tests/grader/attacks/${1:-}*.c; do
-    while [ "$(jobs -rp | wc -l)" -ge 3 ]; do # most of them wait for their time limit
+# What the sandbox has to say of itself, for a level to be the one that is asked for.
+declare -A sign=([namespaces]='own process tree' [user]='user namespace' [bubblewrap]='bubblewrap'
+  [landlock]='files closed by Landlock' [none]='limits on')
+declare -A missing=([namespaces]='namespaces are refused' [user]='user namespaces are refused'
+  [bubblewrap]='bubblewrap is not installed, or refused' [landlock]='the kernel has no Landlock' [none]='')
+
+# Attacks that a level cannot hold off, and why. README.md says the same to instructors.
+not_held_off() { # USER NAME: the reason, nothing when it is held off
+  local same_user=1
+  if [ "$1" = - ] && [ "$(id -u)" = 0 ]; then
+    same_user=
+  fi
+  case $level/$2/$same_user in
+  none/incbin_solution/* | none/include_hidden_test_by_root/*) echo 'nothing hides the files here' ;;
+  none/proc_self_mem/*) echo 'nothing hides /proc here' ;;
+  none/kill_parents/1) echo 'the answer is the same user as its grader' ;;
+  landlock/kill_parents/1)
+    as_user "$1" env FERRY_SANDBOX=landlock "$ferry" doctor | grep -q 'no signals to others' ||
+      echo 'Landlock of this kernel does not hold off signals'
+    ;;
+  esac
+}
+
+run_level() { # USER LEVEL
+  local user=$1 number=0 file name why jobs_at_once=4
+  level=$2
+  export FERRY_SANDBOX=$level
+  if [ "$(id -u)" != 0 ]; then
+    jobs_at_once=1 # all are one user, whose processes are limited in their number
+  fi
+  rm -f "$work/results"
+  for file in tests/grader/attacks/${only:-}*.c; do
+    name=$(basename "$file" .c)
+    why=$(not_held_off "$user" "$name")
+    if [ -n "$why" ]; then
+      count=$((count + 1))
+      echo "ok $count - $level: $name # SKIP $why"
+      continue
+    fi
+    while [ "$(jobs -rp | wc -l)" -ge $jobs_at_once ]; do # most of them wait for their time limit
       wait -n
     done
-    judge_attack "$user" "$file" >>"$work/results.$user" &
+    number=$((number + 1))
+    judge_attack "$([ "$user" = - ] && echo - || echo $((user + number)))" "$file" >>"$work/results" &
   done
   wait
   while IFS=$'\t' read -r status name why; do
-    result "$status" "$name" "$why"
-  done <"$work/results.$user"
+    result "$status" "$level: $name" "$why"
+  done < <(sort "$work/results")
+  if [ "$level" = none ] && { [ "$user" != - ] || [ "$(id -u)" != 0 ]; }; then
+    count=$((count + 1))
+    echo "ok $count - $level: nothing in /tmp # SKIP /tmp is the machine's here, and what the same user left is not known"
+  else
+    why=$(find /tmp /dev/shm -maxdepth 1 -name 'ferry-attack*')
+    [ -z "$why" ]
+    result $? "$level: nothing in /tmp" "$why"
+  fi
+  find /tmp /dev/shm -maxdepth 1 -name 'ferry-attack*' -delete 2>/dev/null
+}
+
+try_level() { # USER LEVEL
+  echo "# $2, as $([ "$1" = - ] && id -un || echo "another user")"
+  if ! as_user "$1" env FERRY_SANDBOX="$2" "$ferry" doctor | grep 'ok  *sandbox' | grep -q "${sign[$2]}"; then
+    count=$((count + 1))
+    echo "ok $count - $2: attacks # SKIP ${missing[$2]}"
+  elif [ "$1" = - ] && [ "$(id -u)" = 0 ] &&
+    ! FERRY_SANDBOX=$2 "${apart[@]}" "$ferry" doctor | grep -q 'ok  *sandbox.*another user'; then
+    count=$((count + 1)) # hostile code is not let loose as root
+    echo "ok $count - $2: attacks # SKIP they would run as root"
+  else
+    run_level "$1" "$2"
+  fi
+}
+
+only=${1:-}
+levels=${2:-namespaces user bubblewrap landlock none}
+user=$((100000 + $$ % 100000 * 100)) # and the numbers after it: nobody's
+if [ "$(id -u)" != 0 ]; then
+  user=-
+elif ! as_user $user test -x "$ferry" 2>/dev/null; then
+  user=
+  echo "# what is not root cannot reach $work: every level as root alone"
+fi
+for one in $levels; do
+  case $one/$(id -u) in
+  namespaces/0 | none/0) try_level - "$one" ;;
+  namespaces/*) continue ;;
+  esac
+  if [ "$one" != namespaces ]; then
+    try_level "${user:--}" "$one"
+  fi
 done
+unset FERRY_SANDBOX
 
 # Sources that are no plain files.
 ln -s "$root/solutions/10_made_there.c" "$work/link.c"

@@ -24,7 +24,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$ferry" "$work/ferry" # so that a build beside this does not take it away
 ferry=$work/ferry
-export FERRY_WORK=$work/none NO_COLOR=1
+export FERRY_WORK=$work/none NO_COLOR=1 FERRY_SIM_DEVICES=${FERRY_SIM_DEVICES:-2}
 jobs_at_once=${TEST_JOBS:-2}
 count=0 failed=0
 
@@ -38,18 +38,22 @@ result() { # STATUS NAME [WHY]
   fi
 }
 
-# Definitions for the prototypes of an answer.h: with an empty body (every result 0), or with a constant for a result.
-generic() { # empty|constant HEADER
+# Definitions for the prototypes in an answer.h of what the exercise asks for: with an empty body (every result 0), or with a
+# constant for a result.
+generic() { # empty|constant HEADER FUNCTIONS
   echo '#include "ferry.h"'
-  awk -v what="$1" '
+  awk -v what="$1" -v functions="$3" '
     /^ *\/\/|^#/ { next }
-    { text = text " " $0 }
+    { sub(/ *\/\/.*/, ""); text = text " " $0 }
     END {
       n = split(text, parts, ";")
       for (i = 1; i < n; i++) {
         part = parts[i]
         if (part !~ /\(/ || part ~ /typedef|struct|enum/) continue
-        type = part
+        type = name = part
+        sub(/ *\(.*/, "", name)
+        sub(/.*[ *]/, "", name)
+        if (index(functions, "\"" name "\"") == 0) continue
         sub(/[A-Za-z_0-9]+ *\(.*/, "", type)
         gsub(/^ +| +$/, "", type)
         value = "0"
@@ -62,13 +66,26 @@ generic() { # empty|constant HEADER
     }' "$2"
 }
 
+# A mistake that shows on several devices alone says so in its second line, "// devices: 2": with fewer it has to pass, and the
+# report has to say that tests were left out.
 judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
-  local exercise=$1 file=$2 kind=$3 mistake=${4:-} output passed all why='' report
+  local exercise=$1 file=$2 kind=$3 mistake=${4:-} output passed all why='' report needed
+  needed=$(sed -n '2s@^// devices: @@p' "$file")
   report=$(mktemp -p "$work")
   "$ferry" run "$exercise" --file "$file" --all >"$report" 2>&1
   read -r passed all < <(sed -nE 's/^([0-9]+) of ([0-9]+) tests passed.*/\1 \2/p' "$report")
   output="${passed:-?} of ${all:-?} tests"
+  if [ "$kind" = wrong ] && [ "${needed:-1}" -gt "$FERRY_SIM_DEVICES" ]; then
+    kind='unseen wrong'
+  fi
   case $kind in
+  'unseen wrong')
+    if [ "${passed:-1}" != "${all:-2}" ]; then
+      why="it is caught on $FERRY_SIM_DEVICES devices already ($output)"
+    elif ! grep -q 'left out: there are not devices enough' "$report"; then
+      why='the report does not say that tests were left out'
+    fi
+    ;;
   stub)
     if [ "${passed:-1}" != 0 ]; then
       why="the stub scores $output: $(sed -n 's/^  ok  *//p' "$report" | tr '\n' ',')"
@@ -92,13 +109,41 @@ judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
       why="the report does not name \"$mistake\" ($output), but: $(grep 'known mistake' "$report" | sort -u | tr '\n' ' ')"
     fi
     ;;
+  host) # in whichever words the exercise has for it
+    if [ "${passed:-1}" = "${all:-1}" ]; then
+      why='it passes'
+    elif ! grep -qE '^  known mistake: (computed|finished) on the host$' "$report"; then
+      why="the report does not name it ($output): $(grep -m 2 'known mistake\|^[a-z]* error' "$report" | tr '\n' ' ')"
+    fi
+    ;;
   generic)
     if [ "${passed:-1}" = "${all:-1}" ]; then
       why='it passes'
+    elif grep -q '^compile error' "$report"; then
+      why="it does not compile: $(sed -n '3,6p' "$report" | tr '\n' ' ')"
     fi
     ;;
   esac
-  printf '%s\t%s\t%s\n' "$([ -z "$why" ] && echo 0 || echo 1)" "$exercise: $kind $(basename "$file")" "$why"
+  printf '%s\t%s\t%s\n' "$([ -z "$why" ] && echo 0 || echo 1)" \
+    "$exercise: $kind $(basename "$file")${needed:+ on $FERRY_SIM_DEVICES devices}" "$why"
+}
+
+# For a kernel: functions that do nothing; a kernel that does nothing; a loop on the CPU, and a kernel beside it for the count.
+generic_kernel() { # empty|idle HEADER; alibi WRONG_CPU
+  case $1 in
+  empty | idle)
+    echo '#include <cuda_runtime.h>'
+    echo '__global__ void idle(void) {'
+    echo '}'
+    sed '/^#\|^ *\/\//d' "$2" | tr '\n' ' ' | grep -oE 'extern "C" void [a-z_]+_on_device\([^)]*\)' |
+      sed "s|\$| { $([ "$1" = idle ] && echo 'idle<<<1, 32>>>();') }|"
+    ;;
+  alibi)
+    awk '/^extern "C"/ && !found { print "__global__ void alibi(void) {\n}\n"; found = 1 }
+      { print }
+      /\) \{$/ && found == 1 { print "  alibi<<<1, 1>>>();"; found = 2 }' "$2"
+    ;;
+  esac
 }
 
 # ---- all of them, some at a time -------------------------------------------------------------------------------------------
@@ -109,6 +154,10 @@ later() { # judge's arguments
   done
   number=$((number + 1))
   judge "$@" >"$work/verdict.$number" &
+}
+
+mistake_of() { # FILE: the name in its first line
+  sed -nE '1s@^// mistake: (.*[^ ]) *$@\1@p' "$1"
 }
 
 number=1000
@@ -127,13 +176,26 @@ for exercise in "${exercises[@]}"; do
     later "$exercise" "$file" right
   done
   for file in "$hidden"/wrong_*; do
-    later "$exercise" "$file" wrong "$(sed -nE '1s@^// mistake: (.*[^ ]) *$@\1@p' "$file")"
+    later "$exercise" "$file" wrong "$(mistake_of "$file")"
+  done
+  for file in $(grep -l '^// devices: ' "$hidden"/wrong_*); do
+    for devices in 1 4; do # two, or what the caller says, are what all the others run on
+      FERRY_SIM_DEVICES=$devices later "$exercise" "$file" wrong "$(mistake_of "$file")"
+    done
   done
   if [ -e "$hidden/answer.h" ] && [ "${solution##*.}" = c ]; then
     for what in empty constant; do
-      generic $what "$hidden/answer.h" >"$work/$exercise.$what.c"
+      generic $what "$hidden/answer.h" "$(sed -nE 's/^ *\.functions = //p' "$hidden/check.c")" >"$work/$exercise.$what.c"
       later "$exercise" "$work/$exercise.$what.c" generic
     done
+  fi
+  if [ "${solution##*.}" = cu ]; then
+    for what in empty idle; do
+      generic_kernel $what "$hidden/answer.h" >"$work/$exercise.$what.cu"
+      later "$exercise" "$work/$exercise.$what.cu" generic
+    done
+    generic_kernel alibi "$hidden/wrong_cpu.cu" >"$work/$exercise.alibi.cu"
+    later "$exercise" "$work/$exercise.alibi.cu" host
   fi
 done
 wait
@@ -148,8 +210,12 @@ table() {
 # The exercises, and how their tests were tested
 
 Each exercise's hidden tests have been run against the stub (it scores 0), the solution and other right answers (all 100 %),
-and wrong answers, each with a misconception that the report names. `tests/grader/test_exercises.sh` runs them all, and
-`--write` makes this table.
+and wrong answers, each with a misconception that the report names; and, besides those in the table, with functions that do
+nothing and functions that return a constant, and for kernels with a kernel that does nothing and a loop on the host beside
+one. `tests/grader/test_exercises.sh` runs them all, and `--write` makes this table.
+
+They run on two simulated devices, as `./ferry` has them. A mistake with a * shows on several devices alone: on a machine with
+one it is not found, and the report says that tests were left out.
 
 | exercise | lesson | kind | tests | right answers | wrong answers, by the mistake that is named |
 | --- | --- | --- | --- | --- | --- |
@@ -162,7 +228,9 @@ END
       "$(sed -nE 's/^ *\.kind = "(.*)",$/\1/p' "tests/hidden/$exercise/check.c")" \
       "$("$ferry" run "$exercise" --file /dev/null 2>/dev/null | grep -oE 'of [0-9]+ tests' | grep -oE '[0-9]+')" \
       "$((1 + $(find "tests/hidden/$exercise" -name 'right_*' | wc -l)))" \
-      "$(sed -nsE '1s@^// mistake: (.*[^ ]) *$@\1@p' "tests/hidden/$exercise"/wrong_* | sort | uniq -c |
+      "$(awk 'FNR == 1 { if (mistake) print mistake; sub(/^\/\/ mistake: /, ""); mistake = $0 }
+          FNR == 2 && /^\/\/ devices: / { mistake = mistake " \\*" }
+          END { print mistake }' "tests/hidden/$exercise"/wrong_* | sort | uniq -c |
         sed -E 's/^ +1 (.*)/\1/; s/^ +([0-9]+) (.*)/\2 (\1)/' | paste -sd ';' | sed 's/;/; /g')"
   done
 }

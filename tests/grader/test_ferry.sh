@@ -112,7 +112,7 @@ apart=()
 if [ "$(id -u)" = 0 ] && unshare -m --propagation private true 2>/dev/null; then
   apart=(unshare -m --propagation private)
 fi
-for level in namespaces user bubblewrap none; do
+for level in namespaces user bubblewrap landlock none; do
   why=$("${apart[@]}" env FERRY_SANDBOX=$level bash -c '
     before=$(cat /proc/self/mountinfo)
     "$1" run 10 --file solutions/10_made_there.c >"$2" || echo "the solution does not pass: $(tail -n 1 "$2")"
@@ -146,6 +146,53 @@ why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs
   "$work/results.json" 2>&1)
 result $? "Gradescope's file" "$why"
 says 'a missing folder' 2 'no folder' "$ferry" grade --answers "$work/nowhere"
+
+# One learner's time in all: what runs when it is over is ended, what is left is not begun, and another learner has his own.
+mkdir "$work/slow" "$work/slow/ada" "$work/slow/bob"
+cp solutions/11_choose_a_device.c "$work/slow/bob"
+cat tests/grader/attacks/sleep.c tests/grader/attacks/tail.inc >"$work/slow/ada/10_made_there.c"
+FERRY_ANSWER_SECONDS=60 timeout 100 "$ferry" grade --class "$work/slow" --jobs 1 --limit 6 --json "$work/slow.json" >/dev/null
+why=$(python3 - "$work/slow.json" 2>&1 <<'END'
+import json, sys
+graded = json.load(open(sys.argv[1]))
+assert graded["complete"]
+ada, bob = ([(e["id"], e["status"], e.get("report", "")) for e in l["exercises"]] for l in graded["learners"])
+assert all(s == "timeout" and "limit of 6 s" in r for _, s, r in ada), ada
+assert ("11_choose_a_device", "pass", "") in bob and sum(s == "missing" for _, s, _ in bob) == len(bob) - 1, bob
+END
+)
+result $? 'a limit for all of a learner' "$(tail -n 1 <<<"$why")"
+[ -z "$(find "$TMPDIR" -name 'ferry-answer-*')" ]
+result $? 'leaves no folder behind' "$(find "$TMPDIR" -name 'ferry-answer-*')"
+
+# A check that breaks is the grader's error: no zero, and the command says so. Linked of what ./ferry is made of.
+build=${FERRY_BUILD:-build}
+for how in IN_JUDGE IN_ASK BY_PANIC; do
+  sed -n 's/^#define CONFIG_CC "\(.*\)"$/\1/p' "$build/include/grader_config.h" >"$work/cc"
+  why=$($(cat "$work/cc") -std=c17 -D_GNU_SOURCE -D$how -Icore -Itests/grader -Wno-missing-field-initializers -c tests/grader/broken/check.c \
+    -o "$work/check.o" 2>&1 &&
+    $(cat "$work/cc") -o "$work/broken" "$work/check.o" $(for source in tests/grader/*.c tests/hidden/*/check.c; do
+      object=$build/${source%.c}.o
+      case $source in
+      */child.c | */place_tensor.c | */ledger_sim.c | */test_* | */10_made_there/check.c) ;;
+      *) echo "$object" ;;
+      esac
+    done) -lm 2>&1)
+  result $? "a check that breaks: $how, built" "$why"
+  says "a check that breaks: $how" 3 'grader error' "$work/broken" run 10 --file solutions/10_made_there.c
+  says "a check that breaks: $how, graded" 3 'could not be judged' "$work/broken" grade --answers solutions --only 10 --json "$work/broken.json"
+  why=$(python3 -c 'import json, sys
+learner = json.load(open(sys.argv[1]))["learners"][0]
+assert learner["max_score"] == 0 and learner["exercises"][0]["score"] is None, learner
+assert learner["exercises"][0]["status"] == "grader error"' "$work/broken.json" 2>&1)
+  result $? "a check that breaks: $how, no zero" "$why"
+done
+
+# A build that has gone on under ./ferry: what an answer is linked with is newer than the command.
+cp "$ferry" "$work/old"
+touch -d @0 "$work/old"
+says 'a build that changes' 3 'is newer than ./ferry' "$work/old" run 10 --file solutions/10_made_there.c
+says 'a build that changes, graded' 3 'could not be judged' "$work/old" grade --answers solutions --only 10
 
 # Hostile output in every format.
 sed 's|@ROOT@|x|' tests/grader/attacks/hostile_diagnostics.c | cat - tests/grader/attacks/tail.inc >"$work/class/bob/10_made_there.c"

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 16 };
-
 size_t wire_dtype_size(FyDType dtype) {
   switch (dtype) {
   case FY_BOOL:
@@ -55,6 +53,20 @@ void message_free(Message *m) {
     free(m->items[i].array.data);
   }
   m->count = 0;
+}
+
+void ledger_take(Ledger *ledger, const LedgerRecord *record, uint64_t nonce) {
+  bool marker = record->kind == LEDGER_BEGIN || record->kind == LEDGER_END;
+  if (record->kind >= LEDGER_KINDS || (marker && record->value != nonce) ||
+      (record->kind != LEDGER_BEGIN && (!ledger->begun || ledger->ended))) {
+    ledger->broken = true;
+    return;
+  }
+  if (record->kind == LEDGER_BEGIN)
+    *ledger = (Ledger){.begun = true, .broken = ledger->broken};
+  ledger->ended |= record->kind == LEDGER_END;
+  ledger->count[record->kind]++;
+  ledger->value[record->kind] = (int64_t)((uint64_t)ledger->value[record->kind] + record->value); // hostile: may wrap
 }
 
 // ---- packing ---------------------------------------------------------------------------------------------------------
@@ -137,7 +149,7 @@ uint8_t *message_pack(const Message *m, size_t *bytes) {
     free(b.at);
     return NULL;
   }
-  length = (uint32_t)(b.used - HEADER);
+  length = (uint32_t)(b.used - HEADER_BYTES);
   memcpy(b.at + 4, &length, 4);
   *bytes = b.used;
   return b.at;

@@ -8,6 +8,12 @@
 //     'c' counts   a Counts
 //     'e' error    length u32, bytes: "RuntimeError: ..."
 //
+// Before its reply the child sends a ledger, records of the same length as a message's header: each copy, launch and wait
+// between driver_count and driver_stop, at the moment when it is counted. What has been sent cannot be taken back, so the
+// grader holds the reply's counts against it.
+//
+//   record: LEDGER_MAGIC u32, kind u32, value u64 (bytes of a copy; the nonce where counting begins and ends)
+//
 // Numbers are in the machine's order: both ends are the same machine. A reply has to repeat the request's nonce. Everything
 // that is read is checked: the grader reads replies from a hostile process.
 #ifndef GRADER_WIRE_H
@@ -23,6 +29,7 @@ extern "C" {
 #endif
 
 enum { MAX_RANK = 6, MAX_ITEMS = 64, NAME_BYTES = 64, WIRE_MAGIC = 0x31595246, WIRE_LIMIT = 64 << 20 };
+enum { HEADER_BYTES = 16, LEDGER_MAGIC = 0x4c595246 };
 
 typedef struct Shape {
   int rank;
@@ -67,7 +74,33 @@ typedef struct Counts {
   int64_t launches, synchronizations;
   int64_t cuda_allocations, cpu_allocations; // tensors' memory asked for, on all CUDA devices and on the CPU
   int64_t cuda_peak_bytes, cuda_live_bytes;  // over what was there before, all devices together
+  int64_t operations;                        // kernel exercises: launches, copies and fills, of whatever kind
 } Counts;
+
+typedef enum LedgerKind {
+  LEDGER_BEGIN, // counting begins, with the request's nonce; a second one begins anew
+  LEDGER_END,
+  LEDGER_HOST_TO_DEVICE,
+  LEDGER_DEVICE_TO_HOST,
+  LEDGER_DEVICE_TO_DEVICE,
+  LEDGER_LAUNCH,
+  LEDGER_SYNCHRONIZATION,
+  LEDGER_OPERATION, // of a kernel exercise, in place of the five above
+  LEDGER_KINDS
+} LedgerKind;
+
+typedef struct LedgerRecord {
+  uint32_t magic, kind;
+  uint64_t value;
+} LedgerRecord;
+
+// The grader's sums.
+typedef struct Ledger {
+  bool begun, ended, broken; // broken: a record that cannot be
+  int64_t count[LEDGER_KINDS], value[LEDGER_KINDS];
+} Ledger;
+
+void ledger_take(Ledger *ledger, const LedgerRecord *record, uint64_t nonce);
 
 typedef struct Item {
   char kind, name[NAME_BYTES];

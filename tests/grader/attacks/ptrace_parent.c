@@ -1,4 +1,4 @@
-// status: fail
+// status: fail timeout
 #include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>

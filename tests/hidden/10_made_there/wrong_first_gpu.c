@@ -1,4 +1,5 @@
 // mistake: always the first GPU
+// devices: 2
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,4 +1,5 @@
 // mistake: always the first GPU
+// devices: 2
 #include "ferry.h"
 
 typedef struct SimpleNet {

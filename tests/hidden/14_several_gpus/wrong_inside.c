@@ -1,4 +1,5 @@
 // mistake: one GPU does it all
+// devices: 2
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,5 @@
 // mistake: moved to another GPU
+// devices: 2
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,5 @@
 // mistake: waited for another device or stream
+// devices: 2
 #include "ferry.h"
 
 typedef void (*Work)(void *context);

@@ -165,7 +165,7 @@ static void judge(Case *c) {
   if (!expect_array(c, "x", after(c, once), 1e-6))
     return;
   if (n > 0)
-    expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+    expect_by_kernel(c);
   expect_at_most(c, "launches", counts(c)->launches, 1, &PASS_BY_PASS);
   expect_array(c, "who", want, 0);
 }

@@ -155,7 +155,7 @@ static bool judge_values(Case *c) {
   suspect_error(c, "illegal", &PAST_THE_END);
   if (!expect_array(c, "out", transposed(c), 0))
     return false;
-  return expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL) &&
+  return expect_by_kernel(c) &&
          expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
 }
 

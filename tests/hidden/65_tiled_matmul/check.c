@@ -144,7 +144,7 @@ static void judge(Case *c) {
   suspect_that(c, guards && counted(c) && k % 32 != 0 && got_number(c, "barriers") > 0, &BEYOND);
   if (!expect_array(c, "c", want, 0))
     return;
-  expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+  expect_by_kernel(c);
   expect_at_most(c, "launches", counts(c)->launches, 1, &LAUNCHES);
   if (!counted(c))
     return;

@@ -1,0 +1,35 @@
+// Is the build what ./ferry was linked with? Answers are linked with objects that stand in the build folder, and make may be
+// replacing them at this moment. make links ./ferry after all of them, so none may be newer.
+#include "answer.h"
+#include "config.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_newer(const struct stat *a, const struct stat *b) {
+  return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
+                                                : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+}
+
+bool build_is_whole(const char *driver, char *why, size_t bytes) {
+  const char *const inputs[] = {CONFIG_LIBRARY,
+                                CONFIG_OBJECTS "/tests/grader/child.o",
+                                CONFIG_OBJECTS "/tests/grader/wire.o",
+                                CONFIG_OBJECTS "/tests/grader/place_tensor.o",
+                                CONFIG_OBJECTS "/tests/grader/ledger_sim.o",
+                                CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o",
+                                CONFIG_ROOT "/build/cu2cpp",
+                                driver};
+  struct stat own, input;
+  if (stat("/proc/self/exe", &own) != 0)
+    return true; // without /proc it cannot be told
+  for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+    bool there = stat(inputs[i], &input) == 0;
+    if (there && !is_newer(&input, &own))
+      continue;
+    snprintf(why, bytes, "%s %s: the build has changed under ./ferry, or is not finished. Run make, then check again\n",
+             inputs[i] + strlen(CONFIG_ROOT "/"), there ? "is newer than ./ferry" : "is not there");
+    return false;
+  }
+  return true;
+}
