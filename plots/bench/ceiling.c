@@ -77,12 +77,12 @@ void setup_fma(Run *run) {
   const char *name;
   double (*fma)(void) = widest_fma(&name);
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  run->threads = fy_get_num_threads();
   if (run->size > cores) {
     skip_run(run, "there are %ld cores", cores);
     return;
   }
   strncpy(run->label, name, sizeof run->label - 1);
-  run->threads = fy_get_num_threads();
   fy_set_num_threads((int)run->size);
   run->flops = fma() * (double)run->size;
 }

@@ -32,7 +32,7 @@ static const char usage_text[] =
     "  --device D    cpu (default), cuda or cuda:N\n"
     "  --size N,...  these sizes in place of each benchmark's own\n"
     "  --repeat N    N samples of each (default: as many as fit into --seconds)\n"
-    "  --seconds S   how long to measure each size (0.25)\n"
+    "  --seconds S   how long to measure each size (0.4)\n"
     "  --threads N   CPU threads of one operation (default: OMP_NUM_THREADS, or all cores)\n"
     "  --quick       small sizes and few samples: shows that everything runs\n"
     "  --out PLACE   a directory, where the file is named by device and time (build/bench), or a file name.tsv\n"
@@ -260,10 +260,18 @@ typedef struct Outcome {
   int failed;
 } Outcome;
 
+// One line for a benchmark and a reason, with all the sizes it holds for.
 static void note_skip(Outcome *outcome, const Run *run, const char *why) {
-  size_t used = strlen(outcome->skipped);
-  snprintf(outcome->skipped + used, sizeof outcome->skipped - used, "  %s %lld: %s\n", run->bench->name,
-           (long long)run->size, why);
+  char title[512];
+  size_t used = strlen(outcome->skipped), room = sizeof outcome->skipped - used;
+  snprintf(title, sizeof title, "  %s, %s:", run->bench->name, why);
+  const char *last = strrchr(outcome->skipped, '\n');
+  last = last ? last + 1 : outcome->skipped;
+  if (strncmp(last, title, strlen(title)) == 0) {
+    snprintf(outcome->skipped + used, room, " %lld", (long long)run->size);
+  } else {
+    snprintf(outcome->skipped + used, room, "%s%s %lld", used ? "\n" : "", title, (long long)run->size);
+  }
 }
 
 // A row that does not fit into memory is left out with a remark; any other error is a failure.
@@ -341,7 +349,7 @@ static int bench(const Options *o, FyDevice device) {
   run_all(runs, count, &o->plan, &outcome);
   print_table(&machine, &outcome.results);
   if (*outcome.skipped) {
-    printf("\nleft out:\n%s", outcome.skipped);
+    printf("\nleft out:\n%s\n", outcome.skipped);
   }
   if (outcome.results.count) {
     write_tsv(path, &machine, &outcome.results);
@@ -353,7 +361,7 @@ static int bench(const Options *o, FyDevice device) {
 }
 
 int main(int argc, char **argv) {
-  Options options = {.device = "cpu", .plan = {.seconds = 0.25}};
+  Options options = {.device = "cpu", .plan = {.seconds = 0.4}};
   for (int i = 1; i < argc; i++) {
     take_argument(&options, argc, argv, &i);
   }

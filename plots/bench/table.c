@@ -12,7 +12,7 @@
 const Bench benches[] = {
     // ---- what the machine can do at most ----
     {"ceiling_fma", "ceiling", "float32 multiply-add in registers", "CPU threads", SIZES("1 2 4 8 16 32 64", 0, "1"),
-     .rate = "GFLOP/s", .where = ON_CPU, BY(fma, 0)},
+     .rate = "GFLOP/s", .where = ON_CPU, BY(fma, 0), .finish = finish_threads},
     {"ceiling_copy", "ceiling", "one array to another, ordinary stores", "bytes of an array",
      SIZES("16384 262144 4194304 33554432 268435456", 0, "65536 4194304"), .rate = "GB/s", .where = ON_CPU,
      BY(bandwidth, COPY_ORDINARY), .finish = finish_bandwidth},

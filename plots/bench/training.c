@@ -3,6 +3,7 @@
 #include "base/threads.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 // ---- steps --------------------------------------------------------------------------------------------------------------
 
@@ -26,7 +27,12 @@ void body_training(Run *run) {
 
 // The step of 001's CNN at batch 128 by `size` CPU threads.
 void setup_threads(Run *run) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
   run->threads = fy_get_num_threads();
+  if (run->size > cores) {
+    skip_run(run, "there are %ld cores", cores);
+    return;
+  }
   fy_set_num_threads((int)run->size);
   set_up_step(run, CNN_001, 128);
 }
