@@ -113,9 +113,10 @@ chapters: library $(CHAPTER_PROGRAMS) ## the chapter programs
 
 tests: library $(TEST_PROGRAMS) ## the test programs
 
-run: setup ## install what is missing, build, and run the chapters in order
-	@$(MAKE) library chapters
+run: setup ## install what is missing, build, run the chapters in order, draw the plots
+	@$(MAKE) library chapters bench
 	@core/make/chapters.sh $(B) $(ARGS)
+	@plots/draw.sh --build $(B)
 
 test: setup ## install what is missing, build, and run every test
 	@$(MAKE) all

@@ -44,6 +44,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+for file in "$cpu" "$gpu"; do
+  [ -z "$file" ] || [ "$file" = none ] || [ -e "$file" ] || refuse "$file is not there"
+done
+
 if ! command -v gnuplot >/dev/null 2>&1; then
   echo 'plots: gnuplot is not installed, so nothing is drawn (Debian: apt-get install gnuplot-nox)' >&2
   exit 0

@@ -95,6 +95,7 @@ int take_samples(Run *run, double seconds, int least, int most, double *samples)
 typedef struct Machine {
   char cpu[128], device[300], commit[64], date[32], driver[64];
   int cores, threads;
+  double load; // of the machine before the benchmarks began, NAN where it is not known
   bool simulated;
 } Machine;
 
@@ -107,8 +108,8 @@ void print_table(const Machine *machine, const Results *results);
 // Writes the TSV described in plots/README.md; raises FY_OS_ERROR when it cannot.
 void write_tsv(const char *path, const Machine *machine, const Results *results);
 
-// Reads lines "time NAME SIZE SECONDS" and "check NAME SIZE" until the end of input, answers each by one line: the other
-// half of plots/torch/compare.py.
+// Reads commands from standard input until its end and answers each by a line, see worker.c: one side of
+// plots/torch/compare.py. Returns the exit status.
 int worker(FyDevice device);
 
 // ---- what several benchmarks share ------------------------------------------------------------------------------------

@@ -44,8 +44,15 @@ static void commit_name(char *out, size_t size) {
   }
 }
 
+// Programs that were running or wanted to, on average over the last minute: on an idle machine next to none.
+static double load_average(void) {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load : NAN;
+}
+
 Machine machine_of(FyDevice device) {
-  Machine machine = {.cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .threads = fy_get_num_threads()};
+  Machine machine = {
+      .cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .threads = fy_get_num_threads(), .load = load_average()};
   cpu_name(machine.cpu, sizeof machine.cpu);
   commit_name(machine.commit, sizeof machine.commit);
   time_t now = time(NULL);
@@ -136,7 +143,8 @@ void print_table(const Machine *machine, const Results *results) {
 static void write_header(FILE *file, const Machine *machine, FyDevice device) {
   fprintf(file, "# Ferry benchmarks: times in seconds, one run of the benchmark's work each\n");
   fprintf(file, "# machine: %s, %d cores\n", machine->cpu, machine->cores);
-  fprintf(file, "# cpu: %s\n# cores: %d\n# threads: %d\n", machine->cpu, machine->cores, machine->threads);
+  fprintf(file, "# cpu: %s\n# cores: %d\n# threads: %d\n# load: %.2f\n", machine->cpu, machine->cores, machine->threads,
+          machine->load);
   fprintf(file, "# device: %s\n# device_name: %s\n", fy_device_name_of(device), machine->device);
   fprintf(file, "# simulated: %s\n# driver: %s\n", machine->simulated ? "yes" : "no", machine->driver);
   fprintf(file, "# version: %s\n# commit: %s\n# date: %s\n", fy_version(), machine->commit, machine->date);

@@ -1,20 +1,21 @@
-// One side of a comparison: a long-lived process that runs a benchmark when it is told to, so that two of them can take
+// One side of a comparison: a long-lived process that runs benchmarks when it is told to, so that two of them can take
 // turns. Each line of input is a command, each gets one line of answer; plots/torch/worker.py answers the same ones.
 //
-//   time NAME SIZE SECONDS   "ok T1 T2 ...": seconds of single runs, for about SECONDS altogether
-//   check NAME SIZE          "ok PARAMETERS LOSS1 LOSS2 LOSS3": a training step's work, from weights by formula
-//   anything that fails      "error TEXT"
+//   case NAME SIZE    sets a benchmark up: "ok"
+//   time SECONDS      runs it for about SECONDS: "ok T1 T2 ...", seconds of single runs
+//   end               gives back what was set up: "ok"
+//   check NAME SIZE   "ok PARAMETERS LOSS1 LOSS2 LOSS3": three training steps from weights by a formula
+//   rss               "ok BYTES": the most memory that the process has had
+//   info              "ok TEXT": versions and threads
+//   anything that fails is answered by "error TEXT"
 #include "bench.h"
+#include "base/threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CASES = 128, MOST_SAMPLES = 100, MOST_NAME = 64 };
-
-// What has been set up stays: a case is set up once, and its later turns find it warm.
-static Run cases[MOST_CASES];
-static int case_count;
+enum { MOST_SAMPLES = 100 };
 
 static const Bench *bench_named(const char *name) {
   for (const Bench *b = benches; b->name; b++) {
@@ -25,24 +26,17 @@ static const Bench *bench_named(const char *name) {
   fy_raise(FY_KEY_ERROR, "there is no benchmark %s", name);
 }
 
-static Run *run_of(const char *name, int64_t size, FyDevice device) {
-  for (int i = 0; i < case_count; i++) {
-    if (strcmp(cases[i].bench->name, name) == 0 && cases[i].size == size) {
-      return &cases[i];
-    }
+static bool read_line(char *line, int size) {
+  if (!fgets(line, size, stdin)) {
+    return false;
   }
-  fy_check(case_count < MOST_CASES, FY_VALUE_ERROR, "more than %d cases", MOST_CASES);
-  Run *run = &cases[case_count];
-  *run = (Run){.bench = bench_named(name), .device = device, .dtype = FY_FLOAT32, .size = size};
-  run->bench->setup(run);
-  fy_check(!*run->skip, FY_RUNTIME_ERROR, "%s", run->skip);
-  case_count++;
-  return run;
+  line[strcspn(line, "\n")] = '\0';
+  return true;
 }
 
-static void answer_time(const char *name, int64_t size, double seconds, FyDevice device) {
+static void answer_time(Run *run, double seconds) {
   double samples[MOST_SAMPLES];
-  int count = take_samples(run_of(name, size, device), seconds, 3, MOST_SAMPLES, samples);
+  int count = take_samples(run, seconds, 3, MOST_SAMPLES, samples);
   printf("ok");
   for (int i = 0; i < count; i++) {
     printf(" %.9g", samples[i]);
@@ -50,7 +44,48 @@ static void answer_time(const char *name, int64_t size, double seconds, FyDevice
   printf("\n");
 }
 
-// Three steps from known weights and inputs; dropout is off, since two frameworks draw different numbers.
+// What has been set up stays for all turns of the case, and goes with this scope.
+static void serve_case(const char *name, int64_t size, FyDevice device) {
+  fy_scope {
+    Run run = {.bench = bench_named(name), .device = device, .dtype = FY_FLOAT32, .size = size};
+    run.bench->setup(&run);
+    fy_check(!*run.skip, FY_RUNTIME_ERROR, "%s", run.skip);
+    printf("ok\n");
+    char line[256];
+    double seconds;
+    while (fflush(stdout), read_line(line, sizeof line) && strcmp(line, "end") != 0) {
+      fy_check(sscanf(line, "time %lf", &seconds) == 1, FY_VALUE_ERROR, "a case knows time and end, not %s", line);
+      answer_time(&run, seconds);
+    }
+    if (run.bench->finish) {
+      run.bench->finish(&run);
+    }
+    printf("ok\n");
+  }
+}
+
+// Labels 0, 1, .. 9, 0, 1, ..
+static FyTensor *labels_in_turn(int64_t count) {
+  int64_t *values = malloc((size_t)count * sizeof *values);
+  fy_check(values, FY_OUT_OF_MEMORY_ERROR, "no memory for %lld labels", (long long)count);
+  for (int64_t i = 0; i < count; i++) {
+    values[i] = i % 10;
+  }
+  FyTensor *labels = fy_tensor(values, fy_shape(count));
+  free(values);
+  return labels;
+}
+
+static int64_t parameter_count(FyModule *model) {
+  FyTensorList *parameters = fy_parameters(model);
+  int64_t count = 0;
+  for (int i = 0; i < parameters->count; i++) {
+    count += fy_numel(parameters->items[i]);
+  }
+  return count;
+}
+
+// Dropout is off, since two frameworks draw different numbers.
 static void answer_check(const char *name, int64_t size, FyDevice device) {
   fy_scope {
     Model kind = (Model)bench_named(name)->variant;
@@ -60,14 +95,8 @@ static void answer_check(const char *name, int64_t size, FyDevice device) {
     fy_module_to(model, device);
     FyOptimizer *optimizer = fy_adam(fy_parameters(model), .lr = 1e-3);
     FyTensor *x = fy_to(formula_numbers(model_input(kind, size), 0, 2), device);
-    FyTensor *y = fy_to(fy_arange((double)size, .dtype = FY_INT64), device);
-    y = fy_sub(y, fy_mul_scalar(fy_to_dtype(fy_div_scalar(y, 10), FY_INT64), 10)); // labels 0 .. 9 in turn
-    int64_t count = 0;
-    FyTensorList *parameters = fy_parameters(model);
-    for (int i = 0; i < parameters->count; i++) {
-      count += fy_numel(parameters->items[i]);
-    }
-    printf("ok %lld", (long long)count);
+    FyTensor *y = fy_to(labels_in_turn(size), device);
+    printf("ok %lld", (long long)parameter_count(model));
     for (int step = 0; step < 3; step++) {
       fy_zero_grad(optimizer);
       FyTensor *loss = fy_cross_entropy(fy_forward(model, x), y);
@@ -79,14 +108,28 @@ static void answer_check(const char *name, int64_t size, FyDevice device) {
   }
 }
 
+static void answer_rss(void) {
+  FILE *file = fopen("/proc/self/status", "r");
+  fy_check(file, FY_OS_ERROR, "cannot read /proc/self/status");
+  char line[256];
+  long long kib = 0;
+  while (fgets(line, sizeof line, file) && sscanf(line, "VmHWM: %lld", &kib) != 1) {
+  }
+  fclose(file);
+  printf("ok %lld\n", kib * 1024);
+}
+
 static void answer(const char *line, FyDevice device) {
-  char name[MOST_NAME] = "";
+  char name[64] = "";
   long long size = 0;
-  double seconds = 0;
-  if (sscanf(line, "time %63s %lld %lf", name, &size, &seconds) == 3) {
-    answer_time(name, size, seconds, device);
+  if (sscanf(line, "case %63s %lld", name, &size) == 2) {
+    serve_case(name, size, device);
   } else if (sscanf(line, "check %63s %lld", name, &size) == 2) {
     answer_check(name, size, device);
+  } else if (strcmp(line, "rss") == 0) {
+    answer_rss();
+  } else if (strcmp(line, "info") == 0) {
+    printf("ok Ferry %s, %d threads\n", fy_version(), fy_get_num_threads());
   } else {
     fy_raise(FY_VALUE_ERROR, "unknown command %s", line);
   }
@@ -94,13 +137,15 @@ static void answer(const char *line, FyDevice device) {
 
 int worker(FyDevice device) {
   char line[256];
-  while (fgets(line, sizeof line, stdin)) {
+  while (read_line(line, sizeof line)) {
     FyError error;
-    line[strcspn(line, "\n")] = '\0';
     fy_trap(error) {
       answer(line, device);
     }
     if (error.kind) {
+      for (char *at = error.message; (at = strchr(at, '\n'));) {
+        *at = ' '; // one line for an answer
+      }
       printf("error %s\n", error.message);
     }
     fflush(stdout);
