@@ -63,7 +63,7 @@ include core/make/bundle.mk
 
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
-SOURCES := $(sort $(shell find core chapters tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null))
+SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null))
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
@@ -73,6 +73,7 @@ CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
 CHAPTERS := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4% chapters/5% chapters/6% chapters/7% \
 	chapters/8% chapters/9%,$(CHAPTER_C))
+BENCH_C := $(filter plots/bench/%.c,$(SOURCES))
 TEST_C := $(call named,test_%.c,$(filter tests/core/%,$(SOURCES)))
 TEST_CU := $(call named,test_%.cu,$(filter tests/core/%,$(SOURCES)))
 SUPPORT_C := $(filter-out $(TEST_C),$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
@@ -86,13 +87,16 @@ include core/make/grader.mk
 
 CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
 CHAPTER_OBJ := $(CHAPTER_C:%.c=$(B)/%.o)
+BENCH_OBJ := $(BENCH_C:%.c=$(B)/%.o)
 CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C)))
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
-C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(GRADER_OBJ)
+C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) \
+	$(GRADER_OBJ)
 CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
 
 LIBRARY := $(B)/libferry.a
 CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
+BENCH := $(B)/plots/bench/bench
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
 include core/make/cuda.mk
@@ -101,7 +105,7 @@ include core/make/cuda.mk
 
 .PHONY: all library chapters tests run test setup clean help FORCE
 
-all: library chapters tests ferry ## the library, the chapters, the tests and ./ferry (what `make` does)
+all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
 library: $(LIBRARY) $(PLUGIN) ## libferry.a, and libferry-cuda.so where nvcc is found
 
@@ -109,9 +113,10 @@ chapters: library $(CHAPTER_PROGRAMS) ## the chapter programs
 
 tests: library $(TEST_PROGRAMS) ## the test programs
 
-run: setup ## install what is missing, build, and run the chapters in order
-	@$(MAKE) library chapters
+run: setup ## install what is missing, build, run the chapters in order, draw the plots
+	@$(MAKE) library chapters bench
 	@core/make/chapters.sh $(B) $(ARGS)
+	@plots/draw.sh --build $(B)
 
 test: setup ## install what is missing, build, and run every test
 	@$(MAKE) all
@@ -135,8 +140,9 @@ STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
 STAMP_grader := $(GRADER_OBJ)
+STAMP_bench := $(BENCH_OBJ)
 
-STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader)
+STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader bench)
 $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -214,6 +220,7 @@ $(TEST_PROGRAMS): $(SUPPORT) $(LIBRARY) $(B)/stamp/link
 	@mkdir -p $(@D)
 	$(call link,$(filter %.o,$^),$(SUPPORT) $(LIBRARY) -lcmocka)
 
+include core/make/bench.mk
 include core/make/checks.mk
 
 -include $(C_OBJ:.o=.d) $(CU_OBJ:.o=.d)

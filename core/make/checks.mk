@@ -14,7 +14,7 @@ sanitize-thread:
 	@$(MAKE) SANITIZE=thread TESTS_WITH=tsan all
 	@core/make/sanitize.sh thread tests/run.sh --build $(B)/tsan --with tsan $(ARGS)
 
-FORMATTED = $(shell find core chapters exercises solutions tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \
+FORMATTED = $(shell find core chapters exercises plots solutions tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \
 	2>/dev/null)
 
 format: ## format every C and CUDA source

@@ -33,6 +33,7 @@ const Command commands[] = {
      false},
     {"next", "", "which exercise comes next", "", cmd_next, false},
     {"doctor", "", "what is installed, what is missing, and the command that installs it", "", cmd_doctor, false},
+    {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false},
     {"grade", "[options]", "grade the answers of one learner or of a class",
      "--answers DIR     one learner's folder (default: the workspace)\n"
      "--class DIR       a folder for each learner; several are graded at a time\n"
@@ -99,7 +100,7 @@ int cmd_help(int argc, char **argv) {
   printf("usage: ./ferry [COMMAND]\n\nWithout a command: where you are and what to do next.\n\n");
   for (const Command *c = commands; c->name; c++)
     if (!c->hidden)
-      printf("  %-9s %-14s %s\n", c->name, c->arguments, c->summary);
+      printf("  %-9s %-16s %s\n", c->name, c->arguments, c->summary);
   printf("\n./ferry COMMAND --help says more about each.\n");
   return EXIT_PASS;
 }
@@ -120,7 +121,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "ferry: there is no command %s. ./ferry help lists them.\n", argv[1]);
     return EXIT_USAGE;
   }
-  if (c->run != cmd_help && c->run != cmd_chapter && asks_for_help(argc - 1, argv + 1))
+  if (c->run != cmd_help && c->run != cmd_chapter && c->run != cmd_bench && asks_for_help(argc - 1, argv + 1))
     return help_on(c);
   if (c->run == cmd_chapter && argc == 3 && asks_for_help(argc - 1, argv + 1))
     return help_on(c);

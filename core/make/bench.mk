@@ -1,0 +1,21 @@
+# The benchmark program behind ./ferry bench, the plots made of its files, and the comparison with PyTorch.
+
+$(BENCH_OBJ): private CPPFLAGS += -Iplots/bench -DBENCH_ROOT='"$(CURDIR)"'
+$(BENCH): $(BENCH_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/bench
+	$(call say,LINK,$@)
+	$(call link,$(BENCH_OBJ),$(LIBRARY))
+
+.PHONY: bench plots plots-recorded bench-torch
+
+bench: library $(BENCH) ## the program that ./ferry bench runs
+
+plots: setup ## measure what is not measured yet, and draw the plots into build/plots
+	@$(MAKE) bench
+	@plots/draw.sh --build $(B) $(ARGS)
+
+plots-recorded: ## draw the pictures of the lessons from plots/recorded into docs/images
+	@plots/draw.sh --recorded docs/images $(ARGS)
+
+bench-torch: setup ## Ferry and PyTorch in turn, the same work: a table of ratios
+	@$(MAKE) bench
+	@plots/torch/compare.sh --build $(B) $(ARGS)

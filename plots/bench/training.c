@@ -1,0 +1,193 @@
+// Benchmarks of whole training steps: the lessons' models, several devices, the loader, memory over a step.
+#include "bench.h"
+#include "base/threads.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+// ---- steps --------------------------------------------------------------------------------------------------------------
+
+static void set_up_step(Run *run, Model model, int64_t batch) {
+  run->model = fy_module_to(model_new(model), run->device);
+  run->optimizer = fy_adam(fy_parameters(run->model), .lr = 1e-3);
+  run->a = fy_to(fy_randn_((FyFactory){.size = model_input(model, batch)}), run->device);
+  run->b = fy_randint(0, 10, fy_shape(batch), .device = run->device);
+  run->flops = model_flops(model) * (double)batch;
+  run->items = (double)batch;
+}
+
+// A batch of `size` samples: zero_grad, forward, backward, Adam.
+void setup_training(Run *run) {
+  set_up_step(run, (Model)run->bench->variant, run->size);
+}
+
+void body_training(Run *run) {
+  training_step(run->model, run->optimizer, run->a, run->b);
+}
+
+// The step of 001's CNN at batch 128 by `size` CPU threads.
+void setup_threads(Run *run) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  run->threads = fy_get_num_threads();
+  if (run->size > cores) {
+    skip_run(run, "there are %ld cores", cores);
+    return;
+  }
+  fy_set_num_threads((int)run->size);
+  set_up_step(run, CNN_001, 128);
+}
+
+void finish_threads(Run *run) {
+  fy_set_num_threads(run->threads);
+}
+
+// ---- several devices ----------------------------------------------------------------------------------------------------
+
+// 001's CNN on `size` devices, 256 samples for each.
+void setup_data_parallel(Run *run) {
+  int devices = fy_cuda_device_count();
+  int64_t each = fy_cuda_is_simulated() ? 2 : 256;
+  if (run->size > devices) {
+    skip_run(run, "there are %d CUDA devices", devices);
+    return;
+  }
+  int ids[64];
+  for (int i = 0; i < run->size && i < 64; i++) {
+    ids[i] = i;
+  }
+  run->device = fy_cuda_device(0);
+  fy_cuda_set_device(0);
+  set_up_step(run, CNN_001, each * run->size);
+  run->model = fy_nn_data_parallel(run->model, ids, (int)run->size);
+}
+
+// ---- the loader ---------------------------------------------------------------------------------------------------------
+
+enum { LOADER_BATCH = 256, LOADER_BATCHES = 20, LOADER_BATCHES_SIMULATED = 2 };
+
+static FyTransform *to_numbers(void) {
+  return fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5f), fy_floats(0.5f)));
+}
+
+static FyDataset *pictures(Run *run, int64_t count) {
+  bool real = fy_fashion_mnist_available(NULL);
+  snprintf(run->label, sizeof run->label, "%s", real ? "Fashion-MNIST" : "synthetic pictures");
+  return fy_subset(real ? fy_fashion_mnist_dataset(NULL, true, to_numbers())
+                        : fy_synthetic_dataset(count, 1, 0, to_numbers()),
+                   0, count);
+}
+
+// Twenty batches of 256 pictures, shuffled and normalised, brought to the device; `size` workers.
+void setup_loader(Run *run) {
+  bool cuda = run->device.type == FY_CUDA;
+  int batches = cuda && fy_cuda_is_simulated() ? LOADER_BATCHES_SIMULATED : LOADER_BATCHES;
+  FyDataset *dataset = pictures(run, (int64_t)LOADER_BATCH * batches);
+  run->loader = fy_data_loader(dataset, .batch_size = LOADER_BATCH, .shuffle = true, .num_workers = (int)run->size,
+                               .pin_memory = cuda, .seed = 1);
+  run->items = (double)fy_loader_samples(run->loader);
+}
+
+void body_loader(Run *run) {
+  fy_for_prefetched_batches(batch, run->loader, run->device) {
+    (void)batch;
+  }
+}
+
+// `size` steps of 001's CNN at batch 256 on Fashion-MNIST, loading included. On the CPU the loader has no workers: the
+// cores are the step's.
+void setup_fashion(Run *run) {
+  if (!fy_fashion_mnist_available(NULL)) {
+    skip_run(run, "Fashion-MNIST is not here (Debian's dataset-fashion-mnist, or set FERRY_DATA)");
+    return;
+  }
+  bool cuda = run->device.type == FY_CUDA;
+  set_up_step(run, CNN_001, 256);
+  run->loader = fy_data_loader(pictures(run, 256 * run->size), .batch_size = 256, .shuffle = true,
+                               .num_workers = cuda ? 2 : 0, .pin_memory = cuda, .seed = 1);
+  run->flops *= (double)run->size;
+  run->items = 256 * (double)run->size;
+}
+
+void body_fashion(Run *run) {
+  fy_for_prefetched_batches(batch, run->loader, run->device) {
+    training_step(run->model, run->optimizer, batch.data, batch.target);
+  }
+}
+
+// ---- memory over a step -------------------------------------------------------------------------------------------------
+
+enum { MOST_MOMENTS = 64 };
+
+static const char *const cnn_layers[] = {"conv1",   "relu1", "pool1", "conv2",   "relu2", "pool2",
+                                         "flatten", "fc1",   "relu3", "dropout", "fc2"};
+enum { CNN_LAYERS = sizeof cnn_layers / sizeof *cnn_layers };
+
+// What was in use at which moment; rows are made of it only afterwards, so that noting takes no memory.
+static struct {
+  size_t bytes[MOST_MOMENTS];
+  char label[MOST_MOMENTS][32];
+  int count;
+  FyDevice device;
+} moments;
+
+static void note(const char *label, const char *suffix) {
+  if (moments.count < MOST_MOMENTS) {
+    moments.bytes[moments.count] = fy_memory_allocated(moments.device);
+    snprintf(moments.label[moments.count], sizeof moments.label[0], "%s%s", label, suffix);
+    moments.count++;
+  }
+}
+
+// Hooks run when the gradient of a layer's output has arrived: what is behind it in the graph has been freed by then.
+static FyTensor *note_gradient(FyTensor *grad, void *context) {
+  (void)grad;
+  note(context, " grad");
+  return NULL;
+}
+
+static FyTensor *noted_forward(FyModule *model, FyTensor *x, bool noting) {
+  for (int i = 0; i < CNN_LAYERS; i++) {
+    FyTensor *out = fy_forward(fy_sequential_at(model, i), x);
+    if (i > 0 && out != x) {
+      fy_drop(x);
+    }
+    x = out;
+    if (noting) {
+      note(cnn_layers[i], "");
+      fy_register_hook(x, note_gradient, (void *)cnn_layers[i], NULL);
+    }
+  }
+  return x;
+}
+
+static void noted_step(Run *run, bool noting) {
+  fy_scope {
+    moments.count = 0;
+    note("start", "");
+    FyTensor *out = noted_forward(run->model, run->a, noting);
+    FyTensor *loss = fy_cross_entropy(out, run->b);
+    fy_drop(out);
+    note("loss", "");
+    fy_backward(loss);
+    note("backward", "");
+    fy_step(run->optimizer);
+    note("Adam", "");
+    fy_zero_grad(run->optimizer);
+    note("zero_grad", "");
+  }
+}
+
+// The CNN of 001 at batch `size`: bytes in tensors after each layer of the step. The second step is noted: the first makes
+// the optimizer's state.
+void setup_memory_step(Run *run) {
+  set_up_step(run, CNN_001, run->size);
+}
+
+void trace_memory_step(Run *run) {
+  moments.device = run->device;
+  noted_step(run, false);
+  noted_step(run, true);
+  for (int i = 0; i < moments.count; i++) {
+    trace_row(run, i, (double)moments.bytes[i], moments.label[i]);
+  }
+}

@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Measures what is not measured yet, and draws the plots. `plots/draw.sh --help` says how.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() {
+  cat <<'END'
+usage: plots/draw.sh [options]     (make plots ARGS="[options]")
+  --build DIR     where the build is (build)
+  --out DIR       where the pictures go (build/plots)
+  --fresh         measure again, also what is measured already
+  --cpu FILE      draw this result of ./ferry bench as the CPU, and measure nothing
+  --gpu FILE      draw this one as the GPU; "none" for none
+  --recorded DIR  draw the newest recorded files alone (plots/recorded), into DIR; measure nothing
+  --formats LIST  "png svg" (both)
+  --quick         small sizes: shows that the way from measuring to pictures works
+  --help          this text
+Without --gpu: a GPU of this machine is measured; where there is none, the newest recorded one stands in for it, and the
+pictures say so. Results of simulated devices are left out.
+END
+}
+
+refuse() {
+  echo "plots/draw.sh: $*" >&2
+  exit 2
+}
+
+build=build out=build/plots fresh='' cpu='' gpu='' recorded='' formats='png svg' quick=''
+while [ $# -gt 0 ]; do
+  case $1 in
+  --build | --out | --cpu | --gpu | --recorded | --formats)
+    [ $# -gt 1 ] || refuse "$1 needs a value after it"
+    declare "${1#--}=$2"
+    shift
+    ;;
+  --fresh) fresh=1 ;;
+  --quick) quick=--quick ;;
+  --help | -h)
+    usage
+    exit 0
+    ;;
+  *) refuse "unknown option $1 (--help says more)" ;;
+  esac
+  shift
+done
+
+for file in "$cpu" "$gpu"; do
+  [ -z "$file" ] || [ "$file" = none ] || [ -e "$file" ] || refuse "$file is not there"
+done
+
+if ! command -v gnuplot >/dev/null 2>&1; then
+  echo 'plots: gnuplot is not installed, so nothing is drawn (Debian: apt-get install gnuplot-nox)' >&2
+  exit 0
+fi
+
+# ---- which results -------------------------------------------------------------------------------------------------------
+
+header() { # FILE KEY
+  sed -n "s/^# $2: *//p" "$1" | head -n 1
+}
+
+newest_recorded() { # cpu|cuda: the path of the one with the latest date, or nothing
+  local file
+  for file in plots/recorded/*.tsv; do
+    [ -e "$file" ] || continue
+    case $(header "$file" device) in
+    "$1"*) [ "$(header "$file" simulated)" = no ] && printf '%s\t%s\n' "$(header "$file" date)" "$file" ;;
+    esac
+  done | sort | tail -n 1 | cut -f 2
+}
+
+measure() { # FILE OPTION...
+  local file=$1
+  shift
+  if [ -n "$fresh" ] || [ ! -s "$file" ]; then
+    mkdir -p "$(dirname "$file")"
+    "$build/plots/bench/bench" --seconds 0.1 $quick --out "$file" "$@" >"$file.log" || {
+      cat "$file.log" >&2
+      return 1
+    }
+  fi
+}
+
+# A file that somebody names counts as recorded: whether it is of this machine cannot be known.
+cpu_recorded=0 gpu_recorded=0
+if [ -n "$cpu" ]; then cpu_recorded=1; fi
+if [ -n "$gpu" ]; then gpu_recorded=1; fi
+if [ -n "$recorded" ]; then
+  out=$recorded
+  cpu=$(newest_recorded cpu) cpu_recorded=1
+  gpu=$(newest_recorded cuda) gpu_recorded=1
+  [ -n "$cpu" ] || refuse 'there is no CPU among plots/recorded/*.tsv; plots/recorded/README.md says how to record one'
+elif [ -z "$cpu" ]; then
+  cpu=$build/plots/data/cpu.tsv
+  [ -s "$cpu" ] && [ -z "$fresh" ] || echo 'plots: measuring the CPU, about half a minute'
+  measure "$cpu"
+  if [ -z "$gpu" ] && FERRY_CUDA=real "$build/plots/bench/bench" --device cuda --quick --out "$build/plots/data/probe.tsv" \
+    small_synchronize >/dev/null 2>&1; then
+    echo 'plots: measuring the GPU'
+    gpu=$build/plots/data/cuda.tsv
+    FERRY_CUDA=real measure "$gpu" --device cuda
+  fi
+fi
+if [ -z "$gpu" ]; then
+  gpu=$(newest_recorded cuda) gpu_recorded=1
+fi
+[ "$gpu" != none ] || gpu=
+
+# ---- files for gnuplot -----------------------------------------------------------------------------------------------------
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/cpu" "$work/gpu"
+awk -v out="$work/cpu" -v name=cpu -f plots/prepare.awk "$cpu" >"$work/info.gp"
+if [ -n "$gpu" ]; then
+  awk -v out="$work/gpu" -v name=gpu -f plots/prepare.awk "$gpu" >>"$work/info.gp"
+fi
+echo "cpu_recorded = $cpu_recorded; gpu_recorded = $gpu_recorded" >>"$work/info.gp"
+for file in "$work"/?pu/*.dat; do
+  if [ -e "$file" ]; then
+    sort -n -o "$file" "$file"
+  fi
+done
+if ! ls "$work"/cpu/*.dat >/dev/null 2>&1; then
+  refuse "$cpu has no rows to draw (those of simulated devices are not drawn)"
+fi
+
+# ---- pictures --------------------------------------------------------------------------------------------------------------
+
+needs() { # PLOT: the benchmark without which there is nothing to draw
+  case $1 in
+  speed) echo matmul-float32 ;;
+  bandwidth) echo copy_host-float32 ;;
+  roofline) echo ceiling_fma-float32 ;;
+  training) echo train_784_256_128_10-float32 ;;
+  scaling) echo train_threads-float32 ;;
+  memory) echo memory_step-float32 ;;
+  esac
+}
+
+mkdir -p "$out"
+drawn=0
+for plot in speed bandwidth roofline training scaling memory; do
+  if [ ! -s "$work/cpu/$(needs "$plot").dat" ]; then
+    echo "plots: $plot is left out, $cpu has no $(needs "$plot")" >&2
+    continue
+  fi
+  for theme in light dark; do
+    for format in $formats; do
+      gnuplot -e "theme='$theme'; format='$format'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
+        "plots/$plot.gp"
+      drawn=$((drawn + 1))
+    done
+  done
+done
+if [ -n "$gpu" ]; then
+  echo "plots: GPU from $gpu"
+else
+  echo 'plots: no GPU here and none recorded; plots/recorded/README.md says how to add one'
+fi
+echo "plots: $drawn pictures in $out"

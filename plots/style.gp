@@ -1,0 +1,83 @@
+# What all plots share: size, fonts, the colours of the two themes, titles and the line about where the numbers are from.
+# The caller sets: theme (light, dark), format (png, svg), out (the file), data (the folder of prepare.awk's files).
+
+load data."/info.gp"
+
+is_dark = theme eq "dark"
+background = is_dark ? "#0d1117" : "#ffffff"
+ink = is_dark ? "#e6edf3" : "#1f2328"
+faint = is_dark ? "#9198a1" : "#59636e"
+line = is_dark ? "#3d444d" : "#c8d1da"
+array colour[7]
+if (is_dark) {
+  colour[1] = "#58a6ff"; colour[2] = "#ff9f50"; colour[3] = "#56d364"; colour[4] = "#d2a8ff"
+  colour[5] = "#ff7b72"; colour[6] = "#39c5cf"; colour[7] = "#9198a1"
+} else {
+  colour[1] = "#0550ae"; colour[2] = "#bc4c00"; colour[3] = "#1a7f37"; colour[4] = "#8250df"
+  colour[5] = "#cf222e"; colour[6] = "#1b7c83"; colour[7] = "#6e7781"
+}
+
+# PNG in twice the pixels, so that it stays sharp at page width.
+scale = format eq "png" ? 2 : 1
+sized(points) = sprintf("DejaVu Sans,%g", points * scale)
+font_title = sized(17); font_plain = sized(13); font_small = sized(11); font_tiny = sized(9.5)
+if (format eq "png") {
+  set terminal pngcairo size 1920,1080 font font_plain linewidth 2 pointscale 2 background rgb background
+} else {
+  set terminal svg size 960,540 dynamic font font_plain background rgb background
+}
+set output out
+set encoding utf8
+set datafile separator "\t"
+set datafile missing "-"
+
+set border 3 linecolor rgb line
+set tics nomirror textcolor rgb ink out
+set mxtics default
+set grid xtics ytics linecolor rgb line linewidth 0.6 dashtype 1
+set xlabel textcolor rgb ink
+set ylabel textcolor rgb ink
+set key Left reverse textcolor rgb ink samplen 2 spacing 1.15 font font_small
+do for [i=1:7] {
+  set linetype i linecolor rgb colour[i] linewidth 1.8 pointtype 7 pointsize 0.9
+}
+
+set format x "%.0s%c"
+bytes_text(b) = b < 1024 ? sprintf("%.0f B", b) : b < 1048576 ? sprintf("%.0f KiB", b / 1024.) : \
+  b < 1073741824 ? sprintf("%.0f MiB", b / 1048576.) : sprintf("%.0f GiB", b / 1073741824.)
+# The rate of a benchmark's best run, which is what a ceiling is: over all sizes, and at one.
+best_rate(source, name) = system("cut -f 9 '".file(source, name)."' | sort -g | tail -n 1") + 0.
+rate_at(source, name, at) = system(sprintf("awk -F '\t' '$1 == %d { rate = $9 } END { print rate + 0 }' '%s'", at, file(source, name))) + 0.
+
+file(source, name) = data."/".source."/".name.".dat"
+have(source, name) = int(system("test -s '".file(source, name)."' && echo 1 || echo 0"))
+best(source, name, column) = system("sort -g -t '\t' -k ".column." '".file(source, name)."' | tail -n 1 | cut -f ".column) + 0.
+
+has_gpu = exists("gpu_rows") && gpu_rows > 0
+cpu_from = sprintf("%s, %s cores, %s threads", cpu_cpu, cpu_cores, cpu_threads)
+cpu_line = sprintf("%s: %s; %s, Ferry %s (%s)", cpu_recorded ? "CPU, recorded" : "CPU, this machine", cpu_from, cpu_date, \
+  cpu_version, cpu_commit)
+if (has_gpu) {
+  gpu_line = sprintf("GPU, %s: %s, driver %s; %s, Ferry %s (%s)", gpu_recorded ? "recorded" : "this machine", \
+    gpu_device_name, gpu_driver, gpu_date, gpu_version, gpu_commit)
+  gpu_name = gpu_recorded ? sprintf("%s, recorded %s", gpu_device_name, gpu_date) : gpu_device_name
+} else {
+  gpu_line = "No GPU measured yet. To add one: on a machine with a GPU, ./ferry bench --device cuda --out plots/recorded/NAME.tsv"
+  gpu_name = ""
+}
+
+# The title of the picture, what it shows, and two lines below: where the numbers are from.
+set label 1 at screen 0.012,0.955 left font font_title textcolor rgb ink
+set label 2 at screen 0.012,0.905 left font font_small textcolor rgb faint
+set label 3 cpu_line at screen 0.012,0.055 left font font_tiny textcolor rgb faint noenhanced
+set label 4 gpu_line at screen 0.012,0.022 left font font_tiny textcolor rgb faint noenhanced
+
+set tmargin at screen 0.84
+set bmargin at screen 0.215
+left_panel = "set lmargin at screen 0.105; set rmargin at screen 0.465"
+right_panel = "set lmargin at screen 0.6; set rmargin at screen 0.965"
+whole = "set lmargin at screen 0.105; set rmargin at screen 0.965"
+unset_texts = "unset label 1; unset label 2; unset label 3; unset label 4"
+
+# Plots are put together from parts, since which data there is differs.
+parts = ""

@@ -1,0 +1,130 @@
+"""What is compared, and what Ferry is to reach: the cases, and PyTorch's settings they are measured against."""
+
+import glob
+import os
+
+
+class Case:
+    """A benchmark by its name in plots/bench/table.c, which plots/torch/worker.py has, too."""
+
+    def __init__(self, name, size, group, two=1.0, tuned=1.0, within=None, rounds=5, least=3, rows=None, quick=True):
+        self.name, self.size, self.group = name, size, group
+        self.targets = {"two": two, "tuned": tuned}  # PyTorch's time over Ferry's, at least; None for no target
+        self.within = within  # seconds that Ferry may take, whatever PyTorch takes
+        self.rounds, self.least = rounds, least
+        self.rows = rows  # the settings it is measured against; None for all
+        self.quick = quick
+
+
+CASES = [
+    Case("train_100_50_10", 64, "training", 8, 7),
+    Case("train_784_256_128_10", 64, "training", 4, 2),
+    Case("train_784_256_128_10", 256, "training", 2.5, 1.4),
+    Case("train_cnn_001", 256, "training", 4, 2),
+    Case("train_cnn_002", 128, "training", 3.5, 1.6),
+    # An epoch in 6 s where PyTorch takes 16. Twenty steps stand for its 235.
+    Case("train_fashion", 20, "training", 16 / 6, None, rounds=2, least=1, rows=("two", "tuned"), quick=False),
+    Case("matmul", 64, "product"),
+    Case("matmul", 256, "product"),
+    Case("matmul", 512, "product"),
+    Case("matmul", 1000, "product"),
+    Case("matmul", 2048, "product", rounds=3),
+    Case("matmul", 5000, "product", rounds=2, least=1, rows=("two",), quick=False),
+    Case("conv_1_32_28", 128, "product"),
+    Case("conv_32_64_14", 128, "product"),
+    Case("conv_3_32_32", 128, "product"),
+    Case("conv_32_64_16", 128, "product"),
+    Case("relu_pool", 256, "product"),
+    Case("small_add", 3, "overhead", within=0.1e-6),
+    Case("small_add_graph", 3, "overhead", within=0.15e-6),
+    Case("small_backward", 3, "overhead", within=1e-6),
+    Case("add_square", 4096, "elementwise"),
+    Case("tanh_square", 4096, "elementwise"),
+    Case("relu", 16777216, "elementwise", quick=False),
+    Case("exp", 16777216, "elementwise", quick=False),
+    Case("gelu", 16777216, "elementwise", quick=False),
+    Case("add_", 16777216, "elementwise", quick=False),
+    Case("sum", 16777216, "reduction", quick=False),
+    Case("max", 16777216, "reduction", quick=False),
+    Case("sum_rows", 16777216, "reduction", quick=False),
+    Case("sum_columns", 16777216, "reduction", quick=False),
+    Case("argmax_rows", 16777216, "reduction", quick=False),
+    Case("softmax", 4096, "reduction"),
+    Case("transposed", 4096, "reduction"),
+    Case("cross_entropy", 8192, "reduction"),
+    Case("randn", 10000000, "random"),
+    Case("dropout", 10000000, "random"),
+    Case("adam_1", 10000000, "optimizer"),
+    Case("adam_100", 10000000, "optimizer"),
+]
+
+# Beside one other process that keeps a core busy.
+BUSY = [("train_784_256_128_10", 64), ("train_784_256_128_10", 256), ("train_cnn_001", 256), ("train_cnn_002", 128)]
+
+# Peak memory of a process that does nothing else; PyTorch's over Ferry's, at least.
+MEMORY = [
+    ("train_100_50_10", 64), ("train_784_256_128_10", 64), ("train_cnn_001", 256), ("train_cnn_002", 128),
+    ("train_fashion", 10),
+]
+MEMORY_TARGET = 3.0
+
+# Start, one small operation, end.
+START_SECONDS, START_BYTES = 0.020, 10 * 2**20
+
+# The same weights, the same input: three losses each.
+CHECKS = [("train_100_50_10", 64), ("train_784_256_128_10", 64), ("train_cnn_001", 16), ("train_cnn_002", 16)]
+
+# Memory that malloc has had once stays with the process.
+MALLOC = {
+    "MALLOC_TOP_PAD_": "2000000000",
+    "MALLOC_MMAP_THRESHOLD_": "8000000000",
+    "MALLOC_TRIM_THRESHOLD_": "8000000000",
+}
+
+# OpenBLAS's names for kernels, weakest first, as far as x86-64 goes.
+CORES_AVX512 = ("SkylakeX", "Cooperlake", "SapphireRapids")
+CORES_AVX2 = ("Haswell", "Zen", "Excavator") + CORES_AVX512
+
+
+class Row:
+    def __init__(self, key, title, tuned, blas, clean):
+        self.key, self.title = key, title
+        self.tuned = tuned  # --tuned, and malloc's settings
+        self.blas = blas  # which of Debian's builds of OpenBLAS, None for what is there
+        self.clean = clean  # fixed threads, and no BLAS settings of the environment
+
+
+ROWS = [
+    Row("default", "as it comes: its own threads, the environment as it is", False, None, False),
+    Row("two", "%(threads)d threads, OpenBLAS with kernels for this processor", False, "pthread", True),
+    Row("tuned", "tuned: %(threads)d threads, one OpenMP pool, malloc keeps pages, set_to_none, channels_last", True,
+        "openmp", True),
+]
+
+
+def environment(row, threads, core, is_torch):
+    """The environment of one side of a row. `core`: what OPENBLAS_CORETYPE is to be, None to leave it alone."""
+    result = dict(os.environ)
+    if not row.clean:
+        return result
+    for name in list(result):
+        if name.startswith(("OPENBLAS_", "NVPL_", "OMP_", "GOMP_", "MKL_", "MALLOC_")):
+            del result[name]
+    result["OMP_NUM_THREADS"] = str(threads)
+    if is_torch and core:
+        result["OPENBLAS_CORETYPE"] = core
+    folders = glob.glob("/usr/lib/*/openblas-%s" % row.blas) if is_torch else []
+    if folders:
+        result["LD_LIBRARY_PATH"] = ":".join(filter(None, [folders[0], result.get("LD_LIBRARY_PATH")]))
+    if is_torch and row.tuned:
+        result.update(MALLOC)
+    return result
+
+
+def native_core(reported, flags):
+    """What OPENBLAS_CORETYPE should be for a processor with these flags, None where the reported core is as good."""
+    if "avx512f" in flags:
+        return None if reported in CORES_AVX512 else "SkylakeX"
+    if "avx2" in flags and "fma" in flags:
+        return None if reported in CORES_AVX2 else "Haswell"
+    return None

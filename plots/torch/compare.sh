@@ -1,0 +1,58 @@
+#!/bin/sh
+# compare.sh [--build DIR] [OPTION...]: finds a python3 that has torch (on Debian and Ubuntu it installs one where there is
+# none, and OpenBLAS), and starts the comparison. `compare.sh --help` lists the options.
+set -eu
+cd "$(dirname "$0")/../.."
+build=build
+if [ "${1:-}" = --build ]; then
+  build=$2
+  shift 2
+fi
+
+for argument in "$@"; do
+  case $argument in
+  --help | -h | --list | --other*) exec python3 plots/torch/compare.py --bench "$build/plots/bench/bench" "$@" ;;
+  esac
+done
+
+python_with_torch() {
+  for python in ${PYTHON:-} python3 /usr/bin/python3; do
+    if "$python" -c 'import torch' >/dev/null 2>&1; then
+      command -v "$python"
+      return
+    fi
+  done
+  return 1
+}
+
+blas_missing() { # Debian's torch takes the BLAS of the system, which without OpenBLAS is the slow reference one
+  [ "$1" = /usr/bin/python3 ] && command -v dpkg >/dev/null 2>&1 &&
+    { ! ls -d /usr/lib/*/openblas-pthread >/dev/null 2>&1 || ! ls -d /usr/lib/*/openblas-openmp >/dev/null 2>&1; }
+}
+
+install() {
+  sudo=
+  if [ "$(id -u)" -ne 0 ]; then
+    sudo=$(command -v sudo) || {
+      echo "bench-torch: neither root nor sudo; as root: apt-get install $*" >&2
+      return 1
+    }
+  fi
+  if ! command -v apt-get >/dev/null 2>&1; then
+    echo "bench-torch: it needs (Debian's names): $*" >&2
+    return 1
+  fi
+  echo "bench-torch installs with ${sudo:+sudo }apt-get: $*"
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends "$@"
+}
+
+python=$(python_with_torch) || {
+  install python3-torch libopenblas0-pthread libopenblas0-openmp && python=$(python_with_torch)
+} || {
+  echo 'bench-torch: there is no python3 with torch here (PYTHON=/path/to/python3 names one), so nothing is compared' >&2
+  exit 2
+}
+if blas_missing "$python"; then
+  install libopenblas0-pthread libopenblas0-openmp || echo 'bench-torch: PyTorch runs on the BLAS that is there' >&2
+fi
+exec "$python" plots/torch/compare.py --bench "$build/plots/bench/bench" --python "$python" "$@"

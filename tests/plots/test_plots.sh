@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The plots: from measurements of this machine and a made-up GPU to pictures; no way for simulated times into one.
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# timeout: 300
+. "$(dirname "$0")/common.sh"
+command -v gnuplot >/dev/null 2>&1 || skip_all 'gnuplot is not installed'
+
+png_size() { # FILE: "1920x1080" from its header, nothing when it is no PNG
+  [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || return 1
+  od -An -j16 -N8 -tu1 "$1" | awk '{ print $1 * 16777216 + $2 * 65536 + $3 * 256 + $4 "x" $5 * 16777216 + $6 * 65536 + $7 * 256 + $8 }'
+}
+
+complete_pictures() { # FOLDER: complains about what is missing, no picture or empty
+  local plot theme file
+  for plot in speed bandwidth roofline training scaling memory; do
+    for theme in light dark; do
+      file=$1/$plot-$theme.png
+      [ "$(png_size "$file" 2>&1)" = 1920x1080 ] && [ "$(wc -c <"$file")" -gt 30000 ] || echo "$file"
+      file=$1/$plot-$theme.svg
+      head -c 100 "$file" 2>/dev/null | grep -q '<?xml' && tail -n 3 "$file" | grep -q '</svg>' &&
+        [ "$(grep -c '<path' "$file")" -gt 10 ] || echo "$file"
+    done
+  done
+}
+
+"$bench" --quick --repeat 2 --out "$work/cpu.tsv" >/dev/null 2>&1
+"$bench" --device cuda --quick --repeat 1 --out "$work/sim.tsv" >/dev/null 2>&1
+awk -v simulated=no -f tests/plots/made_up_gpu.awk >"$work/gpu.tsv"
+awk -v simulated=yes -f tests/plots/made_up_gpu.awk >"$work/made_up_sim.tsv"
+# A header that does not own up to it is not enough.
+sed 's/^# simulated: yes/# simulated: no/' "$work/made_up_sim.tsv" >"$work/hidden_sim.tsv"
+
+# ---- pictures ----------------------------------------------------------------------------------------------------------------
+
+says 'drawing the CPU alone' 0 '24 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --out "$work/alone"
+complaints=$(complete_pictures "$work/alone")
+[ -z "$complaints" ]
+result $? 'every picture is one, and not empty' "$complaints"
+[ "$(grep -l 'No GPU measured yet' "$work"/alone/*.svg | wc -l)" = 12 ]
+result $? 'each says how to add a GPU'
+
+says 'drawing CPU and GPU' 0 '24 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
+complaints=$(complete_pictures "$work/both")
+[ -z "$complaints" ]
+result $? 'every picture with a GPU, too' "$complaints"
+[ "$(grep -l 'GPU, recorded: Made-up GPU.*2000-01-01' "$work"/both/*.svg | wc -l)" = 12 ]
+result $? 'each names the recorded GPU and its date'
+[ "$(grep -l "CPU, recorded: .* cores, .* threads; $(date +%Y)" "$work"/both/*.svg | wc -l)" = 12 ]
+result $? 'each names the CPU and its date'
+for text in 'speed-up' 'GPU, bfloat16'; do
+  grep -q "$text" "$work/both/speed-light.svg" && ! grep -q "$text" "$work/alone/speed-light.svg"
+  result $? "$text: with a GPU, and not without"
+done
+grep -q 'GPU to host, pinned' "$work/both/bandwidth-dark.svg" && grep -q 'DataParallel' "$work/both/scaling-dark.svg"
+result $? 'transfers and several GPUs are drawn'
+
+# ---- simulated devices ---------------------------------------------------------------------------------------------------------
+
+for sim in sim made_up_sim hidden_sim; do
+  plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/$sim.tsv" --out "$work/$sim" --formats svg >"$work/$sim.log" 2>&1
+  [ $? = 0 ] && [ "$(grep -l 'No GPU measured yet' "$work/$sim"/*.svg | wc -l)" = 12 ] &&
+    ! grep -qE 'speed-up|DataParallel|pinned|Simulated|Made-up' "$work/$sim"/*.svg
+  result $? "simulated times do not reach a plot ($sim)" "$(tail -n 3 "$work/$sim.log" | tr '\n' ' ')"
+done
+says 'nothing but simulated times' 2 'no rows to draw' plots/draw.sh --cpu "$work/sim.tsv" --gpu none --out "$work/none"
+
+# ---- what can go wrong ----------------------------------------------------------------------------------------------------------
+
+says 'help' 0 'usage: plots/draw.sh' plots/draw.sh --help
+says 'an unknown option' 2 'unknown option --paint' plots/draw.sh --paint
+echo 'size	time' >"$work/other.tsv"
+says 'a file of something else' 1 'there is no column' plots/draw.sh --cpu "$work/other.tsv" --gpu none --out "$work/none"
+says 'a file that is not there' 2 'is not there' plots/draw.sh --cpu "$work/nowhere.tsv" --out "$work/none"
+grep -vE '^(ceiling_fma|memory_step)	' "$work/cpu.tsv" >"$work/part.tsv"
+says 'a part of the benchmarks' 0 'roofline is left out' plots/draw.sh --cpu "$work/part.tsv" --gpu none --out "$work/part"
+[ -s "$work/part/speed-light.png" ] && [ ! -e "$work/part/roofline-light.png" ] && [ ! -e "$work/part/memory-light.png" ]
+result $? 'the rest is drawn'
+
+# ---- recorded files ---------------------------------------------------------------------------------------------------------------
+
+complaints=
+for file in plots/recorded/*.tsv; do
+  [ -e "$file" ] || continue
+  grep -q '^# simulated: no' "$file" && ! grep -q 'Made-up' "$file" && grep -qE '^# commit: [0-9a-f]{7,}$' "$file" ||
+    complaints="$complaints $file"
+done
+[ -z "$complaints" ]
+result $? 'recorded files are real and of a commit' "$complaints"
+
+finish
