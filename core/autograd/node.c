@@ -3,20 +3,31 @@
 #include "device/runtime.h"
 #include "op/op.h"
 #include "op/ops.h"
-#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static atomic_ullong next_sequence = 1;
 
-// Guards every leaf's weak pointer to its accumulator.
-static pthread_mutex_t accumulators = PTHREAD_MUTEX_INITIALIZER;
+// Guards every leaf's weak pointer to its accumulator, for a few instructions at a time: hence no mutex.
+static atomic_flag accumulators = ATOMIC_FLAG_INIT;
+
+static void lock_accumulators(void) {
+  while (atomic_flag_test_and_set_explicit(&accumulators, memory_order_acquire))
+    sched_yield();
+}
+
+static void unlock_accumulators(void) {
+  atomic_flag_clear_explicit(&accumulators, memory_order_release);
+}
 
 // ---- life ------------------------------------------------------------------------------------------------------------
 
-static FyNode *node_new(const FyOp *op, int n_in, int n_out) {
+static FyNode *node_new(const FyOp *op, size_t params_bytes, int n_in, int n_out) {
   size_t inputs = (size_t)n_in * (sizeof(FyEdge) + sizeof(FyMeta)), outputs = (size_t)n_out * sizeof(FyMeta);
-  FyNode *node = malloc(sizeof *node + inputs + outputs);
+  size_t params = params_bytes / 16 * 16 + 16; // never none: see bury
+  FyNode *node = malloc(sizeof *node + params + inputs + outputs);
   fy_check(node, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the autograd graph");
   memset(node, 0, offsetof(FyNode, params));
   atomic_init(&node->references, 1);
@@ -24,7 +35,7 @@ static FyNode *node_new(const FyOp *op, int n_in, int n_out) {
   node->sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed);
   node->n_in = n_in;
   node->n_out = n_out;
-  node->inputs = (FyMeta *)(node + 1);
+  node->inputs = (FyMeta *)(void *)(node->params + params);
   node->outputs = node->inputs + n_in;
   node->next = (FyEdge *)(node->outputs + n_out);
   memset(node->next, 0, (size_t)n_in * sizeof(FyEdge));
@@ -99,11 +110,11 @@ static void bury(FyNode *node) {
 
 void fy_node_release(FyNode *node) {
   if (node->leaf) { // nobody may find it through the leaf while it dies
-    pthread_mutex_lock(&accumulators);
+    lock_accumulators();
     bool last = atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) == 1;
     if (last)
       node->leaf->accumulator = NULL;
-    pthread_mutex_unlock(&accumulators);
+    unlock_accumulators();
     if (last)
       bury(node);
     return;
@@ -190,7 +201,7 @@ static void describe(FyMeta *meta, const FyTensor *t) {
 }
 
 static FyNode *accumulator_new(FyTensor *leaf) {
-  FyNode *node = node_new(NULL, 0, 1);
+  FyNode *node = node_new(NULL, 0, 0, 1);
   node->sequence = UINT64_MAX; // runs as soon as it is ready
   describe(&node->outputs[0], leaf);
   node->leaf = fy_retain(leaf);
@@ -200,13 +211,13 @@ static FyNode *accumulator_new(FyTensor *leaf) {
 
 static FyNode *accumulator_of(FyTensor *leaf) {
   FyNode *fresh = leaf->accumulator ? NULL : accumulator_new(leaf);
-  pthread_mutex_lock(&accumulators);
+  lock_accumulators();
   FyNode *node = leaf->accumulator;
   if (node)
     fy_node_retain(node);
   else if (fresh)
     node = leaf->accumulator = fresh;
-  pthread_mutex_unlock(&accumulators);
+  unlock_accumulators();
   if (!node)
     return accumulator_of(leaf); // the old one died in between
   if (fresh && node != fresh) {
@@ -242,7 +253,7 @@ static void set_history(FyTensor *t, FyNode *node, int output_index) {
 // ---- recording -----------------------------------------------------------------------------------------------------------
 
 static FyNode *node_of_call(FyCall *call, FyTensor *const *inputs) {
-  FyNode *node = node_new(call->op, call->n_in, call->n_out);
+  FyNode *node = node_new(call->op, call->op->params_size, call->n_in, call->n_out);
   for (int i = 0; i < call->n_in; i++) {
     describe(&node->inputs[i], inputs[i]);
     if (inputs[i] && fy_dtype_is_floating(inputs[i]->array.dtype))
@@ -259,8 +270,6 @@ static FyNode *node_of_call(FyCall *call, FyTensor *const *inputs) {
 }
 
 void fy_record(FyCall *call, FyTensor *const *inputs) {
-  if (call->op->params_size > FY_PARAMS_BYTES)
-    fy_panic("%s has %zu bytes of parameters", call->op->name, call->op->params_size);
   FyNode *node = node_of_call(call, inputs);
   for (int i = 0; i < call->n_out; i++)
     if (fy_dtype_is_floating(call->out[i]->array.dtype))
@@ -344,7 +353,7 @@ static void refresh_view(FyTensor *view) {
   view->base_history = history;
   if (!base->grad_fn || !base->array.contiguous)
     return;
-  FyNode *node = node_new(&as_strided, 1, 1);
+  FyNode *node = node_new(&as_strided, sizeof(Geometry), 1, 1);
   Geometry g = geometry_of(view);
   memcpy(node->params, &g, sizeof g);
   describe(&node->inputs[0], base);
@@ -361,7 +370,7 @@ static void record_on_view(FyTensor *view, FyNode *inner) {
       base->array.contiguous, FY_RUNTIME_ERROR,
       "an in-place change of a view of a tensor that is not contiguous cannot be recorded; use fy_contiguous on the "
       "tensor before taking the view");
-  FyNode *node = node_new(&copy_slices, inner->n_in, 1);
+  FyNode *node = node_new(&copy_slices, sizeof(Geometry), inner->n_in, 1);
   Geometry g = geometry_of(view);
   memcpy(node->params, &g, sizeof g);
   node->inner = fy_node_retain(inner);

@@ -39,7 +39,7 @@ typedef struct FyHook {
   int output_index;
 } FyHook;
 
-enum { FY_MAX_SAVED = 6, FY_PARAMS_BYTES = 320 };
+enum { FY_MAX_SAVED = 6 };
 
 struct FyNode {
   atomic_int references;
@@ -58,7 +58,7 @@ struct FyNode {
   FyNode *inner;    // CopySlices: the in-place op on the view, counted
   const char *file; // the forward call, for anomaly mode
   int line;
-  _Alignas(16) unsigned char params[FY_PARAMS_BYTES];
+  _Alignas(16) unsigned char params[]; // of the op's own struct; the arrays above lie behind them
 };
 
 // True when input i of the forward needs a gradient.
