@@ -91,9 +91,9 @@ typedef struct OptimizedCNN {
 // (N, 3, 32, 32) -> (N, 10). PyTorch: self.pool(self.relu(self.conv1(x))) and so on
 static FyTensor *cnn_forward(FyModule *self, FyTensor *x) {
   OptimizedCNN *cnn = (OptimizedCNN *)self;
-  x = fy_forward_each(x, cnn->conv1, cnn->relu, cnn->pool); // (N, 32, 16, 16)
-  x = fy_forward_each(x, cnn->conv2, cnn->relu, cnn->pool); // (N, 64, 8, 8)
-  x = fy_forward_each(x, cnn->conv3, cnn->relu, cnn->pool); // (N, 128, 4, 4)
+  x = fy_forward_each(x, cnn->conv1, cnn->relu, cnn->pool, // (N, 32, 16, 16)
+                      cnn->conv2, cnn->relu, cnn->pool,    // (N, 64, 8, 8)
+                      cnn->conv3, cnn->relu, cnn->pool);   // (N, 128, 4, 4)
   x = fy_reshape(x, fy_shape(-1, 128 * 4 * 4));
   x = fy_forward_each(x, cnn->fc1, cnn->relu); // (N, 512)
   return fy_forward(cnn->fc2, x);

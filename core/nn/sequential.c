@@ -1,5 +1,6 @@
 // nn.Sequential: each child's output is the next one's input.
 #include "nn/impl.h"
+#include "op/conv_pool.h"
 #include <stdio.h>
 
 // What runs one after the other: a Sequential's children, or a list that ends with NULL.
@@ -17,42 +18,61 @@ static FyModule *next_layer(const Layers *layers, int *i) {
   return *i < layers->sequential->field_count ? layers->sequential->fields[(*i)++].module : NULL;
 }
 
-// Layers that follow one another and have an op of their own together: Linear and ReLU; Conv2d, ReLU and MaxPool2d. Runs it
-// and moves *i behind them; NULL when these are others.
-static FyTensor *run_as_one(const Layers *layers, const FyModule *first, int *i, FyTensor *x) {
-  FyTensor *weight, *bias;
+static bool has_layer(const Layers *layers, int i) {
+  return next_layer(layers, &i) != NULL;
+}
+
+// Conv2d, ReLU and MaxPool2d from *i on; then moves *i behind them.
+typedef struct ConvBlock {
+  FyTensor *weight;
   FyConv2d conv;
   FyPool2d pool;
+} ConvBlock;
+
+static bool take_conv_block(const Layers *layers, int *i, ConvBlock *block) {
   int after = *i;
-  bool linear = fy_module_as_linear(first, &weight, &bias);
-  if (!linear && !fy_module_as_conv2d(first, &weight, &conv))
-    return NULL;
-  const FyModule *relu = next_layer(layers, &after);
-  if (!relu || !fy_module_is_relu(relu))
-    return NULL;
-  if (linear) {
-    *i = after;
-    return fy_linear_relu(x, weight, bias);
-  }
-  const FyModule *last = next_layer(layers, &after);
-  if (!last || !fy_module_as_max_pool2d(last, &pool))
-    return NULL;
+  const FyModule *conv = next_layer(layers, &after), *relu = conv ? next_layer(layers, &after) : NULL;
+  const FyModule *pool = relu ? next_layer(layers, &after) : NULL;
+  if (!pool || !fy_module_as_conv2d(conv, &block->weight, &block->conv) || !fy_module_is_relu(relu) ||
+      !fy_module_as_max_pool2d(pool, &block->pool))
+    return false;
   *i = after;
-  return fy_conv2d_relu_max_pool2d(x, weight, conv, pool);
+  return true;
+}
+
+static bool take_linear_relu(const Layers *layers, int *i, FyTensor **weight, FyTensor **bias) {
+  int after = *i;
+  const FyModule *linear = next_layer(layers, &after), *relu = linear ? next_layer(layers, &after) : NULL;
+  if (!relu || !fy_module_as_linear(linear, weight, bias) || !fy_module_is_relu(relu))
+    return false;
+  *i = after;
+  return true;
+}
+
+// The layer at *i, or several that have an op of their own together. Between two blocks of convolutions nobody sees the
+// images, so they stay in the layout that the convolutions compute in.
+static FyTensor *run_next(const Layers *layers, int *i, FyTensor *x) {
+  ConvBlock block, next;
+  FyTensor *weight, *bias;
+  if (take_linear_relu(layers, i, &weight, &bias))
+    return fy_linear_relu(x, weight, bias);
+  if (!take_conv_block(layers, i, &block))
+    return fy_forward_(next_layer(layers, i), x);
+  int after = *i;
+  if (take_conv_block(layers, &after, &next))
+    return fy_conv2d_relu_max_pool2d_channels_last(x, block.weight, block.conv, block.pool);
+  return fy_conv2d_relu_max_pool2d(x, block.weight, block.conv, block.pool);
 }
 
 // An output is dropped as soon as the next layer has run: autograd keeps what backward needs, and the rest would only
 // raise the peak of memory. Between two layers the running value has one reference, ours; `input` is the caller's.
 static FyTensor *run_layers(const Layers *layers, FyTensor *input) {
   FyTensor *x = input;
-  FyModule *layer;
-  for (int i = 0; (layer = next_layer(layers, &i));) {
+  for (int i = 0; has_layer(layers, i);) {
     int mark = fy_scope_open();
     if (x != input)
       fy_adopt(x);
-    FyTensor *y = run_as_one(layers, layer, &i, x);
-    if (!y)
-      y = fy_forward_(layer, x);
+    FyTensor *y = run_next(layers, &i, x);
     if (y != input)
       fy_retain(y);
     fy_scope_close(mark);

@@ -19,6 +19,7 @@ typedef struct FyConvHook {
   void (*meet)(const void *context, int64_t first, int64_t images, int64_t part, float *chunk, void *scratch);
   const void *context;
   size_t scratch_bytes;
+  bool x_channels_last; // x, or its gradient, has its channels last in memory too
 } FyConvHook;
 
 enum { FY_CONV_MOST_PARTS = 16 }; // chunks of a weight's gradient, at most

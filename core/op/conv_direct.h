@@ -8,14 +8,33 @@
 
 typedef T NAME(Vec) __attribute__((vector_size(VL * sizeof(T)), aligned(sizeof(T)), may_alias));
 
-// framed (c, h + 2 padding, w + 2 padding)
-static void NAME(frame)(const FyConvShape *s, const T *image, T *framed) {
+// framed (c, h + 2 padding, w + 2 padding) from image (c, h, w), or (h, w, c) with `last`.
+static void NAME(frame)(const FyConvShape *s, bool last, const T *image, T *framed) {
   int64_t fh = s->h + 2 * s->padding, fw = s->w + 2 * s->padding;
   memset(framed, 0, (size_t)(s->c * fh * fw) * sizeof(T));
   for (int64_t c = 0; c < s->c; c++)
-    for (int64_t y = 0; y < s->h; y++)
-      memcpy(framed + (c * fh + y + s->padding) * fw + s->padding, image + (c * s->h + y) * s->w,
-             (size_t)s->w * sizeof(T));
+    for (int64_t y = 0; y < s->h; y++) {
+      T *row = framed + (c * fh + y + s->padding) * fw + s->padding;
+      if (last)
+        for (int64_t x = 0; x < s->w; x++)
+          row[x] = image[(y * s->w + x) * s->c + c];
+      else
+        memcpy(row, image + (c * s->h + y) * s->w, (size_t)s->w * sizeof(T));
+    }
+}
+
+// The opposite.
+static void NAME(unframe)(const FyConvShape *s, bool last, const T *framed, T *image) {
+  int64_t fh = s->h + 2 * s->padding, fw = s->w + 2 * s->padding;
+  for (int64_t c = 0; c < s->c; c++)
+    for (int64_t y = 0; y < s->h; y++) {
+      const T *row = framed + (c * fh + y + s->padding) * fw + s->padding;
+      if (last)
+        for (int64_t x = 0; x < s->w; x++)
+          image[(y * s->w + x) * s->c + c] = row[x];
+      else
+        memcpy(image + (c * s->h + y) * s->w, row, (size_t)s->w * sizeof(T));
+    }
 }
 
 // packed (stride / (2 VL), depth, 2 VL): the channels in pairs of vectors, zeros where there are none.
@@ -105,9 +124,9 @@ static void NAME(direct_weight)(const FyConvShape *s, int64_t stride, const int6
   }
 }
 
-// image (c, h, w): the gradient of the input. `framed` and `sums` (depth) are scratch; weight (o, depth).
+// framed: the gradient of the framed image; grad (oh, ow, stride), weight (o, depth), `sums` (depth) is scratch.
 static void NAME(direct_input)(const FyConvShape *s, int64_t stride, const int64_t *taps, const T *grad,
-                               const T *weight, T *restrict framed, T *restrict sums, T *image) {
+                               const T *weight, T *restrict sums, T *restrict framed) {
   int64_t depth = fy_conv_depth(s), fh = s->h + 2 * s->padding, fw = s->w + 2 * s->padding;
   memset(framed, 0, (size_t)(s->c * fh * fw) * sizeof(T));
   for (int64_t y = 0; y < s->oh; y++)
@@ -120,8 +139,4 @@ static void NAME(direct_input)(const FyConvShape *s, int64_t stride, const int64
       for (int64_t k = 0; k < depth; k++)
         pixel[taps[k]] += sums[k];
     }
-  for (int64_t c = 0; c < s->c; c++)
-    for (int64_t y = 0; y < s->h; y++)
-      memcpy(image + (c * s->h + y) * s->w, framed + (c * fh + y + s->padding) * fw + s->padding,
-             (size_t)s->w * sizeof(T));
 }

@@ -168,11 +168,12 @@ static bool choose_plans(Job *job) {
   FyConvShape chunk = *job->s, last = *job->s;
   // A weight's gradient sums over the batch, which one thread does in one order.
   bool serial = job->chunks > 1 || job->kind == FY_DNN_BACKWARD_WEIGHT, channels_last = job->hook != NULL;
+  bool x_last = job->hook && job->hook->x_channels_last;
   chunk.n = job->chunk;
   last.n = job->s->n - (job->chunks - 1) * job->chunk;
-  job->plan = fy_dnn_plan(job->kind, &chunk, job->bias != NULL, serial, channels_last);
+  job->plan = fy_dnn_plan(job->kind, &chunk, job->bias != NULL, serial, channels_last, x_last);
   job->last_plan =
-      last.n == chunk.n ? job->plan : fy_dnn_plan(job->kind, &last, job->bias != NULL, serial, channels_last);
+      last.n == chunk.n ? job->plan : fy_dnn_plan(job->kind, &last, job->bias != NULL, serial, channels_last, x_last);
   return job->plan && job->last_plan;
 }
 

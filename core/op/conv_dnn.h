@@ -18,7 +18,9 @@ typedef const dnnl_memory_desc_t *FyDnnDesc;
 #endif
 
 typedef struct FyDnnKey {
-  int64_t kind, serial, bias, channels_last; // channels_last: of x and the output, rather than a layout of oneDNN's own
+  int64_t kind, serial, bias;
+  int64_t channels_last;   // x and the output have their channels last, rather than a layout of oneDNN's own;
+  int64_t x_channels_last; // and x is stored so
   FyConvShape shape;
 } FyDnnKey;
 
@@ -41,7 +43,8 @@ typedef struct FyDnnPlan {
 
 // The plan for a convolution: from the cache, or made now. `serial` plans run on the calling thread alone. NULL where oneDNN
 // cannot do it. Plans live as long as the program.
-const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last);
+const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
+                             bool x_channels_last);
 
 // The array that a kind of pass writes.
 static inline int fy_dnn_result(FyDnnKind kind) {

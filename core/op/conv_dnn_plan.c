@@ -119,14 +119,14 @@ static Geometry geometry_of(const FyConvShape *s) {
   };
 }
 
-// The descriptions of the three arrays: x and the output with the given layout, the weight row-major or left to oneDNN.
-static bool make_descs(const FyConvShape *s, dnnl_format_tag_t tag, FyDnnDesc *descs) {
+// The descriptions of the three arrays: x and the output with the given layouts, the weight row-major or left to oneDNN.
+static bool make_descs(const FyConvShape *s, dnnl_format_tag_t x_tag, dnnl_format_tag_t tag, FyDnnDesc *descs) {
   bool grouped = s->groups > 1;
   dnnl_dims_t x = {s->n, s->c, s->h, s->w}, y = {s->n, s->o, s->oh, s->ow};
   dnnl_dims_t whole = {s->o, s->c, s->kh, s->kw};
   dnnl_dims_t groups = {s->groups, s->o / s->groups, s->c / s->groups, s->kh, s->kw};
   dnnl_format_tag_t weight = tag == dnnl_abcd ? grouped ? dnnl_abcde : dnnl_abcd : dnnl_format_tag_any;
-  descs[FY_DNN_X] = make_desc(4, x, tag);
+  descs[FY_DNN_X] = make_desc(4, x, x_tag);
   descs[FY_DNN_OUT] = make_desc(4, y, tag);
   descs[FY_DNN_WEIGHT] = make_desc(grouped ? 5 : 4, grouped ? groups : whole, weight);
   return descs[FY_DNN_X] && descs[FY_DNN_OUT] && descs[FY_DNN_WEIGHT];
@@ -137,7 +137,8 @@ static bool make_description(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   FyDnnDesc any[FY_DNN_ROLES] = {0};
   Geometry g = geometry_of(&plan->key.shape);
   dnnl_primitive_desc_t hint = NULL;
-  bool made = make_descs(&plan->key.shape, plan->key.channels_last ? dnnl_acdb : dnnl_format_tag_any, any);
+  dnnl_format_tag_t tag = plan->key.channels_last ? dnnl_acdb : dnnl_format_tag_any;
+  bool made = make_descs(&plan->key.shape, tag, tag, any);
   // Gradients are described with the forward that they belong to.
   if (made && kind != FY_DNN_FORWARD)
     made = describe(&hint, FY_DNN_FORWARD, any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL, any[FY_DNN_OUT], &g, NULL, attr) ==
@@ -176,7 +177,7 @@ static bool make_parts(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   const FyConvShape *s = &plan->key.shape;
   FyDnnKind kind = (FyDnnKind)plan->key.kind;
   FyDnnDesc plain[FY_DNN_ROLES] = {0};
-  bool made = make_descs(s, dnnl_abcd, plain);
+  bool made = make_descs(s, plan->key.x_channels_last ? dnnl_acdb : dnnl_abcd, dnnl_abcd, plain);
   for (int i = 0; i < FY_DNN_ROLES; i++)
     plan->arrays[i].plain = plain[i];
   plan->bias = plan->key.bias ? make_desc(1, (dnnl_dims_t){s->o}, dnnl_a) : NULL;
@@ -253,8 +254,14 @@ static const FyDnnPlan *find_or_make(const FyDnnKey *key) {
   return cache.entries[cache.count++].plan;
 }
 
-const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last) {
-  FyDnnKey key = {.kind = kind, .serial = serial, .bias = bias, .channels_last = channels_last, .shape = *shape};
+const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
+                             bool x_channels_last) {
+  FyDnnKey key = {.kind = kind,
+                  .serial = serial,
+                  .bias = bias,
+                  .channels_last = channels_last,
+                  .x_channels_last = x_channels_last,
+                  .shape = *shape};
   if (!fy_dnn_engine())
     return NULL;
   pthread_mutex_lock(&cache.lock);

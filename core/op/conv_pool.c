@@ -11,15 +11,33 @@ extern FyKernel fy_cpu_conv2d_relu_max_pool2d, fy_cpu_conv2d_relu_max_pool2d_bac
 
 // ---- forward -----------------------------------------------------------------------------------------------------------
 
+// An image, or the gradient of one: either layout will do on the CPU.
+static void settle_layout(FyCall *call, int i) {
+  if (call->device.type != FY_CPU || !fy_is_channels_last(&call->in[i]->array))
+    fy_call_contiguous(call, i);
+}
+
+static void output_image(FyCall *call, int index, const int64_t *shape, bool channels_last) {
+  FyDType dtype = (FyDType)call->in[0]->array.dtype;
+  int64_t c = shape[1], h = shape[2], w = shape[3];
+  if (!channels_last) {
+    fy_call_output(call, index, dtype, 4, shape);
+    return;
+  }
+  FyTensor *memory = fy_new_tensor(dtype, call->device, 4, (int64_t[]){shape[0], h, w, c}, false);
+  call->out[index] = fy_new_alias(memory, 4, shape, (int64_t[]){h * w * c, 1, w * c, c}, 0);
+}
+
 // The public function has checked everything. The second output, seen by backward alone, has the taps, in the order that
 // the device's kernel likes.
 static void conv_pool_infer(FyCall *call) {
-  FyTensor *x = call->in[0], *weight = call->in[1];
-  FyConvPoolShape s = fy_conv_pool_shape(call->params, x->array.shape, weight->array.shape);
+  const FyConvPoolParams *p = call->params;
+  FyConvPoolShape s = fy_conv_pool_shape(p, call->in[0]->array.shape, call->in[1]->array.shape);
   int64_t shape[] = {s.conv.n, s.conv.o, s.ph, s.pw};
-  for (int i = 0; i < 3; i++)
-    fy_call_contiguous(call, i);
-  fy_call_output(call, 0, x->array.dtype, 4, shape);
+  settle_layout(call, 0);
+  fy_call_contiguous(call, 1);
+  fy_call_contiguous(call, 2);
+  output_image(call, 0, shape, p->channels_last);
   fy_call_output(call, 1, FY_UINT8, 4, shape);
 }
 
@@ -56,9 +74,9 @@ static void conv_pool_backward_infer(FyCall *call) {
   const FyConvPoolParams *p = call->params;
   const FyArray *x = &call->in[2]->array, *weight = &call->in[3]->array;
   fy_call_cast(call, 0, x->dtype);
-  fy_call_contiguous(call, 0);
+  settle_layout(call, 0);
   if (p->needs[0])
-    fy_call_output(call, 0, x->dtype, 4, x->shape);
+    output_image(call, 0, x->shape, !x->contiguous);
   if (p->needs[1])
     fy_call_output(call, 1, x->dtype, 4, weight->shape);
   if (p->needs[2])
@@ -100,9 +118,9 @@ static bool is_fusible(const FyTensor *x, const FyTensor *weight, const FyTensor
   return fits && s.ph > 0 && s.pw > 0;
 }
 
-FyTensor *fy_conv2d_relu_max_pool2d(FyTensor *x, FyTensor *weight, FyConv2d conv, FyPool2d pool) {
+static FyTensor *run(FyTensor *x, FyTensor *weight, FyConv2d conv, FyPool2d pool, bool channels_last) {
   FyTensor *out[2];
-  FyConvPoolParams p = {.window = pool.kernel_size};
+  FyConvPoolParams p = {.window = pool.kernel_size, .channels_last = channels_last && x->device.type == FY_CPU};
   p.conv.stride = conv.stride ? conv.stride : 1;
   p.conv.padding = conv.padding;
   p.conv.dilation = conv.dilation ? conv.dilation : 1;
@@ -112,4 +130,12 @@ FyTensor *fy_conv2d_relu_max_pool2d(FyTensor *x, FyTensor *weight, FyConv2d conv
   fy_run_multi(&fy_op_conv2d_relu_max_pool2d, &p, FY_INPUTS(x, weight, conv.bias), 2, out);
   fy_drop(out[1]);
   return out[0];
+}
+
+FyTensor *fy_conv2d_relu_max_pool2d(FyTensor *x, FyTensor *weight, FyConv2d conv, FyPool2d pool) {
+  return run(x, weight, conv, pool, false);
+}
+
+FyTensor *fy_conv2d_relu_max_pool2d_channels_last(FyTensor *x, FyTensor *weight, FyConv2d conv, FyPool2d pool) {
+  return run(x, weight, conv, pool, true);
 }

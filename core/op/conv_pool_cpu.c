@@ -24,6 +24,7 @@ typedef struct Layer {
   int64_t size;   // bytes of an element
   int64_t stride; // channels of a position of the convolution's output, with those that fill it up
   const void *x, *weight, *grad, *bias, *packed; // those the pass has; bias (stride)
+  bool x_last, out_last; // the channels of x and its gradient, of the result and its gradient, lie together
   uint8_t *taps;
   void *out;              // pooled values, gradient of x, or parts of the weight's
   const int64_t *offsets; // of each tap of the kernel, in the framed image
@@ -134,8 +135,8 @@ static void pool_chunk(const void *context, int64_t first, int64_t images, int64
   int64_t pooled = s->conv.o * s->ph * s->pw, conv = s->conv.o * fy_conv_area(&s->conv);
   (void)part;
   for (int64_t i = 0; i < images; i++)
-    f32_relu_max_pool(s, s->conv.o, chunk + i * conv, scratch, (float *)layer->out + (first + i) * pooled,
-                      layer->taps + (first + i) * pooled);
+    f32_relu_max_pool(s, s->conv.o, layer->out_last, chunk + i * conv, scratch,
+                      (float *)layer->out + (first + i) * pooled, layer->taps + (first + i) * pooled);
 }
 
 static void spread_chunk(const void *context, int64_t first, int64_t images, int64_t part, float *chunk,
@@ -145,8 +146,8 @@ static void spread_chunk(const void *context, int64_t first, int64_t images, int
   int64_t pooled = s->conv.o * s->ph * s->pw, conv = s->conv.o * fy_conv_area(&s->conv);
   float *bias = layer->out ? (float *)layer->out + part * s->conv.o : NULL; // parts of its gradient
   for (int64_t i = 0; i < images; i++)
-    f32_spread(s, s->conv.o, (const float *)layer->grad + (first + i) * pooled, layer->taps + (first + i) * pooled,
-               scratch, chunk + i * conv, bias);
+    f32_spread(s, s->conv.o, layer->out_last, (const float *)layer->grad + (first + i) * pooled,
+               layer->taps + (first + i) * pooled, scratch, chunk + i * conv, bias);
 }
 
 static FyConvHook hook_of(const Layer *layer, bool forward) {
@@ -154,6 +155,7 @@ static FyConvHook hook_of(const Layer *layer, bool forward) {
   return (FyConvHook){
       .meet = forward ? pool_chunk : spread_chunk,
       .context = layer,
+      .x_channels_last = layer->x_last,
       .scratch_bytes = (size_t)(s->ph * s->pw * s->conv.o) * sizeof(float),
   };
 }
@@ -184,10 +186,18 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
 
 // ---- kernels -------------------------------------------------------------------------------------------------------------------
 
+// `pooled`: the result or its gradient.
+static Layer layer_of(const FyConvPoolShape *s, const FyArray *x, const FyArray *pooled) {
+  Layer layer = {.s = s, .dtype = x->dtype, .size = (int64_t)fy_dtype_size(x->dtype)};
+  layer.x_last = !x->contiguous;
+  layer.out_last = !pooled->contiguous;
+  return layer;
+}
+
 int fy_cpu_conv2d_relu_max_pool2d(FyLaunch *l) {
   const FyArray *x = l->in[0], *weight = l->in[1], *bias = l->in[2];
   FyConvPoolShape s = fy_conv_pool_shape(l->params, x->shape, weight->shape);
-  Layer layer = {.s = &s, .dtype = x->dtype, .size = (int64_t)fy_dtype_size(x->dtype)};
+  Layer layer = layer_of(&s, x, l->out[0]);
   int status = FY_LAUNCH_NO_KERNEL;
   layer.x = x->data;
   layer.weight = weight->data;
@@ -219,7 +229,7 @@ static int backward_weight(FyLaunch *l, Layer layer) {
 int fy_cpu_conv2d_relu_max_pool2d_backward(FyLaunch *l) {
   const FyArray *grad = l->in[0], *taps = l->in[1], *x = l->in[2], *weight = l->in[3];
   FyConvPoolShape s = fy_conv_pool_shape(l->params, x->shape, weight->shape);
-  Layer layer = {.s = &s, .dtype = x->dtype, .size = (int64_t)fy_dtype_size(x->dtype)};
+  Layer layer = layer_of(&s, x, grad);
   int status = FY_LAUNCH_OK;
   layer.x = x->data;
   layer.weight = weight->data;

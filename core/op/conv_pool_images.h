@@ -37,18 +37,19 @@ static void NAME(forward_images)(int64_t begin, int64_t end, void *context) {
   NAME(Slot) slot = NAME(take_slot)(layer);
   int64_t pooled = s->o * layer->s->ph * layer->s->pw;
   for (int64_t i = begin; i < end; i++) {
-    NAME(frame)(s, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
+    NAME(frame)(s, layer->x_last, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
     NAME(direct)(s, layer->stride, layer->offsets, slot.framed, layer->packed, layer->bias, slot.conv);
     NAME(relu_max_pool)
-    (layer->s, layer->stride, slot.conv, slot.pooled, (T *)layer->out + i * pooled, layer->taps + i * pooled);
+    (layer->s, layer->stride, layer->out_last, slot.conv, slot.pooled, (T *)layer->out + i * pooled,
+     layer->taps + i * pooled);
   }
 }
 
 static void NAME(spread_image)(const Layer *layer, int64_t i, NAME(Slot) slot, T *bias) {
   int64_t pooled = layer->s->conv.o * layer->s->ph * layer->s->pw;
   NAME(spread)
-  (layer->s, layer->stride, (const T *)layer->grad + i * pooled, layer->taps + i * pooled, slot.pooled, slot.conv,
-   bias);
+  (layer->s, layer->stride, layer->out_last, (const T *)layer->grad + i * pooled, layer->taps + i * pooled, slot.pooled,
+   slot.conv, bias);
 }
 
 static void NAME(backward_input_images)(int64_t begin, int64_t end, void *context) {
@@ -57,9 +58,8 @@ static void NAME(backward_input_images)(int64_t begin, int64_t end, void *contex
   NAME(Slot) slot = NAME(take_slot)(layer);
   for (int64_t i = begin; i < end; i++) {
     NAME(spread_image)(layer, i, slot, NULL);
-    NAME(direct_input)
-    (s, layer->stride, layer->offsets, slot.conv, layer->weight, slot.framed, slot.sums,
-     (T *)layer->out + i * s->c * s->h * s->w);
+    NAME(direct_input)(s, layer->stride, layer->offsets, slot.conv, layer->weight, slot.sums, slot.framed);
+    NAME(unframe)(s, layer->x_last, slot.framed, (T *)layer->out + i * s->c * s->h * s->w);
   }
 }
 
@@ -72,7 +72,7 @@ static void NAME(backward_weight_parts)(int64_t begin, int64_t end, void *contex
     T *weight = (T *)layer->out + part * layer->part, *bias = weight + fy_conv_depth(s) * layer->stride;
     memset(weight, 0, (size_t)layer->part * sizeof(T));
     for (int64_t i = s->n * part / layer->parts; i < s->n * (part + 1) / layer->parts; i++) {
-      NAME(frame)(s, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
+      NAME(frame)(s, layer->x_last, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
       NAME(spread_image)(layer, i, slot, bias);
       NAME(direct_weight)(s, layer->stride, layer->offsets, slot.framed, slot.conv, weight);
     }

@@ -59,14 +59,21 @@ static void NAME(relu_max_row)(const FyConvPoolShape *s, int64_t stride, const T
     }
 }
 
-// out (o, ph, pw) and taps (ph, pw, o) from conv (oh, ow, stride). `pooled` (ph * pw, stride) is scratch.
-static void NAME(relu_max_pool)(const FyConvPoolShape *s, int64_t stride, const T *conv, T *pooled, T *out,
+// out (o, ph, pw), or (ph, pw, o) with `last`, and taps (ph, pw, o) from conv (oh, ow, stride). `pooled` (ph * pw, stride) is
+// scratch.
+static void NAME(relu_max_pool)(const FyConvPoolShape *s, int64_t stride, bool last, const T *conv, T *pooled, T *out,
                                 uint8_t *taps) {
   int64_t area = s->ph * s->pw;
+  bool in_place = last && stride == s->conv.o;
+  if (in_place)
+    pooled = out;
   for (int64_t y = 0; y < s->ph; y++)
     NAME(relu_max_row)
   (s, stride, conv + y * s->window * s->conv.ow * stride, pooled + y * s->pw * stride, taps + y * s->pw * s->conv.o);
-  NAME(turn)(out, area, pooled, stride, s->conv.o, area);
+  if (!last)
+    NAME(turn)(out, area, pooled, stride, s->conv.o, area);
+  for (int64_t i = 0; i < area && last && !in_place; i++)
+    memcpy(out + i * s->conv.o, pooled + i * stride, (size_t)s->conv.o * sizeof(T));
 }
 
 // The gradient of one window's convolution outputs from that of its pooled value, for one vector of channels.
@@ -96,17 +103,29 @@ static void NAME(spread_row)(const FyConvPoolShape *s, int64_t stride, const T *
     }
 }
 
-// The gradient of conv (oh, ow, stride) from that of the pooled image (o, ph, pw); `pooled` (ph * pw, stride) is scratch.
-// Adds up the bias's gradient (stride), unless it is NULL.
-static void NAME(spread)(const FyConvPoolShape *s, int64_t stride, const T *grad, const uint8_t *taps, T *pooled,
-                         T *conv, T *bias) {
-  int64_t area = s->ph * s->pw, o = s->conv.o, line = s->conv.ow * stride, window = s->window;
+// grad (o, ph, pw), or (ph, pw, o) with `last`, as (ph * pw, stride): in `pooled`, or where it is.
+static const T *NAME(grad_last)(const FyConvPoolShape *s, int64_t stride, bool last, const T *grad, T *pooled) {
+  int64_t area = s->ph * s->pw, o = s->conv.o;
+  if (last && o == stride)
+    return grad;
   if (o < stride)
     memset(pooled, 0, (size_t)(area * stride) * sizeof(T));
-  NAME(turn)(pooled, stride, grad, area, area, o);
+  if (!last)
+    NAME(turn)(pooled, stride, grad, area, area, o);
+  for (int64_t i = 0; i < area && last; i++)
+    memcpy(pooled + i * stride, grad + i * o, (size_t)o * sizeof(T));
+  return pooled;
+}
+
+// The gradient of conv (oh, ow, stride) from that of the pooled image, as grad_last takes it; `pooled` (ph * pw, stride) is
+// scratch. Adds up the bias's gradient (stride), unless it is NULL.
+static void NAME(spread)(const FyConvPoolShape *s, int64_t stride, bool last, const T *grad, const uint8_t *taps,
+                         T *pooled, T *conv, T *bias) {
+  int64_t o = s->conv.o, line = s->conv.ow * stride, window = s->window;
+  grad = NAME(grad_last)(s, stride, last, grad, pooled);
   for (int64_t y = 0; y < s->ph; y++) {
     NAME(spread_row)
-    (s, stride, pooled + y * s->pw * stride, taps + y * s->pw * o, conv + y * window * line, bias);
+    (s, stride, grad + y * s->pw * stride, taps + y * s->pw * o, conv + y * window * line, bias);
     for (int64_t i = 0; i < window; i++) // columns that fill no window
       memset(conv + (y * window + i) * line + s->pw * window * stride, 0,
              (size_t)((s->conv.ow - s->pw * window) * stride) * sizeof(T));

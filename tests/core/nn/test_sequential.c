@@ -72,6 +72,42 @@ static void test_what_fuses(void **state) {
   }
 }
 
+// Between blocks the images have their channels together, which nobody sees.
+static void test_blocks_in_a_row(void **state) {
+  (void)state;
+  const int channels[][4] = {{1, 32, 64, 16}, {3, 5, 7, 2}, {2, 16, 3, 40}, {1, 1, 8, 1}};
+  for (size_t k = 0; k < sizeof channels / sizeof *channels; k++)
+    fy_scope {
+      FyModule *blocks[2] = {NULL, NULL}, *layers[9];
+      const int *c = channels[k];
+      for (int i = 0; i < 3; i++) {
+        layers[3 * i] = fy_nn_conv2d(c[i], c[i + 1], 3, .padding = 1, .device = device);
+        layers[3 * i + 1] = fy_nn_relu();
+        layers[3 * i + 2] = fy_nn_max_pool2d(2);
+      }
+      FyModule **l = layers;
+      blocks[0] = fy_nn_sequential(l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7], l[8]);
+      blocks[1] = fy_nn_sequential(fy_nn_sequential(l[0]), l[1], l[2], fy_nn_sequential(l[3]), l[4], l[5],
+                                   fy_nn_sequential(l[6]), l[7], l[8]);
+      FyTensor *x = fy_randn(fy_shape(19, c[0], 21, 17), .device = device), *y[2], *grads[2][7];
+      for (int i = 0; i < 2; i++) {
+        FyTensor *input = fy_set_requires_grad(fy_clone(x), true);
+        y[i] = fy_forward(blocks[i], input);
+        fy_backward(fy_sum(fy_mul(y[i], y[i])));
+        FyTensorList *parameters = fy_parameters(blocks[i]);
+        grads[i][6] = fy_grad(input);
+        for (int p = 0; p < 6; p++) {
+          grads[i][p] = fy_clone(fy_grad(parameters->items[p]));
+          fy_zero_(fy_grad(parameters->items[p]));
+        }
+      }
+      assert_true(fy_is_contiguous(y[0]) && fy_is_contiguous(grads[0][6]));
+      assert_true(fy_allclose(y[0], y[1], 1e-4, 1e-5));
+      for (int p = 0; p < 7; p++)
+        assert_true(fy_allclose(grads[0][p], grads[1][p], 1e-3, 1e-3));
+    }
+}
+
 static void test_what_does_not(void **state) {
   (void)state;
   check_block(&(Block){.n = 2, .in = 2, .h = 9, .w = 9, .out = 4, .kernel = 3, .stride = 1, .groups = 2, .window = 2});
@@ -166,9 +202,13 @@ static void test_any_number_of_threads(void **state) {
 int main(int argc, char **argv) {
   device = fy_device(argc > 1 ? argv[1] : "cpu");
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_what_fuses),      cmocka_unit_test(test_what_does_not),
-      cmocka_unit_test(test_linear_and_relu), cmocka_unit_test(test_the_errors_are_those_of_the_layers),
-      cmocka_unit_test(test_nan_and_zero),    cmocka_unit_test(test_any_number_of_threads),
+      cmocka_unit_test(test_what_fuses),
+      cmocka_unit_test(test_blocks_in_a_row),
+      cmocka_unit_test(test_what_does_not),
+      cmocka_unit_test(test_linear_and_relu),
+      cmocka_unit_test(test_the_errors_are_those_of_the_layers),
+      cmocka_unit_test(test_nan_and_zero),
+      cmocka_unit_test(test_any_number_of_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
