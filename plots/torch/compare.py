@@ -9,6 +9,7 @@ import argparse
 import os
 import platform
 import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -72,7 +73,7 @@ class Comparison:
         self.lines = []  # of the TSV
         self.missed = []
         self.met = 0
-        self.others = 0.0  # cores that other processes kept busy before the start
+        self.others = 0.0  # cores that other programs kept busy meanwhile
 
     # ---- processes ------------------------------------------------------------------------------------------------------
 
@@ -259,9 +260,7 @@ class Comparison:
     def run(self):
         begin = time.perf_counter()
         print("%s, %d cores; %s" % (cpu_name(), os.cpu_count(), time.strftime("%Y-%m-%d")))
-        self.others = busy_cores()
-        if self.others > 0.1:
-            print("other processes use %.1f cores now: what follows is less certain than on an idle machine" % self.others)
+        others = others_seconds()
         rows = cases.ROWS if self.options.device == "cpu" else cases.ROWS[:1]
         if self.options.device == "cpu":
             print(self.find_core())
@@ -273,6 +272,10 @@ class Comparison:
             self.busy_table()
             self.memory_table()
             self.start_table()
+        self.others = (others_seconds() - others) / (time.perf_counter() - begin)
+        if self.others > 0.1:
+            print("\nOther programs kept %.1f cores busy meanwhile. Threads that wait for each other suffer most from that,\n"
+                  "so these ratios are not those of an idle machine." % self.others)
         print("\n%d targets met, %d missed%s" % (self.met, len(self.missed), "" if not self.missed else ":"))
         for what in self.missed:
             print("  " + what)
@@ -287,7 +290,7 @@ class Comparison:
             print("# Ferry and PyTorch in turn; ratio: PyTorch's over Ferry's, within a round", file=file)
             print("# machine: %s, %d cores\n# threads: %d\n# device: %s\n# date: %s" % (
                 cpu_name(), os.cpu_count(), self.options.threads, self.options.device, time.strftime("%Y-%m-%d")), file=file)
-            print("# busy_cores_before: %.2f" % self.others, file=file)
+            print("# others: %.2f" % self.others, file=file)
             print("# openblas_coretype: %s" % (self.core or "-"), file=file)
             print("row\tcase\tsize\tunit\tferry\tpytorch\tratio\tq1\tq3\trounds\ttarget\tverdict", file=file)
             for line in self.lines:
@@ -311,21 +314,16 @@ def cpu_flags():
     return cpu_info("flags").split()
 
 
-def busy_cores(seconds=1.0):
-    """How many cores were busy while this process slept; 0 where the system does not say."""
-
-    def ticks():
-        with open("/proc/stat") as file:
-            times = [int(word) for word in file.readline().split()[1:9]]
-        return sum(times), times[3] + times[4]
-
+def others_seconds():
+    """Processor seconds that everything but this process and its ended children has used; 0 where nobody says."""
     try:
-        total, idle = ticks()
-        time.sleep(seconds)
-        total_after, idle_after = ticks()
-    except (OSError, ValueError, IndexError):
+        with open("/proc/stat") as file:
+            user, nice, system, _, _, interrupts, soft, steal = (int(word) for word in file.readline().split()[1:9])
+    except (OSError, ValueError):
         return 0.0
-    return (os.cpu_count() or 1) * (1 - (idle_after - idle) / max(total_after - total, 1))
+    own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    ticks = user + nice + system + interrupts + soft + steal
+    return ticks / os.sysconf("SC_CLK_TCK") - sum(usage.ru_utime + usage.ru_stime for usage in own)
 
 
 def names(text):
