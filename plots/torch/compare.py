@@ -79,7 +79,10 @@ class Comparison:
 
     def ferry(self, row):
         command = [self.options.bench, "--worker", "--device", self.options.device]
-        return Worker(command, cases.environment(row, self.options.threads, None, False))
+        environment = cases.environment(row, self.options.threads, None, False)
+        if self.options.device != "cpu":
+            environment["FERRY_CUDA"] = "real"  # a simulated device has no times to compare
+        return Worker(command, environment)
 
     def torch(self, row, verbose=False):
         environment = cases.environment(row, self.options.threads, self.core, True)
@@ -185,7 +188,8 @@ class Comparison:
         if not chosen:
             return
         print("\nThe same work: numbers of parameters, and the losses of three steps from the same weights and inputs")
-        ours, theirs = self.ferry(cases.ROWS[1]), self.torch(cases.ROWS[1])
+        row = cases.ROWS[1 if self.options.device == "cpu" else 0]
+        ours, theirs = self.ferry(row), self.torch(row)
         for case in chosen:
             a, b = ([float(word) for word in side.ask("check %s %d" % case).split()] for side in (ours, theirs))
             same = stats.same_losses(a, b)

@@ -30,6 +30,8 @@ says 'memory and start' 0 'Start, one small operation' compare --other "$bench -
 says 'a side that dies' 1 'it left no message' compare --other false --only train_100_50_10
 says 'a side that says why' 1 'no such worker' compare --other "sh -c 'echo no such worker >&2'" --only train_100_50_10
 
+says 'a GPU that is not there' 1 'no CUDA device' compare --other "$bench --worker" --device cuda --only train_100_50_10
+
 # A side that cannot do a case: the case is left out, the others go on.
 cat >"$work/half.sh" <<'END'
 while read -r line; do

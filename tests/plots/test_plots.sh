@@ -76,6 +76,25 @@ says 'a part of the benchmarks' 0 'roofline is left out' plots/draw.sh --cpu "$w
 [ -s "$work/part/speed-light.png" ] && [ ! -e "$work/part/roofline-light.png" ] && [ ! -e "$work/part/memory-light.png" ]
 result $? 'the rest is drawn'
 
+# ---- tables --------------------------------------------------------------------------------------------------------------------
+
+for name in ceilings operations training; do
+  table=$(plots/tables.sh $name "$work/cpu.tsv" 2>&1)
+  [ "$(wc -l <<<"$table")" -gt 4 ] && ! grep -qvE '^(\| [^|]+ |\| --- )(\|[^|]*)+\|$' <<<"$table" && ! grep -qi 'nan\|inf' <<<"$table"
+  result $? "table of $name" "$(head -n 4 <<<"$table" | tr '\n' ' ')"
+done
+printf 'row\tcase\tsize\tunit\tferry\tpytorch\tratio\tq1\tq3\trounds\ttarget\tverdict\n' >"$work/torch.tsv"
+printf 'two\tmatmul\t64\ts\t2e-06\t5e-06\t2.5\t2.4\t2.75\t5\t1.00 x\tmet\n' >>"$work/torch.tsv"
+printf '# Page\n\n<!-- table torch-two -->\n| old |\n| --- |\n\nText | with a bar.\n| kept |\n' >"$work/page.md"
+plots/tables.sh --refresh "$work/page.md" "$work/cpu.tsv" "$work/torch.tsv"
+[ "$(grep -c 'old' "$work/page.md")" = 0 ] && grep -qxF '| kept |' "$work/page.md" && grep -qxF 'Text | with a bar.' "$work/page.md" &&
+  grep -qxF '| matmul | 64 | 2 us | 5 us | 2.50 | 2.40 .. 2.75 | 1.00 x | met |' "$work/page.md"
+result $? 'tables of a page are replaced, its text is not' "$(cat "$work/page.md" | tr '\n' '/')"
+cp "$work/page.md" "$work/again.md"
+plots/tables.sh --refresh "$work/again.md" "$work/cpu.tsv" "$work/torch.tsv"
+cmp -s "$work/page.md" "$work/again.md"
+result $? 'a second time changes nothing'
+
 # ---- recorded files ---------------------------------------------------------------------------------------------------------------
 
 complaints=
