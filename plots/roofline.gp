@@ -19,12 +19,12 @@ roof(x, bandwidth) = x * bandwidth < arithmetic ? x * bandwidth : arithmetic
 roof_title(bytes) = sprintf("arrays of %s: %.0f GB/s", bytes_text(bytes), triad(bytes))
 
 set xrange [0.04:1000]
-set yrange [0.5:arithmetic * 2.5]
+set yrange [0.2:arithmetic * 2.5]
 set samples 500
 # x, y, name, and where the name goes: right of the point (0), above (1) or below (2), so that none covers another.
 operations = "matmul conv_1_32_28 conv_32_64_14 conv_3_32_32 add relu tanh gelu sum max softmax cross_entropy adam_1"
 points = "< for f in ".operations."; do test -s ".data."/cpu/$f-float32.dat && tail -n 1 ".data."/cpu/$f-float32.dat |" \
-  ." awk -F '\t' -v OFS='\t' -v name=$f '$7 > 0 && $6 > 0 { print $6 / $7, $6 / $2 / 1e9, name, name ~ /^(matmul|adam|relu|add)/ ? 1 : name ~ /^(conv_32|gelu)/ ? 2 : 0 }'; done"
+  ." awk -F '\t' -v OFS='\t' -v name=$f '$7 > 0 && $6 > 0 { print $6 / $7, $6 / $2 / 1e9, name, name ~ /^(matmul|adam|relu|add)/ ? 1 : name ~ /^(conv_32|gelu|cross)/ ? 2 : 0 }'; done"
 sizes = system("cut -f 1 '".file("cpu", "ceiling_triad-float32")."' | sort -n | tr '\n' ' '")
 smallest = word(sizes, 1) + 0
 largest = word(sizes, words(sizes)) + 0
