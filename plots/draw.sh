@@ -13,6 +13,7 @@ usage: plots/draw.sh [options]     (make plots ARGS="[options]")
   --gpu FILE      draw this one as the GPU; "none" for none
   --recorded DIR  draw the newest recorded files alone (plots/recorded), into DIR; measure nothing
   --formats LIST  "png svg" (both)
+  --themes LIST   "light dark" (both)
   --quick         small sizes: shows that the way from measuring to pictures works
   --help          this text
 Without --gpu: a GPU of this machine is measured; where there is none, the newest recorded one stands in for it, and the
@@ -25,10 +26,10 @@ refuse() {
   exit 2
 }
 
-build=build out=build/plots fresh='' cpu='' gpu='' recorded='' formats='png svg' quick=''
+build=build out=build/plots fresh='' cpu='' gpu='' recorded='' formats='png svg' themes='light dark' quick=''
 while [ $# -gt 0 ]; do
   case $1 in
-  --build | --out | --cpu | --gpu | --recorded | --formats)
+  --build | --out | --cpu | --gpu | --recorded | --formats | --themes)
     [ $# -gt 1 ] || refuse "$1 needs a value after it"
     declare "${1#--}=$2"
     shift
@@ -145,7 +146,7 @@ for plot in speed bandwidth roofline training scaling memory; do
     echo "plots: $plot is left out, $cpu has no $(needs "$plot")" >&2
     continue
   fi
-  for theme in light dark; do
+  for theme in $themes; do
     for format in $formats; do
       gnuplot -e "theme='$theme'; format='$format'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
         "plots/$plot.gp"

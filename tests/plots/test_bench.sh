@@ -2,6 +2,7 @@
 # ./ferry bench: arguments, the list, and result files in which every benchmark of the list has its row.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # timeout: 300
+# shellcheck source=tests/plots/common.sh
 . "$(dirname "$0")/common.sh"
 
 # ---- arguments -------------------------------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ for device in cpu cuda; do
   result $? "the file of $device is well-formed" "$complaints"
   missing=$(without_row "$work/$device.tsv" $other "$work/$device.log")
   [ -z "$missing" ]
-  result $? "every benchmark has a row on $device" "$(echo $missing)"
+  result $? "every benchmark has a row on $device" "${missing//$'\n'/ }"
 done
 
 grep -q 'simulated device: these times' "$work/cuda.log" && ! grep -qE '(GFLOP|GB|samples|calls)/s' "$work/cuda.log"

@@ -2,6 +2,7 @@
 # The comparison with PyTorch: its statistics on made-up numbers, its settings, and the whole of it with Ferry on both sides.
 # run: FERRY_CUDA=sim
 # timeout: 120
+# shellcheck source=tests/plots/common.sh
 . "$(dirname "$0")/common.sh"
 command -v python3 >/dev/null 2>&1 || skip_all 'python3 is not installed'
 

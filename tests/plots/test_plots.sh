@@ -2,6 +2,7 @@
 # The plots: from measurements of this machine and a made-up GPU to pictures; no way for simulated times into one.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # timeout: 300
+# shellcheck source=tests/plots/common.sh
 . "$(dirname "$0")/common.sh"
 command -v gnuplot >/dev/null 2>&1 || skip_all 'gnuplot is not installed'
 
@@ -57,8 +58,8 @@ result $? 'transfers and several GPUs are drawn'
 # ---- simulated devices ---------------------------------------------------------------------------------------------------------
 
 for sim in sim made_up_sim hidden_sim; do
-  plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/$sim.tsv" --out "$work/$sim" --formats svg >"$work/$sim.log" 2>&1
-  [ $? = 0 ] && [ "$(grep -l 'No GPU measured yet' "$work/$sim"/*.svg | wc -l)" = 12 ] &&
+  plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/$sim.tsv" --out "$work/$sim" --formats svg --themes light >"$work/$sim.log" 2>&1
+  [ "$(grep -l 'No GPU measured yet' "$work/$sim"/*.svg | wc -l)" = 6 ] &&
     ! grep -qE 'speed-up|DataParallel|pinned|Simulated|Made-up' "$work/$sim"/*.svg
   result $? "simulated times do not reach a plot ($sim)" "$(tail -n 3 "$work/$sim.log" | tr '\n' ' ')"
 done
@@ -72,7 +73,7 @@ echo 'size	time' >"$work/other.tsv"
 says 'a file of something else' 1 'there is no column' plots/draw.sh --cpu "$work/other.tsv" --gpu none --out "$work/none"
 says 'a file that is not there' 2 'is not there' plots/draw.sh --cpu "$work/nowhere.tsv" --out "$work/none"
 grep -vE '^(ceiling_fma|memory_step)	' "$work/cpu.tsv" >"$work/part.tsv"
-says 'a part of the benchmarks' 0 'roofline is left out' plots/draw.sh --cpu "$work/part.tsv" --gpu none --out "$work/part"
+says 'a part of the benchmarks' 0 'roofline is left out' plots/draw.sh --cpu "$work/part.tsv" --gpu none --out "$work/part" --themes light
 [ -s "$work/part/speed-light.png" ] && [ ! -e "$work/part/roofline-light.png" ] && [ ! -e "$work/part/memory-light.png" ]
 result $? 'the rest is drawn'
 
@@ -89,7 +90,7 @@ printf '# Page\n\n<!-- table torch-two -->\n| old |\n| --- |\n\nText | with a ba
 plots/tables.sh --refresh "$work/page.md" "$work/cpu.tsv" "$work/torch.tsv"
 [ "$(grep -c 'old' "$work/page.md")" = 0 ] && grep -qxF '| kept |' "$work/page.md" && grep -qxF 'Text | with a bar.' "$work/page.md" &&
   grep -qxF '| matmul | 64 | 2 us | 5 us | 2.50 | 2.40 .. 2.75 | 1.00 x | met |' "$work/page.md"
-result $? 'tables of a page are replaced, its text is not' "$(cat "$work/page.md" | tr '\n' '/')"
+result $? 'tables of a page are replaced, its text is not' "$(tr '\n' '/' <"$work/page.md")"
 cp "$work/page.md" "$work/again.md"
 plots/tables.sh --refresh "$work/again.md" "$work/cpu.tsv" "$work/torch.tsv"
 cmp -s "$work/page.md" "$work/again.md"
