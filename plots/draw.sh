@@ -128,28 +128,44 @@ fi
 
 # ---- pictures --------------------------------------------------------------------------------------------------------------
 
-needs() { # PLOT: the benchmark without which there is nothing to draw
+needs() { # PLOT: the rows without which there is nothing to draw
   case $1 in
-  speed) echo matmul-float32 ;;
-  bandwidth) echo copy_host-float32 ;;
-  roofline) echo ceiling_fma-float32 ;;
-  training) echo train_784_256_128_10-float32 ;;
-  scaling) echo train_threads-float32 ;;
-  memory) echo memory_step-float32 ;;
+  speed) echo cpu/matmul-float32 ;;
+  bandwidth) echo cpu/copy_host-float32 ;;
+  roofline) echo cpu/ceiling_fma-float32 cpu/ceiling_triad-float32 cpu/matmul-float32 ;;
+  roofline_gpu) echo gpu/matmul-float32 gpu/copy_d2d-float32 ;;
+  training) echo cpu/train_784_256_128_10-float32 ;;
+  scaling) echo cpu/train_threads-float32 ;;
+  memory) echo cpu/memory_step-float32 ;;
   esac
+}
+
+lacks() { # PLOT: the first of them that is not there
+  local rows
+  for rows in $(needs "$1"); do
+    if [ ! -s "$work/$rows.dat" ]; then
+      echo "$rows"
+      return
+    fi
+  done
 }
 
 mkdir -p "$out"
 drawn=0
-for plot in speed bandwidth roofline training scaling memory; do
-  if [ ! -s "$work/cpu/$(needs "$plot").dat" ]; then
-    echo "plots: $plot is left out, $cpu has no $(needs "$plot")" >&2
+for plot in speed bandwidth roofline roofline_gpu training scaling memory; do
+  lacking=$(lacks "$plot")
+  if [ -n "$lacking" ]; then
+    if [ "$plot" != roofline_gpu ]; then
+      echo "plots: $plot is left out, $cpu has no rows for $(basename "$lacking" .dat)" >&2
+    fi
     continue
   fi
+  which=cpu
+  if [ "$plot" = roofline_gpu ]; then which=gpu; fi
   for theme in $themes; do
     for format in $formats; do
-      gnuplot -e "theme='$theme'; format='$format'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
-        "plots/$plot.gp"
+      gnuplot -e "theme='$theme'; format='$format'; which='$which'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
+        "plots/${plot%_gpu}.gp"
       drawn=$((drawn + 1))
     done
   done

@@ -72,6 +72,7 @@ class Comparison:
         self.seconds = 0.05 if options.quick else 0.12
         self.lines = []  # of the TSV
         self.missed = []
+        self.undisturbed = {}  # by case: the ratio of the row "two", which the busy table refers to
         self.met = 0
         self.others = 0.0  # cores that other programs kept busy meanwhile
 
@@ -178,8 +179,10 @@ class Comparison:
         print("(%s; %s)" % (ours.ask("info"), theirs.ask("info")))
         for case in chosen:
             count = min(case.rounds, 2 if self.options.quick else 5)
-            self.compare(ours, theirs, (case.name, case.size), row.key, case.targets.get(row.key),
-                         case.within if row.key == "two" else None, count, case.least)
+            ratio = self.compare(ours, theirs, (case.name, case.size), row.key, case.targets.get(row.key),
+                                 case.within if row.key == "two" else None, count, case.least)
+            if ratio and row.key == "two":
+                self.undisturbed[case.name, case.size] = ratio
         ours.end()
         theirs.end()
 
@@ -211,12 +214,22 @@ class Comparison:
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         try:
             for case in chosen:
-                self.compare(ours, theirs, case, "busy", 1.0, None, 2 if self.options.quick else 5)
+                ratio = self.compare(ours, theirs, case, "busy", 1.0, None, 2 if self.options.quick else 5)
+                self.slow_down(case, ratio)
         finally:
             busy.kill()
             busy.wait()
         ours.end()
         theirs.end()
+
+    def slow_down(self, case, busy):
+        """How many times as long each side takes as it took without the other process."""
+        before = self.undisturbed.get(case)
+        if before and busy:
+            ours, theirs = busy.ours / before.ours, busy.theirs / before.theirs
+            print("%34s Ferry %.2f times, PyTorch %.2f times as long as without it" % ("", ours, theirs), flush=True)
+            self.lines.append(("slow-down", case[0], case[1], "x", ours, theirs, theirs / ours, theirs / ours,
+                               theirs / ours, 1, "-", "-"))
 
     def alone(self, start, commands):
         """Runs one worker for some commands: its last answer, and the seconds of its life."""

@@ -11,13 +11,14 @@ png_size() { # FILE: "1920x1080" from its header, nothing when it is no PNG
   od -An -j16 -N8 -tu1 "$1" | awk '{ print $1 * 16777216 + $2 * 65536 + $3 * 256 + $4 "x" $5 * 16777216 + $6 * 65536 + $7 * 256 + $8 }'
 }
 
-complete_pictures() { # FOLDER: complains about what is missing, no picture or empty
-  local plot theme file
-  for plot in speed bandwidth roofline training scaling memory; do
+complete_pictures() { # FOLDER PLOT...: complains about what is missing, no picture or empty
+  local folder=$1 plot theme file
+  shift
+  for plot in "$@"; do
     for theme in light dark; do
-      file=$1/$plot-$theme.png
+      file=$folder/$plot-$theme.png
       [ "$(png_size "$file" 2>&1)" = 1920x1080 ] && [ "$(wc -c <"$file")" -gt 30000 ] || echo "$file"
-      file=$1/$plot-$theme.svg
+      file=$folder/$plot-$theme.svg
       head -c 100 "$file" 2>/dev/null | grep -q '<?xml' && tail -n 3 "$file" | grep -q '</svg>' &&
         [ "$(grep -c '<path' "$file")" -gt 10 ] || echo "$file"
     done
@@ -31,22 +32,24 @@ awk -v simulated=yes -f tests/plots/made_up_gpu.awk >"$work/made_up_sim.tsv"
 # A header that does not own up to it is not enough.
 sed 's/^# simulated: yes/# simulated: no/' "$work/made_up_sim.tsv" >"$work/hidden_sim.tsv"
 
+plots='speed bandwidth roofline training scaling memory'
+
 # ---- pictures ----------------------------------------------------------------------------------------------------------------
 
 says 'drawing the CPU alone' 0 '24 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --out "$work/alone"
-complaints=$(complete_pictures "$work/alone")
+complaints=$(complete_pictures "$work/alone" $plots)
 [ -z "$complaints" ]
 result $? 'every picture is one, and not empty' "$complaints"
 [ "$(grep -l 'No GPU measured yet' "$work"/alone/*.svg | wc -l)" = 12 ]
 result $? 'each says how to add a GPU'
 
-says 'drawing CPU and GPU' 0 '24 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
-complaints=$(complete_pictures "$work/both")
+says 'drawing CPU and GPU' 0 '28 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
+complaints=$(complete_pictures "$work/both" $plots roofline_gpu)
 [ -z "$complaints" ]
 result $? 'every picture with a GPU, too' "$complaints"
-[ "$(grep -l 'GPU, recorded: Made-up GPU.*2000-01-01' "$work"/both/*.svg | wc -l)" = 12 ]
+[ "$(grep -l 'GPU, recorded: Made-up GPU.*2000-01-01' "$work"/both/*.svg | wc -l)" = 14 ]
 result $? 'each names the recorded GPU and its date'
-[ "$(grep -l "CPU, recorded: .* cores, .* threads; $(date +%Y)" "$work"/both/*.svg | wc -l)" = 12 ]
+[ "$(grep -l "CPU, recorded: .* cores, .* threads; $(date +%Y)" "$work"/both/*.svg | wc -l)" = 14 ]
 result $? 'each names the CPU and its date'
 for text in 'speed-up' 'GPU, bfloat16'; do
   grep -q "$text" "$work/both/speed-light.svg" && ! grep -q "$text" "$work/alone/speed-light.svg"
