@@ -92,13 +92,13 @@ if [ -n "$recorded" ]; then
   gpu=$(newest_recorded cuda) gpu_recorded=1
   [ -n "$cpu" ] || refuse 'there is no CPU among plots/recorded/*.tsv; plots/recorded/README.md says how to record one'
 elif [ -z "$cpu" ]; then
-  cpu=$build/plots/data/cpu.tsv
+  cpu=$build/plots/data/cpu${quick:+-quick}.tsv
   [ -s "$cpu" ] && [ -z "$fresh" ] || echo 'plots: measuring the CPU, about half a minute'
   measure "$cpu"
   if [ -z "$gpu" ] && FERRY_CUDA=real "$build/plots/bench/bench" --device cuda --quick --out "$build/plots/data/probe.tsv" \
     small_synchronize >/dev/null 2>&1; then
     echo 'plots: measuring the GPU'
-    gpu=$build/plots/data/cuda.tsv
+    gpu=$build/plots/data/cuda${quick:+-quick}.tsv
     FERRY_CUDA=real measure "$gpu" --device cuda
   fi
 fi
