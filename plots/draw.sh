@@ -13,6 +13,7 @@ usage: plots/draw.sh [options]     (make plots ARGS="[options]")
   --gpu FILE      draw this one as the GPU; "none" for none
   --recorded DIR  draw the newest recorded files alone (plots/recorded), into DIR; measure nothing
   --formats LIST  "png svg" (both)
+  --themes LIST   "light dark" (both)
   --quick         small sizes: shows that the way from measuring to pictures works
   --help          this text
 Without --gpu: a GPU of this machine is measured; where there is none, the newest recorded one stands in for it, and the
@@ -25,10 +26,10 @@ refuse() {
   exit 2
 }
 
-build=build out=build/plots fresh='' cpu='' gpu='' recorded='' formats='png svg' quick=''
+build=build out=build/plots fresh='' cpu='' gpu='' recorded='' formats='png svg' themes='light dark' quick=''
 while [ $# -gt 0 ]; do
   case $1 in
-  --build | --out | --cpu | --gpu | --recorded | --formats)
+  --build | --out | --cpu | --gpu | --recorded | --formats | --themes)
     [ $# -gt 1 ] || refuse "$1 needs a value after it"
     declare "${1#--}=$2"
     shift
@@ -91,13 +92,13 @@ if [ -n "$recorded" ]; then
   gpu=$(newest_recorded cuda) gpu_recorded=1
   [ -n "$cpu" ] || refuse 'there is no CPU among plots/recorded/*.tsv; plots/recorded/README.md says how to record one'
 elif [ -z "$cpu" ]; then
-  cpu=$build/plots/data/cpu.tsv
+  cpu=$build/plots/data/cpu${quick:+-quick}.tsv
   [ -s "$cpu" ] && [ -z "$fresh" ] || echo 'plots: measuring the CPU, about half a minute'
   measure "$cpu"
   if [ -z "$gpu" ] && FERRY_CUDA=real "$build/plots/bench/bench" --device cuda --quick --out "$build/plots/data/probe.tsv" \
     small_synchronize >/dev/null 2>&1; then
     echo 'plots: measuring the GPU'
-    gpu=$build/plots/data/cuda.tsv
+    gpu=$build/plots/data/cuda${quick:+-quick}.tsv
     FERRY_CUDA=real measure "$gpu" --device cuda
   fi
 fi
@@ -127,28 +128,44 @@ fi
 
 # ---- pictures --------------------------------------------------------------------------------------------------------------
 
-needs() { # PLOT: the benchmark without which there is nothing to draw
+needs() { # PLOT: the rows without which there is nothing to draw
   case $1 in
-  speed) echo matmul-float32 ;;
-  bandwidth) echo copy_host-float32 ;;
-  roofline) echo ceiling_fma-float32 ;;
-  training) echo train_784_256_128_10-float32 ;;
-  scaling) echo train_threads-float32 ;;
-  memory) echo memory_step-float32 ;;
+  speed) echo cpu/matmul-float32 ;;
+  bandwidth) echo cpu/copy_host-float32 ;;
+  roofline) echo cpu/ceiling_fma-float32 cpu/ceiling_triad-float32 cpu/matmul-float32 ;;
+  roofline_gpu) echo gpu/matmul-float32 gpu/copy_d2d-float32 ;;
+  training) echo cpu/train_784_256_128_10-float32 ;;
+  scaling) echo cpu/train_threads-float32 ;;
+  memory) echo cpu/memory_step-float32 ;;
   esac
+}
+
+lacks() { # PLOT: the first of them that is not there
+  local rows
+  for rows in $(needs "$1"); do
+    if [ ! -s "$work/$rows.dat" ]; then
+      echo "$rows"
+      return
+    fi
+  done
 }
 
 mkdir -p "$out"
 drawn=0
-for plot in speed bandwidth roofline training scaling memory; do
-  if [ ! -s "$work/cpu/$(needs "$plot").dat" ]; then
-    echo "plots: $plot is left out, $cpu has no $(needs "$plot")" >&2
+for plot in speed bandwidth roofline roofline_gpu training scaling memory; do
+  lacking=$(lacks "$plot")
+  if [ -n "$lacking" ]; then
+    if [ "$plot" != roofline_gpu ]; then
+      echo "plots: $plot is left out, $cpu has no rows for $(basename "$lacking" .dat)" >&2
+    fi
     continue
   fi
-  for theme in light dark; do
+  which=cpu
+  if [ "$plot" = roofline_gpu ]; then which=gpu; fi
+  for theme in $themes; do
     for format in $formats; do
-      gnuplot -e "theme='$theme'; format='$format'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
-        "plots/$plot.gp"
+      gnuplot -e "theme='$theme'; format='$format'; which='$which'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
+        "plots/${plot%_gpu}.gp"
       drawn=$((drawn + 1))
     done
   done

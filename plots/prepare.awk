@@ -43,6 +43,6 @@ END {
     exit 1
   }
   printf "%s_rows = %d\n", name, kept
-  split("machine cpu cores threads device device_name simulated driver version commit date", keys, " ")
+  split("machine cpu cores threads device device_name simulated driver version commit date others", keys, " ")
   for (i in keys) printf "%s_%s = \"%s\"\n", name, keys[i], header[keys[i]]
 }

@@ -55,8 +55,10 @@ best(source, name, column) = system("sort -g -t '\t' -k ".column." '".file(sourc
 
 has_gpu = exists("gpu_rows") && gpu_rows > 0
 cpu_from = sprintf("%s, %s cores, %s threads", cpu_cpu, cpu_cores, cpu_threads)
-cpu_line = sprintf("%s: %s; %s, Ferry %s (%s)", cpu_recorded ? "CPU, recorded" : "CPU, this machine", cpu_from, cpu_date, \
-  cpu_version, cpu_commit)
+# What else was running is part of a measurement.
+beside(others) = others eq "" ? "" : others + 0 > 0.1 ? sprintf(", beside %.1f busy cores", others + 0) : ""
+cpu_line = sprintf("%s: %s; %s, Ferry %s (%s)%s", cpu_recorded ? "CPU, recorded" : "CPU, this machine", cpu_from, cpu_date, \
+  cpu_version, cpu_commit, beside(cpu_others))
 if (has_gpu) {
   gpu_line = sprintf("GPU, %s: %s, driver %s; %s, Ferry %s (%s)", gpu_recorded ? "recorded" : "this machine", \
     gpu_device_name, gpu_driver, gpu_date, gpu_version, gpu_commit)

@@ -20,7 +20,9 @@ $at["simulated"] != "no" || $at["dtype"] != "float32" || $at["unit"] != "s" { ne
   unit[n] = $at["rate_unit"]
   best = rate[n] * median[n] / $at["min"]
   if (name[n] == "ceiling_fma" && best > arithmetic) arithmetic = best
-  if (name[n] ~ /^ceiling_(copy|triad)/ && best > bandwidth[size[n]]) bandwidth[size[n]] = best
+  kind = name[n] ~ /^ceiling_(copy|triad)/ ? "write" : name[n] == "ceiling_update" ? "update" : name[n] == "ceiling_read" ? "read" : ""
+  if (kind && best > bandwidth[kind, size[n]]) bandwidth[kind, size[n]] = best
+  if (kind) sizes[size[n]] = kind
   if (name[n] == "small_add") overhead = median[n]
 }
 
@@ -41,19 +43,22 @@ function rate_text(r) {
   return sprintf(r < 10 ? "%.2f" : r < 100 ? "%.1f" : "%.0f", r)
 }
 
-# GB/s for work that moves `b` bytes: what was measured with three arrays of at least as many bytes together, or the largest.
-function bandwidth_for(b,   s, fit, largest) {
-  for (s in bandwidth) {
+# GB/s of the ceiling that is like operation i: only reading, changing in place, or writing something new, on arrays that
+# take at least as many bytes together, or on the largest.
+function bandwidth_for(i,   kind, arrays, s, fit, largest) {
+  kind = name[i] ~ /^(sum|max|argmax)/ ? "read" : name[i] ~ /^(add_$|adam)/ ? "update" : "write"
+  arrays = kind == "read" ? 1 : kind == "update" ? 2 : 3
+  for (s in sizes) {
     if (s + 0 > largest) largest = s + 0
-    if (3 * s >= b && (!fit || s + 0 < fit)) fit = s + 0
+    if (arrays * s >= bytes[i] && (!fit || s + 0 < fit)) fit = s + 0
   }
-  return bandwidth[fit ? fit : largest]
+  return bandwidth[kind, fit ? fit : largest]
 }
 
 # Sets `limit` and `share`: what keeps the row from being faster, and how much of that it reaches.
 function find_limit(i,   by_arithmetic, by_bytes) {
   by_arithmetic = arithmetic ? flops[i] / arithmetic / 1e9 : 0
-  by_bytes = bytes[i] ? bytes[i] / bandwidth_for(bytes[i]) / 1e9 : 0
+  by_bytes = bytes[i] ? bytes[i] / bandwidth_for(i) / 1e9 : 0
   limit = by_arithmetic > by_bytes ? "arithmetic" : "bandwidth"
   share = (by_arithmetic > by_bytes ? by_arithmetic : by_bytes) / median[i]
   if (overhead > by_arithmetic + by_bytes) {

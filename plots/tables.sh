@@ -1,7 +1,7 @@
 #!/bin/sh
 # tables.sh NAME FILE: a table in Markdown from a result file.
 #   ceilings, operations, training   from a file of ./ferry bench on the CPU
-#   torch-default, torch-two, torch-tuned, torch-busy, torch-memory   from a file of make bench-torch
+#   torch-default, torch-two, torch-tuned, torch-busy, torch-slow-down, torch-memory   from a file of make bench-torch
 # tables.sh --refresh PAGE BENCH-FILE TORCH-FILE: puts them into PAGE, each behind its line `<!-- table NAME -->`, in place of
 # the table that stands there.
 set -eu

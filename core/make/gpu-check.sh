@@ -60,6 +60,13 @@ if [ -x ./ferry ] && ./ferry bench --help >/dev/null 2>&1; then
   ./ferry bench --device cuda || fail 'the benchmarks'
 fi
 
+if python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' >/dev/null 2>&1; then
+  step 'PyTorch on the same GPU'
+  plots/torch/compare.sh --build "$build" --device cuda || fail 'the comparison with PyTorch'
+else
+  step 'python3 has no PyTorch for this GPU: the comparison is left out'
+fi
+
 if [ -n "$failed" ]; then
   printf '\ngpu-check failed:%s\n' "$failed" >&2
   exit 1

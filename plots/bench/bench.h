@@ -95,11 +95,12 @@ int take_samples(Run *run, double seconds, int least, int most, double *samples)
 typedef struct Machine {
   char cpu[128], device[300], commit[64], date[32], driver[64];
   int cores, threads;
-  double load; // of the machine before the benchmarks began, NAN where it is not known
+  double others; // cores that other programs kept busy during the benchmarks, NAN where it is not known
   bool simulated;
 } Machine;
 
 Machine machine_of(FyDevice device);
+double others_seconds(void);
 
 // The rate in the bench's unit, or NAN where it has none or the device is simulated.
 double rate_of(const Result *result);
@@ -157,7 +158,7 @@ enum { CONV_1_32_28, CONV_32_64_14, CONV_3_32_32, CONV_32_64_16 };
 enum { COPY_HOST, COPY_H2D, COPY_H2D_PINNED, COPY_D2H, COPY_D2H_PINNED, COPY_D2D };
 enum { OVERLAP_NO, OVERLAP_YES };
 enum { SMALL_ADD, SMALL_ADD_GRAPH, SMALL_BACKWARD, SMALL_EMPTY, SMALL_SYNCHRONIZE };
-enum { COPY_ORDINARY, COPY_STREAMING, TRIAD_ORDINARY, TRIAD_STREAMING };
+enum { COPY_ORDINARY, COPY_STREAMING, TRIAD_ORDINARY, TRIAD_STREAMING, UPDATE, READ };
 enum { PAGES_SMALL, PAGES_HUGE };
 
 #endif

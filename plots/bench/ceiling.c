@@ -16,7 +16,7 @@
 
 enum { CHAINS = 12, FMA_TURNS = 20000 }; // 12 independent chains: more than latency times throughput of any core
 
-static volatile float fma_sink;
+static volatile float fma_sink; // what is stored there cannot be left out
 
 // Two operations per lane and chain. The factors pass through an empty asm in each turn, and each chain depends on its own
 // last value, so no compiler can shorten the loop; the sum at the end keeps all chains alive.
@@ -158,6 +158,27 @@ static void move_part(int64_t begin, int64_t end, void *context) {
   __asm__ volatile("" ::: "memory"); // what was stored counts as used
 }
 
+enum { SUMS = 8 };
+
+// Lines [begin, end) of 64 bytes, in as many sums as hide the addition's latency.
+static void read_part(int64_t begin, int64_t end, void *context) {
+  const Arrays *a = context;
+  const Wide *at = (const Wide *)(a->from + begin * LINE_FLOATS), *stop = (const Wide *)(a->from + end * LINE_FLOATS);
+  Wide sums[SUMS] = {{0}};
+  for (; stop - at >= SUMS; at += SUMS) {
+    for (int i = 0; i < SUMS; i++) {
+      sums[i] += at[i];
+    }
+  }
+  for (; at < stop; at++) {
+    sums[0] += *at;
+  }
+  for (int i = 1; i < SUMS; i++) {
+    sums[0] += sums[i];
+  }
+  fma_sink = sums[0][0];
+}
+
 // Arrays of `size` bytes each, by all threads. Counts what the program reads and writes; that ordinary stores read a line
 // before they write it is the machine's affair, and lowers what it reaches.
 void setup_bandwidth(Run *run) {
@@ -168,21 +189,27 @@ void setup_bandwidth(Run *run) {
     skip_run(run, "streaming stores are written for x86-64 alone");
     return;
   }
-  for (int i = 0; i < (triad ? 3 : 2); i++) {
+  for (int i = 0; i < (triad ? 3 : kind == READ ? 1 : 2); i++) {
     run->memory[i] = aligned_alloc(LINE, bytes);
     fy_check(run->memory[i], FY_OUT_OF_MEMORY_ERROR, "no memory for an array of %zu bytes", bytes);
     memset(run->memory[i], 0, bytes); // pages are there before the clock starts
   }
   run->size = (int64_t)bytes;
-  run->bytes = (triad ? 3 : 2) * (double)bytes;
-  run->flops = triad ? 2 * (double)bytes / 4 : 0;
+  run->bytes = (triad || kind == UPDATE ? 3 : kind == READ ? 1 : 2) * (double)bytes;
+  run->flops = (triad || kind == UPDATE ? 2 : kind == READ ? 1 : 0) * (double)bytes / 4;
 }
 
 void body_bandwidth(Run *run) {
   int kind = run->bench->variant;
   Arrays arrays = {run->memory[0], run->memory[1], run->memory[2], kind == COPY_STREAMING || kind == TRIAD_STREAMING};
+  if (kind == UPDATE) {
+    arrays.from = run->memory[0];
+    arrays.other = run->memory[1];
+  } else if (kind == READ) {
+    arrays.from = run->memory[0];
+  }
   // 16 KiB for a part at least: below that, sharing costs more than it brings.
-  fy_parallel_for(run->size / LINE, 256, move_part, &arrays);
+  fy_parallel_for(run->size / LINE, 256, kind == READ ? read_part : move_part, &arrays);
 }
 
 void finish_bandwidth(Run *run) {

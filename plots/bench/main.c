@@ -346,7 +346,9 @@ static int bench(const Options *o, FyDevice device) {
          machine.simulated ? ", simulated: its times say nothing about a GPU" : "", machine.threads,
          machine.threads == 1 ? "" : "s");
   Outcome outcome = {.failed = 0};
+  double begin = bench_seconds(), others = others_seconds();
   run_all(runs, count, &o->plan, &outcome);
+  machine.others = (others_seconds() - others) / (bench_seconds() - begin);
   print_table(&machine, &outcome.results);
   if (*outcome.skipped) {
     printf("\nleft out:\n%s\n", outcome.skipped);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,15 +45,27 @@ static void commit_name(char *out, size_t size) {
   }
 }
 
-// Programs that were running or wanted to, on average over the last minute: on an idle machine next to none.
-static double load_average(void) {
-  double load = 0;
-  return getloadavg(&load, 1) == 1 ? load : NAN;
+// Processor seconds that everything but this process has used since the machine started, NAN where nobody says.
+double others_seconds(void) {
+  FILE *file = fopen("/proc/stat", "r");
+  double user, nice, system, idle, wait, interrupts, soft, steal;
+  int fields = file ? fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle, &wait,
+                             &interrupts, &soft, &steal)
+                    : 0;
+  if (file) {
+    fclose(file);
+  }
+  struct rusage own;
+  if (fields != 8 || getrusage(RUSAGE_SELF, &own) != 0) {
+    return NAN;
+  }
+  double all = (user + nice + system + interrupts + soft + steal) / (double)sysconf(_SC_CLK_TCK);
+  return all - (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) -
+         1e-6 * (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec);
 }
 
 Machine machine_of(FyDevice device) {
-  Machine machine = {
-      .cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .threads = fy_get_num_threads(), .load = load_average()};
+  Machine machine = {.cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .threads = fy_get_num_threads()};
   cpu_name(machine.cpu, sizeof machine.cpu);
   commit_name(machine.commit, sizeof machine.commit);
   time_t now = time(NULL);
@@ -136,6 +149,10 @@ void print_table(const Machine *machine, const Results *results) {
         "\nAll of it on a simulated device: these times are the simulator's on this CPU and say nothing about a GPU,\n"
         "so there are no rates.\n");
   }
+  if (machine->others > 0.1) {
+    printf("\nOther programs kept %.1f cores busy meanwhile: an idle machine would give other numbers.\n",
+           machine->others);
+  }
 }
 
 // ---- for the plots ------------------------------------------------------------------------------------------------------
@@ -143,8 +160,8 @@ void print_table(const Machine *machine, const Results *results) {
 static void write_header(FILE *file, const Machine *machine, FyDevice device) {
   fprintf(file, "# Ferry benchmarks: times in seconds, one run of the benchmark's work each\n");
   fprintf(file, "# machine: %s, %d cores\n", machine->cpu, machine->cores);
-  fprintf(file, "# cpu: %s\n# cores: %d\n# threads: %d\n# load: %.2f\n", machine->cpu, machine->cores, machine->threads,
-          machine->load);
+  fprintf(file, "# cpu: %s\n# cores: %d\n# threads: %d\n# others: %.2f\n", machine->cpu, machine->cores,
+          machine->threads, machine->others);
   fprintf(file, "# device: %s\n# device_name: %s\n", fy_device_name_of(device), machine->device);
   fprintf(file, "# simulated: %s\n# driver: %s\n", machine->simulated ? "yes" : "no", machine->driver);
   fprintf(file, "# version: %s\n# commit: %s\n# date: %s\n", fy_version(), machine->commit, machine->date);

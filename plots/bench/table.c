@@ -9,22 +9,24 @@
 #define ARRAYS SIZES("1000 10000 100000 1000000 16777216", "10000 100000 1000000 16777216 100000000", "1000 65536")
 #define BLOCKS SIZES("4096 65536 1048576 16777216 67108864", "4096 65536 1048576 16777216 268435456", "4096 65536")
 
+#define CEILING_SIZES SIZES("16384 65536 262144 1048576 4194304 16777216 67108864 268435456", 0, "65536 4194304")
+
 const Bench benches[] = {
     // ---- what the machine can do at most ----
     {"ceiling_fma", "ceiling", "float32 multiply-add in registers", "CPU threads", SIZES("1 2 4 8 16 32 64", 0, "1"),
      .rate = "GFLOP/s", .where = ON_CPU, BY(fma, 0), .finish = finish_threads},
-    {"ceiling_copy", "ceiling", "one array to another, ordinary stores", "bytes of an array",
-     SIZES("16384 262144 4194304 33554432 268435456", 0, "65536 4194304"), .rate = "GB/s", .where = ON_CPU,
-     BY(bandwidth, COPY_ORDINARY), .finish = finish_bandwidth},
+    {"ceiling_copy", "ceiling", "one array to another, ordinary stores", "bytes of an array", CEILING_SIZES,
+     .rate = "GB/s", .where = ON_CPU, BY(bandwidth, COPY_ORDINARY), .finish = finish_bandwidth},
     {"ceiling_copy_streaming", "ceiling", "the same with stores that bypass the caches", "bytes of an array",
-     SIZES("262144 4194304 33554432 268435456", 0, "65536"), .rate = "GB/s", .where = ON_CPU,
-     BY(bandwidth, COPY_STREAMING), .finish = finish_bandwidth},
-    {"ceiling_triad", "ceiling", "a = b + 3 c, ordinary stores", "bytes of an array",
-     SIZES("16384 262144 4194304 33554432 268435456", 0, "65536 4194304"), .rate = "GB/s", .where = ON_CPU,
-     BY(bandwidth, TRIAD_ORDINARY), .finish = finish_bandwidth},
+     CEILING_SIZES, .rate = "GB/s", .where = ON_CPU, BY(bandwidth, COPY_STREAMING), .finish = finish_bandwidth},
+    {"ceiling_triad", "ceiling", "a = b + 3 c, ordinary stores", "bytes of an array", CEILING_SIZES, .rate = "GB/s",
+     .where = ON_CPU, BY(bandwidth, TRIAD_ORDINARY), .finish = finish_bandwidth},
     {"ceiling_triad_streaming", "ceiling", "a = b + 3 c with stores that bypass the caches", "bytes of an array",
-     SIZES("262144 4194304 33554432 268435456", 0, "65536"), .rate = "GB/s", .where = ON_CPU,
-     BY(bandwidth, TRIAD_STREAMING), .finish = finish_bandwidth},
+     CEILING_SIZES, .rate = "GB/s", .where = ON_CPU, BY(bandwidth, TRIAD_STREAMING), .finish = finish_bandwidth},
+    {"ceiling_update", "ceiling", "a += 3 b", "bytes of an array", CEILING_SIZES, .rate = "GB/s", .where = ON_CPU,
+     BY(bandwidth, UPDATE), .finish = finish_bandwidth},
+    {"ceiling_read", "ceiling", "the sum of an array", "bytes of an array", CEILING_SIZES, .rate = "GB/s",
+     .where = ON_CPU, BY(bandwidth, READ), .finish = finish_bandwidth},
     {"ceiling_pages", "ceiling", "4 KiB pages fresh from the system, touched and given back", "bytes",
      SIZES("4194304 67108864", 0, "4194304"), .rate = "pages/s", .where = ON_CPU, BY(page_faults, PAGES_SMALL)},
     {"ceiling_pages_huge", "ceiling", "the same, where the system may use huge pages", "bytes",

@@ -9,6 +9,7 @@ import argparse
 import os
 import platform
 import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -71,14 +72,18 @@ class Comparison:
         self.seconds = 0.05 if options.quick else 0.12
         self.lines = []  # of the TSV
         self.missed = []
+        self.undisturbed = {}  # by case: the ratio of the row "two", which the busy table refers to
         self.met = 0
-        self.others = 0.0  # cores that other processes kept busy before the start
+        self.others = 0.0  # cores that other programs kept busy meanwhile
 
     # ---- processes ------------------------------------------------------------------------------------------------------
 
     def ferry(self, row):
         command = [self.options.bench, "--worker", "--device", self.options.device]
-        return Worker(command, cases.environment(row, self.options.threads, None, False))
+        environment = cases.environment(row, self.options.threads, None, False)
+        if self.options.device != "cpu":
+            environment["FERRY_CUDA"] = "real"  # a simulated device has no times to compare
+        return Worker(command, environment)
 
     def torch(self, row, verbose=False):
         environment = cases.environment(row, self.options.threads, self.core, True)
@@ -174,8 +179,10 @@ class Comparison:
         print("(%s; %s)" % (ours.ask("info"), theirs.ask("info")))
         for case in chosen:
             count = min(case.rounds, 2 if self.options.quick else 5)
-            self.compare(ours, theirs, (case.name, case.size), row.key, case.targets.get(row.key),
-                         case.within if row.key == "two" else None, count, case.least)
+            ratio = self.compare(ours, theirs, (case.name, case.size), row.key, case.targets.get(row.key),
+                                 case.within if row.key == "two" else None, count, case.least)
+            if ratio and row.key == "two":
+                self.undisturbed[case.name, case.size] = ratio
         ours.end()
         theirs.end()
 
@@ -184,7 +191,8 @@ class Comparison:
         if not chosen:
             return
         print("\nThe same work: numbers of parameters, and the losses of three steps from the same weights and inputs")
-        ours, theirs = self.ferry(cases.ROWS[1]), self.torch(cases.ROWS[1])
+        row = cases.ROWS[1 if self.options.device == "cpu" else 0]
+        ours, theirs = self.ferry(row), self.torch(row)
         for case in chosen:
             a, b = ([float(word) for word in side.ask("check %s %d" % case).split()] for side in (ours, theirs))
             same = stats.same_losses(a, b)
@@ -206,12 +214,22 @@ class Comparison:
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         try:
             for case in chosen:
-                self.compare(ours, theirs, case, "busy", 1.0, None, 2 if self.options.quick else 5)
+                ratio = self.compare(ours, theirs, case, "busy", 1.0, None, 2 if self.options.quick else 5)
+                self.slow_down(case, ratio)
         finally:
             busy.kill()
             busy.wait()
         ours.end()
         theirs.end()
+
+    def slow_down(self, case, busy):
+        """How many times as long each side takes as it took without the other process."""
+        before = self.undisturbed.get(case)
+        if before and busy:
+            ours, theirs = busy.ours / before.ours, busy.theirs / before.theirs
+            print("%34s Ferry %.2f times, PyTorch %.2f times as long as without it" % ("", ours, theirs), flush=True)
+            self.lines.append(("slow-down", case[0], case[1], "x", ours, theirs, theirs / ours, theirs / ours,
+                               theirs / ours, 1, "-", "-"))
 
     def alone(self, start, commands):
         """Runs one worker for some commands: its last answer, and the seconds of its life."""
@@ -259,9 +277,7 @@ class Comparison:
     def run(self):
         begin = time.perf_counter()
         print("%s, %d cores; %s" % (cpu_name(), os.cpu_count(), time.strftime("%Y-%m-%d")))
-        self.others = busy_cores()
-        if self.others > 0.1:
-            print("other processes use %.1f cores now: what follows is less certain than on an idle machine" % self.others)
+        others = others_seconds()
         rows = cases.ROWS if self.options.device == "cpu" else cases.ROWS[:1]
         if self.options.device == "cpu":
             print(self.find_core())
@@ -273,6 +289,10 @@ class Comparison:
             self.busy_table()
             self.memory_table()
             self.start_table()
+        self.others = (others_seconds() - others) / (time.perf_counter() - begin)
+        if self.others > 0.1:
+            print("\nOther programs kept %.1f cores busy meanwhile. Threads that wait for each other suffer most from that,\n"
+                  "so these ratios are not those of an idle machine." % self.others)
         print("\n%d targets met, %d missed%s" % (self.met, len(self.missed), "" if not self.missed else ":"))
         for what in self.missed:
             print("  " + what)
@@ -287,7 +307,7 @@ class Comparison:
             print("# Ferry and PyTorch in turn; ratio: PyTorch's over Ferry's, within a round", file=file)
             print("# machine: %s, %d cores\n# threads: %d\n# device: %s\n# date: %s" % (
                 cpu_name(), os.cpu_count(), self.options.threads, self.options.device, time.strftime("%Y-%m-%d")), file=file)
-            print("# busy_cores_before: %.2f" % self.others, file=file)
+            print("# others: %.2f" % self.others, file=file)
             print("# openblas_coretype: %s" % (self.core or "-"), file=file)
             print("row\tcase\tsize\tunit\tferry\tpytorch\tratio\tq1\tq3\trounds\ttarget\tverdict", file=file)
             for line in self.lines:
@@ -311,21 +331,16 @@ def cpu_flags():
     return cpu_info("flags").split()
 
 
-def busy_cores(seconds=1.0):
-    """How many cores were busy while this process slept; 0 where the system does not say."""
-
-    def ticks():
-        with open("/proc/stat") as file:
-            times = [int(word) for word in file.readline().split()[1:9]]
-        return sum(times), times[3] + times[4]
-
+def others_seconds():
+    """Processor seconds that everything but this process and its ended children has used; 0 where nobody says."""
     try:
-        total, idle = ticks()
-        time.sleep(seconds)
-        total_after, idle_after = ticks()
-    except (OSError, ValueError, IndexError):
+        with open("/proc/stat") as file:
+            user, nice, system, _, _, interrupts, soft, steal = (int(word) for word in file.readline().split()[1:9])
+    except (OSError, ValueError):
         return 0.0
-    return (os.cpu_count() or 1) * (1 - (idle_after - idle) / max(total_after - total, 1))
+    own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    ticks = user + nice + system + interrupts + soft + steal
+    return ticks / os.sysconf("SC_CLK_TCK") - sum(usage.ru_utime + usage.ru_stime for usage in own)
 
 
 def names(text):

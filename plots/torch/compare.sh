@@ -43,6 +43,7 @@ install() {
     return 1
   fi
   echo "bench-torch installs with ${sudo:+sudo }apt-get: $*"
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 update || true
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends "$@"
 }
 

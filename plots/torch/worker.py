@@ -350,6 +350,8 @@ def main():
     OPTIONS = parser.parse_args()
     if OPTIONS.threads:
         torch.set_num_threads(OPTIONS.threads)
+    if OPTIONS.device.startswith("cuda") and not torch.cuda.is_available():
+        sys.exit("this PyTorch (%s) has no CUDA device" % torch.__version__)
     torch.manual_seed(0)
     body = None
     for line in sys.stdin:

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What the tests of benchmarks and plots share: a folder of their own, results as TAP.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1

@@ -1,9 +1,9 @@
 # A result file as ./ferry bench would write it on a machine with GPUs, of numbers made up by formulas: to test what the
 # plots do with one. Its names say so; it is never to be put into plots/recorded.
 #   awk -v simulated=no -f made_up_gpu.awk
-function row(bench, dtype, size, seconds, rate, unit, label) {
+function row(bench, dtype, size, seconds, rate, unit, flops, bytes) {
   print bench, "cuda:0", simulated, dtype, size, 9, seconds, seconds * 0.97, seconds * 0.98, seconds * 1.05,
-    unit == "B" ? "B" : "s", rate, unit, 0, 0, label == "" ? "-" : label
+    "s", rate, unit, flops + 0, bytes + 0, "-"
 }
 BEGIN {
   OFS = "\t"
@@ -13,7 +13,7 @@ BEGIN {
   print "bench\tdevice\tsimulated\tdtype\tsize\trepeat\tmedian\tmin\tq1\tq3\tunit\trate\trate_unit\tflops\tbytes\tlabel"
   for (i = split("64 128 256 512 1000 2048 4096 8192", n, " "); i > 0; i--) {
     s = 6e-6 + 2 * n[i] ^ 3 / 5e13
-    row("matmul", "float32", n[i], s, 2 * n[i] ^ 3 / s / 1e9, "GFLOP/s")
+    row("matmul", "float32", n[i], s, 2 * n[i] ^ 3 / s / 1e9, "GFLOP/s", 2 * n[i] ^ 3, 12 * n[i] ^ 2)
     s = 6e-6 + 2 * n[i] ^ 3 / 7e14
     row("matmul", "bfloat16", n[i], s, 2 * n[i] ^ 3 / s / 1e9, "GFLOP/s")
   }
@@ -24,6 +24,10 @@ BEGIN {
       s = 8e-6 + n[i] / bandwidth[c]
       row(copy[c], "float32", n[i], s, n[i] / s / 1e9, "GB/s")
     }
+  for (i = split("add relu tanh sum softmax", op, " "); i > 0; i--) {
+    s = 5e-6 + 8e8 / 3.5e12
+    row(op[i], "float32", 100000000, s, 800 / s / 1e9, "GB/s", i * 1e8, 8e8)
+  }
   split("train_100_50_10 train_784_256_128_10 train_cnn_001 train_cnn_002", model, " ")
   split("8e-8 1.2e-7 2e-6 3e-6", each, " ")
   for (m = 1; m <= 4; m++)

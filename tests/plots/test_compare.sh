@@ -2,6 +2,7 @@
 # The comparison with PyTorch: its statistics on made-up numbers, its settings, and the whole of it with Ferry on both sides.
 # run: FERRY_CUDA=sim
 # timeout: 120
+# shellcheck source=tests/plots/common.sh
 . "$(dirname "$0")/common.sh"
 command -v python3 >/dev/null 2>&1 || skip_all 'python3 is not installed'
 
@@ -29,6 +30,8 @@ result $? 'its file has the four cases' "$(cat "$work/compare.tsv")"
 says 'memory and start' 0 'Start, one small operation' compare --other "$bench --worker" --only start
 says 'a side that dies' 1 'it left no message' compare --other false --only train_100_50_10
 says 'a side that says why' 1 'no such worker' compare --other "sh -c 'echo no such worker >&2'" --only train_100_50_10
+
+says 'a GPU that is not there' 1 'no CUDA device' compare --other "$bench --worker" --device cuda --only train_100_50_10
 
 # A side that cannot do a case: the case is left out, the others go on.
 cat >"$work/half.sh" <<'END'
