@@ -85,7 +85,7 @@ while IFS= read -r source; do
     ;;
   esac
 done < <({
-  find tests/core -type f \( -name 'test_*.c' -o -name 'test_*.cu' \) 2>/dev/null
+  find tests/core tests/grader -type f \( -name 'test_*.c' -o -name 'test_*.cu' \) 2>/dev/null
   find tests -type f -name 'test_*.sh'
 } | LC_ALL=C sort)
 

@@ -1,23 +1,32 @@
 # build/ferry, the command of the workbook, and what it links answers with. The exercises' checks (tests/hidden/*/check.c)
 # go into the command; their drivers stand as objects of their own, to be linked with an answer when it is graded.
-# Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory.
+# Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and
+# judges them is in test_replies there, too.
 
 GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c tests/grader/ledger_sim.c
 GRADER_C := $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
 GRADER_CU := $(filter tests/grader/%.cu tests/hidden/%/driver.cu,$(filter-out tests/grader/attacks/%,$(SOURCES)))
+JUDGE_C := $(addprefix tests/grader/,case.c expect.c registry.c wire.c)
+REPLIES_C := tests/grader/test_replies.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
-GRADER_C :=
-CHECK_C :=
+GRADER_C := $(JUDGE_C)
 DRIVER_C :=
 GRADER_CU :=
 endif
+ifeq ($(SANITIZE),thread) # it has one
+JUDGE_C :=
+REPLIES_C :=
+GRADER_C :=
+CHECK_C :=
+endif
 
-FERRY := $(if $(GRADER_C),$(B)/ferry)
+FERRY := $(if $(SANITIZE),,$(B)/ferry)
 FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
-GRADER_OBJ := $(FERRY_OBJ) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C))
+REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
+GRADER_OBJ := $(FERRY_OBJ) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C))
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
 GRADER_CONFIG := $(B)/include/grader_config.h
@@ -45,8 +54,13 @@ $(B)/tests/grader/answer.o $(B)/tests/grader/symbols.o: $(GRADER_CONFIG)
 
 .PHONY: ferry
 ferry: $(FERRY) ## ./ferry, the command of the workbook
-$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ),$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a build/cu2cpp \
+$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ) $(B)/$(REPLIES_C:.c=.o),$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a build/cu2cpp \
 		$(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) -lm && mv $@.new $@
 	$(if $(filter build,$(B)),@ln -sfn $@ ferry)
+
+tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))
+$(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(B)/stamp/link $(B)/stamp/grader
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) -lcmocka -lm

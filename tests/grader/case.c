@@ -184,9 +184,19 @@ const Array *got(const Case *c, const char *name) {
   return item && !(item->array.flags & ARRAY_NULL) ? &item->array : NULL;
 }
 
+const Array *got_shaped(const Case *c, const char *name, Shape shape) {
+  const Array *a = got(c, name);
+  return a && same_shape(a->shape, shape) ? a : NULL;
+}
+
 double got_number(const Case *c, const char *name) {
   Item *item = look(&c->reply, 'n', name);
   return item ? item->number : NAN;
+}
+
+int64_t got_count(const Case *c, const char *name) {
+  double number = got_number(c, name);
+  return isnan(number) ? -1 : (int64_t)fmin(fmax(number, -0x1p53), 0x1p53); // hostile: sums of some must not overflow
 }
 
 const char *got_text(const Case *c, const char *name) {

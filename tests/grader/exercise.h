@@ -96,8 +96,10 @@ const Array *given(const Case *c, const char *name); // panics on a name that wa
 double given_number(const Case *c, const char *name);
 const char *given_text(const Case *c, const char *name);
 
-const Array *got(const Case *c, const char *name);       // NULL when it did not come back
-double got_number(const Case *c, const char *name);      // NaN when not
+const Array *got(const Case *c, const char *name);                     // NULL when it did not come back
+const Array *got_shaped(const Case *c, const char *name, Shape shape); // NULL also when it has another shape
+double got_number(const Case *c, const char *name);                    // NaN when not
+int64_t got_count(const Case *c, const char *name);      // a number that counts something; -1 when it did not come back
 const char *got_text(const Case *c, const char *name);   // "" when not
 const char *got_device(const Case *c, const char *name); // "" when not
 const char *got_error(const Case *c);                    // the error the answer raised, "RuntimeError: ...", or ""

@@ -123,10 +123,6 @@ static bool close_enough(double x, double want, double tolerance) {
   return fabs(x - want) <= tolerance * fmax(1, fabs(want));
 }
 
-static bool same_shape(Shape a, Shape b) {
-  return a.rank == b.rank && memcmp(a.size, b.size, (size_t)a.rank * sizeof a.size[0]) == 0;
-}
-
 static int64_t mismatches(const Array *a, const Array *want, double tolerance, int64_t *first) {
   int64_t wrong = 0;
   *first = -1;

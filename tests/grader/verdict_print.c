@@ -28,7 +28,8 @@ static void print_end(const Verdict *v) {
   printf("\n%d of %d tests passed in %.1f s. %s%s: %s%s\n", v->passed, v->test_count - v->skipped, v->seconds, colour,
          e->id, verdict_words(v), style(PLAIN));
   if (v->skipped > 0)
-    printf("%d %s left out: there are not devices enough. %s\n", v->skipped, v->skipped == 1 ? "test was" : "tests were",
+    printf("%d %s left out: there are not devices enough. %s\n", v->skipped,
+           v->skipped == 1 ? "test was" : "tests were",
            v->real_gpu ? "FERRY_CUDA=sim runs them on simulated ones" : "FERRY_SIM_DEVICES=4 has enough for all");
 }
 

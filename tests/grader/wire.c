@@ -30,6 +30,10 @@ int64_t shape_count(Shape s) {
   return count;
 }
 
+bool same_shape(Shape a, Shape b) {
+  return a.rank == b.rank && memcmp(a.size, b.size, (size_t)a.rank * sizeof a.size[0]) == 0;
+}
+
 Item *message_find(Message *m, char kind, const char *name) {
   for (int i = 0; i < m->count; i++)
     if (m->items[i].kind == kind && strcmp(m->items[i].name, name) == 0)
@@ -201,10 +205,22 @@ static const char *take_array(Reader *r, Array *a) {
     return NULL;
   if (a->count < 0 || (uint64_t)a->count > r->left / size)
     return "an array's elements are cut short";
-  a->data = calloc((size_t)a->count + 1, size);
+  a->data = calloc((size_t)a->count + 1, sizeof(double));
   if (!a->data)
     return "no memory for an array";
   take(r, a->data, (size_t)a->count * size);
+  return NULL;
+}
+
+// No count is beyond this, so that a check may add some of a hostile reply's.
+static const char *take_counts(Reader *r, Counts *counts) {
+  const int64_t most = (int64_t)1 << 53;
+  int64_t *each = (int64_t *)counts;
+  if (!take(r, counts, sizeof *counts))
+    return "the counts are cut short";
+  for (size_t i = 0; i < sizeof *counts / sizeof each[0]; i++)
+    if (each[i] > most || each[i] < -most)
+      return "a count is beyond all bounds";
   return NULL;
 }
 
@@ -223,7 +239,7 @@ static const char *take_item(Reader *r, Item *item) {
   case 'a':
     return take_array(r, &item->array);
   case 'c':
-    return take(r, &item->counts, sizeof item->counts) ? NULL : "the counts are cut short";
+    return take_counts(r, &item->counts);
   default:
     return "an item is of no known kind";
   }

@@ -49,7 +49,8 @@ enum {
   ARRAY_NULL = 64          // reply: the answer gave NULL
 };
 
-// A tensor in host memory, contiguous, row-major.
+// A tensor in host memory, contiguous, row-major. In what was received, data has room for `count` elements of 8 bytes whatever
+// the dtype says, so that a check that takes a hostile array for one of float32 reads nonsense and no other memory.
 typedef struct Array {
   FyDType dtype;
   Shape shape;
@@ -121,7 +122,8 @@ Item *message_add(Message *m, char kind, const char *name); // NULL when it is f
 void message_free(Message *m);                              // texts and arrays' elements
 
 size_t wire_dtype_size(FyDType dtype); // 0 for what is none
-int64_t shape_count(Shape s);          // -1 when it overflows or a size is negative
+bool same_shape(Shape a, Shape b);
+int64_t shape_count(Shape s); // -1 when it overflows or a size is negative
 
 // The whole message as bytes (malloc), NULL when it is too long or memory is short.
 uint8_t *message_pack(const Message *m, size_t *bytes);

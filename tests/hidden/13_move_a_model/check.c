@@ -81,7 +81,7 @@ static Array *output_of(Case *c, bool counting, bool with_bias, bool relu) {
 
 static bool judge_model(Case *c) {
   const Array *weight = given(c, "weight"), *made = got(c, "weight");
-  if (!expect_exactly(c, "parameters of the model", (int64_t)got_number(c, "parameters"), 2, &UNREGISTERED))
+  if (!expect_exactly(c, "parameters of the model", got_count(c, "parameters"), 2, &UNREGISTERED))
     return false;
   if (!expect_text(c, "weight", "fc.weight"))
     return false;

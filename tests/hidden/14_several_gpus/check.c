@@ -192,7 +192,7 @@ static void judge_gradients(Case *c, const Pooled *p, const char *device) {
 
 static void judge(Case *c) {
   const char *device = case_devices(c) > 0 ? "cuda:0" : "cpu";
-  int64_t want = sharing(c), working = (int64_t)got_number(c, "working");
+  int64_t want = sharing(c), working = got_count(c, "working");
   suspects(c);
   suspect_array(c, "output", scores(c, pooled(c, false, false).value), &NO_RELU);
   suspect_array(c, "output", scores(c, pooled(c, true, true).value), &AVERAGE);
@@ -200,7 +200,7 @@ static void judge(Case *c) {
     expect_that(c, false, NULL, "simple_cnn: the answer returned NULL");
     return;
   }
-  if (!expect_exactly(c, "parameters of the network", (int64_t)got_number(c, "parameters"), 4, &UNREGISTERED))
+  if (!expect_exactly(c, "parameters of the network", got_count(c, "parameters"), 4, &UNREGISTERED))
     return;
   Pooled p = pooled(c, true, false);
   if (!expect_array(c, "output", scores(c, p.value), 1e-3))

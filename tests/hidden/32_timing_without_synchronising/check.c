@@ -162,8 +162,9 @@ static bool expect_span(Case *c, const Log *log, Span *span) {
 
 static void judge(Case *c) {
   const Array *events = got(c, "events");
-  if (!expect_that(c, events && events->dtype == FY_INT64 && events->shape.size[1] == COLUMNS, NULL,
-                   "seconds_per_turn did not return"))
+  if (!expect_that(c,
+                   events && events->dtype == FY_INT64 && events->shape.rank == 2 && events->shape.size[1] == COLUMNS,
+                   NULL, "seconds_per_turn did not return"))
     return;
   Log log = {(const int64_t(*)[COLUMNS])events->i64, events->shape.size[0]};
   Span span;

@@ -166,11 +166,11 @@ static void judge(Case *c) {
   bool gpu = strcmp(given_text(c, "device"), "cpu") != 0, moved = n->host_to_device >= count;
   if (gpu && !expect_at_least(c, "kernels started", n->launches, 1, &ON_CPU))
     return;
-  if (!expect_at_most(c, "samples in a forward pass", (int64_t)got_number(c, "most rows"),
-                      (int64_t)given_number(c, "batch"), &TOO_MANY) ||
-      !expect_exactly(c, "forward passes", (int64_t)got_number(c, "calls"), batches,
+  if (!expect_at_most(c, "samples in a forward pass", got_count(c, "most rows"), (int64_t)given_number(c, "batch"),
+                      &TOO_MANY) ||
+      !expect_exactly(c, "forward passes", got_count(c, "calls"), batches,
                       moved || !gpu ? &ONE_BY_ONE : &FORWARD_EACH) ||
-      !expect_exactly(c, "forward passes that record a graph", (int64_t)got_number(c, "recorded"), 0, &RECORDED))
+      !expect_exactly(c, "forward passes that record a graph", got_count(c, "recorded"), 0, &RECORDED))
     return;
   judge_copies(c);
 }

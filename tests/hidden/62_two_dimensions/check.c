@@ -78,6 +78,10 @@ static int64_t out_width(const Case *c) {
   return size_of(c, "out pitch") / (int64_t)sizeof(float);
 }
 
+static const Array *got_out(const Case *c) {
+  return got_shaped(c, "out", shape(size_of(c, "rows"), out_width(c)));
+}
+
 static float pixel(const Case *c, int64_t r, int64_t column) {
   const Array *in = given(c, "in");
   return given(c, "gain")->f32[r] * in->f32[r * in->shape.size[1] + column] + given(c, "shift")->f32[column];
@@ -112,7 +116,7 @@ static bool near(float a, float b) {
 
 // Does row 1 begin `to` elements after out, computed from what lies `from` elements after in?
 static bool second_row(const Case *c, int64_t to, int64_t from) {
-  const Array *out = got(c, "out"), *in = given(c, "in");
+  const Array *out = got_out(c), *in = given(c, "in");
   if (!out || to + 1 >= out->count || from + 1 >= in->count)
     return false;
   for (int64_t k = 0; k < 2; k++)
@@ -132,7 +136,7 @@ static void suspect_pitches(Case *c) {
 }
 
 static bool padding_written(const Case *c) {
-  const Array *out = got(c, "out");
+  const Array *out = got_out(c);
   int64_t written = 0;
   for (int64_t r = 0; out && r < size_of(c, "rows"); r++)
     for (int64_t k = size_of(c, "columns"); k < out_width(c); k++)
@@ -142,7 +146,7 @@ static bool padding_written(const Case *c) {
 
 // The rectangle from (0, 0) that was written: how high and how wide; nothing outside of it. False when it is not one.
 static bool only_a_corner(const Case *c, int64_t *rows, int64_t *columns) {
-  const Array *out = got(c, "out");
+  const Array *out = got_out(c);
   int64_t written = 0;
   *rows = *columns = 0;
   for (int64_t i = 0; out && i < out->count; i++) {

@@ -80,6 +80,10 @@ static int64_t columns_of(const Case *c) {
   return given(c, "in")->shape.size[1];
 }
 
+static const Array *got_out(const Case *c) {
+  return got_shaped(c, "out", shape(columns_of(c), rows_of(c)));
+}
+
 static Array *transposed(Case *c) {
   const Array *in = given(c, "in");
   Array *out = new_array(c, FY_FLOAT32, shape(columns_of(c), rows_of(c)));
@@ -92,7 +96,7 @@ static Array *transposed(Case *c) {
 
 // Does out hold, wherever both sizes allow a whole tile, each tile of in turned or not, at its own place or at the turned?
 static bool tiles_are(const Case *c, int64_t tile, bool turned, bool moved) {
-  const Array *in = given(c, "in"), *out = got(c, "out");
+  const Array *in = given(c, "in"), *out = got_out(c);
   int64_t rows = rows_of(c), columns = columns_of(c), whole = (rows < columns ? rows : columns) / tile * tile, seen = 0;
   for (int64_t r = 0; out && r < whole; r++)
     for (int64_t k = 0; k < whole; k++) {
@@ -115,7 +119,7 @@ static void suspect_tiles(Case *c) {
 
 // Most of what lies in whole tiles is right. Not all of it needs to be: columns too many run into the next row.
 static bool inside_is_right(const Case *c) {
-  const Array *in = given(c, "in"), *out = got(c, "out");
+  const Array *in = given(c, "in"), *out = got_out(c);
   int64_t rows = rows_of(c) / 32 * 32, columns = columns_of(c) / 32 * 32, right = 0;
   for (int64_t i = 0; out && i < rows * columns; i++) {
     int64_t r = i / columns, k = i % columns;
@@ -135,7 +139,7 @@ static bool counted(const Case *c) {
   return !isnan(got_number(c, "barriers"));
 }
 static int64_t number(const Case *c, const char *name) {
-  return (int64_t)got_number(c, name);
+  return got_count(c, name);
 }
 
 static void suspect_barriers(Case *c) {
@@ -155,8 +159,7 @@ static bool judge_values(Case *c) {
   suspect_error(c, "illegal", &PAST_THE_END);
   if (!expect_array(c, "out", transposed(c), 0))
     return false;
-  return expect_by_kernel(c) &&
-         expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  return expect_by_kernel(c) && expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
 }
 
 static void judge(Case *c) {

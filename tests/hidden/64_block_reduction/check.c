@@ -130,7 +130,7 @@ static bool counted(const Case *c) {
   return !isnan(got_number(c, "atomics"));
 }
 static int64_t number(const Case *c, const char *name) {
-  return (int64_t)got_number(c, name);
+  return got_count(c, name);
 }
 
 static bool broken_guard(const Case *c, const char *name) {

@@ -101,7 +101,7 @@ static bool counted(const Case *c) {
 // As many barriers as there are steps, where there should be twice as many. Sizes at which the steps of one width are twice
 // those of another say nothing.
 static bool lacks_a_barrier(const Case *c) {
-  int64_t k = size_of(c, "k"), barriers = (int64_t)got_number(c, "barriers");
+  int64_t k = size_of(c, "k"), barriers = got_count(c, "barriers");
   bool one_each = barriers == 0;
   for (int64_t tile = 8; tile <= 32; tile *= 2)
     one_each = one_each || barriers == (k + tile - 1) / tile;
@@ -148,11 +148,11 @@ static void judge(Case *c) {
   expect_at_most(c, "launches", counts(c)->launches, 1, &LAUNCHES);
   if (!counted(c))
     return;
-  int64_t loads = (int64_t)got_number(c, "loads");
+  int64_t loads = got_count(c, "loads");
   expect_at_least(c, "elements read by load", loads, m * k + k * n, &NOT_COUNTED);
   if (m % 32 == 0 && n % 32 == 0 && k % 32 == 0)
     expect_at_most(c, "elements read by load", loads, 2 * m * n * k / 8, &READ_TOO_OFTEN);
-  expect_exactly(c, "elements read outside of a and b", (int64_t)got_number(c, "loads outside"), 0, &READ_OUTSIDE);
+  expect_exactly(c, "elements read outside of a and b", got_count(c, "loads outside"), 0, &READ_OUTSIDE);
 }
 
 EXERCISE = {

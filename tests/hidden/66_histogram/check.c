@@ -107,7 +107,7 @@ static int64_t sum_of(const Array *a) {
 
 // Right in the first `period` bins, wrong in a later one.
 static bool few_bins(const Case *c, const Array *want, int64_t period) {
-  const Array *a = got(c, "counts");
+  const Array *a = got_shaped(c, "counts", want->shape);
   int64_t wrong = 0;
   if (!a || want->count <= period)
     return false;
@@ -121,7 +121,7 @@ static bool few_bins(const Case *c, const Array *want, int64_t period) {
 
 // Some count is one less than it should be: it began at the filling of fresh memory, -1.
 static bool from_filling(const Case *c, const Array *want) {
-  const Array *a = got(c, "counts");
+  const Array *a = got_shaped(c, "counts", want->shape);
   for (int64_t b = 0; a && b < want->count; b++)
     if (a->i32[b] != want->i32[b] - 1)
       return false;
@@ -150,8 +150,8 @@ static void suspect_mistakes(Case *c, const Array *want) {
 
 // Each bin that has counts was added to at least once, and each element once, here or there.
 static void expect_atomics(Case *c, const Array *want) {
-  int64_t n = given(c, "x")->count, global = (int64_t)got_number(c, "global atomics");
-  int64_t shared = (int64_t)got_number(c, "shared atomics"), used = 0;
+  int64_t n = given(c, "x")->count, global = got_count(c, "global atomics");
+  int64_t shared = got_count(c, "shared atomics"), used = 0;
   for (int64_t b = 0; b < want->count; b++)
     used += want->i32[b] > 0;
   if (n > 100000)
