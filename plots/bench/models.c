@@ -14,11 +14,10 @@ typedef struct OptimizedCNN {
 // (N, 3, 32, 32) -> (N, 10)
 static FyTensor *optimized_cnn_forward(FyModule *self, FyTensor *x) {
   OptimizedCNN *cnn = (OptimizedCNN *)self;
-  x = fy_forward(cnn->pool, fy_forward(cnn->relu, fy_forward(cnn->conv1, x)));
-  x = fy_forward(cnn->pool, fy_forward(cnn->relu, fy_forward(cnn->conv2, x)));
-  x = fy_forward(cnn->pool, fy_forward(cnn->relu, fy_forward(cnn->conv3, x)));
+  x = fy_forward_each(x, cnn->conv1, cnn->relu, cnn->pool, cnn->conv2, cnn->relu, cnn->pool, cnn->conv3, cnn->relu,
+                      cnn->pool);
   x = fy_reshape(x, fy_shape(-1, 128 * 4 * 4));
-  return fy_forward(cnn->fc2, fy_forward(cnn->relu, fy_forward(cnn->fc1, x)));
+  return fy_forward_each(x, cnn->fc1, cnn->relu, cnn->fc2);
 }
 
 static FyModule *optimized_cnn(void) {
