@@ -2,7 +2,7 @@
 #include "base/state.h"
 #include "device/runtime.h"
 #include "autograd/engine.h"
-#include "base/zeroed.h"
+#include "base/small.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <math.h>
@@ -42,7 +42,7 @@ static void engine_destroy(void *pointer) {
   for (int i = 0; i < e->count; i++) {
     for (int k = 0; k < e->tasks[i].node->n_out && e->tasks[i].grads; k++)
       fy_release(e->tasks[i].grads[k]);
-    free(e->tasks[i].grads);
+    fy_small_free(e->tasks[i].grads, (size_t)e->tasks[i].node->n_out * sizeof *e->tasks[i].grads);
     fy_node_release(e->tasks[i].node);
   }
   if (e->capacity > FEW) {
@@ -50,7 +50,7 @@ static void engine_destroy(void *pointer) {
     free(e->slots);
     free(e->heap);
   }
-  free(e);
+  fy_small_free(e, sizeof *e);
 }
 
 static Engine *engine_new(const FyEngineRun *run) {
@@ -108,7 +108,7 @@ static Task *task_of(Engine *e, FyNode *node, bool *added) {
   int *slot = slot_of(e, node);
   *added = !*slot;
   if (*added) {
-    FyTensor **grads = fy_malloc_zeroed((size_t)node->n_out * sizeof *grads);
+    FyTensor **grads = fy_small_alloc_zeroed((size_t)node->n_out * sizeof *grads);
     fy_check(grads, FY_OUT_OF_MEMORY_ERROR, "out of host memory for backward");
     e->tasks[e->count] = (Task){.node = fy_node_retain(node), .grads = grads};
     *slot = ++e->count;

@@ -1,5 +1,6 @@
 // Nodes: what an op leaves behind for backward, and how tensors point at them.
 #include "autograd/node.h"
+#include "base/small.h"
 #include "device/runtime.h"
 #include "op/op.h"
 #include "op/ops.h"
@@ -27,7 +28,8 @@ static void unlock_accumulators(void) {
 static FyNode *node_new(const FyOp *op, size_t params_bytes, int n_in, int n_out) {
   size_t inputs = (size_t)n_in * (sizeof(FyEdge) + sizeof(FyMeta)), outputs = (size_t)n_out * sizeof(FyMeta);
   size_t params = params_bytes / 16 * 16 + 16; // never none: see bury
-  FyNode *node = malloc(sizeof *node + params + inputs + outputs);
+  size_t bytes = sizeof(FyNode) + params + inputs + outputs;
+  FyNode *node = fy_small_alloc(bytes);
   fy_check(node, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the autograd graph");
   memset(node, 0, offsetof(FyNode, params));
   atomic_init(&node->references, 1);
@@ -35,6 +37,7 @@ static FyNode *node_new(const FyOp *op, size_t params_bytes, int n_in, int n_out
   node->sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed);
   node->n_in = n_in;
   node->n_out = n_out;
+  node->bytes = bytes;
   node->inputs = (FyMeta *)(void *)(node->params + params);
   node->outputs = node->inputs + n_in;
   node->next = (FyEdge *)(node->outputs + n_out);
@@ -88,7 +91,7 @@ static void node_free(FyNode *node) {
       fy_node_release(node->next[i].node);
   if (node->inner)
     fy_node_release(node->inner);
-  free(node);
+  fy_small_free(node, node->bytes);
   fy_release(leaf);
 }
 

@@ -1,7 +1,7 @@
 // One stack of objects per thread; a scope is a mark on it.
 #include "base/scope.h"
 #include "base/scope_impl.h"
-#include "base/zeroed.h"
+#include "base/small.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,7 +195,7 @@ void fy_object_init(void *pointer, void (*destroy)(void *)) {
 }
 
 void *fy_object_new(size_t bytes, void (*destroy)(void *)) {
-  void *object = fy_malloc_zeroed(bytes);
+  void *object = fy_small_alloc_zeroed(bytes);
   fy_check(object, FY_OUT_OF_MEMORY_ERROR, "out of host memory for an object of %zu bytes", bytes);
   fy_object_init(object, destroy);
   return object;

@@ -1,6 +1,6 @@
 // The tensor object: its memory, its shape, and what can be asked of it.
 #include "autograd/node.h"
-#include "base/zeroed.h"
+#include "base/small.h"
 #include "device/runtime.h"
 #include "tensor/element.h"
 #include "tensor/impl.h"
@@ -11,7 +11,7 @@
 // ---- storage -------------------------------------------------------------------------------------------------------
 
 static FyStorage *storage_new(FyDevice device, size_t bytes, bool pinned) {
-  FyStorage *s = fy_malloc_zeroed(sizeof *s);
+  FyStorage *s = fy_small_alloc_zeroed(sizeof *s);
   fy_check(s, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a tensor");
   atomic_init(&s->references, 1);
   atomic_init(&s->version, 0);
@@ -46,7 +46,7 @@ void fy_storage_release(FyStorage *s) {
     else
       fy_host_free(s->block);
   }
-  free(s);
+  fy_small_free(s, sizeof *s);
 }
 
 void fy_bump_version(FyTensor *t) {
@@ -64,7 +64,7 @@ static void tensor_destroy(void *pointer) {
   FyTensor *base = t->base;
   FyNode *node = t->grad_fn;
   fy_storage_release(t->storage);
-  free(t);
+  fy_small_free(t, sizeof *t);
   fy_release(base);
   if (node)
     fy_node_release(node);
