@@ -3,6 +3,7 @@
 #include "base/threads.h"
 #include "op/iter.h"
 #include "op/pointwise_loops.h"
+#include "op/streaming.h"
 #include "op/transpose.h"
 #include "tensor/half.h"
 
@@ -123,7 +124,10 @@ static FyLoop *move_of(int size) {
 // ---- transposed copies -----------------------------------------------------------------------------------------------
 // One dimension (the columns) is contiguous in the output, another (the rows) in the input: bands of rows, tile by tile.
 
-enum { STREAM_BYTES = 8 << 20, LEAST_SIDE = 16 };
+enum {
+  LEAST_SIDE = 16,
+  STREAM_BYTES = FY_STREAM_BYTES / 4, // writing jumps from row to row, so the caches help less than elsewhere
+};
 
 typedef struct Transposition {
   const FyIter *iter;
@@ -154,7 +158,7 @@ static void transpose_band(const Transposition *t, int64_t band) {
 static void transpose_bands(int64_t begin, int64_t end, void *context) {
   for (int64_t band = begin; band < end; band++)
     transpose_band(context, band);
-  fy_transpose_fence();
+  fy_stream_fence();
 }
 
 static bool transpose(const FyIter *iter) {

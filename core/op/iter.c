@@ -1,6 +1,7 @@
 #include "op/iter.h"
 
 #include "base/threads.h"
+#include "op/streaming.h"
 #include "op/transpose.h"
 
 typedef struct Walk {
@@ -17,6 +18,42 @@ static void run_flat(int64_t begin, int64_t end, void *context) {
   for (int k = 0; k < iter->n; k++)
     data[k] = iter->data[k] + begin * walk->inner_stride[k] * iter->size[k];
   walk->loop(data, walk->inner_stride, end - begin, walk->context);
+}
+
+// The same for a large result: made in a buffer in the nearest cache, from where it streams to memory.
+static void run_flat_streaming(int64_t begin, int64_t end, void *context) {
+  enum { BUFFER = 4096 };
+  _Alignas(FY_LINE) char buffer[BUFFER];
+  const Walk *walk = context;
+  const FyIter *iter = walk->iter;
+  char *data[FY_ITER_OPERANDS], *out = iter->data[0] + begin * iter->size[0];
+  const int64_t size = iter->size[0];
+  for (int k = 1; k < iter->n; k++)
+    data[k] = iter->data[k] + begin * walk->inner_stride[k] * iter->size[k];
+  int64_t n = (FY_LINE - (int64_t)((uintptr_t)out % FY_LINE)) % FY_LINE / size; // up to the first line, if not 0
+  for (int64_t i = begin; i < end; i += n, n = 0) {
+    n = n ? n : BUFFER / size;
+    n = n < end - i ? n : end - i;
+    data[0] = buffer;
+    walk->loop(data, walk->inner_stride, n, walk->context);
+    if (n * size == BUFFER)
+      fy_stream_lines(out, buffer, BUFFER / FY_LINE);
+    else
+      memcpy(out, buffer, (size_t)(n * size));
+    out += n * size;
+    for (int k = 1; k < iter->n; k++)
+      data[k] += n * walk->inner_stride[k] * iter->size[k];
+  }
+  fy_stream_fence();
+}
+
+// Large, contiguous, of whole elements per line, and not the memory of an operand, which would be in the cache by then.
+static bool is_streamed(const FyIter *iter) {
+  bool streamed = iter->numel * iter->size[0] >= FY_STREAM_BYTES && iter->stride[0][0] == 1 &&
+                  (uintptr_t)iter->data[0] % (uintptr_t)iter->size[0] == 0;
+  for (int k = 1; k < iter->n; k++)
+    streamed &= iter->data[k] != iter->data[0];
+  return streamed;
 }
 
 // The operands' addresses at the row-major position `index` of the dimensions before `ndim`.
@@ -158,7 +195,7 @@ void fy_iter_run(const FyIter *iter, int64_t grain, FyLoop *loop, const void *co
     if (iter->numel <= grain)
       loop(iter->data, walk.inner_stride, iter->numel, context);
     else
-      fy_parallel_for(iter->numel, grain, run_flat, &walk);
+      fy_parallel_for(iter->numel, grain, is_streamed(iter) ? run_flat_streaming : run_flat, &walk);
   } else if (has_transposed(iter)) {
     const int64_t rows = iter->shape[inner - 1], planes = iter->numel / iter->shape[inner] / rows;
     const int64_t bands = (rows + FY_TILE_ROWS - 1) / FY_TILE_ROWS;

@@ -1,9 +1,6 @@
 #include "op/transpose.h"
 
-#include <string.h>
-#ifdef __AVX__
-#include <immintrin.h>
-#endif
+#include "op/streaming.h"
 
 // ---- squares in registers: 8 x 8 of 4 bytes, 4 x 4 of 8 ------------------------------------------------------------------
 
@@ -72,16 +69,10 @@ typedef struct Line {
 } Line;
 
 static void write_line(void *out, const Line *line, bool stream) {
-#ifdef __AVX__
-  if (stream && (uintptr_t)out % 32 == 0) {
-    for (int at = 0; at < FY_TILE_BYTES; at += 32)
-      _mm256_stream_si256((__m256i *)(void *)((char *)out + at),
-                          _mm256_load_si256((const __m256i *)(const void *)(line->bytes + at)));
-    return;
-  }
-#endif
-  (void)stream;
-  memcpy(out, line->bytes, FY_TILE_BYTES);
+  if (stream && (uintptr_t)out % FY_LINE == 0)
+    fy_stream_lines(out, line->bytes, 1);
+  else
+    memcpy(out, line->bytes, FY_TILE_BYTES);
 }
 
 // A full tile is put together in the first-level cache and written a line at a time; one that an edge cuts off goes by
@@ -135,10 +126,4 @@ void fy_transpose_tile(int size, void *out, int64_t out_stride, const void *in, 
   default:
     tile_8(out, out_stride, in, in_stride, rows, columns, stream);
   }
-}
-
-void fy_transpose_fence(void) {
-#ifdef __AVX__
-  _mm_sfence();
-#endif
 }
