@@ -72,7 +72,7 @@ class Comparison:
         self.core = None
         self.seconds = 0.05 if options.quick else 0.12
         self.lines = []  # of the TSV
-        self.missed = []
+        self.missed, self.undecided = [], []
         self.undisturbed = {}  # by case: the ratio of the row "two", which the busy table refers to
         self.met = 0
         self.others = 0.0  # cores that other programs kept busy meanwhile
@@ -142,7 +142,7 @@ class Comparison:
             verdict = self.judge("%s %d" % case, row_key, ratio.ours <= within)
             target_text = "<= " + stats.seconds_text(within)
         elif target is not None:
-            verdict = self.judge("%s %d" % case, row_key, ratio.median >= target)
+            verdict = self.judge("%s %d" % case, row_key, ratio.median >= target, ratio.q3 >= target)
             target_text = "%.2f x" % target
         else:
             verdict, target_text = "", ""
@@ -153,12 +153,13 @@ class Comparison:
                            ratio.rounds, target_text or "-", verdict or "-"))
         return ratio
 
-    def judge(self, what, row_key, met):
+    def judge(self, what, row_key, met, in_spread=False):
+        """in_spread: the target lies among the rounds' middle half, so that another run might decide otherwise."""
         if met:
             self.met += 1
-        else:
-            self.missed.append("%s (%s)" % (what, row_key))
-        return "met" if met else "MISSED"
+            return "met"
+        (self.undecided if in_spread else self.missed).append("%s (%s)" % (what, row_key))
+        return "within the spread" if in_spread else "MISSED"
 
     def wanted(self, name, group):
         only = self.options.only
@@ -297,9 +298,11 @@ class Comparison:
         if self.others > 0.1:
             print("\nOther programs kept %.1f cores busy meanwhile. Threads that wait for each other suffer most from that,\n"
                   "so these ratios are not those of an idle machine." % self.others)
-        print("\n%d targets met, %d missed%s" % (self.met, len(self.missed), "" if not self.missed else ":"))
-        for what in self.missed:
-            print("  " + what)
+        print("\n%d targets met, %d missed, %d within the spread of the rounds" % (
+            self.met, len(self.missed), len(self.undecided)))
+        for verdict, names_of in (("missed", self.missed), ("within the spread", self.undecided)):
+            for what in names_of:
+                print("  %s: %s" % (verdict, what))
         self.write()
         print("\n%.0f s; written to %s" % (time.perf_counter() - begin, self.options.out))
 
