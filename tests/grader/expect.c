@@ -206,8 +206,14 @@ static bool values_match(Case *c, const char *name, const Array *a, const Array 
   double x = array_at(a, first);
   if (!c->fallback)
     c->fallback = kernel_mistake(a, x);
-  case_fail(c, NULL, "%s%s: expected %.9g, got %.9g\n%lld of %lld elements differ", name, want->shape.rank ? index : "",
-            array_at(want, first), x, (long long)wrong, (long long)want->count);
+  double wanted = array_at(want, first);
+  char expected[64];
+  if (isnan(wanted) && a->device >= 0)
+    snprintf(expected, sizeof expected, "memory left as it was");
+  else
+    snprintf(expected, sizeof expected, "%.9g", wanted);
+  case_fail(c, NULL, "%s%s: expected %s, got %.9g\n%lld of %lld elements differ", name, want->shape.rank ? index : "",
+            expected, x, (long long)wrong, (long long)want->count);
   if (!earlier && want->shape.rank == 2 && want->count > 1)
     draw_map(c, a, want, tolerance);
   return false;
