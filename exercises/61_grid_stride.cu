@@ -12,6 +12,8 @@
 // thread 1 takes 1, T + 1, ... Such a loop is called a grid-stride loop. It is right for any grid, and the threads of a warp
 // read neighbours at every step. Threads are numbered through the whole grid: blockIdx.x * blockDim.x + threadIdx.x.
 // Counted: launches (one), and which thread did what.
+//
+// In the library: FY_GRID_STRIDE in core/op/cuda_common.cuh is this loop, and most kernels there are written with it.
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

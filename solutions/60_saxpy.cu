@@ -6,9 +6,21 @@
 //
 //   PyTorch:  y.add_(x, alpha=a)
 //
+// A kernel is a function that all threads of a grid run, each for itself. It returns nothing and is marked __global__. This
+// one writes each thread's number:
+//
+//   __global__ void number(int *out) {
+//     int i = blockIdx.x * blockDim.x + threadIdx.x; // the threads of all blocks before, and the place in this one
+//     out[i] = i;
+//   }
+//
+//   number<<<4, 256>>>(out);                         // 4 blocks of 256 threads: 0 to 1023
+//
 // Given: x and y in device memory, n elements each; n may be 0, and is hardly ever a multiple of the block's size.
 // Counted: launches. One does it; for n = 0 there must be none, because a grid of no blocks is an error.
 // Blocks of 256 threads serve well. Threads beyond n have nothing to do, and must not touch the memory.
+//
+// In the library: fy_unary_flat in core/op/pointwise.cuh is such a kernel, for every op of one operand.
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

@@ -14,6 +14,8 @@
 // bins of the block zeroed, elements counted, bins added to global memory. There may be more bins than threads in a block.
 // Counted: launches (at most 2), atomic operations on global memory (at most an eighth of n, for large n), copies to the host
 // (none).
+//
+// In the library: add_rows in core/op/index.cu adds to places that many threads may share.
 #include <cuda_runtime.h>
 
 enum { MOST_BINS = 1024, THREADS = 256, MOST_BLOCKS = 8 };

@@ -93,13 +93,13 @@ static void list_one(const Exercise *e) {
   Progress p = progress_of(e);
   Style s = p.passed ? GREEN : PLAIN;
   const char *state = p.on_gpu ? "passed on NVIDIA hardware" : p.passed ? "passed (simulator)" : "";
-  printf("  %s%c %-28s%s %-44s %-12s %s\n", style(s), p.passed ? 'x' : '-', e->id, style(PLAIN), e->title, e->kind,
+  printf("  %s%c %-32s%s %-44s %-12s %s\n", style(s), p.passed ? 'x' : '-', e->id, style(PLAIN), e->title, e->kind,
          state);
 }
 
 int cmd_list(int argc, char **argv) {
   bool ids = argc == 2 && strcmp(argv[1], "--ids") == 0;
-  int chapter = -1;
+  int part = -1;
   if (argc > 1 && !ids)
     return usage_error(argv[0], "it takes --ids, or nothing");
   for (int i = 0; i < exercise_count(); i++) {
@@ -108,11 +108,12 @@ int cmd_list(int argc, char **argv) {
       printf("%s\n", e->id);
       continue;
     }
-    if (e->chapter != chapter) {
-      char title[256];
-      chapter_title(e->chapter, title, sizeof title);
-      printf("%s%s%s%s\n", chapter < 0 ? "" : "\n", style(BOLD), title, style(PLAIN));
-      chapter = e->chapter;
+    if (exercise_part(e) != part) {
+      char title[256] = "Kernels in CUDA C, each a little more than the one before";
+      if (exercise_part(e) != PART_KERNELS)
+        chapter_title(e->chapter, title, sizeof title);
+      printf("%s%s%s%s\n", part < 0 ? "" : "\n", style(BOLD), title, style(PLAIN));
+      part = exercise_part(e);
     }
     list_one(e);
   }

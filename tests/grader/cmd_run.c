@@ -112,6 +112,10 @@ static int run_once(const RunOptions *o, const char *own_file) {
     remember(&v, o, own_file);
     printf("%sanother answer: ./ferry solution %s        go on: ./ferry next\n", first ? "\n" : "", o->exercise->id);
   }
+  if (v.status != STATUS_PASS && v.status != STATUS_GRADER_ERROR && o->file == own_file)
+    printf("%sa hint: ./ferry hint %s\n",
+           work_is_untouched(o->exercise) ? "The file is as it was handed out; the task is at its top.        " : "",
+           o->exercise->id);
   int status = v.status == STATUS_GRADER_ERROR               ? EXIT_GRADER
                : v.status == STATUS_PASS && v.test_count > 0 ? EXIT_PASS
                                                              : EXIT_ANSWER;

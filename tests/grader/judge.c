@@ -38,6 +38,21 @@ static void say_indented(Text *t, const char *text) {
   }
 }
 
+// A sentence or two, broken between words.
+static void say_wrapped(Text *t, const char *text) {
+  enum { COLUMNS = 96 };
+  while (*text) {
+    size_t length = strlen(text);
+    for (size_t i = length > COLUMNS ? COLUMNS : 0; i > 0; i--)
+      if (text[i] == ' ') {
+        length = i;
+        break;
+      }
+    say(t, "    %.*s\n", (int)length, text);
+    text += length + strspn(text + length, " ");
+  }
+}
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -117,7 +132,7 @@ static void say_mistake(Text *t, const Mistake *m) {
   if (!m)
     return;
   say(t, "  known mistake: %s\n", m->name);
-  say_indented(t, m->says);
+  say_wrapped(t, m->says);
   say(t, "    see %s\n", m->lesson);
 }
 

@@ -88,8 +88,10 @@ void place_run(Driver *d) {
     drive(d);
   }
   if (error.kind) {
-    char text[sizeof error.message + 64];
-    snprintf(text, sizeof text, "%s: %s", fy_error_name(error.kind), error.message);
+    char text[sizeof error.message + 256];
+    int used = snprintf(text, sizeof text, "%s: %s", fy_error_name(error.kind), error.message);
+    if (error.file && !strchr(error.file, '/')) // the answer's own line: it is compiled where it lies
+      snprintf(text + used, sizeof text - (size_t)used, " (%.100s:%d)", error.file, error.line);
     child_error(d, text);
   }
 }

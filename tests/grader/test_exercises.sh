@@ -248,6 +248,18 @@ if [ -z "$only" ]; then
   done
   table | diff docs/exercises.md - >"$work/difference"
   result $? 'docs/exercises.md is the table' "tests/grader/test_exercises.sh --write makes it: $(head -n 4 "$work/difference" | tr '\n' ' ')"
+  # Every lesson that a text or a mistake leads to is there, its heading too.
+  why=$(grep -rhoE 'docs/[0-9a-z_]+\.md(#[a-z0-9-]+)?' tests/hidden/*/check.c tests/grader/expect.c exercises | sort -u |
+    while IFS='#' read -r file anchor; do
+      if [ ! -e "$file" ]; then
+        echo "there is no $file"
+      elif [ -n "$anchor" ] &&
+        ! sed -n 's/^##* //p' "$file" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g' | grep -qx -- "$anchor"; then
+        echo "$file has no #$anchor"
+      fi
+    done)
+  [ -z "$why" ]
+  result $? 'the lessons that are named are there' "$why"
   "$ferry" cut --check >/dev/null 2>"$work/cut"
   result $? 'exercises/ is cut from solutions/' "./ferry cut makes it: $(head -n 2 "$work/cut" | tr '\n' ' ')"
   for devices in 1 4; do # two devices are what everything above ran on

@@ -130,11 +130,27 @@ says 'a class' 1 'ada: 1.00 of 1 points' "$ferry" grade --class "$work/class" --
   --junit "$work/class.xml" --csv "$work/class.csv"
 why=$(is_json "$work/class.json")
 result $? 'JSON' "$why"
-why=$(python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$work/class.xml" 2>&1)
-result $? 'JUnit' "$why"
-why=$(grep -c '^"[abn]' "$work/class.csv")
-[ "$why" = 3 ] && grep -q '^"bob".*left on the CPU' "$work/class.csv" && grep -q '^"none",10_made_there,missing' "$work/class.csv"
-result $? 'CSV' "$(cat "$work/class.csv")"
+why=$(python3 - "$work/class.xml" 2>&1 <<'END'
+import sys, xml.etree.ElementTree as tree
+suites = {s.get("name"): s for s in tree.parse(sys.argv[1]).getroot()}
+assert set(suites) == {p + "/10_made_there" for p in ("ada", "bob", "none")}, suites
+for name, suite in suites.items():
+    cases = suite.findall("testcase")
+    assert len(cases) == int(suite.get("tests")) and suite.get("errors") == "0"
+    assert sum(c.find("failure") is not None for c in cases) == int(suite.get("failures")), name
+assert suites["ada/10_made_there"].get("failures") == "0" and suites["bob/10_made_there"].get("failures") != "0"
+END
+)
+result $? 'JUnit' "$(tail -n 1 <<<"$why")"
+why=$(python3 - "$work/class.csv" 2>&1 <<'END'
+import csv, sys
+ada, bob, none = csv.DictReader(open(sys.argv[1], newline=""))
+assert (ada["learner"], ada["status"], ada["mistakes"]) == ("ada", "pass", "") and float(ada["score"]) == 1, ada
+assert bob["status"] == "fail" and float(bob["score"]) < 1 and "left on the CPU" in bob["mistakes"], bob
+assert none["status"] == "missing" and float(none["score"]) == 0, none
+END
+)
+result $? 'CSV' "$(tail -n 1 <<<"$why")"
 ! grep -q replay "$work/class.json"
 result $? 'a secret seed is not given away'
 first=$("$ferry" grade --class "$work/class" --only 10 --seed secret --json "$work/a.json" >/dev/null; grep -o 'given: [^\\]*' "$work/a.json" | md5sum)

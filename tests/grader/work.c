@@ -52,6 +52,19 @@ static int copy_stub(const Exercise *e) {
   return written ? 1 : -1;
 }
 
+bool work_is_untouched(const Exercise *e) {
+  char path[4096];
+  size_t stub_bytes = 0, bytes = 0;
+  in_root(path, sizeof path, "exercises/%s.%s", e->id, exercise_extension(e));
+  char *stub = file_read(path, &stub_bytes);
+  work_file(e, path, sizeof path);
+  char *own = file_read(path, &bytes);
+  bool same = stub && own && stub_bytes == bytes && memcmp(stub, own, bytes) == 0;
+  free(stub);
+  free(own);
+  return same;
+}
+
 int work_start(void) {
   char path[4096];
   int copied = 0;
@@ -121,9 +134,18 @@ void progress_set(const Exercise *e, Progress p) {
 
 // ---- the order ---------------------------------------------------------------------------------------------------------
 
-static int by_chapter(const void *a, const void *b) {
+// The first kernel is a way into chapter 1; the others want more patience and come after all chapters.
+int exercise_part(const Exercise *e) {
+  bool kernel = strcmp(e->kind, "kernel") == 0, first = kernel;
+  for (int i = 0; i < exercise_count(); i++)
+    first &= strcmp(exercise_at(i)->kind, "kernel") != 0 || strcmp(exercise_at(i)->id, e->id) >= 0;
+  return kernel && !first ? PART_KERNELS : e->chapter;
+}
+
+static int by_part(const void *a, const void *b) {
   const Exercise *x = *(const Exercise *const *)a, *y = *(const Exercise *const *)b;
-  return x->chapter != y->chapter ? x->chapter - y->chapter : strcmp(x->id, y->id);
+  int difference = exercise_part(x) - exercise_part(y);
+  return difference ? difference : strcmp(x->id, y->id);
 }
 
 const Exercise *exercise_in_order(int i) {
@@ -132,7 +154,7 @@ const Exercise *exercise_in_order(int i) {
   if (count == 0) {
     for (count = 0; count < exercise_count() && count < MAX_PROGRESS; count++)
       order[count] = exercise_at(count);
-    qsort(order, (size_t)count, sizeof order[0], by_chapter);
+    qsort(order, (size_t)count, sizeof order[0], by_part);
   }
   return i >= 0 && i < count ? order[i] : NULL;
 }

@@ -69,6 +69,7 @@ static void judge(Case *c) {
   Array *product = new_array(c, FY_FLOAT32, x->shape);
   for (int64_t i = 0; i < x->count; i++)
     product->f32[i] = (float)(given_number(c, "a") * x->f32[i]);
+  suspect_that(c, want->count > 0 && counts(c)->launches == 0, &NO_KERNEL);
   suspect_error(c, "invalid configuration", &EMPTY_GRID);
   for (int64_t threads = 32; threads <= 1024; threads *= 2)
     suspect_array(c, "y", partly(c, want->count / threads * threads), &ROUNDED_DOWN);
