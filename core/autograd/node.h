@@ -46,7 +46,7 @@ struct FyNode {
   const struct FyOp *op; // NULL: AccumulateGrad of `leaf`
   uint64_t sequence;     // creation order: backward runs the latest ready node first
   int n_in, n_out;
-  size_t bytes; // of all of it
+  size_t bytes;    // of all of it
   FyEdge *next;    // [n_in]
   FyMeta *inputs;  // [n_in] of the forward's inputs
   FyMeta *outputs; // [n_out]

@@ -1,5 +1,6 @@
 // The edges of the cache of small blocks: where it is empty, full, or its thread ends.
 #include "base/small.h"
+#include "base/sanitized.h"
 #include <pthread.h>
 
 _Thread_local FySmallCache fy_small_cache;
@@ -19,18 +20,8 @@ static void empty_cache(void *pointer) {
   memset(cache->counts, 0, sizeof cache->counts);
 }
 
-// A sanitizer has to see every block go.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED
-#endif
-
 static void set_up(void) {
-#ifndef SANITIZED
+#ifndef FY_SANITIZED // a sanitizer has to see every block go
   usable = pthread_key_create(&key, empty_cache) == 0;
 #endif
 }

@@ -1,5 +1,6 @@
 // Host memory of CPU tensors. A page that is new to the process costs more than the work done on it (1.7 us for 4 KiB), so
 // freed blocks are kept: small ones by the thread that freed them, without a lock, the others for all threads.
+#include "base/sanitized.h"
 #include "device/impl.h"
 #include <errno.h>
 #include <pthread.h>
@@ -9,12 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_ASAN
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(HAVE_ASAN)
+#ifdef FY_ASAN
 // Cached memory, and what a block has beyond the bytes asked for, is as forbidden as freed memory.
 #include <sanitizer/asan_interface.h>
 #define FORBID(pointer, bytes) ASAN_POISON_MEMORY_REGION(pointer, bytes)

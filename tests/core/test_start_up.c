@@ -4,20 +4,12 @@
 // Each test runs this program again, as one of the children below, which reports on itself.
 //
 // run: OMP_NUM_THREADS=1
+#include "base/sanitized.h"
 #include "core/nn/check.h"
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED
-#endif
 
 // ---- the children ----------------------------------------------------------------------------------------------------------
 
@@ -175,7 +167,7 @@ static void the_cpu_needs_no_cuda(void **state) {
     expect_no_cuda();
     in_child("work", modes[i]);
     expect_no_cuda();
-#ifndef SANITIZED // which has a thread of its own
+#ifndef FY_SANITIZED // which has a thread of its own
     expect_output("worked: threads 1\n");
 #endif
   }
@@ -209,7 +201,7 @@ static void it_is_small_and_quick(void **state) {
     best = fmin(best, in_child("start", NULL));
   long kilobytes = number_after("started: peak ");
   print_message("starting and ending: %.1f ms, peak %.1f MiB\n", best * 1e3, (double)kilobytes / 1024);
-#ifdef SANITIZED
+#ifdef FY_SANITIZED
   print_message("an instrumented build is larger and slower than the bounds here\n");
   skip();
 #endif

@@ -3,6 +3,7 @@
 // FERRY_FUZZ_SEED which ones.
 // run: FERRY_CUDA=off
 #include "../nn/check.h"
+#include "base/sanitized.h"
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -14,12 +15,7 @@ enum { LARGEST = 1 << 14, SLACK = 1 << 16, DEFLATE_RATIO = 1032 };
 // ---- the heap's peak ---------------------------------------------------------------------------------------------------
 // The C library's allocator, counted. Under a sanitizer, which has its own, tensors' memory is what is watched.
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if !defined(SANITIZED) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+#if !defined(FY_SANITIZED) && defined(__GLIBC__)
 #define COUNTED 1
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);

@@ -2,15 +2,11 @@
 // is left behind, and the same call works afterwards.
 // run: FERRY_CUDA=off
 #include "../nn/check.h"
+#include "base/sanitized.h"
 #include <unistd.h>
 
 // The sanitizers have allocators of their own, which cannot be replaced here.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if !defined(SANITIZED) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+#if !defined(FY_SANITIZED) && defined(__GLIBC__)
 #define REPLACED 1
 #else
 #define REPLACED 0
