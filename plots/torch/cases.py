@@ -7,10 +7,9 @@ import os
 class Case:
     """A benchmark by its name in plots/bench/table.c, which plots/torch/worker.py has, too."""
 
-    def __init__(self, name, size, group, two=1.0, tuned=1.0, within=None, rounds=5, least=3, rows=None, quick=True):
+    def __init__(self, name, size, group, two=1.0, tuned=1.0, rounds=5, least=3, rows=None, quick=True):
         self.name, self.size, self.group = name, size, group
         self.targets = {"two": two, "tuned": tuned}  # PyTorch's time over Ferry's, at least; None for no target
-        self.within = within  # seconds that Ferry may take, whatever PyTorch takes
         self.rounds, self.least = rounds, least
         self.rows = rows  # the settings it is measured against; None for all
         self.quick = quick
@@ -35,9 +34,10 @@ CASES = [
     Case("conv_3_32_32", 128, "product"),
     Case("conv_32_64_16", 128, "product"),
     Case("relu_pool", 256, "product"),
-    Case("small_add", 3, "overhead", within=0.1e-6),
-    Case("small_add_graph", 3, "overhead", within=0.15e-6),
-    Case("small_backward", 3, "overhead", within=1e-6),
+    # 100 ns, 150 ns and 1 us where PyTorch takes 0.86, 1.24 and 9.3 us.
+    Case("small_add", 3, "overhead", 8.6, 8.6),
+    Case("small_add_graph", 3, "overhead", 8.3, 8.3),
+    Case("small_backward", 3, "overhead", 9.3, 9.3),
     Case("add_square", 4096, "elementwise"),
     Case("tanh_square", 4096, "elementwise"),
     Case("relu", 16777216, "elementwise", quick=False),

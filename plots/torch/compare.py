@@ -127,7 +127,7 @@ class Comparison:
             side.ask("end")
         return samples
 
-    def compare(self, ours, theirs, case, row_key, target=None, within=None, count=5, least=3):
+    def compare(self, ours, theirs, case, row_key, target=None, count=5, least=3):
         try:
             ratio = stats.Ratio(*self.rounds(ours, theirs, case, count, least))
         except CaseError as error:
@@ -138,10 +138,7 @@ class Comparison:
                     pass
             print("%-22s %9d  left out: %s" % (case + (error,)))
             return None
-        if within is not None:
-            verdict = self.judge("%s %d" % case, row_key, ratio.ours <= within)
-            target_text = "<= " + stats.seconds_text(within)
-        elif target is not None:
+        if target is not None:
             verdict = self.judge("%s %d" % case, row_key, ratio.median >= target, ratio.q3 >= target)
             target_text = "%.2f x" % target
         else:
@@ -185,7 +182,7 @@ class Comparison:
         for case in chosen:
             count = min(case.rounds, 2 if self.options.quick else 5)
             ratio = self.compare(ours, theirs, (case.name, case.size), row.key, case.targets.get(row.key),
-                                 case.within if row.key == "two" else None, count, case.least)
+                                 count, case.least)
             if ratio and row.key == "two":
                 self.undisturbed[case.name, case.size] = ratio
         ours.end()
@@ -384,7 +381,7 @@ def parse():
 def list_cases():
     print("%-22s %9s  %-12s %12s %12s" % ("case", "size", "group", "over two", "over tuned"))
     for case in cases.CASES:
-        two = "<= " + stats.seconds_text(case.within) if case.within else "%.2f x" % case.targets["two"]
+        two = "%.2f x" % case.targets["two"]
         tuned = "%.2f x" % case.targets["tuned"] if case.targets["tuned"] else "-"
         print("%-22s %9d  %-12s %12s %12s" % (case.name, case.size, case.group, two, tuned))
     print("and: busy (beside another process), memory (peak of a process), start (start-up)")
