@@ -21,6 +21,7 @@ typedef struct Job {
   size_t slot_bytes;
   atomic_int next_slot;
   int64_t chunk, chunks; // images, and their number
+  atomic_llong next_chunk;
   atomic_int status;
 } Job;
 
@@ -119,8 +120,12 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
 
 // ---- chunks ------------------------------------------------------------------------------------------------------------
 
+// A thread takes the next chunk when it is done with one, rather than a share of them beforehand: another program may have
+// slowed down its core.
 static void run_chunks(int64_t begin, int64_t end, void *context) {
   Job *job = context;
+  (void)begin;
+  (void)end;
   const FyConvShape *s = job->s;
   int64_t x = s->c * s->h * s->w, y = s->o * s->oh * s->ow, weight = s->o * (s->c / s->groups) * s->kh * s->kw;
   char *slot = job->slots + (size_t)atomic_fetch_add(&job->next_slot, 1) * job->slot_bytes;
@@ -128,7 +133,7 @@ static void run_chunks(int64_t begin, int64_t end, void *context) {
   int held = serial ? fy_dnn_hold_threads() : 0;
   dnnl_stream_t stream = NULL;
   dnnl_status_t status = dnnl_stream_create(&stream, fy_dnn_engine(), dnnl_stream_default_flags);
-  for (int64_t i = begin; i < end && status == dnnl_success; i++) {
+  for (int64_t i; status == dnnl_success && (i = atomic_fetch_add(&job->next_chunk, 1)) < job->chunks;) {
     bool partial = job->kind == FY_DNN_BACKWARD_WEIGHT, last = i == job->chunks - 1;
     const FyDnnPlan *plan = last ? job->last_plan : job->plan;
     Chunk chunk = {.first = i * job->chunk, .part = i};

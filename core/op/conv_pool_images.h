@@ -16,6 +16,8 @@ static void NAME(turn)(T *out, int64_t out_stride, const T *in, int64_t in_strid
 #include "op/conv_direct.h"
 #include "op/pool_last.h"
 
+// What threads share is not cut into ranges beforehand: each takes the next image when it is done with one.
+
 // The arrays of an image that one thread works on.
 typedef struct NAME(Slot) {
   T *framed, *conv, *pooled, *sums;
@@ -34,9 +36,11 @@ static NAME(Slot) NAME(take_slot)(Layer *layer) {
 static void NAME(forward_images)(int64_t begin, int64_t end, void *context) {
   Layer *layer = context;
   const FyConvShape *s = &layer->s->conv;
+  (void)begin;
+  (void)end;
   NAME(Slot) slot = NAME(take_slot)(layer);
   int64_t pooled = s->o * layer->s->ph * layer->s->pw;
-  for (int64_t i = begin; i < end; i++) {
+  for (int64_t i; (i = atomic_fetch_add(&layer->next, 1)) < s->n;) {
     NAME(frame)(s, layer->x_last, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
     NAME(direct)(s, layer->stride, layer->offsets, slot.framed, layer->packed, layer->bias, slot.conv);
     NAME(relu_max_pool)
@@ -55,8 +59,10 @@ static void NAME(spread_image)(const Layer *layer, int64_t i, NAME(Slot) slot, T
 static void NAME(backward_input_images)(int64_t begin, int64_t end, void *context) {
   Layer *layer = context;
   const FyConvShape *s = &layer->s->conv;
+  (void)begin;
+  (void)end;
   NAME(Slot) slot = NAME(take_slot)(layer);
-  for (int64_t i = begin; i < end; i++) {
+  for (int64_t i; (i = atomic_fetch_add(&layer->next, 1)) < s->n;) {
     NAME(spread_image)(layer, i, slot, NULL);
     NAME(direct_input)(s, layer->stride, layer->offsets, slot.conv, layer->weight, slot.sums, slot.framed);
     NAME(unframe)(s, layer->x_last, slot.framed, (T *)layer->out + i * s->c * s->h * s->w);
@@ -67,8 +73,10 @@ static void NAME(backward_input_images)(int64_t begin, int64_t end, void *contex
 static void NAME(backward_weight_parts)(int64_t begin, int64_t end, void *context) {
   Layer *layer = context;
   const FyConvShape *s = &layer->s->conv;
+  (void)begin;
+  (void)end;
   NAME(Slot) slot = NAME(take_slot)(layer);
-  for (int64_t part = begin; part < end; part++) {
+  for (int64_t part; (part = atomic_fetch_add(&layer->next, 1)) < layer->parts;) {
     T *weight = (T *)layer->out + part * layer->part, *bias = weight + fy_conv_depth(s) * layer->stride;
     memset(weight, 0, (size_t)layer->part * sizeof(T));
     for (int64_t i = s->n * part / layer->parts; i < s->n * (part + 1) / layer->parts; i++) {
