@@ -243,15 +243,19 @@ static Started attempt(const SandboxJob *job, const Plan *plan, char *why, size_
     started.supervisor = pid;
     return started;
   }
-  ssize_t n = pid > 0 ? read(started.output, why, bytes - 1) : 0;
-  if (n > 0)
-    why[n - (why[n - 1] == '\n')] = '\0';
-  else
-    snprintf(why, bytes, "clone: %s", strerror(error));
   if (pid > 0) {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
   }
+  fcntl(started.output, F_SETFL,
+        O_NONBLOCK); // a command that died before it could say why has left nothing to wait for
+  ssize_t n = pid > 0 ? read(started.output, why, bytes - 1) : 0;
+  if (n > 0)
+    why[n - (why[n - 1] == '\n')] = '\0';
+  else if (pid > 0)
+    snprintf(why, bytes, "the process to run it in ended at once");
+  else
+    snprintf(why, bytes, "clone: %s", strerror(error));
   close_all(started.status, started.output, started.socket);
   return started;
 }
