@@ -231,6 +231,15 @@ static bool link_program(Answer *a) {
   return run_tool(a, &c, (const char *[2]){driver, NULL}, COMPILE_SECONDS, NULL);
 }
 
+// What was linked is the grader's from here on: one test of an answer must not replace what the next one runs.
+static bool take_program(Answer *a) {
+  if (geteuid() == 0 && (chown(a->folder, 0, 0) != 0 || lchown(a->program, 0, 0) != 0))
+    return refuse(a, STATUS_GRADER_ERROR, "the answer's program could not be taken over\n");
+  if (chmod(a->folder, 0755) != 0 || chmod(a->program, 0755) != 0)
+    return refuse(a, STATUS_GRADER_ERROR, "the answer's program could not be taken over\n");
+  return true;
+}
+
 // For a real GPU: nvcc compiles answer, driver and place_cuda.cu together, without the library, whose simulator would take the
 // place of NVIDIA's runtime. The linker sends the calls that count through place_cuda.cu.
 static bool build_with_nvcc(Answer *a) {
@@ -304,15 +313,16 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
     return;
   }
   if (a->real_gpu && is_kernel(a)) {
-    build_with_nvcc(a);
+    if (build_with_nvcc(a))
+      take_program(a);
     return;
   }
   if (!answer_build_is_whole(a))
     return;
   if (is_kernel(a) ? !compile_for_simulator(a) : !compile_c(a))
     return;
-  if (keep_own_symbols(a))
-    link_program(a);
+  if (keep_own_symbols(a) && link_program(a))
+    take_program(a);
 }
 
 void answer_free(Answer *a) {
@@ -340,10 +350,12 @@ size_t answer_memory(const Answer *a) {
 
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
                          const char *order) {
-  char device_count[64], thread_order[64], temporary[300], home[300];
+  char device_count[64], thread_order[64], temporary[300], home[300], folder[256]; // a folder of this run's own
+  if (!sandbox_folder(folder, sizeof folder))
+    return (SandboxResult){.end = SANDBOX_NOT_STARTED, .output = strdup("no temporary folder could be made\n")};
   snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
-  snprintf(temporary, sizeof temporary, "TMPDIR=%s", a->folder);
-  snprintf(home, sizeof home, "HOME=%s", a->folder);
+  snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
+  snprintf(home, sizeof home, "HOME=%s", folder);
   snprintf(thread_order, sizeof thread_order, "FERRY_SIM_ORDER=%s", order);
   const char *environment[] = {"PATH=/usr/bin:/bin",
                                "LC_ALL=C.UTF-8",
@@ -362,7 +374,7 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
   const char *argv[] = {a->program, NULL};
   SandboxJob job = {.argv = argv,
                     .environment = environment,
-                    .folder = a->folder,
+                    .folder = folder,
                     .request = request,
                     .request_bytes = bytes,
                     .seconds = test_seconds(a),
@@ -371,7 +383,10 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                     .file_bytes = 16 * MIB,
                     .output_bytes = MIB,
                     .lines = 25};
-  job.readable[0] = CONFIG_ROOT "/build/bundle"; // what is not there is left out
-  job.readable[1] = CONFIG_ROOT "/build/libferry-cuda.so";
-  return sandbox_run(&job);
+  job.readable[0] = a->program;
+  job.readable[1] = CONFIG_ROOT "/build/bundle"; // what is not there is left out
+  job.readable[2] = CONFIG_ROOT "/build/libferry-cuda.so";
+  SandboxResult result = sandbox_run(&job);
+  sandbox_folder_remove(folder);
+  return result;
 }

@@ -105,6 +105,8 @@ not_held_off() { # USER NAME: the reason, nothing when it is held off
   case $level/$2/$same_user in
   none/incbin_solution/* | none/include_hidden_test_by_root/*) echo 'nothing hides the files here' ;;
   none/proc_self_mem/*) echo 'nothing hides /proc here' ;;
+  bubblewrap/ptrace_parent/*) echo 'process 1 is bubblewrap, shut in with the answer, and knows no more than it' ;;
+  none/program_replaced/1) echo 'the answer is the same user as its grader' ;;
   none/kill_parents/1) echo 'the answer is the same user as its grader' ;;
   landlock/kill_parents/1)
     as_user "$1" env FERRY_SANDBOX=landlock "$ferry" doctor | grep -q 'no signals to others' ||
@@ -120,7 +122,7 @@ run_level() { # USER LEVEL
   if [ "$(id -u)" != 0 ]; then
     jobs_at_once=1 # all are one user, whose processes are limited in their number
   fi
-  rm -f "$work/results"
+  : >"$work/results"
   for file in tests/grader/attacks/${only:-}*.c; do
     name=$(basename "$file" .c)
     why=$(not_held_off "$user" "$name")

@@ -84,6 +84,10 @@ result $? 'replay repeats the inputs' "$(grep given "$work/again")"
 [ "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu | grep given)" != "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu | grep given)" ]
 result $? 'two runs draw other inputs'
 
+# What an answer prints is shown, with a newline or without.
+printf '#include <stdio.h>\n#define attack() printf("looked at line 7\\nand at 8")\n' | cat - tests/grader/attacks/tail.inc >"$work/prints.c"
+says 'what an answer prints' 1 $'it printed:\n    looked at line 7\n    and at 8' "$ferry" run 10 --file "$work/prints.c"
+
 # watch: checked at the start, and again after a save
 timeout 20 "$ferry" watch 10 >"$work/watched" 2>&1 &
 watcher=$!
