@@ -155,7 +155,7 @@ static void run_chunks(int64_t begin, int64_t end, void *context) {
 
 // Chunks by the shape alone: enough for many threads, each with work worth the overhead of some microseconds.
 static void choose_chunks(Job *job) {
-  enum { MOST_CHUNKS = 64, MOST_PARTIAL_BYTES = 64 << 20 };
+  enum { MOST_CHUNKS = 32, MOST_PARTIAL_BYTES = 64 << 20 };
   const FyConvShape *s = job->s;
   int64_t weight = s->o * fy_conv_depth(s), work = weight * s->oh * s->ow; // multiply-adds of an image
   int64_t chunks = s->n < MOST_CHUNKS ? s->n : MOST_CHUNKS;
