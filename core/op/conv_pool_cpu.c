@@ -31,7 +31,7 @@ typedef struct Layer {
   char *slots;            // one per thread
   int64_t slot_bytes;
   atomic_int next_slot;
-  atomic_llong next; // image, or part, that no thread has taken
+  atomic_llong next;   // image, or part, that no thread has taken
   int64_t parts, part; // of the weight's gradient, and the elements of one
 } Layer;
 
