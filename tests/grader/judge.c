@@ -211,7 +211,7 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
   v->report = t.at;
 }
 
-static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int devices, const char *order) {
+static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const char *order) {
   static Case c; // large
   case_begin(&c, e, v->test, v->seed, devices);
   guard_check(&c, "drew");
@@ -224,6 +224,8 @@ static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int dev
   if (!request)
     grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
   SandboxResult r = answer_run(a, request, bytes, devices, v->test->no_cuda, order);
+  if (r.end != SANDBOX_NOT_STARTED)
+    a->protections &= r.protections;
   v->status = status_of(&r);
   c.replied = r.reply != NULL;
   take_reply(&c, &r, &v->status);
@@ -239,7 +241,7 @@ static bool run_once(TestVerdict *v, const Answer *a, const Exercise *e, int dev
 }
 
 // A kernel runs twice, its blocks' threads begun in either order: a missing barrier that one order hides, the other shows.
-static void run_test(TestVerdict *v, const Answer *a, const Exercise *e, const JudgeOptions *o) {
+static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
   int needed = v->test->devices > 1 ? v->test->devices : 1;
   if (o->devices < needed && !v->test->no_cuda) {
     v->status = STATUS_SKIPPED;
@@ -259,7 +261,7 @@ static Status worst(Status a, Status b) {
   return rank[b] > rank[a] ? b : a;
 }
 
-static void run_tests(Verdict *v, const Answer *a, const JudgeOptions *o) {
+static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
   v->status = STATUS_PASS;
   for (int i = 0; i < MAX_TESTS && v->exercise->tests[i].name; i++) {
     const Test *test = &v->exercise->tests[i];

@@ -23,6 +23,14 @@ int learner_max(const Grading *g, const Learner *l) {
   return max;
 }
 
+// What was in force, and what was not; nothing before anything has been run.
+static void add_protections(Text *t, const char *before, unsigned protections) {
+  char on[512], off[512];
+  sandbox_describe(protections, on, sizeof on, off, sizeof off);
+  if (protections)
+    text_add(t, "%s%s%s%s", before, on, *off ? "; missing: " : "", off);
+}
+
 // ---- JSON --------------------------------------------------------------------------------------------------------------
 
 static void json_test(const Grading *g, Text *t, const TestVerdict *v, int number) {
@@ -112,8 +120,13 @@ static void gradescope_test(Text *t, const Verdict *v, const TestVerdict *test, 
 
 void write_gradescope(const Grading *g, Text *t) {
   const Learner *l = &g->learners[0];
-  text_add(t, "{\n  \"score\": %.9f,\n  \"output_format\": \"text\",\n  \"output\": \"%s\",\n  \"tests\": [\n",
-           learner_score(g, l), g->complete ? "graded by Ferry" : "the grading has not come to its end");
+  Text output = {0};
+  text_add(&output, "%s", g->complete ? "graded by Ferry" : "the grading has not come to its end");
+  add_protections(&output, "; protections: ", g->protections);
+  text_add(t, "{\n  \"score\": %.9f,\n  \"output_format\": \"text\",\n  \"output\": ", learner_score(g, l));
+  text_json(t, output.at);
+  text_free(&output);
+  text_add(t, ",\n  \"tests\": [\n");
   bool first = true;
   for (int i = 0; i < g->exercise_count; i++) {
     const Verdict *v = &l->verdicts[i];
@@ -169,6 +182,14 @@ void write_junit(const Grading *g, Text *t) {
       text_xml(t, v->exercise->id);
       text_add(t, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\">\n", v->test_count,
                error ? 0 : failed, error ? failed : 0, v->skipped, v->seconds);
+      Text protections = {0};
+      add_protections(&protections, "", v->protections);
+      if (protections.used) {
+        text_add(t, "    <properties><property name=\"protections\" value=\"");
+        text_xml(t, protections.at);
+        text_add(t, "\"/></properties>\n");
+      }
+      text_free(&protections);
       for (int k = 0; k < v->test_count; k++)
         junit_test(t, v, &v->tests[k]);
       text_add(t, "  </testsuite>\n");
@@ -179,7 +200,7 @@ void write_junit(const Grading *g, Text *t) {
 // ---- CSV ---------------------------------------------------------------------------------------------------------------
 
 void write_csv(const Grading *g, Text *t) {
-  text_add(t, "learner,exercise,status,passed,tests,skipped,score,seconds,mistakes\n");
+  text_add(t, "learner,exercise,status,passed,tests,skipped,score,seconds,mistakes,protections\n");
   for (int i = 0; i < g->learner_count; i++)
     for (int j = 0; j < g->exercise_count; j++) {
       const Verdict *v = &g->learners[i].verdicts[j];
@@ -194,6 +215,10 @@ void write_csv(const Grading *g, Text *t) {
         if (m && !(mistakes.at && strstr(mistakes.at, m->name)))
           text_add(&mistakes, "%s%s", mistakes.used ? "; " : "", m->name);
       }
+      text_csv(t, mistakes.at);
+      text_free(&mistakes);
+      text_add(t, ",");
+      add_protections(&mistakes, "", v->protections);
       text_csv(t, mistakes.at);
       text_free(&mistakes);
       text_add(t, "\n");

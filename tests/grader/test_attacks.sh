@@ -153,7 +153,7 @@ run_level() { # USER LEVEL
 }
 
 try_level() { # USER LEVEL
-  echo "# $2, as $([ "$1" = - ] && id -un || echo "another user")"
+  echo "# $2, as $([ "$1" = - ] && echo "user $(id -u)" || echo "another user")"
   if ! as_user "$1" env FERRY_SANDBOX="$2" "$ferry" doctor | grep 'ok  *sandbox' | grep -q "${sign[$2]}"; then
     count=$((count + 1))
     echo "ok $count - $2: attacks # SKIP ${missing[$2]}"

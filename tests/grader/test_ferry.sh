@@ -140,6 +140,7 @@ suites = {s.get("name"): s for s in tree.parse(sys.argv[1]).getroot()}
 assert set(suites) == {p + "/10_made_there" for p in ("ada", "bob", "none")}, suites
 for name, suite in suites.items():
     cases = suite.findall("testcase")
+    assert name[:4] == "none" or "no new privileges" in suite.find("properties/property").get("value")
     assert len(cases) == int(suite.get("tests")) and suite.get("errors") == "0"
     assert sum(c.find("failure") is not None for c in cases) == int(suite.get("failures")), name
 assert suites["ada/10_made_there"].get("failures") == "0" and suites["bob/10_made_there"].get("failures") != "0"
@@ -150,6 +151,7 @@ why=$(python3 - "$work/class.csv" 2>&1 <<'END'
 import csv, sys
 ada, bob, none = csv.DictReader(open(sys.argv[1], newline=""))
 assert (ada["learner"], ada["status"], ada["mistakes"]) == ("ada", "pass", "") and float(ada["score"]) == 1, ada
+assert "no new privileges" in ada["protections"] and none["protections"] == "", ada
 assert bob["status"] == "fail" and float(bob["score"]) < 1 and "left on the CPU" in bob["mistakes"], bob
 assert none["status"] == "missing" and float(none["score"]) == 0, none
 END
@@ -162,7 +164,7 @@ second=$("$ferry" grade --class "$work/class" --only 10 --seed secret --json "$w
 [ "$first" = "$second" ]
 result $? 'one secret, the same inputs'
 says 'one learner' 0 '(100 %)' "$ferry" grade --answers "$work/class/ada" --only 10 --gradescope "$work/results.json"
-why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs(r["score"] - 1) < 1e-6; assert len(r["tests"]) == 5' \
+why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs(r["score"] - 1) < 1e-6; assert len(r["tests"]) == 5; assert "no new privileges" in r["output"]' \
   "$work/results.json" 2>&1)
 result $? "Gradescope's file" "$why"
 says 'a missing folder' 2 'no folder' "$ferry" grade --answers "$work/nowhere"
