@@ -18,7 +18,7 @@ FORMATTED = $(shell find core chapters exercises plots solutions tests -name '*.
 	2>/dev/null)
 
 format: ## format every C and CUDA source
-	clang-format -i $(FORMATTED)
+	$(Q)clang-format -i $(FORMATTED)
 
 format-check: ## fail where a source is not formatted
 	@core/make/format-check.sh $(FORMATTED)
