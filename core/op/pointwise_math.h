@@ -101,27 +101,28 @@ FY_MATH float fy_sigmoid_f32(float x) {
   return x < 0.0f ? e * share : share;
 }
 
-// Odd polynomial below 1, 1 - e^Q(|x|) above, Q for the logarithm of erfc.
+// erf(x) / x is smooth and even: one polynomial in v, which is x^2 mapped from [0, 3.92^2] to [-1, 1]; beyond, where the
+// polynomial stays and x does not, the result is cut off at 1. Within 2.3e-7 of erf, relatively; no exponential and no branch, so a vector takes two dozen operations.
 FY_MATH float fy_erf_f32(float x) {
-  const float magnitude = fabsf(x), square = x * x;
-  float p = fmaf(square, 7.8758750587e-5f, -8.0168642858e-4f);
-  p = fmaf(p, square, 5.1890874233e-3f);
-  p = fmaf(p, square, -2.6854212011e-2f);
-  p = fmaf(p, square, 1.1283594715e-1f);
-  p = fmaf(p, square, -3.7612626667e-1f);
-  p = fmaf(p, square, 1.2837916585e-1f);
-  const float small = fmaf(x, p, x);
-  const float t = magnitude > 4.0f ? 4.0f : magnitude;
-  float q = fmaf(t, 1.6426789688e-6f, -4.6164785169e-5f);
-  q = fmaf(q, t, 5.9767727498e-4f);
-  q = fmaf(q, t, -4.7635096636e-3f);
-  q = fmaf(q, t, 2.6431643284e-2f);
-  q = fmaf(q, t, -1.1009724251e-1f);
-  q = fmaf(q, t, -6.3180955013e-1f);
-  q = fmaf(q, t, -1.1302418775f);
-  q = fmaf(q, t, 3.2186625779e-4f);
-  const float large = 1.0f - fy_exp_f32(q);
-  return magnitude < 1.0f ? small : copysignf(large, x);
+  const float square = x * x < 15.3664f ? x * x : 15.3664f;
+  const float v = fmaf(square, 1.301541025e-1f, -1.0f);
+  float p = fmaf(v, -8.439160301e-04f, 2.098753816e-03f);
+  p = fmaf(p, v, -1.394580235e-03f);
+  p = fmaf(p, v, 1.919987844e-03f);
+  p = fmaf(p, v, -7.660469972e-03f);
+  p = fmaf(p, v, 1.420992985e-02f);
+  p = fmaf(p, v, -1.999506913e-02f);
+  p = fmaf(p, v, 2.969758026e-02f);
+  p = fmaf(p, v, -4.343684763e-02f);
+  p = fmaf(p, v, 5.839599296e-02f);
+  p = fmaf(p, v, -7.401981950e-02f);
+  p = fmaf(p, v, 9.059697390e-02f);
+  p = fmaf(p, v, -1.091792285e-01f);
+  p = fmaf(p, v, 1.340845525e-01f);
+  p = fmaf(p, v, -1.801086217e-01f);
+  p = fmaf(p, v, 3.607368171e-01f);
+  const float y = x * p;
+  return y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
 }
 
 // x times the normal distribution function of x.

@@ -216,7 +216,7 @@ class Comparison:
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         try:
             for case in chosen:
-                ratio = self.compare(ours, theirs, case, "busy", 1.0, None, 2 if self.options.quick else 5)
+                ratio = self.compare(ours, theirs, case, "busy", 1.0, 2 if self.options.quick else 5)
                 self.slow_down(case, ratio)
         finally:
             busy.kill()
