@@ -102,7 +102,8 @@ FY_MATH float fy_sigmoid_f32(float x) {
 }
 
 // erf(x) / x is smooth and even: one polynomial in v, which is x^2 mapped from [0, 3.92^2] to [-1, 1]; beyond, where the
-// polynomial stays and x does not, the result is cut off at 1. Within 2.3e-7 of erf, relatively; no exponential and no branch, so a vector takes two dozen operations.
+// polynomial stays and x does not, the result is cut off at 1. Within 2.3e-7 of erf, relatively; without an exponential or a
+// branch, a vector takes two dozen operations.
 FY_MATH float fy_erf_f32(float x) {
   const float square = x * x < 15.3664f ? x * x : 15.3664f;
   const float v = fmaf(square, 1.301541025e-1f, -1.0f);
