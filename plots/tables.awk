@@ -43,16 +43,22 @@ function rate_text(r) {
   return sprintf(r < 10 ? "%.2f" : r < 100 ? "%.1f" : "%.0f", r)
 }
 
-# GB/s of the ceiling that is like operation i: only reading, changing in place, or writing something new, on arrays that
-# take at least as many bytes together, or on the largest.
-function bandwidth_for(i,   kind, arrays, s, fit, largest) {
+# GB/s of the ceiling that is like operation i: only reading, changing in place, or writing something new, where it took about
+# as much memory. Bytes that are read and then written again count twice in `bytes`, once as memory.
+function bandwidth_for(i,   kind, arrays, memory, s, far, fit, nearest) {
   kind = name[i] ~ /^(sum|max|argmax)/ ? "read" : name[i] ~ /^(add_$|adam)/ ? "update" : "write"
-  arrays = kind == "read" ? 1 : kind == "update" ? 2 : 3
+  arrays = kind == "write" ? 2.5 : 1
+  memory = bytes[i] * (name[i] ~ /^adam/ ? 4 / 7 : name[i] == "add_" ? 2 / 3 : 1)
   for (s in sizes) {
-    if (s + 0 > largest) largest = s + 0
-    if (arrays * s >= bytes[i] && (!fit || s + 0 < fit)) fit = s + 0
+    far = log(memory / (arrays * s))
+    far = far < 0 ? -far : far
+    if (kind == "update" && s > memory * 1.001 && s + 0 > 65536) continue # a larger one would be out of the last cache
+    if (!fit || far < nearest) {
+      nearest = far
+      fit = s
+    }
   }
-  return bandwidth[kind, fit ? fit : largest]
+  return bandwidth[kind, fit]
 }
 
 # Sets `limit` and `share`: what keeps the row from being faster, and how much of that it reaches.
