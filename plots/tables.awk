@@ -52,7 +52,7 @@ function bandwidth_for(i,   kind, arrays, memory, s, far, fit, nearest) {
   for (s in sizes) {
     far = log(memory / (arrays * s))
     far = far < 0 ? -far : far
-    if (kind == "update" && s > memory * 1.001 && s + 0 > 65536) continue # a larger one would be out of the last cache
+    if (kind == "update" && s + 0 > memory * 1.001 && s + 0 > 65536) continue # a larger one would be out of the last cache
     if (!fit || far < nearest) {
       nearest = far
       fit = s
