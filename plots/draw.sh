@@ -164,7 +164,7 @@ for plot in speed bandwidth roofline roofline_gpu training scaling memory; do
   if [ "$plot" = roofline_gpu ]; then which=gpu; fi
   for theme in $themes; do
     for format in $formats; do
-      gnuplot -e "theme='$theme'; format='$format'; which='$which'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
+      LC_ALL=C.UTF-8 gnuplot -e "theme='$theme'; format='$format'; which='$which'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
         "plots/${plot%_gpu}.gp"
       drawn=$((drawn + 1))
     done
