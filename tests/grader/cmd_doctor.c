@@ -83,6 +83,7 @@ static void protections(void) {
   SandboxJob job = {.argv = argv,
                     .environment = environment,
                     .folder = folder,
+                    .readable = {CONFIG_ROOT "/core", CONFIG_LIBRARY}, // as the compiler does: another user may not
                     .seconds = 5,
                     .memory = 256u << 20,
                     .file_bytes = 1 << 20,

@@ -171,9 +171,9 @@ levels=${2:-namespaces user bubblewrap landlock none}
 user=$((100000 + $$ % 100000 * 100)) # and the numbers after it: nobody's
 if [ "$(id -u)" != 0 ]; then
   user=-
-elif ! as_user $user test -x "$ferry" 2>/dev/null; then
+elif ! as_user $user test -x "$ferry" 2>/dev/null || ! as_user $user test -r "$root/core/ferry.h" 2>/dev/null; then
   user=
-  echo "# what is not root cannot reach $work: every level as root alone"
+  echo "# what is not root cannot reach $work or $root: every level as root alone"
 fi
 for one in $levels; do
   case $one/$(id -u) in
