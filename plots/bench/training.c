@@ -118,9 +118,13 @@ void body_fashion(Run *run) {
 
 enum { MOST_MOMENTS = 64 };
 
-static const char *const cnn_layers[] = {"conv1",   "relu1", "pool1", "conv2",   "relu2", "pool2",
-                                         "flatten", "fc1",   "relu3", "dropout", "fc2"};
-enum { CNN_LAYERS = sizeof cnn_layers / sizeof *cnn_layers };
+// The layers of 001's CNN as its Sequentials run them: neighbours that are one op come together.
+static const struct {
+  const char *label;
+  int layers;
+} groups[] = {{"conv1 relu pool", 3}, {"conv2 relu pool", 3}, {"flatten", 1},
+              {"fc1 relu", 2},        {"dropout", 1},         {"fc2", 1}};
+enum { GROUPS = sizeof groups / sizeof *groups };
 
 // What was in use at which moment; rows are made of it only afterwards, so that noting takes no memory.
 static struct {
@@ -146,15 +150,19 @@ static FyTensor *note_gradient(FyTensor *grad, void *context) {
 }
 
 static FyTensor *noted_forward(FyModule *model, FyTensor *x, bool noting) {
-  for (int i = 0; i < CNN_LAYERS; i++) {
-    FyTensor *out = fy_forward(fy_sequential_at(model, i), x);
+  for (int i = 0, next = 0; i < GROUPS; i++) {
+    FyModule *layers[4] = {NULL};
+    for (int k = 0; k < groups[i].layers; k++) {
+      layers[k] = fy_sequential_at(model, next++);
+    }
+    FyTensor *out = fy_forward_each_(x, layers);
     if (i > 0 && out != x) {
       fy_drop(x);
     }
     x = out;
     if (noting) {
-      note(cnn_layers[i], "");
-      fy_register_hook(x, note_gradient, (void *)cnn_layers[i], NULL);
+      note(groups[i].label, "");
+      fy_register_hook(x, note_gradient, (void *)groups[i].label, NULL);
     }
   }
   return x;
