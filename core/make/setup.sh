@@ -80,6 +80,7 @@ find_missing() {
     fi
     data_there || wish dataset-fashion-mnist 'Fashion-MNIST, 70,000 pictures to train on'
     have gnuplot || wish gnuplot-nox 'draws the plots'
+    have python3 || wish python3 'reads the files of grades in the tests'
   fi
 }
 
@@ -87,6 +88,7 @@ missing_effect() {
   case $1 in
   dataset-fashion-mnist) echo 'the training on Fashion-MNIST (chapter 5) is left out' ;;
   gnuplot-nox) echo 'no plots are drawn' ;;
+  python3) echo 'the tests that read files of grades, and those of the comparison with PyTorch, are left out' ;;
   esac
 }
 
