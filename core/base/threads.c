@@ -179,3 +179,22 @@ void fy_parallel_for(int64_t n, int64_t grain, Body *body, void *context) {
   inside = false;
   pthread_mutex_unlock(&pool.owner);
 }
+
+typedef struct Turns {
+  FyTurns turns;
+  void (*body)(int worker, FyTurns *turns, void *context);
+  void *context;
+} Turns;
+
+// One part for each thread; on the caller alone, one part is all of them.
+static void begin_worker(int64_t begin, int64_t end, void *context) {
+  Turns *t = context;
+  (void)end;
+  t->body((int)begin, &t->turns, t->context);
+}
+
+void fy_parallel_turns(int64_t n, void (*body)(int worker, FyTurns *turns, void *context), void *context) {
+  Turns t = {.turns = {.n = n}, .body = body, .context = context};
+  int64_t workers = fy_get_num_threads();
+  fy_parallel_for(n < workers ? n : workers, 1, begin_worker, &t);
+}

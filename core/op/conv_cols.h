@@ -67,8 +67,8 @@ static void NAME(fill_bias)(int64_t o, int64_t area, const T *restrict bias, T *
 }
 
 // total (n) = the sum of `parts` arrays that lie one after the other.
-static void NAME(sum_parts)(int64_t parts, int64_t n, const T *restrict part, T *restrict total) {
-  memcpy(total, part, (size_t)n * sizeof(T));
+static void NAME(sum_parts)(int64_t parts, int64_t n, const T *part, T *total) {
+  memmove(total, part, (size_t)n * sizeof(T));
   for (int64_t p = 1; p < parts; p++)
     for (int64_t i = 0; i < n; i++)
       total[i] += part[p * n + i];

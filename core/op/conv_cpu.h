@@ -24,6 +24,9 @@ typedef struct FyConvHook {
 
 enum { FY_CONV_MOST_PARTS = 16 }; // chunks of a weight's gradient, at most
 
+// total (n) = the sum, in their order, of `parts` arrays that lie one after the other. The first may be the total itself.
+void fy_conv_sum_parts(FyDType dtype, int64_t parts, int64_t n, const void *part, void *total);
+
 // By oneDNN, float32. FY_LAUNCH_NO_KERNEL when oneDNN does not do this convolution or im2col is faster. With a hook, `out`
 // and `grad` are not used.
 int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, const float *x, const float *weight, const float *bias,

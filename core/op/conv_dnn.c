@@ -19,9 +19,7 @@ typedef struct Job {
   char *weight;           // in the plan's layout, where the pass reads it
   char *slots;            // scratch of each thread
   size_t slot_bytes;
-  atomic_int next_slot;
   int64_t chunk, chunks; // images, and their number
-  atomic_llong next_chunk;
   atomic_int status;
 } Job;
 
@@ -120,20 +118,16 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
 
 // ---- chunks ------------------------------------------------------------------------------------------------------------
 
-// A thread takes the next chunk when it is done with one, rather than a share of them beforehand: another program may have
-// slowed down its core.
-static void run_chunks(int64_t begin, int64_t end, void *context) {
+static void run_chunks(int worker, FyTurns *turns, void *context) {
   Job *job = context;
-  (void)begin;
-  (void)end;
   const FyConvShape *s = job->s;
   int64_t x = s->c * s->h * s->w, y = s->o * s->oh * s->ow, weight = s->o * (s->c / s->groups) * s->kh * s->kw;
-  char *slot = job->slots + (size_t)atomic_fetch_add(&job->next_slot, 1) * job->slot_bytes;
+  char *slot = job->slots + (size_t)worker * job->slot_bytes;
   bool serial = job->plan->key.serial;
   int held = serial ? fy_dnn_hold_threads() : 0;
   dnnl_stream_t stream = NULL;
   dnnl_status_t status = dnnl_stream_create(&stream, fy_dnn_engine(), dnnl_stream_default_flags);
-  for (int64_t i; status == dnnl_success && (i = atomic_fetch_add(&job->next_chunk, 1)) < job->chunks;) {
+  for (int64_t i; status == dnnl_success && fy_next_turn(turns, &i);) {
     bool partial = job->kind == FY_DNN_BACKWARD_WEIGHT, last = i == job->chunks - 1;
     const FyDnnPlan *plan = last ? job->last_plan : job->plan;
     Chunk chunk = {.first = i * job->chunk, .part = i};
@@ -220,7 +214,7 @@ static int run_job(FyLaunch *l, Job *job) {
   job->slots = l->workspace(l, job->slot_bytes * (size_t)fy_get_num_threads() + 1);
   if (!job->slots)
     return FY_LAUNCH_NO_MEMORY;
-  fy_parallel_for(job->chunks, 1, run_chunks, job);
+  fy_parallel_turns(job->chunks, run_chunks, job);
   return atomic_load(&job->status);
 }
 
@@ -264,9 +258,6 @@ int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, const float *grad,
   int status = run_job(l, &job);
   if (status != FY_LAUNCH_OK || job.chunks == 1)
     return status;
-  memcpy(grad_weight, parts, (size_t)count * sizeof *parts);
-  for (int64_t p = 1; p < job.chunks; p++)
-    for (int64_t i = 0; i < count; i++)
-      grad_weight[i] += parts[p * count + i];
+  fy_conv_sum_parts(FY_FLOAT32, job.chunks, count, parts, grad_weight);
   return FY_LAUNCH_OK;
 }

@@ -14,6 +14,13 @@
 #define NAME(x) f64_##x
 #include "op/conv_cols.h"
 
+void fy_conv_sum_parts(FyDType dtype, int64_t parts, int64_t n, const void *part, void *total) {
+  if (dtype == FY_FLOAT32)
+    f32_sum_parts(parts, n, part, total);
+  else
+    f64_sum_parts(parts, n, part, total);
+}
+
 typedef struct Conv {
   const FyConvShape *s;
   FyDType dtype;
@@ -22,8 +29,7 @@ typedef struct Conv {
   char *out;                            // the result: output, gradient of x, or partial gradients of the weight
   char *columns;                        // one matrix per thread
   int64_t columns_bytes;
-  atomic_int next_slot; // of `columns`
-  int64_t parts;        // of the weight's gradient
+  int64_t parts; // of the weight's gradient
   int (*gemm)(FyDType, bool, bool, int64_t, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t,
               double, void *, int64_t);
   atomic_int status;
@@ -38,9 +44,8 @@ static int begin_conv(FyLaunch *l, Conv *conv) {
   return conv->columns ? FY_LAUNCH_OK : FY_LAUNCH_NO_MEMORY;
 }
 
-// The matrix of this thread: a body of fy_parallel_for runs at most once per thread.
-static char *take_columns(Conv *conv) {
-  return conv->columns + atomic_fetch_add(&conv->next_slot, 1) * conv->columns_bytes;
+static char *columns_of_worker(const Conv *conv, int worker) {
+  return conv->columns + worker * conv->columns_bytes;
 }
 
 static void multiply(Conv *conv, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void *a,
@@ -65,12 +70,12 @@ static const void *columns_of(const Conv *conv, int64_t i, int64_t g, char *buff
   return buffer;
 }
 
-static void forward_images(int64_t begin, int64_t end, void *context) {
+static void forward_images(int worker, FyTurns *turns, void *context) {
   Conv *conv = context;
   const FyConvShape *s = conv->s;
   int64_t o = s->o / s->groups, depth = fy_conv_depth(s), area = fy_conv_area(s);
-  char *buffer = take_columns(conv);
-  for (int64_t i = begin; i < end; i++) {
+  char *buffer = columns_of_worker(conv, worker);
+  for (int64_t i; fy_next_turn(turns, &i);) {
     char *out = conv->out + i * s->o * area * conv->size;
     if (conv->bias && conv->dtype == FY_FLOAT32)
       f32_fill_bias(s->o, area, (const void *)conv->bias, (void *)out);
@@ -82,32 +87,33 @@ static void forward_images(int64_t begin, int64_t end, void *context) {
   }
 }
 
-static void backward_input_images(int64_t begin, int64_t end, void *context) {
+static void backward_input_images(int worker, FyTurns *turns, void *context) {
   Conv *conv = context;
   const FyConvShape *s = conv->s;
   int64_t o = s->o / s->groups, channels = s->c / s->groups, depth = fy_conv_depth(s), area = fy_conv_area(s);
-  char *buffer = take_columns(conv);
-  for (int64_t task = begin * s->groups; task < end * s->groups; task++) {
-    char *image = conv->out + task * channels * s->h * s->w * conv->size;
-    char *columns = fy_conv_is_pointwise(s) ? image : buffer;
-    multiply(conv, true, false, depth, area, o, conv->weight + task % s->groups * o * depth * conv->size,
-             conv->grad + task * o * area * conv->size, 0, columns);
-    if (columns == image)
-      continue;
-    if (conv->dtype == FY_FLOAT32)
-      f32_col2im(s, channels, (const void *)columns, (void *)image);
-    else
-      f64_col2im(s, channels, (const void *)columns, (void *)image);
-  }
+  char *buffer = columns_of_worker(conv, worker);
+  for (int64_t i; fy_next_turn(turns, &i);)
+    for (int64_t g = 0; g < s->groups; g++) {
+      char *image = conv->out + (i * s->c + g * channels) * s->h * s->w * conv->size;
+      char *columns = fy_conv_is_pointwise(s) ? image : buffer;
+      multiply(conv, true, false, depth, area, o, conv->weight + g * o * depth * conv->size,
+               conv->grad + (i * s->o + g * o) * area * conv->size, 0, columns);
+      if (columns == image)
+        continue;
+      if (conv->dtype == FY_FLOAT32)
+        f32_col2im(s, channels, (const void *)columns, (void *)image);
+      else
+        f64_col2im(s, channels, (const void *)columns, (void *)image);
+    }
 }
 
 // Part p of the batch adds its images' gradients up in its own array.
-static void backward_weight_parts(int64_t begin, int64_t end, void *context) {
+static void backward_weight_parts(int worker, FyTurns *turns, void *context) {
   Conv *conv = context;
   const FyConvShape *s = conv->s;
   int64_t o = s->o / s->groups, depth = fy_conv_depth(s), area = fy_conv_area(s);
-  char *buffer = take_columns(conv);
-  for (int64_t part = begin; part < end; part++) {
+  char *buffer = columns_of_worker(conv, worker);
+  for (int64_t part; fy_next_turn(turns, &part);) {
     char *out = conv->out + part * s->o * depth * conv->size;
     int64_t first = s->n * part / conv->parts, last = s->n * (part + 1) / conv->parts;
     for (int64_t i = first; i < last; i++)
@@ -123,7 +129,7 @@ int fy_im2col_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const vo
   int status = begin_conv(l, &conv);
   if (status != FY_LAUNCH_OK)
     return status;
-  fy_parallel_for(s->n, 1, forward_images, &conv);
+  fy_parallel_turns(s->n, forward_images, &conv);
   return atomic_load(&conv.status);
 }
 
@@ -133,7 +139,7 @@ int fy_im2col_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, c
   int status = begin_conv(l, &conv);
   if (status != FY_LAUNCH_OK)
     return status;
-  fy_parallel_for(s->n, 1, backward_input_images, &conv);
+  fy_parallel_turns(s->n, backward_input_images, &conv);
   return atomic_load(&conv.status);
 }
 
@@ -151,10 +157,8 @@ int fy_im2col_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, 
   conv.out = conv.parts == 1 ? grad_weight : l->workspace(l, (size_t)(conv.parts * count * conv.size));
   if (!conv.out)
     return FY_LAUNCH_NO_MEMORY;
-  fy_parallel_for(conv.parts, 1, backward_weight_parts, &conv);
-  if (conv.parts > 1 && dtype == FY_FLOAT32)
-    f32_sum_parts(conv.parts, count, (const void *)conv.out, grad_weight);
-  else if (conv.parts > 1)
-    f64_sum_parts(conv.parts, count, (const void *)conv.out, grad_weight);
+  fy_parallel_turns(conv.parts, backward_weight_parts, &conv);
+  if (conv.parts > 1)
+    fy_conv_sum_parts(dtype, conv.parts, count, conv.out, grad_weight);
   return atomic_load(&conv.status);
 }

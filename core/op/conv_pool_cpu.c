@@ -5,7 +5,6 @@
 #include "op/conv_cpu.h"
 #include "op/conv_pool.h"
 #include "op/transpose.h"
-#include <stdatomic.h>
 #include <string.h>
 
 FyKernel fy_cpu_conv2d_relu_max_pool2d, fy_cpu_conv2d_relu_max_pool2d_backward;
@@ -30,8 +29,6 @@ typedef struct Layer {
   const int64_t *offsets; // of each tap of the kernel, in the framed image
   char *slots;            // one per thread
   int64_t slot_bytes;
-  atomic_int next_slot;
-  atomic_llong next;   // image, or part, that no thread has taken
   int64_t parts, part; // of the weight's gradient, and the elements of one
 } Layer;
 
@@ -96,7 +93,7 @@ static int direct_forward(FyLaunch *l, Layer *layer, const FyArray *bias) {
     f32_pack_weight(s, layer->stride, layer->weight, (void *)packed);
   else
     f64_pack_weight(s, layer->stride, layer->weight, (void *)packed);
-  fy_parallel_for(s->n, 1, is_float(layer) ? f32_forward_images : f64_forward_images, layer);
+  fy_parallel_turns(s->n, is_float(layer) ? f32_forward_images : f64_forward_images, layer);
   return FY_LAUNCH_OK;
 }
 
@@ -104,7 +101,7 @@ static int direct_backward_input(FyLaunch *l, Layer *layer, FyArray *grad_x) {
   if (!begin_direct(l, layer))
     return FY_LAUNCH_NO_MEMORY;
   layer->out = grad_x->data;
-  fy_parallel_for(layer->s->conv.n, 1, is_float(layer) ? f32_backward_input_images : f64_backward_input_images, layer);
+  fy_parallel_turns(layer->s->conv.n, is_float(layer) ? f32_backward_input_images : f64_backward_input_images, layer);
   return FY_LAUNCH_OK;
 }
 
@@ -120,7 +117,7 @@ static int direct_backward_weight(FyLaunch *l, Layer *layer, void *weight, void 
   layer->out = l->workspace(l, (size_t)(layer->parts * layer->part * layer->size));
   if (!layer->out)
     return FY_LAUNCH_NO_MEMORY;
-  fy_parallel_for(layer->parts, 1, is_float(layer) ? f32_backward_weight_parts : f64_backward_weight_parts, layer);
+  fy_parallel_turns(layer->parts, is_float(layer) ? f32_backward_weight_parts : f64_backward_weight_parts, layer);
   if (is_float(layer))
     f32_finish_weight(layer, weight, bias);
   else
@@ -178,10 +175,7 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
   int status = fy_dnn_backward_weight(l, &layer->s->conv, NULL, layer->x, unwanted, &hook);
   if (status != FY_LAUNCH_OK || !bias)
     return status;
-  memcpy(bias, parts, (size_t)o * sizeof *bias);
-  for (int64_t p = 1; p < FY_CONV_MOST_PARTS; p++)
-    for (int64_t i = 0; i < o; i++)
-      bias[i] += parts[p * o + i];
+  fy_conv_sum_parts(FY_FLOAT32, FY_CONV_MOST_PARTS, o, parts, bias);
   return FY_LAUNCH_OK;
 }
 

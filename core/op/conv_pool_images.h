@@ -16,16 +16,14 @@ static void NAME(turn)(T *out, int64_t out_stride, const T *in, int64_t in_strid
 #include "op/conv_direct.h"
 #include "op/pool_last.h"
 
-// What threads share is not cut into ranges beforehand: each takes the next image when it is done with one.
-
 // The arrays of an image that one thread works on.
 typedef struct NAME(Slot) {
   T *framed, *conv, *pooled, *sums;
 } NAME(Slot);
 
-static NAME(Slot) NAME(take_slot)(Layer *layer) {
+static NAME(Slot) NAME(slot_of)(const Layer *layer, int worker) {
   const FyConvShape *s = &layer->s->conv;
-  T *slot = (T *)(void *)(layer->slots + atomic_fetch_add(&layer->next_slot, 1) * layer->slot_bytes);
+  T *slot = (T *)(void *)(layer->slots + worker * layer->slot_bytes);
   NAME(Slot) result = {.framed = slot};
   result.conv = result.framed + framed_size(s);
   result.pooled = result.conv + fy_conv_area(s) * layer->stride;
@@ -33,14 +31,12 @@ static NAME(Slot) NAME(take_slot)(Layer *layer) {
   return result;
 }
 
-static void NAME(forward_images)(int64_t begin, int64_t end, void *context) {
+static void NAME(forward_images)(int worker, FyTurns *turns, void *context) {
   Layer *layer = context;
   const FyConvShape *s = &layer->s->conv;
-  (void)begin;
-  (void)end;
-  NAME(Slot) slot = NAME(take_slot)(layer);
+  NAME(Slot) slot = NAME(slot_of)(layer, worker);
   int64_t pooled = s->o * layer->s->ph * layer->s->pw;
-  for (int64_t i; (i = atomic_fetch_add(&layer->next, 1)) < s->n;) {
+  for (int64_t i; fy_next_turn(turns, &i);) {
     NAME(frame)(s, layer->x_last, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
     NAME(direct)(s, layer->stride, layer->offsets, slot.framed, layer->packed, layer->bias, slot.conv);
     NAME(relu_max_pool)
@@ -56,13 +52,11 @@ static void NAME(spread_image)(const Layer *layer, int64_t i, NAME(Slot) slot, T
    slot.conv, bias);
 }
 
-static void NAME(backward_input_images)(int64_t begin, int64_t end, void *context) {
+static void NAME(backward_input_images)(int worker, FyTurns *turns, void *context) {
   Layer *layer = context;
   const FyConvShape *s = &layer->s->conv;
-  (void)begin;
-  (void)end;
-  NAME(Slot) slot = NAME(take_slot)(layer);
-  for (int64_t i; (i = atomic_fetch_add(&layer->next, 1)) < s->n;) {
+  NAME(Slot) slot = NAME(slot_of)(layer, worker);
+  for (int64_t i; fy_next_turn(turns, &i);) {
     NAME(spread_image)(layer, i, slot, NULL);
     NAME(direct_input)(s, layer->stride, layer->offsets, slot.conv, layer->weight, slot.sums, slot.framed);
     NAME(unframe)(s, layer->x_last, slot.framed, (T *)layer->out + i * s->c * s->h * s->w);
@@ -70,13 +64,11 @@ static void NAME(backward_input_images)(int64_t begin, int64_t end, void *contex
 }
 
 // A part: the gradients of packed weight and bias by some of the images.
-static void NAME(backward_weight_parts)(int64_t begin, int64_t end, void *context) {
+static void NAME(backward_weight_parts)(int worker, FyTurns *turns, void *context) {
   Layer *layer = context;
   const FyConvShape *s = &layer->s->conv;
-  (void)begin;
-  (void)end;
-  NAME(Slot) slot = NAME(take_slot)(layer);
-  for (int64_t part; (part = atomic_fetch_add(&layer->next, 1)) < layer->parts;) {
+  NAME(Slot) slot = NAME(slot_of)(layer, worker);
+  for (int64_t part; fy_next_turn(turns, &part);) {
     T *weight = (T *)layer->out + part * layer->part, *bias = weight + fy_conv_depth(s) * layer->stride;
     memset(weight, 0, (size_t)layer->part * sizeof(T));
     for (int64_t i = s->n * part / layer->parts; i < s->n * (part + 1) / layer->parts; i++) {
@@ -92,9 +84,7 @@ static void NAME(finish_weight)(const Layer *layer, T *weight, T *bias) {
   const FyConvShape *s = &layer->s->conv;
   int64_t depth = fy_conv_depth(s);
   T *total = layer->out;
-  for (int64_t p = 1; p < layer->parts; p++)
-    for (int64_t i = 0; i < layer->part; i++)
-      total[i] += total[p * layer->part + i];
+  fy_conv_sum_parts(layer->dtype, layer->parts, layer->part, total, total);
   for (int64_t o = 0; weight && o < s->o; o++)
     for (int64_t k = 0; k < depth; k++)
       weight[o * depth + k] = total[(o / (2 * VL) * depth + k) * 2 * VL + o % (2 * VL)];
