@@ -5,32 +5,11 @@
 # usage: tests/grader/test_attacks.sh [ATTACK [LEVELS]]
 # run: FERRY_CUDA=sim
 # timeout: 600
-set -u
-cd "$(dirname "$0")/../.." || exit 1
-ferry=${FERRY_BUILD:-build}/ferry
-if [ ! -x "$ferry" ]; then
-  echo "ok 1 - attacks # SKIP $ferry is not built (sanitized builds do without it)"
-  echo 1..1
-  exit 0
-fi
+# shellcheck source=tests/grader/common.sh
+. "$(dirname "$0")/common.sh"
 root=$PWD
-work=$(mktemp -d)
 chmod 755 "$work"
-cp "$ferry" "$work/ferry" # so that a build beside this does not take it away
-ferry=$work/ferry
-trap 'rm -rf "$work"' EXIT
-export FERRY_ANSWER_MEMORY_MB=512 FERRY_WORK=$work/none NO_COLOR=1
-count=0 failed=0
-
-result() { # STATUS NAME [WHY]
-  count=$((count + 1))
-  if [ "$1" = 0 ]; then
-    echo "ok $count - $2"
-  else
-    echo "not ok $count - $2 - ${3:-}"
-    failed=$((failed + 1))
-  fi
-}
+export FERRY_ANSWER_MEMORY_MB=512 FERRY_WORK=$work/none
 
 # Folders and processes of answers that are still there.
 left_behind() {
@@ -127,8 +106,7 @@ run_level() { # USER LEVEL
     name=$(basename "$file" .c)
     why=$(not_held_off "$user" "$name")
     if [ -n "$why" ]; then
-      count=$((count + 1))
-      echo "ok $count - $level: $name # SKIP $why"
+      skip "$level: $name" "$why"
       continue
     fi
     while [ "$(jobs -rp | wc -l)" -ge $jobs_at_once ]; do # most of them wait for their time limit
@@ -142,8 +120,7 @@ run_level() { # USER LEVEL
     result "$status" "$level: $name" "$why"
   done < <(sort "$work/results")
   if [ "$level" = none ] && { [ "$user" != - ] || [ "$(id -u)" != 0 ]; }; then
-    count=$((count + 1))
-    echo "ok $count - $level: nothing in /tmp # SKIP /tmp is the machine's here, and what the same user left is not known"
+    skip "$level: nothing in /tmp" "/tmp is the machine's here, and what the same user left is not known"
   else
     why=$(find /tmp /dev/shm -maxdepth 1 -name 'ferry-attack*')
     [ -z "$why" ]
@@ -155,12 +132,10 @@ run_level() { # USER LEVEL
 try_level() { # USER LEVEL
   echo "# $2, as $([ "$1" = - ] && echo "user $(id -u)" || echo "another user")"
   if ! as_user "$1" env FERRY_SANDBOX="$2" "$ferry" doctor | grep 'ok  *sandbox' | grep -q "${sign[$2]}"; then
-    count=$((count + 1))
-    echo "ok $count - $2: attacks # SKIP ${missing[$2]}"
+    skip "$2: attacks" "${missing[$2]}"
   elif [ "$1" = - ] && [ "$(id -u)" = 0 ] &&
     ! FERRY_SANDBOX=$2 "${apart[@]}" "$ferry" doctor | grep -q 'ok  *sandbox.*another user'; then
-    count=$((count + 1)) # hostile code is not let loose as root
-    echo "ok $count - $2: attacks # SKIP they would run as root"
+    skip "$2: attacks" 'they would run as root' # hostile code is not let loose so
   else
     run_level "$1" "$2"
   fi
@@ -202,5 +177,4 @@ ln -s "$work/target" "$work/results.json"
 [ "$(cat "$work/target")" = precious ] && [ ! -L "$work/results.json" ] && grep -q '"missing"' "$work/results.json"
 result $? 'a link at the result path' 'it was followed'
 
-echo "1..$count"
-[ $failed = 0 ]
+finish

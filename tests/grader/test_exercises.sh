@@ -6,37 +6,16 @@
 # usage: tests/grader/test_exercises.sh [EXERCISE] | --write (the table; nothing is checked against it)
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # timeout: 600
-set -u
-cd "$(dirname "$0")/../.." || exit 1
-ferry=${FERRY_BUILD:-build}/ferry
-if [ ! -x "$ferry" ]; then
-  echo "ok 1 - exercises # SKIP $ferry is not built (sanitized builds do without it)"
-  echo 1..1
-  exit 0
-fi
+# shellcheck source=tests/grader/common.sh
+. "$(dirname "$0")/common.sh"
 write=
 only=
 case ${1:-} in
 --write) write=1 ;;
 *) only=${1:-} ;;
 esac
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cp "$ferry" "$work/ferry" # so that a build beside this does not take it away
-ferry=$work/ferry
-export FERRY_WORK=$work/none NO_COLOR=1 FERRY_SIM_DEVICES=${FERRY_SIM_DEVICES:-2}
+export FERRY_WORK=$work/none FERRY_SIM_DEVICES=${FERRY_SIM_DEVICES:-2}
 jobs_at_once=${TEST_JOBS:-2}
-count=0 failed=0
-
-result() { # STATUS NAME [WHY]
-  count=$((count + 1))
-  if [ "$1" = 0 ]; then
-    echo "ok $count - $2"
-  else
-    echo "not ok $count - $2 - ${3:-}"
-    failed=$((failed + 1))
-  fi
-}
 
 # Definitions for the prototypes in an answer.h of what the exercise asks for: with an empty body (every result 0), or with a
 # constant for a result.
@@ -270,5 +249,4 @@ if [ -z "$only" ]; then
     result $? "stubs on $devices devices" "$(grep -v ' 0 of' "$work/graded" | head -n 4 | tr '\n' ' ')"
   done
 fi
-echo "1..$count"
-[ $failed = 0 ]
+finish

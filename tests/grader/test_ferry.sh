@@ -3,43 +3,12 @@
 # every moment, the grader killed or not.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # timeout: 300
-set -u
-cd "$(dirname "$0")/../.." || exit 1
-ferry=${FERRY_BUILD:-build}/ferry
-if [ ! -x "$ferry" ]; then
-  echo "ok 1 - ./ferry # SKIP $ferry is not built (sanitized builds do without it)"
-  echo 1..1
-  exit 0
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cp "$ferry" "$work/ferry" # so that a build beside this does not take it away
-ferry=$work/ferry
+# shellcheck source=tests/grader/common.sh
+. "$(dirname "$0")/common.sh"
+reads_with_python=1
 mkdir -m 1777 "$work/tmp"
-export TMPDIR=$work/tmp FERRY_WORK=$work/mine NO_COLOR=1
+export TMPDIR=$work/tmp FERRY_WORK=$work/mine
 unset EDITOR
-count=0 failed=0
-
-result() { # STATUS NAME [WHY]
-  count=$((count + 1))
-  if [ "$1" = 0 ]; then
-    echo "ok $count - $2"
-  elif [[ ${3:-} == *'python3: command not found'* ]]; then
-    echo "ok $count - $2 # SKIP python3, which reads the files of results here, is not installed"
-  else
-    echo "not ok $count - $2 - ${3:-}"
-    failed=$((failed + 1))
-  fi
-}
-
-says() { # NAME STATUS TEXT COMMAND...: the command ends with that status and its output has that text
-  local name=$1 status=$2 text=$3 output ended
-  shift 3
-  output=$("$@" 2>&1)
-  ended=$?
-  [ $ended = "$status" ] && [[ $output == *"$text"* ]]
-  result $? "$name" "status $ended, said: $(head -c 300 <<<"$output" | tr '\n' ' ')"
-}
 
 is_json() {
   python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1" 2>&1
@@ -253,5 +222,4 @@ left=$(for link in /proc/[0-9]*/exe; do readlink "$link" 2>/dev/null; done | gre
 [ "$left" = 0 ]
 result $? 'no answer outlives its grader' "$left processes"
 
-echo "1..$count"
-[ $failed = 0 ]
+finish
