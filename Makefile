@@ -58,8 +58,8 @@ TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
 LDLIBS := -ldnnl -lz -lm -ldl -lpthread
 
-include core/make/sanitize.mk
-include core/make/bundle.mk
+include .ci/build/sanitize.mk
+include .ci/build/bundle.mk
 
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
@@ -83,7 +83,7 @@ TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
 TEST_CU := $(if $(TEST_CU),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_CU)))
 endif
 
-include core/make/grader.mk
+include .ci/build/grader.mk
 
 CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
 CHAPTER_OBJ := $(CHAPTER_C:%.c=$(B)/%.o)
@@ -99,7 +99,7 @@ CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
 BENCH := $(B)/plots/bench/bench
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
-include core/make/cuda.mk
+include .ci/build/cuda.mk
 
 # ---- what to build ---------------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ tests: library $(TEST_PROGRAMS) ## the test programs
 
 run: setup ## install what is missing, build, run the chapters in order, draw the plots
 	@$(MAKE) library chapters bench
-	@core/make/chapters.sh $(B) $(ARGS)
+	@.ci/build/chapters.sh $(B) $(ARGS)
 	@plots/draw.sh --build $(B)
 
 test: setup ## install what is missing, build, and run every test
@@ -123,13 +123,13 @@ test: setup ## install what is missing, build, and run every test
 	@tests/run.sh --build $(B) $(ARGS)
 
 setup:
-	@CC='$(CC)' CXX='$(CXX)' BUNDLE='$(BUNDLE)' core/make/setup.sh
+	@CC='$(CC)' CXX='$(CXX)' BUNDLE='$(BUNDLE)' .ci/build/setup.sh
 
 clean: ## remove build/ (bundle/ stays)
 	rm -rf build
 
 help: ## this list
-	@awk -f core/make/help.awk $(MAKEFILE_LIST)
+	@awk -f .ci/build/help.awk $(MAKEFILE_LIST)
 
 # ---- stamps: files that change when flags or lists do, so that what depends on them is built again -------------------
 
@@ -147,15 +147,15 @@ $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-RULES := Makefile core/make/sanitize.mk
+RULES := Makefile .ci/build/sanitize.mk
 
 # ---- generated header: every public function, wrapped so that an error knows the caller's file and line --------------
 
 WHERE := build/include/ferry_where.h
 $(WHERE): build/stamp/where ;
-build/stamp/where: $(HEADERS) core/make/where.awk
+build/stamp/where: $(HEADERS) .ci/build/where.awk
 	@mkdir -p build/include build/stamp
-	@awk -f core/make/where.awk core/ferry.h > $(WHERE).new
+	@awk -f .ci/build/where.awk core/ferry.h > $(WHERE).new
 	@if cmp -s $(WHERE).new $(WHERE); then rm $(WHERE).new; else mv $(WHERE).new $(WHERE); fi
 	@touch $@
 
@@ -220,7 +220,7 @@ $(TEST_PROGRAMS): $(SUPPORT) $(LIBRARY) $(B)/stamp/link
 	@mkdir -p $(@D)
 	$(call link,$(filter %.o,$^),$(SUPPORT) $(LIBRARY) -lcmocka)
 
-include core/make/bench.mk
-include core/make/checks.mk
+include .ci/build/bench.mk
+include .ci/build/checks.mk
 
 -include $(C_OBJ:.o=.d) $(CU_OBJ:.o=.d)

@@ -18,7 +18,7 @@
 // which are there already, and are what is counted: sectors of each warp's access, and passes over the banks.
 // rows and columns are at least 1, differ, and are hardly ever multiples of the tile. Counted besides: launches (one).
 //
-// In the library: transpose_kernel in core/op/copy.cu does this, with tiles of 64.
+// In the library: transpose_kernel in core/op/copy/copy.cu does this, with tiles of 64.
 #include <cuda_runtime.h>
 
 enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads, each with four elements of a tile

@@ -21,7 +21,7 @@
 // which is there already, and is what is counted: at most an eighth of 2 m n k. Shared memory is read and written as always.
 // Counted besides: launches (one).
 //
-// In the library: core/op/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to registers.
+// In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to registers.
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

@@ -15,7 +15,7 @@
 // Counted: launches (at most 2), atomic operations on global memory (at most an eighth of n, for large n), copies to the host
 // (none).
 //
-// In the library: add_rows in core/op/index.cu adds to places that many threads may share.
+// In the library: add_rows in core/op/indexing/index.cu adds to places that many threads may share.
 #include <cuda_runtime.h>
 
 enum { MOST_BINS = 1024, THREADS = 256, MOST_BLOCKS = 8 };

@@ -20,7 +20,7 @@
 // Counted: launches. One does it; for n = 0 there must be none, because a grid of no blocks is an error.
 // Blocks of 256 threads serve well. Threads beyond n have nothing to do, and must not touch the memory.
 //
-// In the library: fy_unary_flat in core/op/pointwise.cuh is such a kernel, for every op of one operand.
+// In the library: fy_unary_flat in core/op/elementwise/pointwise.cuh is such a kernel, for every op of one operand.
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

@@ -13,7 +13,7 @@
 // read neighbours at every step. Threads are numbered through the whole grid: blockIdx.x * blockDim.x + threadIdx.x.
 // Counted: launches (one), and which thread did what.
 //
-// In the library: FY_GRID_STRIDE in core/op/cuda_common.cuh is this loop, and most kernels there are written with it.
+// In the library: FY_GRID_STRIDE in core/op/kernel/cuda_common.cuh is this loop, and most kernels there are written with it.
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

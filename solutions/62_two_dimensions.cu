@@ -13,7 +13,7 @@
 // Blocks and grids have two dimensions: dim3 threads(32, 8), and x is the one in which neighbouring threads are numbered.
 // Let x run along the columns. Counted: launches (one).
 //
-// In the library: move_kernel in core/op/copy.cu copies between any two layouts; a pitch is a stride of the rows.
+// In the library: move_kernel in core/op/copy/copy.cu copies between any two layouts; a pitch is a stride of the rows.
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,

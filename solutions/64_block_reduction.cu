@@ -15,7 +15,7 @@
 // Threads that take several elements each (a grid-stride loop) keep the number of blocks small.
 // Counted: launches (at most 4), atomic operations (at most one for every 32 elements), copies to the host (none).
 //
-// In the library: fy_block_reduce in core/op/cuda_common.cuh, first in each warp, then among the warps.
+// In the library: fy_block_reduce in core/op/kernel/cuda_common.cuh, first in each warp, then among the warps.
 #include <cuda_runtime.h>
 
 // [answer]

@@ -161,7 +161,7 @@ run_one() { # INDEX: leaves its output, results and seconds in $work
   if [ $status -gt 128 ] && [ $status != 137 ]; then
     crash="crashed (SIG$(kill -l $((status - 128))))"
   fi
-  awk -f core/make/parse-tests.awk -v status=$status -v limit="$limit" -v crash="$crash" "$work/$i.out" >"$work/$i.results"
+  awk -f .ci/build/parse-tests.awk -v status=$status -v limit="$limit" -v crash="$crash" "$work/$i.out" >"$work/$i.results"
   awk -v from="$start" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f", to - from }' >"$work/$i.seconds"
 }
 

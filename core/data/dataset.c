@@ -1,7 +1,7 @@
 // Data sets: what they have in common, tensors in memory, and parts of others.
 #include "data/dataset.h"
 #include "data/impl.h"
-#include "op/random_state.h"
+#include "op/random/random_state.h"
 #include "tensor/impl.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // DataLoader: what an epoch consists of, and its batches in order.
 #include "data/loader_impl.h"
-#include "op/random_state.h"
+#include "op/random/random_state.h"
 #include "tensor/impl.h"
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // nn.Sequential: each child's output is the next one's input.
 #include "nn/impl.h"
-#include "op/conv_pool.h"
+#include "op/convolution/conv_pool.h"
 #include <stdio.h>
 
 // What runs one after the other: a Sequential's children, or a list that ends with NULL.

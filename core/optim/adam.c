@@ -3,7 +3,7 @@
 //   p = p - lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
 #include "nn/impl.h"
 #include "op/op.h"
-#include "op/step.h"
+#include "op/optimizer/step.h"
 #include "optim/impl.h"
 #include <math.h>
 

@@ -2,7 +2,7 @@
 //   g = grad + w p;   b = m b + (1 - d) g  (the first time b = g);   p = p - lr b,  or with Nesterov  p - lr (g + m b)
 #include "nn/impl.h"
 #include "op/op.h"
-#include "op/step.h"
+#include "op/optimizer/step.h"
 #include "optim/impl.h"
 
 static void sgd_step(FyOptimizer *self, FyParameterState *state, FyTensor *parameter, FyTensor *grad) {

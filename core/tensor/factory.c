@@ -1,14 +1,14 @@
 // Making tensors: torch.tensor, zeros, randn, arange and their family.
 #include "base/state.h"
 #include "device/runtime.h"
-#include "op/convert.h"
-#include "op/factory.h"
+#include "op/copy/convert.h"
+#include "op/creation/factory.h"
 #include "op/op.h"
 #include "op/ops.h"
-#include "op/pointwise.h"
-#include "op/random.h"
-#include "op/random_cpu.h"
-#include "op/random_state.h"
+#include "op/elementwise/pointwise.h"
+#include "op/random/random.h"
+#include "op/random/random_cpu.h"
+#include "op/random/random_state.h"
 #include <string.h>
 
 // ---- shared ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ trap 'rm -rf "$work"' EXIT
 
 # check NAME STATUS EXPECTED: the results that the parser finds in $work/output, tabs written as bars
 check() {
-  found=$(awk -f core/make/parse-tests.awk -v status="$2" -v limit=7 -v crash="${crash:-}" "$work/output" | tr '\t' '|')
+  found=$(awk -f .ci/build/parse-tests.awk -v status="$2" -v limit=7 -v crash="${crash:-}" "$work/output" | tr '\t' '|')
   if [ "$found" = "$3" ]; then
     echo "ok $1"
   else

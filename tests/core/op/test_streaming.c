@@ -2,7 +2,7 @@
 // run: FERRY_CUDA=off
 // run: OMP_NUM_THREADS=3 FERRY_CUDA=off
 #include "core/nn/check.h"
-#include "op/streaming.h"
+#include "op/kernel/streaming.h"
 
 enum { FLOATS = FY_STREAM_BYTES / 4 + 12345, PIECE = 1 << 20 };
 

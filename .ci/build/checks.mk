@@ -1,0 +1,27 @@
+# Checks beyond the tests: sanitizers, formatting, a machine with a GPU.
+
+.PHONY: sanitize sanitize-address sanitize-thread format format-check gpu-check
+
+sanitize: ## every test under ASan and UBSan, those with threads under TSan
+	@$(MAKE) setup
+	@$(MAKE) sanitize-address; address=$$?; $(MAKE) sanitize-thread && exit $$address
+
+sanitize-address:
+	@$(MAKE) SANITIZE=address all
+	@.ci/build/sanitize.sh address tests/run.sh --build $(B)/asan $(ARGS)
+
+sanitize-thread:
+	@$(MAKE) SANITIZE=thread TESTS_WITH=tsan all
+	@.ci/build/sanitize.sh thread tests/run.sh --build $(B)/tsan --with tsan $(ARGS)
+
+FORMATTED = $(shell find core chapters exercises plots solutions tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \
+	2>/dev/null)
+
+format: ## format every C and CUDA source
+	$(Q)clang-format -i $(FORMATTED)
+
+format-check: ## fail where a source is not formatted
+	@.ci/build/format-check.sh $(FORMATTED)
+
+gpu-check: ## on a machine with a GPU: tests, compute-sanitizer, chapters and benchmarks on it
+	@.ci/build/gpu-check.sh $(MAKE) $(B)

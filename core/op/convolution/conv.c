@@ -1,0 +1,213 @@
+// F.conv2d and its gradients.
+#include "op/convolution/conv.h"
+#include "op/convolution/conv_cpu.h"
+#include "op/op.h"
+#include "op/ops.h"
+#include <string.h>
+
+// ---- checks ------------------------------------------------------------------------------------------------------------
+
+// "[1, 3, 32, 32]", which fy_shape_string dresses as "torch.Size([1, 3, 32, 32])".
+static const char *size_of(const FyTensor *t, char *text, size_t bytes) {
+  const char *shape = strchr(fy_shape_string(t), '[');
+  snprintf(text, bytes, "%.*s", (int)(strlen(shape) - 1), shape);
+  return text;
+}
+
+static void tensor_type(const FyTensor *t, char *text, size_t bytes) {
+  snprintf(text, bytes, "torch.%s%sTensor", t->device.type == FY_CUDA ? "cuda." : "",
+           fy_dtype_scalar_name(t->array.dtype));
+}
+
+static void check_dtypes(const FyTensor *x, const FyTensor *other, const char *role) {
+  char input[64], second[64];
+  tensor_type(x, input, sizeof input);
+  tensor_type(other, second, sizeof second);
+  fy_check(x->array.dtype == other->array.dtype, FY_RUNTIME_ERROR,
+           "Input type (%s) and %s type (%s) should be the same", input, role, second);
+}
+
+static void check_options(const FyConv2dParams *p) {
+  fy_check(p->padding >= 0, FY_RUNTIME_ERROR, "negative padding is not supported");
+  fy_check(p->stride > 0, FY_RUNTIME_ERROR, "non-positive stride is not supported");
+  fy_check(p->dilation > 0, FY_RUNTIME_ERROR, "dilation should be greater than zero");
+  fy_check(p->groups > 0, FY_RUNTIME_ERROR, "non-positive groups is not supported");
+}
+
+static void check_channels(const FyConv2dParams *p, const FyTensor *x, const FyTensor *weight, const FyTensor *bias) {
+  char size[FY_MAX_DIM * 21 + 3], other[FY_MAX_DIM * 21 + 3];
+  long long o = (long long)weight->array.shape[0], channels = (long long)weight->array.shape[1] * p->groups;
+  size_of(weight, size, sizeof size);
+  fy_check(o >= p->groups, FY_RUNTIME_ERROR,
+           "Given groups=%d, expected weight to be at least %d at dimension 0, but got weight of size %s instead",
+           p->groups, p->groups, size);
+  fy_check(o % p->groups == 0, FY_RUNTIME_ERROR,
+           "Given groups=%d, expected weight to be divisible by %d at dimension 0, but got weight of size %s instead",
+           p->groups, p->groups, size);
+  fy_check(x->array.shape[1] == channels, FY_RUNTIME_ERROR,
+           "Given groups=%d, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
+           p->groups, size, size_of(x, other, sizeof other), channels, (long long)x->array.shape[1]);
+  if (bias)
+    fy_check(bias->array.ndim == 1 && bias->array.shape[0] == o, FY_RUNTIME_ERROR,
+             "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s "
+             "instead",
+             size, o, size_of(bias, other, sizeof other));
+}
+
+static void check_kernel(const FyConv2dParams *p, const FyTensor *x, const FyTensor *weight) {
+  long long h = (long long)x->array.shape[2] + 2LL * p->padding, w = (long long)x->array.shape[3] + 2LL * p->padding;
+  long long kh = (weight->array.shape[2] - 1) * p->dilation + 1, kw = (weight->array.shape[3] - 1) * p->dilation + 1;
+  fy_check(weight->array.shape[2] > 0 && weight->array.shape[3] > 0, FY_RUNTIME_ERROR,
+           "non-positive kernel size is not supported: %s", fy_shape_string(weight));
+  fy_check(h >= kh && w >= kw, FY_RUNTIME_ERROR,
+           "Calculated padded input size per channel: (%lld x %lld). Kernel size: (%lld x %lld). Kernel size can't be "
+           "greater than actual input size",
+           h, w, kh, kw);
+}
+
+// ---- forward -----------------------------------------------------------------------------------------------------------
+
+static void check_ranks(const FyTensor *x, const FyTensor *weight) {
+  char size[FY_MAX_DIM * 21 + 3];
+  fy_check(x->array.ndim == 4, FY_RUNTIME_ERROR,
+           "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: %s",
+           size_of(x, size, sizeof size));
+  fy_check(weight->array.ndim == 4, FY_RUNTIME_ERROR,
+           "expected a 4-dimensional weight (out_channels, in_channels / groups, kH, kW) for conv2d, but got weight of "
+           "size %s",
+           size_of(weight, size, sizeof size));
+}
+
+static void conv2d_infer(FyCall *call) {
+  const FyConv2dParams *p = call->params;
+  FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
+  check_ranks(x, weight);
+  check_options(p);
+  check_dtypes(x, weight, "weight");
+  if (bias)
+    check_dtypes(x, bias, "bias");
+  check_channels(p, x, weight, bias);
+  check_kernel(p, x, weight);
+  if (!fy_dtype_is_floating(x->array.dtype))
+    fy_raise_not_implemented(call->device.type == FY_CUDA ? "conv2d_cuda" : "slow_conv2d_cpu", x->array.dtype);
+  for (int i = 0; i < 3; i++)
+    fy_call_contiguous(call, i);
+  FyConvShape s = fy_conv_shape(p, x->array.shape, weight->array.shape);
+  fy_call_output(call, 0, x->array.dtype, 4, (int64_t[]){s.n, s.o, s.oh, s.ow});
+}
+
+static int fy_cpu_conv2d(FyLaunch *l) {
+  const FyArray *x = l->in[0], *weight = l->in[1], *bias = l->in[2];
+  FyConvShape s = fy_conv_shape(l->params, x->shape, weight->shape);
+  const void *bias_data = bias ? bias->data : NULL;
+  int status = FY_LAUNCH_NO_KERNEL;
+  if (l->out[0]->numel == 0)
+    return FY_LAUNCH_OK;
+  if (x->dtype == FY_FLOAT32)
+    status = fy_dnn_forward(l, &s, x->data, weight->data, bias_data, l->out[0]->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL)
+    status = fy_im2col_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data);
+  return status;
+}
+
+static void conv2d_save(FyCall *call, FyNode *node) {
+  fy_save_input(node, call, 0);
+  fy_save_input(node, call, 1);
+}
+
+static void conv2d_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  FyTensor *x = fy_saved(node, 0), *weight = fy_saved(node, 1), *grad = fy_contiguous(grad_out[0]);
+  FyConv2dParams p = *fy_node_params(node, FyConv2dParams);
+  if (fy_node_needs(node, 0)) {
+    memcpy(p.shape, x->array.shape, sizeof p.shape);
+    grad_in[0] = fy_run(&fy_op_conv2d_backward_input, &p, FY_INPUTS(grad, weight));
+  }
+  if (fy_node_needs(node, 1)) {
+    memcpy(p.shape, weight->array.shape, sizeof p.shape);
+    grad_in[1] = fy_run(&fy_op_conv2d_backward_weight, &p, FY_INPUTS(grad, x));
+  }
+  if (fy_node_needs(node, 2))
+    grad_in[2] = fy_sum_dims(grad, fy_shape(0, 2, 3), false);
+}
+
+const FyOp fy_op_conv2d = {
+    .name = "conv2d",
+    .grad_name = "ConvolutionBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_WEIGHTED,
+    .autocast = FY_AUTOCAST_LOWER,
+    .infer = conv2d_infer,
+    .cpu = fy_cpu_conv2d,
+    .save = conv2d_save,
+    .backward = conv2d_backward,
+    .params_size = sizeof(FyConv2dParams),
+    .id = FY_OP_ID_conv2d,
+};
+
+FyTensor *fy_conv2d_(FyTensor *x, FyTensor *weight, FyConv2d options) {
+  FyConv2dParams p = {
+      .stride = options.stride ? options.stride : 1,
+      .padding = options.padding,
+      .dilation = options.dilation ? options.dilation : 1,
+      .groups = options.groups ? options.groups : 1,
+  };
+  if (x->array.ndim != 3)
+    return fy_run(&fy_op_conv2d, &p, FY_INPUTS(x, weight, options.bias));
+  return fy_squeeze_dim(fy_run(&fy_op_conv2d, &p, FY_INPUTS(fy_unsqueeze(x, 0), weight, options.bias)), 0);
+}
+
+// ---- backward ----------------------------------------------------------------------------------------------------------
+
+static void conv2d_backward_infer(FyCall *call) {
+  const FyConv2dParams *p = call->params;
+  fy_call_contiguous(call, 0);
+  fy_call_contiguous(call, 1);
+  fy_call_output(call, 0, call->in[0]->array.dtype, 4, p->shape);
+}
+
+static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
+  const FyArray *grad = l->in[0], *weight = l->in[1];
+  FyArray *out = l->out[0];
+  FyConvShape s = fy_conv_shape(l->params, out->shape, weight->shape);
+  int status = FY_LAUNCH_NO_KERNEL;
+  if (out->numel == 0)
+    return FY_LAUNCH_OK;
+  if (out->dtype == FY_FLOAT32)
+    status = fy_dnn_backward_input(l, &s, grad->data, weight->data, out->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL)
+    status = fy_im2col_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data);
+  return status;
+}
+
+const FyOp fy_op_conv2d_backward_input = {
+    .name = "conv2d_backward_input",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
+    .infer = conv2d_backward_infer,
+    .cpu = fy_cpu_conv2d_backward_input,
+    .params_size = sizeof(FyConv2dParams),
+    .id = FY_OP_ID_conv2d_backward_input,
+};
+
+static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
+  const FyArray *grad = l->in[0], *x = l->in[1];
+  FyArray *out = l->out[0];
+  FyConvShape s = fy_conv_shape(l->params, x->shape, out->shape);
+  int status = FY_LAUNCH_NO_KERNEL;
+  if (grad->numel == 0 || out->numel == 0) { // an empty batch
+    memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
+    return FY_LAUNCH_OK;
+  }
+  if (out->dtype == FY_FLOAT32)
+    status = fy_dnn_backward_weight(l, &s, grad->data, x->data, out->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL)
+    status = fy_im2col_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data);
+  return status;
+}
+
+const FyOp fy_op_conv2d_backward_weight = {
+    .name = "conv2d_backward_weight",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
+    .infer = conv2d_backward_infer,
+    .cpu = fy_cpu_conv2d_backward_weight,
+    .params_size = sizeof(FyConv2dParams),
+    .id = FY_OP_ID_conv2d_backward_weight,
+};

@@ -1,0 +1,61 @@
+// oneDNN's convolutions, made once per shape: for conv_dnn.c.
+#ifndef FERRY_OP_CONV_DNN_H
+#define FERRY_OP_CONV_DNN_H
+
+#include "op/convolution/conv.h"
+#include <oneapi/dnnl/dnnl.h>
+
+typedef enum FyDnnKind { FY_DNN_FORWARD, FY_DNN_BACKWARD_INPUT, FY_DNN_BACKWARD_WEIGHT } FyDnnKind;
+
+// The arrays of a convolution, in the forward's words; a pass reads two of them and writes the third.
+enum { FY_DNN_X, FY_DNN_WEIGHT, FY_DNN_OUT, FY_DNN_ROLES };
+
+// Memory descriptions: plain structs until oneDNN 2, opaque handles since 3.
+#if DNNL_VERSION_MAJOR >= 3
+typedef const_dnnl_memory_desc_t FyDnnDesc;
+#else
+typedef const dnnl_memory_desc_t *FyDnnDesc;
+#endif
+
+typedef struct FyDnnKey {
+  int64_t kind, serial, bias;
+  int64_t channels_last;   // x and the output have their channels last, rather than a layout of oneDNN's own;
+  int64_t x_channels_last; // and x is stored so
+  FyConvShape shape;
+} FyDnnKey;
+
+// One array: as Ferry stores it (row-major), as oneDNN wants it, and the way from the one to the other. `reorder` is NULL
+// where they are the same.
+typedef struct FyDnnArray {
+  FyDnnDesc plain, inner;
+  dnnl_primitive_t reorder; // towards `inner` for what is read, towards `plain` for what is written
+  size_t inner_bytes;       // 0 without a reorder, unless channels_last
+} FyDnnArray;
+
+typedef struct FyDnnPlan {
+  FyDnnKey key;
+  FyDnnArray arrays[FY_DNN_ROLES];
+  FyDnnDesc bias, scratchpad;
+  dnnl_primitive_t convolution;
+  dnnl_primitive_desc_t description; // owns the inner and scratchpad descriptions
+  size_t scratchpad_bytes;
+} FyDnnPlan;
+
+// The plan for a convolution: from the cache, or made now. `serial` plans run on the calling thread alone. NULL where oneDNN
+// cannot do it. Plans live as long as the program.
+const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
+                             bool x_channels_last);
+
+// The array that a kind of pass writes.
+static inline int fy_dnn_result(FyDnnKind kind) {
+  return kind == FY_DNN_FORWARD ? FY_DNN_OUT : kind == FY_DNN_BACKWARD_INPUT ? FY_DNN_X : FY_DNN_WEIGHT;
+}
+
+// The process's CPU engine, NULL when there is none.
+dnnl_engine_t fy_dnn_engine(void);
+
+// Limits oneDNN to the calling thread; returns what fy_dnn_release_threads takes to undo it.
+int fy_dnn_hold_threads(void);
+void fy_dnn_release_threads(int held);
+
+#endif

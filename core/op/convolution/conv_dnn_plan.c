@@ -1,0 +1,271 @@
+// Making and keeping oneDNN's convolution primitives, with the API of oneDNN 2 or 3.
+//
+// Every primitive takes its scratch memory from the caller: the library's own is shared by all threads of a primitive.
+#include "op/convolution/conv_dnn.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+int fy_dnn_hold_threads(void) {
+#ifdef _OPENMP
+  int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  return threads;
+#else
+  return 1;
+#endif
+}
+
+void fy_dnn_release_threads(int held) {
+#ifdef _OPENMP
+  omp_set_num_threads(held);
+#else
+  (void)held;
+#endif
+}
+
+static dnnl_engine_t engine;
+
+static void make_engine(void) {
+  if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
+    engine = NULL;
+}
+
+dnnl_engine_t fy_dnn_engine(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_engine);
+  return engine;
+}
+
+// ---- what differs between oneDNN 2 and 3 -------------------------------------------------------------------------------
+
+typedef struct Geometry {
+  dnnl_dims_t strides, dilations, padding;
+} Geometry;
+
+#if DNNL_VERSION_MAJOR >= 3
+
+static FyDnnDesc make_desc(int ndim, const dnnl_dim_t *dims, dnnl_format_tag_t tag) {
+  dnnl_memory_desc_t desc = NULL;
+  return dnnl_memory_desc_create_with_tag(&desc, ndim, dims, dnnl_f32, tag) == dnnl_success ? desc : NULL;
+}
+
+static void free_desc(FyDnnDesc desc) {
+  if (desc)
+    dnnl_memory_desc_destroy((dnnl_memory_desc_t)(uintptr_t)desc);
+}
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnDesc x, FyDnnDesc weight, FyDnnDesc bias,
+                              FyDnnDesc y, const Geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
+  const dnnl_alg_kind_t direct = dnnl_convolution_direct;
+  switch (kind) {
+  case FY_DNN_FORWARD:
+    return dnnl_convolution_forward_primitive_desc_create(out, fy_dnn_engine(), dnnl_forward_training, direct, x,
+                                                          weight, bias, y, g->strides, g->dilations, g->padding,
+                                                          g->padding, attr);
+  case FY_DNN_BACKWARD_INPUT:
+    return dnnl_convolution_backward_data_primitive_desc_create(out, fy_dnn_engine(), direct, x, weight, y, g->strides,
+                                                                g->dilations, g->padding, g->padding, hint, attr);
+  default:
+    return dnnl_convolution_backward_weights_primitive_desc_create(
+        out, fy_dnn_engine(), direct, x, weight, NULL, y, g->strides, g->dilations, g->padding, g->padding, hint, attr);
+  }
+}
+
+#else
+
+static FyDnnDesc make_desc(int ndim, const dnnl_dim_t *dims, dnnl_format_tag_t tag) {
+  dnnl_memory_desc_t *desc = malloc(sizeof *desc);
+  if (desc && dnnl_memory_desc_init_by_tag(desc, ndim, dims, dnnl_f32, tag) != dnnl_success) {
+    free(desc);
+    return NULL;
+  }
+  return desc;
+}
+
+static void free_desc(FyDnnDesc desc) {
+  free((void *)(uintptr_t)desc);
+}
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnDesc x, FyDnnDesc weight, FyDnnDesc bias,
+                              FyDnnDesc y, const Geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
+  const dnnl_alg_kind_t direct = dnnl_convolution_direct;
+  dnnl_convolution_desc_t desc;
+  dnnl_status_t status;
+  if (kind == FY_DNN_FORWARD)
+    status = dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, direct, x, weight, bias, y,
+                                                        g->strides, g->dilations, g->padding, g->padding);
+  else if (kind == FY_DNN_BACKWARD_INPUT)
+    status = dnnl_dilated_convolution_backward_data_desc_init(&desc, direct, x, weight, y, g->strides, g->dilations,
+                                                              g->padding, g->padding);
+  else
+    status = dnnl_dilated_convolution_backward_weights_desc_init(&desc, direct, x, weight, NULL, y, g->strides,
+                                                                 g->dilations, g->padding, g->padding);
+  return status == dnnl_success ? dnnl_primitive_desc_create(out, &desc, attr, fy_dnn_engine(), hint) : status;
+}
+
+#endif
+
+// ---- making a plan -----------------------------------------------------------------------------------------------------
+
+static Geometry geometry_of(const FyConvShape *s) {
+  return (Geometry){
+      .strides = {s->stride, s->stride},
+      .dilations = {s->dilation - 1, s->dilation - 1},
+      .padding = {s->padding, s->padding},
+  };
+}
+
+// The descriptions of the three arrays: x and the output with the given layouts, the weight row-major or left to oneDNN.
+static bool make_descs(const FyConvShape *s, dnnl_format_tag_t x_tag, dnnl_format_tag_t tag, FyDnnDesc *descs) {
+  bool grouped = s->groups > 1;
+  dnnl_dims_t x = {s->n, s->c, s->h, s->w}, y = {s->n, s->o, s->oh, s->ow};
+  dnnl_dims_t whole = {s->o, s->c, s->kh, s->kw};
+  dnnl_dims_t groups = {s->groups, s->o / s->groups, s->c / s->groups, s->kh, s->kw};
+  dnnl_format_tag_t weight = tag == dnnl_abcd ? grouped ? dnnl_abcde : dnnl_abcd : dnnl_format_tag_any;
+  descs[FY_DNN_X] = make_desc(4, x, x_tag);
+  descs[FY_DNN_OUT] = make_desc(4, y, tag);
+  descs[FY_DNN_WEIGHT] = make_desc(grouped ? 5 : 4, grouped ? groups : whole, weight);
+  return descs[FY_DNN_X] && descs[FY_DNN_OUT] && descs[FY_DNN_WEIGHT];
+}
+
+static bool make_description(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
+  FyDnnKind kind = (FyDnnKind)plan->key.kind;
+  FyDnnDesc any[FY_DNN_ROLES] = {0};
+  Geometry g = geometry_of(&plan->key.shape);
+  dnnl_primitive_desc_t hint = NULL;
+  dnnl_format_tag_t tag = plan->key.channels_last ? dnnl_acdb : dnnl_format_tag_any;
+  bool made = make_descs(&plan->key.shape, tag, tag, any);
+  // Gradients are described with the forward that they belong to.
+  if (made && kind != FY_DNN_FORWARD)
+    made = describe(&hint, FY_DNN_FORWARD, any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL, any[FY_DNN_OUT], &g, NULL, attr) ==
+           dnnl_success;
+  made = made && describe(&plan->description, kind, any[FY_DNN_X], any[FY_DNN_WEIGHT], plan->bias, any[FY_DNN_OUT], &g,
+                          hint, attr) == dnnl_success;
+  if (hint)
+    dnnl_primitive_desc_destroy(hint);
+  for (int i = 0; i < FY_DNN_ROLES; i++)
+    free_desc(any[i]);
+  return made;
+}
+
+static bool make_reorder(FyDnnArray *array, bool result, dnnl_primitive_attr_t attr) {
+  dnnl_primitive_desc_t description;
+  FyDnnDesc from = result ? array->inner : array->plain, to = result ? array->plain : array->inner;
+  if (dnnl_memory_desc_equal(from, to))
+    return true;
+  if (dnnl_reorder_primitive_desc_create(&description, from, fy_dnn_engine(), to, fy_dnn_engine(), attr) !=
+      dnnl_success)
+    return false;
+  // A reorder of plain layouts needs no scratch memory; one that did would be refused.
+  bool made = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0)) == 0;
+  array->inner_bytes = dnnl_memory_desc_get_size(array->inner);
+  made = made && dnnl_primitive_create(&array->reorder, description) == dnnl_success;
+  dnnl_primitive_desc_destroy(description);
+  return made;
+}
+
+static bool make_parts(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
+  static const dnnl_query_t queries[3][FY_DNN_ROLES] = {
+      [FY_DNN_FORWARD] = {dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md},
+      [FY_DNN_BACKWARD_INPUT] = {dnnl_query_diff_src_md, dnnl_query_weights_md, dnnl_query_diff_dst_md},
+      [FY_DNN_BACKWARD_WEIGHT] = {dnnl_query_src_md, dnnl_query_diff_weights_md, dnnl_query_diff_dst_md},
+  };
+  const FyConvShape *s = &plan->key.shape;
+  FyDnnKind kind = (FyDnnKind)plan->key.kind;
+  FyDnnDesc plain[FY_DNN_ROLES] = {0};
+  bool made = make_descs(s, plan->key.x_channels_last ? dnnl_acdb : dnnl_abcd, dnnl_abcd, plain);
+  for (int i = 0; i < FY_DNN_ROLES; i++)
+    plan->arrays[i].plain = plain[i];
+  plan->bias = plan->key.bias ? make_desc(1, (dnnl_dims_t){s->o}, dnnl_a) : NULL;
+  if (!made || (plan->key.bias && !plan->bias) || !make_description(plan, attr) ||
+      dnnl_primitive_create(&plan->convolution, plan->description) != dnnl_success)
+    return false;
+  plan->scratchpad = dnnl_primitive_desc_query_md(plan->description, dnnl_query_scratchpad_md, 0);
+  plan->scratchpad_bytes = dnnl_memory_desc_get_size(plan->scratchpad);
+  for (int i = 0; i < FY_DNN_ROLES; i++) {
+    plan->arrays[i].inner = dnnl_primitive_desc_query_md(plan->description, queries[kind][i], 0);
+    if (!make_reorder(&plan->arrays[i], i == fy_dnn_result(kind), attr))
+      return false;
+  }
+  if (plan->key.channels_last) // the output never lies row-major
+    plan->arrays[FY_DNN_OUT].inner_bytes = dnnl_memory_desc_get_size(plan->arrays[FY_DNN_OUT].inner);
+  return true;
+}
+
+static void free_plan(FyDnnPlan *plan) {
+  for (int i = 0; i < FY_DNN_ROLES; i++) {
+    free_desc(plan->arrays[i].plain);
+    if (plan->arrays[i].reorder)
+      dnnl_primitive_destroy(plan->arrays[i].reorder);
+  }
+  free_desc(plan->bias);
+  if (plan->convolution)
+    dnnl_primitive_destroy(plan->convolution);
+  if (plan->description)
+    dnnl_primitive_desc_destroy(plan->description);
+  free(plan);
+}
+
+static FyDnnPlan *make_plan(const FyDnnKey *key) {
+  FyDnnPlan *plan = calloc(1, sizeof *plan);
+  dnnl_primitive_attr_t attr;
+  if (!plan || dnnl_primitive_attr_create(&attr) != dnnl_success) {
+    free(plan);
+    return NULL;
+  }
+  plan->key = *key;
+  int held = key->serial ? fy_dnn_hold_threads() : 0; // a primitive is made for as many threads as it finds
+  bool made = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success &&
+              make_parts(plan, attr);
+  if (key->serial)
+    fy_dnn_release_threads(held);
+  dnnl_primitive_attr_destroy(attr);
+  if (made)
+    return plan;
+  free_plan(plan);
+  return NULL;
+}
+
+// ---- the cache -----------------------------------------------------------------------------------------------------------
+
+// A refusal is remembered too, as an entry without a plan.
+enum { CACHE_SIZE = 512 };
+static struct {
+  pthread_mutex_t lock;
+  int count;
+  struct {
+    FyDnnKey key;
+    FyDnnPlan *plan;
+  } entries[CACHE_SIZE];
+} cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const FyDnnPlan *find_or_make(const FyDnnKey *key) {
+  for (int i = 0; i < cache.count; i++)
+    if (memcmp(&cache.entries[i].key, key, sizeof *key) == 0)
+      return cache.entries[i].plan;
+  if (cache.count == CACHE_SIZE) // more shapes than any program of the book has: im2col does the others
+    return NULL;
+  cache.entries[cache.count].key = *key;
+  cache.entries[cache.count].plan = make_plan(key);
+  return cache.entries[cache.count++].plan;
+}
+
+const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
+                             bool x_channels_last) {
+  FyDnnKey key = {.kind = kind,
+                  .serial = serial,
+                  .bias = bias,
+                  .channels_last = channels_last,
+                  .x_channels_last = x_channels_last,
+                  .shape = *shape};
+  if (!fy_dnn_engine())
+    return NULL;
+  pthread_mutex_lock(&cache.lock);
+  const FyDnnPlan *plan = find_or_make(&key);
+  pthread_mutex_unlock(&cache.lock);
+  return plan;
+}

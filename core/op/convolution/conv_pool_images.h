@@ -1,0 +1,98 @@
+// Convolution, ReLU and max pooling of images on one thread, for one element type: included by conv_pool_cpu.c with T,
+// INTEGER (of T's size) and NAME(x) defined. No include guard.
+
+#define VL ((int64_t)(CONV_VECTOR_BYTES / sizeof(T)))
+
+// out (rows, columns) = in (columns, rows) transposed, strides in elements.
+static void NAME(turn)(T *out, int64_t out_stride, const T *in, int64_t in_stride, int64_t rows, int64_t columns) {
+  int64_t width = FY_TILE_BYTES / (int64_t)sizeof(T);
+  for (int64_t r = 0; r < rows; r += FY_TILE_ROWS)
+    for (int64_t c = 0; c < columns; c += width)
+      fy_transpose_tile(sizeof(T), out + r * out_stride + c, out_stride, in + c * in_stride + r, in_stride,
+                        rows - r < FY_TILE_ROWS ? rows - r : FY_TILE_ROWS, columns - c < width ? columns - c : width,
+                        false);
+}
+
+#include "op/convolution/conv_direct.h"
+#include "op/convolution/pool_last.h"
+
+// The arrays of an image that one thread works on.
+typedef struct NAME(Slot) {
+  T *framed, *conv, *pooled, *sums;
+} NAME(Slot);
+
+static NAME(Slot) NAME(slot_of)(const Layer *layer, int worker) {
+  const FyConvShape *s = &layer->s->conv;
+  T *slot = (T *)(void *)(layer->slots + worker * layer->slot_bytes);
+  NAME(Slot) result = {.framed = slot};
+  result.conv = result.framed + framed_size(s);
+  result.pooled = result.conv + fy_conv_area(s) * layer->stride;
+  result.sums = result.pooled + layer->s->ph * layer->s->pw * layer->stride;
+  return result;
+}
+
+static void NAME(forward_images)(int worker, FyTurns *turns, void *context) {
+  Layer *layer = context;
+  const FyConvShape *s = &layer->s->conv;
+  NAME(Slot) slot = NAME(slot_of)(layer, worker);
+  int64_t pooled = s->o * layer->s->ph * layer->s->pw;
+  for (int64_t i; fy_next_turn(turns, &i);) {
+    NAME(frame)(s, layer->x_last, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
+    NAME(direct)(s, layer->stride, layer->offsets, slot.framed, layer->packed, layer->bias, slot.conv);
+    NAME(relu_max_pool)
+    (layer->s, layer->stride, layer->out_last, slot.conv, slot.pooled, (T *)layer->out + i * pooled,
+     layer->taps + i * pooled);
+  }
+}
+
+static void NAME(spread_image)(const Layer *layer, int64_t i, NAME(Slot) slot, T *bias) {
+  int64_t pooled = layer->s->conv.o * layer->s->ph * layer->s->pw;
+  NAME(spread)
+  (layer->s, layer->stride, layer->out_last, (const T *)layer->grad + i * pooled, layer->taps + i * pooled, slot.pooled,
+   slot.conv, bias);
+}
+
+static void NAME(backward_input_images)(int worker, FyTurns *turns, void *context) {
+  Layer *layer = context;
+  const FyConvShape *s = &layer->s->conv;
+  NAME(Slot) slot = NAME(slot_of)(layer, worker);
+  for (int64_t i; fy_next_turn(turns, &i);) {
+    NAME(spread_image)(layer, i, slot, NULL);
+    NAME(direct_input)(s, layer->stride, layer->offsets, slot.conv, layer->weight, slot.sums, slot.framed);
+    NAME(unframe)(s, layer->x_last, slot.framed, (T *)layer->out + i * s->c * s->h * s->w);
+  }
+}
+
+// A part: the gradients of packed weight and bias by some of the images.
+static void NAME(backward_weight_parts)(int worker, FyTurns *turns, void *context) {
+  Layer *layer = context;
+  const FyConvShape *s = &layer->s->conv;
+  NAME(Slot) slot = NAME(slot_of)(layer, worker);
+  for (int64_t part; fy_next_turn(turns, &part);) {
+    T *weight = (T *)layer->out + part * layer->part, *bias = weight + fy_conv_depth(s) * layer->stride;
+    memset(weight, 0, (size_t)layer->part * sizeof(T));
+    for (int64_t i = s->n * part / layer->parts; i < s->n * (part + 1) / layer->parts; i++) {
+      NAME(frame)(s, layer->x_last, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
+      NAME(spread_image)(layer, i, slot, bias);
+      NAME(direct_weight)(s, layer->stride, layer->offsets, slot.framed, slot.conv, weight);
+    }
+  }
+}
+
+// The sum of the parts, in their order, brought into the tensors' layout; either gradient may be NULL.
+static void NAME(finish_weight)(const Layer *layer, T *weight, T *bias) {
+  const FyConvShape *s = &layer->s->conv;
+  int64_t depth = fy_conv_depth(s);
+  T *total = layer->out;
+  fy_conv_sum_parts(layer->dtype, layer->parts, layer->part, total, total);
+  for (int64_t o = 0; weight && o < s->o; o++)
+    for (int64_t k = 0; k < depth; k++)
+      weight[o * depth + k] = total[(o / (2 * VL) * depth + k) * 2 * VL + o % (2 * VL)];
+  if (bias)
+    memcpy(bias, total + depth * layer->stride, (size_t)s->o * sizeof(T));
+}
+
+#undef VL
+#undef T
+#undef INTEGER
+#undef NAME

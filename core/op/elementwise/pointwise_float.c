@@ -1,0 +1,210 @@
+// Functions: exp, log, sqrt, tanh, sigmoid, relu, gelu, clamp, and the fused backward kernels of some.
+#include "op/op.h"
+#include "op/ops.h"
+#include "op/elementwise/pointwise_loops.h"
+#include <string.h>
+
+// The record and public function of a function of one floating argument; integers become float32.
+#define FUNCTION(OP, GRAD_NAME, SAVE, AUTOCAST)                                                                        \
+  const FyOp fy_op_##OP = {                                                                                            \
+      .name = #OP,                                                                                                     \
+      .grad_name = GRAD_NAME,                                                                                          \
+      .flags = FY_OP_CPU_HALF_AS_FLOAT,                                                                                \
+      .autocast = AUTOCAST,                                                                                            \
+      .infer = fy_infer_to_float,                                                                                      \
+      .cpu = fy_cpu_##OP,                                                                                              \
+      .save = SAVE,                                                                                                    \
+      .backward = OP##_backward,                                                                                       \
+      .id = FY_OP_ID_##OP,                                                                                             \
+  };                                                                                                                   \
+  FyTensor *fy_##OP(FyTensor *a) {                                                                                     \
+    return fy_run(&fy_op_##OP, NULL, FY_INPUTS(a));                                                                    \
+  }
+
+// The kernel: float32 loops vectorise, float64 ones call libm.
+#define FUNCTION_KERNEL(OP)                                                                                            \
+  FY_MATH_FLOATS(FY_UNARY_LOOPS_, OP)                                                                                  \
+  static int fy_cpu_##OP(FyLaunch *l) {                                                                                \
+    static FyLoop *const loops[FY_DTYPE_COUNT] = {FY_LOOPS_OF_FLOATS(OP)};                                             \
+    return fy_pointwise_unary(l, loops, l->in[0]->dtype == FY_FLOAT32 ? FY_GRAIN_FUNCTION : FY_GRAIN_LIBM);            \
+  }
+
+// ---- exp, log, sqrt ----------------------------------------------------------------------------------------------------
+
+static void exp_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  grad_in[0] = fy_mul(grad_out[0], fy_saved(node, 0));
+}
+FUNCTION_KERNEL(exp)
+FUNCTION(exp, "ExpBackward0", fy_save_result, FY_AUTOCAST_FLOAT32)
+
+static void log_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  grad_in[0] = fy_div(grad_out[0], fy_saved(node, 0));
+}
+FUNCTION_KERNEL(log)
+FUNCTION(log, "LogBackward0", fy_save_first_input, FY_AUTOCAST_FLOAT32)
+
+static void sqrt_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  grad_in[0] = fy_div(grad_out[0], fy_mul_scalar(fy_saved(node, 0), 2));
+}
+FUNCTION_KERNEL(sqrt)
+FUNCTION(sqrt, "SqrtBackward0", fy_save_result, FY_AUTOCAST_NONE)
+
+// ---- the fused backward kernels: (grad, saved) -> grad ---------------------------------------------------------------
+
+FY_MATH_FLOATS(FY_BINARY_LOOPS_, relu_backward)
+FY_MATH_FLOATS(FY_BINARY_LOOPS_, tanh_backward)
+FY_MATH_FLOATS(FY_BINARY_LOOPS_, sigmoid_backward)
+FY_MATH_FLOATS(FY_BINARY_LOOPS_, gelu_backward)
+FY_KERNEL(binary, relu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL(binary, tanh_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL(binary, sigmoid_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL(binary, gelu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_LIBM)
+
+#define BACKWARD_KERNEL(OP)                                                                                            \
+  const FyOp fy_op_##OP##_backward = {                                                                                 \
+      .name = #OP "_backward",                                                                                         \
+      .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,                                                                \
+      .infer = fy_infer_to_float,                                                                                      \
+      .cpu = fy_cpu_##OP##_backward,                                                                                   \
+      .id = FY_OP_ID_##OP##_backward,                                                                                  \
+  };                                                                                                                   \
+  static void OP##_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {                             \
+    grad_in[0] = fy_run(&fy_op_##OP##_backward, NULL, FY_INPUTS(grad_out[0], fy_saved(node, 0)));                      \
+  }
+BACKWARD_KERNEL(relu)
+BACKWARD_KERNEL(tanh)
+BACKWARD_KERNEL(sigmoid)
+BACKWARD_KERNEL(gelu)
+
+FUNCTION_KERNEL(tanh)
+FUNCTION(tanh, "TanhBackward0", fy_save_result, FY_AUTOCAST_NONE)
+FUNCTION_KERNEL(sigmoid)
+FUNCTION(sigmoid, "SigmoidBackward0", fy_save_result, FY_AUTOCAST_NONE)
+
+// gelu of integers is not defined, as in PyTorch.
+static void infer_gelu(FyCall *call) {
+  const FyDType dtype = (FyDType)call->in[0]->array.dtype;
+  if (!fy_dtype_is_floating(dtype))
+    fy_raise_not_implemented("GeluKernelImpl", dtype);
+  fy_infer_keep(call);
+}
+
+FUNCTION_KERNEL(gelu)
+const FyOp fy_op_gelu = {
+    .name = "gelu",
+    .grad_name = "GeluBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .infer = infer_gelu,
+    .cpu = fy_cpu_gelu,
+    .save = fy_save_first_input,
+    .backward = gelu_backward,
+    .id = FY_OP_ID_gelu,
+};
+
+FyTensor *fy_gelu(FyTensor *a) {
+  return fy_run(&fy_op_gelu, NULL, FY_INPUTS(a));
+}
+
+// ---- relu ----------------------------------------------------------------------------------------------------------------
+
+FY_MATH_NUMBERS(FY_UNARY_LOOPS_, relu)
+FY_KERNEL(unary, relu, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
+
+static void infer_relu(FyCall *call) {
+  fy_check(call->in[0]->array.dtype != FY_BOOL, FY_RUNTIME_ERROR, "Boolean inputs not supported for relu");
+  fy_infer_keep(call);
+}
+
+const FyOp fy_op_relu = {
+    .name = "relu",
+    .grad_name = "ReluBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .infer = infer_relu,
+    .cpu = fy_cpu_relu,
+    .save = fy_save_result,
+    .backward = relu_backward,
+    .id = FY_OP_ID_relu,
+};
+
+FyTensor *fy_relu(FyTensor *a) {
+  return fy_run(&fy_op_relu, NULL, FY_INPUTS(a));
+}
+
+// ---- clamp ---------------------------------------------------------------------------------------------------------------
+
+typedef struct Bounds {
+  FyValue low, high;
+} Bounds;
+
+static void set_bound(FyValue *value, int dtype, double bound) {
+  const int64_t integer = fy_dtype_is_floating((FyDType)dtype) ? 0 : fy_integer_bound(dtype, bound);
+  switch (dtype) {
+  case FY_INT64:
+    value->i64 = integer;
+    break;
+  case FY_INT32:
+    value->i32 = (int32_t)integer;
+    break;
+  case FY_UINT8:
+    value->u8 = (uint8_t)integer;
+    break;
+  default:
+    fy_value_set(value, dtype, bound);
+  }
+}
+
+#define CLAMP_LOOP(S, T, OP)                                                                                           \
+  FY_UNARY_LOOP(loop_##OP##_##S, T, T,                                                                                 \
+                fy_clamp_##S(x, ((const Bounds *)context)->low.S, ((const Bounds *)context)->high.S))
+FY_MATH_NUMBERS(CLAMP_LOOP, clamp)
+
+static int fy_cpu_clamp(FyLaunch *l) {
+  static FyLoop *const loops[FY_DTYPE_COUNT] = {FY_LOOPS_OF_NUMBERS(clamp)};
+  const FyPointwise *p = l->params;
+  FyLoop *loop = loops[l->in[0]->dtype];
+  Bounds bounds;
+  if (!loop)
+    return FY_LAUNCH_NO_KERNEL;
+  set_bound(&bounds.low, l->in[0]->dtype, p->a);
+  set_bound(&bounds.high, l->in[0]->dtype, p->b);
+  fy_iter_pointwise(l->out[0], 1, l->in, FY_GRAIN_CHEAP, loop, &bounds);
+  return FY_LAUNCH_OK;
+}
+
+// A fractional bound lifts integers to float32, as any float beside them does.
+static void infer_clamp(FyCall *call) {
+  const FyPointwise *p = call->params;
+  const FyArray *a = &call->in[0]->array;
+  FyDType dtype = (FyDType)a->dtype;
+  if (dtype == FY_BOOL)
+    fy_raise_not_implemented("clamp_scalar_cpu", dtype);
+  if (!fy_dtype_is_floating(dtype) && !((isinf(p->a) || fy_is_whole(p->a)) && (isinf(p->b) || fy_is_whole(p->b))))
+    dtype = FY_FLOAT32;
+  fy_call_cast(call, 0, dtype);
+  fy_call_output(call, 0, dtype, a->ndim, a->shape);
+  fy_flatten_on_cuda(call);
+}
+
+// The gradient passes where the bounds, which belong to the range, did not act.
+static void clamp_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  const FyPointwise *p = fy_node_params(node, FyPointwise);
+  FyTensor *a = fy_saved(node, 0);
+  FyTensor *inside = fy_mul(fy_ge(a, fy_number(p->a)), fy_le(a, fy_number(p->b)));
+  grad_in[0] = fy_where(inside, grad_out[0], fy_number(0));
+}
+
+const FyOp fy_op_clamp = {
+    .name = "clamp",
+    .grad_name = "ClampBackward1",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .infer = infer_clamp,
+    .cpu = fy_cpu_clamp,
+    .save = fy_save_first_input,
+    .backward = clamp_backward,
+    .params_size = sizeof(FyPointwise),
+    .id = FY_OP_ID_clamp,
+};
+
+FyTensor *fy_clamp(FyTensor *a, double min, double max) {
+  return fy_run(&fy_op_clamp, &(FyPointwise){.a = min, .b = max}, FY_INPUTS(a));
+}

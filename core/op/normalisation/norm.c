@@ -1,0 +1,151 @@
+// F.batch_norm and its gradients.
+#include "op/normalisation/norm.h"
+#include "op/normalisation/norm_cpu.h"
+#include "op/op.h"
+#include "op/ops.h"
+
+// ---- checks ------------------------------------------------------------------------------------------------------------
+
+static FyDType statistics_dtype(const FyTensor *x) {
+  return x->array.dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
+}
+
+static void check_elements(const FyTensor *t, const char *name, int64_t channels) {
+  if (t)
+    fy_check(t->array.numel == channels, FY_RUNTIME_ERROR, "%s should contain %lld elements not %lld", name,
+             (long long)channels, (long long)t->array.numel);
+}
+
+// Parameters have x's dtype, or float32 beside a half type.
+static void check_parameter(const FyTensor *x, const FyTensor *t) {
+  if (!t || t->array.dtype == x->array.dtype || t->array.dtype == statistics_dtype(x))
+    return;
+  fy_raise(FY_RUNTIME_ERROR, "expected scalar type %s but found %s", fy_dtype_scalar_name(x->array.dtype),
+           fy_dtype_scalar_name(t->array.dtype));
+}
+
+// A 0-dim CPU tensor, which one channel would allow, gets past the dispatcher, but these kernels read their own device only.
+static void check_device(const FyCall *call, const FyTensor *t) {
+  if (t)
+    fy_check(fy_device_equal(t->device, call->device), FY_RUNTIME_ERROR,
+             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+             fy_device_name_of(call->device), fy_device_name_of(t->device));
+}
+
+static void check_input(const FyTensor *x, const FyBatchNormParams *p) {
+  fy_check(x->array.ndim >= 2, FY_VALUE_ERROR,
+           "batch_norm: expected an input (N, C, ...) of at least 2 dimensions, but got %s", fy_shape_string(x));
+  if (!fy_dtype_is_floating(x->array.dtype))
+    fy_raise_not_implemented("batch_norm", x->array.dtype);
+  FyNormShape s = fy_norm_shape(&x->array);
+  fy_check(!p->training || s.images * s.area != 1, FY_VALUE_ERROR,
+           "Expected more than 1 value per channel when training, got input size %s", fy_shape_string(x));
+}
+
+// ---- forward -----------------------------------------------------------------------------------------------------------
+
+static void batch_norm_infer(FyCall *call) {
+  const FyBatchNormParams *p = call->params;
+  static const char *const names[] = {"input", "weight", "bias", "running_mean", "running_var"};
+  const FyTensor *x = call->in[FY_NORM_X];
+  check_input(x, p);
+  int64_t channels = x->array.shape[1];
+  FyDType dtype = statistics_dtype(x);
+  for (int i = FY_NORM_WEIGHT; i <= FY_NORM_RUNNING_VAR; i++) {
+    fy_check(call->in[i] || i < FY_NORM_RUNNING_MEAN || p->training, FY_RUNTIME_ERROR,
+             "%s must be defined in evaluation mode", names[i]);
+    check_device(call, call->in[i]);
+    check_elements(call->in[i], names[i], channels);
+    check_parameter(x, call->in[i]);
+    fy_call_cast(call, i, dtype); // running statistics have the dtype already: fy_batch_norm saw to it
+    fy_call_contiguous(call, i);
+  }
+  fy_call_contiguous(call, FY_NORM_X);
+  fy_call_output(call, FY_NORM_OUT, x->array.dtype, x->array.ndim, x->array.shape);
+  fy_call_output(call, FY_NORM_MEAN, dtype, 1, &channels);
+  fy_call_output(call, FY_NORM_INVSTD, dtype, 1, &channels);
+}
+
+enum { SAVED_X, SAVED_WEIGHT, SAVED_MEAN, SAVED_INVSTD };
+
+static void batch_norm_save(FyCall *call, FyNode *node) {
+  fy_save_input(node, call, FY_NORM_X);
+  fy_save_input(node, call, FY_NORM_WEIGHT);
+  fy_save_output(node, call, FY_NORM_MEAN);
+  fy_save_output(node, call, FY_NORM_INVSTD);
+}
+
+static void batch_norm_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  FyTensor *grads[3];
+  fy_run_multi(&fy_op_batch_norm_backward, fy_node_params(node, FyBatchNormParams),
+               FY_INPUTS(grad_out[0], fy_saved(node, SAVED_X), fy_saved(node, SAVED_MEAN), fy_saved(node, SAVED_INVSTD),
+                         fy_saved(node, SAVED_WEIGHT)),
+               3, grads);
+  for (int i = FY_NORM_X; i <= FY_NORM_BIAS; i++)
+    grad_in[i] = fy_node_needs(node, i) ? grads[i] : NULL;
+}
+
+const FyOp fy_op_batch_norm = {
+    .name = "batch_norm",
+    .grad_name = "NativeBatchNormBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .infer = batch_norm_infer,
+    .cpu = fy_cpu_batch_norm,
+    .save = batch_norm_save,
+    .backward = batch_norm_backward,
+    .params_size = sizeof(FyBatchNormParams),
+    .id = FY_OP_ID_batch_norm,
+};
+
+// What the kernel updates in place: `running` itself where it can, else a copy in the statistics' dtype.
+static FyTensor *updatable(const FyTensor *x, FyTensor *running) {
+  if (!running || (running->array.contiguous && (FyDType)running->array.dtype == statistics_dtype(x)))
+    return running;
+  return fy_contiguous(fy_to_dtype(fy_detach(running), statistics_dtype(x)));
+}
+
+static void store_update(FyTensor *running, FyTensor *updated) {
+  if (running && running == updated)
+    fy_bump_version(running);
+  else if (running)
+    fy_copy_(running, updated);
+}
+
+FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_var, FyTensor *weight, FyTensor *bias,
+                        bool training, double momentum, double eps) {
+  FyBatchNormParams p = {.training = training, .momentum = momentum, .eps = eps};
+  FyTensor *mean = updatable(x, running_mean), *var = updatable(x, running_var), *out[3];
+  fy_run_multi(&fy_op_batch_norm, &p, FY_INPUTS(x, weight, bias, mean, var), 3, out);
+  fy_drop(out[FY_NORM_MEAN]);
+  fy_drop(out[FY_NORM_INVSTD]);
+  if (training) {
+    store_update(running_mean, mean);
+    store_update(running_var, var);
+  }
+  return out[FY_NORM_OUT];
+}
+
+// ---- backward ----------------------------------------------------------------------------------------------------------
+
+static void batch_norm_backward_infer(FyCall *call) {
+  const FyTensor *x = call->in[FY_NORM_GRAD_X];
+  FyDType dtype = statistics_dtype(x);
+  int64_t channels = x->array.shape[1];
+  fy_call_cast(call, FY_NORM_GRAD, x->array.dtype);
+  fy_call_contiguous(call, FY_NORM_GRAD);
+  fy_call_contiguous(call, FY_NORM_GRAD_X);
+  fy_call_cast(call, FY_NORM_GRAD_WEIGHT, dtype);
+  fy_call_contiguous(call, FY_NORM_GRAD_WEIGHT);
+  fy_call_output(call, 0, x->array.dtype, x->array.ndim, x->array.shape);
+  fy_call_output(call, 1, dtype, 1, &channels);
+  fy_call_output(call, 2, dtype, 1, &channels);
+}
+
+const FyOp fy_op_batch_norm_backward = {
+    .name = "batch_norm_backward",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
+    .infer = batch_norm_backward_infer,
+    .cpu = fy_cpu_batch_norm_backward,
+    .params_size = sizeof(FyBatchNormParams),
+    .id = FY_OP_ID_batch_norm_backward,
+};

@@ -1,0 +1,383 @@
+// torch.matmul and F.linear.
+#include "op/product/matmul.h"
+#include "base/threads.h"
+#include "op/product/gemm.h"
+#include "op/op.h"
+#include "op/ops.h"
+#include <string.h>
+
+// Multiply-adds of one matrix of a batch below which the batch, not the matrix, is what threads share.
+enum { SMALL_MATRIX = 1 << 20, BATCH_GRAIN = 1 << 18 };
+
+// ---- checks ------------------------------------------------------------------------------------------------------------
+
+static long long at(const FyTensor *t, int from_end) {
+  return (long long)t->array.shape[t->array.ndim - from_end];
+}
+
+// Rows of a tensor folded to two dimensions.
+static long long folded_rows(const FyTensor *t) {
+  long long rows = 1;
+  for (int d = 0; d < t->array.ndim - 1; d++)
+    rows *= (long long)t->array.shape[d];
+  return rows;
+}
+
+static const char *c_type_name(FyDType dtype) {
+  static const char *const names[FY_DTYPE_COUNT] = {
+      [FY_BOOL] = "bool",         [FY_UINT8] = "unsigned char",    [FY_INT32] = "int",     [FY_INT64] = "long int",
+      [FY_FLOAT16] = "c10::Half", [FY_BFLOAT16] = "c10::BFloat16", [FY_FLOAT32] = "float", [FY_FLOAT64] = "double",
+  };
+  return names[dtype];
+}
+
+static void check_matmul_dtypes(const FyTensor *a, const FyTensor *b) {
+  FyDType x = a->array.dtype, y = b->array.dtype;
+  if (x == y)
+    return;
+  if (a->array.ndim == 1 && b->array.ndim == 1)
+    fy_raise(FY_RUNTIME_ERROR, "dot : expected both vectors to have same dtype, but found %s and %s",
+             fy_dtype_scalar_name(x), fy_dtype_scalar_name(y));
+  if (a->array.ndim > 2 && b->array.ndim > 2)
+    fy_raise(FY_RUNTIME_ERROR, "expected scalar type %s but found %s", fy_dtype_scalar_name(x),
+             fy_dtype_scalar_name(y));
+  fy_raise(FY_RUNTIME_ERROR, "expected m1 and m2 to have the same dtype, but got: %s != %s", c_type_name(x),
+           c_type_name(y));
+}
+
+// Integers multiply on the CPU only, bools nowhere, as in PyTorch.
+static void check_implemented(const FyCall *call) {
+  FyDType dtype = call->in[0]->array.dtype;
+  bool cuda = call->device.type == FY_CUDA;
+  if (dtype == FY_BOOL || (cuda && !fy_dtype_is_floating(dtype)))
+    fy_raise_not_implemented(cuda ? "addmm_cuda" : "addmm_impl_cpu_", dtype);
+}
+
+static void check_vectors(const FyTensor *a, const FyTensor *b) {
+  long long n = at(a, 1), m = at(b, 1);
+  fy_check(
+      n == m, FY_RUNTIME_ERROR,
+      "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but got "
+      "%lld and %lld elements respectively",
+      n, m, n, m);
+}
+
+// A batch on at least one side: sizes are those after the batch dimensions were broadcast to `batch`.
+static void check_batched(const FyTensor *a, const FyTensor *b, int ndim, const int64_t *batch) {
+  long long batches = 1;
+  for (int d = 0; d < ndim; d++)
+    batches *= (long long)batch[d];
+  long long k = at(a, 1), rows = b->array.ndim == 1 ? at(b, 1) : at(b, 2);
+  fy_check(rows == k, FY_RUNTIME_ERROR,
+           "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
+           batches, k, batches, rows);
+}
+
+static void check_matmul_shapes(const FyTensor *a, const FyTensor *b, int batch_ndim, const int64_t *batch) {
+  if (a->array.ndim == 1 && b->array.ndim == 1)
+    check_vectors(a, b);
+  else if (b->array.ndim == 1)
+    fy_check(at(a, 1) == at(b, 1), FY_RUNTIME_ERROR, "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
+             folded_rows(a), folded_rows(a), at(a, 1), at(b, 1));
+  else if (b->array.ndim == 2)
+    fy_check(at(a, 1) == at(b, 2), FY_RUNTIME_ERROR,
+             "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", folded_rows(a), at(a, 1), at(b, 2),
+             at(b, 1));
+  else
+    check_batched(a, b, batch_ndim, batch);
+}
+
+// ---- matmul --------------------------------------------------------------------------------------------------------------
+
+// The broadcast of the dimensions before the last two; returns their number.
+static int batch_shape_of(const FyTensor *a, const FyTensor *b, int64_t *shape) {
+  FyArray x = {.ndim = (int16_t)(a->array.ndim > 2 ? a->array.ndim - 2 : 0)};
+  FyArray y = {.ndim = (int16_t)(b->array.ndim > 2 ? b->array.ndim - 2 : 0)};
+  memcpy(x.shape, a->array.shape, (size_t)x.ndim * sizeof *x.shape);
+  memcpy(y.shape, b->array.shape, (size_t)y.ndim * sizeof *y.shape);
+  return fy_broadcast_shapes(&x, &y, shape);
+}
+
+static void matmul_infer(FyCall *call) {
+  FyTensor *a = call->in[0], *b = call->in[1];
+  int64_t shape[FY_MAX_DIM + 2];
+  FyMatrix matrix;
+  fy_check(a->array.ndim > 0 && b->array.ndim > 0, FY_RUNTIME_ERROR,
+           "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->array.ndim, b->array.ndim);
+  check_matmul_dtypes(a, b);
+  int ndim = batch_shape_of(a, b, shape);
+  check_matmul_shapes(a, b, ndim, shape);
+  check_implemented(call);
+  if (a->array.ndim > 1)
+    shape[ndim++] = at(a, 2);
+  if (b->array.ndim > 1)
+    shape[ndim++] = at(b, 1);
+  if (!fy_matrix_of_array(&a->array, true, &matrix))
+    fy_call_contiguous(call, 0);
+  if (!fy_matrix_of_array(&b->array, false, &matrix))
+    fy_call_contiguous(call, 1);
+  fy_call_output(call, 0, a->array.dtype, ndim, shape);
+}
+
+typedef struct Batch {
+  const FyMatmulPlan *plan;
+  FyDType dtype;
+  const char *a, *b;
+  char *c;
+  int (*gemm)(FyDType, bool, bool, int64_t, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t,
+              double, void *, int64_t);
+  int status;
+} Batch;
+
+static void run_batch(int64_t begin, int64_t end, void *context) {
+  Batch *batch = context;
+  const FyMatmulPlan *p = batch->plan;
+  int64_t size = (int64_t)fy_dtype_size(batch->dtype);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t a, b;
+    fy_matmul_plan_offsets(p, i, &a, &b);
+    int status = batch->gemm(batch->dtype, p->a.trans, p->b.trans, p->m, p->n, p->k, 1, batch->a + a * size, p->a.ld,
+                             batch->b + b * size, p->b.ld, 0, batch->c + i * p->m * p->n * size, p->n);
+    if (status != FY_LAUNCH_OK)
+      batch->status = status;
+  }
+}
+
+static int fy_cpu_matmul(FyLaunch *l) {
+  const FyArray *a = l->in[0], *b = l->in[1];
+  FyArray *c = l->out[0];
+  FyMatmulPlan p = fy_matmul_plan(a, b, c->ndim - (a->ndim > 1) - (b->ndim > 1), c->shape);
+  Batch batch = {.plan = &p, .dtype = c->dtype, .a = a->data, .b = b->data, .c = c->data, .gemm = fy_gemm};
+  int64_t work = p.m * p.n * p.k;
+  if (c->numel == 0)
+    return FY_LAUNCH_OK;
+  if (p.batches == 1 || work >= SMALL_MATRIX) {
+    run_batch(0, p.batches, &batch);
+    return batch.status;
+  }
+  batch.gemm = fy_gemm_serial;
+  fy_parallel_for(p.batches, BATCH_GRAIN / (work + 1) + 1, run_batch, &batch);
+  return batch.status;
+}
+
+static void save_two(FyCall *call, FyNode *node) {
+  fy_save_input(node, call, 0);
+  fy_save_input(node, call, 1);
+}
+
+// dB of (*, m, k) times (k, n): one product over all rows.
+static FyTensor *grad_of_shared(FyTensor *a, FyTensor *grad) {
+  FyTensor *rows = fy_reshape(a, fy_shape(-1, a->array.shape[a->array.ndim - 1]));
+  FyTensor *grad_rows = fy_reshape(grad, fy_shape(-1, grad->array.shape[grad->array.ndim - 1]));
+  return fy_matmul(fy_t(rows), grad_rows);
+}
+
+static void matmul_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  FyTensor *a = fy_saved(node, 0), *b = fy_saved(node, 1), *grad = grad_out[0];
+  bool row = a->array.ndim == 1, column = b->array.ndim == 1;
+  if (row && column) {
+    grad_in[0] = fy_node_needs(node, 0) ? fy_mul(grad, b) : NULL;
+    grad_in[1] = fy_node_needs(node, 1) ? fy_mul(grad, a) : NULL;
+    return;
+  }
+  // Vectors as the matrices they stand for.
+  a = row ? fy_unsqueeze(a, 0) : a;
+  grad = column ? fy_unsqueeze(grad, -1) : grad;
+  grad = row ? fy_unsqueeze(grad, -2) : grad;
+  b = column ? fy_unsqueeze(b, -1) : b;
+  if (fy_node_needs(node, 0)) {
+    grad_in[0] = fy_matmul(grad, fy_transpose(b, -2, -1));
+    if (row)
+      grad_in[0] = fy_squeeze_dim(grad_in[0], -2);
+  }
+  if (fy_node_needs(node, 1)) {
+    bool shared = b->array.ndim == 2 && a->array.numel > 0;
+    grad_in[1] = shared ? grad_of_shared(a, grad) : fy_matmul(fy_transpose(a, -2, -1), grad);
+    if (column)
+      grad_in[1] = fy_squeeze_dim(grad_in[1], -1);
+  }
+}
+
+// PyTorch composes matmul of other ops; the name is that of the last one.
+static const char *matmul_grad_name(const FyNode *node) {
+  int a = node->inputs[0].ndim, b = node->inputs[1].ndim;
+  if (a == 2 && b == 2)
+    return "MmBackward0";
+  if (a == 1 && b == 1)
+    return "DotBackward0";
+  if (a == 2 && b == 1)
+    return "MvBackward0";
+  return a == 1 && b == 2 ? "SqueezeBackward4" : "UnsafeViewBackward0";
+}
+
+const FyOp fy_op_matmul = {
+    .name = "matmul",
+    .grad_name = "MmBackward0",
+    .grad_name_of = matmul_grad_name,
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .autocast = FY_AUTOCAST_LOWER,
+    .infer = matmul_infer,
+    .cpu = fy_cpu_matmul,
+    .save = save_two,
+    .backward = matmul_backward,
+    .id = FY_OP_ID_matmul,
+};
+
+FyTensor *fy_matmul(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_matmul, NULL, FY_INPUTS(a, b));
+}
+
+// ---- linear --------------------------------------------------------------------------------------------------------------
+
+static void check_linear(const FyCall *call) {
+  const FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
+  fy_check(x->array.ndim > 0 && weight->array.ndim == 2, FY_RUNTIME_ERROR,
+           "linear(): expected an input of at least 1 dimension and a weight of 2, but they have %d and %d",
+           x->array.ndim, weight->array.ndim);
+  fy_check(at(x, 1) == at(weight, 1), FY_RUNTIME_ERROR,
+           "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", folded_rows(x), at(x, 1),
+           at(weight, 1), at(weight, 2));
+  fy_check(x->array.dtype == weight->array.dtype, FY_RUNTIME_ERROR,
+           "mat1 and mat2 must have the same dtype, but got %s and %s", fy_dtype_scalar_name(x->array.dtype),
+           fy_dtype_scalar_name(weight->array.dtype));
+  check_implemented(call);
+  if (!bias)
+    return;
+  fy_check(bias->array.dtype == x->array.dtype, FY_RUNTIME_ERROR,
+           "self and mat2 must have the same dtype, but got %s and %s", fy_dtype_scalar_name(bias->array.dtype),
+           fy_dtype_scalar_name(weight->array.dtype));
+  fy_check(bias->array.ndim == 1 && at(bias, 1) == at(weight, 2), FY_RUNTIME_ERROR,
+           "linear(): expected a bias of shape [%lld], but got %s", at(weight, 2), fy_shape_string(bias));
+}
+
+static void linear_infer(FyCall *call) {
+  const FyTensor *x = call->in[0], *weight = call->in[1];
+  int64_t shape[FY_MAX_DIM];
+  int ndim = x->array.ndim;
+  FyMatrix matrix;
+  check_linear(call);
+  memcpy(shape, x->array.shape, (size_t)ndim * sizeof *shape);
+  shape[ndim - 1] = at(weight, 2);
+  if (ndim != 2 || !fy_matrix_of_array(&x->array, true, &matrix))
+    fy_call_contiguous(call, 0);
+  if (!fy_matrix_of_array(&weight->array, false, &matrix))
+    fy_call_contiguous(call, 1);
+  fy_call_contiguous(call, 2);
+  fy_call_output(call, 0, x->array.dtype, ndim, shape);
+}
+
+static void fill_rows(const FyArray *bias, FyArray *out) {
+  size_t bytes = (size_t)bias->numel * fy_dtype_size(out->dtype);
+  char *row = out->data;
+  for (int64_t i = 0; i < out->numel; i += bias->numel, row += bytes)
+    memcpy(row, bias->data, bytes);
+}
+
+typedef struct BiasRelu {
+  FyArray *out;
+  const FyArray *bias; // or NULL
+  int64_t columns;
+} BiasRelu;
+
+// out (rows, columns) = max(out + bias, 0); a NaN stays one.
+#define BIAS_RELU_ROWS(NAME, T)                                                                                        \
+  static void NAME(int64_t begin, int64_t end, void *context) {                                                        \
+    const BiasRelu *job = context;                                                                                     \
+    const T *restrict bias = job->bias ? job->bias->data : NULL;                                                       \
+    for (int64_t r = begin; r < end; r++) {                                                                            \
+      T *restrict row = (T *)job->out->data + r * job->columns;                                                        \
+      for (int64_t i = 0; i < job->columns; i++) {                                                                     \
+        T x = bias ? row[i] + bias[i] : row[i];                                                                        \
+        row[i] = x <= 0 ? 0 : x;                                                                                       \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+BIAS_RELU_ROWS(bias_relu_f32, float)
+BIAS_RELU_ROWS(bias_relu_f64, double)
+
+static int fy_cpu_linear(FyLaunch *l) {
+  enum { GRAIN = 32768 };
+  bool relu = ((const FyLinearParams *)l->params)->relu;
+  const FyArray *bias = l->in[2];
+  FyArray *out = l->out[0];
+  FyMatmulPlan p = fy_linear_plan(l->in[0], l->in[1]);
+  if (out->numel == 0)
+    return FY_LAUNCH_OK;
+  if (bias && !relu)
+    fill_rows(bias, out);
+  int status = fy_gemm(out->dtype, p.a.trans, p.b.trans, p.m, p.n, p.k, 1, l->in[0]->data, p.a.ld, l->in[1]->data,
+                       p.b.ld, bias && !relu ? 1 : 0, out->data, p.n);
+  if (status != FY_LAUNCH_OK || !relu)
+    return status;
+  BiasRelu job = {out, bias, p.n};
+  fy_parallel_for(out->numel / p.n, GRAIN / p.n + 1, out->dtype == FY_FLOAT32 ? bias_relu_f32 : bias_relu_f64, &job);
+  return FY_LAUNCH_OK;
+}
+
+static void linear_save(FyCall *call, FyNode *node) {
+  save_two(call, node);
+  if (fy_node_params(node, FyLinearParams)->relu)
+    fy_save_output(node, call, 0);
+}
+
+// x as a matrix of `columns` columns: its rows together, however many dimensions they had.
+static FyTensor *rows_of(FyTensor *x, int64_t columns) {
+  int64_t rows = 1;
+  for (int d = 0; d < x->array.ndim - 1; d++)
+    rows *= x->array.shape[d];
+  return x->array.ndim == 2 ? x : fy_reshape(x, fy_shape(rows, columns));
+}
+
+static void linear_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  FyTensor *x = fy_saved(node, 0), *weight = fy_saved(node, 1), *grad = grad_out[0];
+  if (fy_node_params(node, FyLinearParams)->relu)
+    grad = fy_run(&fy_op_relu_backward, NULL, FY_INPUTS(grad, fy_saved(node, 2)));
+  grad = rows_of(grad, weight->array.shape[0]);
+  if (fy_node_needs(node, 0)) {
+    grad_in[0] = fy_matmul(grad, weight);
+    if (x->array.ndim != 2)
+      grad_in[0] = fy_view_as(grad_in[0], x);
+  }
+  if (fy_node_needs(node, 1))
+    grad_in[1] = fy_matmul(fy_t(grad), rows_of(x, weight->array.shape[1]));
+  if (fy_node_needs(node, 2))
+    grad_in[2] = fy_sum_dim(grad, 0, false);
+}
+
+static const char *linear_grad_name(const FyNode *node) {
+  bool bias = fy_node_params(node, FyLinearParams)->bias;
+  if (fy_node_params(node, FyLinearParams)->relu)
+    return "ReluBackward0";
+  switch (node->inputs[0].ndim) {
+  case 1:
+    return bias ? "AddBackward0" : "SqueezeBackward4";
+  case 2:
+    return bias ? "AddmmBackward0" : "MmBackward0";
+  default:
+    return bias ? "ViewBackward0" : "UnsafeViewBackward0";
+  }
+}
+
+const FyOp fy_op_linear = {
+    .name = "linear",
+    .grad_name = "AddmmBackward0",
+    .grad_name_of = linear_grad_name,
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .autocast = FY_AUTOCAST_LOWER,
+    .infer = linear_infer,
+    .cpu = fy_cpu_linear,
+    .save = linear_save,
+    .backward = linear_backward,
+    .params_size = sizeof(FyLinearParams),
+    .id = FY_OP_ID_linear,
+};
+
+FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias) {
+  FyLinearParams p = {.bias = bias != NULL};
+  return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
+}
+
+FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias) {
+  FyLinearParams p = {.bias = bias != NULL, .relu = true};
+  return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
+}

@@ -1,0 +1,166 @@
+// Random numbers: uniform, normal, randint, dropout. The records and public functions; random_cpu.c has the CPU kernels.
+#include "op/random/random.h"
+
+#include "op/op.h"
+#include "op/ops.h"
+#include "op/random/random_cpu.h"
+#include "op/random/random_state.h"
+#include "tensor/half.h"
+#include <math.h>
+
+static bool is_wide(const FyTensor *t) {
+  return t->array.dtype == FY_FLOAT64;
+}
+
+// The kernels write row-major: a target laid out otherwise is computed aside and copied back.
+static void infer_random(FyCall *call) {
+  const FyArray *a = &call->in[0]->array;
+  fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
+  if (!call->out[0]->array.contiguous)
+    call->out[0] = fy_new_tensor((FyDType)a->dtype, call->device, a->ndim, a->shape, false);
+}
+
+// What is overwritten has no influence.
+static void no_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  (void)node;
+  (void)grad_out;
+  grad_in[0] = NULL;
+}
+
+static FyRandom reserve(int64_t n, bool wide) {
+  const FyRngState state = fy_rng_reserve(fy_random_blocks(n, wide));
+  return (FyRandom){.seed = state.seed, .offset = state.offset};
+}
+
+// ---- uniform, normal -------------------------------------------------------------------------------------------------------
+
+const FyOp fy_op_uniform = {
+    .name = "uniform",
+    .grad_name = "UniformBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .infer = infer_random,
+    .cpu = fy_cpu_uniform,
+    .backward = no_gradient,
+    .params_size = sizeof(FyRandom),
+    .id = FY_OP_ID_uniform,
+};
+
+// One step of a half type towards minus infinity, on its bits.
+static uint16_t half_below(uint16_t bits) {
+  if ((bits & 0x7fffu) == 0)
+    return 0x8001u;
+  return (uint16_t)(bits & 0x8000u ? bits + 1 : bits - 1);
+}
+
+// The largest value of `dtype` below `high`: [low, high) has to stay open when the result is rounded.
+static double largest_below(double high, FyDType dtype) {
+  if (dtype == FY_FLOAT64)
+    return nextafter(high, -INFINITY);
+  if (dtype == FY_FLOAT32) {
+    const float rounded = (float)high;
+    return (double)rounded < high ? (double)rounded : (double)nextafterf(rounded, -INFINITY);
+  }
+  if (dtype == FY_FLOAT16) {
+    const uint16_t bits = fy_float_to_float16((float)high);
+    return (double)fy_float16_to_float((double)fy_float16_to_float(bits) < high ? bits : half_below(bits));
+  }
+  const uint16_t bits = fy_float_to_bfloat16((float)high);
+  return (double)fy_bfloat16_to_float((double)fy_bfloat16_to_float(bits) < high ? bits : half_below(bits));
+}
+
+FyTensor *fy_uniform_(FyTensor *a, double low, double high) {
+  const FyDType dtype = (FyDType)a->array.dtype;
+  if (!fy_dtype_is_floating(dtype))
+    fy_raise_not_implemented("check_uniform_bounds", dtype);
+  fy_check(low <= high, FY_RUNTIME_ERROR, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
+           low, high);
+  FyRandom p = reserve(a->array.numel, is_wide(a));
+  p.a = low;
+  p.b = high;
+  p.limit = low < high ? largest_below(high, dtype) : high;
+  p.bits = dtype == FY_FLOAT16 ? 11 : dtype == FY_BFLOAT16 ? 8 : 24;
+  return fy_run_in_place(&fy_op_uniform, &p, FY_INPUTS(a));
+}
+
+const FyOp fy_op_normal = {
+    .name = "normal",
+    .grad_name = "NormalBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .infer = infer_random,
+    .cpu = fy_cpu_normal,
+    .backward = no_gradient,
+    .params_size = sizeof(FyRandom),
+    .id = FY_OP_ID_normal,
+};
+
+FyTensor *fy_normal_(FyTensor *a, double mean, double std) {
+  if (!fy_dtype_is_floating((FyDType)a->array.dtype))
+    fy_raise_not_implemented("normal_kernel_cpu", (FyDType)a->array.dtype);
+  fy_check(std >= 0, FY_RUNTIME_ERROR, "normal expects std >= 0.0, but found std %g", std);
+  FyRandom p = reserve(a->array.numel, is_wide(a));
+  p.a = mean;
+  p.b = std;
+  return fy_run_in_place(&fy_op_normal, &p, FY_INPUTS(a));
+}
+
+// ---- randint ---------------------------------------------------------------------------------------------------------------
+
+const FyOp fy_op_randint = {
+    .name = "randint",
+    .grad_name = "RandomBackward0",
+    .infer = infer_random,
+    .cpu = fy_cpu_randint,
+    .backward = no_gradient,
+    .params_size = sizeof(FyRandom),
+    .id = FY_OP_ID_randint,
+};
+
+FyTensor *fy_random_fill(FyTensor *a, int64_t low, int64_t high) {
+  const FyDType dtype = (FyDType)a->array.dtype;
+  const int64_t least = dtype == FY_INT32 ? INT32_MIN : dtype == FY_UINT8 || dtype == FY_BOOL ? 0 : INT64_MIN;
+  const int64_t most = dtype == FY_INT32 ? INT32_MAX : dtype == FY_UINT8 ? UINT8_MAX : dtype == FY_BOOL ? 1 : INT64_MAX;
+  const char *type = dtype == FY_INT32 ? "int" : dtype == FY_UINT8 ? "unsigned char" : "bool";
+  fy_check(low < high, FY_RUNTIME_ERROR, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+           (long long)low, (long long)high);
+  fy_check(low >= least, FY_RUNTIME_ERROR, "from is out of bounds for %s", type);
+  fy_check(high - 1 <= most, FY_RUNTIME_ERROR, "to - 1 is out of bounds for %s", type);
+  FyRandom p = reserve(a->array.numel, true);
+  p.low = low;
+  p.range = (uint64_t)high - (uint64_t)low;
+  return fy_run_in_place(&fy_op_randint, &p, FY_INPUTS(a));
+}
+
+// ---- dropout ---------------------------------------------------------------------------------------------------------------
+// No mask is stored: backward draws the same numbers again, from the seed and offset in the parameters.
+
+static void infer_dropout(FyCall *call) {
+  const FyArray *x = &call->in[0]->array;
+  fy_check(fy_dtype_is_floating((FyDType)x->dtype), FY_RUNTIME_ERROR,
+           "result type Float can't be cast to the desired output type %s", fy_dtype_scalar_name((FyDType)x->dtype));
+  fy_call_contiguous(call, 0);
+  fy_call_output(call, 0, (FyDType)x->dtype, x->ndim, x->shape);
+}
+
+static void dropout_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  grad_in[0] = fy_run(&fy_op_dropout, node->params, FY_INPUTS(grad_out[0]));
+}
+
+const FyOp fy_op_dropout = {
+    .name = "dropout",
+    .grad_name = "NativeDropoutBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .infer = infer_dropout,
+    .cpu = fy_cpu_dropout,
+    .backward = dropout_backward,
+    .params_size = sizeof(FyRandom),
+    .id = FY_OP_ID_dropout,
+};
+
+FyTensor *fy_dropout(FyTensor *x, double p, bool training) {
+  fy_check(p >= 0 && p <= 1, FY_VALUE_ERROR, "dropout probability has to be between 0 and 1, but got %g", p);
+  if (!training || p == 0)
+    return x;
+  FyRandom params = reserve(x->array.numel, false);
+  params.a = p;
+  return fy_run(&fy_op_dropout, &params, FY_INPUTS(x));
+}

@@ -1,0 +1,95 @@
+// Random ops on CUDA: one thread per Philox block, as many elements as it holds. The numbers are the CPU's.
+#include "op/kernel/cuda_common.cuh"
+#include "op/random/random.h"
+
+// ---- the elements of a block: 4 of up to 4 bytes, or 2 of 8 --------------------------------------------------------------
+
+struct FyUniform {
+  __device__ __forceinline__ void operator()(float *x, FyPhilox block, const FyRandom &p) const {
+    for (int k = 0; k < 4; k++)
+      x[k] = fy_uniform_f32(block.word[k], &p);
+  }
+  __device__ __forceinline__ void operator()(double *x, FyPhilox block, const FyRandom &p) const {
+    for (int k = 0; k < 2; k++)
+      x[k] = fy_uniform_f64(fy_random_word64(block, k), &p);
+  }
+};
+
+struct FyNormal {
+  __device__ __forceinline__ void operator()(float *x, FyPhilox block, const FyRandom &p) const {
+    fy_normal_pair_f32(block.word[0], block.word[1], (float)p.a, (float)p.b, x, x + 1);
+    fy_normal_pair_f32(block.word[2], block.word[3], (float)p.a, (float)p.b, x + 2, x + 3);
+  }
+  __device__ __forceinline__ void operator()(double *x, FyPhilox block, const FyRandom &p) const {
+    fy_normal_pair_f64(block, p.a, p.b, x, x + 1);
+  }
+};
+
+struct FyRandint {
+  __device__ __forceinline__ void operator()(int64_t *x, FyPhilox block, const FyRandom &p) const {
+    for (int k = 0; k < 2; k++)
+      x[k] = fy_randint_of(fy_random_word64(block, k), &p);
+  }
+};
+
+// X: the type the numbers are made in; its size says how many a block holds.
+template <class T, class X, class Make> __global__ void random_kernel(T *out, Make make, FyRandom p, int64_t n) {
+  enum { N = 16 / sizeof(X) };
+  FY_GRID_STRIDE(i, (n + N - 1) / N) {
+    X x[N];
+    make(x, fy_philox(p.seed, p.offset + (uint64_t)i), p);
+    for (int k = 0; k < N; k++)
+      if (i * N + k < n)
+        fy_store(out + i * N + k, x[k]);
+  }
+}
+
+template <class T, class X, class Make> static int launch(FyLaunch *l, Make make) {
+  const int64_t n = l->out[0]->numel;
+  if (n == 0)
+    return FY_LAUNCH_OK;
+  random_kernel<T, X, Make><<<fy_blocks(l, n * (int64_t)sizeof(X) / 16 + 1), FY_BLOCK, 0, fy_stream(l)>>>(
+      (T *)l->out[0]->data, make, *(const FyRandom *)l->params, n);
+  return (int)cudaGetLastError();
+}
+
+extern "C" int fy_cuda_uniform(FyLaunch *l) {
+  FY_SWITCH_FLOATING(l->out[0]->dtype, T, return (launch<T, typename FyMath<T>::type>(l, FyUniform())));
+}
+
+extern "C" int fy_cuda_normal(FyLaunch *l) {
+  FY_SWITCH_FLOATING(l->out[0]->dtype, T, return (launch<T, typename FyMath<T>::type>(l, FyNormal())));
+}
+
+extern "C" int fy_cuda_randint(FyLaunch *l) {
+  FY_SWITCH_ALL(l->out[0]->dtype, T, return (launch<T, int64_t>(l, FyRandint())));
+}
+
+// ---- dropout ---------------------------------------------------------------------------------------------------------------
+
+template <class T>
+__global__ void dropout_kernel(T *out, const T *in, FyRandom p, uint32_t below, typename FyMath<T>::type scale,
+                               int64_t n) {
+  FY_GRID_STRIDE(i, (n + 3) / 4) {
+    const FyPhilox block = fy_philox(p.seed, p.offset + (uint64_t)i);
+    for (int k = 0; k < 4; k++)
+      if (i * 4 + k < n)
+        fy_store(out + i * 4 + k,
+                 block.word[k] < below ? fy_load(in + i * 4 + k) * scale : (typename FyMath<T>::type)0);
+  }
+}
+
+extern "C" int fy_cuda_dropout(FyLaunch *l) {
+  const FyRandom *p = (const FyRandom *)l->params;
+  const uint64_t threshold = fy_dropout_threshold(p->a);
+  const uint32_t below = threshold > UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
+  const double scale = p->a < 1 ? 1 / (1 - p->a) : 0;
+  const int64_t n = l->out[0]->numel;
+  if (n == 0)
+    return FY_LAUNCH_OK;
+  FY_SWITCH_FLOATING(l->out[0]->dtype, T, {
+    dropout_kernel<T><<<fy_blocks(l, (n + 3) / 4), FY_BLOCK, 0, fy_stream(l)>>>(
+        (T *)l->out[0]->data, (const T *)l->in[0]->data, *p, below, (typename FyMath<T>::type)scale, n);
+  });
+  return (int)cudaGetLastError();
+}
