@@ -9,20 +9,20 @@
 // ---- modes -------------------------------------------------------------------------------------------------------------
 
 bool fy_is_grad_enabled(void) {
-  return fy_grad_enabled_;
+  return fy_grad_enabled;
 }
 void fy_set_grad_enabled(bool enabled) {
-  fy_grad_enabled_ = enabled;
+  fy_grad_enabled = enabled;
 }
 
-FyGradGuard fy_grad_guard_open_(bool enabled) {
-  FyGradGuard guard = {.previous = fy_grad_enabled_, .open = true};
-  fy_grad_enabled_ = enabled;
+FyGradGuard fy_grad_guard_open(bool enabled) {
+  FyGradGuard guard = {.previous = fy_grad_enabled, .open = true};
+  fy_grad_enabled = enabled;
   return guard;
 }
 
-void fy_grad_guard_close_(FyGradGuard *guard) {
-  fy_grad_enabled_ = guard->previous;
+void fy_grad_guard_close(FyGradGuard *guard) {
+  fy_grad_enabled = guard->previous;
   guard->open = false;
 }
 
@@ -137,7 +137,7 @@ static FyTensor *root_gradient(const FyTensor *root, FyTensor *gradient) {
   return fy_to_dtype(fy_detach(gradient), root->array.dtype);
 }
 
-void fy_backward_(FyBackward options) {
+void fy_backward_with(FyBackward options) {
   fy_scope {
     FyTensor *gradient = root_gradient(options.tensor, options.gradient);
     fy_engine_run(&(FyEngineRun){.root = options.tensor, .gradient = gradient, .retain_graph = options.retain_graph});

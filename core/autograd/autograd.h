@@ -20,8 +20,8 @@ typedef struct FyBackward {
   FyTensor *gradient; // of the tensor's shape; ones for a one-element tensor when NULL
   bool retain_graph;
 } FyBackward;
-#define fy_backward(...) fy_backward_((FyBackward){.tensor = __VA_ARGS__})
-FY_API void fy_backward_(FyBackward options);
+#define fy_backward(...) fy_backward_with((FyBackward){.tensor = __VA_ARGS__})
+FY_API void fy_backward_with(FyBackward options);
 
 // torch.autograd.grad(output, inputs): stores one gradient per input (NULL where there is none) without touching .grad.
 FY_API void fy_autograd_grad(FyTensor *output, FyTensors inputs, FyTensor *gradient, bool retain_graph,
@@ -31,7 +31,7 @@ FY_API void fy_autograd_grad(FyTensor *output, FyTensors inputs, FyTensor *gradi
 #define fy_no_grad fy_grad_mode(false)
 #define fy_enable_grad fy_grad_mode(true)
 #define fy_grad_mode(enabled)                                                                                          \
-  for (FyGradGuard fy_guard_ = fy_grad_guard_open_(enabled); fy_guard_.open; fy_grad_guard_close_(&fy_guard_))
+  for (FyGradGuard fy_guard = fy_grad_guard_open(enabled); fy_guard.open; fy_grad_guard_close(&fy_guard))
 FY_API bool fy_is_grad_enabled(void);
 FY_API void fy_set_grad_enabled(bool enabled); // torch.set_grad_enabled(enabled)
 
@@ -58,7 +58,7 @@ FY_API bool fy_gradcheck(FyGradcheckFunction fn, void *context, FyTensors inputs
 typedef struct FyGradGuard {
   bool previous, open;
 } FyGradGuard;
-FY_API FyGradGuard fy_grad_guard_open_(bool enabled);
-FY_API void fy_grad_guard_close_(FyGradGuard *guard);
+FY_API FyGradGuard fy_grad_guard_open(bool enabled);
+FY_API void fy_grad_guard_close(FyGradGuard *guard);
 
 #endif

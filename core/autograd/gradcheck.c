@@ -38,7 +38,7 @@ static const double *analytic_row(const Check *c, int k, int64_t i) {
   FyTensor *grad = NULL;
   if (!fy_requires_grad(y))
     return NULL;
-  FyTensor *seed = fy_zeros_((FyFactory){.size = fy_size(y), .dtype = FY_FLOAT64});
+  FyTensor *seed = fy_zeros_with((FyFactory){.size = fy_size(y), .dtype = FY_FLOAT64});
   ((double *)fy_data_ptr(seed))[i] = 1;
   fy_autograd_grad(y, (FyTensors){1, &c->inputs.items[k]}, fy_to(seed, fy_device_of(y)), false, &grad);
   return grad ? fy_data_ptr(fy_contiguous(fy_cpu(grad))) : NULL;

@@ -315,7 +315,7 @@ static FyTensor *region(const FyTensor *of, const Geometry *g) {
 static FyTensor *zeros_of(const FyMeta *meta) {
   FyFactory options = {.dtype = meta->dtype, .device = meta->device, .size.ndim = meta->ndim};
   memcpy(options.size.dim, meta->shape, (size_t)meta->ndim * sizeof *meta->shape);
-  return fy_zeros_(options);
+  return fy_zeros_with(options);
 }
 
 static void as_strided_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {

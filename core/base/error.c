@@ -35,7 +35,7 @@ const char *fy_error_name(FyErrorKind kind) {
   return "Error";
 }
 
-FyTrap *fy_trap_open_(FyTrap *trap) {
+FyTrap *fy_trap_open(FyTrap *trap) {
   trap->outer = innermost;
   trap->error->kind = FY_NO_ERROR;
   trap->error->message[0] = '\0';
@@ -45,7 +45,7 @@ FyTrap *fy_trap_open_(FyTrap *trap) {
 }
 
 // Reached after the body ran to its end, and once more after an error (which has closed the trap already).
-FyTrap *fy_trap_close_(FyTrap *trap) {
+FyTrap *fy_trap_close(FyTrap *trap) {
   if (!trap->fired)
     innermost = trap->outer;
   return NULL;
@@ -79,7 +79,7 @@ _Noreturn void fy_raise(FyErrorKind kind, const char *format, ...) {
   fy_raise_again(&error);
 }
 
-_Noreturn void fy_panic_(const char *file, int line, const char *format, ...) {
+_Noreturn void fy_panic_at(const char *file, int line, const char *format, ...) {
   va_list arguments;
   fflush(stdout);
   fprintf(stderr, "ferry: internal error at %s:%d: ", file, line);

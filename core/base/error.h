@@ -43,9 +43,9 @@ FY_API const char *fy_error_name(FyErrorKind kind);
 // block assigns and that are read after an error must be volatile (as with any setjmp). Do not leave the block with
 // return, break or goto.
 #define fy_trap(variable)                                                                                              \
-  for (FyTrap *volatile fy_trap_ = fy_trap_open_(&(FyTrap){.error = &(variable)}); fy_trap_;                           \
-       fy_trap_ = fy_trap_close_(fy_trap_))                                                                            \
-    if (setjmp(fy_trap_->jump) == 0)
+  for (FyTrap *volatile fy_opened_trap = fy_trap_open(&(FyTrap){.error = &(variable)}); fy_opened_trap;                \
+       fy_opened_trap = fy_trap_close(fy_opened_trap))                                                                 \
+    if (setjmp(fy_opened_trap->jump) == 0)
 
 // Raises an error of `kind`; does not return. Never call it with a lock held, from a thread that has no trap and is not
 // the main one, or through C++ frames. The caller's file and line are those of the last public Ferry call.
@@ -55,9 +55,9 @@ FY_API _Noreturn void fy_raise(FyErrorKind kind, const char *format, ...) __attr
 FY_API _Noreturn void fy_raise_again(const FyError *error);
 
 // A bug of Ferry itself: prints where, and aborts. Never trapped.
-FY_API _Noreturn void fy_panic_(const char *file, int line, const char *format, ...)
+FY_API _Noreturn void fy_panic_at(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#define fy_panic(...) fy_panic_(__FILE__, __LINE__, __VA_ARGS__)
+#define fy_panic(...) fy_panic_at(__FILE__, __LINE__, __VA_ARGS__)
 
 // Raises unless `condition` holds: fy_check(n > 0, FY_VALUE_ERROR, "n must be positive, but got %d", n)
 #define fy_check(condition, ...) ((condition) ? (void)0 : fy_raise(__VA_ARGS__))
@@ -84,17 +84,17 @@ typedef struct FyTrap {
   bool fired;
 } FyTrap;
 
-FY_API FyTrap *fy_trap_open_(FyTrap *trap);  /* no location */
-FY_API FyTrap *fy_trap_close_(FyTrap *trap); /* no location */
+FY_API FyTrap *fy_trap_open(FyTrap *trap);  /* no location */
+FY_API FyTrap *fy_trap_close(FyTrap *trap); /* no location */
 
 // The caller of the public function that is running: set by the wrappers of ferry_where.h.
 extern _Thread_local const char *fy_where_file;
 extern _Thread_local int fy_where_line;
-static inline void fy_here_(const char *file,
-                            int line) { // a function, so that several in one expression are in sequence
+static inline void fy_note_place(const char *file,
+                                 int line) { // a function, so that several in one expression are in sequence
   fy_where_file = file;
   fy_where_line = line;
 }
-#define FY_HERE fy_here_(__FILE__, __LINE__)
+#define FY_HERE fy_note_place(__FILE__, __LINE__)
 
 #endif

@@ -24,7 +24,8 @@ typedef struct FyObject {
 } FyObject;
 
 // Opens a scope for the following block and closes it after. Do not leave the block with return, break or goto.
-#define fy_scope for (int fy_scope_ = fy_scope_open(); fy_scope_ >= 0; fy_scope_ = fy_scope_close(fy_scope_))
+#define fy_scope                                                                                                       \
+  for (int fy_opened_scope = fy_scope_open(); fy_opened_scope >= 0; fy_opened_scope = fy_scope_close(fy_opened_scope))
 
 // The same by hand: open returns a mark, close releases all that was made since the mark, in reverse order (inner scopes
 // left open included), and returns -1.

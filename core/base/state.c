@@ -3,19 +3,19 @@
 #include "base/scope_impl.h"
 #include "device/runtime.h"
 
-_Thread_local bool fy_grad_enabled_ = true;
-_Thread_local int fy_autocast_;
+_Thread_local bool fy_grad_enabled = true;
+_Thread_local int fy_autocast_state;
 
 void fy_thread_state_save(FyThreadState *state) {
   state->scope_depth = fy_scope_depth();
-  state->grad_enabled = fy_grad_enabled_;
-  state->autocast = fy_autocast_;
+  state->grad_enabled = fy_grad_enabled;
+  state->autocast = fy_autocast_state;
   fy_device_state_save(state);
 }
 
 void fy_thread_state_inherit(const FyThreadState *state) {
-  fy_grad_enabled_ = state->grad_enabled;
-  fy_autocast_ = state->autocast;
+  fy_grad_enabled = state->grad_enabled;
+  fy_autocast_state = state->autocast;
   fy_device_state_restore(state);
 }
 

@@ -14,7 +14,7 @@ void fy_thread_state_restore(const FyThreadState *state);
 void fy_thread_state_inherit(const FyThreadState *state);
 
 // The thread's modes that no room of its own keeps.
-extern _Thread_local bool fy_grad_enabled_;
-extern _Thread_local int fy_autocast_;
+extern _Thread_local bool fy_grad_enabled;
+extern _Thread_local int fy_autocast_state;
 
 #endif

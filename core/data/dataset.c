@@ -173,7 +173,7 @@ static FyDataset *new_tensors(const FyDatasetClass *type, FyTensor *inputs, FyTe
   return &self->base;
 }
 
-FyDataset *fy_tensor_dataset_(FyTensor *inputs, FyTensorDataset options) {
+FyDataset *fy_tensor_dataset_with(FyTensor *inputs, FyTensorDataset options) {
   return new_tensors(&tensor_class, inputs, options);
 }
 

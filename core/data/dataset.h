@@ -53,8 +53,8 @@ typedef struct FyTensorDataset {
   FyTransform *transform;
   bool channels_first;
 } FyTensorDataset;
-#define fy_tensor_dataset(inputs, ...) fy_tensor_dataset_((inputs), (FyTensorDataset){.targets = __VA_ARGS__})
-FY_API FyDataset *fy_tensor_dataset_(FyTensor *inputs, FyTensorDataset options);
+#define fy_tensor_dataset(inputs, ...) fy_tensor_dataset_with((inputs), (FyTensorDataset){.targets = __VA_ARGS__})
+FY_API FyDataset *fy_tensor_dataset_with(FyTensor *inputs, FyTensorDataset options);
 
 // torch.utils.data.Subset(dataset, range(begin, end)): the samples begin .. end - 1, transform included. end is cut to the
 // data set's length. Raises FY_INDEX_ERROR unless 0 <= begin <= end.

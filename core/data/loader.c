@@ -25,7 +25,7 @@ static void check_options(const FyDataLoaderOptions *o) {
   fy_check(!o->shuffle || !o->sampler, FY_VALUE_ERROR, "sampler option is mutually exclusive with shuffle");
 }
 
-FyDataLoader *fy_data_loader_(FyDataLoaderOptions o) {
+FyDataLoader *fy_data_loader_with(FyDataLoaderOptions o) {
   static bool warned;
   check_options(&o);
   FyDataLoader *self = fy_object_new(sizeof *self, destroy_loader);

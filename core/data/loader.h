@@ -49,8 +49,8 @@ typedef struct FyDataLoaderOptions {
   bool pin_memory, drop_last;
   uint64_t seed;
 } FyDataLoaderOptions;
-#define fy_data_loader(...) fy_data_loader_((FyDataLoaderOptions){.dataset = __VA_ARGS__})
-FY_API FyDataLoader *fy_data_loader_(FyDataLoaderOptions options);
+#define fy_data_loader(...) fy_data_loader_with((FyDataLoaderOptions){.dataset = __VA_ARGS__})
+FY_API FyDataLoader *fy_data_loader_with(FyDataLoaderOptions options);
 
 FY_API int64_t fy_loader_batches(const FyDataLoader *loader); // len(loader): batches of an epoch
 FY_API int64_t fy_loader_samples(const FyDataLoader *loader); // samples of an epoch, those dropped at the end left out
@@ -65,11 +65,11 @@ FY_API int64_t fy_loader_epoch(const FyDataLoader *loader);
 // them). A worker's error is raised when its batch's turn comes, as "Caught ValueError in DataLoader worker 1, sample 37 of
 // batch 4 (index 1053): ..."; with fy_loader_next, iterating may go on after it. Leaving early, by an error too, stops the
 // workers after the sample they are at.
-#define fy_for_batches(batch, loader) fy_for_batches_(batch, fy_batch_loop_open_((loader), NULL))
+#define fy_for_batches(batch, loader) fy_for_opened_batches(batch, fy_batch_loop_open((loader), NULL))
 
 // The same, with every batch on `device`: an FyPrefetcher copies the next one while the block works on this one.
 #define fy_for_prefetched_batches(batch, loader, device)                                                               \
-  fy_for_batches_(batch, fy_batch_loop_open_((loader), &(FyDevice[]){device}[0]))
+  fy_for_opened_batches(batch, fy_batch_loop_open((loader), &(FyDevice[]){device}[0]))
 
 // By hand: iter(loader) starts an epoch and its workers; next stores the next batch, owned by the innermost scope, and
 // returns true, or returns false at the end. The iterator is an object of the scope: dropping it (or closing it, at any
@@ -101,12 +101,12 @@ typedef struct FyBatchLoop {
   int scope;  // of the current batch, -1 when none is open
   bool open;
 } FyBatchLoop;
-FY_API FyBatchLoop fy_batch_loop_open_(FyDataLoader *loader, const FyDevice *device);
-FY_API bool fy_batch_loop_next_(FyBatchLoop *loop, FyBatch *batch);
-FY_API void fy_batch_loop_close_(FyBatchLoop *loop); /* no location */
-#define fy_for_batches_(batch, opened)                                                                                 \
-  for (__attribute__((cleanup(fy_batch_loop_close_))) FyBatchLoop fy_batch_loop = (opened); fy_batch_loop.open;        \
+FY_API FyBatchLoop fy_batch_loop_open(FyDataLoader *loader, const FyDevice *device);
+FY_API bool fy_batch_loop_next(FyBatchLoop *loop, FyBatch *batch);
+FY_API void fy_batch_loop_close(FyBatchLoop *loop); /* no location */
+#define fy_for_opened_batches(batch, opened)                                                                           \
+  for (__attribute__((cleanup(fy_batch_loop_close))) FyBatchLoop fy_batch_loop = (opened); fy_batch_loop.open;         \
        fy_batch_loop.open = false)                                                                                     \
-    for (FyBatch batch; fy_batch_loop_next_(&fy_batch_loop, &batch);)
+    for (FyBatch batch; fy_batch_loop_next(&fy_batch_loop, &batch);)
 
 #endif

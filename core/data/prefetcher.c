@@ -113,7 +113,7 @@ bool fy_prefetcher_next(FyPrefetcher *self, FyBatch *batch) {
 
 // ---- for batch in loader -----------------------------------------------------------------------------------------------
 
-FyBatchLoop fy_batch_loop_open_(FyDataLoader *loader, const FyDevice *device) {
+FyBatchLoop fy_batch_loop_open(FyDataLoader *loader, const FyDevice *device) {
   FyBatchLoop loop = {.scope = -1, .open = true};
   loop.around = fy_scope_open(); // so that an error that leaves the loop takes the workers along
   if (device)
@@ -123,7 +123,7 @@ FyBatchLoop fy_batch_loop_open_(FyDataLoader *loader, const FyDevice *device) {
   return loop;
 }
 
-bool fy_batch_loop_next_(FyBatchLoop *loop, FyBatch *batch) {
+bool fy_batch_loop_next(FyBatchLoop *loop, FyBatch *batch) {
   if (loop->scope >= 0)
     fy_scope_close(loop->scope);
   loop->scope = -1;
@@ -131,7 +131,7 @@ bool fy_batch_loop_next_(FyBatchLoop *loop, FyBatch *batch) {
   return loop->prefetcher ? fy_prefetcher_next(loop->prefetcher, batch) : fy_loader_next(loop->iterator, batch);
 }
 
-void fy_batch_loop_close_(FyBatchLoop *loop) {
+void fy_batch_loop_close(FyBatchLoop *loop) {
   if (loop->scope >= 0)
     fy_scope_close(loop->scope);
   loop->scope = -1;

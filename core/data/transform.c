@@ -74,7 +74,7 @@ FyTransform *fy_random_horizontal_flip(double p) {
   return single((Step){.kind = RANDOM_FLIP, .p = p});
 }
 
-FyTransform *fy_compose_(FyTransform *const *transforms) {
+FyTransform *fy_compose_with(FyTransform *const *transforms) {
   int count = 0, at = 0;
   for (int i = 0; transforms[i]; i++)
     count += transforms[i]->count;

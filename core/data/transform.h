@@ -30,8 +30,8 @@ FY_API FyTransform *fy_random_horizontal_flip(double p);
 
 // transforms.Compose([a, b, c]): one after the other.
 //   fy_compose(fy_random_crop(32, 4), fy_random_horizontal_flip(0.5), fy_to_tensor(), fy_normalize(3, mean, std))
-#define fy_compose(...) fy_compose_((FyTransform *[]){__VA_ARGS__, NULL})
-FY_API FyTransform *fy_compose_(FyTransform *const *transforms);
+#define fy_compose(...) fy_compose_with((FyTransform *[]){__VA_ARGS__, NULL})
+FY_API FyTransform *fy_compose_with(FyTransform *const *transforms);
 
 // Applies a transform to one image, a CPU tensor: uint8 (H, W) or (H, W, C), or float32 (H, W) or (C, H, W). A new tensor.
 // Random transforms draw from `seed`. Raises FY_VALUE_ERROR for other tensors, and where a step cannot be applied.

@@ -60,7 +60,7 @@ static void *work(void *argument) {
 #ifdef _OPENMP
   omp_set_num_threads(1); // the workers are the parallelism
 #endif
-  fy_grad_enabled_ = false;
+  fy_grad_enabled = false;
   while ((slot = take(it))) {
     fy_loader_fill(worker, slot);
     pthread_mutex_lock(&it->lock);

@@ -47,7 +47,7 @@ FY_API void fy_cuda_set_device(int index);
 
 // with torch.cuda.device(index): runs the following block on another current device.
 #define fy_cuda_device_guard(index)                                                                                    \
-  for (FyDeviceGuard fy_guard_ = fy_device_guard_open_(index); fy_guard_.open; fy_device_guard_close_(&fy_guard_))
+  for (FyDeviceGuard fy_guard = fy_device_guard_open(index); fy_guard.open; fy_device_guard_close(&fy_guard))
 
 // torch.cuda.get_device_name(index). The string lives as long as the program.
 FY_API const char *fy_cuda_get_device_name(int index);
@@ -102,7 +102,7 @@ FY_API void fy_set_stream(FyStream *stream);
 
 // with torch.cuda.stream(stream): runs the following block with `stream` current (and its device).
 #define fy_stream_guard(stream)                                                                                        \
-  for (FyStreamGuard fy_guard_ = fy_stream_guard_open_(stream); fy_guard_.open; fy_stream_guard_close_(&fy_guard_))
+  for (FyStreamGuard fy_guard = fy_stream_guard_open(stream); fy_guard.open; fy_stream_guard_close(&fy_guard))
 
 FY_API FyDevice fy_stream_device(FyStream *stream);
 FY_API void fy_stream_synchronize(FyStream *stream);                  // stream.synchronize()
@@ -128,15 +128,15 @@ typedef struct FyDeviceGuard {
   int previous;
   bool open;
 } FyDeviceGuard;
-FY_API FyDeviceGuard fy_device_guard_open_(int index);
-FY_API void fy_device_guard_close_(FyDeviceGuard *guard);
+FY_API FyDeviceGuard fy_device_guard_open(int index);
+FY_API void fy_device_guard_close(FyDeviceGuard *guard);
 
 typedef struct FyStreamGuard {
   FyStream *previous;
   int previous_device;
   bool open;
 } FyStreamGuard;
-FY_API FyStreamGuard fy_stream_guard_open_(FyStream *stream);
-FY_API void fy_stream_guard_close_(FyStreamGuard *guard);
+FY_API FyStreamGuard fy_stream_guard_open(FyStream *stream);
+FY_API void fy_stream_guard_close(FyStreamGuard *guard);
 
 #endif

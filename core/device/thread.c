@@ -159,7 +159,7 @@ static void pop_guard(void) {
   apply_device(guard.device);
 }
 
-FyDeviceGuard fy_device_guard_open_(int index) {
+FyDeviceGuard fy_device_guard_open(int index) {
   fy_check_cuda_index(index);
   FyDeviceGuard state = {.previous = fy_thread_devices.device, .open = true};
   push_guard((FyGuard){.device = state.previous, .stream_device = -1});
@@ -167,12 +167,12 @@ FyDeviceGuard fy_device_guard_open_(int index) {
   return state;
 }
 
-void fy_device_guard_close_(FyDeviceGuard *guard) {
+void fy_device_guard_close(FyDeviceGuard *guard) {
   guard->open = false;
   pop_guard();
 }
 
-FyStreamGuard fy_stream_guard_open_(FyStream *stream) {
+FyStreamGuard fy_stream_guard_open(FyStream *stream) {
   FyStreamGuard state = {.previous_device = fy_thread_devices.device, .open = true};
   int device = stream->device;
   if (device >= 0)
@@ -182,7 +182,7 @@ FyStreamGuard fy_stream_guard_open_(FyStream *stream) {
   return state;
 }
 
-void fy_stream_guard_close_(FyStreamGuard *guard) {
+void fy_stream_guard_close(FyStreamGuard *guard) {
   guard->open = false;
   pop_guard();
 }

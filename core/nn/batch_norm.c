@@ -53,7 +53,7 @@ static void register_affine(BatchNorm *self, const FyBatchNormOptions *o) {
   fy_register_parameter(self, bias, bias);
 }
 
-FyModule *fy_nn_batch_norm_(int dims, FyBatchNormOptions o) {
+FyModule *fy_nn_batch_norm_with(int dims, FyBatchNormOptions o) {
   fy_check(dims == 1 || dims == 2, FY_VALUE_ERROR, "BatchNorm is there for 1 and 2 dimensions, but got %d", dims);
   fy_check(o.num_features >= 0, FY_VALUE_ERROR, "BatchNorm%dd: num_features must not be negative, but got %d", dims,
            o.num_features);

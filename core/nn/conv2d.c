@@ -56,7 +56,7 @@ static void check_options(int in_channels, int out_channels, const FyConv2dOptio
   fy_check(out_channels % o->groups == 0, FY_VALUE_ERROR, "out_channels must be divisible by groups");
 }
 
-FyModule *fy_nn_conv2d_(int in_channels, int out_channels, FyConv2dOptions o) {
+FyModule *fy_nn_conv2d_with(int in_channels, int out_channels, FyConv2dOptions o) {
   o.stride = o.stride ? o.stride : 1;
   o.dilation = o.dilation ? o.dilation : 1;
   o.groups = o.groups ? o.groups : 1;

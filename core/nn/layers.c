@@ -94,7 +94,7 @@ typedef struct MaxPool2d {
 } MaxPool2d;
 
 static FyTensor *max_pool2d_forward(FyModule *self, FyTensor *x) {
-  return fy_max_pool2d_(x, ((MaxPool2d *)self)->options);
+  return fy_max_pool2d_with(x, ((MaxPool2d *)self)->options);
 }
 
 static void max_pool2d_extra_repr(const FyModule *self, char *out, size_t size) {
@@ -113,7 +113,7 @@ bool fy_module_as_max_pool2d(const FyModule *module, FyPool2d *options) {
   return true;
 }
 
-FyModule *fy_nn_max_pool2d_(FyPool2d options) {
+FyModule *fy_nn_max_pool2d_with(FyPool2d options) {
   fy_check(options.kernel_size > 0, FY_VALUE_ERROR, "MaxPool2d: kernel_size must be positive, but got %d",
            options.kernel_size);
   MaxPool2d *self = fy_module_new_of(sizeof *self, &max_pool2d_class);

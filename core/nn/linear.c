@@ -29,7 +29,7 @@ bool fy_module_as_linear(const FyModule *module, FyTensor **weight, FyTensor **b
   return true;
 }
 
-FyModule *fy_nn_linear_(int in_features, FyLayerOptions options) {
+FyModule *fy_nn_linear_with(int in_features, FyLayerOptions options) {
   fy_check(in_features >= 0 && options.out_features >= 0, FY_VALUE_ERROR,
            "Linear: in_features and out_features must not be negative, but got %d and %d", in_features,
            options.out_features);

@@ -38,7 +38,7 @@ void *fy_module_new_of(size_t bytes, const FyModuleClass *type) {
   return self;
 }
 
-void *fy_module_new_(size_t bytes, const char *name, FyTensor *(*forward)(FyModule *, FyTensor *)) {
+void *fy_module_new_with(size_t bytes, const char *name, FyTensor *(*forward)(FyModule *, FyTensor *)) {
   FyModule *self = new_module(bytes);
   self->own = (FyModuleClass){.name = name, .forward = forward};
   self->type = &self->own;
@@ -133,7 +133,7 @@ FyTensor *fy_module_add_tensor(FyModule *self, const char *name, FyFieldKind kin
 
 // ---- calling -----------------------------------------------------------------------------------------------------------
 
-FyTensor *fy_forward_(FyModule *module, FyTensor *input) {
+FyTensor *fy_forward_of(FyModule *module, FyTensor *input) {
   fy_module_required(module, "fy_forward");
   fy_check(input, FY_TYPE_ERROR, "%s.forward() missing 1 required positional argument: 'input'", module->type->name);
   int mark = fy_scope_open();
@@ -179,12 +179,12 @@ void fy_module_visit(FyModule *module, unsigned kinds, FyFieldVisit *visit, void
   visit_below(module, "", kinds, visit, context);
 }
 
-void fy_train_(FyModule *module, bool training) {
+void fy_set_training_of(FyModule *module, bool training) {
   fy_module_required(module, "fy_train");
   module->training = training;
   for (int i = 0; i < module->field_count; i++)
     if (module->fields[i].kind == FY_CHILD)
-      fy_train_(module->fields[i].module, training);
+      fy_set_training_of(module->fields[i].module, training);
 }
 
 static bool child_before(const FyModule *module, int index) {
@@ -194,11 +194,11 @@ static bool child_before(const FyModule *module, int index) {
   return false;
 }
 
-void fy_module_apply_(FyModule *module, void (*fn)(FyModule *module, void *context), void *context) {
+void fy_module_apply_of(FyModule *module, void (*fn)(FyModule *module, void *context), void *context) {
   fy_module_required(module, "fy_module_apply");
   for (int i = 0; i < module->field_count; i++)
     if (module->fields[i].kind == FY_CHILD && !child_before(module, i))
-      fy_module_apply_(module->fields[i].module, fn, context);
+      fy_module_apply_of(module->fields[i].module, fn, context);
   fn(module, context);
 }
 
@@ -209,7 +209,7 @@ static void clear_grad(FyModule *owner, FyField *field, const char *name, void *
   fy_set_grad(field->tensor, NULL);
 }
 
-void fy_module_zero_grad_(FyModule *module) {
+void fy_module_zero_grad_of(FyModule *module) {
   fy_module_required(module, "fy_module_zero_grad");
   fy_module_visit(module, 1u << FY_PARAMETER, clear_grad, NULL);
 }
@@ -310,12 +310,12 @@ static FyModule *clone_tree(const FyModule *module, Replacements *r) {
   return copy;
 }
 
-FyModule *fy_module_clone_(const FyModule *module, FyTensors parameters, FyTensors buffers) {
+FyModule *fy_module_clone_with(const FyModule *module, FyTensors parameters, FyTensors buffers) {
   fy_module_required(module, "fy_module_clone");
   int mark = fy_scope_open();
   Replacements *r = fy_object_new(sizeof *r, destroy_replacements);
-  r->old_parameters = fy_parameters_((FyModule *)module);
-  r->old_buffers = fy_buffers_((FyModule *)module);
+  r->old_parameters = fy_parameters_of((FyModule *)module);
+  r->old_buffers = fy_buffers_of((FyModule *)module);
   r->parameters = parameters;
   r->buffers = buffers;
   fy_check(parameters.count == r->old_parameters->count && buffers.count == r->old_buffers->count, FY_VALUE_ERROR,

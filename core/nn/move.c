@@ -38,7 +38,7 @@ static void move_inside(FyTensor *t, FyTo to) {
     return;
   fy_scope {
     fy_no_grad {
-      FyTensor *moved = fy_to_(fy_detach(t), to);
+      FyTensor *moved = fy_to_with(fy_detach(t), to);
       FyStorage *storage = t->storage;
       atomic_store(&moved->storage->version, atomic_load(&storage->version)); // a move is no change of the value
       t->storage = moved->storage;
@@ -55,7 +55,7 @@ static void move_inside(FyTensor *t, FyTo to) {
 // A tensor with a history is replaced, as the result of a copy that gradients flow through.
 static void replace(FyModule *owner, FyField *field, FyTo to) {
   FyTensor *old = field->tensor;
-  FyTensor *moved = fy_to_(old, to);
+  FyTensor *moved = fy_to_with(old, to);
   field->tensor = fy_retain(moved);
   if (field->offset >= 0)
     memcpy((char *)owner + field->offset, &moved, sizeof moved);
@@ -84,13 +84,13 @@ static void *move_all(FyModule *module, Destination *d) {
   return module;
 }
 
-void *fy_module_to_(FyModule *module, FyTo options) {
+void *fy_module_to_of(FyModule *module, FyTo options) {
   return move_all(module, &(Destination){.move = true,
                                          .device = fy_resolve_device(options.device),
                                          .dtype = options.dtype,
                                          .non_blocking = options.non_blocking});
 }
 
-void *fy_module_to_dtype_(FyModule *module, FyDType dtype) {
+void *fy_module_to_dtype_of(FyModule *module, FyDType dtype) {
   return move_all(module, &(Destination){.dtype = dtype});
 }

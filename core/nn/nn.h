@@ -58,8 +58,8 @@ struct FyModule {
 };
 
 // A new module of struct `Type` (whose first member is FyModule), zeroed beyond it, in training mode.
-#define fy_module_new(Type, forward) ((Type *)fy_module_new_(sizeof(Type), #Type, (forward)))
-FY_API void *fy_module_new_(size_t bytes, const char *name, FyTensor *(*forward)(FyModule *, FyTensor *));
+#define fy_module_new(Type, forward) ((Type *)fy_module_new_with(sizeof(Type), #Type, (forward)))
+FY_API void *fy_module_new_with(size_t bytes, const char *name, FyTensor *(*forward)(FyModule *, FyTensor *));
 // The same for a class kept elsewhere (static).
 FY_API void *fy_module_new_of(size_t bytes, const FyModuleClass *type);
 
@@ -81,13 +81,13 @@ FY_API FyTensor *fy_module_add_tensor(FyModule *self, const char *name, FyFieldK
                                       int64_t offset);
 
 // module(x): opens a scope, runs forward, lets the result out.
-FY_API FyTensor *fy_forward_(FyModule *module, FyTensor *input);
-#define fy_forward(module, input) fy_forward_((FyModule *)(module), (input))
+FY_API FyTensor *fy_forward_of(FyModule *module, FyTensor *input);
+#define fy_forward(module, input) fy_forward_of((FyModule *)(module), (input))
 
 // c(b(a(x))): fy_forward_each(x, a, b, c) runs modules one after the other as nn.Sequential(a, b, c) does, dropping what lies
 // between and running as one op those that it can. Raises FY_TYPE_ERROR for a NULL input; a NULL module ends the list.
-FY_API FyTensor *fy_forward_each_(FyTensor *input, FyModule *const *modules);
-#define fy_forward_each(input, ...) fy_forward_each_((input), (FyModule *[]){__VA_ARGS__, NULL})
+FY_API FyTensor *fy_forward_each_with(FyTensor *input, FyModule *const *modules);
+#define fy_forward_each(input, ...) fy_forward_each_with((input), (FyModule *[]){__VA_ARGS__, NULL})
 
 // A list of named tensors: an object of the scope, each tensor counted.
 typedef struct FyTensorList {
@@ -105,17 +105,17 @@ FY_API void fy_list_add(FyTensorList *list, const char *name, FyTensor *tensor);
 // module.parameters() / named_parameters(), named_buffers(), state_dict(): depth first, in registration order, a module's
 // own parameters before its buffers before its children. A tensor registered twice appears once, in state_dict under each
 // of its names. state_dict has parameters and buffers, detached: they share storage with the module's.
-FY_API FyTensorList *fy_parameters_(FyModule *module);
-FY_API FyTensorList *fy_buffers_(FyModule *module);
-FY_API FyTensorList *fy_state_dict_(FyModule *module);
-#define fy_parameters(module) fy_parameters_((FyModule *)(module))
-#define fy_buffers(module) fy_buffers_((FyModule *)(module))
-#define fy_state_dict(module) fy_state_dict_((FyModule *)(module))
+FY_API FyTensorList *fy_parameters_of(FyModule *module);
+FY_API FyTensorList *fy_buffers_of(FyModule *module);
+FY_API FyTensorList *fy_state_dict_of(FyModule *module);
+#define fy_parameters(module) fy_parameters_of((FyModule *)(module))
+#define fy_buffers(module) fy_buffers_of((FyModule *)(module))
+#define fy_state_dict(module) fy_state_dict_of((FyModule *)(module))
 
 // module.load_state_dict(state): copies by name. Raises FY_RUNTIME_ERROR with PyTorch's text: missing keys, unexpected keys,
 // size mismatches, all of them listed; then nothing has been copied. Values cross devices and dtypes as in fy_copy_.
-#define fy_load_state_dict(module, state) fy_load_state_dict_((FyModule *)(module), (state))
-FY_API void fy_load_state_dict_(FyModule *module, const FyTensorList *state);
+#define fy_load_state_dict(module, state) fy_load_state_dict_of((FyModule *)(module), (state))
+FY_API void fy_load_state_dict_of(FyModule *module, const FyTensorList *state);
 
 // The tensor of that name in a list; raises FY_KEY_ERROR.
 FY_API FyTensor *fy_list_get(const FyTensorList *list, const char *name);
@@ -123,34 +123,34 @@ FY_API FyTensor *fy_list_get(const FyTensorList *list, const char *name);
 // module.to(device), .cuda(), .cpu(), .half(), .float(), .double(): moves or converts every parameter and buffer in place
 // (integer buffers keep their dtype) and returns the module. An optimizer made before stays valid: parameters keep their
 // identity, as in PyTorch, and so do their gradients, which move along. Raises FY_TYPE_ERROR for an integer dtype.
-FY_API void *fy_module_to_(FyModule *module, FyTo options);
-#define fy_module_to(module, ...) fy_module_to_((FyModule *)(module), (FyTo){.device = __VA_ARGS__})
-FY_API void *fy_module_to_dtype_(FyModule *module, FyDType dtype);
-#define fy_module_to_dtype(module, dtype) fy_module_to_dtype_((FyModule *)(module), (dtype))
-#define fy_module_cuda(module) fy_module_to_((FyModule *)(module), (FyTo){.device = fy_cuda_device(-1)})
-#define fy_module_cpu(module) fy_module_to_((FyModule *)(module), (FyTo){.device = FY_CPU_DEVICE})
-#define fy_module_half(module) fy_module_to_dtype_((FyModule *)(module), FY_FLOAT16)
+FY_API void *fy_module_to_of(FyModule *module, FyTo options);
+#define fy_module_to(module, ...) fy_module_to_of((FyModule *)(module), (FyTo){.device = __VA_ARGS__})
+FY_API void *fy_module_to_dtype_of(FyModule *module, FyDType dtype);
+#define fy_module_to_dtype(module, dtype) fy_module_to_dtype_of((FyModule *)(module), (dtype))
+#define fy_module_cuda(module) fy_module_to_of((FyModule *)(module), (FyTo){.device = fy_cuda_device(-1)})
+#define fy_module_cpu(module) fy_module_to_of((FyModule *)(module), (FyTo){.device = FY_CPU_DEVICE})
+#define fy_module_half(module) fy_module_to_dtype_of((FyModule *)(module), FY_FLOAT16)
 
 // module.train(), module.eval(), module.zero_grad() (grads become None), module.requires_grad_(bool).
-FY_API void fy_train_(FyModule *module, bool training);
-#define fy_train(module) fy_train_((FyModule *)(module), true)
-#define fy_eval(module) fy_train_((FyModule *)(module), false)
-FY_API void fy_module_zero_grad_(FyModule *module);
-#define fy_module_zero_grad(module) fy_module_zero_grad_((FyModule *)(module))
+FY_API void fy_set_training_of(FyModule *module, bool training);
+#define fy_train(module) fy_set_training_of((FyModule *)(module), true)
+#define fy_eval(module) fy_set_training_of((FyModule *)(module), false)
+FY_API void fy_module_zero_grad_of(FyModule *module);
+#define fy_module_zero_grad(module) fy_module_zero_grad_of((FyModule *)(module))
 FY_API void fy_module_requires_grad_(FyModule *module, bool requires_grad);
 
 // module.apply(fn): children first, then the module itself.
-FY_API void fy_module_apply_(FyModule *module, void (*fn)(FyModule *module, void *context), void *context);
-#define fy_module_apply(module, fn, context) fy_module_apply_((FyModule *)(module), (fn), (context))
+FY_API void fy_module_apply_of(FyModule *module, void (*fn)(FyModule *module, void *context), void *context);
+#define fy_module_apply(module, fn, context) fy_module_apply_of((FyModule *)(module), (fn), (context))
 
 // print(module), as PyTorch prints it, newline at the end; repr for the text alone (the caller frees it).
-FY_API void fy_module_print_(const FyModule *module);
-#define fy_module_print(module) fy_module_print_((const FyModule *)(module))
-FY_API char *fy_module_repr_(const FyModule *module);
-#define fy_module_repr(module) fy_module_repr_((const FyModule *)(module))
+FY_API void fy_module_print_of(const FyModule *module);
+#define fy_module_print(module) fy_module_print_of((const FyModule *)(module))
+FY_API char *fy_module_repr_of(const FyModule *module);
+#define fy_module_repr(module) fy_module_repr_of((const FyModule *)(module))
 
 // A copy whose parameters and buffers are the given ones, in the order of fy_parameters and fy_buffers (for replicas).
-FY_API FyModule *fy_module_clone_(const FyModule *module, FyTensors parameters, FyTensors buffers);
+FY_API FyModule *fy_module_clone_with(const FyModule *module, FyTensors parameters, FyTensors buffers);
 
 // ---- layers ------------------------------------------------------------------------------------------------------------------
 // Parameters are initialised as PyTorch does, from the process's generator. Options after the positional arguments:
@@ -164,8 +164,8 @@ typedef struct FyLayerOptions {
 } FyLayerOptions;
 
 // nn.Linear(in_features, out_features): weight (out, in), bias (out). Input (*, in).
-#define fy_nn_linear(in_features, ...) fy_nn_linear_((in_features), (FyLayerOptions){.out_features = __VA_ARGS__})
-FY_API FyModule *fy_nn_linear_(int in_features, FyLayerOptions options);
+#define fy_nn_linear(in_features, ...) fy_nn_linear_with((in_features), (FyLayerOptions){.out_features = __VA_ARGS__})
+FY_API FyModule *fy_nn_linear_with(int in_features, FyLayerOptions options);
 
 // nn.Conv2d(in_channels, out_channels, kernel_size): fy_nn_conv2d(3, 16, 3, .padding = 1).
 typedef struct FyConv2dOptions {
@@ -175,8 +175,8 @@ typedef struct FyConv2dOptions {
   FyDType dtype;
 } FyConv2dOptions;
 #define fy_nn_conv2d(in_channels, out_channels, ...)                                                                   \
-  fy_nn_conv2d_((in_channels), (out_channels), (FyConv2dOptions){.kernel_size = __VA_ARGS__})
-FY_API FyModule *fy_nn_conv2d_(int in_channels, int out_channels, FyConv2dOptions options);
+  fy_nn_conv2d_with((in_channels), (out_channels), (FyConv2dOptions){.kernel_size = __VA_ARGS__})
+FY_API FyModule *fy_nn_conv2d_with(int in_channels, int out_channels, FyConv2dOptions options);
 
 // nn.BatchNorm1d(C) on (N, C) and nn.BatchNorm2d(C) on (N, C, H, W). Buffers running_mean, running_var and
 // num_batches_tracked (int64). Options: .eps (0 stands for 1e-5), .momentum (0 for 0.1), .no_affine.
@@ -187,21 +187,21 @@ typedef struct FyBatchNormOptions {
   FyDevice device;
   FyDType dtype;
 } FyBatchNormOptions;
-#define fy_nn_batch_norm1d(...) fy_nn_batch_norm_(1, (FyBatchNormOptions){.num_features = __VA_ARGS__})
-#define fy_nn_batch_norm2d(...) fy_nn_batch_norm_(2, (FyBatchNormOptions){.num_features = __VA_ARGS__})
-FY_API FyModule *fy_nn_batch_norm_(int dims, FyBatchNormOptions options);
+#define fy_nn_batch_norm1d(...) fy_nn_batch_norm_with(1, (FyBatchNormOptions){.num_features = __VA_ARGS__})
+#define fy_nn_batch_norm2d(...) fy_nn_batch_norm_with(2, (FyBatchNormOptions){.num_features = __VA_ARGS__})
+FY_API FyModule *fy_nn_batch_norm_with(int dims, FyBatchNormOptions options);
 
 FY_API FyModule *fy_nn_relu(void);         // nn.ReLU()
 FY_API FyModule *fy_nn_relu_inplace(void); // nn.ReLU(inplace=True)
 FY_API FyModule *fy_nn_gelu(void);         // nn.GELU()
 FY_API FyModule *fy_nn_dropout(double p);  // nn.Dropout(p)
-#define fy_nn_max_pool2d(...) fy_nn_max_pool2d_((FyPool2d){.kernel_size = __VA_ARGS__})
-FY_API FyModule *fy_nn_max_pool2d_(FyPool2d options); // nn.MaxPool2d(2)
-FY_API FyModule *fy_nn_flatten(void);                 // nn.Flatten(): from dimension 1 on
+#define fy_nn_max_pool2d(...) fy_nn_max_pool2d_with((FyPool2d){.kernel_size = __VA_ARGS__})
+FY_API FyModule *fy_nn_max_pool2d_with(FyPool2d options); // nn.MaxPool2d(2)
+FY_API FyModule *fy_nn_flatten(void);                     // nn.Flatten(): from dimension 1 on
 
 // nn.Sequential(a, b, c): children "0", "1", ... Holds them; drops each output before the next layer runs.
-#define fy_nn_sequential(...) fy_nn_sequential_((FyModule *[]){__VA_ARGS__, NULL})
-FY_API FyModule *fy_nn_sequential_(FyModule *const *children);
+#define fy_nn_sequential(...) fy_nn_sequential_with((FyModule *[]){__VA_ARGS__, NULL})
+FY_API FyModule *fy_nn_sequential_with(FyModule *const *children);
 FY_API FyModule *fy_sequential_at(FyModule *sequential, int index); // sequential[index], negative from the end
 
 // nn.CrossEntropyLoss() and nn.MSELoss(): criterion(input, target) through fy_loss.

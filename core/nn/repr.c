@@ -43,7 +43,7 @@ static void write_module(FILE *out, const FyModule *module, int indent) {
   fprintf(out, "\n%*s)", indent, "");
 }
 
-char *fy_module_repr_(const FyModule *module) {
+char *fy_module_repr_of(const FyModule *module) {
   fy_module_required(module, "fy_module_repr");
   char *text = NULL;
   size_t size = 0;
@@ -57,7 +57,7 @@ char *fy_module_repr_(const FyModule *module) {
   return text;
 }
 
-void fy_module_print_(const FyModule *module) {
+void fy_module_print_of(const FyModule *module) {
   fy_module_required(module, "fy_module_print");
   write_module(stdout, module, 0);
   putchar('\n');

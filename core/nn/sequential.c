@@ -57,7 +57,7 @@ static FyTensor *run_next(const Layers *layers, int *i, FyTensor *x) {
   if (take_linear_relu(layers, i, &weight, &bias))
     return fy_linear_relu(x, weight, bias);
   if (!take_conv_block(layers, i, &block))
-    return fy_forward_(next_layer(layers, i), x);
+    return fy_forward_of(next_layer(layers, i), x);
   int after = *i;
   if (take_conv_block(layers, &after, &next))
     return fy_conv2d_relu_max_pool2d_channels_last(x, block.weight, block.conv, block.pool);
@@ -85,14 +85,14 @@ static FyTensor *sequential_forward(FyModule *self, FyTensor *input) {
   return run_layers(&(Layers){.sequential = self}, input);
 }
 
-FyTensor *fy_forward_each_(FyTensor *input, FyModule *const *modules) {
+FyTensor *fy_forward_each_with(FyTensor *input, FyModule *const *modules) {
   fy_check(input, FY_TYPE_ERROR, "fy_forward_each: the input is NULL");
   return run_layers(&(Layers){.list = modules}, input);
 }
 
 static const FyModuleClass sequential_class = {.name = "Sequential", .forward = sequential_forward};
 
-FyModule *fy_nn_sequential_(FyModule *const *children) {
+FyModule *fy_nn_sequential_with(FyModule *const *children) {
   FyModule *self = fy_module_new_of(sizeof *self, &sequential_class);
   for (int i = 0; children[i]; i++) {
     char name[16];

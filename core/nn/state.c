@@ -61,14 +61,14 @@ static void add_once(FyModule *owner, FyField *field, const char *name, void *co
   fy_list_add(list, name, field->tensor);
 }
 
-FyTensorList *fy_parameters_(FyModule *module) {
+FyTensorList *fy_parameters_of(FyModule *module) {
   fy_module_required(module, "fy_parameters");
   FyTensorList *list = fy_tensor_list_new();
   fy_module_visit(module, 1u << FY_PARAMETER, add_once, list);
   return list;
 }
 
-FyTensorList *fy_buffers_(FyModule *module) {
+FyTensorList *fy_buffers_of(FyModule *module) {
   fy_module_required(module, "fy_buffers");
   FyTensorList *list = fy_tensor_list_new();
   fy_module_visit(module, 1u << FY_BUFFER, add_once, list);
@@ -82,7 +82,7 @@ static void add_detached(FyModule *owner, FyField *field, const char *name, void
   fy_drop(alias);
 }
 
-FyTensorList *fy_state_dict_(FyModule *module) {
+FyTensorList *fy_state_dict_of(FyModule *module) {
   fy_module_required(module, "fy_state_dict");
   FyTensorList *list = fy_tensor_list_new();
   fy_module_visit(module, 1u << FY_PARAMETER | 1u << FY_BUFFER, add_detached, list);
@@ -154,11 +154,11 @@ static void raise_differences(const Loading *l, const FyModule *module) {
   fy_raise(FY_RUNTIME_ERROR, "%s", text.bytes);
 }
 
-void fy_load_state_dict_(FyModule *module, const FyTensorList *state) {
+void fy_load_state_dict_of(FyModule *module, const FyTensorList *state) {
   fy_module_required(module, "fy_load_state_dict");
   fy_check(state, FY_TYPE_ERROR, "fy_load_state_dict: the state dict is NULL");
   fy_scope {
-    Loading l = {.state = state, .own = fy_state_dict_(module)};
+    Loading l = {.state = state, .own = fy_state_dict_of(module)};
     compare(&l);
     raise_differences(&l, module);
     fy_no_grad {

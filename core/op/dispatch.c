@@ -268,16 +268,16 @@ static void launch(FyCall *call) {
     run_kernel(call);
     return;
   }
-  bool enabled = fy_grad_enabled_;
-  fy_grad_enabled_ = false;
+  bool enabled = fy_grad_enabled;
+  fy_grad_enabled = false;
   run_half_as_float(call);
-  fy_grad_enabled_ = enabled;
+  fy_grad_enabled = enabled;
 }
 
 // ---- running ---------------------------------------------------------------------------------------------------------------
 
 static bool wants_grad(const FyOp *op, int n_in, FyTensor *const *in) {
-  if (!fy_grad_enabled_ || !op->backward || op->flags & FY_OP_NO_GRAD)
+  if (!fy_grad_enabled || !op->backward || op->flags & FY_OP_NO_GRAD)
     return false;
   for (int i = 0; i < n_in; i++)
     if (in[i] && in[i]->requires_grad)
@@ -302,7 +302,7 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
   launch(&call);
   if (wants_grad(op, n_in, in))
     fy_record(&call, in);
-  if (op->flags & FY_OP_VIEW && fy_grad_enabled_)
+  if (op->flags & FY_OP_VIEW && fy_grad_enabled)
     link_base(call.out[0], in[0]);
   for (int i = 0; i < n_out; i++)
     out[i] = fy_keep(call.out[i]);
@@ -333,7 +333,7 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   FyCall call = {.op = op, .params = params, .n_in = n_in, .n_out = 1, .in_place = true};
   memcpy(call.in, in, (size_t)n_in * sizeof *in);
   call.out[0] = target;
-  bool recording = wants_grad(op, n_in, in) || (fy_grad_enabled_ && target->requires_grad);
+  bool recording = wants_grad(op, n_in, in) || (fy_grad_enabled && target->requires_grad);
   if (recording)
     fy_check_in_place(target);
   call.device = target->device;
@@ -347,10 +347,10 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   op->infer(&call);
   launch(&call);
   if (call.out[0] != target) {
-    bool enabled = fy_grad_enabled_;
-    fy_grad_enabled_ = false;
+    bool enabled = fy_grad_enabled;
+    fy_grad_enabled = false;
     fy_copy_(target, call.out[0]);
-    fy_grad_enabled_ = enabled;
+    fy_grad_enabled = enabled;
     call.out[0] = target;
   } else {
     fy_bump_version(target);

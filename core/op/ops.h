@@ -122,16 +122,16 @@ typedef struct FyCrossEntropy {
   bool set_ignore_index;
   int64_t ignore_index;
 } FyCrossEntropy;
-#define fy_cross_entropy(input, ...) fy_cross_entropy_((input), (FyCrossEntropy){.target = __VA_ARGS__})
-FY_API FyTensor *fy_cross_entropy_(FyTensor *input, FyCrossEntropy options);
+#define fy_cross_entropy(input, ...) fy_cross_entropy_with((input), (FyCrossEntropy){.target = __VA_ARGS__})
+FY_API FyTensor *fy_cross_entropy_with(FyTensor *input, FyCrossEntropy options);
 
 // F.mse_loss(input, target): equal shapes. fy_mse_loss(x, y, .reduction = FY_REDUCE_NONE).
 typedef struct FyMseLoss {
   FyTensor *target;
   FyReduction reduction;
 } FyMseLoss;
-#define fy_mse_loss(input, ...) fy_mse_loss_((input), (FyMseLoss){.target = __VA_ARGS__})
-FY_API FyTensor *fy_mse_loss_(FyTensor *input, FyMseLoss options);
+#define fy_mse_loss(input, ...) fy_mse_loss_with((input), (FyMseLoss){.target = __VA_ARGS__})
+FY_API FyTensor *fy_mse_loss_with(FyTensor *input, FyMseLoss options);
 
 // ---- images: tensors are (N, C, H, W) ------------------------------------------------------------------------------------------
 
@@ -141,18 +141,18 @@ typedef struct FyConv2d {
   FyTensor *bias;
   int stride, padding, dilation, groups;
 } FyConv2d;
-#define fy_conv2d(x, weight, ...) fy_conv2d_((x), (weight), (FyConv2d){.bias = __VA_ARGS__})
-FY_API FyTensor *fy_conv2d_(FyTensor *x, FyTensor *weight, FyConv2d options);
+#define fy_conv2d(x, weight, ...) fy_conv2d_with((x), (weight), (FyConv2d){.bias = __VA_ARGS__})
+FY_API FyTensor *fy_conv2d_with(FyTensor *x, FyTensor *weight, FyConv2d options);
 
 // F.max_pool2d and F.avg_pool2d: fy_max_pool2d(x, 2), fy_max_pool2d(x, 3, .stride = 2, .padding = 1). A stride of 0 stands
 // for the kernel size. Average pooling counts the padding, as PyTorch's default does.
 typedef struct FyPool2d {
   int kernel_size, stride, padding;
 } FyPool2d;
-#define fy_max_pool2d(x, ...) fy_max_pool2d_((x), (FyPool2d){.kernel_size = __VA_ARGS__})
-FY_API FyTensor *fy_max_pool2d_(FyTensor *x, FyPool2d options);
-#define fy_avg_pool2d(x, ...) fy_avg_pool2d_((x), (FyPool2d){.kernel_size = __VA_ARGS__})
-FY_API FyTensor *fy_avg_pool2d_(FyTensor *x, FyPool2d options);
+#define fy_max_pool2d(x, ...) fy_max_pool2d_with((x), (FyPool2d){.kernel_size = __VA_ARGS__})
+FY_API FyTensor *fy_max_pool2d_with(FyTensor *x, FyPool2d options);
+#define fy_avg_pool2d(x, ...) fy_avg_pool2d_with((x), (FyPool2d){.kernel_size = __VA_ARGS__})
+FY_API FyTensor *fy_avg_pool2d_with(FyTensor *x, FyPool2d options);
 
 // F.max_pool2d(F.relu(F.conv2d(x, weight, bias)), window) with no array in between: on a CPU about half the time, and a
 // quarter of the memory, of the three. x (N, C, H, W); options as of fy_conv2d, the bias among them, and of fy_max_pool2d;

@@ -52,9 +52,9 @@ static FyOptimizer *new_adam(const FyOptimizerClass *type, FyAdam o, double weig
   return self;
 }
 
-FyOptimizer *fy_adam_(FyAdam options) {
+FyOptimizer *fy_adam_with(FyAdam options) {
   return new_adam(&adam_class, options, 0);
 }
-FyOptimizer *fy_adamw_(FyAdam options) {
+FyOptimizer *fy_adamw_with(FyAdam options) {
   return new_adam(&adamw_class, options, 0.01);
 }

@@ -17,8 +17,8 @@ typedef struct FySgd {
   double lr, momentum, dampening, weight_decay;
   bool nesterov;
 } FySgd;
-#define fy_sgd(...) fy_sgd_((FySgd){.parameters = __VA_ARGS__})
-FY_API FyOptimizer *fy_sgd_(FySgd options);
+#define fy_sgd(...) fy_sgd_with((FySgd){.parameters = __VA_ARGS__})
+FY_API FyOptimizer *fy_sgd_with(FySgd options);
 
 // optim.Adam and optim.AdamW: fy_adam(fy_parameters(model), .lr = 1e-3). Zeros stand for PyTorch's defaults: lr 1e-3,
 // beta1 0.9, beta2 0.999, eps 1e-8; weight_decay 0 for Adam, 0.01 for AdamW (.no_weight_decay for none).
@@ -27,10 +27,10 @@ typedef struct FyAdam {
   double lr, beta1, beta2, eps, weight_decay;
   bool no_weight_decay;
 } FyAdam;
-#define fy_adam(...) fy_adam_((FyAdam){.parameters = __VA_ARGS__})
-FY_API FyOptimizer *fy_adam_(FyAdam options);
-#define fy_adamw(...) fy_adamw_((FyAdam){.parameters = __VA_ARGS__})
-FY_API FyOptimizer *fy_adamw_(FyAdam options);
+#define fy_adam(...) fy_adam_with((FyAdam){.parameters = __VA_ARGS__})
+FY_API FyOptimizer *fy_adam_with(FyAdam options);
+#define fy_adamw(...) fy_adamw_with((FyAdam){.parameters = __VA_ARGS__})
+FY_API FyOptimizer *fy_adamw_with(FyAdam options);
 
 // optimizer.step(): parameters without a gradient are left alone; the others are changed in place (their version counters
 // rise), each by one kernel. optimizer.zero_grad(): grads become None.

@@ -24,7 +24,7 @@ static void sgd_step(FyOptimizer *self, FyParameterState *state, FyTensor *param
 
 static const FyOptimizerClass sgd_class = {.name = "SGD", .step = sgd_step, .state_names = {"momentum_buffer"}};
 
-FyOptimizer *fy_sgd_(FySgd o) {
+FyOptimizer *fy_sgd_with(FySgd o) {
   double lr = o.lr != 0 ? o.lr : 1e-3;
   fy_optimizer_not_negative("learning rate", lr);
   fy_optimizer_not_negative("momentum value", o.momentum);

@@ -29,7 +29,7 @@ static void *work(void *argument) {
       fy_set_stream(job->stream);
     }
     fy_scope {
-      job->output = fy_retain(fy_forward_(job->replica, job->input));
+      job->output = fy_retain(fy_forward_of(job->replica, job->input));
     }
   }
   return NULL;

@@ -72,12 +72,12 @@ static FyTensor *data_parallel_forward(FyModule *self_, FyTensor *input) {
   FyTensor *inputs[FY_MAX_DEVICES], *outputs[FY_MAX_DEVICES];
   FyModule *replicas[FY_MAX_DEVICES];
   if (self->count == 0)
-    return fy_forward_(self->module, input);
+    return fy_forward_of(self->module, input);
   FyDevice first = fy_cuda_device(self->device_ids[0]);
   fy_module_visit(self->module, 1u << FY_PARAMETER | 1u << FY_BUFFER, check_place, &first);
   int n = fy_scatter(input, self->device_ids, self->count, 0, inputs);
   if (n == 1)
-    return fy_forward_(self->module, inputs[0]);
+    return fy_forward_of(self->module, inputs[0]);
   fy_replicate(self->module, self->device_ids, n, replicas);
   fy_parallel_apply(replicas, inputs, n, outputs);
   return fy_gather((FyTensors){.count = n, .items = outputs}, self->device_ids[0], 0);
@@ -85,7 +85,7 @@ static FyTensor *data_parallel_forward(FyModule *self_, FyTensor *input) {
 
 static const FyModuleClass data_parallel_class = {.name = "DataParallel", .forward = data_parallel_forward};
 
-FyModule *fy_nn_data_parallel_(FyModule *module, const int *device_ids, int count) {
+FyModule *fy_nn_data_parallel_with(FyModule *module, const int *device_ids, int count) {
   fy_module_required(module, "fy_nn_data_parallel");
   fy_check(count >= 0 && (device_ids || count == 0), FY_VALUE_ERROR,
            "fy_nn_data_parallel: device_ids is %s, and count %d", device_ids ? "given" : "NULL", count);

@@ -10,8 +10,9 @@
 // ("module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them on device: cpu").
 // An error of a replica is raised again here, after all threads have ended, with "Caught RuntimeError in replica 1 on
 // device 1." and a line break before its text. Ids that do not exist raise FY_RUNTIME_ERROR, repeated ones FY_VALUE_ERROR.
-#define fy_nn_data_parallel(module, device_ids, count) fy_nn_data_parallel_((FyModule *)(module), (device_ids), (count))
-FY_API FyModule *fy_nn_data_parallel_(FyModule *module, const int *device_ids, int count);
+#define fy_nn_data_parallel(module, device_ids, count)                                                                 \
+  fy_nn_data_parallel_with((FyModule *)(module), (device_ids), (count))
+FY_API FyModule *fy_nn_data_parallel_with(FyModule *module, const int *device_ids, int count);
 
 // The module inside (DataParallel's .module).
 FY_API FyModule *fy_data_parallel_module(FyModule *data_parallel);

@@ -26,12 +26,12 @@ void fy_replicate(FyModule *module, const int *device_ids, int count, FyModule *
   fy_module_required(module, "fy_replicate");
   fy_check_device_ids("fy_replicate", device_ids, count);
   int mark = fy_scope_open();
-  const FyTensorList *parameters = fy_parameters_(module), *buffers = fy_buffers_(module);
+  const FyTensorList *parameters = fy_parameters_of(module), *buffers = fy_buffers_of(module);
   for (int i = 0; i < count; i++) {
     FyDevice device = fy_cuda_device(device_ids[i]);
     FyTensor *own_parameters[parameters->count + 1], *own_buffers[buffers->count + 1];
-    out[i] = fy_module_clone_(module, tensors_on(device, parameters, own_parameters, true),
-                              tensors_on(device, buffers, own_buffers, false));
+    out[i] = fy_module_clone_with(module, tensors_on(device, parameters, own_parameters, true),
+                                  tensors_on(device, buffers, own_buffers, false));
     fy_keep(out[i]);
   }
   fy_scope_close(mark);

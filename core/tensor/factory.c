@@ -48,7 +48,7 @@ static FyArray wrap(const void *data, FyDType dtype, const FyArray *like) {
   return a;
 }
 
-FyTensor *fy_tensor_(const void *data, FyDType data_dtype, FyFactory options) {
+FyTensor *fy_tensor_with(const void *data, FyDType data_dtype, FyFactory options) {
   FyTensor *t = blank(&options, data_dtype);
   const FyDType dtype = (FyDType)t->array.dtype;
   const FyArray from = wrap(data, data_dtype, &t->array);
@@ -86,27 +86,27 @@ FyTensor *fy_integer(int64_t value) {
 
 // ---- constants ---------------------------------------------------------------------------------------------------------
 
-FyTensor *fy_empty_(FyFactory options) {
+FyTensor *fy_empty_with(FyFactory options) {
   FyTensor *t = blank(&options, FY_FLOAT32);
   t->requires_grad = options.requires_grad;
   return t;
 }
 
-FyTensor *fy_full_(double value, FyFactory options) {
+FyTensor *fy_full_with(double value, FyFactory options) {
   return made(fy_fill_(blank(&options, FY_FLOAT32), value), options.requires_grad);
 }
-FyTensor *fy_zeros_(FyFactory options) {
-  return fy_full_(0, options);
+FyTensor *fy_zeros_with(FyFactory options) {
+  return fy_full_with(0, options);
 }
-FyTensor *fy_ones_(FyFactory options) {
-  return fy_full_(1, options);
+FyTensor *fy_ones_with(FyFactory options) {
+  return fy_full_with(1, options);
 }
 
 FyTensor *fy_empty_like(const FyTensor *like) {
-  return fy_empty_(options_like(like));
+  return fy_empty_with(options_like(like));
 }
 FyTensor *fy_full_like(const FyTensor *like, double value) {
-  return fy_full_(value, options_like(like));
+  return fy_full_with(value, options_like(like));
 }
 FyTensor *fy_zeros_like(const FyTensor *like) {
   return fy_full_like(like, 0);
@@ -123,20 +123,20 @@ static FyTensor *blank_floating(const FyFactory *o, const char *op) {
   return blank(o, FY_FLOAT32);
 }
 
-FyTensor *fy_rand_(FyFactory options) {
+FyTensor *fy_rand_with(FyFactory options) {
   return made(fy_uniform_(blank_floating(&options, "check_uniform_bounds"), 0, 1), options.requires_grad);
 }
-FyTensor *fy_randn_(FyFactory options) {
+FyTensor *fy_randn_with(FyFactory options) {
   return made(fy_normal_(blank_floating(&options, "normal_kernel_cpu"), 0, 1), options.requires_grad);
 }
 FyTensor *fy_rand_like(const FyTensor *like) {
-  return fy_rand_(options_like(like));
+  return fy_rand_with(options_like(like));
 }
 FyTensor *fy_randn_like(const FyTensor *like) {
-  return fy_randn_(options_like(like));
+  return fy_randn_with(options_like(like));
 }
 
-FyTensor *fy_randint_(int64_t low, int64_t high, FyFactory options) {
+FyTensor *fy_randint_with(int64_t low, int64_t high, FyFactory options) {
   return made(fy_random_fill(blank(&options, FY_INT64), low, high), options.requires_grad);
 }
 
@@ -158,19 +158,19 @@ static void shuffle(int64_t *x, int64_t n) {
   }
 }
 
-FyTensor *fy_randperm_(FyRange options) {
+FyTensor *fy_randperm_with(FyRange options) {
   const int64_t n = (int64_t)options.end;
   const FyDType dtype = options.dtype ? options.dtype : FY_INT64;
-  const bool grad_enabled = fy_grad_enabled_;
+  const bool grad_enabled = fy_grad_enabled;
   fy_check(options.end >= 0, FY_RUNTIME_ERROR, "n must be non-negative, got %lld", (long long)n);
   fy_check(fy_is_whole(options.end), FY_TYPE_ERROR, "randperm takes a whole number, but got %g", options.end);
   check_requires_grad(options.requires_grad, dtype);
   const int scope = fy_scope_open();
   FyTensor *t = fy_new_tensor(FY_INT64, FY_CPU_DEVICE, 1, &n, false);
   shuffle(t->array.data, n);
-  fy_grad_enabled_ = false;
+  fy_grad_enabled = false;
   FyTensor *out = fy_keep(fy_to(t, options.device, .dtype = dtype));
-  fy_grad_enabled_ = grad_enabled;
+  fy_grad_enabled = grad_enabled;
   fy_scope_close(scope);
   return made(out, options.requires_grad);
 }
@@ -184,7 +184,7 @@ static FyTensor *run_sequence(const FyOp *op, const FySequence *sequence, FyDTyp
   return made(fy_run_in_place(op, sequence, FY_INPUTS(t)), requires_grad);
 }
 
-FyTensor *fy_arange_(FyRange options) {
+FyTensor *fy_arange_with(FyRange options) {
   const double start = options.start, end = options.end, step = options.step != 0 ? options.step : 1;
   const bool whole = fy_is_whole(start) && fy_is_whole(end) && fy_is_whole(step);
   const FyDType dtype = options.dtype ? options.dtype : whole ? FY_INT64 : FY_FLOAT32;
@@ -204,7 +204,7 @@ FyTensor *fy_arange_(FyRange options) {
   return run_sequence(&fy_op_arange, &s, dtype, options.device, options.requires_grad);
 }
 
-FyTensor *fy_linspace_(double start, double end, FyLinspace options) {
+FyTensor *fy_linspace_with(double start, double end, FyLinspace options) {
   const int64_t steps = options.steps;
   fy_check(steps >= 0, FY_RUNTIME_ERROR, "number of steps must be non-negative");
   FySequence s = {.start = start, .end = end, .count = steps};
@@ -215,7 +215,7 @@ FyTensor *fy_linspace_(double start, double end, FyLinspace options) {
                       options.requires_grad);
 }
 
-FyTensor *fy_eye_(FyRange options) {
+FyTensor *fy_eye_with(FyRange options) {
   const int64_t n = (int64_t)options.end;
   const FyDType dtype = options.dtype ? options.dtype : FY_FLOAT32;
   fy_check(options.end >= 0, FY_RUNTIME_ERROR, "n must be greater or equal to 0, got %lld", (long long)n);

@@ -21,8 +21,8 @@ typedef struct FySize {
   int ndim;
   int64_t dim[FY_MAX_DIM];
 } FySize;
-#define FY_COUNT_(...) ((int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
-#define fy_shape(...) ((FySize){.ndim = FY_COUNT_(__VA_ARGS__), .dim = {__VA_ARGS__}})
+#define FY_COUNT_OF(...) ((int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
+#define fy_shape(...) ((FySize){.ndim = FY_COUNT_OF(__VA_ARGS__), .dim = {__VA_ARGS__}})
 #define FY_SCALAR ((FySize){.ndim = 0})
 
 // A list of tensors by value: fy_cat(fy_list(a, b), 0). The array is borrowed.
@@ -61,64 +61,64 @@ typedef struct FyFactory {
 // torch.tensor(data, ...): copies row-major host data of `size`, FySize, whose element type is that of the pointer:
 //   fy_tensor(fy_floats(1, 2, 3, 4), fy_shape(2, 2), .device = device)
 // Without .dtype the result has the pointer's element type. On a CUDA device the copy is complete when the call returns.
-#define fy_tensor(data, ...) fy_tensor_((data), FY_DTYPE_OF(data), (FyFactory){.size = __VA_ARGS__})
+#define fy_tensor(data, ...) fy_tensor_with((data), FY_DTYPE_OF(data), (FyFactory){.size = __VA_ARGS__})
 #define fy_floats(...) ((float[]){__VA_ARGS__})
 #define fy_doubles(...) ((double[]){__VA_ARGS__})
 #define fy_longs(...) ((int64_t[]){__VA_ARGS__})
 #define fy_ints(...) ((int[]){__VA_ARGS__})
-FY_API FyTensor *fy_tensor_(const void *data, FyDType data_dtype, FyFactory options);
+FY_API FyTensor *fy_tensor_with(const void *data, FyDType data_dtype, FyFactory options);
 
 // torch.empty: uninitialised (on a simulated device: NaN).
-#define fy_empty(...) fy_empty_((FyFactory){.size = __VA_ARGS__})
-FY_API FyTensor *fy_empty_(FyFactory options);
+#define fy_empty(...) fy_empty_with((FyFactory){.size = __VA_ARGS__})
+FY_API FyTensor *fy_empty_with(FyFactory options);
 
 // torch.zeros, torch.ones: fy_zeros(fy_shape(3, 3), .device = device).
-#define fy_zeros(...) fy_zeros_((FyFactory){.size = __VA_ARGS__})
-FY_API FyTensor *fy_zeros_(FyFactory options);
-#define fy_ones(...) fy_ones_((FyFactory){.size = __VA_ARGS__})
-FY_API FyTensor *fy_ones_(FyFactory options);
+#define fy_zeros(...) fy_zeros_with((FyFactory){.size = __VA_ARGS__})
+FY_API FyTensor *fy_zeros_with(FyFactory options);
+#define fy_ones(...) fy_ones_with((FyFactory){.size = __VA_ARGS__})
+FY_API FyTensor *fy_ones_with(FyFactory options);
 
 // torch.full(size, value): fy_full(3.5, fy_shape(2, 2)). The value comes first here.
-#define fy_full(value, ...) fy_full_((value), (FyFactory){.size = __VA_ARGS__})
-FY_API FyTensor *fy_full_(double value, FyFactory options);
+#define fy_full(value, ...) fy_full_with((value), (FyFactory){.size = __VA_ARGS__})
+FY_API FyTensor *fy_full_with(double value, FyFactory options);
 
 // torch.rand: uniform in [0, 1). torch.randn: standard normal. Floating dtypes only (FY_TYPE_ERROR).
-#define fy_rand(...) fy_rand_((FyFactory){.size = __VA_ARGS__})
-FY_API FyTensor *fy_rand_(FyFactory options);
-#define fy_randn(...) fy_randn_((FyFactory){.size = __VA_ARGS__})
-FY_API FyTensor *fy_randn_(FyFactory options);
+#define fy_rand(...) fy_rand_with((FyFactory){.size = __VA_ARGS__})
+FY_API FyTensor *fy_rand_with(FyFactory options);
+#define fy_randn(...) fy_randn_with((FyFactory){.size = __VA_ARGS__})
+FY_API FyTensor *fy_randn_with(FyFactory options);
 
 // torch.randint(low, high, size): integers in [low, high). Raises FY_RUNTIME_ERROR unless low < high.
-#define fy_randint(low, high, ...) fy_randint_((low), (high), (FyFactory){.size = __VA_ARGS__})
-FY_API FyTensor *fy_randint_(int64_t low, int64_t high, FyFactory options);
+#define fy_randint(low, high, ...) fy_randint_with((low), (high), (FyFactory){.size = __VA_ARGS__})
+FY_API FyTensor *fy_randint_with(int64_t low, int64_t high, FyFactory options);
 
 // torch.randperm(n): a random permutation of 0..n-1, int64. Options after n: fy_randperm(10, .device = device).
-#define fy_randperm(...) fy_randperm_((FyRange){.end = __VA_ARGS__})
+#define fy_randperm(...) fy_randperm_with((FyRange){.end = __VA_ARGS__})
 // torch.arange(end): fy_arange(10), fy_arange(1, .start = 0, .step = 0.25). int64 when start, end and step are whole
 // numbers and no dtype is given, else float32.
-#define fy_arange(...) fy_arange_((FyRange){.end = __VA_ARGS__})
+#define fy_arange(...) fy_arange_with((FyRange){.end = __VA_ARGS__})
 typedef struct FyRange {
   double end, start, step; // a step of 0 stands for 1
   FyDType dtype;
   FyDevice device;
   bool requires_grad;
 } FyRange;
-FY_API FyTensor *fy_randperm_(FyRange options);
-FY_API FyTensor *fy_arange_(FyRange options);
+FY_API FyTensor *fy_randperm_with(FyRange options);
+FY_API FyTensor *fy_arange_with(FyRange options);
 
 // torch.linspace(start, end, steps): fy_linspace(0, 1, 5) or fy_linspace(0, 1, 5, .device = device).
-#define fy_linspace(start, end, ...) fy_linspace_((start), (end), (FyLinspace){.steps = __VA_ARGS__})
+#define fy_linspace(start, end, ...) fy_linspace_with((start), (end), (FyLinspace){.steps = __VA_ARGS__})
 typedef struct FyLinspace {
   int64_t steps;
   FyDType dtype;
   FyDevice device;
   bool requires_grad;
 } FyLinspace;
-FY_API FyTensor *fy_linspace_(double start, double end, FyLinspace options);
+FY_API FyTensor *fy_linspace_with(double start, double end, FyLinspace options);
 
 // torch.eye(n): n ones on the diagonal of an n by n matrix.
-#define fy_eye(...) fy_eye_((FyRange){.end = __VA_ARGS__})
-FY_API FyTensor *fy_eye_(FyRange options);
+#define fy_eye(...) fy_eye_with((FyRange){.end = __VA_ARGS__})
+FY_API FyTensor *fy_eye_with(FyRange options);
 
 // torch.zeros_like, ones_like, empty_like, rand_like, randn_like, full_like: shape, dtype and device of `like`.
 FY_API FyTensor *fy_zeros_like(const FyTensor *like);
@@ -215,8 +215,8 @@ typedef struct FyTo {
   FyDType dtype;
   bool non_blocking, copy;
 } FyTo;
-#define fy_to(t, ...) fy_to_((t), (FyTo){.device = __VA_ARGS__})
-FY_API FyTensor *fy_to_(FyTensor *t, FyTo options);
+#define fy_to(t, ...) fy_to_with((t), (FyTo){.device = __VA_ARGS__})
+FY_API FyTensor *fy_to_with(FyTensor *t, FyTo options);
 FY_API FyTensor *fy_to_dtype(FyTensor *t, FyDType dtype); // tensor.to(dtype)
 FY_API FyTensor *fy_cuda(FyTensor *t);                    // tensor.cuda(): to the current CUDA device
 FY_API FyTensor *fy_cpu(FyTensor *t);                     // tensor.cpu()

@@ -6,9 +6,9 @@
 
 static FyTensor *random_on(const Run *run, FySize size) {
   if (run->dtype == FY_FLOAT32 || run->dtype == FY_FLOAT64) {
-    return fy_randn_((FyFactory){.size = size, .dtype = run->dtype, .device = run->device});
+    return fy_randn_with((FyFactory){.size = size, .dtype = run->dtype, .device = run->device});
   }
-  return fy_to_dtype(fy_randn_((FyFactory){.size = size, .device = run->device}), run->dtype);
+  return fy_to_dtype(fy_randn_with((FyFactory){.size = size, .device = run->device}), run->dtype);
 }
 
 static double element_bytes(const Run *run) {

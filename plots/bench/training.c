@@ -10,7 +10,7 @@
 static void set_up_step(Run *run, Model model, int64_t batch) {
   run->model = fy_module_to(model_new(model), run->device);
   run->optimizer = fy_adam(fy_parameters(run->model), .lr = 1e-3);
-  run->a = fy_to(fy_randn_((FyFactory){.size = model_input(model, batch)}), run->device);
+  run->a = fy_to(fy_randn_with((FyFactory){.size = model_input(model, batch)}), run->device);
   run->b = fy_randint(0, 10, fy_shape(batch), .device = run->device);
   run->flops = model_flops(model) * (double)batch;
   run->items = (double)batch;
@@ -155,7 +155,7 @@ static FyTensor *noted_forward(FyModule *model, FyTensor *x, bool noting) {
     for (int k = 0; k < groups[i].layers; k++) {
       layers[k] = fy_sequential_at(model, next++);
     }
-    FyTensor *out = fy_forward_each_(x, layers);
+    FyTensor *out = fy_forward_each_with(x, layers);
     if (i > 0 && out != x) {
       fy_drop(x);
     }

@@ -33,7 +33,7 @@ static FyTensor *with_swapped_strides(FyTensor *t) {
 
 static FyTensor *placed(const Array *a) {
   FyDevice device = a->device < 0 ? FY_CPU_DEVICE : fy_cuda_device(a->device);
-  FyTensor *t = fy_tensor_(a->data, a->dtype, (FyFactory){.size = size_of(a->shape), .device = device});
+  FyTensor *t = fy_tensor_with(a->data, a->dtype, (FyFactory){.size = size_of(a->shape), .device = device});
   if (a->flags & ARRAY_STRIDED)
     t = with_gaps(t);
   if (a->flags & ARRAY_TRANSPOSED)

@@ -166,7 +166,7 @@ static FyPool2d pool_of(const GoldenCase *c) {
                     .padding = (int)golden_number(c, "padding", 0)};
 }
 static int run_max_pool2d(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
-  out[0] = fy_max_pool2d_(in[0], pool_of(c));
+  out[0] = fy_max_pool2d_with(in[0], pool_of(c));
   return 1;
 }
 static int run_conv2d_relu_max_pool2d(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
@@ -178,7 +178,7 @@ static int run_conv2d_relu_max_pool2d(const GoldenCase *c, FyTensor *const *in, 
   return 1;
 }
 static int run_avg_pool2d(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
-  out[0] = fy_avg_pool2d_(in[0], pool_of(c));
+  out[0] = fy_avg_pool2d_with(in[0], pool_of(c));
   return 1;
 }
 static int run_batch_norm(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {

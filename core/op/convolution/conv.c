@@ -143,7 +143,7 @@ const FyOp fy_op_conv2d = {
     .id = FY_OP_ID_conv2d,
 };
 
-FyTensor *fy_conv2d_(FyTensor *x, FyTensor *weight, FyConv2d options) {
+FyTensor *fy_conv2d_with(FyTensor *x, FyTensor *weight, FyConv2d options) {
   FyConv2dParams p = {
       .stride = options.stride ? options.stride : 1,
       .padding = options.padding,

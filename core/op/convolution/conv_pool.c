@@ -126,7 +126,7 @@ static FyTensor *run(FyTensor *x, FyTensor *weight, FyConv2d conv, FyPool2d pool
   p.conv.dilation = conv.dilation ? conv.dilation : 1;
   p.conv.groups = conv.groups ? conv.groups : 1;
   if (!is_fusible(x, weight, conv.bias, &p, &pool))
-    return fy_max_pool2d_(fy_relu(fy_conv2d_(x, weight, conv)), pool);
+    return fy_max_pool2d_with(fy_relu(fy_conv2d_with(x, weight, conv)), pool);
   fy_run_multi(&fy_op_conv2d_relu_max_pool2d, &p, FY_INPUTS(x, weight, conv.bias), 2, out);
   fy_drop(out[1]);
   return out[0];

@@ -112,7 +112,7 @@ const FyOp fy_op_max_pool2d_backward = {
     .id = FY_OP_ID_max_pool2d_backward,
 };
 
-FyTensor *fy_max_pool2d_(FyTensor *x, FyPool2d options) {
+FyTensor *fy_max_pool2d_with(FyTensor *x, FyPool2d options) {
   FyTensor *out[2];
   FyPool2dParams p = params_of(options);
   fy_run_multi(&fy_op_max_pool2d, &p, FY_INPUTS(x), 2, out);
@@ -153,7 +153,7 @@ const FyOp fy_op_avg_pool2d_backward = {
     .id = FY_OP_ID_avg_pool2d_backward,
 };
 
-FyTensor *fy_avg_pool2d_(FyTensor *x, FyPool2d options) {
+FyTensor *fy_avg_pool2d_with(FyTensor *x, FyPool2d options) {
   FyPool2dParams p = params_of(options);
   return fy_run(&fy_op_avg_pool2d, &p, FY_INPUTS(x));
 }

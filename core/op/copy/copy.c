@@ -61,10 +61,10 @@ const FyOp fy_op_copy = {
 // A row-major copy of another dtype on the same device. No gradient flows out of integers.
 static FyTensor *copy_here(FyTensor *t, FyCopyKind kind, FyDType dtype) {
   const FyCopy params = {.kind = (int)kind, .dtype = (int)dtype};
-  const bool grad_enabled = fy_grad_enabled_;
-  fy_grad_enabled_ = grad_enabled && fy_dtype_is_floating(dtype);
+  const bool grad_enabled = fy_grad_enabled;
+  fy_grad_enabled = grad_enabled && fy_dtype_is_floating(dtype);
   FyTensor *out = fy_run(&fy_op_copy, &params, FY_INPUTS(t));
-  fy_grad_enabled_ = grad_enabled;
+  fy_grad_enabled = grad_enabled;
   return out;
 }
 
@@ -91,9 +91,9 @@ static void move_bytes(FyTensor *to, FyTensor *from, bool non_blocking) {
 // to[...] = from[...] across devices, without autograd.
 static void transfer(FyTensor *to, FyTensor *from, bool non_blocking) {
   const FyDType dtype = (FyDType)to->array.dtype;
-  const bool grad_enabled = fy_grad_enabled_;
+  const bool grad_enabled = fy_grad_enabled;
   const int scope = fy_scope_open();
-  fy_grad_enabled_ = false;
+  fy_grad_enabled = false;
   if (fy_dtype_size(dtype) < fy_dtype_size((FyDType)from->array.dtype))
     from = copy_here(from, FY_COPY_TO, dtype);
   else if (!from->array.contiguous)
@@ -106,7 +106,7 @@ static void transfer(FyTensor *to, FyTensor *from, bool non_blocking) {
     move_bytes(landed, from, non_blocking);
     fy_run_in_place(&fy_op_copy, &(FyCopy){0}, FY_INPUTS(to, landed));
   }
-  fy_grad_enabled_ = grad_enabled;
+  fy_grad_enabled = grad_enabled;
   fy_scope_close(scope);
 }
 
@@ -115,7 +115,7 @@ static FyTensor *copy_across(FyTensor *t, FyDevice device, FyDType dtype, bool n
   FyTensor *out = fy_new_tensor(dtype, device, t->array.ndim, t->array.shape, pinned);
   transfer(out, t, non_blocking);
   atomic_store_explicit(&out->storage->version, 0, memory_order_relaxed);
-  if (fy_grad_enabled_ && t->requires_grad && fy_dtype_is_floating(dtype)) {
+  if (fy_grad_enabled && t->requires_grad && fy_dtype_is_floating(dtype)) {
     const FyCopy params = {.kind = FY_COPY_TO, .dtype = (int)dtype};
     FyCall call = {.op = &fy_op_copy, .params = &params, .in = {t}, .out = {out}, .n_in = 1, .n_out = 1};
     call.device = device;
@@ -124,7 +124,7 @@ static FyTensor *copy_across(FyTensor *t, FyDevice device, FyDType dtype, bool n
   return out;
 }
 
-FyTensor *fy_to_(FyTensor *t, FyTo options) {
+FyTensor *fy_to_with(FyTensor *t, FyTo options) {
   const FyDevice device = fy_resolve_device(options.device);
   const FyDType dtype = options.dtype ? options.dtype : (FyDType)t->array.dtype;
   if (!fy_device_equal(device, t->device))
@@ -186,7 +186,7 @@ static FyTensor *copy_in_place(FyTensor *a, FyTensor *source, bool non_blocking)
   FyCall call = {.op = &fy_op_copy, .params = &params, .in = {a, source}, .out = {a}, .n_in = 2, .n_out = 1};
   call.in_place = true;
   call.device = a->device;
-  const bool recording = fy_grad_enabled_ && (a->requires_grad || source->requires_grad);
+  const bool recording = fy_grad_enabled && (a->requires_grad || source->requires_grad);
   if (recording)
     fy_check_in_place(a);
   infer_copy(&call); // checks the shapes

@@ -204,8 +204,8 @@ static inline unsigned fy_blocks(const FyLaunch *l, int64_t n) {
 
 // The step is computed once: a kernel's stores could otherwise change gridDim, for all that a compiler knows.
 #define FY_GRID_STRIDE(i, n)                                                                                           \
-  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, fy_step_ = (int64_t)gridDim.x * blockDim.x;         \
-       i < (n); i += fy_step_)
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, fy_stride = (int64_t)gridDim.x * blockDim.x;        \
+       i < (n); i += fy_stride)
 
 // ---- reductions --------------------------------------------------------------------------------------------------------
 
@@ -270,7 +270,7 @@ FY_DEVICE void fy_atomic_add(int64_t *address, int64_t value) {
   atomicAdd((unsigned long long *)address, (unsigned long long)value);
 }
 // The half types and bytes: compare-and-swap of the 32-bit word around the element.
-template <class T> FY_DEVICE void fy_atomic_add_word_(T *address, T value) {
+template <class T> FY_DEVICE void fy_atomic_add_word(T *address, T value) {
   const unsigned shift = (unsigned)((uintptr_t)address & 3) * 8;
   const unsigned mask = (sizeof(T) == 1 ? 0xffu : 0xffffu) << shift;
   unsigned *word = (unsigned *)((uintptr_t)address & ~(uintptr_t)3);
@@ -287,13 +287,13 @@ template <class T> FY_DEVICE void fy_atomic_add_word_(T *address, T value) {
   } while (seen != expected);
 }
 FY_DEVICE void fy_atomic_add(__half *address, __half value) {
-  fy_atomic_add_word_(address, value);
+  fy_atomic_add_word(address, value);
 }
 FY_DEVICE void fy_atomic_add(__nv_bfloat16 *address, __nv_bfloat16 value) {
-  fy_atomic_add_word_(address, value);
+  fy_atomic_add_word(address, value);
 }
 FY_DEVICE void fy_atomic_add(uint8_t *address, uint8_t value) {
-  fy_atomic_add_word_(address, value);
+  fy_atomic_add_word(address, value);
 }
 
 // ---- strided arrays ----------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ static inline void fy_iter_add_value(FyIter *iter, const void *value, int size) 
     iter->stride[k][d] = 0;
 }
 
-static inline void fy_iter_swap_(FyIter *iter, int d, int e) {
+static inline void fy_iter_swap(FyIter *iter, int d, int e) {
   const int64_t size = iter->shape[d];
   iter->shape[d] = iter->shape[e];
   iter->shape[e] = size;
@@ -69,7 +69,7 @@ static inline void fy_iter_swap_(FyIter *iter, int d, int e) {
   }
 }
 
-static inline bool fy_iter_mergeable_(const FyIter *iter, int outer, int inner) {
+static inline bool fy_iter_mergeable(const FyIter *iter, int outer, int inner) {
   for (int k = 0; k < iter->n; k++)
     if (iter->stride[k][outer] != iter->stride[k][inner] * iter->shape[inner])
       return false;
@@ -82,19 +82,19 @@ static inline void fy_iter_finish(FyIter *iter, bool reorder) {
   int kept = 0;
   for (int d = 0; d < iter->ndim; d++)
     if (iter->shape[d] != 1)
-      fy_iter_swap_(iter, d, kept++);
+      fy_iter_swap(iter, d, kept++);
   if (reorder)
     for (int d = 1; d < kept; d++)
       for (int e = d; e > 0 && iter->stride[0][e - 1] < iter->stride[0][e]; e--)
-        fy_iter_swap_(iter, e - 1, e);
+        fy_iter_swap(iter, e - 1, e);
   int last = 0;
   for (int d = 1; d < kept; d++) {
-    if (fy_iter_mergeable_(iter, last, d)) {
+    if (fy_iter_mergeable(iter, last, d)) {
       iter->shape[last] *= iter->shape[d];
       for (int k = 0; k < iter->n; k++)
         iter->stride[k][last] = iter->stride[k][d];
     } else {
-      fy_iter_swap_(iter, ++last, d);
+      fy_iter_swap(iter, ++last, d);
     }
   }
   if (kept == 0) {

@@ -164,7 +164,7 @@ const FyOp fy_op_mse_loss_backward = {
     .id = FY_OP_ID_mse_loss_backward,
 };
 
-FyTensor *fy_cross_entropy_(FyTensor *input, FyCrossEntropy options) {
+FyTensor *fy_cross_entropy_with(FyTensor *input, FyCrossEntropy options) {
   fy_check(options.target != NULL, FY_TYPE_ERROR, "cross_entropy() missing 1 required positional argument: 'target'");
   FyLossParams p = {options.reduction, options.set_ignore_index ? options.ignore_index : -100};
   FyTensor *out[3];
@@ -174,7 +174,7 @@ FyTensor *fy_cross_entropy_(FyTensor *input, FyCrossEntropy options) {
   return out[0];
 }
 
-FyTensor *fy_mse_loss_(FyTensor *input, FyMseLoss options) {
+FyTensor *fy_mse_loss_with(FyTensor *input, FyMseLoss options) {
   FyTensor *target = options.target;
   fy_check(target != NULL, FY_TYPE_ERROR, "mse_loss() missing 1 required positional argument: 'target'");
   FyLossParams p = {.reduction = options.reduction};

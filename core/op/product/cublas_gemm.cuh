@@ -21,7 +21,7 @@ typedef struct FyCudaGemm {
 } FyCudaGemm;
 
 // cuBLAS is column-major, where a row-major C is its transpose: op(B)^T op(A)^T.
-static cublasStatus_t fy_cublas_call_(cublasHandle_t blas, const FyCudaGemm *g) {
+static cublasStatus_t fy_cublas_call(cublasHandle_t blas, const FyCudaGemm *g) {
   const cublasOperation_t first = g->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N,
                           second = g->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   const int m = (int)g->m, n = (int)g->n, k = (int)g->k, lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
@@ -65,7 +65,7 @@ static int fy_cuda_gemm(FyLaunch *l, const FyCudaGemm *g) {
   case FY_BFLOAT16:
   case FY_FLOAT32:
   case FY_FLOAT64: {
-    const cublasStatus_t status = fy_cublas_call_((cublasHandle_t)l->blas, g);
+    const cublasStatus_t status = fy_cublas_call((cublasHandle_t)l->blas, g);
     return status == CUBLAS_STATUS_SUCCESS ? FY_LAUNCH_OK : FY_LAUNCH_BLAS - (int)status;
   }
   default:

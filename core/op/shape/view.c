@@ -249,7 +249,7 @@ static void select_infer(FyCall *call) {
 
 static FyTensor *zeros_of_input(const FyNode *node) {
   const FyMeta *m = &node->inputs[0];
-  return fy_zeros_((FyFactory){.size = input_shape(node), .dtype = m->dtype, .device = m->device});
+  return fy_zeros_with((FyFactory){.size = input_shape(node), .dtype = m->dtype, .device = m->device});
 }
 
 static void select_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {

@@ -3,7 +3,7 @@
 #include "../nn/check.h"
 
 static FyTensor *image(const uint8_t *bytes, FySize size) {
-  return fy_tensor_(bytes, FY_UINT8, (FyFactory){.size = size});
+  return fy_tensor_with(bytes, FY_UINT8, (FyFactory){.size = size});
 }
 
 static void to_tensor(void **state) {
@@ -160,7 +160,7 @@ static void a_composition_is_its_steps(void **state) {
         floats |= kind == 2;
         expected = fy_transform(step, expected, 0);
       }
-      whole = fy_transform(fy_compose_(steps), whole, 0);
+      whole = fy_transform(fy_compose_with(steps), whole, 0);
       assert_true(fy_equal(whole, expected));
     }
   }

@@ -221,7 +221,7 @@ static void test_a_clone_has_its_own_tensors(void **state) {
   fy_eval(net);
   for (int i = 0; i < 4; i++)
     doubled[i] = fy_mul_scalar(parameters->items[i], 2);
-  Net *copy = (Net *)fy_module_clone_((FyModule *)net, (FyTensors){4, doubled}, (FyTensors){1, counts});
+  Net *copy = (Net *)fy_module_clone_with((FyModule *)net, (FyTensors){4, doubled}, (FyTensors){1, counts});
   assert_ptr_equal(copy->scale, doubled[0]);
   assert_ptr_equal(copy->steps, counts[0]);
   assert_ptr_equal(fy_parameters(copy)->items[1], doubled[1]);
@@ -232,7 +232,7 @@ static void test_a_clone_has_its_own_tensors(void **state) {
   assert_int_equal(fy_size_at(b, 1), 2);
   assert_true(fy_allclose(b, fy_mul_scalar(a, 8), 1e-5, 1e-6)); // two layers (relu(2h) = 2 relu(h)) and the scale
   assert_raises(FY_VALUE_ERROR, "a copy of Net needs 4 parameters and 1 buffers, but got 4 and 0",
-                fy_module_clone_((FyModule *)net, (FyTensors){4, doubled}, (FyTensors){0, NULL}));
+                fy_module_clone_with((FyModule *)net, (FyTensors){4, doubled}, (FyTensors){0, NULL}));
   (void)buffers;
 }
 
@@ -240,7 +240,7 @@ static void test_a_clone_keeps_sharing(void **state) {
   (void)state;
   FyModule *a = fy_nn_linear(2, 2), *tied = fy_nn_sequential(a, a);
   FyTensorList *p = fy_parameters(tied);
-  FyModule *copy = fy_module_clone_(tied, (FyTensors){p->count, p->items}, (FyTensors){0, NULL});
+  FyModule *copy = fy_module_clone_with(tied, (FyTensors){p->count, p->items}, (FyTensors){0, NULL});
   assert_ptr_equal(fy_sequential_at(copy, 0), fy_sequential_at(copy, 1));
   assert_ptr_not_equal(fy_sequential_at(copy, 0), a);
 }
@@ -254,7 +254,7 @@ static void test_a_class_with_destroy_needs_clone(void **state) {
   static const FyModuleClass type = {.name = "Holder", .forward = returns_nothing, .destroy = free_nothing};
   FyModule *module = fy_module_new_of(sizeof(FyModule), &type);
   assert_raises_about(FY_NOT_IMPLEMENTED_ERROR, "Holder cannot be copied",
-                      fy_module_clone_(module, (FyTensors){0, NULL}, (FyTensors){0, NULL}));
+                      fy_module_clone_with(module, (FyTensors){0, NULL}, (FyTensors){0, NULL}));
 }
 
 int main(void) {

@@ -84,7 +84,7 @@ static void check_sgd(FySgd options, const Place *place) {
   fy_scope {
     options.parameters = new_parameters(place, &r);
     FyTensor *p = options.parameters->items[0];
-    FyOptimizer *optimizer = fy_sgd_(options);
+    FyOptimizer *optimizer = fy_sgd_with(options);
     if (options.lr == 0)
       options.lr = 1e-3;
     for (int step = 0; step < STEPS; step++) {
@@ -119,7 +119,7 @@ static void check_adam(FyAdam options, bool decoupled, const Place *place) {
   fy_scope {
     options.parameters = new_parameters(place, &r);
     FyTensor *p = options.parameters->items[0];
-    FyOptimizer *optimizer = decoupled ? fy_adamw_(options) : fy_adam_(options);
+    FyOptimizer *optimizer = decoupled ? fy_adamw_with(options) : fy_adam_with(options);
     options.lr = options.lr != 0 ? options.lr : 1e-3;
     options.beta1 = options.beta1 != 0 ? options.beta1 : 0.9;
     options.beta2 = options.beta2 != 0 ? options.beta2 : 0.999;
@@ -216,7 +216,7 @@ static void test_state_follows_a_parameter_that_moves(void **state) {
   FyModule *holder = fy_nn_relu();
   fy_module_add_tensor(holder, "p", FY_PARAMETER, list->items[0], -1);
   FyAdam options = {.parameters = list, .lr = 0.05, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
-  FyOptimizer *optimizer = fy_adam_(options);
+  FyOptimizer *optimizer = fy_adam_with(options);
   for (int step = 0; step < STEPS; step++) {
     if (fy_cuda_is_available() && step % 3 == 1)
       fy_module_to(holder, fy_cuda_device((step / 3) % fy_cuda_device_count()));

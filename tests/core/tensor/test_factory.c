@@ -355,7 +355,7 @@ static void wrong_sizes(void **state) {
   assert_raises(FY_RUNTIME_ERROR, "Storage size calculation overflowed with sizes=[4294967296, 4294967296, 4294967296]",
                 fy_empty(fy_shape(1ll << 32, 1ll << 32, 1ll << 32), .device = device));
   assert_raises(FY_RUNTIME_ERROR, "a tensor has at most 16 dimensions in Ferry, but got 17",
-                fy_empty_((FyFactory){.size = {.ndim = 17}, .device = device}));
+                fy_empty_with((FyFactory){.size = {.ndim = 17}, .device = device}));
   assert_raises_about(FY_OUT_OF_MEMORY_ERROR, "allocate", fy_empty(fy_shape(1ll << 46), .device = device));
   assert_raises(FY_TYPE_ERROR, "there is no dtype 99", fy_zeros(fy_shape(2), .dtype = (FyDType)99, .device = device));
 }
