@@ -72,8 +72,24 @@ struct FyCall;
 void fy_save_input(FyNode *node, struct FyCall *call, int i);
 void fy_save_output(FyNode *node, struct FyCall *call, int i);
 
+// Saves nothing in the next place, so that what an op saves has the same index however many inputs need a gradient.
+static inline void fy_save_nothing(FyNode *node) {
+  node->saved[node->n_saved++] = (FySaved){.output_index = -1};
+}
+static inline void fy_save_input_if(bool needed, FyNode *node, struct FyCall *call, int i) {
+  if (needed)
+    fy_save_input(node, call, i);
+  else
+    fy_save_nothing(node);
+}
+
 // The k-th saved tensor, borrowed; raises PyTorch's errors when it was released or changed in place. NULL if saved as NULL.
 FyTensor *fy_saved(FyNode *node, int k);
+
+// For a backward that needs nothing where PyTorch's op saves something: the second one is an error all the same.
+static inline void fy_check_not_released(FyNode *node) {
+  (void)fy_saved(node, 0);
+}
 
 #define fy_node_params(node, type) ((const type *)(const void *)(node)->params)
 
