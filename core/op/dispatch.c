@@ -52,7 +52,7 @@ static FyDevice common_device(const FyOp *op, int n, FyTensor *const *in) {
 // ---- for infer ---------------------------------------------------------------------------------------------------------
 
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {
-  fy_raise(FY_RUNTIME_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
+  fy_raise(FY_NOT_IMPLEMENTED_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
 }
 
 static int category(FyDType dtype) {

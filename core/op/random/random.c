@@ -142,6 +142,7 @@ static void infer_dropout(FyCall *call) {
 }
 
 static void dropout_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  fy_check_not_released(node); // PyTorch has saved a mask
   grad_in[0] = fy_run(&fy_op_dropout, node->params, FY_INPUTS(grad_out[0]));
 }
 
