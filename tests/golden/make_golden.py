@@ -90,7 +90,7 @@ class Writer:
     def line(self, text):
         self.file.write(text.rstrip() + "\n")
 
-    def case(self, op, ident, fn, inputs, args=None, dtype="float", grad=True):
+    def case(self, op, ident, fn, inputs, args=None, dtype="float", grad=True, grad_output=None):
         args = args or {}
         self.count += 1
         tensors, follows = [], []
@@ -119,7 +119,7 @@ class Writer:
             name = "x" if dtype != "float" and o.dtype == INTS[dtype] and o.dtype != torch.int64 else NAMES[o.dtype]
             self.line("output %s %s : %s" % (name, shape(o), values(o)))
         if grad and outs[0].requires_grad:
-            g = exact(*outs[0].shape, low=-1.0, high=1.0)
+            g = exact(*outs[0].shape, low=-1.0, high=1.0) if grad_output is None else grad_output
             try:
                 outs[0].backward(g)
             except RuntimeError:  # cross_entropy of (C) and (1): a forward alone

@@ -101,6 +101,33 @@ def joining(w, dtype):
     w.case("cat", "wider", lambda *t: torch.cat(t, 0), [ints(2), Fixed(torch.tensor([2.5, 1.0]).float())], {"dim": 0}, dtype=dtype)
 
 
+def special(w):
+    """Gradients at infinities, zeros and NaN, and of infinities."""
+    inf, nan = float("inf"), float("nan")
+    values = torch.tensor([0.0, inf, -inf, nan, 2.0, -2.0]).double()
+    for name, g in {"ones": torch.ones(6).double(), "infinite": torch.full((6,), inf).double(), "nan": torch.full((6,), nan).double()}.items():
+        for op in ("abs", "relu", "exp", "tanh", "sigmoid", "neg"):
+            w.case(op, "special_" + name, UNARY[op], [values], grad_output=g)
+        for exponent in (0.5, -0.5, 2.0, 3.0, -1.0, -2.0, 0.0, 1.0, 1.5):
+            if exponent in (0.5, -0.5):  # of float16 PyTorch asks pow, not sqrt
+                w.case("pow_scalar", "special_%s_%s" % (exponent, name), lambda x: x ** exponent, [values.abs()], {"value": exponent}, grad_output=g)
+            else:
+                w.case("pow_scalar", "special_%s_%s" % (exponent, name), lambda x: x ** exponent, [values], {"value": exponent}, grad_output=g)
+        for low, high in [(0.0, 2.0), (-inf, 2.0), (0.0, inf), (2.0, 0.0)]:
+            args = {k: v for k, v in {"min": low, "max": high}.items() if abs(v) != inf}
+            w.case("clamp", "special_%s_%s_%s" % (low, high, name), lambda x: torch.clamp(x, **args), [values], {"min": low, "max": high}, grad_output=g)
+    for value in (inf, nan):
+        x = exact(3, 2, 2, 2)
+        x[1, 0, 0, 1] = value
+        for training in (0, 1):
+            run = lambda x, m, v: normalised(x, m.clone(), v.clone(), training)
+            w.case("batch_norm", "special_%s_%d" % (value, training), run, [x, Fixed(exact(2)), Fixed(exact(2, low=0.5))], {"training": training})
+        for reduction in ("mean", "none"):
+            w.case("cross_entropy", "special_%s_%s" % (value, reduction), lambda x, t: F.cross_entropy(x, t, reduction=reduction),
+                   [x.reshape(4, 6), Fixed(torch.tensor([0, -100, 2, -100]))], {"reduction": reduction})
+        w.case("softmax", "special_%s" % value, lambda x: F.softmax(x, 1), [x.reshape(4, 6)], {"dim": 1})
+
+
 def wrong(w):
     """Floating tensors, wrong in other ways. Of shapes that are empty too."""
     long = torch.int64
@@ -168,4 +195,5 @@ if __name__ == "__main__":
         for part in (pointwise, reductions, products, images, joining):
             part(writer, name)
     wrong(writer)
+    special(writer)
     print("dtypes     %d cases" % writer.count)
