@@ -21,17 +21,19 @@ struct FyTensor {
   FyObject object;
   FyArray array;
   FyStorage *storage;
-  FyDevice device; // index always resolved
-  bool requires_grad;
+  FyDevice device;    // index always resolved
+  bool requires_grad; // this and the fields of its history below: only by graph/history.h, a view's may be out of date
   bool retains_grad;
   bool wrapped_number;        // from fy_number: weak in type promotion
   int16_t output_index;       // which output of grad_fn
   struct FyNode *grad_fn;     // counted; NULL for leaves
   struct FyNode *accumulator; // the leaf's AccumulateGrad node, not counted
   FyTensor *grad;             // counted
-  FyTensor *base;             // of a differentiable view: the tensor it views, counted
-  uint64_t base_history;      // the sequence number of base's grad_fn that this view's history stands on
   struct FyHook *hooks;       // of a leaf; a non-leaf's are in its grad_fn
+  FyTensor *base;             // of a view: the tensor it views, counted, itself no view
+  atomic_uint view_version;   // of a view: the storage's version at which its history was written down
+  int16_t view_number;        // of a view: which output of the call that made it
+  uint8_t view_creation;      // FyViewCreation
 };
 
 // An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.

@@ -1,7 +1,7 @@
 // The tensor object: its memory, its shape, and what can be asked of it.
-#include "autograd/node.h"
 #include "base/small.h"
 #include "device/runtime.h"
+#include "graph/history.h"
 #include "tensor/element.h"
 #include "tensor/impl.h"
 #include <math.h>
@@ -57,17 +57,14 @@ void fy_bump_version(FyTensor *t) {
 
 static void tensor_destroy(void *pointer) {
   FyTensor *t = pointer;
-  if (t->retains_grad)
-    fy_forget_retained(t);
-  fy_free_hooks(t->hooks);
+  fy_history_end(t);
   fy_release(t->grad);
   FyTensor *base = t->base;
   FyNode *node = t->grad_fn;
   fy_storage_release(t->storage);
   fy_small_free(t, sizeof *t);
   fy_release(base);
-  if (node)
-    fy_node_release(node);
+  fy_node_release(node);
 }
 
 static FyTensor *tensor_object(void) {
@@ -358,7 +355,7 @@ bool fy_allclose(const FyTensor *a, const FyTensor *b, double rtol, double atol)
 }
 
 void *fy_numpy(FyTensor *t) {
-  fy_check(!t->requires_grad, FY_RUNTIME_ERROR,
+  fy_check(!fy_has_gradient(t), FY_RUNTIME_ERROR,
            "Can't call numpy() on Tensor that requires grad. Use fy_numpy(fy_detach(tensor)) instead.");
   fy_check(t->device.type == FY_CPU, FY_TYPE_ERROR,
            "can't convert %s device type tensor to numpy. Use fy_cpu(tensor) to copy the tensor to host memory first.",
