@@ -401,3 +401,15 @@ void fy_record_in_place(FyCall *call, FyTensor *const *inputs) {
     set_history(target, node, 0);
   fy_node_release(node);
 }
+
+// ---- a tensor's end --------------------------------------------------------------------------------------------------------
+
+static void forget_tensor(FyTensor *t) {
+  if (t->retains_grad)
+    fy_forget_retained(t);
+  fy_free_hooks(t->hooks);
+}
+
+__attribute__((constructor)) static void join_tensors(void) {
+  fy_tensor_graph = (FyTensorGraph){.forget_tensor = forget_tensor, .release_node = fy_node_release};
+}

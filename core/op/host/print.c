@@ -2,7 +2,7 @@
 //
 // One width is found for all elements; more than 1000 elements are summarised to three at each edge; lines hold 80
 // characters; device, dtype, grad_fn follow as suffixes.
-#include "autograd/node.h"
+#include "autograd/autograd.h"
 #include "op/ops.h"
 #include "tensor/element.h"
 #include "tensor/impl.h"
@@ -240,7 +240,7 @@ static void append_suffixes(Text *t, const FyTensor *tensor) {
     append_suffix(t, &line, suffix);
   }
   if (tensor->grad_fn) {
-    snprintf(suffix, sizeof suffix, "grad_fn=<%s>", fy_node_name(tensor->grad_fn));
+    snprintf(suffix, sizeof suffix, "grad_fn=<%s>", fy_grad_fn_name(tensor));
     append_suffix(t, &line, suffix);
   } else if (tensor->requires_grad) {
     append_suffix(t, &line, "requires_grad=True");
