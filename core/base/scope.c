@@ -2,6 +2,7 @@
 #include "base/scope.h"
 #include "base/scope_impl.h"
 #include "base/small.h"
+#include "base/state.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,6 @@ static _Thread_local Stack *stack;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static Stack *main_stack;
-
-void fy_device_shutdown(void);
 
 static void release_from(Stack *s, int begin) {
   while (s->count > begin) {
@@ -51,7 +50,7 @@ static void shut_down(void) {
     free_stack(main_stack);
     main_stack = NULL;
   }
-  fy_device_shutdown();
+  fy_thread_parts_shut_down();
 }
 
 static void set_up(void) {

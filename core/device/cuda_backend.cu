@@ -5,20 +5,6 @@
 
 #include <string.h>
 
-#define FY_OP(name) extern "C" int fy_cuda_##name(FyLaunch *launch);
-#define FY_VIEW(name)
-#include "op/ops.def"
-#undef FY_OP
-#undef FY_VIEW
-
-static FyKernel *const kernels[] = {
-#define FY_OP(name) fy_cuda_##name,
-#define FY_VIEW(name) NULL,
-#include "op/ops.def"
-#undef FY_OP
-#undef FY_VIEW
-};
-
 // ---- devices ---------------------------------------------------------------------------------------------------------
 
 // An attribute this device or driver does not know counts as 0. The failed question must not linger as the last error.
@@ -156,10 +142,6 @@ static int stream_create(void **stream, int priority) {
   return (int)cudaStreamCreateWithPriority((cudaStream_t *)stream, cudaStreamNonBlocking, priority);
 }
 
-static int stream_destroy(void *stream) {
-  return (int)cudaStreamDestroy((cudaStream_t)stream);
-}
-
 static int stream_synchronize(void *stream) {
   return (int)cudaStreamSynchronize((cudaStream_t)stream);
 }
@@ -248,7 +230,6 @@ static const FyBackend backend = {
     copy_peer,
     set,
     stream_create,
-    stream_destroy,
     stream_synchronize,
     stream_query,
     stream_wait_event,
@@ -261,8 +242,7 @@ static const FyBackend backend = {
     blas_create,
     blas_destroy,
     blas_set_stream,
-    kernels,
-    (int)(sizeof kernels / sizeof kernels[0]),
+    fy_cuda_kernels,
 };
 
 extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {

@@ -46,10 +46,7 @@ void fy_pinned_alloc(size_t bytes, void **pointer, void **block);
 void fy_pinned_free(void *block);
 void fy_pinned_record_stream(void *block, int device, void *raw_stream);
 
-// ---- thread state, for traps and worker threads ---------------------------------------------------------------------------
-
-void fy_device_state_save(FyThreadState *state);
-void fy_device_state_restore(const FyThreadState *state);
+// ---- moves and counts -----------------------------------------------------------------------------------------------------
 
 // Copies `bytes` between two places of any kind (device -1 is the host), in the current stream of the CUDA device
 // involved. Synchronous unless non_blocking and the host side is pinned.
@@ -67,9 +64,5 @@ FyCounters fy_counters(void);
 // To be called after each kernel launch that succeeded, with its device current. With CUDA_LAUNCH_BLOCKING=1 it waits for
 // the kernel and raises its error, so that the error appears where its cause is.
 void fy_count_launch(void);
-
-// Gives back the host memory that is cached: called when the program ends, after the last scope has closed. What is still in
-// use then stays usable.
-void fy_device_shutdown(void);
 
 #endif

@@ -157,13 +157,16 @@ bool fy_retained_tensor(FyNode *node, int k, FyTensor **t) {
   for (; entry && k > 0; k--)
     entry = entry->next;
   const bool found = entry != NULL;
-  // One whose last reference has just gone waits for the lock in fy_history_end: it must stay dead.
+  // One whose last reference has just gone waits for the lock in forget_tensor: it must stay dead.
   *t = fy_retain_if_alive(entry ? entry->tensor : NULL);
   unlock_histories();
   return found;
 }
 
-void fy_history_end(FyTensor *t) {
+// ---- a tensor's end ----------------------------------------------------------------------------------------------------
+
+// Nobody may write its gradient any more, and its hooks go with it.
+static void forget_tensor(FyTensor *t) {
   if (t->retains_grad && t->grad_fn) {
     lock_histories();
     FyRetained *entry = take_retained(t->grad_fn, t);
@@ -171,5 +174,8 @@ void fy_history_end(FyTensor *t) {
     free(entry);
   }
   fy_free_hooks(t->hooks);
-  t->hooks = NULL;
+}
+
+__attribute__((constructor)) static void join_tensors(void) {
+  fy_tensor_graph = (FyTensorGraph){.forget_tensor = forget_tensor, .release_node = fy_node_release};
 }

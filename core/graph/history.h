@@ -1,16 +1,12 @@
 // A tensor's history: which op made it, and who wants to know of its gradient. For core/ only.
 //
 // This is the one place that knows. Nothing else reads the fields requires_grad, grad_fn, output_index and hooks of a
-// tensor: of a view they may be out of date (view.h says why), and the functions here bring them up to date first.
+// tensor, but for fy_has_gradient (tensor/impl.h): of a view they may be out of date (view.h says why), and the functions
+// here bring them up to date first.
 #ifndef FERRY_GRAPH_HISTORY_H
 #define FERRY_GRAPH_HISTORY_H
 
 #include "graph/node.h"
-
-// tensor.requires_grad. Never raises.
-static inline bool fy_has_gradient(const FyTensor *t) {
-  return t->requires_grad || (t->base && t->base->requires_grad);
-}
 
 // tensor.is_leaf. Never raises.
 bool fy_history_is_leaf(const FyTensor *t);
@@ -34,9 +30,6 @@ void fy_history_add_hook(FyTensor *t, FyHook *hook);
 
 // Makes the gradient of t, which is no leaf, be added to t->grad. Raises as fy_history_node, and FY_OUT_OF_MEMORY_ERROR.
 void fy_history_retain_grad(FyTensor *t);
-
-// The tensor goes away: nobody may write its gradient any more, and its hooks go with it. Never raises.
-void fy_history_end(FyTensor *t);
 
 // The k-th tensor that wants the node's gradients, counted; false when there are not so many. *t is NULL for one that
 // another thread is just freeing. Never raises.

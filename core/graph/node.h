@@ -48,7 +48,7 @@ typedef struct FyHook {
 } FyHook;
 
 // A tensor with retain_grad(): the gradient of its output is added to its .grad. Not counted: when the tensor goes, it
-// takes its entry away (fy_history_end).
+// takes its entry away (forget_tensor).
 typedef struct FyRetained {
   struct FyRetained *next;
   FyTensor *tensor;

@@ -3,6 +3,7 @@
 #include "graph/history.h"
 #include "graph/node.h"
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 // Two threads may run backward over one graph, and one of them give up what the other is about to read: a lock for as long

@@ -39,6 +39,7 @@
 #include "base/state.h"
 #include "graph/history.h"
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 // ---- rule 1: what is a view of what --------------------------------------------------------------------------------------

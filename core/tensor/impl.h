@@ -3,6 +3,7 @@
 #define FERRY_TENSOR_IMPL_H
 
 #include "tensor/tensor.h"
+#include <string.h>
 
 struct FyNode;
 
@@ -36,6 +37,18 @@ struct FyTensor {
   uint8_t view_creation;      // FyViewCreation
 };
 
+// What a tensor that goes away asks of graph/, which puts nodes and hooks on tensors, and sets this before main.
+typedef struct FyTensorGraph {
+  void (*forget_tensor)(FyTensor *t); // its hooks, and what retain_grad() left elsewhere
+  void (*release_node)(struct FyNode *node);
+} FyTensorGraph;
+extern FyTensorGraph fy_tensor_graph;
+
+// tensor.requires_grad: its own, or its base's. Never raises.
+static inline bool fy_has_gradient(const FyTensor *t) {
+  return t->requires_grad || (t->base && t->base->requires_grad);
+}
+
 // An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.
 FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t *shape, bool pinned);
 
@@ -56,6 +69,10 @@ void fy_storage_release(FyStorage *storage);
 
 // Counts an in-place change of t's storage.
 void fy_bump_version(FyTensor *t);
+
+static inline bool fy_same_shape(const FyArray *a, const FyArray *b) {
+  return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
 
 // The common shape of two broadcast operands into out (returns ndim); raises PyTorch's broadcasting error.
 int fy_broadcast_shapes(const FyArray *a, const FyArray *b, int64_t *out);
