@@ -115,7 +115,7 @@ void fy_node_release(FyNode *node) {
   if (node->leaf) { // nobody may find it through the leaf while it dies
     lock_accumulators();
     bool last = atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) == 1;
-    if (last)
+    if (last && node->leaf->accumulator == node)
       node->leaf->accumulator = NULL;
     unlock_accumulators();
     if (last)
@@ -138,7 +138,12 @@ const char *fy_node_name(const FyNode *node) {
 static void save(FyNode *node, FyTensor *tensor, uint32_t version, int output_index) {
   if (node->n_saved == FY_MAX_SAVED)
     fy_panic("%s saves more than %d tensors", fy_node_name(node), FY_MAX_SAVED);
-  node->saved[node->n_saved++] = (FySaved){.tensor = tensor, .version = version, .output_index = output_index};
+  FySaved *saved = &node->saved[node->n_saved++];
+  *saved = (FySaved){.tensor = tensor, .version = version, .output_index = (int8_t)output_index};
+  if (tensor) {
+    saved->dtype = tensor->array.dtype;
+    saved->device = tensor->device;
+  }
 }
 
 void fy_save_input(FyNode *node, FyCall *call, int i) {
@@ -182,9 +187,14 @@ FyTensor *fy_saved(FyNode *node, int k) {
            "already been freed). Saved intermediate values of the graph are freed when you call fy_backward() or "
            "fy_autograd_grad(). Specify .retain_graph = true if you need to backward through the graph a second time "
            "or if you need to access saved tensors after calling backward.");
-  if (node->saved[k].tensor)
-    check_version(node, &node->saved[k]);
-  return node->saved[k].tensor;
+  const FySaved *saved = &node->saved[k];
+  FyTensor *t = saved->tensor;
+  if (!t)
+    return NULL;
+  check_version(node, saved);
+  if (t->array.dtype != saved->dtype || !fy_device_equal(t->device, saved->device))
+    return fy_to(fy_detach(t), saved->device, .dtype = (FyDType)saved->dtype);
+  return t;
 }
 
 // ---- edges -------------------------------------------------------------------------------------------------------------
@@ -228,6 +238,12 @@ static FyNode *accumulator_of(FyTensor *leaf) {
     bury(fresh);
   }
   return node;
+}
+
+void fy_forget_accumulator(FyTensor *leaf) {
+  lock_accumulators();
+  leaf->accumulator = NULL; // it is the old graphs' alone now
+  unlock_accumulators();
 }
 
 static void refresh_view(FyTensor *view);

@@ -15,11 +15,13 @@ typedef struct FyEdge {
   int index;
 } FyEdge;
 
-// A tensor kept for backward, with the version it had.
+// A tensor kept for backward, with the version, dtype and device it had.
 typedef struct FySaved {
   FyTensor *tensor;
   uint32_t version;
-  int output_index; // of this node's own output, or -1 for an input
+  int8_t output_index; // of this node's own output, or -1 for an input
+  uint8_t dtype;
+  FyDevice device;
 } FySaved;
 
 // What the engine needs to know of a tensor to check, reduce and cast the gradient that flows to it.
@@ -73,12 +75,17 @@ void fy_save_input(FyNode *node, struct FyCall *call, int i);
 void fy_save_output(FyNode *node, struct FyCall *call, int i);
 
 // The k-th saved tensor, borrowed; raises PyTorch's errors when it was released or changed in place. NULL if saved as NULL.
+// A parameter whose module was converted or moved since (fy_module_to) comes as a copy of the forward's dtype and device.
 FyTensor *fy_saved(FyNode *node, int k);
 
 #define fy_node_params(node, type) ((const type *)(const void *)(node)->params)
 
 // The edge that leads to t's history: its grad_fn, or a leaf's accumulator; a NULL node when t needs no gradient. Counted.
 FyEdge fy_gradient_edge(FyTensor *t);
+
+// The leaf has got another dtype or device: graphs made from now on have an accumulator of their own. Those made before
+// keep theirs, and give gradients of the dtype and on the device that the leaf had. Never raises.
+void fy_forget_accumulator(FyTensor *leaf);
 
 // A tensor with retain_grad() goes away: its grad_fn must not write into it any more.
 void fy_forget_retained(FyTensor *t);
