@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { FY_BACKEND_ABI = 1, FY_MAX_DEVICES = 16 };
+enum { FY_BACKEND_ABI = 2, FY_MAX_DEVICES = 16 };
 
 enum { FY_COPY_HOST_TO_DEVICE = 1, FY_COPY_DEVICE_TO_HOST = 2, FY_COPY_DEVICE_TO_DEVICE = 3 };
 
@@ -58,7 +58,6 @@ typedef struct FyBackend {
 
   // Streams (cudaStream_t, NULL is the default one) and events (cudaEvent_t).
   int (*stream_create)(void **stream, int priority);
-  int (*stream_destroy)(void *stream);
   int (*stream_synchronize)(void *stream);
   int (*stream_query)(void *stream); // FY_BACKEND_NOT_READY while it works
   int (*stream_wait_event)(void *stream, void *event);
@@ -69,14 +68,18 @@ typedef struct FyBackend {
   int (*event_query)(void *event);
   int (*event_elapsed)(float *milliseconds, void *start, void *end);
 
-  // cuBLAS: a handle for the current device; made once per device and thread by the core.
+  // cuBLAS: a handle for the current device; made by the core for each thread and device that multiplies matrices.
   int (*blas_create)(void **handle);
   int (*blas_destroy)(void *handle);
   int (*blas_set_stream)(void *handle, void *stream);
 
   // The kernel of each op by its id (FY_OP_ID_..., op.h); NULL for views.
   FyKernel *const *kernels;
-  int kernel_count;
+
+  // Has the core told what is started on a device, at the moment when it has been queued and on the thread that queues it:
+  // `kernel` for each kernel launched, each cuBLAS call (of however many kernels that is made) and each fill, `copy` for
+  // each copy that a device takes part in. Neither may raise. Called once, before anything else is started.
+  void (*observe)(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 } FyBackend;
 
 // The one symbol of a backend. In the library this is the simulator's; in the shared object, NVIDIA's.
