@@ -327,7 +327,7 @@ static void call_hooks(FyHook *hook, int output_index, FyTensor **grad) {
 static void keep_retained(FyNode *node, FyTensor *const *grads) {
   FyTensor *t;
   for (int k = 0; fy_retained_tensor(node, k, &t); k++) {
-    FyTensor *grad = fy_adopt(t) ? grads[t->output_index] : NULL;
+    FyTensor *grad = fy_hold(t) ? grads[t->output_index] : NULL;
     if (!grad)
       continue;
     FyTensor *old = t->grad;

@@ -121,9 +121,10 @@ void fy_set_history(FyTensor *t, FyNode *node, int output_index) {
       put_retained(node, entry);
     unlock_histories();
   }
-  t->grad_fn = fy_node_retain(node);
-  t->output_index = (int16_t)output_index;
-  t->requires_grad = true;
+  atomic_store_explicit(&t->grad_fn, fy_node_retain(node), memory_order_release);
+  atomic_store_explicit(&t->requires_grad, true, memory_order_relaxed);
+  if (t->output_index != output_index)
+    t->output_index = (int16_t)output_index;
   fy_node_release(old);
 }
 

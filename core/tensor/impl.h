@@ -22,19 +22,20 @@ struct FyTensor {
   FyObject object;
   FyArray array;
   FyStorage *storage;
-  FyDevice device;    // index always resolved
-  bool requires_grad; // this and the fields of its history below: only by graph/history.h, a view's may be out of date
+  FyDevice device; // index always resolved
+  atomic_bool
+      requires_grad; // this and the fields of its history below: only by graph/history.h, a view's may be out of date
   bool retains_grad;
-  bool wrapped_number;        // from fy_number: weak in type promotion
-  int16_t output_index;       // which output of grad_fn
-  struct FyNode *grad_fn;     // counted; NULL for leaves
-  struct FyNode *accumulator; // the leaf's AccumulateGrad node, not counted
-  FyTensor *grad;             // counted
-  struct FyHook *hooks;       // of a leaf; a non-leaf's are in its grad_fn
-  FyTensor *base;             // of a view: the tensor it views, counted, itself no view
-  atomic_uint view_version;   // of a view: the storage's version at which its history was written down
-  int16_t view_number;        // of a view: which output of the call that made it
-  uint8_t view_creation;      // FyViewCreation
+  bool wrapped_number;            // from fy_number: weak in type promotion
+  int16_t output_index;           // which output of grad_fn
+  struct FyNode *_Atomic grad_fn; // counted; NULL for leaves. Atomic, as requires_grad: threads may read a stale view
+  struct FyNode *accumulator;     // the leaf's AccumulateGrad node, not counted
+  FyTensor *grad;                 // counted
+  struct FyHook *hooks;           // of a leaf; a non-leaf's are in its grad_fn
+  FyTensor *base;                 // of a view: the tensor it views, counted, itself no view
+  atomic_uint view_version;       // of a view: the storage's version at which its history was written down
+  int16_t view_number;            // of a view: which output of the call that made it
+  uint8_t view_creation;          // FyViewCreation
 };
 
 // What a tensor that goes away asks of graph/, which puts nodes and hooks on tensors, and sets this before main.
@@ -46,7 +47,8 @@ extern FyTensorGraph fy_tensor_graph;
 
 // tensor.requires_grad: its own, or its base's. Never raises.
 static inline bool fy_has_gradient(const FyTensor *t) {
-  return t->requires_grad || (t->base && t->base->requires_grad);
+  return atomic_load_explicit(&t->requires_grad, memory_order_relaxed) ||
+         (t->base && atomic_load_explicit(&t->base->requires_grad, memory_order_relaxed));
 }
 
 // An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.
