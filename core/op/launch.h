@@ -30,7 +30,8 @@ typedef struct FyLaunch {
   void *stream; // cudaStream_t
   void *blas;   // cublasHandle_t, already set to the stream
 
-  // Scratch memory on the op's device, freed (in stream order) after the launch; NULL when there is none.
+  // Scratch memory on the op's device, freed (in stream order) after the launch; NULL when there is none left. The kernel
+  // then returns FY_LAUNCH_NO_MEMORY, and the dispatcher raises.
   void *(*workspace)(struct FyLaunch *launch, size_t bytes);
   void *owner;
 } FyLaunch;

@@ -30,10 +30,10 @@ static void check_classes(const FyArray *x, const FyArray *target) {
 
 // A GPU cannot be asked without waiting for it: there a row with such a target has the loss NaN.
 static void check_bounds(const FyArray *target, int64_t classes, int64_t ignore_index) {
-  const int64_t *t = target->data;
-  for (int64_t i = 0; i < target->numel; i++)
-    fy_check(t[i] == ignore_index || (t[i] >= 0 && t[i] < classes), FY_INDEX_ERROR, "Target %lld is out of bounds.",
-             (long long)t[i]);
+  const int64_t *t = target->data, step = target->ndim ? target->stride[0] : 1;
+  for (int64_t i = 0; i < target->numel; i++, t += step)
+    fy_check(*t == ignore_index || (*t >= 0 && *t < classes), FY_INDEX_ERROR, "Target %lld is out of bounds.",
+             (long long)*t);
 }
 
 static void infer_cross_entropy(FyCall *call) {

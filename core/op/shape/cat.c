@@ -104,6 +104,7 @@ static FyTensor *join_in_place(FyCatParams *p, FyTensors list) {
     for (int k = 1; k <= n; k++)
       p->offset += fy_cat_length(p, in[k]->array.ndim, in[k]->array.shape);
   }
+  atomic_store_explicit(&out->storage->version, 0, memory_order_relaxed); // filling it was no change of it
   return out;
 }
 
