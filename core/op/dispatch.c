@@ -35,10 +35,7 @@ static _Noreturn void raise_mixed_devices(FyCall *call, FyDevice a, FyDevice b) 
   if (call->op->flags & FY_OP_WEIGHTED && in[0]->device.type != in[1]->device.type)
     fy_raise(FY_RUNTIME_ERROR, "Input type (%s) and weight type (%s) should be the same",
              tensor_type(in[0], input, sizeof input), tensor_type(in[1], weight, sizeof weight));
-  bool swap = a.type == FY_CPU; // the CUDA device is named first
-  fy_raise(FY_RUNTIME_ERROR,
-           "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-           fy_device_name_of(swap ? b : a), fy_device_name_of(swap ? a : b));
+  fy_raise_mixed_devices(a, b);
 }
 
 // Where a call runs: its inputs' device. A 0-dim CPU tensor may stand beside CUDA ones.

@@ -6,6 +6,19 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {
   fy_raise(FY_RUNTIME_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
 }
 
+_Noreturn void fy_raise_mixed_devices(FyDevice a, FyDevice b) {
+  bool swap = a.type == FY_CPU;
+  fy_raise(FY_RUNTIME_ERROR,
+           "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+           fy_device_name_of(swap ? b : a), fy_device_name_of(swap ? a : b));
+}
+
+void fy_call_own_device(const FyCall *call, int i) {
+  const FyTensor *t = call->in[i];
+  if (t && !fy_device_equal(t->device, call->device))
+    fy_raise_mixed_devices(call->device, t->device);
+}
+
 // ---- dtypes ----------------------------------------------------------------------------------------------------------
 
 static int category(FyDType dtype) {
@@ -97,8 +110,14 @@ void fy_call_output_strided(FyCall *call, int index, FyDType dtype, int ndim, co
 }
 
 void fy_call_view(FyCall *call, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset) {
-  fy_call_output_strided(call, 0, (FyDType)call->in[0]->array.dtype, ndim, shape, stride);
-  call->output[0].offset = offset;
+  FyOutput *o = call->output;
+  o->dtype = o->computed = call->in[0]->array.dtype;
+  o->ndim = ndim;
+  o->offset = offset;
+  for (int d = 0; d < ndim; d++) {
+    o->shape[d] = shape[d];
+    o->stride[d] = stride[d];
+  }
 }
 
 void fy_call_output_contiguous(FyCall *call) {

@@ -14,12 +14,9 @@ static bool is_index(const FyTensor *t) {
   return t->array.dtype == FY_INT64 || t->array.dtype == FY_INT32;
 }
 
-// A 0-dim CPU tensor gets past the dispatcher, but these kernels read their own device only.
-static void check_devices(FyCall *call) {
+static void check_devices(const FyCall *call) {
   for (int i = 0; i < call->n_in; i++)
-    fy_check(fy_device_equal(call->in[i]->device, call->device), FY_RUNTIME_ERROR,
-             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-             fy_device_name_of(call->device), fy_device_name_of(call->in[i]->device));
+    fy_call_own_device(call, i);
 }
 
 // Where element i, counted row by row, lies in the memory of `a`.
