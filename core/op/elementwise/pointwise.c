@@ -85,12 +85,10 @@ void fy_infer_arithmetic(FyCall *call) {
 }
 
 void fy_flatten_on_cuda(FyCall *call) {
-  const FyTensor *out = call->out[0];
   if (call->device.type != FY_CUDA)
     return;
   fy_call_contiguous(call, 0);
-  if (!out->array.contiguous) // in place: computed aside, then copied back
-    call->out[0] = fy_new_tensor((FyDType)out->array.dtype, out->device, out->array.ndim, out->array.shape, false);
+  fy_call_output_contiguous(call);
 }
 
 void fy_infer_to_float(FyCall *call) {
@@ -118,8 +116,10 @@ static FyTensor *run_number(const FyOp *op, FyTensor *a, double number) {
 
 // For products: each factor is kept if the other one needs a gradient.
 static void save_factors(FyCall *call, FyNode *node) {
-  if (call->n_in == 1)
+  if (call->n_in == 1) {
+    fy_save_nothing(node);
     return;
+  }
   fy_save_input_if(fy_node_needs(node, 1), node, call, 0);
   fy_save_input_if(fy_node_needs(node, 0), node, call, 1);
 }
@@ -215,8 +215,10 @@ static void infer_div(FyCall *call) {
 }
 
 static void save_quotient(FyCall *call, FyNode *node) {
-  if (call->n_in == 1)
+  if (call->n_in == 1) {
+    fy_save_nothing(node);
     return;
+  }
   fy_save_input_if(fy_node_needs(node, 1), node, call, 0);
   fy_save_input(node, call, 1);
 }
@@ -322,19 +324,19 @@ static FyTensor *pow_backward_exponent(FyTensor *grad, FyTensor *base, FyTensor 
 }
 
 static void pow_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  FyTensor *grad = grad_out[0], *base = fy_saved(node, 0), *exponents, *result;
+  const FyDType dtype = (FyDType)node->outputs[0].dtype;
+  FyTensor *grad = grad_out[0], *base = fy_to_dtype(fy_saved(node, 0), dtype);
   if (node->n_in == 1) {
     const double exponent = fy_node_params(node, FyPointwise)->a;
     grad_in[0] =
         exponent == 0 ? fy_zeros_like(grad) : fy_mul(grad, fy_mul_scalar(fy_pow_scalar(base, exponent - 1), exponent));
     return;
   }
-  exponents = fy_saved(node, 1);
-  result = fy_saved(node, 2);
+  FyTensor *exponent = fy_to_dtype(fy_saved(node, 1), dtype), *result = fy_saved(node, 2);
   if (fy_node_needs(node, 0))
-    grad_in[0] = pow_backward_base(grad, base, exponents);
+    grad_in[0] = pow_backward_base(grad, base, exponent);
   if (fy_node_needs(node, 1))
-    grad_in[1] = pow_backward_exponent(grad, base, exponents, result);
+    grad_in[1] = pow_backward_exponent(grad, base, exponent, result);
 }
 
 static const char *pow_name(const FyNode *node) {

@@ -66,19 +66,15 @@ static void check_probabilities(const FyArray *x, const FyArray *target) {
   fy_raise(FY_NOT_IMPLEMENTED_ERROR, "cross_entropy: class probabilities as the target are not available");
 }
 
-// A GPU cannot be asked without waiting for it: there the kernel asserts, as PyTorch's does.
+// A GPU cannot be asked without waiting for it: there the kernel asserts, as PyTorch's does. The target is read as it lies.
 static void check_bounds(const FyArray *target, int64_t classes, int64_t ignore_index) {
-  const int64_t *t = target->data;
-  for (int64_t i = 0; i < target->numel; i++)
-    fy_check(t[i] == ignore_index || (t[i] >= 0 && t[i] < classes), FY_INDEX_ERROR, "Target %lld is out of bounds.",
-             (long long)t[i]);
-}
-
-static void check_devices(const FyCall *call) {
-  for (int i = 0; i < 2; i++)
-    fy_check(fy_device_equal(call->in[i]->device, call->device), FY_RUNTIME_ERROR,
-             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-             fy_device_name_of(call->device), fy_device_name_of(call->in[i]->device));
+  int64_t step = target->ndim ? target->stride[0] : 0;
+  for (int64_t i = 0; i < target->numel; i++) {
+    int64_t t = target->dtype == FY_UINT8 ? ((const uint8_t *)target->data)[i * step]
+                                          : ((const int64_t *)target->data)[i * step];
+    fy_check(t == ignore_index || (t >= 0 && t < classes), FY_INDEX_ERROR, "Target %lld is out of bounds.",
+             (long long)t);
+  }
 }
 
 static void cross_entropy_infer(FyCall *call) {
@@ -92,7 +88,8 @@ static void cross_entropy_infer(FyCall *call) {
   check_target(x, target);
   if (!fy_dtype_is_floating(dtype))
     fy_raise_not_implemented("nll_loss_out_frame", dtype);
-  check_devices(call);
+  fy_call_own_device(call, IN_X);
+  fy_call_own_device(call, IN_TARGET);
   fy_call_cast(call, IN_TARGET, FY_INT64);
   fy_call_contiguous(call, IN_X);
   fy_call_contiguous(call, IN_TARGET);
@@ -195,7 +192,9 @@ static void cross_entropy_backward(FyNode *node, FyTensor *const *grad_out, FyTe
 static void cross_entropy_backward_infer(FyCall *call) {
   const FyArray *p = &call->in[GRAD_IN_P]->array;
   fy_call_cast(call, GRAD_IN_LOSS, (FyDType)p->dtype);
+  fy_call_cast(call, GRAD_IN_TARGET, FY_INT64);
   fy_call_contiguous(call, GRAD_IN_LOSS);
+  fy_call_contiguous(call, GRAD_IN_TARGET);
   fy_call_output(call, 0, (FyDType)p->dtype, p->ndim, p->shape);
 }
 

@@ -44,14 +44,6 @@ static void check_dtype(const FyCall *call, const FyTensor *t) {
   fy_raise(FY_RUNTIME_ERROR, "mixed dtype (CPU): expect parameter to have scalar type of Float");
 }
 
-// A 0-dim CPU tensor, which one channel would allow, gets past the dispatcher, but these kernels read their own device only.
-static void check_device(const FyCall *call, const FyTensor *t) {
-  if (t)
-    fy_check(fy_device_equal(t->device, call->device), FY_RUNTIME_ERROR,
-             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-             fy_device_name_of(call->device), fy_device_name_of(t->device));
-}
-
 // Running statistics are updated without autograd: one that requires grad is a mistake.
 static void check_no_grad(const FyTensor *t, const char *name) {
   fy_check(
@@ -89,7 +81,7 @@ static void batch_norm_infer(FyCall *call) {
   check_input(x, p);
   fy_check(!mean == !var, FY_VALUE_ERROR, "running_mean and running_var must either both be None or neither be None");
   for (int i = FY_NORM_WEIGHT; i <= FY_NORM_RUNNING_VAR; i++) {
-    check_device(call, call->in[i]);
+    fy_call_own_device(call, i);
     check_dtype(call, call->in[i]);
     if (i >= FY_NORM_RUNNING_MEAN)
       check_no_grad(call->in[i], names[i]);

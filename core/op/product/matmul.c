@@ -36,9 +36,6 @@ static void check_matmul_dtypes(const FyTensor *a, const FyTensor *b) {
   FyDType x = a->array.dtype, y = b->array.dtype;
   if (x == y)
     return;
-  if (a->array.ndim == 1 && b->array.ndim == 1)
-    fy_raise(FY_RUNTIME_ERROR, "dot : expected both vectors to have same dtype, but found %s and %s",
-             fy_dtype_scalar_name(x), fy_dtype_scalar_name(y));
   if (a->array.ndim > 2 && b->array.ndim > 2)
     fy_raise(FY_RUNTIME_ERROR, "expected scalar type %s but found %s", fy_dtype_scalar_name(x),
              fy_dtype_scalar_name(y));
@@ -66,7 +63,10 @@ static void check_implemented(const FyCall *call, bool empty) {
 }
 
 static void check_vectors(const FyTensor *a, const FyTensor *b) {
+  FyDType x = a->array.dtype, y = b->array.dtype;
   long long n = at(a, 1), m = at(b, 1);
+  fy_check(x == y, FY_RUNTIME_ERROR, "dot : expected both vectors to have same dtype, but found %s and %s",
+           fy_dtype_scalar_name(x), fy_dtype_scalar_name(y));
   fy_check(
       n == m, FY_RUNTIME_ERROR,
       "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but got "
@@ -116,9 +116,9 @@ static void matmul_infer(FyCall *call) {
   FyMatrix matrix;
   fy_check(a->array.ndim > 0 && b->array.ndim > 0, FY_RUNTIME_ERROR,
            "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->array.ndim, b->array.ndim);
-  check_matmul_dtypes(a, b);
   int ndim = batch_shape_of(a, b, shape);
   check_matmul_shapes(a, b, ndim, shape);
+  check_matmul_dtypes(a, b);
   check_implemented(call, a->array.numel == 0 || b->array.numel == 0);
   if (a->array.ndim > 1)
     shape[ndim++] = at(a, 2);
@@ -235,7 +235,7 @@ const FyOp fy_op_matmul = {
     .name = "matmul",
     .grad_name = "MmBackward0",
     .grad_name_of = matmul_grad_name,
-    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_DEVICE_FIRST,
     .autocast = FY_AUTOCAST_LOWER,
     .infer = matmul_infer,
     .cpu = fy_cpu_matmul,
@@ -290,13 +290,11 @@ static void check_linear(const FyCall *call) {
 }
 
 static void linear_infer(FyCall *call) {
-  const FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
+  const FyTensor *x = call->in[0], *weight = call->in[1];
   int64_t shape[FY_MAX_DIM];
   int ndim = x->array.ndim;
   FyMatrix matrix;
   check_linear(call);
-  if (bias && (bias->array.ndim != 1 || at(bias, 1) != at(weight, 2)))
-    call->in[2] = fy_expand(fy_detach(call->in[2]), fy_shape(at(weight, 2)));
   memcpy(shape, x->array.shape, (size_t)ndim * sizeof *shape);
   shape[ndim - 1] = at(weight, 2);
   if (ndim != 2 || !fy_matrix_of_array(&x->array, true, &matrix))
@@ -413,7 +411,7 @@ const FyOp fy_op_linear = {
     .name = "linear",
     .grad_name = "AddmmBackward0",
     .grad_name_of = linear_grad_name,
-    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_DEVICE_FIRST,
     .autocast = FY_AUTOCAST_LOWER,
     .infer = linear_infer,
     .cpu = fy_cpu_linear,
@@ -423,12 +421,17 @@ const FyOp fy_op_linear = {
     .id = FY_OP_ID_linear,
 };
 
-FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias) {
-  FyLinearParams p = {.bias = bias != NULL};
+static FyTensor *run_linear(FyTensor *x, FyTensor *weight, FyTensor *bias, bool relu) {
+  FyLinearParams p = {.bias = bias != NULL, .relu = relu};
+  if (bias && bias->array.ndim <= 1 && bias->array.numel == 1 && weight->array.ndim == 2 && at(weight, 2) != 1)
+    bias = fy_expand(bias, fy_shape(at(weight, 2))); // one number for all
   return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
 }
 
+FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias) {
+  return run_linear(x, weight, bias, false);
+}
+
 FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias) {
-  FyLinearParams p = {.bias = bias != NULL, .relu = true};
-  return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
+  return run_linear(x, weight, bias, true);
 }

@@ -16,8 +16,7 @@ static bool is_wide(const FyTensor *t) {
 static void infer_random(FyCall *call) {
   const FyArray *a = &call->in[0]->array;
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
-  if (!call->out[0]->array.contiguous)
-    call->out[0] = fy_new_tensor((FyDType)a->dtype, call->device, a->ndim, a->shape, false);
+  fy_call_output_contiguous(call);
 }
 
 // What is overwritten has no influence.
@@ -141,6 +140,11 @@ static void infer_dropout(FyCall *call) {
   fy_call_output(call, 0, (FyDType)x->dtype, x->ndim, x->shape);
 }
 
+static void dropout_save(FyCall *call, FyNode *node) {
+  (void)call;
+  fy_save_nothing(node);
+}
+
 static void dropout_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   fy_check_not_released(node); // PyTorch has saved a mask
   grad_in[0] = fy_run(&fy_op_dropout, node->params, FY_INPUTS(grad_out[0]));
@@ -152,6 +156,7 @@ const FyOp fy_op_dropout = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_dropout,
     .cpu = fy_cpu_dropout,
+    .save = dropout_save,
     .backward = dropout_backward,
     .params_size = sizeof(FyRandom),
     .id = FY_OP_ID_dropout,

@@ -104,6 +104,7 @@ static FyTensor *join_in_place(FyCatParams *p, FyTensors list) {
     for (int k = 1; k <= n; k++)
       p->offset += fy_cat_length(p, in[k]->array.ndim, in[k]->array.shape);
   }
+  atomic_store_explicit(&out->storage->version, 0, memory_order_relaxed); // filling it was no change of it
   return out;
 }
 
@@ -111,10 +112,8 @@ static FyTensor *join(FyCatParams *p, FyTensors list) {
   FyDevice device = list.items[0]->device;
   for (int i = 1; i < list.count; i++) {
     FyDevice other = list.items[i]->device;
-    bool cuda_first = device.type == FY_CUDA;
-    fy_check(fy_device_equal(device, other), FY_RUNTIME_ERROR,
-             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-             fy_device_name_of(cuda_first ? device : other), fy_device_name_of(cuda_first ? other : device));
+    if (!fy_device_equal(device, other))
+      fy_raise_mixed_devices(device, other);
   }
   p->dtype = (uint8_t)fy_result_type(list.count, list.items);
   return list.count <= FY_MAX_INPUTS ? fy_run(&fy_op_cat, p, list.count, list.items) : join_in_place(p, list);

@@ -89,7 +89,7 @@ static void view_infer(FyCall *call) {
   fy_check(view_strides(&call->in[0]->array, p->ndim, p->shape, stride), FY_RUNTIME_ERROR,
            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
            "contiguous subspaces). Use .reshape(...) instead.");
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, p->shape, stride, 0);
+  fy_call_view(call, p->ndim, p->shape, stride, 0);
 }
 
 static FySize input_shape(const FyNode *node) {
@@ -131,9 +131,9 @@ FyTensor *fy_view_as(FyTensor *t, const FyTensor *other) {
 
 FyTensor *fy_flatten(FyTensor *t, int start_dim, int end_dim) {
   const FyArray *a = &t->array;
+  int start = fy_wrap_dim(start_dim, a->ndim), end = fy_wrap_dim(end_dim, a->ndim);
   if (a->ndim == 0)
     return fy_reshape(t, fy_shape(1));
-  int start = fy_wrap_dim(start_dim, a->ndim), end = fy_wrap_dim(end_dim, a->ndim);
   fy_check(start <= end, FY_RUNTIME_ERROR, "flatten() has invalid args: start_dim cannot come after end_dim");
   if (start == end)
     return t;
@@ -159,7 +159,7 @@ static void transpose_infer(FyCall *call) {
     a.stride[p->dim] = call->in[0]->array.stride[p->dim1];
     a.stride[p->dim1] = call->in[0]->array.stride[p->dim];
   }
-  call->out[0] = fy_new_alias(call->in[0], a.ndim, a.shape, a.stride, 0);
+  fy_call_view(call, a.ndim, a.shape, a.stride, 0);
 }
 
 static void transpose_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -200,7 +200,7 @@ static void permute_infer(FyCall *call) {
     shape[i] = in->shape[p->shape[i]];
     stride[i] = in->stride[p->shape[i]];
   }
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
+  fy_call_view(call, p->ndim, shape, stride, 0);
 }
 
 static void permute_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -244,7 +244,7 @@ static void select_infer(FyCall *call) {
     a.shape[i] = a.shape[i + 1];
     a.stride[i] = a.stride[i + 1];
   }
-  call->out[0] = fy_new_alias(call->in[0], a.ndim - 1, a.shape, a.stride, offset);
+  fy_call_view(call, a.ndim - 1, a.shape, a.stride, offset);
 }
 
 static FyTensor *zeros_of_input(const FyNode *node) {
@@ -285,7 +285,7 @@ static void slice_infer(FyCall *call) {
   int64_t offset = p->start * a.stride[p->dim];
   a.shape[p->dim] = p->length;
   a.stride[p->dim] *= p->step;
-  call->out[0] = fy_new_alias(call->in[0], a.ndim, a.shape, a.stride, p->length ? offset : 0);
+  fy_call_view(call, a.ndim, a.shape, a.stride, p->length ? offset : 0);
 }
 
 static void slice_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -302,6 +302,20 @@ const FyOp fy_op_slice = {.name = "slice",
                           .backward = slice_backward,
                           .params_size = sizeof(ViewParams),
                           .id = FY_OP_ID_slice};
+
+// A part of a tensor that was cut into several.
+static const char *split_name(const FyNode *node) {
+  return fy_node_params(node, ViewParams)->length ? "SplitBackward0" : "SplitWithSizesBackward0";
+}
+
+const FyOp fy_op_split = {.name = "split",
+                          .grad_name = "SplitBackward0",
+                          .grad_name_of = split_name,
+                          .flags = FY_OP_VIEW | FY_OP_ONE_OF_SEVERAL,
+                          .infer = slice_infer,
+                          .backward = slice_backward,
+                          .params_size = sizeof(ViewParams),
+                          .id = FY_OP_ID_split};
 
 static int64_t clip(int64_t value, int64_t size) {
   if (value < 0)
@@ -339,12 +353,16 @@ int fy_chunk(FyTensor *t, int chunks, int dim, FyTensor **out) {
   fy_check(t->array.ndim, FY_RUNTIME_ERROR, "chunk expects at least a 1-dimensional tensor");
   fy_check(chunks > 0, FY_RUNTIME_ERROR, "chunk expects `chunks` to be greater than 0, got: %d", chunks);
   int d = fy_wrap_dim(dim, t->array.ndim), n = 0;
-  int64_t size = t->array.shape[d], step = (size + chunks - 1) / chunks;
-  for (int64_t start = 0; start < size; start += step)
-    out[n++] = fy_narrow(t, d, start, size - start < step ? size - start : step);
-  if (size == 0)
-    while (n < chunks)
-      out[n++] = fy_narrow(t, d, 0, 0);
+  int64_t size = t->array.shape[d], step = size ? (size + chunks - 1) / chunks : 1;
+  int count = size ? (int)((size + step - 1) / step) : chunks;
+  for (; n < count; n++) {
+    int64_t start = n * step, rest = size - start;
+    ViewParams p = {.dim = d, .start = start, .step = 1, .length = rest < step ? rest : step};
+    if (!size)
+      p.start = p.length = 0;
+    out[n] = run(&fy_op_split, &p, t);
+    out[n]->view_number = (int16_t)n;
+  }
   return n;
 }
 
@@ -379,7 +397,7 @@ static void expand_infer(FyCall *call) {
   }
 #undef HAVE
 #undef WANTED
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
+  fy_call_view(call, p->ndim, shape, stride, 0);
 }
 
 static void expand_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -412,7 +430,7 @@ static void squeeze_infer(FyCall *call) {
     a.shape[ndim] = a.shape[i];
     a.stride[ndim++] = a.stride[i];
   }
-  call->out[0] = fy_new_alias(call->in[0], ndim, a.shape, a.stride, 0);
+  fy_call_view(call, ndim, a.shape, a.stride, 0);
 }
 
 static const char *squeeze_name(const FyNode *node) {
@@ -451,7 +469,7 @@ static void unsqueeze_infer(FyCall *call) {
   }
   a.stride[p->dim] = p->dim < a.ndim ? a.shape[p->dim + 1] * a.stride[p->dim + 1] : 1;
   a.shape[p->dim] = 1;
-  call->out[0] = fy_new_alias(call->in[0], a.ndim + 1, a.shape, a.stride, 0);
+  fy_call_view(call, a.ndim + 1, a.shape, a.stride, 0);
 }
 
 const FyOp fy_op_unsqueeze = {.name = "unsqueeze",
