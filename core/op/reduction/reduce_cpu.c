@@ -229,6 +229,23 @@ static void run_tasks(int64_t begin, int64_t end, void *context) {
   }
 }
 
+// Outputs [begin, end) whose terms are one run each, as those of a matrix's rows: a tile of sums is stored at a time.
+static void run_rows(int64_t begin, int64_t end, void *context) {
+  const Job *job = context;
+  const FyReducePlan *plan = &job->plan;
+  const FyReduceDim terms = plan->reduced[0];
+  Sum sum[TILE];
+  for (int64_t first = begin, n; first < end; first += n) {
+    n = end - first < TILE ? end - first : TILE;
+    memset(sum, 0, (size_t)n * sizeof(Sum));
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t offset = offset_of(plan->kept, plan->n_kept, first + i);
+      job->terms->row(&sum[i], job->in + offset * (int64_t)job->terms->size, terms.size, terms.stride);
+    }
+    store(job, first, sum, n);
+  }
+}
+
 static void join_chunks(int64_t begin, int64_t end, void *context) {
   const Job *job = context;
   for (int64_t group = begin; group < end; group++) {
@@ -286,7 +303,8 @@ static int reduce(FyLaunch *launch, bool mean) {
       return FY_LAUNCH_NO_MEMORY;
   }
   int64_t work = job.chunk * job.tile;
-  fy_parallel_for(tasks, work < PARALLEL_GRAIN ? PARALLEL_GRAIN / (work + 1) : 1, run_tasks, &job);
+  bool rows = job.inner.size == 1 && job.chunks == 1 && job.plan.n_reduced == 1;
+  fy_parallel_for(tasks, work < PARALLEL_GRAIN ? PARALLEL_GRAIN / (work + 1) : 1, rows ? run_rows : run_tasks, &job);
   if (job.chunks > 1)
     fy_parallel_for(groups, TASK_TARGET, join_chunks, &job);
   return FY_LAUNCH_OK;
