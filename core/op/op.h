@@ -1,6 +1,6 @@
 // An op is one record: how its output looks, its kernels, its backward. The dispatcher (dispatch.c) reads it.
 //
-// To add an op: its record and CPU kernel in a .c of this folder, its CUDA kernel in the .cu beside it, a prototype in
+// To add an op: its record and CPU kernel in a .c of its family's folder, its CUDA kernel in the .cu beside it, a prototype in
 // ops.h, and a row in ops.def.
 #ifndef FERRY_OP_OP_H
 #define FERRY_OP_OP_H
