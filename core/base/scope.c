@@ -164,14 +164,32 @@ void *fy_retain(void *pointer) {
   return pointer;
 }
 
+// A bit beside the count, so that the last reference to a weakly known object never takes the short way below.
+enum { WEAKLY_KNOWN = 1 << 30 };
+
 void fy_release(void *pointer) {
   FyObject *object = pointer;
   if (!object)
     return;
-  // With one reference, ours, there is nobody to be atomic against.
+  // With one reference, ours, and nobody who knows of the object otherwise, there is nobody to be atomic against.
   if (atomic_load_explicit(&object->references, memory_order_acquire) == 1 ||
-      atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) == 1)
+      (atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) & ~WEAKLY_KNOWN) == 1)
     object->destroy(object);
+}
+
+void fy_object_know_weakly(void *pointer) {
+  FyObject *object = pointer;
+  atomic_fetch_or_explicit(&object->references, WEAKLY_KNOWN, memory_order_relaxed);
+}
+
+void *fy_retain_if_alive(void *pointer) {
+  FyObject *object = pointer;
+  int references = object ? atomic_load_explicit(&object->references, memory_order_relaxed) : 0;
+  while (references & ~WEAKLY_KNOWN)
+    if (atomic_compare_exchange_weak_explicit(&object->references, &references, references + 1, memory_order_acquire,
+                                              memory_order_relaxed))
+      return pointer;
+  return NULL;
 }
 
 void *fy_adopt(void *pointer) {

@@ -22,25 +22,32 @@ struct FyTensor {
   FyObject object;
   FyArray array;
   FyStorage *storage;
-  FyDevice device; // index always resolved
-  bool requires_grad;
+  FyDevice device;    // index always resolved
+  bool requires_grad; // this and the fields of its history below: only by graph/history.h, a view's may be out of date
   bool retains_grad;
   bool wrapped_number;        // from fy_number: weak in type promotion
   int16_t output_index;       // which output of grad_fn
   struct FyNode *grad_fn;     // counted; NULL for leaves
   struct FyNode *accumulator; // the leaf's AccumulateGrad node, not counted
   FyTensor *grad;             // counted
-  FyTensor *base;             // of a differentiable view: the tensor it views, counted
-  uint64_t base_history;      // the sequence number of base's grad_fn that this view's history stands on
   struct FyHook *hooks;       // of a leaf; a non-leaf's are in its grad_fn
+  FyTensor *base;             // of a view: the tensor it views, counted, itself no view
+  atomic_uint view_version;   // of a view: the storage's version at which its history was written down
+  int16_t view_number;        // of a view: which output of the call that made it
+  uint8_t view_creation;      // FyViewCreation
 };
 
-// What a tensor that goes away asks of autograd/, which puts nodes and hooks on tensors, and sets this before main.
+// What a tensor that goes away asks of graph/, which puts nodes and hooks on tensors, and sets this before main.
 typedef struct FyTensorGraph {
   void (*forget_tensor)(FyTensor *t); // its hooks, and what retain_grad() left elsewhere
   void (*release_node)(struct FyNode *node);
 } FyTensorGraph;
 extern FyTensorGraph fy_tensor_graph;
+
+// tensor.requires_grad: its own, or its base's. Never raises.
+static inline bool fy_has_gradient(const FyTensor *t) {
+  return t->requires_grad || (t->base && t->base->requires_grad);
+}
 
 // An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.
 FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t *shape, bool pinned);

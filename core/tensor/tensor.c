@@ -308,7 +308,7 @@ int64_t fy_item_int64(const FyTensor *t) {
 }
 
 void *fy_numpy(FyTensor *t) {
-  fy_check(!t->requires_grad, FY_RUNTIME_ERROR,
+  fy_check(!fy_has_gradient(t), FY_RUNTIME_ERROR,
            "Can't call numpy() on Tensor that requires grad. Use fy_numpy(fy_detach(tensor)) instead.");
   fy_check(t->device.type == FY_CPU, FY_TYPE_ERROR,
            "can't convert %s device type tensor to numpy. Use fy_cpu(tensor) to copy the tensor to host memory first.",
