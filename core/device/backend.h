@@ -82,12 +82,17 @@ typedef struct FyBackend {
   int (*event_query)(void *event);
   int (*event_elapsed)(float *milliseconds, void *start, void *end);
 
-  // cuBLAS: a handle for the current device; made once per device and thread by the core.
+  // cuBLAS: a handle for the current device; made by the core for each thread and device that multiplies matrices.
   int (*blas_create)(void **handle);
   int (*blas_destroy)(void *handle);
   int (*blas_set_stream)(void *handle, void *stream);
 
   FyKernel *const *kernels; // fy_cuda_kernels of this backend
+
+  // Has the core told what is started on a device, at the moment when it has been queued and on the thread that queues it:
+  // `kernel` for each kernel launched, each cuBLAS call (of however many kernels that is made) and each fill, `copy` for
+  // each copy that a device takes part in. Neither may raise. Called once, before anything else is started.
+  void (*observe)(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 } FyBackend;
 
 // The one symbol of a backend. In the library this is the simulator's; in the shared object, NVIDIA's.

@@ -108,22 +108,24 @@ void *fy_raw_stream(int device) {
   return stream ? stream->raw : NULL;
 }
 
-void *fy_raw_blas(int device) {
+int fy_raw_blas(int device, void *stream, void **handle) {
   FyThreadDevices *t = &fy_thread_devices;
-  void *stream = fy_raw_stream(device);
-  if (t->blas[device] && t->blas_stream[device] == stream)
-    return t->blas[device];
-  const FyBackend *backend = fy_backend_required();
-  fy_use_device(device);
-  if (!t->blas[device]) {
-    registered_thread();
-    t->blas[device] = pooled_handle(device);
-    if (!t->blas[device])
-      fy_cuda_check(backend->blas_create(&t->blas[device]));
+  *handle = t->blas[device];
+  if (*handle && t->blas_stream[device] == stream)
+    return 0;
+  registered_thread();
+  if (!*handle)
+    *handle = pooled_handle(device);
+  int error = *handle ? 0 : fy_backend()->blas_create(handle);
+  if (!error)
+    error = fy_backend()->blas_set_stream(*handle, stream);
+  if (error && *handle && !t->blas[device])
+    fy_backend()->blas_destroy(*handle);
+  if (!error) {
+    t->blas[device] = *handle;
+    t->blas_stream[device] = stream;
   }
-  fy_cuda_check(backend->blas_set_stream(t->blas[device], stream));
-  t->blas_stream[device] = stream;
-  return t->blas[device];
+  return error;
 }
 
 // ---- guards ----------------------------------------------------------------------------------------------------------

@@ -215,7 +215,7 @@ static void run_kernel(FyCall *call) {
     launch.device = call->device.index;
     fy_use_device(launch.device);
     launch.stream = fy_raw_stream(launch.device);
-    launch.blas = fy_raw_blas(launch.device);
+    launch.blas = fy_raw_blas;
     launch.multi_processors = fy_multi_processors(launch.device);
     result = fy_backend()->kernels[call->op->id](&launch);
   }
@@ -227,7 +227,7 @@ static void run_kernel(FyCall *call) {
   }
   check_result(call, &scratch, result);
   if (call->device.type == FY_CUDA)
-    fy_count_launch();
+    fy_op_launched();
 }
 
 static bool is_half(const FyTensor *t) {

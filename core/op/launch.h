@@ -21,7 +21,8 @@ typedef struct FyLaunch {
   int device;
   int multi_processors;
   void *stream; // cudaStream_t
-  void *blas;   // cublasHandle_t, already set to the stream
+  // Stores a cublasHandle_t that is set to the stream, made when a thread first asks. 0, or a code to return. Never raises.
+  int (*blas)(int device, void *stream, void **handle);
 
   // Scratch memory on the op's device, freed (in stream order) after the launch; NULL when there is none.
   void *(*workspace)(struct FyLaunch *launch, size_t bytes);

@@ -10,6 +10,8 @@ void fy_save_input(FyNode *node, FyCall *call, int i) {
     t = fy_clone(fy_detach(t)); // its old value
   else if (t && t == call->target)
     t = fy_detach(t); // the target itself would hold its own history in a circle
+  else if (t && t->requires_grad && !t->grad_fn)
+    t = fy_detach(t); // a parameter: its module may be converted or moved, and the parameter get other memory inside
   fy_node_save(node, t, t ? fy_version_of(t) : 0, -1);
 }
 

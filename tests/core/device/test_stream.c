@@ -253,6 +253,14 @@ static void an_event_stays_on_its_device(void **state) {
   fy_synchronize(cuda(1));
 }
 
+static void *blas_handle(int device) {
+  void *handle = NULL;
+  fy_use_device(device);
+  assert_int_equal(fy_raw_blas(device, fy_raw_stream(device), &handle), 0);
+  assert_non_null(handle);
+  return handle;
+}
+
 static void streams_and_handles_are_reused(void **state) {
   (void)state;
   FyStream *first = fy_stream_new(cuda(0), 0);
@@ -260,10 +268,9 @@ static void streams_and_handles_are_reused(void **state) {
   fy_drop(first);
   FyStream *second = fy_stream_new(cuda(0), 0);
   assert_ptr_equal(fy_stream_raw(second), raw);
-  void *blas = fy_raw_blas(0);
-  assert_non_null(blas);
+  void *blas = blas_handle(0);
   fy_stream_guard(second) {
-    assert_ptr_equal(fy_raw_blas(0), blas);
+    assert_ptr_equal(blas_handle(0), blas);
   }
 }
 
