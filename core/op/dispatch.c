@@ -12,21 +12,11 @@
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
 
-static const char *tensor_type(const FyTensor *t, char *text, size_t size) {
-  snprintf(text, size, "torch.%s%sTensor", t->device.type == FY_CUDA ? "cuda." : "",
-           fy_dtype_scalar_name(t->array.dtype));
-  return text;
-}
-
 static _Noreturn void raise_mixed_devices(const FyOp *op, FyTensor *const *in, FyDevice a, FyDevice b) {
-  char input[64], weight[64];
   if (op->flags & FY_OP_WEIGHTED && in[0]->device.type != in[1]->device.type)
-    fy_raise(FY_RUNTIME_ERROR, "Input type (%s) and weight type (%s) should be the same",
-             tensor_type(in[0], input, sizeof input), tensor_type(in[1], weight, sizeof weight));
-  bool swap = a.type == FY_CPU; // the CUDA device is named first
-  fy_raise(FY_RUNTIME_ERROR,
-           "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-           fy_device_name_of(swap ? b : a), fy_device_name_of(swap ? a : b));
+    fy_raise(FY_RUNTIME_ERROR, "Input type (%s) and weight type (%s) should be the same", fy_type_string(in[0]),
+             fy_type_string(in[1]));
+  fy_raise_two_devices(a, b);
 }
 
 // Where a call runs: its inputs' device. A 0-dim CPU tensor may stand beside CUDA ones.
@@ -92,20 +82,9 @@ void fy_call_contiguous(FyCall *call, int i) {
     call->in[i] = fy_contiguous(fy_detach(t));
 }
 
-static const char *dims(int ndim, const int64_t *shape, char *text, size_t size) {
-  size_t n = (size_t)snprintf(text, size, "[");
-  for (int i = 0; i < ndim && n < size; i++)
-    n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)shape[i]);
-  if (n < size)
-    snprintf(text + n, size - n, "]");
-  return text;
-}
-
 static void check_in_place_output(const FyTensor *out, FyDType dtype, int ndim, const int64_t *shape) {
-  char have[FY_MAX_DIM * 21 + 3], want[FY_MAX_DIM * 21 + 3];
-  bool same = out->array.ndim == ndim && memcmp(out->array.shape, shape, (size_t)ndim * sizeof *shape) == 0;
-  fy_check(same, FY_RUNTIME_ERROR, "output with shape %s doesn't match the broadcast shape %s",
-           dims(out->array.ndim, out->array.shape, have, sizeof have), dims(ndim, shape, want, sizeof want));
+  fy_check(fy_has_shape(&out->array, ndim, shape), FY_RUNTIME_ERROR,
+           "output with shape %s doesn't match the broadcast shape %s", fy_sizes_of(out), fy_sizes_string(ndim, shape));
   fy_check(category(dtype) <= category(out->array.dtype), FY_RUNTIME_ERROR,
            "result type %s can't be cast to the desired output type %s", fy_dtype_scalar_name(dtype),
            fy_dtype_scalar_name(out->array.dtype));
@@ -125,9 +104,8 @@ void fy_call_output(FyCall *call, int index, FyDType dtype, int ndim, const int6
 // Two inputs of one shape and dtype, as most are: nothing to promote or broadcast.
 static bool are_alike(const FyCall *call) {
   const FyTensor *a = call->in[0], *b = call->in[call->n_in - 1];
-  return call->n_in == 2 && a->array.dtype == b->array.dtype && a->array.ndim == b->array.ndim && !a->wrapped_number &&
-         !b->wrapped_number &&
-         memcmp(a->array.shape, b->array.shape, (size_t)a->array.ndim * sizeof *a->array.shape) == 0;
+  return call->n_in == 2 && a->array.dtype == b->array.dtype && !a->wrapped_number && !b->wrapped_number &&
+         fy_same_shape(&a->array, &b->array);
 }
 
 void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype) {

@@ -17,9 +17,7 @@ static bool is_index(const FyTensor *t) {
 // A 0-dim CPU tensor gets past the dispatcher, but these kernels read their own device only.
 static void check_devices(FyCall *call) {
   for (int i = 0; i < call->n_in; i++)
-    fy_check(fy_device_equal(call->in[i]->device, call->device), FY_RUNTIME_ERROR,
-             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-             fy_device_name_of(call->device), fy_device_name_of(call->in[i]->device));
+    fy_check_same_device(call->device, call->in[i]->device);
 }
 
 // A GPU cannot be asked without waiting for it: there a wrong index gives NaN (integers: 0), and adds nothing.

@@ -44,9 +44,7 @@ static void infer_cross_entropy(FyCall *call) {
   if (!fy_dtype_is_floating(dtype))
     fy_raise_not_implemented("log_softmax_lastdim_kernel_impl", dtype);
   for (int i = 0; i < 2; i++)
-    fy_check(fy_device_equal(call->in[i]->device, call->device), FY_RUNTIME_ERROR,
-             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-             fy_device_name_of(call->device), fy_device_name_of(call->in[i]->device));
+    fy_check_same_device(call->device, call->in[i]->device);
   fy_call_contiguous(call, 0);
   fy_call_contiguous(call, 1);
   if (call->device.type == FY_CPU)

@@ -27,9 +27,7 @@ static void check_parameter(const FyTensor *x, const FyTensor *t) {
 // A 0-dim CPU tensor, which one channel would allow, gets past the dispatcher, but these kernels read their own device only.
 static void check_device(const FyCall *call, const FyTensor *t) {
   if (t)
-    fy_check(fy_device_equal(t->device, call->device), FY_RUNTIME_ERROR,
-             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-             fy_device_name_of(call->device), fy_device_name_of(t->device));
+    fy_check_same_device(call->device, t->device);
 }
 
 static void check_input(const FyTensor *x, const FyBatchNormParams *p) {
