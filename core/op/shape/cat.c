@@ -27,7 +27,7 @@ DEFINE_COPY(64)
 static int fy_cpu_cat(FyLaunch *launch) {
   const FyCatParams *p = launch->params;
   const FyArray *out = launch->out[0];
-  int size = fy_iter_element_size(out->dtype);
+  int size = (int)fy_dtype_size(out->dtype);
   FyLoop *copy = size == 1 ? copy_8 : size == 2 ? copy_16 : size == 4 ? copy_32 : copy_64;
   int64_t offset = p->offset;
   for (int i = p->first; i < launch->n_in; i++) {
