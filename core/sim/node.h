@@ -30,6 +30,9 @@ struct sim_node_list {
   size_t count, room;
 };
 
+/* Adds to the end. Whether the list retains its nodes is its owner's affair. */
+void sim_node_list_add(struct sim_node_list *list, struct sim_node *node);
+
 struct sim_node {
   atomic_int references;
   int device;
