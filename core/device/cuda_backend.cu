@@ -8,20 +8,6 @@
 #include "sim/cudasim.h"
 #endif
 
-#define FY_OP(name) extern "C" int fy_cuda_##name(FyLaunch *launch);
-#define FY_VIEW(name)
-#include "op/ops.def"
-#undef FY_OP
-#undef FY_VIEW
-
-static FyKernel *const kernels[] = {
-#define FY_OP(name) fy_cuda_##name,
-#define FY_VIEW(name) NULL,
-#include "op/ops.def"
-#undef FY_OP
-#undef FY_VIEW
-};
-
 // ---- devices ---------------------------------------------------------------------------------------------------------
 
 // An attribute this device or driver does not know counts as 0. The failed question must not linger as the last error.
@@ -326,7 +312,7 @@ static const FyBackend backend = {
     blas_create,
     blas_destroy,
     blas_set_stream,
-    kernels,
+    fy_cuda_kernels,
     observe,
 };
 

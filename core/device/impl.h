@@ -14,6 +14,10 @@ int fy_device_count_chosen(void);            // devices of that runtime; 0 when 
 int fy_cuda_index(FyDevice device);
 int fy_check_cuda_index(int index);
 
+// Gives back the host memory that is cached: called when the program ends, after the last scope has closed. What is still in
+// use then stays usable.
+void fy_device_shutdown(void);
+
 // "20.00 MiB", as PyTorch writes sizes. `text` has room for 32 characters.
 const char *fy_format_bytes(size_t bytes, char text[32]);
 

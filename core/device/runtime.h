@@ -22,8 +22,9 @@ void fy_use_device(int device);
 void *fy_raw_stream(int device);
 void *fy_stream_raw(const FyStream *stream);
 
-// FyLaunch.blas: the calling thread's cuBLAS handle for the launch's device, which is current. Never raises.
-int fy_launch_blas(FyLaunch *launch, void **handle);
+// The calling thread's cuBLAS handle for `device`, which is current, set to the raw stream; made at the first call. Returns
+// 0 or an error code. Never raises.
+int fy_raw_blas(int device, void *stream, void **handle);
 
 // Streaming multiprocessors of `device`, read once.
 int fy_multi_processors(int device);
@@ -48,10 +49,7 @@ void fy_pinned_alloc(size_t bytes, void **pointer, void **block);
 void fy_pinned_free(void *block);
 void fy_pinned_record_stream(void *block, int device, void *raw_stream);
 
-// ---- thread state, for traps and worker threads ---------------------------------------------------------------------------
-
-void fy_device_state_save(FyThreadState *state);
-void fy_device_state_restore(const FyThreadState *state);
+// ---- moves and counts -----------------------------------------------------------------------------------------------------
 
 // Copies `bytes` between two places of any kind (device -1 is the host), in the current stream of the CUDA device
 // involved. Synchronous unless non_blocking and the host side is pinned.
@@ -74,9 +72,5 @@ FyCounters fy_counters(void); // never raises
 // To be called after each op whose kernel function succeeded on a device, which is current. Counts the op. With
 // CUDA_LAUNCH_BLOCKING=1 it waits for its kernels and raises their error, so that the error appears where its cause is.
 void fy_op_launched(void);
-
-// Gives back the host memory that is cached: called when the program ends, after the last scope has closed. What is still in
-// use then stays usable.
-void fy_device_shutdown(void);
 
 #endif

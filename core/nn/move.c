@@ -1,5 +1,5 @@
 // module.to(): tensors keep their identity, and get another inside.
-#include "autograd/node.h"
+#include "graph/history.h"
 #include "nn/impl.h"
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void move_inside(FyTensor *t, FyTo to) {
       t->device = moved->device;
       fy_release(t->base); // no longer a view of it
       t->base = NULL;
-      fy_forget_accumulator(t);
+      fy_accumulator_forget(t);
     }
   }
 }

@@ -5,6 +5,7 @@
 // An op's record (op.h) says what is particular to it; nothing here knows any op by name.
 #include "base/state.h"
 #include "device/runtime.h"
+#include "graph/view.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <string.h>
@@ -214,7 +215,7 @@ static void run_kernel(FyCall *call) {
     launch.device = call->device.index;
     fy_use_device(launch.device);
     launch.stream = fy_raw_stream(launch.device);
-    launch.blas = fy_launch_blas;
+    launch.blas = fy_raw_blas;
     launch.multi_processors = fy_multi_processors(launch.device);
     result = fy_backend()->kernels[call->op->id](&launch);
   }
@@ -280,17 +281,9 @@ static bool wants_grad(const FyOp *op, int n_in, FyTensor *const *in) {
   if (!fy_grad_enabled || !op->backward || op->flags & FY_OP_NO_GRAD)
     return false;
   for (int i = 0; i < n_in; i++)
-    if (in[i] && in[i]->requires_grad)
+    if (in[i] && fy_has_gradient(in[i]))
       return true;
   return false;
-}
-
-// A view made while recording knows what it is a view of, so that a change of it can be told to the base.
-static void link_base(FyTensor *view, FyTensor *of) {
-  if (view->base || view == of)
-    return;
-  view->base = fy_retain(of->base ? of->base : of);
-  view->base_history = view->base->grad_fn ? view->base->grad_fn->sequence : 0;
 }
 
 void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
@@ -302,8 +295,8 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
   launch(&call);
   if (wants_grad(op, n_in, in))
     fy_record(&call, in);
-  if (op->flags & FY_OP_VIEW && fy_grad_enabled)
-    link_base(call.out[0], in[0]);
+  if (op->flags & FY_OP_VIEW)
+    fy_view_link(call.out[0], in[0], op->flags & FY_OP_ONE_OF_SEVERAL, 0);
   for (int i = 0; i < n_out; i++)
     out[i] = fy_keep(call.out[i]);
   fy_scope_close(scope);
@@ -332,10 +325,13 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   FyTensor *target = in[0];
   FyCall call = {.op = op, .params = params, .n_in = n_in, .n_out = 1, .in_place = true};
   memcpy(call.in, in, (size_t)n_in * sizeof *in);
-  call.out[0] = target;
-  bool recording = wants_grad(op, n_in, in) || (fy_grad_enabled && target->requires_grad);
+  call.out[0] = call.target = target;
+  bool recording = fy_dtype_is_floating(target->array.dtype) &&
+                   (wants_grad(op, n_in, in) || (fy_grad_enabled && fy_has_gradient(target)));
   if (recording)
     fy_check_in_place(target);
+  if (!(op->flags & FY_OP_OVERLAP))
+    fy_check_no_overlap(target);
   call.device = target->device;
   if (!(op->flags & FY_OP_ANY_DEVICE)) {
     FyDevice device = common_device(op, n_in, in);
@@ -345,6 +341,7 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   int scope = fy_scope_open();
   separate_from_target(&call, target);
   op->infer(&call);
+  FyNode *node = recording ? fy_record_change(&call, in) : NULL;
   launch(&call);
   if (call.out[0] != target) {
     bool enabled = fy_grad_enabled;
@@ -356,7 +353,7 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
     fy_bump_version(target);
   }
   if (recording)
-    fy_record_in_place(&call, in);
+    fy_record_changed(target, node);
   fy_scope_close(scope);
   return target;
 }

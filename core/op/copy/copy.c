@@ -6,6 +6,7 @@
 
 #include "base/state.h"
 #include "device/runtime.h"
+#include "graph/view.h"
 #include "op/copy/convert.h"
 #include "op/op.h"
 #include "op/ops.h"
@@ -33,9 +34,11 @@ static int fy_cpu_copy(FyLaunch *l) {
   return FY_LAUNCH_OK;
 }
 
-// The gradient goes back to the source's device and dtype. A target that was overwritten gets none.
+// The gradient goes back to the source's device and dtype. A target that was overwritten gets zeros.
 static void copy_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   const int source = node->n_in - 1;
+  if (source > 0 && fy_node_needs(node, 0))
+    grad_in[0] = fy_zeros_like(grad_out[0]);
   const FyMeta *meta = &node->inputs[source];
   if (fy_node_needs(node, source))
     grad_in[source] = fy_to(grad_out[0], meta->device, .dtype = (FyDType)meta->dtype);
@@ -115,7 +118,7 @@ static FyTensor *copy_across(FyTensor *t, FyDevice device, FyDType dtype, bool n
   FyTensor *out = fy_new_tensor(dtype, device, t->array.ndim, t->array.shape, pinned);
   transfer(out, t, non_blocking);
   atomic_store_explicit(&out->storage->version, 0, memory_order_relaxed);
-  if (fy_grad_enabled && t->requires_grad && fy_dtype_is_floating(dtype)) {
+  if (fy_grad_enabled && fy_has_gradient(t) && fy_dtype_is_floating(dtype)) {
     const FyCopy params = {.kind = FY_COPY_TO, .dtype = (int)dtype};
     FyCall call = {.op = &fy_op_copy, .params = &params, .in = {t}, .out = {out}, .n_in = 1, .n_out = 1};
     call.device = device;
@@ -185,16 +188,20 @@ static FyTensor *copy_in_place(FyTensor *a, FyTensor *source, bool non_blocking)
   FyTensor *const inputs[2] = {a, source};
   FyCall call = {.op = &fy_op_copy, .params = &params, .in = {a, source}, .out = {a}, .n_in = 2, .n_out = 1};
   call.in_place = true;
+  call.target = a;
   call.device = a->device;
-  const bool recording = fy_grad_enabled && (a->requires_grad || source->requires_grad);
+  const bool recording =
+      fy_grad_enabled && fy_dtype_is_floating(a->array.dtype) && (fy_has_gradient(a) || fy_has_gradient(source));
   if (recording)
     fy_check_in_place(a);
+  fy_check_no_overlap(a);
   infer_copy(&call); // checks the shapes
+  FyNode *node = recording ? fy_record_change(&call, inputs) : NULL;
   const uint32_t version = atomic_load_explicit(&a->storage->version, memory_order_relaxed);
   transfer(a, source, non_blocking);
   atomic_store_explicit(&a->storage->version, version + 1, memory_order_relaxed);
   if (recording)
-    fy_record_in_place(&call, inputs);
+    fy_record_changed(a, node);
   return a;
 }
 
@@ -217,16 +224,16 @@ static int fy_cpu_fill(FyLaunch *l) {
   return FY_LAUNCH_OK;
 }
 
-// What is overwritten has no influence.
+// What is overwritten has no influence: zeros, so that hooks and leaves behind it hear of it.
 static void fill_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   (void)node;
-  (void)grad_out;
-  grad_in[0] = NULL;
+  grad_in[0] = fy_zeros_like(grad_out[0]);
 }
 
 const FyOp fy_op_fill = {
     .name = "fill",
     .grad_name = "FillBackward0",
+    .flags = FY_OP_OVERLAP,
     .infer = infer_fill,
     .cpu = fy_cpu_fill,
     .backward = fill_backward,

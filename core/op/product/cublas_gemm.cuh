@@ -75,7 +75,7 @@ static int fy_cuda_gemm(FyLaunch *l, const FyCudaGemm *g) {
   case FY_FLOAT32:
   case FY_FLOAT64: {
     void *blas;
-    const int error = l->blas(l, &blas);
+    const int error = l->blas(l->device, l->stream, &blas);
     if (error)
       return error;
     const cublasStatus_t status = fy_cublas_call((cublasHandle_t)blas, g);
