@@ -37,7 +37,7 @@ int fy_multi_processors(int device);
 void fy_cuda_alloc(int device, size_t bytes, void **pointer, void **block);
 bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block);
 void fy_cuda_free(void *block);
-void fy_cuda_record_stream(void *block, void *raw_stream);
+void fy_cuda_record_stream(void *block, int device, void *raw_stream);
 
 // Host memory of CPU tensors: 64-byte aligned, cached.
 void fy_host_alloc(size_t bytes, void **pointer, void **block);
