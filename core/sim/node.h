@@ -70,6 +70,10 @@ void sim_node_execute(struct sim_node *node);
 void sim_execution_lock(void);
 void sim_execution_unlock(void);
 
+/* Starts the workers when that has not been done, in the mode that has them. To be called without any lock before the first
+ * node is made ready: when no thread is to be had, the program ends with status 1. */
+void sim_worker_start(void);
+
 /* To be called first on a thread that will execute nodes and is not the program's own. */
 void sim_worker_prepare_thread(void);
 /* A ready node, in the mode with workers. sim.lock is held. */

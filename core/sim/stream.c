@@ -136,6 +136,7 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
   }
   if (work && work->count)
     work->count(work);
+  sim_worker_start();
   struct sim_node *node = sim_node_new(stream->device, work, stream->lane);
   bool sync = sim.config.mode == SIM_SYNC;
   if (sync)
