@@ -299,7 +299,7 @@ void fy_record_stream(FyTensor *t, FyStream *stream) {
   if (!t->storage->block || device.type != FY_CUDA)
     return;
   if (t->device.type == FY_CUDA)
-    fy_cuda_record_stream(t->storage->block, fy_stream_raw(stream));
+    fy_cuda_record_stream(t->storage->block, device.index, fy_stream_raw(stream));
   else if (t->storage->pinned)
     fy_pinned_record_stream(t->storage->block, device.index, fy_stream_raw(stream));
 }
