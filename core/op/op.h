@@ -13,7 +13,7 @@
 //   5. the kernel runs;
 //   6. when a gradient is wanted, a node is left behind for backward: the record's save says what it keeps.
 //
-// To add an op: its record and CPU kernel in a .c of this folder, its CUDA kernel in the .cu beside it, a prototype in
+// To add an op: its record and CPU kernel in a .c of its family's folder, its CUDA kernel in the .cu beside it, a prototype in
 // ops.h, and a row in ops.def.
 #ifndef FERRY_OP_OP_H
 #define FERRY_OP_OP_H
@@ -155,9 +155,6 @@ void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype);
 // tensor, which the dispatcher lets stand beside CUDA ones, is no good.
 void fy_call_own_device(const FyCall *call, int i);
 
-// "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!": CUDA is named first.
-_Noreturn void fy_raise_mixed_devices(FyDevice a, FyDevice b);
-
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 
@@ -170,7 +167,7 @@ void fy_save_output(FyNode *node, FyCall *call, int i);
 
 // Keeps nothing in the next place, so that what an op saves has the same place however many inputs need a gradient.
 static inline void fy_save_nothing(FyNode *node) {
-  fy_node_save(node, NULL, 0, -1);
+  fy_node_save(node, NULL, -1, -1, false);
 }
 static inline void fy_save_input_if(bool needed, FyNode *node, FyCall *call, int i) {
   if (needed)

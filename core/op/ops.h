@@ -55,7 +55,11 @@ FY_API FyTensor *fy_isfinite(FyTensor *a); // torch.isfinite
 // ---- in place: a is changed and returned; its version counter rises ------------------------------------------------------
 // Raise FY_RUNTIME_ERROR: "a leaf Variable that requires grad is being used in an in-place operation." (grad mode on),
 // "output with shape [...] doesn't match the broadcast shape [...]", "result type Float can't be cast to the desired
-// output type Long".
+// output type Long", "a view of a leaf Variable that requires grad is being used in an in-place operation.", "A view was
+// created in no_grad mode and is being modified inplace ...", "Output 0 of SplitBackward0 is a view and is being modified
+// inplace. ..." (graph/view.c tells of the last three), "unsupported operation: more than one element of the written-to
+// tensor refers to a single memory location. ..." for an expanded target (but fy_fill_ and fy_zero_). An operand that shares
+// memory with the target is read as it was before the call, in whatever way the two lie; PyTorch refuses some of these.
 
 FY_API FyTensor *fy_add_(FyTensor *a, FyTensor *b);
 FY_API FyTensor *fy_sub_(FyTensor *a, FyTensor *b);
@@ -110,7 +114,8 @@ FY_API FyValuesIndices fy_min_dim(FyTensor *a, int dim, bool keepdim);
 // torch.matmul: 1-D and 2-D as PyTorch does (vectors gain and lose a dimension), batches broadcast.
 // "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)".
 FY_API FyTensor *fy_matmul(FyTensor *a, FyTensor *b);
-// F.linear: x (*, in) by weight (out, in), transposed, plus bias (out), (1), () or NULL: (*, out).
+// F.linear: x (*, in) by weight (out, in), transposed, plus bias (out), (1), () or NULL: (*, out). A weight (in)
+// gives (*).
 FY_API FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias);
 // F.relu(F.linear(x, weight, bias)) as one op, without the array in between; nn.Sequential calls it for Linear and ReLU.
 FY_API FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias);

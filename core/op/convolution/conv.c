@@ -26,24 +26,9 @@
 
 // ---- checks ------------------------------------------------------------------------------------------------------------
 
-// "[1, 3, 32, 32]", which fy_shape_string dresses as "torch.Size([1, 3, 32, 32])".
-static const char *size_of(const FyTensor *t, char *text, size_t bytes) {
-  const char *shape = strchr(fy_shape_string(t), '[');
-  snprintf(text, bytes, "%.*s", (int)(strlen(shape) - 1), shape);
-  return text;
-}
-
-static void tensor_type(const FyTensor *t, char *text, size_t bytes) {
-  snprintf(text, bytes, "torch.%s%sTensor", t->device.type == FY_CUDA ? "cuda." : "",
-           fy_dtype_scalar_name(t->array.dtype));
-}
-
 static void check_dtypes(const FyTensor *x, const FyTensor *other, const char *role) {
-  char input[64], second[64];
-  tensor_type(x, input, sizeof input);
-  tensor_type(other, second, sizeof second);
   fy_check(x->array.dtype == other->array.dtype, FY_RUNTIME_ERROR,
-           "Input type (%s) and %s type (%s) should be the same", input, role, second);
+           "Input type (%s) and %s type (%s) should be the same", fy_type_string(x), role, fy_type_string(other));
 }
 
 static void check_options(const FyConv2dParams *p) {
@@ -55,23 +40,21 @@ static void check_options(const FyConv2dParams *p) {
 }
 
 static void check_channels(const FyConv2dParams *p, const FyTensor *x, const FyTensor *weight, const FyTensor *bias) {
-  char size[FY_MAX_DIM * 21 + 3], other[FY_MAX_DIM * 21 + 3];
   long long o = (long long)weight->array.shape[0], channels = (long long)weight->array.shape[1] * p->groups;
-  size_of(weight, size, sizeof size);
   fy_check(o >= p->groups, FY_RUNTIME_ERROR,
            "Given groups=%d, expected weight to be at least %d at dimension 0, but got weight of size %s instead",
-           p->groups, p->groups, size);
+           p->groups, p->groups, fy_sizes_of(weight));
   fy_check(o % p->groups == 0, FY_RUNTIME_ERROR,
            "Given groups=%d, expected weight to be divisible by %d at dimension 0, but got weight of size [%s] instead",
-           p->groups, p->groups, size);
+           p->groups, p->groups, fy_sizes_of(weight));
   fy_check(x->array.shape[1] == channels, FY_RUNTIME_ERROR,
            "Given groups=%d, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
-           p->groups, size, size_of(x, other, sizeof other), channels, (long long)x->array.shape[1]);
+           p->groups, fy_sizes_of(weight), fy_sizes_of(x), channels, (long long)x->array.shape[1]);
   if (bias)
     fy_check(bias->array.ndim == 1 && bias->array.shape[0] == o, FY_RUNTIME_ERROR,
              "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s "
              "instead",
-             size, o, size_of(bias, other, sizeof other));
+             fy_sizes_of(weight), o, fy_sizes_of(bias));
 }
 
 static void check_kernel(const FyConv2dParams *p, const FyTensor *x, const FyTensor *weight) {
@@ -84,20 +67,16 @@ static void check_kernel(const FyConv2dParams *p, const FyTensor *x, const FyTen
            "Calculated padded input size per channel: (%lld x %lld). Kernel size: (%lld x %lld). Kernel size can't be "
            "greater than actual input size",
            h, w, kh, kw);
-  char size[FY_MAX_DIM * 21 + 3];
   fy_check(x->array.numel > 0 || x->array.shape[0] == 0 || x->array.shape[1] == 0, FY_RUNTIME_ERROR,
-           "Only zero batch or zero channel inputs are supported, but got input shape: %s",
-           size_of(x, size, sizeof size));
+           "Only zero batch or zero channel inputs are supported, but got input shape: %s", fy_sizes_of(x));
 }
 
 // ---- forward -----------------------------------------------------------------------------------------------------------
 
 static void check_ranks(const FyTensor *x, const FyTensor *weight, int stride) {
-  char size[FY_MAX_DIM * 21 + 3];
   fy_check(weight->array.ndim >= 3, FY_RUNTIME_ERROR, "weight should have at least three dimensions");
   fy_check(x->array.ndim == 4, FY_RUNTIME_ERROR,
-           "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: %s",
-           size_of(x, size, sizeof size));
+           "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: %s", fy_sizes_of(x));
   fy_check(weight->array.ndim == 4, FY_RUNTIME_ERROR,
            "expected stride to be a single integer value or a list of %d values to match the convolution dimensions, "
            "but got stride=[%d, %d]",
