@@ -3,7 +3,7 @@
 #include <string.h>
 
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {
-  fy_raise(FY_RUNTIME_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
+  fy_raise(FY_NOT_IMPLEMENTED_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
 }
 
 void fy_call_own_device(const FyCall *call, int i) {

@@ -165,6 +165,23 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 void fy_save_input(FyNode *node, FyCall *call, int i);
 void fy_save_output(FyNode *node, FyCall *call, int i);
 
+// Keeps nothing in the next place, so that what an op saves has the same place however many inputs need a gradient.
+static inline void fy_save_nothing(FyNode *node) {
+  fy_node_save(node, NULL, -1, -1, false);
+}
+static inline void fy_save_input_if(bool needed, FyNode *node, FyCall *call, int i) {
+  if (needed)
+    fy_save_input(node, call, i);
+  else
+    fy_save_nothing(node);
+}
+
+// For a backward that needs nothing where PyTorch's op saves something: the record saves nothing, in place 0, and a second
+// backward is an error all the same.
+static inline void fy_check_not_released(FyNode *node) {
+  fy_saved(node, 0);
+}
+
 // Leaves a node behind out[...] whose edges lead to `inputs`, the call's as they were given. May raise.
 void fy_record(FyCall *call, FyTensor *const *inputs);
 

@@ -2,9 +2,12 @@
 //
 // Shapes are written as PyTorch writes them. Unless said otherwise: inputs of any floating dtype (integers where the
 // operation makes sense), any strides, all on one device; the result is new, row-major, on that device, owned by the
-// innermost scope; gradients flow to every floating input; broadcasting and type promotion are PyTorch's. Errors are
-// FY_RUNTIME_ERROR with PyTorch's text: unequal devices, shapes that do not broadcast, dtypes an op does not know.
-// A 0-dim CPU tensor may stand beside CUDA tensors.
+// innermost scope; gradients flow to every floating input; broadcasting and type promotion are PyTorch's. Errors have
+// PyTorch's class and text: FY_RUNTIME_ERROR for unequal devices and shapes that do not broadcast, FY_NOT_IMPLEMENTED_ERROR
+// for a dtype that an op does not know. A 0-dim CPU tensor may stand beside CUDA tensors.
+//
+// An op saves for its backward what PyTorch's saves: whether a change in place of an input or of the result makes backward an
+// error, and whether a second backward is one, is as there.
 #ifndef FERRY_OP_OPS_H
 #define FERRY_OP_OPS_H
 
@@ -20,21 +23,24 @@ FY_API FyTensor *fy_mul(FyTensor *a, FyTensor *b);        // a * b
 FY_API FyTensor *fy_div(FyTensor *a, FyTensor *b);        // a / b, true division: integers become float32
 FY_API FyTensor *fy_pow(FyTensor *a, FyTensor *exponent); // torch.pow(a, exponent)
 FY_API FyTensor *fy_add_scalar(FyTensor *a,
-                               double b);                       // a + b, b a Python number: a whole one keeps integers
-FY_API FyTensor *fy_sub_scalar(FyTensor *a, double b);          // a - b
-FY_API FyTensor *fy_mul_scalar(FyTensor *a, double b);          // a * b
-FY_API FyTensor *fy_div_scalar(FyTensor *a, double b);          // a / b
-FY_API FyTensor *fy_pow_scalar(FyTensor *a, double exponent);   // a ** exponent
-FY_API FyTensor *fy_neg(FyTensor *a);                           // -a
-FY_API FyTensor *fy_abs(FyTensor *a);                           // torch.abs
-FY_API FyTensor *fy_exp(FyTensor *a);                           // torch.exp; integers become float32, here and below
-FY_API FyTensor *fy_log(FyTensor *a);                           // torch.log
-FY_API FyTensor *fy_sqrt(FyTensor *a);                          // torch.sqrt
-FY_API FyTensor *fy_tanh(FyTensor *a);                          // torch.tanh
-FY_API FyTensor *fy_sigmoid(FyTensor *a);                       // torch.sigmoid
-FY_API FyTensor *fy_relu(FyTensor *a);                          // torch.relu
-FY_API FyTensor *fy_gelu(FyTensor *a);                          // F.gelu(a): the exact form, by erf
-FY_API FyTensor *fy_clamp(FyTensor *a, double min, double max); // torch.clamp; -INFINITY, INFINITY for no bound
+                               double b);              // a + b, b a Python number: a whole one keeps integers
+FY_API FyTensor *fy_sub_scalar(FyTensor *a, double b); // a - b
+FY_API FyTensor *fy_mul_scalar(FyTensor *a, double b); // a * b
+FY_API FyTensor *fy_div_scalar(FyTensor *a, double b); // a / b
+// a ** exponent; an exponent of 0.5 is the square root, of -infinity too: NaN.
+FY_API FyTensor *fy_pow_scalar(FyTensor *a, double exponent);
+FY_API FyTensor *fy_neg(FyTensor *a);     // -a
+FY_API FyTensor *fy_abs(FyTensor *a);     // torch.abs
+FY_API FyTensor *fy_exp(FyTensor *a);     // torch.exp; integers become float32, here and below
+FY_API FyTensor *fy_log(FyTensor *a);     // torch.log
+FY_API FyTensor *fy_sqrt(FyTensor *a);    // torch.sqrt
+FY_API FyTensor *fy_tanh(FyTensor *a);    // torch.tanh
+FY_API FyTensor *fy_sigmoid(FyTensor *a); // torch.sigmoid
+FY_API FyTensor *fy_relu(FyTensor *a);    // torch.relu
+FY_API FyTensor *fy_gelu(FyTensor *a);    // F.gelu(a): the exact form, by erf
+// torch.clamp; -INFINITY, INFINITY for no bound. A whole bound counts as an int, a fractional one lifts integers to float32.
+// The gradient of an element equal to a bound is 0, as in PyTorch 2.15; earlier versions had 1 there.
+FY_API FyTensor *fy_clamp(FyTensor *a, double min, double max);
 FY_API FyTensor *fy_where(FyTensor *condition, FyTensor *a, FyTensor *b); // torch.where; condition is bool
 
 // Comparisons: bool results, no gradient. torch.eq, ne, lt, le, gt, ge.
@@ -108,7 +114,7 @@ FY_API FyValuesIndices fy_min_dim(FyTensor *a, int dim, bool keepdim);
 // torch.matmul: 1-D and 2-D as PyTorch does (vectors gain and lose a dimension), batches broadcast.
 // "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)".
 FY_API FyTensor *fy_matmul(FyTensor *a, FyTensor *b);
-// F.linear: x (*, in) by weight (out, in), transposed, plus bias (out) or NULL: (*, out).
+// F.linear: x (*, in) by weight (out, in), transposed, plus bias (out), (1), () or NULL: (*, out).
 FY_API FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias);
 // F.relu(F.linear(x, weight, bias)) as one op, without the array in between; nn.Sequential calls it for Linear and ReLU.
 FY_API FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias);
@@ -120,8 +126,9 @@ FY_API FyTensor *fy_log_softmax(FyTensor *a, int dim); // F.log_softmax(a, dim)
 
 typedef enum FyReduction { FY_REDUCE_MEAN = 0, FY_REDUCE_SUM, FY_REDUCE_NONE } FyReduction;
 
-// F.cross_entropy(input, target): input (N, C) or (C), target int64 classes (N) or (); ignored where it equals
+// F.cross_entropy(input, target): input (N, C) or (C), target int64 or uint8 classes (N) or (); ignored where it equals
 // ignore_index (-100 unless .set_ignore_index). fy_cross_entropy(x, y) or fy_cross_entropy(x, y, .reduction = FY_REDUCE_SUM).
+// A class out of range raises FY_INDEX_ERROR; on CUDA it is a device-side assert, which the next wait reports.
 typedef struct FyCrossEntropy {
   FyTensor *target;
   FyReduction reduction;
@@ -167,7 +174,8 @@ FY_API FyTensor *fy_avg_pool2d_with(FyTensor *x, FyPool2d options);
 FY_API FyTensor *fy_conv2d_relu_max_pool2d(FyTensor *x, FyTensor *weight, FyConv2d conv, FyPool2d pool);
 
 // F.batch_norm over dimension 1 of x (N, C) or (N, C, H, W). running_mean, running_var (C) are updated in place when
-// training; weight and bias (C) may be NULL. momentum 0.1 and eps 1e-5 are PyTorch's defaults, to be given here.
+// training, and may not require grad; weight and bias (C) may be NULL, and so may the running ones, both, when training.
+// momentum 0.1 and eps 1e-5 are PyTorch's defaults, to be given here.
 FY_API FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_var, FyTensor *weight,
                                FyTensor *bias, bool training, double momentum, double eps);
 
@@ -178,8 +186,10 @@ FY_API FyTensor *fy_dropout(FyTensor *x, double p, bool training);
 
 FY_API FyTensor *fy_cat(FyTensors tensors, int dim);   // torch.cat(tensors, dim)
 FY_API FyTensor *fy_stack(FyTensors tensors, int dim); // torch.stack(tensors, dim)
-FY_API FyTensor *fy_index_select(FyTensor *a, int dim,
-                                 FyTensor *index); // torch.index_select; index int64 or int32, 1-D
+
+// torch.index_select; index int64 or int32, 1-D. Out of range: FY_INDEX_ERROR along dimension 0, FY_RUNTIME_ERROR along others,
+// as in PyTorch; on CUDA, here and in fy_embedding, a device-side assert, which the next wait reports.
+FY_API FyTensor *fy_index_select(FyTensor *a, int dim, FyTensor *index);
 // F.embedding: rows of weight (V, D) at indices (*), int64 or int32: (*, D).
 FY_API FyTensor *fy_embedding(FyTensor *indices, FyTensor *weight);
 

@@ -173,8 +173,8 @@ static void begin_thread(struct sim_executor *e, int thread) {
   threadIdx = e->index[thread];
 }
 
-_Noreturn void sim_give_up(struct sim_executor *e) {
-  e->failed = true;
+_Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
+  e->error = error;
   if (e->running != &e->native)
     sim_fiber_before_jump(&e->native);
   siglongjmp(e->give_up, 1);
@@ -189,13 +189,13 @@ static void check_barrier(struct sim_executor *e) {
     if (e->line[t] != e->line[first] || e->file[t] != e->file[first]) {
       sim_report(e, "divergent __syncthreads(): threads of one block wait at different barriers");
       sim_report_threads(e);
-      sim_give_up(e);
+      sim_give_up(e, cudaErrorIllegalAddress);
     }
   }
   if (e->done > 0) {
     sim_report(e, "divergent __syncthreads(): threads of the block have returned without coming to it");
     sim_report_threads(e);
-    sim_give_up(e);
+    sim_give_up(e, cudaErrorIllegalAddress);
   }
 }
 
@@ -227,7 +227,7 @@ static int pick_thread(struct sim_executor *e) {
     } else if (e->at_warp > 0) {
       sim_report(e, "deadlock: a warp function waits for lanes of its mask that will never come");
       sim_report_threads(e);
-      sim_give_up(e);
+      sim_give_up(e, cudaErrorIllegalAddress);
     } else {
       open_barrier(e);
     }
@@ -314,7 +314,7 @@ void cudasim_poll(void) {
   if (e->polls > POLLS_UNTIL_LIVELOCK) {
     sim_report(e, "livelock: a thread polls memory that no other thread of its block changes");
     sim_report_threads(e);
-    sim_give_up(e);
+    sim_give_up(e, cudaErrorIllegalAddress);
   }
   e->state[e->current] = SIM_READY;
   e->look_again = true;
@@ -351,10 +351,11 @@ static void run_threads(struct sim_executor *e) {
   cudasim_left = 0;
 }
 
-bool sim_block_run(const struct cudasim_launch_request *launch, unsigned int index) {
+cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index) {
   struct sim_executor *e = get_executor();
   e->launch = launch;
-  e->failed = e->tracking = e->complete = false;
+  e->tracking = e->complete = false;
+  e->error = cudaSuccess;
   e->polls = 0;
   set_shape(e, launch->block, index);
   struct cudasim_dim3 grid = launch->grid;
@@ -369,5 +370,5 @@ bool sim_block_run(const struct cudasim_launch_request *launch, unsigned int ind
   e->inside = true;
   run_threads(e);
   e->inside = false;
-  return !e->failed;
+  return e->error;
 }

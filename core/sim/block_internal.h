@@ -32,7 +32,8 @@ struct sim_warp {
 /* Everything that one operating-system thread needs to run blocks, kept between blocks. */
 struct sim_executor {
   const struct cudasim_launch_request *launch;
-  bool inside, failed, complete;
+  bool inside, complete;
+  cudaError_t error; /* why the block was given up */
   sigjmp_buf give_up;
 
   /* Until a thread waits there is only cudasim_left; from then on `tracking` is true and the tables below count. */
@@ -73,7 +74,7 @@ static inline void sim_track(struct sim_executor *e) {
   if (!e->tracking)
     sim_start_tracking(e);
 }
-_Noreturn void sim_give_up(struct sim_executor *e);
+_Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error);
 
 /* warp.c */
 void sim_warp_thread_done(struct sim_executor *e, int thread);

@@ -5,7 +5,7 @@ static __thread cudaError_t last_error;
 
 /* A failed device keeps its error itself, and other devices have none of it. */
 static bool belongs_to_a_device(cudaError_t error) {
-  return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure;
+  return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure || error == cudaErrorAssert;
 }
 
 cudaError_t sim_fail(cudaError_t error) {

@@ -33,7 +33,7 @@ struct launch_work {
 struct grid_run {
   atomic_int references;
   atomic_uint next, finished;
-  atomic_bool failed;
+  atomic_int error; /* of the first block that failed */
   unsigned int blocks;
   struct sim_work *work; /* retained */
 };
@@ -53,8 +53,11 @@ static void run_blocks(struct grid_run *run) {
   const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
   unsigned int block;
   while ((block = atomic_fetch_add(&run->next, 1)) < run->blocks) {
-    if (!atomic_load_explicit(&run->failed, memory_order_relaxed) && !sim_block_run(request, block))
-      atomic_store(&run->failed, true);
+    int none = cudaSuccess, error = cudaSuccess;
+    if (atomic_load_explicit(&run->error, memory_order_relaxed) == cudaSuccess)
+      error = (int)sim_block_run(request, block);
+    if (error != cudaSuccess)
+      atomic_compare_exchange_strong(&run->error, &none, error);
     atomic_fetch_add_explicit(&run->finished, 1, memory_order_release);
   }
 #ifdef CUDASIM_STATIC_SHARED
@@ -101,9 +104,9 @@ static cudaError_t run_launch(struct sim_work *base) {
   run_blocks(run);
   while (atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks)
     sched_yield();
-  bool failed = atomic_load(&run->failed);
+  cudaError_t error = (cudaError_t)atomic_load(&run->error);
   release_run(run);
-  return failed ? cudaErrorIllegalAddress : cudaSuccess;
+  return error;
 }
 
 static void count_launch(const struct sim_work *base) {

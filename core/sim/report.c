@@ -2,6 +2,7 @@
 #include "block_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sanitizer.h"
@@ -72,7 +73,18 @@ _Noreturn void sim_block_fault(const void *address, const char *what) {
   snprintf(message, sizeof message, "illegal address %p in a kernel: %s", (void *)(uintptr_t)address, what);
   sim_report(e, message);
   report_thread();
-  sim_give_up(e);
+  sim_give_up(e, cudaErrorIllegalAddress);
+}
+
+/* In CUDA's words. */
+void cudasim_assert_fail(const char *assertion, const char *file, unsigned int line, const char *function) {
+  if (!sim_block_running()) {
+    fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
+    abort();
+  }
+  fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, function,
+          blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, assertion);
+  sim_give_up(sim_executor, cudaErrorAssert);
 }
 
 #ifdef SIM_ASAN

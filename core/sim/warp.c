@@ -70,7 +70,7 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
   }
   if (group == NULL) {
     sim_report(e, "a warp meets with more than 8 different masks at once");
-    sim_give_up(e);
+    sim_give_up(e, cudaErrorIllegalAddress);
   }
   group->mask = mask;
   group->arrived = 0;
@@ -91,7 +91,7 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
     sim_report(e, "a lane called a warp function without being in its mask");
     fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", threadIdx.x, threadIdx.y, threadIdx.z, mask, file,
             line);
-    sim_give_up(e);
+    sim_give_up(e, cudaErrorIllegalAddress);
   }
   struct sim_warp_group *group = find_group(e, warp, mask);
   int buffer = group->buffer;

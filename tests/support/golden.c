@@ -111,7 +111,11 @@ GoldenCase *golden_read(const char *name, int *count) {
       c = &cases[(*count)++];
       start_case(c, line, name, number);
     } else if (strncmp(line, "raises ", 7) == 0) {
-      snprintf(c->raises, sizeof c->raises, "%s", line + 7);
+      char *text = strstr(line, ": ");
+      if (!c || !text)
+        bad(name, number, "raises CLASS: TEXT expected");
+      snprintf(c->error, sizeof c->error, "%.*s", (int)(text - line - 7), line + 7);
+      snprintf(c->raises, sizeof c->raises, "%s", text + 2);
     } else if (strcmp(line, "end") != 0) {
       char *colon = strstr(line, " :");
       if (!c || !colon)

@@ -15,7 +15,8 @@ static void check_dtypes(const FyTensor *x, const FyTensor *other, const char *r
 static void check_options(const FyConv2dParams *p) {
   fy_check(p->padding >= 0, FY_RUNTIME_ERROR, "negative padding is not supported");
   fy_check(p->stride > 0, FY_RUNTIME_ERROR, "non-positive stride is not supported");
-  fy_check(p->dilation > 0, FY_RUNTIME_ERROR, "dilation should be greater than zero");
+  fy_check(p->dilation > 0, FY_RUNTIME_ERROR, "dilation should be greater than zero, but got [%d, %d]", p->dilation,
+           p->dilation);
   fy_check(p->groups > 0, FY_RUNTIME_ERROR, "non-positive groups is not supported");
 }
 
@@ -25,7 +26,7 @@ static void check_channels(const FyConv2dParams *p, const FyTensor *x, const FyT
            "Given groups=%d, expected weight to be at least %d at dimension 0, but got weight of size %s instead",
            p->groups, p->groups, fy_sizes_of(weight));
   fy_check(o % p->groups == 0, FY_RUNTIME_ERROR,
-           "Given groups=%d, expected weight to be divisible by %d at dimension 0, but got weight of size %s instead",
+           "Given groups=%d, expected weight to be divisible by %d at dimension 0, but got weight of size [%s] instead",
            p->groups, p->groups, fy_sizes_of(weight));
   fy_check(x->array.shape[1] == channels, FY_RUNTIME_ERROR,
            "Given groups=%d, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
@@ -41,35 +42,40 @@ static void check_kernel(const FyConv2dParams *p, const FyTensor *x, const FyTen
   long long h = (long long)x->array.shape[2] + 2LL * p->padding, w = (long long)x->array.shape[3] + 2LL * p->padding;
   long long kh = (weight->array.shape[2] - 1) * p->dilation + 1, kw = (weight->array.shape[3] - 1) * p->dilation + 1;
   fy_check(weight->array.shape[2] > 0 && weight->array.shape[3] > 0, FY_RUNTIME_ERROR,
-           "non-positive kernel size is not supported: %s", fy_shape_string(weight));
+           "kernel size should be greater than zero, but got kernel_height: %lld kernel_width: %lld",
+           (long long)weight->array.shape[2], (long long)weight->array.shape[3]);
   fy_check(h >= kh && w >= kw, FY_RUNTIME_ERROR,
            "Calculated padded input size per channel: (%lld x %lld). Kernel size: (%lld x %lld). Kernel size can't be "
            "greater than actual input size",
            h, w, kh, kw);
+  fy_check(x->array.numel > 0 || x->array.shape[0] == 0 || x->array.shape[1] == 0, FY_RUNTIME_ERROR,
+           "Only zero batch or zero channel inputs are supported, but got input shape: %s",
+           fy_sizes_of(x));
 }
 
 // ---- forward -----------------------------------------------------------------------------------------------------------
 
-static void check_ranks(const FyTensor *x, const FyTensor *weight) {
+static void check_ranks(const FyTensor *x, const FyTensor *weight, int stride) {
+  fy_check(weight->array.ndim >= 3, FY_RUNTIME_ERROR, "weight should have at least three dimensions");
   fy_check(x->array.ndim == 4, FY_RUNTIME_ERROR,
            "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: %s", fy_sizes_of(x));
   fy_check(weight->array.ndim == 4, FY_RUNTIME_ERROR,
-           "expected a 4-dimensional weight (out_channels, in_channels / groups, kH, kW) for conv2d, but got weight of "
-           "size %s",
-           fy_sizes_of(weight));
+           "expected stride to be a single integer value or a list of %d values to match the convolution dimensions, "
+           "but got stride=[%d, %d]",
+           weight->array.ndim - 2, stride, stride);
 }
 
 static void conv2d_infer(FyCall *call) {
   const FyConv2dParams *p = call->params;
   FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
-  check_ranks(x, weight);
+  check_ranks(x, weight, p->stride);
   check_options(p);
   check_channels(p, x, weight, bias);
   check_kernel(p, x, weight);
   check_dtypes(x, weight, "weight");
   if (bias)
     check_dtypes(x, bias, "bias");
-  if (!fy_dtype_is_floating(x->array.dtype))
+  if (!fy_dtype_is_floating(x->array.dtype) && x->array.numel > 0)
     fy_raise_not_implemented(call->device.type == FY_CUDA ? "conv2d_cuda" : "slow_conv2d_cpu", x->array.dtype);
   for (int i = 0; i < 3; i++)
     fy_call_contiguous(call, i);

@@ -12,8 +12,8 @@
 typedef struct Job {
   FyDnnKind kind;
   const FyConvShape *s;
-  const FyDnnPlan *plan, *last_plan; // of a whole chunk, and of the last one when it is smaller
-  char *data[FY_DNN_ROLES];          // row-major
+  FyDnnPlan *plan, *last_plan; // of a whole chunk, and of the last one when it is smaller
+  char *data[FY_DNN_ROLES];    // row-major
   const float *bias;
   const FyConvHook *hook; // meets the output instead of data[FY_DNN_OUT], when not NULL
   char *weight;           // in the plan's layout, where the pass reads it
@@ -200,12 +200,7 @@ static bool pays(const FyConvShape *s) {
   return s->n > 0 && ((in >= FEW && out >= FEW) || (in == 1 && out == 1 && s->groups >= FEW));
 }
 
-static int run_job(FyLaunch *l, Job *job) {
-  if (!pays(job->s))
-    return FY_LAUNCH_NO_KERNEL;
-  choose_chunks(job);
-  if (!choose_plans(job))
-    return FY_LAUNCH_NO_KERNEL;
+static int run_chunked(FyLaunch *l, Job *job) {
   int status = prepare_weight(l, job);
   if (status != FY_LAUNCH_OK)
     return status;
@@ -216,6 +211,17 @@ static int run_job(FyLaunch *l, Job *job) {
     return FY_LAUNCH_NO_MEMORY;
   fy_parallel_turns(job->chunks, run_chunks, job);
   return atomic_load(&job->status);
+}
+
+static int run_job(FyLaunch *l, Job *job) {
+  if (!pays(job->s))
+    return FY_LAUNCH_NO_KERNEL;
+  choose_chunks(job);
+  int status = choose_plans(job) ? run_chunked(l, job) : FY_LAUNCH_NO_KERNEL;
+  if (job->last_plan != job->plan)
+    fy_dnn_plan_release(job->last_plan);
+  fy_dnn_plan_release(job->plan);
+  return status;
 }
 
 static char *bytes_of(const float *p) {

@@ -4,6 +4,7 @@
 
 #include "op/convolution/conv.h"
 #include <oneapi/dnnl/dnnl.h>
+#include <stdatomic.h>
 
 typedef enum FyDnnKind { FY_DNN_FORWARD, FY_DNN_BACKWARD_INPUT, FY_DNN_BACKWARD_WEIGHT } FyDnnKind;
 
@@ -33,6 +34,7 @@ typedef struct FyDnnArray {
 } FyDnnArray;
 
 typedef struct FyDnnPlan {
+  atomic_int references; // the cache's, and that of each convolution that runs
   FyDnnKey key;
   FyDnnArray arrays[FY_DNN_ROLES];
   FyDnnDesc bias, scratchpad;
@@ -41,10 +43,17 @@ typedef struct FyDnnPlan {
   size_t scratchpad_bytes;
 } FyDnnPlan;
 
-// The plan for a convolution: from the cache, or made now. `serial` plans run on the calling thread alone. NULL where oneDNN
-// cannot do it. Plans live as long as the program.
-const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
-                             bool x_channels_last);
+// The plan for a convolution: from the cache, which keeps those used last, or made now. `serial` plans run on the calling
+// thread alone. NULL where oneDNN cannot do it. To be released. Any thread.
+FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
+                       bool x_channels_last);
+
+void fy_dnn_plan_release(FyDnnPlan *plan); // NULL is allowed
+
+// For tests, since a plan takes milliseconds: how many plans there are in memory; empties the cache, and lets it grow to
+// `limit` plans, at least 1, from now on.
+int fy_dnn_plans_alive(void);
+void fy_dnn_limit_plans(int limit);
 
 // The array that a kind of pass writes.
 static inline int fy_dnn_result(FyDnnKind kind) {

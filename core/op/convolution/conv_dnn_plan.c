@@ -232,30 +232,79 @@ static FyDnnPlan *make_plan(const FyDnnKey *key) {
 
 // ---- the cache -----------------------------------------------------------------------------------------------------------
 
-// A refusal is remembered too, as an entry without a plan.
+// The plans of the shapes used last. A refusal is remembered too, as an entry without a plan. An image classifier has a few
+// dozen shapes; a program whose shapes never come again makes each plan once, and keeps no more than these.
 enum { CACHE_SIZE = 512 };
+
+typedef struct Entry {
+  FyDnnKey key;
+  FyDnnPlan *plan;
+  uint64_t used; // when it was asked for last
+} Entry;
+
 static struct {
   pthread_mutex_t lock;
-  int count;
-  struct {
-    FyDnnKey key;
-    FyDnnPlan *plan;
-  } entries[CACHE_SIZE];
-} cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  int count, limit;
+  uint64_t now;
+  Entry entries[CACHE_SIZE];
+} cache = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = CACHE_SIZE};
 
-static const FyDnnPlan *find_or_make(const FyDnnKey *key) {
-  for (int i = 0; i < cache.count; i++)
-    if (memcmp(&cache.entries[i].key, key, sizeof *key) == 0)
-      return cache.entries[i].plan;
-  if (cache.count == CACHE_SIZE) // more shapes than any program of the book has: im2col does the others
-    return NULL;
-  cache.entries[cache.count].key = *key;
-  cache.entries[cache.count].plan = make_plan(key);
-  return cache.entries[cache.count++].plan;
+static atomic_int plans_alive;
+
+int fy_dnn_plans_alive(void) {
+  return atomic_load(&plans_alive);
 }
 
-const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
-                             bool x_channels_last) {
+void fy_dnn_limit_plans(int limit) {
+  pthread_mutex_lock(&cache.lock);
+  while (cache.count > 0)
+    fy_dnn_plan_release(cache.entries[--cache.count].plan);
+  cache.limit = limit < CACHE_SIZE ? limit : CACHE_SIZE;
+  pthread_mutex_unlock(&cache.lock);
+}
+
+static FyDnnPlan *retain(FyDnnPlan *plan) {
+  if (plan)
+    atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
+  return plan;
+}
+
+void fy_dnn_plan_release(FyDnnPlan *plan) {
+  if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) > 1)
+    return;
+  free_plan(plan);
+  atomic_fetch_sub(&plans_alive, 1);
+}
+
+// An entry for a new key: a free one, or that of the plan which was not asked for the longest. Whoever runs that plan at this
+// moment holds a reference.
+static Entry *vacate(void) {
+  if (cache.count < cache.limit)
+    return &cache.entries[cache.count++];
+  Entry *oldest = &cache.entries[0];
+  for (int i = 1; i < cache.count; i++)
+    if (cache.entries[i].used < oldest->used)
+      oldest = &cache.entries[i];
+  fy_dnn_plan_release(oldest->plan);
+  return oldest;
+}
+
+static Entry *find_or_make(const FyDnnKey *key) {
+  for (int i = 0; i < cache.count; i++)
+    if (memcmp(&cache.entries[i].key, key, sizeof *key) == 0)
+      return &cache.entries[i];
+  Entry *entry = vacate();
+  entry->key = *key;
+  entry->plan = make_plan(key);
+  if (entry->plan) {
+    atomic_init(&entry->plan->references, 1);
+    atomic_fetch_add(&plans_alive, 1);
+  }
+  return entry;
+}
+
+FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
+                       bool x_channels_last) {
   FyDnnKey key = {.kind = kind,
                   .serial = serial,
                   .bias = bias,
@@ -265,7 +314,9 @@ const FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias
   if (!fy_dnn_engine())
     return NULL;
   pthread_mutex_lock(&cache.lock);
-  const FyDnnPlan *plan = find_or_make(&key);
+  Entry *entry = find_or_make(&key);
+  entry->used = ++cache.now;
+  FyDnnPlan *plan = retain(entry->plan);
   pthread_mutex_unlock(&cache.lock);
   return plan;
 }

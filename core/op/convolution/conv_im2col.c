@@ -40,7 +40,7 @@ static int begin_conv(FyLaunch *l, Conv *conv) {
   conv->size = (int64_t)fy_dtype_size(conv->dtype);
   conv->gemm = s->n == 1 ? fy_gemm : fy_gemm_serial; // a single image leaves the threads to its product
   conv->columns_bytes = (fy_conv_depth(s) * fy_conv_area(s) * conv->size + 63) / 64 * 64;
-  conv->columns = l->workspace(l, (size_t)(conv->columns_bytes * fy_get_num_threads()));
+  conv->columns = l->workspace(l, (size_t)(conv->columns_bytes * fy_get_num_threads()) + 1);
   return conv->columns ? FY_LAUNCH_OK : FY_LAUNCH_NO_MEMORY;
 }
 
@@ -154,7 +154,7 @@ int fy_im2col_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, 
   conv.parts = s->n < MOST_PARTS ? s->n : MOST_PARTS;
   while (conv.parts > 1 && conv.parts * count * conv.size > MOST_BYTES)
     conv.parts /= 2;
-  conv.out = conv.parts == 1 ? grad_weight : l->workspace(l, (size_t)(conv.parts * count * conv.size));
+  conv.out = conv.parts == 1 ? grad_weight : l->workspace(l, (size_t)(conv.parts * count * conv.size) + 1);
   if (!conv.out)
     return FY_LAUNCH_NO_MEMORY;
   fy_parallel_turns(conv.parts, backward_weight_parts, &conv);

@@ -18,10 +18,14 @@ static void check_window(const FyPool2dParams *p) {
            p->padding, p->kernel);
 }
 
-// Only the batch may be empty.
-static void check_input(const FyTensor *x) {
+// Only the batch may be empty. The two ops say it in their own words, as in PyTorch.
+static void check_input(const FyCall *call) {
+  const FyTensor *x = call->in[0];
   const FyArray *a = &x->array;
-  bool valid = a->ndim == 3 || a->ndim == 4;
+  bool average = call->op == &fy_op_avg_pool2d, valid = a->ndim == 3 || a->ndim == 4;
+  fy_check(valid || average, FY_RUNTIME_ERROR, "non-empty 3D or 4D (batch mode) tensor expected for input");
+  if (average)
+    fy_wrap_dim(-3, a->ndim); // raises for fewer dimensions
   for (int d = a->ndim == 4 ? 1 : 0; valid && d < a->ndim; d++)
     valid = a->shape[d] > 0;
   const char *shape = strchr(fy_shape_string(x), '[');
@@ -34,8 +38,10 @@ static void check_input(const FyTensor *x) {
 static void pool_shape(FyCall *call, int64_t *shape) {
   const FyPool2dParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
+  check_input(call);
   check_window(p);
-  check_input(call->in[0]);
+  if (!fy_dtype_is_floating(a->dtype))
+    fy_raise_not_implemented(call->op->name, a->dtype);
   FyPoolShape s = fy_pool_shape(p, a->ndim, a->shape);
   long long channels = (long long)a->shape[a->ndim - 3];
   fy_check(s.oh > 0 && s.ow > 0, FY_RUNTIME_ERROR,
@@ -82,13 +88,17 @@ static void max_pool2d_infer(FyCall *call) {
   fy_call_output(call, 1, narrow ? FY_UINT8 : FY_INT32, ndim, shape);
 }
 
+// Backward reads the taps alone. The input is kept as PyTorch keeps it, so that a change of it in place is the same error;
+// it costs nothing behind a ReLU or a convolution, which hold it anyway.
 static void max_pool2d_save(FyCall *call, FyNode *node) {
+  fy_save_input(node, call, 0);
   fy_save_output(node, call, 1);
 }
 
 static void max_pool2d_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyPool2dParams p = backward_params(node);
-  grad_in[0] = fy_run(&fy_op_max_pool2d_backward, &p, FY_INPUTS(grad_out[0], fy_saved(node, 0)));
+  fy_saved(node, 0); // raises if it was changed
+  grad_in[0] = fy_run(&fy_op_max_pool2d_backward, &p, FY_INPUTS(grad_out[0], fy_saved(node, 1)));
 }
 
 const FyOp fy_op_max_pool2d = {
@@ -128,8 +138,14 @@ static void avg_pool2d_infer(FyCall *call) {
   fy_call_output(call, 0, call->in[0]->array.dtype, call->in[0]->array.ndim, shape);
 }
 
+// Kept for the sake of the errors, as max_pool2d_save does.
+static void avg_pool2d_save(FyCall *call, FyNode *node) {
+  fy_save_input(node, call, 0);
+}
+
 static void avg_pool2d_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyPool2dParams p = backward_params(node);
+  fy_saved(node, 0);
   grad_in[0] = fy_run(&fy_op_avg_pool2d_backward, &p, FY_INPUTS(grad_out[0]));
 }
 
@@ -139,6 +155,7 @@ const FyOp fy_op_avg_pool2d = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = avg_pool2d_infer,
     .cpu = fy_cpu_avg_pool2d,
+    .save = avg_pool2d_save,
     .backward = avg_pool2d_backward,
     .params_size = sizeof(FyPool2dParams),
     .id = FY_OP_ID_avg_pool2d,

@@ -6,8 +6,11 @@
 
 #include "device/runtime.h"
 #include "op/copy/convert.h"
+#include "op/elementwise/pointwise.h"
 #include "op/op.h"
 #include "op/ops.h"
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 typedef enum Kind { TO, CLONE } Kind; // only for the name in the graph
@@ -186,8 +189,31 @@ FyTensor *fy_copy_async_(FyTensor *a, FyTensor *source) {
 
 // ---- fill --------------------------------------------------------------------------------------------------------------
 
+// Negative whole numbers wrap around in uint8; no other value may be cut to fit.
+static bool is_representable(FyDType dtype, double value) {
+  switch (dtype) {
+  case FY_UINT8:
+    return value < 256 && (value >= 0 || (value >= -255 && fy_is_whole(value)));
+  case FY_INT32:
+    return value > -0x1p31 - 1 && value < 0x1p31;
+  case FY_INT64:
+    return value >= -0x1p63 && value < 0x1p63;
+  case FY_FLOAT32:
+    return !isfinite(value) || fabs(value) <= (double)FLT_MAX;
+  default:
+    return true;
+  }
+}
+
 static void infer_fill(FyCall *call) {
   const FyArray *a = &call->in[0]->array;
+  const FyDType dtype = (FyDType)a->dtype;
+  fy_check(is_representable(dtype, ((const FyFill *)call->params)->value), FY_RUNTIME_ERROR,
+           "value cannot be converted to type %s without overflow",
+           dtype == FY_UINT8   ? "uint8_t"
+           : dtype == FY_INT32 ? "int"
+           : dtype == FY_INT64 ? "int64_t"
+                               : "float");
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
 }
 

@@ -188,10 +188,10 @@ FyTensor *fy_arange_with(FyRange options) {
   const double start = options.start, end = options.end, step = options.step != 0 ? options.step : 1;
   const bool whole = fy_is_whole(start) && fy_is_whole(end) && fy_is_whole(step);
   const FyDType dtype = options.dtype ? options.dtype : whole ? FY_INT64 : FY_FLOAT32;
-  fy_check(isfinite(start) && isfinite(end) && isfinite(step), FY_RUNTIME_ERROR, "unsupported range: %g -> %g", start,
-           end);
+  fy_check(isfinite(step), FY_RUNTIME_ERROR, "step must be finite but got %g", step);
+  fy_check(isfinite(start) && isfinite(end), FY_RUNTIME_ERROR, "unsupported range: %g -> %g", start, end);
   fy_check(step > 0 ? end >= start : end <= start, FY_RUNTIME_ERROR,
-           "upper bound and larger bound inconsistent with step sign");
+           "upper bound and lower bound inconsistent with step sign");
   fy_check(whole || fy_dtype_is_floating(dtype), FY_TYPE_ERROR,
            "arange with fractional numbers needs a floating dtype, but got %s", fy_dtype_name(dtype));
   const double count = ceil((end - start) / step);

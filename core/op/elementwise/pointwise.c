@@ -1,4 +1,4 @@
-// Arithmetic: add, sub, mul, div, pow, neg, abs; and what all pointwise ops share on the CPU.
+// Arithmetic: sub, mul, div, pow, neg, abs (add is in add.c); and what all pointwise ops share on the CPU.
 #include "op/elementwise/pointwise.h"
 
 #include "op/op.h"
@@ -60,8 +60,7 @@ int fy_pointwise_binary(FyLaunch *l, FyLoop *const *loops, int64_t grain) {
   return FY_LAUNCH_OK;
 }
 
-// The dtype of `a` and a Python number: a number of a higher kind (bool < int < float) lifts it to that kind's default.
-static FyDType number_type(FyDType a, double number) {
+FyDType fy_number_type(FyDType a, double number) {
   if (fy_dtype_is_floating(a))
     return a;
   if (!fy_is_whole(number))
@@ -71,7 +70,7 @@ static FyDType number_type(FyDType a, double number) {
 
 static void infer_number(FyCall *call, bool to_float) {
   const FyArray *a = &call->in[0]->array;
-  FyDType dtype = number_type((FyDType)a->dtype, ((const FyPointwise *)call->params)->a);
+  FyDType dtype = fy_number_type((FyDType)a->dtype, ((const FyPointwise *)call->params)->a);
   if (to_float && !fy_dtype_is_floating(dtype))
     dtype = FY_FLOAT32;
   fy_call_cast(call, 0, dtype);
@@ -117,42 +116,15 @@ static FyTensor *run_number(const FyOp *op, FyTensor *a, double number) {
 
 // For products: each factor is kept if the other one needs a gradient.
 static void save_factors(FyCall *call, FyNode *node) {
-  if (call->n_in == 1)
+  if (call->n_in == 1) {
+    fy_save_nothing(node);
     return;
-  if (fy_node_needs(node, 1))
-    fy_save_input(node, call, 0);
-  if (fy_node_needs(node, 0))
-    fy_save_input(node, call, 1);
+  }
+  fy_save_input_if(fy_node_needs(node, 1), node, call, 0);
+  fy_save_input_if(fy_node_needs(node, 0), node, call, 1);
 }
 
-// ---- add, sub ----------------------------------------------------------------------------------------------------------
-
-FY_MATH_ALL(FY_BINARY_LOOPS_, add)
-FY_KERNEL(binary, add, FY_LOOPS_OF_ALL, FY_GRAIN_CHEAP)
-
-static void add_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  for (int i = 0; i < node->n_in; i++)
-    if (fy_node_needs(node, i))
-      grad_in[i] = grad_out[0];
-}
-
-const FyOp fy_op_add = {
-    .name = "add",
-    .grad_name = "AddBackward0",
-    .flags = FY_OP_CPU_HALF_AS_FLOAT,
-    .infer = fy_infer_arithmetic,
-    .cpu = fy_cpu_add,
-    .backward = add_backward,
-    .params_size = sizeof(FyPointwise),
-    .id = FY_OP_ID_add,
-};
-
-FyTensor *fy_add(FyTensor *a, FyTensor *b) {
-  return fy_run(&fy_op_add, &(FyPointwise){0}, FY_INPUTS(a, b));
-}
-FyTensor *fy_add_scalar(FyTensor *a, double b) {
-  return run_number(&fy_op_add, a, b);
-}
+// ---- sub ---------------------------------------------------------------------------------------------------------------
 
 FY_MATH_NUMBERS(FY_BINARY_LOOPS_, sub)
 FY_KERNEL(binary, sub, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
@@ -160,11 +132,11 @@ FY_KERNEL(binary, sub, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 static void infer_sub(FyCall *call) {
   const bool a = call->in[0]->array.dtype == FY_BOOL;
   const bool b = call->n_in > 1 && call->in[1]->array.dtype == FY_BOOL;
-  fy_check(!(a && b), FY_RUNTIME_ERROR,
+  fy_check(!(a && b), FY_NOT_IMPLEMENTED_ERROR,
            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
            "operator instead.");
   fy_check(
-      !a && !b, FY_RUNTIME_ERROR,
+      !a && !b, FY_NOT_IMPLEMENTED_ERROR,
       "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
       "the `~` or `logical_not()` operator instead.");
   fy_infer_arithmetic(call);
@@ -202,15 +174,15 @@ FY_KERNEL(binary, mul, FY_LOOPS_OF_ALL, FY_GRAIN_CHEAP)
 
 static void mul_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyTensor *grad = grad_out[0];
-  int k = 0;
   if (node->n_in == 1) {
+    fy_check_not_released(node);
     grad_in[0] = fy_mul_scalar(grad, fy_node_params(node, FyPointwise)->a);
     return;
   }
-  if (fy_node_needs(node, 1))
-    grad_in[1] = fy_mul(grad, fy_saved(node, k++));
   if (fy_node_needs(node, 0))
-    grad_in[0] = fy_mul(grad, fy_saved(node, k));
+    grad_in[0] = fy_mul(grad, fy_saved(node, 1));
+  if (fy_node_needs(node, 1))
+    grad_in[1] = fy_mul(grad, fy_saved(node, 0));
 }
 
 const FyOp fy_op_mul = {
@@ -243,24 +215,26 @@ static void infer_div(FyCall *call) {
 }
 
 static void save_quotient(FyCall *call, FyNode *node) {
-  if (call->n_in == 1)
+  if (call->n_in == 1) {
+    fy_save_nothing(node);
     return;
+  }
+  fy_save_input_if(fy_node_needs(node, 1), node, call, 0);
   fy_save_input(node, call, 1);
-  if (fy_node_needs(node, 1))
-    fy_save_input(node, call, 0);
 }
 
 static void div_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyTensor *grad = grad_out[0];
   if (node->n_in == 1) {
+    fy_check_not_released(node);
     grad_in[0] = fy_div_scalar(grad, fy_node_params(node, FyPointwise)->a);
     return;
   }
-  FyTensor *b = fy_saved(node, 0);
+  FyTensor *b = fy_saved(node, 1);
   if (fy_node_needs(node, 0))
     grad_in[0] = fy_div(grad, b);
   if (fy_node_needs(node, 1)) // -grad (a / b) / b
-    grad_in[1] = fy_neg_(fy_mul(grad, fy_div(fy_div(fy_saved(node, 1), b), b)));
+    grad_in[1] = fy_neg_(fy_mul(grad, fy_div(fy_div(fy_saved(node, 0), b), b)));
 }
 
 const FyOp fy_op_div = {
@@ -285,20 +259,35 @@ FyTensor *fy_div_scalar(FyTensor *a, double b) {
 // ---- pow ---------------------------------------------------------------------------------------------------------------
 
 FY_MATH_NUMBERS(FY_BINARY_LOOPS_, pow)
-FY_UNARY_LOOP(loop_square_f32, float, float, x *x)
-FY_UNARY_LOOP(loop_square_f64, double, double, x *x)
-FY_UNARY_LOOP(loop_cube_f32, float, float, x *x *x)
-FY_UNARY_LOOP(loop_cube_f64, double, double, x *x *x)
+
+// The exponents that have a shorter way. A root of -infinity is NaN, as in PyTorch, where powf has +infinity.
+#define ROOT_LOOPS(S, T, _)                                                                                            \
+  FY_UNARY_LOOP(loop_square_##S, T, T, x *x)                                                                           \
+  FY_UNARY_LOOP(loop_cube_##S, T, T, x *x *x)                                                                          \
+  FY_UNARY_LOOP(loop_root_##S, T, T, fy_sqrt_##S(x))                                                                   \
+  FY_UNARY_LOOP(loop_inverse_##S, T, T, 1 / x)                                                                         \
+  FY_UNARY_LOOP(loop_inverse_root_##S, T, T, 1 / fy_sqrt_##S(x))                                                       \
+  FY_UNARY_LOOP(loop_inverse_square_##S, T, T, 1 / (x * x))
+FY_MATH_FLOATS(ROOT_LOOPS, )
+
+typedef struct ShortWay {
+  double exponent;
+  FyLoop *loops[FY_DTYPE_COUNT];
+} ShortWay;
+
+static const ShortWay short_ways[] = {
+    {2, {FY_LOOPS_OF_FLOATS(square)}},          {3, {FY_LOOPS_OF_FLOATS(cube)}},
+    {0.5, {FY_LOOPS_OF_FLOATS(root)}},          {-1, {FY_LOOPS_OF_FLOATS(inverse)}},
+    {-0.5, {FY_LOOPS_OF_FLOATS(inverse_root)}}, {-2, {FY_LOOPS_OF_FLOATS(inverse_square)}},
+};
 
 static int fy_cpu_pow(FyLaunch *l) {
   static FyLoop *const loops[FY_DTYPE_COUNT] = {FY_LOOPS_OF_NUMBERS(pow)};
-  static FyLoop *const squares[FY_DTYPE_COUNT] = {FY_LOOPS_OF_FLOATS(square)};
-  static FyLoop *const cubes[FY_DTYPE_COUNT] = {FY_LOOPS_OF_FLOATS(cube)};
-  const double exponent = l->n_in == 1 ? ((const FyPointwise *)l->params)->a : 0;
-  if (exponent == 2 && squares[l->in[0]->dtype])
-    return fy_pointwise_unary(l, squares, FY_GRAIN_CHEAP);
-  if (exponent == 3 && cubes[l->in[0]->dtype])
-    return fy_pointwise_unary(l, cubes, FY_GRAIN_CHEAP);
+  const int dtype = l->in[0]->dtype;
+  if (l->n_in == 1)
+    for (size_t i = 0; i < sizeof short_ways / sizeof *short_ways; i++)
+      if (short_ways[i].exponent == ((const FyPointwise *)l->params)->a && short_ways[i].loops[dtype])
+        return fy_pointwise_unary(l, short_ways[i].loops, FY_GRAIN_CHEAP);
   return fy_pointwise_binary(l, loops, FY_GRAIN_LIBM);
 }
 
@@ -311,14 +300,13 @@ static void infer_pow(FyCall *call) {
   fy_infer_arithmetic(call);
 }
 
-// The base and the exponent are kept for either gradient, the result for that of the exponent.
+// All three, whichever gradient is wanted: so does PyTorch, and a change in place of any of them is an error.
 static void save_pow(FyCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   if (call->n_in == 1)
     return;
   fy_save_input(node, call, 1);
-  if (fy_node_needs(node, 1))
-    fy_save_output(node, call, 0);
+  fy_save_output(node, call, 0);
 }
 
 // exponent == 0 ? 0 : grad exponent base^(exponent - 1): the power alone would be infinite at a base of 0.
@@ -344,11 +332,11 @@ static void pow_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **gra
         exponent == 0 ? fy_zeros_like(grad) : fy_mul(grad, fy_mul_scalar(fy_pow_scalar(base, exponent - 1), exponent));
     return;
   }
-  FyTensor *exponent = fy_to_dtype(fy_saved(node, 1), dtype);
+  FyTensor *exponent = fy_to_dtype(fy_saved(node, 1), dtype), *result = fy_saved(node, 2);
   if (fy_node_needs(node, 0))
     grad_in[0] = pow_backward_base(grad, base, exponent);
   if (fy_node_needs(node, 1))
-    grad_in[1] = pow_backward_exponent(grad, base, exponent, fy_saved(node, 2));
+    grad_in[1] = pow_backward_exponent(grad, base, exponent, result);
 }
 
 static const char *pow_name(const FyNode *node) {
@@ -382,7 +370,7 @@ FY_MATH_NUMBERS(FY_UNARY_LOOPS_, neg)
 FY_KERNEL(unary, neg, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
 static void infer_neg(FyCall *call) {
-  fy_check(call->in[0]->array.dtype != FY_BOOL, FY_RUNTIME_ERROR,
+  fy_check(call->in[0]->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR,
            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
            "`~` or `logical_not()` operator instead.");
   fy_infer_keep(call);
@@ -410,18 +398,24 @@ FyTensor *fy_neg(FyTensor *a) {
 FY_MATH_NUMBERS(FY_UNARY_LOOPS_, abs)
 FY_KERNEL(unary, abs, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
-// grad sign(a): +1, 0 or -1.
+static void infer_abs(FyCall *call) {
+  if (call->in[0]->array.dtype == FY_BOOL)
+    fy_raise_not_implemented(call->device.type == FY_CUDA ? "abs_cuda" : "abs_cpu", FY_BOOL);
+  fy_infer_keep(call);
+}
+
+// grad sign(a), the sign being +1, 0 or -1, and 0 of a NaN. A product: an infinite gradient at 0 becomes NaN.
 static void abs_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyTensor *a = fy_saved(node, 0), *zero = fy_number(0);
-  FyTensor *negative = fy_where(fy_lt(a, zero), fy_neg(grad_out[0]), zero);
-  grad_in[0] = fy_where(fy_gt(a, zero), grad_out[0], negative);
+  FyTensor *below = fy_where(fy_lt(a, zero), fy_number(-1), zero);
+  grad_in[0] = fy_mul(grad_out[0], fy_where(fy_gt(a, zero), fy_number(1), below));
 }
 
 const FyOp fy_op_abs = {
     .name = "abs",
     .grad_name = "AbsBackward0",
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
-    .infer = fy_infer_keep,
+    .infer = infer_abs,
     .cpu = fy_cpu_abs,
     .save = fy_save_first_input,
     .backward = abs_backward,

@@ -56,18 +56,33 @@ extern "C" int fy_cuda_div(FyLaunch *l) {
 
 // ---- pow -----------------------------------------------------------------------------------------------------------------
 
+// With a number as the exponent, roots are sqrt's: of -infinity NaN, where pow has +infinity. Nothing but a number is tried
+// for it: of an exponent that is a tensor PyTorch asks pow.
 template <class X> struct FyPower;
-#define POWER(S, T, _)                                                                                                 \
+#define POWER(S, T, ROOTS)                                                                                             \
   template <> struct FyPower<T> {                                                                                      \
+    bool number;                                                                                                       \
     __device__ __forceinline__ T operator()(T a, T b) const {                                                          \
+      if (number)                                                                                                      \
+        ROOTS(S, a, b)                                                                                                 \
       return b == (T)2 ? fy_mul_##S(a, a) : b == (T)3 ? fy_mul_##S(fy_mul_##S(a, a), a) : fy_pow_##S(a, b);            \
     }                                                                                                                  \
   };
-FY_MATH_NUMBERS(POWER, )
+#define ROOTS(S, a, b)                                                                                                 \
+  {                                                                                                                    \
+    if (b == 0.5f)                                                                                                     \
+      return fy_sqrt_##S(a);                                                                                           \
+    if (b == -0.5f)                                                                                                    \
+      return 1 / fy_sqrt_##S(a);                                                                                       \
+  }
+#define NO_ROOTS(S, a, b)                                                                                              \
+  {}
+FY_MATH_FLOATS(POWER, ROOTS)
+FY_MATH_INTEGERS(POWER, NO_ROOTS)
 
 extern "C" int fy_cuda_pow(FyLaunch *l) {
   FY_SWITCH_NUMBER(l->out[0]->dtype, T, {
-    const FyPower<typename FyMath<T>::type> f = {};
+    const FyPower<typename FyMath<T>::type> f = {l->n_in == 1};
     return fy_launch_binary<T, T>(l, f);
   });
 }

@@ -54,6 +54,10 @@ void fy_flatten_on_cuda(struct FyCall *call);
 // Whether `number` acts as a Python int: it is whole and fits.
 bool fy_is_whole(double number);
 
+// The dtype of a tensor of dtype `a` and a Python number: one of a higher kind (bool < int < float) lifts it to that kind's
+// default.
+FyDType fy_number_type(FyDType a, double number);
+
 // save of the usual kinds.
 void fy_save_first_input(struct FyCall *call, struct FyNode *node);
 void fy_save_result(struct FyCall *call, struct FyNode *node);

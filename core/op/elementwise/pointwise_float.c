@@ -111,7 +111,7 @@ FY_MATH_NUMBERS(FY_UNARY_LOOPS_, relu)
 FY_KERNEL(unary, relu, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
 static void infer_relu(FyCall *call) {
-  fy_check(call->in[0]->array.dtype != FY_BOOL, FY_RUNTIME_ERROR, "Boolean inputs not supported for relu");
+  fy_check(call->in[0]->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "Boolean inputs not supported for relu");
   fy_infer_keep(call);
 }
 
@@ -171,26 +171,27 @@ static int fy_cpu_clamp(FyLaunch *l) {
   return FY_LAUNCH_OK;
 }
 
-// A fractional bound lifts integers to float32, as any float beside them does.
+// A bound lifts the dtype as any number does; an infinity stands for no bound.
 static void infer_clamp(FyCall *call) {
   const FyPointwise *p = call->params;
   const FyArray *a = &call->in[0]->array;
   FyDType dtype = (FyDType)a->dtype;
-  if (dtype == FY_BOOL)
-    fy_raise_not_implemented("clamp_scalar_cpu", dtype);
-  if (!fy_dtype_is_floating(dtype) && !((isinf(p->a) || fy_is_whole(p->a)) && (isinf(p->b) || fy_is_whole(p->b))))
-    dtype = FY_FLOAT32;
+  dtype = isinf(p->a) ? dtype : fy_number_type(dtype, p->a);
+  dtype = isinf(p->b) ? dtype : fy_number_type(dtype, p->b);
   fy_call_cast(call, 0, dtype);
   fy_call_output(call, 0, dtype, a->ndim, a->shape);
   fy_flatten_on_cuda(call);
 }
 
-// The gradient passes where the bounds, which belong to the range, did not act.
+// The gradient passes between the bounds. At a bound it is 0, as in PyTorch 2.15; versions before had 1 there.
 static void clamp_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   const FyPointwise *p = fy_node_params(node, FyPointwise);
-  FyTensor *a = fy_saved(node, 0);
-  FyTensor *inside = fy_mul(fy_ge(a, fy_number(p->a)), fy_le(a, fy_number(p->b)));
-  grad_in[0] = fy_where(inside, grad_out[0], fy_number(0));
+  FyTensor *a = fy_saved(node, 0), *grad = grad_out[0], *zero = fy_number(0);
+  if (p->a != -INFINITY)
+    grad = fy_where(fy_gt(a, fy_number(p->a)), grad, zero);
+  if (p->b != INFINITY)
+    grad = fy_where(fy_lt(a, fy_number(p->b)), grad, zero);
+  grad_in[0] = grad;
 }
 
 const FyOp fy_op_clamp = {

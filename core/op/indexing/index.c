@@ -27,15 +27,24 @@ static int64_t place_of(const FyArray *a, int64_t i) {
   return place;
 }
 
-// A GPU cannot be asked without waiting for it: there a wrong index gives NaN (integers: 0), and adds nothing.
-static void check_range(const FyCall *call, const FyTensor *index, int64_t n) {
+// PyTorch has a kernel of its own for the rows of a matrix and for vectors, and another one for the rest.
+static _Noreturn void raise_out_of_range(bool first_dim, int64_t at, int64_t n) {
+  fy_check(first_dim, FY_RUNTIME_ERROR, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld", (long long)at,
+           (long long)n);
+  fy_raise(FY_INDEX_ERROR, "index out of range in self");
+}
+
+// A GPU cannot be asked without waiting for it: there the kernel asserts.
+static void check_range(const FyCall *call, const FyTensor *index, int64_t n, int dim) {
   const FyArray *a = &index->array;
   if (call->device.type != FY_CPU)
     return;
+  fy_check(n > 0 || a->numel == 0, FY_RUNTIME_ERROR, "index_select(): self indexing axis dim should be positive");
   for (int64_t i = 0; i < a->numel; i++) {
     int64_t place = a->contiguous ? i : place_of(a, i);
     int64_t at = a->dtype == FY_INT64 ? ((const int64_t *)a->data)[place] : ((const int32_t *)a->data)[place];
-    fy_check(at >= 0 && at < n, FY_INDEX_ERROR, "index out of range in self");
+    if (at < 0 || at >= n)
+      raise_out_of_range(dim == 0, at, n);
   }
 }
 
@@ -56,7 +65,7 @@ static void infer_index_select(FyCall *call) {
   check_devices(call);
   fy_call_contiguous(call, 0);
   fy_call_contiguous(call, 1);
-  check_range(call, call->in[1], size_along(a, p->dim));
+  check_range(call, call->in[1], size_along(a, p->dim), p->dim);
   int64_t shape[FY_MAX_DIM];
   memcpy(shape, a->shape, (size_t)a->ndim * sizeof *shape);
   if (a->ndim)
@@ -100,7 +109,7 @@ static void infer_index_add(FyCall *call) {
   fy_call_cast(call, 2, (FyDType)a->dtype);
   for (int i = 0; i < 3; i++)
     fy_call_contiguous(call, i);
-  check_range(call, call->in[1], size_along(a, p->dim));
+  check_range(call, call->in[1], size_along(a, p->dim), p->dim);
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
   fy_call_output_contiguous(call);
 }
@@ -126,7 +135,7 @@ static void infer_embedding(FyCall *call) {
   check_devices(call);
   fy_call_contiguous(call, 0);
   fy_call_contiguous(call, 1);
-  check_range(call, call->in[0], weight->shape[0]);
+  check_range(call, call->in[0], weight->shape[0], 0);
   int64_t shape[FY_MAX_DIM];
   memcpy(shape, indices->shape, (size_t)indices->ndim * sizeof *shape);
   shape[indices->ndim] = weight->shape[1];

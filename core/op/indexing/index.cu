@@ -1,20 +1,6 @@
-// index_select, embedding and index_add on CUDA. An index out of range reads nothing: the result is NaN there (integers:
-// 0), and index_add passes it over.
+// index_select, embedding and index_add on CUDA. An index out of range stops the kernel: a device-side assert, as in PyTorch.
 #include "op/kernel/cuda_common.cuh"
 #include "op/indexing/index.h"
-
-template <class T> FY_DEVICE T missing() {
-  return fy_cast<T>(NAN);
-}
-template <> __device__ __forceinline__ int64_t missing<int64_t>() {
-  return 0;
-}
-template <> __device__ __forceinline__ int32_t missing<int32_t>() {
-  return 0;
-}
-template <> __device__ __forceinline__ uint8_t missing<uint8_t>() {
-  return 0;
-}
 
 // Element i of (outer, k, inner): its outer and inner coordinates, and its place in the index.
 struct Place {
@@ -32,8 +18,8 @@ __global__ void pick(T *out, const T *in, const Index *index, FyIndexShape s, in
   FY_GRID_STRIDE(i, n) {
     const Place place = place_of<Int>(i, s);
     const int64_t from = index[place.at];
-    const bool in_range = from >= 0 && from < s.n;
-    out[i] = in_range ? in[(place.outer * s.n + from) * s.inner + place.inner] : missing<T>();
+    assert(from >= 0 && from < s.n);
+    out[i] = in[(place.outer * s.n + from) * s.inner + place.inner];
   }
 }
 
@@ -77,8 +63,8 @@ __global__ void add_rows(To *out, const T *source, const Index *index, FyIndexSh
   FY_GRID_STRIDE(i, n) {
     const Place place = place_of<int64_t>(i, s);
     const int64_t to = index[place.at];
-    if (to >= 0 && to < s.n)
-      fy_atomic_add(out + (place.outer * s.n + to) * s.inner + place.inner, fy_cast<To>(source[i]));
+    assert(to >= 0 && to < s.n);
+    fy_atomic_add(out + (place.outer * s.n + to) * s.inner + place.inner, fy_cast<To>(source[i]));
   }
 }
 

@@ -16,6 +16,7 @@
 #ifndef FERRY_OP_CUDA_COMMON_CUH
 #define FERRY_OP_CUDA_COMMON_CUH
 
+#include <assert.h>
 #include <cuda_runtime.h>
 
 #include <cuda_bf16.h>

@@ -1,4 +1,4 @@
-// cross_entropy and mse_loss on CUDA. A target that is no class makes the loss of its row, and the row's gradient, NaN.
+// cross_entropy and mse_loss on CUDA. A target that is no class stops the kernel: a device-side assert, as in PyTorch.
 #include "op/loss/loss.h"
 #include "op/reduction/reduce_cuda.cuh"
 #include "op/normalisation/softmax_cuda.cuh"
@@ -8,11 +8,11 @@
 template <class T> struct RowLoss {
   typedef typename FyMath<T>::type X;
   typedef FyExpSum<X> State;
-  enum { WRITES = 0 };
+  enum { WRITES = 1 };
   const T *x;
+  T *p; // the softmax of the rows
   const int64_t *target;
   int64_t classes, ignore_index;
-  X *stats;  // (n, 2)
   X *losses; // (n), for the sum
   T *out;    // (n), or NULL
   __device__ __forceinline__ State none() const {
@@ -28,23 +28,27 @@ template <class T> struct RowLoss {
     return fy_exp_sum_shuffle(s, lanes);
   }
   __device__ __forceinline__ void finish(int64_t row, State *s, bool first) const {
-    if (!first)
-      return;
-    const X log_sum = isinf(s->max) ? (X)NAN : (X)log(s->sum);
+    if (isinf(s->max)) // infinity minus itself
+      s->sum = (X)NAN;
+    if (first)
+      put_loss(row, log(s->sum) - (fy_load(x + row * classes + place_of(row)) - s->max));
+    s->sum = 1 / s->sum; // what write needs of it
+  }
+  __device__ __forceinline__ void write(int64_t i, State s) const {
+    fy_store(p + i, fy_exp(fy_load(x + i) - s.max) * s.sum);
+  }
+  // The target's class; any one where the target is ignored.
+  __device__ __forceinline__ int64_t place_of(int64_t row) const {
     const int64_t t = target[row];
-    X loss = (X)NAN;
-    if (t == ignore_index)
-      loss = 0;
-    else if (t >= 0 && t < classes)
-      loss = log_sum - (fy_load(x + row * classes + t) - s->max);
-    stats[2 * row] = s->max;
-    stats[2 * row + 1] = log_sum;
+    assert(t == ignore_index || (t >= 0 && t < classes));
+    return t == ignore_index ? 0 : t;
+  }
+  __device__ __forceinline__ void put_loss(int64_t row, X loss) const {
+    loss = target[row] == ignore_index ? 0 : loss;
     if (out)
       fy_store(out + row, loss);
     else
       losses[row] = loss;
-  }
-  __device__ __forceinline__ void write(int64_t, State) const {
   }
 };
 
@@ -103,8 +107,8 @@ template <class T> static int cross_entropy(FyLaunch *l) {
   X *losses = none || !n ? NULL : (X *)l->workspace(l, (size_t)n * sizeof(X));
   if (!losses && !none && n)
     return FY_LAUNCH_NO_MEMORY;
-  const RowLoss<T> rows = {(const T *)in->data,  target, classes,          p->ignore_index,
-                           (X *)l->out[1]->data, losses, none ? out : NULL};
+  const RowLoss<T> rows = {(const T *)in->data, (T *)l->out[1]->data, target, classes, p->ignore_index, losses,
+                           none ? out : NULL};
   const FySoftmaxShape shape = {n, classes, 1};
   const int error = fy_run_rows(l, rows, shape);
   if (error || none)
@@ -118,45 +122,42 @@ extern "C" int fy_cuda_cross_entropy(FyLaunch *l) {
   FY_SWITCH_FLOATING(l->in[0]->dtype, T, { return cross_entropy<T>(l); });
 }
 
+// grad_x[row][c] = (p[row][c] - (c is the target)) * scale, scale being the gradient of the row's loss: 0 of an ignored one.
 template <class T, class Index>
-__global__ void cross_entropy_gradient(T *out, const T *grad, const T *x, const int64_t *target,
-                                       const typename FyMath<T>::type *stats, const typename FyMath<T>::type *count,
-                                       Index classes, int64_t ignore_index, int reduction, int64_t n) {
+__global__ void cross_entropy_gradient(T *out, const T *grad, const T *p, const int64_t *target,
+                                       const typename FyMath<T>::type *count, Index classes, int64_t ignore_index,
+                                       int reduction, int64_t n) {
   typedef typename FyMath<T>::type X;
   FY_GRID_STRIDE(i, n) {
     const Index row = (Index)i / classes, c = (Index)i - row * classes;
     const int64_t t = target[row];
-    X value = 0;
-    if (t != ignore_index) {
-      X scale = fy_load(grad + (reduction == FY_LOSS_NONE ? row : 0));
-      if (reduction == FY_LOSS_MEAN)
-        scale /= *count;
-      value = (fy_exp(fy_load(x + i) - stats[2 * row] - stats[2 * row + 1]) - (X)((int64_t)c == t)) * scale;
-      if (t < 0 || t >= (int64_t)classes)
-        value = (X)NAN;
-    }
-    fy_store(out + i, value);
+    X scale = fy_load(grad + (reduction == FY_LOSS_NONE ? row : 0));
+    if (reduction == FY_LOSS_MEAN)
+      scale /= *count;
+    if (t == ignore_index)
+      scale = 0;
+    fy_store(out + i, (fy_load(p + i) - (X)((int64_t)c == t)) * scale);
   }
 }
 
 template <class T> static int cross_entropy_backward(FyLaunch *l) {
   typedef typename FyMath<T>::type X;
-  const FyLossParams *p = (const FyLossParams *)l->params;
-  const FyArray *x = l->in[1];
-  const int64_t classes = x->shape[x->ndim - 1];
-  if (!x->numel)
+  const FyLossParams *params = (const FyLossParams *)l->params;
+  const FyArray *p = l->in[1];
+  const int64_t classes = p->shape[p->ndim - 1];
+  if (!p->numel)
     return FY_LAUNCH_OK;
-  const T *grad = (const T *)l->in[0]->data, *input = (const T *)x->data;
+  const T *grad = (const T *)l->in[0]->data, *chances = (const T *)p->data;
   const int64_t *target = (const int64_t *)l->in[2]->data;
-  const X *stats = (const X *)l->in[3]->data, *count = (const X *)l->in[4]->data;
+  const X *count = (const X *)l->in[3]->data;
   T *out = (T *)l->out[0]->data;
-  const unsigned blocks = fy_blocks(l, x->numel);
-  if (x->numel <= INT32_MAX)
+  const unsigned blocks = fy_blocks(l, p->numel);
+  if (p->numel <= INT32_MAX)
     cross_entropy_gradient<T, uint32_t><<<blocks, FY_BLOCK, 0, fy_stream(l)>>>(
-        out, grad, input, target, stats, count, (uint32_t)classes, p->ignore_index, p->reduction, x->numel);
+        out, grad, chances, target, count, (uint32_t)classes, params->ignore_index, params->reduction, p->numel);
   else
     cross_entropy_gradient<T, int64_t><<<blocks, FY_BLOCK, 0, fy_stream(l)>>>(
-        out, grad, input, target, stats, count, classes, p->ignore_index, p->reduction, x->numel);
+        out, grad, chances, target, count, classes, params->ignore_index, params->reduction, p->numel);
   return (int)cudaGetLastError();
 }
 

@@ -13,9 +13,8 @@ typedef struct FyLossParams {
 } FyLossParams;
 
 // cross_entropy: in x (N, C) or (C), target (N) or (), int64.
-//   out loss (N), () or (); stats (N, 2): the maximum of each row and the logarithm of the sum of e^(x - maximum);
-//   count (): how many targets are not ignored.
-// cross_entropy_backward: in grad (as loss), x, target, stats, count; out gradient of x.
+//   out loss (N), () or (); p, the softmax of x's rows, of its shape; count (): how many targets are not ignored.
+// cross_entropy_backward: in grad (as loss), p, target, count; out gradient of x.
 // mse_loss: in x, target of one shape; out loss (shape) or ().
 // mse_loss_backward: in grad (as loss), x, target; out gradient of x.
 

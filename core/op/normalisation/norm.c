@@ -1,6 +1,23 @@
-// F.batch_norm and its gradients.
+// F.batch_norm, written out in full. x is (N, C) or (N, C, H, W): N images of C channels of A = H * W values, or of 1.
+//
+//   mean[c] = sum of channel c of all images / (N * A)                        (C)
+//   var[c]  = sum of (x - mean[c])^2 over the same / (N * A)                  (C)
+//   xhat    = (x - mean[c]) * invstd[c]        invstd = 1 / sqrt(var + eps)   as x
+//   out     = xhat * weight[c] + bias[c]                                      as x
+//
+// In evaluation, mean and var are the running ones; in training those follow the batch: running = (1 - momentum) * running +
+// momentum * batch, with var * n / (n - 1), n = N * A, in place of var.
+//
+// Backward, with grad as out and sums over a channel's n values:
+//
+//   grad_weight[c] = sum of grad * xhat        grad_bias[c] = sum of grad                                          (C)
+//   grad_x = (grad - grad_bias[c] / n - xhat * grad_weight[c] / n) * invstd[c] * weight[c]                         as x
+//
+// The two terms taken away are there because mean and var depend on x; running ones do not, and in evaluation grad_x is
+// grad * invstd[c] * weight[c]. Kept for it: x, weight, and the mean and invstd that were used.
 #include "op/normalisation/norm.h"
 #include "op/normalisation/norm_cpu.h"
+#include "base/state.h"
 #include "op/op.h"
 #include "op/ops.h"
 
@@ -16,39 +33,58 @@ static void check_elements(const FyTensor *t, const char *name, int64_t channels
              (long long)channels, (long long)t->array.numel);
 }
 
-// Parameters have x's dtype, or float32 beside a half type.
-static void check_parameter(const FyTensor *x, const FyTensor *t) {
+// Parameters and statistics have x's dtype, or float32 beside a half type.
+static void check_dtype(const FyCall *call, const FyTensor *t) {
+  const FyTensor *x = call->in[FY_NORM_X];
   if (!t || t->array.dtype == x->array.dtype || t->array.dtype == statistics_dtype(x))
     return;
-  fy_raise(FY_RUNTIME_ERROR, "expected scalar type %s but found %s", fy_dtype_scalar_name(x->array.dtype),
-           fy_dtype_scalar_name(t->array.dtype));
+  const char *wanted = fy_dtype_scalar_name(x->array.dtype), *found = fy_dtype_scalar_name(t->array.dtype);
+  fy_check(call->device.type == FY_CPU, FY_RUNTIME_ERROR, "expected scalar type %s but found %s", wanted, found);
+  fy_check(x->array.dtype == FY_FLOAT32, FY_RUNTIME_ERROR, "mixed dtype (CPU): all inputs must share same datatype.");
+  fy_raise(FY_RUNTIME_ERROR, "mixed dtype (CPU): expect parameter to have scalar type of Float");
+}
+
+// Running statistics are updated without autograd: one that requires grad is a mistake.
+static void check_no_grad(const FyTensor *t, const char *name) {
+  fy_check(
+      !t || !t->requires_grad || !fy_grad_enabled, FY_RUNTIME_ERROR,
+      "The function 'native_batch_norm' is not differentiable with respect to argument '%s'. This input cannot have "
+      "requires_grad True.",
+      name);
 }
 
 static void check_input(const FyTensor *x, const FyBatchNormParams *p) {
+  FyNormShape s = fy_norm_shape(&x->array);
   fy_check(x->array.ndim >= 2, FY_VALUE_ERROR,
            "batch_norm: expected an input (N, C, ...) of at least 2 dimensions, but got %s", fy_shape_string(x));
-  if (!fy_dtype_is_floating(x->array.dtype))
+  if (!fy_dtype_is_floating(x->array.dtype) && x->array.numel > 0)
     fy_raise_not_implemented("batch_norm", x->array.dtype);
-  FyNormShape s = fy_norm_shape(&x->array);
   fy_check(!p->training || s.images * s.area != 1, FY_VALUE_ERROR,
            "Expected more than 1 value per channel when training, got input size %s", fy_shape_string(x));
 }
 
-// ---- forward -----------------------------------------------------------------------------------------------------------
+// ---- shapes and dtypes -------------------------------------------------------------------------------------------------
 
 static void batch_norm_infer(FyCall *call) {
-  const FyBatchNormParams *p = call->params;
   static const char *const names[] = {"input", "weight", "bias", "running_mean", "running_var"};
-  const FyTensor *x = call->in[FY_NORM_X];
-  check_input(x, p);
-  int64_t channels = x->array.shape[1];
+  const FyBatchNormParams *p = call->params;
+  const FyTensor *x = call->in[FY_NORM_X], *mean = call->in[FY_NORM_RUNNING_MEAN], *var = call->in[FY_NORM_RUNNING_VAR];
+  int64_t channels = x->array.ndim < 2 ? 0 : x->array.shape[1];
   FyDType dtype = statistics_dtype(x);
+  if (x->array.ndim >= 2)
+    check_input(x, p);
   for (int i = FY_NORM_WEIGHT; i <= FY_NORM_RUNNING_VAR; i++) {
     fy_check(call->in[i] || i < FY_NORM_RUNNING_MEAN || p->training, FY_RUNTIME_ERROR,
              "%s must be defined in evaluation mode", names[i]);
-    fy_call_own_device(call, i);
     check_elements(call->in[i], names[i], channels);
-    check_parameter(x, call->in[i]);
+  }
+  check_input(x, p);
+  fy_check(!mean == !var, FY_VALUE_ERROR, "running_mean and running_var must either both be None or neither be None");
+  for (int i = FY_NORM_WEIGHT; i <= FY_NORM_RUNNING_VAR; i++) {
+    fy_call_own_device(call, i);
+    check_dtype(call, call->in[i]);
+    if (i >= FY_NORM_RUNNING_MEAN)
+      check_no_grad(call->in[i], names[i]);
     fy_call_cast(call, i, dtype); // running statistics have the dtype already: fy_batch_norm saw to it
     fy_call_contiguous(call, i);
   }
@@ -57,6 +93,8 @@ static void batch_norm_infer(FyCall *call) {
   fy_call_output(call, FY_NORM_MEAN, dtype, 1, &channels);
   fy_call_output(call, FY_NORM_INVSTD, dtype, 1, &channels);
 }
+
+// ---- the gradient ------------------------------------------------------------------------------------------------------
 
 enum { SAVED_X, SAVED_WEIGHT, SAVED_MEAN, SAVED_INVSTD };
 
@@ -76,6 +114,8 @@ static void batch_norm_backward(FyNode *node, FyTensor *const *grad_out, FyTenso
   for (int i = FY_NORM_X; i <= FY_NORM_BIAS; i++)
     grad_in[i] = fy_node_needs(node, i) ? grads[i] : NULL;
 }
+
+// ---- records and the public function -----------------------------------------------------------------------------------
 
 const FyOp fy_op_batch_norm = {
     .name = "batch_norm",

@@ -106,12 +106,13 @@ template <class T, class X, class I>
 __global__ void input_gradient(T *out, const T *grad, const T *x, const X *mean, const X *invstd, const X *weight,
                                const X *grad_weight, const X *grad_bias, FyNormShape s, bool training, int64_t n) {
   const I area = (I)s.area, channels = (I)s.channels;
-  const X share = training ? (X)1 / (X)(s.images * s.area) : (X)0;
+  const X share = (X)1 / (X)(s.images * s.area);
   FY_GRID_STRIDE(i, n) {
     const I c = (I)i / area % channels;
-    const X xhat = (fy_load(x + i) - mean[c]) * invstd[c];
-    const X centered = fy_load(grad + i) - (grad_bias[c] + xhat * grad_weight[c]) * share;
-    fy_store(out + i, centered * invstd[c] * (weight ? weight[c] : (X)1));
+    X g = fy_load(grad + i);
+    if (training)
+      g -= (grad_bias[c] + (fy_load(x + i) - mean[c]) * invstd[c] * grad_weight[c]) * share;
+    fy_store(out + i, g * invstd[c] * (weight ? weight[c] : (X)1));
   }
 }
 

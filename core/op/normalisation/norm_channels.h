@@ -4,44 +4,58 @@
 // Images (n, c, h, w) are read in runs of h * w values of one channel; vectors (n, c) row by row over the block's channels.
 // Sums are float64: over runs they gather in float lanes of at most RUN values, which costs no accuracy that T has.
 
-// The sum of n values f(i), in lanes that the compiler turns into vectors; `i` is the index in `expression`.
-#define LANE_SUM(n, expression)                                                                                        \
-  T lanes[LANES] = {0};                                                                                                \
-  double total = 0;                                                                                                    \
-  int64_t i = 0;                                                                                                       \
-  for (; i + LANES <= (n);) {                                                                                          \
-    int64_t stop = (n)-i < RUN ? (n)-LANES : i + RUN - LANES;                                                          \
-    for (; i <= stop; i += LANES)                                                                                      \
-      for (int lane = 0; lane < LANES; lane++)                                                                         \
-        lanes[lane] += expression(i + lane);                                                                           \
-    for (int lane = 0; lane < LANES; lane++) {                                                                         \
-      total += (double)lanes[lane];                                                                                    \
-      lanes[lane] = 0;                                                                                                 \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  for (; i < (n); i++)                                                                                                 \
-    total += (double)expression(i);                                                                                    \
-  return total
+// Sums of a run of n values. LANES partial sums make vectors; each takes RUN / LANES values, then they are added up in float64.
 
+// x[0] + ... + x[n-1]
 static double NAME(run_sum)(int64_t n, const T *restrict x) {
-#define VALUE(i) x[i]
-  LANE_SUM(n, VALUE);
-#undef VALUE
+  double total = 0;
+  for (int64_t i = 0; i < n;) {
+    T lanes[LANES] = {0};
+    int64_t end = i + RUN < n ? i + RUN : n;
+    for (; i + LANES <= end; i += LANES)
+      for (int lane = 0; lane < LANES; lane++)
+        lanes[lane] += x[i + lane];
+    for (int lane = 0; lane < LANES; lane++)
+      total += (double)lanes[lane];
+    for (; i < end; i++)
+      total += (double)x[i];
+  }
+  return total;
 }
 
+// The same of (x[i] - mean)^2.
 static double NAME(run_squares)(int64_t n, const T *restrict x, T mean) {
-#define VALUE(i) ((x[i] - mean) * (x[i] - mean))
-  LANE_SUM(n, VALUE);
-#undef VALUE
+  double total = 0;
+  for (int64_t i = 0; i < n;) {
+    T lanes[LANES] = {0};
+    int64_t end = i + RUN < n ? i + RUN : n;
+    for (; i + LANES <= end; i += LANES)
+      for (int lane = 0; lane < LANES; lane++)
+        lanes[lane] += (x[i + lane] - mean) * (x[i + lane] - mean);
+    for (int lane = 0; lane < LANES; lane++)
+      total += (double)lanes[lane];
+    for (; i < end; i++)
+      total += (double)((x[i] - mean) * (x[i] - mean));
+  }
+  return total;
 }
 
+// The same of grad[i] * (x[i] - mean).
 static double NAME(run_products)(int64_t n, const T *restrict grad, const T *restrict x, T mean) {
-#define VALUE(i) (grad[i] * (x[i] - mean))
-  LANE_SUM(n, VALUE);
-#undef VALUE
+  double total = 0;
+  for (int64_t i = 0; i < n;) {
+    T lanes[LANES] = {0};
+    int64_t end = i + RUN < n ? i + RUN : n;
+    for (; i + LANES <= end; i += LANES)
+      for (int lane = 0; lane < LANES; lane++)
+        lanes[lane] += grad[i + lane] * (x[i + lane] - mean);
+    for (int lane = 0; lane < LANES; lane++)
+      total += (double)lanes[lane];
+    for (; i < end; i++)
+      total += (double)(grad[i] * (x[i] - mean));
+  }
+  return total;
 }
-
-#undef LANE_SUM
 
 // The first value of channel c in image n.
 static int64_t NAME(at)(const FyNormShape *s, int64_t n, int64_t c) {
@@ -106,6 +120,22 @@ static void NAME(normalise)(const FyNormShape *s, const T *x, int64_t c, int cou
   }
 }
 
+// out = grad * scale.
+static void NAME(scaled)(const FyNormShape *s, const T *grad, int64_t c, int count, const T *restrict scale, T *out) {
+  for (int64_t n = 0; n < s->images; n++) {
+    const T *restrict from = grad + NAME(at)(s, n, c);
+    T *restrict to = out + NAME(at)(s, n, c);
+    if (s->area == 1) {
+      for (int j = 0; j < count; j++)
+        to[j] = from[j] * scale[j];
+      continue;
+    }
+    for (int j = 0; j < count; j++, from += s->area, to += s->area)
+      for (int64_t i = 0; i < s->area; i++)
+        to[i] = from[i] * scale[j];
+  }
+}
+
 // out = (grad - level - (x - mean) * slope) * scale.
 static void NAME(gradient)(const FyNormShape *s, const T *grad, const T *x, int64_t c, int count,
                            const T *restrict mean, const T *restrict scale, const T *restrict level,
@@ -166,7 +196,8 @@ static void NAME(forward)(const Norm *p, int64_t c, int count) {
   NAME(normalise)(&p->s, p->x, c, count, mean, scale, shift, p->out);
 }
 
-// With the batch's statistics, the gradient loses its mean and its part along x.
+// grad_weight, grad_bias and grad_x of the block: see norm.c. The running statistics do not depend on x, so that its gradient
+// is the scaled one, even where x is infinite.
 static void NAME(backward)(const Norm *p, int64_t c, int count) {
   const T *weight = p->weight, *mean = (const T *)p->mean + c, *invstd = (const T *)p->invstd + c;
   T *grad_weight = p->grad_weight, *grad_bias = p->grad_bias, scale[CHANNELS], level[CHANNELS], slope[CHANNELS];
@@ -176,14 +207,16 @@ static void NAME(backward)(const Norm *p, int64_t c, int count) {
   NAME(sums)(&p->s, p->grad, c, count, sum);
   NAME(products)(&p->s, p->grad, p->x, c, count, exact_mean, product);
   for (int j = 0; j < count; j++) {
-    bool training = p->params->training;
     grad_weight[c + j] = (T)(product[j] * (double)invstd[j]);
     grad_bias[c + j] = (T)sum[j];
     scale[j] = invstd[j] * (weight ? weight[c + j] : 1);
-    level[j] = training ? (T)(sum[j] / n) : 0;
-    slope[j] = training ? (T)(product[j] / n * (double)invstd[j] * (double)invstd[j]) : 0;
+    level[j] = (T)(sum[j] / n);
+    slope[j] = (T)(product[j] / n * (double)invstd[j] * (double)invstd[j]);
   }
-  NAME(gradient)(&p->s, p->grad, p->x, c, count, mean, scale, level, slope, p->out);
+  if (p->params->training)
+    NAME(gradient)(&p->s, p->grad, p->x, c, count, mean, scale, level, slope, p->out);
+  else
+    NAME(scaled)(&p->s, p->grad, c, count, scale, p->out);
 }
 
 #undef T

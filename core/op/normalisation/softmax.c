@@ -31,10 +31,10 @@ static int run(FyLaunch *launch, bool take_log) {
   Job job = {.shape = fy_softmax_shape(in, p->dim), .take_log = take_log, .out = launch->out[0]->data, .a = in->data};
   job.y = launch->n_in > 1 ? launch->in[1]->data : NULL;
   job.tiles = (job.shape.inner + TILE - 1) / TILE;
+  if (!in->numel) // of any dtype
+    return FY_LAUNCH_OK;
   if (in->dtype != FY_FLOAT32 && in->dtype != FY_FLOAT64)
     return FY_LAUNCH_NO_KERNEL;
-  if (!in->numel)
-    return FY_LAUNCH_OK;
   int64_t work = job.shape.n * (job.shape.inner < TILE ? job.shape.inner : TILE);
   fy_parallel_for(job.shape.outer * job.tiles, PARALLEL_GRAIN / (work + 1) + 1,
                   in->dtype == FY_FLOAT32 ? run_f32 : run_f64, &job);
@@ -54,11 +54,11 @@ static int fy_cpu_log_softmax(FyLaunch *launch) {
 static void infer(FyCall *call) {
   const FySoftmaxParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
-  if (!fy_dtype_is_floating((FyDType)a->dtype)) {
-    bool last = p->dim == a->ndim - 1 || a->ndim == 0, take_log = call->op == &fy_op_log_softmax;
-    fy_raise_not_implemented(!last      ? "softmax_kernel_impl"
-                             : take_log ? "log_softmax_lastdim_kernel_impl"
-                                        : "softmax_lastdim_kernel_impl",
+  if (!fy_dtype_is_floating((FyDType)a->dtype) && a->numel > 0) {
+    const bool last = p->dim == a->ndim - 1 || a->ndim == 0, take_log = call->op == &fy_op_log_softmax;
+    fy_raise_not_implemented(take_log ? last ? "log_softmax_lastdim_kernel_impl" : "log_softmax_kernel_impl"
+                             : last   ? "softmax_lastdim_kernel_impl"
+                                      : "softmax_kernel_impl",
                              (FyDType)a->dtype);
   }
   fy_call_contiguous(call, 0);

@@ -59,17 +59,21 @@ template <class T, bool LOG> struct Backward {
 
 template <bool LOG> static int forward(FyLaunch *l) {
   const FySoftmaxShape s = fy_softmax_shape(l->in[0], ((const FySoftmaxParams *)l->params)->dim);
+  if (!l->in[0]->numel) // of any dtype
+    return FY_LAUNCH_OK;
   FY_SWITCH_FLOATING(l->in[0]->dtype, T, {
     const Forward<T, LOG> f = {(T *)l->out[0]->data, (const T *)l->in[0]->data};
-    return l->in[0]->numel ? fy_run_rows(l, f, s) : FY_LAUNCH_OK;
+    return fy_run_rows(l, f, s);
   });
 }
 
 template <bool LOG> static int backward(FyLaunch *l) {
   const FySoftmaxShape s = fy_softmax_shape(l->in[0], ((const FySoftmaxParams *)l->params)->dim);
+  if (!l->in[0]->numel)
+    return FY_LAUNCH_OK;
   FY_SWITCH_FLOATING(l->in[0]->dtype, T, {
     const Backward<T, LOG> f = {(T *)l->out[0]->data, (const T *)l->in[0]->data, (const T *)l->in[1]->data};
-    return l->in[0]->numel ? fy_run_rows(l, f, s) : FY_LAUNCH_OK;
+    return fy_run_rows(l, f, s);
   });
 }
 

@@ -1,6 +1,7 @@
 // torch.matmul and F.linear.
 #include "op/product/matmul.h"
 #include "base/threads.h"
+#include "op/elementwise/pointwise_math.h"
 #include "op/product/gemm.h"
 #include "op/op.h"
 #include "op/ops.h"
@@ -42,12 +43,23 @@ static void check_matmul_dtypes(const FyTensor *a, const FyTensor *b) {
            c_type_name(y));
 }
 
-// Integers multiply on the CPU only, bools nowhere, as in PyTorch.
-static void check_implemented(const FyCall *call) {
+// The name of PyTorch's kernel: a batch times a matrix is folded into one product.
+static const char *kernel_name(const FyCall *call) {
+  int a = call->in[0]->array.ndim, b = call->in[1]->array.ndim;
+  bool linear = call->op == &fy_op_linear;
+  if (call->device.type == FY_CUDA)
+    return "addmm_cuda";
+  if (!linear && b == 1)
+    return a == 1 ? "dot" : "addmv_impl_cpu";
+  return !linear && a > 2 && b > 2 ? "bmm" : "addmm_impl_cpu_";
+}
+
+// Integers multiply on the CPU only, bools nowhere, as in PyTorch. Where there is nothing to multiply, none is refused.
+static void check_implemented(const FyCall *call, bool empty) {
   FyDType dtype = call->in[0]->array.dtype;
   bool cuda = call->device.type == FY_CUDA;
-  if (dtype == FY_BOOL || (cuda && !fy_dtype_is_floating(dtype)))
-    fy_raise_not_implemented(cuda ? "addmm_cuda" : "addmm_impl_cpu_", dtype);
+  if (!empty && (dtype == FY_BOOL || (cuda && !fy_dtype_is_floating(dtype))))
+    fy_raise_not_implemented(kernel_name(call), dtype);
 }
 
 static void check_vectors(const FyTensor *a, const FyTensor *b) {
@@ -107,7 +119,7 @@ static void matmul_infer(FyCall *call) {
   int ndim = batch_shape_of(a, b, shape);
   check_matmul_shapes(a, b, ndim, shape);
   check_matmul_dtypes(a, b);
-  check_implemented(call);
+  check_implemented(call, a->array.numel == 0 || b->array.numel == 0);
   if (a->array.ndim > 1)
     shape[ndim++] = at(a, 2);
   if (b->array.ndim > 1)
@@ -149,7 +161,9 @@ static int fy_cpu_matmul(FyLaunch *l) {
   FyMatmulPlan p = fy_matmul_plan(a, b, c->ndim - (a->ndim > 1) - (b->ndim > 1), c->shape);
   Batch batch = {.plan = &p, .dtype = c->dtype, .a = a->data, .b = b->data, .c = c->data, .gemm = fy_gemm};
   int64_t work = p.m * p.n * p.k;
-  if (c->numel == 0)
+  if (p.k == 0) // of any dtype, bool too
+    memset(c->data, 0, (size_t)c->numel * fy_dtype_size(c->dtype));
+  if (c->numel == 0 || p.k == 0)
     return FY_LAUNCH_OK;
   if (p.batches == 1 || work >= SMALL_MATRIX) {
     run_batch(0, p.batches, &batch);
@@ -160,42 +174,49 @@ static int fy_cpu_matmul(FyLaunch *l) {
   return batch.status;
 }
 
-static void save_two(FyCall *call, FyNode *node) {
-  fy_save_input(node, call, 0);
-  fy_save_input(node, call, 1);
+// Each operand is kept if the other one needs a gradient.
+static void matmul_save(FyCall *call, FyNode *node) {
+  fy_save_input_if(fy_node_needs(node, 1), node, call, 0);
+  fy_save_input_if(fy_node_needs(node, 0), node, call, 1);
 }
 
-// dB of (*, m, k) times (k, n): one product over all rows.
-static FyTensor *grad_of_shared(FyTensor *a, FyTensor *grad) {
-  FyTensor *rows = fy_reshape(a, fy_shape(-1, a->array.shape[a->array.ndim - 1]));
-  FyTensor *grad_rows = fy_reshape(grad, fy_shape(-1, grad->array.shape[grad->array.ndim - 1]));
-  return fy_matmul(fy_t(rows), grad_rows);
+// x (..., columns) as a matrix: its rows together, however many dimensions they had.
+static FyTensor *rows_of(FyTensor *x) {
+  int last = x->array.ndim - 1;
+  int64_t rows = 1;
+  for (int d = 0; d < last; d++)
+    rows *= x->array.shape[d];
+  return last == 1 ? x : fy_reshape(x, fy_shape(rows, x->array.shape[last]));
+}
+
+// dA (..., m, k) of A (..., m, k) B (..., k, n): grad (..., m, n) times B transposed. Vectors are the matrices they stand for.
+static FyTensor *grad_of_left(FyTensor *grad, FyTensor *b, bool row, bool column) {
+  b = column ? fy_unsqueeze(b, -1) : b;
+  FyTensor *result = fy_matmul(grad, fy_transpose(b, -2, -1));
+  return row ? fy_squeeze_dim(result, -2) : result;
+}
+
+// dB: A transposed times grad. One B (k, n) for a whole batch of A's: one product over all rows.
+static FyTensor *grad_of_right(FyTensor *a, FyTensor *grad, bool row, bool column, bool shared) {
+  a = row ? fy_unsqueeze(a, 0) : a;
+  FyTensor *result = shared ? fy_matmul(fy_t(rows_of(a)), rows_of(grad)) : fy_matmul(fy_transpose(a, -2, -1), grad);
+  return column ? fy_squeeze_dim(result, -1) : result;
 }
 
 static void matmul_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  FyTensor *a = fy_saved(node, 0), *b = fy_saved(node, 1), *grad = grad_out[0];
-  bool row = a->array.ndim == 1, column = b->array.ndim == 1;
+  FyTensor *grad = grad_out[0];
+  bool row = node->inputs[0].ndim == 1, column = node->inputs[1].ndim == 1;
   if (row && column) {
-    grad_in[0] = fy_node_needs(node, 0) ? fy_mul(grad, b) : NULL;
-    grad_in[1] = fy_node_needs(node, 1) ? fy_mul(grad, a) : NULL;
+    grad_in[0] = fy_node_needs(node, 0) ? fy_mul(grad, fy_saved(node, 1)) : NULL;
+    grad_in[1] = fy_node_needs(node, 1) ? fy_mul(grad, fy_saved(node, 0)) : NULL;
     return;
   }
-  // Vectors as the matrices they stand for.
-  a = row ? fy_unsqueeze(a, 0) : a;
   grad = column ? fy_unsqueeze(grad, -1) : grad;
   grad = row ? fy_unsqueeze(grad, -2) : grad;
-  b = column ? fy_unsqueeze(b, -1) : b;
-  if (fy_node_needs(node, 0)) {
-    grad_in[0] = fy_matmul(grad, fy_transpose(b, -2, -1));
-    if (row)
-      grad_in[0] = fy_squeeze_dim(grad_in[0], -2);
-  }
-  if (fy_node_needs(node, 1)) {
-    bool shared = b->array.ndim == 2 && a->array.numel > 0;
-    grad_in[1] = shared ? grad_of_shared(a, grad) : fy_matmul(fy_transpose(a, -2, -1), grad);
-    if (column)
-      grad_in[1] = fy_squeeze_dim(grad_in[1], -1);
-  }
+  if (fy_node_needs(node, 0))
+    grad_in[0] = grad_of_left(grad, fy_saved(node, 1), row, column);
+  if (fy_node_needs(node, 1))
+    grad_in[1] = grad_of_right(fy_saved(node, 0), grad, row, column, node->inputs[1].ndim <= 2);
 }
 
 // PyTorch composes matmul of other ops; the name is that of the last one.
@@ -218,7 +239,7 @@ const FyOp fy_op_matmul = {
     .autocast = FY_AUTOCAST_LOWER,
     .infer = matmul_infer,
     .cpu = fy_cpu_matmul,
-    .save = save_two,
+    .save = matmul_save,
     .backward = matmul_backward,
     .id = FY_OP_ID_matmul,
 };
@@ -229,25 +250,43 @@ FyTensor *fy_matmul(FyTensor *a, FyTensor *b) {
 
 // ---- linear --------------------------------------------------------------------------------------------------------------
 
+// The bias is expanded to the result's rows and columns.
+static void check_bias(const FyTensor *bias, long long rows, long long columns) {
+  long long size = bias->array.ndim ? at(bias, 1) : 1;
+  fy_check(bias->array.ndim <= 1, FY_RUNTIME_ERROR, "linear(): expected a bias of at most 1 dimension, but it has %d",
+           bias->array.ndim);
+  fy_check(size == 1 || size == columns, FY_RUNTIME_ERROR,
+           "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension 1.  "
+           "Target sizes: [%lld, %lld].  Tensor sizes: [%lld]",
+           columns, size, rows, columns, size);
+}
+
+static void check_linear_dtypes(const FyTensor *x, const FyTensor *weight, const FyTensor *bias) {
+  FyDType a = x->array.dtype, b = weight->array.dtype, c = bias ? (FyDType)bias->array.dtype : b;
+  fy_check(b == c, FY_RUNTIME_ERROR, "self and mat2 must have the same dtype, but got %s and %s",
+           fy_dtype_scalar_name(c), fy_dtype_scalar_name(b));
+  fy_check(a == b || bias, FY_RUNTIME_ERROR, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+           c_type_name(a), c_type_name(b));
+  fy_check(a == b, FY_RUNTIME_ERROR, "mat1 and mat2 must have the same dtype, but got %s and %s",
+           fy_dtype_scalar_name(a), fy_dtype_scalar_name(b));
+}
+
 static void check_linear(const FyCall *call) {
   const FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
-  fy_check(x->array.ndim > 0 && weight->array.ndim == 2, FY_RUNTIME_ERROR,
-           "linear(): expected an input of at least 1 dimension and a weight of 2, but they have %d and %d",
-           x->array.ndim, weight->array.ndim);
+  bool relu = ((const FyLinearParams *)call->params)->relu;
+  fy_check(x->array.ndim > 0 && weight->array.ndim > 0, FY_RUNTIME_ERROR,
+           "both arguments to linear need to be at least 1D, but they are %dD and %dD", x->array.ndim,
+           weight->array.ndim);
+  fy_check(weight->array.ndim == 2, FY_RUNTIME_ERROR, "linear(): expected a weight of 2 dimensions, but it has %d",
+           weight->array.ndim);
+  check_linear_dtypes(x, weight, bias);
+  if (bias)
+    check_bias(bias, folded_rows(x), at(weight, 2));
   fy_check(at(x, 1) == at(weight, 1), FY_RUNTIME_ERROR,
            "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", folded_rows(x), at(x, 1),
            at(weight, 1), at(weight, 2));
-  fy_check(x->array.dtype == weight->array.dtype, FY_RUNTIME_ERROR,
-           "mat1 and mat2 must have the same dtype, but got %s and %s", fy_dtype_scalar_name(x->array.dtype),
-           fy_dtype_scalar_name(weight->array.dtype));
-  check_implemented(call);
-  if (!bias)
-    return;
-  fy_check(bias->array.dtype == x->array.dtype, FY_RUNTIME_ERROR,
-           "self and mat2 must have the same dtype, but got %s and %s", fy_dtype_scalar_name(bias->array.dtype),
-           fy_dtype_scalar_name(weight->array.dtype));
-  fy_check(bias->array.ndim == 1 && at(bias, 1) == at(weight, 2), FY_RUNTIME_ERROR,
-           "linear(): expected a bias of shape [%lld], but got %s", at(weight, 2), fy_shape_string(bias));
+  check_implemented(call, folded_rows(x) == 0 || at(weight, 2) == 0 || (call->device.type == FY_CPU && at(x, 1) == 0));
+  fy_check(!relu || x->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "Boolean inputs not supported for relu");
 }
 
 static void linear_infer(FyCall *call) {
@@ -279,67 +318,77 @@ typedef struct BiasRelu {
   int64_t columns;
 } BiasRelu;
 
-// out (rows, columns) = max(out + bias, 0); a NaN stays one.
-#define BIAS_RELU_ROWS(NAME, T)                                                                                        \
-  static void NAME(int64_t begin, int64_t end, void *context) {                                                        \
+// out (rows, columns) = relu(out + bias).
+#define BIAS_RELU_ROWS(S, T, _)                                                                                        \
+  static void bias_relu_##S(int64_t begin, int64_t end, void *context) {                                               \
     const BiasRelu *job = context;                                                                                     \
     const T *restrict bias = job->bias ? job->bias->data : NULL;                                                       \
     for (int64_t r = begin; r < end; r++) {                                                                            \
       T *restrict row = (T *)job->out->data + r * job->columns;                                                        \
-      for (int64_t i = 0; i < job->columns; i++) {                                                                     \
-        T x = bias ? row[i] + bias[i] : row[i];                                                                        \
-        row[i] = x <= 0 ? 0 : x;                                                                                       \
-      }                                                                                                                \
+      for (int64_t i = 0; i < job->columns; i++)                                                                       \
+        row[i] = fy_relu_##S(bias ? fy_add_##S(row[i], bias[i]) : row[i]);                                             \
     }                                                                                                                  \
   }
-BIAS_RELU_ROWS(bias_relu_f32, float)
-BIAS_RELU_ROWS(bias_relu_f64, double)
+FY_MATH_NUMBERS(BIAS_RELU_ROWS, )
+
+static int add_bias_and_relu(FyArray *out, const FyArray *bias, int64_t columns) {
+  enum { GRAIN = 32768 };
+  static void (*const bodies[FY_DTYPE_COUNT])(int64_t, int64_t, void *) = {
+      [FY_FLOAT32] = bias_relu_f32, [FY_FLOAT64] = bias_relu_f64, [FY_INT64] = bias_relu_i64,
+      [FY_INT32] = bias_relu_i32,   [FY_UINT8] = bias_relu_u8,
+  };
+  BiasRelu job = {out, bias, columns};
+  if (!bodies[out->dtype])
+    return FY_LAUNCH_NO_KERNEL;
+  fy_parallel_for(out->numel / columns, GRAIN / columns + 1, bodies[out->dtype], &job);
+  return FY_LAUNCH_OK;
+}
 
 static int fy_cpu_linear(FyLaunch *l) {
-  enum { GRAIN = 32768 };
   bool relu = ((const FyLinearParams *)l->params)->relu;
   const FyArray *bias = l->in[2];
   FyArray *out = l->out[0];
   FyMatmulPlan p = fy_linear_plan(l->in[0], l->in[1]);
+  bool add_first = bias && !relu;
+  if (p.k == 0) // of any dtype, bool too
+    memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  if (bias && !relu)
+  if (add_first)
     fill_rows(bias, out);
-  int status = fy_gemm(out->dtype, p.a.trans, p.b.trans, p.m, p.n, p.k, 1, l->in[0]->data, p.a.ld, l->in[1]->data,
-                       p.b.ld, bias && !relu ? 1 : 0, out->data, p.n);
-  if (status != FY_LAUNCH_OK || !relu)
-    return status;
-  BiasRelu job = {out, bias, p.n};
-  fy_parallel_for(out->numel / p.n, GRAIN / p.n + 1, out->dtype == FY_FLOAT32 ? bias_relu_f32 : bias_relu_f64, &job);
-  return FY_LAUNCH_OK;
+  int status = p.k == 0 ? FY_LAUNCH_OK
+                        : fy_gemm(out->dtype, p.a.trans, p.b.trans, p.m, p.n, p.k, 1, l->in[0]->data, p.a.ld,
+                                  l->in[1]->data, p.b.ld, add_first, out->data, p.n);
+  return status == FY_LAUNCH_OK && relu ? add_bias_and_relu(out, bias, p.n) : status;
 }
 
+enum { SAVED_X, SAVED_WEIGHT, SAVED_RESULT };
+
 static void linear_save(FyCall *call, FyNode *node) {
-  save_two(call, node);
+  fy_save_input_if(fy_node_needs(node, 1), node, call, 0);
+  fy_save_input_if(fy_node_needs(node, 0), node, call, 1);
   if (fy_node_params(node, FyLinearParams)->relu)
     fy_save_output(node, call, 0);
 }
 
-// x as a matrix of `columns` columns: its rows together, however many dimensions they had.
-static FyTensor *rows_of(FyTensor *x, int64_t columns) {
-  int64_t rows = 1;
-  for (int d = 0; d < x->array.ndim - 1; d++)
-    rows *= x->array.shape[d];
-  return x->array.ndim == 2 ? x : fy_reshape(x, fy_shape(rows, columns));
+static FySize size_of_input(const FyNode *node, int i) {
+  FySize size = {.ndim = node->inputs[i].ndim};
+  memcpy(size.dim, node->inputs[i].shape, (size_t)size.ndim * sizeof *size.dim);
+  return size;
 }
 
 static void linear_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  FyTensor *x = fy_saved(node, 0), *weight = fy_saved(node, 1), *grad = grad_out[0];
+  FyTensor *grad = grad_out[0];
   if (fy_node_params(node, FyLinearParams)->relu)
-    grad = fy_run(&fy_op_relu_backward, NULL, FY_INPUTS(grad, fy_saved(node, 2)));
-  grad = rows_of(grad, weight->array.shape[0]);
+    grad = fy_run(&fy_op_relu_backward, NULL, FY_INPUTS(grad, fy_saved(node, SAVED_RESULT)));
+  grad = rows_of(grad);
   if (fy_node_needs(node, 0)) {
-    grad_in[0] = fy_matmul(grad, weight);
-    if (x->array.ndim != 2)
-      grad_in[0] = fy_view_as(grad_in[0], x);
+    grad_in[0] = fy_matmul(grad, fy_saved(node, SAVED_WEIGHT));
+    if (node->inputs[0].ndim != 2)
+      grad_in[0] = fy_view(grad_in[0], size_of_input(node, 0));
   }
   if (fy_node_needs(node, 1))
-    grad_in[1] = fy_matmul(fy_t(grad), rows_of(x, weight->array.shape[1]));
+    grad_in[1] = fy_matmul(fy_t(grad), rows_of(fy_saved(node, SAVED_X)));
   if (fy_node_needs(node, 2))
     grad_in[2] = fy_sum_dim(grad, 0, false);
 }
@@ -372,12 +421,17 @@ const FyOp fy_op_linear = {
     .id = FY_OP_ID_linear,
 };
 
-FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias) {
-  FyLinearParams p = {.bias = bias != NULL};
+static FyTensor *run_linear(FyTensor *x, FyTensor *weight, FyTensor *bias, bool relu) {
+  FyLinearParams p = {.bias = bias != NULL, .relu = relu};
+  if (bias && bias->array.ndim <= 1 && bias->array.numel == 1 && weight->array.ndim == 2 && at(weight, 2) != 1)
+    bias = fy_expand(bias, fy_shape(at(weight, 2))); // one number for all
   return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
 }
 
+FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias) {
+  return run_linear(x, weight, bias, false);
+}
+
 FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias) {
-  FyLinearParams p = {.bias = bias != NULL, .relu = true};
-  return fy_run(&fy_op_linear, &p, FY_INPUTS(x, weight, bias));
+  return run_linear(x, weight, bias, true);
 }

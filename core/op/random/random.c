@@ -20,10 +20,9 @@ static void infer_random(FyCall *call) {
 }
 
 // What is overwritten has no influence.
-static void no_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+static void zero_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   (void)node;
-  (void)grad_out;
-  grad_in[0] = NULL;
+  grad_in[0] = fy_zeros_like(grad_out[0]);
 }
 
 static FyRandom reserve(int64_t n, bool wide) {
@@ -39,7 +38,7 @@ const FyOp fy_op_uniform = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_random,
     .cpu = fy_cpu_uniform,
-    .backward = no_gradient,
+    .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
     .id = FY_OP_ID_uniform,
 };
@@ -87,7 +86,7 @@ const FyOp fy_op_normal = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_random,
     .cpu = fy_cpu_normal,
-    .backward = no_gradient,
+    .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
     .id = FY_OP_ID_normal,
 };
@@ -109,7 +108,7 @@ const FyOp fy_op_randint = {
     .grad_name = "RandomBackward0",
     .infer = infer_random,
     .cpu = fy_cpu_randint,
-    .backward = no_gradient,
+    .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
     .id = FY_OP_ID_randint,
 };
@@ -140,7 +139,13 @@ static void infer_dropout(FyCall *call) {
   fy_call_output(call, 0, (FyDType)x->dtype, x->ndim, x->shape);
 }
 
+static void dropout_save(FyCall *call, FyNode *node) {
+  (void)call;
+  fy_save_nothing(node);
+}
+
 static void dropout_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  fy_check_not_released(node); // PyTorch has saved a mask
   grad_in[0] = fy_run(&fy_op_dropout, node->params, FY_INPUTS(grad_out[0]));
 }
 
@@ -150,6 +155,7 @@ const FyOp fy_op_dropout = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_dropout,
     .cpu = fy_cpu_dropout,
+    .save = dropout_save,
     .backward = dropout_backward,
     .params_size = sizeof(FyRandom),
     .id = FY_OP_ID_dropout,

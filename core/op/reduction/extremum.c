@@ -59,11 +59,7 @@ static void infer_dim(FyCall *call) {
 static void infer_arg(FyCall *call) {
   const FyExtremumParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
-  if (a->dtype == FY_BOOL) {
-    bool cuda = call->device.type == FY_CUDA, max = call->op == &fy_op_argmax;
-    fy_raise_not_implemented(max ? (cuda ? "argmax_cuda" : "argmax_cpu") : (cuda ? "argmin_cuda" : "argmin_cpu"),
-                             FY_BOOL);
-  }
+  fy_check(a->dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "%s(): does not support bool input", public_name(call));
   if (p->dim >= 0)
     check_dim_not_empty(call);
   fy_check(p->dim >= 0 || a->numel > 0, FY_INDEX_ERROR,

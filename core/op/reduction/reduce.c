@@ -29,7 +29,7 @@ static void infer_sum(FyCall *call) {
 static void infer_mean(FyCall *call) {
   FyDType dtype = (FyDType)call->in[0]->array.dtype;
   fy_check(
-      fy_dtype_is_floating(dtype), FY_RUNTIME_ERROR,
+      fy_dtype_is_floating(dtype), FY_NOT_IMPLEMENTED_ERROR,
       "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: %s",
       fy_dtype_scalar_name(dtype));
   infer_reduced(call, dtype);

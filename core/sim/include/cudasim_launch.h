@@ -8,6 +8,7 @@
 #define CUDASIM_LAUNCH_H
 
 #include "cuda_runtime_api.h"
+#include <assert.h>
 
 #define CUDASIM_BUILT_IN(name) __asm__("cudasim_" #name) __attribute__((tls_model("initial-exec")))
 
@@ -44,6 +45,12 @@ struct cudasim_launch_request {
 };
 
 CUDASIM_BEGIN_C
+
+/* A failed assert, of <assert.h>: of the device in a kernel, of the program elsewhere. The C library's function has another
+ * name from here on, so that it makes no difference who includes <assert.h>, and where. */
+#define __assert_fail cudasim_assert_fail
+void cudasim_assert_fail(const char *assertion, const char *file, unsigned int line, const char *function) __THROW
+    __attribute__((noreturn));
 
 extern __thread struct uint3 threadIdx CUDASIM_BUILT_IN(threadIdx);
 extern __thread struct uint3 blockIdx CUDASIM_BUILT_IN(blockIdx);

@@ -52,13 +52,13 @@ static int64_t forward_peak(const Layer *layers, int n) {
   return peak;
 }
 
-// After the forward pass: what is saved, and the logits, which the program has; of cross_entropy two numbers per row.
-static int64_t between(const Layer *layers, int n, int64_t rows) {
-  return saved_bytes(layers, n, n - 1, n - 1) + layers[n - 1].out * 4 + rows * 8;
+// After the forward pass: what is saved, the logits, which the program has, and their softmax, which cross_entropy has.
+static int64_t between(const Layer *layers, int n) {
+  return saved_bytes(layers, n, n - 1, n - 1) + layers[n - 1].out * 8;
 }
 
-static int64_t backward_peak(const Layer *layers, int n, int64_t rows) {
-  int64_t logits = layers[n - 1].out * 4, peak = between(layers, n, rows) + logits, gradients = 0;
+static int64_t backward_peak(const Layer *layers, int n) {
+  int64_t logits = layers[n - 1].out * 4, peak = between(layers, n) + logits, gradients = 0;
   for (int i = n - 1; i >= 0; i--) {
     gradients += layers[i].parameters * 4;
     peak = more(peak, saved_bytes(layers, n, i, n - 1) + logits + gradients + layers[i].out * (layers[i].cuts ? 8 : 4) +
@@ -131,7 +131,7 @@ static void compare(const char *name, const char *what, int64_t got, int64_t wan
 }
 
 static void check(const char *name, const Training *t, const Layer *layers, int n, int states, size_t workspace) {
-  int64_t parameters = 0, rows = fy_numel(t->y), want = backward_peak(layers, n, rows);
+  int64_t parameters = 0, want = backward_peak(layers, n);
   for (int i = 0; i < n; i++)
     parameters += layers[i].parameters * 4;
   assert_int_equal(parameter_bytes(t->model), parameters); // the table above is of this model
@@ -145,7 +145,7 @@ static void check(const char *name, const Training *t, const Layer *layers, int 
     Seen now = step(t);
     int64_t there = (int64_t)base.requested;
     compare(name, "forward", now.forward - there, forward_peak(layers, n));
-    compare(name, "between", now.between - there, between(layers, n, rows));
+    compare(name, "between", now.between - there, between(layers, n));
     compare(name, "backward", now.backward - there, want);
     // Blocks are rounded up, to 512 bytes or by less than an eighth, and one of up to two classes more may be taken.
     int64_t peak = (int64_t)fy_max_memory_allocated(device) - (int64_t)base.allocated;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const char *const files[] = {"pointwise", "reduce", "matmul", "image", "index", "view"};
+static const char *const files[] = {"pointwise", "reduce", "matmul", "image", "index", "view", "dtypes"};
 static const FyDType floats[] = {FY_FLOAT32, FY_FLOAT64, FY_FLOAT16, FY_BFLOAT16};
 enum { FILES = sizeof files / sizeof *files };
 
@@ -205,24 +205,36 @@ static void run_in_place(const Way *way, const CaseAdapter *adapter) {
   if (fy_version_of(result) <= version)
     fail_case(way, "in place: the version counter did not rise");
   compare(way, "in place", result, &c->out[0], way->dtype);
-  bool needs_own_input = strcmp(c->op, "pow_scalar") == 0 || strcmp(c->op, "log") == 0 || strcmp(c->op, "clamp") == 0 ||
-                         strcmp(c->op, "mul") == 0 || strcmp(c->op, "div") == 0;
-  if (!needs_own_input) // those saved their input, which is gone: PyTorch raises there
-    compare_grads(way, result, leaves);
+  compare_grads(way, result, leaves);
 }
 
-// Texts that differ between PyTorch 1.13, which made the golden files, and 2.x, which Ferry follows.
+// A part of the text that every 2.x and every device has: 2.15 says which product it was ("mm: "), older ones do not; CUDA
+// kernels have names of their own.
 static const char *expected_text(const GoldenCase *c) {
-  if (strstr(c->raises, "not implemented for"))
-    return strstr(c->raises, "not implemented for");
-  if (strstr(c->raises, "pad should be at most half of kernel size"))
-    return "pad should be at most half of effective kernel size";
-  return c->raises;
+  const char *shapes = strstr(c->raises, "mat1 and mat2 shapes cannot be multiplied");
+  if (shapes || device.type == FY_CPU)
+    return shapes ? shapes : c->raises;
+  if (strstr(c->raises, "Expected tensor for argument"))
+    return "Expected tensor for argument"; // goes on with the tensor's type
+  const char *name_passed = strstr(c->raises, "not implemented for");
+  return name_passed ? name_passed : c->raises;
+}
+
+// Errors that a GPU finds while it runs are device-side asserts: test_assert.c has those.
+static bool is_found_at_run_time(const GoldenCase *c) {
+  static const char *const texts[] = {"out of bounds", "out of range in self", "out of DATA bounds",
+                                      "axis dim should be positive"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    if (strstr(c->raises, texts[i]))
+      return true;
+  return false;
 }
 
 static void run_raising(const Way *way, const CaseAdapter *adapter) {
   FyTensor *out[GOLDEN_OUTPUTS];
   FyError error;
+  if (device.type == FY_CUDA && is_found_at_run_time(way->c))
+    return;
   fy_trap(error) {
     FyTensor *in[GOLDEN_INPUTS];
     for (int i = 0; i < way->c->n_in; i++)
@@ -230,19 +242,19 @@ static void run_raising(const Way *way, const CaseAdapter *adapter) {
     adapter->run(way->c, in, out);
     fy_synchronize(device);
   }
-  bool at_run_time = device.type == FY_CUDA &&
-                     (strstr(way->c->raises, "out of bounds") || strstr(way->c->raises, "out of range in self"));
-  if (at_run_time) // a GPU would end the process with a device-side assert; Ferry's kernels give NaN (see ops' comments)
-    return;
   if (error.kind == FY_NO_ERROR)
     fail_case(way, "should raise: %s", expected_text(way->c));
-  else if (!strstr(error.message, expected_text(way->c)))
-    fail_case(way, "raises \"%s\", PyTorch: \"%s\"", error.message, expected_text(way->c));
+  else if (!strstr(error.message, expected_text(way->c)) || strcmp(fy_error_name(error.kind), way->c->error) != 0)
+    fail_case(way, "raises %s \"%s\", PyTorch: %s \"%s\"", fy_error_name(error.kind), error.message, way->c->error,
+              expected_text(way->c));
 }
 
-// PyTorch has no integer matrix products on CUDA.
+// There are no integer matrix products on CUDA, as in PyTorch, and biases of integers are not added to empty ones either.
 static bool raises_on_cuda(const Way *way) {
-  return device.type == FY_CUDA && !fy_dtype_is_floating(way->dtype) && strcmp(way->c->op, "matmul") == 0;
+  const GoldenCase *c = way->c;
+  bool linear = strcmp(c->op, "linear") == 0, empty = c->in[0].numel == 0 || c->in[1].numel == 0;
+  bool computes = linear ? c->out[0].numel > 0 : strcmp(c->op, "matmul") == 0 && !empty;
+  return device.type == FY_CUDA && computes && !fy_dtype_is_floating(way->dtype);
 }
 
 static void try_way(const Way *way, const CaseAdapter *adapter) {
@@ -256,7 +268,7 @@ static void try_way(const Way *way, const CaseAdapter *adapter) {
     }
   }
   if (raises_on_cuda(way)) {
-    if (!strstr(error.message, "not implemented for"))
+    if (error.kind != FY_NOT_IMPLEMENTED_ERROR)
       fail_case(way, "should raise not implemented, but: %s", error.kind ? error.message : "no error");
   } else if (error.kind) {
     fail_case(way, "raised %s: %s", fy_error_name(error.kind), error.message);
@@ -285,7 +297,7 @@ static void check_gradients(const GoldenCase *c, const CaseAdapter *adapter, int
   for (int i = 0; i < c->n_in; i++)
     work += c->in[i].grad ? c->in[i].numel : 0;
   if (!c->grad_output.present || work == 0 || work > limit || c->out[0].numel > limit || strcmp(c->id, "ties") == 0 ||
-      strcmp(c->id, "crossed") == 0)
+      strcmp(c->id, "crossed") == 0 || strcmp(c->id, "ignored") == 0 || strncmp(c->id, "special", 7) == 0)
     return;
   fy_scope {
     FyTensor *in[GOLDEN_INPUTS];

@@ -113,6 +113,10 @@ __global__ void shuffle_outside_its_mask(float *x) {
   x[threadIdx.x] = __shfl_sync(0x0000ffffu, x[threadIdx.x], 0);
 }
 
+__global__ void assert_below(const float *x, float limit) {
+  assert(x[threadIdx.x] < limit);
+}
+
 __global__ void write_far_out(float *x) {
   x[1 << 26] = 1.0f;
 }
@@ -200,6 +204,18 @@ static void bug_null_in_device_memory(void) {
 static void bug_stack(void) {
   overflow_the_stack<<<1, 32>>>(allocate());
   expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_assert(void) {
+  float *x = allocate();
+  assert_below<<<1, COUNT>>>(x, 1.0f); // holds
+  expect(1, cudaDeviceSynchronize() == cudaSuccess);
+  assert_below<<<2, COUNT>>>(x, -1.0f);
+  expect_sticky(cudaErrorAssert);
+}
+
+static void bug_assert_on_the_host(void) {
+  assert(COUNT < 0);
 }
 
 static void bug_host_pointer(void) {
@@ -298,6 +314,16 @@ static void illegal_accesses(void **state) {
   expect_reported(bug_stack, "stack overflow of a simulated thread");
 }
 
+static void failed_asserts(void **state) {
+  (void)state;
+  expect_reported(bug_assert, "assert_below");
+  expect_output(": block: [");
+  expect_output("], thread: [");
+  expect_output("Assertion `x[threadIdx.x] < limit` failed.");
+  assert_int_equal(run_apart(bug_assert_on_the_host), 128 + 6); // SIGABRT
+  expect_output("Assertion `COUNT < 0' failed.");
+}
+
 // One element too far: within the page, so only the address sanitizer sees it, and says which thread it was.
 static void accesses_just_beyond_an_allocation(void **state) {
   (void)state;
@@ -394,6 +420,7 @@ int main(void) {
       cmocka_unit_test(divergent_barriers),
       cmocka_unit_test(warp_functions_that_cannot_meet),
       cmocka_unit_test(illegal_accesses),
+      cmocka_unit_test(failed_asserts),
       cmocka_unit_test(accesses_just_beyond_an_allocation),
       cmocka_unit_test(pointers_a_kernel_may_not_use),
       cmocka_unit_test(operands_of_products),

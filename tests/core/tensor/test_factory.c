@@ -252,7 +252,7 @@ static void a_long_arange(void **state) {
 
 static void arange_refuses(void **state) {
   (void)state;
-  const char *sign = "upper bound and larger bound inconsistent with step sign";
+  const char *sign = "upper bound and lower bound inconsistent with step sign";
   assert_raises(FY_RUNTIME_ERROR, sign, fy_arange(-3, .device = device));
   assert_raises(FY_RUNTIME_ERROR, sign, fy_arange(5, .step = -1, .device = device));
   assert_raises(FY_RUNTIME_ERROR, sign, fy_arange(1, .start = 1.5, .step = 0.5, .device = device));

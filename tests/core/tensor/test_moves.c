@@ -448,6 +448,8 @@ static void layers_speak_of_types(void **state) {
   assert_raises(FY_RUNTIME_ERROR, text, fy_conv2d(x, w, fy_ones(fy_shape(1), .dtype = FY_FLOAT64, .device = device)));
   FyTensor *a = fy_ones(fy_shape(2, 3), .device = device), *h = fy_half(a);
   assert_raises(FY_RUNTIME_ERROR, "mat1 and mat2 must have the same dtype, but got Float and Half",
+                fy_linear(a, h, fy_ones(fy_shape(2), .dtype = FY_FLOAT16, .device = device)));
+  assert_raises(FY_RUNTIME_ERROR, "expected m1 and m2 to have the same dtype, but got: float != c10::Half",
                 fy_linear(a, h, NULL));
   assert_raises(FY_RUNTIME_ERROR, "self and mat2 must have the same dtype, but got Half and Float",
                 fy_linear(a, a, fy_ones(fy_shape(2), .dtype = FY_FLOAT16, .device = device)));
