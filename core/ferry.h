@@ -18,6 +18,8 @@
 #include "device/device.h"
 #include "device/memory.h"
 #include "nn/nn.h"
+#include "op/creation/factory.h"
+#include "op/host/host.h"
 #include "op/ops.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"

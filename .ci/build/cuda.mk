@@ -16,10 +16,12 @@ CUDA_OBJ := $(CORE_CU:%.cu=build/cuda/%.o)
 CUDA_TEST_CU := $(if $(TEST_CU),$(shell grep -L '^// sim only' $(TEST_CU)))
 CUDA_TEST_OBJ := $(CUDA_TEST_CU:%.cu=build/cuda/%.o)
 CUDA_TEST_PROGRAMS := $(CUDA_TEST_OBJ:.o=)
+# Calls of the runtime that cuda_backend.cu counts on their way.
+CUDA_COUNTED := __cudaPushCallConfiguration cudaMemsetAsync cudaMemcpyAsync cudaMemcpyPeerAsync
 PLUGIN := $(if $(SANITIZE),,$(if $(NVCC),$(if $(CORE_CU),build/libferry-cuda.so)))
 
 STAMP_cuda := $(NVCC) $(NVCCFLAGS) $(CUDA_INCLUDES) $(CUDA_LIB)
-STAMP_plugin := $(CUDA_OBJ)
+STAMP_plugin := $(CUDA_OBJ) $(CUDA_COUNTED)
 STAMP_arch := $(NVCC) $(CUDA_ARCH)
 CUDA_STAMPS := $(addprefix build/cuda/stamp/,cuda plugin arch)
 $(CUDA_STAMPS): build/cuda/stamp/%: FORCE
@@ -46,7 +48,7 @@ $(CUDA_OBJ) $(CUDA_TEST_OBJ): build/cuda/%.o: %.cu build/cuda/stamp/cuda $(CUDA_
 build/libferry-cuda.so: $(CUDA_OBJ) build/cuda/stamp/plugin
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) -shared -cudart static -o $@ $$(cat $(CUDA_ARCH_FILE)) $(CUDA_OBJ) -lcublas \
-		-Xlinker --no-undefined,--exclude-libs,ALL$(CUDA_RPATH)
+		-Xlinker --no-undefined,--exclude-libs,ALL$(CUDA_RPATH) $(addprefix -Xlinker --wrap=,$(CUDA_COUNTED))
 
 # A CUDA test stands on CUDA and cmocka alone: with the library it would get the simulator.
 $(CUDA_TEST_PROGRAMS): %: %.o

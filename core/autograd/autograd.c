@@ -29,20 +29,20 @@ void fy_grad_guard_close(FyGradGuard *guard) {
 // ---- a tensor's part in it -------------------------------------------------------------------------------------------------
 
 bool fy_requires_grad(const FyTensor *t) {
-  return t->requires_grad;
+  return fy_has_gradient(t);
 }
 bool fy_is_leaf(const FyTensor *t) {
-  return !t->grad_fn;
+  return fy_history_is_leaf(t);
 }
 FyTensor *fy_grad(const FyTensor *t) {
   return t->grad;
 }
 const char *fy_grad_fn_name(const FyTensor *t) {
-  return t->grad_fn ? fy_node_name(t->grad_fn) : NULL;
+  return fy_history_name(t);
 }
 
 FyTensor *fy_set_requires_grad(FyTensor *t, bool requires_grad) {
-  fy_check(!t->grad_fn || requires_grad, FY_RUNTIME_ERROR,
+  fy_check(requires_grad || fy_is_leaf(t), FY_RUNTIME_ERROR,
            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
            "subgraph that doesn't require differentiation use var_no_grad = fy_detach(var).");
   fy_check(!requires_grad || fy_dtype_is_floating(t->array.dtype), FY_RUNTIME_ERROR,
@@ -75,52 +75,38 @@ static void add_hook(FyTensor *t, FyHook description) {
   FyHook *hook = malloc(sizeof *hook);
   fy_check(hook, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a hook");
   *hook = description;
-  hook->next = NULL;
-  hook->output_index = t->grad_fn ? t->output_index : 0;
-  FyHook **end = t->grad_fn ? &t->grad_fn->hooks : &t->hooks;
-  while (*end)
-    end = &(*end)->next;
-  *end = hook;
+  FyError error;
+  fy_trap(error) {
+    fy_history_add_hook(t, hook);
+  }
+  if (error.kind) {
+    free(hook);
+    fy_raise_again(&error);
+  }
 }
 
 void fy_register_hook(FyTensor *t, FyGradHook hook, void *context, void (*free_context)(void *)) {
-  fy_check(t->requires_grad, FY_RUNTIME_ERROR, "cannot register a hook on a tensor that doesn't require gradient");
-  add_hook(t, (FyHook){.hook = hook, .context = context, .free_context = free_context});
+  fy_check(fy_has_gradient(t), FY_RUNTIME_ERROR, "cannot register a hook on a tensor that doesn't require gradient");
+  add_hook(t, (FyHook){.function = hook, .context = context, .free_context = free_context});
 }
 
 void fy_register_post_accumulate_grad_hook(FyTensor *leaf, FyLeafHook hook, void *context,
                                            void (*free_context)(void *)) {
-  fy_check(leaf->requires_grad, FY_RUNTIME_ERROR, "cannot register a hook on a tensor that doesn't require gradient");
-  fy_check(!leaf->grad_fn, FY_RUNTIME_ERROR, "post accumulate grad hooks cannot be registered on non-leaf tensors");
-  add_hook(leaf, (FyHook){.leaf_hook = hook, .context = context, .free_context = free_context});
-}
-
-static FyTensor *retain_grad_hook(FyTensor *grad, void *context) {
-  FyTensor *t = context;
-  FyTensor *old = t->grad;
-  t->grad = fy_retain(fy_clone(grad));
-  fy_release(old);
-  return NULL;
+  fy_check(fy_has_gradient(leaf), FY_RUNTIME_ERROR, "cannot register a hook on a tensor that doesn't require gradient");
+  fy_check(fy_is_leaf(leaf), FY_RUNTIME_ERROR, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+  add_hook(leaf, (FyHook){.leaf_function = hook, .context = context, .free_context = free_context});
 }
 
 void fy_retain_grad(FyTensor *t) {
-  fy_check(t->requires_grad, FY_RUNTIME_ERROR, "can't retain_grad on Tensor that has requires_grad=False");
-  if (!t->grad_fn || t->retains_grad)
-    return;
-  t->retains_grad = true;
-  add_hook(t, (FyHook){.hook = retain_grad_hook, .context = t});
-}
-
-void fy_forget_retained(FyTensor *t) {
-  for (FyHook *hook = t->grad_fn ? t->grad_fn->hooks : NULL; hook; hook = hook->next)
-    if (hook->hook == retain_grad_hook && hook->context == t)
-      hook->hook = NULL;
+  fy_check(fy_has_gradient(t), FY_RUNTIME_ERROR, "can't retain_grad on Tensor that has requires_grad=False");
+  if (!fy_is_leaf(t))
+    fy_history_retain_grad(t);
 }
 
 // ---- backward ------------------------------------------------------------------------------------------------------------------
 
 static FyTensor *root_gradient(const FyTensor *root, FyTensor *gradient) {
-  fy_check(root->requires_grad, FY_RUNTIME_ERROR,
+  fy_check(fy_has_gradient(root), FY_RUNTIME_ERROR,
            "element 0 of tensors does not require grad and does not have a grad_fn");
   if (!gradient) {
     fy_check(root->array.numel == 1, FY_RUNTIME_ERROR, "grad can be implicitly created only for scalar outputs");
@@ -155,8 +141,7 @@ typedef struct Edges {
 static void edges_destroy(void *pointer) {
   Edges *e = pointer;
   for (int i = 0; i < e->count; i++) {
-    if (e->edges[i].node)
-      fy_node_release(e->edges[i].node);
+    fy_node_release(e->edges[i].node);
     fy_release(e->captured[i]);
   }
   free(e->edges);
@@ -170,7 +155,7 @@ static Edges *edges_to(FyTensors inputs) {
   e->captured = calloc((size_t)inputs.count + 1, sizeof *e->captured);
   fy_check(e->edges && e->captured, FY_OUT_OF_MEMORY_ERROR, "out of host memory for %d gradients", inputs.count);
   for (int i = 0; i < inputs.count; i++) {
-    fy_check(inputs.items[i]->requires_grad, FY_RUNTIME_ERROR,
+    fy_check(fy_has_gradient(inputs.items[i]), FY_RUNTIME_ERROR,
              "One of the differentiated Tensors does not require grad");
     e->edges[i] = fy_gradient_edge(inputs.items[i]);
     e->count++;

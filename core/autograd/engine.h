@@ -2,17 +2,19 @@
 #ifndef FERRY_AUTOGRAD_ENGINE_H
 #define FERRY_AUTOGRAD_ENGINE_H
 
-#include "autograd/node.h"
+#include "graph/history.h"
 
 typedef struct FyEngineRun {
   FyTensor *root, *gradient; // of equal shapes
   bool retain_graph;
-  // With captures, the gradients that arrive at these edges are stored (counted) and no .grad is touched.
+  // With captures, the gradients that arrive at these edges are stored (counted), only nodes on the way to them run, and no
+  // .grad of a leaf is touched. An edge may have a NULL node: nothing arrives there.
   int capture_count;
   const FyEdge *capture_edges;
   FyTensor **captured;
 } FyEngineRun;
 
+// Raises what the nodes' functions and hooks raise; the graph is then as a backward that got so far leaves it.
 void fy_engine_run(const FyEngineRun *run);
 
 #endif

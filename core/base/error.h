@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define FY_API extern
 
@@ -67,13 +68,13 @@ FY_API void fy_warn_once(bool *once, const char *format, ...) __attribute__((for
 
 // ---- what the macros above stand on -------------------------------------------------------------------------------
 
+enum { FY_THREAD_STATE_WORDS = 24 };
+
 typedef struct FyThreadState {
   int scope_depth; // entries of the scope stack, see scope.h
-  int device;      // current CUDA device, -1 when never set
-  void *stream;    // current stream of that device, NULL for the default one
-  int guards;      // open guards of device and stream
   bool grad_enabled;
   int autocast;
+  uint64_t parts[FY_THREAD_STATE_WORDS]; // what the rooms above keep for each thread, see state.h
 } FyThreadState;
 
 typedef struct FyTrap {

@@ -2,6 +2,7 @@
 #include "base/scope.h"
 #include "base/scope_impl.h"
 #include "base/small.h"
+#include "base/state.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,6 @@ static _Thread_local Stack *stack;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static Stack *main_stack;
-
-void fy_device_shutdown(void);
 
 static void release_from(Stack *s, int begin) {
   while (s->count > begin) {
@@ -51,7 +50,7 @@ static void shut_down(void) {
     free_stack(main_stack);
     main_stack = NULL;
   }
-  fy_device_shutdown();
+  fy_thread_parts_shut_down();
 }
 
 static void set_up(void) {
@@ -165,14 +164,32 @@ void *fy_retain(void *pointer) {
   return pointer;
 }
 
+// A bit beside the count, so that the last reference to a weakly known object never takes the short way below.
+enum { WEAKLY_KNOWN = 1 << 30 };
+
 void fy_release(void *pointer) {
   FyObject *object = pointer;
   if (!object)
     return;
-  // With one reference, ours, there is nobody to be atomic against.
+  // With one reference, ours, and nobody who knows of the object otherwise, there is nobody to be atomic against.
   if (atomic_load_explicit(&object->references, memory_order_acquire) == 1 ||
-      atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) == 1)
+      (atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) & ~WEAKLY_KNOWN) == 1)
     object->destroy(object);
+}
+
+void fy_object_know_weakly(void *pointer) {
+  FyObject *object = pointer;
+  atomic_fetch_or_explicit(&object->references, WEAKLY_KNOWN, memory_order_relaxed);
+}
+
+void *fy_retain_if_alive(void *pointer) {
+  FyObject *object = pointer;
+  int references = object ? atomic_load_explicit(&object->references, memory_order_relaxed) : 0;
+  while (references & ~WEAKLY_KNOWN)
+    if (atomic_compare_exchange_weak_explicit(&object->references, &references, references + 1, memory_order_acquire,
+                                              memory_order_relaxed))
+      return pointer;
+  return NULL;
 }
 
 void *fy_adopt(void *pointer) {
@@ -183,6 +200,29 @@ void *fy_adopt(void *pointer) {
     fy_release(object); // the scope's own reference is enough
   else
     push(this_stack(), object);
+  return pointer;
+}
+
+typedef struct Hold {
+  FyObject object;
+  void *held;
+} Hold;
+
+static void hold_destroy(void *pointer) {
+  Hold *hold = pointer;
+  fy_release(hold->held);
+  fy_small_free(hold, sizeof *hold);
+}
+
+void *fy_hold(void *pointer) {
+  if (!pointer)
+    return NULL;
+  Hold *hold = fy_small_alloc(sizeof *hold);
+  if (!hold)
+    fy_release(pointer);
+  fy_check(hold, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a scope");
+  hold->held = pointer;
+  fy_object_init(hold, hold_destroy);
   return pointer;
 }
 

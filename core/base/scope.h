@@ -44,8 +44,18 @@ FY_API void fy_drop(void *object);
 FY_API void *fy_retain(void *object);
 FY_API void fy_release(void *object);
 
+// An object that others know without counting it (a weak reference). After fy_object_know_weakly they may ask for a
+// reference of their own: fy_retain_if_alive returns NULL once the last counted one is gone. That the memory is still
+// there while they ask is up to them: a lock that `destroy` takes too.
+FY_API void fy_object_know_weakly(void *object);
+FY_API void *fy_retain_if_alive(void *object);
+
 // Lets the current thread's innermost scope own one more reference that the caller holds (the opposite of fy_retain).
 FY_API void *fy_adopt(void *object);
+
+// The same for an object that several threads may hold at once. (An object can be in one scope only: fy_adopt is for those
+// that no other thread adopts.)
+FY_API void *fy_hold(void *object);
 
 // ---- for makers of objects ------------------------------------------------------------------------------------------
 

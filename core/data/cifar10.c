@@ -1,6 +1,7 @@
 // datasets.CIFAR10 from its binary version: records of a label byte and 3,072 bytes of image, channels first.
 #include "data/byte_source.h"
 #include "data/data.h"
+#include "op/ops.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

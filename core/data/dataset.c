@@ -1,8 +1,10 @@
 // Data sets: what they have in common, tensors in memory, and parts of others.
 #include "data/dataset.h"
 #include "data/impl.h"
+#include "op/ops.h"
 #include "op/random/random_state.h"
 #include "tensor/impl.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

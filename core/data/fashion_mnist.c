@@ -1,5 +1,7 @@
 // datasets.FashionMNIST: four IDX files, as Zalando published them and Debian packages them.
 #include "data/data.h"
+#include "op/ops.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

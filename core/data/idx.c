@@ -1,6 +1,7 @@
 // IDX: two zero bytes, a dtype code, the rank, one big-endian uint32 per dimension, then the elements, big-endian.
 #include "data/byte_source.h"
 #include "data/data.h"
+#include "op/ops.h"
 #include <string.h>
 
 typedef struct Header {

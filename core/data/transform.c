@@ -1,6 +1,7 @@
 // Transforms as a list of steps. Crops and flips only move a window over the image; the pixels are touched once, where the
 // numbers change (ToTensor, Normalize) or at the end.
 #include "data/impl.h"
+#include "op/ops.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

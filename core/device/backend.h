@@ -7,7 +7,6 @@
 #ifndef FERRY_DEVICE_BACKEND_H
 #define FERRY_DEVICE_BACKEND_H
 
-#include "op/launch.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,11 +15,26 @@
 extern "C" {
 #endif
 
-enum { FY_BACKEND_ABI = 1, FY_MAX_DEVICES = 16 };
+enum { FY_BACKEND_ABI = 2, FY_MAX_DEVICES = 16 };
 
 enum { FY_COPY_HOST_TO_DEVICE = 1, FY_COPY_DEVICE_TO_HOST = 2, FY_COPY_DEVICE_TO_DEVICE = 3 };
 
 enum { FY_BACKEND_NOT_READY = 600, FY_BACKEND_OUT_OF_MEMORY = 2 }; // cudaErrorNotReady, cudaErrorMemoryAllocation
+
+// Codes below cudaError_t's, which begin with 0 for success. Kernels return them; the table's functions only cuBLAS's.
+enum {
+  FY_LAUNCH_OK = 0,
+  FY_LAUNCH_NO_MEMORY = -1, // `workspace` returned NULL
+  FY_LAUNCH_NO_KERNEL = -2, // no kernel for this dtype: the dispatcher raises '"op" not implemented for 'Half''
+  FY_LAUNCH_BLAS = -1000,   // minus a cublasStatus_t below this
+  FY_LAUNCH_DNN = -2000,    // minus a dnnl_status_t below this
+};
+
+// What a kernel is given stands in op/launch.h. Each backend is linked with a table of the kernels by the ids of their ops,
+// NULL for views: op/kernels.cu.
+struct FyLaunch;
+typedef int FyKernel(struct FyLaunch *launch);
+extern FyKernel *const fy_cuda_kernels[];
 
 typedef struct FyBackendProperties {
   char name[256];
@@ -58,7 +72,6 @@ typedef struct FyBackend {
 
   // Streams (cudaStream_t, NULL is the default one) and events (cudaEvent_t).
   int (*stream_create)(void **stream, int priority);
-  int (*stream_destroy)(void *stream);
   int (*stream_synchronize)(void *stream);
   int (*stream_query)(void *stream); // FY_BACKEND_NOT_READY while it works
   int (*stream_wait_event)(void *stream, void *event);
@@ -69,14 +82,17 @@ typedef struct FyBackend {
   int (*event_query)(void *event);
   int (*event_elapsed)(float *milliseconds, void *start, void *end);
 
-  // cuBLAS: a handle for the current device; made once per device and thread by the core.
+  // cuBLAS: a handle for the current device; made by the core for each thread and device that multiplies matrices.
   int (*blas_create)(void **handle);
   int (*blas_destroy)(void *handle);
   int (*blas_set_stream)(void *handle, void *stream);
 
-  // The kernel of each op by its id (FY_OP_ID_..., op.h); NULL for views.
-  FyKernel *const *kernels;
-  int kernel_count;
+  FyKernel *const *kernels; // fy_cuda_kernels of this backend
+
+  // Has the core told what is started on a device, at the moment when it has been queued and on the thread that queues it:
+  // `kernel` for each kernel launched, each cuBLAS call (of however many kernels that is made) and each fill, `copy` for
+  // each copy that a device takes part in. Neither may raise. Called once, before anything else is started.
+  void (*observe)(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 } FyBackend;
 
 // The one symbol of a backend. In the library this is the simulator's; in the shared object, NVIDIA's.

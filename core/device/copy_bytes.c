@@ -59,7 +59,6 @@ static void copy_between(void *to, int to_device, const void *from, int from_dev
   } else {
     fy_cuda_check(fy_order_streams(from_device, from_stream, to_device, to_stream));
   }
-  fy_count_copy(FY_COPY_DEVICE_TO_DEVICE, bytes);
 }
 
 // ---- all kinds -------------------------------------------------------------------------------------------------------
@@ -85,7 +84,6 @@ void fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, in
   void *stream = fy_raw_stream(device);
   fy_use_device(device);
   fy_cuda_check(backend->copy(to, from, bytes, kind, stream));
-  fy_count_copy(kind, bytes);
   if (kind == FY_COPY_DEVICE_TO_DEVICE || (non_blocking && pinned))
     return;
   fy_count_synchronization();

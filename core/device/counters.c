@@ -7,7 +7,7 @@ enum { KINDS = 4 }; // FY_COPY_... are 1 to 3
 
 static _Atomic int64_t copies[KINDS];
 static _Atomic int64_t copied_bytes[KINDS];
-static _Atomic int64_t launches;
+static _Atomic int64_t launches, ops;
 static _Atomic int64_t synchronizations;
 
 static void add(_Atomic int64_t *counter, int64_t n) {
@@ -41,6 +41,10 @@ static bool launches_block(void) {
 
 void fy_count_launch(void) {
   add(&launches, 1);
+}
+
+void fy_op_launched(void) {
+  add(&ops, 1);
   if (launches_block())
     fy_cuda_check(fy_backend_required()->synchronize());
 }
@@ -54,6 +58,7 @@ FyCounters fy_counters(void) {
       .device_to_host_bytes = read_of(&copied_bytes[FY_COPY_DEVICE_TO_HOST]),
       .device_to_device_bytes = read_of(&copied_bytes[FY_COPY_DEVICE_TO_DEVICE]),
       .launches = read_of(&launches),
+      .ops = read_of(&ops),
       .synchronizations = read_of(&synchronizations),
   };
 }

@@ -4,20 +4,9 @@
 #include <cuda_runtime.h>
 
 #include <string.h>
-
-#define FY_OP(name) extern "C" int fy_cuda_##name(FyLaunch *launch);
-#define FY_VIEW(name)
-#include "op/ops.def"
-#undef FY_OP
-#undef FY_VIEW
-
-static FyKernel *const kernels[] = {
-#define FY_OP(name) fy_cuda_##name,
-#define FY_VIEW(name) NULL,
-#include "op/ops.def"
-#undef FY_OP
-#undef FY_VIEW
-};
+#ifdef FERRY_SIM
+#include "sim/cudasim.h"
+#endif
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
 
@@ -156,10 +145,6 @@ static int stream_create(void **stream, int priority) {
   return (int)cudaStreamCreateWithPriority((cudaStream_t *)stream, cudaStreamNonBlocking, priority);
 }
 
-static int stream_destroy(void *stream) {
-  return (int)cudaStreamDestroy((cudaStream_t)stream);
-}
-
 static int stream_synchronize(void *stream) {
   return (int)cudaStreamSynchronize((cudaStream_t)stream);
 }
@@ -217,6 +202,72 @@ static int blas_set_stream(void *handle, void *stream) {
   return blas_error(cublasSetStream((cublasHandle_t)handle, (cudaStream_t)stream));
 }
 
+// ---- what is started -------------------------------------------------------------------------------------------------
+
+#ifdef FERRY_SIM
+static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
+  cudasim_observe(kernel, copied);
+}
+#else
+// NVIDIA's runtime tells nobody, so the linker sends this library's own calls of it through here (--wrap in cuda.mk). Every
+// kernel<<<...>>> begins with __cudaPushCallConfiguration; cuBLAS's calls are counted where they are made.
+static void (*started_kernel)(void);
+static void (*started_copy)(int kind, size_t bytes);
+
+static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
+  started_kernel = kernel;
+  started_copy = copied;
+}
+
+extern "C" void fy_cuda_started(void) {
+  if (started_kernel)
+    started_kernel();
+}
+
+extern "C" {
+unsigned __real___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream);
+unsigned __wrap___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream);
+cudaError_t __real_cudaMemsetAsync(void *pointer, int byte, size_t bytes, cudaStream_t stream);
+cudaError_t __wrap_cudaMemsetAsync(void *pointer, int byte, size_t bytes, cudaStream_t stream);
+cudaError_t __real_cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t __real_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                                       cudaStream_t stream);
+cudaError_t __wrap_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                                       cudaStream_t stream);
+}
+
+unsigned __wrap___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream) {
+  const unsigned error = __real___cudaPushCallConfiguration(grid, block, shared, stream);
+  if (error == 0)
+    fy_cuda_started();
+  return error;
+}
+
+cudaError_t __wrap_cudaMemsetAsync(void *pointer, int byte, size_t bytes, cudaStream_t stream) {
+  const cudaError_t error = __real_cudaMemsetAsync(pointer, byte, bytes, stream);
+  if (error == cudaSuccess && bytes > 0)
+    fy_cuda_started();
+  return error;
+}
+
+static cudaError_t count_copied(cudaError_t error, int kind, size_t bytes) {
+  if (error == cudaSuccess && bytes > 0 && started_copy)
+    started_copy(kind, bytes);
+  return error;
+}
+
+cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return count_copied(__real_cudaMemcpyAsync(to, from, bytes, kind, stream), (int)kind, bytes);
+}
+
+cudaError_t __wrap_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                                       cudaStream_t stream) {
+  return count_copied(__real_cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream),
+                      FY_COPY_DEVICE_TO_DEVICE, bytes);
+}
+#endif
+
 // ---- the table: in FyBackend's order, since nvcc's C++17 has no designated initialisers --------------------------------
 
 #ifdef FERRY_SIM
@@ -248,7 +299,6 @@ static const FyBackend backend = {
     copy_peer,
     set,
     stream_create,
-    stream_destroy,
     stream_synchronize,
     stream_query,
     stream_wait_event,
@@ -261,8 +311,8 @@ static const FyBackend backend = {
     blas_create,
     blas_destroy,
     blas_set_stream,
-    kernels,
-    (int)(sizeof kernels / sizeof kernels[0]),
+    fy_cuda_kernels,
+    observe,
 };
 
 extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {

@@ -14,11 +14,16 @@ int fy_device_count_chosen(void);            // devices of that runtime; 0 when 
 int fy_cuda_index(FyDevice device);
 int fy_check_cuda_index(int index);
 
+// Gives back the host memory that is cached: called when the program ends, after the last scope has closed. What is still in
+// use then stays usable.
+void fy_device_shutdown(void);
+
 // "20.00 MiB", as PyTorch writes sizes. `text` has room for 32 characters.
 const char *fy_format_bytes(size_t bytes, char text[32]);
 
-// ---- counters.c ------------------------------------------------------------------------------------------------------
+// ---- counters.c: none raises -----------------------------------------------------------------------------------------
 
+void fy_count_launch(void); // these two are what the backend calls (FyBackend.observe)
 void fy_count_copy(int kind, size_t bytes);
 void fy_count_synchronization(void);
 
@@ -37,7 +42,7 @@ typedef struct FyThreadDevices {
   int device;  // as set by the user, -1 when never set
   int applied; // what the runtime was last told, -1 before the first call
   FyStream *stream[FY_MAX_DEVICES];
-  void *blas[FY_MAX_DEVICES];
+  void *blas[FY_MAX_DEVICES];        // cublasHandle_t; NULL until the thread first multiplies matrices there
   void *blas_stream[FY_MAX_DEVICES]; // what each handle was last set to
   struct FyGuard *guards;            // open guards, innermost last
   int guard_count, guard_capacity;

@@ -125,6 +125,7 @@ static Mode mode_wanted(void) {
 
 static void take(const FyBackend *table, int count) {
   backend = table;
+  table->observe(fy_count_launch, fy_count_copy);
   device_count = count < FY_MAX_DEVICES ? count : FY_MAX_DEVICES;
 }
 

@@ -18,10 +18,13 @@ void fy_cuda_check(int error);
 // Makes `device` current for the calling thread (cheap when it is already).
 void fy_use_device(int device);
 
-// The raw stream (cudaStream_t) and cuBLAS handle current for `device` on this thread.
+// The raw stream (cudaStream_t) that is current for `device` on this thread, and that of a stream. Never raise.
 void *fy_raw_stream(int device);
-void *fy_raw_blas(int device);
 void *fy_stream_raw(const FyStream *stream);
+
+// The calling thread's cuBLAS handle for `device`, which is current, set to the raw stream; made at the first call. Returns
+// 0 or an error code. Never raises.
+int fy_raw_blas(int device, void *stream, void **handle);
 
 // Streaming multiprocessors of `device`, read once.
 int fy_multi_processors(int device);
@@ -47,30 +50,27 @@ void fy_pinned_alloc(size_t bytes, void **pointer, void **block);
 void fy_pinned_free(void *block);
 void fy_pinned_record_stream(void *block, int device, void *raw_stream);
 
-// ---- thread state, for traps and worker threads ---------------------------------------------------------------------------
-
-void fy_device_state_save(FyThreadState *state);
-void fy_device_state_restore(const FyThreadState *state);
+// ---- moves and counts -----------------------------------------------------------------------------------------------------
 
 // Copies `bytes` between two places of any kind (device -1 is the host), in the current stream of the CUDA device
 // involved. Synchronous unless non_blocking and the host side is pinned.
 void fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
                    size_t bytes, bool non_blocking);
 
-// What crossed the bus and how often the host waited, since the start: read by tests and lessons.
+// What all threads have done with CUDA devices since the start, each counted when it was queued: read by tests and lessons.
 typedef struct FyCounters {
-  int64_t host_to_device, device_to_host, device_to_device; // copies
+  // Copies that a device took part in, whoever asked for them; device to device is within one device or between two.
+  int64_t host_to_device, device_to_host, device_to_device;
   int64_t host_to_device_bytes, device_to_host_bytes, device_to_device_bytes;
-  int64_t launches, synchronizations;
+  int64_t launches; // kernels started: Ferry's and a program's own, cuBLAS calls (one each), fills (cudaMemset)
+  int64_t ops;      // ops that ran on a device: each starts no, one or several kernels
+  int64_t
+      synchronizations; // waits of the host for a device that Ferry asked for: fy_synchronize, a blocking copy, fy_item
 } FyCounters;
-FyCounters fy_counters(void);
+FyCounters fy_counters(void); // never raises
 
-// To be called after each kernel launch that succeeded, with its device current. With CUDA_LAUNCH_BLOCKING=1 it waits for
-// the kernel and raises its error, so that the error appears where its cause is.
-void fy_count_launch(void);
-
-// Gives back the host memory that is cached: called when the program ends, after the last scope has closed. What is still in
-// use then stays usable.
-void fy_device_shutdown(void);
+// To be called after each op whose kernel function succeeded on a device, which is current. Counts the op. With
+// CUDA_LAUNCH_BLOCKING=1 it waits for its kernels and raises their error, so that the error appears where its cause is.
+void fy_op_launched(void);
 
 #endif

@@ -45,6 +45,7 @@ FyStream *fy_stream_new(FyDevice device, int priority) {
            priority);
   int index = device.type == FY_CPU ? -1 : fy_cuda_index(device);
   FyStream *stream = fy_object_new(sizeof *stream, destroy);
+  fy_object_know_weakly(stream);
   stream->device = index;
   stream->priority = priority;
   pthread_mutex_lock(&lock);
@@ -71,11 +72,9 @@ FyStream *fy_stream_if_alive(void *pointer) {
     if (s == pointer)
       found = s;
   // One whose last reference has just gone waits for the lock in `destroy`: it must stay dead.
-  int references = found ? atomic_load(&found->object.references) : 0;
-  while (references > 0 && !atomic_compare_exchange_weak(&found->object.references, &references, references + 1)) {
-  }
+  found = fy_retain_if_alive(found);
   pthread_mutex_unlock(&lock);
-  return references > 0 ? found : NULL;
+  return found;
 }
 
 // ---- which one is current --------------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 // What each thread has made current: device, streams, cuBLAS handles, and the guards that will put them back.
+#include "base/state.h"
 #include "device/impl.h"
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct FyGuard {
   int device;        // what was current, -1 when it had never been set
@@ -106,22 +108,24 @@ void *fy_raw_stream(int device) {
   return stream ? stream->raw : NULL;
 }
 
-void *fy_raw_blas(int device) {
+int fy_raw_blas(int device, void *stream, void **handle) {
   FyThreadDevices *t = &fy_thread_devices;
-  void *stream = fy_raw_stream(device);
-  if (t->blas[device] && t->blas_stream[device] == stream)
-    return t->blas[device];
-  const FyBackend *backend = fy_backend_required();
-  fy_use_device(device);
-  if (!t->blas[device]) {
-    registered_thread();
-    t->blas[device] = pooled_handle(device);
-    if (!t->blas[device])
-      fy_cuda_check(backend->blas_create(&t->blas[device]));
+  *handle = t->blas[device];
+  if (*handle && t->blas_stream[device] == stream)
+    return 0;
+  registered_thread();
+  if (!*handle)
+    *handle = pooled_handle(device);
+  int error = *handle ? 0 : fy_backend()->blas_create(handle);
+  if (!error)
+    error = fy_backend()->blas_set_stream(*handle, stream);
+  if (error && *handle && !t->blas[device])
+    fy_backend()->blas_destroy(*handle);
+  if (!error) {
+    t->blas[device] = *handle;
+    t->blas_stream[device] = stream;
   }
-  fy_cuda_check(backend->blas_set_stream(t->blas[device], stream));
-  t->blas_stream[device] = stream;
-  return t->blas[device];
+  return error;
 }
 
 // ---- guards ----------------------------------------------------------------------------------------------------------
@@ -189,22 +193,40 @@ void fy_stream_guard_close(FyStreamGuard *guard) {
 
 // ---- traps and workers -----------------------------------------------------------------------------------------------
 
-void fy_device_state_save(FyThreadState *state) {
-  FyThreadDevices *t = &fy_thread_devices;
-  state->device = t->device;
-  state->stream = t->stream[t->device < 0 ? 0 : t->device];
-  state->guards = t->guard_count;
+typedef struct Saved {
+  int device, guards;
+  FyStream *stream[FY_MAX_DEVICES]; // borrowed
+} Saved;
+
+static void save(void *saved) {
+  const FyThreadDevices *t = &fy_thread_devices;
+  Saved *s = saved;
+  s->device = t->device;
+  s->guards = t->guard_count;
+  memcpy(s->stream, t->stream, sizeof s->stream);
 }
 
-// The saved stream is borrowed: it is looked up among the living ones before it becomes current again.
-void fy_device_state_restore(const FyThreadState *state) {
-  while (fy_thread_devices.guard_count > state->guards)
+// A saved stream is looked up among the living ones before it becomes current again.
+static void restore(const void *saved) {
+  const Saved *s = saved;
+  while (fy_thread_devices.guard_count > s->guards)
     pop_guard();
-  int device = state->device < 0 ? 0 : state->device;
-  if (fy_thread_devices.stream[device] != state->stream) {
-    FyStream *stream = fy_stream_if_alive(state->stream);
-    fy_make_stream_current(device, stream);
+  for (int d = 0; d < FY_MAX_DEVICES; d++) {
+    if (fy_thread_devices.stream[d] == s->stream[d])
+      continue;
+    FyStream *stream = fy_stream_if_alive(s->stream[d]);
+    fy_make_stream_current(d, stream);
     fy_release(stream);
   }
-  apply_device(state->device);
+  apply_device(s->device);
+}
+
+__attribute__((constructor)) static void register_part(void) {
+  static const FyThreadPart part = {.room = "device",
+                                    .height = 1,
+                                    .bytes = sizeof(Saved),
+                                    .save = save,
+                                    .restore = restore,
+                                    .shut_down = fy_device_shutdown};
+  fy_thread_part_register(&part);
 }

@@ -1,5 +1,5 @@
 // module.to(): tensors keep their identity, and get another inside.
-#include "autograd/node.h"
+#include "graph/history.h"
 #include "nn/impl.h"
 #include <string.h>
 
@@ -21,17 +21,6 @@ static bool is_there(const FyTensor *t, FyTo to) {
   return fy_device_equal(t->device, to.device) && t->array.dtype == to.dtype;
 }
 
-// A graph that is still alive keeps the leaf's accumulator, which new graphs will share: it must know the new place.
-static void refresh_accumulator(FyTensor *leaf) {
-  FyNode *node = leaf->accumulator;
-  if (!node)
-    return;
-  node->outputs[0].dtype = leaf->array.dtype;
-  node->outputs[0].device = leaf->device;
-  fy_release(node->stream);
-  node->stream = leaf->device.type == FY_CUDA ? fy_retain(fy_current_stream(leaf->device)) : NULL;
-}
-
 // What Python writes as t.data = t.data.to(...): everyone who holds t sees it at its new place.
 static void move_inside(FyTensor *t, FyTo to) {
   if (is_there(t, to))
@@ -47,7 +36,7 @@ static void move_inside(FyTensor *t, FyTo to) {
       t->device = moved->device;
       fy_release(t->base); // no longer a view of it
       t->base = NULL;
-      refresh_accumulator(t);
+      fy_accumulator_forget(t);
     }
   }
 }

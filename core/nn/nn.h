@@ -123,6 +123,8 @@ FY_API FyTensor *fy_list_get(const FyTensorList *list, const char *name);
 // module.to(device), .cuda(), .cpu(), .half(), .float(), .double(): moves or converts every parameter and buffer in place
 // (integer buffers keep their dtype) and returns the module. An optimizer made before stays valid: parameters keep their
 // identity, as in PyTorch, and so do their gradients, which move along. Raises FY_TYPE_ERROR for an integer dtype.
+// A graph recorded before still runs backward, in the forward's dtype and on its device, and where .grad is None the
+// gradient it leaves is of these. SGD steps with a gradient of another dtype; Adam, and every step on another device, raise.
 FY_API void *fy_module_to_of(FyModule *module, FyTo options);
 #define fy_module_to(module, ...) fy_module_to_of((FyModule *)(module), (FyTo){.device = __VA_ARGS__})
 FY_API void *fy_module_to_dtype_of(FyModule *module, FyDType dtype);

@@ -13,6 +13,7 @@
 // made until then belongs to the call's own scope.
 #include "base/state.h"
 #include "device/runtime.h"
+#include "graph/view.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <string.h>
@@ -136,7 +137,7 @@ static int run_on_cuda(const FyCall *call, FyLaunch *launch) {
   launch->device = call->device.index;
   fy_use_device(launch->device);
   launch->stream = fy_raw_stream(launch->device);
-  launch->blas = fy_raw_blas(launch->device);
+  launch->blas = fy_raw_blas;
   launch->multi_processors = fy_multi_processors(launch->device);
   return fy_backend()->kernels[call->op->id](launch);
 }
@@ -161,7 +162,7 @@ static void run_kernel(const FyCall *call) {
   free_scratch(&scratch);
   check_result(call, &scratch, result);
   if (call->device.type == FY_CUDA)
-    fy_count_launch();
+    fy_op_launched();
 }
 
 // to[...] = from[...] on one device, whatever their dtypes and layouts: the kernel of the copy, and nothing else.
@@ -199,7 +200,7 @@ static void widen_halves(FyCall *call) {
   }
 }
 
-static FyTensor *prepared(FyTensor *t, FyDType dtype) {
+FyTensor *fy_copy_of(FyTensor *t, FyDType dtype) {
   FyTensor *fresh = fy_new_tensor(dtype, t->device, t->array.ndim, t->array.shape, false);
   copy(fresh, t);
   return fresh;
@@ -219,7 +220,7 @@ static void launch_prepared(const FyCall *call) {
   FyTensor *in[FY_MAX_INPUTS];
   inner.in = in;
   for (int i = 0; i < call->n_in; i++)
-    in[i] = call->copied >> i & 1 ? prepared(call->in[i], (FyDType)call->wanted[i]) : call->in[i];
+    in[i] = call->copied >> i & 1 ? fy_copy_of(call->in[i], (FyDType)call->wanted[i]) : call->in[i];
   for (int i = 0; i < call->n_out; i++)
     if (call->aside >> i & 1)
       inner.out[i] = set_aside(call, &inner, i);
@@ -248,17 +249,9 @@ static bool wants_grad(const FyOp *op, int n_in, FyTensor *const *in) {
   if (!fy_grad_enabled || !op->backward || op->flags & FY_OP_NO_GRAD)
     return false;
   for (int i = 0; i < n_in; i++)
-    if (in[i] && in[i]->requires_grad)
+    if (in[i] && fy_has_gradient(in[i]))
       return true;
   return false;
-}
-
-// A view made while recording knows what it is a view of, so that a change of it can be told to the base.
-static void link_base(FyTensor *view, FyTensor *of) {
-  if (view->base || view == of)
-    return;
-  view->base = fy_retain(of->base ? of->base : of);
-  view->base_history = view->base->grad_fn ? view->base->grad_fn->sequence : 0;
 }
 
 void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
@@ -273,8 +266,8 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
   launch(&call);
   if (wants_grad(op, n_in, in))
     fy_record(&call, in);
-  if (op->flags & FY_OP_VIEW && fy_grad_enabled)
-    link_base(call.out[0], in[0]);
+  if (op->flags & FY_OP_VIEW)
+    fy_view_link(call.out[0], in[0], op->flags & FY_OP_ONE_OF_SEVERAL, 0);
   for (int i = 0; i < n_out; i++)
     out[i] = fy_keep(call.out[i]);
   fy_scope_close(scope);
@@ -307,19 +300,22 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = 1, .in_place = true, .output = output};
   call.out[0] = target;
   bool recording = fy_dtype_is_floating(target->array.dtype) &&
-                   (wants_grad(op, n_in, in) || (fy_grad_enabled && target->requires_grad));
+                   (wants_grad(op, n_in, in) || (fy_grad_enabled && fy_has_gradient(target)));
   if (recording)
     fy_check_in_place(target);
+  if (!(op->flags & FY_OP_OVERLAP))
+    fy_check_no_overlap(target);
   call.device = op->cross ? target->device : common_device(&call);
   if (!fy_device_equal(call.device, target->device))
     raise_mixed_devices(&call, call.device, target->device);
   int scope = fy_scope_open();
   op->infer(&call);
   separate_from_target(&call, target);
+  FyNode *node = recording ? fy_record_change(&call, in) : NULL;
   launch(&call);
   fy_bump_version(target);
   if (recording)
-    fy_record_in_place(&call, in);
+    fy_record_changed(target, node);
   fy_scope_close(scope);
   return target;
 }

@@ -1,5 +1,6 @@
 // What the records' infer functions describe a call with: dtypes, shapes and layouts. Nothing here allocates or computes.
 #include "op/op.h"
+#include <stdio.h>
 #include <string.h>
 
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {

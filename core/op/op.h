@@ -18,7 +18,7 @@
 #ifndef FERRY_OP_OP_H
 #define FERRY_OP_OP_H
 
-#include "autograd/node.h"
+#include "graph/history.h"
 #include "op/launch.h"
 #include "tensor/impl.h"
 
@@ -30,6 +30,8 @@ enum {
   FY_OP_CPU_HALF_AS_FLOAT = 2, // on the CPU, float16 and bfloat16 run as float32: inputs cast up, outputs cast down
   FY_OP_DEVICE_FIRST = 4,      // a mismatch of devices is told before one of shapes or dtypes, as mm does
   FY_OP_NO_GRAD = 8,           // never recorded
+  FY_OP_ONE_OF_SEVERAL = 32,   // a view made by a function that returns several
+  FY_OP_OVERLAP = 64,          // in place also on a tensor whose elements share memory: the result is the same for all
   FY_OP_WEIGHTED = 16, // in[0] is input, in[1] weight: a mismatch of devices is told by their types, as conv2d does
 };
 
@@ -158,6 +160,27 @@ _Noreturn void fy_raise_mixed_devices(FyDevice a, FyDevice b);
 
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
+
+// ---- preparing (dispatch.c) ----------------------------------------------------------------------------------------------
+
+// A row-major copy on the same device, owned by the innermost scope, by the copy's kernel alone: no call that an observer
+// sees, and no history.
+FyTensor *fy_copy_of(FyTensor *t, FyDType dtype);
+
+// ---- recording (record.c) ------------------------------------------------------------------------------------------------
+
+// For `save`: keep input i / output i of the call for backward. The old value of a tensor that is changed in place is kept
+// as a copy. May raise FY_OUT_OF_MEMORY_ERROR.
+void fy_save_input(FyNode *node, FyCall *call, int i);
+void fy_save_output(FyNode *node, FyCall *call, int i);
+
+// Leaves a node behind out[...] whose edges lead to `inputs`, the call's as they were given. May raise.
+void fy_record(FyCall *call, FyTensor *const *inputs);
+
+// The same for a call in place, in two parts: what is needed of the old value is saved before the kernel runs, and the
+// target's history begins anew with the op after it has run and the version was counted on.
+FyNode *fy_record_change(FyCall *call, FyTensor *const *inputs);
+void fy_record_changed(FyTensor *target, FyNode *node);
 
 // ---- the table ---------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@
 #ifndef FERRY_OP_OPS_H
 #define FERRY_OP_OPS_H
 
+#include "op/creation/factory.h"
+#include "op/host/host.h"
 #include "tensor/tensor.h"
 
 // ---- pointwise -----------------------------------------------------------------------------------------------------------
@@ -176,5 +178,52 @@ FY_API FyTensor *fy_index_select(FyTensor *a, int dim,
                                  FyTensor *index); // torch.index_select; index int64 or int32, 1-D
 // F.embedding: rows of weight (V, D) at indices (*), int64 or int32: (*, D).
 FY_API FyTensor *fy_embedding(FyTensor *indices, FyTensor *weight);
+
+// ---- views: they share storage, and gradients flow through -----------------------------------------------------------
+
+// tensor.view(shape): one dimension may be -1. Raises FY_RUNTIME_ERROR ("view size is not compatible with input tensor's
+// size and stride ...") when the strides do not allow it, and "shape '[...]' is invalid for input of size N".
+FY_API FyTensor *fy_view(FyTensor *t, FySize shape);
+// tensor.reshape(shape): a view where possible, else a copy.
+FY_API FyTensor *fy_reshape(FyTensor *t, FySize shape);
+FY_API FyTensor *fy_flatten(FyTensor *t, int start_dim, int end_dim); // torch.flatten(t, start_dim, end_dim)
+FY_API FyTensor *fy_transpose(FyTensor *t, int dim0, int dim1);       // tensor.transpose(dim0, dim1)
+FY_API FyTensor *fy_t(FyTensor *t);                                   // tensor.t(), 2-D at most
+FY_API FyTensor *fy_permute(FyTensor *t, FySize dims);                // tensor.permute(dims)
+FY_API FyTensor *fy_select(FyTensor *t, int dim, int64_t index);      // tensor.select(dim, index): t[index] for dim 0
+FY_API FyTensor *fy_slice(FyTensor *t, int dim, int64_t start, int64_t end, int64_t step); // t[start:end:step] on dim
+FY_API FyTensor *fy_narrow(FyTensor *t, int dim, int64_t start, int64_t length);           // torch.narrow
+FY_API FyTensor *fy_expand(FyTensor *t, FySize shape); // tensor.expand(shape); -1 keeps a size
+FY_API FyTensor *fy_squeeze(FyTensor *t);              // torch.squeeze(t): all dimensions of size 1
+FY_API FyTensor *fy_squeeze_dim(FyTensor *t, int dim);
+FY_API FyTensor *fy_unsqueeze(FyTensor *t, int dim);
+FY_API FyTensor *fy_view_as(FyTensor *t, const FyTensor *other);
+
+// torch.chunk(t, chunks, dim): at most `chunks` views; returns how many and stores them in `out`.
+FY_API int fy_chunk(FyTensor *t, int chunks, int dim, FyTensor **out);
+
+// ---- copies and moves --------------------------------------------------------------------------------------------------
+
+FY_API FyTensor *fy_contiguous(FyTensor *t); // itself when contiguous already, else a copy
+FY_API FyTensor *fy_clone(FyTensor *t);
+
+// tensor.to(device, ...): fy_to(x, device), fy_to(x, device, .dtype = FY_FLOAT16, .non_blocking = true). Returns `t`
+// itself (no copy) when device and dtype are already right, unless .copy. With .non_blocking a copy from pinned host
+// memory to a CUDA device, or to pinned memory, returns before it is done. Gradients flow back to t's device.
+typedef struct FyTo {
+  FyDevice device;
+  FyDType dtype;
+  bool non_blocking, copy;
+} FyTo;
+#define fy_to(t, ...) fy_to_with((t), (FyTo){.device = __VA_ARGS__})
+FY_API FyTensor *fy_to_with(FyTensor *t, FyTo options);
+FY_API FyTensor *fy_to_dtype(FyTensor *t, FyDType dtype); // tensor.to(dtype)
+FY_API FyTensor *fy_cuda(FyTensor *t);                    // tensor.cuda(): to the current CUDA device
+FY_API FyTensor *fy_cpu(FyTensor *t);                     // tensor.cpu()
+FY_API FyTensor *fy_half(FyTensor *t);                    // tensor.half()
+FY_API FyTensor *fy_float(FyTensor *t);                   // tensor.float()
+FY_API FyTensor *fy_double(FyTensor *t);                  // tensor.double()
+FY_API FyTensor *fy_long(FyTensor *t);                    // tensor.long()
+FY_API FyTensor *fy_pin_memory(FyTensor *t);              // tensor.pin_memory()
 
 #endif

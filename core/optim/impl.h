@@ -17,8 +17,10 @@ typedef struct FyOptimizerClass {
   const char *name;
   bool decoupled;                         // AdamW's weight decay
   const char *state_names[FY_MAX_STATES]; // of the state tensors, as PyTorch's state_dict has them
-  // One parameter's update. `parameter` and `grad` are row-major; state->steps counts the steps before.
+  // One parameter's update. `parameter` and `grad` are row-major and of one dtype; state->steps counts the steps before.
   void (*step)(FyOptimizer *optimizer, FyParameterState *state, FyTensor *parameter, FyTensor *grad);
+  // Optional: raises when a gradient of another dtype than its parameter's cannot be used.
+  void (*check_mixed)(const FyOptimizer *optimizer, const FyTensor *parameter, const FyTensor *grad);
 } FyOptimizerClass;
 
 struct FyOptimizer {

@@ -36,10 +36,14 @@ FyOptimizer *fy_optimizer_new(const FyOptimizerClass *type, const FyTensorList *
   return self;
 }
 
+static FyDType state_dtype(const FyTensor *parameter) {
+  return parameter->array.dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
+}
+
 FyTensor *fy_optimizer_state(FyParameterState *state, int k) {
   const FyTensor *p = state->parameter;
   FyTensor *old = state->tensors[k];
-  FyDType dtype = p->array.dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
+  FyDType dtype = state_dtype(p);
   if (old && fy_device_equal(old->device, p->device) && old->array.dtype == dtype)
     return old;
   FyTensor *fresh =
@@ -49,14 +53,22 @@ FyTensor *fy_optimizer_state(FyParameterState *state, int k) {
   return fresh;
 }
 
-// The kernels take row-major memory: a parameter of another layout is updated in a copy, and copied back.
+// The kernels take row-major memory of one dtype: other parameters are updated in a copy, and copied back. A gradient has
+// another dtype than its parameter when the module was converted between forward and backward.
 static void step_one(FyOptimizer *self, FyParameterState *state) {
-  FyTensor *parameter = state->parameter;
-  FyTensor *row_major = fy_contiguous(parameter);
-  self->type->step(self, state, row_major, fy_contiguous(parameter->grad));
+  FyTensor *parameter = state->parameter, *grad = parameter->grad;
+  FyTensor *target = parameter;
+  if (grad->array.dtype != parameter->array.dtype) {
+    if (self->type->check_mixed)
+      self->type->check_mixed(self, parameter, grad);
+    target = fy_to_dtype(parameter, state_dtype(parameter));
+    grad = fy_to_dtype(grad, state_dtype(parameter));
+  }
+  target = fy_contiguous(target);
+  self->type->step(self, state, target, fy_contiguous(grad));
   state->steps++;
-  if (row_major != parameter)
-    fy_copy_(parameter, row_major);
+  if (target != parameter)
+    fy_copy_(parameter, target);
 }
 
 void fy_step(FyOptimizer *optimizer) {

@@ -5,7 +5,9 @@
 #include "nn/nn.h"
 
 // An object of the scope; keeps its parameters. State lives on each parameter's device and follows it when it moves. It
-// has the parameter's dtype, but float32 for float16 and bfloat16, whose steps are computed in float32, too.
+// has the parameter's dtype, but float32 for float16 and bfloat16, whose steps are computed in float32, too. A gradient of
+// another dtype than its parameter's (the module was converted between forward and backward) is cast to that of the state
+// by SGD; Adam and AdamW raise FY_RUNTIME_ERROR "expected dtype double for `end` but got dtype float", as in PyTorch.
 // The constructors raise FY_VALUE_ERROR with PyTorch's texts: "optimizer got an empty parameter list", "can't optimize a
 // non-leaf Tensor", "Invalid learning rate: -1.0", ...
 typedef struct FyOptimizer FyOptimizer;

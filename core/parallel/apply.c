@@ -10,7 +10,6 @@ typedef struct Job {
   FyTensor *input;
   FyTensor *output; // counted, on its way from the worker's scope to the caller's
   int index;
-  FyStream *stream; // the caller's on the input's device; NULL on the CPU
   FyThreadState caller;
   const char *file;
   int line;
@@ -24,10 +23,8 @@ static void *work(void *argument) {
   fy_where_line = job->line;
   fy_trap(job->error) {
     fy_thread_state_inherit(&job->caller);
-    if (job->stream) {
-      fy_cuda_set_device(fy_get_device(job->input));
-      fy_set_stream(job->stream);
-    }
+    if (fy_is_cuda(job->input))
+      fy_cuda_set_device(fy_get_device(job->input)); // whose current stream is the caller's
     fy_scope {
       job->output = fy_retain(fy_forward_of(job->replica, job->input));
     }
@@ -74,8 +71,6 @@ static void prepare(Job *job, int index, FyModule *replica, FyTensor *input) {
   fy_module_required(replica, "fy_parallel_apply");
   fy_check(input, FY_TYPE_ERROR, "fy_parallel_apply: input %d is NULL", index);
   *job = (Job){.replica = replica, .input = input, .index = index, .file = fy_where_file, .line = fy_where_line};
-  if (fy_is_cuda(input))
-    job->stream = fy_current_stream(fy_device_of(input));
   fy_thread_state_save(&job->caller);
 }
 

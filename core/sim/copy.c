@@ -42,8 +42,7 @@ static void destroy_copy(struct sim_work *base) {
 
 static void count_copy(const struct sim_work *base) {
   const struct copy *copy = &((const struct copy_work *)base)->copy;
-  SIM_COUNT(copies[copy->kind], 1);
-  SIM_COUNT(bytes[copy->kind], copy_bytes(copy));
+  sim_count_copy(copy->kind, copy_bytes(copy));
 }
 
 static void stage(struct copy_work *work) {
@@ -218,7 +217,7 @@ static cudaError_t run_fill(struct sim_work *base) {
 
 static void count_fill(const struct sim_work *base) {
   (void)base;
-  SIM_COUNT(fills, 1);
+  sim_count_kernel(&sim.counters.fills);
 }
 
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t handle) {

@@ -178,7 +178,7 @@ static cublasStatus_t find_stream(cublasHandle_t handle, struct CUstream_st **st
 
 static void count_product(const struct sim_work *work) {
   (void)work;
-  SIM_COUNT(matrix_products, 1);
+  sim_count_kernel(&sim.counters.matrix_products);
 }
 
 /* ---- products ---- */

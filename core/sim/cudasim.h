@@ -2,6 +2,8 @@
 #ifndef CUDASIM_H
 #define CUDASIM_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -20,6 +22,11 @@ struct cudasim_stats {
   unsigned long long allocations, frees;
   long long live_nodes; /* operations that are not finished, or that a stream or event still refers to */
 };
+
+/* Has `kernel` called for each launch, matrix product or other cuBLAS call, and fill, and `copy` (with a cudaMemcpyKind) for
+ * each copy that a device takes part in, when and on the thread where it is counted above. NULL: not at all. No lock of
+ * the simulator's is held during the calls. */
+void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 
 void cudasim_get_stats(struct cudasim_stats *stats);
 void cudasim_reset_stats(void);

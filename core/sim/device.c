@@ -278,6 +278,29 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 
 /* ---- statistics ---- */
 
+static void (*_Atomic observe_kernel)(void);
+static void (*_Atomic observe_copy)(int kind, size_t bytes);
+
+void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes)) {
+  atomic_store(&observe_kernel, kernel);
+  atomic_store(&observe_copy, copy);
+}
+
+void sim_count_kernel(atomic_ullong *counter) {
+  atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+  void (*observe)(void) = atomic_load(&observe_kernel);
+  if (observe)
+    observe();
+}
+
+void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes) {
+  SIM_COUNT(copies[kind], 1);
+  SIM_COUNT(bytes[kind], bytes);
+  void (*observe)(int, size_t) = atomic_load(&observe_copy);
+  if (observe && kind != cudaMemcpyHostToHost)
+    observe(kind, bytes);
+}
+
 static unsigned long long load(atomic_ullong *counter) {
   return atomic_load_explicit(counter, memory_order_relaxed);
 }

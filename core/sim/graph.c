@@ -245,8 +245,6 @@ static void link_nodes(const struct graph_nodes *graph, struct CUstream_st *stre
   for (size_t i = 0; i < count; i++) {
     const struct graph_node *g = &graph->items[i];
     struct sim_node *node = nodes[i + 1] = sim_node_new(g->device, sim_work_retain(g->work), g->lane);
-    if (g->work->count)
-      g->work->count(g->work);
     if (g->after.count == 0)
       sim_node_after(node, nodes[0]);
     for (size_t j = 0; j < g->after.count; j++)
@@ -274,6 +272,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   sim_lock();
   link_nodes(&exec->nodes, stream, nodes);
   sim_unlock();
+  for (size_t i = 0; i < exec->nodes.count; i++)
+    if (exec->nodes.items[i].work->count)
+      exec->nodes.items[i].work->count(exec->nodes.items[i].work);
   for (size_t i = 0; i < count; i++) {
     sim_node_run_if_sync(nodes[i]);
     sim_node_release(nodes[i]);

@@ -108,7 +108,7 @@ static cudaError_t run_launch(struct sim_work *base) {
 
 static void count_launch(const struct sim_work *base) {
   (void)base;
-  SIM_COUNT(launches, 1);
+  sim_count_kernel(&sim.counters.launches);
 }
 
 /* ---- attributes of kernels ---- */

@@ -63,6 +63,10 @@ void sim_unlock(void);
 #define SIM_COUNT(counter, amount)                                                                                     \
   ((void)atomic_fetch_add_explicit(&sim.counters.counter, amount, memory_order_relaxed))
 
+/* Count one of sim.counters that stands for work of a device's own, and a copy; and tell the observer. */
+void sim_count_kernel(atomic_ullong *counter);
+void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes);
+
 /* Memory of the simulator itself; ends the program when there is none. */
 void *sim_allocate(size_t bytes);
 void *sim_resize(void *memory, size_t bytes);

@@ -3,6 +3,7 @@
 #define FERRY_TENSOR_IMPL_H
 
 #include "tensor/tensor.h"
+#include <string.h>
 
 struct FyNode;
 
@@ -22,17 +23,33 @@ struct FyTensor {
   FyArray array;
   FyStorage *storage;
   FyDevice device; // index always resolved
-  bool requires_grad;
+  atomic_bool
+      requires_grad; // this and the fields of its history below: only by graph/history.h, a view's may be out of date
   bool retains_grad;
-  bool wrapped_number;        // from fy_number: weak in type promotion
-  int16_t output_index;       // which output of grad_fn
-  struct FyNode *grad_fn;     // counted; NULL for leaves
-  struct FyNode *accumulator; // the leaf's AccumulateGrad node, not counted
-  FyTensor *grad;             // counted
-  FyTensor *base;             // of a differentiable view: the tensor it views, counted
-  uint64_t base_history;      // the sequence number of base's grad_fn that this view's history stands on
-  struct FyHook *hooks;       // of a leaf; a non-leaf's are in its grad_fn
+  bool wrapped_number;            // from fy_number: weak in type promotion
+  int16_t output_index;           // which output of grad_fn
+  struct FyNode *_Atomic grad_fn; // counted; NULL for leaves. Atomic, as requires_grad: threads may read a stale view
+  struct FyNode *accumulator;     // the leaf's AccumulateGrad node, not counted
+  FyTensor *grad;                 // counted
+  struct FyHook *hooks;           // of a leaf; a non-leaf's are in its grad_fn
+  FyTensor *base;                 // of a view: the tensor it views, counted, itself no view
+  atomic_uint view_version;       // of a view: the storage's version at which its history was written down
+  int16_t view_number;            // of a view: which output of the call that made it
+  uint8_t view_creation;          // FyViewCreation
 };
+
+// What a tensor that goes away asks of graph/, which puts nodes and hooks on tensors, and sets this before main.
+typedef struct FyTensorGraph {
+  void (*forget_tensor)(FyTensor *t); // its hooks, and what retain_grad() left elsewhere
+  void (*release_node)(struct FyNode *node);
+} FyTensorGraph;
+extern FyTensorGraph fy_tensor_graph;
+
+// tensor.requires_grad: its own, or its base's. Never raises.
+static inline bool fy_has_gradient(const FyTensor *t) {
+  return atomic_load_explicit(&t->requires_grad, memory_order_relaxed) ||
+         (t->base && atomic_load_explicit(&t->base->requires_grad, memory_order_relaxed));
+}
 
 // An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.
 FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t *shape, bool pinned);
@@ -54,6 +71,10 @@ void fy_storage_release(FyStorage *storage);
 
 // Counts an in-place change of t's storage.
 void fy_bump_version(FyTensor *t);
+
+static inline bool fy_same_shape(const FyArray *a, const FyArray *b) {
+  return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
 
 // The common shape of two broadcast operands into out (returns ndim); raises PyTorch's broadcasting error.
 int fy_broadcast_shapes(const FyArray *a, const FyArray *b, int64_t *out);

@@ -1,10 +1,9 @@
 // The tensor object: its memory, its shape, and what can be asked of it.
-#include "autograd/node.h"
 #include "base/small.h"
 #include "device/runtime.h"
 #include "tensor/element.h"
 #include "tensor/impl.h"
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,19 +54,20 @@ void fy_bump_version(FyTensor *t) {
 
 // ---- making and freeing --------------------------------------------------------------------------------------------
 
+FyTensorGraph fy_tensor_graph;
+
 static void tensor_destroy(void *pointer) {
   FyTensor *t = pointer;
-  if (t->retains_grad)
-    fy_forget_retained(t);
-  fy_free_hooks(t->hooks);
+  if (t->hooks || t->retains_grad)
+    fy_tensor_graph.forget_tensor(t);
   fy_release(t->grad);
   FyTensor *base = t->base;
-  FyNode *node = t->grad_fn;
+  struct FyNode *node = t->grad_fn;
   fy_storage_release(t->storage);
   fy_small_free(t, sizeof *t);
   fy_release(base);
   if (node)
-    fy_node_release(node);
+    fy_tensor_graph.release_node(node);
 }
 
 static FyTensor *tensor_object(void) {
@@ -286,17 +286,6 @@ void fy_record_stream(FyTensor *t, FyStream *stream) {
 
 // ---- values on the host --------------------------------------------------------------------------------------------
 
-void fy_copy_to_host(const FyTensor *t, void *host) {
-  fy_scope {
-    FyTensor *row_major = fy_contiguous(fy_detach(t));
-    int device = t->device.type == FY_CUDA ? t->device.index : -1;
-    if (device < 0 && row_major->array.numel)
-      memcpy(host, row_major->array.data, fy_nbytes(t));
-    else if (row_major->array.numel)
-      fy_copy_bytes(host, -1, false, row_major->array.data, device, false, fy_nbytes(t), false);
-  }
-}
-
 static void one_element(const FyTensor *t, void *value) {
   fy_check(t->array.numel == 1, FY_RUNTIME_ERROR, "a Tensor with %lld elements cannot be converted to Scalar",
            (long long)t->array.numel);
@@ -318,47 +307,8 @@ int64_t fy_item_int64(const FyTensor *t) {
   return fy_element_int64(&value, t->array.dtype, 0);
 }
 
-static bool same_shape(const FyTensor *a, const FyTensor *b) {
-  return a->array.ndim == b->array.ndim &&
-         memcmp(a->array.shape, b->array.shape, (size_t)a->array.ndim * sizeof(int64_t)) == 0;
-}
-
-// The tensor's elements on the host, row-major; belongs to the caller's scope.
-static const void *host_elements(const FyTensor *t) {
-  FyTensor *row_major = fy_contiguous(fy_cpu(fy_detach(t)));
-  return row_major->array.data;
-}
-
-bool fy_equal(const FyTensor *a, const FyTensor *b) {
-  bool equal = same_shape(a, b) && a->array.dtype == b->array.dtype && fy_device_equal(a->device, b->device);
-  if (!equal)
-    return false;
-  fy_scope {
-    const void *x = host_elements(a), *y = host_elements(b);
-    FyDType dtype = a->array.dtype;
-    for (int64_t i = 0; i < a->array.numel && equal; i++)
-      equal = dtype == FY_INT64 ? ((const int64_t *)x)[i] == ((const int64_t *)y)[i]
-                                : fy_element_double(x, dtype, i) == fy_element_double(y, dtype, i);
-  }
-  return equal;
-}
-
-bool fy_allclose(const FyTensor *a, const FyTensor *b, double rtol, double atol) {
-  fy_check(same_shape(a, b), FY_RUNTIME_ERROR, "fy_allclose: the shapes %s and %s differ", fy_shape_string(a),
-           fy_shape_string(b));
-  bool close = true;
-  fy_scope {
-    const void *x = host_elements(a), *y = host_elements(b);
-    for (int64_t i = 0; i < a->array.numel && close; i++) {
-      double u = fy_element_double(x, a->array.dtype, i), v = fy_element_double(y, b->array.dtype, i);
-      close = u == v || (isfinite(u) && isfinite(v) && fabs(u - v) <= atol + rtol * fabs(v));
-    }
-  }
-  return close;
-}
-
 void *fy_numpy(FyTensor *t) {
-  fy_check(!t->requires_grad, FY_RUNTIME_ERROR,
+  fy_check(!fy_has_gradient(t), FY_RUNTIME_ERROR,
            "Can't call numpy() on Tensor that requires grad. Use fy_numpy(fy_detach(tensor)) instead.");
   fy_check(t->device.type == FY_CPU, FY_TYPE_ERROR,
            "can't convert %s device type tensor to numpy. Use fy_cpu(tensor) to copy the tensor to host memory first.",

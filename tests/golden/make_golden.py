@@ -413,6 +413,9 @@ def views():
     w.case("unsqueeze", "last", lambda x: x.unsqueeze(-1), [exact(3, 2)], {"dim": -1})
     w.case("contiguous", "t", lambda x: x.t().contiguous(), [exact(3, 2)], {})
     w.case("clone", "3x2", lambda x: x.clone(), [exact(3, 2)], {})
+    for size, chunks, dim in ((7, 2), 3, 0), ((2, 5), 2, -1), ((4,), 1, 0), ((3, 2), 4, 0), ((0, 2), 3, 0):
+        w.case("chunk", "%s_%d" % (text_of(size), chunks), lambda x: x.chunk(chunks, dim), [exact(*size)],
+               {"chunks": chunks, "dim": dim})
     return w
 
 

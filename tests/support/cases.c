@@ -275,6 +275,9 @@ static int run_contiguous(const GoldenCase *c, FyTensor *const *in, FyTensor **o
   return 1;
 }
 UNARY(clone)
+static int run_chunk(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
+  return fy_chunk(in[0], (int)golden_number(c, "chunks", 0), (int)golden_number(c, "dim", 0), out);
+}
 
 #define ROW(name) {#name, run_##name, NULL},
 #define BOTH(name) {#name, run_##name, inplace_##name},
@@ -289,7 +292,7 @@ const CaseAdapter case_adapters[] = {
                                 ROW(batch_norm) ROW(cat) ROW(stack) ROW(index_select) ROW(embedding) ROW(view)
                                     ROW(reshape) ROW(flatten) ROW(transpose) ROW(permute) ROW(select) ROW(slice)
                                         ROW(narrow) ROW(expand) ROW(squeeze) ROW(squeeze_dim) ROW(unsqueeze)
-                                            ROW(contiguous) ROW(clone)};
+                                            ROW(contiguous) ROW(clone) ROW(chunk)};
 const int case_adapter_count = sizeof case_adapters / sizeof *case_adapters;
 
 const CaseAdapter *case_adapter(const char *op) {

@@ -1,5 +1,8 @@
 #include "golden.h"
+
+#include "op/creation/factory.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

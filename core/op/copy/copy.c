@@ -88,9 +88,11 @@ static void cross(const FyCall *call) {
     guard_pinned(from, to_device);
 }
 
-// The gradient goes back to the source's device and dtype. A target that was overwritten gets none.
+// The gradient goes back to the source's device and dtype. A target that was overwritten gets zeros.
 static void copy_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   const int source = node->n_in - 1;
+  if (source > 0 && fy_node_needs(node, 0))
+    grad_in[0] = fy_zeros_like(grad_out[0]);
   const FyMeta *meta = &node->inputs[source];
   if (fy_node_needs(node, source))
     grad_in[source] = fy_to(grad_out[0], meta->device, .dtype = (FyDType)meta->dtype);
@@ -194,16 +196,16 @@ static int fy_cpu_fill(FyLaunch *l) {
   return FY_LAUNCH_OK;
 }
 
-// What is overwritten has no influence.
+// What is overwritten has no influence: zeros, so that hooks and leaves behind it hear of it.
 static void fill_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   (void)node;
-  (void)grad_out;
-  grad_in[0] = NULL;
+  grad_in[0] = fy_zeros_like(grad_out[0]);
 }
 
 const FyOp fy_op_fill = {
     .name = "fill",
     .grad_name = "FillBackward0",
+    .flags = FY_OP_OVERLAP,
     .infer = infer_fill,
     .cpu = fy_cpu_fill,
     .backward = fill_backward,

@@ -65,7 +65,7 @@ static void infer_index_select(FyCall *call) {
 }
 
 static void save_index(FyCall *call, FyNode *node) {
-  fy_save_input(node, call, node->op == &fy_op_embedding ? 0 : 1);
+  fy_save_input(node, call, call->op == &fy_op_embedding ? 0 : 1);
 }
 
 static FyTensor *scatter(const FyMeta *input, int dim, FyTensor *index, FyTensor *grad) {

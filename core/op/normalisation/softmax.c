@@ -78,12 +78,11 @@ static void save(FyCall *call, FyNode *node) {
   fy_save_output(node, call, 0);
 }
 
-static void backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  const FyOp *op = node->op == &fy_op_softmax ? &fy_op_softmax_backward : &fy_op_log_softmax_backward;
-  grad_in[0] = fy_run(op, fy_node_params(node, FySoftmaxParams), FY_INPUTS(grad_out[0], fy_saved(node, 0)));
-}
-
 #define SOFTMAX_OP(NAME, TITLE)                                                                                        \
+  static void NAME##_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {                           \
+    grad_in[0] = fy_run(&fy_op_##NAME##_backward, fy_node_params(node, FySoftmaxParams),                               \
+                        FY_INPUTS(grad_out[0], fy_saved(node, 0)));                                                    \
+  }                                                                                                                    \
   const FyOp fy_op_##NAME = {                                                                                          \
       .name = #NAME,                                                                                                   \
       .grad_name = TITLE "Backward0",                                                                                  \
@@ -92,7 +91,7 @@ static void backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in
       .infer = infer,                                                                                                  \
       .cpu = fy_cpu_##NAME,                                                                                            \
       .save = save,                                                                                                    \
-      .backward = backward,                                                                                            \
+      .backward = NAME##_gradient,                                                                                     \
       .params_size = sizeof(FySoftmaxParams),                                                                          \
       .id = FY_OP_ID_##NAME,                                                                                           \
   };                                                                                                                   \

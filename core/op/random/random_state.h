@@ -2,7 +2,7 @@
 #ifndef FERRY_OP_RANDOM_STATE_H
 #define FERRY_OP_RANDOM_STATE_H
 
-#include "tensor/tensor.h"
+#include "op/creation/factory.h"
 
 // Takes the next `blocks` Philox blocks (four 32-bit words each) of the process's generator: they are those of counters
 // offset .. offset + blocks - 1 under the seed returned. Any thread may call it.

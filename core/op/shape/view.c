@@ -131,9 +131,9 @@ FyTensor *fy_view_as(FyTensor *t, const FyTensor *other) {
 
 FyTensor *fy_flatten(FyTensor *t, int start_dim, int end_dim) {
   const FyArray *a = &t->array;
+  int start = fy_wrap_dim(start_dim, a->ndim), end = fy_wrap_dim(end_dim, a->ndim);
   if (a->ndim == 0)
     return fy_reshape(t, fy_shape(1));
-  int start = fy_wrap_dim(start_dim, a->ndim), end = fy_wrap_dim(end_dim, a->ndim);
   fy_check(start <= end, FY_RUNTIME_ERROR, "flatten() has invalid args: start_dim cannot come after end_dim");
   if (start == end)
     return t;
@@ -303,6 +303,20 @@ const FyOp fy_op_slice = {.name = "slice",
                           .params_size = sizeof(ViewParams),
                           .id = FY_OP_ID_slice};
 
+// A part of a tensor that was cut into several.
+static const char *split_name(const FyNode *node) {
+  return fy_node_params(node, ViewParams)->length ? "SplitBackward0" : "SplitWithSizesBackward0";
+}
+
+const FyOp fy_op_split = {.name = "split",
+                          .grad_name = "SplitBackward0",
+                          .grad_name_of = split_name,
+                          .flags = FY_OP_VIEW | FY_OP_ONE_OF_SEVERAL,
+                          .infer = slice_infer,
+                          .backward = slice_backward,
+                          .params_size = sizeof(ViewParams),
+                          .id = FY_OP_ID_split};
+
 static int64_t clip(int64_t value, int64_t size) {
   if (value < 0)
     value += size;
@@ -339,12 +353,16 @@ int fy_chunk(FyTensor *t, int chunks, int dim, FyTensor **out) {
   fy_check(t->array.ndim, FY_RUNTIME_ERROR, "chunk expects at least a 1-dimensional tensor");
   fy_check(chunks > 0, FY_RUNTIME_ERROR, "chunk expects `chunks` to be greater than 0, got: %d", chunks);
   int d = fy_wrap_dim(dim, t->array.ndim), n = 0;
-  int64_t size = t->array.shape[d], step = (size + chunks - 1) / chunks;
-  for (int64_t start = 0; start < size; start += step)
-    out[n++] = fy_narrow(t, d, start, size - start < step ? size - start : step);
-  if (size == 0)
-    while (n < chunks)
-      out[n++] = fy_narrow(t, d, 0, 0);
+  int64_t size = t->array.shape[d], step = size ? (size + chunks - 1) / chunks : 1;
+  int count = size ? (int)((size + step - 1) / step) : chunks;
+  for (; n < count; n++) {
+    int64_t start = n * step, rest = size - start;
+    ViewParams p = {.dim = d, .start = start, .step = 1, .length = rest < step ? rest : step};
+    if (!size)
+      p.start = p.length = 0;
+    out[n] = run(&fy_op_split, &p, t);
+    out[n]->view_number = (int16_t)n;
+  }
   return n;
 }
 

@@ -84,7 +84,9 @@ static void threads_share_the_allocators(void **state) {
 }
 
 static void *take_handle(void *pointer) {
-  *(void **)pointer = fy_raw_blas(0);
+  *(void **)pointer = NULL;
+  fy_use_device(0);
+  fy_raw_blas(0, fy_raw_stream(0), pointer);
   return NULL;
 }
 

@@ -12,6 +12,7 @@
 
 static bool refuse_pinned, refuse_peers, refuse_events;
 static int launch_error;
+static void (*started_copy)(int kind, size_t bytes);
 
 static int device_count(int *count) {
   *count = 2;
@@ -60,9 +61,9 @@ static int release(void *pointer) {
 }
 
 static int copy(void *to, const void *from, size_t bytes, int kind, void *stream) {
-  (void)kind;
   (void)stream;
   memcpy(to, from, bytes);
+  started_copy(kind, bytes);
   return 0;
 }
 
@@ -86,6 +87,11 @@ static int accept_two(void *a, void *b) {
 static int event_create(void **event, bool timing) {
   (void)timing;
   return refuse_events ? FY_BACKEND_OUT_OF_MEMORY : allocate(event, 1);
+}
+
+static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
+  (void)kernel;
+  started_copy = copied;
 }
 
 static const FyBackend backend = {
@@ -112,6 +118,7 @@ static const FyBackend backend = {
     .event_record = accept_two,
     .event_synchronize = accept,
     .event_query = accept,
+    .observe = observe,
 };
 
 const FyBackend *fy_backend_table(void) {
@@ -236,12 +243,16 @@ static void without_events_a_block_waits_for_its_streams(void **state) {
 
 static void blocking_launches_show_errors_at_once(void **state) {
   (void)state;
-  setenv("CUDA_LAUNCH_BLOCKING", "1", 1); // read at the first launch
-  fy_count_launch();
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1); // read at the first op
+  int64_t ops = fy_counters().ops, kernels = fy_counters().launches;
+  fy_op_launched();
   launch_error = 719;
-  expect_error(FY_RUNTIME_ERROR, "CUDA error: unspecified launch failure", fy_count_launch());
+  expect_error(FY_RUNTIME_ERROR, "CUDA error: unspecified launch failure", fy_op_launched());
+  fy_count_launch(); // counting alone neither waits nor raises
   launch_error = 0;
-  fy_count_launch();
+  fy_op_launched();
+  assert_int_equal(fy_counters().ops, ops + 3);
+  assert_int_equal(fy_counters().launches, kernels + 1);
 }
 
 static int empty_caches(void **state) {

@@ -82,6 +82,22 @@ static void an_error_forgets_a_stream_that_has_ended(void **state) {
   assert_ptr_equal(fy_current_stream(cuda(0)), fy_default_stream(cuda(0)));
 }
 
+static void an_error_puts_back_the_streams_of_every_device(void **state) {
+  (void)state;
+  skip_below_devices(2);
+  FyStream *kept = fy_stream_new(cuda(1), 0);
+  fy_set_stream(kept);
+  fy_cuda_set_device(0);
+  expect_error(FY_VALUE_ERROR, "inside", {
+    fy_set_stream(fy_stream_new(cuda(1), 0));
+    fy_raise(FY_VALUE_ERROR, "inside");
+  });
+  assert_int_equal(fy_cuda_current_device(), 0);
+  assert_ptr_equal(fy_current_stream(cuda(1)), kept);
+  fy_set_stream(fy_default_stream(cuda(1)));
+  fy_cuda_set_device(0);
+}
+
 typedef struct Seen {
   FyStream *stream;
   int device;
@@ -237,6 +253,14 @@ static void an_event_stays_on_its_device(void **state) {
   fy_synchronize(cuda(1));
 }
 
+static void *blas_handle(int device) {
+  void *handle = NULL;
+  fy_use_device(device);
+  assert_int_equal(fy_raw_blas(device, fy_raw_stream(device), &handle), 0);
+  assert_non_null(handle);
+  return handle;
+}
+
 static void streams_and_handles_are_reused(void **state) {
   (void)state;
   FyStream *first = fy_stream_new(cuda(0), 0);
@@ -244,10 +268,9 @@ static void streams_and_handles_are_reused(void **state) {
   fy_drop(first);
   FyStream *second = fy_stream_new(cuda(0), 0);
   assert_ptr_equal(fy_stream_raw(second), raw);
-  void *blas = fy_raw_blas(0);
-  assert_non_null(blas);
+  void *blas = blas_handle(0);
   fy_stream_guard(second) {
-    assert_ptr_equal(fy_raw_blas(0), blas);
+    assert_ptr_equal(blas_handle(0), blas);
   }
 }
 
@@ -258,6 +281,7 @@ int main(void) {
       cmocka_unit_test(a_stream_guard_changes_the_device_too),
       cmocka_unit_test(an_error_puts_streams_back),
       cmocka_unit_test(an_error_forgets_a_stream_that_has_ended),
+      cmocka_unit_test(an_error_puts_back_the_streams_of_every_device),
       cmocka_unit_test(each_thread_has_its_own_current_stream),
       cmocka_unit_test(priorities_are_checked),
       cmocka_unit_test(the_cpu_has_a_stream_that_never_waits),

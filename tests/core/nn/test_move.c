@@ -109,6 +109,79 @@ static void test_training_goes_on_beside_an_old_graph(void **state) {
   assert_true(fy_requires_grad(old));
 }
 
+static double *values_of(FyTensor *t) {
+  static double values[64];
+  assert_true(fy_numel(t) <= 64);
+  fy_copy_to_host(fy_to(fy_detach(t), FY_CPU_DEVICE, .dtype = FY_FLOAT64), values);
+  return values;
+}
+
+// What was recorded before a conversion goes on in the forward's dtype, with the weights as they were then, and fresh
+// gradients have that dtype.
+static void test_converted_between_forward_and_backward(void **state) {
+  (void)state;
+  const FyDType dtypes[] = {FY_FLOAT64, FY_FLOAT16, FY_BFLOAT16};
+  for (int k = 0; k < 3; k++) {
+    FyModule *model = fy_nn_sequential(fy_nn_linear(3, 2), fy_nn_linear(2, 1));
+    FyTensor *ones = fy_ones(fy_shape(4, 3));
+    FyTensorList *parameters = fy_parameters(model);
+    fy_no_grad {
+      for (int i = 0; i < parameters->count; i++)
+        fy_fill_(parameters->items[i], 0.5 + i); // exact in every dtype
+    }
+    fy_backward(fy_sum(fy_forward(model, ones)));
+    FyTensor *expected[4];
+    for (int i = 0; i < 4; i++)
+      expected[i] = fy_clone(fy_grad(parameters->items[i]));
+    fy_module_zero_grad(model);
+    FyTensor *loss = fy_sum(fy_forward(model, ones));
+    fy_module_to_dtype(model, dtypes[k]);
+    fy_backward(loss);
+    for (int i = 0; i < 4; i++) {
+      FyTensor *p = parameters->items[i];
+      assert_int_equal(fy_dtype_of(p), dtypes[k]);
+      assert_int_equal(fy_dtype_of(fy_grad(p)), FY_FLOAT32);
+      assert_values(fy_grad(p), values_of(expected[i]), fy_numel(p), 0);
+    }
+  }
+}
+
+// A gradient that is there keeps its dtype, whichever graph adds to it.
+static void test_old_and_new_graph_add_to_one_gradient(void **state) {
+  (void)state;
+  for (int old_first = 0; old_first < 2; old_first++) {
+    FyModule *linear = fy_nn_linear(2, 1, .no_bias = true);
+    FyTensor *weight = fy_list_get(fy_parameters(linear), "weight");
+    FyTensor *old = fy_sum(fy_forward(linear, fy_ones(fy_shape(2, 2))));
+    fy_module_to_dtype(linear, FY_FLOAT64);
+    FyTensor *fresh = fy_sum(fy_forward(linear, fy_ones(fy_shape(3, 2), .dtype = FY_FLOAT64)));
+    fy_backward(old_first ? old : fresh);
+    assert_int_equal(fy_dtype_of(fy_grad(weight)), old_first ? FY_FLOAT32 : FY_FLOAT64);
+    fy_backward(old_first ? fresh : old);
+    assert_int_equal(fy_dtype_of(fy_grad(weight)), old_first ? FY_FLOAT32 : FY_FLOAT64);
+    assert_values(fy_grad(weight), (double[]){5, 5}, 2, 0);
+  }
+}
+
+static void test_moved_between_forward_and_backward(void **state) {
+  (void)state;
+  if (!fy_cuda_is_available())
+    skip(); // there is one device
+  FyModule *model = fy_nn_sequential(fy_nn_linear(3, 2), fy_nn_linear(2, 1));
+  FyTensorList *parameters = fy_parameters(model);
+  FyTensor *loss = fy_sum(fy_forward(model, fy_ones(fy_shape(4, 3))));
+  FyOptimizer *sgd = fy_sgd(parameters, .lr = 0.1);
+  fy_module_cuda(model);
+  fy_backward(loss);
+  for (int i = 0; i < parameters->count; i++) {
+    assert_true(fy_is_cuda(parameters->items[i]));
+    assert_false(fy_is_cuda(fy_grad(parameters->items[i])));
+  }
+  assert_raises(FY_RUNTIME_ERROR,
+                "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+                fy_step(sgd));
+}
+
 static void test_a_buffer_with_history_is_replaced(void **state) {
   (void)state;
   FyModule *linear = fy_nn_linear(2, 1);
@@ -142,6 +215,9 @@ int main(void) {
       cmocka_unit_test(test_a_shared_tensor_moves_once),
       cmocka_unit_test(test_aliases_stay_behind),
       cmocka_unit_test(test_training_goes_on_beside_an_old_graph),
+      cmocka_unit_test(test_converted_between_forward_and_backward),
+      cmocka_unit_test(test_old_and_new_graph_add_to_one_gradient),
+      cmocka_unit_test(test_moved_between_forward_and_backward),
       cmocka_unit_test(test_a_buffer_with_history_is_replaced),
       cmocka_unit_test(test_a_missing_device_changes_nothing),
   };

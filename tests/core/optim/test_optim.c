@@ -267,6 +267,60 @@ static void test_errors(void **state) {
   assert_raises(FY_TYPE_ERROR, "fy_step: the optimizer is NULL", fy_step(NULL));
 }
 
+// ---- a gradient of another dtype than the parameter's -------------------------------------------------------------------
+
+// A parameter that was converted between forward and backward: its gradient has the forward's dtype.
+static FyTensor *converted_parameter(FyDType from, FyDType to) {
+  FyModule *holder = fy_nn_linear(3, 1, .no_bias = true, .dtype = from);
+  FyTensor *weight = fy_list_get(fy_parameters(holder), "weight");
+  const double values[] = {1, 2, 3}, slopes[] = {1.1, 70000, 1e-6};
+  FyTensor *factors = fy_tensor(slopes, fy_shape(1, 3), .dtype = from);
+  fy_no_grad {
+    fy_copy_(weight, fy_tensor(values, fy_shape(1, 3)));
+  }
+  FyTensor *loss = fy_sum(fy_mul(weight, factors));
+  fy_module_to_dtype(holder, to);
+  fy_backward(loss);
+  return weight;
+}
+
+static FyTensorList *list_of(FyTensor *parameter) {
+  FyTensorList *list = fy_tensor_list_new();
+  fy_list_add(list, "p", parameter);
+  return list;
+}
+
+// PyTorch 2.15's results. 70000 is beyond float16: the step must not take the gradient through it.
+static void test_sgd_takes_gradients_of_another_dtype(void **state) {
+  (void)state;
+  FyTensor *p = converted_parameter(FY_FLOAT32, FY_FLOAT16);
+  fy_step(fy_sgd(list_of(p), .lr = 1e-3, .momentum = 0.9, .weight_decay = 0.1));
+  assert_int_equal(fy_dtype_of(p), FY_FLOAT16);
+  assert_values(p, (double[]){0.9990234375, -68, 3}, 3, 0);
+  p = converted_parameter(FY_FLOAT32, FY_FLOAT64);
+  fy_step(fy_sgd(list_of(p), .lr = 1e-3));
+  assert_int_equal(fy_dtype_of(p), FY_FLOAT64);
+  assert_values(p, (double[]){0.9989, -68, 3 - 1e-9}, 3, 1e-9);
+  p = converted_parameter(FY_FLOAT64, FY_FLOAT32);
+  fy_step(fy_sgd(list_of(p), .lr = 1e-3));
+  assert_int_equal(fy_dtype_of(p), FY_FLOAT32);
+  assert_values(p, (double[]){0.9989, -68, 3}, 3, 1e-6);
+}
+
+static void test_adam_refuses_gradients_of_another_dtype(void **state) {
+  (void)state;
+  assert_raises(FY_RUNTIME_ERROR, "expected dtype c10::Half for `end` but got dtype float",
+                fy_step(fy_adam(list_of(converted_parameter(FY_FLOAT32, FY_FLOAT16)))));
+  assert_raises(FY_RUNTIME_ERROR, "expected dtype c10::BFloat16 for `end` but got dtype double",
+                fy_step(fy_adam(list_of(converted_parameter(FY_FLOAT64, FY_BFLOAT16)))));
+  assert_raises(FY_RUNTIME_ERROR, "expected dtype double for `end` but got dtype float",
+                fy_step(fy_adamw(list_of(converted_parameter(FY_FLOAT32, FY_FLOAT64)))));
+  // Weight decay adds the parameter to the gradient, which becomes float64 by that.
+  FyTensor *p = converted_parameter(FY_FLOAT32, FY_FLOAT64);
+  fy_step(fy_adam(list_of(p), .lr = 1e-3, .weight_decay = 0.1));
+  assert_values(p, (double[]){0.999, 1.999, 2.999}, 3, 1e-6);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sgd),
@@ -276,6 +330,8 @@ int main(void) {
       cmocka_unit_test(test_one_launch_per_parameter_and_none_without_gradient),
       cmocka_unit_test(test_state_follows_a_parameter_that_moves),
       cmocka_unit_test(test_an_optimizer_keeps_its_parameters),
+      cmocka_unit_test(test_sgd_takes_gradients_of_another_dtype),
+      cmocka_unit_test(test_adam_refuses_gradients_of_another_dtype),
       cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

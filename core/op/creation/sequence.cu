@@ -1,6 +1,6 @@
 // arange, linspace and eye on CUDA.
 #include "op/kernel/cuda_common.cuh"
-#include "op/creation/factory.h"
+#include "op/creation/sequence.h"
 
 enum Sequence { ARANGE, ARANGE_INTEGER, LINSPACE };
 

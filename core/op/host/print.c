@@ -2,7 +2,7 @@
 //
 // One width is found for all elements; more than 1000 elements are summarised to three at each edge; lines hold 80
 // characters; device, dtype, grad_fn follow as suffixes.
-#include "autograd/node.h"
+#include "graph/history.h"
 #include "op/ops.h"
 #include "tensor/element.h"
 #include "tensor/impl.h"
@@ -239,10 +239,11 @@ static void append_suffixes(Text *t, const FyTensor *tensor) {
     snprintf(suffix, sizeof suffix, "dtype=%s", fy_dtype_name(a->dtype));
     append_suffix(t, &line, suffix);
   }
-  if (tensor->grad_fn) {
-    snprintf(suffix, sizeof suffix, "grad_fn=<%s>", fy_node_name(tensor->grad_fn));
+  const char *history = fy_history_name(tensor);
+  if (history) {
+    snprintf(suffix, sizeof suffix, "grad_fn=<%s>", history);
     append_suffix(t, &line, suffix);
-  } else if (tensor->requires_grad) {
+  } else if (fy_has_gradient(tensor)) {
     append_suffix(t, &line, "requires_grad=True");
   }
 }
