@@ -28,6 +28,8 @@ void fy_node_save(FyNode *node, FyTensor *tensor, uint32_t version, int output_i
 static void release_saved(FyNode *node) {
   FyTensor *tensors[FY_MAX_SAVED];
   const int count = node->n_saved;
+  if (!count)
+    return;
   atomic_flag *lock = lock_of(node);
   for (int i = 0; i < count; i++) {
     tensors[i] = node->saved[i].tensor;

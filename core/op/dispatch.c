@@ -161,8 +161,6 @@ static void run_kernel(const FyCall *call) {
   int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : run_on_cuda(call, &launch);
   free_scratch(&scratch);
   check_result(call, &scratch, result);
-  if (call->device.type == FY_CUDA)
-    fy_op_launched();
 }
 
 // to[...] = from[...] on one device, whatever their dtypes and layouts: the kernel of the copy, and nothing else.
@@ -236,11 +234,14 @@ static void launch(FyCall *call) {
     widen_halves(call);
   if (call->copied | call->aside) {
     launch_prepared(call);
-    return;
-  }
-  observe(call);
-  if (!(call->op->flags & FY_OP_VIEW))
+  } else {
+    observe(call);
+    if (call->op->flags & FY_OP_VIEW)
+      return;
     run_kernel(call);
+  }
+  if (call->device.type == FY_CUDA && !call->crosses)
+    fy_op_launched();
 }
 
 // ---- the way of a call -----------------------------------------------------------------------------------------------------

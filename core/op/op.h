@@ -30,9 +30,9 @@ enum {
   FY_OP_CPU_HALF_AS_FLOAT = 2, // on the CPU, float16 and bfloat16 run as float32: inputs cast up, outputs cast down
   FY_OP_DEVICE_FIRST = 4,      // a mismatch of devices is told before one of shapes or dtypes, as mm does
   FY_OP_NO_GRAD = 8,           // never recorded
-  FY_OP_ONE_OF_SEVERAL = 32,   // a view made by a function that returns several
-  FY_OP_OVERLAP = 64,          // in place also on a tensor whose elements share memory: the result is the same for all
   FY_OP_WEIGHTED = 16, // in[0] is input, in[1] weight: a mismatch of devices is told by their types, as conv2d does
+  FY_OP_ONE_OF_SEVERAL = 32, // a view made by a function that returns several
+  FY_OP_OVERLAP = 64,        // in place also on a tensor whose elements share memory: the result is the same for all
 };
 
 typedef enum FyAutocastRule {

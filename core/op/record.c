@@ -7,7 +7,7 @@ void fy_save_input(FyNode *node, FyCall *call, int i) {
   FyTensor *t = call->in[i];
   if (call->in_place && i == 0)
     t = fy_copy_of(t, (FyDType)t->array.dtype); // its old value
-  else if (call->in_place && t == call->out[0])
+  else if (t && call->in_place && t == call->in[0])
     t = fy_detach(t); // the target itself would hold its own history in a circle
   else if (t && t->requires_grad && !t->grad_fn)
     t = fy_detach(t); // a parameter: its module may be converted or moved, and the parameter get other memory inside
