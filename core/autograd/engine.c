@@ -253,8 +253,7 @@ static FyTensor *reduce_to(FyTensor *grad, const FyMeta *meta, const FyNode *nod
 
 // As the input wants it: its shape, dtype and device.
 static FyTensor *conform(FyTensor *grad, const FyMeta *meta, const FyNode *node) {
-  bool same = grad->array.ndim == meta->ndim &&
-              memcmp(grad->array.shape, meta->shape, (size_t)meta->ndim * sizeof *meta->shape) == 0;
+  bool same = fy_has_shape(&grad->array, meta->ndim, meta->shape);
   if (!same)
     grad = reduce_to(grad, meta, node);
   if (grad->array.dtype != meta->dtype || !fy_device_equal(grad->device, meta->device))

@@ -20,23 +20,16 @@
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
 
-static const char *tensor_type(const FyTensor *t, char *text, size_t size) {
-  snprintf(text, size, "torch.%s%sTensor", t->device.type == FY_CUDA ? "cuda." : "",
-           fy_dtype_scalar_name(t->array.dtype));
-  return text;
-}
-
 // What is wrong with shapes and dtypes besides is told first, as PyTorch does: infer raises it.
 static _Noreturn void raise_mixed_devices(FyCall *call, FyDevice a, FyDevice b) {
   FyTensor *const *in = call->in;
-  char input[64], weight[64];
   call->device = a;
   if (!(call->op->flags & FY_OP_DEVICE_FIRST))
     call->op->infer(call);
   if (call->op->flags & FY_OP_WEIGHTED && in[0]->device.type != in[1]->device.type)
-    fy_raise(FY_RUNTIME_ERROR, "Input type (%s) and weight type (%s) should be the same",
-             tensor_type(in[0], input, sizeof input), tensor_type(in[1], weight, sizeof weight));
-  fy_raise_mixed_devices(a, b);
+    fy_raise(FY_RUNTIME_ERROR, "Input type (%s) and weight type (%s) should be the same", fy_type_string(in[0]),
+             fy_type_string(in[1]));
+  fy_raise_two_devices(a, b);
 }
 
 // Where a call runs: its inputs' device. A 0-dim CPU tensor may stand beside CUDA ones.

@@ -1,23 +1,15 @@
 // What the records' infer functions describe a call with: dtypes, shapes and layouts. Nothing here allocates or computes.
 #include "op/op.h"
-#include <stdio.h>
 #include <string.h>
 
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {
   fy_raise(FY_RUNTIME_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
 }
 
-_Noreturn void fy_raise_mixed_devices(FyDevice a, FyDevice b) {
-  bool swap = a.type == FY_CPU;
-  fy_raise(FY_RUNTIME_ERROR,
-           "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-           fy_device_name_of(swap ? b : a), fy_device_name_of(swap ? a : b));
-}
-
 void fy_call_own_device(const FyCall *call, int i) {
   const FyTensor *t = call->in[i];
-  if (t && !fy_device_equal(t->device, call->device))
-    fy_raise_mixed_devices(call->device, t->device);
+  if (t)
+    fy_check_same_device(call->device, t->device);
 }
 
 // ---- dtypes ----------------------------------------------------------------------------------------------------------
@@ -66,20 +58,10 @@ void fy_call_contiguous(FyCall *call, int i) {
 
 // ---- outputs ---------------------------------------------------------------------------------------------------------
 
-static const char *dims(int ndim, const int64_t *shape, char *text, size_t size) {
-  size_t n = (size_t)snprintf(text, size, "[");
-  for (int i = 0; i < ndim && n < size; i++)
-    n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)shape[i]);
-  if (n < size)
-    snprintf(text + n, size - n, "]");
-  return text;
-}
-
 static void check_target(const FyArray *target, FyDType dtype, int ndim, const int64_t *shape) {
-  char have[FY_MAX_DIM * 21 + 3], want[FY_MAX_DIM * 21 + 3];
-  bool same = target->ndim == ndim && memcmp(target->shape, shape, (size_t)ndim * sizeof *shape) == 0;
-  fy_check(same, FY_RUNTIME_ERROR, "output with shape %s doesn't match the broadcast shape %s",
-           dims(target->ndim, target->shape, have, sizeof have), dims(ndim, shape, want, sizeof want));
+  fy_check(fy_has_shape(target, ndim, shape), FY_RUNTIME_ERROR,
+           "output with shape %s doesn't match the broadcast shape %s", fy_sizes_string(target->ndim, target->shape),
+           fy_sizes_string(ndim, shape));
   fy_check(category(dtype) <= category(target->dtype), FY_RUNTIME_ERROR,
            "result type %s can't be cast to the desired output type %s", fy_dtype_scalar_name(dtype),
            fy_dtype_scalar_name(target->dtype));
@@ -128,18 +110,11 @@ void fy_call_output_contiguous(FyCall *call) {
 
 // ---- pointwise ops ---------------------------------------------------------------------------------------------------
 
-static bool same_shape(const FyArray *a, const FyArray *b) {
-  bool same = a->ndim == b->ndim;
-  for (int d = 0; same && d < a->ndim; d++)
-    same = a->shape[d] == b->shape[d];
-  return same;
-}
-
 // Two inputs of one shape and dtype, as most are: nothing to promote or broadcast.
 static bool are_alike(const FyCall *call) {
   const FyTensor *a = call->in[0], *b = call->in[call->n_in - 1];
   return call->n_in == 2 && a->array.dtype == b->array.dtype && !a->wrapped_number && !b->wrapped_number &&
-         same_shape(&a->array, &b->array);
+         fy_same_shape(&a->array, &b->array);
 }
 
 void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype) {

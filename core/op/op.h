@@ -13,7 +13,7 @@
 //   5. the kernel runs;
 //   6. when a gradient is wanted, a node is left behind for backward: the record's save says what it keeps.
 //
-// To add an op: its record and CPU kernel in a .c of this folder, its CUDA kernel in the .cu beside it, a prototype in
+// To add an op: its record and CPU kernel in a .c of its family's folder, its CUDA kernel in the .cu beside it, a prototype in
 // ops.h, and a row in ops.def.
 #ifndef FERRY_OP_OP_H
 #define FERRY_OP_OP_H
@@ -154,9 +154,6 @@ void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype);
 // in[i], where it is given, has to lie on call->device itself: for kernels that read their own device only, where a 0-dim CPU
 // tensor, which the dispatcher lets stand beside CUDA ones, is no good.
 void fy_call_own_device(const FyCall *call, int i);
-
-// "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!": CUDA is named first.
-_Noreturn void fy_raise_mixed_devices(FyDevice a, FyDevice b);
 
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
