@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/scope.h"
-#include "data/checkpoint.h"
 #include "data/data.h"
 #include "data/dataset.h"
 #include "data/loader.h"
@@ -24,7 +23,9 @@
 #include "optim/optim.h"
 #include "optim/schedule.h"
 #include "parallel/parallel.h"
+#include "tensor/list.h"
 #include "tensor/tensor.h"
+#include "train/checkpoint.h"
 
 #include "ferry_where.h"
 

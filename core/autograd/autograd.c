@@ -53,10 +53,8 @@ FyTensor *fy_set_requires_grad(FyTensor *t, bool requires_grad) {
 
 void fy_set_grad(FyTensor *t, FyTensor *grad) {
   if (grad) {
-    bool same = grad->array.ndim == t->array.ndim &&
-                memcmp(grad->array.shape, t->array.shape, (size_t)t->array.ndim * sizeof(int64_t)) == 0;
-    fy_check(same, FY_RUNTIME_ERROR, "assigned grad has data of a different size: %s, expected %s",
-             fy_shape_string(grad), fy_shape_string(t));
+    fy_check(fy_same_shape(&grad->array, &t->array), FY_RUNTIME_ERROR,
+             "assigned grad has data of a different size: %s, expected %s", fy_shape_string(grad), fy_shape_string(t));
     fy_check(grad->array.dtype == t->array.dtype, FY_RUNTIME_ERROR,
              "assigned grad has data of a different type: %s, expected %s", fy_dtype_name(grad->array.dtype),
              fy_dtype_name(t->array.dtype));
@@ -112,9 +110,7 @@ static FyTensor *root_gradient(const FyTensor *root, FyTensor *gradient) {
     fy_check(root->array.numel == 1, FY_RUNTIME_ERROR, "grad can be implicitly created only for scalar outputs");
     return fy_ones_like(root);
   }
-  bool same = gradient->array.ndim == root->array.ndim &&
-              memcmp(gradient->array.shape, root->array.shape, (size_t)root->array.ndim * sizeof(int64_t)) == 0;
-  fy_check(same, FY_RUNTIME_ERROR,
+  fy_check(fy_same_shape(&gradient->array, &root->array), FY_RUNTIME_ERROR,
            "Mismatch in shape: grad_output[0] has a shape of %s and output[0] has a shape of %s.",
            fy_shape_string(gradient), fy_shape_string(root));
   fy_check(fy_device_equal(gradient->device, root->device), FY_RUNTIME_ERROR,

@@ -3,7 +3,7 @@
 #ifndef FERRY_DATA_SAFETENSORS_H
 #define FERRY_DATA_SAFETENSORS_H
 
-#include "nn/nn.h"
+#include "tensor/list.h"
 
 // A file's __metadata__: texts by name. An object of the scope; keys and values are copied.
 typedef struct FyMetadata {

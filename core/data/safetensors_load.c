@@ -2,6 +2,7 @@
 // taken before is bounded by the header's own size.
 #include "data/json_text.h"
 #include "data/safetensors_impl.h"
+#include "op/ops.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -43,9 +43,9 @@ bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block);
 void fy_cuda_free(void *block);
 void fy_cuda_record_stream(void *block, int device, void *raw_stream);
 
-// Host memory of CPU tensors: 64-byte aligned, cached. Raises FY_OUT_OF_MEMORY_ERROR with PyTorch's text; freeing never
-// does.
+// Host memory of CPU tensors: 64-byte aligned, cached. The forms as above, with PyTorch's text for the CPU.
 void fy_host_alloc(size_t bytes, void **pointer, void **block);
+bool fy_host_try_alloc(size_t bytes, void **pointer, void **block);
 void fy_host_free(void *block);
 
 // Pinned host memory: powers of two, returned when the streams that used it have passed. When no more pages can be

@@ -28,6 +28,8 @@ void fy_node_save(FyNode *node, FyTensor *tensor, uint32_t version, int output_i
 static void release_saved(FyNode *node) {
   FyTensor *tensors[FY_MAX_SAVED];
   const int count = node->n_saved;
+  if (!count)
+    return;
   atomic_flag *lock = lock_of(node);
   for (int i = 0; i < count; i++) {
     tensors[i] = node->saved[i].tensor;
@@ -49,7 +51,6 @@ static void check_version(const FyNode *node, const FySaved *saved, FyTensor *t)
   uint32_t version = fy_version_of(t);
   if (version == saved->version)
     return;
-  const char *shape = fy_shape_string(t) + strlen("torch.Size("); // "[2, 3])"
   char origin[96] = "";
   const char *producer = saved->output_index >= 0 ? fy_node_name(node) : t->grad_fn ? fy_node_name(t->grad_fn) : NULL;
   int index = saved->output_index >= 0 ? saved->output_index : t->output_index;
@@ -57,10 +58,9 @@ static void check_version(const FyNode *node, const FySaved *saved, FyTensor *t)
     snprintf(origin, sizeof origin, ", which is output %d of %s,", index, producer);
   fy_raise(FY_RUNTIME_ERROR,
            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-           "[torch.%s%sTensor %.*s]%s is at version %u; expected version %u instead. Hint: enable anomaly detection to "
+           "[%s %s]%s is at version %u; expected version %u instead. Hint: enable anomaly detection to "
            "find the operation that failed to compute its gradient, with fy_set_detect_anomaly(true).",
-           t->device.type == FY_CUDA ? "cuda." : "", fy_dtype_scalar_name(t->array.dtype), (int)strlen(shape) - 1,
-           shape, origin, version, saved->version);
+           fy_type_string(t), fy_sizes_of(t), origin, version, saved->version);
 }
 
 FyTensor *fy_saved(FyNode *node, int k) {

@@ -26,6 +26,7 @@
 
 #include "autograd/autograd.h"
 #include "op/ops.h"
+#include "tensor/list.h"
 
 typedef struct FyModule FyModule;
 
@@ -93,19 +94,6 @@ FY_API FyTensor *fy_forward_of(FyModule *module, FyTensor *input);
 FY_API FyTensor *fy_forward_each_with(FyTensor *input, FyModule *const *modules);
 #define fy_forward_each(input, ...) fy_forward_each_with((input), (FyModule *[]){__VA_ARGS__, NULL})
 
-// A list of named tensors: an object of the scope, each tensor counted.
-typedef struct FyTensorList {
-  FyObject object;
-  int count;
-  FyTensor **items;
-  char **names; // "fc1.weight"
-} FyTensorList;
-
-// An empty list, and a further entry (the tensor is retained, the name copied): for state dicts and optimizers' parameters
-// put together by hand.
-FY_API FyTensorList *fy_tensor_list_new(void);
-FY_API void fy_list_add(FyTensorList *list, const char *name, FyTensor *tensor);
-
 // module.parameters() / named_parameters(), named_buffers(), state_dict(): depth first, in registration order, a module's
 // own parameters before its buffers before its children. A tensor registered twice appears once, in state_dict under each
 // of its names. state_dict has parameters and buffers, detached: they share storage with the module's.
@@ -120,9 +108,6 @@ FY_API FyTensorList *fy_state_dict_of(FyModule *module);
 // size mismatches, all of them listed; then nothing has been copied. Values cross devices and dtypes as in fy_copy_.
 #define fy_load_state_dict(module, state) fy_load_state_dict_of((FyModule *)(module), (state))
 FY_API void fy_load_state_dict_of(FyModule *module, const FyTensorList *state);
-
-// The tensor of that name in a list; raises FY_KEY_ERROR.
-FY_API FyTensor *fy_list_get(const FyTensorList *list, const char *name);
 
 // module.to(device), .cuda(), .cpu(), .half(), .float(), .double(): moves or converts every parameter and buffer in place
 // (integer buffers keep their dtype) and returns the module. An optimizer made before stays valid: parameters keep their

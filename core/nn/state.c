@@ -1,56 +1,8 @@
-// Lists of named tensors: parameters, buffers, state_dict and its way back.
+// A module's tensors by name: parameters, buffers, state_dict and its way back.
 #include "nn/impl.h"
+#include "tensor/impl.h"
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-
-static void destroy_list(void *object) {
-  FyTensorList *list = object;
-  for (int i = 0; i < list->count; i++) {
-    fy_release(list->items[i]);
-    free(list->names[i]);
-  }
-  free(list->items);
-  free(list->names);
-  free(list);
-}
-
-FyTensorList *fy_tensor_list_new(void) {
-  return fy_object_new(sizeof(FyTensorList), destroy_list);
-}
-
-void fy_list_add(FyTensorList *list, const char *name, FyTensor *tensor) {
-  fy_check(tensor, FY_TYPE_ERROR, "\"%s\" is NULL, not a tensor", name);
-  if ((list->count & (list->count - 1)) == 0) { // full at every power of two
-    size_t capacity = list->count ? 2 * (size_t)list->count : 1;
-    FyTensor **items = realloc(list->items, capacity * sizeof *items);
-    if (items)
-      list->items = items;
-    char **names = realloc(list->names, capacity * sizeof *names);
-    if (names)
-      list->names = names;
-    fy_check(items && names, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a list of %zu tensors", capacity);
-  }
-  char *copy = strdup(name);
-  fy_check(copy, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the name of a tensor");
-  list->names[list->count] = copy;
-  list->items[list->count++] = fy_retain(tensor);
-}
-
-static FyTensor *find(const FyTensorList *list, const char *name) {
-  for (int i = 0; i < list->count; i++)
-    if (strcmp(list->names[i], name) == 0)
-      return list->items[i];
-  return NULL;
-}
-
-FyTensor *fy_list_get(const FyTensorList *list, const char *name) {
-  FyTensor *tensor = find(list, name);
-  fy_check(tensor, FY_KEY_ERROR, "'%s'", name);
-  return tensor;
-}
-
-// ---- a module's tensors ------------------------------------------------------------------------------------------------
 
 static void add_once(FyModule *owner, FyField *field, const char *name, void *context) {
   (void)owner;
@@ -119,25 +71,20 @@ typedef struct Loading {
   Text missing, unexpected, sizes;
 } Loading;
 
-static bool same_shape(const FyTensor *a, const FyTensor *b) {
-  FySize x = fy_size(a), y = fy_size(b);
-  return x.ndim == y.ndim && memcmp(x.dim, y.dim, (size_t)x.ndim * sizeof *x.dim) == 0;
-}
-
 static void compare(Loading *l) {
   for (int i = 0; i < l->own->count; i++) {
     const char *name = l->own->names[i];
-    const FyTensor *given = find(l->state, name);
+    const FyTensor *given = fy_list_find(l->state, name);
     if (!given)
       append(&l->missing, "%s\"%s\"", l->missing.length ? ", " : "", name);
-    else if (!same_shape(given, l->own->items[i]))
+    else if (!fy_same_shape(&given->array, &l->own->items[i]->array))
       append(
           &l->sizes,
           "\n\tsize mismatch for %s: copying a param with shape %s from checkpoint, the shape in current model is %s.",
           name, fy_shape_string(given), fy_shape_string(l->own->items[i]));
   }
   for (int i = 0; i < l->state->count; i++)
-    if (!find(l->own, l->state->names[i]))
+    if (!fy_list_find(l->own, l->state->names[i]))
       append(&l->unexpected, "%s\"%s\"", l->unexpected.length ? ", " : "", l->state->names[i]);
 }
 
@@ -163,7 +110,7 @@ void fy_load_state_dict_of(FyModule *module, const FyTensorList *state) {
     raise_differences(&l, module);
     fy_no_grad {
       for (int i = 0; i < l.own->count; i++)
-        fy_copy_(l.own->items[i], find(state, l.own->names[i]));
+        fy_copy_(l.own->items[i], fy_list_find(state, l.own->names[i]));
     }
   }
 }

@@ -1,21 +1,17 @@
-// Names, sizes and promotion of element types.
+// Names and promotion of element types.
 #include "tensor/dtype.h"
 
 static const struct {
   const char *name, *scalar_name;
-  size_t size;
   int category; // bool 0, integer 1, floating 2
 } types[FY_DTYPE_COUNT] = {
-    [FY_DEFAULT_DTYPE] = {"default", "Default", 0, 0},    [FY_BOOL] = {"torch.bool", "Bool", 1, 0},
-    [FY_UINT8] = {"torch.uint8", "Byte", 1, 1},           [FY_INT32] = {"torch.int32", "Int", 4, 1},
-    [FY_INT64] = {"torch.int64", "Long", 8, 1},           [FY_FLOAT16] = {"torch.float16", "Half", 2, 2},
-    [FY_BFLOAT16] = {"torch.bfloat16", "BFloat16", 2, 2}, [FY_FLOAT32] = {"torch.float32", "Float", 4, 2},
-    [FY_FLOAT64] = {"torch.float64", "Double", 8, 2},
+    [FY_DEFAULT_DTYPE] = {"default", "Default", 0},    [FY_BOOL] = {"torch.bool", "Bool", 0},
+    [FY_UINT8] = {"torch.uint8", "Byte", 1},           [FY_INT32] = {"torch.int32", "Int", 1},
+    [FY_INT64] = {"torch.int64", "Long", 1},           [FY_FLOAT16] = {"torch.float16", "Half", 2},
+    [FY_BFLOAT16] = {"torch.bfloat16", "BFloat16", 2}, [FY_FLOAT32] = {"torch.float32", "Float", 2},
+    [FY_FLOAT64] = {"torch.float64", "Double", 2},
 };
 
-size_t fy_dtype_size(FyDType dtype) {
-  return types[dtype].size;
-}
 const char *fy_dtype_name(FyDType dtype) {
   return types[dtype].name;
 }

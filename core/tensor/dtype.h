@@ -20,11 +20,30 @@ typedef enum FyDType {
   FY_DTYPE_COUNT
 } FyDType;
 
+// Bytes per element; 0 for what is no dtype. The one list of them, for host and kernels, in C and CUDA.
+static inline size_t fy_dtype_size(int dtype) {
+  switch (dtype) {
+  case FY_BOOL:
+  case FY_UINT8:
+    return 1;
+  case FY_FLOAT16:
+  case FY_BFLOAT16:
+    return 2;
+  case FY_INT32:
+  case FY_FLOAT32:
+    return 4;
+  case FY_INT64:
+  case FY_FLOAT64:
+    return 8;
+  default:
+    return 0;
+  }
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-size_t fy_dtype_size(FyDType dtype);             // bytes per element
 const char *fy_dtype_name(FyDType dtype);        // "torch.float32"
 const char *fy_dtype_scalar_name(FyDType dtype); // "Float", as PyTorch's messages call it
 bool fy_dtype_is_floating(FyDType dtype);

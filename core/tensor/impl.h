@@ -29,13 +29,13 @@ struct FyTensor {
   bool wrapped_number;            // from fy_number: weak in type promotion
   int16_t output_index;           // which output of grad_fn
   struct FyNode *_Atomic grad_fn; // counted; NULL for leaves. Atomic, as requires_grad: threads may read a stale view
-  struct FyNode *accumulator;     // the leaf's AccumulateGrad node, not counted
-  FyTensor *grad;                 // counted
-  struct FyHook *hooks;           // of a leaf; a non-leaf's are in its grad_fn
-  FyTensor *base;                 // of a view: the tensor it views, counted, itself no view
-  atomic_uint view_version;       // of a view: the storage's version at which its history was written down
-  int16_t view_number;            // of a view: which output of the call that made it
-  uint8_t view_creation;          // FyViewCreation
+  struct FyNode *_Atomic accumulator; // the leaf's AccumulateGrad node, not counted
+  FyTensor *grad;                     // counted
+  struct FyHook *hooks;               // of a leaf; a non-leaf's are in its grad_fn
+  FyTensor *base;                     // of a view: the tensor it views, counted, itself no view
+  atomic_uint view_version;           // of a view: the storage's version at which its history was written down
+  int16_t view_number;                // of a view: which output of the call that made it
+  uint8_t view_creation;              // FyViewCreation
 };
 
 // What a tensor that goes away asks of graph/, which puts nodes and hooks on tensors, and sets this before main.
@@ -72,8 +72,29 @@ void fy_storage_release(FyStorage *storage);
 // Counts an in-place change of t's storage.
 void fy_bump_version(FyTensor *t);
 
+// Is this the shape of `a`? That of `b`? Neither raises.
+static inline bool fy_has_shape(const FyArray *a, int ndim, const int64_t *shape) {
+  return a->ndim == ndim && memcmp(a->shape, shape, (size_t)ndim * sizeof *shape) == 0;
+}
 static inline bool fy_same_shape(const FyArray *a, const FyArray *b) {
-  return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+  return fy_has_shape(a, b->ndim, b->shape);
+}
+
+// "[2, 3]", as PyTorch writes sizes in most messages. Static buffer of the thread, valid until eight further calls.
+const char *fy_sizes_string(int ndim, const int64_t *sizes);
+static inline const char *fy_sizes_of(const FyTensor *t) {
+  return fy_sizes_string(t->array.ndim, t->array.shape);
+}
+
+// tensor.type(): "torch.cuda.FloatTensor". Static buffer of the thread, as above.
+const char *fy_type_string(const FyTensor *t);
+
+// Raises FY_RUNTIME_ERROR "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+// a CUDA device first.
+_Noreturn void fy_raise_two_devices(FyDevice a, FyDevice b);
+static inline void fy_check_same_device(FyDevice a, FyDevice b) {
+  if (!fy_device_equal(a, b))
+    fy_raise_two_devices(a, b);
 }
 
 // The common shape of two broadcast operands into out (returns ndim); raises PyTorch's broadcasting error.

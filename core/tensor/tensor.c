@@ -90,23 +90,42 @@ void fy_array_finish(FyArray *a) {
     a->data = NULL;
 }
 
-static const char *size_text(int ndim, const int64_t *shape) {
-  static _Thread_local char ring[8][FY_MAX_DIM * 21 + 16];
+// A size has at most 20 characters, and ", " before the next one.
+enum { SIZES_TEXT = FY_MAX_DIM * 22 + 3 };
+
+const char *fy_sizes_string(int ndim, const int64_t *sizes) {
+  static _Thread_local char ring[8][SIZES_TEXT];
   static _Thread_local int next;
   char *text = ring[next++ & 7], *end = text;
-  end += sprintf(end, "[");
+  *end++ = '[';
   for (int i = 0; i < ndim; i++)
-    end += sprintf(end, "%s%lld", i ? ", " : "", (long long)shape[i]);
-  sprintf(end, "]");
+    end += sprintf(end, "%s%lld", i ? ", " : "", (long long)sizes[i]);
+  strcpy(end, "]");
   return text;
 }
 
 const char *fy_shape_string(const FyTensor *t) {
-  static _Thread_local char ring[8][FY_MAX_DIM * 21 + 32];
+  static _Thread_local char ring[8][SIZES_TEXT + sizeof "torch.Size()"];
   static _Thread_local int next;
   char *text = ring[next++ & 7];
-  snprintf(text, sizeof ring[0], "torch.Size(%s)", size_text(t->array.ndim, t->array.shape));
+  snprintf(text, sizeof ring[0], "torch.Size(%s)", fy_sizes_of(t));
   return text;
+}
+
+const char *fy_type_string(const FyTensor *t) {
+  static _Thread_local char ring[8][48];
+  static _Thread_local int next;
+  char *text = ring[next++ & 7];
+  snprintf(text, sizeof ring[0], "torch.%s%sTensor", t->device.type == FY_CUDA ? "cuda." : "",
+           fy_dtype_scalar_name(t->array.dtype));
+  return text;
+}
+
+_Noreturn void fy_raise_two_devices(FyDevice a, FyDevice b) {
+  bool swap = a.type == FY_CPU;
+  fy_raise(FY_RUNTIME_ERROR,
+           "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+           fy_device_name_of(swap ? b : a), fy_device_name_of(swap ? a : b));
 }
 
 FyDevice fy_resolve_device(FyDevice device) {
@@ -140,8 +159,9 @@ static int64_t checked_numel(int ndim, const int64_t *shape) {
   }
   for (int i = 0; i < ndim && negative; i++)
     fy_check(shape[i] >= 0, FY_RUNTIME_ERROR, "Trying to create tensor with negative dimension %lld: %s",
-             (long long)shape[i], size_text(ndim, shape));
-  fy_check(!overflow, FY_RUNTIME_ERROR, "Storage size calculation overflowed with sizes=%s", size_text(ndim, shape));
+             (long long)shape[i], fy_sizes_string(ndim, shape));
+  fy_check(!overflow, FY_RUNTIME_ERROR, "Storage size calculation overflowed with sizes=%s",
+           fy_sizes_string(ndim, shape));
   return empty ? 0 : numel;
 }
 

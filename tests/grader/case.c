@@ -76,9 +76,9 @@ double draw_real(Case *c, double low, double high) {
 Array *new_array(Case *c, FyDType dtype, Shape shape) {
   Array *a = own(c, calloc(1, sizeof *a));
   *a = (Array){.dtype = dtype, .shape = shape, .count = shape_count(shape), .device = -1};
-  if (a->count < 0 || wire_dtype_size(dtype) == 0)
+  if (a->count < 0 || fy_dtype_size(dtype) == 0)
     grader_panic("%s: an array of no possible shape or dtype", c->exercise->id);
-  a->data = own(c, calloc((size_t)a->count + 1, wire_dtype_size(dtype)));
+  a->data = own(c, calloc((size_t)a->count + 1, fy_dtype_size(dtype)));
   return a;
 }
 
@@ -127,7 +127,7 @@ void give_array(Case *c, const char *name, Array *array, Give how) {
   array->flags = (how.strided ? ARRAY_STRIDED : 0) | (how.transposed ? ARRAY_TRANSPOSED : 0) |
                  (how.requires_grad ? ARRAY_REQUIRES_GRAD : 0) | (how.pinned ? ARRAY_PINNED : 0);
   item->array = *array;
-  size_t bytes = (size_t)array->count * wire_dtype_size(array->dtype);
+  size_t bytes = (size_t)array->count * fy_dtype_size(array->dtype);
   item->array.data = malloc(bytes + 1);
   if (!item->array.data)
     grader_panic("%s: no memory for '%s'", c->exercise->id, name);

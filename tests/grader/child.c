@@ -148,7 +148,7 @@ void driver_put_array(Driver *d, const char *name, FyDType dtype, Shape shape, c
     a->flags = ARRAY_NULL;
     return;
   }
-  size_t bytes = (size_t)a->count * wire_dtype_size(dtype);
+  size_t bytes = (size_t)a->count * fy_dtype_size(dtype);
   a->data = malloc(bytes + 1);
   if (!a->data)
     child_bug("no memory for", name);

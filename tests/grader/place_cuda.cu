@@ -46,7 +46,7 @@ static Placed *reserve(Driver *d, const char *name, FyDType dtype, Shape shape) 
   strcpy(p->name, name);
   p->dtype = dtype;
   p->shape = shape;
-  p->bytes = (size_t)shape_count(shape) * wire_dtype_size(dtype);
+  p->bytes = (size_t)shape_count(shape) * fy_dtype_size(dtype);
   size_t all = p->bytes + 2 * GUARD_BYTES;
   check(d, cudaMalloc((void **)&p->base, all));
   check(d, cudaMemset(p->base, GUARD_BYTE, all));

@@ -42,7 +42,7 @@ static double odd_number(void) {
 static FyDType any_dtype(void) {
   for (;;) {
     FyDType dtype = (FyDType)below(16);
-    if (wire_dtype_size(dtype) > 0)
+    if (fy_dtype_size(dtype) > 0)
       return dtype;
   }
 }
@@ -68,7 +68,7 @@ static Shape any_shape(const Message *request) {
 }
 
 static void fill(Array *a) {
-  size_t bytes = (size_t)a->count * wire_dtype_size(a->dtype);
+  size_t bytes = (size_t)a->count * fy_dtype_size(a->dtype);
   a->data = calloc((size_t)a->count + 1, sizeof(double)); // as message_unpack does
   assert_non_null(a->data);
   bool noise = one_in(3);
@@ -168,7 +168,7 @@ bool __wrap_expect_array(Case *c, const char *name, const Array *want, double to
     int flags = item->array.flags & ~(one_in(5) ? 0 : ARRAY_GUARD_BROKEN);
     item->array = (Array){
         .dtype = want->dtype, .shape = want->shape, .count = want->count, .flags = flags, .device = item->array.device};
-    size_t bytes = (size_t)want->count * wire_dtype_size(want->dtype);
+    size_t bytes = (size_t)want->count * fy_dtype_size(want->dtype);
     item->array.data = calloc((size_t)want->count + 1, sizeof(double));
     assert_non_null(item->array.data);
     memcpy(item->array.data, want->data, bytes);
@@ -232,7 +232,7 @@ static void assert_same(const Message *a, const Message *b) {
     assert_string_equal(x->text ? x->text : "", y->text ? y->text : "");
     assert_int_equal(x->array.count, y->array.count);
     if (x->kind == 'a' && !(x->array.flags & ARRAY_NULL))
-      assert_memory_equal(x->array.data, y->array.data, (size_t)x->array.count * wire_dtype_size(x->array.dtype));
+      assert_memory_equal(x->array.data, y->array.data, (size_t)x->array.count * fy_dtype_size(x->array.dtype));
   }
 }
 

@@ -3,25 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t wire_dtype_size(FyDType dtype) {
-  switch (dtype) {
-  case FY_BOOL:
-  case FY_UINT8:
-    return 1;
-  case FY_FLOAT16:
-  case FY_BFLOAT16:
-    return 2;
-  case FY_INT32:
-  case FY_FLOAT32:
-    return 4;
-  case FY_INT64:
-  case FY_FLOAT64:
-    return 8;
-  default:
-    return 0;
-  }
-}
-
 int64_t shape_count(Shape s) {
   int64_t count = 1;
   for (int i = 0; i < s.rank; i++)
@@ -119,7 +100,7 @@ static void put_array(Bytes *b, const Array *a) {
   put_byte(b, a->shape.rank);
   put(b, a->shape.size, (size_t)a->shape.rank * sizeof(int64_t));
   if (!(a->flags & ARRAY_NULL))
-    put(b, a->data, (size_t)a->count * wire_dtype_size(a->dtype));
+    put(b, a->data, (size_t)a->count * fy_dtype_size(a->dtype));
 }
 
 static void put_item(Bytes *b, const Item *item) {
@@ -195,7 +176,7 @@ static const char *take_array(Reader *r, Array *a) {
   a->flags = head[1];
   a->device = (int8_t)head[2];
   a->shape.rank = head[3];
-  size_t size = wire_dtype_size(a->dtype);
+  size_t size = fy_dtype_size(a->dtype);
   if (size == 0 || head[3] > MAX_RANK)
     return "an array has a dtype or a rank that there is not";
   if (!take(r, a->shape.size, (size_t)head[3] * sizeof(int64_t)))

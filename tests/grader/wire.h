@@ -121,7 +121,6 @@ Item *message_find(Message *m, char kind, const char *name);
 Item *message_add(Message *m, char kind, const char *name); // NULL when it is full
 void message_free(Message *m);                              // texts and arrays' elements
 
-size_t wire_dtype_size(FyDType dtype); // 0 for what is none
 bool same_shape(Shape a, Shape b);
 int64_t shape_count(Shape s); // -1 when it overflows or a size is negative
 

@@ -7,24 +7,9 @@
 
 // ---- checks ------------------------------------------------------------------------------------------------------------
 
-// "[1, 3, 32, 32]", which fy_shape_string dresses as "torch.Size([1, 3, 32, 32])".
-static const char *size_of(const FyTensor *t, char *text, size_t bytes) {
-  const char *shape = strchr(fy_shape_string(t), '[');
-  snprintf(text, bytes, "%.*s", (int)(strlen(shape) - 1), shape);
-  return text;
-}
-
-static void tensor_type(const FyTensor *t, char *text, size_t bytes) {
-  snprintf(text, bytes, "torch.%s%sTensor", t->device.type == FY_CUDA ? "cuda." : "",
-           fy_dtype_scalar_name(t->array.dtype));
-}
-
 static void check_dtypes(const FyTensor *x, const FyTensor *other, const char *role) {
-  char input[64], second[64];
-  tensor_type(x, input, sizeof input);
-  tensor_type(other, second, sizeof second);
   fy_check(x->array.dtype == other->array.dtype, FY_RUNTIME_ERROR,
-           "Input type (%s) and %s type (%s) should be the same", input, role, second);
+           "Input type (%s) and %s type (%s) should be the same", fy_type_string(x), role, fy_type_string(other));
 }
 
 static void check_options(const FyConv2dParams *p) {
@@ -35,23 +20,21 @@ static void check_options(const FyConv2dParams *p) {
 }
 
 static void check_channels(const FyConv2dParams *p, const FyTensor *x, const FyTensor *weight, const FyTensor *bias) {
-  char size[FY_MAX_DIM * 21 + 3], other[FY_MAX_DIM * 21 + 3];
   long long o = (long long)weight->array.shape[0], channels = (long long)weight->array.shape[1] * p->groups;
-  size_of(weight, size, sizeof size);
   fy_check(o >= p->groups, FY_RUNTIME_ERROR,
            "Given groups=%d, expected weight to be at least %d at dimension 0, but got weight of size %s instead",
-           p->groups, p->groups, size);
+           p->groups, p->groups, fy_sizes_of(weight));
   fy_check(o % p->groups == 0, FY_RUNTIME_ERROR,
            "Given groups=%d, expected weight to be divisible by %d at dimension 0, but got weight of size %s instead",
-           p->groups, p->groups, size);
+           p->groups, p->groups, fy_sizes_of(weight));
   fy_check(x->array.shape[1] == channels, FY_RUNTIME_ERROR,
            "Given groups=%d, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
-           p->groups, size, size_of(x, other, sizeof other), channels, (long long)x->array.shape[1]);
+           p->groups, fy_sizes_of(weight), fy_sizes_of(x), channels, (long long)x->array.shape[1]);
   if (bias)
     fy_check(bias->array.ndim == 1 && bias->array.shape[0] == o, FY_RUNTIME_ERROR,
              "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s "
              "instead",
-             size, o, size_of(bias, other, sizeof other));
+             fy_sizes_of(weight), o, fy_sizes_of(bias));
 }
 
 static void check_kernel(const FyConv2dParams *p, const FyTensor *x, const FyTensor *weight) {
@@ -68,14 +51,12 @@ static void check_kernel(const FyConv2dParams *p, const FyTensor *x, const FyTen
 // ---- forward -----------------------------------------------------------------------------------------------------------
 
 static void check_ranks(const FyTensor *x, const FyTensor *weight) {
-  char size[FY_MAX_DIM * 21 + 3];
   fy_check(x->array.ndim == 4, FY_RUNTIME_ERROR,
-           "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: %s",
-           size_of(x, size, sizeof size));
+           "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: %s", fy_sizes_of(x));
   fy_check(weight->array.ndim == 4, FY_RUNTIME_ERROR,
            "expected a 4-dimensional weight (out_channels, in_channels / groups, kH, kW) for conv2d, but got weight of "
            "size %s",
-           size_of(weight, size, sizeof size));
+           fy_sizes_of(weight));
 }
 
 static void conv2d_infer(FyCall *call) {
@@ -83,11 +64,11 @@ static void conv2d_infer(FyCall *call) {
   FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
   check_ranks(x, weight);
   check_options(p);
+  check_channels(p, x, weight, bias);
+  check_kernel(p, x, weight);
   check_dtypes(x, weight, "weight");
   if (bias)
     check_dtypes(x, bias, "bias");
-  check_channels(p, x, weight, bias);
-  check_kernel(p, x, weight);
   if (!fy_dtype_is_floating(x->array.dtype))
     fy_raise_not_implemented(call->device.type == FY_CUDA ? "conv2d_cuda" : "slow_conv2d_cpu", x->array.dtype);
   for (int i = 0; i < 3; i++)

@@ -85,7 +85,7 @@ typedef struct ConvOperand {
 // Runs g for every image and group: the longer of the two ranges in one call of cuBLAS, the other in a loop.
 static int run_products(FyLaunch *l, FyCudaGemm g, ConvOperand a, ConvOperand b, ConvOperand c, int64_t images,
                         int64_t groups) {
-  const int64_t size = (int64_t)fy_cuda_dtype_size(g.dtype), c_size = g.c_float ? (int64_t)sizeof(float) : size;
+  const int64_t size = (int64_t)fy_dtype_size(g.dtype), c_size = g.c_float ? (int64_t)sizeof(float) : size;
   const bool batch_images = images >= groups;
   const int64_t loops = batch_images ? groups : images;
   g.batches = batch_images ? images : groups;
@@ -126,7 +126,7 @@ typedef struct ConvSizes {
 
 static ConvSizes conv_sizes(const FyConvShape *s, int dtype, int64_t extra_bytes) {
   ConvSizes z;
-  z.size = (int64_t)fy_cuda_dtype_size(dtype);
+  z.size = (int64_t)fy_dtype_size(dtype);
   z.depth = fy_conv_depth(s);
   z.area = fy_conv_area(s);
   z.image_x = s->c * s->h * s->w;

@@ -79,7 +79,7 @@ extern "C" int fy_cuda_conv2d_relu_max_pool2d(FyLaunch *l) {
   const FyConvPoolParams *p = (const FyConvPoolParams *)l->params;
   const FyConvPoolShape s = fy_conv_pool_shape(p, l->in[0]->shape, l->in[1]->shape);
   FyArray *out = l->out[0], conv = convolution_output(&s, out);
-  conv.data = l->workspace(l, (size_t)conv.numel * fy_cuda_dtype_size(conv.dtype));
+  conv.data = l->workspace(l, (size_t)conv.numel * fy_dtype_size(conv.dtype));
   if (!conv.data)
     return FY_LAUNCH_NO_MEMORY;
   FyLaunch inner = *l;
@@ -111,7 +111,7 @@ extern "C" int fy_cuda_conv2d_relu_max_pool2d_backward(FyLaunch *l) {
   FyArray conv = convolution_output(&s, grad);
   int status = FY_LAUNCH_OK;
   if (l->out[0] || l->out[1]) {
-    conv.data = l->workspace(l, (size_t)conv.numel * fy_cuda_dtype_size(conv.dtype));
+    conv.data = l->workspace(l, (size_t)conv.numel * fy_dtype_size(conv.dtype));
     if (!conv.data)
       return FY_LAUNCH_NO_MEMORY;
     FY_SWITCH_FLOATING(grad->dtype, T, {

@@ -139,7 +139,7 @@ static FyArray scratch(FyLaunch *l, const FyArray *out, int dtype) {
   }
   a.dtype = (uint8_t)dtype;
   a.contiguous = true;
-  a.data = l->workspace(l, (size_t)a.numel * fy_cuda_dtype_size(dtype));
+  a.data = l->workspace(l, (size_t)a.numel * fy_dtype_size(dtype));
   return a;
 }
 
@@ -196,7 +196,7 @@ extern "C" int fy_cuda_fill(FyLaunch *l) {
     memcpy(&element, (const void *)&converted, sizeof converted);
   });
   if (out->contiguous && element == 0)
-    return (int)cudaMemsetAsync(out->data, 0, (size_t)out->numel * fy_cuda_dtype_size(out->dtype), fy_stream(l));
+    return (int)cudaMemsetAsync(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype), fy_stream(l));
   fy_iter_of(&iter, out, 0, NULL);
   switch (iter.size[0]) {
   case 1:

@@ -46,7 +46,7 @@ static void fill_pieces(int64_t begin, int64_t end, void *context) {
     FyArray to = from;
     from.dtype = fill->at ? FY_FLOAT64 : FY_INT64;
     to.dtype = fill->out->dtype;
-    to.data = (char *)fill->out->data + begin * fy_iter_element_size(to.dtype);
+    to.data = (char *)fill->out->data + begin * (int)fy_dtype_size(to.dtype);
     fy_convert(&to, &from);
     begin += n;
   }

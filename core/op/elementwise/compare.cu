@@ -124,7 +124,7 @@ template <class T> static int where(FyLaunch *l) {
 extern "C" int fy_cuda_where(FyLaunch *l) {
   if (l->out[0]->numel == 0)
     return FY_LAUNCH_OK;
-  switch (fy_cuda_dtype_size(l->out[0]->dtype)) {
+  switch (fy_dtype_size(l->out[0]->dtype)) {
   case 1:
     return where<uint8_t>(l);
   case 2:

@@ -1,7 +1,6 @@
 // NumPy's .npy files: magic, version, a Python dict as header, then the elements.
 //
 // What is read may be hostile: every length is checked against the file before it is believed.
-#include "autograd/autograd.h"
 #include "op/ops.h"
 #include "tensor/impl.h"
 #include <errno.h>
@@ -64,7 +63,7 @@ void fy_npy_save(const char *path, FyTensor *t) {
   char header[1024], temporary[4096];
   int scope = fy_scope_open();
   FyTensor *row_major = t->device.type == FY_CPU ? fy_contiguous(fy_detach(t)) : t;
-  row_major->requires_grad = fy_requires_grad(t);
+  row_major->requires_grad = fy_has_gradient(t);
   const void *data = fy_numpy(row_major);
   size_t header_bytes = build_header(t, header, sizeof header);
   // A reader never sees half a file: written aside, then renamed.

@@ -220,14 +220,13 @@ static void append_suffix(Text *t, int *line, const char *suffix) {
 }
 
 static void append_suffixes(Text *t, const FyTensor *tensor) {
-  char suffix[256];
+  char suffix[512];
   const FyArray *a = &tensor->array;
   const char *newline = strrchr(t->chars, '\n');
   int line = (int)(newline ? strlen(newline) + 1 : t->length + 2);
   if (a->numel == 0 && a->ndim != 1) {
-    snprintf(suffix, sizeof suffix, "size=(%s", fy_shape_string(tensor) + strlen("torch.Size(["));
-    suffix[strlen(suffix) - 2] = '\0';
-    strcat(suffix, a->ndim == 1 ? ",)" : ")");
+    const char *sizes = fy_sizes_of(tensor); // in brackets
+    snprintf(suffix, sizeof suffix, "size=(%.*s)", (int)strlen(sizes) - 2, sizes + 1);
     append_suffix(t, &line, suffix);
   }
   if (tensor->device.type != FY_CPU) {

@@ -60,7 +60,7 @@ static int pick(FyLaunch *launch, const FyArray *a, const FyArray *index, int di
       .wide = index->dtype == FY_INT64,
       .out = launch->out[0]->data,
       .in = a->data,
-      .bytes = fy_iter_element_size(a->dtype),
+      .bytes = (int)fy_dtype_size(a->dtype),
   };
   bool single = job.shape.inner == 1;
   if (launch->out[0]->numel)
@@ -119,7 +119,7 @@ int fy_cpu_index_add(FyLaunch *launch) {
       .wide = index->dtype == FY_INT64,
       .out = launch->out[0]->data,
       .in = launch->in[2]->data,
-      .bytes = fy_iter_element_size(a->dtype),
+      .bytes = (int)fy_dtype_size(a->dtype),
   };
   if (!add_rows[a->dtype])
     return FY_LAUNCH_NO_KERNEL;

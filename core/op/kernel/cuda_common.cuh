@@ -64,22 +64,6 @@ enum { FY_WARP = 32, FY_BLOCK = 256 };
   FY_SWITCH_(dtype, FY_CASES_FLOATING_(T, __VA_ARGS__) FY_CASES_INTEGER_(T, __VA_ARGS__)                               \
                         FY_CASE_(FY_BOOL, bool, T, __VA_ARGS__))
 
-static inline size_t fy_cuda_dtype_size(int dtype) {
-  switch (dtype) {
-  case FY_BOOL:
-  case FY_UINT8:
-    return 1;
-  case FY_FLOAT16:
-  case FY_BFLOAT16:
-    return 2;
-  case FY_INT32:
-  case FY_FLOAT32:
-    return 4;
-  default:
-    return 8;
-  }
-}
-
 // The type that elements of T are computed in.
 template <class T> struct FyMath { typedef T type; };
 template <> struct FyMath<__half> { typedef float type; };

@@ -23,12 +23,6 @@ typedef struct FyIter {
   int size[FY_ITER_OPERANDS]; // bytes per element
 } FyIter;
 
-// Bytes per element without the library, for the CUDA sources.
-static inline int fy_iter_element_size(int dtype) {
-  static const unsigned char bytes[FY_DTYPE_COUNT] = {0, 1, 1, 4, 8, 2, 2, 4, 8};
-  return bytes[dtype];
-}
-
 static inline void fy_iter_begin(FyIter *iter, int ndim, const int64_t *shape) {
   iter->n = 0;
   iter->ndim = ndim;
@@ -44,7 +38,7 @@ static inline void fy_iter_add(FyIter *iter, const FyArray *a) {
   const int k = iter->n++;
   const int missing = iter->ndim - a->ndim;
   iter->data[k] = (char *)a->data;
-  iter->size[k] = fy_iter_element_size(a->dtype);
+  iter->size[k] = (int)fy_dtype_size(a->dtype);
   for (int d = 0; d < iter->ndim; d++)
     iter->stride[k][d] = d < missing || a->shape[d - missing] == 1 ? 0 : a->stride[d - missing];
 }

@@ -162,7 +162,7 @@ extern "C" int fy_cuda_batch_norm_backward(FyLaunch *l) {
   const int64_t n = x->numel;
   cudaStream_t stream = fy_stream(l);
   if (n == 0) {
-    const size_t bytes = (size_t)l->out[1]->numel * fy_cuda_dtype_size(l->out[1]->dtype);
+    const size_t bytes = (size_t)l->out[1]->numel * fy_dtype_size(l->out[1]->dtype);
     if (bytes > 0) {
       cudaMemsetAsync(l->out[1]->data, 0, bytes, stream);
       cudaMemsetAsync(l->out[2]->data, 0, bytes, stream);

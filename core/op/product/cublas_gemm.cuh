@@ -72,7 +72,7 @@ static cublasStatus_t fy_cublas_call(cublasHandle_t blas, const FyCudaGemm *g) {
 // Returns 0 or a code for the dispatcher; sizes beyond cuBLAS's int are an invalid value to it. float32, float64, float16 and
 // bfloat16, the half types with float32 sums.
 static int fy_cuda_gemm(FyLaunch *l, const FyCudaGemm *g) {
-  const size_t size = g->c_float ? sizeof(float) : fy_cuda_dtype_size(g->dtype);
+  const size_t size = g->c_float ? sizeof(float) : fy_dtype_size(g->dtype);
   if (g->m == 0 || g->n == 0 || g->batches == 0)
     return FY_LAUNCH_OK;
   if (g->k == 0) { // an empty sum; C's matrices are without gaps wherever k can be 0

@@ -6,7 +6,7 @@ extern "C" int fy_cuda_matmul(FyLaunch *l) {
   const FyArray *a = l->in[0], *b = l->in[1];
   FyArray *c = l->out[0];
   const FyMatmulPlan p = fy_matmul_plan(a, b, c->ndim - (a->ndim > 1) - (b->ndim > 1), c->shape);
-  const int64_t size = (int64_t)fy_cuda_dtype_size(c->dtype);
+  const int64_t size = (int64_t)fy_dtype_size(c->dtype);
   if (c->numel == 0)
     return FY_LAUNCH_OK;
   // The innermost batch dimension has one stride per operand: one call of cuBLAS. The ones around it are looped over.

@@ -149,7 +149,7 @@ static void deliver(const Fill *fill, const void *made, int64_t first, int64_t n
                         .stride = {1}};
   FyArray to = from;
   to.dtype = out->dtype;
-  to.data = (char *)out->data + first * fy_iter_element_size(out->dtype);
+  to.data = (char *)out->data + first * (int)fy_dtype_size(out->dtype);
   fy_convert(&to, &from);
 }
 
@@ -157,7 +157,7 @@ static void fill_batches(int64_t begin, int64_t end, void *context) {
   const Fill *fill = context;
   const int64_t per_batch = BATCH * fill->per_block;
   const bool same = fill->made_dtype == fill->out->dtype;
-  const int size = fy_iter_element_size(fill->made_dtype);
+  const int size = (int)fy_dtype_size(fill->made_dtype);
   _Alignas(64) char buffer[4 * BATCH * sizeof(float)];
   Words words;
   for (int64_t b = begin; b < end; b++) {

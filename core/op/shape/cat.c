@@ -27,7 +27,7 @@ DEFINE_COPY(64)
 static int fy_cpu_cat(FyLaunch *launch) {
   const FyCatParams *p = launch->params;
   const FyArray *out = launch->out[0];
-  int size = fy_iter_element_size(out->dtype);
+  int size = (int)fy_dtype_size(out->dtype);
   FyLoop *copy = size == 1 ? copy_8 : size == 2 ? copy_16 : size == 4 ? copy_32 : copy_64;
   int64_t offset = p->offset;
   for (int i = p->first; i < launch->n_in; i++) {
@@ -104,18 +104,14 @@ static FyTensor *join_in_place(FyCatParams *p, FyTensors list) {
     for (int k = 1; k <= n; k++)
       p->offset += fy_cat_length(p, in[k]->array.ndim, in[k]->array.shape);
   }
+  atomic_store_explicit(&out->storage->version, 0, memory_order_relaxed); // filling it was no change of it
   return out;
 }
 
 static FyTensor *join(FyCatParams *p, FyTensors list) {
   FyDevice device = list.items[0]->device;
-  for (int i = 1; i < list.count; i++) {
-    FyDevice other = list.items[i]->device;
-    bool cuda_first = device.type == FY_CUDA;
-    fy_check(fy_device_equal(device, other), FY_RUNTIME_ERROR,
-             "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-             fy_device_name_of(cuda_first ? device : other), fy_device_name_of(cuda_first ? other : device));
-  }
+  for (int i = 1; i < list.count; i++)
+    fy_check_same_device(device, list.items[i]->device);
   p->dtype = (uint8_t)fy_result_type(list.count, list.items);
   return list.count <= FY_MAX_INPUTS ? fy_run(&fy_op_cat, p, list.count, list.items) : join_in_place(p, list);
 }
@@ -162,25 +158,14 @@ FyTensor *fy_cat(FyTensors tensors, int dim) {
   return join(&p, tensors);
 }
 
-// "[2, 3]" of "torch.Size([2, 3])".
-static const char *sizes_of(const FyTensor *t, char *text, size_t size) {
-  const char *whole = fy_shape_string(t), *from = strchr(whole, '[');
-  size_t length = strcspn(from, ")");
-  length = length < size ? length : size - 1;
-  memcpy(text, from, length);
-  text[length] = 0;
-  return text;
-}
-
 FyTensor *fy_stack(FyTensors tensors, int dim) {
   fy_check(tensors.count > 0, FY_RUNTIME_ERROR, "stack expects a non-empty TensorList");
   const FyArray *model = &tensors.items[0]->array;
   for (int i = 1; i < tensors.count; i++) {
     const FyArray *a = &tensors.items[i]->array;
-    char want[256], have[256];
-    fy_check(a->ndim == model->ndim && !memcmp(a->shape, model->shape, (size_t)a->ndim * sizeof *a->shape),
-             FY_RUNTIME_ERROR, "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d",
-             sizes_of(tensors.items[0], want, sizeof want), sizes_of(tensors.items[i], have, sizeof have), i);
+    fy_check(fy_same_shape(a, model), FY_RUNTIME_ERROR,
+             "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d",
+             fy_sizes_of(tensors.items[0]), fy_sizes_of(tensors.items[i]), i);
   }
   fy_check(model->ndim < FY_MAX_DIM, FY_RUNTIME_ERROR, "stack: the result would have more than %d dimensions",
            FY_MAX_DIM);

@@ -18,7 +18,7 @@ template <class T> static void copy(FyLaunch *l, const FyArray *slice, const FyA
 
 extern "C" int fy_cuda_cat(FyLaunch *l) {
   const FyCatParams *p = (const FyCatParams *)l->params;
-  const int size = (int)fy_cuda_dtype_size(l->out[0]->dtype);
+  const int size = (int)fy_dtype_size(l->out[0]->dtype);
   int64_t offset = p->offset;
   for (int i = p->first; i < l->n_in; i++) {
     const FyArray *in = l->in[i];

@@ -9,14 +9,6 @@ typedef struct ViewParams {
   int64_t shape[FY_MAX_DIM];
 } ViewParams;
 
-static const char *list(int ndim, const int64_t *v, char *text, size_t size) {
-  size_t n = 0;
-  text[0] = '\0';
-  for (int i = 0; i < ndim && n < size; i++)
-    n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "", (long long)v[i]);
-  return text;
-}
-
 // Strides for `shape` over the memory of `a`, or false when no strides can do it: each run of old dimensions that lies
 // without gaps must be split or joined among itself.
 static bool view_strides(const FyArray *a, int ndim, const int64_t *shape, int64_t *stride) {
@@ -51,7 +43,6 @@ static bool view_strides(const FyArray *a, int ndim, const int64_t *shape, int64
 
 // Replaces a -1 in shape by what is left of numel; raises when the shape does not fit.
 static FySize complete_shape(const FyTensor *t, const FySize given) {
-  char text[FY_MAX_DIM * 21 + 1];
   FySize shape = given;
   int64_t known = 1;
   int unknown = -1;
@@ -66,14 +57,14 @@ static FySize complete_shape(const FyTensor *t, const FySize given) {
   }
   if (unknown >= 0) {
     fy_check(known != 0, FY_RUNTIME_ERROR,
-             "cannot reshape tensor of 0 elements into shape [%s] because the unspecified dimension size -1 can be any "
+             "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any "
              "value and is ambiguous",
-             list(given.ndim, given.dim, text, sizeof text));
+             fy_sizes_string(given.ndim, given.dim));
     shape.dim[unknown] = t->array.numel / known;
     known *= shape.dim[unknown];
   }
-  fy_check(known == t->array.numel, FY_RUNTIME_ERROR, "shape '[%s]' is invalid for input of size %lld",
-           list(given.ndim, given.dim, text, sizeof text), (long long)t->array.numel);
+  fy_check(known == t->array.numel, FY_RUNTIME_ERROR, "shape '%s' is invalid for input of size %lld",
+           fy_sizes_string(given.ndim, given.dim), (long long)t->array.numel);
   return shape;
 }
 
@@ -89,7 +80,7 @@ static void view_infer(FyCall *call) {
   fy_check(view_strides(&call->in[0]->array, p->ndim, p->shape, stride), FY_RUNTIME_ERROR,
            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
            "contiguous subspaces). Use .reshape(...) instead.");
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, p->shape, stride, 0);
+  fy_call_view(call, p->ndim, p->shape, stride, 0);
 }
 
 static FySize input_shape(const FyNode *node) {
@@ -159,7 +150,7 @@ static void transpose_infer(FyCall *call) {
     a.stride[p->dim] = call->in[0]->array.stride[p->dim1];
     a.stride[p->dim1] = call->in[0]->array.stride[p->dim];
   }
-  call->out[0] = fy_new_alias(call->in[0], a.ndim, a.shape, a.stride, 0);
+  fy_call_view(call, a.ndim, a.shape, a.stride, 0);
 }
 
 static void transpose_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -200,7 +191,7 @@ static void permute_infer(FyCall *call) {
     shape[i] = in->shape[p->shape[i]];
     stride[i] = in->stride[p->shape[i]];
   }
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
+  fy_call_view(call, p->ndim, shape, stride, 0);
 }
 
 static void permute_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -244,7 +235,7 @@ static void select_infer(FyCall *call) {
     a.shape[i] = a.shape[i + 1];
     a.stride[i] = a.stride[i + 1];
   }
-  call->out[0] = fy_new_alias(call->in[0], a.ndim - 1, a.shape, a.stride, offset);
+  fy_call_view(call, a.ndim - 1, a.shape, a.stride, offset);
 }
 
 static FyTensor *zeros_of_input(const FyNode *node) {
@@ -268,13 +259,12 @@ const FyOp fy_op_select = {.name = "select",
                            .id = FY_OP_ID_select};
 
 FyTensor *fy_select(FyTensor *t, int dim, int64_t index) {
-  char shape[FY_MAX_DIM * 21 + 1];
   fy_check(t->array.ndim, FY_INDEX_ERROR, "select() cannot be applied to a 0-dim tensor.");
   int d = fy_wrap_dim(dim, t->array.ndim);
   int64_t size = t->array.shape[d];
   fy_check(index >= -size && index < size, FY_INDEX_ERROR,
-           "select(): index %lld out of range for tensor of size [%s] at dimension %d", (long long)index,
-           list(t->array.ndim, t->array.shape, shape, sizeof shape), d);
+           "select(): index %lld out of range for tensor of size %s at dimension %d", (long long)index, fy_sizes_of(t),
+           d);
   ViewParams p = {.dim = d, .start = index < 0 ? index + size : index};
   return run(&fy_op_select, &p, t);
 }
@@ -285,7 +275,7 @@ static void slice_infer(FyCall *call) {
   int64_t offset = p->start * a.stride[p->dim];
   a.shape[p->dim] = p->length;
   a.stride[p->dim] *= p->step;
-  call->out[0] = fy_new_alias(call->in[0], a.ndim, a.shape, a.stride, p->length ? offset : 0);
+  fy_call_view(call, a.ndim, a.shape, a.stride, p->length ? offset : 0);
 }
 
 static void slice_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -372,32 +362,29 @@ static void expand_infer(FyCall *call) {
   const ViewParams *p = call->params;
   const FyArray *in = &call->in[0]->array;
   int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
-  char wanted[FY_MAX_DIM * 21 + 1], have[FY_MAX_DIM * 21 + 1];
-#define HAVE list(in->ndim, in->shape, have, sizeof have)
-#define WANTED list(p->ndim, p->shape, wanted, sizeof wanted)
   fy_check(p->ndim >= in->ndim, FY_RUNTIME_ERROR,
-           "expand(torch.%sTensor{[%s]}, size=[%s]): the number of sizes provided (%d) must be greater or equal to the "
+           "expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the "
            "number of dimensions in the tensor (%d)",
-           fy_dtype_scalar_name(in->dtype), HAVE, WANTED, p->ndim, in->ndim);
+           fy_dtype_scalar_name(in->dtype), fy_sizes_of(call->in[0]), fy_sizes_string(p->ndim, p->shape), p->ndim,
+           in->ndim);
   for (int i = p->ndim - 1; i >= 0; i--) {
     int j = i - (p->ndim - in->ndim);
     int64_t size = p->shape[i], old = j >= 0 ? in->shape[j] : 1;
     fy_check(size >= 0 || j >= 0, FY_RUNTIME_ERROR,
-             "expand(torch.%sTensor{[%s]}, size=[%s]): the expanded size of the tensor (%lld) isn't allowed in a "
+             "expand(torch.%sTensor{%s}, size=%s): the expanded size of the tensor (%lld) isn't allowed in a "
              "leading, non-existing dimension %d",
-             fy_dtype_scalar_name(in->dtype), HAVE, WANTED, (long long)size, i);
+             fy_dtype_scalar_name(in->dtype), fy_sizes_of(call->in[0]), fy_sizes_string(p->ndim, p->shape),
+             (long long)size, i);
     if (size == -1)
       size = old;
     fy_check(size == old || old == 1, FY_RUNTIME_ERROR,
              "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension "
-             "%d.  Target sizes: [%s].  Tensor sizes: [%s]",
-             (long long)size, (long long)old, i, WANTED, HAVE);
+             "%d.  Target sizes: %s.  Tensor sizes: %s",
+             (long long)size, (long long)old, i, fy_sizes_string(p->ndim, p->shape), fy_sizes_of(call->in[0]));
     shape[i] = size;
     stride[i] = j >= 0 && old == size ? in->stride[j] : 0;
   }
-#undef HAVE
-#undef WANTED
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
+  fy_call_view(call, p->ndim, shape, stride, 0);
 }
 
 static void expand_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -430,7 +417,7 @@ static void squeeze_infer(FyCall *call) {
     a.shape[ndim] = a.shape[i];
     a.stride[ndim++] = a.stride[i];
   }
-  call->out[0] = fy_new_alias(call->in[0], ndim, a.shape, a.stride, 0);
+  fy_call_view(call, ndim, a.shape, a.stride, 0);
 }
 
 static const char *squeeze_name(const FyNode *node) {
@@ -469,7 +456,7 @@ static void unsqueeze_infer(FyCall *call) {
   }
   a.stride[p->dim] = p->dim < a.ndim ? a.shape[p->dim + 1] * a.stride[p->dim + 1] : 1;
   a.shape[p->dim] = 1;
-  call->out[0] = fy_new_alias(call->in[0], a.ndim + 1, a.shape, a.stride, 0);
+  fy_call_view(call, a.ndim + 1, a.shape, a.stride, 0);
 }
 
 const FyOp fy_op_unsqueeze = {.name = "unsqueeze",

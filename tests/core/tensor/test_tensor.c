@@ -4,6 +4,7 @@
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda:1
 #include "core/nn/check.h"
+#include "tensor/impl.h"
 
 static FyDevice device;
 
@@ -75,6 +76,21 @@ static void shape_strings(void **state) {
     snprintf(expected, sizeof expected, "torch.Size([%d, 1])", i);
     assert_string_equal(texts[i], expected);
   }
+}
+
+static void the_longest_sizes_have_room(void **state) {
+  (void)state;
+  int64_t sizes[FY_MAX_DIM];
+  char expected[512] = "[";
+  for (int d = 0; d < FY_MAX_DIM; d++) {
+    sizes[d] = INT64_MIN;
+    strcat(expected, d ? ", -9223372036854775808" : "-9223372036854775808");
+  }
+  strcat(expected, "]");
+  const char *oldest = fy_sizes_string(2, (int64_t[]){2, 3}); // good for seven more
+  for (int i = 0; i < 7; i++)
+    assert_string_equal(fy_sizes_string(FY_MAX_DIM, sizes), expected);
+  assert_string_equal(oldest, "[2, 3]");
 }
 
 // ---- views ---------------------------------------------------------------------------------------------------------------
@@ -354,6 +370,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_and_strides),
       cmocka_unit_test(shape_strings),
+      cmocka_unit_test(the_longest_sizes_have_room),
       cmocka_unit_test(views_share_memory),
       cmocka_unit_test(views_of_views),
       cmocka_unit_test(reshape_copies_where_it_must),

@@ -1,6 +1,6 @@
 // Checkpoints: all that a training needs to go on where it stopped, to the same numbers. One safetensors file.
-#ifndef FERRY_DATA_CHECKPOINT_H
-#define FERRY_DATA_CHECKPOINT_H
+#ifndef FERRY_TRAIN_CHECKPOINT_H
+#define FERRY_TRAIN_CHECKPOINT_H
 
 #include "data/safetensors.h"
 #include "optim/schedule.h"

@@ -1,5 +1,5 @@
 // Checkpoints: one safetensors file whose names begin with "model." or "optimizer.", and whose metadata has the numbers.
-#include "data/checkpoint.h"
+#include "train/checkpoint.h"
 #include "optim/impl.h"
 #include <stdlib.h>
 #include <string.h>
