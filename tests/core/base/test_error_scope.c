@@ -3,14 +3,13 @@
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // tsan
+#include "child.h"
 #include "ferry.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 typedef struct Probe {
@@ -192,29 +191,18 @@ static void test_many_objects(void **state) {
   assert_int_equal(alive, 0);
 }
 
+static int view_badly(void *context) {
+  (void)context;
+  fy_view(fy_zeros(fy_shape(2, 3)), fy_shape(4));
+  return 0;
+}
+
 // An error nobody traps: the message with the caller's line on standard error, and exit status 1.
 static void test_untrapped_error_ends_the_program(void **state) {
   (void)state;
-  int ends[2];
-  assert_int_equal(pipe(ends), 0);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], 2);
-    fy_view(fy_zeros(fy_shape(2, 3)), fy_shape(4));
-    _exit(0);
-  }
-  close(ends[1]);
-  char text[1024] = "";
-  size_t n = 0;
-  for (ssize_t got; (got = read(ends[0], text + n, sizeof text - 1 - n)) > 0;)
-    n += (size_t)got;
-  close(ends[0]);
-  int status;
-  waitpid(child, &status, 0);
-  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-  assert_non_null(strstr(text, "RuntimeError: shape '[4]' is invalid for input of size 6\n"));
-  assert_non_null(strstr(text, "test_error_scope.c:"));
+  assert_int_equal(run_child(view_badly, NULL), 1);
+  expect_child_wrote("RuntimeError: shape '[4]' is invalid for input of size 6\n");
+  expect_child_wrote("test_error_scope.c:");
 }
 
 int main(void) {
