@@ -136,14 +136,14 @@ static Task *task_of(Engine *e, FyNode *node) {
   return &e->tasks[*slot - 1];
 }
 
-// Finds every node reachable from the root. The task list is its own work list.
+// Finds every node reachable from the root and counts the edges into each. The task list is its own work list.
 static void discover(Engine *e, FyNode *root) {
   task_of(e, root);
   for (int i = 0; i < e->count; i++) {
     FyNode *node = e->tasks[i].node; // `tasks` moves when the list grows
     for (int k = 0; k < node->n_in; k++)
       if (node->next[k].node)
-        task_of(e, node->next[k].node);
+        task_of(e, node->next[k].node)->dependencies++;
   }
 }
 
@@ -181,12 +181,13 @@ static void mark_needed(Engine *e) {
   fy_small_free(order, (size_t)e->count * sizeof *order);
 }
 
-static void count_dependencies(Engine *e) {
+// Nodes that do not run deliver nothing.
+static void count_needed(Engine *e) {
   for (int i = 0; i < e->count; i++) {
     const FyNode *node = e->tasks[i].node;
-    for (int k = 0; k < node->n_in && e->tasks[i].needed; k++)
+    for (int k = 0; k < node->n_in && !e->tasks[i].needed; k++)
       if (node->next[k].node)
-        task_of(e, node->next[k].node)->dependencies++;
+        task_of(e, node->next[k].node)->dependencies--;
   }
 }
 
@@ -282,19 +283,19 @@ static FyTensor *sum_on(FyStream *stream, FyTensor *a, FyTensor *b) {
   return sum;
 }
 
-// Gives `grad` to input `edge.index` of a node, beside what has arrived there already.
-static void hand_over(Engine *e, FyEdge edge, FyTensor *grad) {
-  FyTensor **slot = &task_of(e, edge.node)->grads[edge.index];
-  bool on_stream = order_streams(edge.node, grad);
+// Gives `grad` to a node, beside what has arrived in the same slot already.
+static void hand_over(const FyNode *to, FyTensor **slot, FyTensor *grad) {
+  bool on_stream = order_streams(to, grad);
   FyTensor *old = *slot;
-  *slot = fy_retain(old ? sum_on(on_stream ? edge.node->stream : NULL, old, grad) : grad);
+  *slot = fy_retain(old ? sum_on(on_stream ? to->stream : NULL, old, grad) : grad);
   fy_release(old);
 }
 
 static void deliver(Engine *e, FyNode *node, int i, FyTensor *grad) {
-  const Task *to = task_of(e, node->next[i].node);
-  if (grad && (to->needed || to->captured))
-    hand_over(e, node->next[i], conform(grad, &node->inputs[i], node));
+  const FyEdge edge = node->next[i];
+  const Task *to = grad ? task_of(e, edge.node) : NULL;
+  if (to && (to->needed || to->captured))
+    hand_over(edge.node, &to->grads[edge.index], conform(grad, &node->inputs[i], node));
 }
 
 static void settle(Engine *e, FyNode *node) {
@@ -326,7 +327,7 @@ static void call_hooks(FyHook *hook, int output_index, FyTensor **grad) {
 static void keep_retained(FyNode *node, FyTensor *const *grads) {
   FyTensor *t;
   for (int k = 0; fy_retained_tensor(node, k, &t); k++) {
-    FyTensor *grad = fy_adopt(t) ? grads[t->output_index] : NULL;
+    FyTensor *grad = fy_hold(t) ? grads[t->output_index] : NULL;
     if (!grad)
       continue;
     FyTensor *old = t->grad;
@@ -524,10 +525,11 @@ void fy_engine_run(const FyEngineRun *run) {
       if (root.node) {
         discover(e, root.node);
         fy_node_release(root.node); // the engine holds it now
-        if (run->capture_count)
+        if (run->capture_count) {
           mark_needed(e);
-        count_dependencies(e);
-        hand_over(e, root, run->gradient);
+          count_needed(e);
+        }
+        hand_over(root.node, &e->tasks[0].grads[root.index], run->gradient);
         if (e->tasks[0].needed || e->tasks[0].captured)
           push(e, 0);
         run_ready(e);

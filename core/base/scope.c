@@ -203,6 +203,29 @@ void *fy_adopt(void *pointer) {
   return pointer;
 }
 
+typedef struct Hold {
+  FyObject object;
+  void *held;
+} Hold;
+
+static void hold_destroy(void *pointer) {
+  Hold *hold = pointer;
+  fy_release(hold->held);
+  fy_small_free(hold, sizeof *hold);
+}
+
+void *fy_hold(void *pointer) {
+  if (!pointer)
+    return NULL;
+  Hold *hold = fy_small_alloc(sizeof *hold);
+  if (!hold)
+    fy_release(pointer);
+  fy_check(hold, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a scope");
+  hold->held = pointer;
+  fy_object_init(hold, hold_destroy);
+  return pointer;
+}
+
 void fy_object_init(void *pointer, void (*destroy)(void *)) {
   FyObject *object = pointer;
   atomic_init(&object->references, 1);

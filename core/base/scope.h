@@ -53,6 +53,10 @@ FY_API void *fy_retain_if_alive(void *object);
 // Lets the current thread's innermost scope own one more reference that the caller holds (the opposite of fy_retain).
 FY_API void *fy_adopt(void *object);
 
+// The same for an object that several threads may hold at once. (An object can be in one scope only: fy_adopt is for those
+// that no other thread adopts.)
+FY_API void *fy_hold(void *object);
+
 // ---- for makers of objects ------------------------------------------------------------------------------------------
 
 // Allocates a zeroed object of `bytes` with one reference, owned by the innermost scope. Raises FY_OUT_OF_MEMORY_ERROR.

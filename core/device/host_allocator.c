@@ -261,28 +261,31 @@ static _Noreturn void raise_out_of_memory(size_t bytes) {
            error, strerror(error));
 }
 
-void fy_host_alloc(size_t bytes, void **pointer, void **handle) {
+// Where it fails errno says why.
+bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   *pointer = NULL;
   *handle = NULL;
   if (bytes == 0)
-    return;
+    return true;
   ThreadCache *t = registered_cache();
-  errno = ENOMEM;
-  if (bytes > (size_t)1 << 46)
-    raise_out_of_memory(bytes);
+  if (bytes > (size_t)1 << 46) {
+    errno = ENOMEM;
+    return false;
+  }
   int class = class_of(bytes);
   Block *block = class < THREAD_CLASSES ? t->free_blocks[class] : NULL;
   if (block) {
     t->free_blocks[class] = block->next;
     t->bytes -= block->capacity;
   } else {
+    errno = ENOMEM;
     block = take_shared(class);
     if (!block)
       block = system_alloc(class);
     if (!block)
       block = take_after_emptying(class);
     if (!block)
-      raise_out_of_memory(bytes);
+      return false;
   }
   block->requested = bytes;
   count(&t->allocations, 1);
@@ -293,6 +296,12 @@ void fy_host_alloc(size_t bytes, void **pointer, void **handle) {
   FORBID((char *)block->pointer + bytes, block->capacity - bytes);
   *pointer = block->pointer;
   *handle = block;
+  return true;
+}
+
+void fy_host_alloc(size_t bytes, void **pointer, void **handle) {
+  if (!fy_host_try_alloc(bytes, pointer, handle))
+    raise_out_of_memory(bytes);
 }
 
 // ---- freeing ---------------------------------------------------------------------------------------------------------

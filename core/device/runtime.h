@@ -39,8 +39,9 @@ bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block);
 void fy_cuda_free(void *block);
 void fy_cuda_record_stream(void *block, void *raw_stream);
 
-// Host memory of CPU tensors: 64-byte aligned, cached.
+// Host memory of CPU tensors: 64-byte aligned, cached. The forms as above.
 void fy_host_alloc(size_t bytes, void **pointer, void **block);
+bool fy_host_try_alloc(size_t bytes, void **pointer, void **block);
 void fy_host_free(void *block);
 
 // Pinned host memory: powers of two, returned when the streams that used it have passed. Without CUDA: raises. When no more

@@ -23,8 +23,8 @@ static void unlock_histories(void) {
 bool fy_accumulator_unlink(FyNode *accumulator) {
   lock_histories();
   bool last = atomic_fetch_sub_explicit(&accumulator->object.references, 1, memory_order_acq_rel) == 1;
-  if (last && accumulator->leaf->accumulator == accumulator)
-    accumulator->leaf->accumulator = NULL;
+  if (last && atomic_load_explicit(&accumulator->leaf->accumulator, memory_order_relaxed) == accumulator)
+    atomic_store_explicit(&accumulator->leaf->accumulator, NULL, memory_order_relaxed);
   unlock_histories();
   return last;
 }
@@ -36,6 +36,8 @@ void fy_accumulator_forget(FyTensor *leaf) {
 }
 
 static FyNode *find_accumulator(FyTensor *leaf) {
+  if (!atomic_load_explicit(&leaf->accumulator, memory_order_relaxed))
+    return NULL;
   lock_histories();
   FyNode *node = leaf->accumulator;
   if (node)
@@ -51,10 +53,11 @@ static FyNode *accumulator_of(FyTensor *leaf) {
     return node;
   FyNode *fresh = fy_node_new_accumulator(leaf);
   lock_histories();
-  node = leaf->accumulator ? leaf->accumulator : fresh;
-  if (node != fresh)
+  node = atomic_load_explicit(&leaf->accumulator, memory_order_relaxed);
+  if (node)
     fy_node_retain(node);
-  leaf->accumulator = node;
+  else
+    atomic_store_explicit(&leaf->accumulator, node = fresh, memory_order_relaxed);
   unlock_histories();
   if (node != fresh)
     fy_node_release(fresh);
@@ -121,9 +124,10 @@ void fy_set_history(FyTensor *t, FyNode *node, int output_index) {
       put_retained(node, entry);
     unlock_histories();
   }
-  t->grad_fn = fy_node_retain(node);
-  t->output_index = (int16_t)output_index;
-  t->requires_grad = true;
+  atomic_store_explicit(&t->grad_fn, fy_node_retain(node), memory_order_release);
+  atomic_store_explicit(&t->requires_grad, true, memory_order_relaxed);
+  if (t->output_index != output_index)
+    t->output_index = (int16_t)output_index;
   fy_node_release(old);
 }
 

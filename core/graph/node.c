@@ -35,13 +35,19 @@ static _Thread_local bool freeing;
 
 static void node_free(FyNode *node) {
   FyTensor *leaf = node->leaf;
-  fy_node_release_saved(node);
-  fy_free_hooks(node->hooks);
-  free_retained(node->retained);
-  fy_release(node->stream);
+  for (int i = 0; i < node->n_saved; i++)
+    fy_release(node->saved[i].tensor);
+  if (node->hooks)
+    fy_free_hooks(node->hooks);
+  if (node->retained)
+    free_retained(node->retained);
+  if (node->stream)
+    fy_release(node->stream);
   for (int i = 0; i < node->n_in; i++)
-    fy_node_release(node->next[i].node);
-  fy_node_release(node->inner);
+    if (node->next[i].node)
+      fy_node_release(node->next[i].node);
+  if (node->inner)
+    fy_node_release(node->inner);
   fy_small_free(node, node->bytes);
   fy_release(leaf);
 }
@@ -85,7 +91,7 @@ static FyNode *node_new(FyNodeKind kind, size_t params_bytes, int n_in, int n_ou
   size_t bytes = sizeof(FyNode) + params + inputs + outputs;
   FyNode *node = fy_small_alloc(bytes);
   fy_check(node, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the autograd graph");
-  memset(node, 0, offsetof(FyNode, params));
+  memset(node, 0, offsetof(FyNode, saved));
   node->backward = kind.backward;
   node->name = kind.name;
   node->name_of = kind.name_of;

@@ -67,7 +67,6 @@ struct FyNode {
   FyEdge *next;    // [n_in]
   FyMeta *inputs;  // [n_in] of the forward's inputs
   FyMeta *outputs; // [n_out]
-  FySaved saved[FY_MAX_SAVED];
   int n_saved;
   bool released;    // saved tensors are gone: a second backward is an error
   FyTensor *leaf;   // AccumulateGrad: counted
@@ -77,6 +76,7 @@ struct FyNode {
   FyNode *inner;    // CopySlices: the in-place op on the view, counted
   const char *file; // the forward call, for anomaly mode
   int line;
+  FySaved saved[FY_MAX_SAVED];         // the first n_saved
   _Alignas(16) unsigned char params[]; // of the op's own struct; the arrays above lie behind them
 };
 

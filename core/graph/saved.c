@@ -28,6 +28,8 @@ void fy_node_save(FyNode *node, FyTensor *tensor, uint32_t version, int output_i
 static void release_saved(FyNode *node) {
   FyTensor *tensors[FY_MAX_SAVED];
   const int count = node->n_saved;
+  if (!count)
+    return;
   atomic_flag *lock = lock_of(node);
   for (int i = 0; i < count; i++) {
     tensors[i] = node->saved[i].tensor;
@@ -67,7 +69,7 @@ FyTensor *fy_saved(FyNode *node, int k) {
   const FySaved saved = node->saved[k];
   fy_retain(saved.tensor);
   atomic_flag_clear_explicit(lock, memory_order_release);
-  FyTensor *tensor = fy_adopt(saved.tensor);
+  FyTensor *tensor = fy_hold(saved.tensor);
   fy_check(!released, FY_RUNTIME_ERROR,
            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
            "already been freed). Saved intermediate values of the graph are freed when you call fy_backward() or "

@@ -141,7 +141,6 @@ void fy_view_refresh(FyTensor *view) {
   pthread_mutex_lock(&refreshing);
   if (written_at(view) != version) {
     fy_set_history(view, node, 0);
-    view->view_number = 0;
     atomic_store_explicit(&view->view_version, version, memory_order_release);
   }
   pthread_mutex_unlock(&refreshing);

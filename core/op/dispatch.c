@@ -1,8 +1,16 @@
-// The dispatcher: every op of every public function runs through here.
+// The dispatcher: every op of every public function runs through here, down once and back.
 //
-//   device check -> infer (shapes, dtypes, outputs) -> record for backward -> launch
+//   common_device   where the call runs
+//   op->infer       checks shapes and dtypes, and describes the call (op.h, infer.c)
+//   make_outputs    new tensors, or aliases for views
+//   launch          copies what the kernel wants otherwise, runs the kernel, copies what it wrote elsewhere
+//   fy_record       a node for backward
 //
-// An op's record (op.h) says what is particular to it; nothing here knows any op by name.
+// fy_run_multi and fy_run_in_place, at the end, are that way; what stands before them are its steps, in order. An op's record
+// (op.h) says what is particular to it. The one op known by name is the copy, which prepares for all.
+//
+// Whatever raises does so before an input is written, a version counted or a tensor handed to the caller's scope: what was
+// made until then belongs to the call's own scope.
 #include "base/state.h"
 #include "device/runtime.h"
 #include "graph/view.h"
@@ -12,123 +20,58 @@
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
 
-static _Noreturn void raise_mixed_devices(const FyOp *op, FyTensor *const *in, FyDevice a, FyDevice b) {
-  if (op->flags & FY_OP_WEIGHTED && in[0]->device.type != in[1]->device.type)
+// What is wrong with shapes and dtypes besides is told first, as PyTorch does: infer raises it.
+static _Noreturn void raise_mixed_devices(FyCall *call, FyDevice a, FyDevice b) {
+  FyTensor *const *in = call->in;
+  call->device = a;
+  if (!(call->op->flags & FY_OP_DEVICE_FIRST))
+    call->op->infer(call);
+  if (call->op->flags & FY_OP_WEIGHTED && in[0]->device.type != in[1]->device.type)
     fy_raise(FY_RUNTIME_ERROR, "Input type (%s) and weight type (%s) should be the same", fy_type_string(in[0]),
              fy_type_string(in[1]));
-  fy_raise_two_devices(a, b);
+  fy_raise_mixed_devices(a, b);
 }
 
 // Where a call runs: its inputs' device. A 0-dim CPU tensor may stand beside CUDA ones.
-static FyDevice common_device(const FyOp *op, int n, FyTensor *const *in) {
+static FyDevice common_device(FyCall *call) {
   const FyTensor *first = NULL;
-  for (int i = 0; i < n; i++) {
-    const FyTensor *t = in[i];
+  for (int i = 0; i < call->n_in; i++) {
+    const FyTensor *t = call->in[i];
     if (!t)
       continue;
-    if (!first || op->flags & FY_OP_ANY_DEVICE) {
-      first = first ? first : t;
+    if (!first) {
+      first = t;
     } else if (!fy_device_equal(t->device, first->device)) {
       if (first->array.host_scalar && t->device.type == FY_CUDA)
         first = t;
       else if (!t->array.host_scalar)
-        raise_mixed_devices(op, in, first->device, t->device);
+        raise_mixed_devices(call, first->device, t->device);
     }
   }
   if (!first)
-    fy_panic("%s was called without any tensor", op->name);
+    fy_panic("%s was called without any tensor", call->op->name);
   return first->device;
 }
 
-// ---- for infer ---------------------------------------------------------------------------------------------------------
+// ---- outputs -----------------------------------------------------------------------------------------------------------
 
-_Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {
-  fy_raise(FY_RUNTIME_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
-}
-
-static int category(FyDType dtype) {
-  return fy_dtype_is_floating(dtype) ? 2 : dtype == FY_BOOL ? 0 : 1;
-}
-
-// Dimensioned tensors decide within their category; 0-dim ones and then plain numbers only raise the category.
-FyDType fy_result_type(int n, FyTensor *const *tensors) {
-  FyDType result[3] = {FY_DEFAULT_DTYPE, FY_DEFAULT_DTYPE, FY_DEFAULT_DTYPE};
-  for (int i = 0; i < n; i++) {
-    const FyTensor *t = tensors[i];
-    if (!t)
-      continue;
-    int priority = t->wrapped_number ? 2 : t->array.ndim == 0 ? 1 : 0;
-    FyDType dtype = t->wrapped_number && t->array.dtype == FY_FLOAT64 ? FY_FLOAT32 : (FyDType)t->array.dtype;
-    result[priority] = result[priority] ? fy_promote_types(result[priority], dtype) : dtype;
+static FyTensor *new_output(const FyCall *call, const FyOutput *o) {
+  if (call->op->flags & FY_OP_VIEW)
+    return fy_new_alias(call->in[0], o->ndim, o->shape, o->stride, o->offset);
+  FyTensor *t = fy_new_tensor((FyDType)o->dtype, call->device, o->ndim, o->shape, o->pinned);
+  if (o->strided) {
+    memcpy(t->array.stride, o->stride, (size_t)o->ndim * sizeof *o->stride);
+    fy_array_finish(&t->array);
   }
-  FyDType type = FY_DEFAULT_DTYPE;
-  for (int priority = 0; priority < 3; priority++) {
-    FyDType other = result[priority];
-    if (other && (!type || category(other) > category(type)))
-      type = type ? fy_promote_types(type, other) : other;
-  }
-  return type;
+  return t;
 }
 
-void fy_call_cast(FyCall *call, int i, FyDType dtype) {
-  FyTensor *t = call->in[i];
-  if (t && t->array.dtype != dtype)
-    call->in[i] = fy_to_dtype(fy_detach(t), dtype);
+static void make_outputs(FyCall *call) {
+  for (int i = 0; i < call->n_out; i++)
+    call->out[i] = call->output[i].dtype ? new_output(call, &call->output[i]) : NULL;
 }
 
-void fy_call_contiguous(FyCall *call, int i) {
-  FyTensor *t = call->in[i];
-  if (t && !t->array.contiguous)
-    call->in[i] = fy_contiguous(fy_detach(t));
-}
-
-static void check_in_place_output(const FyTensor *out, FyDType dtype, int ndim, const int64_t *shape) {
-  fy_check(fy_has_shape(&out->array, ndim, shape), FY_RUNTIME_ERROR,
-           "output with shape %s doesn't match the broadcast shape %s", fy_sizes_of(out), fy_sizes_string(ndim, shape));
-  fy_check(category(dtype) <= category(out->array.dtype), FY_RUNTIME_ERROR,
-           "result type %s can't be cast to the desired output type %s", fy_dtype_scalar_name(dtype),
-           fy_dtype_scalar_name(out->array.dtype));
-}
-
-void fy_call_output(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape) {
-  if (call->in_place && index == 0) {
-    FyTensor *target = call->out[0];
-    check_in_place_output(target, dtype, ndim, shape);
-    if ((FyDType)target->array.dtype != dtype) // computed aside and copied back by run_in_place
-      call->out[0] = fy_new_tensor(dtype, call->device, ndim, shape, false);
-    return;
-  }
-  call->out[index] = fy_new_tensor(dtype, call->device, ndim, shape, false);
-}
-
-// Two inputs of one shape and dtype, as most are: nothing to promote or broadcast.
-static bool are_alike(const FyCall *call) {
-  const FyTensor *a = call->in[0], *b = call->in[call->n_in - 1];
-  return call->n_in == 2 && a->array.dtype == b->array.dtype && !a->wrapped_number && !b->wrapped_number &&
-         fy_same_shape(&a->array, &b->array);
-}
-
-void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype) {
-  const FyArray *first = &call->in[0]->array;
-  if (are_alike(call) && (!to_float || fy_dtype_is_floating(first->dtype))) {
-    fy_call_output(call, 0, out_dtype ? out_dtype : (FyDType)first->dtype, first->ndim, first->shape);
-    return;
-  }
-  FyArray shape;
-  shape.ndim = 0;
-  FyDType type = fy_result_type(call->n_in, call->in);
-  if (to_float && !fy_dtype_is_floating(type))
-    type = FY_FLOAT32;
-  for (int i = 0; i < call->n_in; i++) {
-    int64_t out[FY_MAX_DIM];
-    fy_call_cast(call, i, type);
-    shape.ndim = (int16_t)fy_broadcast_shapes(&shape, &call->in[i]->array, out);
-    memcpy(shape.shape, out, (size_t)shape.ndim * sizeof *out);
-  }
-  fy_call_output(call, 0, out_dtype ? out_dtype : type, shape.ndim, shape.shape);
-}
-
-// ---- launching -----------------------------------------------------------------------------------------------------------
+// ---- running a kernel ----------------------------------------------------------------------------------------------------
 
 enum { MAX_SCRATCH = 16 };
 
@@ -141,31 +84,41 @@ typedef struct Scratch {
 
 static void *workspace(FyLaunch *launch, size_t bytes) {
   Scratch *scratch = launch->owner;
-  void *pointer = NULL;
+  void *pointer = NULL, **block = &scratch->blocks[scratch->count];
   if (scratch->count == MAX_SCRATCH)
     fy_panic("an op asked for more than %d workspaces", MAX_SCRATCH);
-  if (scratch->device.type == FY_CPU)
-    fy_host_alloc(bytes, &pointer, &scratch->blocks[scratch->count]);
-  else if (!fy_cuda_try_alloc(scratch->device.index, bytes, &pointer, &scratch->blocks[scratch->count])) {
+  bool met = scratch->device.type == FY_CPU ? fy_host_try_alloc(bytes, &pointer, block)
+                                            : fy_cuda_try_alloc(scratch->device.index, bytes, &pointer, block);
+  if (met)
+    scratch->count++;
+  else
     scratch->refused = bytes;
-    return NULL;
-  }
-  scratch->count++;
   return pointer;
 }
 
+static void free_scratch(const Scratch *scratch) {
+  for (int i = 0; i < scratch->count; i++) {
+    if (scratch->device.type == FY_CPU)
+      fy_host_free(scratch->blocks[i]);
+    else
+      fy_cuda_free(scratch->blocks[i]);
+  }
+}
+
+// With the allocator's own words, if it still refuses.
+static _Noreturn void raise_no_memory(const FyCall *call, const Scratch *scratch) {
+  fy_new_tensor(FY_UINT8, scratch->device, 1, (const int64_t[]){(int64_t)scratch->refused}, false);
+  fy_raise(FY_OUT_OF_MEMORY_ERROR, "%s out of memory. Tried to allocate %zu bytes as workspace of %s",
+           scratch->device.type == FY_CPU ? "CPU" : "CUDA", scratch->refused, call->op->name);
+}
+
 static void check_result(const FyCall *call, const Scratch *scratch, int result) {
-  void *pointer, *block;
   if (result == FY_LAUNCH_OK)
     return;
   if (result == FY_LAUNCH_NO_KERNEL)
     fy_raise_not_implemented(call->op->name, call->in[0] ? call->in[0]->array.dtype : FY_DEFAULT_DTYPE);
-  if (result == FY_LAUNCH_NO_MEMORY) {
-    fy_cuda_alloc(call->device.index, scratch->refused, &pointer, &block); // raises with the allocator's own words
-    fy_cuda_free(block);
-    fy_raise(FY_OUT_OF_MEMORY_ERROR, "CUDA out of memory. Tried to allocate %zu bytes as workspace of %s",
-             scratch->refused, call->op->name);
-  }
+  if (result == FY_LAUNCH_NO_MEMORY)
+    raise_no_memory(call, scratch);
   if (result > 0)
     fy_cuda_check(result);
   if (result <= FY_LAUNCH_DNN)
@@ -173,9 +126,21 @@ static void check_result(const FyCall *call, const Scratch *scratch, int result)
   fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, call->op->name);
 }
 
-void (*fy_call_observer)(const FyCall *call);
+static int run_on_cuda(const FyCall *call, FyLaunch *launch) {
+  launch->device = call->device.index;
+  fy_use_device(launch->device);
+  launch->stream = fy_raw_stream(launch->device);
+  launch->blas = fy_raw_blas;
+  launch->multi_processors = fy_multi_processors(launch->device);
+  return fy_backend()->kernels[call->op->id](launch);
+}
 
-static void run_kernel(FyCall *call) {
+// The kernel on the call's tensors as they are, or what stands for one between devices.
+static void run_kernel(const FyCall *call) {
+  if (call->crosses) {
+    call->op->cross(call);
+    return;
+  }
   FyLaunch launch = {.n_in = call->n_in, .n_out = call->n_out, .params = call->params, .workspace = workspace};
   Scratch scratch; // its blocks need no zeros
   scratch.device = call->device;
@@ -186,74 +151,93 @@ static void run_kernel(FyCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  int result;
-  if (call->device.type == FY_CPU) {
-    result = call->op->cpu(&launch);
-  } else {
-    launch.device = call->device.index;
-    fy_use_device(launch.device);
-    launch.stream = fy_raw_stream(launch.device);
-    launch.blas = fy_raw_blas;
-    launch.multi_processors = fy_multi_processors(launch.device);
-    result = fy_backend()->kernels[call->op->id](&launch);
-  }
-  for (int i = 0; i < scratch.count; i++) {
-    if (call->device.type == FY_CPU)
-      fy_host_free(scratch.blocks[i]);
-    else
-      fy_cuda_free(scratch.blocks[i]);
-  }
+  int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : run_on_cuda(call, &launch);
+  free_scratch(&scratch);
   check_result(call, &scratch, result);
-  if (call->device.type == FY_CUDA)
-    fy_op_launched();
 }
 
-static bool is_half(const FyTensor *t) {
-  return t && (t->array.dtype == FY_FLOAT16 || t->array.dtype == FY_BFLOAT16);
+// to[...] = from[...] on one device, whatever their dtypes and layouts: the kernel of the copy, and nothing else.
+static void copy(FyTensor *to, FyTensor *from) {
+  run_kernel(&(FyCall){.op = &fy_op_copy, .in = &from, .out = {to}, .n_in = 1, .n_out = 1, .device = to->device});
 }
 
-// On the CPU the half types compute in float32: cast up, run, cast the results down.
-static void run_half_as_float(FyCall *call) {
-  FyCall wide = *call;
-  for (int i = 0; i < call->n_in; i++)
-    if (is_half(call->in[i]))
-      wide.in[i] = fy_to_dtype(fy_detach(call->in[i]), FY_FLOAT32);
-  for (int i = 0; i < call->n_out; i++) {
-    const FyArray *a = call->out[i] ? &call->out[i]->array : NULL;
-    if (!is_half(call->out[i]))
+// ---- launching: what the kernel wants otherwise ------------------------------------------------------------------------
+
+void (*fy_call_observer)(const FyCall *call);
+
+static void observe(const FyCall *call) {
+  if (fy_call_observer)
+    fy_call_observer(call);
+}
+
+static bool is_half(int dtype) {
+  return dtype == FY_FLOAT16 || dtype == FY_BFLOAT16;
+}
+
+// On the CPU the half types compute in float32.
+static void widen_halves(FyCall *call) {
+  for (int i = 0; i < call->n_in; i++) {
+    const FyTensor *t = call->in[i];
+    if (!t || !is_half(call->copied >> i & 1 ? call->wanted[i] : t->array.dtype))
       continue;
-    bool aliases_input = call->in_place && i == 0;
-    wide.out[i] = aliases_input ? wide.in[0] : fy_new_tensor(FY_FLOAT32, call->device, a->ndim, a->shape, false);
+    call->copied |= (uint8_t)(1u << i);
+    call->wanted[i] = FY_FLOAT32;
   }
-  run_kernel(&wide);
+  for (int i = 0; i < call->n_out; i++) {
+    if (!is_half(call->output[i].computed))
+      continue;
+    call->aside |= (uint8_t)(1u << i);
+    call->output[i].computed = FY_FLOAT32;
+  }
+}
+
+static FyTensor *prepared(FyTensor *t, FyDType dtype) {
+  FyTensor *fresh = fy_new_tensor(dtype, t->device, t->array.ndim, t->array.shape, false);
+  copy(fresh, t);
+  return fresh;
+}
+
+// What the kernel writes in out[i]'s stead. In place that is the copy of in[0] where there is one: the old values are in it.
+static FyTensor *set_aside(const FyCall *call, const FyCall *inner, int i) {
+  const FyOutput *o = &call->output[i];
+  if (call->in_place && inner->in[0] != call->in[0] && inner->in[0]->array.dtype == o->computed)
+    return inner->in[0];
+  return fy_new_tensor((FyDType)o->computed, call->device, o->ndim, o->shape, false);
+}
+
+// Between copies of the inputs and outputs that the kernel cannot take as they are.
+static void launch_prepared(const FyCall *call) {
+  FyCall inner = *call;
+  FyTensor *in[FY_MAX_INPUTS];
+  inner.in = in;
+  for (int i = 0; i < call->n_in; i++)
+    in[i] = call->copied >> i & 1 ? prepared(call->in[i], (FyDType)call->wanted[i]) : call->in[i];
   for (int i = 0; i < call->n_out; i++)
-    if (wide.out[i] != call->out[i])
-      fy_copy_(call->out[i], wide.out[i]);
+    if (call->aside >> i & 1)
+      inner.out[i] = set_aside(call, &inner, i);
+  observe(call);
+  run_kernel(&inner);
+  for (int i = 0; i < call->n_out; i++)
+    if (call->aside >> i & 1)
+      copy(call->out[i], inner.out[i]);
 }
 
 static void launch(FyCall *call) {
-  bool half = false;
-  if (fy_call_observer)
-    fy_call_observer(call);
-  if (call->op->flags & FY_OP_VIEW)
-    return;
-  if (call->device.type == FY_CPU && call->op->flags & FY_OP_CPU_HALF_AS_FLOAT) {
-    for (int i = 0; i < call->n_in; i++)
-      half |= is_half(call->in[i]);
-    for (int i = 0; i < call->n_out; i++)
-      half |= is_half(call->out[i]);
-  }
-  if (!half) {
+  if (call->device.type == FY_CPU && call->op->flags & FY_OP_CPU_HALF_AS_FLOAT)
+    widen_halves(call);
+  if (call->copied | call->aside) {
+    launch_prepared(call);
+  } else {
+    observe(call);
+    if (call->op->flags & FY_OP_VIEW)
+      return;
     run_kernel(call);
-    return;
   }
-  bool enabled = fy_grad_enabled;
-  fy_grad_enabled = false;
-  run_half_as_float(call);
-  fy_grad_enabled = enabled;
+  if (call->device.type == FY_CUDA && !call->crosses)
+    fy_op_launched();
 }
 
-// ---- running ---------------------------------------------------------------------------------------------------------------
+// ---- the way of a call -----------------------------------------------------------------------------------------------------
 
 static bool wants_grad(const FyOp *op, int n_in, FyTensor *const *in) {
   if (!fy_grad_enabled || !op->backward || op->flags & FY_OP_NO_GRAD)
@@ -265,11 +249,14 @@ static bool wants_grad(const FyOp *op, int n_in, FyTensor *const *in) {
 }
 
 void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
-  FyCall call = {.op = op, .params = params, .n_in = n_in, .n_out = n_out};
-  memcpy(call.in, in, (size_t)n_in * sizeof *in);
-  call.device = common_device(op, n_in, in);
-  int scope = fy_scope_open(); // of infer's temporaries
+  FyOutput output[FY_MAX_OUTPUTS]; // infer fills them in
+  FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .output = output};
+  for (int i = 0; i < n_out; i++)
+    output[i].dtype = output[i].computed = FY_DEFAULT_DTYPE;
+  call.device = op->cross ? in[0]->device : common_device(&call);
+  int scope = fy_scope_open(); // of what is made on the way
   op->infer(&call);
+  make_outputs(&call);
   launch(&call);
   if (wants_grad(op, n_in, in))
     fy_record(&call, in);
@@ -286,50 +273,41 @@ FyTensor *fy_run(const FyOp *op, const void *params, int n_in, FyTensor *const *
   return out;
 }
 
-// An operand that shares memory with the target, laid out differently, is read after parts of it were written.
+// An operand that shares memory with the target, laid out differently, would be read after parts of it were written.
 static void separate_from_target(FyCall *call, const FyTensor *target) {
   for (int i = 1; i < call->n_in; i++) {
-    FyTensor *t = call->in[i];
-    if (!t || t->storage != target->storage || t->array.numel == 0)
+    const FyTensor *t = call->in[i];
+    if (!t || t->storage != target->storage || t->array.numel == 0 || call->copied >> i & 1)
       continue;
     bool same = t->array.data == target->array.data && t->array.ndim == target->array.ndim &&
                 memcmp(t->array.stride, target->array.stride, (size_t)t->array.ndim * sizeof(int64_t)) == 0;
-    if (!same)
-      call->in[i] = fy_clone(fy_detach(t));
+    if (same)
+      continue;
+    call->copied |= (uint8_t)(1u << i);
+    call->wanted[i] = t->array.dtype;
   }
 }
 
 FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor *const *in) {
   FyTensor *target = in[0];
-  FyCall call = {.op = op, .params = params, .n_in = n_in, .n_out = 1, .in_place = true};
-  memcpy(call.in, in, (size_t)n_in * sizeof *in);
-  call.out[0] = call.target = target;
+  FyOutput output[1];
+  FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = 1, .in_place = true, .output = output};
+  call.out[0] = target;
   bool recording = fy_dtype_is_floating(target->array.dtype) &&
                    (wants_grad(op, n_in, in) || (fy_grad_enabled && fy_has_gradient(target)));
   if (recording)
     fy_check_in_place(target);
   if (!(op->flags & FY_OP_OVERLAP))
     fy_check_no_overlap(target);
-  call.device = target->device;
-  if (!(op->flags & FY_OP_ANY_DEVICE)) {
-    FyDevice device = common_device(op, n_in, in);
-    if (!fy_device_equal(device, target->device))
-      raise_mixed_devices(op, in, device, target->device);
-  }
+  call.device = op->cross ? target->device : common_device(&call);
+  if (!fy_device_equal(call.device, target->device))
+    raise_mixed_devices(&call, call.device, target->device);
   int scope = fy_scope_open();
-  separate_from_target(&call, target);
   op->infer(&call);
+  separate_from_target(&call, target);
   FyNode *node = recording ? fy_record_change(&call, in) : NULL;
   launch(&call);
-  if (call.out[0] != target) {
-    bool enabled = fy_grad_enabled;
-    fy_grad_enabled = false;
-    fy_copy_(target, call.out[0]);
-    fy_grad_enabled = enabled;
-    call.out[0] = target;
-  } else {
-    fy_bump_version(target);
-  }
+  fy_bump_version(target);
   if (recording)
     fy_record_changed(target, node);
   fy_scope_close(scope);

@@ -24,7 +24,8 @@ typedef struct FyLaunch {
   // Stores a cublasHandle_t that is set to the stream, made when a thread first asks. 0, or a code to return. Never raises.
   int (*blas)(int device, void *stream, void **handle);
 
-  // Scratch memory on the op's device, freed (in stream order) after the launch; NULL when there is none.
+  // Scratch memory on the op's device, freed (in stream order) after the launch; NULL when there is none left. The kernel
+  // then returns FY_LAUNCH_NO_MEMORY, and the dispatcher raises.
   void *(*workspace)(struct FyLaunch *launch, size_t bytes);
   void *owner;
 } FyLaunch;

@@ -1,5 +1,18 @@
 // An op is one record: how its output looks, its kernels, its backward. The dispatcher (dispatch.c) reads it.
 //
+// A call goes down once, from the op's public function through the dispatcher to a kernel:
+//
+//   1. the public function fills in `params` and calls fy_run, fy_run_multi or fy_run_in_place with its record;
+//   2. the dispatcher finds the device that the inputs share;
+//   3. the record's infer checks shapes and dtypes, and describes: the outputs (fy_call_output and its like), and the inputs
+//      that the kernel wants in another dtype or row-major (fy_call_cast, fy_call_contiguous). It allocates and computes
+//      nothing;
+//   4. the dispatcher makes the outputs. It copies the inputs that are not as the kernel wants them, by the copy kernel
+//      alone, and so it does with an output that the kernel cannot write as it is: no public function, no graph and no
+//      version counter takes part in that;
+//   5. the kernel runs;
+//   6. when a gradient is wanted, a node is left behind for backward: the record's save says what it keeps.
+//
 // To add an op: its record and CPU kernel in a .c of its family's folder, its CUDA kernel in the .cu beside it, a prototype in
 // ops.h, and a row in ops.def.
 #ifndef FERRY_OP_OP_H
@@ -13,13 +26,13 @@ typedef struct FyCall FyCall;
 typedef struct FyOp FyOp;
 
 enum {
-  FY_OP_VIEW = 1,              // no kernel: infer makes the output as an alias of in[0]
+  FY_OP_VIEW = 1,              // no kernel: output 0 is an alias of in[0] (fy_call_view)
   FY_OP_CPU_HALF_AS_FLOAT = 2, // on the CPU, float16 and bfloat16 run as float32: inputs cast up, outputs cast down
-  FY_OP_ANY_DEVICE = 4,        // inputs may be on several devices (copies)
+  FY_OP_DEVICE_FIRST = 4,      // a mismatch of devices is told before one of shapes or dtypes, as mm does
   FY_OP_NO_GRAD = 8,           // never recorded
-  FY_OP_ONE_OF_SEVERAL = 32,   // a view made by a function that returns several
-  FY_OP_OVERLAP = 64,          // in place also on a tensor whose elements share memory: the result is the same for all
   FY_OP_WEIGHTED = 16, // in[0] is input, in[1] weight: a mismatch of devices is told by their types, as conv2d does
+  FY_OP_ONE_OF_SEVERAL = 32, // a view made by a function that returns several
+  FY_OP_OVERLAP = 64,        // in place also on a tensor whose elements share memory: the result is the same for all
 };
 
 typedef enum FyAutocastRule {
@@ -29,16 +42,33 @@ typedef enum FyAutocastRule {
   FY_AUTOCAST_WIDEST
 } FyAutocastRule;
 
+// What infer says of an output.
+typedef struct FyOutput {
+  uint8_t dtype;    // of the result; FY_DEFAULT_DTYPE: there is no such output
+  uint8_t computed; // what the kernel writes: the same, unless it is converted afterwards
+  bool strided;     // `stride` holds; row-major otherwise
+  bool pinned;      // in memory that CUDA copies to by itself
+  int ndim;
+  int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
+  int64_t offset; // a view's, in elements from in[0]'s first
+} FyOutput;
+
 // A call of an op on its way through the dispatcher.
 struct FyCall {
   const FyOp *op;
   const void *params;
-  FyTensor *in[FY_MAX_INPUTS]; // infer may replace them (promoted, made contiguous, expanded)
-  FyTensor *out[FY_MAX_OUTPUTS];
+  FyTensor *const *in;           // as they were given; the kernel may see copies
+  FyTensor *out[FY_MAX_OUTPUTS]; // made after infer, but for out[0] of a call in place
   int n_in, n_out;
-  FyDevice device;  // where it runs
-  bool in_place;    // out[0] is given by the caller and aliases in[0]
-  FyTensor *target; // in place: the tensor that the caller wants changed
+  FyDevice device; // where it runs
+  bool in_place;   // out[0] is given by the caller and aliases in[0]
+
+  // What infer asked for.
+  FyOutput *output;              // [n_out]
+  uint8_t copied;                // bit i: the kernel gets a row-major copy of in[i], of dtype wanted[i]
+  uint8_t aside;                 // bit i: the kernel writes elsewhere, and that is copied into out[i]
+  uint8_t wanted[FY_MAX_INPUTS]; // dtypes
+  bool crosses;                  // the last input lies on another device: op->cross runs instead of a kernel
 };
 
 struct FyOp {
@@ -47,12 +77,16 @@ struct FyOp {
   unsigned flags;
   FyAutocastRule autocast;
 
-  // Checks shapes and dtypes (raises PyTorch's errors) and makes every output by fy_call_output. For an in-place call
-  // out[0] stands already: fy_call_output then checks it and keeps it.
+  // Checks shapes and dtypes (raises PyTorch's errors) and describes every output and what the kernel wants of the inputs,
+  // by the functions below.
   void (*infer)(FyCall *call);
 
   // The CPU kernel. The CUDA kernel is fy_cuda_<name>, found through the backend by `id`. NULL for views.
   FyKernel *cpu;
+
+  // For copies alone, whose inputs may lie on different devices: brings the bytes of the last input into out[0], both
+  // row-major and of one dtype and number of elements. It gets the call as a kernel would, with in and out prepared.
+  void (*cross)(const FyCall *call);
 
   // What backward will need: fy_save_input, fy_save_output on `node`; params are copied into node->params by the
   // dispatcher. May be NULL.
@@ -89,21 +123,40 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
 
 // ---- for infer -------------------------------------------------------------------------------------------------------
 
-// Makes output `index` (row-major, uninitialised, on call->device), or checks the one given in place.
+// Output `index` is a new row-major tensor on call->device; or, in place, the target, which is checked: its shape, and that
+// the dtype can be cast to its own.
 void fy_call_output(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape);
+
+// The same in memory of another order, without gaps. Not in place.
+void fy_call_output_strided(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape,
+                            const int64_t *stride);
+
+// Output 0 is an alias of in[0], `offset` elements from its first: for views.
+void fy_call_view(FyCall *call, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset);
+
+// The kernel writes output 0, described already, row-major only: a target laid out otherwise is written aside. What it
+// finds there are the target's old values only if in[0] is asked for row-major too.
+void fy_call_output_contiguous(FyCall *call);
 
 // torch.result_type of the tensors given: dimensioned tensors before 0-dim ones before wrapped numbers, by category.
 FyDType fy_result_type(int n, FyTensor *const *tensors);
 
-// Replaces call->in[i] by its copy of another dtype when it has not got it (no autograd: the engine casts back).
+// The kernel gets in[i] in this dtype. NULL inputs stay NULL.
 void fy_call_cast(FyCall *call, int i, FyDType dtype);
 
-// Replaces call->in[i] by a row-major copy when it is not contiguous.
+// The kernel gets in[i] row-major.
 void fy_call_contiguous(FyCall *call, int i);
 
-// Pointwise ops with n inputs: promotes (to_float: integers become float32), broadcasts, and makes out[0] of the common
+// Pointwise ops with n inputs: promotes (to_float: integers become float32), broadcasts, and describes out[0] of the common
 // dtype, or of `out_dtype` when that is not FY_DEFAULT_DTYPE. Inputs keep their own shapes; the kernel broadcasts.
 void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype);
+
+// in[i], where it is given, has to lie on call->device itself: for kernels that read their own device only, where a 0-dim CPU
+// tensor, which the dispatcher lets stand beside CUDA ones, is no good.
+void fy_call_own_device(const FyCall *call, int i);
+
+// "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!": CUDA is named first.
+_Noreturn void fy_raise_mixed_devices(FyDevice a, FyDevice b);
 
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
@@ -142,7 +195,8 @@ enum {
 
 extern const FyOp *const fy_ops[FY_OP_COUNT];
 
-// Called with every call just before its kernel runs, when set: for tests and profilers.
+// Called with every call just before its kernel runs (a view's, when it is made), when set: for tests and profilers. The
+// copies that prepare a call are no calls.
 extern void (*fy_call_observer)(const FyCall *call);
 
 #endif

@@ -6,9 +6,9 @@
 
 void fy_save_input(FyNode *node, FyCall *call, int i) {
   FyTensor *t = call->in[i];
-  if (call->target && i == 0)
+  if (call->in_place && i == 0)
     t = fy_clone(fy_detach(t)); // its old value
-  else if (t && t == call->target)
+  else if (t && call->in_place && t == call->in[0])
     t = fy_detach(t); // the target itself would hold its own history in a circle
   else if (t && t->requires_grad && !t->grad_fn)
     t = fy_detach(t); // a parameter: its module may be converted or moved, and the parameter get other memory inside
@@ -17,7 +17,7 @@ void fy_save_input(FyNode *node, FyCall *call, int i) {
 
 // Stored detached, for the same reason.
 void fy_save_output(FyNode *node, FyCall *call, int i) {
-  FyTensor *alias = fy_detach(call->target ? call->target : call->out[i]);
+  FyTensor *alias = fy_detach(call->out[i]);
   fy_node_save(node, alias, fy_version_of(alias), i);
 }
 

@@ -3,7 +3,6 @@
 #define FERRY_TENSOR_IMPL_H
 
 #include "tensor/tensor.h"
-#include <string.h>
 
 struct FyNode;
 
@@ -22,19 +21,20 @@ struct FyTensor {
   FyObject object;
   FyArray array;
   FyStorage *storage;
-  FyDevice device;    // index always resolved
-  bool requires_grad; // this and the fields of its history below: only by graph/history.h, a view's may be out of date
+  FyDevice device; // index always resolved
+  atomic_bool
+      requires_grad; // this and the fields of its history below: only by graph/history.h, a view's may be out of date
   bool retains_grad;
-  bool wrapped_number;        // from fy_number: weak in type promotion
-  int16_t output_index;       // which output of grad_fn
-  struct FyNode *grad_fn;     // counted; NULL for leaves
-  struct FyNode *accumulator; // the leaf's AccumulateGrad node, not counted
-  FyTensor *grad;             // counted
-  struct FyHook *hooks;       // of a leaf; a non-leaf's are in its grad_fn
-  FyTensor *base;             // of a view: the tensor it views, counted, itself no view
-  atomic_uint view_version;   // of a view: the storage's version at which its history was written down
-  int16_t view_number;        // of a view: which output of the call that made it
-  uint8_t view_creation;      // FyViewCreation
+  bool wrapped_number;            // from fy_number: weak in type promotion
+  int16_t output_index;           // which output of grad_fn
+  struct FyNode *_Atomic grad_fn; // counted; NULL for leaves. Atomic, as requires_grad: threads may read a stale view
+  struct FyNode *_Atomic accumulator; // the leaf's AccumulateGrad node, not counted
+  FyTensor *grad;                     // counted
+  struct FyHook *hooks;               // of a leaf; a non-leaf's are in its grad_fn
+  FyTensor *base;                     // of a view: the tensor it views, counted, itself no view
+  atomic_uint view_version;           // of a view: the storage's version at which its history was written down
+  int16_t view_number;                // of a view: which output of the call that made it
+  uint8_t view_creation;              // FyViewCreation
 };
 
 // What a tensor that goes away asks of graph/, which puts nodes and hooks on tensors, and sets this before main.
@@ -46,7 +46,8 @@ extern FyTensorGraph fy_tensor_graph;
 
 // tensor.requires_grad: its own, or its base's. Never raises.
 static inline bool fy_has_gradient(const FyTensor *t) {
-  return t->requires_grad || (t->base && t->base->requires_grad);
+  return atomic_load_explicit(&t->requires_grad, memory_order_relaxed) ||
+         (t->base && atomic_load_explicit(&t->base->requires_grad, memory_order_relaxed));
 }
 
 // An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.
@@ -70,9 +71,12 @@ void fy_storage_release(FyStorage *storage);
 // Counts an in-place change of t's storage.
 void fy_bump_version(FyTensor *t);
 
-// Is this the shape of `a`? That of `b`? Neither raises.
+// Is this the shape of `a`? That of `b`? Neither raises. A loop, since for few dimensions a call of memcmp costs more.
 static inline bool fy_has_shape(const FyArray *a, int ndim, const int64_t *shape) {
-  return a->ndim == ndim && memcmp(a->shape, shape, (size_t)ndim * sizeof *shape) == 0;
+  bool same = a->ndim == ndim;
+  for (int d = 0; same && d < ndim; d++)
+    same = a->shape[d] == shape[d];
+  return same;
 }
 static inline bool fy_same_shape(const FyArray *a, const FyArray *b) {
   return fy_has_shape(a, b->ndim, b->shape);
@@ -86,14 +90,6 @@ static inline const char *fy_sizes_of(const FyTensor *t) {
 
 // tensor.type(): "torch.cuda.FloatTensor". Static buffer of the thread, as above.
 const char *fy_type_string(const FyTensor *t);
-
-// Raises FY_RUNTIME_ERROR "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
-// a CUDA device first.
-_Noreturn void fy_raise_two_devices(FyDevice a, FyDevice b);
-static inline void fy_check_same_device(FyDevice a, FyDevice b) {
-  if (!fy_device_equal(a, b))
-    fy_raise_two_devices(a, b);
-}
 
 // The common shape of two broadcast operands into out (returns ndim); raises PyTorch's broadcasting error.
 int fy_broadcast_shapes(const FyArray *a, const FyArray *b, int64_t *out);

@@ -64,11 +64,11 @@ static void conv2d_infer(FyCall *call) {
   FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
   check_ranks(x, weight);
   check_options(p);
+  check_channels(p, x, weight, bias);
+  check_kernel(p, x, weight);
   check_dtypes(x, weight, "weight");
   if (bias)
     check_dtypes(x, bias, "bias");
-  check_channels(p, x, weight, bias);
-  check_kernel(p, x, weight);
   if (!fy_dtype_is_floating(x->array.dtype))
     fy_raise_not_implemented(call->device.type == FY_CUDA ? "conv2d_cuda" : "slow_conv2d_cpu", x->array.dtype);
   for (int i = 0; i < 3; i++)

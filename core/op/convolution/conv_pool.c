@@ -11,21 +11,21 @@ extern FyKernel fy_cpu_conv2d_relu_max_pool2d, fy_cpu_conv2d_relu_max_pool2d_bac
 
 // ---- forward -----------------------------------------------------------------------------------------------------------
 
-// An image, or the gradient of one: either layout will do on the CPU.
-static void settle_layout(FyCall *call, int i) {
-  if (call->device.type != FY_CPU || !fy_is_channels_last(&call->in[i]->array))
-    fy_call_contiguous(call, i);
+// An image, or the gradient of one: either layout will do on the CPU. Whether its channels stay together.
+static bool settle_layout(FyCall *call, int i) {
+  const FyArray *a = &call->in[i]->array;
+  if (call->device.type == FY_CPU && fy_is_channels_last(a))
+    return !a->contiguous;
+  fy_call_contiguous(call, i);
+  return false;
 }
 
-static void output_image(FyCall *call, int index, const int64_t *shape, bool channels_last) {
-  FyDType dtype = (FyDType)call->in[0]->array.dtype;
+static void output_image(FyCall *call, FyDType dtype, const int64_t *shape, bool channels_last) {
   int64_t c = shape[1], h = shape[2], w = shape[3];
-  if (!channels_last) {
-    fy_call_output(call, index, dtype, 4, shape);
-    return;
-  }
-  FyTensor *memory = fy_new_tensor(dtype, call->device, 4, (int64_t[]){shape[0], h, w, c}, false);
-  call->out[index] = fy_new_alias(memory, 4, shape, (int64_t[]){h * w * c, 1, w * c, c}, 0);
+  if (channels_last)
+    fy_call_output_strided(call, 0, dtype, 4, shape, (int64_t[]){h * w * c, 1, w * c, c});
+  else
+    fy_call_output(call, 0, dtype, 4, shape);
 }
 
 // The public function has checked everything. The second output, seen by backward alone, has the taps, in the order that
@@ -37,7 +37,7 @@ static void conv_pool_infer(FyCall *call) {
   settle_layout(call, 0);
   fy_call_contiguous(call, 1);
   fy_call_contiguous(call, 2);
-  output_image(call, 0, shape, p->channels_last);
+  output_image(call, (FyDType)call->in[0]->array.dtype, shape, p->channels_last);
   fy_call_output(call, 1, FY_UINT8, 4, shape);
 }
 
@@ -75,8 +75,10 @@ static void conv_pool_backward_infer(FyCall *call) {
   const FyArray *x = &call->in[2]->array, *weight = &call->in[3]->array;
   fy_call_cast(call, 0, x->dtype);
   settle_layout(call, 0);
+  bool channels_last = settle_layout(call, 2);
+  fy_call_contiguous(call, 3);
   if (p->needs[0])
-    output_image(call, 0, x->shape, !x->contiguous);
+    output_image(call, x->dtype, x->shape, channels_last);
   if (p->needs[1])
     fy_call_output(call, 1, x->dtype, 4, weight->shape);
   if (p->needs[2])

@@ -1,37 +1,91 @@
 // Copies: between devices, dtypes and layouts. .to(), .clone(), .contiguous(), copy_ and fill_.
 //
-// On one device a copy is the op `copy`, whose kernel converts and walks any strides. Between devices bytes move as they
-// lie, so what is not contiguous is made so first, and a conversion happens on the side where it leaves fewer bytes to move.
+// On one device the op's kernel converts and walks any strides. Between devices bytes move as they lie: infer asks for a
+// row-major source, and for the conversion on the side where it leaves fewer bytes to move.
 #include "op/copy/copy.h"
 
-#include "base/state.h"
 #include "device/runtime.h"
-#include "graph/view.h"
 #include "op/copy/convert.h"
 #include "op/op.h"
 #include "op/ops.h"
+#include <string.h>
+
+typedef enum Kind { TO, CLONE } Kind; // only for the name in the graph
+
+typedef struct CopyParams {
+  Kind kind;
+  FyDType dtype; // of a new tensor, as is the device
+  FyDevice device;
+  bool non_blocking;
+} CopyParams;
+
+// ---- infer -------------------------------------------------------------------------------------------------------------
+
+// What crosses has the source's number of elements: a target in place that it broadcasts to gets it from aside.
+static void infer_crossing(FyCall *call, const FyArray *in) {
+  FyOutput *o = &call->output[0];
+  const int source = call->n_in - 1;
+  const bool narrower = fy_dtype_size((FyDType)o->dtype) < fy_dtype_size((FyDType)in->dtype);
+  call->crosses = true;
+  fy_call_contiguous(call, source);
+  if (narrower)
+    fy_call_cast(call, source, (FyDType)o->dtype);
+  else
+    o->computed = in->dtype;
+  fy_call_output_contiguous(call);
+  if (o->computed != o->dtype || (call->in_place && call->out[0]->array.numel != in->numel))
+    call->aside = 1;
+  o->ndim = in->ndim;
+  memcpy(o->shape, in->shape, (size_t)in->ndim * sizeof *in->shape);
+  // Memory that was not pinned could not be copied to while the host goes on.
+  o->pinned = ((const CopyParams *)call->params)->non_blocking && call->device.type == FY_CPU;
+}
+
+static void infer_copy(FyCall *call) {
+  const CopyParams *p = call->params;
+  const FyTensor *source = call->in[call->n_in - 1];
+  const FyArray *in = &source->array;
+  if (call->in_place) {
+    const FyArray *target = &call->out[0]->array;
+    int64_t shape[FY_MAX_DIM];
+    const int ndim = fy_broadcast_shapes(target, in, shape);
+    fy_call_output(call, 0, (FyDType)target->dtype, ndim, shape); // raises unless the source broadcasts to the target
+  } else {
+    call->device = p->device;
+    fy_call_output(call, 0, p->dtype, in->ndim, in->shape);
+  }
+  if (!fy_device_equal(source->device, call->device))
+    infer_crossing(call, in);
+}
+
+// ---- the copy ----------------------------------------------------------------------------------------------------------
+
+static int fy_cpu_copy(FyLaunch *l) {
+  fy_convert(l->out[0], l->in[l->n_in - 1]);
+  return FY_LAUNCH_OK;
+}
 
 static int device_index(FyDevice device) {
   return device.type == FY_CUDA ? device.index : -1;
 }
 
-// ---- the op ------------------------------------------------------------------------------------------------------------
-
-static void infer_copy(FyCall *call) {
-  const FyArray *in = &call->in[call->n_in - 1]->array;
-  if (!call->in_place) {
-    fy_call_output(call, 0, (FyDType)((const FyCopy *)call->params)->dtype, in->ndim, in->shape);
-    return;
-  }
-  const FyArray *out = &call->out[0]->array;
-  int64_t shape[FY_MAX_DIM];
-  const int ndim = fy_broadcast_shapes(out, in, shape);
-  fy_call_output(call, 0, (FyDType)out->dtype, ndim, shape); // raises unless the source broadcasts to the target
+// Pinned memory that is still being read or written by the device is kept from reuse when it is freed.
+static void guard_pinned(const FyTensor *host, int device) {
+  if (host->storage->pinned && host->storage->block)
+    fy_pinned_record_stream(host->storage->block, device, fy_raw_stream(device));
 }
 
-static int fy_cpu_copy(FyLaunch *l) {
-  fy_convert(l->out[0], l->in[l->n_in - 1]);
-  return FY_LAUNCH_OK;
+static void cross(const FyCall *call) {
+  const FyTensor *to = call->out[0], *from = call->in[call->n_in - 1];
+  const bool non_blocking = ((const CopyParams *)call->params)->non_blocking;
+  const int to_device = device_index(to->device), from_device = device_index(from->device);
+  const size_t bytes = (size_t)from->array.numel * fy_dtype_size((FyDType)from->array.dtype);
+  fy_copy_bytes(to->array.data, to_device, to->storage->pinned, from->array.data, from_device, from->storage->pinned,
+                bytes, non_blocking);
+  if (non_blocking && to_device < 0)
+    guard_pinned(to, from_device);
+  else if (non_blocking && from_device < 0)
+    guard_pinned(from, to_device);
 }
 
 // The gradient goes back to the source's device and dtype. A target that was overwritten gets zeros.
@@ -47,7 +101,7 @@ static void copy_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **gr
 static const char *copy_name(const FyNode *node) {
   if (node->n_in == 2)
     return "CopyBackwards";
-  return fy_node_params(node, FyCopy)->kind == FY_COPY_CLONE ? "CloneBackward0" : "ToCopyBackward0";
+  return fy_node_params(node, CopyParams)->kind == CLONE ? "CloneBackward0" : "ToCopyBackward0";
 }
 
 const FyOp fy_op_copy = {
@@ -56,89 +110,31 @@ const FyOp fy_op_copy = {
     .grad_name_of = copy_name,
     .infer = infer_copy,
     .cpu = fy_cpu_copy,
+    .cross = cross,
     .backward = copy_backward,
-    .params_size = sizeof(FyCopy),
+    .params_size = sizeof(CopyParams),
     .id = FY_OP_ID_copy,
 };
 
-// A row-major copy of another dtype on the same device. No gradient flows out of integers.
-static FyTensor *copy_here(FyTensor *t, FyCopyKind kind, FyDType dtype) {
-  const FyCopy params = {.kind = (int)kind, .dtype = (int)dtype};
-  const bool grad_enabled = fy_grad_enabled;
-  fy_grad_enabled = grad_enabled && fy_dtype_is_floating(dtype);
-  FyTensor *out = fy_run(&fy_op_copy, &params, FY_INPUTS(t));
-  fy_grad_enabled = grad_enabled;
-  return out;
-}
-
-// ---- between devices ---------------------------------------------------------------------------------------------------
-
-// Pinned memory that is still being read or written by the device is kept from reuse when it is freed.
-static void guard_pinned(const FyTensor *host, int device) {
-  if (host->storage->pinned && host->storage->block)
-    fy_pinned_record_stream(host->storage->block, device, fy_raw_stream(device));
-}
-
-// Bytes of a contiguous tensor to a contiguous one of the same dtype and size on another device.
-static void move_bytes(FyTensor *to, FyTensor *from, bool non_blocking) {
-  const int to_device = device_index(to->device), from_device = device_index(from->device);
-  const size_t bytes = (size_t)from->array.numel * fy_dtype_size((FyDType)from->array.dtype);
-  fy_copy_bytes(to->array.data, to_device, to->storage->pinned, from->array.data, from_device, from->storage->pinned,
-                bytes, non_blocking);
-  if (non_blocking && to_device < 0)
-    guard_pinned(to, from_device);
-  else if (non_blocking && from_device < 0)
-    guard_pinned(from, to_device);
-}
-
-// to[...] = from[...] across devices, without autograd.
-static void transfer(FyTensor *to, FyTensor *from, bool non_blocking) {
-  const FyDType dtype = (FyDType)to->array.dtype;
-  const bool grad_enabled = fy_grad_enabled;
-  const int scope = fy_scope_open();
-  fy_grad_enabled = false;
-  if (fy_dtype_size(dtype) < fy_dtype_size((FyDType)from->array.dtype))
-    from = copy_here(from, FY_COPY_TO, dtype);
-  else if (!from->array.contiguous)
-    from = copy_here(from, FY_COPY_CLONE, (FyDType)from->array.dtype);
-  if (to->array.contiguous && to->array.dtype == from->array.dtype && to->array.numel == from->array.numel) {
-    move_bytes(to, from, non_blocking);
-  } else {
-    FyTensor *landed =
-        fy_new_tensor((FyDType)from->array.dtype, to->device, from->array.ndim, from->array.shape, false);
-    move_bytes(landed, from, non_blocking);
-    fy_run_in_place(&fy_op_copy, &(FyCopy){0}, FY_INPUTS(to, landed));
-  }
-  fy_grad_enabled = grad_enabled;
-  fy_scope_close(scope);
-}
-
-static FyTensor *copy_across(FyTensor *t, FyDevice device, FyDType dtype, bool non_blocking) {
-  const bool pinned = non_blocking && device.type == FY_CPU; // or the copy could not run by itself
-  FyTensor *out = fy_new_tensor(dtype, device, t->array.ndim, t->array.shape, pinned);
-  transfer(out, t, non_blocking);
-  atomic_store_explicit(&out->storage->version, 0, memory_order_relaxed);
-  if (fy_grad_enabled && fy_has_gradient(t) && fy_dtype_is_floating(dtype)) {
-    const FyCopy params = {.kind = FY_COPY_TO, .dtype = (int)dtype};
-    FyCall call = {.op = &fy_op_copy, .params = &params, .in = {t}, .out = {out}, .n_in = 1, .n_out = 1};
-    call.device = device;
-    fy_record(&call, &t);
-  }
-  return out;
-}
+// ---- to, clone, contiguous ---------------------------------------------------------------------------------------------
 
 FyTensor *fy_to_with(FyTensor *t, FyTo options) {
-  const FyDevice device = fy_resolve_device(options.device);
-  const FyDType dtype = options.dtype ? options.dtype : (FyDType)t->array.dtype;
-  if (!fy_device_equal(device, t->device))
-    return copy_across(t, device, dtype, options.non_blocking);
-  if (dtype == (FyDType)t->array.dtype && !options.copy)
-    return t;
-  return copy_here(t, FY_COPY_TO, dtype);
+  const CopyParams params = {
+      .device = fy_resolve_device(options.device),
+      .dtype = options.dtype ? options.dtype : (FyDType)t->array.dtype,
+      .non_blocking = options.non_blocking,
+  };
+  const bool same = params.dtype == (FyDType)t->array.dtype && fy_device_equal(params.device, t->device);
+  return same && !options.copy ? t : fy_run(&fy_op_copy, &params, FY_INPUTS(t));
+}
+
+// A row-major copy on the same device.
+static FyTensor *copy_here(FyTensor *t, Kind kind, FyDType dtype) {
+  return fy_run(&fy_op_copy, &(CopyParams){.kind = kind, .dtype = dtype, .device = t->device}, FY_INPUTS(t));
 }
 
 FyTensor *fy_to_dtype(FyTensor *t, FyDType dtype) {
-  return dtype == (FyDType)t->array.dtype || !dtype ? t : copy_here(t, FY_COPY_TO, dtype);
+  return dtype == (FyDType)t->array.dtype || !dtype ? t : copy_here(t, TO, dtype);
 }
 
 FyTensor *fy_cuda(FyTensor *t) {
@@ -161,7 +157,7 @@ FyTensor *fy_long(FyTensor *t) {
 }
 
 FyTensor *fy_clone(FyTensor *t) {
-  return copy_here(t, FY_COPY_CLONE, (FyDType)t->array.dtype);
+  return copy_here(t, CLONE, (FyDType)t->array.dtype);
 }
 
 FyTensor *fy_contiguous(FyTensor *t) {
@@ -181,35 +177,11 @@ FyTensor *fy_pin_memory(FyTensor *t) {
 
 // ---- copy_ -------------------------------------------------------------------------------------------------------------
 
-static FyTensor *copy_in_place(FyTensor *a, FyTensor *source, bool non_blocking) {
-  const FyCopy params = {.kind = FY_COPY_TO, .dtype = a->array.dtype};
-  if (fy_device_equal(a->device, source->device))
-    return fy_run_in_place(&fy_op_copy, &params, FY_INPUTS(a, source));
-  FyTensor *const inputs[2] = {a, source};
-  FyCall call = {.op = &fy_op_copy, .params = &params, .in = {a, source}, .out = {a}, .n_in = 2, .n_out = 1};
-  call.in_place = true;
-  call.target = a;
-  call.device = a->device;
-  const bool recording =
-      fy_grad_enabled && fy_dtype_is_floating(a->array.dtype) && (fy_has_gradient(a) || fy_has_gradient(source));
-  if (recording)
-    fy_check_in_place(a);
-  fy_check_no_overlap(a);
-  infer_copy(&call); // checks the shapes
-  FyNode *node = recording ? fy_record_change(&call, inputs) : NULL;
-  const uint32_t version = atomic_load_explicit(&a->storage->version, memory_order_relaxed);
-  transfer(a, source, non_blocking);
-  atomic_store_explicit(&a->storage->version, version + 1, memory_order_relaxed);
-  if (recording)
-    fy_record_changed(a, node);
-  return a;
-}
-
 FyTensor *fy_copy_(FyTensor *a, FyTensor *source) {
-  return copy_in_place(a, source, false);
+  return fy_run_in_place(&fy_op_copy, &(CopyParams){.kind = TO}, FY_INPUTS(a, source));
 }
 FyTensor *fy_copy_async_(FyTensor *a, FyTensor *source) {
-  return copy_in_place(a, source, true);
+  return fy_run_in_place(&fy_op_copy, &(CopyParams){.kind = TO, .non_blocking = true}, FY_INPUTS(a, source));
 }
 
 // ---- fill --------------------------------------------------------------------------------------------------------------

@@ -86,12 +86,10 @@ void fy_infer_arithmetic(FyCall *call) {
 }
 
 void fy_flatten_on_cuda(FyCall *call) {
-  const FyTensor *out = call->out[0];
   if (call->device.type != FY_CUDA)
     return;
   fy_call_contiguous(call, 0);
-  if (!out->array.contiguous) // in place: computed aside, then copied back
-    call->out[0] = fy_new_tensor((FyDType)out->array.dtype, out->device, out->array.ndim, out->array.shape, false);
+  fy_call_output_contiguous(call);
 }
 
 void fy_infer_to_float(FyCall *call) {
@@ -338,17 +336,19 @@ static FyTensor *pow_backward_exponent(FyTensor *grad, FyTensor *base, FyTensor 
 }
 
 static void pow_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  FyTensor *grad = grad_out[0], *base = fy_saved(node, 0);
+  const FyDType dtype = (FyDType)node->outputs[0].dtype;
+  FyTensor *grad = grad_out[0], *base = fy_to_dtype(fy_saved(node, 0), dtype);
   if (node->n_in == 1) {
     const double exponent = fy_node_params(node, FyPointwise)->a;
     grad_in[0] =
         exponent == 0 ? fy_zeros_like(grad) : fy_mul(grad, fy_mul_scalar(fy_pow_scalar(base, exponent - 1), exponent));
     return;
   }
+  FyTensor *exponent = fy_to_dtype(fy_saved(node, 1), dtype);
   if (fy_node_needs(node, 0))
-    grad_in[0] = pow_backward_base(grad, base, fy_saved(node, 1));
+    grad_in[0] = pow_backward_base(grad, base, exponent);
   if (fy_node_needs(node, 1))
-    grad_in[1] = pow_backward_exponent(grad, base, fy_saved(node, 1), fy_saved(node, 2));
+    grad_in[1] = pow_backward_exponent(grad, base, exponent, fy_saved(node, 2));
 }
 
 static const char *pow_name(const FyNode *node) {

@@ -48,7 +48,7 @@ void fy_infer_arithmetic(struct FyCall *call);
 void fy_infer_to_float(struct FyCall *call);
 void fy_infer_keep(struct FyCall *call);
 
-// For ops of one input, after the output is made: their CUDA kernels want both sides row-major.
+// For ops of one input, after the output is described: their CUDA kernels want both sides row-major.
 void fy_flatten_on_cuda(struct FyCall *call);
 
 // Whether `number` acts as a Python int: it is whole and fits.

@@ -14,10 +14,17 @@ static bool is_index(const FyTensor *t) {
   return t->array.dtype == FY_INT64 || t->array.dtype == FY_INT32;
 }
 
-// A 0-dim CPU tensor gets past the dispatcher, but these kernels read their own device only.
-static void check_devices(FyCall *call) {
+static void check_devices(const FyCall *call) {
   for (int i = 0; i < call->n_in; i++)
-    fy_check_same_device(call->device, call->in[i]->device);
+    fy_call_own_device(call, i);
+}
+
+// Where element i, counted row by row, lies in the memory of `a`.
+static int64_t place_of(const FyArray *a, int64_t i) {
+  int64_t place = 0;
+  for (int d = a->ndim - 1; d >= 0; i /= a->shape[d--])
+    place += i % a->shape[d] * a->stride[d];
+  return place;
 }
 
 // A GPU cannot be asked without waiting for it: there a wrong index gives NaN (integers: 0), and adds nothing.
@@ -26,7 +33,8 @@ static void check_range(const FyCall *call, const FyTensor *index, int64_t n) {
   if (call->device.type != FY_CPU)
     return;
   for (int64_t i = 0; i < a->numel; i++) {
-    int64_t at = a->dtype == FY_INT64 ? ((const int64_t *)a->data)[i] : ((const int32_t *)a->data)[i];
+    int64_t place = a->contiguous ? i : place_of(a, i);
+    int64_t at = a->dtype == FY_INT64 ? ((const int64_t *)a->data)[place] : ((const int32_t *)a->data)[place];
     fy_check(at >= 0 && at < n, FY_INDEX_ERROR, "index out of range in self");
   }
 }
@@ -90,10 +98,11 @@ static void infer_index_add(FyCall *call) {
              "source tensor shape must match self tensor shape, excluding the specified dimension");
   check_devices(call);
   fy_call_cast(call, 2, (FyDType)a->dtype);
-  for (int i = call->in_place; i < 3; i++)
+  for (int i = 0; i < 3; i++)
     fy_call_contiguous(call, i);
   check_range(call, call->in[1], size_along(a, p->dim));
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
+  fy_call_output_contiguous(call);
 }
 
 static void backward_index_add(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {

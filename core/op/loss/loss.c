@@ -19,21 +19,23 @@ static void check_classes(const FyArray *x, const FyArray *target) {
            "cross_entropy: expected input of 1 or 2 dimensions, (C) or (N, C), but got %d; flatten further dimensions "
            "into N first",
            x->ndim);
-  fy_check(target->dtype == FY_INT64, FY_RUNTIME_ERROR, "expected scalar type Long but found %s",
-           fy_dtype_scalar_name((FyDType)target->dtype));
+  if (!fy_dtype_is_floating((FyDType)x->dtype))
+    fy_raise_not_implemented("log_softmax_lastdim_kernel_impl", (FyDType)x->dtype);
   int64_t n = x->ndim == 2 ? x->shape[0] : 1, targets = target->ndim ? target->shape[0] : 1;
   fy_check(target->ndim <= 1 && (x->ndim == 1 || target->ndim == 1), FY_RUNTIME_ERROR,
            "0D or 1D target tensor expected, multi-target not supported");
   fy_check(n == targets, FY_VALUE_ERROR, "Expected input batch_size (%lld) to match target batch_size (%lld).",
            (long long)n, (long long)targets);
+  fy_check(target->dtype == FY_INT64, FY_RUNTIME_ERROR, "expected scalar type Long but found %s",
+           fy_dtype_scalar_name((FyDType)target->dtype));
 }
 
 // A GPU cannot be asked without waiting for it: there a row with such a target has the loss NaN.
 static void check_bounds(const FyArray *target, int64_t classes, int64_t ignore_index) {
-  const int64_t *t = target->data;
-  for (int64_t i = 0; i < target->numel; i++)
-    fy_check(t[i] == ignore_index || (t[i] >= 0 && t[i] < classes), FY_INDEX_ERROR, "Target %lld is out of bounds.",
-             (long long)t[i]);
+  const int64_t *t = target->data, step = target->ndim ? target->stride[0] : 1;
+  for (int64_t i = 0; i < target->numel; i++, t += step)
+    fy_check(*t == ignore_index || (*t >= 0 && *t < classes), FY_INDEX_ERROR, "Target %lld is out of bounds.",
+             (long long)*t);
 }
 
 static void infer_cross_entropy(FyCall *call) {
@@ -41,10 +43,8 @@ static void infer_cross_entropy(FyCall *call) {
   const FyArray *x = &call->in[0]->array, *target = &call->in[1]->array;
   FyDType dtype = (FyDType)x->dtype;
   check_classes(x, target);
-  if (!fy_dtype_is_floating(dtype))
-    fy_raise_not_implemented("log_softmax_lastdim_kernel_impl", dtype);
   for (int i = 0; i < 2; i++)
-    fy_check_same_device(call->device, call->in[i]->device);
+    fy_call_own_device(call, i);
   fy_call_contiguous(call, 0);
   fy_call_contiguous(call, 1);
   if (call->device.type == FY_CPU)

@@ -24,12 +24,6 @@ static void check_parameter(const FyTensor *x, const FyTensor *t) {
            fy_dtype_scalar_name(t->array.dtype));
 }
 
-// A 0-dim CPU tensor, which one channel would allow, gets past the dispatcher, but these kernels read their own device only.
-static void check_device(const FyCall *call, const FyTensor *t) {
-  if (t)
-    fy_check_same_device(call->device, t->device);
-}
-
 static void check_input(const FyTensor *x, const FyBatchNormParams *p) {
   fy_check(x->array.ndim >= 2, FY_VALUE_ERROR,
            "batch_norm: expected an input (N, C, ...) of at least 2 dimensions, but got %s", fy_shape_string(x));
@@ -52,7 +46,7 @@ static void batch_norm_infer(FyCall *call) {
   for (int i = FY_NORM_WEIGHT; i <= FY_NORM_RUNNING_VAR; i++) {
     fy_check(call->in[i] || i < FY_NORM_RUNNING_MEAN || p->training, FY_RUNTIME_ERROR,
              "%s must be defined in evaluation mode", names[i]);
-    check_device(call, call->in[i]);
+    fy_call_own_device(call, i);
     check_elements(call->in[i], names[i], channels);
     check_parameter(x, call->in[i]);
     fy_call_cast(call, i, dtype); // running statistics have the dtype already: fy_batch_norm saw to it

@@ -35,9 +35,6 @@ static void check_matmul_dtypes(const FyTensor *a, const FyTensor *b) {
   FyDType x = a->array.dtype, y = b->array.dtype;
   if (x == y)
     return;
-  if (a->array.ndim == 1 && b->array.ndim == 1)
-    fy_raise(FY_RUNTIME_ERROR, "dot : expected both vectors to have same dtype, but found %s and %s",
-             fy_dtype_scalar_name(x), fy_dtype_scalar_name(y));
   if (a->array.ndim > 2 && b->array.ndim > 2)
     fy_raise(FY_RUNTIME_ERROR, "expected scalar type %s but found %s", fy_dtype_scalar_name(x),
              fy_dtype_scalar_name(y));
@@ -54,7 +51,10 @@ static void check_implemented(const FyCall *call) {
 }
 
 static void check_vectors(const FyTensor *a, const FyTensor *b) {
+  FyDType x = a->array.dtype, y = b->array.dtype;
   long long n = at(a, 1), m = at(b, 1);
+  fy_check(x == y, FY_RUNTIME_ERROR, "dot : expected both vectors to have same dtype, but found %s and %s",
+           fy_dtype_scalar_name(x), fy_dtype_scalar_name(y));
   fy_check(
       n == m, FY_RUNTIME_ERROR,
       "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but got "
@@ -104,9 +104,9 @@ static void matmul_infer(FyCall *call) {
   FyMatrix matrix;
   fy_check(a->array.ndim > 0 && b->array.ndim > 0, FY_RUNTIME_ERROR,
            "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->array.ndim, b->array.ndim);
-  check_matmul_dtypes(a, b);
   int ndim = batch_shape_of(a, b, shape);
   check_matmul_shapes(a, b, ndim, shape);
+  check_matmul_dtypes(a, b);
   check_implemented(call);
   if (a->array.ndim > 1)
     shape[ndim++] = at(a, 2);
@@ -214,7 +214,7 @@ const FyOp fy_op_matmul = {
     .name = "matmul",
     .grad_name = "MmBackward0",
     .grad_name_of = matmul_grad_name,
-    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_DEVICE_FIRST,
     .autocast = FY_AUTOCAST_LOWER,
     .infer = matmul_infer,
     .cpu = fy_cpu_matmul,
@@ -362,7 +362,7 @@ const FyOp fy_op_linear = {
     .name = "linear",
     .grad_name = "AddmmBackward0",
     .grad_name_of = linear_grad_name,
-    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_DEVICE_FIRST,
     .autocast = FY_AUTOCAST_LOWER,
     .infer = linear_infer,
     .cpu = fy_cpu_linear,

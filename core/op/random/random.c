@@ -16,8 +16,7 @@ static bool is_wide(const FyTensor *t) {
 static void infer_random(FyCall *call) {
   const FyArray *a = &call->in[0]->array;
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
-  if (!call->out[0]->array.contiguous)
-    call->out[0] = fy_new_tensor((FyDType)a->dtype, call->device, a->ndim, a->shape, false);
+  fy_call_output_contiguous(call);
 }
 
 // What is overwritten has no influence.

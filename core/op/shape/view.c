@@ -80,7 +80,7 @@ static void view_infer(FyCall *call) {
   fy_check(view_strides(&call->in[0]->array, p->ndim, p->shape, stride), FY_RUNTIME_ERROR,
            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
            "contiguous subspaces). Use .reshape(...) instead.");
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, p->shape, stride, 0);
+  fy_call_view(call, p->ndim, p->shape, stride, 0);
 }
 
 static FySize input_shape(const FyNode *node) {
@@ -150,7 +150,7 @@ static void transpose_infer(FyCall *call) {
     a.stride[p->dim] = call->in[0]->array.stride[p->dim1];
     a.stride[p->dim1] = call->in[0]->array.stride[p->dim];
   }
-  call->out[0] = fy_new_alias(call->in[0], a.ndim, a.shape, a.stride, 0);
+  fy_call_view(call, a.ndim, a.shape, a.stride, 0);
 }
 
 static void transpose_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -191,7 +191,7 @@ static void permute_infer(FyCall *call) {
     shape[i] = in->shape[p->shape[i]];
     stride[i] = in->stride[p->shape[i]];
   }
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
+  fy_call_view(call, p->ndim, shape, stride, 0);
 }
 
 static void permute_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -235,7 +235,7 @@ static void select_infer(FyCall *call) {
     a.shape[i] = a.shape[i + 1];
     a.stride[i] = a.stride[i + 1];
   }
-  call->out[0] = fy_new_alias(call->in[0], a.ndim - 1, a.shape, a.stride, offset);
+  fy_call_view(call, a.ndim - 1, a.shape, a.stride, offset);
 }
 
 static FyTensor *zeros_of_input(const FyNode *node) {
@@ -275,7 +275,7 @@ static void slice_infer(FyCall *call) {
   int64_t offset = p->start * a.stride[p->dim];
   a.shape[p->dim] = p->length;
   a.stride[p->dim] *= p->step;
-  call->out[0] = fy_new_alias(call->in[0], a.ndim, a.shape, a.stride, p->length ? offset : 0);
+  fy_call_view(call, a.ndim, a.shape, a.stride, p->length ? offset : 0);
 }
 
 static void slice_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -384,7 +384,7 @@ static void expand_infer(FyCall *call) {
     shape[i] = size;
     stride[i] = j >= 0 && old == size ? in->stride[j] : 0;
   }
-  call->out[0] = fy_new_alias(call->in[0], p->ndim, shape, stride, 0);
+  fy_call_view(call, p->ndim, shape, stride, 0);
 }
 
 static void expand_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
@@ -417,7 +417,7 @@ static void squeeze_infer(FyCall *call) {
     a.shape[ndim] = a.shape[i];
     a.stride[ndim++] = a.stride[i];
   }
-  call->out[0] = fy_new_alias(call->in[0], ndim, a.shape, a.stride, 0);
+  fy_call_view(call, ndim, a.shape, a.stride, 0);
 }
 
 static const char *squeeze_name(const FyNode *node) {
@@ -456,7 +456,7 @@ static void unsqueeze_infer(FyCall *call) {
   }
   a.stride[p->dim] = p->dim < a.ndim ? a.shape[p->dim + 1] * a.stride[p->dim + 1] : 1;
   a.shape[p->dim] = 1;
-  call->out[0] = fy_new_alias(call->in[0], a.ndim + 1, a.shape, a.stride, 0);
+  fy_call_view(call, a.ndim + 1, a.shape, a.stride, 0);
 }
 
 const FyOp fy_op_unsqueeze = {.name = "unsqueeze",

@@ -431,7 +431,7 @@ static void a_number_on_the_cpu_is_welcome(void **state) {
   assert_false(fy_is_cuda(fy_grad(number)));
   assert_values(fy_grad(number), fy_doubles(0), 1, 0);                                       // 1 + 1 by y, -1 - 1 by z
   assert_raises_about(FY_RUNTIME_ERROR, "cuda:0 and cpu!", fy_add(a, fy_ones(fy_shape(1)))); // one element, but 1-dim
-  assert_raises_about(FY_RUNTIME_ERROR, "cuda:0 and cpu!", fy_add_(fy_full(3, FY_SCALAR), fy_detach(a)));
+  assert_raises_about(FY_RUNTIME_ERROR, "cuda:0 and cpu!", fy_add_(fy_full(3, FY_SCALAR), fy_sum(fy_detach(a))));
   assert_raises_about(FY_RUNTIME_ERROR, "cpu", fy_add(fy_ones(fy_shape(2)), fy_ones(FY_SCALAR, .device = device)));
 }
 
