@@ -60,7 +60,8 @@ FySamplePlan fy_sample_plan(FyDataset *d) {
            "a data set's samples may have %d dimensions at most", FY_MAX_DIM - 1);
   fy_check(d->count >= 0 && d->input_dtype && d->target_dtype, FY_VALUE_ERROR,
            "the data set \"%s\" has no count, input_dtype or target_dtype", d->type->name);
-  FySamplePlan plan = {.dataset = d, .data_size = d->input_size, .data_dtype = d->input_dtype};
+  FySamplePlan plan = {
+      .dataset = d, .transform = d->transform, .data_size = d->input_size, .data_dtype = d->input_dtype};
   plan.raw_bytes = plan.data_bytes = bytes_of(d->input_size, d->input_dtype);
   plan.target_bytes = bytes_of(d->target_size, d->target_dtype);
   if (d->transform) {
@@ -79,14 +80,14 @@ void fy_sample_make(const FySamplePlan *plan, int64_t index, uint64_t seed, void
   FyDataset *d = plan->dataset;
   // The data set's own random numbers are others than the transform's.
   uint64_t own = fy_mix(seed, UINT64_MAX);
-  if (!d->transform) {
+  if (!plan->transform) {
     d->type->get(d, index, own, data, target);
     return;
   }
   char *raw = (char *)scratch + plan->scratch_bytes - plan->raw_bytes;
   const void *input = d->type->input_at ? d->type->input_at(d, index) : NULL;
   d->type->get(d, index, own, input ? NULL : raw, target);
-  fy_transform_apply(d->transform, plan->image, input ? input : raw, seed, data, scratch);
+  fy_transform_apply(plan->transform, plan->image, input ? input : raw, seed, data, scratch);
 }
 
 FyBatch fy_dataset_get(FyDataset *dataset, int64_t index) {

@@ -40,7 +40,8 @@ struct FyDataset {
 // sizes and dtypes. Raises FY_TYPE_ERROR without a class or its get, and FY_VALUE_ERROR for too few bytes.
 FY_API void *fy_dataset_new(size_t bytes, const FyDatasetClass *type);
 
-// Sets the transform that is applied to every input (replacing the one before; NULL for none) and returns the data set.
+// Sets the transform that is applied to every input (replacing the one before; NULL for none) and returns the data set. A
+// loader's iterator that is under way goes on with the one it began with; the next one takes the new.
 FY_API FyDataset *fy_dataset_transform(FyDataset *dataset, FyTransform *transform);
 
 // TensorDataset(inputs, targets): inputs (N, ...) and targets (N, ...) of any dtype on the CPU; sample i is inputs[i],

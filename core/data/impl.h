@@ -29,9 +29,10 @@ void fy_transform_apply(const FyTransform *transform, FyImageShape in, const voi
 
 // ---- samples -----------------------------------------------------------------------------------------------------------
 
-// How the samples of a data set are made: worked out once per loader.
+// How the samples of a data set are made: worked out once per epoch.
 typedef struct FySamplePlan {
   FyDataset *dataset;
+  FyTransform *transform; // the data set's at that time, borrowed
   FyImageShape image; // of the untransformed input, when there is a transform
   FySize data_size;   // transformed
   FyDType data_dtype;

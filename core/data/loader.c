@@ -94,6 +94,7 @@ static void destroy_iterator(void *object) {
   free(it->workers);
   free(it->slots);
   free(it->order);
+  fy_release(it->plan.transform);
   pthread_cond_destroy(&it->done_one);
   pthread_cond_destroy(&it->queued_more);
   pthread_mutex_destroy(&it->lock);
@@ -137,29 +138,6 @@ static void set_up_workers(FyLoaderIterator *it) {
     it->workers[i] = (FyWorker){.iterator = it, .number = i, .scratch = scratch + (size_t)i * stride};
 }
 
-FyLoaderIterator *fy_loader_iter(FyDataLoader *loader) {
-  fy_check(loader, FY_TYPE_ERROR, "fy_loader_iter: the loader is NULL");
-  int scope = fy_scope_open();
-  FyLoaderIterator *it = fy_object_new(sizeof *it, destroy_iterator);
-  pthread_mutex_init(&it->lock, NULL);
-  pthread_cond_init(&it->queued_more, NULL);
-  pthread_cond_init(&it->done_one, NULL);
-  it->loader = fy_retain(loader);
-  it->plan = fy_sample_plan(loader->options.dataset);
-  it->seed = epoch_seed(loader);
-  it->samples = fy_loader_samples(loader);
-  it->batches = fy_loader_batches(loader);
-  set_order(it);
-  set_up_workers(it);
-  if (loader->options.num_workers)
-    fy_workers_start(it);
-  fy_keep(it);
-  fy_scope_close(scope);
-  return it;
-}
-
-// ---- batches -----------------------------------------------------------------------------------------------------------
-
 static FyTensor *new_tensor(const FyLoaderIterator *it, int64_t n, FySize sample, FyDType dtype) {
   FySize size = {.ndim = sample.ndim + 1, .dim = {n}};
   for (int i = 0; i < sample.ndim; i++)
@@ -185,8 +163,8 @@ static FySlot *set_up_slot(FyLoaderIterator *it) {
   return slot;
 }
 
-// Keeps the workers busy. Memory that runs out for a later batch is no error yet: it may be there at the batch's turn.
-static void queue_slots(FyLoaderIterator *it) {
+// Keeps the workers busy. Never raises: memory that runs out for a later batch may be there at the batch's turn.
+static FyError queue_slots(FyLoaderIterator *it) {
   FyError error;
   fy_trap(error) {
     while (it->queued < it->batches && it->queued - it->handed < it->slot_count) {
@@ -197,13 +175,41 @@ static void queue_slots(FyLoaderIterator *it) {
       pthread_mutex_unlock(&it->lock);
     }
   }
-  if (error.kind && it->queued == it->handed && it->queued < it->batches)
-    fy_raise_again(&error);
+  return error;
 }
 
-static FySlot *wait_for_slot(FyLoaderIterator *it) {
-  if (it->queued == it->handed)
+FyLoaderIterator *fy_loader_iter(FyDataLoader *loader) {
+  fy_check(loader, FY_TYPE_ERROR, "fy_loader_iter: the loader is NULL");
+  int scope = fy_scope_open();
+  FyLoaderIterator *it = fy_object_new(sizeof *it, destroy_iterator);
+  pthread_mutex_init(&it->lock, NULL);
+  pthread_cond_init(&it->queued_more, NULL);
+  pthread_cond_init(&it->done_one, NULL);
+  it->loader = fy_retain(loader);
+  it->plan = fy_sample_plan(loader->options.dataset);
+  fy_retain(it->plan.transform); // the data set may get another one meanwhile
+  it->seed = epoch_seed(loader);
+  it->samples = fy_loader_samples(loader);
+  it->batches = fy_loader_batches(loader);
+  set_order(it);
+  set_up_workers(it);
+  if (loader->options.num_workers) {
+    fy_workers_start(it);
     queue_slots(it);
+  }
+  fy_keep(it);
+  fy_scope_close(scope);
+  return it;
+}
+
+// ---- batches -----------------------------------------------------------------------------------------------------------
+
+static FySlot *wait_for_slot(FyLoaderIterator *it) {
+  if (it->queued == it->handed) {
+    FyError error = queue_slots(it);
+    if (it->queued == it->handed)
+      fy_raise_again(&error);
+  }
   FySlot *slot = &it->slots[it->handed % it->slot_count];
   pthread_mutex_lock(&it->lock);
   while (!slot->done)
@@ -238,15 +244,18 @@ bool fy_loader_next(FyLoaderIterator *it, FyBatch *batch) {
     return false;
   }
   FySlot *slot = it->worker_count ? wait_for_slot(it) : make_slot(it);
-  if (slot->error.kind) {
-    slot->error.file = fy_where_file;
-    slot->error.line = fy_where_line;
-    fy_raise_again(&slot->error);
+  FyError error = slot->error;
+  if (!error.kind) {
+    *batch = (FyBatch){.index = slot->batch, .size = slot->size};
+    batch->data = hand_over(&slot->tensors[0]);
+    batch->target = hand_over(&slot->tensors[1]);
   }
-  *batch = (FyBatch){.index = slot->batch, .size = slot->size};
-  batch->data = hand_over(&slot->tensors[0]);
-  batch->target = hand_over(&slot->tensors[1]);
-  if (it->worker_count && it->queued > it->handed) // else the next call does, and says when it fails
+  if (it->worker_count)
     queue_slots(it);
+  if (error.kind) {
+    error.file = fy_where_file;
+    error.line = fy_where_line;
+    fy_raise_again(&error);
+  }
   return true;
 }

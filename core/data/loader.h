@@ -71,7 +71,7 @@ FY_API int64_t fy_loader_epoch(const FyDataLoader *loader);
 #define fy_for_prefetched_batches(batch, loader, device)                                                               \
   fy_for_opened_batches(batch, fy_batch_loop_open((loader), &(FyDevice[]){device}[0]))
 
-// By hand: iter(loader) starts an epoch and its workers; next stores the next batch, owned by the innermost scope, and
+// By hand: iter(loader) starts an epoch and its workers, which begin with the first batches at once; next stores the next batch, owned by the innermost scope, and
 // returns true, or returns false at the end. The iterator is an object of the scope: dropping it (or closing it, at any
 // moment) stops and joins the workers. It must be used by one thread at a time.
 FY_API FyLoaderIterator *fy_loader_iter(FyDataLoader *loader);

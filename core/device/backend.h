@@ -90,8 +90,9 @@ typedef struct FyBackend {
   FyKernel *const *kernels; // fy_cuda_kernels of this backend
 
   // Has the core told what is started on a device, at the moment when it has been queued and on the thread that queues it:
-  // `kernel` for each kernel launched, each cuBLAS call (of however many kernels that is made) and each fill, `copy` for
-  // each copy that a device takes part in. Neither may raise. Called once, before anything else is started.
+  // `kernel` for each kernel launched, each cuBLAS call (of however many kernels that is made), each fill and each copy
+  // within one device; `copy` for each copy between the host and a device or between two devices. Neither may raise.
+  // Called once, before anything is started.
   void (*observe)(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 } FyBackend;
 

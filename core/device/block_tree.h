@@ -18,7 +18,7 @@ typedef struct FyBlock {
   struct FyBlock *prev, *next; // neighbours in the segment
   struct FyDevicePool *pool;   // small or large
   struct FyStreamUse *uses;    // other streams that it was used on (fy_cuda_record_stream)
-  int pending;                 // events that must pass before it is free again
+  int pending;                 // marks of theirs that must pass before it is free again
   bool allocated;
   uint32_t heap;                // the treap's random number
   struct FyBlock *left, *right; // in the tree of free blocks

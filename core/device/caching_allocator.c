@@ -20,23 +20,28 @@ enum {
   BLOCKS_PER_SLAB = 64,
 };
 
-// A stream other than its owner's that has used a block.
+// A stream other than its owner's that has used a block. When the block is freed it becomes an entry of the stream's queue.
 typedef struct FyStreamUse {
-  void *stream;
+  struct StreamQueue *queue;
+  FyBlock *block;
+  void *event; // marks what the stream had to do when the block was freed
   struct FyStreamUse *next;
 } FyStreamUse;
+
+// The freed blocks that wait for one stream, in the order in which it will reach their marks. Streams are never destroyed
+// (stream.c), and neither are their queues.
+typedef struct StreamQueue {
+  int device;
+  void *stream;
+  FyStreamUse *first, *last;
+  struct StreamQueue *next;
+} StreamQueue;
 
 typedef struct FyDevicePool {
   struct Allocator *owner;
   FyBlock *free_blocks;
   bool small;
 } FyDevicePool;
-
-// A freed block waits for this mark of another stream that used it.
-typedef struct Pending {
-  void *event;
-  FyBlock *block;
-} Pending;
 
 typedef struct Slab {
   struct Slab *next;
@@ -48,8 +53,8 @@ typedef struct Allocator {
   int device;
   FyDevicePool small, large;
   FyMemoryStats stats;
-  Pending *pending;
-  int pending_count, pending_capacity;
+  StreamQueue *queues;
+  int pending;    // entries of all queues
   FyBlock *spare; // records of no block, by `next`
   Slab *slabs;    // what the records were allocated in
   uint32_t random;
@@ -168,44 +173,44 @@ static void put_back(Allocator *a, FyBlock *block) {
   a->stats.inactive_split_blocks += is_split(block);
 }
 
-static bool reserve_pending(Allocator *a) {
-  if (a->pending_count < a->pending_capacity)
-    return true;
-  int capacity = a->pending_capacity ? 2 * a->pending_capacity : 16;
-  Pending *pending = realloc(a->pending, (size_t)capacity * sizeof *pending);
-  if (!pending)
-    return false;
-  a->pending = pending;
-  a->pending_capacity = capacity;
-  return true;
-}
-
-// Marks the end of `stream`'s work so far. When there can be no mark it waits for that work instead.
-static void mark_use(Allocator *a, const FyBackend *backend, FyBlock *block, void *stream) {
-  void *event = NULL;
-  if (reserve_pending(a) && fy_event_take(a->device, &event) == 0 && backend->event_record(event, stream) == 0) {
-    a->pending[a->pending_count++] = (Pending){event, block};
-    block->pending++;
+// Marks the end of a stream's work so far. When there can be no mark it waits for that work instead.
+static void mark_use(Allocator *a, const FyBackend *backend, FyStreamUse *use, int *current) {
+  StreamQueue *queue = use->queue;
+  int error = *current == queue->device ? 0 : backend->set_device(queue->device);
+  if (!error) {
+    *current = queue->device;
+    error = fy_event_take(queue->device, &use->event);
+  }
+  if (!error)
+    error = backend->event_record(use->event, queue->stream);
+  if (error) {
+    if (use->event)
+      fy_event_give_back(queue->device, use->event);
+    backend->last_error();
+    backend->stream_synchronize(queue->stream);
+    free(use);
     return;
   }
-  if (event)
-    fy_event_give_back(a->device, event);
-  backend->last_error();
-  backend->stream_synchronize(stream);
+  use->next = NULL;
+  if (queue->first)
+    queue->last->next = use;
+  else
+    queue->first = use;
+  queue->last = use;
+  use->block->pending++;
+  a->pending++;
 }
 
 static void mark_uses(Allocator *a, const FyBackend *backend, FyBlock *block) {
   int previous = 0;
   backend->get_device(&previous); // this may run in any thread, with any device current
-  if (previous != a->device)
-    backend->set_device(a->device);
+  int current = previous;
   while (block->uses) {
     FyStreamUse *use = block->uses;
     block->uses = use->next;
-    mark_use(a, backend, block, use->stream);
-    free(use);
+    mark_use(a, backend, use, &current);
   }
-  if (previous != a->device)
+  if (current != previous)
     backend->set_device(previous);
 }
 
@@ -225,22 +230,28 @@ void fy_cuda_free(void *handle) {
   pthread_mutex_unlock(&a->lock);
 }
 
-// Frees the blocks whose marks have passed; with `wait`, waits until all have.
+// Of one stream's queue; true when the first entry's mark has passed, and the entry is gone.
+static bool process_first(Allocator *a, const FyBackend *backend, StreamQueue *queue, bool wait) {
+  FyStreamUse *use = queue->first;
+  int state = wait ? backend->event_synchronize(use->event) : backend->event_query(use->event);
+  if (state == FY_BACKEND_NOT_READY)
+    return false;
+  // After an error of the device there is nothing left that could still use the block.
+  queue->first = use->next;
+  fy_event_give_back(queue->device, use->event);
+  if (--use->block->pending == 0)
+    put_back(a, use->block);
+  free(use);
+  a->pending--;
+  return true;
+}
+
+// Frees the blocks whose marks have passed; with `wait`, waits until all have. A stream passes its marks in order, so no
+// question is asked beyond the first that has not passed.
 static void process_pending(Allocator *a, const FyBackend *backend, bool wait) {
-  int kept = 0;
-  for (int i = 0; i < a->pending_count; i++) {
-    Pending p = a->pending[i];
-    int state = wait ? backend->event_synchronize(p.event) : backend->event_query(p.event);
-    if (state == FY_BACKEND_NOT_READY) {
-      a->pending[kept++] = p;
-      continue;
+  for (StreamQueue *queue = a->queues; queue && a->pending; queue = queue->next)
+    while (queue->first && process_first(a, backend, queue, wait)) {
     }
-    // After an error of the device there is nothing left that could still use the block.
-    fy_event_give_back(a->device, p.event);
-    if (--p.block->pending == 0)
-      put_back(a, p.block);
-  }
-  a->pending_count = kept;
 }
 
 // ---- segments --------------------------------------------------------------------------------------------------------
@@ -266,15 +277,24 @@ static FyBlock *new_segment(Allocator *a, const FyBackend *backend, FyDevicePool
   return block;
 }
 
-static FyBlock *find_whole_segment(FyBlock *tree) {
-  if (!tree || !is_split(tree))
-    return tree;
-  FyBlock *found = find_whole_segment(tree->left);
-  return found ? found : find_whole_segment(tree->right);
+// Adds the tree's blocks that are whole segments, and so have no neighbours, to a list by `next`.
+static void list_whole_segments(FyBlock *tree, FyBlock **list) {
+  if (!tree)
+    return;
+  list_whole_segments(tree->left, list);
+  list_whole_segments(tree->right, list);
+  if (is_split(tree))
+    return;
+  tree->next = *list;
+  *list = tree;
 }
 
 static void release_pool(Allocator *a, const FyBackend *backend, FyDevicePool *pool) {
-  for (FyBlock *b = find_whole_segment(pool->free_blocks); b; b = find_whole_segment(pool->free_blocks)) {
+  FyBlock *list = NULL;
+  list_whole_segments(pool->free_blocks, &list);
+  while (list) {
+    FyBlock *b = list;
+    list = b->next;
     fy_block_tree_remove(&pool->free_blocks, b);
     backend->free(b->pointer);
     a->stats.device_frees++;
@@ -330,7 +350,7 @@ static void split(Allocator *a, FyBlock *block, size_t size) {
 // The device must be current.
 static FyBlock *allocate(Allocator *a, const FyBackend *backend, size_t bytes, void *stream, int *error) {
   size_t size = bytes < MIN_BLOCK ? MIN_BLOCK : round_up(bytes, MIN_BLOCK);
-  if (a->pending_count)
+  if (a->pending)
     process_pending(a, backend, false);
   FyBlock *block = find_block(a, backend, size, stream, error);
   if (!block) {
@@ -401,24 +421,47 @@ bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block) {
   return try_alloc(fy_backend_required(), device, bytes, pointer, block) == 0;
 }
 
-void fy_cuda_record_stream(void *handle, void *raw_stream) {
+// The queue of a stream, made when there is none; NULL without memory for it.
+static StreamQueue *queue_of(Allocator *a, int device, void *stream) {
+  StreamQueue *queue = a->queues;
+  while (queue && (queue->device != device || queue->stream != stream))
+    queue = queue->next;
+  if (queue)
+    return queue;
+  queue = malloc(sizeof *queue);
+  if (!queue)
+    return NULL;
+  *queue = (StreamQueue){.device = device, .stream = stream, .next = a->queues};
+  a->queues = queue;
+  return queue;
+}
+
+static bool add_use(Allocator *a, FyBlock *block, int device, void *stream) {
+  StreamQueue *queue = queue_of(a, device, stream);
+  const FyStreamUse *known = block->uses;
+  while (known && known->queue != queue)
+    known = known->next;
+  if (known)
+    return true;
+  FyStreamUse *use = queue ? malloc(sizeof *use) : NULL;
+  if (!use)
+    return false;
+  *use = (FyStreamUse){.queue = queue, .block = block, .next = block->uses};
+  block->uses = use;
+  return true;
+}
+
+void fy_cuda_record_stream(void *handle, int device, void *raw_stream) {
   FyBlock *block = handle;
-  if (!block || block->stream == raw_stream)
+  if (!block)
     return;
   Allocator *a = block->pool->owner;
-  FyStreamUse *use = malloc(sizeof *use);
-  fy_check(use, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a stream's use of a tensor");
+  if (a->device == device && block->stream == raw_stream)
+    return;
   pthread_mutex_lock(&a->lock);
-  FyStreamUse *known = block->uses;
-  while (known && known->stream != raw_stream)
-    known = known->next;
-  if (!known) {
-    *use = (FyStreamUse){raw_stream, block->uses};
-    block->uses = use;
-    use = NULL;
-  }
+  bool added = add_use(a, block, device, raw_stream);
   pthread_mutex_unlock(&a->lock);
-  free(use);
+  fy_check(added, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a stream's use of a tensor");
 }
 
 // ---- statistics and the end --------------------------------------------------------------------------------------------

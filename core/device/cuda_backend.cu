@@ -251,20 +251,21 @@ cudaError_t __wrap_cudaMemsetAsync(void *pointer, int byte, size_t bytes, cudaSt
   return error;
 }
 
-static cudaError_t count_copied(cudaError_t error, int kind, size_t bytes) {
-  if (error == cudaSuccess && bytes > 0 && started_copy)
-    started_copy(kind, bytes);
-  return error;
-}
-
 cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return count_copied(__real_cudaMemcpyAsync(to, from, bytes, kind, stream), (int)kind, bytes);
+  const cudaError_t error = __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
+  if (error == cudaSuccess && bytes > 0 && kind == cudaMemcpyDeviceToDevice)
+    fy_cuda_started(); // all of this library's are within one device
+  else if (error == cudaSuccess && bytes > 0 && started_copy)
+    started_copy((int)kind, bytes);
+  return error;
 }
 
 cudaError_t __wrap_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
                                        cudaStream_t stream) {
-  return count_copied(__real_cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream),
-                      FY_COPY_DEVICE_TO_DEVICE, bytes);
+  const cudaError_t error = __real_cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream);
+  if (error == cudaSuccess && bytes > 0 && started_copy)
+    started_copy(FY_COPY_DEVICE_TO_DEVICE, bytes);
+  return error;
 }
 #endif
 

@@ -94,11 +94,20 @@ void fy_cuda_set_device(int index) {
   fy_thread_devices.device = index;
 }
 
+int fy_try_use_device(int device) {
+  if (fy_thread_devices.applied == device)
+    return 0;
+  int error = fy_backend()->set_device(device);
+  if (!error)
+    fy_thread_devices.applied = device;
+  return error;
+}
+
 void fy_use_device(int device) {
   if (fy_thread_devices.applied == device)
     return;
-  fy_cuda_check(fy_backend_required()->set_device(device));
-  fy_thread_devices.applied = device;
+  fy_backend_required();
+  fy_cuda_check(fy_try_use_device(device));
 }
 
 void fy_synchronize(FyDevice device) {

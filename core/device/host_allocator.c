@@ -306,8 +306,14 @@ void fy_host_alloc(size_t bytes, void **pointer, void **handle) {
 
 // ---- freeing ---------------------------------------------------------------------------------------------------------
 
+// The two numbers change one after the other, and other threads may change both in between: their difference is none below 0.
+static size_t cached_bytes(void) {
+  size_t in_use = atomic_load(&allocated), all = atomic_load(&reserved);
+  return all > in_use ? all - in_use : 0;
+}
+
 static void free_shared(Block *block) {
-  size_t cached = atomic_load(&reserved) - atomic_load(&allocated);
+  size_t cached = cached_bytes();
   pthread_mutex_lock(&lock);
   // Over the limit: what lies in the cache is of sizes nobody wants now, or it would have been taken.
   if (cached > cache_limit)
@@ -365,6 +371,8 @@ FyMemoryStats fy_host_memory_stats(void) {
   stats.allocated = atomic_load(&allocated);
   stats.allocated_peak = atomic_load(&allocated_peak);
   stats.reserved = atomic_load(&reserved);
+  if (stats.reserved < stats.allocated) // given back since: see cached_bytes
+    stats.reserved = stats.allocated;
   stats.reserved_peak = atomic_load(&reserved_peak);
   stats.active_blocks = stats.allocations - stats.frees;
   stats.segments = stats.device_mallocs - stats.device_frees;

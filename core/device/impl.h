@@ -14,6 +14,9 @@ int fy_device_count_chosen(void);            // devices of that runtime; 0 when 
 int fy_cuda_index(FyDevice device);
 int fy_check_cuda_index(int index);
 
+// fy_use_device, but returns the backend's error code. The backend has been chosen. Never raises.
+int fy_try_use_device(int device);
+
 // Gives back the host memory that is cached: called when the program ends, after the last scope has closed. What is still in
 // use then stays usable.
 void fy_device_shutdown(void);
@@ -55,8 +58,8 @@ FyStream *fy_current_stream_of(int device);
 void fy_make_stream_current(int device, FyStream *stream);
 FyStream *fy_stream_if_alive(void *stream); // a new reference to it, NULL when it is gone
 
-// What is queued on `then` from here on runs after all that is queued on `first` now. An error code; may raise when a
-// device cannot be made current.
+// What is queued on `then` from here on runs after all that is queued on `first` now. Returns an error code of the backend,
+// which has been chosen; never raises.
 int fy_order_streams(int first_device, void *first, int then_device, void *then);
 void fy_thread_devices_end(void); // the calling thread gives back what it holds
 

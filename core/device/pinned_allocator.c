@@ -27,7 +27,7 @@ typedef struct Block {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Block *free_blocks[CLASSES];
-static Block *waiting;
+static Block *first_waiting, *last_waiting; // in the order in which they were freed
 static FyMemoryStats stats;
 
 static size_t size_of(const Block *block) {
@@ -92,18 +92,25 @@ static void put_back(Block *block) {
   free_blocks[block->power] = block;
 }
 
+// As PyTorch does: blocks behind one that still waits are not looked at.
 static void process_waiting(const FyBackend *backend, bool wait) {
-  Block **link = &waiting;
-  while (*link) {
-    Block *block = *link;
+  while (first_waiting) {
+    Block *block = first_waiting;
     settle(backend, block, wait);
-    if (block->uses) {
-      link = &block->next;
-      continue;
-    }
-    *link = block->next;
+    if (block->uses)
+      return;
+    first_waiting = block->next;
     put_back(block);
   }
+}
+
+static void enqueue(Block *block) {
+  block->next = NULL;
+  if (first_waiting)
+    last_waiting->next = block;
+  else
+    first_waiting = block;
+  last_waiting = block;
 }
 
 // ---- allocating ------------------------------------------------------------------------------------------------------
@@ -241,8 +248,7 @@ void fy_pinned_free(void *handle) {
   stats.requested -= block->requested;
   if (block->uses) {
     mark_uses(backend, block);
-    block->next = waiting;
-    waiting = block;
+    enqueue(block);
   } else {
     put_back(block);
   }

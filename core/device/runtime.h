@@ -37,7 +37,7 @@ int fy_multi_processors(int device);
 void fy_cuda_alloc(int device, size_t bytes, void **pointer, void **block);
 bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block);
 void fy_cuda_free(void *block);
-void fy_cuda_record_stream(void *block, void *raw_stream);
+void fy_cuda_record_stream(void *block, int device, void *raw_stream);
 
 // Host memory of CPU tensors: 64-byte aligned, cached. The forms as above.
 void fy_host_alloc(size_t bytes, void **pointer, void **block);
@@ -59,13 +59,14 @@ void fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, in
 
 // What all threads have done with CUDA devices since the start, each counted when it was queued: read by tests and lessons.
 typedef struct FyCounters {
-  // Copies that a device took part in, whoever asked for them; device to device is within one device or between two.
+  // Copies between the host and a device, and between two devices.
   int64_t host_to_device, device_to_host, device_to_device;
   int64_t host_to_device_bytes, device_to_host_bytes, device_to_device_bytes;
-  int64_t launches; // kernels started: Ferry's and a program's own, cuBLAS calls (one each), fills (cudaMemset)
-  int64_t ops;      // ops that ran on a device: each starts no, one or several kernels
-  int64_t
-      synchronizations; // waits of the host for a device that Ferry asked for: fy_synchronize, a blocking copy, fy_item
+  // Kernels started: Ferry's and a program's own, cuBLAS calls (one each), fills (cudaMemset), copies within one device.
+  int64_t launches;
+  int64_t ops; // ops that ran on a device: each starts no kernel, one, or several
+  // Waits of the host for a device that Ferry asked for: fy_synchronize, fy_item, a copy that is not non-blocking, ...
+  int64_t synchronizations;
 } FyCounters;
 FyCounters fy_counters(void); // never raises
 

@@ -138,17 +138,18 @@ void fy_stream_wait_stream(FyStream *stream, FyStream *other) {
 int fy_order_streams(int first_device, void *first, int then_device, void *then) {
   if (first_device == then_device && first == then)
     return 0;
-  const FyBackend *backend = fy_backend_required();
+  const FyBackend *backend = fy_backend();
   void *event = NULL;
-  fy_use_device(first_device);
-  int error = fy_event_take(first_device, &event);
+  int error = fy_try_use_device(first_device);
+  if (!error)
+    error = fy_event_take(first_device, &event);
   if (error)
     return error;
   error = backend->event_record(event, first);
-  if (!error) {
-    fy_use_device(then_device);
+  if (!error)
+    error = fy_try_use_device(then_device);
+  if (!error)
     error = backend->stream_wait_event(then, event);
-  }
   fy_event_give_back(first_device, event); // a wait keeps what was recorded before, whoever records the event again
   return error;
 }

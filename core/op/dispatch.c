@@ -29,7 +29,7 @@ static _Noreturn void raise_mixed_devices(FyCall *call, FyDevice a, FyDevice b) 
   if (call->op->flags & FY_OP_WEIGHTED && in[0]->device.type != in[1]->device.type)
     fy_raise(FY_RUNTIME_ERROR, "Input type (%s) and weight type (%s) should be the same", fy_type_string(in[0]),
              fy_type_string(in[1]));
-  fy_raise_mixed_devices(a, b);
+  fy_raise_two_devices(a, b);
 }
 
 // Where a call runs: its inputs' device. A 0-dim CPU tensor may stand beside CUDA ones.

@@ -6,17 +6,10 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {
   fy_raise(FY_RUNTIME_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
 }
 
-_Noreturn void fy_raise_mixed_devices(FyDevice a, FyDevice b) {
-  bool swap = a.type == FY_CPU;
-  fy_raise(FY_RUNTIME_ERROR,
-           "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-           fy_device_name_of(swap ? b : a), fy_device_name_of(swap ? a : b));
-}
-
 void fy_call_own_device(const FyCall *call, int i) {
   const FyTensor *t = call->in[i];
-  if (t && !fy_device_equal(t->device, call->device))
-    fy_raise_mixed_devices(call->device, t->device);
+  if (t)
+    fy_check_same_device(call->device, t->device);
 }
 
 // ---- dtypes ----------------------------------------------------------------------------------------------------------

@@ -155,9 +155,6 @@ void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype);
 // tensor, which the dispatcher lets stand beside CUDA ones, is no good.
 void fy_call_own_device(const FyCall *call, int i);
 
-// "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!": CUDA is named first.
-_Noreturn void fy_raise_mixed_devices(FyDevice a, FyDevice b);
-
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 

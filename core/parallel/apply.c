@@ -1,6 +1,7 @@
 // parallel_apply: each replica on its input, in a thread and on a device of its own.
 #include "base/state.h"
 #include "nn/impl.h"
+#include "op/random/random_state.h"
 #include "parallel/impl.h"
 #include <pthread.h>
 #include <string.h>
@@ -11,6 +12,7 @@ typedef struct Job {
   FyTensor *output; // counted, on its way from the worker's scope to the caller's
   int index;
   FyThreadState caller;
+  FyThreadRng random; // of its own, so that the replicas' numbers do not depend on who draws first
   const char *file;
   int line;
   FyError error;
@@ -21,6 +23,8 @@ static void *work(void *argument) {
   Job *job = argument;
   fy_where_file = job->file;
   fy_where_line = job->line;
+  FyThreadRng before = fy_thread_rng;
+  fy_thread_rng = job->random;
   fy_trap(job->error) {
     fy_thread_state_inherit(&job->caller);
     if (fy_is_cuda(job->input))
@@ -29,6 +33,7 @@ static void *work(void *argument) {
       job->output = fy_retain(fy_forward_of(job->replica, job->input));
     }
   }
+  fy_thread_rng = before;
   return NULL;
 }
 
@@ -71,6 +76,7 @@ static void prepare(Job *job, int index, FyModule *replica, FyTensor *input) {
   fy_module_required(replica, "fy_parallel_apply");
   fy_check(input, FY_TYPE_ERROR, "fy_parallel_apply: input %d is NULL", index);
   *job = (Job){.replica = replica, .input = input, .index = index, .file = fy_where_file, .line = fy_where_line};
+  job->random = fy_thread_rng;
   fy_thread_state_save(&job->caller);
 }
 
@@ -82,6 +88,11 @@ void fy_parallel_apply(FyModule *const *replicas, FyTensor *const *inputs, int c
            FY_MAX_DEVICES, count);
   for (int i = 0; i < count; i++)
     prepare(&jobs[i], i, replicas[i], inputs[i]);
+  if (count > 1) {
+    FyRngState reserved = fy_rng_reserve(1);
+    for (int i = 0; i < count; i++)
+      jobs[i].random = fy_thread_rng_from(reserved, i);
+  }
   for (int i = 0; i < count && count > 1; i++)
     started[i] = pthread_create(&threads[i], NULL, work, &jobs[i]) == 0;
   for (int i = 0; i < count; i++)

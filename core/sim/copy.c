@@ -42,7 +42,8 @@ static void destroy_copy(struct sim_work *base) {
 
 static void count_copy(const struct sim_work *base) {
   const struct copy *copy = &((const struct copy_work *)base)->copy;
-  sim_count_copy(copy->kind, copy_bytes(copy));
+  bool within_device = copy->kind == cudaMemcpyDeviceToDevice && sim_device_of(copy->dst) == sim_device_of(copy->src);
+  sim_count_copy(copy->kind, copy_bytes(copy), within_device);
 }
 
 static void stage(struct copy_work *work) {

@@ -23,9 +23,9 @@ struct cudasim_stats {
   long long live_nodes; /* operations that are not finished, or that a stream or event still refers to */
 };
 
-/* Has `kernel` called for each launch, matrix product or other cuBLAS call, and fill, and `copy` (with a cudaMemcpyKind) for
- * each copy that a device takes part in, when and on the thread where it is counted above. NULL: not at all. No lock of
- * the simulator's is held during the calls. */
+/* Has `kernel` called for each launch, cuBLAS call, fill and copy within one device, and `copy` (with a cudaMemcpyKind) for
+ * each copy between the host and a device or between two devices, when and on the thread where it is counted above. NULL:
+ * not at all. No lock of the simulator's is held during the calls. */
 void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 
 void cudasim_get_stats(struct cudasim_stats *stats);

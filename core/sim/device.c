@@ -286,18 +286,24 @@ void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes))
   atomic_store(&observe_copy, copy);
 }
 
-void sim_count_kernel(atomic_ullong *counter) {
-  atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+static void tell_of_kernel(void) {
   void (*observe)(void) = atomic_load(&observe_kernel);
   if (observe)
     observe();
 }
 
-void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes) {
+void sim_count_kernel(atomic_ullong *counter) {
+  atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+  tell_of_kernel();
+}
+
+void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes, bool within_device) {
   SIM_COUNT(copies[kind], 1);
   SIM_COUNT(bytes[kind], bytes);
   void (*observe)(int, size_t) = atomic_load(&observe_copy);
-  if (observe && kind != cudaMemcpyHostToHost)
+  if (within_device)
+    tell_of_kernel();
+  else if (observe && kind != cudaMemcpyHostToHost)
     observe(kind, bytes);
 }
 

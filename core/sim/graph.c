@@ -264,6 +264,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   if (stream->capture)
     return sim_fail(cudaErrorStreamCaptureUnsupported);
   SIM_TRY(sim_sticky(stream->device));
+  sim_worker_start();
   size_t count = exec->nodes.count + 2;
   struct sim_node **nodes = sim_allocate(count * sizeof(struct sim_node *));
   bool sync = sim.config.mode == SIM_SYNC;

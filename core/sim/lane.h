@@ -9,6 +9,7 @@
 struct sim_lane;
 
 #ifdef CUDASIM_TSAN
+enum { SIM_LANES = 1 };
 struct sim_lane *sim_lane_new(void);
 /* The stream is gone; another may use the lane. */
 void sim_lane_free(struct sim_lane *lane);
@@ -23,6 +24,7 @@ void sim_lane_freeing(struct sim_node *node);
 /* Hands the node to its lane's thread. sim.lock is held. */
 void sim_lane_push(struct sim_node *node);
 #else
+enum { SIM_LANES = 0 };
 static inline struct sim_lane *sim_lane_new(void) {
   return NULL;
 }

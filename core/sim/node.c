@@ -34,7 +34,7 @@ void sim_work_release(struct sim_work *work) {
 
 /* ---- nodes ---- */
 
-static void list_add(struct sim_node_list *list, struct sim_node *node) {
+void sim_node_list_add(struct sim_node_list *list, struct sim_node *node) {
   if (list->count == list->room) {
     list->room = list->room ? 2 * list->room : 4;
     list->items = sim_resize(list->items, list->room * sizeof(struct sim_node *));
@@ -82,10 +82,10 @@ void sim_node_after(struct sim_node *node, struct sim_node *on) {
   if (done)
     return;
 #endif
-  list_add(&node->waits_for, sim_node_retain(on));
+  sim_node_list_add(&node->waits_for, sim_node_retain(on));
   if (done)
     return;
-  list_add(&on->successors, node);
+  sim_node_list_add(&on->successors, node);
   node->pending++;
 }
 
@@ -192,12 +192,12 @@ static void demand(struct sim_node *root) {
   struct sim_node_list path = {0};
   sim_execution_lock();
   sim_access_begin();
-  list_add(&path, root);
+  sim_node_list_add(&path, root);
   while (path.count > 0) {
     struct sim_node *node = path.items[path.count - 1];
     struct sim_node *before = atomic_load(&node->done) ? NULL : unfinished_before(node);
     if (before) {
-      list_add(&path, before);
+      sim_node_list_add(&path, before);
       continue;
     }
     path.count--;

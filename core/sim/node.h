@@ -30,6 +30,9 @@ struct sim_node_list {
   size_t count, room;
 };
 
+/* Adds to the end. Whether the list retains its nodes is its owner's affair. */
+void sim_node_list_add(struct sim_node_list *list, struct sim_node *node);
+
 struct sim_node {
   atomic_int references;
   int device;
@@ -66,6 +69,10 @@ void sim_node_execute(struct sim_node *node);
 /* Serialises the threads that execute nodes in the lazy and synchronous modes; nests. */
 void sim_execution_lock(void);
 void sim_execution_unlock(void);
+
+/* Starts the workers when that has not been done, in the mode that has them. To be called without any lock before the first
+ * node is made ready: when no thread is to be had, the program ends with status 1. */
+void sim_worker_start(void);
 
 /* To be called first on a thread that will execute nodes and is not the program's own. */
 void sim_worker_prepare_thread(void);

@@ -63,9 +63,9 @@ void sim_unlock(void);
 #define SIM_COUNT(counter, amount)                                                                                     \
   ((void)atomic_fetch_add_explicit(&sim.counters.counter, amount, memory_order_relaxed))
 
-/* Count one of sim.counters that stands for work of a device's own, and a copy; and tell the observer. */
+/* Count one of sim.counters that stands for work of a device's own, and a copy, and tell the observer. */
 void sim_count_kernel(atomic_ullong *counter);
-void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes);
+void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes, bool within_device);
 
 /* Memory of the simulator itself; ends the program when there is none. */
 void *sim_allocate(size_t bytes);

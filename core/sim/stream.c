@@ -86,35 +86,35 @@ cudaError_t sim_stream_get(cudaStream_t handle, struct CUstream_st **stream) {
 
 /* ---- queueing ---- */
 
+/* The node will wait for all that the stream has to do, the events that it waits for included. sim.lock is held. */
+static void after_stream(struct sim_node *node, struct CUstream_st *stream) {
+  sim_node_after(node, stream->last);
+  for (size_t i = 0; i < stream->waits.count; i++)
+    sim_node_after(node, stream->waits.items[i]);
+}
+
+/* The legacy stream and the blocking streams wait for each other; non-blocking streams have no part in it. */
 static void after_other_streams(struct CUstream_st *stream, struct sim_node *node) {
   struct sim_device *device = &sim.device[stream->device];
   if (stream != device->legacy) {
     if (stream->blocking)
-      sim_node_after(node, device->legacy->last);
+      after_stream(node, device->legacy);
     return;
   }
   for (struct CUstream_st *other = device->streams; other; other = other->next)
     if (other->blocking)
-      sim_node_after(node, other->last);
+      after_stream(node, other);
 }
 
 void sim_stream_add_wait(struct CUstream_st *stream, struct sim_node *node) {
-  if (node == NULL)
-    return;
-  struct sim_node_list *waits = &stream->waits;
-  if (waits->count == waits->room) {
-    waits->room = waits->room ? 2 * waits->room : 4;
-    waits->items = sim_resize(waits->items, waits->room * sizeof(struct sim_node *));
-  }
-  waits->items[waits->count++] = sim_node_retain(node);
+  if (node)
+    sim_node_list_add(&stream->waits, sim_node_retain(node));
 }
 
 void sim_stream_append(struct CUstream_st *stream, struct sim_node *node) {
-  sim_node_after(node, stream->last);
-  for (size_t i = 0; i < stream->waits.count; i++) {
-    sim_node_after(node, stream->waits.items[i]);
+  after_stream(node, stream);
+  for (size_t i = 0; i < stream->waits.count; i++)
     sim_node_release(stream->waits.items[i]);
-  }
   stream->waits.count = 0;
   after_other_streams(stream, node);
   sim_node_release(stream->last);
@@ -136,6 +136,7 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
   }
   if (work && work->count)
     work->count(work);
+  sim_worker_start();
   struct sim_node *node = sim_node_new(stream->device, work, stream->lane);
   bool sync = sim.config.mode == SIM_SYNC;
   if (sync)
@@ -155,44 +156,45 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
 
 /* ---- waiting ---- */
 
-/* Everything the stream has to do, retained: its last node and the events it waits for. */
-static struct sim_node_list outstanding(struct CUstream_st *stream) {
-  struct sim_node_list list = {.items = NULL};
-  list.items = sim_allocate((stream->waits.count + 1) * sizeof(struct sim_node *));
+/* Adds, retained, what the stream itself has to do: its last node and the events it waits for. sim.lock is held. */
+static void add_outstanding(struct sim_node_list *list, struct CUstream_st *stream) {
   if (stream->last)
-    list.items[list.count++] = sim_node_retain(stream->last);
+    sim_node_list_add(list, sim_node_retain(stream->last));
   for (size_t i = 0; i < stream->waits.count; i++)
-    list.items[list.count++] = sim_node_retain(stream->waits.items[i]);
+    sim_node_list_add(list, sim_node_retain(stream->waits.items[i]));
+}
+
+/* What must be done when the stream is: for the legacy stream the blocking ones, too. Retained. */
+static struct sim_node_list outstanding(struct CUstream_st *stream) {
+  struct sim_node_list list = {0};
+  struct sim_device *device = &sim.device[stream->device];
+  sim_lock();
+  add_outstanding(&list, stream);
+  for (struct CUstream_st *other = device->streams; stream == device->legacy && other; other = other->next)
+    if (other->blocking)
+      add_outstanding(&list, other);
+  sim_unlock();
   return list;
 }
 
-static void wait_for(struct sim_node_list list) {
-  for (size_t i = 0; i < list.count; i++) {
-    sim_node_wait(list.items[i]);
+static void release_all(struct sim_node_list list) {
+  for (size_t i = 0; i < list.count; i++)
     sim_node_release(list.items[i]);
-  }
   free(list.items);
 }
 
-static void wait_for_stream(struct CUstream_st *stream) {
-  sim_lock();
-  struct sim_node_list list = outstanding(stream);
-  sim_unlock();
-  wait_for(list);
+static void wait_for(struct sim_node_list list) {
+  for (size_t i = 0; i < list.count; i++)
+    sim_node_wait(list.items[i]);
+  release_all(list);
 }
 
 void sim_stream_drain(int device) {
   struct sim_node_list list = {0};
   sim_lock();
-  size_t count = 1;
+  add_outstanding(&list, sim.device[device].legacy);
   for (struct CUstream_st *stream = sim.device[device].streams; stream; stream = stream->next)
-    count++;
-  list.items = sim_allocate(count * sizeof(struct sim_node *));
-  if (sim.device[device].legacy->last)
-    list.items[list.count++] = sim_node_retain(sim.device[device].legacy->last);
-  for (struct CUstream_st *stream = sim.device[device].streams; stream; stream = stream->next)
-    if (stream->last)
-      list.items[list.count++] = sim_node_retain(stream->last);
+    add_outstanding(&list, stream);
   sim_unlock();
   wait_for(list);
 }
@@ -212,10 +214,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (stream->capture)
     return sim_fail(sim_capture_forbids());
   SIM_COUNT(synchronizations, 1);
-  if (stream == sim.device[stream->device].legacy)
-    sim_stream_drain(stream->device);
-  else
-    wait_for_stream(stream);
+  wait_for(outstanding(stream));
   return sim_fail(sim_sticky(stream->device));
 }
 
@@ -225,13 +224,16 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   SIM_TRY(sim_stream_get(handle, &stream));
   if (stream->capture)
     return sim_fail(sim_capture_forbids());
-  if (sim.config.mode == SIM_LAZY) /* nothing would ever finish while the host polls */
-    wait_for_stream(stream);
-  sim_lock();
-  bool done = stream->last == NULL || atomic_load(&stream->last->done);
-  for (size_t i = 0; i < stream->waits.count; i++)
-    done = done && atomic_load(&stream->waits.items[i]->done);
-  sim_unlock();
+  struct sim_node_list list = outstanding(stream);
+  bool done = true;
+  for (size_t i = 0; i < list.count; i++) {
+    if (sim.config.mode == SIM_LAZY) /* nothing would ever finish while the host polls */
+      sim_node_wait(list.items[i]);
+    done = done && atomic_load(&list.items[i]->done);
+  }
+  for (size_t i = 0; done && i < list.count; i++)
+    sim_lane_waited(list.items[i]);
+  release_all(list);
   cudaError_t error = sim_sticky(stream->device);
   return error ? sim_fail(error) : done ? cudaSuccess : cudaErrorNotReady;
 }
@@ -267,7 +269,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
 }
 
 static void destroy(struct CUstream_st *stream) {
-  wait_for_stream(stream);
+  wait_for(outstanding(stream));
   sim_lock();
   struct CUstream_st **link = &sim.device[stream->device].streams;
   while (*link && *link != stream)

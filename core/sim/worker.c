@@ -19,7 +19,7 @@ static struct sim_node *first_ready, *last_ready;
 static struct sim_helper offers[64];
 static int offer_count;
 static int idle, busy, waiting;
-static bool started, stopping;
+static bool stopping;
 
 static void run_one_offer(void) {
   struct sim_helper helper = offers[--offer_count];
@@ -97,9 +97,7 @@ __attribute__((constructor)) static void register_stop(void) {
     __cxa_thread_atexit_impl(stop_first, NULL, &__dso_handle);
 }
 
-/* sim.lock is held. */
 static void start(void) {
-  started = true;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -114,13 +112,17 @@ static void start(void) {
   atexit(stop);
 }
 
+void sim_worker_start(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (sim.config.mode == SIM_THREADS && !SIM_LANES)
+    pthread_once(&once, start);
+}
+
 void sim_worker_push(struct sim_node *node) {
   if (node->lane) {
     sim_lane_push(node);
     return;
   }
-  if (!started)
-    start();
   node->next_ready = NULL;
   if (first_ready)
     last_ready->next_ready = node;

@@ -91,6 +91,14 @@ static inline const char *fy_sizes_of(const FyTensor *t) {
 // tensor.type(): "torch.cuda.FloatTensor". Static buffer of the thread, as above.
 const char *fy_type_string(const FyTensor *t);
 
+// Raises FY_RUNTIME_ERROR "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+// a CUDA device first.
+_Noreturn void fy_raise_two_devices(FyDevice a, FyDevice b);
+static inline void fy_check_same_device(FyDevice a, FyDevice b) {
+  if (!fy_device_equal(a, b))
+    fy_raise_two_devices(a, b);
+}
+
 // The common shape of two broadcast operands into out (returns ndim); raises PyTorch's broadcasting error.
 int fy_broadcast_shapes(const FyArray *a, const FyArray *b, int64_t *out);
 

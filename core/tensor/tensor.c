@@ -121,6 +121,13 @@ const char *fy_type_string(const FyTensor *t) {
   return text;
 }
 
+_Noreturn void fy_raise_two_devices(FyDevice a, FyDevice b) {
+  bool swap = a.type == FY_CPU;
+  fy_raise(FY_RUNTIME_ERROR,
+           "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+           fy_device_name_of(swap ? b : a), fy_device_name_of(swap ? a : b));
+}
+
 FyDevice fy_resolve_device(FyDevice device) {
   if (device.type == FY_CPU)
     return FY_CPU_DEVICE;
@@ -292,7 +299,7 @@ void fy_record_stream(FyTensor *t, FyStream *stream) {
   if (!t->storage->block || device.type != FY_CUDA)
     return;
   if (t->device.type == FY_CUDA)
-    fy_cuda_record_stream(t->storage->block, fy_stream_raw(stream));
+    fy_cuda_record_stream(t->storage->block, device.index, fy_stream_raw(stream));
   else if (t->storage->pinned)
     fy_pinned_record_stream(t->storage->block, device.index, fy_stream_raw(stream));
 }

@@ -29,6 +29,15 @@ typedef struct FyCudaGemm {
   bool c_float; // C is float32 although A and B are of a half type
 } FyCudaGemm;
 
+// cuBLAS counts in int.
+static bool fy_cublas_takes(const FyCudaGemm *g) {
+  const int64_t sizes[] = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->batches};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+    if (sizes[i] > INT32_MAX)
+      return false;
+  return true;
+}
+
 // cuBLAS is column-major, where a row-major C is its transpose: op(B)^T op(A)^T.
 static cublasStatus_t fy_cublas_call(cublasHandle_t blas, const FyCudaGemm *g) {
   const cublasOperation_t first = g->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N,
@@ -60,7 +69,8 @@ static cublasStatus_t fy_cublas_call(cublasHandle_t blas, const FyCudaGemm *g) {
                                     CUBLAS_GEMM_DEFAULT);
 }
 
-// Returns 0 or a code for the dispatcher. float32, float64, float16 and bfloat16, the half types with float32 sums.
+// Returns 0 or a code for the dispatcher; sizes beyond cuBLAS's int are an invalid value to it. float32, float64, float16 and
+// bfloat16, the half types with float32 sums.
 static int fy_cuda_gemm(FyLaunch *l, const FyCudaGemm *g) {
   const size_t size = g->c_float ? sizeof(float) : fy_dtype_size(g->dtype);
   if (g->m == 0 || g->n == 0 || g->batches == 0)
@@ -74,6 +84,8 @@ static int fy_cuda_gemm(FyLaunch *l, const FyCudaGemm *g) {
   case FY_BFLOAT16:
   case FY_FLOAT32:
   case FY_FLOAT64: {
+    if (!fy_cublas_takes(g))
+      return FY_LAUNCH_BLAS - (int)CUBLAS_STATUS_INVALID_VALUE;
     void *blas;
     const int error = l->blas(l->device, l->stream, &blas);
     if (error)

@@ -1,5 +1,6 @@
 // The generator of the process: a seed and a position that every random op moves forward.
 #include "op/random/random_state.h"
+#include "base/philox.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -37,7 +38,24 @@ void fy_set_rng_state(FyRngState next) {
   pthread_mutex_unlock(&lock);
 }
 
+_Thread_local FyThreadRng fy_thread_rng;
+
+static uint64_t bits_of(uint64_t seed, uint64_t counter) {
+  const FyPhilox block = fy_philox(seed, counter);
+  return (uint64_t)block.word[1] << 32 | block.word[0];
+}
+
+FyThreadRng fy_thread_rng_from(FyRngState reserved, int index) {
+  const uint64_t seed = bits_of(bits_of(reserved.seed, reserved.offset), (uint64_t)index);
+  return (FyThreadRng){.own = true, .state = {.seed = seed}};
+}
+
 FyRngState fy_rng_reserve(uint64_t blocks) {
+  if (fy_thread_rng.own) {
+    const FyRngState mine = fy_thread_rng.state;
+    fy_thread_rng.state.offset += blocks;
+    return mine;
+  }
   pthread_mutex_lock(&lock);
   seed_once();
   const FyRngState mine = state;

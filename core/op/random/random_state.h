@@ -4,8 +4,19 @@
 
 #include "op/creation/factory.h"
 
-// Takes the next `blocks` Philox blocks (four 32-bit words each) of the process's generator: they are those of counters
-// offset .. offset + blocks - 1 under the seed returned. Any thread may call it.
+// Takes the next `blocks` Philox blocks (four 32-bit words each) of the process's generator, or of the thread's own: they
+// are those of counters offset .. offset + blocks - 1 under the seed returned. Any thread may call it. Never raises.
 FyRngState fy_rng_reserve(uint64_t blocks);
+
+// A generator of the thread's own. Threads that draw beside each other (the replicas of DataParallel) have one each: drawn
+// from the process's generator, their numbers would depend on which comes first.
+typedef struct FyThreadRng {
+  bool own; // false: the thread draws from the process's generator
+  FyRngState state;
+} FyThreadRng;
+extern _Thread_local FyThreadRng fy_thread_rng;
+
+// The generator of the index-th of several threads, from a block that their starter has reserved for all of them.
+FyThreadRng fy_thread_rng_from(FyRngState reserved, int index);
 
 #endif

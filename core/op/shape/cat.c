@@ -110,11 +110,8 @@ static FyTensor *join_in_place(FyCatParams *p, FyTensors list) {
 
 static FyTensor *join(FyCatParams *p, FyTensors list) {
   FyDevice device = list.items[0]->device;
-  for (int i = 1; i < list.count; i++) {
-    FyDevice other = list.items[i]->device;
-    if (!fy_device_equal(device, other))
-      fy_raise_mixed_devices(device, other);
-  }
+  for (int i = 1; i < list.count; i++)
+    fy_check_same_device(device, list.items[i]->device);
   p->dtype = (uint8_t)fy_result_type(list.count, list.items);
   return list.count <= FY_MAX_INPUTS ? fy_run(&fy_op_cat, p, list.count, list.items) : join_in_place(p, list);
 }

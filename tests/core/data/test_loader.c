@@ -357,6 +357,65 @@ static void workers_run_ahead_and_no_further(void **state) {
   fy_loader_close(it);
 }
 
+// Waits until so many samples have been made, at most five seconds.
+static bool made_within_time(Counting *set, long count) {
+  for (int i = 0; i < 5000 && atomic_load(&set->made) < count; i++)
+    usleep(1000);
+  return atomic_load(&set->made) >= count;
+}
+
+static void workers_begin_with_the_iterator(void **state) {
+  (void)state;
+  for (int factor = 1; factor < 3; factor++) {
+    Counting *set = counting(100);
+    FyLoaderIterator *it =
+        fy_loader_iter(fy_data_loader(&set->base, .batch_size = 10, .num_workers = 2, .prefetch_factor = factor));
+    assert_true(made_within_time(set, 20 * factor));
+    fy_loader_close(it);
+  }
+}
+
+// Even with one worker that is one batch ahead, the next batch is made while the consumer works on this one.
+static void one_worker_overlaps(void **state) {
+  (void)state;
+  Counting *set = counting(30);
+  FyLoaderIterator *it =
+      fy_loader_iter(fy_data_loader(&set->base, .batch_size = 10, .num_workers = 1, .prefetch_factor = 1));
+  FyBatch batch;
+  assert_true(fy_loader_next(it, &batch));
+  assert_true(made_within_time(set, 20));
+  usleep(20000);
+  assert_int_equal(atomic_load(&set->made), 20); // and no further
+  fy_loader_close(it);
+}
+
+// The transform of an epoch is the one that the data set had when the iterator was made.
+static void a_transform_replaced_under_way(void **state) {
+  (void)state;
+  for (int workers = 0; workers < 3; workers++) {
+    FyTensor *images = fy_ones(fy_shape(64, 8, 8));
+    FyDataset *set = NULL;
+    fy_scope {
+      FyTransform *first = fy_normalize(1, fy_floats(0), fy_floats(0.5f));
+      set = fy_keep(fy_tensor_dataset(images, fy_zeros(fy_shape(64), .dtype = FY_INT64), .transform = first));
+    }
+    FyDataLoader *loader = fy_data_loader(set, .batch_size = 8, .num_workers = workers);
+    int batches = 0;
+    fy_for_batches(batch, loader) {
+      assert_true(fy_item(fy_max(batch.data)) == 2 && fy_item(fy_min(batch.data)) == 2);
+      if (batches++ == 0) {
+        fy_scope { // the only reference to the first one was the data set's
+          fy_dataset_transform(set, fy_normalize(1, fy_floats(0), fy_floats(0.25f)));
+        }
+      }
+    }
+    assert_int_equal(batches, 8);
+    fy_for_batches(batch, loader) {
+      assert_true(fy_item(fy_min(batch.data)) == 4);
+    }
+  }
+}
+
 static void two_epochs_at_a_time(void **state) {
   (void)state;
   FyDataLoader *loader = fy_data_loader(&counting(12)->base, .batch_size = 2, .num_workers = 2);
@@ -401,6 +460,9 @@ int main(void) {
       cmocka_unit_test(what_a_loop_leaves_behind),
       cmocka_unit_test(stopping_a_thousand_times),
       cmocka_unit_test(workers_run_ahead_and_no_further),
+      cmocka_unit_test(workers_begin_with_the_iterator),
+      cmocka_unit_test(one_worker_overlaps),
+      cmocka_unit_test(a_transform_replaced_under_way),
       cmocka_unit_test(two_epochs_at_a_time),
       cmocka_unit_test(pinned_without_cuda_is_ordinary),
   };

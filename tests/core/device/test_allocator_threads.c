@@ -24,7 +24,7 @@ static void exchange(Worker *w) {
   void *block;
   fy_cuda_alloc(w->device, (size_t)1 << (rand_r(&w->seed) % 22), &pointer, &block);
   if (rand_r(&w->seed) % 4 == 0)
-    fy_cuda_record_stream(block, fy_stream_raw(w->side));
+    fy_cuda_record_stream(block, w->device, fy_stream_raw(w->side));
   fy_cuda_free(atomic_exchange(&shared[rand_r(&w->seed) % SHARED], block));
   if (rand_r(&w->seed) % 8 != 0)
     return;

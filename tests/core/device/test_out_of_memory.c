@@ -81,7 +81,7 @@ static void memory_of_another_stream_is_given_up_too(void **state) {
   (void)state;
   FyStream *stream = fy_stream_new(fy_cuda_device(0), 0);
   void *a = take(40 * MIB);
-  fy_cuda_record_stream(a, fy_stream_raw(stream));
+  fy_cuda_record_stream(a, 0, fy_stream_raw(stream));
   fy_cuda_free(a); // waits for an event of `stream`
   void *b = NULL;
   fy_stream_guard(stream) {

@@ -6,17 +6,25 @@
 #include "expect.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 // ---- a runtime on ordinary memory, whose work is done at once ----------------------------------------------------------
 
 static bool refuse_pinned, refuse_peers, refuse_events;
+static int refused_device = -1; // cannot be made current
 static int launch_error;
+static bool busy; // no event has passed yet
+static int64_t events_made, event_queries;
 static void (*started_copy)(int kind, size_t bytes);
 
 static int device_count(int *count) {
   *count = 2;
   return 0;
+}
+
+static int set_device(int device) {
+  return device == refused_device ? 719 : 0;
 }
 
 static int accept_device(int device) {
@@ -86,7 +94,14 @@ static int accept_two(void *a, void *b) {
 
 static int event_create(void **event, bool timing) {
   (void)timing;
+  events_made++;
   return refuse_events ? FY_BACKEND_OUT_OF_MEMORY : allocate(event, 1);
+}
+
+static int event_query(void *event) {
+  (void)event;
+  event_queries++;
+  return busy ? FY_BACKEND_NOT_READY : 0;
 }
 
 static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
@@ -98,7 +113,7 @@ static const FyBackend backend = {
     .abi = FY_BACKEND_ABI,
     .simulated = true,
     .device_count = device_count,
-    .set_device = accept_device,
+    .set_device = set_device,
     .get_device = get_device,
     .synchronize = synchronize,
     .can_access_peer = can_access_peer,
@@ -117,7 +132,7 @@ static const FyBackend backend = {
     .event_destroy = release,
     .event_record = accept_two,
     .event_synchronize = accept,
-    .event_query = accept,
+    .event_query = event_query,
     .observe = observe,
 };
 
@@ -232,13 +247,120 @@ static void without_events_a_block_waits_for_its_streams(void **state) {
   void *block;
   refuse_events = true;
   fy_cuda_alloc(0, MIB, &a, &block);
-  fy_cuda_record_stream(block, &other_stream);
+  fy_cuda_record_stream(block, 0, &other_stream);
   fy_cuda_free(block); // synchronises the stream instead
   refuse_events = false;
   assert_int_equal(fy_memory_stats(fy_cuda_device(0)).active_blocks, 0);
   fy_cuda_alloc(0, MIB, &b, &block);
   assert_ptr_equal(a, b);
   fy_cuda_free(block);
+}
+
+// Blocks that wait for one stream: an allocation asks for the first of them alone, since a stream works in order.
+static void many_waiting_blocks_cost_one_question(void **state) {
+  (void)state;
+  enum { BLOCKS = 1000, STREAMS = 3 };
+  static void *blocks[BLOCKS];
+  int streams[STREAMS];
+  void *pointer;
+  for (int i = 0; i < BLOCKS; i++) {
+    fy_cuda_alloc(0, 512, &pointer, &blocks[i]);
+    fy_cuda_record_stream(blocks[i], 0, &streams[i % STREAMS]);
+  }
+  busy = true;
+  for (int i = 0; i < BLOCKS; i++)
+    fy_cuda_free(blocks[i]);
+  int64_t before = event_queries;
+  for (int i = 0; i < 100; i++) {
+    fy_cuda_alloc(0, 512, &pointer, &blocks[0]);
+    fy_cuda_free(blocks[0]);
+  }
+  assert_in_range(event_queries - before, 100, 100 * STREAMS);
+  busy = false;
+  fy_cuda_alloc(0, 512, &pointer, &blocks[0]);
+  fy_cuda_free(blocks[0]);
+  assert_int_equal(fy_memory_stats(fy_cuda_device(0)).active_blocks, 0);
+}
+
+static void many_waiting_pinned_blocks_cost_one_question(void **state) {
+  (void)state;
+  enum { BLOCKS = 1000 };
+  static void *blocks[BLOCKS];
+  int stream;
+  void *pointer;
+  for (int i = 0; i < BLOCKS; i++) {
+    fy_pinned_alloc(512, &pointer, &blocks[i]);
+    fy_pinned_record_stream(blocks[i], 0, &stream);
+  }
+  busy = true;
+  for (int i = 0; i < BLOCKS; i++)
+    fy_pinned_free(blocks[i]);
+  int64_t before = event_queries;
+  for (int i = 0; i < 100; i++) {
+    fy_pinned_alloc(512, &pointer, &blocks[0]);
+    fy_pinned_free(blocks[0]);
+  }
+  assert_int_equal(event_queries - before, 100);
+  busy = false;
+  fy_pinned_alloc(512, &pointer, &blocks[0]);
+  fy_pinned_free(blocks[0]);
+  assert_int_equal(fy_pinned_memory_stats().active_blocks, 0);
+}
+
+// Whatever fails between, the event that orders two streams goes back to the pool.
+static void an_order_that_fails_leaves_no_event_behind(void **state) {
+  (void)state;
+  int streams[2];
+  assert_int_equal(fy_order_streams(0, &streams[0], 1, &streams[1]), 0);
+  int64_t before = events_made;
+  refused_device = 1;
+  for (int i = 0; i < 5; i++) {
+    fy_use_device(0);
+    FyError error;
+    fy_trap(error) {
+      fy_cuda_check(fy_order_streams(0, &streams[0], 1, &streams[1]));
+    }
+    assert_int_equal(error.kind, FY_RUNTIME_ERROR);
+  }
+  refused_device = -1;
+  assert_int_equal(fy_order_streams(0, &streams[0], 1, &streams[1]), 0);
+  assert_int_equal(events_made, before);
+}
+
+// Segments that are free as a whole lie behind the rests of many that are not: the time for each must not grow with their
+// number.
+static double seconds_to_empty(int segments) {
+  struct timespec begin, end;
+  void *pointer;
+  fy_empty_cache();
+  void **used = malloc((size_t)segments * 2 * sizeof *used);
+  void **unused = malloc((size_t)segments * sizeof *unused);
+  for (int i = 0; i < segments; i++) {
+    fy_cuda_alloc(0, 9 * MIB, &pointer, &used[2 * i]); // two in a segment of 20 MiB, whose rest is free
+    fy_cuda_alloc(0, 9 * MIB, &pointer, &used[2 * i + 1]);
+    fy_cuda_alloc(0, 12 * MIB, &pointer, &unused[i]); // a segment of its own
+  }
+  for (int i = 0; i < segments; i++)
+    fy_cuda_free(unused[i]);
+  int64_t frees = fy_memory_stats(fy_cuda_device(0)).device_frees;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  fy_empty_cache();
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  assert_int_equal(fy_memory_stats(fy_cuda_device(0)).device_frees, frees + segments);
+  for (int i = 0; i < 2 * segments; i++)
+    fy_cuda_free(used[i]);
+  fy_empty_cache();
+  free(used);
+  free(unused);
+  return (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+}
+
+static void emptying_the_cache_takes_time_for_each_segment(void **state) {
+  (void)state;
+  seconds_to_empty(500); // so that both find their records made
+  double few = seconds_to_empty(500), many = seconds_to_empty(8000);
+  print_message("500 segments %.1f ms, 8000 segments %.1f ms\n", few * 1e3, many * 1e3);
+  assert_true(many < 16 * 4 * few + 0.05);
 }
 
 static void blocking_launches_show_errors_at_once(void **state) {
@@ -267,6 +389,10 @@ int main(void) {
       cmocka_unit_test(pageable_memory_stands_in_for_pinned),
       cmocka_unit_test(the_pinned_cache_is_given_up_first),
       cmocka_unit_test(peers_that_refuse_are_reached_through_the_host),
+      cmocka_unit_test(many_waiting_blocks_cost_one_question),
+      cmocka_unit_test(many_waiting_pinned_blocks_cost_one_question),
+      cmocka_unit_test(an_order_that_fails_leaves_no_event_behind),
+      cmocka_unit_test(emptying_the_cache_takes_time_for_each_segment),
       cmocka_unit_test(blocking_launches_show_errors_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, empty_caches);

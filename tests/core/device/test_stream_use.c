@@ -23,6 +23,7 @@ static void wait_at_gate(void *unused) {
 
 static void close_gate_in(FyStream *stream) {
   gate_is_open = false;
+  fy_use_device(fy_stream_device(stream).index); // where a default stream's handle, NULL, is meant
   assert_int_equal(cudaLaunchHostFunc((cudaStream_t)fy_stream_raw(stream), wait_at_gate, NULL), cudaSuccess);
 }
 
@@ -56,8 +57,8 @@ static void a_block_waits_for_the_stream_that_used_it(void **state) {
   void *third_block;
   void *first = take(&first_block);
   close_gate_in(side);
-  fy_cuda_record_stream(first_block, fy_stream_raw(side));
-  fy_cuda_record_stream(first_block, fy_stream_raw(side)); // counts once
+  fy_cuda_record_stream(first_block, 0, fy_stream_raw(side));
+  fy_cuda_record_stream(first_block, 0, fy_stream_raw(side)); // counts once
   fy_cuda_free(first_block);
   assert_int_equal(fy_memory_allocated(device), 0); // at once
   assert_int_equal(fy_memory_stats(device).active_blocks, 1);
@@ -79,7 +80,7 @@ static void the_owners_stream_needs_no_record(void **state) {
   fy_stream_guard(side) {
     void *first = take(&block);
     close_gate_in(side);
-    fy_cuda_record_stream(block, fy_stream_raw(side));
+    fy_cuda_record_stream(block, 0, fy_stream_raw(side));
     fy_cuda_free(block);
     assert_ptr_equal(take(&block), first); // the stream's own order is enough
   }
@@ -96,8 +97,8 @@ static void every_stream_must_have_passed(void **state) {
   void *other_block;
   void *first = take(&block);
   close_gate_in(blocked);
-  fy_cuda_record_stream(block, fy_stream_raw(quick));
-  fy_cuda_record_stream(block, fy_stream_raw(blocked));
+  fy_cuda_record_stream(block, 0, fy_stream_raw(quick));
+  fy_cuda_record_stream(block, 0, fy_stream_raw(blocked));
   fy_cuda_free(block);
   fy_stream_synchronize(quick);
   assert_ptr_not_equal(take(&other_block), first);
@@ -106,6 +107,26 @@ static void every_stream_must_have_passed(void **state) {
   assert_ptr_equal(take(&block), first);
   fy_cuda_free(block);
   fy_cuda_free(other_block);
+}
+
+// The default streams of all devices have one raw handle, and are different streams.
+static void a_stream_of_another_device_is_another(void **state) {
+  (void)state;
+  skip_below_devices(2);
+  FyStream *other = fy_default_stream(fy_cuda_device(1));
+  void *block;
+  void *next_block;
+  void *first = take(&block);
+  close_gate_in(other);
+  fy_cuda_record_stream(block, 1, fy_stream_raw(other));
+  fy_cuda_free(block);
+  void *next = take(&next_block);
+  open_gate();
+  assert_ptr_not_equal(next, first);
+  fy_stream_synchronize(other);
+  assert_ptr_equal(take(&block), first);
+  fy_cuda_free(block);
+  fy_cuda_free(next_block);
 }
 
 static void a_waiting_block_does_not_merge(void **state) {
@@ -117,7 +138,7 @@ static void a_waiting_block_does_not_merge(void **state) {
   fy_cuda_alloc(0, MIB, &pointer, &a);
   fy_cuda_alloc(0, MIB, &pointer, &b);
   close_gate_in(side);
-  fy_cuda_record_stream(a, fy_stream_raw(side));
+  fy_cuda_record_stream(a, 0, fy_stream_raw(side));
   fy_cuda_free(a);
   fy_cuda_free(b);
   FyMemoryStats s = fy_memory_stats(fy_cuda_device(0));
@@ -231,6 +252,7 @@ int main(void) {
       TEST(a_block_waits_for_the_stream_that_used_it),
       TEST(the_owners_stream_needs_no_record),
       TEST(every_stream_must_have_passed),
+      TEST(a_stream_of_another_device_is_another),
       TEST(a_waiting_block_does_not_merge),
       TEST(a_pinned_block_waits_too),
       TEST(queries_tell_what_is_done),

@@ -257,6 +257,27 @@ static void test_a_class_with_destroy_needs_clone(void **state) {
                       fy_module_clone_with(module, (FyTensors){0, NULL}, (FyTensors){0, NULL}));
 }
 
+// A layer that is frozen after the forward gets no gradient from its backward, and keeps the one it has.
+static void test_frozen_between_forward_and_backward(void **state) {
+  (void)state;
+  FyModule *first = fy_nn_linear(2, 2), *second = fy_nn_linear(2, 1);
+  FyTensor *x = fy_ones(fy_shape(3, 2)), *weight = fy_list_get(fy_parameters(first), "weight");
+  for (int round = 0; round < 2; round++) {
+    FyTensor *loss = fy_sum(fy_forward(second, fy_forward(first, x)));
+    FyTensor *before = round ? fy_clone(fy_grad(weight)) : NULL;
+    fy_module_requires_grad_(first, false);
+    fy_backward(loss);
+    if (round)
+      assert_true(fy_equal(fy_grad(weight), before));
+    else
+      assert_null(fy_grad(weight));
+    assert_non_null(fy_grad(fy_list_get(fy_parameters(second), "weight")));
+    fy_module_requires_grad_(first, true);
+    fy_backward(fy_sum(fy_forward(first, x)));
+    assert_non_null(fy_grad(weight));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_names_follow_pytorch_s_order),
@@ -275,6 +296,7 @@ int main(void) {
       cmocka_unit_test(test_a_clone_has_its_own_tensors),
       cmocka_unit_test(test_a_clone_keeps_sharing),
       cmocka_unit_test(test_a_class_with_destroy_needs_clone),
+      cmocka_unit_test(test_frozen_between_forward_and_backward),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 // run: FERRY_SIM_DEVICES=4
 // run: FERRY_CUDA=off
 #include "../nn/check.h"
+#include <unistd.h>
 
 #define needs_devices(n)                                                                                               \
   do {                                                                                                                 \
@@ -160,6 +161,45 @@ static void test_each_replica_runs_on_its_device(void **state) {
   assert_int_equal(fy_cuda_current_device(), 0);
 }
 
+// Dropout that one of the replicas begins late.
+typedef struct LateDropout {
+  FyModule base;
+  FyTensor *weight;
+} LateDropout;
+
+static int late_device;
+
+static FyTensor *late_forward(FyModule *self, FyTensor *x) {
+  (void)self;
+  if (fy_get_device(x) == late_device)
+    usleep(20000);
+  return fy_dropout(fy_dropout(x, 0.5, true), 0.25, true);
+}
+
+// Who draws first is chance; what is drawn follows from the seed.
+static void test_dropout_is_reproducible(void **state) {
+  (void)state;
+  needs_devices(2);
+  LateDropout *module = fy_module_new(LateDropout, late_forward);
+  fy_register_parameter(module, weight, fy_ones(fy_shape(1), .device = fy_cuda_device(0)));
+  FyModule *parallel = fy_nn_data_parallel(module, NULL, 0);
+  int devices = fy_cuda_device_count();
+  FyTensor *x = fy_ones(fy_shape(devices * 50)), *first = NULL;
+  for (late_device = 0; late_device < devices; late_device++) {
+    fy_manual_seed(7);
+    FyTensor *y = fy_cpu(fy_forward(parallel, x));
+    first = first ? first : y;
+    assert_true(fy_equal(y, first));
+  }
+  for (int i = 1; i < devices; i++) // and each has numbers of its own
+    assert_false(fy_equal(fy_narrow(first, 0, 0, 50), fy_narrow(first, 0, 50 * i, 50)));
+  fy_manual_seed(8);
+  assert_false(fy_equal(fy_cpu(fy_forward(parallel, x)), first));
+  FyTensor *again = fy_cpu(fy_forward(parallel, x)); // the generator has moved on
+  fy_manual_seed(8);
+  assert_false(fy_equal(fy_cpu(fy_forward(parallel, x)), again));
+}
+
 static void test_chosen_devices(void **state) {
   (void)state;
   needs_devices(2);
@@ -297,6 +337,7 @@ int main(void) {
       cmocka_unit_test(test_no_grad_reaches_the_threads),
       cmocka_unit_test(test_batch_norm_buffers),
       cmocka_unit_test(test_each_replica_runs_on_its_device),
+      cmocka_unit_test(test_dropout_is_reproducible),
       cmocka_unit_test(test_chosen_devices),
       cmocka_unit_test(test_an_error_in_a_replica),
       cmocka_unit_test(test_the_error_of_the_first_replica_wins),

@@ -7,6 +7,8 @@
 // tsan
 #include <cuda_runtime.h>
 
+#include <time.h>
+
 #include "check.h"
 
 enum { COUNT = 20000, BLOCKS = (COUNT + 255) / 256 };
@@ -121,6 +123,94 @@ static void the_legacy_stream_waits_for_blocking_streams(void **state) {
   check_all(x, 60.0f);
   check_cuda(cudaFree(x));
   check_cuda(cudaStreamDestroy(blocking));
+}
+
+// Work of a stream that is done when the host says so (or after a while, for a runtime that waits for it).
+struct gate {
+  int open, passed, timed_out;
+};
+
+static int flag(int *value) {
+  return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+
+static void set_flag(int *value, int to) {
+  __atomic_store_n(value, to, __ATOMIC_RELEASE);
+}
+
+static void CUDART_CB wait_at_gate(void *data) {
+  struct gate *gate = (struct gate *)data;
+  struct timespec pause = {0, 1000000};
+  for (int i = 0; i < 5000 && !flag(&gate->open); i++)
+    nanosleep(&pause, NULL);
+  set_flag(&gate->timed_out, !flag(&gate->open));
+  set_flag(&gate->passed, 1);
+}
+
+static bool runs_at_once(void) {
+  const char *mode = getenv("FERRY_SIM_MODE");
+  return mode && strcmp(mode, "sync") == 0;
+}
+
+// Nothing that is done in the legacy stream, or waits for it, has to do with a non-blocking stream.
+static void the_legacy_stream_leaves_non_blocking_streams_alone(void **state) {
+  (void)state;
+  if (runs_at_once())
+    skip(); // the gate would keep the host from opening it
+  struct gate gate = {0, 0, 0};
+  cudaStream_t stream = new_stream();
+  cudaEvent_t event = new_event();
+  float *x = ones(), one;
+  check_cuda(cudaDeviceSynchronize());
+  check_cuda(cudaLaunchHostFunc(stream, wait_at_gate, &gate));
+  scale<<<BLOCKS, 256>>>(x, 2.0f, COUNT);
+  check_cuda(cudaStreamSynchronize(0));
+  check_cuda(cudaStreamQuery(0));
+  scale<<<BLOCKS, 256, 0, cudaStreamPerThread>>>(x, 2.0f, COUNT);
+  check_cuda(cudaEventRecord(event, 0));
+  check_cuda(cudaEventSynchronize(event));
+  check_cuda(cudaEventQuery(event));
+  check_cuda(cudaMemset(x, 0, sizeof *x));
+  check_cuda(cudaMemcpy(&one, x + 1, sizeof one, cudaMemcpyDeviceToHost));
+  check_cuda(cudaMemcpyAsync(&one, x + 1, sizeof one, cudaMemcpyDeviceToHost, 0));
+  check_cuda(cudaStreamSynchronize(cudaStreamLegacy));
+  assert_true(one == 4.0f);
+  assert_false(flag(&gate.passed));
+  set_flag(&gate.open, 1);
+  check_cuda(cudaDeviceSynchronize()); // waits for all streams
+  assert_true(flag(&gate.passed) && !flag(&gate.timed_out));
+  check_cuda(cudaFree(x));
+  check_cuda(cudaEventDestroy(event));
+  check_cuda(cudaStreamDestroy(stream));
+}
+
+// Blocking streams, on the other hand, are waited for, and so are the events that they wait for.
+static void waiting_for_the_legacy_stream_waits_for_blocking_streams(void **state) {
+  (void)state;
+  cudaStream_t blocking, stream = new_stream();
+  cudaEvent_t event = new_event();
+  float *x = ones(), *pinned;
+  check_cuda(cudaStreamCreate(&blocking));
+  check_cuda(cudaMallocHost(&pinned, COUNT * sizeof *pinned));
+  memset(pinned, 0, COUNT * sizeof *pinned);
+  check_cuda(cudaDeviceSynchronize());
+  dawdle<<<1, 64, 0, stream>>>(x, COUNT);
+  scale<<<BLOCKS, 256, 0, stream>>>(x, 3.0f, COUNT);
+  check_cuda(cudaMemcpyAsync(pinned, x, COUNT * sizeof *x, cudaMemcpyDeviceToHost, stream));
+  check_cuda(cudaEventRecord(event, stream));
+  check_cuda(cudaStreamWaitEvent(blocking, event, 0)); // and nothing behind it
+  check_cuda(cudaStreamSynchronize(0));
+  assert_true(pinned[COUNT - 1] == 3.0f);
+  scale<<<BLOCKS, 256, 0, stream>>>(x, 5.0f, COUNT);
+  check_cuda(cudaEventRecord(event, stream));
+  check_cuda(cudaStreamWaitEvent(blocking, event, 0));
+  scale<<<BLOCKS, 256>>>(x, 7.0f, COUNT);
+  check_all(x, 105.0f);
+  check_cuda(cudaFreeHost(pinned));
+  check_cuda(cudaFree(x));
+  check_cuda(cudaEventDestroy(event));
+  check_cuda(cudaStreamDestroy(blocking));
+  check_cuda(cudaStreamDestroy(stream));
 }
 
 static void CUDART_CB append_digit(void *data) {
@@ -360,6 +450,8 @@ int main(void) {
       cmocka_unit_test(events_order_streams),
       cmocka_unit_test(pageable_sources_are_staged),
       cmocka_unit_test(the_legacy_stream_waits_for_blocking_streams),
+      cmocka_unit_test(the_legacy_stream_leaves_non_blocking_streams_alone),
+      cmocka_unit_test(waiting_for_the_legacy_stream_waits_for_blocking_streams),
       cmocka_unit_test(host_functions_run_in_order),
       cmocka_unit_test(events_tell_time_and_progress),
       cmocka_unit_test(streams_have_priorities_and_flags),
