@@ -52,6 +52,7 @@ FyTensor *fy_set_requires_grad(FyTensor *t, bool requires_grad) {
 }
 
 void fy_set_grad(FyTensor *t, FyTensor *grad) {
+  fy_check(grad != t, FY_RUNTIME_ERROR, "can't assign Variable as its own grad");
   if (grad) {
     fy_check(fy_same_shape(&grad->array, &t->array), FY_RUNTIME_ERROR,
              "assigned grad has data of a different size: %s, expected %s", fy_shape_string(grad), fy_shape_string(t));

@@ -26,7 +26,8 @@ typedef struct FyEdge {
 typedef struct FySaved {
   FyTensor *tensor;
   uint32_t version;
-  int output_index; // of this node's own output, or -1 for an input
+  int8_t output, input; // which one of the call's it is; -1: not one of those
+  bool is_view;
 } FySaved;
 
 // What the engine needs to know of a tensor to check, reduce and cast the gradient that flows to it.
@@ -119,9 +120,9 @@ const char *fy_node_name(const FyNode *node);
 
 // ---- saved tensors (saved.c) -------------------------------------------------------------------------------------------
 
-// Keeps `tensor` (or NULL) for backward as it is at `version`; output_index is -1 for what is no output of the node's.
-// Never raises.
-void fy_node_save(FyNode *node, FyTensor *tensor, uint32_t version, int output_index);
+// Keeps `tensor` (or NULL), which is output `output` or input `input` of the call (-1: not one of those), for backward, as
+// it is at its present version. `is_view`: it stands for a view. Never raises.
+void fy_node_save(FyNode *node, FyTensor *tensor, int output, int input, bool is_view);
 
 // The k-th saved tensor, NULL if saved as NULL; it stays at least until the innermost scope closes. Raises PyTorch's errors
 // when it was released or changed in place.

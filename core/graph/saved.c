@@ -18,11 +18,14 @@ static atomic_flag *lock_of(const FyNode *node) {
   return lock;
 }
 
-void fy_node_save(FyNode *node, FyTensor *tensor, uint32_t version, int output_index) {
+void fy_node_save(FyNode *node, FyTensor *tensor, int output, int input, bool is_view) {
   if (node->n_saved == FY_MAX_SAVED)
     fy_panic("%s saves more than %d tensors", fy_node_name(node), FY_MAX_SAVED);
-  node->saved[node->n_saved++] =
-      (FySaved){.tensor = fy_retain(tensor), .version = version, .output_index = output_index};
+  node->saved[node->n_saved++] = (FySaved){.tensor = fy_retain(tensor),
+                                           .version = tensor ? fy_version_of(tensor) : 0,
+                                           .output = (int8_t)output,
+                                           .input = (int8_t)input,
+                                           .is_view = is_view};
 }
 
 static void release_saved(FyNode *node) {
@@ -47,15 +50,32 @@ void fy_node_release_saved(FyNode *node) {
     fy_node_release_saved(node->inner);
 }
 
+// The op that the tensor comes from now: what changed it in place, if that was recorded, or what made it.
+static void describe_origin(const FyNode *node, const FySaved *saved, const FyStorage *storage, char *text,
+                            size_t size) {
+  const FyEdge made_by = saved->input >= 0 ? node->next[saved->input] : (FyEdge){NULL, 0};
+  const char *name = NULL;
+  int index = 0;
+  text[0] = '\0';
+  if (saved->output >= 0) {
+    name = fy_node_name(node);
+    index = saved->output;
+  } else if (storage->changed_by && storage->changed_at > saved->version) {
+    name = saved->is_view ? "AsStridedBackward0" : storage->changed_by;
+  } else if (made_by.node && !made_by.node->leaf) {
+    name = fy_node_name(made_by.node);
+    index = made_by.index;
+  }
+  if (name)
+    snprintf(text, size, ", which is output %d of %s,", index, name);
+}
+
 static void check_version(const FyNode *node, const FySaved *saved, FyTensor *t) {
   uint32_t version = fy_version_of(t);
   if (version == saved->version)
     return;
-  char origin[96] = "";
-  const char *producer = saved->output_index >= 0 ? fy_node_name(node) : t->grad_fn ? fy_node_name(t->grad_fn) : NULL;
-  int index = saved->output_index >= 0 ? saved->output_index : t->output_index;
-  if (producer)
-    snprintf(origin, sizeof origin, ", which is output %d of %s,", index, producer);
+  char origin[96];
+  describe_origin(node, saved, t->storage, origin, sizeof origin);
   fy_raise(FY_RUNTIME_ERROR,
            "one of the variables needed for gradient computation has been modified by an inplace operation: "
            "[%s %s]%s is at version %u; expected version %u instead. Hint: enable anomaly detection to "

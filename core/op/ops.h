@@ -49,7 +49,11 @@ FY_API FyTensor *fy_isfinite(FyTensor *a); // torch.isfinite
 // ---- in place: a is changed and returned; its version counter rises ------------------------------------------------------
 // Raise FY_RUNTIME_ERROR: "a leaf Variable that requires grad is being used in an in-place operation." (grad mode on),
 // "output with shape [...] doesn't match the broadcast shape [...]", "result type Float can't be cast to the desired
-// output type Long".
+// output type Long", "a view of a leaf Variable that requires grad is being used in an in-place operation.", "A view was
+// created in no_grad mode and is being modified inplace ...", "Output 0 of SplitBackward0 is a view and is being modified
+// inplace. ..." (graph/view.c tells of the last three), "unsupported operation: more than one element of the written-to
+// tensor refers to a single memory location. ..." for an expanded target (but fy_fill_ and fy_zero_). An operand that shares
+// memory with the target is read as it was before the call, in whatever way the two lie; PyTorch refuses some of these.
 
 FY_API FyTensor *fy_add_(FyTensor *a, FyTensor *b);
 FY_API FyTensor *fy_sub_(FyTensor *a, FyTensor *b);

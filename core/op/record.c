@@ -1,4 +1,7 @@
 // Recording: what a call leaves behind for backward.
+//
+// Tensors are saved detached, as aliases. A tensor that its own history held would never be freed, and an op in place can
+// bring that about later (y = f(x); x += y). And a parameter may get other memory inside, when its module is moved.
 #include "base/state.h"
 #include "graph/view.h"
 #include "op/op.h"
@@ -6,19 +9,16 @@
 
 void fy_save_input(FyNode *node, FyCall *call, int i) {
   FyTensor *t = call->in[i];
-  if (call->in_place && i == 0)
-    t = fy_clone(fy_detach(t)); // its old value
-  else if (t && call->in_place && t == call->in[0])
-    t = fy_detach(t); // the target itself would hold its own history in a circle
-  else if (t && t->requires_grad && !t->grad_fn)
-    t = fy_detach(t); // a parameter: its module may be converted or moved, and the parameter get other memory inside
-  fy_node_save(node, t, t ? fy_version_of(t) : 0, -1);
+  const bool is_view = t && t->base;
+  if (t)
+    t = fy_detach(t);
+  if (t && call->in_place && i == 0)
+    t = fy_clone(t); // its old value
+  fy_node_save(node, t, -1, i, is_view);
 }
 
-// Stored detached, for the same reason.
 void fy_save_output(FyNode *node, FyCall *call, int i) {
-  FyTensor *alias = fy_detach(call->out[i]);
-  fy_node_save(node, alias, fy_version_of(alias), i);
+  fy_node_save(node, fy_detach(call->out[i]), i, -1, call->out[i]->base != NULL);
 }
 
 static FyNode *node_of_call(FyCall *call, FyTensor *const *inputs) {
@@ -56,8 +56,10 @@ FyNode *fy_record_change(FyCall *call, FyTensor *const *inputs) {
 
 void fy_record_changed(FyTensor *target, FyNode *node) {
   for (int i = 0; i < node->n_saved; i++)
-    if (node->saved[i].output_index >= 0)
+    if (node->saved[i].output >= 0)
       node->saved[i].version = fy_version_of(target);
+  target->storage->changed_by = target->base ? "CopySlices" : fy_node_name(node);
+  target->storage->changed_at = fy_version_of(target);
   if (target->base)
     fy_view_rebase(target, node);
   else

@@ -15,6 +15,9 @@ typedef struct FyStorage {
   size_t bytes;
   bool pinned;
   void *block; // the allocator's own handle
+  const char
+      *changed_by; // the last change in place that was recorded: its node's name, a constant, and the version it made
+  uint32_t changed_at;
 } FyStorage;
 
 struct FyTensor {

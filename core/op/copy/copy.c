@@ -202,9 +202,14 @@ static void fill_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **gr
   grad_in[0] = fy_zeros_like(grad_out[0]);
 }
 
+static const char *fill_name(const FyNode *node) {
+  return fy_node_params(node, FyFill)->zero ? "ZeroBackward0" : "FillBackward2"; // PyTorch's 2 is for a number
+}
+
 const FyOp fy_op_fill = {
     .name = "fill",
-    .grad_name = "FillBackward0",
+    .grad_name = "FillBackward2",
+    .grad_name_of = fill_name,
     .flags = FY_OP_OVERLAP,
     .infer = infer_fill,
     .cpu = fy_cpu_fill,
@@ -218,5 +223,5 @@ FyTensor *fy_fill_(FyTensor *a, double value) {
 }
 
 FyTensor *fy_zero_(FyTensor *a) {
-  return fy_fill_(a, 0);
+  return fy_run_in_place(&fy_op_fill, &(FyFill){.zero = true}, FY_INPUTS(a));
 }

@@ -6,6 +6,7 @@
 
 typedef struct FyFill {
   double value;
+  bool zero; // called as zero_: the name in the graph
 } FyFill;
 
 #endif

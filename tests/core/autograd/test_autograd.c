@@ -21,6 +21,7 @@ static void test_accumulates(void **state) {
   expect(fy_grad(x), fy_floats(7, 7));
   fy_set_grad(x, NULL);
   assert_null(fy_grad(x));
+  raises("can't assign Variable as its own grad", fy_set_grad(x, x));
 }
 
 static void test_one_tensor_used_twice(void **state) {

@@ -69,7 +69,8 @@ static void test_overwritten(void **state) {
   fy_register_hook(x, times_ten, &calls, NULL);
   FyTensor *y = computed(x);
   fy_fill_(y, 3);
-  assert_string_equal(fy_grad_fn_name(y), "FillBackward0");
+  assert_string_equal(fy_grad_fn_name(y), "FillBackward2");
+  assert_string_equal(fy_grad_fn_name(fy_zero_(computed(x))), "ZeroBackward0");
   fy_backward(fy_sum(y));
   expect(fy_grad(x), fy_floats(0, 0));
   assert_int_equal(calls, 1);
@@ -82,6 +83,21 @@ static void test_overwritten(void **state) {
   fy_set_grad(x, NULL);
   fy_backward(fy_sum(fy_zero_(computed(x))));
   expect(fy_grad(x), fy_floats(0, 0));
+}
+
+// What an op saved of a tensor must not be held by the tensor's own later history.
+static void test_no_circle(void **state) {
+  (void)state;
+  const size_t before = fy_memory_allocated(device);
+  fy_scope {
+    FyTensor *x = leaf(fy_floats(1, 2), 2), *y = fy_exp(x), *z = fy_abs(y);
+    fy_copy_(y, z);
+    FyTensor *plain = fy_zeros(fy_shape(2), .device = device);
+    fy_add_(plain, fy_mul(plain, x));
+    raises("is at version 1; expected version 0 instead", fy_backward(fy_sum(plain)));
+  }
+  fy_synchronize(device);
+  assert_int_equal(fy_memory_allocated(device), before);
 }
 
 static void test_an_integer_target_records_nothing(void **state) {
@@ -112,6 +128,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_by_itself),
       cmocka_unit_test(test_the_new_value_is_enough),
       cmocka_unit_test(test_overwritten),
+      cmocka_unit_test(test_no_circle),
       cmocka_unit_test(test_an_integer_target_records_nothing),
       cmocka_unit_test(test_a_leaf_switched_off_after_the_forward),
   };
