@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 // ---- data and model -------------------------------------------------------------------------------------------------
 
