@@ -177,6 +177,56 @@ static void test_threads_have_their_own(void **state) {
     assert_int_equal(alive[i], 0);
 }
 
+typedef struct Meeting {
+  pthread_barrier_t barrier;
+  Probe *shared;
+  int alive;
+} Meeting;
+
+// A thread that shares an object, and drops it after the other has kept what stood beside it.
+static void *share(void *context) {
+  Meeting *m = context;
+  fy_scope {
+    Probe *own[3];
+    for (int i = 0; i < 3; i++)
+      own[i] = probe(&m->alive);
+    fy_adopt(fy_retain(m->shared));
+    pthread_barrier_wait(&m->barrier); // both own it
+    pthread_barrier_wait(&m->barrier); // the other has kept its neighbour
+    fy_drop(m->shared);
+    for (int i = 0; i < 3; i++)
+      fy_drop(own[i]);
+  }
+  return NULL;
+}
+
+static void test_threads_share_an_object(void **state) {
+  (void)state;
+  Meeting m = {.alive = 0};
+  pthread_t thread;
+  pthread_barrier_init(&m.barrier, NULL, 2);
+  fy_scope {
+    Probe *neighbour = NULL;
+    fy_scope {
+      m.shared = probe(&m.alive);
+      probe(&m.alive);
+      neighbour = probe(&m.alive);
+      assert_int_equal(pthread_create(&thread, NULL, share, &m), 0);
+      pthread_barrier_wait(&m.barrier);
+      fy_keep(neighbour);
+      pthread_barrier_wait(&m.barrier);
+      pthread_join(thread, NULL);
+      assert_int_equal(m.alive, 3); // the other thread gave back all that it had
+      fy_keep(m.shared);            // taken by another thread since, but still here
+    }
+    assert_int_equal(m.alive, 2);
+    fy_drop(m.shared);
+    fy_drop(neighbour);
+    assert_int_equal(m.alive, 0);
+  }
+  pthread_barrier_destroy(&m.barrier);
+}
+
 static void test_many_objects(void **state) {
   (void)state;
   int alive = 0;
@@ -217,6 +267,7 @@ int main(void) {
       cmocka_unit_test(test_retain_outlives_the_scope),
       cmocka_unit_test(test_close_closes_inner_scopes),
       cmocka_unit_test(test_threads_have_their_own),
+      cmocka_unit_test(test_threads_share_an_object),
       cmocka_unit_test(test_many_objects),
       cmocka_unit_test(test_untrapped_error_ends_the_program),
   };
