@@ -52,13 +52,4 @@ static inline uint64_t fy_mix(uint64_t seed, uint64_t counter) {
   return (uint64_t)block.word[1] << 32 | block.word[0];
 }
 
-// ---- files -------------------------------------------------------------------------------------------------------------
-
-// Writes a file so that it appears whole or not at all. An object of the scope: destroyed before it is committed, it takes
-// the temporary file away. All raise FY_OS_ERROR naming the path.
-typedef struct FyAtomicFile FyAtomicFile;
-FyAtomicFile *fy_atomic_file_open(const char *path);
-void fy_atomic_file_write(FyAtomicFile *file, const void *bytes, size_t count);
-void fy_atomic_file_commit(FyAtomicFile *file); // fsync, rename, fsync of the directory
-
 #endif
