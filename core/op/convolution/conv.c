@@ -1,4 +1,23 @@
-// F.conv2d and its gradients.
+// F.conv2d, written out in full.
+//
+//   x       (N, C, H, W)             N images of C channels
+//   weight  (O, C / groups, kH, kW)  O kernels
+//   bias    (O) or none
+//   out     (N, O, oH, oW)           oH = (H + 2 * padding - dilation * (kH - 1) - 1) / stride + 1, and oW likewise
+//
+//   out[n][o][y][x'] = bias[o] + sum over c, i, j of
+//                      weight[o][c][i][j] * x[n][c][y * stride + i * dilation - padding][x' * stride + j * dilation - padding]
+//
+// where x is 0 outside the image. With groups, kernel o sees the channels of its own group only.
+//
+// Backward is two more convolutions, and a sum:
+//
+//   grad_x       each out[n][o][y][x'] hands its gradient, times the weight, back to the pixels that it was summed from
+//   grad_weight  each weight[o][c][i][j] gets the sum of grad_out times the pixel that it was multiplied with
+//   grad_bias    (O), the sum of grad_out over N, oH and oW
+//
+// The kernels for the CPU are two: oneDNN's (conv_dnn.c), and a matrix product over columns of pixels (conv_im2col.c), which is
+// the one to read first. That for CUDA (conv.cu) is of the second kind.
 #include "op/convolution/conv.h"
 #include "op/convolution/conv_cpu.h"
 #include "op/op.h"
@@ -49,8 +68,7 @@ static void check_kernel(const FyConv2dParams *p, const FyTensor *x, const FyTen
            "greater than actual input size",
            h, w, kh, kw);
   fy_check(x->array.numel > 0 || x->array.shape[0] == 0 || x->array.shape[1] == 0, FY_RUNTIME_ERROR,
-           "Only zero batch or zero channel inputs are supported, but got input shape: %s",
-           fy_sizes_of(x));
+           "Only zero batch or zero channel inputs are supported, but got input shape: %s", fy_sizes_of(x));
 }
 
 // ---- forward -----------------------------------------------------------------------------------------------------------
@@ -97,6 +115,7 @@ static int fy_cpu_conv2d(FyLaunch *l) {
   return status;
 }
 
+// Both, whichever gradient is wanted, as PyTorch does: a change in place of either is an error.
 static void conv2d_save(FyCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   fy_save_input(node, call, 1);

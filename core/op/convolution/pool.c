@@ -138,14 +138,9 @@ static void avg_pool2d_infer(FyCall *call) {
   fy_call_output(call, 0, call->in[0]->array.dtype, call->in[0]->array.ndim, shape);
 }
 
-// Kept for the sake of the errors, as max_pool2d_save does.
-static void avg_pool2d_save(FyCall *call, FyNode *node) {
-  fy_save_input(node, call, 0);
-}
-
+// Nothing is saved: PyTorch keeps an input here that nobody reads.
 static void avg_pool2d_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyPool2dParams p = backward_params(node);
-  fy_saved(node, 0);
   grad_in[0] = fy_run(&fy_op_avg_pool2d_backward, &p, FY_INPUTS(grad_out[0]));
 }
 
@@ -155,7 +150,6 @@ const FyOp fy_op_avg_pool2d = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = avg_pool2d_infer,
     .cpu = fy_cpu_avg_pool2d,
-    .save = avg_pool2d_save,
     .backward = avg_pool2d_backward,
     .params_size = sizeof(FyPool2dParams),
     .id = FY_OP_ID_avg_pool2d,

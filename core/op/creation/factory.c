@@ -211,13 +211,17 @@ FyTensor *fy_arange_with(FyRange options) {
 
 FyTensor *fy_linspace_with(double start, double end, FyLinspace options) {
   const int64_t steps = options.steps;
+  const FyDType dtype = options.dtype ? options.dtype : FY_FLOAT32;
+  if (!fy_dtype_is_floating(dtype)) { // whole ends first, as in PyTorch
+    start = trunc(start);
+    end = trunc(end);
+  }
   fy_check(steps >= 0, FY_RUNTIME_ERROR, "number of steps must be non-negative");
   FySequence s = {.start = start, .end = end, .count = steps};
   s.step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
   if (steps == 1)
     s.end = start; // a single step is the start, as in PyTorch
-  return run_sequence(&fy_op_linspace, &s, options.dtype ? options.dtype : FY_FLOAT32, options.device,
-                      options.requires_grad);
+  return run_sequence(&fy_op_linspace, &s, dtype, options.device, options.requires_grad);
 }
 
 FyTensor *fy_eye_with(FyRange options) {

@@ -96,21 +96,25 @@ static void batch_norm_infer(FyCall *call) {
 
 // ---- the gradient ------------------------------------------------------------------------------------------------------
 
-enum { SAVED_X, SAVED_WEIGHT, SAVED_MEAN, SAVED_INVSTD };
+enum { SAVED_X, SAVED_WEIGHT, SAVED_MEAN, SAVED_INVSTD, SAVED_RUNNING_MEAN, SAVED_RUNNING_VAR };
 
+// The running statistics as PyTorch keeps them: a change of them in place, other than by this op, is an error.
 static void batch_norm_save(FyCall *call, FyNode *node) {
   fy_save_input(node, call, FY_NORM_X);
   fy_save_input(node, call, FY_NORM_WEIGHT);
   fy_save_output(node, call, FY_NORM_MEAN);
   fy_save_output(node, call, FY_NORM_INVSTD);
+  fy_save_input(node, call, FY_NORM_RUNNING_MEAN);
+  fy_save_input(node, call, FY_NORM_RUNNING_VAR);
 }
 
 static void batch_norm_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  FyTensor *grads[3];
+  FyTensor *grads[3], *x = fy_saved(node, SAVED_X), *weight = fy_saved(node, SAVED_WEIGHT);
+  FyTensor *mean = fy_saved(node, SAVED_MEAN), *invstd = fy_saved(node, SAVED_INVSTD);
+  fy_saved(node, SAVED_RUNNING_MEAN); // raises if it was changed
+  fy_saved(node, SAVED_RUNNING_VAR);
   fy_run_multi(&fy_op_batch_norm_backward, fy_node_params(node, FyBatchNormParams),
-               FY_INPUTS(grad_out[0], fy_saved(node, SAVED_X), fy_saved(node, SAVED_MEAN), fy_saved(node, SAVED_INVSTD),
-                         fy_saved(node, SAVED_WEIGHT)),
-               3, grads);
+               FY_INPUTS(grad_out[0], x, mean, invstd, weight), 3, grads);
   for (int i = FY_NORM_X; i <= FY_NORM_BIAS; i++)
     grad_in[i] = fy_node_needs(node, i) ? grads[i] : NULL;
 }
@@ -136,11 +140,13 @@ static FyTensor *updatable(const FyTensor *x, FyTensor *running) {
   return fy_contiguous(fy_to_dtype(fy_detach(running), statistics_dtype(x)));
 }
 
+// As in PyTorch the update is no change that the version counts: statistics may follow several batches before one backward.
 static void store_update(FyTensor *running, FyTensor *updated) {
-  if (running && running == updated)
-    fy_bump_version(running);
-  else if (running)
-    fy_copy_(running, updated);
+  if (!running || running == updated)
+    return;
+  uint32_t version = fy_version_of(running);
+  fy_copy_(running, updated);
+  atomic_store_explicit(&running->storage->version, version, memory_order_relaxed);
 }
 
 FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_var, FyTensor *weight, FyTensor *bias,

@@ -1,4 +1,15 @@
-// softmax and log_softmax along one dimension, and their gradients, each in one kernel.
+// F.softmax and F.log_softmax along one dimension, written out in full; each is one kernel, and so is its gradient.
+//
+//   softmax      y[i] = e^(x[i] - max) / sum over k of e^(x[k] - max)         max is the largest x[k]
+//   log_softmax  y[i] = x[i] - max - log(sum over k of e^(x[k] - max))        the logarithm of the above
+//
+// i and k run along dimension `dim`; y has the shape of x. For x (2, 3, 4) and dim 1 there are 2 * 4 sums of 3 terms: the array
+// is seen as (outer, n, inner) = (2, 3, 4). Taking max away changes nothing in the quotient, and no power overflows.
+//
+// Backward, from y alone; the sums run along the same dimension:
+//
+//   softmax      grad_x[i] = (grad_y[i] - sum of grad_y[k] * y[k]) * y[i]
+//   log_softmax  grad_x[i] = grad_y[i] - e^y[i] * sum of grad_y[k]
 #include "op/normalisation/softmax.h"
 #include "base/threads.h"
 #include "op/op.h"
@@ -15,7 +26,7 @@ typedef struct Job {
   int64_t tiles;
   bool take_log;
   void *out;
-  const void *a, *y; // forward: input and NULL; backward: gradient and the forward's output
+  const void *a, *y; // forward: x and NULL; backward: grad_y and y
 } Job;
 
 #define T float
@@ -41,6 +52,7 @@ static int run(FyLaunch *launch, bool take_log) {
   return FY_LAUNCH_OK;
 }
 
+// Forward and backward both: they differ in the number of inputs.
 static int fy_cpu_softmax(FyLaunch *launch) {
   return run(launch, false);
 }
@@ -51,6 +63,7 @@ static int fy_cpu_log_softmax(FyLaunch *launch) {
 
 // ---- records -----------------------------------------------------------------------------------------------------------
 
+// in[0] is x, out[0] is y.
 static void infer(FyCall *call) {
   const FySoftmaxParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
@@ -65,7 +78,7 @@ static void infer(FyCall *call) {
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
 }
 
-// in[0] the gradient of the output, in[1] the output.
+// in[0] is grad_y, in[1] is y, out[0] is grad_x.
 static void infer_backward(FyCall *call) {
   const FyArray *y = &call->in[1]->array;
   fy_call_cast(call, 0, (FyDType)y->dtype);
@@ -74,37 +87,66 @@ static void infer_backward(FyCall *call) {
   fy_call_output(call, 0, (FyDType)y->dtype, y->ndim, y->shape);
 }
 
+// y, as an output: an exponential less in the backward of softmax, and x may be changed in the meantime.
 static void save(FyCall *call, FyNode *node) {
   fy_save_output(node, call, 0);
 }
 
-#define SOFTMAX_OP(NAME, TITLE)                                                                                        \
-  static void NAME##_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {                           \
-    grad_in[0] = fy_run(&fy_op_##NAME##_backward, fy_node_params(node, FySoftmaxParams),                               \
-                        FY_INPUTS(grad_out[0], fy_saved(node, 0)));                                                    \
-  }                                                                                                                    \
-  const FyOp fy_op_##NAME = {                                                                                          \
-      .name = #NAME,                                                                                                   \
-      .grad_name = TITLE "Backward0",                                                                                  \
-      .flags = FY_OP_CPU_HALF_AS_FLOAT,                                                                                \
-      .autocast = FY_AUTOCAST_FLOAT32,                                                                                 \
-      .infer = infer,                                                                                                  \
-      .cpu = fy_cpu_##NAME,                                                                                            \
-      .save = save,                                                                                                    \
-      .backward = NAME##_gradient,                                                                                     \
-      .params_size = sizeof(FySoftmaxParams),                                                                          \
-      .id = FY_OP_ID_##NAME,                                                                                           \
-  };                                                                                                                   \
-  const FyOp fy_op_##NAME##_backward = {                                                                               \
-      .name = #NAME "_backward",                                                                                       \
-      .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,                                                                \
-      .infer = infer_backward,                                                                                         \
-      .cpu = fy_cpu_##NAME,                                                                                            \
-      .params_size = sizeof(FySoftmaxParams),                                                                          \
-      .id = FY_OP_ID_##NAME##_backward,                                                                                \
-  };
-SOFTMAX_OP(softmax, "Softmax")
-SOFTMAX_OP(log_softmax, "LogSoftmax")
+static void softmax_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  grad_in[0] =
+      fy_run(&fy_op_softmax_backward, fy_node_params(node, FySoftmaxParams), FY_INPUTS(grad_out[0], fy_saved(node, 0)));
+}
+
+static void log_softmax_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+  grad_in[0] = fy_run(&fy_op_log_softmax_backward, fy_node_params(node, FySoftmaxParams),
+                      FY_INPUTS(grad_out[0], fy_saved(node, 0)));
+}
+
+const FyOp fy_op_softmax = {
+    .name = "softmax",
+    .grad_name = "SoftmaxBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .autocast = FY_AUTOCAST_FLOAT32,
+    .infer = infer,
+    .cpu = fy_cpu_softmax,
+    .save = save,
+    .backward = softmax_backward,
+    .params_size = sizeof(FySoftmaxParams),
+    .id = FY_OP_ID_softmax,
+};
+
+const FyOp fy_op_log_softmax = {
+    .name = "log_softmax",
+    .grad_name = "LogSoftmaxBackward0",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT,
+    .autocast = FY_AUTOCAST_FLOAT32,
+    .infer = infer,
+    .cpu = fy_cpu_log_softmax,
+    .save = save,
+    .backward = log_softmax_backward,
+    .params_size = sizeof(FySoftmaxParams),
+    .id = FY_OP_ID_log_softmax,
+};
+
+// The gradients are ops too, so that they run on either device and in any dtype as all ops do.
+
+const FyOp fy_op_softmax_backward = {
+    .name = "softmax_backward",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
+    .infer = infer_backward,
+    .cpu = fy_cpu_softmax,
+    .params_size = sizeof(FySoftmaxParams),
+    .id = FY_OP_ID_softmax_backward,
+};
+
+const FyOp fy_op_log_softmax_backward = {
+    .name = "log_softmax_backward",
+    .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
+    .infer = infer_backward,
+    .cpu = fy_cpu_log_softmax,
+    .params_size = sizeof(FySoftmaxParams),
+    .id = FY_OP_ID_log_softmax_backward,
+};
 
 FyTensor *fy_softmax(FyTensor *a, int dim) {
   FySoftmaxParams p = {fy_wrap_dim(dim, a->array.ndim)};

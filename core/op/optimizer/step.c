@@ -47,7 +47,7 @@ static Arrays arrays_of(const FyLaunch *l) {
     const T *restrict g = a->g;                                                                                        \
     T lr = (T)o->lr, decay = (T)o->weight_decay;                                                                       \
     for (int64_t i = begin; i < end; i++)                                                                              \
-      p[i] -= lr * (g[i] + decay * p[i]);                                                                              \
+      p[i] -= lr * (g[i] + (decay != 0 ? decay * p[i] : 0));                                                           \
   }                                                                                                                    \
                                                                                                                        \
   static void sgd_momentum_##T(int64_t begin, int64_t end, void *context) {                                            \
@@ -60,7 +60,7 @@ static Arrays arrays_of(const FyLaunch *l) {
     T keep = o->first ? 0 : momentum, add = o->first ? 1 : (T)(1 - o->dampening);                                      \
     T of_gradient = o->nesterov ? 1 : 0, of_buffer = o->nesterov ? momentum : 1;                                       \
     for (int64_t i = begin; i < end; i++) {                                                                            \
-      T d = g[i] + decay * p[i];                                                                                       \
+      T d = g[i] + (decay != 0 ? decay * p[i] : 0);                                                                    \
       T b = keep * buffer[i] + add * d;                                                                                \
       buffer[i] = b;                                                                                                   \
       p[i] -= lr * (of_gradient * d + of_buffer * b);                                                                  \
@@ -79,7 +79,7 @@ static Arrays arrays_of(const FyLaunch *l) {
     T beta1 = (T)o->beta1, rest1 = (T)(1 - o->beta1), beta2 = (T)o->beta2, rest2 = (T)(1 - o->beta2);                  \
     T size = (T)(o->lr / o->bias_correction1), correction = (T)(1 / o->bias_correction2_sqrt), eps = (T)o->eps;        \
     for (int64_t i = begin; i < end; i++) {                                                                            \
-      T d = g[i] + decay * p[i];                                                                                       \
+      T d = g[i] + (decay != 0 ? decay * p[i] : 0);                                                                    \
       T m = beta1 * average[i] + rest1 * d;                                                                            \
       T v = beta2 * square[i] + rest2 * d * d;                                                                         \
       average[i] = m;                                                                                                  \

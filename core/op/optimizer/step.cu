@@ -12,7 +12,7 @@ template <class T, class X> struct SgdArguments {
 template <class T, class X> __global__ void sgd_kernel(SgdArguments<T, X> a, int64_t n) {
   FY_GRID_STRIDE(i, n) {
     X p = fy_load(a.p + i);
-    X d = fy_load(a.g + i) + a.decay * p;
+    X d = fy_load(a.g + i) + (a.decay != 0 ? a.decay * p : (X)0); // without decay an infinite p adds nothing
     if (a.buffer) {
       X b = a.keep * a.buffer[i] + a.add * d;
       a.buffer[i] = b;
@@ -54,7 +54,7 @@ template <class T, class X> struct AdamArguments {
 template <class T, class X> __global__ void adam_kernel(AdamArguments<T, X> a, int64_t n) {
   FY_GRID_STRIDE(i, n) {
     X p = fy_load(a.p + i);
-    X d = fy_load(a.g + i) + a.decay * p;
+    X d = fy_load(a.g + i) + (a.decay != 0 ? a.decay * p : (X)0); // without decay an infinite p adds nothing
     X m = a.beta1 * a.average[i] + a.rest1 * d;
     X v = a.beta2 * a.square[i] + a.rest2 * d * d;
     a.average[i] = m;

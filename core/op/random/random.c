@@ -19,7 +19,7 @@ static void infer_random(FyCall *call) {
   fy_call_output_contiguous(call);
 }
 
-// What is overwritten has no influence.
+// What is overwritten has no influence: zeros, so that hooks and leaves behind it hear of it.
 static void zero_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   (void)node;
   grad_in[0] = fy_zeros_like(grad_out[0]);
@@ -92,9 +92,9 @@ const FyOp fy_op_normal = {
 };
 
 FyTensor *fy_normal_(FyTensor *a, double mean, double std) {
-  if (!fy_dtype_is_floating((FyDType)a->array.dtype))
-    fy_raise_not_implemented("normal_kernel_cpu", (FyDType)a->array.dtype);
   fy_check(std >= 0, FY_RUNTIME_ERROR, "normal expects std >= 0.0, but found std %g", std);
+  if (!fy_dtype_is_floating((FyDType)a->array.dtype) && a->array.numel > 0)
+    fy_raise_not_implemented("normal_kernel_cpu", (FyDType)a->array.dtype);
   FyRandom p = reserve(a->array.numel, is_wide(a));
   p.a = mean;
   p.b = std;
@@ -129,7 +129,8 @@ FyTensor *fy_random_fill(FyTensor *a, int64_t low, int64_t high) {
 }
 
 // ---- dropout ---------------------------------------------------------------------------------------------------------------
-// No mask is stored: backward draws the same numbers again, from the seed and offset in the parameters.
+// Elements are multiplied by 1 / (1 - p) or by 0, and a NaN stays one. No mask is stored: backward draws the same numbers
+// again, from the seed and offset in the parameters.
 
 static void infer_dropout(FyCall *call) {
   const FyArray *x = &call->in[0]->array;

@@ -75,7 +75,7 @@ __global__ void dropout_kernel(T *out, const T *in, FyRandom p, uint32_t below, 
     for (int k = 0; k < 4; k++)
       if (i * 4 + k < n)
         fy_store(out + i * 4 + k,
-                 block.word[k] < below ? fy_load(in + i * 4 + k) * scale : (typename FyMath<T>::type)0);
+                 fy_load(in + i * 4 + k) * (block.word[k] < below ? scale : (typename FyMath<T>::type)0));
   }
 }
 

@@ -212,7 +212,7 @@ static void interleave(uint32_t *out, const Words *words) {
 
 #define DROPOUT_BATCH(NAME, T)                                                                                         \
   static void NAME(T *out, const T *in, const uint32_t *word, int64_t n, uint32_t below, T scale) {                    \
-    FY_SIMD for (int64_t i = 0; i < n; i++) out[i] = word[i] < below ? in[i] * scale : 0;                              \
+    FY_SIMD for (int64_t i = 0; i < n; i++) out[i] = in[i] * (word[i] < below ? scale : 0);                            \
   }
 DROPOUT_BATCH(dropout_f32, float)
 DROPOUT_BATCH(dropout_f64, double)

@@ -59,7 +59,6 @@ static void infer_dim(FyCall *call) {
 static void infer_arg(FyCall *call) {
   const FyExtremumParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
-  fy_check(a->dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "%s(): does not support bool input", public_name(call));
   if (p->dim >= 0)
     check_dim_not_empty(call);
   fy_check(p->dim >= 0 || a->numel > 0, FY_INDEX_ERROR,
@@ -151,7 +150,12 @@ static FyTensor *run_all(const FyOp *op, FyTensor *a) {
   return fy_run(op, &(FyExtremumParams){.dim = -1}, FY_INPUTS(a));
 }
 
+static void check_arg(const FyOp *op, const FyTensor *a) {
+  fy_check(a->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "%s(): does not support bool input", op->name);
+}
+
 static FyTensor *run_arg(const FyOp *op, FyTensor *a, int dim, bool keepdim) {
+  check_arg(op, a);
   FyExtremumParams p = {fy_wrap_dim(dim, a->array.ndim), keepdim};
   return fy_run(op, &p, FY_INPUTS(a));
 }
@@ -172,10 +176,12 @@ FyTensor *fy_min(FyTensor *a) {
 }
 
 FyTensor *fy_argmax(FyTensor *a) {
+  check_arg(&fy_op_argmax, a);
   return run_all(&fy_op_argmax, a);
 }
 
 FyTensor *fy_argmin(FyTensor *a) {
+  check_arg(&fy_op_argmin, a);
   return run_all(&fy_op_argmin, a);
 }
 

@@ -4,7 +4,7 @@
 
 enum {
   LANES = 64,       // so many that compilers keep their loop, and vectorise it
-  BLOCK = 1024,     // elements of a row looked at before the best block is updated
+  BLOCK = 4096,     // elements of a row looked at before the best block is updated
   TILE = 512,       // columns side by side
   CHUNK = 65536,    // elements of a long row that are worth a task
   MAX_CHUNKS = 64,  // and how many such tasks
@@ -30,32 +30,45 @@ typedef struct Search {
   void (*put)(void *values, int64_t at, const Found *found);
 } Search;
 
-// `BEYOND` is > or <, FIELD where a value of type T fits. x != x is what makes a NaN; for integers it folds to false.
-#define DEFINE_SEARCH(NAME, T, FIELD, BEYOND)                                                                          \
+// `BEYOND` is > or <, FIELD where a value of type T fits, BITS an integer as wide as T. x != x is what makes a NaN; for
+// integers it folds to false. One pass over the memory: comparisons alone would lose a NaN, so that they are counted aside.
+#define DEFINE_SEARCH(NAME, T, BITS, FIELD, BEYOND)                                                                    \
   static T NAME##_block(const T *x, int64_t n, bool *has_nan) {                                                        \
     T lane[LANES], best = x[0];                                                                                        \
+    BITS nan[LANES] = {0}, any_nan = 0;                                                                                \
     int64_t i = 0;                                                                                                     \
-    int nan = 0;                                                                                                       \
     if (n >= LANES) {                                                                                                  \
       for (int j = 0; j < LANES; j++)                                                                                  \
         lane[j] = x[j];                                                                                                \
-      for (i = LANES; i + LANES <= n; i += LANES)                                                                      \
-        for (int j = 0; j < LANES; j++)                                                                                \
+      for (; i + LANES <= n; i += LANES)                                                                               \
+        for (int j = 0; j < LANES; j++) {                                                                              \
           lane[j] = x[i + j] BEYOND lane[j] ? x[i + j] : lane[j];                                                      \
+          nan[j] |= x[i + j] != x[i + j] ? (BITS)-1 : 0;                                                               \
+        }                                                                                                              \
       for (int half = LANES / 2; half; half /= 2)                                                                      \
-        for (int j = 0; j < half; j++)                                                                                 \
+        for (int j = 0; j < half; j++) {                                                                               \
           lane[j] = lane[j + half] BEYOND lane[j] ? lane[j + half] : lane[j];                                          \
+          nan[j] |= nan[j + half];                                                                                     \
+        }                                                                                                              \
       best = lane[0];                                                                                                  \
+      any_nan = nan[0];                                                                                                \
     }                                                                                                                  \
-    for (; i < n; i++)                                                                                                 \
+    for (; i < n; i++) {                                                                                               \
       best = x[i] BEYOND best ? x[i] : best;                                                                           \
-    for (i = 0; i < n; i++)                                                                                            \
-      nan |= x[i] != x[i];                                                                                             \
-    *has_nan = nan;                                                                                                    \
+      any_nan |= x[i] != x[i] ? (BITS)-1 : 0;                                                                          \
+    }                                                                                                                  \
+    *has_nan = any_nan != 0;                                                                                           \
     return best;                                                                                                       \
   }                                                                                                                    \
+  /* The first place of the value, or of a NaN: LANES places are asked together before one of them is looked for. */   \
   static int64_t NAME##_find(const T *x, int64_t n, T value, bool nan) {                                               \
     int64_t i = 0;                                                                                                     \
+    for (BITS hit = 0; i + LANES <= n; i += LANES) {                                                                   \
+      for (int j = 0; j < LANES; j++)                                                                                  \
+        hit |= (nan ? x[i + j] != x[i + j] : x[i + j] == value) ? (BITS)-1 : 0;                                        \
+      if (hit)                                                                                                         \
+        break;                                                                                                         \
+    }                                                                                                                  \
     while (i < n && !(nan ? x[i] != x[i] : x[i] == value))                                                             \
       i++;                                                                                                             \
     return i;                                                                                                          \
@@ -106,14 +119,14 @@ typedef struct Search {
     ((T *)values)[at] = (T)found->value.FIELD;                                                                         \
   }
 
-#define DEFINE_SEARCHES(T, FIELD)                                                                                      \
-  DEFINE_SEARCH(max_##T, T, FIELD, >)                                                                                  \
-  DEFINE_SEARCH(min_##T, T, FIELD, <)
-DEFINE_SEARCHES(float, f)
-DEFINE_SEARCHES(double, f)
-DEFINE_SEARCHES(int64_t, i)
-DEFINE_SEARCHES(int32_t, i)
-DEFINE_SEARCHES(uint8_t, i)
+#define DEFINE_SEARCHES(T, BITS, FIELD)                                                                                \
+  DEFINE_SEARCH(max_##T, T, BITS, FIELD, >)                                                                            \
+  DEFINE_SEARCH(min_##T, T, BITS, FIELD, <)
+DEFINE_SEARCHES(float, int32_t, f)
+DEFINE_SEARCHES(double, int64_t, f)
+DEFINE_SEARCHES(int64_t, int64_t, i)
+DEFINE_SEARCHES(int32_t, int32_t, i)
+DEFINE_SEARCHES(uint8_t, int8_t, i)
 
 #define SEARCHES_OF(T)                                                                                                 \
   {                                                                                                                    \

@@ -1,4 +1,17 @@
-// sum and mean: over all elements, or over any set of dimensions.
+// torch.sum and torch.mean, over all elements or over any set of dimensions, written out in full.
+//
+//   out[kept] = sum of a[kept, reduced] over the reduced dimensions          mean: the same, divided by their number
+//
+// For a (2, 3, 4), sum over dimension 1: out (2, 4), out[i][k] = a[i][0][k] + a[i][1][k] + a[i][2][k]; with keepdim (2, 1, 4).
+// Over all: out (). Integers and bools add up in int64, float16 and bfloat16 in float32.
+//
+// Backward: each term has the derivative 1 (mean: 1 / n), so grad_out[kept] goes to every element that was summed into it:
+//
+//   grad_a[kept, reduced] = grad_out[kept]
+//
+// which costs no memory: an expanded view, with stride 0 along the reduced dimensions. Nothing of the forward is saved.
+//
+// The CPU kernel is in reduce_cpu.c, that for CUDA in reduce.cu; here are the shapes, the gradients and the functions.
 #include "op/reduction/reduce.h"
 #include "op/op.h"
 #include "op/ops.h"

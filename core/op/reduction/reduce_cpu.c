@@ -1,8 +1,12 @@
 // sum and mean on the CPU.
 //
+// Outputs are summed in one of two ways, whichever reads the memory in its order. By rows: the terms of an output lie side by
+// side, as in the sum of each row of a matrix; an output is summed and stored, then the next. By columns: the outputs lie side by
+// side, as in the sum of each column; rows are added onto a row of sums.
+//
 // The work is cut by the shape alone, never by the number of threads, so a sum has the same bits on any machine width:
-// task = (outer output, tile of inner outputs, chunk of the terms). float32 terms are added in many lanes over short
-// blocks, and the blocks in double.
+// task = (outer output, tile of inner outputs, chunk of the terms). One output of many terms is cut into chunks, whose sums are
+// kept aside and added up at the end, in their order.
 #include "base/threads.h"
 #include "op/reduction/reduce.h"
 #include "op/reduction/reduce_cpu.h"
@@ -34,53 +38,17 @@ typedef struct Terms {
 
 // ---- the inner loops -------------------------------------------------------------------------------------------------
 
-#define DEFINE_FLOATING_ROW(T)                                                                                         \
-  static void row_##T(Sum *sum, const void *data, int64_t n, int64_t stride) {                                         \
-    const T *x = data;                                                                                                 \
-    double total = 0;                                                                                                  \
-    if (stride == 1) {                                                                                                 \
-      total = fy_sum_##T(x, NULL, n);                                                                                  \
-    } else {                                                                                                           \
-      for (int64_t i = 0; i < n; i++)                                                                                  \
-        total += (double)x[i * stride];                                                                                \
-    }                                                                                                                  \
-    sum->f += total;                                                                                                   \
-  }
-DEFINE_FLOATING_ROW(float)
-DEFINE_FLOATING_ROW(double)
+#define T float
+#define NAME(x) float_##x
+#define float_sum_of fy_sum_float
+#include "op/reduction/reduce_floats.h"
 
-#define DEFINE_FLOATING_COLUMNS(T)                                                                                     \
-  static void add_rows_##T(T *restrict part, const T *x, int64_t n, int64_t rows, int64_t row_stride) {                \
-    int64_t r = 0;                                                                                                     \
-    for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {                                                               \
-      const T *restrict a = x, *restrict b = x + row_stride, *restrict c = b + row_stride,                             \
-                        *restrict d = c + row_stride;                                                                  \
-      for (int64_t j = 0; j < n; j++)                                                                                  \
-        part[j] += (a[j] + b[j]) + (c[j] + d[j]);                                                                      \
-    }                                                                                                                  \
-    for (; r < rows; r++, x += row_stride)                                                                             \
-      for (int64_t j = 0; j < n; j++)                                                                                  \
-        part[j] += x[j];                                                                                               \
-  }                                                                                                                    \
-  static void columns_##T(Sum *sum, const void *data, int64_t n, int64_t stride, int64_t rows, int64_t row_stride) {   \
-    const T *x = data;                                                                                                 \
-    if (stride != 1) {                                                                                                 \
-      for (int64_t r = 0; r < rows; r++)                                                                               \
-        for (int64_t j = 0; j < n; j++)                                                                                \
-          sum[j].f += (double)x[r * row_stride + j * stride];                                                          \
-      return;                                                                                                          \
-    }                                                                                                                  \
-    T part[TILE];                                                                                                      \
-    for (int64_t r = 0; r < rows; r += BLOCK_ROWS) {                                                                   \
-      memset(part, 0, (size_t)n * sizeof(T));                                                                          \
-      add_rows_##T(part, x + r * row_stride, n, rows - r < BLOCK_ROWS ? rows - r : BLOCK_ROWS, row_stride);            \
-      for (int64_t j = 0; j < n; j++)                                                                                  \
-        sum[j].f += (double)part[j];                                                                                   \
-    }                                                                                                                  \
-  }
-DEFINE_FLOATING_COLUMNS(float)
-DEFINE_FLOATING_COLUMNS(double)
+#define T double
+#define NAME(x) double_##x
+#define double_sum_of fy_sum_double
+#include "op/reduction/reduce_floats.h"
 
+// Integers add up in 64 bits, and wrap around.
 #define DEFINE_INTEGER_SUMS(T)                                                                                         \
   static void row_##T(Sum *sum, const void *data, int64_t n, int64_t stride) {                                         \
     const T *x = data;                                                                                                 \
@@ -104,8 +72,8 @@ DEFINE_INTEGER_SUMS(int32_t)
 DEFINE_INTEGER_SUMS(int64_t)
 
 static const Terms *terms_of(int dtype) {
-  static const Terms floats = {sizeof(float), true, row_float, columns_float};
-  static const Terms doubles = {sizeof(double), true, row_double, columns_double};
+  static const Terms floats = {sizeof(float), true, float_row, float_columns};
+  static const Terms doubles = {sizeof(double), true, double_row, double_columns};
   static const Terms bytes = {1, false, row_uint8_t, columns_uint8_t};
   static const Terms ints = {sizeof(int32_t), false, row_int32_t, columns_int32_t};
   static const Terms longs = {sizeof(int64_t), false, row_int64_t, columns_int64_t};
@@ -229,6 +197,23 @@ static void run_tasks(int64_t begin, int64_t end, void *context) {
   }
 }
 
+// Outputs [begin, end) whose terms are one run each, as those of a matrix's rows: a tile of sums is stored at a time.
+static void run_rows(int64_t begin, int64_t end, void *context) {
+  const Job *job = context;
+  const FyReducePlan *plan = &job->plan;
+  const FyReduceDim terms = plan->reduced[0];
+  Sum sum[TILE];
+  for (int64_t first = begin, n; first < end; first += n) {
+    n = end - first < TILE ? end - first : TILE;
+    memset(sum, 0, (size_t)n * sizeof(Sum));
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t offset = offset_of(plan->kept, plan->n_kept, first + i);
+      job->terms->row(&sum[i], job->in + offset * (int64_t)job->terms->size, terms.size, terms.stride);
+    }
+    store(job, first, sum, n);
+  }
+}
+
 static void join_chunks(int64_t begin, int64_t end, void *context) {
   const Job *job = context;
   for (int64_t group = begin; group < end; group++) {
@@ -286,7 +271,8 @@ static int reduce(FyLaunch *launch, bool mean) {
       return FY_LAUNCH_NO_MEMORY;
   }
   int64_t work = job.chunk * job.tile;
-  fy_parallel_for(tasks, work < PARALLEL_GRAIN ? PARALLEL_GRAIN / (work + 1) : 1, run_tasks, &job);
+  bool rows = job.inner.size == 1 && job.chunks == 1 && job.plan.n_reduced == 1;
+  fy_parallel_for(tasks, work < PARALLEL_GRAIN ? PARALLEL_GRAIN / (work + 1) : 1, rows ? run_rows : run_tasks, &job);
   if (job.chunks > 1)
     fy_parallel_for(groups, TASK_TARGET, join_chunks, &job);
   return FY_LAUNCH_OK;

@@ -25,9 +25,13 @@ typedef double FyDoubles __attribute__((vector_size(64), aligned(8), may_alias))
     for (; i + WIDTH <= n; i += WIDTH)                                                                                 \
       a += TERM(V, i);                                                                                                 \
     a = (a + b) + (c + d);                                                                                             \
-    double sum = 0;                                                                                                    \
+    double lane[WIDTH];                                                                                                \
     for (int j = 0; j < WIDTH; j++)                                                                                    \
-      sum += (double)a[j];                                                                                             \
+      lane[j] = (double)a[j];                                                                                          \
+    for (int half = WIDTH / 2; half; half /= 2) /* not one after the other: each would wait for the one before */      \
+      for (int j = 0; j < half; j++)                                                                                   \
+        lane[j] += lane[j + half];                                                                                     \
+    double sum = lane[0];                                                                                              \
     for (; i < n; i++)                                                                                                 \
       sum += (double)TERM(T, i);                                                                                       \
     return sum;                                                                                                        \

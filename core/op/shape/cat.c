@@ -161,6 +161,7 @@ FyTensor *fy_cat(FyTensors tensors, int dim) {
 FyTensor *fy_stack(FyTensors tensors, int dim) {
   fy_check(tensors.count > 0, FY_RUNTIME_ERROR, "stack expects a non-empty TensorList");
   const FyArray *model = &tensors.items[0]->array;
+  const int at = fy_wrap_dim(dim, model->ndim + 1);
   for (int i = 1; i < tensors.count; i++) {
     const FyArray *a = &tensors.items[i]->array;
     fy_check(fy_same_shape(a, model), FY_RUNTIME_ERROR,
@@ -169,7 +170,7 @@ FyTensor *fy_stack(FyTensors tensors, int dim) {
   }
   fy_check(model->ndim < FY_MAX_DIM, FY_RUNTIME_ERROR, "stack: the result would have more than %d dimensions",
            FY_MAX_DIM);
-  FyCatParams p = {.ndim = model->ndim + 1, .dim = fy_wrap_dim(dim, model->ndim + 1), .stack = true};
+  FyCatParams p = {.ndim = model->ndim + 1, .dim = at, .stack = true};
   for (int d = 0; d < p.ndim; d++)
     p.shape[d] = d == p.dim ? tensors.count : model->shape[d < p.dim ? d : d - 1];
   return join(&p, tensors);
