@@ -10,17 +10,19 @@ DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
 GRADER_CU := $(filter tests/grader/%.cu tests/hidden/%/driver.cu,$(filter-out tests/grader/attacks/%,$(SOURCES)))
 JUDGE_C := $(addprefix tests/grader/,case.c expect.c registry.c wire.c)
 REPLIES_C := tests/grader/test_replies.c
-SANDBOX_C := tests/grader/test_sandbox.c tests/grader/plain.c tests/grader/wire.c $(filter tests/grader/sandbox%,$(GRADER_C))
+SANDBOX_C := tests/grader/plain.c tests/grader/wire.c $(filter tests/grader/sandbox%,$(GRADER_C))
+SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
 GRADER_C := $(JUDGE_C)
 DRIVER_C :=
 GRADER_CU :=
-SANDBOX_C :=
 endif
 ifeq ($(SANITIZE),thread) # it has one
 JUDGE_C :=
 REPLIES_C :=
+SANDBOX_TEST_C :=
+SANDBOX_C :=
 GRADER_C :=
 CHECK_C :=
 endif
@@ -29,8 +31,8 @@ FERRY := $(if $(SANITIZE),,$(B)/ferry)
 FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
 REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
 SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
-SANDBOX_TEST := $(patsubst %.c,$(B)/%,$(firstword $(SANDBOX_C)))
-GRADER_OBJ := $(FERRY_OBJ) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(filter-out $(FERRY_OBJ),$(SANDBOX_OBJ))
+SANDBOX_TEST := $(SANDBOX_TEST_C:%.c=$(B)/%)
+GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
 GRADER_CONFIG := $(B)/include/grader_config.h
@@ -69,9 +71,12 @@ $(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) -lcmocka -lm
 
-# The system's calls that the sandbox makes, which the test lets fail.
-SANDBOX_CALLS := pipe2 socketpair fork syscall mount setrlimit setresuid execve nanosleep chmod unlinkat openat
+# The system's calls that the sandbox makes, which its tests let fail, or are told of.
+SANDBOX_CALLS := pipe2 socketpair fork syscall mount setrlimit setresuid execve nanosleep
+FOLDER_CALLS := chmod unlinkat openat
+$(B)/tests/grader/test_sandbox: private WRAPPED = $(SANDBOX_CALLS)
+$(B)/tests/grader/test_folders: private WRAPPED = $(FOLDER_CALLS)
 tests: $(SANDBOX_TEST)
-$(SANDBOX_TEST): $(SANDBOX_OBJ) $(B)/stamp/link $(B)/stamp/grader
+$(SANDBOX_TEST): %: %.o $(SANDBOX_OBJ) $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
-	$(Q)$(CC) -o $@ $(LDFLAGS) $(foreach call,$(SANDBOX_CALLS),-Wl,--wrap=$(call)) $(SANDBOX_OBJ) -lcmocka -lm
+	$(Q)$(CC) -o $@ $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) $(filter %.o,$^) -lcmocka -lm

@@ -225,6 +225,7 @@ int cmd_grade(int argc, char **argv) {
   begin_verdicts(&g);
   if (!write_results(&g))
     return EXIT_GRADER;
+  sandbox_hide(a.class ? a.class : g.learners[0].folder);
   if (begin_sandbox(argv[0], a.sandbox) == EXIT_USAGE) // any other trouble stands in the results, as the grader's
     return EXIT_USAGE;
   grading_run(&g, done);

@@ -163,6 +163,26 @@ for one in $levels; do
   esac
 done
 
+# Root that may not do everything: less is permitted, or nothing, but an answer is never root.
+if [ "$(id -u)" = 0 ]; then
+  export TMPDIR=$work/less
+  mkdir -m 1777 "$TMPDIR"
+  cat tests/grader/attacks/identity.c tests/grader/attacks/tail.inc >"$work/identity.c"
+  chmod 644 "$work/identity.c"
+  for less in sys_admin sys_admin,sys_chroot,net_admin,kill,setpcap; do
+    output=$(setpriv --bounding-set "-${less//,/,-}" "$ferry" run 10 --file "$work/identity.c" 2>&1)
+    [[ $output != *'got hold'* ]] && { [[ $output == *$'\n0 of 5 tests passed'* ]] || [[ $output == *'grader error'* ]]; }
+    result $? "root without $less" "$(grep 'got hold\|tests passed' <<<"$output" | head -n 2 | tr '\n' ' ')"
+  done
+  for level in "${levels%% *}" none; do
+    says "root that cannot become another user, $level" 3 'grader error' setpriv --bounding-set -setuid,-setgid "$ferry" run 10 --sandbox "$level" \
+      --file solutions/10_made_there.c
+  done
+  [ -z "$(left_behind)" ]
+  result $? 'nothing is left of these' "$(left_behind)"
+  unset TMPDIR
+fi
+
 # Sources that are no plain files.
 ln -s "$root/solutions/10_made_there.c" "$work/link.c"
 mkfifo "$work/pipe.c"
@@ -174,8 +194,9 @@ done
 # A level is what was asked for, or there is no run.
 "$ferry" run 10 --file solutions/10_made_there.c --sandbox mill 2>&1 | grep -q 'sandbox takes'
 result $? 'a level that there is not' 'it was taken'
-FERRY_SANDBOX=none "$ferry" grade --answers solutions --only 10 | grep '^Protections' | grep -qv 'none:'
-result $? 'no level from the environment' 'it was taken'
+why=$(diff <("$ferry" grade --answers solutions --only 10 | grep '^Protections') \
+  <(FERRY_SANDBOX=none "$ferry" grade --answers solutions --only 10 | grep '^Protections'))
+result $? 'no level from the environment' "$why"
 
 # A link where the results go: the link is replaced, what it led to is as it was.
 mkdir "$work/answers"
@@ -187,10 +208,10 @@ result $? 'a link at the result path' 'it was followed'
 
 # Of cgroups, those of graders that have ended.
 why=
-for group in $(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null); do
+while IFS= read -r group; do
   pid=${group##*ferry-answer-}
   [ -d "/proc/${pid%%-*}" ] || why="$why $group"
-done
+done < <(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null)
 [ -z "$why" ]
 result $? 'no cgroup is left' "$why"
 
