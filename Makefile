@@ -149,6 +149,13 @@ $(STAMPS): $(B)/stamp/%: FORCE
 
 RULES := Makefile .ci/build/sanitize.mk
 
+# ---- without its packages a build says what is missing and what to type, not what the compiler makes of it ----------
+
+PACKAGES := $(B)/stamp/packages
+$(PACKAGES): .ci/build/setup.sh $(B)/stamp/c
+	@CC='$(CC)' CXX='$(CXX)' BUNDLE='$(BUNDLE)' .ci/build/setup.sh --check
+	@touch $@
+
 # ---- generated header: every public function, wrapped so that an error knows the caller's file and line --------------
 
 WHERE := build/include/ferry_where.h
@@ -162,7 +169,7 @@ build/stamp/where: $(HEADERS) .ci/build/where.awk
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
-$(CU2CPP): core/sim/cu2cpp.c
+$(CU2CPP): core/sim/cu2cpp.c | $(PACKAGES)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $< -o $@
@@ -176,7 +183,7 @@ $(SIM_CUH): build/sim/%: % $(CU2CPP)
 	@mkdir -p $(@D)
 	$(Q)$(CU2CPP) $< $@
 
-$(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(RULES) | $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
+$(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(RULES) | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
 	$(call say,SIM,$*.cu)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) -c $< -o $@
@@ -191,7 +198,7 @@ $(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPF
 $(filter $(B)/tests/%,$(C_OBJ)): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 
-$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(WHERE) $(BUNDLE_READY)
+$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(BUNDLE_READY)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@

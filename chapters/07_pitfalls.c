@@ -6,7 +6,6 @@
 //
 // The lesson is docs/07_pitfalls.md.
 #include "common.h"
-#include "device/runtime.h" // fy_counters: what crossed between host and device, and how often the host waited
 
 #include <stdio.h>
 #include <string.h>
@@ -31,13 +30,11 @@ static Work work_begin(FyDevice device) {
 }
 
 static void work_end(const Work *work, const char *name) {
-  FyCounters before = work->before, after = fy_counters();
+  FyCounters done = counters_since(work->before);
   fy_synchronize(work->device);
   printf("%-26s %s\n", name, time_text(work->device, seconds_now() - work->start));
-  printf("  copies to the device %lld, back %lld; kernels started %lld; waits %lld\n",
-         (long long)(after.host_to_device - before.host_to_device),
-         (long long)(after.device_to_host - before.device_to_host), (long long)(after.launches - before.launches),
-         (long long)(after.synchronizations - before.synchronizations));
+  printf("  copies to the device %lld, back %lld; kernels started %lld; waits %lld\n", (long long)done.host_to_device,
+         (long long)done.device_to_host, (long long)done.launches, (long long)done.synchronizations);
 }
 // [end]
 

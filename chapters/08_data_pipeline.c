@@ -6,7 +6,6 @@
 //
 // The lesson is docs/08_data_pipeline.md.
 #include "marks.h"
-#include "device/runtime.h" // fy_counters: what crossed between host and device, and how often the host waited
 
 #include <math.h>
 #include <stdio.h>
@@ -94,10 +93,7 @@ static double classify(FyModule *model, FyDataset *data, int batch_size, FyDevic
       }
     }
   }
-  FyCounters after = fy_counters();
-  used->host_to_device = after.host_to_device - before.host_to_device;
-  used->launches = after.launches - before.launches;
-  used->synchronizations = after.synchronizations - before.synchronizations;
+  *used = counters_since(before);
   return seconds;
 }
 
@@ -197,11 +193,11 @@ static void copy_and_watch(FyTensor *from, bool non_blocking, FyDevice device, c
   for (int run = -1; run < 5; run++) { // -1 is the warm-up
     fy_scope {
       fy_synchronize(device);
-      int64_t before = fy_counters().synchronizations;
+      FyCounters before = fy_counters();
       double start = seconds_now();
       fy_to(from, device, .non_blocking = non_blocking);
       double back = seconds_now() - start;
-      waits = fy_counters().synchronizations - before;
+      waits = counters_since(before).synchronizations;
       fy_synchronize(device);
       double done = seconds_now() - start;
       returned = run < 0 ? returned : fmin(returned, back);
@@ -274,11 +270,10 @@ static void print_transfers(const char *name, void (*work)(void *), Cargo *cargo
   fy_scope {
     work(cargo);
   }
-  FyCounters after = fy_counters();
-  double seconds = seconds_of(cargo->device, 5, work, cargo).best;
-  printf("%-20s %4lld copies, %9s in %s\n", name, (long long)(after.host_to_device - before.host_to_device),
-         bytes_text((double)(after.host_to_device_bytes - before.host_to_device_bytes)),
-         time_text(cargo->device, seconds));
+  FyCounters sent = counters_since(before);
+  printf("%-20s %4lld copies, %9s in %s\n", name, (long long)sent.host_to_device,
+         bytes_text((double)sent.host_to_device_bytes),
+         time_text(cargo->device, seconds_of(cargo->device, 5, work, cargo).best));
 }
 
 static void one_transfer(const Chapter *chapter) {
@@ -496,17 +491,10 @@ int main(int argc, char **argv) {
     from_samples_to_batches(data);
     order_of_an_epoch(data);
     one_by_one_or_in_batches(&chapter, data);
-  }
-  fy_scope {
     worker_threads(&chapter);
-  }
-  fy_scope {
-    FyDataset *data = pictures(to_numbers());
     pinned_against_pageable(&chapter, data);
     one_transfer(&chapter);
     order_of_events(&chapter, data);
-  }
-  fy_scope {
     where_the_time_goes(&chapter);
   }
   return 0;

@@ -2,6 +2,7 @@
 #ifndef CHAPTERS_COMMON_H
 #define CHAPTERS_COMMON_H
 
+#include "device/runtime.h" // fy_counters: what crossed between host and device, and how often the host waited
 #include "ferry.h"
 
 typedef struct Chapter {
@@ -73,6 +74,9 @@ Seconds seconds_of(FyDevice device, int repeats, void (*work)(void *context), vo
 const char *time_text(FyDevice device, double seconds);
 const char *bytes_text(double bytes);                                            // "4.2 MB", powers of 1000
 const char *text(const char *format, ...) __attribute__((format(printf, 1, 2))); // any short cell of a table
+
+// What was counted since `before`, which fy_counters() returned then.
+FyCounters counters_since(FyCounters before);
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
 GRADER_CU := $(filter tests/grader/%.cu tests/hidden/%/driver.cu,$(filter-out tests/grader/attacks/%,$(SOURCES)))
 JUDGE_C := $(addprefix tests/grader/,case.c expect.c registry.c wire.c)
 REPLIES_C := tests/grader/test_replies.c
+SANDBOX_C := tests/grader/plain.c tests/grader/wire.c $(filter tests/grader/sandbox%,$(GRADER_C))
+SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
 GRADER_C := $(JUDGE_C)
@@ -19,6 +21,8 @@ endif
 ifeq ($(SANITIZE),thread) # it has one
 JUDGE_C :=
 REPLIES_C :=
+SANDBOX_TEST_C :=
+SANDBOX_C :=
 GRADER_C :=
 CHECK_C :=
 endif
@@ -26,7 +30,9 @@ endif
 FERRY := $(if $(SANITIZE),,$(B)/ferry)
 FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
 REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
-GRADER_OBJ := $(FERRY_OBJ) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C))
+SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
+SANDBOX_TEST := $(SANDBOX_TEST_C:%.c=$(B)/%)
+GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
 GRADER_CONFIG := $(B)/include/grader_config.h
@@ -54,7 +60,7 @@ $(B)/tests/grader/answer.o $(B)/tests/grader/symbols.o: $(GRADER_CONFIG)
 
 .PHONY: ferry
 ferry: $(FERRY) ## ./ferry, the command of the workbook
-$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ) $(B)/$(REPLIES_C:.c=.o),$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a build/cu2cpp \
+$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a build/cu2cpp \
 		$(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) -lm && mv $@.new $@
@@ -64,3 +70,13 @@ tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))
 $(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) -lcmocka -lm
+
+# The system's calls that the sandbox makes, which its tests let fail, or are told of.
+SANDBOX_CALLS := pipe2 socketpair fork syscall mount setrlimit setresuid execve nanosleep
+FOLDER_CALLS := chmod unlinkat openat
+$(B)/tests/grader/test_sandbox: private WRAPPED = $(SANDBOX_CALLS)
+$(B)/tests/grader/test_folders: private WRAPPED = $(FOLDER_CALLS)
+tests: $(SANDBOX_TEST)
+$(SANDBOX_TEST): %: %.o $(SANDBOX_OBJ) $(B)/stamp/link $(B)/stamp/grader
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) $(filter %.o,$^) -lcmocka -lm

@@ -1,10 +1,12 @@
 #!/bin/sh
-# setup.sh: makes sure that what Ferry is built from is installed. Does nothing, quickly, where all of it is there. On
-# Debian and Ubuntu it installs what is missing with apt; elsewhere it says what to install, and stops.
+# setup.sh [--check]: makes sure that what Ferry is built from is installed. Does nothing, quickly, where all of it is
+# there. On Debian and Ubuntu it installs what is missing with apt; elsewhere it says what to install, and stops. With
+# --check it installs nothing: it says what Ferry cannot be built without, and what to type.
 # Environment: CC, CXX, BUNDLE (the archive of `make bundle`, which stands in for the packages).
 set -eu
 CC=${CC:-gcc}
 CXX=${CXX:-g++}
+check=${1:-}
 
 have() {
   command -v "$1" >/dev/null 2>&1
@@ -54,6 +56,7 @@ need() {
 }
 
 wish() {
+  [ -z "$check" ] || return 0
   wished="$wished $1"
   why="$why
   $1: $2"
@@ -81,6 +84,7 @@ find_missing() {
     data_there || wish dataset-fashion-mnist 'Fashion-MNIST, 70,000 pictures to train on'
     have gnuplot || wish gnuplot-nox 'draws the plots'
     have python3 || wish python3 'reads the files of grades in the tests'
+    have bwrap || wish bubblewrap 'shuts answers in where namespaces are refused, and is tested as such'
   fi
 }
 
@@ -88,6 +92,7 @@ missing_effect() {
   case $1 in
   dataset-fashion-mnist) echo 'the training on Fashion-MNIST (chapter 5) is left out' ;;
   gnuplot-nox) echo 'no plots are drawn' ;;
+  bubblewrap) echo "answers are shut in without it; the tests of ./ferry with it are left out" ;;
   python3) echo 'the tests that read files of grades, and those of the comparison with PyTorch, are left out' ;;
   esac
 }
@@ -102,6 +107,15 @@ say_universe() {
     echo 'On Ubuntu they are in "universe": sudo add-apt-repository universe' >&2
   fi
 }
+
+if [ "$check" = --check ]; then
+  find_missing
+  [ -n "$needed" ] || exit 0
+  echo "Ferry cannot be built before these are installed (the names are Debian's):$why" >&2
+  # shellcheck disable=SC2016 # the backquotes are to be seen
+  echo 'Type `make setup`: on Debian and Ubuntu it installs them. Then `make` again.' >&2
+  exit 1
+fi
 
 find_missing
 [ -n "$needed$wished" ] || exit 0

@@ -105,8 +105,7 @@ void fy_retain_grad(FyTensor *t) {
 // ---- backward ------------------------------------------------------------------------------------------------------------------
 
 static FyTensor *root_gradient(const FyTensor *root, FyTensor *gradient) {
-  fy_check(fy_has_gradient(root), FY_RUNTIME_ERROR,
-           "element 0 of tensors does not require grad and does not have a grad_fn");
+  fy_check(fy_has_gradient(root), FY_RUNTIME_ERROR, FY_NO_GRADIENT);
   if (!gradient) {
     fy_check(root->array.numel == 1, FY_RUNTIME_ERROR, "grad can be implicitly created only for scalar outputs");
     return fy_ones_like(root);

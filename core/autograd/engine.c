@@ -522,19 +522,18 @@ void fy_engine_run(const FyEngineRun *run) {
     fy_no_grad {
       Engine *e = engine_new(run);
       FyEdge root = fy_gradient_edge(run->root);
-      if (root.node) {
-        discover(e, root.node);
-        fy_node_release(root.node); // the engine holds it now
-        if (run->capture_count) {
-          mark_needed(e);
-          count_needed(e);
-        }
-        hand_over(root.node, &e->tasks[0].grads[root.index], run->gradient);
-        if (e->tasks[0].needed || e->tasks[0].captured)
-          push(e, 0);
-        run_ready(e);
-        join_streams(e);
+      fy_check(root.node, FY_RUNTIME_ERROR, FY_NO_GRADIENT);
+      discover(e, root.node);
+      fy_node_release(root.node); // the engine holds it now
+      if (run->capture_count) {
+        mark_needed(e);
+        count_needed(e);
       }
+      hand_over(root.node, &e->tasks[0].grads[root.index], run->gradient);
+      if (e->tasks[0].needed || e->tasks[0].captured)
+        push(e, 0);
+      run_ready(e);
+      join_streams(e);
     }
   }
 }

@@ -14,7 +14,9 @@ typedef struct FyEngineRun {
   FyTensor **captured;
 } FyEngineRun;
 
-// Raises what the nodes' functions and hooks raise; the graph is then as a backward that got so far leaves it.
+#define FY_NO_GRADIENT "element 0 of tensors does not require grad and does not have a grad_fn"
+
+// Raises FY_NO_GRADIENT where the root has no history and is no leaf of its own, and what the nodes' functions and hooks raise; the graph is then as a backward that got so far leaves it.
 void fy_engine_run(const FyEngineRun *run);
 
 #endif

@@ -75,6 +75,7 @@ static FyTensor *clone_like(FyTensor *grad, const FyGeometry *base) {
 // The gradient of the base, a copy in the base's own layout: of the view's part, what the op on the view makes of it.
 static void copy_slices_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyTensor *through[FY_MAX_INPUTS] = {NULL};
+  fy_node_check_not_released(node); // as PyTorch, whose node gives up the op on the view
   const FyRegion *region = fy_node_params(node, FyRegion);
   FyTensor *grad = clone_like(grad_out[0], &region->base);
   FyTensor *changed = part(grad, &region->view);

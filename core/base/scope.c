@@ -13,6 +13,7 @@ typedef struct Stack {
   int *marks;       // where each open scope begins
   int count, capacity;
   int depth, mark_capacity;
+  uint32_t thread; // its number, from 1
 } Stack;
 
 static _Thread_local Stack *stack;
@@ -20,14 +21,38 @@ static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static Stack *main_stack;
 
+// An object notes the thread's number and the item where it was put last, in one word: several threads' scopes may own it, and
+// each new owner writes its own note over the one before. So a note is only believed when the item it names is the object.
+static uint64_t note(const Stack *s, int slot) {
+  return (uint64_t)s->thread << 32 | (uint32_t)slot;
+}
+
+static void put(Stack *s, FyObject *object, int slot) {
+  s->items[slot] = object;
+  atomic_store_explicit(&object->place, note(s, slot), memory_order_relaxed);
+}
+
+// Where the thread's scopes hold the object, -1 where they do not. One that another thread has taken since is looked for in the
+// innermost scope.
+static int slot_of(const Stack *s, const FyObject *object) {
+  const uint64_t place = atomic_load_explicit(&object->place, memory_order_relaxed);
+  const uint32_t slot = (uint32_t)place, thread = (uint32_t)(place >> 32);
+  if (s && slot < (uint32_t)s->count && s->items[slot] == object)
+    return (int)slot;
+  if (!s || thread == s->thread || thread == 0)
+    return -1;
+  const int begin = s->depth ? s->marks[s->depth - 1] : 0;
+  for (int i = s->count - 1; i >= begin; i--)
+    if (s->items[i] == object)
+      return i;
+  return -1;
+}
+
 static void release_from(Stack *s, int begin) {
   while (s->count > begin) {
     FyObject *object = s->items[--s->count];
-    if (!object)
-      continue;
-    if (object->scope_thread == s && object->scope_slot == s->count)
-      object->scope_slot = -1;
-    fy_release(object);
+    if (object)
+      fy_release(object);
   }
 }
 
@@ -66,6 +91,8 @@ static Stack *this_stack(void) {
   Stack *s = calloc(1, sizeof *s);
   if (!s)
     fy_panic("no memory for a thread's scopes");
+  static atomic_uint threads;
+  s->thread = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
   pthread_setspecific(key, s);
   if (gettid() == getpid())
     main_stack = s;
@@ -81,9 +108,7 @@ static void push(Stack *s, FyObject *object) {
     s->items = items;
     s->capacity = capacity;
   }
-  object->scope_thread = s;
-  object->scope_slot = s->count;
-  s->items[s->count++] = object;
+  put(s, object, s->count++);
 }
 
 int fy_scope_depth(void) {
@@ -124,36 +149,37 @@ void fy_scope_merge(int mark) {
     stack->depth = mark;
 }
 
-static bool owned_here(const FyObject *object) {
-  return stack && object->scope_thread == stack && object->scope_slot >= 0;
-}
-
 void *fy_keep(void *pointer) {
   FyObject *object = pointer;
-  if (!object || !owned_here(object) || stack->depth == 0)
+  const int slot = object ? slot_of(stack, object) : -1;
+  if (slot < 0 || stack->depth == 0)
     return pointer;
   int *mark = &stack->marks[stack->depth - 1];
-  if (object->scope_slot < *mark)
+  if (slot < *mark)
     return pointer; // an outer scope has it already
-  // Change places with the scope's first entry, and let the scope begin one later.
+  // Change places with the scope's first item, and let the scope begin one later.
   FyObject *first = stack->items[*mark];
-  stack->items[object->scope_slot] = first;
-  if (first)
-    first->scope_slot = object->scope_slot;
-  stack->items[*mark] = object;
-  object->scope_slot = (*mark)++;
+  if (first != object) {
+    stack->items[slot] = first;
+    uint64_t noted = note(stack, *mark);
+    if (first) // another thread's note stays
+      atomic_compare_exchange_strong_explicit(&first->place, &noted, note(stack, slot), memory_order_relaxed,
+                                              memory_order_relaxed);
+    put(stack, object, *mark);
+  }
+  (*mark)++;
   return pointer;
 }
 
 void fy_drop(void *pointer) {
   FyObject *object = pointer;
-  if (!object || !owned_here(object))
+  const int slot = object ? slot_of(stack, object) : -1;
+  if (slot < 0)
     return;
-  stack->items[object->scope_slot] = NULL;
+  stack->items[slot] = NULL;
   int begin = stack->depth ? stack->marks[stack->depth - 1] : 0;
   while (stack->count > begin && !stack->items[stack->count - 1])
     stack->count--;
-  object->scope_slot = -1;
   fy_release(object);
 }
 
@@ -196,7 +222,7 @@ void *fy_adopt(void *pointer) {
   FyObject *object = pointer;
   if (!object)
     return NULL;
-  if (owned_here(object))
+  if (slot_of(stack, object) >= 0)
     fy_release(object); // the scope's own reference is enough
   else
     push(this_stack(), object);
@@ -229,7 +255,7 @@ void *fy_hold(void *pointer) {
 void fy_object_init(void *pointer, void (*destroy)(void *)) {
   FyObject *object = pointer;
   atomic_init(&object->references, 1);
-  object->scope_slot = -1;
+  atomic_init(&object->place, 0);
   object->destroy = destroy;
   push(this_stack(), object);
 }

@@ -18,8 +18,7 @@
 // First member of every object.
 typedef struct FyObject {
   atomic_int references;
-  int32_t scope_slot;            // where the owning scope holds it, -1 when none does
-  void *scope_thread;            // the scope stack that holds it
+  _Atomic uint64_t place;        // among which thread's scopes, and where there: a hint, see scope.c
   void (*destroy)(void *object); // called once, when the last reference goes
 } FyObject;
 
@@ -50,7 +49,8 @@ FY_API void fy_release(void *object);
 FY_API void fy_object_know_weakly(void *object);
 FY_API void *fy_retain_if_alive(void *object);
 
-// Lets the current thread's innermost scope own one more reference that the caller holds (the opposite of fy_retain).
+// Lets the current thread's innermost scope own one more reference that the caller holds (the opposite of fy_retain). Scopes
+// of several threads may own one object at a time, a reference each.
 FY_API void *fy_adopt(void *object);
 
 // The same for an object that several threads may hold at once. (An object can be in one scope only: fy_adopt is for those

@@ -1,4 +1,4 @@
-// Bytes of a file, plain or gzip, read in order: for data/ only.
+// Bytes of a file, plain or gzip, read in order: for data/ only. What does not say that it raises never does.
 #ifndef FERRY_DATA_BYTE_SOURCE_H
 #define FERRY_DATA_BYTE_SOURCE_H
 

@@ -1,4 +1,4 @@
-// Data sets read from files: torchvision.datasets.
+// Data sets read from files: torchvision.datasets. Any thread may call these.
 #ifndef FERRY_DATA_DATA_H
 #define FERRY_DATA_DATA_H
 
@@ -16,10 +16,11 @@ typedef struct FyImages {
 } FyImages;
 FY_API FyImages fy_fashion_mnist(const char *root, bool train);
 
-// True when fy_fashion_mnist(root, ...) would find its files.
+// True when fy_fashion_mnist(root, ...) would find its files. Never raises.
 FY_API bool fy_fashion_mnist_available(const char *root);
 
-// The ten classes' names, "T-shirt/top" first.
+// The ten classes' names, "T-shirt/top" first, for the program's life. Raises FY_INDEX_ERROR for a label outside 0 to
+// 9.
 FY_API const char *fy_fashion_mnist_class(int label);
 
 // datasets.CIFAR10(root, train), binary version: images (N, 3, 32, 32) uint8, channels first as in the files, and labels (N)

@@ -3,6 +3,9 @@
 // A data set is an object of the scope that knows how many samples it has, the shape and dtype of one, and how to write
 // sample i to memory. A sample is an input and a target. Inputs that are images are uint8 until a transform (transform.h)
 // makes numbers to train on out of them.
+//
+// Any number of threads may read a data set, through loaders or fy_dataset_get; while one of them changes it
+// (fy_dataset_transform, its fields), no other may begin to.
 #ifndef FERRY_DATA_DATASET_H
 #define FERRY_DATA_DATASET_H
 
@@ -40,8 +43,9 @@ struct FyDataset {
 // sizes and dtypes. Raises FY_TYPE_ERROR without a class or its get, and FY_VALUE_ERROR for too few bytes.
 FY_API void *fy_dataset_new(size_t bytes, const FyDatasetClass *type);
 
-// Sets the transform that is applied to every input (replacing the one before; NULL for none) and returns the data set. A
-// loader's iterator that is under way goes on with the one it began with; the next one takes the new.
+// Sets the transform that is applied to every input (replacing the one before; NULL for none) and returns the data set.
+// A loader's iterator that is under way goes on with the one it began with; the next one takes the new. Raises
+// FY_TYPE_ERROR for a NULL data set, and FY_VALUE_ERROR when the transform cannot be applied to its inputs.
 FY_API FyDataset *fy_dataset_transform(FyDataset *dataset, FyTransform *transform);
 
 // TensorDataset(inputs, targets): inputs (N, ...) and targets (N, ...) of any dtype on the CPU; sample i is inputs[i],
@@ -84,6 +88,7 @@ typedef struct FyBatch {
 FY_API FyBatch fy_dataset_get(FyDataset *dataset, int64_t index);
 
 // "Fashion-MNIST (60000 samples)" or "synthetic images, not real data (2000 samples)". The text is in `out`, returned.
+// Raises FY_TYPE_ERROR for NULL.
 FY_API const char *fy_dataset_describe(const FyDataset *dataset, char *out, size_t size);
 
 #endif

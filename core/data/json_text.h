@@ -1,4 +1,5 @@
-// A strict reader of JSON text that takes no memory: strings are unescaped where they lie. For data/ only.
+// A strict reader of JSON text that takes no memory: strings are unescaped where they lie. For data/ only. What does
+// not say that it raises never does; what is malformed raises what fy_json_malformed does.
 #ifndef FERRY_DATA_JSON_TEXT_H
 #define FERRY_DATA_JSON_TEXT_H
 
@@ -24,10 +25,10 @@ char fy_json_peek(FyJson *json);
 bool fy_json_accept(FyJson *json, char character);
 void fy_json_expect(FyJson *json, char character);
 
-// A string: UTF-8 without NUL, its end marked by one. Where it lies is returned as a position in the text.
+// A string: UTF-8 without NUL, its end marked by one. Where it lies is returned as a position in the text. Raises.
 size_t fy_json_string(FyJson *json, const char *what);
 
-// A whole number from 0, without sign, fraction or exponent.
+// A whole number from 0, without sign, fraction or exponent. Raises.
 uint64_t fy_json_unsigned(FyJson *json, const char *what);
 
 // Is this UTF-8, without a NUL within `length`?

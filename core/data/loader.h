@@ -5,6 +5,9 @@
 //     FyTensor *loss = fy_cross_entropy(fy_forward(model, fy_to(batch.data, device)), fy_to(batch.target, device));
 //     ...
 //   }
+//
+// A loader, an iterator and a prefetcher are each for one thread at a time; different ones may share a data set.
+// Samplers' order functions run in the thread that makes the iterator.
 #ifndef FERRY_DATA_LOADER_H
 #define FERRY_DATA_LOADER_H
 
@@ -32,14 +35,14 @@ FY_API FySampler *fy_subset_sampler(const int64_t *indices, int64_t count);
 
 // ---- loaders ---------------------------------------------------------------------------------------------------------
 
-// DataLoader(dataset, batch_size, shuffle, sampler, num_workers, prefetch_factor, pin_memory, drop_last): an object of the
-// scope that keeps the data set and the sampler.
-// batch_size 0 stands for 1. num_workers threads make batches ahead, prefetch_factor (0 stands for 2) each; 0 workers: each
-// batch is made when it is asked for. pin_memory: batches lie in page-locked memory (needs CUDA; without it they are
-// ordinary, with a warning, as in PyTorch).
-// seed: epoch e (from 0) has the order and the random transforms of (seed, e), on any machine with any number of workers.
-// With seed 0 each epoch draws its seed from the process's generator (fy_manual_seed), as PyTorch does.
-// Raises FY_VALUE_ERROR for negative numbers, and for shuffle together with a sampler.
+// DataLoader(dataset, batch_size, shuffle, sampler, num_workers, prefetch_factor, pin_memory, drop_last): an object of
+// the scope that keeps the data set and the sampler.
+// batch_size 0 stands for 1. num_workers threads make batches ahead, prefetch_factor (0 stands for 2) each; 0 workers:
+// each batch is made when it is asked for. pin_memory: batches lie in page-locked memory (needs CUDA; without it they
+// are ordinary, with a warning, as in PyTorch).
+// seed: epoch e (from 0) has the order and the random transforms of (seed, e), on any machine with any number of
+// workers. With seed 0 each epoch draws its seed from the process's generator (fy_manual_seed), as PyTorch does.
+// Raises FY_TYPE_ERROR without a data set, FY_VALUE_ERROR for negative numbers, and for shuffle together with a sampler.
 typedef struct FyDataLoaderOptions {
   FyDataset *dataset;
   int batch_size;

@@ -50,11 +50,12 @@ struct FyLoaderIterator {
   bool closed;
 };
 
-// Fills a slot. A failure is stored in slot->error, with the worker and the sample. Stops between samples when told to.
+// Fills a slot. Never raises: a failure is stored in slot->error, with the worker and the sample. Stops between samples
+// when told to.
 void fy_loader_fill(FyWorker *worker, FySlot *slot);
 
 // Starts threads, as many as the loader has workers, and stops and joins those there are. Starting raises FY_OS_ERROR when
-// a thread cannot be had (those that were started are stopped when the iterator goes).
+// a thread cannot be had (those that were started are stopped first). Stopping never raises.
 void fy_workers_start(FyLoaderIterator *iterator);
 void fy_workers_stop(FyLoaderIterator *iterator);
 

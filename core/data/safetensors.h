@@ -1,4 +1,5 @@
-// Tensors in files, by name: the safetensors format. No code is ever read from a file.
+// Tensors in files, by name: the safetensors format. No code is ever read from a file. Any thread may call these, on
+// metadata and lists of its own.
 #ifndef FERRY_DATA_SAFETENSORS_H
 #define FERRY_DATA_SAFETENSORS_H
 

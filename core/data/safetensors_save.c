@@ -1,54 +1,23 @@
 // Writing safetensors files.
-#include "data/impl.h"
+#include "base/atomic_file.h"
+#include "base/text.h"
 #include "data/json_text.h"
 #include "data/safetensors_impl.h"
 #include "op/ops.h"
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Text that grows: an object of the scope.
-typedef struct Text {
-  FyObject object;
-  char *bytes;
-  size_t length, capacity;
-} Text;
-
-static void destroy_text(void *object) {
-  free(((Text *)object)->bytes);
-  free(object);
-}
-
-static void reserve(Text *text, size_t more) {
-  if (text->length + more <= text->capacity)
-    return;
-  size_t capacity = 2 * text->capacity + more;
-  char *bytes = realloc(text->bytes, capacity);
-  fy_check(bytes, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a safetensors header of %zu bytes", capacity);
-  text->bytes = bytes;
-  text->capacity = capacity;
-}
-
-__attribute__((format(printf, 2, 3))) static void append(Text *text, const char *format, ...) {
-  enum { LONGEST = 128 };
-  reserve(text, LONGEST);
-  va_list arguments;
-  va_start(arguments, format);
-  text->length += (size_t)vsnprintf(text->bytes + text->length, LONGEST, format, arguments);
-  va_end(arguments);
-}
-
-static void append_string(Text *text, const char *string) {
-  append(text, "\"");
+static void append_string(FyText *text, const char *string) {
+  fy_text_add(text, "\"");
   for (const char *at = string; *at; at++) {
     if ((unsigned char)*at < 0x20)
-      append(text, "\\u%04x", (unsigned char)*at);
+      fy_text_add(text, "\\u%04x", (unsigned char)*at);
     else if (*at == '"' || *at == '\\')
-      append(text, "\\%c", *at);
+      fy_text_add(text, "\\%c", *at);
     else
-      append(text, "%c", *at);
+      fy_text_add(text, "%c", *at);
   }
-  append(text, "\"");
+  fy_text_add(text, "\"");
 }
 
 // ---- the header --------------------------------------------------------------------------------------------------------
@@ -96,40 +65,40 @@ static const char *dtype_name(FyDType dtype) {
   fy_panic("safetensors has no name for %s", fy_dtype_name(dtype));
 }
 
-static void append_metadata(Text *text, const FyMetadata *metadata) {
-  append(text, "\"__metadata__\":{");
+static void append_metadata(FyText *text, const FyMetadata *metadata) {
+  fy_text_add(text, "\"__metadata__\":{");
   for (int i = 0; i < metadata->count; i++) {
-    append(text, "%s", i ? "," : "");
+    fy_text_add(text, "%s", i ? "," : "");
     append_string(text, metadata->keys[i]);
-    append(text, ":");
+    fy_text_add(text, ":");
     append_string(text, metadata->values[i]);
   }
-  append(text, "}");
+  fy_text_add(text, "}");
 }
 
-static void append_tensor(Text *text, const FyTensorList *list, int i) {
+static void append_tensor(FyText *text, const FyTensorList *list, int i) {
   FySize size = fy_size(list->items[i]);
   uint64_t begin = offset_of(list, i);
   append_string(text, list->names[i]);
-  append(text, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(fy_dtype_of(list->items[i])));
+  fy_text_add(text, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(fy_dtype_of(list->items[i])));
   for (int d = 0; d < size.ndim; d++)
-    append(text, "%s%lld", d ? "," : "", (long long)size.dim[d]);
-  append(text, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
-         (unsigned long long)(begin + fy_nbytes(list->items[i])));
+    fy_text_add(text, "%s%lld", d ? "," : "", (long long)size.dim[d]);
+  fy_text_add(text, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
+              (unsigned long long)(begin + fy_nbytes(list->items[i])));
 }
 
-static Text *build_header(const FyTensorList *list, const FyMetadata *metadata) {
-  Text *text = fy_object_new(sizeof *text, destroy_text);
-  append(text, "{");
+static FyText *build_header(const FyTensorList *list, const FyMetadata *metadata) {
+  FyText *text = fy_text_new();
+  fy_text_add(text, "{");
   if (metadata && metadata->count)
     append_metadata(text, metadata);
   for (int i = 0; i < list->count; i++) {
-    append(text, "%s", text->length > 1 ? "," : "");
+    fy_text_add(text, "%s", text->length > 1 ? "," : "");
     append_tensor(text, list, i);
   }
-  append(text, "}");
+  fy_text_add(text, "}");
   while (text->length % 8)
-    append(text, " ");
+    fy_text_add(text, " ");
   fy_check(text->length <= FY_SAFETENSORS_MAX_HEADER, FY_VALUE_ERROR,
            "names, shapes and metadata take %zu bytes, but a safetensors header has at most %d", text->length,
            FY_SAFETENSORS_MAX_HEADER);
@@ -150,7 +119,7 @@ void fy_safetensors_save(const char *path, const FyTensorList *tensors, const Fy
   fy_check(path && tensors, FY_TYPE_ERROR, "fy_safetensors_save: the path or the list of tensors is NULL");
   check_names(tensors);
   fy_scope {
-    Text *header = build_header(tensors, metadata);
+    FyText *header = build_header(tensors, metadata);
     unsigned char length[8];
     for (int i = 0; i < 8; i++)
       length[i] = (unsigned char)(header->length >> 8 * i);

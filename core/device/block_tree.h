@@ -24,6 +24,7 @@ typedef struct FyBlock {
   struct FyBlock *left, *right; // in the tree of free blocks
 } FyBlock;
 
+// None of these raises or takes memory; the allocator's lock is held.
 void fy_block_tree_insert(FyBlock **root, FyBlock *block);
 void fy_block_tree_remove(FyBlock **root, FyBlock *block);
 

@@ -396,9 +396,10 @@ static int try_alloc(const FyBackend *backend, int device, size_t bytes, void **
     return 0;
   if (bytes > TOO_LARGE)
     return FY_BACKEND_OUT_OF_MEMORY;
-  fy_use_device(device);
+  int error = fy_try_use_device(device);
+  if (error)
+    return error;
   Allocator *a = allocator_of(device);
-  int error = 0;
   pthread_mutex_lock(&a->lock);
   FyBlock *found = allocate(a, backend, bytes, fy_raw_stream(device), &error);
   pthread_mutex_unlock(&a->lock);
@@ -418,7 +419,7 @@ void fy_cuda_alloc(int device, size_t bytes, void **pointer, void **block) {
 }
 
 bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block) {
-  return try_alloc(fy_backend_required(), device, bytes, pointer, block) == 0;
+  return try_alloc(fy_backend(), device, bytes, pointer, block) == 0;
 }
 
 // The queue of a stream, made when there is none; NULL without memory for it.

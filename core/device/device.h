@@ -1,4 +1,7 @@
 // Devices, streams and events: torch.device, torch.cuda.
+//
+// Any thread may call these. What is current (device, streams, guards) is the calling thread's own; a stream may be
+// used by several threads at a time, an event by one.
 #ifndef FERRY_DEVICE_DEVICE_H
 #define FERRY_DEVICE_DEVICE_H
 
@@ -19,7 +22,7 @@ typedef struct FyDevice {
 FY_API FyDevice fy_device(const char *name);
 
 // torch.device("cuda", index), with index -1 for the current device.
-FY_API FyDevice fy_cuda_device(int index);
+FY_API FyDevice fy_cuda_device(int index); // raises FY_RUNTIME_ERROR below -1 and above 127
 
 // The device as PyTorch prints it ("cuda:1"); a static string per device, valid for the program's life.
 FY_API const char *fy_device_name_of(FyDevice device);
@@ -49,10 +52,11 @@ FY_API void fy_cuda_set_device(int index);
 #define fy_cuda_device_guard(index)                                                                                    \
   for (FyDeviceGuard fy_guard = fy_device_guard_open(index); fy_guard.open; fy_device_guard_close(&fy_guard))
 
-// torch.cuda.get_device_name(index). The string lives as long as the program.
+// torch.cuda.get_device_name(index), with -1 for the current device. Raises as fy_cuda_set_device does. The string
+// lives as long as the program.
 FY_API const char *fy_cuda_get_device_name(int index);
 
-// torch.cuda.get_device_properties(index).
+// torch.cuda.get_device_properties(index), with -1 for the current device. Raises as fy_cuda_set_device does.
 typedef struct FyDeviceProperties {
   char name[256];
   int major, minor;          // compute capability
@@ -67,10 +71,10 @@ typedef struct FyDeviceProperties {
 } FyDeviceProperties;
 FY_API FyDeviceProperties fy_cuda_get_device_properties(int index);
 
-// torch.cuda.get_device_capability(index) >= (major, minor)?
+// torch.cuda.get_device_capability(index) >= (major, minor)? Raises as fy_cuda_set_device does.
 FY_API bool fy_cuda_has_capability(int index, int major, int minor);
 
-// Versions as major * 1000 + minor * 10, CUDA's own form; 0 when there is none.
+// Versions as major * 1000 + minor * 10, CUDA's own form; 0 when there is none. Never raise.
 FY_API int fy_cuda_runtime_version(void);
 FY_API int fy_cuda_driver_version(void);
 FY_API int fy_cublas_version(void);
@@ -82,7 +86,7 @@ FY_API const char *fy_version(void);
 // asynchronous work surface here, as FY_RUNTIME_ERROR.
 FY_API void fy_synchronize(FyDevice device);
 
-// torch.cuda.can_device_access_peer(device, peer).
+// torch.cuda.can_device_access_peer(device, peer). Raises as fy_cuda_set_device does.
 FY_API bool fy_cuda_can_device_access_peer(int device, int peer);
 
 // ---- streams ---------------------------------------------------------------------------------------------------------
@@ -97,7 +101,8 @@ FY_API FyStream *fy_stream_new(FyDevice device, int priority);
 FY_API FyStream *fy_current_stream(FyDevice device);
 FY_API FyStream *fy_default_stream(FyDevice device);
 
-// torch.cuda.set_stream(stream): current for this thread, on the stream's device.
+// torch.cuda.set_stream(stream): current for this thread, on the stream's device, which becomes current, too. Raises
+// FY_VALUE_ERROR for NULL.
 FY_API void fy_set_stream(FyStream *stream);
 
 // with torch.cuda.stream(stream): runs the following block with `stream` current (and its device).
@@ -105,6 +110,8 @@ FY_API void fy_set_stream(FyStream *stream);
   for (FyStreamGuard fy_guard = fy_stream_guard_open(stream); fy_guard.open; fy_stream_guard_close(&fy_guard))
 
 FY_API FyDevice fy_stream_device(FyStream *stream);
+
+// These raise FY_RUNTIME_ERROR for an error of earlier work, as fy_synchronize does.
 FY_API void fy_stream_synchronize(FyStream *stream);                  // stream.synchronize()
 FY_API bool fy_stream_query(FyStream *stream);                        // stream.query(): is all its work done?
 FY_API void fy_stream_wait_stream(FyStream *stream, FyStream *other); // stream.wait_stream(other)
@@ -114,6 +121,8 @@ FY_API void fy_stream_wait_stream(FyStream *stream, FyStream *other); // stream.
 typedef struct FyEvent FyEvent;
 
 // torch.cuda.Event(enable_timing=...): an object owned by the scope, bound to a device at its first record.
+// Recording on a stream of another device raises FY_RUNTIME_ERROR; NULL stands for the current stream. All raise
+// FY_RUNTIME_ERROR for an error of earlier work.
 FY_API FyEvent *fy_event_new(bool enable_timing);
 FY_API void fy_event_record(FyEvent *event, FyStream *stream); // event.record(stream)
 FY_API void fy_event_wait(FyEvent *event, FyStream *stream);   // stream.wait_event(event)

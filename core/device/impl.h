@@ -7,10 +7,11 @@
 
 // ---- runtime.c -------------------------------------------------------------------------------------------------------
 
-const FyBackend *fy_backend_if_chosen(void); // like fy_backend, but never opens a runtime that nobody has used yet
-int fy_device_count_chosen(void);            // devices of that runtime; 0 when none was chosen
+// Like fy_backend and fy_cuda_device_count, but never choose a runtime: NULL and 0 before one is used. Never raise.
+const FyBackend *fy_backend_if_chosen(void);
+int fy_device_count_chosen(void);
 
-// The index of a CUDA device: -1 becomes the current one. Raises for a device that is not there, and for mps.
+// The index of a CUDA device: -1 becomes the current one. Raise for a device that is not there, and the first for mps.
 int fy_cuda_index(FyDevice device);
 int fy_check_cuda_index(int index);
 
@@ -21,7 +22,7 @@ int fy_try_use_device(int device);
 // use then stays usable.
 void fy_device_shutdown(void);
 
-// "20.00 MiB", as PyTorch writes sizes. `text` has room for 32 characters.
+// "20.00 MiB", as PyTorch writes sizes, in `text`, which is returned. Never raises.
 const char *fy_format_bytes(size_t bytes, char text[32]);
 
 // ---- counters.c: none raises -----------------------------------------------------------------------------------------
@@ -54,16 +55,17 @@ typedef struct FyThreadDevices {
 
 extern _Thread_local FyThreadDevices fy_thread_devices;
 
-FyStream *fy_current_stream_of(int device);
+// None of these raises. A NULL stream is the default one.
+FyStream *fy_current_stream_of(int device); // borrowed
 void fy_make_stream_current(int device, FyStream *stream);
 FyStream *fy_stream_if_alive(void *stream); // a new reference to it, NULL when it is gone
 
 // What is queued on `then` from here on runs after all that is queued on `first` now. Returns an error code of the backend,
 // which has been chosen; never raises.
 int fy_order_streams(int first_device, void *first, int then_device, void *then);
-void fy_thread_devices_end(void); // the calling thread gives back what it holds
+void fy_thread_devices_end(void); // the calling thread gives back what it holds; never raises
 
-// ---- the allocators --------------------------------------------------------------------------------------------------
+// ---- the allocators: none of these raises ----------------------------------------------------------------------------
 
 FyMemoryStats fy_cuda_memory_stats(int device);
 FyMemoryStats fy_host_memory_stats(void);

@@ -6,8 +6,10 @@
 #include "device/device.h"
 #include "device/memory.h"
 
-// The runtime picked at first use by FERRY_CUDA=real|sim|off (a real GPU if there is one, else the simulator). NULL when
-// there is none. fy_backend_required raises PyTorch's "Torch not compiled with CUDA enabled"-like error instead.
+// Any thread may call what stands here.
+
+// The runtime picked at first use by FERRY_CUDA=real|sim|off (a real GPU if there is one, else the simulator). Never
+// raises: NULL when there is none, where fy_backend_required raises FY_RUNTIME_ERROR "No CUDA GPUs are available: ...".
 const FyBackend *fy_backend(void);
 const FyBackend *fy_backend_required(void);
 
@@ -15,7 +17,8 @@ const FyBackend *fy_backend_required(void);
 // what kernels return (FY_LAUNCH_NO_MEMORY, cuBLAS's codes below FY_LAUNCH_BLAS).
 void fy_cuda_check(int error);
 
-// Makes `device` current for the calling thread (cheap when it is already).
+// Makes `device` current for the calling thread (cheap when it is already). Raises when the runtime refuses, and
+// without one.
 void fy_use_device(int device);
 
 // The raw stream (cudaStream_t) that is current for `device` on this thread, and that of a stream. Never raise.
@@ -26,26 +29,28 @@ void *fy_stream_raw(const FyStream *stream);
 // 0 or an error code. Never raises.
 int fy_raw_blas(int device, void *stream, void **handle);
 
-// Streaming multiprocessors of `device`, read once.
+// Streaming multiprocessors of `device`, read once. Raises for a device that is not there.
 int fy_multi_processors(int device);
 
 // ---- allocators: the handle `block` identifies the allocation when it is freed ------------------------------------------
 
 // Device memory, from the caching allocator, on `device`'s current stream. Raises FY_OUT_OF_MEMORY_ERROR with PyTorch's
-// text. `bytes` 0 gives NULL, NULL. The try form returns false instead of raising (for kernels' workspaces). Freeing and
-// recording are safe on NULL and from any thread. The stream recorded is one of the block's own device.
+// text. `bytes` 0 gives NULL, NULL. The try form never raises and returns false instead (for kernels' workspaces).
+// Freeing never raises, recording only without host memory; both do nothing for NULL. The stream recorded may be any
+// device's.
 void fy_cuda_alloc(int device, size_t bytes, void **pointer, void **block);
 bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block);
 void fy_cuda_free(void *block);
 void fy_cuda_record_stream(void *block, int device, void *raw_stream);
 
-// Host memory of CPU tensors: 64-byte aligned, cached. The forms as above.
+// Host memory of CPU tensors: 64-byte aligned, cached. The forms as above, with PyTorch's text for the CPU.
 void fy_host_alloc(size_t bytes, void **pointer, void **block);
 bool fy_host_try_alloc(size_t bytes, void **pointer, void **block);
 void fy_host_free(void *block);
 
-// Pinned host memory: powers of two, returned when the streams that used it have passed. Without CUDA: raises. When no more
-// pages can be locked it is ordinary memory, with one warning: slower, the same results.
+// Pinned host memory: powers of two, returned when the streams that used it have passed. When no more pages can be
+// locked it is ordinary memory, with one warning: slower, the same results. Raises without CUDA, and
+// FY_OUT_OF_MEMORY_ERROR; freeing never raises, recording only without host memory.
 void fy_pinned_alloc(size_t bytes, void **pointer, void **block);
 void fy_pinned_free(void *block);
 void fy_pinned_record_stream(void *block, int device, void *raw_stream);
@@ -53,7 +58,7 @@ void fy_pinned_record_stream(void *block, int device, void *raw_stream);
 // ---- moves and counts -----------------------------------------------------------------------------------------------------
 
 // Copies `bytes` between two places of any kind (device -1 is the host), in the current stream of the CUDA device
-// involved. Synchronous unless non_blocking and the host side is pinned.
+// involved. Synchronous unless non_blocking and the host side is pinned. Raises what fy_cuda_check does.
 void fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
                    size_t bytes, bool non_blocking);
 

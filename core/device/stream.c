@@ -12,7 +12,7 @@ static int pooled[FY_MAX_DEVICES][PRIORITIES];
 static FyStream *alive;
 
 #define DEFAULT_STREAM(index)                                                                                          \
-  { .object = {.references = 1, .scope_slot = -1}, .device = (index) }
+  { .object = {.references = 1}, .device = (index) }
 static FyStream cpu_stream = DEFAULT_STREAM(-1);
 static FyStream default_streams[FY_MAX_DEVICES] = {
     DEFAULT_STREAM(0),  DEFAULT_STREAM(1),  DEFAULT_STREAM(2),  DEFAULT_STREAM(3),

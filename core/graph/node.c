@@ -119,7 +119,7 @@ FyNode *fy_node_new(FyNodeKind kind, const void *params, size_t params_bytes, in
 FyNode *fy_node_new_accumulator(FyTensor *leaf) {
   FyStream *stream = leaf->device.type == FY_CUDA ? fy_current_stream(leaf->device) : NULL;
   FyNode *node = node_new((FyNodeKind){.name = "AccumulateGrad"}, 0, 0, 1);
-  node->object = (FyObject){.references = 1, .scope_slot = -1, .destroy = bury};
+  node->object = (FyObject){.references = 1, .destroy = bury};
   node->sequence = UINT64_MAX; // runs as soon as it is ready
   fy_meta_describe(&node->outputs[0], leaf);
   node->leaf = fy_retain(leaf);

@@ -69,9 +69,9 @@ struct FyNode {
   FyMeta *inputs;  // [n_in] of the forward's inputs
   FyMeta *outputs; // [n_out]
   int n_saved;
-  bool released;    // saved tensors are gone: a second backward is an error
-  FyTensor *leaf;   // AccumulateGrad: counted
-  FyStream *stream; // the forward's stream, counted; NULL on the CPU
+  atomic_bool released; // saved tensors are gone: a second backward is an error
+  FyTensor *leaf;       // AccumulateGrad: counted
+  FyStream *stream;     // the forward's stream, counted; NULL on the CPU
   FyHook *hooks;
   FyRetained *retained;
   FyNode *inner;    // CopySlices: the in-place op on the view, counted
@@ -127,6 +127,9 @@ void fy_node_save(FyNode *node, FyTensor *tensor, int output, int input, bool is
 // The k-th saved tensor, NULL if saved as NULL; it stays at least until the innermost scope closes. Raises PyTorch's errors
 // when it was released or changed in place.
 FyTensor *fy_saved(FyNode *node, int k);
+
+// Raises "Trying to backward through the graph a second time ..." when the node has given up what it saved.
+void fy_node_check_not_released(const FyNode *node);
 
 // Gives up what the node saved; a second backward through it is then an error. Never raises.
 void fy_node_release_saved(FyNode *node);

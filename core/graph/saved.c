@@ -31,6 +31,7 @@ void fy_node_save(FyNode *node, FyTensor *tensor, int output, int input, bool is
 static void release_saved(FyNode *node) {
   FyTensor *tensors[FY_MAX_SAVED];
   const int count = node->n_saved;
+  atomic_store_explicit(&node->released, true, memory_order_relaxed);
   if (!count)
     return;
   atomic_flag *lock = lock_of(node);
@@ -38,7 +39,6 @@ static void release_saved(FyNode *node) {
     tensors[i] = node->saved[i].tensor;
     node->saved[i].tensor = NULL;
   }
-  node->released = true;
   atomic_flag_clear_explicit(lock, memory_order_release);
   for (int i = 0; i < count; i++)
     fy_release(tensors[i]);
@@ -83,19 +83,23 @@ static void check_version(const FyNode *node, const FySaved *saved, FyTensor *t)
            fy_type_string(t), fy_sizes_of(t), origin, version, saved->version);
 }
 
-FyTensor *fy_saved(FyNode *node, int k) {
-  atomic_flag *lock = lock_of(node);
-  const bool released = node->released;
-  const FySaved saved = node->saved[k];
-  fy_retain(saved.tensor);
-  atomic_flag_clear_explicit(lock, memory_order_release);
-  FyTensor *tensor = fy_hold(saved.tensor);
-  fy_check(!released, FY_RUNTIME_ERROR,
+void fy_node_check_not_released(const FyNode *node) {
+  fy_check(!atomic_load_explicit(&node->released, memory_order_relaxed), FY_RUNTIME_ERROR,
            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
            "already been freed). Saved intermediate values of the graph are freed when you call fy_backward() or "
            "fy_autograd_grad(). Specify .retain_graph = true if you need to backward through the graph a second time "
            "or if you need to access saved tensors after calling backward.");
-  if (tensor)
+}
+
+FyTensor *fy_saved(FyNode *node, int k) {
+  atomic_flag *lock = lock_of(node);
+  const FySaved saved = node->saved[k];
+  fy_retain(saved.tensor);
+  atomic_flag_clear_explicit(lock, memory_order_release);
+  FyTensor *tensor = fy_hold(saved.tensor);
+  if (!tensor)
+    fy_node_check_not_released(node);
+  else
     check_version(node, &saved, tensor);
   return tensor;
 }

@@ -17,6 +17,10 @@
 //   fy_register_module(net, fc2, fy_nn_linear(50, 1));
 //
 // A module belongs to the scope it is made in; a registered child also to its parent.
+//
+// Several threads may call one module at a time if its layers change nothing in forward (batch norm does, while
+// training); everything else here is for one thread at a time and module. Macros that take any module pass it to the
+// function behind them, which raises FY_TYPE_ERROR for NULL.
 #ifndef FERRY_NN_NN_H
 #define FERRY_NN_NN_H
 
@@ -130,7 +134,8 @@ FY_API void fy_module_requires_grad_(FyModule *module, bool requires_grad);
 FY_API void fy_module_apply_of(FyModule *module, void (*fn)(FyModule *module, void *context), void *context);
 #define fy_module_apply(module, fn, context) fy_module_apply_of((FyModule *)(module), (fn), (context))
 
-// print(module), as PyTorch prints it, newline at the end; repr for the text alone (the caller frees it).
+// print(module), as PyTorch prints it, newline at the end; repr for the text alone, which the caller frees (raises
+// FY_OUT_OF_MEMORY_ERROR).
 FY_API void fy_module_print_of(const FyModule *module);
 #define fy_module_print(module) fy_module_print_of((const FyModule *)(module))
 FY_API char *fy_module_repr_of(const FyModule *module);

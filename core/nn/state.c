@@ -1,7 +1,7 @@
 // A module's tensors by name: parameters, buffers, state_dict and its way back.
+#include "base/text.h"
 #include "nn/impl.h"
 #include "tensor/impl.h"
-#include <stdarg.h>
 #include <string.h>
 
 static void add_once(FyModule *owner, FyField *field, const char *name, void *context) {
@@ -43,32 +43,10 @@ FyTensorList *fy_state_dict_of(FyModule *module) {
 
 // ---- loading -----------------------------------------------------------------------------------------------------------
 
-// Error text of bounded size; what does not fit is cut, which shows as "...".
-typedef struct Text {
-  size_t length;
-  char bytes[sizeof((FyError *)0)->message - 128];
-} Text;
-
-__attribute__((format(printf, 2, 3))) static void append(Text *text, const char *format, ...) {
-  size_t room = sizeof text->bytes - text->length;
-  va_list arguments;
-  va_start(arguments, format);
-  int written = vsnprintf(text->bytes + text->length, room, format, arguments);
-  va_end(arguments);
-  if (written < 0)
-    return;
-  if ((size_t)written < room) {
-    text->length += (size_t)written;
-    return;
-  }
-  text->length = sizeof text->bytes - 1;
-  memcpy(text->bytes + text->length - 3, "...", 3);
-}
-
 typedef struct Loading {
   const FyTensorList *state;
   FyTensorList *own;
-  Text missing, unexpected, sizes;
+  FyText *missing, *unexpected, *sizes;
 } Loading;
 
 static void compare(Loading *l) {
@@ -76,36 +54,45 @@ static void compare(Loading *l) {
     const char *name = l->own->names[i];
     const FyTensor *given = fy_list_find(l->state, name);
     if (!given)
-      append(&l->missing, "%s\"%s\"", l->missing.length ? ", " : "", name);
+      fy_text_add(l->missing, "%s\"%s\"", l->missing->length ? ", " : "", name);
     else if (!fy_same_shape(&given->array, &l->own->items[i]->array))
-      append(
-          &l->sizes,
+      fy_text_add(
+          l->sizes,
           "\n\tsize mismatch for %s: copying a param with shape %s from checkpoint, the shape in current model is %s.",
           name, fy_shape_string(given), fy_shape_string(l->own->items[i]));
   }
   for (int i = 0; i < l->state->count; i++)
     if (!fy_list_find(l->own, l->state->names[i]))
-      append(&l->unexpected, "%s\"%s\"", l->unexpected.length ? ", " : "", l->state->names[i]);
+      fy_text_add(l->unexpected, "%s\"%s\"", l->unexpected->length ? ", " : "", l->state->names[i]);
 }
 
+// What an error has room for, beside what is said before it ("Caught RuntimeError in replica 0 ...").
+enum { LONGEST = sizeof((FyError *)0)->message - 128 };
+
 static void raise_differences(const Loading *l, const FyModule *module) {
-  if (!l->missing.length && !l->unexpected.length && !l->sizes.length)
+  if (!l->missing->length && !l->unexpected->length && !l->sizes->length)
     return;
-  Text text = {0};
-  append(&text, "Error(s) in loading state_dict for %s:", module->type->name);
-  if (l->missing.length)
-    append(&text, "\n\tMissing key(s) in state_dict: %s. ", l->missing.bytes);
-  if (l->unexpected.length)
-    append(&text, "\n\tUnexpected key(s) in state_dict: %s. ", l->unexpected.bytes);
-  append(&text, "%s", l->sizes.bytes);
-  fy_raise(FY_RUNTIME_ERROR, "%s", text.bytes);
+  FyText *text = fy_text_new();
+  fy_text_add(text, "Error(s) in loading state_dict for %s:", module->type->name);
+  if (l->missing->length)
+    fy_text_add(text, "\n\tMissing key(s) in state_dict: %s. ", l->missing->bytes);
+  if (l->unexpected->length)
+    fy_text_add(text, "\n\tUnexpected key(s) in state_dict: %s. ", l->unexpected->bytes);
+  fy_text_add(text, "%s", l->sizes->bytes);
+  if (text->length > LONGEST)
+    strcpy(text->bytes + LONGEST - 3, "...");
+  fy_raise(FY_RUNTIME_ERROR, "%s", text->bytes);
 }
 
 void fy_load_state_dict_of(FyModule *module, const FyTensorList *state) {
   fy_module_required(module, "fy_load_state_dict");
   fy_check(state, FY_TYPE_ERROR, "fy_load_state_dict: the state dict is NULL");
   fy_scope {
-    Loading l = {.state = state, .own = fy_state_dict_of(module)};
+    Loading l = {.state = state,
+                 .own = fy_state_dict_of(module),
+                 .missing = fy_text_new(),
+                 .unexpected = fy_text_new(),
+                 .sizes = fy_text_new()};
     compare(&l);
     raise_differences(&l, module);
     fy_no_grad {

@@ -191,7 +191,7 @@ static void widen_halves(FyCall *call) {
   }
 }
 
-static FyTensor *prepared(FyTensor *t, FyDType dtype) {
+FyTensor *fy_copy_of(FyTensor *t, FyDType dtype) {
   FyTensor *fresh = fy_new_tensor(dtype, t->device, t->array.ndim, t->array.shape, false);
   copy(fresh, t);
   return fresh;
@@ -211,7 +211,7 @@ static void launch_prepared(const FyCall *call) {
   FyTensor *in[FY_MAX_INPUTS];
   inner.in = in;
   for (int i = 0; i < call->n_in; i++)
-    in[i] = call->copied >> i & 1 ? prepared(call->in[i], (FyDType)call->wanted[i]) : call->in[i];
+    in[i] = call->copied >> i & 1 ? fy_copy_of(call->in[i], (FyDType)call->wanted[i]) : call->in[i];
   for (int i = 0; i < call->n_out; i++)
     if (call->aside >> i & 1)
       inner.out[i] = set_aside(call, &inner, i);

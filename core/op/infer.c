@@ -58,13 +58,18 @@ void fy_call_contiguous(FyCall *call, int i) {
 
 // ---- outputs ---------------------------------------------------------------------------------------------------------
 
-static void check_target(const FyArray *target, FyDType dtype, int ndim, const int64_t *shape) {
+// Whether the target of a call in place can take the result; of another dtype it is converted.
+static void check_target(FyCall *call, FyDType dtype, int ndim, const int64_t *shape) {
+  const FyArray *target = &call->out[0]->array;
   fy_check(fy_has_shape(target, ndim, shape), FY_RUNTIME_ERROR,
            "output with shape %s doesn't match the broadcast shape %s", fy_sizes_string(target->ndim, target->shape),
            fy_sizes_string(ndim, shape));
+  if (target->dtype == dtype)
+    return;
   fy_check(category(dtype) <= category(target->dtype), FY_RUNTIME_ERROR,
            "result type %s can't be cast to the desired output type %s", fy_dtype_scalar_name(dtype),
            fy_dtype_scalar_name(target->dtype));
+  call->aside |= 1;
 }
 
 void fy_call_output(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape) {
@@ -76,12 +81,8 @@ void fy_call_output(FyCall *call, int index, FyDType dtype, int ndim, const int6
     fy_panic("%s: an output of %d dimensions", call->op->name, ndim);
   for (int d = 0; d < ndim; d++)
     o->shape[d] = shape[d];
-  if (!call->in_place || index > 0)
-    return;
-  const FyArray *target = &call->out[0]->array;
-  check_target(target, dtype, ndim, shape);
-  if (target->dtype != dtype)
-    call->aside |= 1;
+  if (call->in_place && index == 0)
+    check_target(call, dtype, ndim, shape);
 }
 
 void fy_call_output_strided(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape,

@@ -158,6 +158,12 @@ void fy_call_own_device(const FyCall *call, int i);
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 
+// ---- preparing (dispatch.c) ----------------------------------------------------------------------------------------------
+
+// A row-major copy on the same device, owned by the innermost scope, by the copy's kernel alone: no call that an observer
+// sees, and no history.
+FyTensor *fy_copy_of(FyTensor *t, FyDType dtype);
+
 // ---- recording (record.c) ------------------------------------------------------------------------------------------------
 
 // For `save`: keep input i / output i of the call for backward. The old value of a tensor that is changed in place is kept

@@ -2,7 +2,6 @@
 //
 // Tensors are saved detached, as aliases. A tensor that its own history held would never be freed, and an op in place can
 // bring that about later (y = f(x); x += y). And a parameter may get other memory inside, when its module is moved.
-#include "base/state.h"
 #include "graph/view.h"
 #include "op/op.h"
 #include "op/ops.h"
@@ -11,9 +10,7 @@ void fy_save_input(FyNode *node, FyCall *call, int i) {
   FyTensor *t = call->in[i];
   const bool is_view = t && t->base;
   if (t)
-    t = fy_detach(t);
-  if (t && call->in_place && i == 0)
-    t = fy_clone(t); // its old value
+    t = call->in_place && i == 0 ? fy_copy_of(t, (FyDType)t->array.dtype) : fy_detach(t); // the old value, or an alias
   fy_node_save(node, t, -1, i, is_view);
 }
 
@@ -46,12 +43,7 @@ void fy_record(FyCall *call, FyTensor *const *inputs) {
 }
 
 FyNode *fy_record_change(FyCall *call, FyTensor *const *inputs) {
-  bool enabled = fy_grad_enabled;
-  fy_grad_enabled = false; // copies of old values have no history
-  FyNode *node = node_of_call(call, inputs);
-  fy_meta_describe(&node->outputs[0], inputs[0]);
-  fy_grad_enabled = enabled;
-  return node;
+  return node_of_call(call, inputs);
 }
 
 void fy_record_changed(FyTensor *target, FyNode *node) {

@@ -38,7 +38,7 @@ struct FyOptimizer {
 // An optimizer of `type` over the parameters, which it retains. Raises FY_VALUE_ERROR for none, and for non-leaves.
 FyOptimizer *fy_optimizer_new(const FyOptimizerClass *type, const FyTensorList *parameters, double lr);
 
-// State tensor k on the parameter's device, made of zeros when it is not there.
+// State tensor k on the parameter's device, made of zeros when it is not there. Raises when there is no memory for it.
 FyTensor *fy_optimizer_state(FyParameterState *state, int k);
 
 // Raises what fy_optimizer_load_state_dict raises, and changes nothing.

@@ -1,4 +1,5 @@
-// Learning-rate schedules, gradient clipping and optimizers' state: torch.optim.lr_scheduler, torch.nn.utils.
+// Learning-rate schedules, gradient clipping and optimizers' state: torch.optim.lr_scheduler, torch.nn.utils. For one
+// thread at a time, as the optimizers and gradients they work on.
 #ifndef FERRY_OPTIM_SCHEDULE_H
 #define FERRY_OPTIM_SCHEDULE_H
 

@@ -5,7 +5,7 @@
 #include "device/backend.h"
 #include "parallel/parallel.h"
 
-// Raises unless the ids name 1 to FY_MAX_DEVICES different CUDA devices that exist.
+// Raises FY_RUNTIME_ERROR or FY_VALUE_ERROR unless the ids name 1 to FY_MAX_DEVICES different CUDA devices that exist.
 void fy_check_device_ids(const char *function, const int *device_ids, int count);
 
 #endif

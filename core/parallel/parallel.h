@@ -1,4 +1,5 @@
-// One model on several devices: torch.nn.DataParallel and its parts, torch.nn.parallel.
+// One model on several devices: torch.nn.DataParallel and its parts, torch.nn.parallel. A model is for one thread at a
+// time; the threads of the replicas are made and joined inside.
 #ifndef FERRY_PARALLEL_PARALLEL_H
 #define FERRY_PARALLEL_PARALLEL_H
 

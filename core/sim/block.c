@@ -1,6 +1,6 @@
-/* A block's threads run as plain calls, one after another, in the compiled loop of cudasim_launch.h. When the first one
- * has to wait, it stays on its stack where it is, and a fiber goes on with the threads that have not begun. So a kernel
- * without barriers never leaves the native stack, and a block of n threads needs at most n - 1 fibers. */
+// A block's threads run as plain calls, one after another, in the compiled loop of cudasim_launch.h. When the first one
+// has to wait, it stays on its stack where it is, and a fiber goes on with the threads that have not begun. So a kernel
+// without barriers never leaves the native stack, and a block of n threads needs at most n - 1 fibers.
 #include "block_internal.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ static pthread_once_t executor_once = PTHREAD_ONCE_INIT;
 
 enum { POLLS_BETWEEN_SWITCHES = 1024, POLLS_UNTIL_LIVELOCK = 64 << 20 };
 
-/* ---- the executor ---- */
+// ---- the executor ----
 
 static void free_executor(void *pointer) {
   struct sim_executor *e = pointer;
@@ -88,7 +88,7 @@ static void switch_to(struct sim_executor *e, struct sim_fiber *fiber) {
   sim_fiber_switch(self, fiber);
 }
 
-/* ---- the order in which threads begin ---- */
+// ---- the order in which threads begin ----
 
 static unsigned int next_random(unsigned int *state) {
   *state ^= *state << 13;
@@ -106,7 +106,7 @@ static void shuffle(uint16_t *items, unsigned int count, unsigned int *random) {
   }
 }
 
-/* Warps in order, and the threads of each warp together: descending and random order keep warps whole. */
+// Warps in order, and the threads of each warp together: descending and random order keep warps whole.
 static void fill_order(struct sim_executor *e, unsigned int random) {
   enum sim_order order = sim.config.order;
   unsigned int warps = (e->threads + SIM_WARP_THREADS - 1) / SIM_WARP_THREADS, place = 0;
@@ -142,15 +142,15 @@ static void set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigne
     e->threads = shape.x * shape.y * shape.z;
     fill_indices(e);
   }
-  if (sim.config.order == SIM_RANDOM) /* a block's order depends on the seed and on nothing else */
+  if (sim.config.order == SIM_RANDOM) // a block's order depends on the seed and on nothing else
     fill_order(e, (sim.config.seed + block) * 2654435761u | 1u);
   else if (!same)
     fill_order(e, 0);
 }
 
-/* ---- scheduling ---- */
+// ---- scheduling ----
 
-/* The first wait of this block: from the loop's counter to the tables. Threads so far have run in ascending order. */
+// The first wait of this block: from the loop's counter to the tables. Threads so far have run in ascending order.
 void sim_start_tracking(struct sim_executor *e) {
   unsigned int begun = e->threads - cudasim_left;
   cudasim_left = 0;
@@ -211,7 +211,7 @@ static void open_barrier(struct sim_executor *e) {
     e->votes[vote][e->phase & 1] = vote == CUDASIM_VOTE_AND;
 }
 
-/* The thread to go on with; -1 when all have returned. */
+// The thread to go on with; -1 when all have returned.
 static int pick_thread(struct sim_executor *e) {
   for (;;) {
     while (e->cursor < e->threads) {
@@ -234,7 +234,7 @@ static int pick_thread(struct sim_executor *e) {
   }
 }
 
-/* The current thread's state says what it waits for; others run until it can go on. */
+// The current thread's state says what it waits for; others run until it can go on.
 void sim_suspend(struct sim_executor *e) {
   e->fiber[e->current] = e->running;
   int thread = pick_thread(e);
@@ -243,7 +243,7 @@ void sim_suspend(struct sim_executor *e) {
   switch_to(e, fiber);
 }
 
-/* The calling fiber's thread has returned. True: another thread is to begin on this fiber. */
+// The calling fiber's thread has returned. True: another thread is to begin on this fiber.
 int cudasim_next_thread_slow(void) {
   struct sim_executor *e = sim_executor;
   if (!e->tracking)
@@ -280,7 +280,7 @@ void sim_fiber_entry(void) {
   }
 }
 
-/* ---- barriers ---- */
+// ---- barriers ----
 
 void cudasim_barrier(const char *file, int line) {
   struct sim_executor *e = sim_executor;
@@ -321,7 +321,7 @@ void cudasim_poll(void) {
   sim_suspend(e);
 }
 
-/* ---- a block ---- */
+// ---- a block ----
 
 static void start_out_of_order(struct sim_executor *e) {
   sim_track(e);

@@ -1,4 +1,4 @@
-/* Running one block of a kernel: its threads, their barriers and their warps, on one operating-system thread. */
+// Running one block of a kernel: its threads, their barriers and their warps, on one operating-system thread.
 #ifndef SIM_BLOCK_H
 #define SIM_BLOCK_H
 
@@ -8,13 +8,13 @@
 
 enum { SIM_MAX_BLOCK_THREADS = 1024, SIM_MAX_SHARED_BYTES = 232448 };
 
-/* Runs block `index` (linear, x fastest) of the launch. An error has been reported by then. */
+// Runs block `index` (linear, x fastest) of the launch. An error has been reported by then.
 cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index);
 
-/* True on a thread that runs a kernel's block at this moment. */
+// True on a thread that runs a kernel's block at this moment.
 bool sim_block_running(void);
 
-/* Reports an illegal access by the running kernel and gives the block up; called by the signal handler. */
+// Reports an illegal access by the running kernel and gives the block up; called by the signal handler.
 _Noreturn void sim_block_fault(const void *address, const char *what);
 
 #endif

@@ -1,4 +1,4 @@
-/* The state of a running block, shared by block.c (threads and barriers), warp.c and report.c (what went wrong). */
+// The state of a running block, shared by block.c (threads and barriers), warp.c and report.c (what went wrong).
 #ifndef SIM_BLOCK_INTERNAL_H
 #define SIM_BLOCK_INTERNAL_H
 
@@ -14,8 +14,8 @@ enum { SIM_WARP_THREADS = 32, SIM_MAX_WARPS = SIM_MAX_BLOCK_THREADS / SIM_WARP_T
 
 enum sim_thread_state { SIM_UNSTARTED, SIM_READY, SIM_RUNNING, SIM_AT_BARRIER, SIM_AT_WARP, SIM_DONE };
 
-/* Lanes that meet in warp functions with one mask. Two buffers: lanes may arrive at the next meeting before all have
- * read the values of this one. */
+// Lanes that meet in warp functions with one mask. Two buffers: lanes may arrive at the next meeting before all have
+// read the values of this one.
 struct sim_warp_group {
   unsigned int mask, arrived;
   int buffer;
@@ -24,36 +24,36 @@ struct sim_warp_group {
 };
 
 struct sim_warp {
-  unsigned int exited; /* lanes that have returned, or never were */
+  unsigned int exited; // lanes that have returned, or never were
   int groups;
   struct sim_warp_group group[SIM_WARP_GROUPS];
 };
 
-/* Everything that one operating-system thread needs to run blocks, kept between blocks. */
+// Everything that one operating-system thread needs to run blocks, kept between blocks.
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete;
   cudaError_t error; /* why the block was given up */
   sigjmp_buf give_up;
 
-  /* Until a thread waits there is only cudasim_left; from then on `tracking` is true and the tables below count. */
+  // Until a thread waits there is only cudasim_left; from then on `tracking` is true and the tables below count.
   bool tracking;
   unsigned int threads;
   struct cudasim_dim3 shape;
   int current;
-  unsigned int cursor; /* the next place in `order` to look at */
-  bool look_again;     /* a thread before the cursor became ready */
+  unsigned int cursor; // the next place in `order` to look at
+  bool look_again;     // a thread before the cursor became ready
   unsigned int at_barrier, at_warp, done;
-  unsigned int phase; /* barriers passed */
+  unsigned int phase; // barriers passed
   unsigned int polls;
-  int votes[CUDASIM_VOTES][2]; /* by the phase's parity */
+  int votes[CUDASIM_VOTES][2]; // by the phase's parity
   uint8_t state[SIM_MAX_BLOCK_THREADS];
-  struct sim_fiber *fiber[SIM_MAX_BLOCK_THREADS]; /* of a thread that waits */
+  struct sim_fiber *fiber[SIM_MAX_BLOCK_THREADS]; // of a thread that waits
   const char *file[SIM_MAX_BLOCK_THREADS];
   int line[SIM_MAX_BLOCK_THREADS];
   struct uint3 index[SIM_MAX_BLOCK_THREADS];
   uint16_t order[SIM_MAX_BLOCK_THREADS];
-  uint16_t warp_place[SIM_MAX_WARPS]; /* where in `order` a warp's threads begin */
+  uint16_t warp_place[SIM_MAX_WARPS]; // where in `order` a warp's threads begin
 
   bool warps_used;
   struct sim_warp warp[SIM_MAX_WARPS];
@@ -64,10 +64,10 @@ struct sim_executor {
   char *dynamic_shared;
 };
 
-/* The calling thread's executor; NULL until it first runs a block. */
+// The calling thread's executor; NULL until it first runs a block.
 extern __thread struct sim_executor *sim_executor __attribute__((tls_model("initial-exec")));
 
-/* block.c */
+// block.c
 void sim_start_tracking(struct sim_executor *e);
 void sim_suspend(struct sim_executor *e);
 static inline void sim_track(struct sim_executor *e) {
@@ -76,10 +76,10 @@ static inline void sim_track(struct sim_executor *e) {
 }
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error);
 
-/* warp.c */
+// warp.c
 void sim_warp_thread_done(struct sim_executor *e, int thread);
 
-/* report.c */
+// report.c
 void sim_report(struct sim_executor *e, const char *what);
 void sim_report_threads(struct sim_executor *e);
 

@@ -1,3 +1,4 @@
+// The environment, read and checked once.
 #include "config.h"
 
 #include <errno.h>

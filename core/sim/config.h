@@ -1,4 +1,4 @@
-/* What the environment asks of the simulator; README.md describes each variable. */
+// What the environment asks of the simulator; README.md describes each variable.
 #ifndef SIM_CONFIG_H
 #define SIM_CONFIG_H
 
@@ -8,9 +8,9 @@
 enum { SIM_MAX_DEVICES = 16, SIM_MAX_WORKERS = 16 };
 
 enum sim_mode {
-  SIM_THREADS, /* worker threads run what is ready */
-  SIM_LAZY,    /* the waiting thread runs what it waits for, and nothing else */
-  SIM_SYNC     /* every call runs its operation before it returns */
+  SIM_THREADS, // worker threads run what is ready
+  SIM_LAZY,    // the waiting thread runs what it waits for, and nothing else
+  SIM_SYNC     // every call runs its operation before it returns
 };
 
 enum sim_order { SIM_ASCENDING, SIM_DESCENDING, SIM_RANDOM };
@@ -18,15 +18,15 @@ enum sim_order { SIM_ASCENDING, SIM_DESCENDING, SIM_RANDOM };
 struct sim_config {
   int devices;
   enum sim_mode mode;
-  enum sim_order order; /* in which the threads of a block begin */
-  unsigned int seed;    /* of SIM_RANDOM */
-  size_t memory_bytes;  /* of each device */
+  enum sim_order order; // in which the threads of a block begin
+  unsigned int seed;    // of SIM_RANDOM
+  size_t memory_bytes;  // of each device
   int workers;
-  bool guard; /* device memory is inaccessible while no operation runs */
-  bool check; /* pointers passed to kernels are looked up at the launch */
+  bool guard; // device memory is inaccessible while no operation runs
+  bool check; // pointers passed to kernels are looked up at the launch
 };
 
-/* Reads the environment. A bad value is reported with its variable's name and ends the program with status 2. */
+// Reads the environment. A bad value is reported with its variable's name and ends the program with status 2.
 struct sim_config sim_config_read(void);
 
 #endif

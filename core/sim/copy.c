@@ -1,5 +1,5 @@
-/* Copies and fills. What returns when follows CUDA: pageable sources are staged before the call returns, pageable
- * destinations make it wait, pinned memory and device memory are left to the stream. */
+// Copies and fills. What returns when follows CUDA: pageable sources are staged before the call returns, pageable
+// destinations make it wait, pinned memory and device memory are left to the stream.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 struct copy {
   char *dst;
   const char *src;
-  size_t dpitch, spitch, width, height; /* bytes, bytes, bytes, rows */
+  size_t dpitch, spitch, width, height; // bytes, bytes, bytes, rows
   enum cudaMemcpyKind kind;
 };
 
 struct copy_work {
   struct sim_work base;
   struct copy copy;
-  char *staged; /* owned; NULL when it reads the source itself */
+  char *staged; // owned; NULL when it reads the source itself
 };
 
 static size_t copy_bytes(const struct copy *copy) {
@@ -104,7 +104,7 @@ static cudaError_t copy_async(struct copy copy, cudaStream_t handle) {
   SIM_TRY(check(&copy));
   if (copy_bytes(&copy) == 0)
     return cudaSuccess;
-  if (stream->capture) /* the graph's copies read and write this memory when they run */
+  if (stream->capture) // the graph's copies read and write this memory when they run
     return sim_fail(submit(stream, copy, false, false));
   bool src_pageable = sim_device_of(copy.src) < 0 && !sim_is_pinned(copy.src);
   bool dst_pageable = sim_device_of(copy.dst) < 0 && !sim_is_pinned(copy.dst);
@@ -118,7 +118,7 @@ static cudaError_t copy_sync(struct copy copy) {
   SIM_TRY(check(&copy));
   if (copy_bytes(&copy) == 0)
     return cudaSuccess;
-  bool wait = copy.kind != cudaMemcpyDeviceToDevice; /* CUDA does not wait within a device either */
+  bool wait = copy.kind != cudaMemcpyDeviceToDevice; // CUDA does not wait within a device either
   return sim_fail(submit(sim.device[sim_current_device].legacy, copy, false, wait));
 }
 
@@ -144,7 +144,7 @@ cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t 
   return copy_async((struct copy){dst, src, dpitch, spitch, width, height, kind}, stream);
 }
 
-/* ---- between devices ---- */
+// ---- between devices ----
 
 static cudaError_t check_peers(const void *dst, int dst_device, const void *src, int src_device) {
   SIM_TRY(sim_enter());
@@ -161,7 +161,7 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int 
   return error ? error : copy_async(linear(dst, src, bytes, cudaMemcpyDeviceToDevice), stream);
 }
 
-/* Ordered after everything queued on both devices, and waited for. */
+// Ordered after everything queued on both devices, and waited for.
 cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t bytes) {
   cudaError_t error = check_peers(dst, dst_device, src, src_device);
   if (error != cudaSuccess)
@@ -175,7 +175,7 @@ cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_d
   return sim_fail(error ? error : sim_sticky(sim_current_device));
 }
 
-/* ---- __device__ and __constant__ variables: ordinary variables here, one for all devices ---- */
+// ---- __device__ and __constant__ variables: ordinary variables here, one for all devices ----
 
 static cudaError_t copy_symbol(struct copy copy) {
   SIM_TRY(sim_enter());
@@ -201,7 +201,7 @@ cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t bytes, si
   return copy_symbol(linear(dst, (const char *)symbol + offset, bytes, counted));
 }
 
-/* ---- fills ---- */
+// ---- fills ----
 
 struct fill_work {
   struct sim_work base;

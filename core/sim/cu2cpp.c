@@ -1,16 +1,16 @@
-/* cu2cpp IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
- *
- * Outside comments and literals it rewrites
- *     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel",
- * config)(args) extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared(); and copies everything else
- * as it stands, line breaks included, so that the #line it begins with holds to the end. */
+// cu2cpp IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
+//
+// Outside comments and literals it rewrites
+//     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel",
+// config)(args) extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared(); and copies everything else
+// as it stands, line breaks included, so that the #line it begins with holds to the end.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct text {
-  char *bytes; /* always NUL-terminated */
+  char *bytes; // always NUL-terminated
   size_t length, capacity;
 };
 
@@ -83,7 +83,7 @@ static size_t skip_raw_string(const struct text *in, size_t i) {
   return end ? (size_t)(end - in->bytes) + length : in->length;
 }
 
-/* The end of the comment or literal that begins at i; i itself when none does. */
+// The end of the comment or literal that begins at i; i itself when none does.
 static size_t skip_opaque(const struct text *in, size_t i) {
   const char *p = in->bytes + i;
   char before = i > 0 ? p[-1] : ' ';
@@ -101,7 +101,7 @@ static size_t skip_opaque(const struct text *in, size_t i) {
   return i;
 }
 
-/* Back over one bracketed group that ends before `end`; `end` itself when no such group ends there. */
+// Back over one bracketed group that ends before `end`; `end` itself when no such group ends there.
 static size_t back_over_group(const struct text *out, size_t end, char open, char close) {
   if (end == 0 || out->bytes[end - 1] != close)
     return end;
@@ -114,7 +114,7 @@ static size_t back_over_group(const struct text *out, size_t end, char open, cha
   return i;
 }
 
-/* Where the expression before a <<< begins: name, ns::name<T>, table[i], object->kernel, (expression). */
+// Where the expression before a <<< begins: name, ns::name<T>, table[i], object->kernel, (expression).
 static size_t kernel_begin(const struct text *out, size_t end) {
   size_t i = end;
   for (;;) {
@@ -133,8 +133,7 @@ static size_t kernel_begin(const struct text *out, size_t end) {
   }
 }
 
-/* A plain name can be called from the launch's lambda, which lets the compiler inline it; other expressions are values.
- */
+// A plain name can be called from the launch's lambda, which lets the compiler inline it; other expressions are values.
 static int is_plain_name(const char *kernel) {
   for (const char *p = kernel; *p && *p != '<'; p++)
     if (!is_word(*p) && *p != ':')
@@ -152,7 +151,7 @@ static void append_quoted(struct text *out, const char *string) {
   append_string(out, "\"");
 }
 
-/* The position of the >>> that ends the configuration beginning at i. */
+// The position of the >>> that ends the configuration beginning at i.
 static size_t config_end(const struct text *in, size_t begin) {
   int depth = 0;
   for (size_t i = begin; i < in->length;) {
@@ -170,7 +169,7 @@ static size_t config_end(const struct text *in, size_t begin) {
   return 0;
 }
 
-/* Rewrites the launch whose <<< is at i; the position after its >>>. */
+// Rewrites the launch whose <<< is at i; the position after its >>>.
 static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) {
   size_t end = out->length;
   while (end > 0 && is_space(out->bytes[end - 1]))
@@ -208,7 +207,7 @@ static const char *skip_spaces(const char *p) {
   return p;
 }
 
-/* Past __align__(n) and alignas(n): dynamic shared memory is aligned to 128 bytes anyway. */
+// Past __align__(n) and alignas(n): dynamic shared memory is aligned to 128 bytes anyway.
 static const char *skip_alignment(const char *p) {
   if (strncmp(p, "__align__", 9) != 0 && strncmp(p, "alignas", 7) != 0)
     return p;
@@ -216,7 +215,7 @@ static const char *skip_alignment(const char *p) {
   return close ? skip_spaces(close + 1) : p;
 }
 
-/* Rewrites  extern __shared__ T name[];  at i, up to its semicolon; i itself when it is something else. */
+// Rewrites  extern __shared__ T name[];  at i, up to its semicolon; i itself when it is something else.
 static size_t rewrite_dynamic_shared(const struct text *in, size_t i, struct text *out) {
   if (strncmp(in->bytes + i, "extern", 6) != 0 || (i > 0 && is_word(in->bytes[i - 1])))
     return i;

@@ -1,4 +1,4 @@
-/* Simulated cuBLAS: checks the arguments, reads alpha and beta, and queues the computation in the handle's stream. */
+// Simulated cuBLAS: checks the arguments, reads alpha and beta, and queues the computation in the handle's stream.
 #include "cublas_v2.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct cublasContext {
   cublasPointerMode_t pointer_mode;
 };
 
-/* ---- handles ---- */
+// ---- handles ----
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) {
   if (handle == NULL)
@@ -69,13 +69,13 @@ cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Products here are the same with and without atomics. */
+// Products here are the same with and without atomics.
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode) {
   (void)mode;
   return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
-/* No workspace is needed. */
+// No workspace is needed.
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes) {
   (void)workspace;
   (void)bytes;
@@ -141,13 +141,13 @@ const char *cublasGetStatusString(cublasStatus_t status) {
   }
 }
 
-/* ---- operands ---- */
+// ---- operands ----
 
 static double scalar(const void *pointer, cudaDataType type) {
   return type == CUDA_R_64F ? *(const double *)pointer : (double)*(const float *)pointer;
 }
 
-/* A matrix that a kernel could not use, or not all of: says so, and fails the device as the access would. */
+// A matrix that a kernel could not use, or not all of: says so, and fails the device as the access would.
 static bool check_operand(const char *function, const char *name, const void *data, size_t bytes, int device) {
   if (bytes == 0 || !sim.config.check)
     return true;
@@ -181,12 +181,12 @@ static void count_product(const struct sim_work *work) {
   sim_count_kernel(&sim.counters.matrix_products);
 }
 
-/* ---- products ---- */
+// ---- products ----
 
 struct gemm_work {
   struct sim_work base;
   struct sim_gemm gemm;
-  const void *alpha, *beta; /* in the device pointer mode; else NULL */
+  const void *alpha, *beta; // in the device pointer mode; else NULL
   cudaDataType scalar_type;
 };
 
@@ -200,7 +200,7 @@ static cudaError_t run_gemm(struct sim_work *base) {
   return sim_gemm_run(&gemm) ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
-/* The bytes from a matrix's (or batch's) first element to its last. */
+// The bytes from a matrix's (or batch's) first element to its last.
 static size_t reach(const struct sim_matrix *matrix, int rows, int columns, int count) {
   if (rows == 0 || columns == 0 || count == 0)
     return 0;
@@ -237,7 +237,7 @@ static cublasStatus_t multiply(const char *function, cublasHandle_t handle, stru
   if (sim_sticky(stream->device) != cudaSuccess)
     return CUBLAS_STATUS_EXECUTION_FAILED;
   if (!check_operands(function, &gemm, stream->device))
-    return CUBLAS_STATUS_SUCCESS; /* as on a GPU: the call succeeds, what follows fails */
+    return CUBLAS_STATUS_SUCCESS; // as on a GPU: the call succeeds, what follows fails
   bool on_device = handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE;
   if (!on_device) {
     gemm.alpha = scalar(alpha, scalar_type);
@@ -305,7 +305,7 @@ cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
   return cublasDgemmStridedBatched(handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta, C, ldc, 0, 1);
 }
 
-/* The pairs of types that cuBLAS multiplies in float: A and B alike, C like them or float. */
+// The pairs of types that cuBLAS multiplies in float: A and B alike, C like them or float.
 static bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute) {
   if (compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC)
     return a == CUDA_R_64F && b == CUDA_R_64F && c == CUDA_R_64F;
@@ -346,19 +346,19 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
                                     Ctype, ldc, 0, 1, computeType, algo);
 }
 
-/* ---- vectors ---- */
+// ---- vectors ----
 
 struct vector_work {
   struct sim_work base;
   bool transpose;
   int m, n, lda, incx, incy;
   float alpha, beta;
-  const float *alpha_pointer, *beta_pointer; /* in the device pointer mode; else NULL */
-  const float *a, *x;                        /* a NULL: y = alpha x + y */
+  const float *alpha_pointer, *beta_pointer; // in the device pointer mode; else NULL
+  const float *a, *x;                        // a NULL: y = alpha x + y
   float *y;
 };
 
-/* A negative increment walks a vector of n elements from its far end. */
+// A negative increment walks a vector of n elements from its far end.
 static long first_index(int n, int increment) {
   return increment < 0 ? (long)(1 - n) * increment : 0;
 }

@@ -1,4 +1,4 @@
-/* What the simulator can tell about itself; a real GPU has no such functions. C and C++. */
+// What the simulator can tell about itself; a real GPU has no such functions. C and C++.
 #ifndef CUDASIM_H
 #define CUDASIM_H
 
@@ -8,30 +8,30 @@
 extern "C" {
 #endif
 
-/* Counts since the program began or cudasim_reset_stats. A copy, launch or fill counts when it is asked for; one that a
- * graph repeats counts again at each cudaGraphLaunch. */
+// Counts since the program began or cudasim_reset_stats. A copy, launch or fill counts when it is asked for; one that a
+// graph repeats counts again at each cudaGraphLaunch.
 struct cudasim_stats {
   unsigned long long launches;
-  unsigned long long matrix_products; /* cuBLAS calls that compute */
+  unsigned long long matrix_products; // cuBLAS calls that compute
   unsigned long long fills;
   unsigned long long copies_host_to_device, bytes_host_to_device;
   unsigned long long copies_device_to_host, bytes_device_to_host;
   unsigned long long copies_device_to_device, bytes_device_to_device;
   unsigned long long copies_host_to_host, bytes_host_to_host;
-  unsigned long long synchronizations; /* calls in which the host waited for a device, blocking copies among them */
+  unsigned long long synchronizations; // calls in which the host waited for a device, blocking copies among them
   unsigned long long allocations, frees;
-  long long live_nodes; /* operations that are not finished, or that a stream or event still refers to */
+  long long live_nodes; // operations that are not finished, or that a stream or event still refers to
 };
 
-/* Has `kernel` called for each launch, cuBLAS call, fill and copy within one device, and `copy` (with a cudaMemcpyKind) for
- * each copy between the host and a device or between two devices, when and on the thread where it is counted above. NULL:
- * not at all. No lock of the simulator's is held during the calls. */
+// Has `kernel` called for each launch, cuBLAS call, fill and copy within one device, and `copy` (with a cudaMemcpyKind)
+// for each copy between the host and a device or between two devices, when and on the thread where it is counted above.
+// NULL: not at all. No lock of the simulator's is held during the calls.
 void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 
 void cudasim_get_stats(struct cudasim_stats *stats);
 void cudasim_reset_stats(void);
 
-/* "threads", "lazy" or "sync": the mode picked by FERRY_SIM_MODE. */
+// "threads", "lazy" or "sync": the mode picked by FERRY_SIM_MODE.
 const char *cudasim_mode(void);
 
 #ifdef __cplusplus

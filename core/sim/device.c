@@ -1,4 +1,4 @@
-/* Devices: how many, which is current, what they can do, and whether they have failed. */
+// Devices: how many, which is current, what they can do, and whether they have failed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 struct sim_state sim = {.lock = PTHREAD_MUTEX_INITIALIZER};
 __thread int sim_current_device;
 
-/* ---- the simulator itself ---- */
+// ---- the simulator itself ----
 
 static void after_fork(void) {
   sim.forked = true;
@@ -69,7 +69,7 @@ bool sim_is_device(int device) {
   return device >= 0 && device < sim.config.devices;
 }
 
-/* ---- choosing ---- */
+// ---- choosing ----
 
 cudaError_t cudaRuntimeGetVersion(int *version) {
   *version = CUDART_VERSION;
@@ -101,7 +101,7 @@ cudaError_t cudaGetDevice(int *device) {
   return cudaSuccess;
 }
 
-/* Waits for the device, then forgets its error and its peers. Memory and streams stay, unlike CUDA's. */
+// Waits for the device, then forgets its error and its peers. Memory and streams stay, unlike CUDA's.
 cudaError_t cudaDeviceReset(void) {
   SIM_TRY(sim_enter());
   struct sim_device *device = &sim.device[sim_current_device];
@@ -111,10 +111,10 @@ cudaError_t cudaDeviceReset(void) {
   return cudaSuccess;
 }
 
-/* ---- properties ---- */
+// ---- properties ----
 
-/* Where a property is a fact of this machine, the fact; else what a GPU of compute capability 9.0 has. The clocks and the
- * bus stand for no hardware. */
+// Where a property is a fact of this machine, the fact; else what a GPU of compute capability 9.0 has. The clocks and
+// the bus stand for no hardware.
 static const struct cudaDeviceProp common = {.name = "Simulated CUDA device (CPU)",
                                              .sharedMemPerBlock = 49152,
                                              .regsPerBlock = 65536,
@@ -242,7 +242,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device) {
   return cudaSuccess;
 }
 
-/* ---- peers ---- */
+// ---- peers ----
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
   SIM_TRY(sim_enter());
@@ -276,7 +276,7 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return cudaSuccess;
 }
 
-/* ---- statistics ---- */
+// ---- statistics ----
 
 static void (*_Atomic observe_kernel)(void);
 static void (*_Atomic observe_copy)(int kind, size_t bytes);

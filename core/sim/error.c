@@ -1,9 +1,9 @@
-/* Errors: the calling thread's last one, and what they are called. */
+// Errors: the calling thread's last one, and what they are called.
 #include "sim.h"
 
 static __thread cudaError_t last_error;
 
-/* A failed device keeps its error itself, and other devices have none of it. */
+// A failed device keeps its error itself, and other devices have none of it.
 static bool belongs_to_a_device(cudaError_t error) {
   return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure || error == cudaErrorAssert;
 }

@@ -1,4 +1,5 @@
-/* An event is a node: recording puts a point into a stream, which others can wait for and which knows when it was passed. */
+// An event is a node: recording puts a point into a stream, which others can wait for and which knows when it was
+// passed.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,9 @@
 struct CUevent_st {
   int device;
   unsigned int flags;
-  struct sim_node *node;            /* retained; NULL until it is recorded */
-  unsigned long long capture;       /* the capture it was recorded in; 0: none */
-  struct sim_indices capture_after; /* what the capture had led to */
+  struct sim_node *node;            // retained; NULL until it is recorded
+  unsigned long long capture;       // the capture it was recorded in; 0: none
+  struct sim_indices capture_after; // what the capture had led to
 };
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
@@ -81,7 +82,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
-/* The event's node, retained; NULL when it was never recorded. */
+// The event's node, retained; NULL when it was never recorded.
 static struct sim_node *get_node(struct CUevent_st *event) {
   sim_lock();
   struct sim_node *node = sim_node_retain(event->node);
@@ -109,7 +110,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (event->capture)
     return sim_fail(cudaErrorCapturedEvent);
   struct sim_node *node = get_node(event);
-  if (sim.config.mode == SIM_LAZY) /* nothing would ever finish while the host polls */
+  if (sim.config.mode == SIM_LAZY) // nothing would ever finish while the host polls
     sim_node_wait(node);
   bool done = node == NULL || atomic_load(&node->done);
   if (node && done)

@@ -1,3 +1,4 @@
+// The handler of SIGSEGV and SIGBUS: whose fault it was, a kernel's, the host code's or nobody's here.
 #include "fault.h"
 
 #include <execinfo.h>
@@ -30,7 +31,7 @@ void sim_fault_prepare_thread(void) {
   prepared = true;
   stack_t present;
   if (sigaltstack(NULL, &present) == 0 && !(present.ss_flags & SS_DISABLE))
-    return; /* a sanitizer's */
+    return; // a sanitizer's
   stack_t mine = {.ss_sp = malloc(HANDLER_STACK), .ss_size = HANDLER_STACK};
   if (mine.ss_sp && sigaltstack(&mine, NULL) == 0)
     pthread_setspecific(stack_key, mine.ss_sp);
@@ -52,7 +53,7 @@ static _Noreturn void kernel_fault(const void *address) {
     what = "device memory that is not allocated";
   else if ((uintptr_t)address < NULL_PAGE)
     what = "null pointer";
-  unblock(); /* the handler is left by a long jump */
+  unblock(); // the handler is left by a long jump
   sim_block_fault(address, what);
 }
 
@@ -76,7 +77,7 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
     previous->sa_handler(signal);
   else
     sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL},
-              NULL); /* the access is repeated, and ends the program */
+              NULL); // the access is repeated, and ends the program
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context) {

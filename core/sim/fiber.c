@@ -1,3 +1,4 @@
+// Stacks with guard pages, and the switch from one to another.
 #include "fiber.h"
 
 #include <pthread.h>
@@ -20,13 +21,13 @@ static size_t guard_bytes(void) {
 }
 
 #ifndef SIM_UCONTEXT
-/* Stacks begin at equal offsets in their pages; staggering their tops keeps them out of the same cache sets. */
+// Stacks begin at equal offsets in their pages; staggering their tops keeps them out of the same cache sets.
 static char *stack_top(const struct sim_fiber *fiber) {
   size_t stagger = (size_t)(fiber->number % 61) * 320;
   return (char *)((uintptr_t)(fiber->low + fiber->size - stagger) & ~(uintptr_t)15);
 }
 
-/* Saves the callee-saved registers on the current stack and the stack pointer in *save; continues from `load`. */
+// Saves the callee-saved registers on the current stack and the stack pointer in *save; continues from `load`.
 void sim_fiber_swap(void **save, void *load);
 #endif
 
@@ -61,7 +62,7 @@ __asm__(".text\n"
         "  ret\n"
         ".size sim_fiber_swap,.-sim_fiber_swap\n");
 
-/* What sim_fiber_swap pops, so that its `ret` enters sim_fiber_entry; the null return address above ends backtraces. */
+// What sim_fiber_swap pops, so that its `ret` enters sim_fiber_entry; the null return address above ends backtraces.
 static void prepare(struct sim_fiber *fiber) {
   uintptr_t *top = (uintptr_t *)stack_top(fiber);
   *--top = 0;
@@ -104,7 +105,7 @@ __asm__(".text\n"
         "  ret\n"
         ".size sim_fiber_swap,.-sim_fiber_swap\n");
 
-/* Twenty saved registers, of which x30 (the twelfth) is where sim_fiber_swap returns to. */
+// Twenty saved registers, of which x30 (the twelfth) is where sim_fiber_swap returns to.
 static void prepare(struct sim_fiber *fiber) {
   uintptr_t *top = (uintptr_t *)stack_top(fiber) - 20;
   for (int saved = 0; saved < 20; saved++)

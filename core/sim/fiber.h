@@ -1,4 +1,4 @@
-/* A fiber: a stack on which a simulated thread can stop in the middle and be resumed, without the operating system. */
+// A fiber: a stack on which a simulated thread can stop in the middle and be resumed, without the operating system.
 #ifndef SIM_FIBER_H
 #define SIM_FIBER_H
 
@@ -13,38 +13,38 @@
 #endif
 
 struct sim_fiber {
-  void *stack_pointer; /* while it is suspended */
-  char *low;           /* the usable stack's lowest address; a guard page lies below */
+  void *stack_pointer; // while it is suspended
+  char *low;           // the usable stack's lowest address; a guard page lies below
   size_t size;
-  void *asan_stack; /* AddressSanitizer's fake stack */
+  void *asan_stack; // AddressSanitizer's fake stack
   struct sim_fiber *next_free;
-  struct sim_fiber *next; /* all that a thread ever made */
+  struct sim_fiber *next; // all that a thread ever made
   int number;
 #ifdef SIM_UCONTEXT
   ucontext_t context;
 #endif
 };
 
-/* The operating system's own stack, as the fiber that the calling thread is on now. */
+// The operating system's own stack, as the fiber that the calling thread is on now.
 struct sim_fiber sim_fiber_native(void);
 
-/* A new fiber that begins in sim_fiber_entry when it is first switched to. */
+// A new fiber that begins in sim_fiber_entry when it is first switched to.
 struct sim_fiber *sim_fiber_new(int number);
 void sim_fiber_free(struct sim_fiber *fiber);
 
-/* Forgets what the fiber was doing: it begins in sim_fiber_entry again. */
+// Forgets what the fiber was doing: it begins in sim_fiber_entry again.
 void sim_fiber_reset(struct sim_fiber *fiber);
 
-/* Suspends `from`, which the caller is on, and resumes `to`. Returns when something switches back. */
+// Suspends `from`, which the caller is on, and resumes `to`. Returns when something switches back.
 void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to);
 
-/* Must be the first call on a fiber that was not reached by a switch's return: in sim_fiber_entry, after a long jump. */
+// Must be the first call on a fiber that was not reached by a switch's return: in sim_fiber_entry, after a long jump.
 void sim_fiber_landed(struct sim_fiber *self);
 
-/* Announces a long jump from the current fiber to `to`. */
+// Announces a long jump from the current fiber to `to`.
 void sim_fiber_before_jump(const struct sim_fiber *to);
 
-/* Where fibers begin; never returns. In block.c. */
+// Where fibers begin; never returns. In block.c.
 void sim_fiber_entry(void);
 
 bool sim_fiber_guards(const struct sim_fiber *fiber, const void *address);

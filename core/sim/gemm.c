@@ -1,3 +1,4 @@
+// The arithmetic of matrix products: float by oneDNN, double in blocks, the narrow types by way of float.
 #include "gemm.h"
 
 #include <oneapi/dnnl/dnnl.h>
@@ -25,9 +26,9 @@ static void *batch_data(const struct sim_matrix *matrix, int batch) {
   return (char *)matrix->data + (size_t)(matrix->stride * batch) * sim_element_bytes(matrix->type);
 }
 
-/* ---- float ---- */
+// ---- float ----
 
-/* oneDNN's products are row-major: a column-major C is a row-major C transposed, which is op(B)^T op(A)^T. */
+// oneDNN's products are row-major: a column-major C is a row-major C transposed, which is op(B)^T op(A)^T.
 static bool multiply_float(const struct sim_gemm *g, const float *a, int lda, const float *b, int ldb, float *c,
                            int ldc) {
   if (g->beta == 0 && (g->k == 0 || g->alpha == 0)) {
@@ -39,7 +40,7 @@ static bool multiply_float(const struct sim_gemm *g, const float *a, int lda, co
                     a, lda, (float)g->beta, c, ldc) == dnnl_success;
 }
 
-/* ---- double ---- */
+// ---- double ----
 
 static double element(const double *matrix, int leading, bool transpose, int row, int column) {
   return transpose ? matrix[(size_t)row * (size_t)leading + (size_t)column]
@@ -52,7 +53,7 @@ static int least(int a, int b) {
   return a < b ? a : b;
 }
 
-/* A's rows [row, row + rows), k's [depth, depth + depths), packed so that the innermost loop runs over rows. */
+// A's rows [row, row + rows), k's [depth, depth + depths), packed so that the innermost loop runs over rows.
 static void pack(const struct sim_gemm *g, const double *a, int row, int rows, int depth, int depths, double *packed) {
   for (int p = 0; p < depths; p++)
     for (int i = 0; i < rows; i++)
@@ -82,7 +83,7 @@ static void multiply_double(const struct sim_gemm *g, const double *a, const dou
     }
 }
 
-/* ---- narrower types, by way of float ---- */
+// ---- narrower types, by way of float ----
 
 static float round_to_tf32(float value) {
   uint32_t bits = cudasim_float_bits(value);
@@ -92,7 +93,7 @@ static float round_to_tf32(float value) {
   return cudasim_bits_float(bits & ~0x1fffu);
 }
 
-/* rows x columns of a matrix, without gaps between the columns. */
+// rows x columns of a matrix, without gaps between the columns.
 static float *widen(const struct sim_matrix *matrix, int batch, int rows, int columns, bool tf32) {
   const void *data = batch_data(matrix, batch);
   float *wide = sim_allocate((size_t)rows * (size_t)columns * sizeof *wide);

@@ -1,5 +1,5 @@
-/* A capture turns what is submitted to a stream into a list of work with edges, in an order that respects them; joining
- * streams by events adds edges. Launching the graph makes a node of each, between two nodes of the launching stream. */
+// A capture turns what is submitted to a stream into a list of work with edges, in an order that respects them; joining
+// streams by events adds edges. Launching the graph makes a node of each, between two nodes of the launching stream.
 #include "graph.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 struct graph_node {
   int device;
-  struct sim_work *work; /* retained */
+  struct sim_work *work; // retained
   struct sim_lane *lane;
   struct sim_indices after;
 };
@@ -25,20 +25,20 @@ struct CUgraph_st {
   struct graph_nodes nodes;
   unsigned long long id;
   enum cudaStreamCaptureMode mode;
-  pthread_t thread; /* that began the capture */
+  pthread_t thread; // that began the capture
   bool spoiled;
-  struct CUgraph_st *next; /* captures in progress */
+  struct CUgraph_st *next; // captures in progress
 };
 
 struct CUgraphExec_st {
   struct graph_nodes nodes;
 };
 
-static struct CUgraph_st *captures; /* under sim.lock */
+static struct CUgraph_st *captures; // under sim.lock
 static unsigned long long last_id;
 static __thread enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
-/* ---- lists ---- */
+// ---- lists ----
 
 static void indices_add(struct sim_indices *list, int index) {
   if (list->count == list->room) {
@@ -73,7 +73,7 @@ static void nodes_free(struct graph_nodes *list) {
   free(list->items);
 }
 
-/* ---- capture ---- */
+// ---- capture ----
 
 void sim_graph_add(struct CUstream_st *stream, struct sim_work *work) {
   struct CUgraph_st *graph = stream->capture;
@@ -147,13 +147,13 @@ static void free_graph(struct CUgraph_st *graph) {
   free(graph);
 }
 
-/* Takes every stream out of the capture; true when each one's work leads back to `origin`. */
+// Takes every stream out of the capture; true when each one's work leads back to `origin`.
 static bool leave(struct CUgraph_st *graph, const struct CUstream_st *origin) {
   bool *joined = sim_allocate(graph->nodes.count + 1);
   memset(joined, 0, graph->nodes.count + 1);
   for (size_t i = 0; i < origin->capture_after.count; i++)
     joined[origin->capture_after.items[i]] = true;
-  for (size_t n = graph->nodes.count; n-- > 0;) /* edges lead to smaller indices */
+  for (size_t n = graph->nodes.count; n-- > 0;) // edges lead to smaller indices
     for (size_t i = 0; joined[n] && i < graph->nodes.items[n].after.count; i++)
       joined[graph->nodes.items[n].after.items[i]] = true;
   bool all = true;
@@ -221,7 +221,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
   return cudaSuccess;
 }
 
-/* ---- graphs ---- */
+// ---- graphs ----
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
   SIM_TRY(sim_enter());
@@ -235,8 +235,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
   return cudaSuccess;
 }
 
-/* Makes and links the nodes of one launch: nodes[0] in the stream, one per graph node, and the last in the stream again.
- * sim.lock is held. */
+// Makes and links the nodes of one launch: nodes[0] in the stream, one per graph node, and the last in the stream
+// again. sim.lock is held.
 static void link_nodes(const struct graph_nodes *graph, struct CUstream_st *stream, struct sim_node **nodes) {
   size_t count = graph->count;
   nodes[0] = sim_node_new(stream->device, NULL, stream->lane);

@@ -1,21 +1,21 @@
-/* Captures, and the graphs they make. */
+// Captures, and the graphs they make.
 #ifndef SIM_GRAPH_H
 #define SIM_GRAPH_H
 
 #include "stream.h"
 
-/* Adds work to the graph that the stream is captured into, after what the capture has led to; takes over the reference. */
+// Adds work to the graph that the stream is captured into, after what the capture has led to; takes over the reference.
 void sim_graph_add(struct CUstream_st *stream, struct sim_work *work);
 
-/* Ends the capture that a stream takes part in, without a graph. */
+// Ends the capture that a stream takes part in, without a graph.
 void sim_graph_abandon(struct CUstream_st *stream);
 
 void sim_indices_assign(struct sim_indices *to, const struct sim_indices *from);
 
-/* cudaStreamWaitEvent with an event recorded in a capture: the stream joins it. */
+// cudaStreamWaitEvent with an event recorded in a capture: the stream joins it.
 cudaError_t sim_graph_join(struct CUstream_st *stream, unsigned long long capture, const struct sim_indices *after);
 
-/* What identifies the stream's capture for as long as it lasts. */
+// What identifies the stream's capture for as long as it lasts.
 unsigned long long sim_graph_id(const struct CUstream_st *stream);
 
 #endif

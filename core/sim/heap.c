@@ -1,3 +1,4 @@
+// First fit in a sorted array of pieces; sorted arrays of ranges.
 #include "heap.h"
 
 #include <stdint.h>
@@ -6,10 +7,10 @@
 
 #include "sim.h"
 
-/* Between any two allocations lie bytes of nobody's, for AddressSanitizer and for the checks at launch. */
+// Between any two allocations lie bytes of nobody's, for AddressSanitizer and for the checks at launch.
 enum { ALIGNMENT = 256, RED_ZONE = 256 };
 
-/* The number of pieces that begin at or below an address. */
+// The number of pieces that begin at or below an address.
 static size_t pieces_up_to(const struct sim_heap *heap, const char *address) {
   size_t low = 0, high = heap->count;
   while (low < high) {
@@ -37,7 +38,7 @@ static void remove_piece(struct sim_heap *heap, size_t at) {
   memmove(heap->pieces + at, heap->pieces + at + 1, (heap->count - at) * sizeof *heap->pieces);
 }
 
-/* First fit; a new piece at the end otherwise. */
+// First fit; a new piece at the end otherwise.
 char *sim_heap_take(struct sim_heap *heap, size_t bytes, bool *grown) {
   *grown = false;
   if (bytes > heap->capacity)
@@ -83,7 +84,7 @@ size_t sim_heap_give(struct sim_heap *heap, char *address) {
   if (at > 0)
     merge_with_next(heap, at - 1);
   struct sim_piece *last = &heap->pieces[heap->count - 1];
-  if (!last->used) { /* what lies before it and what was never handed out make one piece again */
+  if (!last->used) { // what lies before it and what was never handed out make one piece again
     heap->reach -= last->size;
     heap->count--;
   }

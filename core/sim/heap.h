@@ -1,11 +1,11 @@
-/* The bookkeeping of memory: a device's heap, and sets of address ranges. No locks: the callers hold sim.lock. */
+// The bookkeeping of memory: a device's heap, and sets of address ranges. No locks: the callers hold sim.lock.
 #ifndef SIM_HEAP_H
 #define SIM_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A piece of a heap: what was asked for, and what it takes up with its red zone. */
+// A piece of a heap: what was asked for, and what it takes up with its red zone.
 struct sim_piece {
   char *address;
   size_t size, asked;
@@ -14,20 +14,20 @@ struct sim_piece {
 
 struct sim_heap {
   char *base;
-  size_t capacity;          /* bytes that may be in use */
-  size_t used;              /* bytes in use, red zones included */
-  size_t reach;             /* bytes from base that were ever handed out */
-  struct sim_piece *pieces; /* by address, without gaps up to `reach` */
+  size_t capacity;          // bytes that may be in use
+  size_t used;              // bytes in use, red zones included
+  size_t reach;             // bytes from base that were ever handed out
+  struct sim_piece *pieces; // by address, without gaps up to `reach`
   size_t count, room;
 };
 
-/* At least `bytes` bytes, aligned to 256; NULL when there are none. *grown: `reach` has moved. */
+// At least `bytes` bytes, aligned to 256; NULL when there are none. *grown: `reach` has moved.
 char *sim_heap_take(struct sim_heap *heap, size_t bytes, bool *grown);
 
-/* Gives a piece back; 0 when `address` is not the start of a piece in use, else its size. */
+// Gives a piece back; 0 when `address` is not the start of a piece in use, else its size.
 size_t sim_heap_give(struct sim_heap *heap, char *address);
 
-/* The piece in which an address lies, in use or not; NULL beyond `reach`. */
+// The piece in which an address lies, in use or not; NULL beyond `reach`.
 const struct sim_piece *sim_heap_find(const struct sim_heap *heap, const void *address);
 
 void sim_heap_clear(struct sim_heap *heap);
@@ -35,15 +35,15 @@ void sim_heap_clear(struct sim_heap *heap);
 struct sim_range {
   char *address;
   size_t size;
-  bool owned; /* allocated by cudaHostAlloc, not registered by the user */
+  bool owned; // allocated by cudaHostAlloc, not registered by the user
 };
 
 struct sim_ranges {
-  struct sim_range *items; /* by address */
+  struct sim_range *items; // by address
   size_t count, room;
 };
 
-/* False when it overlaps one that is there. */
+// False when it overlaps one that is there.
 bool sim_ranges_add(struct sim_ranges *ranges, struct sim_range range);
 bool sim_ranges_remove(struct sim_ranges *ranges, const void *address, struct sim_range *removed);
 const struct sim_range *sim_ranges_find(const struct sim_ranges *ranges, const void *address);

@@ -1,3 +1,4 @@
+// Streams as the thread sanitizer's fibers, each on a thread of its own.
 #include "lane.h"
 
 #ifdef CUDASIM_TSAN
@@ -15,19 +16,19 @@ void __tsan_set_fiber_name(void *fiber, const char *name);
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
-enum { WITH_ORDER = 0, WITHOUT_ORDER = 1 }; /* whether a switch synchronises the two fibers */
+enum { WITH_ORDER = 0, WITHOUT_ORDER = 1 }; // whether a switch synchronises the two fibers
 
 struct sim_lane {
   void *fiber;
-  bool started; /* its thread runs, and the fiber knows that thread's stack */
+  bool started; // its thread runs, and the fiber knows that thread's stack
   struct sim_node *first, *last;
   pthread_cond_t arrived;
   struct sim_lane *next_free;
 };
 
-static struct sim_lane *free_lanes; /* under sim.lock */
+static struct sim_lane *free_lanes; // under sim.lock
 
-/* Two addresses in a node that the sanitizer knows its orderings by. */
+// Two addresses in a node that the sanitizer knows its orderings by.
 static void *submission(struct sim_node *node) {
   return &node->pending;
 }
@@ -38,7 +39,7 @@ static void *completion(struct sim_node *node) {
 static void *run_lane(void *data) {
   struct sim_lane *lane = data;
   void *self = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(lane->fiber, WITH_ORDER); /* the fiber uses this thread's stack, which is set up by now */
+  __tsan_switch_to_fiber(lane->fiber, WITH_ORDER); // the fiber uses this thread's stack, which is set up by now
   __tsan_switch_to_fiber(self, WITHOUT_ORDER);
   sim_worker_prepare_thread();
   sim_lock();
@@ -56,7 +57,7 @@ static void *run_lane(void *data) {
   return NULL;
 }
 
-/* The thread begins with the stream, not with its first operation: what the host does in between is not before it. */
+// The thread begins with the stream, not with its first operation: what the host does in between is not before it.
 static void start(struct sim_lane *lane) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, run_lane, lane) != 0) {
@@ -131,6 +132,6 @@ void sim_lane_push(struct sim_node *node) {
 }
 
 #else
-/* ISO C wants a declaration in every source. */
+// ISO C wants a declaration in every source.
 struct sim_lane;
 #endif

@@ -1,4 +1,4 @@
-/* Launches: checking them, and spreading a grid's blocks over the workers. */
+// Launches: checking them, and spreading a grid's blocks over the workers.
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum {
   RESERVED_SHARED_BYTES = 1024,
   MAX_THREADS_PER_SM = 2048,
   MAX_BLOCKS_PER_SM = 32,
-  WORTH_SHARING = 16384 /* threads in a grid, below which waking another worker costs more than it gains */
+  WORTH_SHARING = 16384 // threads in a grid, below which waking another worker costs more than it gains
 };
 
 struct launch_work {
@@ -27,15 +27,15 @@ struct launch_work {
   alignas(16) char closure[];
 };
 
-/* ---- running ---- */
+// ---- running ----
 
-/* One execution of a launch, shared by the workers that run its blocks. */
+// One execution of a launch, shared by the workers that run its blocks.
 struct grid_run {
   atomic_int references;
   atomic_uint next, finished;
   atomic_int error; /* of the first block that failed */
   unsigned int blocks;
-  struct sim_work *work; /* retained */
+  struct sim_work *work; // retained
 };
 
 static void release_run(struct grid_run *run) {
@@ -46,7 +46,7 @@ static void release_run(struct grid_run *run) {
 }
 
 static void run_blocks(struct grid_run *run) {
-#ifdef CUDASIM_STATIC_SHARED /* there is one copy of each shared array in the program */
+#ifdef CUDASIM_STATIC_SHARED // there is one copy of each shared array in the program
   static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&one_at_a_time);
 #endif
@@ -83,7 +83,7 @@ static void offer_blocks(struct grid_run *run) {
 }
 
 static bool worth_sharing(const struct cudasim_launch_request *request, unsigned int blocks) {
-#if defined(CUDASIM_TSAN) || defined(CUDASIM_STATIC_SHARED) /* a launch's blocks stay on one thread */
+#if defined(CUDASIM_TSAN) || defined(CUDASIM_STATIC_SHARED) // a launch's blocks stay on one thread
   (void)request;
   (void)blocks;
   return false;
@@ -114,12 +114,12 @@ static void count_launch(const struct sim_work *base) {
   sim_count_kernel(&sim.counters.launches);
 }
 
-/* ---- attributes of kernels ---- */
+// ---- attributes of kernels ----
 
 static struct {
   const void *function;
   int max_dynamic_shared;
-} * opt_ins; /* cudaFuncSetAttribute; under sim.lock */
+} * opt_ins; // cudaFuncSetAttribute; under sim.lock
 static size_t opt_in_count, opt_in_room;
 
 static int max_dynamic_shared(const void *function) {
@@ -185,7 +185,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
   return cudaSuccess;
 }
 
-/* ---- launching ---- */
+// ---- launching ----
 
 static cudaError_t check_shape(const struct cudasim_launch_request *request) {
   struct cudasim_dim3 grid = request->grid, block = request->block;
@@ -193,13 +193,13 @@ static cudaError_t check_shape(const struct cudasim_launch_request *request) {
   bool good = threads > 0 && block.x <= 1024 && block.y <= 1024 && block.z <= 64 && threads <= SIM_MAX_BLOCK_THREADS;
   good = good && grid.x > 0 && grid.y > 0 && grid.z > 0;
   good = good && grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
-  good = good && (unsigned long long)grid.x * grid.y * grid.z <= 0x7fffffffu; /* the simulator's own limit */
+  good = good && (unsigned long long)grid.x * grid.y * grid.z <= 0x7fffffffu; // the simulator's own limit
   if (!good)
     return cudaErrorInvalidConfiguration;
   return request->shared_bytes <= (size_t)max_dynamic_shared(request->function) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* False after a message when a pointer argument is one that the kernel may not use. */
+// False after a message when a pointer argument is one that the kernel may not use.
 static bool check_pointers(const struct cudasim_launch_request *request, int device) {
   for (int i = 0; sim.config.check && i < request->pointer_count; i++) {
     const struct cudasim_pointer_argument *argument = &request->pointers[i];
@@ -221,7 +221,7 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
     return sim_fail(cudaErrorInvalidResourceHandle);
   SIM_TRY(sim_sticky(stream->device));
   SIM_TRY(check_shape(request));
-  if (!check_pointers(request, stream->device)) { /* as on a GPU: the launch succeeds, what follows fails */
+  if (!check_pointers(request, stream->device)) { // as on a GPU: the launch succeeds, what follows fails
     sim_set_sticky(stream->device, cudaErrorIllegalAddress);
     return cudaSuccess;
   }

@@ -1,4 +1,4 @@
-/* Devices' memory: one reserved range of addresses, cut into devices; pinned host memory: ordinary memory on a list. */
+// Devices' memory: one reserved range of addresses, cut into devices; pinned host memory: ordinary memory on a list.
 #include "memory.h"
 
 #include <stdint.h>
@@ -12,11 +12,11 @@
 #include "sim.h"
 #include "stream.h"
 
-/* Huge pages make the guards cheap: protecting memory costs time for each page. */
+// Huge pages make the guards cheap: protecting memory costs time for each page.
 enum { PAGE = 2 << 20 };
-enum { GIVE_BACK = 2 * PAGE }; /* freed pieces of this size return their pages to the operating system */
+enum { GIVE_BACK = 2 * PAGE }; // freed pieces of this size return their pages to the operating system
 
-/* ---- guards ---- */
+// ---- guards ----
 
 static pthread_mutex_t access_lock = PTHREAD_MUTEX_INITIALIZER;
 static int accesses;
@@ -29,7 +29,7 @@ static int protection(void) {
   return sim.config.guard && accesses == 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
 }
 
-/* access_lock is held. */
+// access_lock is held.
 static void protect_all(void) {
   for (int i = 0; i < sim.config.devices; i++)
     if (sim.device[i].heap.reach > 0)
@@ -54,10 +54,10 @@ void sim_access_end(void) {
   pthread_mutex_unlock(&access_lock);
 }
 
-/* ---- addresses ---- */
+// ---- addresses ----
 
 void sim_memory_init(void) {
-  /* The gap between devices is wider than any red zone, so that running off the end of one is no access to the next. */
+  // The gap between devices is wider than any red zone, so that running off the end of one is no access to the next.
   enum { GAP = 64 << 20 };
   sim.span = round_up(sim.config.memory_bytes) + GAP;
   size_t bytes = sim.span * (size_t)sim.config.devices;
@@ -116,7 +116,7 @@ const char *sim_pointer_fault(const void *address, int device) {
   return NULL;
 }
 
-/* Called by the signal handler too: takes no lock. */
+// Called by the signal handler too: takes no lock.
 void sim_describe(const void *address, char *text, size_t size) {
   int device = sim_device_of(address);
   int length = snprintf(text, size, "cuda:%d", device);
@@ -126,9 +126,9 @@ void sim_describe(const void *address, char *text, size_t size) {
              (size_t)((const char *)address - piece->address), piece->asked, piece->used ? "" : ", already freed");
 }
 
-/* ---- device memory ---- */
+// ---- device memory ----
 
-/* Makes the pages of a heap that has grown usable. access_lock is held. */
+// Makes the pages of a heap that has grown usable. access_lock is held.
 static void open_pages(struct sim_heap *heap, const char *address) {
   size_t begin = round_up((size_t)(address - heap->base)), end = round_up(heap->reach);
   if (end > begin)
@@ -155,7 +155,7 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes) {
   if (bytes == 0)
     return cudaSuccess;
   char *address = take(device, bytes);
-  if (address == NULL) { /* memory may be on its way back: frees that are queued in streams */
+  if (address == NULL) { // memory may be on its way back: frees that are queued in streams
     sim_stream_drain(device);
     address = take(device, bytes);
   }
@@ -164,7 +164,7 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes) {
   SIM_COUNT(allocations, 1);
   sim_access_begin();
   ASAN_UNPOISON_MEMORY_REGION(address, bytes);
-  memset(address, 0xff, bytes); /* fresh memory is NaN, never a lucky zero */
+  memset(address, 0xff, bytes); // fresh memory is NaN, never a lucky zero
   size_t end = (bytes + 255) / 256 * 256 + 256;
   ASAN_POISON_MEMORY_REGION(address + bytes, end - bytes);
   sim_access_end();
@@ -253,7 +253,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   return cudaSuccess;
 }
 
-/* ---- pinned host memory ---- */
+// ---- pinned host memory ----
 
 static cudaError_t add_pinned(void *pointer, size_t bytes, bool owned) {
   sim_lock();
@@ -296,7 +296,7 @@ cudaError_t cudaFreeHost(void *pointer) {
   if (pointer == NULL)
     return cudaSuccess;
   SIM_TRY(sim_capture_forbids());
-  for (int device = 0; device < sim.config.devices; device++) /* copies may still be using it */
+  for (int device = 0; device < sim.config.devices; device++) // copies may still be using it
     sim_stream_drain(device);
   SIM_TRY(remove_pinned(pointer, true, cudaErrorInvalidValue));
   free(pointer);

@@ -1,4 +1,4 @@
-/* Whose memory an address is, and who may touch device memory when. */
+// Whose memory an address is, and who may touch device memory when.
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
@@ -7,27 +7,27 @@
 
 #include "cuda_runtime_api.h"
 
-/* Reserves the devices' address space; called once. */
+// Reserves the devices' address space; called once.
 void sim_memory_init(void);
 
-/* The device in whose memory an address lies; -1 for every other address. */
+// The device in whose memory an address lies; -1 for every other address.
 int sim_device_of(const void *address);
 bool sim_is_pinned(const void *address);
 
-/* cudaErrorInvalidValue unless the bytes are outside every device's memory or within one live allocation. */
+// cudaErrorInvalidValue unless the bytes are outside every device's memory or within one live allocation.
 cudaError_t sim_range_check(const void *address, size_t bytes);
 
-/* NULL when a kernel on `device` may use the address, else what is wrong with it. */
+// NULL when a kernel on `device` may use the address, else what is wrong with it.
 const char *sim_pointer_fault(const void *address, int device);
 
-/* Describes an address of device memory for a message. */
+// Describes an address of device memory for a message.
 void sim_describe(const void *address, char *text, size_t size);
 
-/* Device memory is accessible between the two; they nest, and threads may overlap. With guards off they do nothing. */
+// Device memory is accessible between the two; they nest, and threads may overlap. With guards off they do nothing.
 void sim_access_begin(void);
 void sim_access_end(void);
 
-/* Ends the allocation at once; the caller sees to it that nothing uses it any more. */
+// Ends the allocation at once; the caller sees to it that nothing uses it any more.
 cudaError_t sim_release(void *address);
 
 #endif

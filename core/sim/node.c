@@ -1,3 +1,4 @@
+// Works and nodes: counting references, drawing edges, and running a node when its mode has it run.
 #include "node.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "memory.h"
 #include "sim.h"
 
-/* ---- work ---- */
+// ---- work ----
 
 void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *)) {
   struct sim_work *work = sim_allocate(size);
@@ -32,7 +33,7 @@ void sim_work_release(struct sim_work *work) {
   free(work);
 }
 
-/* ---- nodes ---- */
+// ---- nodes ----
 
 void sim_node_list_add(struct sim_node_list *list, struct sim_node *node) {
   if (list->count == list->room) {
@@ -45,7 +46,7 @@ void sim_node_list_add(struct sim_node_list *list, struct sim_node *node) {
 struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane *lane) {
   struct sim_node *node = sim_allocate(sizeof *node);
   memset(node, 0, sizeof *node);
-  atomic_init(&node->references, 2); /* the caller's, and the node's own until it is done */
+  atomic_init(&node->references, 2); // the caller's, and the node's own until it is done
   node->device = device;
   node->work = work;
   node->lane = lane;
@@ -78,7 +79,7 @@ void sim_node_after(struct sim_node *node, struct sim_node *on) {
   if (on == NULL)
     return;
   bool done = atomic_load(&on->done);
-#ifndef CUDASIM_TSAN /* the sanitizer must be told of finished ones too */
+#ifndef CUDASIM_TSAN // the sanitizer must be told of finished ones too
   if (done)
     return;
 #endif
@@ -100,7 +101,7 @@ void sim_node_unhold(struct sim_node *node) {
     make_ready(node);
 }
 
-/* Marks the node done and lets its successors go. */
+// Marks the node done and lets its successors go.
 static void complete(struct sim_node *node) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -121,7 +122,7 @@ static void complete(struct sim_node *node) {
   sim_node_release(node);
 }
 
-/* Runs the work and lets go of it: where it was used is where it may be freed. */
+// Runs the work and lets go of it: where it was used is where it may be freed.
 static void run(struct sim_node *node) {
   if (node->work && sim_sticky(node->device) == cudaSuccess) {
     sim_access_begin();
@@ -142,7 +143,7 @@ void sim_node_execute(struct sim_node *node) {
   complete(node);
 }
 
-/* ---- who executes, and when ---- */
+// ---- who executes, and when ----
 
 static pthread_mutex_t execution;
 static pthread_once_t execution_once = PTHREAD_ONCE_INIT;
@@ -176,7 +177,7 @@ static void execute(struct sim_node *node) {
   sim_unlock();
 }
 
-/* A node that `node` waits for and that is not done; NULL when it can run. */
+// A node that `node` waits for and that is not done; NULL when it can run.
 static struct sim_node *unfinished_before(struct sim_node *node) {
   sim_lock();
   struct sim_node *found = NULL;
@@ -187,7 +188,7 @@ static struct sim_node *unfinished_before(struct sim_node *node) {
   return found;
 }
 
-/* Lazy mode: runs what `root` needs, and nothing else. The path from it is kept by hand: chains may be long. */
+// Lazy mode: runs what `root` needs, and nothing else. The path from it is kept by hand: chains may be long.
 static void demand(struct sim_node *root) {
   struct sim_node_list path = {0};
   sim_execution_lock();

@@ -1,8 +1,8 @@
-/* Operations and what they wait for.
- *
- * Work is something to do: a launch, a copy, a fill. A node is one execution of it, which waits for other nodes. A
- * stream is its last node, an event is a node, a graph is a list of work with edges: all of CUDA's ordering rules become
- * edges when a node is made. What differs between the modes is only who executes a node, and when. */
+// Operations and what they wait for.
+//
+// Work is something to do: a launch, a copy, a fill. A node is one execution of it, which waits for other nodes. A
+// stream is its last node, an event is a node, a graph is a list of work with edges: all of CUDA's ordering rules
+// become edges when a node is made. What differs between the modes is only who executes a node, and when.
 #ifndef SIM_NODE_H
 #define SIM_NODE_H
 
@@ -16,11 +16,11 @@
 struct sim_work {
   atomic_int references;
   cudaError_t (*run)(struct sim_work *work);
-  void (*destroy)(struct sim_work *work);     /* frees what it owns, not the work itself; may be NULL */
-  void (*count)(const struct sim_work *work); /* adds it to the statistics when it is queued; may be NULL */
+  void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
+  void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
 };
 
-/* `size` bytes that begin with a struct sim_work; the caller holds the only reference. */
+// `size` bytes that begin with a struct sim_work; the caller holds the only reference.
 void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *));
 struct sim_work *sim_work_retain(struct sim_work *work);
 void sim_work_release(struct sim_work *work);
@@ -30,59 +30,59 @@ struct sim_node_list {
   size_t count, room;
 };
 
-/* Adds to the end. Whether the list retains its nodes is its owner's affair. */
+// Adds to the end. Whether the list retains its nodes is its owner's affair.
 void sim_node_list_add(struct sim_node_list *list, struct sim_node *node);
 
 struct sim_node {
   atomic_int references;
   int device;
-  struct sim_work *work;          /* NULL: a mere point in a stream */
-  struct sim_lane *lane;          /* thread sanitizer builds: the stream whose clock it runs on */
-  struct sim_node_list waits_for; /* retained */
+  struct sim_work *work;          // NULL: a mere point in a stream
+  struct sim_lane *lane;          // thread sanitizer builds: the stream whose clock it runs on
+  struct sim_node_list waits_for; // retained
   struct sim_node_list successors;
-  int pending; /* nodes it waits for, and one until it is released */
+  int pending; // nodes it waits for, and one until it is released
   atomic_bool done;
   struct timespec finished;
   struct sim_node *next_ready;
 };
 
-/* Takes over the caller's reference to the work. The node waits for nothing yet, but is held. */
+// Takes over the caller's reference to the work. The node waits for nothing yet, but is held.
 struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane *lane);
 struct sim_node *sim_node_retain(struct sim_node *node);
 void sim_node_release(struct sim_node *node);
 
-/* `node`, which is still held, will wait for `on` (NULL or done: nothing to wait for). sim.lock is held. */
+// `node`, which is still held, will wait for `on` (NULL or done: nothing to wait for). sim.lock is held.
 void sim_node_after(struct sim_node *node, struct sim_node *on);
 
-/* Nothing will be added to what the node waits for: it may run when its mode has it run. sim.lock is held. */
+// Nothing will be added to what the node waits for: it may run when its mode has it run. sim.lock is held.
 void sim_node_unhold(struct sim_node *node);
 
-/* Returns when the node is done. */
+// Returns when the node is done.
 void sim_node_wait(struct sim_node *node);
 
-/* In the synchronous mode, runs a node that was unheld; otherwise does nothing. */
+// In the synchronous mode, runs a node that was unheld; otherwise does nothing.
 void sim_node_run_if_sync(struct sim_node *node);
 
-/* Runs the node on the calling thread: everything it waits for is done. */
+// Runs the node on the calling thread: everything it waits for is done.
 void sim_node_execute(struct sim_node *node);
 
-/* Serialises the threads that execute nodes in the lazy and synchronous modes; nests. */
+// Serialises the threads that execute nodes in the lazy and synchronous modes; nests.
 void sim_execution_lock(void);
 void sim_execution_unlock(void);
 
-/* Starts the workers when that has not been done, in the mode that has them. To be called without any lock before the first
- * node is made ready: when no thread is to be had, the program ends with status 1. */
+// Starts the workers when that has not been done, in the mode that has them. To be called without any lock before the
+// first node is made ready: when no thread is to be had, the program ends with status 1.
 void sim_worker_start(void);
 
-/* To be called first on a thread that will execute nodes and is not the program's own. */
+// To be called first on a thread that will execute nodes and is not the program's own.
 void sim_worker_prepare_thread(void);
-/* A ready node, in the mode with workers. sim.lock is held. */
+// A ready node, in the mode with workers. sim.lock is held.
 void sim_worker_push(struct sim_node *node);
-/* Waits for the next change to any node's `done`. sim.lock is held. */
+// Waits for the next change to any node's `done`. sim.lock is held.
 void sim_worker_wait_done(void);
 void sim_worker_signal_done(void);
 
-/* Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many. */
+// Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many.
 struct sim_helper {
   void (*help)(void *data);
   void *data;

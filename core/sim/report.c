@@ -1,4 +1,4 @@
-/* Messages about kernels that went wrong: which kernel, block and thread, and what the other threads were doing. */
+// Messages about kernels that went wrong: which kernel, block and thread, and what the other threads were doing.
 #include "block_internal.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void describe(const struct sim_executor *e, unsigned int thread, unsigned
     fprintf(stderr, "running\n");
 }
 
-/* The block's threads, in groups that do the same. */
+// The block's threads, in groups that do the same.
 void sim_report_threads(struct sim_executor *e) {
   bool told[SIM_MAX_BLOCK_THREADS] = {false};
   for (unsigned int t = 0; t < e->threads; t++) {
@@ -55,7 +55,7 @@ static void report_thread(void) {
   fprintf(stderr, "    thread (%u,%u,%u)\n", threadIdx.x, threadIdx.y, threadIdx.z);
 }
 
-/* Below the stack pointer of the native stack, or in a fiber's guard page. */
+// Below the stack pointer of the native stack, or in a fiber's guard page.
 static bool is_stack_overflow(const struct sim_executor *e, const void *address) {
   enum { NEAR = 65536 };
   const char *byte = address;
@@ -88,7 +88,7 @@ void cudasim_assert_fail(const char *assertion, const char *file, unsigned int l
 }
 
 #ifdef SIM_ASAN
-/* AddressSanitizer calls this before its report, which knows the line but not the thread of the grid. */
+// AddressSanitizer calls this before its report, which knows the line but not the thread of the grid.
 void __asan_on_error(void);
 void __asan_on_error(void) {
   struct sim_executor *e = sim_executor;

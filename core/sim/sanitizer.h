@@ -1,4 +1,4 @@
-/* Which sanitizers this build has, for gcc and clang alike. */
+// Which sanitizers this build has, for gcc and clang alike.
 #ifndef SIM_SANITIZER_H
 #define SIM_SANITIZER_H
 

@@ -1,3 +1,4 @@
+// Streams: CUDA's rules of what waits for what, as edges between nodes.
 #include "stream.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 
-/* ---- handles ---- */
+// ---- handles ----
 
 struct CUstream_st *sim_stream_new(int device, unsigned int flags, int priority) {
   struct CUstream_st *stream = sim_allocate(sizeof *stream);
@@ -46,7 +47,7 @@ static void make_own_streams_key(void) {
   pthread_key_create(&own_streams_key, free_own_streams);
 }
 
-/* cudaStreamPerThread: one stream for each thread and device. */
+// cudaStreamPerThread: one stream for each thread and device.
 static struct CUstream_st *own_stream(int device) {
   pthread_once(&own_streams_once, make_own_streams_key);
   struct CUstream_st **own = pthread_getspecific(own_streams_key);
@@ -84,16 +85,16 @@ cudaError_t sim_stream_get(cudaStream_t handle, struct CUstream_st **stream) {
   return cudaSuccess;
 }
 
-/* ---- queueing ---- */
+// ---- queueing ----
 
-/* The node will wait for all that the stream has to do, the events that it waits for included. sim.lock is held. */
+// The node will wait for all that the stream has to do, the events that it waits for included. sim.lock is held.
 static void after_stream(struct sim_node *node, struct CUstream_st *stream) {
   sim_node_after(node, stream->last);
   for (size_t i = 0; i < stream->waits.count; i++)
     sim_node_after(node, stream->waits.items[i]);
 }
 
-/* The legacy stream and the blocking streams wait for each other; non-blocking streams have no part in it. */
+// The legacy stream and the blocking streams wait for each other; non-blocking streams have no part in it.
 static void after_other_streams(struct CUstream_st *stream, struct sim_node *node) {
   struct sim_device *device = &sim.device[stream->device];
   if (stream != device->legacy) {
@@ -154,9 +155,9 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
   return cudaSuccess;
 }
 
-/* ---- waiting ---- */
+// ---- waiting ----
 
-/* Adds, retained, what the stream itself has to do: its last node and the events it waits for. sim.lock is held. */
+// Adds, retained, what the stream itself has to do: its last node and the events it waits for. sim.lock is held.
 static void add_outstanding(struct sim_node_list *list, struct CUstream_st *stream) {
   if (stream->last)
     sim_node_list_add(list, sim_node_retain(stream->last));
@@ -164,7 +165,7 @@ static void add_outstanding(struct sim_node_list *list, struct CUstream_st *stre
     sim_node_list_add(list, sim_node_retain(stream->waits.items[i]));
 }
 
-/* What must be done when the stream is: for the legacy stream the blocking ones, too. Retained. */
+// What must be done when the stream is: for the legacy stream the blocking ones, too. Retained.
 static struct sim_node_list outstanding(struct CUstream_st *stream) {
   struct sim_node_list list = {0};
   struct sim_device *device = &sim.device[stream->device];
@@ -227,7 +228,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   struct sim_node_list list = outstanding(stream);
   bool done = true;
   for (size_t i = 0; i < list.count; i++) {
-    if (sim.config.mode == SIM_LAZY) /* nothing would ever finish while the host polls */
+    if (sim.config.mode == SIM_LAZY) // nothing would ever finish while the host polls
       sim_node_wait(list.items[i]);
     done = done && atomic_load(&list.items[i]->done);
   }
@@ -238,7 +239,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return error ? sim_fail(error) : done ? cudaSuccess : cudaErrorNotReady;
 }
 
-/* ---- creating and destroying ---- */
+// ---- creating and destroying ----
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) {
   SIM_TRY(sim_enter());
@@ -286,7 +287,7 @@ static void destroy(struct CUstream_st *stream) {
   free(stream);
 }
 
-/* CUDA returns at once and frees the stream when its work is done; here the host waits for it. */
+// CUDA returns at once and frees the stream when its work is done; here the host waits for it.
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   SIM_TRY(sim_enter());
   if (handle == NULL || handle == cudaStreamLegacy || handle == cudaStreamPerThread || !exists(handle))
@@ -321,7 +322,7 @@ cudaError_t cudaStreamGetDevice(cudaStream_t handle, int *device) {
   return cudaSuccess;
 }
 
-/* ---- host functions ---- */
+// ---- host functions ----
 
 struct host_work {
   struct sim_work base;

@@ -1,4 +1,4 @@
-/* Warp functions: the lanes of a mask meet, each bringing a value, and go on when all that still run have come. */
+// Warp functions: the lanes of a mask meet, each bringing a value, and go on when all that still run have come.
 #include "block_internal.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void use_warps(struct sim_executor *e) {
   }
 }
 
-/* All lanes of a group have come: wakes those that wait. */
+// All lanes of a group have come: wakes those that wait.
 static void meet(struct sim_executor *e, int warp, struct sim_warp_group *group) {
   group->lanes[group->buffer] = group->arrived;
   uint8_t *thread_state = &e->state[warp * SIM_WARP_THREADS];
@@ -39,7 +39,7 @@ static void meet(struct sim_executor *e, int warp, struct sim_warp_group *group)
     e->cursor = e->warp_place[warp];
 }
 
-/* A thread has returned: groups that waited only for it can go on. */
+// A thread has returned: groups that waited only for it can go on.
 void sim_warp_thread_done(struct sim_executor *e, int thread) {
   if (!e->warps_used)
     return;
@@ -61,7 +61,7 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
   if (warp->groups < SIM_WARP_GROUPS)
     group = &warp->group[warp->groups++];
   for (int i = 0; group == NULL && i < SIM_WARP_GROUPS; i++) {
-    unsigned int running = 0; /* its lanes have read their values when none of them is still to be woken */
+    unsigned int running = 0; // its lanes have read their values when none of them is still to be woken
     for (int lane = 0; lane < SIM_WARP_THREADS; lane++)
       if ((warp->group[i].mask & ~warp->exited) >> lane & 1u)
         running |= e->state[(warp - e->warp) * SIM_WARP_THREADS + lane] == SIM_READY;
@@ -116,7 +116,7 @@ unsigned int cudasim_active_lanes(void) {
   return ~e->warp[e->current / SIM_WARP_THREADS].exited;
 }
 
-/* Out of line: the thread sanitizer, which kernels may be built with, does not know fences. */
+// Out of line: the thread sanitizer, which kernels may be built with, does not know fences.
 void cudasim_fence(void) {
   atomic_thread_fence(memory_order_seq_cst);
 }

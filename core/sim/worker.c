@@ -1,4 +1,4 @@
-/* The threads of the asynchronous mode: each takes the next ready node, or helps with the blocks of a big launch. */
+// The threads of the asynchronous mode: each takes the next ready node, or helps with the blocks of a big launch.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void run_one_node(void) {
 
 void sim_worker_prepare_thread(void) {
 #ifdef _OPENMP
-  omp_set_num_threads(1); /* a library called from here must not start a team of its own */
+  omp_set_num_threads(1); // a library called from here must not start a team of its own
 #endif
   sim_fault_prepare_thread();
 }
@@ -65,8 +65,8 @@ static void *worker(void *unused) {
   return NULL;
 }
 
-/* At exit the workers finish the node they are at and begin no other, for at most a second: an endless kernel must not
- * keep the program from ending, and libraries that a node uses must not be taken down under it. */
+// At exit the workers finish the node they are at and begin no other, for at most a second: an endless kernel must not
+// keep the program from ending, and libraries that a node uses must not be taken down under it.
 static void stop(void) {
   if (sim.forked)
     return;
@@ -81,9 +81,9 @@ static void stop(void) {
   sim_unlock();
 }
 
-/* atexit alone is too late: oneDNN makes kernels at its first products, so at exit it takes them down before what was
- * registered when the workers started. The main thread's own destructors run before all of that, where the C library has
- * them; the registration belongs to the main thread, on which constructors run. */
+// atexit alone is too late: oneDNN makes kernels at its first products, so at exit it takes them down before what was
+// registered when the workers started. The main thread's own destructors run before all of that, where the C library
+// has them; the registration belongs to the main thread, on which constructors run.
 extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *) __attribute__((weak));
 extern void *__dso_handle;
 

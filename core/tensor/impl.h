@@ -3,7 +3,6 @@
 #define FERRY_TENSOR_IMPL_H
 
 #include "tensor/tensor.h"
-#include <string.h>
 
 struct FyNode;
 
@@ -75,9 +74,12 @@ void fy_storage_release(FyStorage *storage);
 // Counts an in-place change of t's storage.
 void fy_bump_version(FyTensor *t);
 
-// Is this the shape of `a`? That of `b`? Neither raises.
+// Is this the shape of `a`? That of `b`? Neither raises. A loop, since for few dimensions a call of memcmp costs more.
 static inline bool fy_has_shape(const FyArray *a, int ndim, const int64_t *shape) {
-  return a->ndim == ndim && memcmp(a->shape, shape, (size_t)ndim * sizeof *shape) == 0;
+  bool same = a->ndim == ndim;
+  for (int d = 0; same && d < ndim; d++)
+    same = a->shape[d] == shape[d];
+  return same;
 }
 static inline bool fy_same_shape(const FyArray *a, const FyArray *b) {
   return fy_has_shape(a, b->ndim, b->shape);

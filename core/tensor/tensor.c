@@ -197,8 +197,10 @@ FyTensor *fy_new_alias(const FyTensor *of, int ndim, const int64_t *shape, const
   a->dtype = of->array.dtype;
   a->ndim = (int16_t)ndim;
   a->data = of->array.data ? (char *)of->array.data + offset * (int64_t)fy_dtype_size(a->dtype) : NULL;
-  memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
-  memcpy(a->stride, stride, (size_t)ndim * sizeof *stride);
+  for (int d = 0; d < ndim; d++) { // no memcpy: its wide loads would wait for what was only just stored
+    a->shape[d] = shape[d];
+    a->stride[d] = stride[d];
+  }
   a->host_scalar = ndim == 0 && t->device.type == FY_CPU;
   fy_array_finish(a);
   return t;

@@ -1,5 +1,7 @@
 // Results as a table for a person and as TSV for the plots, and the description of the machine on top of both.
 #include "bench.h"
+#include "base/atomic_file.h"
+#include "base/text.h"
 #include "base/threads.h"
 
 #include <errno.h>
@@ -157,39 +159,38 @@ void print_table(const Machine *machine, const Results *results) {
 
 // ---- for the plots ------------------------------------------------------------------------------------------------------
 
-static void write_header(FILE *file, const Machine *machine, FyDevice device) {
-  fprintf(file, "# Ferry benchmarks: times in seconds, one run of the benchmark's work each\n");
-  fprintf(file, "# machine: %s, %d cores\n", machine->cpu, machine->cores);
-  fprintf(file, "# cpu: %s\n# cores: %d\n# threads: %d\n# others: %.2f\n", machine->cpu, machine->cores,
-          machine->threads, machine->others);
-  fprintf(file, "# device: %s\n# device_name: %s\n", fy_device_name_of(device), machine->device);
-  fprintf(file, "# simulated: %s\n# driver: %s\n", machine->simulated ? "yes" : "no", machine->driver);
-  fprintf(file, "# version: %s\n# commit: %s\n# date: %s\n", fy_version(), machine->commit, machine->date);
-  fprintf(file, "bench\tdevice\tsimulated\tdtype\tsize\trepeat\tmedian\tmin\tq1\tq3\tunit\trate\trate_unit\tflops\t"
-                "bytes\tlabel\n");
+static void write_header(FyText *text, const Machine *machine, FyDevice device) {
+  fy_text_add(text, "# Ferry benchmarks: times in seconds, one run of the benchmark's work each\n");
+  fy_text_add(text, "# machine: %s, %d cores\n", machine->cpu, machine->cores);
+  fy_text_add(text, "# cpu: %s\n# cores: %d\n# threads: %d\n# others: %.2f\n", machine->cpu, machine->cores,
+              machine->threads, machine->others);
+  fy_text_add(text, "# device: %s\n# device_name: %s\n", fy_device_name_of(device), machine->device);
+  fy_text_add(text, "# simulated: %s\n# driver: %s\n", machine->simulated ? "yes" : "no", machine->driver);
+  fy_text_add(text, "# version: %s\n# commit: %s\n# date: %s\n", fy_version(), machine->commit, machine->date);
+  fy_text_add(text, "bench\tdevice\tsimulated\tdtype\tsize\trepeat\tmedian\tmin\tq1\tq3\tunit\trate\trate_unit\tflops\t"
+                    "bytes\tlabel\n");
 }
 
-static void write_row(FILE *file, const Result *r, bool simulated) {
+static void write_row(FyText *text, const Result *r, bool simulated) {
   double rate = rate_of(r);
   char rate_text[32];
   snprintf(rate_text, sizeof rate_text, isnan(rate) ? "-" : "%.6g", rate);
-  fprintf(file, "%s\t%s\t%s\t%s\t%lld\t%d\t%.9g\t%.9g\t%.9g\t%.9g\t%s\t%s\t%s\t%.6g\t%.6g\t%s\n", r->bench->name,
-          fy_device_name_of(r->device), simulated ? "yes" : "no", fy_dtype_name(r->dtype) + strlen("torch."),
-          (long long)r->size, r->repeat, r->median, r->min, r->q1, r->q3, r->unit, rate_text,
-          isnan(rate) ? "-" : r->bench->rate, r->flops, r->bytes, *r->label ? r->label : "-");
+  fy_text_add(text, "%s\t%s\t%s\t%s\t%lld\t%d\t%.9g\t%.9g\t%.9g\t%.9g\t%s\t%s\t%s\t%.6g\t%.6g\t%s\n", r->bench->name,
+              fy_device_name_of(r->device), simulated ? "yes" : "no", fy_dtype_name(r->dtype) + strlen("torch."),
+              (long long)r->size, r->repeat, r->median, r->min, r->q1, r->q3, r->unit, rate_text,
+              isnan(rate) ? "-" : r->bench->rate, r->flops, r->bytes, *r->label ? r->label : "-");
 }
 
-// Through a temporary name, so that whoever reads the file meets a whole one.
+// Whoever reads the file meets a whole one.
 void write_tsv(const char *path, const Machine *machine, const Results *results) {
-  char temporary[4200];
-  snprintf(temporary, sizeof temporary, "%s.new", path);
-  FILE *file = fopen(temporary, "w");
-  fy_check(file, FY_OS_ERROR, "cannot write %s: %s", temporary, strerror(errno));
-  write_header(file, machine, results->count ? results->item[0].device : FY_CPU_DEVICE);
-  for (int i = 0; i < results->count; i++) {
-    write_row(file, &results->item[i], machine->simulated);
+  fy_scope {
+    FyText *text = fy_text_new();
+    write_header(text, machine, results->count ? results->item[0].device : FY_CPU_DEVICE);
+    for (int i = 0; i < results->count; i++) {
+      write_row(text, &results->item[i], machine->simulated);
+    }
+    FyAtomicFile *file = fy_atomic_file_open(path);
+    fy_atomic_file_write(file, text->bytes, text->length);
+    fy_atomic_file_commit(file);
   }
-  bool written = !ferror(file);
-  written = fclose(file) == 0 && written;
-  fy_check(written && rename(temporary, path) == 0, FY_OS_ERROR, "cannot write %s: %s", path, strerror(errno));
 }

@@ -5,9 +5,9 @@
 //
 // run: OMP_NUM_THREADS=1
 #include "base/sanitized.h"
+#include "child.h"
 #include "core/nn/check.h"
 #include <stdio.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,7 +89,7 @@ static void look_for_devices(void) {
   report("looked");
 }
 
-static void run_child(const char *what) {
+static void be_child(const char *what) {
   atexit(report_leaks);
   if (strcmp(what, "start") == 0)
     start();
@@ -104,55 +104,37 @@ static void run_child(const char *what) {
 
 // ---- running them ------------------------------------------------------------------------------------------------------------
 
-static char output[16384];
+typedef struct Start {
+  const char *what, *cuda;
+} Start;
 
-// Runs a child with FERRY_CUDA set so (NULL: unset); what it prints is in `output`. Returns the seconds it took.
+static int start_again(void *context) {
+  const Start *start = context;
+  unsetenv("FERRY_CUDA");
+  if (start->cuda)
+    setenv("FERRY_CUDA", start->cuda, 1);
+  execl("/proc/self/exe", "test_start_up", "--child", start->what, (char *)NULL);
+  return 99;
+}
+
+// Runs a child with FERRY_CUDA set so (NULL: unset). Returns the seconds it took.
 static double in_child(const char *what, const char *cuda) {
-  int ends[2];
   struct timespec begin, end;
-  assert_int_equal(pipe(ends), 0);
-  fflush(stdout);
   clock_gettime(CLOCK_MONOTONIC, &begin);
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    dup2(ends[1], 1);
-    dup2(ends[1], 2);
-    close(ends[0]);
-    close(ends[1]);
-    unsetenv("FERRY_CUDA");
-    if (cuda)
-      setenv("FERRY_CUDA", cuda, 1);
-    execl("/proc/self/exe", "test_start_up", "--child", what, (char *)NULL);
-    _exit(99);
-  }
-  close(ends[1]);
-  size_t length = 0;
-  ssize_t n;
-  while ((n = read(ends[0], output + length, sizeof output - 1 - length)) > 0)
-    length += (size_t)n;
-  output[length] = '\0';
-  close(ends[0]);
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
+  int status = run_child(start_again, &(Start){what, cuda});
   clock_gettime(CLOCK_MONOTONIC, &end);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    fail_msg("the child ended with status %x and said: %s", (unsigned)status, output);
+  if (status != 0)
+    fail_msg("the child ended with status %d and said: %s", status, child_output);
   return (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
 }
 
-static void expect_output(const char *text) {
-  if (!strstr(output, text))
-    fail_msg("\"%s\" is not in \"%s\"", text, output);
-}
-
 static void expect_no_cuda(void) {
-  if (strstr(output, ": mapped"))
-    fail_msg("CUDA is in the process: %s", output);
+  if (strstr(child_output, ": mapped"))
+    fail_msg("CUDA is in the process: %s", child_output);
 }
 
 static long number_after(const char *text) {
-  const char *at = strstr(output, text);
+  const char *at = strstr(child_output, text);
   assert_non_null(at);
   return strtol(at + strlen(text), NULL, 10);
 }
@@ -168,7 +150,7 @@ static void the_cpu_needs_no_cuda(void **state) {
     in_child("work", modes[i]);
     expect_no_cuda();
 #ifndef FY_SANITIZED // which has a thread of its own
-    expect_output("worked: threads 1\n");
+    expect_child_wrote("worked: threads 1\n");
 #endif
   }
 }
@@ -176,10 +158,10 @@ static void the_cpu_needs_no_cuda(void **state) {
 static void switched_off_or_simulated_it_stays_away(void **state) {
   (void)state;
   in_child("look", "off");
-  expect_output("available 0\n");
+  expect_child_wrote("available 0\n");
   expect_no_cuda();
   in_child("look", "sim");
-  expect_output("available 1\nsum 5\n");
+  expect_child_wrote("available 1\nsum 5\n");
   expect_no_cuda();
 }
 
@@ -187,7 +169,7 @@ static void switched_off_or_simulated_it_stays_away(void **state) {
 static void without_a_driver_nothing_is_opened(void **state) {
   (void)state;
   in_child("look", "real");
-  if (strstr(output, "available 1")) {
+  if (strstr(child_output, "available 1")) {
     print_message("there is a real GPU here\n");
     skip();
   }
@@ -214,13 +196,13 @@ static void nothing_is_left_at_exit(void **state) {
   const char *const children[] = {"start", "work", "leave"};
   for (int i = 0; i < 3; i++) {
     in_child(children[i], NULL);
-    expect_output("exit: 0 blocks, 0 bytes\n");
+    expect_child_wrote("exit: 0 blocks, 0 bytes\n");
   }
 }
 
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "--child") == 0) {
-    run_child(argv[2]);
+    be_child(argv[2]);
     return 0;
   }
   const struct CMUnitTest tests[] = {

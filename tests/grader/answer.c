@@ -6,6 +6,7 @@
 #include "gpu.h"
 #include "registry.h"
 #include "symbols.h"
+#include "tools_root.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,9 +37,12 @@ typedef struct Command {
 } Command;
 
 static void word(Command *c, const char *format, const char *value) {
+  char text[4096];
   size_t room = sizeof c->text - c->used;
-  int length = snprintf(c->text + c->used, room, format, value);
-  if (c->count == ARGUMENTS - 1 || length < 0 || (size_t)length >= room)
+  int written = snprintf(text, sizeof text, format, value);
+  tools_path(c->text + c->used, room, text);
+  int length = written < (int)sizeof text ? (int)strlen(c->text + c->used) : -1;
+  if (c->count == ARGUMENTS - 1 || length < 0 || (size_t)length + 1 >= room)
     grader_panic("a command line is too long");
   c->argv[c->count++] = c->text + c->used;
   c->argv[c->count] = NULL;
@@ -78,6 +82,7 @@ static void program(Command *c, const char *name) {
 
 // What the tools need to see of the repository. Of the exercise's hidden folder that is one file or two.
 static void set_readable(SandboxJob *job, const char *extra, const char *more) {
+  static char seen[SANDBOX_PATHS][512];
   const char *const paths[] = {CONFIG_ROOT "/core",
                                CONFIG_ROOT "/build/include",
                                CONFIG_ROOT "/build/cu2cpp",
@@ -90,21 +95,28 @@ static void set_readable(SandboxJob *job, const char *extra, const char *more) {
                                more};
   int used = 0;
   for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-    if (paths[i] && access(paths[i], F_OK) == 0)
-      job->readable[used++] = paths[i];
+    if (paths[i] && access(paths[i], F_OK) == 0) {
+      tools_path(seen[used], sizeof seen[used], paths[i]);
+      job->readable[used] = seen[used];
+      used++;
+    }
 }
 
 // Runs one tool in the answer's folder. On failure the answer's status and diagnostics say what happened.
 static bool run_tool(Answer *a, const Command *command, const char *readable[2], double seconds, char **output) {
-  char temporary[300];
-  const char *environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", temporary, NULL};
+  char temporary[300], home[300];
+  // A compiler on PATH may be ccache, which wants a home for its cache, or to be told to do without.
+  const char *environment[] = {
+      "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "CCACHE_DISABLE=1", temporary, home, NULL};
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", a->folder);
+  snprintf(home, sizeof home, "HOME=%s", a->folder);
   SandboxJob job = {.argv = command->argv,
                     .environment = environment,
                     .folder = a->folder,
                     .seconds = seconds,
                     .memory = 2048 * MIB,
                     .file_bytes = 128 * MIB,
+                    .folder_bytes = 512 * MIB,
                     .output_bytes = output ? 2 * MIB : 64 << 10,
                     .lines = output ? 0 : 25};
   set_readable(&job, readable[0], readable[1]);
@@ -120,6 +132,7 @@ static bool run_tool(Answer *a, const Command *command, const char *readable[2],
                                        "the compiler did not end in time",
                                        "the compiler took too much memory",
                                        "the compiler had too much to say",
+                                       "the compiler wrote too much",
                                        "the compiler could not be started"};
     a->status = r.end == SANDBOX_NOT_STARTED ? STATUS_GRADER_ERROR : STATUS_COMPILE_ERROR;
     free(a->diagnostics);
@@ -233,9 +246,7 @@ static bool link_program(Answer *a) {
 
 // What was linked is the grader's from here on: one test of an answer must not replace what the next one runs.
 static bool take_program(Answer *a) {
-  if (geteuid() == 0 && (chown(a->folder, 0, 0) != 0 || lchown(a->program, 0, 0) != 0))
-    return refuse(a, STATUS_GRADER_ERROR, "the answer's program could not be taken over\n");
-  if (chmod(a->folder, 0755) != 0 || chmod(a->program, 0755) != 0)
+  if (!sandbox_take(a->folder, "program"))
     return refuse(a, STATUS_GRADER_ERROR, "the answer's program could not be taken over\n");
   return true;
 }
@@ -298,8 +309,26 @@ bool answer_build_is_whole(Answer *a) {
   return refuse(a, STATUS_GRADER_ERROR, why);
 }
 
+static bool ready; // and so are the processes that come from this one
+
+bool answers_begin(const char *level, char *why, size_t bytes) {
+  static const char *asked;
+  asked = level ? level : asked;
+  if (ready)
+    return true;
+  sandbox_hide(CONFIG_ROOT);
+  ready = sandbox_choose(asked, gpu_wanted(), why, bytes) && tools_root_prepare(gpu_wanted(), why, bytes);
+  return ready;
+}
+
 void answer_build(Answer *a, const Exercise *exercise, const char *source) {
+  char why[768], line[800];
   *a = (Answer){.exercise = exercise, .real_gpu = gpu_wanted()};
+  if (!answers_begin(NULL, why, sizeof why)) {
+    snprintf(line, sizeof line, "no answer can be shut in: %s\n", why);
+    refuse(a, STATUS_GRADER_ERROR, line);
+    return;
+  }
   if (!sandbox_folder(a->folder, sizeof a->folder)) {
     a->folder[0] = '\0';
     refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
@@ -350,7 +379,8 @@ size_t answer_memory(const Answer *a) {
 
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
                          const char *order) {
-  char device_count[64], thread_order[64], temporary[300], home[300], folder[256]; // a folder of this run's own
+  char device_count[64], thread_order[64], temporary[300], home[300], bundle[512],
+      folder[256]; // a folder of this run's own
   if (!sandbox_folder(folder, sizeof folder))
     return (SandboxResult){.end = SANDBOX_NOT_STARTED, .output = strdup("no temporary folder could be made\n")};
   snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
@@ -375,6 +405,7 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
   SandboxJob job = {.argv = argv,
                     .environment = environment,
                     .folder = folder,
+                    .scratch = true,
                     .request = request,
                     .request_bytes = bytes,
                     .seconds = test_seconds(a),
@@ -384,8 +415,9 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                     .output_bytes = MIB,
                     .lines = 25};
   job.readable[0] = a->program;
-  job.readable[1] = CONFIG_ROOT "/build/bundle"; // what is not there is left out
-  job.readable[2] = CONFIG_ROOT "/build/libferry-cuda.so";
+  tools_path(bundle, sizeof bundle, CONFIG_ROOT "/build/bundle");
+  job.readable[1] = bundle; // what is not there is left out
+  job.readable[2] = a->real_gpu ? CONFIG_ROOT "/build/libferry-cuda.so" : NULL;
   SandboxResult result = sandbox_run(&job);
   sandbox_folder_remove(folder);
   return result;

@@ -31,6 +31,11 @@ typedef struct Answer {
   bool real_gpu;
 } Answer;
 
+// Before the first answer, in the process that those of all answers come from: chooses how answers are shut in (`level` by its
+// name, NULL: the strongest level that can be had) and makes what they are built with readable for them. False: `why`. What
+// could not be had is looked for again by answer_build, which makes it the grader's error.
+bool answers_begin(const char *level, char *why, size_t bytes);
+
 // Compiles and links `source` in the sandbox.
 void answer_build(Answer *a, const Exercise *exercise, const char *source);
 void answer_free(Answer *a);

@@ -72,18 +72,22 @@ static void gpu(void) {
   printf("  exercises run on %s%s%s\n", style(BOLD), gpu_wanted() ? "the GPU" : "the simulator", style(PLAIN));
 }
 
-static void protections(void) {
-  char folder[256], on[512], off[512];
+static void protections(const char *level) {
+  char folder[256], on[768], off[512], why[768];
   printf("\n%sProtections while an answer runs%s\n", style(BOLD), style(PLAIN));
+  if (!answers_begin(level, why, sizeof why)) {
+    line(false, true, "sandbox", why);
+    return;
+  }
   if (!sandbox_folder(folder, sizeof folder)) {
     line(false, true, "temporary", "no folder can be made in $TMPDIR or /tmp");
     return;
   }
-  const char *argv[] = {"/bin/true", NULL}, *environment[] = {NULL};
+  const char *argv[] = {"/bin/sh", "-c", ":", NULL}, *environment[] = {NULL};
   SandboxJob job = {.argv = argv,
                     .environment = environment,
                     .folder = folder,
-                    .readable = {CONFIG_ROOT "/core", CONFIG_LIBRARY}, // as the compiler does: another user may not
+                    .scratch = true,
                     .seconds = 5,
                     .memory = 256u << 20,
                     .file_bytes = 1 << 20,
@@ -94,18 +98,23 @@ static void protections(void) {
   line(works, true, "sandbox", works ? on : r.output);
   if (works && *off)
     line(false, false, "sandbox", off);
+  if (*sandbox_refused())
+    printf("  refused here: %s\n", sandbox_refused());
   if (works && !(r.protections & (PROTECT_PID_NAMESPACE | PROTECT_BUBBLEWRAP)))
-    printf("  To have them: allow user namespaces, or sudo apt-get install bubblewrap\n");
+    printf("  To have more: allow user namespaces, or sudo apt-get install bubblewrap\n");
   sandbox_result_free(&r);
   sandbox_folder_remove(folder);
 }
 
 int cmd_doctor(int argc, char **argv) {
-  if (argc > 1)
-    return usage_error(argv[0], "it takes no arguments");
+  const char *level = argc == 3 && strcmp(argv[1], "--sandbox") == 0 ? argv[2] : NULL;
+  if (argc > 1 && !level)
+    return usage_error(argv[0], "it takes --sandbox LEVEL, or nothing");
+  if (level && !sandbox_level_named(level))
+    return begin_sandbox(argv[0], level);
   tools();
   gpu();
-  protections();
+  protections(level);
   printf("\n%s\n", missing ? "Something needed is missing; see above." : "Everything needed is here.");
   return missing ? EXIT_ANSWER : EXIT_PASS;
 }

@@ -1,6 +1,7 @@
 // `ferry grade`: one learner's answers, or a class.
 #include "grade.h"
 #include "case.h"
+#include "plain.h"
 #include "sandbox.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -22,19 +23,25 @@ static void *allocate(size_t count, size_t size) {
 
 // ---- what to grade -----------------------------------------------------------------------------------------------------
 
+// A folder's name, made fit to be shown: a learner may have chosen it.
+static char *name_of(const char *name, const char *folder) {
+  const char *last = strrchr(folder, '/');
+  name = name ? name : last && last[1] ? last + 1 : folder;
+  char *plain = plain_text(name, strlen(name));
+  if (!plain)
+    grader_panic("no memory");
+  return plain;
+}
+
 static bool add_learner(Grading *g, const char *name, const char *folder) {
   struct stat about;
   if (lstat(folder, &about) != 0 ||
       !(S_ISDIR(about.st_mode) || (S_ISLNK(about.st_mode) && g->learner_count == 0 && !name)))
     return false;
-  const char *last = strrchr(folder, '/');
   g->learners = realloc(g->learners, (size_t)(g->learner_count + 1) * sizeof *g->learners);
   if (!g->learners)
     grader_panic("no memory");
-  g->learners[g->learner_count++] = (Learner){.name = strdup(name              ? name
-                                                             : last && last[1] ? last + 1
-                                                                               : folder),
-                                              .folder = strdup(folder)};
+  g->learners[g->learner_count++] = (Learner){.name = name_of(name, folder), .folder = strdup(folder)};
   return true;
 }
 
@@ -74,17 +81,17 @@ static void begin_verdicts(Grading *g) {
 // ---- the command line --------------------------------------------------------------------------------------------------
 
 typedef struct GradeArguments {
-  const char *answers, *class, *seed, *only, *jobs, *limit;
+  const char *answers, *class, *seed, *only, *jobs, *limit, *sandbox;
 } GradeArguments;
 
 static const char **place_of(Grading *g, GradeArguments *a, const char *option) {
   const struct {
     const char *name;
     const char **place;
-  } options[] = {{"--answers", &a->answers}, {"--class", &a->class}, {"--seed", &a->seed},
-                 {"--only", &a->only},       {"--jobs", &a->jobs},   {"--json", &g->json},
-                 {"--junit", &g->junit},     {"--csv", &g->csv},     {"--gradescope", &g->gradescope},
-                 {"--limit", &a->limit}};
+  } options[] = {{"--answers", &a->answers}, {"--class", &a->class},    {"--seed", &a->seed},
+                 {"--only", &a->only},       {"--jobs", &a->jobs},      {"--json", &g->json},
+                 {"--junit", &g->junit},     {"--csv", &g->csv},        {"--gradescope", &g->gradescope},
+                 {"--limit", &a->limit},     {"--sandbox", &a->sandbox}};
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
     if (strcmp(options[i].name, option) == 0)
       return options[i].place;
@@ -174,7 +181,7 @@ static void done(Grading *g, Learner *l, Verdict *v) {
 }
 
 static int summary(const Grading *g) {
-  char on[512], off[512];
+  char on[768], off[512];
   int passed = 0, trouble = 0, skipped = 0, on_gpu = 0, all = g->learner_count * g->exercise_count;
   printf("\n");
   for (int i = 0; i < g->learner_count; i++) {
@@ -218,6 +225,9 @@ int cmd_grade(int argc, char **argv) {
   begin_verdicts(&g);
   if (!write_results(&g))
     return EXIT_GRADER;
+  sandbox_hide(a.class ? a.class : g.learners[0].folder);
+  if (begin_sandbox(argv[0], a.sandbox) == EXIT_USAGE) // any other trouble stands in the results, as the grader's
+    return EXIT_USAGE;
   grading_run(&g, done);
   g.complete = true;
   if (!write_results(&g))

@@ -13,7 +13,7 @@
 
 typedef struct RunOptions {
   const Exercise *exercise;
-  const char *file, *test;
+  const char *file, *test, *sandbox;
   uint64_t seed;
   int replay; // number of the test to repeat with `seed`, 0: none
   bool all;   // every report, not the first alone
@@ -46,7 +46,8 @@ static int parse(int argc, char **argv, RunOptions *o) {
   for (int i = 1; i < argc; i++) {
     const char *value = NULL;
     bool takes_value = strcmp(argv[i], "--file") == 0 || strcmp(argv[i], "--test") == 0 ||
-                       strcmp(argv[i], "--replay") == 0 || strcmp(argv[i], "--seed") == 0;
+                       strcmp(argv[i], "--replay") == 0 || strcmp(argv[i], "--seed") == 0 ||
+                       strcmp(argv[i], "--sandbox") == 0;
     const char *option = argv[i];
     if (takes_value && !(value = value_of(argc, argv, &i)))
       return usage_error(argv[0], "%s needs a value", option);
@@ -54,6 +55,8 @@ static int parse(int argc, char **argv, RunOptions *o) {
       o->file = value;
     else if (strcmp(option, "--test") == 0)
       o->test = value;
+    else if (strcmp(option, "--sandbox") == 0)
+      o->sandbox = value;
     else if (strcmp(option, "--seed") == 0)
       o->seed = strtoull(value, NULL, 16);
     else if (strcmp(option, "--all") == 0)
@@ -129,6 +132,8 @@ int cmd_run(int argc, char **argv) {
   int status = parse(argc, argv, &o);
   if (status == EXIT_PASS)
     status = complete(&o, file, sizeof file, argv[0]);
+  if (status < 0)
+    status = begin_sandbox(argv[0], o.sandbox);
   return status >= 0 ? status : run_once(&o, file);
 }
 
@@ -170,6 +175,8 @@ int cmd_watch(int argc, char **argv) {
     return status;
   if (!work_exists() && work_start() < 0)
     return EXIT_GRADER;
+  if ((status = begin_sandbox(argv[0], o.sandbox)) >= 0)
+    return status;
   const Exercise *first = o.exercise ? o.exercise : progress_current();
   work_path(folder, sizeof folder, "%s", "");
   int watcher = inotify_init1(IN_CLOEXEC);

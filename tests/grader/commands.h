@@ -36,6 +36,14 @@ int cmd_help(int argc, char **argv);
 // "ferry COMMAND: ..." on stderr, and EXIT_USAGE.
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// For the value of --sandbox (NULL: not given): chooses how answers are shut in. -1, or an exit status after a message; a grader
+// that goes on all the same cannot judge anything.
+int begin_sandbox(const char *command, const char *level);
+#define SANDBOX_HELP                                                                                                   \
+  "--sandbox LEVEL   how answers are shut in: namespaces, user, bubblewrap, landlock or none. Without it, the "        \
+  "strongest\n"                                                                                                        \
+  "                  of these that the machine permits, but never none (./ferry doctor shows which)\n"
+
 // The exercise that a person named, or NULL after an error message that lists what is near.
 const Exercise *exercise_named(const char *command, const char *name);
 

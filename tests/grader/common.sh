@@ -12,3 +12,26 @@ trap 'rm -rf "$work"' EXIT
 cp "$ferry" "$work/ferry"
 ferry=$work/ferry
 export NO_COLOR=1
+
+# ./ferry runs answers with no protection only when it is told to. Where nothing else can be had, the tests tell it to, and say so.
+if [ "$(id -u)" = 0 ]; then
+  chmod 755 "$work"
+fi
+if ! TMPDIR=$work "$ferry" doctor | grep -q 'ok  *sandbox'; then
+  echo "# no way of shutting answers in can be had here: they run with --sandbox none ($(TMPDIR=$work "$ferry" doctor |
+    sed -n 's/.*MISSING *sandbox *//p'))"
+  mv "$ferry" "$ferry.real"
+  cat >"$ferry" <<'END'
+#!/bin/sh
+case "${1:-} $*" in
+*--sandbox*) ;;
+run* | watch* | grade* | doctor*)
+  command=$1
+  shift
+  exec "$0.real" "$command" --sandbox none "$@"
+  ;;
+esac
+exec "$0.real" "$@"
+END
+  chmod 755 "$ferry"
+fi

@@ -20,19 +20,20 @@ const Command commands[] = {
      "--all             the report of every failed test, not of the first alone\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
-     "--file FILE       check another file than the one in the workspace\n"
+     "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP
      "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test),\n"
      "FERRY_ANSWER_MEMORY_MB (2048).\n",
      cmd_run, false},
-    {"watch", "[EX]", "check again at every save",
-     "Checks whichever exercise is saved in the workspace. Ctrl-C ends it.\n", cmd_watch, false},
+    {"watch", "[EX] [options]", "check again at every save",
+     "Checks whichever exercise is saved in the workspace. Ctrl-C ends it.\n" SANDBOX_HELP, cmd_watch, false},
     {"hint", "[EX]", "a hint; one more at each asking", "", cmd_hint, false},
     {"edit", "[EX]", "open an exercise in $EDITOR", "", cmd_edit, false},
     {"reset", "EX", "begin an exercise anew; the old file is kept aside", "", cmd_reset, false},
     {"solution", "EX [--spoil]", "another answer, after yours has passed", "--spoil  also before\n", cmd_solution,
      false},
     {"next", "", "which exercise comes next", "", cmd_next, false},
-    {"doctor", "", "what is installed, what is missing, and the command that installs it", "", cmd_doctor, false},
+    {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
+     cmd_doctor, false},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false},
     {"grade", "[options]", "grade the answers of one learner or of a class",
      "--answers DIR     one learner's folder (default: the workspace)\n"
@@ -40,8 +41,7 @@ const Command commands[] = {
      "--jobs N          how many at a time (default: the processors)\n"
      "--limit SECONDS   for all answers of a learner (600); what is left then is a timeout\n"
      "--seed SECRET     inputs are drawn from this text; without it, anew at each run\n"
-     "--only EX         this exercise alone\n"
-     "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
+     "--only EX         this exercise alone\n" SANDBOX_HELP "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
      "                  results; each file is valid at every moment, and begins as all-zero. With --class, FILE holds "
      "all.\n"
      "Exit status: 0 everything passed, 1 something did not, 2 wrong command line, 3 trouble of the grader's own.\n",
@@ -75,6 +75,16 @@ const Exercise *exercise_named(const char *command, const char *name) {
     }
   fprintf(stderr, " (./ferry list)\n");
   return NULL;
+}
+
+int begin_sandbox(const char *command, const char *level) {
+  char why[768];
+  if (level && !sandbox_level_named(level))
+    return usage_error(command, "--sandbox takes namespaces, user, bubblewrap, landlock or none");
+  if (answers_begin(level, why, sizeof why))
+    return -1;
+  fprintf(stderr, "ferry %s: grader error: no answer can be shut in: %s\n", command, why);
+  return EXIT_GRADER;
 }
 
 static const Command *command_named(const char *name) {

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_JOBS = 64 };
+enum { MAX_JOBS = 64, STARTS = 6 };
 
 typedef struct Job {
   pid_t pid; // 0: this place is free
@@ -188,6 +188,16 @@ static void wait_for_one(Grading *g, Job *jobs, void (*done)(Grading *g, Learner
   }
 }
 
+// A machine that has no process or descriptor to spare now may have one in a moment.
+static bool start_at_last(const Grading *g, Job *job, Learner *l, int exercise) {
+  for (int i = 0; i < STARTS; i++) {
+    if (start(g, job, l, exercise))
+      return true;
+    nanosleep(&(struct timespec){.tv_nsec = (10000000 << i)}, NULL);
+  }
+  return false;
+}
+
 // The next answer, in a free place; at once timed out where its learner's time is over.
 static void begin_unit(Grading *g, Job *job, int unit, void (*done)(Grading *g, Learner *l, Verdict *v)) {
   Learner *l = &g->learners[unit / g->exercise_count];
@@ -196,8 +206,10 @@ static void begin_unit(Grading *g, Job *job, int unit, void (*done)(Grading *g, 
   if (out_of_time(g, l)) {
     say_out_of_time(g, &l->verdicts[exercise]);
     done(g, l, &l->verdicts[exercise]);
-  } else if (!start(g, job, l, exercise)) {
-    grader_panic("no further process could be started: %s", strerror(errno));
+  } else if (!start_at_last(g, job, l, exercise)) {
+    not_judged(&l->verdicts[exercise], STATUS_GRADER_ERROR, "no process could be started to judge it: %s\n",
+               strerror(errno));
+    done(g, l, &l->verdicts[exercise]);
   }
 }
 

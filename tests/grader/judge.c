@@ -2,6 +2,7 @@
 #include "judge.h"
 #include "registry.h"
 #include "case.h"
+#include "plain.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <signal.h>
@@ -99,6 +100,7 @@ static Status status_of(const SandboxResult *r) {
   case SANDBOX_MEMORY:
     return STATUS_OUT_OF_MEMORY;
   case SANDBOX_OUTPUT:
+  case SANDBOX_FILES:
     return STATUS_OUTPUT_LIMIT;
   case SANDBOX_SIGNALLED:
     return STATUS_CRASH;
@@ -189,6 +191,15 @@ static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status s
   return status == STATUS_FAIL ? c->mistake : NULL;
 }
 
+// What came from an answer may be made to command a terminal. Frees `text`.
+static char *shown(char *text) {
+  char *plain = text ? plain_text(text, strlen(text)) : NULL;
+  if (text && !plain)
+    grader_panic("no memory for a report");
+  free(text);
+  return plain;
+}
+
 static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const char *order) {
   Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
   char asked[2048];
@@ -208,7 +219,7 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
     say(&t, "  it printed:\n");
     say_indented(&t, r->output);
   }
-  v->report = t.at;
+  v->report = shown(t.at);
 }
 
 static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const char *order) {
@@ -299,7 +310,7 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
   if (a.status != STATUS_NOT_RUN)
     not_judged(v, a.status);
   v->real_gpu = a.real_gpu;
-  v->report = a.diagnostics;
+  v->report = shown(a.diagnostics);
   a.diagnostics = NULL;
   v->protections = a.protections;
   answer_free(&a);

@@ -25,7 +25,7 @@ int learner_max(const Grading *g, const Learner *l) {
 
 // What was in force, and what was not; nothing before anything has been run.
 static void add_protections(Text *t, const char *before, unsigned protections) {
-  char on[512], off[512];
+  char on[768], off[512];
   sandbox_describe(protections, on, sizeof on, off, sizeof off);
   if (protections)
     text_add(t, "%s%s%s%s", before, on, *off ? "; missing: " : "", off);
@@ -75,7 +75,7 @@ static void json_verdict(const Grading *g, Text *t, const Verdict *v) {
 }
 
 void write_json(const Grading *g, Text *t) {
-  char on[512], off[512];
+  char on[768], off[512];
   sandbox_describe(g->protections, on, sizeof on, off, sizeof off);
   text_add(t,
            "{\n  \"complete\": %s,\n  \"simulated_devices\": %d,\n  \"protections\": ", g->complete ? "true" : "false",

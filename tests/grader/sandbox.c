@@ -1,5 +1,6 @@
 // Watches over a command: its output, its reply, its memory and its time; and ends it.
 #include "sandbox_impl.h"
+#include "plain.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SAMPLE_MS = 25, FIRST_SAMPLE_MS = 5 };
+enum { SAMPLE_MS = 25, FIRST_SAMPLE_MS = 5, STARTS = 3 };
 
 typedef struct Watch {
   const SandboxJob *job;
@@ -20,8 +21,9 @@ typedef struct Watch {
   SandboxResult *result;
   Excerpt excerpt;
   double began;
-  size_t sent;    // bytes of the request
-  uint8_t *reply; // header and body as far as they have come
+  size_t folder_bytes; // as sampled
+  size_t sent;         // bytes of the request
+  uint8_t *reply;      // header and body as far as they have come
   size_t reply_used, reply_room;
   bool in_reply, replied, ended;
 } Watch;
@@ -146,6 +148,8 @@ static bool limit_passed(Watch *w, double time) {
     w->result->end = SANDBOX_OUTPUT;
   else if (w->result->peak_memory > w->job->memory)
     w->result->end = SANDBOX_MEMORY;
+  else if (w->job->folder_bytes > 0 && w->folder_bytes > w->job->folder_bytes)
+    w->result->end = SANDBOX_FILES;
   else if (time - w->began > w->job->seconds)
     w->result->end = SANDBOX_TIMEOUT;
   else
@@ -170,15 +174,21 @@ static void wait_for_something(Watch *w, int milliseconds) {
     read_status(w); // last: what it printed and replied before it ended is read first
 }
 
+static void sample(Watch *w) {
+  size_t memory = sandbox_tree_memory(w->started.supervisor);
+  if (memory > w->result->peak_memory)
+    w->result->peak_memory = memory;
+  if (w->job->folder_bytes > 0)
+    w->folder_bytes = sandbox_folder_size(w->job->folder);
+}
+
 static void watch(Watch *w) {
   double next_sample = w->began + 1e-3 * FIRST_SAMPLE_MS;
   while (!w->ended && !w->result->forged) {
     wait_for_something(w, SAMPLE_MS);
     double time = now();
     if (time >= next_sample && !w->ended) {
-      size_t memory = sandbox_tree_memory(w->started.supervisor);
-      if (memory > w->result->peak_memory)
-        w->result->peak_memory = memory;
+      sample(w);
       next_sample = now() + 1e-3 * SAMPLE_MS;
     }
     if (!w->ended && limit_passed(w, time))
@@ -195,7 +205,20 @@ static void end_everything(Watch *w) {
     sandbox_tree_kill(getpid());
   if ((w->started.protections & PROTECT_OTHER_USER) &&
       !(w->started.protections & (PROTECT_MOUNT_NAMESPACE | PROTECT_LANDLOCK)))
-    sandbox_sweep_files(sandbox_user());
+    sandbox_sweep_files(sandbox_other_user());
+  sandbox_cgroup_remove(w->started.cgroup);
+}
+
+// bubblewrap ends with an exit status of its own when it cannot do what it is for, but tells nobody the command's then.
+static bool has_run(const Watch *w) {
+  char text[2048];
+  size_t used = 0;
+  if (w->started.bubblewrap < 0 || w->result->end != SANDBOX_EXITED)
+    return true;
+  for (ssize_t n; used < sizeof text - 1 && (n = read(w->started.bubblewrap, text + used, sizeof text - 1 - used)) > 0;)
+    used += (size_t)n;
+  text[used] = '\0';
+  return strstr(text, "\"exit-code\"") != NULL;
 }
 
 // What is still in the pipe when everything has ended, and no more than that.
@@ -225,24 +248,38 @@ static void take_result(Watch *w) {
   r->seconds = now() - w->began;
 }
 
-SandboxResult sandbox_run(const SandboxJob *job) {
-  SandboxResult result = {.end = SANDBOX_NOT_STARTED};
-  char why[256] = "";
-  Watch w = {.job = job, .result = &result, .began = now()};
-  w.started = sandbox_start(job, why, sizeof why);
-  result.protections = w.started.protections;
-  if (w.started.supervisor == 0) {
-    result.output = strdup(why);
-    return result;
-  }
+SandboxResult sandbox_watch(const SandboxJob *job, Started started) {
+  SandboxResult result = {.end = SANDBOX_NOT_STARTED, .protections = started.protections};
+  Watch w = {.job = job, .result = &result, .began = now(), .started = started};
   excerpt_begin(&w.excerpt, job->lines);
   watch(&w);
   end_everything(&w);
   drain_output(&w);
+  if (!has_run(&w))
+    result.end = SANDBOX_NOT_STARTED;
   take_result(&w);
   close_if_open(&w.started.status);
   close_if_open(&w.started.output);
   close_if_open(&w.started.socket);
+  close_if_open(&w.started.bubblewrap);
+  return result;
+}
+
+SandboxResult sandbox_run(const SandboxJob *job) {
+  SandboxResult result = {.end = SANDBOX_NOT_STARTED};
+  for (int i = 0; i < STARTS && result.end == SANDBOX_NOT_STARTED; i++) {
+    char why[768] = "";
+    Started started = sandbox_start(job, why, sizeof why);
+    sandbox_result_free(&result);
+    if (started.supervisor > 0) {
+      result = sandbox_watch(job, started);
+      continue;
+    }
+    size_t used = strlen(why); // it has been tried again already
+    snprintf(why + used, sizeof why - used, "\n");
+    result.output = plain_text(why, strlen(why));
+    return result;
+  }
   return result;
 }
 
@@ -259,27 +296,40 @@ static const struct {
   unsigned bit;
   const char *name;
 } protection_names[] = {
-    {PROTECT_PID_NAMESPACE, "own process tree"}, {PROTECT_MOUNT_NAMESPACE, "own view of the files"},
-    {PROTECT_NETWORK_NAMESPACE, "no network"},   {PROTECT_USER_NAMESPACE, "user namespace"},
-    {PROTECT_BUBBLEWRAP, "bubblewrap"},          {PROTECT_LANDLOCK, "files closed by Landlock"},
-    {PROTECT_SIGNALS, "no signals to others"},   {PROTECT_OTHER_USER, "another user"},
-    {PROTECT_NO_NEW_PRIVS, "no new privileges"}, {PROTECT_LIMITS, "limits on time, memory and files"},
-    {PROTECT_PROCESSES, "limit on processes"},   {PROTECT_SUBREAPER, "orphans swept"},
+    {PROTECT_PID_NAMESPACE, "own process tree"},
+    {PROTECT_MOUNT_NAMESPACE, "own view of the files"},
+    {PROTECT_NETWORK, "no network"},
+    {PROTECT_USER_NAMESPACE, "user namespace"},
+    {PROTECT_BUBBLEWRAP, "bubblewrap"},
+    {PROTECT_LANDLOCK, "files closed by Landlock"},
+    {PROTECT_SIGNALS, "no signals to others"},
+    {PROTECT_OTHER_USER, "another user"},
+    {PROTECT_NO_NEW_PRIVS, "no new privileges"},
+    {PROTECT_LIMITS, "limits on time, memory and files"},
+    {PROTECT_CAPABILITIES, "no capabilities"},
+    {PROTECT_SYSTEM_CALLS, "dangerous system calls refused"},
+    {PROTECT_FILES, "limit on all that it writes"},
+    {PROTECT_PROCESSES, "limit on processes"},
+    {PROTECT_CGROUP, "a cgroup counts them"},
+    {PROTECT_SUBREAPER, "orphans swept"},
 };
 
 void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off, size_t off_bytes) {
   // One thing does for another: a user namespace for another user, Landlock for a view of the files of one's own.
-  unsigned optional = PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP | PROTECT_LANDLOCK | PROTECT_SIGNALS;
+  unsigned optional = PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP | PROTECT_LANDLOCK | PROTECT_SIGNALS | PROTECT_CGROUP;
   optional |= protections & PROTECT_LANDLOCK ? PROTECT_MOUNT_NAMESPACE : 0;
   optional |= protections & (PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP) ? PROTECT_OTHER_USER : 0;
   optional |= protections & PROTECT_BUBBLEWRAP ? PROTECT_PID_NAMESPACE : 0;
-  size_t on_used = 0, off_used = 0;
+  size_t on_used = 0, off_used = 0, before;
   on[0] = off[0] = '\0';
+  if (protections)
+    on_used = (size_t)snprintf(on, on_bytes, "%s: ", sandbox_chosen());
+  before = on_used;
   for (size_t i = 0; i < sizeof protection_names / sizeof protection_names[0]; i++) {
     unsigned bit = protection_names[i].bit;
     const char *name = protection_names[i].name;
     if (protections & bit && on_used < on_bytes)
-      on_used += (size_t)snprintf(on + on_used, on_bytes - on_used, "%s%s", on_used ? ", " : "", name);
+      on_used += (size_t)snprintf(on + on_used, on_bytes - on_used, "%s%s", on_used > before ? ", " : "", name);
     else if (!(protections & bit) && !(optional & bit) && off_used < off_bytes)
       off_used += (size_t)snprintf(off + off_used, off_bytes - off_used, "%s%s", off_used ? ", " : "", name);
   }

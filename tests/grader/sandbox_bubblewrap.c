@@ -34,22 +34,65 @@ static const char *program(void) {
   return NULL;
 }
 
+// Whether something that every command may read has this folder in it.
+static bool is_shown(const char *folder) {
+  bool shown = false;
+  for (int i = 0; sandbox_system_paths[i] && !shown; i++) {
+    char *real = realpath(sandbox_system_paths[i], NULL);
+    shown = real && sandbox_is_below(folder, real);
+    free(real);
+  }
+  return shown;
+}
+
+static void in_memory(const char *path) {
+  add("--tmpfs");
+  add(path);
+}
+
+static void read_only(const char *path) {
+  add("--remount-ro");
+  add(path);
+}
+
+// What bubblewrap makes in memory knows no bounds, neither of bytes (before version 0.7) nor of files: nothing is written there.
+static void close_up(const SandboxJob *job) {
+  for (int i = 0; sandbox_hidden[i]; i++)
+    if (is_shown(sandbox_hidden[i]))
+      read_only(sandbox_hidden[i]);
+  read_only("/tmp");
+  if (job->scratch)
+    read_only(job->folder);
+  read_only("/");
+}
+
 const char *const *sandbox_bubblewrap(const SandboxJob *job) {
   used = 0;
   if (!program() || job->gpu)
     return NULL;
   add(program());
   add("--unshare-all");
+  add("--unshare-user");
   add("--die-with-parent");
+  add("--seccomp");
+  add(BUBBLEWRAP_FILTER);
+  add("--json-status-fd");
+  add(BUBBLEWRAP_STATUS);
   for (int i = 0; sandbox_system_paths[i]; i++)
     show("--ro-bind-try", sandbox_system_paths[i]);
   for (int i = 0; sandbox_device_paths[i]; i++)
     show("--dev-bind-try", sandbox_device_paths[i]);
-  add("--tmpfs");
-  add("/tmp");
+  in_memory("/tmp");
+  for (int i = 0; sandbox_hidden[i]; i++)
+    if (is_shown(sandbox_hidden[i]))
+      in_memory(sandbox_hidden[i]);
   for (int i = 0; i < SANDBOX_PATHS && job->readable[i]; i++)
     show("--ro-bind-try", job->readable[i]);
-  show("--bind", job->folder);
+  if (job->scratch)
+    in_memory(job->folder);
+  else
+    show("--bind", job->folder);
+  close_up(job);
   add("--chdir");
   add(job->folder);
   add("--");

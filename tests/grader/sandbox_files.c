@@ -3,11 +3,8 @@
 // A small tmpfs becomes the root. What is to be seen is bound into it from the old root, read-only, and then the old root is
 // let go. There is no /proc in it (through /proc/self/mem a program can rewrite itself) but for a real GPU's driver.
 #include "sandbox_impl.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +12,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 const char *const sandbox_system_paths[] = {"/usr",
@@ -121,112 +117,52 @@ uint64_t sandbox_mount_namespace(void) {
   return stat("/proc/self/ns/mnt", &about) == 0 ? (uint64_t)about.st_ino : 0;
 }
 
-bool sandbox_enter_files(const SandboxJob *job, uint64_t outside) {
+// A folder that is not to be seen and stands in what is shown: an empty one in its place, in which what a job needs can be shown.
+static bool hide_all(void) {
+  struct stat about;
+  for (int i = 0; sandbox_hidden[i]; i++)
+    if (lstat(sandbox_hidden[i], &about) == 0 && S_ISDIR(about.st_mode) &&
+        mount("tmpfs", sandbox_hidden[i], "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,nr_inodes=1024,mode=755") != 0)
+      return false;
+  return true;
+}
+
+// In memory where nothing of it comes back: this root's bounds are its bounds.
+static bool show_own_folder(const SandboxJob *job, const Plan *plan) {
+  if (!job->scratch)
+    return show(job->folder, 0);
+  bool other = plan->protections & PROTECT_OTHER_USER && geteuid() == 0;
+  return make_target(job->folder, true) && (!other || chown(job->folder, plan->user, plan->user) == 0);
+}
+
+static bool show_needed(const SandboxJob *job) {
+  bool shown = show_all(sandbox_system_paths, READ_ONLY | RECURSIVE) && show_all(sandbox_device_paths, 0) && hide_all();
+  for (int i = 0; shown && i < SANDBOX_PATHS && job->readable[i]; i++)
+    shown = show(job->readable[i], READ_ONLY);
+  return shown && (!job->gpu || show_all(sandbox_gpu_paths, RECURSIVE));
+}
+
+static bool make_temporary(void) {
+  mode_t mask = umask(0);
+  bool made = (mkdir("/tmp", 01777) == 0 || errno == EEXIST) && (mkdir("/dev/shm", 01777) == 0 || errno == EEXIST);
+  umask(mask);
+  return made && chmod("/tmp", 01777) == 0;
+}
+
+bool sandbox_enter_files(const SandboxJob *job, const Plan *plan) {
   uint64_t inside = sandbox_mount_namespace();
-  if (outside == 0 || inside == 0 || inside == outside) {
+  char options[96];
+  snprintf(options, sizeof options, "size=%d,nr_inodes=%d,mode=755", SCRATCH_BYTES, SCRATCH_FILES);
+  if (plan->outside == 0 || inside == 0 || inside == plan->outside) {
     errno = EPERM;
     return false;
   }
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
     return false;
-  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=755") != 0)
+  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
     return false;
   if (mkdir("/tmp/old", 0700) != 0 || syscall(SYS_pivot_root, "/tmp", "/tmp/old") != 0 || chdir("/") != 0)
     return false;
-  bool shown = show_all(sandbox_system_paths, READ_ONLY | RECURSIVE) && show_all(sandbox_device_paths, 0);
-  for (int i = 0; shown && i < SANDBOX_PATHS && job->readable[i]; i++)
-    shown = show(job->readable[i], READ_ONLY);
-  shown = shown && (!job->gpu || show_all(sandbox_gpu_paths, RECURSIVE));
-  mode_t mask = umask(0);
-  shown = shown && (mkdir("/tmp", 01777) == 0 || errno == EEXIST) && (mkdir("/dev/shm", 01777) == 0 || errno == EEXIST);
-  umask(mask);
-  shown = shown && chmod("/tmp", 01777) == 0 && show(job->folder, 0);
-  return shown && umount2("/old", MNT_DETACH) == 0 && rmdir("/old") == 0;
-}
-
-// ---- folders of answers ------------------------------------------------------------------------------------------------
-
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where) {
-  (void)about;
-  (void)kind;
-  (void)where;
-  remove(path);
-  return 0;
-}
-
-// An answer may have made folders that cannot be entered.
-static int open_up(const char *path, const struct stat *about, int kind, struct FTW *where) {
-  (void)where;
-  if (kind == FTW_D || kind == FTW_DNR)
-    chmod(path, about->st_mode | 0700);
-  return 0;
-}
-
-void sandbox_folder_remove(const char *path) {
-  if (!strstr(path, "/ferry-answer-"))
-    return;
-  nftw(path, open_up, 16, FTW_PHYS);
-  nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH);
-}
-
-enum { STALE_SECONDS = 600 };
-
-static const char *temporary_folder(void) {
-  const char *temporary = getenv("TMPDIR");
-  return temporary && *temporary == '/' ? temporary : "/tmp";
-}
-
-// Those of one grader; or, for 0, of graders that were killed: their process is gone, and they have been there for a while.
-static void sweep_folders(pid_t grader) {
-  const char *temporary = temporary_folder();
-  DIR *folder = opendir(temporary);
-  for (struct dirent *entry; folder && (entry = readdir(folder));) {
-    char path[4096];
-    struct stat about;
-    int pid;
-    snprintf(path, sizeof path, "%s/%s", temporary, entry->d_name);
-    if (sscanf(entry->d_name, "ferry-answer-%d-", &pid) != 1 || pid < 1 || lstat(path, &about) != 0 ||
-        !S_ISDIR(about.st_mode))
-      continue;
-    bool stale = kill(pid, 0) != 0 && errno == ESRCH && time(NULL) - about.st_mtime > STALE_SECONDS;
-    if (pid == grader || (grader == 0 && stale))
-      sandbox_folder_remove(path);
-  }
-  if (folder)
-    closedir(folder);
-}
-
-void sandbox_folders_remove(pid_t grader) {
-  sweep_folders(grader);
-}
-
-bool sandbox_folder(char *path, size_t bytes) {
-  static bool swept;
-  if (!swept)
-    sweep_folders(0);
-  swept = true;
-  int length = snprintf(path, bytes, "%s/ferry-answer-%d-XXXXXX", temporary_folder(), (int)getpid());
-  if (length >= (int)bytes || !mkdtemp(path))
-    return false;
-  return geteuid() != 0 || chown(path, sandbox_user(), sandbox_user()) == 0 || errno == EPERM;
-}
-
-// Where an answer saw the machine's own folders for temporary files: what the user that nobody else is has left there.
-void sandbox_sweep_files(uid_t user) {
-  static const char *const folders[] = {"/tmp", "/var/tmp", "/dev/shm"};
-  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-    DIR *folder = opendir(folders[i]);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-      char path[512];
-      struct stat about;
-      snprintf(path, sizeof path, "%s/%s", folders[i], entry->d_name);
-      bool own = strncmp(entry->d_name, "ferry-answer-", 13) == 0;
-      if (own || lstat(path, &about) != 0 || about.st_uid != user)
-        continue;
-      nftw(path, open_up, 16, FTW_PHYS);
-      nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH);
-    }
-    if (folder)
-      closedir(folder);
-  }
+  return show_needed(job) && make_temporary() && show_own_folder(job, plan) && umount2("/old", MNT_DETACH) == 0 &&
+         rmdir("/old") == 0;
 }

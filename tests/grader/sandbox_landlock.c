@@ -3,9 +3,13 @@
 //
 // The system's header is not included: it may be older than the kernel, or missing.
 #include "sandbox_impl.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -61,6 +65,42 @@ static bool allow(int ruleset, const char *path, uint64_t rights) {
   return added;
 }
 
+// Of a folder that has a hidden one in it, everything but that: a right to a folder is one to all that is below it.
+static bool allow_around(int ruleset, const char *real, uint64_t rights) {
+  bool within = false;
+  for (int i = 0; sandbox_hidden[i]; i++) {
+    if (sandbox_is_below(real, sandbox_hidden[i]))
+      return true;
+    within |= sandbox_is_below(sandbox_hidden[i], real);
+  }
+  if (!within)
+    return allow(ruleset, real, rights);
+  DIR *list = opendir(real);
+  bool allowed = list != NULL;
+  for (struct dirent *entry; allowed && (entry = readdir(list));) {
+    char path[4096];
+    bool fits = snprintf(path, sizeof path, "%s/%s", real, entry->d_name) < (int)sizeof path;
+    struct stat about;
+    // A link needs no right of its own; what it leads to has its own, or none.
+    if (fits && lstat(path, &about) == 0 && !S_ISLNK(about.st_mode) && strcmp(entry->d_name, ".") != 0 &&
+        strcmp(entry->d_name, "..") != 0)
+      allowed = allow_around(ruleset, path, rights);
+  }
+  if (list)
+    closedir(list);
+  return allowed;
+}
+
+static bool allow_system(int ruleset, uint64_t rights) {
+  bool allowed = true;
+  for (int i = 0; allowed && sandbox_system_paths[i]; i++) {
+    char *real = realpath(sandbox_system_paths[i], NULL);
+    allowed = !real || allow_around(ruleset, real, rights);
+    free(real);
+  }
+  return allowed;
+}
+
 static bool allow_all(int ruleset, const char *const *paths, uint64_t rights) {
   for (; *paths; paths++)
     if (!allow(ruleset, *paths, rights))
@@ -82,7 +122,7 @@ bool sandbox_enter_landlock(const SandboxJob *job) {
   int ruleset = (int)syscall(CREATE_RULESET, &wanted, bytes, 0);
   if (ruleset < 0)
     return false;
-  bool set = allow_all(ruleset, sandbox_system_paths, read) && allow(ruleset, job->folder, all);
+  bool set = allow_system(ruleset, read) && allow(ruleset, job->folder, job->scratch ? read : all);
   set = set && allow_all(ruleset, sandbox_device_paths, (READ_FILE | WRITE_FILE | TRUNCATE) & all);
   for (int i = 0; set && i < SANDBOX_PATHS && job->readable[i]; i++)
     set = allow(ruleset, job->readable[i], read);

@@ -1,5 +1,6 @@
 // Output of a command, kept short: the first lines and the last ones, whatever the amount.
 #include "sandbox_impl.h"
+#include "plain.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,12 +67,10 @@ char *excerpt_end(Excerpt *e) {
     used += (size_t)sprintf(whole + used, "[... the middle of %zu bytes left out ...]\n", e->total);
   memcpy(whole + used, tail + from, e->tail_used - from);
   used += e->tail_used - from;
-  whole[used] = '\0';
-  for (size_t i = 0; i < used; i++) // no escape sequences for the terminal, no binary
-    if ((unsigned char)whole[i] < 32 && whole[i] != '\n' && whole[i] != '\t')
-      whole[i] = '?';
+  char *plain = plain_text(whole, used);
+  free(whole);
   free(tail);
   free(e->head);
   free(e->tail);
-  return whole;
+  return plain;
 }

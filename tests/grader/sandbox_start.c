@@ -1,6 +1,6 @@
-// Starts a command in its sandbox: parent -> supervisor -> command.
+// One attempt to start a command in its sandbox: parent -> supervisor -> command.
 //
-// The supervisor is the first process of a new PID namespace where one can be had: when it ends, the kernel ends everything
+// The supervisor is the first process of a new PID namespace where the plan has one: when it ends, the kernel ends everything
 // in it. Elsewhere it is a subreaper: orphans become its children, and the parent sweeps /proc for them. It stays what the
 // grader is; the command below it loses everything it does not need.
 #include "sandbox_impl.h"
@@ -10,119 +10,27 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROCESSES = 64, DESCRIPTORS = 256, SETUP_FAILED = 1 << 30, STARTED = 1 << 29 };
+enum { NOBODY = 65534 };
 
-enum { LEVEL_NAMESPACES, LEVEL_USER_NAMESPACE, LEVEL_BUBBLEWRAP, LEVEL_LANDLOCK, LEVEL_NONE, LEVELS };
+// What comes through the pipe `start`: an int of 0 when all of the plan is in force, and nothing after it when the command has
+// been executed; else this, and then the pipe is closed.
+typedef struct Failure {
+  int error;
+  char what[200];
+} Failure;
 
-// How one attempt to start goes about it.
-typedef struct Plan {
-  int level;
-  unsigned protections; // reported when all of it is in force
-  bool namespaces;      // of our own making: the supervisor is cloned into them
-  uint64_t outside;     // the grader's own mount namespace
-  uid_t user;           // who the command becomes, with PROTECT_OTHER_USER
-  rlim_t process_limit; // 0: none that would hold
-} Plan;
-
-// The child's ends of the pipes.
-typedef struct Ends {
-  int status, output, socket;
-} Ends;
-
-uid_t sandbox_user(void) {
-  return geteuid() == 0 ? (uid_t)(0x40000000 + getpid()) : geteuid();
-}
-
-// ---- in the command's process --------------------------------------------------------------------------------------------
-
-static bool limit(int resource, rlim_t value) {
-  struct rlimit old;
-  if (getrlimit(resource, &old) == 0 && old.rlim_max < value)
-    value = old.rlim_max;
-  return setrlimit(resource, &(struct rlimit){value, value}) == 0;
-}
-
-static bool set_limits(const SandboxJob *job) {
-  rlim_t seconds = (rlim_t)job->seconds + 2;
-  bool set = limit(RLIMIT_CPU, 4 * seconds); // threads add up; the wall clock is the real limit
-  set &= limit(RLIMIT_DATA, job->gpu ? RLIM_INFINITY : job->memory);
-  set &= limit(RLIMIT_FSIZE, job->file_bytes) && limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, DESCRIPTORS);
-  set &= limit(RLIMIT_STACK, 8 << 20) && limit(RLIMIT_MSGQUEUE, 0);
-  return set;
-}
-
-// 0: stdin, nothing. 1 and 2: the output. 3: the socket. Nothing else is open.
-static bool set_descriptors(const Ends *ends) {
-  int null = open("/dev/null", O_RDONLY);
-  int output = fcntl(ends->output, F_DUPFD, 10), socket = ends->socket >= 0 ? fcntl(ends->socket, F_DUPFD, 10) : -1;
-  if (null < 0 || output < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
-    return false;
-  if (socket >= 0 && dup2(socket, 3) < 0)
-    return false;
-  unsigned first = socket >= 0 ? 4 : 3;
-  if (syscall(SYS_close_range, first, ~0u, 0) == 0)
-    return true;
-  for (int d = (int)first; d < (int)sysconf(_SC_OPEN_MAX); d++)
-    close(d);
-  return true;
-}
-
-static _Noreturn void give_up(const Ends *ends, const char *what) {
-  int failed = SETUP_FAILED;
-  dprintf(ends->output, "%s: %s\n", what, strerror(errno));
-  if (write(ends->status, &failed, sizeof failed) < 0) {
+_Noreturn void sandbox_give_up(const Ends *ends, const char *what) {
+  Failure failure = {.error = errno ? errno : EIO};
+  snprintf(failure.what, sizeof failure.what, "%s: %s", what, strerror(errno));
+  if (write(ends->start, &failure, sizeof failure) < 0) {
   }
-  _exit(126);
-}
-
-// With nothing between the command and the machine's files, another user must be able to read what the job names.
-static void check_readable(const SandboxJob *job, const Ends *ends) {
-  for (int i = 0; i < SANDBOX_PATHS && job->readable[i]; i++)
-    if (access(job->readable[i], R_OK) != 0 && errno == EACCES)
-      give_up(ends, job->readable[i]);
-}
-
-static void drop_everything(const SandboxJob *job, const Ends *ends, const Plan *plan) {
-  if (!set_limits(job) || (plan->process_limit && !limit(RLIMIT_NPROC, plan->process_limit)))
-    give_up(ends, "limits");
-  if (plan->protections & PROTECT_OTHER_USER) {
-    if (setgroups(0, NULL) != 0 || setresgid(plan->user, plan->user, plan->user) != 0 ||
-        setresuid(plan->user, plan->user, plan->user) != 0)
-      give_up(ends, "another user");
-    if (!(plan->protections & PROTECT_MOUNT_NAMESPACE))
-      check_readable(job, ends);
-  }
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-    give_up(ends, "prctl");
-  if (plan->protections & PROTECT_LANDLOCK && !sandbox_enter_landlock(job))
-    give_up(ends, "Landlock");
-}
-
-static _Noreturn void be_command(const SandboxJob *job, const Ends *ends, const Plan *plan) {
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
-  for (int s = 1; s < NSIG; s++)
-    signal(s, SIG_DFL);
-  setsid();
-  drop_everything(job, ends, plan);
-  if (chdir(job->folder) != 0)
-    give_up(ends, job->folder);
-  int started = STARTED;
-  if (write(ends->status, &started, sizeof started) < 0 || !set_descriptors(ends))
-    _exit(126);
-  const char *const *argv = plan->level == LEVEL_BUBBLEWRAP ? sandbox_bubblewrap(job) : job->argv;
-  execve(argv[0], (char *const *)argv, (char *const *)job->environment);
-  dprintf(2, "%s: %s\n", argv[0], strerror(errno));
   _exit(126);
 }
 
@@ -131,19 +39,22 @@ static _Noreturn void be_command(const SandboxJob *job, const Ends *ends, const 
 static bool write_file(const char *path, const char *text) {
   int file = open(path, O_WRONLY | O_CLOEXEC);
   bool written = file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text);
+  int error = errno;
   if (file >= 0)
     close(file);
+  errno = error;
   return written;
 }
 
-// In a user namespace of our own we are who we were outside, with every right over the namespaces made with it.
+// In a user namespace of our own we are who we were outside, with every right over the namespaces made with it; who is called
+// root outside, and has no other user to become, is called nobody.
 static bool map_user(uid_t user, gid_t group) {
   char line[64];
   prctl(PR_SET_DUMPABLE, 1); // the files below belong to root otherwise
-  snprintf(line, sizeof line, "%u %u 1", user, user);
+  snprintf(line, sizeof line, "%u %u 1", user ? user : NOBODY, user);
   if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", line))
     return false;
-  snprintf(line, sizeof line, "%u %u 1", group, group);
+  snprintf(line, sizeof line, "%u %u 1", group ? group : NOBODY, group);
   return write_file("/proc/self/gid_map", line);
 }
 
@@ -152,160 +63,206 @@ static void report(const Ends *ends, int status) {
     _exit(1);
 }
 
-static _Noreturn void be_supervisor(const SandboxJob *job, const Ends *ends, const Plan *plan, uid_t user,
-                                    gid_t group) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if ((plan->protections & PROTECT_USER_NAMESPACE) && !map_user(user, group))
-    give_up(ends, "user namespace");
-  prctl(PR_SET_DUMPABLE, 0);
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (plan->namespaces && !sandbox_enter_files(job, plan->outside))
-    give_up(ends, "mount namespace");
-  pid_t command = fork();
-  if (command == 0)
-    be_command(job, ends, plan);
-  if (command < 0)
-    give_up(ends, "fork");
+static _Noreturn void watch_command(const Ends *ends, const Plan *plan, pid_t command) {
   for (;;) {
     int status;
     pid_t ended = waitpid(-1, &status, 0);
-    if (ended == command) {
-      report(ends, status);
-      if (plan->protections & PROTECT_PID_NAMESPACE)
-        _exit(0);
-      for (;;) // orphans stay ours until the grader has swept them; the dead among them would be waited for in vain
-        if (waitpid(-1, NULL, 0) < 0)
-          pause();
-    }
+    if (ended != command)
+      continue;
+    report(ends, status);
+    if (plan->protections & PROTECT_PID_NAMESPACE)
+      _exit(0);
+    for (;;) // orphans stay ours until the grader has swept them; the dead among them would be waited for in vain
+      if (waitpid(-1, NULL, 0) < 0)
+        pause();
   }
+}
+
+static _Noreturn void be_supervisor(const SandboxJob *job, const Ends *ends, const Plan *plan, uid_t user,
+                                    gid_t group) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (ends->cgroup >= 0 && !sandbox_cgroup_enter(ends->cgroup))
+    sandbox_give_up(ends, "cgroup");
+  if ((plan->protections & PROTECT_USER_NAMESPACE) && !map_user(user, group))
+    sandbox_give_up(ends, "user namespace");
+  prctl(PR_SET_DUMPABLE, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (plan->namespaces && !sandbox_enter_files(job, plan))
+    sandbox_give_up(ends, "mount namespace");
+  pid_t command = fork();
+  if (command == 0)
+    sandbox_be_command(job, ends, plan);
+  if (command < 0)
+    sandbox_give_up(ends, "fork");
+  close(ends->start);
+  close(ends->output);
+  if (ends->socket >= 0)
+    close(ends->socket);
+  if (ends->bubblewrap >= 0)
+    close(ends->bubblewrap);
+  watch_command(ends, plan, command);
 }
 
 // ---- in the grader -------------------------------------------------------------------------------------------------------
 
-static unsigned level_protections(int level) {
-  unsigned namespaces = PROTECT_PID_NAMESPACE | PROTECT_MOUNT_NAMESPACE | PROTECT_NETWORK_NAMESPACE;
-  unsigned always = PROTECT_LIMITS | PROTECT_NO_NEW_PRIVS | PROTECT_SUBREAPER;
-  if (level == LEVEL_NAMESPACES)
-    return always | namespaces;
-  if (level == LEVEL_USER_NAMESPACE)
-    return always | namespaces | PROTECT_USER_NAMESPACE;
-  if (level == LEVEL_BUBBLEWRAP)
-    return always | PROTECT_BUBBLEWRAP | PROTECT_MOUNT_NAMESPACE | PROTECT_NETWORK_NAMESPACE;
-  if (level == LEVEL_LANDLOCK)
-    return always | PROTECT_LANDLOCK | (sandbox_landlock_holds_signals() ? PROTECT_SIGNALS : 0);
-  return always;
+static void close_open(int descriptor) {
+  if (descriptor >= 0)
+    close(descriptor);
 }
 
-static bool open_pipes(const SandboxJob *job, Ends *ends, Started *started) {
-  int status[2], output[2], sockets[2] = {-1, -1};
-  if (pipe2(status, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
+static bool open_pair(bool wanted, int *parents, int *childs) {
+  int ends[2];
+  if (!wanted)
+    return true;
+  if (pipe2(ends, O_CLOEXEC) != 0)
     return false;
-  if (job->request && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
-    return false;
-  *ends = (Ends){status[1], output[1], sockets[1]};
-  started->status = status[0];
-  started->output = output[0];
-  started->socket = sockets[0];
+  *parents = ends[0];
+  *childs = ends[1];
   return true;
 }
 
-static void close_all(int a, int b, int c) {
-  close(a);
-  close(b);
-  if (c >= 0)
-    close(c);
+static bool open_pipes(const SandboxJob *job, const Plan *plan, Ends *ends, Started *started, int *start) {
+  int sockets[2] = {-1, -1};
+  if (!open_pair(true, &started->status, &ends->status) || !open_pair(true, &started->output, &ends->output) ||
+      !open_pair(true, start, &ends->start) ||
+      !open_pair(plan->level == SANDBOX_BUBBLEWRAP, &started->bubblewrap, &ends->bubblewrap))
+    return false;
+  if (job->request && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+    return false;
+  started->socket = sockets[0];
+  ends->socket = sockets[1];
+  return true;
 }
 
-static pid_t fork_into(const Plan *plan) {
+static void close_ends(const Ends *ends) {
+  close_open(ends->status);
+  close_open(ends->start);
+  close_open(ends->output);
+  close_open(ends->socket);
+  close_open(ends->bubblewrap);
+  close_open(ends->cgroup);
+}
+
+static unsigned long clone_flags(const Plan *plan) {
   unsigned long flags = SIGCHLD;
   flags |= plan->namespaces ? CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC : 0;
   flags |= plan->protections & PROTECT_USER_NAMESPACE ? CLONE_NEWUSER : 0;
-  fflush(NULL);
+  return flags;
+}
+
+static pid_t clone_now(unsigned long flags) {
   return (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
 }
 
-// One attempt with one plan. The first word on the status pipe says whether everything that was planned is in force.
-static Started attempt(const SandboxJob *job, const Plan *plan, char *why, size_t bytes) {
-  Started started = {.protections = plan->protections};
-  Ends ends;
-  uid_t user = geteuid();
-  gid_t group = getegid();
-  if (!open_pipes(job, &ends, &started)) {
-    snprintf(why, bytes, "pipes: %s", strerror(errno));
-    return started;
+// Root makes the namespaces of another user by way of a process that has become that user. What this one makes is the grader's
+// own child. It tells the new process's number, or the error as a negative one.
+static pid_t fork_as(const Plan *plan) {
+  int ends[2], number = -EIO;
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return -1;
+  pid_t between = fork();
+  if (between == 0) {
+    bool other = setgroups(0, NULL) == 0 && setresgid(plan->user, plan->user, plan->user) == 0 &&
+                 setresuid(plan->user, plan->user, plan->user) == 0;
+    pid_t made = other ? clone_now(clone_flags(plan) | CLONE_PARENT) : -1;
+    if (made == 0)
+      return 0;
+    number = made > 0 ? made : -errno;
+    if (write(ends[1], &number, sizeof number) < 0)
+      _exit(1);
+    _exit(0);
   }
-  pid_t pid = fork_into(plan);
-  if (pid == 0)
-    be_supervisor(job, &ends, plan, user, group);
-  int error = errno, word = 0;
-  close_all(ends.status, ends.output, ends.socket);
-  if (pid > 0 && read(started.status, &word, sizeof word) == (ssize_t)sizeof word && word == STARTED) {
-    started.supervisor = pid;
-    return started;
+  int error = errno;
+  close(ends[1]);
+  if (between > 0 && read(ends[0], &number, sizeof number) != (ssize_t)sizeof number)
+    number = -EIO;
+  close(ends[0]);
+  while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR) {
   }
-  if (pid > 0) {
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+  errno = between < 0 ? error : number < 0 ? -number : 0;
+  return between < 0 || number < 0 ? -1 : number;
+}
+
+static pid_t fork_into(const Plan *plan) {
+  fflush(NULL);
+  bool other = plan->protections & PROTECT_OTHER_USER && plan->protections & PROTECT_USER_NAMESPACE;
+  return other ? fork_as(plan) : clone_now(clone_flags(plan));
+}
+
+static bool read_whole(int from, void *to, size_t bytes) {
+  size_t done = 0;
+  for (ssize_t n = 1; done < bytes && n != 0;) {
+    n = read(from, (char *)to + done, bytes - done);
+    if (n < 0 && errno != EINTR)
+      return false;
+    done += n > 0 ? (size_t)n : 0;
   }
-  fcntl(started.output, F_SETFL,
-        O_NONBLOCK); // a command that died before it could say why has left nothing to wait for
-  ssize_t n = pid > 0 ? read(started.output, why, bytes - 1) : 0;
-  if (n > 0)
-    why[n - (why[n - 1] == '\n')] = '\0';
-  else if (pid > 0)
+  return done == bytes;
+}
+
+// Waits until the command is executed: true; or will not be: errno says why, 0 when nobody does.
+static bool has_started(int start, char *why, size_t bytes) {
+  Failure failure = {0};
+  if (!read_whole(start, &failure.error, sizeof failure.error)) {
     snprintf(why, bytes, "the process to run it in ended at once");
-  else
-    snprintf(why, bytes, "clone: %s", strerror(error));
-  close_all(started.status, started.output, started.socket);
-  return started;
-}
-
-static int first_level(void) {
-  const char *wanted = getenv("FERRY_SANDBOX");
-  static const char *const names[LEVELS] = {"namespaces", "user", "bubblewrap", "landlock", "none"};
-  for (int i = 0; wanted && i < LEVELS; i++)
-    if (strcmp(wanted, names[i]) == 0)
-      return i;
-  return geteuid() == 0 ? LEVEL_NAMESPACES : LEVEL_USER_NAMESPACE;
-}
-
-// What did not work once is not tried again: the level goes down, and another user is given up where it has to be.
-Started sandbox_start(const SandboxJob *job, char *why, size_t bytes) {
-  static int level = -1;
-  static bool other_user = true;
-  if (level < 0) {
-    level = first_level();
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prctl(PR_SET_DUMPABLE, 0);
+    errno = 0;
+    return false;
   }
-  Started started = {0};
-  for (;;) {
-    if (level == LEVEL_USER_NAMESPACE && geteuid() == 0) // where root may make no namespaces, these are refused too
-      level = LEVEL_BUBBLEWRAP;
-    if (level == LEVEL_BUBBLEWRAP && !sandbox_bubblewrap(job))
-      level = LEVEL_LANDLOCK;
-    if (level == LEVEL_LANDLOCK && sandbox_landlock_version() == 0)
-      level = LEVEL_NONE;
-    Plan plan = {.level = level,
-                 .protections = level_protections(level),
-                 .namespaces = level == LEVEL_NAMESPACES || level == LEVEL_USER_NAMESPACE,
-                 .outside = sandbox_mount_namespace(),
-                 .user = sandbox_user()};
-    bool drop = geteuid() == 0 && other_user && level != LEVEL_USER_NAMESPACE;
-    plan.protections |= drop ? PROTECT_OTHER_USER : 0;
-    if (geteuid() != 0 || drop) {
-      plan.process_limit = (drop ? 0 : sandbox_processes_of(geteuid())) + PROCESSES;
-      plan.protections |= PROTECT_PROCESSES;
+  int word = 0;
+  bool in_force = failure.error == 0;
+  if (in_force && !read_whole(start, &word, sizeof word))
+    return true;
+  failure.error = in_force ? word : failure.error;
+  read_whole(start, failure.what, sizeof failure.what);
+  snprintf(why, bytes, "%.*s", (int)sizeof failure.what - 1, failure.what);
+  errno = failure.error;
+  return false;
+}
+
+static void abandon(Started *started, pid_t pid) {
+  int error = errno;
+  if (pid > 0) {
+    sandbox_tree_kill(pid);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }
-    started = attempt(job, &plan, why, bytes);
-    if (started.supervisor > 0)
-      return started;
-    if (drop && level == LEVEL_NONE) {
-      other_user = false;
-      level = first_level() < LEVEL_LANDLOCK ? LEVEL_LANDLOCK : first_level();
-    } else if (level < LEVEL_NONE)
-      level++;
-    else
-      return started;
   }
+  close_open(started->status);
+  close_open(started->output);
+  close_open(started->socket);
+  close_open(started->bubblewrap);
+  sandbox_cgroup_remove(started->cgroup);
+  *started = (Started){.error = error};
+}
+
+Started sandbox_attempt(const SandboxJob *job, const Plan *plan, char *why, size_t bytes) {
+  Started started = {.status = -1, .output = -1, .socket = -1, .bubblewrap = -1, .protections = plan->protections};
+  Ends ends = {-1, -1, -1, -1, -1, -1};
+  int start = -1;
+  bool counted = plan->protections & PROTECT_CGROUP, other = plan->protections & PROTECT_OTHER_USER;
+  uid_t user = other ? plan->user : geteuid();
+  gid_t group = other ? plan->user : getegid();
+  pid_t pid = -1;
+  const char *doing = "pipes";
+  bool ready = open_pipes(job, plan, &ends, &started, &start);
+  if (ready && counted) {
+    doing = "cgroup";
+    ready = sandbox_cgroup_make((unsigned)plan->process_limit + 1, started.cgroup, sizeof started.cgroup, &ends.cgroup);
+  }
+  if (ready) {
+    doing = "clone";
+    pid = fork_into(plan);
+    if (pid == 0)
+      be_supervisor(job, &ends, plan, user, group);
+  }
+  int error = errno;
+  snprintf(why, bytes, "%s: %s", doing, strerror(error));
+  close_ends(&ends);
+  errno = error;
+  if (pid > 0 && has_started(start, why, bytes))
+    started.supervisor = pid;
+  else
+    abandon(&started, pid);
+  close_open(start);
+  return started;
 }

@@ -21,6 +21,11 @@ left_behind() {
   done
 }
 
+# Lines that have a control character in them, alone or as UTF-8, or that are no UTF-8.
+control_characters() { # TEXT
+  LC_ALL=C.UTF-8 grep -naP '[\x00-\x08\x0b-\x1f\x7f-\x{9f}]' <<<"$1" || LC_ALL=C.UTF-8 grep -naxv '.*' <<<"$1"
+}
+
 # Root works in a mount namespace apart, so that a bug of the sandbox cannot reach the machine's own mounts.
 apart=()
 if [ "$(id -u)" = 0 ] && unshare -m --propagation private true 2>/dev/null; then
@@ -47,7 +52,7 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
   chmod 644 "$work/$1-$name.c"
   seconds=$(sed -n '2s@^// seconds: @@p' "$2")
   export FERRY_ANSWER_SECONDS=${seconds:-2}
-  output=$(as_user "$1" timeout 60 "$ferry" run 10_made_there --file "$work/$1-$name.c" --test 'on a GPU' 2>&1)
+  output=$(as_user "$1" timeout 60 "$ferry" run 10_made_there --sandbox "$level" --file "$work/$1-$name.c" --test 'on a GPU' 2>&1)
   status=$?
   got=$(sed -n 's/^  \([a-z ]*[a-z]\)  *on a GPU$/\1/p; s/^\(compile error\)$/\1/p' <<<"$output" | head -n 1)
   if [ $status != 1 ]; then
@@ -56,11 +61,13 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
     printf '1\t%s\t%s\n' "$name" "expected $expected, got '$got'"
   elif grep -q 'can be rewritten\|got hold of' <<<"$output"; then
     printf '1\t%s\t%s\n' "$name" "$(grep 'can be rewritten\|got hold of' <<<"$output" | head -n 1)"
+  elif [ -n "$(control_characters "$output")" ]; then
+    printf '1\t%s\t%s\n' "$name" "it commands the terminal: $(control_characters "$output" | head -n 1 | cat -v)"
   elif [ ${#output} -gt 200000 ]; then
     printf '1\t%s\t%s\n' "$name" "a report of ${#output} bytes"
   elif [ -n "$(left_behind)" ]; then
     printf '1\t%s\t%s\n' "$name" "left behind: $(left_behind | head -n 3 | tr '\n' ' ')"
-  elif ! as_user "$1" "$ferry" run 10_made_there --file solutions/10_made_there.c --test 'on a GPU' >/dev/null; then
+  elif ! as_user "$1" "$ferry" run 10_made_there --sandbox "$level" --file solutions/10_made_there.c --test 'on a GPU' >/dev/null; then
     printf '1\t%s\t%s\n' "$name" 'the right answer after it does not pass'
   else
     printf '0\t%s (%s)\n' "$name" "$got"
@@ -69,12 +76,6 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
 
 # ---- each way of shutting an answer in, as root and as another user ----------------------------------------------------------
 
-# What the sandbox has to say of itself, for a level to be the one that is asked for.
-declare -A sign=([namespaces]='own process tree' [user]='user namespace' [bubblewrap]='bubblewrap'
-  [landlock]='files closed by Landlock' [none]='limits on')
-declare -A missing=([namespaces]='namespaces are refused' [user]='user namespaces are refused'
-  [bubblewrap]='bubblewrap is not installed, or refused' [landlock]='the kernel has no Landlock' [none]='')
-
 # Attacks that a level cannot hold off, and why. README.md says the same to instructors.
 not_held_off() { # USER NAME: the reason, nothing when it is held off
   local same_user=1
@@ -82,22 +83,24 @@ not_held_off() { # USER NAME: the reason, nothing when it is held off
     same_user=
   fi
   case $level/$2/$same_user in
-  none/incbin_solution/* | none/include_hidden_test_by_root/*) echo 'nothing hides the files here' ;;
+  none/incbin_solution/* | none/include_solution/* | none/include_hidden_test*/* | none/read_solution/*)
+    echo 'nothing hides the files here'
+    ;;
   none/proc_self_mem/*) echo 'nothing hides /proc here' ;;
-  bubblewrap/ptrace_parent/*) echo 'process 1 is bubblewrap, shut in with the answer, and knows no more than it' ;;
+  none/disk_names/*) echo 'nothing bounds the number of files here' ;;
+  none/bounding_set/1 | landlock/bounding_set/1) echo 'a user without capabilities keeps the set, which gives nothing without new privileges' ;;
   none/program_replaced/1) echo 'the answer is the same user as its grader' ;;
   none/kill_parents/1) echo 'the answer is the same user as its grader' ;;
   landlock/kill_parents/1)
-    as_user "$1" env FERRY_SANDBOX=landlock "$ferry" doctor | grep -q 'no signals to others' ||
+    as_user "$1" "$ferry" doctor --sandbox landlock | grep -q 'no signals to others' ||
       echo 'Landlock of this kernel does not hold off signals'
     ;;
   esac
 }
 
 run_level() { # USER LEVEL
-  local user=$1 number=0 file name why jobs_at_once=4
+  local user=$1 number=0 file name why jobs_at_once=6
   level=$2
-  export FERRY_SANDBOX=$level
   if [ "$(id -u)" != 0 ]; then
     jobs_at_once=1 # all are one user, whose processes are limited in their number
   fi
@@ -130,14 +133,13 @@ run_level() { # USER LEVEL
 }
 
 try_level() { # USER LEVEL
+  local line
   echo "# $2, as $([ "$1" = - ] && echo "user $(id -u)" || echo "another user")"
-  if ! as_user "$1" env FERRY_SANDBOX="$2" "$ferry" doctor | grep 'ok  *sandbox' | grep -q "${sign[$2]}"; then
-    skip "$2: attacks" "${missing[$2]}"
-  elif [ "$1" = - ] && [ "$(id -u)" = 0 ] &&
-    ! FERRY_SANDBOX=$2 "${apart[@]}" "$ferry" doctor | grep -q 'ok  *sandbox.*another user'; then
-    skip "$2: attacks" 'they would run as root' # hostile code is not let loose so
-  else
+  line=$(as_user "$1" "$ferry" doctor --sandbox "$2" | grep -m 1 '^  [a-zA-Z]*  *sandbox ')
+  if [[ $line == *ok*"sandbox"*"$2: "* ]]; then
     run_level "$1" "$2"
+  else
+    skip "$2: attacks" "${line#*sandbox }"
   fi
 }
 
@@ -147,19 +149,39 @@ user=$((100000 + $$ % 100000 * 100)) # and the numbers after it: nobody's
 if [ "$(id -u)" != 0 ]; then
   user=-
 elif ! as_user $user test -x "$ferry" 2>/dev/null || ! as_user $user test -r "$root/core/ferry.h" 2>/dev/null; then
-  user=
+  user=-
   echo "# what is not root cannot reach $work or $root: every level as root alone"
 fi
 for one in $levels; do
-  case $one/$(id -u) in
-  namespaces/0 | none/0) try_level - "$one" ;;
-  namespaces/*) continue ;;
+  case $one/$(id -u)/$user in
+  namespaces/* | */-) try_level - "$one" ;;
+  landlock/0/* | none/0/*)
+    try_level - "$one"
+    try_level "$user" "$one"
+    ;;
+  *) try_level "$user" "$one" ;;
   esac
-  if [ "$one" != namespaces ]; then
-    try_level "${user:--}" "$one"
-  fi
 done
-unset FERRY_SANDBOX
+
+# Root that may not do everything: less is permitted, or nothing, but an answer is never root.
+if [ "$(id -u)" = 0 ]; then
+  export TMPDIR=$work/less
+  mkdir -m 1777 "$TMPDIR"
+  cat tests/grader/attacks/identity.c tests/grader/attacks/tail.inc >"$work/identity.c"
+  chmod 644 "$work/identity.c"
+  for less in sys_admin sys_admin,sys_chroot,net_admin,kill,setpcap; do
+    output=$(setpriv --bounding-set "-${less//,/,-}" "$ferry" run 10 --file "$work/identity.c" 2>&1)
+    [[ $output != *'got hold'* ]] && { [[ $output == *$'\n0 of 5 tests passed'* ]] || [[ $output == *'grader error'* ]]; }
+    result $? "root without $less" "$(grep 'got hold\|tests passed' <<<"$output" | head -n 2 | tr '\n' ' ')"
+  done
+  for level in "${levels%% *}" none; do
+    says "root that cannot become another user, $level" 3 'grader error' setpriv --bounding-set -setuid,-setgid "$ferry" run 10 --sandbox "$level" \
+      --file solutions/10_made_there.c
+  done
+  [ -z "$(left_behind)" ]
+  result $? 'nothing is left of these' "$(left_behind)"
+  unset TMPDIR
+fi
 
 # Sources that are no plain files.
 ln -s "$root/solutions/10_made_there.c" "$work/link.c"
@@ -169,6 +191,13 @@ for name in link pipe; do
   result $? "$name" 'it was read'
 done
 
+# A level is what was asked for, or there is no run.
+"$ferry" run 10 --file solutions/10_made_there.c --sandbox mill 2>&1 | grep -q 'sandbox takes'
+result $? 'a level that there is not' 'it was taken'
+why=$(diff <("$ferry" grade --answers solutions --only 10 | grep '^Protections') \
+  <(FERRY_SANDBOX=none "$ferry" grade --answers solutions --only 10 | grep '^Protections'))
+result $? 'no level from the environment' "$why"
+
 # A link where the results go: the link is replaced, what it led to is as it was.
 mkdir "$work/answers"
 echo precious >"$work/target"
@@ -176,5 +205,14 @@ ln -s "$work/target" "$work/results.json"
 "$ferry" grade --answers "$work/answers" --only 10 --json "$work/results.json" >/dev/null
 [ "$(cat "$work/target")" = precious ] && [ ! -L "$work/results.json" ] && grep -q '"missing"' "$work/results.json"
 result $? 'a link at the result path' 'it was followed'
+
+# Of cgroups, those of graders that have ended.
+why=
+while IFS= read -r group; do
+  pid=${group##*ferry-answer-}
+  [ -d "/proc/${pid%%-*}" ] || why="$why $group"
+done < <(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null)
+[ -z "$why" ]
+result $? 'no cgroup is left' "$why"
 
 finish

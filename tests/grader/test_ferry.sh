@@ -6,6 +6,7 @@
 # shellcheck source=tests/grader/common.sh
 . "$(dirname "$0")/common.sh"
 reads_with_python=1
+chmod 755 "$work" # root's answers run as another user
 mkdir -m 1777 "$work/tmp"
 export TMPDIR=$work/tmp FERRY_WORK=$work/mine
 unset EDITOR
@@ -88,12 +89,24 @@ if [ "$(id -u)" = 0 ] && unshare -m --propagation private true 2>/dev/null; then
   apart=(unshare -m --propagation private)
 fi
 for level in namespaces user bubblewrap landlock none; do
-  why=$("${apart[@]}" env FERRY_SANDBOX=$level bash -c '
+  if ! "${apart[@]}" "$ferry" doctor --sandbox $level | grep -q "ok  *sandbox  *$level: "; then
+    says "sandbox $level: refused, so there is no run" 3 'no answer can be shut in' "${apart[@]}" "$ferry" run 10 --sandbox $level \
+      --file solutions/10_made_there.c
+    "${apart[@]}" "$ferry" grade --answers solutions --only 10 --sandbox $level --json "$work/refused.json" >/dev/null 2>&1
+    why=$(python3 -c 'import json, sys
+learner = json.load(open(sys.argv[1]))["learners"][0]
+assert learner["max_score"] == 0 and learner["exercises"][0]["score"] is None, learner
+assert learner["exercises"][0]["status"] == "grader error", learner' "$work/refused.json" 2>&1)
+    result $? "sandbox $level: refused, which is no zero" "$why"
+    continue
+  fi
+  why=$("${apart[@]}" bash -c '
     before=$(cat /proc/self/mountinfo)
-    "$1" run 10 --file solutions/10_made_there.c >"$2" || echo "the solution does not pass: $(tail -n 1 "$2")"
-    [ "$before" = "$(cat /proc/self/mountinfo)" ] || echo "the mounts outside have changed"' - "$ferry" "$work/level" 2>&1)
+    "$1" grade --answers solutions --only 10 --sandbox "$3" >"$2" || echo "the solution does not pass: $(tail -n 1 "$2")"
+    grep -q "^Protections: $3: " "$2" || echo "it does not say which level it was: $(grep "^Protections" "$2")"
+    [ "$before" = "$(cat /proc/self/mountinfo)" ] || echo "the mounts outside have changed"' - "$ferry" "$work/level" $level 2>&1)
   [ -z "$why" ]
-  result $? "sandbox from $level down" "$why"
+  result $? "sandbox $level" "$why"
 done
 
 # ---- an instructor -----------------------------------------------------------------------------------------------------------
@@ -187,12 +200,53 @@ touch -d @0 "$work/old"
 says 'a build that changes' 3 'is newer than ./ferry' "$work/old" run 10 --file solutions/10_made_there.c
 says 'a build that changes, graded' 3 'could not be judged' "$work/old" grade --answers solutions --only 10
 
-# Hostile output in every format.
-sed 's|@ROOT@|x|' tests/grader/attacks/hostile_diagnostics.c | cat - tests/grader/attacks/tail.inc >"$work/class/bob/10_made_there.c"
-printf '#include <stdio.h>\n#define attack() printf("\\xff\\xfe\\x1b[2J]]>&<\\"\\\\ =1+1\\n")\n' | cat - tests/grader/attacks/tail.inc >"$work/class/none/10_made_there.c"
-"$ferry" grade --class "$work/class" --only 10 --json "$work/h.json" --junit "$work/h.xml" --csv "$work/h.csv" >/dev/null
-why=$(is_json "$work/h.json" && python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$work/h.xml" 2>&1)
-result $? 'hostile output is quoted' "$why"
+# Hostile output in every format: what a learner's answers print, raise and make the compiler repeat, and what his folder is
+# called. Nothing in any file, read as its format is read, commands a terminal; and no byte is lost.
+attacks=tests/grader/attacks
+hostile=$work/hostile
+evil=$(printf 'ev\033[2J\302\233il\233')
+mkdir -p "$hostile/raised" "$hostile/compiled" "$hostile/$evil"
+cat $attacks/control_characters.c $attacks/tail.inc >"$hostile/$evil/10_made_there.c"
+cat $attacks/control_characters_raised.c $attacks/tail.inc >"$hostile/raised/10_made_there.c"
+cat $attacks/control_characters_compiled.c $attacks/hostile_diagnostics.c $attacks/tail.inc >"$hostile/compiled/10_made_there.c"
+"$ferry" grade --class "$hostile" --only 10 --json "$work/h.json" --junit "$work/h.xml" --csv "$work/h.csv" >"$work/h.text" 2>&1
+for learner in "$evil" raised compiled; do
+  "$ferry" grade --answers "$hostile/$learner" --only 10 --gradescope "$work/h.gs" >>"$work/h.text" 2>&1
+  "$ferry" run 10 --file "$hostile/$learner/10_made_there.c" --all >>"$work/h.text" 2>&1
+  why=$(python3 - "$work/h.gs" "$work/h.text" "$work/h.json" "$work/h.xml" "$work/h.csv" 2>&1 <<'END'
+import csv, json, sys, unicodedata, xml.etree.ElementTree as tree
+
+def texts(value):
+    if isinstance(value, dict):
+        return [t for pair in value.items() for one in pair for t in texts(one)]
+    if isinstance(value, list):
+        return [t for one in value for t in texts(one)]
+    return [value] if isinstance(value, str) else []
+
+def check(name, strings):
+    whole = "\n".join(strings)
+    commands = {c for c in whole if (unicodedata.category(c) == "Cc" or c in "\u202d\u202e\u2066\u2067") and c not in "\n\t"}
+    assert not commands, (name, [hex(ord(c)) for c in commands])
+    return whole
+
+gradescope, text, ours, junit, table = sys.argv[1:]
+check("Gradescope", texts(json.load(open(gradescope, encoding="utf-8"))))
+shown = check("terminal", [open(text, encoding="utf-8", newline="").read()])
+assert "\\x1b[2J" in shown, "the terminal's text"
+for name, strings in (("JSON", texts(json.load(open(ours, encoding="utf-8")))),
+                      ("JUnit", [s for e in tree.parse(junit).iter() for s in [e.text or "", *e.attrib.values()]]),
+                      ("CSV", [s for row in csv.reader(open(table, encoding="utf-8", newline="")) for s in row])):
+    whole = check(name, strings)
+    wanted = ["ev\\x1b[2J\\xc2\\x9bil\\x9b"]
+    if name != "CSV": # it has no reports
+        wanted += ["\\x1b]0;title\\x07", "\\x9b31m \\xc2\\x9b31m\\x0d\\x08\\x7f"]
+    for one in wanted:
+        assert one in whole, (name, one)
+END
+)
+  result $? "hostile output is text: $(cat -v <<<"$learner")" "$(tail -n 1 <<<"$why")"
+done
+rm -rf "$hostile"
 
 # ---- killed at any moment ------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 // Texts that grow, and the quoting of each format. What is quoted may come from a hostile program.
 #include "grade.h"
 #include "case.h"
+#include "plain.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,40 +42,21 @@ void text_free(Text *t) {
   *t = (Text){0};
 }
 
-// Bytes of the UTF-8 sequence that begins here, 0 when it is none (overlong, surrogate, noncharacter, cut short).
-static size_t sequence(const char *s) {
-  const unsigned char *b = (const unsigned char *)s;
-  size_t length = b[0] < 0x80                   ? 1
-                  : b[0] >= 0xc2 && b[0] < 0xe0 ? 2
-                  : (b[0] & 0xf0) == 0xe0       ? 3
-                  : b[0] < 0xf5 && b[0] >= 0xf0 ? 4
-                                                : 0;
-  uint32_t code = length == 1 ? b[0] : length == 2 ? b[0] & 31 : length == 3 ? b[0] & 15 : b[0] & 7;
-  for (size_t i = 1; i < length; i++) {
-    if ((b[i] & 0xc0) != 0x80)
-      return 0;
-    code = code << 6 | (b[i] & 63);
-  }
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  bool allowed = length > 0 && code >= least[length] && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000);
-  return allowed && (code & 0xfffe) != 0xfffe ? length : 0;
-}
-
 typedef const char *Escape(unsigned char c, char *room);
 
-static void add_escaped(Text *t, const char *s, Escape *escape) {
+// Nothing in a file of results commands the terminal that it is shown on, and all of it is UTF-8.
+static void add_escaped(Text *t, const char *string, Escape *escape) {
   char room[16];
-  while (s && *s) {
-    size_t length = sequence(s);
+  char *plain = string ? plain_text(string, strlen(string)) : NULL;
+  if (string && !plain)
+    grader_panic("no memory for the results");
+  for (const char *s = plain, *end = s ? s + strlen(s) : s; s && s < end;) {
+    size_t length = utf8_sequence(s, (size_t)(end - s));
     const char *instead = length == 1 ? escape((unsigned char)*s, room) : NULL;
-    if (length == 0)
-      add_bytes(t, "?", 1);
-    else if (instead)
-      add_bytes(t, instead, strlen(instead));
-    else
-      add_bytes(t, s, length);
-    s += length ? length : 1;
+    add_bytes(t, instead ? instead : s, instead ? strlen(instead) : length);
+    s += length;
   }
+  free(plain);
 }
 
 static const char *escape_json(unsigned char c, char *room) {
@@ -82,8 +64,8 @@ static const char *escape_json(unsigned char c, char *room) {
     snprintf(room, 16, "\\%c", c);
   else if (c == '\n')
     return "\\n";
-  else if (c < 32 || c == 127)
-    snprintf(room, 16, "\\u%04x", c);
+  else if (c == '\t')
+    return "\\t";
   else
     return NULL;
   return room;
@@ -102,8 +84,10 @@ static const char *escape_xml(unsigned char c, char *room) {
     return "&quot;";
   case '\n':
     return "&#10;";
+  case '\t':
+    return "&#9;";
   default:
-    return c < 32 ? "?" : NULL;
+    return NULL;
   }
 }
 

@@ -1,6 +1,8 @@
 // A verdict on the terminal.
 #include "commands.h"
+#include "plain.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *verdict_words(const Verdict *v) {
@@ -35,7 +37,9 @@ static void print_end(const Verdict *v) {
 
 void verdict_print(const Verdict *v, const char *file, bool all) {
   bool shown = false;
-  printf("%s%s%s  %s\n", style(BOLD), v->exercise->id, style(PLAIN), file);
+  char *plain = plain_text(file, strlen(file)); // a learner may have chosen its name
+  printf("%s%s%s  %s\n", style(BOLD), v->exercise->id, style(PLAIN), plain ? plain : "");
+  free(plain);
   if (v->report) {
     printf("%s%s%s\n%s", style(RED), status_name(v->status), style(PLAIN), v->report);
     if (v->status == STATUS_COMPILE_ERROR || v->status == STATUS_MISSING || v->status == STATUS_GRADER_ERROR) {

@@ -20,7 +20,7 @@ says 'no such device' 2 'numbered from 0' "$bench" --device cuda:7
 says 'no such kind of device' 2 'tpu' "$bench" --device tpu
 says 'CUDA switched off' 2 'take --device cpu' env FERRY_CUDA=off "$bench" --device cuda
 says 'a benchmark of the other device' 2 'copy_d2d does not run on cpu' "$bench" copy_d2d
-says 'a place that cannot be' 1 "cannot write $work/none/x.tsv" "$bench" matmul --size 4 --repeat 1 --out "$work/none/x.tsv"
+says 'a place that cannot be' 1 "$work/none/x.tsv: cannot write" "$bench" matmul --size 4 --repeat 1 --out "$work/none/x.tsv"
 if [ -x "$build/ferry" ]; then
   says 'through ./ferry' 0 'usage: ./ferry bench' "$build/ferry" bench --help
   says 'its status through ./ferry' 2 'unknown option' "$build/ferry" bench --fast

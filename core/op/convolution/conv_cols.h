@@ -1,4 +1,9 @@
-// The matrix of columns of one element type: included by conv_im2col.c with T and NAME(x) defined. No include guard.
+// The matrix of columns of one element type. Included by conv_im2col.c.
+//
+// Expects, for each inclusion: T, the element type; NAME(x), x with the type in it. No include guard.
+#if !defined T || !defined NAME
+#error "conv_cols.h expects T, NAME(x)"
+#endif
 
 // Output positions [*begin, *end) along one axis whose tap at `offset` lies inside the image.
 static void NAME(valid)(int64_t out, int64_t in, int64_t stride, int64_t offset, int64_t *begin, int64_t *end) {

@@ -1,10 +1,14 @@
-// The convolution of one image straight from its pixels, for one element type: included by conv_pool_images.h with T, NAME(x)
-// and VL (elements of a vector) defined. No include guard.
+// The convolution of one image straight from its pixels, for one element type. Included by conv_pool_images.h.
 //
 // The image stands in a frame of zeros, so that every tap of the kernel is at a fixed distance from the pixel it is applied
 // to (Taps). The output's channels lie together: a vector runs over channels, and a pixel is broadcast to all of them. With
 // few input channels this keeps the arithmetic units busy, where a matrix product would have too short a sum. As many sums
 // as the registers hold are under way at a time: PIXELS of them forward, TAPS in the weight's gradient, times two vectors.
+//
+// Expects, for each inclusion: T, the element type; NAME(x), x with the type in it; VL, elements of a vector. No include guard.
+#if !defined T || !defined NAME || !defined VL
+#error "conv_direct.h expects T, NAME(x), VL"
+#endif
 
 typedef T NAME(Vec) __attribute__((vector_size(VL * sizeof(T)), aligned(sizeof(T)), may_alias));
 

@@ -1,5 +1,9 @@
-// Convolution, ReLU and max pooling of images on one thread, for one element type: included by conv_pool_cpu.c with T,
-// INTEGER (of T's size) and NAME(x) defined. No include guard.
+// Convolution, ReLU and max pooling of images on one thread, for one element type. Included by conv_pool_cpu.c.
+//
+// Expects, for each inclusion: T, the element type; INTEGER, an integer type of T's size; NAME(x), x with the type in it. No include guard.
+#if !defined T || !defined INTEGER || !defined NAME
+#error "conv_pool_images.h expects T, INTEGER, NAME(x)"
+#endif
 
 #define VL ((int64_t)(CONV_VECTOR_BYTES / sizeof(T)))
 

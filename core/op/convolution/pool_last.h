@@ -1,7 +1,11 @@
-// ReLU and max pooling of one image whose channels lie together, for one element type: included by conv_pool_images.h with T, INTEGER,
-// NAME(x) and VL (elements of a vector) defined. No include guard.
+// ReLU and max pooling of one image whose channels lie together, for one element type. Included by conv_pool_images.h.
 //
 // Channels are what the vectors run over; `stride` channels, a multiple of VL, belong to each position.
+//
+// Expects, for each inclusion: T, the element type; INTEGER, an integer type of T's size; NAME(x), x with the type in it; VL, elements of a vector. No include guard.
+#if !defined T || !defined INTEGER || !defined NAME || !defined VL
+#error "pool_last.h expects T, INTEGER, NAME(x), VL"
+#endif
 
 typedef INTEGER NAME(Mask) __attribute__((vector_size(VL * sizeof(T)), aligned(sizeof(T)), may_alias));
 typedef uint8_t NAME(Bytes) __attribute__((vector_size(VL), aligned(1), may_alias));

@@ -1,6 +1,11 @@
-// Pooling of one plane for one element type: included by pool_cpu.c with T and NAME(x) defined. No include guard.
+// Pooling of one plane for one element type. Included by pool_cpu.c.
 //
 // A maximum remembers which tap of its window it came from: tap = row * kernel + column.
+//
+// Expects, for each inclusion: T, the element type; NAME(x), x with the type in it. No include guard.
+#if !defined T || !defined NAME
+#error "pool_planes.h expects T, NAME(x)"
+#endif
 
 // Outputs [*begin, *end) of a row whose tap at column j lies inside the plane.
 static void NAME(inside)(const FyPoolShape *s, int j, int64_t *begin, int64_t *end) {

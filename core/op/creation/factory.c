@@ -38,6 +38,13 @@ static FyFactory options_like(const FyTensor *like) {
   return (FyFactory){.size = fy_size(like), .dtype = (FyDType)like->array.dtype, .device = like->device};
 }
 
+// The number that a factory was given as an int64: whole, and neither too large nor NaN, whose conversion has no result in C.
+static int64_t count_of(double number, const char *function, const char *not_negative) {
+  fy_check(fy_is_whole(number), FY_TYPE_ERROR, "%s takes a whole number, but got %g", function, number);
+  fy_check(number >= 0, FY_RUNTIME_ERROR, "%s, got %lld", not_negative, (long long)number);
+  return (int64_t)number;
+}
+
 // ---- from data ---------------------------------------------------------------------------------------------------------
 
 // An FyArray on the caller's row-major memory.
@@ -159,11 +166,9 @@ static void shuffle(int64_t *x, int64_t n) {
 }
 
 FyTensor *fy_randperm_with(FyRange options) {
-  const int64_t n = (int64_t)options.end;
+  const int64_t n = count_of(options.end, "randperm", "n must be non-negative");
   const FyDType dtype = options.dtype ? options.dtype : FY_INT64;
   const bool grad_enabled = fy_grad_enabled;
-  fy_check(options.end >= 0, FY_RUNTIME_ERROR, "n must be non-negative, got %lld", (long long)n);
-  fy_check(fy_is_whole(options.end), FY_TYPE_ERROR, "randperm takes a whole number, but got %g", options.end);
   check_requires_grad(options.requires_grad, dtype);
   const int scope = fy_scope_open();
   FyTensor *t = fy_new_tensor(FY_INT64, FY_CPU_DEVICE, 1, &n, false);
@@ -220,9 +225,8 @@ FyTensor *fy_linspace_with(double start, double end, FyLinspace options) {
 }
 
 FyTensor *fy_eye_with(FyRange options) {
-  const int64_t n = (int64_t)options.end;
+  const int64_t n = count_of(options.end, "eye", "n must be greater or equal to 0");
   const FyDType dtype = options.dtype ? options.dtype : FY_FLOAT32;
-  fy_check(options.end >= 0, FY_RUNTIME_ERROR, "n must be greater or equal to 0, got %lld", (long long)n);
   check_requires_grad(options.requires_grad, dtype);
   FyTensor *t = fy_new_tensor(dtype, options.device, 2, (const int64_t[]){n, n}, false);
   return made(fy_run_in_place(&fy_op_eye, NULL, FY_INPUTS(t)), options.requires_grad);

@@ -65,7 +65,8 @@ FY_API FyTensor *fy_randn_with(FyFactory options);
 #define fy_randint(low, high, ...) fy_randint_with((low), (high), (FyFactory){.size = __VA_ARGS__})
 FY_API FyTensor *fy_randint_with(int64_t low, int64_t high, FyFactory options);
 
-// torch.randperm(n): a random permutation of 0..n-1, int64. Options after n: fy_randperm(10, .device = device).
+// torch.randperm(n): a random permutation of 0..n-1, int64. Raises FY_TYPE_ERROR unless n is whole, FY_RUNTIME_ERROR below 0;
+// so does fy_eye. Options after n: fy_randperm(10, .device = device).
 #define fy_randperm(...) fy_randperm_with((FyRange){.end = __VA_ARGS__})
 // torch.arange(end): fy_arange(10), fy_arange(1, .start = 0, .step = 0.25). int64 when start, end and step are whole
 // numbers and no dtype is given, else float32.

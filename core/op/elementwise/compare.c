@@ -17,10 +17,7 @@ static void infer_compare(FyCall *call) {
       .infer = infer_compare,                                                                                          \
       .cpu = fy_cpu_##OP,                                                                                              \
       .id = FY_OP_ID_##OP,                                                                                             \
-  };                                                                                                                   \
-  FyTensor *fy_##OP(FyTensor *a, FyTensor *b) {                                                                        \
-    return fy_run(&fy_op_##OP, NULL, FY_INPUTS(a, b));                                                                 \
-  }
+  };
 
 COMPARISON(eq)
 COMPARISON(ne)
@@ -28,6 +25,25 @@ COMPARISON(lt)
 COMPARISON(le)
 COMPARISON(gt)
 COMPARISON(ge)
+
+FyTensor *fy_eq(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_eq, NULL, FY_INPUTS(a, b));
+}
+FyTensor *fy_ne(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_ne, NULL, FY_INPUTS(a, b));
+}
+FyTensor *fy_lt(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_lt, NULL, FY_INPUTS(a, b));
+}
+FyTensor *fy_le(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_le, NULL, FY_INPUTS(a, b));
+}
+FyTensor *fy_gt(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_gt, NULL, FY_INPUTS(a, b));
+}
+FyTensor *fy_ge(FyTensor *a, FyTensor *b) {
+  return fy_run(&fy_op_ge, NULL, FY_INPUTS(a, b));
+}
 
 // ---- isfinite ----------------------------------------------------------------------------------------------------------
 

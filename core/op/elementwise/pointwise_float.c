@@ -4,7 +4,7 @@
 #include "op/elementwise/pointwise_loops.h"
 #include <string.h>
 
-// The record and public function of a function of one floating argument; integers become float32.
+// The record of a function of one floating argument; integers become float32.
 #define FUNCTION(OP, GRAD_NAME, SAVE, AUTOCAST)                                                                        \
   const FyOp fy_op_##OP = {                                                                                            \
       .name = #OP,                                                                                                     \
@@ -16,10 +16,7 @@
       .save = SAVE,                                                                                                    \
       .backward = OP##_backward,                                                                                       \
       .id = FY_OP_ID_##OP,                                                                                             \
-  };                                                                                                                   \
-  FyTensor *fy_##OP(FyTensor *a) {                                                                                     \
-    return fy_run(&fy_op_##OP, NULL, FY_INPUTS(a));                                                                    \
-  }
+  };
 
 // The kernel: float32 loops vectorise, float64 ones call libm.
 #define FUNCTION_KERNEL(OP)                                                                                            \
@@ -34,20 +31,32 @@
 static void exp_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   grad_in[0] = fy_mul(grad_out[0], fy_saved(node, 0));
 }
+
 FUNCTION_KERNEL(exp)
 FUNCTION(exp, "ExpBackward0", fy_save_result, FY_AUTOCAST_FLOAT32)
+FyTensor *fy_exp(FyTensor *a) {
+  return fy_run(&fy_op_exp, NULL, FY_INPUTS(a));
+}
 
 static void log_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   grad_in[0] = fy_div(grad_out[0], fy_saved(node, 0));
 }
+
 FUNCTION_KERNEL(log)
 FUNCTION(log, "LogBackward0", fy_save_first_input, FY_AUTOCAST_FLOAT32)
+FyTensor *fy_log(FyTensor *a) {
+  return fy_run(&fy_op_log, NULL, FY_INPUTS(a));
+}
 
 static void sqrt_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   grad_in[0] = fy_div(grad_out[0], fy_mul_scalar(fy_saved(node, 0), 2));
 }
+
 FUNCTION_KERNEL(sqrt)
 FUNCTION(sqrt, "SqrtBackward0", fy_save_result, FY_AUTOCAST_NONE)
+FyTensor *fy_sqrt(FyTensor *a) {
+  return fy_run(&fy_op_sqrt, NULL, FY_INPUTS(a));
+}
 
 // ---- the fused backward kernels: (grad, saved) -> grad ---------------------------------------------------------------
 
@@ -78,8 +87,15 @@ BACKWARD_KERNEL(gelu)
 
 FUNCTION_KERNEL(tanh)
 FUNCTION(tanh, "TanhBackward0", fy_save_result, FY_AUTOCAST_NONE)
+FyTensor *fy_tanh(FyTensor *a) {
+  return fy_run(&fy_op_tanh, NULL, FY_INPUTS(a));
+}
+
 FUNCTION_KERNEL(sigmoid)
 FUNCTION(sigmoid, "SigmoidBackward0", fy_save_result, FY_AUTOCAST_NONE)
+FyTensor *fy_sigmoid(FyTensor *a) {
+  return fy_run(&fy_op_sigmoid, NULL, FY_INPUTS(a));
+}
 
 // gelu of integers is not defined, as in PyTorch.
 static void infer_gelu(FyCall *call) {

@@ -20,9 +20,12 @@ FY_API void fy_fprint(FILE *file, const FyTensor *t);
 // repr(tensor): the same text without the newline. The caller frees it.
 FY_API char *fy_repr(const FyTensor *t);
 
-// numpy.save(path, array) and torch.from_numpy(numpy.load(path)): .npy files, versions 1.0 to 3.0; bfloat16 is saved as
-// its bytes would be by ml_dtypes ("<V2"), and not read. fy_npy_save follows fy_numpy's rule (CPU, no grad). Raise
-// FY_OS_ERROR for the file system, FY_VALUE_ERROR naming path, offset and what was expected for a malformed file.
+// numpy.save(path, array) and torch.from_numpy(numpy.load(path)): .npy files, versions 1.0 to 3.0, of bool, uint8, int32,
+// int64, float16, float32 and float64. Files are written little-endian and read in either byte order (torch.from_numpy takes
+// the machine's alone). bfloat16 is saved as its bytes would be by ml_dtypes ("<V2"), and not read. fy_npy_save follows
+// fy_numpy's rule (CPU, no grad); the file appears whole or not at all, and of several threads that save under one name the
+// last one wins. Raise FY_OS_ERROR for the file system, FY_VALUE_ERROR naming path, offset and what was expected for a
+// malformed file: other element types, structured ones, and bools that are neither 0 nor 1 among them.
 FY_API void fy_npy_save(const char *path, FyTensor *t);
 FY_API FyTensor *fy_npy_load(const char *path);
 

@@ -1,81 +1,59 @@
 // NumPy's .npy files: magic, version, a Python dict as header, then the elements.
 //
 // What is read may be hostile: every length is checked against the file before it is believed.
+#include "base/atomic_file.h"
+#include "base/text.h"
 #include "op/ops.h"
 #include "tensor/impl.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+// An element type without its byte order, which is '<' (little-endian), '>' (big-endian) or, for single bytes, '|'.
 static const struct {
-  const char *descr;
+  const char *code;
   FyDType dtype;
 } types[] = {
-    {"|b1", FY_BOOL},  {"?", FY_BOOL},      {"|u1", FY_UINT8},   {"<i4", FY_INT32},
-    {"<i8", FY_INT64}, {"<f2", FY_FLOAT16}, {"<f4", FY_FLOAT32}, {"<f8", FY_FLOAT64},
+    {"b1", FY_BOOL},    {"u1", FY_UINT8},   {"i4", FY_INT32},   {"i8", FY_INT64},
+    {"f2", FY_FLOAT16}, {"f4", FY_FLOAT32}, {"f8", FY_FLOAT64}, {"V2", FY_BFLOAT16}, // as ml_dtypes saves it
 };
+enum { TYPES = sizeof types / sizeof *types };
 
-static const char *descr_of(FyDType dtype) {
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+static const char *code_of(FyDType dtype) {
+  for (int i = 0; i < TYPES; i++)
     if (types[i].dtype == dtype)
-      return types[i].descr;
-  return "<V2"; // bfloat16, as ml_dtypes saves it
+      return types[i].code;
+  fy_panic(".npy has no code for %s", fy_dtype_name(dtype));
 }
 
 // ---- writing -------------------------------------------------------------------------------------------------------------
 
-static size_t build_header(const FyTensor *t, char *header, size_t size) {
-  char shape[FY_MAX_DIM * 22 + 8] = "(";
-  for (int i = 0; i < t->array.ndim; i++)
-    snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%lld%s", (long long)t->array.shape[i],
-             i + 1 < t->array.ndim ? ", "
-             : t->array.ndim == 1  ? ","
-                                   : "");
-  strcat(shape, ")");
-  memcpy(header, "\x93NUMPY\x01\x00", 8);
-  size_t length =
-      10 + (size_t)snprintf(header + 10, size - 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
-                            descr_of(t->array.dtype), shape);
-  while ((length + 1) % 64)
-    header[length++] = ' ';
-  header[length++] = '\n';
-  header[8] = (char)((length - 10) & 255);
-  header[9] = (char)((length - 10) >> 8);
-  return length;
-}
-
-static bool write_all(const char *path, const char *header, size_t header_bytes, const void *data, size_t bytes) {
-  FILE *file = fopen(path, "wb");
-  if (!file)
-    return false;
-  bool good =
-      fwrite(header, 1, header_bytes, file) == header_bytes && (!bytes || fwrite(data, 1, bytes, file) == bytes);
-  good &= fflush(file) == 0 && fsync(fileno(file)) == 0;
-  int error = errno;
-  good &= fclose(file) == 0;
-  errno = error;
-  return good;
+static FyText *build_header(const FyTensor *t) {
+  const FyDType dtype = t->array.dtype;
+  const char *sizes = fy_sizes_of(t); // in brackets
+  FyText *dict = fy_text_new(), *header = fy_text_new();
+  fy_text_add(dict, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%.*s%s), }",
+              fy_dtype_size(dtype) > 1 ? '<' : '|', code_of(dtype), (int)strlen(sizes) - 2, sizes + 1,
+              t->array.ndim == 1 ? "," : "");
+  const int spaces = 63 - (int)((10 + dict->length) % 64); // all of it, with the newline, is a multiple of 64
+  const size_t length = dict->length + (size_t)spaces + 1;
+  fy_text_add(header, "\x93NUMPY%c%c%c%c%s%*s\n", 1, 0, (int)(length & 255), (int)(length >> 8), dict->bytes, spaces,
+              "");
+  return header;
 }
 
 void fy_npy_save(const char *path, FyTensor *t) {
-  char header[1024], temporary[4096];
-  int scope = fy_scope_open();
-  FyTensor *row_major = t->device.type == FY_CPU ? fy_contiguous(fy_detach(t)) : t;
-  row_major->requires_grad = fy_has_gradient(t);
-  const void *data = fy_numpy(row_major);
-  size_t header_bytes = build_header(t, header, sizeof header);
-  // A reader never sees half a file: written aside, then renamed.
-  int n = snprintf(temporary, sizeof temporary, "%s.tmp.%ld", path, (long)getpid());
-  fy_check(n < (int)sizeof temporary, FY_OS_ERROR, "%s: the path is too long", path);
-  if (write_all(temporary, header, header_bytes, data, fy_nbytes(t)) && rename(temporary, path) == 0) {
-    fy_scope_close(scope);
-    return;
+  fy_scope {
+    FyTensor *row_major = t->device.type == FY_CPU ? fy_contiguous(fy_detach(t)) : t;
+    row_major->requires_grad = fy_has_gradient(t);
+    const void *data = fy_numpy(row_major);
+    FyText *header = build_header(t);
+    FyAtomicFile *file = fy_atomic_file_open(path);
+    fy_atomic_file_write(file, header->bytes, header->length);
+    fy_atomic_file_write(file, data, fy_nbytes(t));
+    fy_atomic_file_commit(file);
   }
-  int error = errno;
-  unlink(temporary);
-  fy_raise(FY_OS_ERROR, "%s: cannot write: %s", path, strerror(error));
 }
 
 // ---- reading -------------------------------------------------------------------------------------------------------------
@@ -190,21 +168,27 @@ static FySize read_shape(Reader *r) {
   return shape;
 }
 
-static FyDType read_dtype(Reader *r) {
+static FyDType read_dtype(Reader *r, bool *big_endian) {
   char descr[16];
   skip_spaces(r);
   size_t start = position(r);
+  if (*r->at == '[' || *r->at == '{')
+    malformed(r, start, "one element type (structured types are refused)");
   read_string(r, descr, sizeof descr);
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (strcmp(types[i].descr, descr) == 0)
+  const bool ordered = descr[0] && strchr("<>|=", descr[0]);
+  const char *code = strcmp(descr, "?") == 0 ? "b1" : descr + ordered;
+  *big_endian = descr[0] == '>';
+  for (int i = 0; i < TYPES; i++)
+    if (strcmp(types[i].code, code) == 0 && types[i].dtype != FY_BFLOAT16)
       return types[i].dtype;
-  malformed(r, start,
-            "one of the element types |b1, |u1, <i4, <i8, <f2, <f4, <f8 (objects and big-endian types are refused)");
+  malformed(
+      r, start,
+      "one of the element types b1, u1, i4, i8, f2, f4, f8, with '<', '>' or '|' before it (objects are refused)");
 }
 
 typedef struct Header {
   FyDType dtype;
-  bool fortran;
+  bool big_endian, fortran;
   FySize shape;
 } Header;
 
@@ -219,7 +203,7 @@ static Header parse_header(Reader *r) {
     read_string(r, name, sizeof name);
     expect(r, ":");
     if (strcmp(name, "descr") == 0) {
-      h.dtype = read_dtype(r);
+      h.dtype = read_dtype(r, &h.big_endian);
       bit = 1;
     } else if (strcmp(name, "fortran_order") == 0) {
       h.fortran = accept(r, "True");
@@ -264,6 +248,26 @@ static size_t checked_bytes(const Reader *r, const Header *h, size_t data_offset
   return (size_t)bytes;
 }
 
+static void reverse_bytes(unsigned char *bytes, size_t count, size_t size) {
+  for (unsigned char *element = bytes; element < bytes + count; element += size)
+    for (size_t i = 0; i < size / 2; i++) {
+      unsigned char byte = element[i];
+      element[i] = element[size - 1 - i];
+      element[size - 1 - i] = byte;
+    }
+}
+
+static void read_elements(Reader *r, const Header *h, size_t offset, size_t bytes, void *to) {
+  const unsigned char *element = to;
+  fy_check(!bytes || fread(to, 1, bytes, r->file) == bytes, FY_OS_ERROR, "%s: cannot read: %s", r->path,
+           strerror(errno));
+  if (h->big_endian)
+    reverse_bytes(to, bytes, fy_dtype_size(h->dtype));
+  for (size_t i = 0; h->dtype == FY_BOOL && i < bytes; i++)
+    if (element[i] > 1)
+      malformed(r, offset + i, "a bool, 0 or 1");
+}
+
 FyTensor *fy_npy_load(const char *path) {
   int scope = fy_scope_open();
   Reader *r = open_reader(path);
@@ -275,8 +279,7 @@ FyTensor *fy_npy_load(const char *path) {
     for (int i = 0; i < stored.ndim; i++)
       stored.dim[i] = h.shape.dim[h.shape.ndim - 1 - i];
   FyTensor *t = fy_new_tensor(h.dtype, FY_CPU_DEVICE, stored.ndim, stored.dim, false);
-  fy_check(!bytes || fread(t->array.data, 1, bytes, r->file) == bytes, FY_OS_ERROR, "%s: cannot read: %s", path,
-           strerror(errno));
+  read_elements(r, &h, offset, bytes, t->array.data);
   if (h.fortran && stored.ndim > 1) {
     FySize reversed = {.ndim = stored.ndim};
     for (int i = 0; i < stored.ndim; i++)

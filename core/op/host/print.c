@@ -2,48 +2,19 @@
 //
 // One width is found for all elements; more than 1000 elements are summarised to three at each edge; lines hold 80
 // characters; device, dtype, grad_fn follow as suffixes.
+#include "base/text.h"
 #include "graph/history.h"
 #include "op/ops.h"
 #include "tensor/element.h"
 #include "tensor/impl.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LINE_WIDTH = 80, EDGE_ITEMS = 3, THRESHOLD = 1000, PRECISION = 4 };
 
-// Text that grows.
-typedef struct Text {
-  char *chars;
-  size_t length, capacity;
-} Text;
-
-static void append(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(Text *t, const char *format, ...) {
-  for (;;) {
-    size_t room = t->capacity - t->length;
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(t->chars ? t->chars + t->length : NULL, room, format, arguments);
-    va_end(arguments);
-    if ((size_t)n < room) {
-      t->length += (size_t)n;
-      return;
-    }
-    size_t capacity = 2 * t->capacity + (size_t)n + 64;
-    char *chars = realloc(t->chars, capacity);
-    if (!chars) {
-      free(t->chars);
-      fy_raise(FY_OUT_OF_MEMORY_ERROR, "out of host memory for the text of a tensor");
-    }
-    t->chars = chars;
-    t->capacity = capacity;
-  }
-}
-
-static void append_spaces(Text *t, int n) {
-  append(t, "%*s", n, "");
+static void append_spaces(FyText *t, int n) {
+  fy_text_add(t, "%*s", n, "");
 }
 
 // ---- elements ----------------------------------------------------------------------------------------------------------
@@ -142,39 +113,39 @@ static void find_format(Formatter *f) {
 
 // ---- brackets and lines ------------------------------------------------------------------------------------------------
 
-static void append_element(Text *t, const Formatter *f, int64_t offset) {
+static void append_element(FyText *t, const Formatter *f, int64_t offset) {
   char text[512];
   element_text(f, offset, text, sizeof text);
-  append(t, "%*s", f->width, text);
+  fy_text_add(t, "%*s", f->width, text);
 }
 
-static void append_vector(Text *t, const Formatter *f, int64_t offset, int indent) {
+static void append_vector(FyText *t, const Formatter *f, int64_t offset, int indent) {
   const FyArray *a = &f->tensor->array;
   int64_t n = a->shape[a->ndim - 1], stride = a->stride[a->ndim - 1];
   bool summarize = f->summarize && n > 2 * EDGE_ITEMS;
   int per_line = (LINE_WIDTH - indent) / (f->width + 2), on_line = 0;
   if (per_line < 1)
     per_line = 1;
-  append(t, "[");
+  fy_text_add(t, "[");
   for (int64_t i = 0, shown = 0; i < n; i++, shown++, on_line++) {
     if (on_line == per_line) {
-      append(t, ",\n");
+      fy_text_add(t, ",\n");
       append_spaces(t, indent + 1);
       on_line = 0;
     } else if (shown) {
-      append(t, ", ");
+      fy_text_add(t, ", ");
     }
     if (summarize && i == EDGE_ITEMS) {
-      append(t, " ...");
+      fy_text_add(t, " ...");
       i = n - EDGE_ITEMS - 1;
       continue;
     }
     append_element(t, f, offset + i * stride);
   }
-  append(t, "]");
+  fy_text_add(t, "]");
 }
 
-static void append_nested(Text *t, const Formatter *f, int dim, int64_t offset, int indent) {
+static void append_nested(FyText *t, const Formatter *f, int dim, int64_t offset, int indent) {
   const FyArray *a = &f->tensor->array;
   if (a->ndim == 0) {
     append_element(t, f, offset);
@@ -186,43 +157,43 @@ static void append_nested(Text *t, const Formatter *f, int dim, int64_t offset, 
   }
   int64_t n = a->shape[dim];
   bool summarize = f->summarize && n > 2 * EDGE_ITEMS;
-  append(t, "[");
+  fy_text_add(t, "[");
   for (int64_t i = 0; i < n; i++) {
     if (i) {
-      append(t, ",");
+      fy_text_add(t, ",");
       for (int k = 0; k < a->ndim - dim - 1; k++)
-        append(t, "\n");
+        fy_text_add(t, "\n");
       append_spaces(t, indent + 1);
     }
     if (summarize && i == EDGE_ITEMS) {
-      append(t, "...");
+      fy_text_add(t, "...");
       i = n - EDGE_ITEMS - 1;
       continue;
     }
     append_nested(t, f, dim + 1, offset + i * a->stride[dim], indent + 1);
   }
-  append(t, "]");
+  fy_text_add(t, "]");
 }
 
 // ---- suffixes ------------------------------------------------------------------------------------------------------------
 
-static void append_suffix(Text *t, int *line, const char *suffix) {
+static void append_suffix(FyText *t, int *line, const char *suffix) {
   int length = (int)strlen(suffix), indent = (int)strlen("tensor(");
   if (*line + length + 2 > LINE_WIDTH) {
-    append(t, ",\n");
+    fy_text_add(t, ",\n");
     append_spaces(t, indent);
-    append(t, "%s", suffix);
+    fy_text_add(t, "%s", suffix);
     *line = indent + length;
   } else {
-    append(t, ", %s", suffix);
+    fy_text_add(t, ", %s", suffix);
     *line += length + 2;
   }
 }
 
-static void append_suffixes(Text *t, const FyTensor *tensor) {
+static void append_suffixes(FyText *t, const FyTensor *tensor) {
   char suffix[512];
   const FyArray *a = &tensor->array;
-  const char *newline = strrchr(t->chars, '\n');
+  const char *newline = strrchr(t->bytes, '\n');
   int line = (int)(newline ? strlen(newline) + 1 : t->length + 2);
   if (a->numel == 0 && a->ndim != 1) {
     const char *sizes = fy_sizes_of(tensor); // in brackets
@@ -248,20 +219,22 @@ static void append_suffixes(Text *t, const FyTensor *tensor) {
 }
 
 char *fy_repr(const FyTensor *t) {
-  Text text = {NULL, 0, 0};
+  char *bytes = NULL;
   fy_scope {
+    FyText *text = fy_text_new();
     Formatter f = {.tensor = fy_cpu(fy_detach(t)), .summarize = t->array.numel > THRESHOLD};
-    append(&text, "tensor(");
+    fy_text_add(text, "tensor(");
     if (t->array.numel == 0) {
-      append(&text, "[]");
+      fy_text_add(text, "[]");
     } else {
       find_format(&f);
-      append_nested(&text, &f, 0, 0, (int)strlen("tensor("));
+      append_nested(text, &f, 0, 0, (int)strlen("tensor("));
     }
-    append_suffixes(&text, t);
-    append(&text, ")");
+    append_suffixes(text, t);
+    fy_text_add(text, ")");
+    bytes = fy_text_take(text);
   }
-  return text.chars;
+  return bytes;
 }
 
 void fy_fprint(FILE *file, const FyTensor *t) {

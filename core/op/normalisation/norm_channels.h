@@ -1,8 +1,12 @@
-// Batch normalisation of a block of channels for one element type: included by norm_cpu.c with T and NAME(x) defined. No
-// include guard.
+// Batch normalisation of a block of channels for one element type. Included by norm_cpu.c.
 //
 // Images (n, c, h, w) are read in runs of h * w values of one channel; vectors (n, c) row by row over the block's channels.
 // Sums are float64: over runs they gather in float lanes of at most RUN values, which costs no accuracy that T has.
+//
+// Expects, for each inclusion: T, the element type; NAME(x), x with the type in it. No include guard.
+#if !defined T || !defined NAME
+#error "norm_channels.h expects T, NAME(x)"
+#endif
 
 // Sums of a run of n values. LANES partial sums make vectors; each takes RUN / LANES values, then they are added up in float64.
 

@@ -1,5 +1,11 @@
-// Softmax of rows and of columns on the CPU, for one type: included with T (float or double) and S (f32 or f64) defined.
+// Softmax of rows and of columns on the CPU, for one type. Included by softmax.c.
 // Each row is read while it is in cache: its maximum, then exponentials and their sum, then the result.
+//
+// Expects, for each inclusion: T, the element type; S, the end of names for it (f32 or f64). No include guard.
+#if !defined T || !defined S
+#error "softmax_rows.h expects T, S"
+#endif
+
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define NAME(name) JOIN(name, S)

@@ -1,9 +1,12 @@
-// The matrix product of one element type: included by gemm.c once per type, with T (the type) and NAME(x) defined.
+// The matrix product of one element type. Included by gemm.c.
 //
 // The plan is the usual one: a strip of GEMM_MR rows of A meets a panel of one or two vectors' width of B, and the
 // products stay in registers over GEMM_KC steps. The compiler turns the vector type into the machine's own.
 //
-// No include guard: every inclusion defines other names.
+// Expects, for each inclusion: T, the element type; NAME(x), x with the type in it. No include guard.
+#if !defined T || !defined NAME
+#error "gemm_kernel.h expects T, NAME(x)"
+#endif
 
 #define VL ((int)(GEMM_VECTOR_BYTES / sizeof(T)))
 

@@ -20,7 +20,7 @@ static void infer_random(FyCall *call) {
 }
 
 // What is overwritten has no influence: zeros, so that hooks and leaves behind it hear of it.
-static void no_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
+static void zero_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   (void)node;
   grad_in[0] = fy_zeros_like(grad_out[0]);
 }
@@ -38,7 +38,7 @@ const FyOp fy_op_uniform = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_random,
     .cpu = fy_cpu_uniform,
-    .backward = no_gradient,
+    .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
     .id = FY_OP_ID_uniform,
 };
@@ -86,7 +86,7 @@ const FyOp fy_op_normal = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_random,
     .cpu = fy_cpu_normal,
-    .backward = no_gradient,
+    .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
     .id = FY_OP_ID_normal,
 };
@@ -108,7 +108,7 @@ const FyOp fy_op_randint = {
     .grad_name = "RandomBackward0",
     .infer = infer_random,
     .cpu = fy_cpu_randint,
-    .backward = no_gradient,
+    .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
     .id = FY_OP_ID_randint,
 };

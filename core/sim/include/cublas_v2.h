@@ -1,4 +1,4 @@
-/* Simulated cuBLAS: the matrix products and vector operations of a tensor library, with cuBLAS's names and values. */
+// Simulated cuBLAS: the matrix products and vector operations of a tensor library, with cuBLAS's names and values.
 #ifndef CUDASIM_CUBLAS_V2_H
 #define CUDASIM_CUBLAS_V2_H
 
@@ -70,7 +70,7 @@ cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
 const char *cublasGetStatusName(cublasStatus_t status) CUDASIM_SYMBOL(cublasGetStatusName);
 const char *cublasGetStatusString(cublasStatus_t status) CUDASIM_SYMBOL(cublasGetStatusString);
 
-/* Matrices are column-major: C (m x n) = alpha op(A) (m x k) op(B) (k x n) + beta C. With beta 0, C is not read. */
+// Matrices are column-major: C (m x n) = alpha op(A) (m x k) op(B) (k x n) + beta C. With beta 0, C is not read.
 cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
                               int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
                               const float *beta, float *C, int ldc) CUDASIM_SYMBOL(cublasSgemm_v2);
@@ -98,7 +98,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           long long strideC, int count, cublasComputeType_t computeType,
                                           cublasGemmAlgo_t algo) CUDASIM_SYMBOL(cublasGemmStridedBatchedEx);
 
-/* y = alpha op(A) x + beta y;  y = alpha x + y. */
+// y = alpha op(A) x + beta y;  y = alpha x + y.
 cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const float *alpha,
                               const float *A, int lda, const float *x, int incx, const float *beta, float *y, int incy)
     CUDASIM_SYMBOL(cublasSgemv_v2);

@@ -1,4 +1,4 @@
-/* The whole of simulated CUDA: the C API, and in C++ what kernels need. A .cu file goes through cu2cpp first. */
+// The whole of simulated CUDA: the C API, and in C++ what kernels need. A .cu file goes through cu2cpp first.
 #ifndef CUDASIM_CUDA_RUNTIME_H
 #define CUDASIM_CUDA_RUNTIME_H
 
@@ -13,10 +13,10 @@
 #include "cudasim_warp.h"
 #include "vector_functions.h"
 
-/* A constant, not a macro: cudaDeviceProp has a member of this name. */
+// A constant, not a macro: cudaDeviceProp has a member of this name.
 static constexpr int warpSize = 32;
 
-/* The typed overloads that NVIDIA's header has. */
+// The typed overloads that NVIDIA's header has.
 template <class T> inline cudaError_t cudaMalloc(T **pointer, size_t bytes) {
   return cudaMalloc(reinterpret_cast<void **>(pointer), bytes);
 }

@@ -1,6 +1,6 @@
-/* The simulated CUDA runtime API: the functions a host program calls, valid in C and in C++.
- *
- * Signatures and meanings are CUDA 13's; NVIDIA's reference describes them. README.md of core/sim says what differs. */
+// The simulated CUDA runtime API: the functions a host program calls, valid in C and in C++.
+//
+// Signatures and meanings are CUDA 13's; NVIDIA's reference describes them. README.md of core/sim says what differs.
 #ifndef CUDASIM_CUDA_RUNTIME_API_H
 #define CUDASIM_CUDA_RUNTIME_API_H
 
@@ -14,13 +14,13 @@
 
 CUDASIM_BEGIN_C
 
-/* Errors: device.c */
+// Errors: device.c
 cudaError_t cudaGetLastError(void) CUDASIM_SYMBOL(cudaGetLastError);
 cudaError_t cudaPeekAtLastError(void) CUDASIM_SYMBOL(cudaPeekAtLastError);
 const char *cudaGetErrorName(cudaError_t error) CUDASIM_SYMBOL(cudaGetErrorName);
 const char *cudaGetErrorString(cudaError_t error) CUDASIM_SYMBOL(cudaGetErrorString);
 
-/* Devices: device.c */
+// Devices: device.c
 cudaError_t cudaRuntimeGetVersion(int *version) CUDASIM_SYMBOL(cudaRuntimeGetVersion);
 cudaError_t cudaDriverGetVersion(int *version) CUDASIM_SYMBOL(cudaDriverGetVersion);
 cudaError_t cudaGetDeviceCount(int *count) CUDASIM_SYMBOL(cudaGetDeviceCount);
@@ -38,7 +38,7 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) CUDASIM_SYMB
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) CUDASIM_SYMBOL(cudaDeviceEnablePeerAccess);
 cudaError_t cudaDeviceDisablePeerAccess(int peer) CUDASIM_SYMBOL(cudaDeviceDisablePeerAccess);
 
-/* Memory: memory.c */
+// Memory: memory.c
 cudaError_t cudaMalloc(void **pointer, size_t bytes) CUDASIM_SYMBOL(cudaMalloc);
 cudaError_t cudaFree(void *pointer) CUDASIM_SYMBOL(cudaFree);
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream) CUDASIM_SYMBOL(cudaMallocAsync);
@@ -54,7 +54,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) CUDASIM_SYMBOL(cuda
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
     CUDASIM_SYMBOL(cudaPointerGetAttributes);
 
-/* Copies: copy.c */
+// Copies: copy.c
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) CUDASIM_SYMBOL(cudaMemcpy);
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream CUDASIM_DEFAULT(0)) CUDASIM_SYMBOL(cudaMemcpyAsync);
@@ -77,7 +77,7 @@ cudaError_t cudaMemset(void *pointer, int value, size_t bytes) CUDASIM_SYMBOL(cu
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream CUDASIM_DEFAULT(0))
     CUDASIM_SYMBOL(cudaMemsetAsync);
 
-/* Streams: stream.c */
+// Streams: stream.c
 cudaError_t cudaStreamCreate(cudaStream_t *stream) CUDASIM_SYMBOL(cudaStreamCreate);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
     CUDASIM_SYMBOL(cudaStreamCreateWithFlags);
@@ -94,7 +94,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
     CUDASIM_SYMBOL(cudaLaunchHostFunc);
 
-/* Events: event.c */
+// Events: event.c
 cudaError_t cudaEventCreate(cudaEvent_t *event) CUDASIM_SYMBOL(cudaEventCreate);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) CUDASIM_SYMBOL(cudaEventCreateWithFlags);
 cudaError_t cudaEventDestroy(cudaEvent_t event) CUDASIM_SYMBOL(cudaEventDestroy);
@@ -103,7 +103,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) CUDASIM_SYMBOL(cudaEventSync
 cudaError_t cudaEventQuery(cudaEvent_t event) CUDASIM_SYMBOL(cudaEventQuery);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) CUDASIM_SYMBOL(cudaEventElapsedTime);
 
-/* Graphs: graph.c */
+// Graphs: graph.c
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
     CUDASIM_SYMBOL(cudaStreamBeginCapture);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) CUDASIM_SYMBOL(cudaStreamEndCapture);
@@ -119,7 +119,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) CUDASIM_SYMBOL(cudaGraphExecDestroy);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) CUDASIM_SYMBOL(cudaGraphDestroy);
 
-/* Kernels: launch.c. A launch itself needs the kernel's parameter types, so it is C++ (cuda_runtime.h). */
+// Kernels: launch.c. A launch itself needs the kernel's parameter types, so it is C++ (cuda_runtime.h).
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
     CUDASIM_SYMBOL(cudaFuncSetAttribute);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)

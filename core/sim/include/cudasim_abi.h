@@ -1,11 +1,11 @@
-/* How a simulated function is declared.
- *
- * Programs may hold this simulator and NVIDIA's libraries at once, so no simulated function keeps its plain name in the
- * object files: cudaMalloc is the assembler symbol sim_cudaMalloc. Sources are unaffected. */
+// How a simulated function is declared.
+//
+// Programs may hold this simulator and NVIDIA's libraries at once, so no simulated function keeps its plain name in the
+// object files: cudaMalloc is the assembler symbol sim_cudaMalloc. Sources are unaffected.
 #ifndef CUDASIM_ABI_H
 #define CUDASIM_ABI_H
 
-/* True of this simulator's headers, undefined under NVIDIA's. */
+// True of this simulator's headers, undefined under NVIDIA's.
 #define CUDASIM 1
 
 #define CUDASIM_SYMBOL(name) __asm__("sim_" #name)
@@ -20,8 +20,8 @@
 #define CUDASIM_END_C
 #endif
 
-/* AddressSanitizer puts no red zones round thread-local arrays, so such builds keep __shared__ in plain static ones and
- * run one block at a time. */
+// AddressSanitizer puts no red zones round thread-local arrays, so such builds keep __shared__ in plain static ones and
+// run one block at a time.
 #if defined(__SANITIZE_ADDRESS__)
 #define CUDASIM_STATIC_SHARED 1
 #elif defined(__has_feature)

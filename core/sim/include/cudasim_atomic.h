@@ -1,4 +1,4 @@
-/* Atomic functions, relaxed as on a device. */
+// Atomic functions, relaxed as on a device.
 #ifndef CUDASIM_ATOMIC_H
 #define CUDASIM_ATOMIC_H
 
@@ -6,7 +6,7 @@
 
 namespace cudasim {
 
-/* *address = update(*address), atomically, on the bits (of type U) of a T; the old value. */
+// *address = update(*address), atomically, on the bits (of type U) of a T; the old value.
 template <class U, class T, class Update> inline T atomic_update(T *address, Update update) {
   static_assert(sizeof(U) == sizeof(T), "the bits of T");
   U *bits = reinterpret_cast<U *>(address);
@@ -20,7 +20,7 @@ template <class U, class T, class Update> inline T atomic_update(T *address, Upd
   return before;
 }
 
-/* A loop that polls with atomics makes no progress by itself when the others cannot run meanwhile. */
+// A loop that polls with atomics makes no progress by itself when the others cannot run meanwhile.
 template <class T> inline T polled(T old, bool unchanged) {
   if (unchanged)
     cudasim_poll();

@@ -1,4 +1,4 @@
-/* The bits of half and bfloat16 from and to float, rounded to nearest even; C and C++. */
+// The bits of half and bfloat16 from and to float, rounded to nearest even; C and C++.
 #ifndef CUDASIM_HALF_H
 #define CUDASIM_HALF_H
 
@@ -21,9 +21,9 @@ static inline uint16_t cudasim_float_to_half_portable(float value) {
   uint32_t bits = cudasim_float_bits(value), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u)
     return 0x7fff;
-  if (magnitude >= 0x477ff000u) /* 65520 and more round to infinity */
+  if (magnitude >= 0x477ff000u) // 65520 and more round to infinity
     return (uint16_t)(sign | 0x7c00u);
-  if (magnitude < 0x38800000u) { /* below 2^-14: the addition rounds to a half's subnormal step, 2^-24 */
+  if (magnitude < 0x38800000u) { // below 2^-14: the addition rounds to a half's subnormal step, 2^-24
     uint32_t sum = cudasim_float_bits(cudasim_bits_float(magnitude) + 0.5f);
     return (uint16_t)(sign | (sum - 0x3f000000u));
   }
@@ -44,7 +44,7 @@ static inline float cudasim_half_to_float_portable(uint16_t half) {
 
 #ifdef __F16C__
 #include <immintrin.h>
-/* Hardware keeps a NaN's payload; CUDA gives the canonical NaN. */
+// Hardware keeps a NaN's payload; CUDA gives the canonical NaN.
 static inline uint16_t cudasim_float_to_half(float value) {
   return value != value ? (uint16_t)0x7fff : (uint16_t)_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT);
 }
@@ -71,7 +71,7 @@ static inline float cudasim_bfloat16_to_float(uint16_t bfloat16) {
   return cudasim_bits_float((uint32_t)bfloat16 << 16);
 }
 
-/* A float from which rounding once more gives what rounding the double at once would: inexact results become odd. */
+// A float from which rounding once more gives what rounding the double at once would: inexact results become odd.
 static inline float cudasim_double_to_float_odd(double value) {
   float nearest = (float)value;
   uint32_t bits = cudasim_float_bits(nearest);

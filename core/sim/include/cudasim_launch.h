@@ -1,9 +1,9 @@
-/* What a kernel needs of the simulator: the built-in variables and the launch.
- *
- * cu2cpp turns  kernel<<<grid, block>>>(x, n)  into
- *     cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", grid, block)(x, n)
- * The first argument tells the parameters' types; the lambda calls the kernel by name, so the compiler can inline its
- * body into the loop over a block's threads (closure::threads below). */
+// What a kernel needs of the simulator: the built-in variables and the launch.
+//
+// cu2cpp turns  kernel<<<grid, block>>>(x, n)  into
+//     cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", grid, block)(x, n)
+// The first argument tells the parameters' types; the lambda calls the kernel by name, so the compiler can inline its
+// body into the loop over a block's threads (closure::threads below).
 #ifndef CUDASIM_LAUNCH_H
 #define CUDASIM_LAUNCH_H
 
@@ -12,7 +12,7 @@
 
 #define CUDASIM_BUILT_IN(name) __asm__("cudasim_" #name) __attribute__((tls_model("initial-exec")))
 
-/* dim3 without its constructors: thread-local variables of C and C++ need a plain type. */
+// dim3 without its constructors: thread-local variables of C and C++ need a plain type.
 struct cudasim_dim3 {
   unsigned int x, y, z;
 #ifdef __cplusplus
@@ -29,10 +29,10 @@ struct cudasim_pointer_argument {
 
 enum { CUDASIM_MAX_POINTERS = 16 };
 
-/* One launch as the C++ side hands it to launch.c, which copies `closure_bytes` of `closure`. */
+// One launch as the C++ side hands it to launch.c, which copies `closure_bytes` of `closure`.
 struct cudasim_launch_request {
-  void (*thread)(const void *closure);  /* runs one simulated thread */
-  void (*threads)(const void *closure); /* runs thread after thread until none is left to begin */
+  void (*thread)(const void *closure);  // runs one simulated thread
+  void (*threads)(const void *closure); // runs thread after thread until none is left to begin
   const void *closure;
   size_t closure_bytes;
   const void *function;
@@ -57,11 +57,11 @@ extern __thread struct uint3 blockIdx CUDASIM_BUILT_IN(blockIdx);
 extern __thread struct cudasim_dim3 blockDim CUDASIM_BUILT_IN(blockDim);
 extern __thread struct cudasim_dim3 gridDim CUDASIM_BUILT_IN(gridDim);
 
-/* Threads of this block that have not begun, as long as none has waited: the fast path's only state. */
+// Threads of this block that have not begun, as long as none has waited: the fast path's only state.
 extern __thread unsigned int cudasim_left CUDASIM_BUILT_IN(left);
 
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request);
-/* A thread has ended: makes another the current one, false when the block has no thread left to begin. */
+// A thread has ended: makes another the current one, false when the block has no thread left to begin.
 int cudasim_next_thread_slow(void);
 void *cudasim_dynamic_shared(void);
 
@@ -97,7 +97,7 @@ template <class Body, class... P> struct closure {
   }
 
   static void threads(const void *self) {
-    const closure c = *static_cast<const closure *>(self); /* a local copy: the loop keeps the arguments in registers */
+    const closure c = *static_cast<const closure *>(self); // a local copy: the loop keeps the arguments in registers
     do
       std::apply(c.body, c.arguments);
     while (cudasim_next_thread());
@@ -152,7 +152,7 @@ inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *
   return {body, r};
 }
 
-/* The same for a kernel that is only known as a value. */
+// The same for a kernel that is only known as a value.
 template <class... P>
 inline auto launch_pointer(void (*kernel)(P...), const char *name, dim3 grid, dim3 block, size_t shared_bytes = 0,
                            cudaStream_t stream = nullptr) {

@@ -1,4 +1,4 @@
-/* The device's mathematical functions that <math.h> lacks. The fast intrinsics (__expf, ...) are no less exact here. */
+// The device's mathematical functions that <math.h> lacks. The fast intrinsics (__expf, ...) are no less exact here.
 #ifndef CUDASIM_MATH_H
 #define CUDASIM_MATH_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* glibc declares these names itself, so they are macros. */
+// glibc declares these names itself, so they are macros.
 #define __expf expf
 #define __logf logf
 #define __log2f log2f
@@ -80,7 +80,7 @@ static inline double __fma_rn(double x, double y, double z) {
   return fma(x, y, z);
 }
 
-/* Conversions saturate and send NaN to zero, as the device's do. */
+// Conversions saturate and send NaN to zero, as the device's do.
 static inline int cudasim_to_int(double x) {
   return x != x ? 0 : x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int)x;
 }
@@ -202,7 +202,7 @@ CUDASIM_MIN_MAX(unsigned long)
 CUDASIM_MIN_MAX(long long)
 CUDASIM_MIN_MAX(unsigned long long)
 #undef CUDASIM_MIN_MAX
-/* NaN loses against a number, as in fminf. */
+// NaN loses against a number, as in fminf.
 static inline float min(float a, float b) {
   return fminf(a, b);
 }

@@ -1,5 +1,5 @@
-/* The C++ arithmetic that __half and __nv_bfloat16 share: computed in float and rounded once, which for + - * / and the
- * square root is exact rounding (a float has more than twice the digits). */
+// The C++ arithmetic that __half and __nv_bfloat16 share: computed in float and rounded once, which for + - * / and the
+// square root is exact rounding (a float has more than twice the digits).
 #ifndef CUDASIM_SHORT_FLOAT_H
 #define CUDASIM_SHORT_FLOAT_H
 
@@ -7,7 +7,7 @@
 #include "cudasim_half.h"
 #include "cudasim_math.h"
 
-/* T has members to_float() and from_float(); T2 is a pair {x, y} of them. */
+// T has members to_float() and from_float(); T2 is a pair {x, y} of them.
 #define CUDASIM_SHORT_FLOAT_ARITHMETIC(T)                                                                              \
   static inline T operator+(const T &a, const T &b) {                                                                  \
     return T::from_float(a.to_float() + b.to_float());                                                                 \

@@ -1,4 +1,4 @@
-/* Barriers, votes and shuffles. Each passes its place in the source on: a deadlock's message names it. */
+// Barriers, votes and shuffles. Each passes its place in the source on: a deadlock's message names it.
 #ifndef CUDASIM_WARP_H
 #define CUDASIM_WARP_H
 
@@ -11,10 +11,10 @@ enum cudasim_vote { CUDASIM_VOTE_COUNT, CUDASIM_VOTE_AND, CUDASIM_VOTE_OR, CUDAS
 CUDASIM_BEGIN_C
 void cudasim_barrier(const char *file, int line);
 int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file, int line);
-/* Waits for the lanes of `mask`; the values they brought, one per lane, and in *lanes which of them came. */
+// Waits for the lanes of `mask`; the values they brought, one per lane, and in *lanes which of them came.
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line);
 unsigned int cudasim_active_lanes(void);
-/* Called where a thread may be waiting for another by polling memory: now and then lets the others run. */
+// Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
 void cudasim_fence(void);
 CUDASIM_END_C
@@ -39,7 +39,7 @@ static inline void __syncwarp(unsigned int mask = 0xffffffffu, CUDASIM_HERE) {
   unsigned int lanes;
   cudasim_warp(mask, 0, &lanes, file, line);
 }
-/* The lanes that have not returned. A GPU answers with those that run together at this moment. */
+// The lanes that have not returned. A GPU answers with those that run together at this moment.
 static inline unsigned int __activemask(void) {
   return cudasim_active_lanes();
 }
@@ -65,7 +65,7 @@ static inline int lane(void) {
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u);
 }
 
-/* `source` maps (lane, first lane of the segment, segment width) to the lane to read from. */
+// `source` maps (lane, first lane of the segment, segment width) to the lane to read from.
 template <class T, class Source>
 inline T shuffle(unsigned int mask, T value, int width, const char *file, int line, Source source) {
   static_assert(sizeof(T) <= 8, "a shuffle takes values of at most 8 bytes");
@@ -75,7 +75,7 @@ inline T shuffle(unsigned int mask, T value, int width, const char *file, int li
   const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
   int self = lane(), first = self & ~(width - 1);
   int from = source(self, first, width);
-  if (!(lanes >> from & 1)) /* undefined on a GPU */
+  if (!(lanes >> from & 1)) // undefined on a GPU
     from = self;
   T result;
   memcpy(&result, &values[from], sizeof result);

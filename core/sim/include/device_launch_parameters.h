@@ -1,2 +1,2 @@
-/* threadIdx, blockIdx, blockDim and gridDim: all in cuda_runtime.h. */
+// threadIdx, blockIdx, blockDim and gridDim: all in cuda_runtime.h.
 #include "cuda_runtime.h"

@@ -1,4 +1,4 @@
-/* The types of the CUDA runtime API: errors, flags, handles, properties. Names and values are CUDA 13's. */
+// The types of the CUDA runtime API: errors, flags, handles, properties. Names and values are CUDA 13's.
 #ifndef CUDASIM_DRIVER_TYPES_H
 #define CUDASIM_DRIVER_TYPES_H
 
@@ -159,8 +159,8 @@ struct CUuuid_st {
 };
 typedef struct CUuuid_st cudaUUID_t;
 
-/* CUDA 13's properties, less those of textures and other things not simulated. The clocks are attributes
- * (cudaDeviceGetAttribute). */
+// CUDA 13's properties, less those of textures and other things not simulated. The clocks are attributes
+// (cudaDeviceGetAttribute).
 struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;

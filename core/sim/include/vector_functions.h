@@ -1,4 +1,4 @@
-/* make_float4 and its like. */
+// make_float4 and its like.
 #ifndef CUDASIM_VECTOR_FUNCTIONS_H
 #define CUDASIM_VECTOR_FUNCTIONS_H
 

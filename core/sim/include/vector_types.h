@@ -1,4 +1,4 @@
-/* CUDA's small vector types, under CUDA's own names, valid in C and in C++. */
+// CUDA's small vector types, under CUDA's own names, valid in C and in C++.
 #ifndef CUDASIM_VECTOR_TYPES_H
 #define CUDASIM_VECTOR_TYPES_H
 
@@ -33,7 +33,7 @@ CUDASIM_VECTORS(ulonglong, unsigned long long, 16, 16)
 CUDASIM_VECTORS(float, float, 8, 16)
 CUDASIM_VECTORS(double, double, 16, 16)
 
-/* The size of a grid in blocks, or of a block in threads. */
+// The size of a grid in blocks, or of a block in threads.
 struct dim3 {
   unsigned int x, y, z;
 #ifdef __cplusplus

@@ -83,6 +83,9 @@ static void test_overwritten(void **state) {
   fy_set_grad(x, NULL);
   fy_backward(fy_sum(fy_zero_(computed(x))));
   expect(fy_grad(x), fy_floats(0, 0));
+  fy_set_grad(x, NULL);
+  fy_backward(fy_sum(fy_normal_(fy_uniform_(computed(x), 0, 1), 0, 1)));
+  expect(fy_grad(x), fy_floats(0, 0));
 }
 
 // What an op saved of a tensor must not be held by the tensor's own later history.

@@ -36,6 +36,7 @@ static void test_made_before_the_base_requires_grad(void **state) {
   fy_backward(fy_sum(fy_mul_scalar(v, 2)));
   assert_null(fy_grad(v));
   assert_null(fy_grad(b));
+  raises("element 0 of tensors does not require grad and does not have a grad_fn", fy_backward(v, fy_ones_like(v)));
 }
 
 static void test_a_leaf_of_its_own(void **state) {
@@ -201,6 +202,18 @@ static void test_detached_shares_the_version(void **state) {
   expect(fy_grad(x), fy_floats(1, 1));
 }
 
+// CopySlices gives the op on the view up with what the op saved, also where that is nothing.
+static void test_a_second_backward_through_a_changed_view(void **state) {
+  (void)state;
+  FyTensor *w = leaf(fy_floats(1, 2), 2), *b = fy_zeros(fy_shape(2), .device = device);
+  fy_add_(fy_view(b, fy_shape(2)), w);
+  FyTensor *y = fy_sum(b);
+  fy_backward(y, .retain_graph = true);
+  fy_backward(y);
+  raises("Trying to backward through the graph a second time", fy_backward(y));
+  expect(fy_grad(w), fy_floats(2, 2));
+}
+
 // A failure inside of an op on a view, in backward, leaves the graph as it was: the next backward is right.
 static void test_backward_after_a_failed_one(void **state) {
   (void)state;
@@ -230,6 +243,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_one_of_several),
       cmocka_unit_test(test_views_of_leaves),
       cmocka_unit_test(test_detached_shares_the_version),
+      cmocka_unit_test(test_a_second_backward_through_a_changed_view),
       cmocka_unit_test(test_backward_after_a_failed_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,14 +3,13 @@
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // tsan
+#include "child.h"
 #include "ferry.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 typedef struct Probe {
@@ -178,6 +177,56 @@ static void test_threads_have_their_own(void **state) {
     assert_int_equal(alive[i], 0);
 }
 
+typedef struct Meeting {
+  pthread_barrier_t barrier;
+  Probe *shared;
+  int alive;
+} Meeting;
+
+// A thread that shares an object, and drops it after the other has kept what stood beside it.
+static void *share(void *context) {
+  Meeting *m = context;
+  fy_scope {
+    Probe *own[3];
+    for (int i = 0; i < 3; i++)
+      own[i] = probe(&m->alive);
+    fy_adopt(fy_retain(m->shared));
+    pthread_barrier_wait(&m->barrier); // both own it
+    pthread_barrier_wait(&m->barrier); // the other has kept its neighbour
+    fy_drop(m->shared);
+    for (int i = 0; i < 3; i++)
+      fy_drop(own[i]);
+  }
+  return NULL;
+}
+
+static void test_threads_share_an_object(void **state) {
+  (void)state;
+  Meeting m = {.alive = 0};
+  pthread_t thread;
+  pthread_barrier_init(&m.barrier, NULL, 2);
+  fy_scope {
+    Probe *neighbour = NULL;
+    fy_scope {
+      m.shared = probe(&m.alive);
+      probe(&m.alive);
+      neighbour = probe(&m.alive);
+      assert_int_equal(pthread_create(&thread, NULL, share, &m), 0);
+      pthread_barrier_wait(&m.barrier);
+      fy_keep(neighbour);
+      pthread_barrier_wait(&m.barrier);
+      pthread_join(thread, NULL);
+      assert_int_equal(m.alive, 3); // the other thread gave back all that it had
+      fy_keep(m.shared);            // taken by another thread since, but still here
+    }
+    assert_int_equal(m.alive, 2);
+    fy_drop(m.shared);
+    fy_drop(neighbour);
+    assert_int_equal(m.alive, 0);
+  }
+  pthread_barrier_destroy(&m.barrier);
+}
+
 static void test_many_objects(void **state) {
   (void)state;
   int alive = 0;
@@ -192,29 +241,18 @@ static void test_many_objects(void **state) {
   assert_int_equal(alive, 0);
 }
 
+static int view_badly(void *context) {
+  (void)context;
+  fy_view(fy_zeros(fy_shape(2, 3)), fy_shape(4));
+  return 0;
+}
+
 // An error nobody traps: the message with the caller's line on standard error, and exit status 1.
 static void test_untrapped_error_ends_the_program(void **state) {
   (void)state;
-  int ends[2];
-  assert_int_equal(pipe(ends), 0);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], 2);
-    fy_view(fy_zeros(fy_shape(2, 3)), fy_shape(4));
-    _exit(0);
-  }
-  close(ends[1]);
-  char text[1024] = "";
-  size_t n = 0;
-  for (ssize_t got; (got = read(ends[0], text + n, sizeof text - 1 - n)) > 0;)
-    n += (size_t)got;
-  close(ends[0]);
-  int status;
-  waitpid(child, &status, 0);
-  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-  assert_non_null(strstr(text, "RuntimeError: shape '[4]' is invalid for input of size 6\n"));
-  assert_non_null(strstr(text, "test_error_scope.c:"));
+  assert_int_equal(run_child(view_badly, NULL), 1);
+  expect_child_wrote("RuntimeError: shape '[4]' is invalid for input of size 6\n");
+  expect_child_wrote("test_error_scope.c:");
 }
 
 int main(void) {
@@ -229,6 +267,7 @@ int main(void) {
       cmocka_unit_test(test_retain_outlives_the_scope),
       cmocka_unit_test(test_close_closes_inner_scopes),
       cmocka_unit_test(test_threads_have_their_own),
+      cmocka_unit_test(test_threads_share_an_object),
       cmocka_unit_test(test_many_objects),
       cmocka_unit_test(test_untrapped_error_ends_the_program),
   };

@@ -170,25 +170,6 @@ static void what_cannot_be_saved(void **state) {
   assert_raises_about(FY_OS_ERROR, "not a regular file", fy_safetensors_load(folder, NULL));
 }
 
-// A full disk leaves the old file, and nothing beside it.
-static void a_full_disk(void **state) {
-  (void)state;
-  if (access("/dev/full", W_OK) != 0) {
-    print_message("needs /dev/full\n");
-    skip();
-  }
-  char command[256], temporary[128];
-  FyTensorList *list = fy_tensor_list_new();
-  fy_list_add(list, "x", fy_ones(fy_shape(1000)));
-  fy_safetensors_save(path, list, NULL);
-  snprintf(temporary, sizeof temporary, "%s.tmp.%ld", path, (long)getpid());
-  snprintf(command, sizeof command, "ln -s /dev/full %s", temporary);
-  assert_int_equal(system(command), 0);
-  assert_raises_about(FY_OS_ERROR, "cannot write", fy_safetensors_save(path, list, NULL)); // a link is not followed
-  assert_int_equal(unlink(temporary), 0);
-  assert_same_lists(fy_safetensors_load(path, NULL), list);
-}
-
 // ---- Python ------------------------------------------------------------------------------------------------------------
 
 static bool python(const char *program) {
@@ -436,7 +417,6 @@ int main(void) {
       cmocka_unit_test(values_of_pytorch),
       cmocka_unit_test(elements_are_aligned),
       cmocka_unit_test(what_cannot_be_saved),
-      cmocka_unit_test(a_full_disk),
       cmocka_unit_test(from_python),
       cmocka_unit_test(for_python),
       cmocka_unit_test(header_lengths),

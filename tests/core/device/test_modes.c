@@ -1,51 +1,30 @@
 // FERRY_CUDA: real, sim, off and unset, each in a process of its own, since the choice is made once.
 // run: FERRY_SIM_DEVICES=3
 // timeout: 300
+#include "child.h"
 #include "expect.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static char output[4096];
+typedef struct Start {
+  const char *mode, *plugin;
+  void (*body)(void);
+} Start;
 
-// Runs `body` in a child with this environment; what it prints is in `output`. Returns its exit status.
-static int in_child(const char *mode, const char *plugin, void (*body)(void)) {
-  int ends[2];
-  assert_int_equal(pipe(ends), 0);
-  fflush(stdout);
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    dup2(ends[1], 1);
-    dup2(ends[1], 2);
-    close(ends[0]);
-    close(ends[1]);
-    unsetenv("FERRY_CUDA");
-    if (mode)
-      setenv("FERRY_CUDA", mode, 1);
-    if (plugin)
-      setenv("FERRY_CUDA_PLUGIN", plugin, 1);
-    body();
-    fflush(stdout);
-    _exit(0);
-  }
-  close(ends[1]);
-  size_t length = 0;
-  ssize_t n;
-  while ((n = read(ends[0], output + length, sizeof output - 1 - length)) > 0)
-    length += (size_t)n;
-  output[length] = '\0';
-  close(ends[0]);
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  return WEXITSTATUS(status);
+static int start_body(void *context) {
+  const Start *start = context;
+  unsetenv("FERRY_CUDA");
+  if (start->mode)
+    setenv("FERRY_CUDA", start->mode, 1);
+  if (start->plugin)
+    setenv("FERRY_CUDA_PLUGIN", start->plugin, 1);
+  start->body();
+  return 0;
 }
 
-static void expect_output(const char *text) {
-  if (!strstr(output, text))
-    fail_msg("\"%s\" is not in \"%s\"", text, output);
+// Runs `body` in a child with this environment. Returns its exit status.
+static int in_child(const char *mode, const char *plugin, void (*body)(void)) {
+  return run_child(start_body, &(Start){mode, plugin, body});
 }
 
 static void describe(void) {
@@ -64,9 +43,9 @@ static void describe(void) {
 static void off_has_no_devices(void **state) {
   (void)state;
   assert_int_equal(in_child("off", NULL, describe), 0);
-  expect_output("available=0 count=0 simulated=0\n");
-  expect_output("no CUDA: CUDA is switched off by FERRY_CUDA=off\n");
-  expect_output("RuntimeError: No CUDA GPUs are available: CUDA is switched off by FERRY_CUDA=off\n");
+  expect_child_wrote("available=0 count=0 simulated=0\n");
+  expect_child_wrote("no CUDA: CUDA is switched off by FERRY_CUDA=off\n");
+  expect_child_wrote("RuntimeError: No CUDA GPUs are available: CUDA is switched off by FERRY_CUDA=off\n");
 }
 
 static void use_everything_without_cuda(void) {
@@ -98,26 +77,26 @@ static void use_everything_without_cuda(void) {
 static void off_leaves_the_cpu_whole(void **state) {
   (void)state;
   assert_int_equal(in_child("off", NULL, use_everything_without_cuda), 0);
-  expect_output("memory 1\n");
-  expect_output("versions 0 0 0\n");
-  expect_output("event 1\n");
-  expect_output("Memory of cpu\n");
-  expect_output("pinned: No CUDA GPUs are available");
-  expect_output("allocated: No CUDA GPUs are available");
+  expect_child_wrote("memory 1\n");
+  expect_child_wrote("versions 0 0 0\n");
+  expect_child_wrote("event 1\n");
+  expect_child_wrote("Memory of cpu\n");
+  expect_child_wrote("pinned: No CUDA GPUs are available");
+  expect_child_wrote("allocated: No CUDA GPUs are available");
 }
 
 static void sim_has_the_devices_asked_for(void **state) {
   (void)state;
   assert_int_equal(in_child("sim", NULL, describe), 0);
-  expect_output("available=1 count=3 simulated=1\n");
-  expect_output("simulated CUDA on the CPU with 3 devices (FERRY_CUDA=sim)\n");
-  expect_output("device set\n");
+  expect_child_wrote("available=1 count=3 simulated=1\n");
+  expect_child_wrote("simulated CUDA on the CPU with 3 devices (FERRY_CUDA=sim)\n");
+  expect_child_wrote("device set\n");
 }
 
 static void a_wrong_value_ends_the_program(void **state) {
   (void)state;
   assert_int_equal(in_child("gpu", NULL, describe), 2);
-  expect_output("ferry: FERRY_CUDA=gpu is not one of real, sim, off");
+  expect_child_wrote("ferry: FERRY_CUDA=gpu is not one of real, sim, off");
 }
 
 static void allocate_on_the_host(void) {
@@ -130,14 +109,14 @@ static void allocate_on_the_host(void) {
 static void a_wrong_cache_size_ends_the_program(void **state) {
   (void)state;
   assert_int_equal(in_child("off", NULL, allocate_on_the_host), 2);
-  expect_output("ferry: FERRY_HOST_CACHE_MB=lots is not a number of MiB");
+  expect_child_wrote("ferry: FERRY_HOST_CACHE_MB=lots is not a number of MiB");
 }
 
 static void real_without_the_plugin_says_so(void **state) {
   (void)state;
   assert_int_equal(in_child("real", "/nonexistent/libferry-cuda.so", describe), 0);
-  expect_output("available=0 count=0 simulated=0\n");
-  expect_output(
+  expect_child_wrote("available=0 count=0 simulated=0\n");
+  expect_child_wrote(
       "No CUDA GPUs are available: FERRY_CUDA=real, but the CUDA backend libferry-cuda.so was not built (looked "
       "for /nonexistent/libferry-cuda.so); install NVIDIA's CUDA toolkit and run `make`, or use FERRY_CUDA=sim\n");
 }
@@ -145,28 +124,28 @@ static void real_without_the_plugin_says_so(void **state) {
 static void unset_falls_back_to_the_simulator(void **state) {
   (void)state;
   assert_int_equal(in_child(NULL, "/nonexistent/libferry-cuda.so", describe), 0);
-  expect_output("available=1 count=3 simulated=1\n");
-  expect_output("no real GPU: the CUDA backend libferry-cuda.so was not built");
+  expect_child_wrote("available=1 count=3 simulated=1\n");
+  expect_child_wrote("no real GPU: the CUDA backend libferry-cuda.so was not built");
 }
 
 static void empty_counts_as_unset(void **state) {
   (void)state;
   assert_int_equal(in_child("", "/nonexistent/libferry-cuda.so", describe), 0);
-  expect_output("available=1 count=3 simulated=1\n");
+  expect_child_wrote("available=1 count=3 simulated=1\n");
 }
 
 // Whatever this machine has, the answer is whole: either a GPU, or what is missing for one.
 static void real_is_a_gpu_or_a_reason(void **state) {
   (void)state;
   assert_int_equal(in_child("real", NULL, describe), 0);
-  if (strstr(output, "available=1")) {
-    expect_output("simulated=0\n");
-    expect_output("NVIDIA's CUDA with ");
-    expect_output("device set\n");
+  if (strstr(child_output, "available=1")) {
+    expect_child_wrote("simulated=0\n");
+    expect_child_wrote("NVIDIA's CUDA with ");
+    expect_child_wrote("device set\n");
   } else {
-    expect_output("available=0 count=0 simulated=0\n");
-    expect_output("RuntimeError: No CUDA GPUs are available: FERRY_CUDA=real, but ");
-    expect_output(", or use FERRY_CUDA=sim\n");
+    expect_child_wrote("available=0 count=0 simulated=0\n");
+    expect_child_wrote("RuntimeError: No CUDA GPUs are available: FERRY_CUDA=real, but ");
+    expect_child_wrote(", or use FERRY_CUDA=sim\n");
   }
 }
 

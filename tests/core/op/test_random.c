@@ -1,42 +1,15 @@
 // Random numbers: each element is a known function of the seed and its place, so devices, dtypes, layouts and numbers of
-// threads agree; moments and ranges; the generator's state; dropout.
+// threads agree; moments and ranges; the generator's state.
 //
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda:1
+#include "numbers.h"
+
 #include "base/philox.h"
 #include "base/threads.h"
-#include "core/nn/check.h"
 
 static FyDevice device;
-static const FyDType floats[] = {FY_FLOAT32, FY_FLOAT64, FY_FLOAT16, FY_BFLOAT16};
-enum { FLOATS = sizeof floats / sizeof *floats };
-
-// The elements of a tensor as doubles; the caller frees them.
-static double *values_of(FyTensor *t) {
-  double *values = malloc(((size_t)fy_numel(t) + 1) * sizeof *values);
-  assert_non_null(values);
-  fy_scope {
-    fy_copy_to_host(fy_to(fy_detach(t), FY_CPU_DEVICE, .dtype = FY_FLOAT64), values);
-  }
-  return values;
-}
-
-// Every bit equal, whatever the devices. A real GPU's transcendental functions may round differently.
-static void assert_same_numbers(FyTensor *a, FyTensor *b, bool transcendental) {
-  assert_int_equal(fy_dtype_of(a), fy_dtype_of(b));
-  assert_int_equal(fy_numel(a), fy_numel(b));
-  double *x = values_of(a), *y = values_of(b);
-  bool simulated = !fy_is_cuda(a) && !fy_is_cuda(b) ? true : fy_cuda_is_simulated();
-  size_t size = fy_dtype_size(fy_dtype_of(a));
-  double tolerance = !transcendental || simulated ? 0 : size == 8 ? 1e-13 : size == 4 ? 1e-5 : 1e-2;
-  for (int64_t i = 0; i < fy_numel(a); i++)
-    if (!(fabs(x[i] - y[i]) <= tolerance * (1 + fabs(y[i]))))
-      fail_msg("%s: element %ld of %ld is %.17g, and %.17g", fy_dtype_name(fy_dtype_of(a)), (long)i, (long)fy_numel(a),
-               x[i], y[i]);
-  free(x);
-  free(y);
-}
 
 // ---- the generator -------------------------------------------------------------------------------------------------------
 
@@ -210,11 +183,6 @@ static Moments moments_of(FyTensor *t) {
   m.neighbours /= m.variance;
   free(x);
   return m;
-}
-
-static void assert_near(const char *what, FyDType dtype, double got, double want, double tolerance) {
-  if (!(fabs(got - want) <= tolerance))
-    fail_msg("%s of %s is %g, expected %g", what, fy_dtype_name(dtype), got, want);
 }
 
 enum { MANY = 1 << 16 };
@@ -403,82 +371,6 @@ static void wrong_arguments(void **state) {
   assert_values(t, fy_doubles(0, 0, 0), 3, 0);
 }
 
-// ---- dropout ---------------------------------------------------------------------------------------------------------------
-
-static void dropout_keeps_and_scales(void **state) {
-  (void)state;
-  const double p[] = {0.1, 0.5, 0.8};
-  for (int d = 0; d < FLOATS; d++)
-    for (int k = 0; k < 3; k++)
-      fy_scope {
-        fy_manual_seed(50);
-        FyTensor *x = fy_ones(fy_shape(MANY / 2), .dtype = floats[d], .device = device);
-        double scale = fy_item(fy_full(1 / (1 - p[k]), FY_SCALAR, .dtype = floats[d])); // as the dtype holds it
-        double *y = values_of(fy_dropout(x, p[k], true));
-        int kept = 0;
-        for (int i = 0; i < MANY / 2; i++) {
-          if (y[i] != 0 && fabs(y[i] - scale) > scale * 1e-7 * (fy_dtype_size(floats[d]) == 8 ? 1e-8 : 1))
-            fail_msg("%s: element %d is %.9g, expected 0 or %.9g", fy_dtype_name(floats[d]), i, y[i], scale);
-          kept += y[i] != 0;
-        }
-        assert_near("part kept", floats[d], kept / (MANY / 2.0), 1 - p[k], 0.015);
-        free(y);
-      }
-}
-
-static void dropout_is_the_generators_words(void **state) {
-  (void)state;
-  fy_manual_seed(60);
-  double *y = values_of(fy_dropout(fy_ones(fy_shape(999), .device = device), 0.25, true));
-  for (int i = 0; i < 999; i++)
-    assert_int_equal(y[i] != 0, fy_philox(60, (uint64_t)i / 4).word[i % 4] < 0xc0000000u);
-  free(y);
-}
-
-static void dropout_gives_its_gradient_to_what_it_kept(void **state) {
-  (void)state;
-  for (int d = 0; d < FLOATS; d++)
-    for (int strided = 0; strided < 2; strided++)
-      fy_scope {
-        FyTensor *leaf = fy_full(3, fy_shape(37, 41), .dtype = floats[d], .device = device, .requires_grad = true);
-        FyTensor *x = strided ? fy_transpose(leaf, 0, 1) : leaf;
-        FyTensor *y = fy_dropout(x, 0.5, true);
-        assert_string_equal(fy_grad_fn_name(y), "NativeDropoutBackward0");
-        fy_rand(fy_shape(99), .device = device); // backward must not depend on where the generator is
-        fy_backward(fy_sum(y));
-        FyTensor *expected = fy_div_scalar(fy_detach(y), 3);
-        assert_same_numbers(fy_grad(leaf), strided ? fy_transpose(expected, 0, 1) : expected, false);
-      }
-}
-
-static void dropout_at_the_ends(void **state) {
-  (void)state;
-  FyTensor *x = fy_full(2, fy_shape(64), .device = device, .requires_grad = true);
-  FyRngState before = fy_get_rng_state();
-  assert_ptr_equal(fy_dropout(x, 0, true), x);
-  assert_ptr_equal(fy_dropout(x, 0.7, false), x);
-  assert_ptr_equal(fy_dropout(x, 1, false), x);
-  assert_int_equal(fy_get_rng_state().offset, before.offset);
-  FyTensor *none = fy_dropout(x, 1, true);
-  fy_backward(fy_sum(none));
-  double zeros[64] = {0};
-  assert_values(none, zeros, 64, 0);
-  assert_values(fy_grad(x), zeros, 64, 0);
-  assert_int_equal(fy_numel(fy_dropout(fy_empty(fy_shape(0, 3), .device = device), 0.5, true)), 0);
-}
-
-static void dropout_refuses(void **state) {
-  (void)state;
-  FyTensor *x = fy_ones(fy_shape(4), .device = device);
-  assert_raises(FY_VALUE_ERROR, "dropout probability has to be between 0 and 1, but got -0.1",
-                fy_dropout(x, -0.1, true));
-  assert_raises(FY_VALUE_ERROR, "dropout probability has to be between 0 and 1, but got 1.5",
-                fy_dropout(x, 1.5, false));
-  assert_raises_about(FY_VALUE_ERROR, "dropout probability has to be between", fy_dropout(x, (double)NAN, true));
-  assert_raises(FY_RUNTIME_ERROR, "result type Float can't be cast to the desired output type Long",
-                fy_dropout(fy_arange(4, .device = device), 0.5, true));
-}
-
 int main(int argc, char **argv) {
   device = fy_device(argc > 1 ? argv[1] : "cpu");
   const struct CMUnitTest tests[] = {
@@ -499,11 +391,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(neighbours_stay),
       cmocka_unit_test(in_place_cuts_the_gradient),
       cmocka_unit_test(wrong_arguments),
-      cmocka_unit_test(dropout_keeps_and_scales),
-      cmocka_unit_test(dropout_is_the_generators_words),
-      cmocka_unit_test(dropout_gives_its_gradient_to_what_it_kept),
-      cmocka_unit_test(dropout_at_the_ends),
-      cmocka_unit_test(dropout_refuses),
   };
   if (device.type == FY_CUDA && device.index < 0)
     device = fy_cuda_device(0);

@@ -1,11 +1,9 @@
 // The environment: each variable is obeyed, and a bad value is refused with its name and the remedy.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
 #include "sim/cudasim.h"
-
-static char output[4096];
 
 static int ask_for_devices(void) {
   int devices = 0;
@@ -34,29 +32,24 @@ static int leave_at_once(void) {
   exit(7);
 }
 
-// The exit status of a process with this environment that returns what `ask` does; its stderr is in `output`.
+typedef struct Start {
+  const char *variable, *value;
+  int (*ask)(void);
+} Start;
+
+static int start_asking(void *context) {
+  static const char *const all[] = {"FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER", "FERRY_SIM_MEMORY_MB",
+                                    "FERRY_SIM_THREADS", "FERRY_SIM_GUARD", "FERRY_SIM_CHECK"};
+  const Start *start = context;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    unsetenv(all[i]);
+  setenv(start->variable, start->value, 1);
+  return start->ask();
+}
+
+// The exit status of a process with this environment that returns what `ask` does.
 static int run_with(const char *variable, const char *value, int (*ask)(void)) {
-  int ends[2], status;
-  assert_int_equal(pipe(ends), 0);
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    static const char *const all[] = {"FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER", "FERRY_SIM_MEMORY_MB",
-                                      "FERRY_SIM_THREADS", "FERRY_SIM_GUARD", "FERRY_SIM_CHECK"};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-      unsetenv(all[i]);
-    setenv(variable, value, 1);
-    dup2(ends[1], STDERR_FILENO);
-    _exit(ask());
-  }
-  close(ends[1]);
-  ssize_t length = 0, got;
-  while ((got = read(ends[0], output + length, sizeof output - 1 - (size_t)length)) > 0)
-    length += got;
-  output[length] = '\0';
-  close(ends[0]);
-  assert_int_equal(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return run_child(start_asking, &(Start){variable, value, ask});
 }
 
 static void good_values_are_obeyed(void **state) {
@@ -76,7 +69,7 @@ static void expect_refused(const char *variable, const char *value, const char *
   char message[200];
   assert_int_equal(run_with(variable, value, ask_for_devices), 2);
   snprintf(message, sizeof message, "ferry: %s=%s is not valid: use %s\n", variable, value, allowed);
-  assert_string_equal(output, message);
+  assert_string_equal(child_output, message);
 }
 
 static void bad_values_are_refused(void **state) {

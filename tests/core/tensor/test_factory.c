@@ -197,6 +197,7 @@ static void random_refusals(void **state) {
                 fy_randint(0, 3, fy_shape(2), .dtype = FY_BOOL, .device = device));
   assert_raises(FY_RUNTIME_ERROR, "n must be non-negative, got -1", fy_randperm(-1, .device = device));
   assert_raises(FY_TYPE_ERROR, "randperm takes a whole number, but got 2.5", fy_randperm(2.5, .device = device));
+  assert_raises(FY_TYPE_ERROR, "randperm takes a whole number, but got -1e+300", fy_randperm(-1e300, .device = device));
 }
 
 // ---- arange ------------------------------------------------------------------------------------------------------------
@@ -313,6 +314,9 @@ static void eye(void **state) {
         assert_values(t, expected, (int64_t)n * n, 0);
       }
   assert_raises(FY_RUNTIME_ERROR, "n must be greater or equal to 0, got -1", fy_eye(-1, .device = device));
+  assert_raises(FY_TYPE_ERROR, "eye takes a whole number, but got 2.5", fy_eye(2.5, .device = device));
+  assert_raises(FY_TYPE_ERROR, "eye takes a whole number, but got 1e+300", fy_eye(1e300, .device = device));
+  assert_raises_about(FY_TYPE_ERROR, "eye takes a whole number", fy_eye((double)NAN, .device = device));
 }
 
 // ---- options -------------------------------------------------------------------------------------------------------------

@@ -184,7 +184,8 @@ static void what_numpy_writes_is_read(void **state) {
                      "for v in (1, 2, 3):\n"
                      "  with open('v%d.npy' % v, 'wb') as f:\n"
                      "    np.lib.format.write_array(f, np.arange(5.), version=(v, 0))\n"
-                     "np.save('big_endian', np.arange(3, dtype='>f4'))\n"
+                     "for t in ['i4', 'i8', 'f2', 'f4', 'f8']:\n"
+                     "  np.save('big_' + t, np.arange(-3, 3).astype('>' + t))\n"
                      "np.save('complex', np.zeros(3, dtype=complex))\n"
                      "np.save('object', np.array([None, 1]), allow_pickle=True)\n"
                      "np.save('record', np.zeros(3, dtype=[('x', 'f4')]))\n"));
@@ -208,12 +209,15 @@ static void what_numpy_writes_is_read(void **state) {
     snprintf(name, sizeof name, "v%d.npy", v);
     assert_values(fy_npy_load(path_of(name)), fy_doubles(0, 1, 2, 3, 4), 5, 0);
   }
-  const char *const refused[] = {"big_endian.npy", "complex.npy", "object.npy"};
-  for (int i = 0; i < 3; i++)
-    assert_raises_about(FY_VALUE_ERROR,
-                        "at byte 20, expected one of the element types |b1, |u1, <i4, <i8, <f2, <f4, <f8",
+  const char *const big_endian[] = {"big_i4.npy", "big_i8.npy", "big_f2.npy", "big_f4.npy", "big_f8.npy"};
+  for (int i = 0; i < 5; i++)
+    assert_values(fy_npy_load(path_of(big_endian[i])), fy_doubles(-3, -2, -1, 0, 1, 2), 6, 0);
+  const char *const refused[] = {"complex.npy", "object.npy"};
+  for (int i = 0; i < 2; i++)
+    assert_raises_about(FY_VALUE_ERROR, "at byte 20, expected one of the element types b1, u1, i4, i8, f2, f4, f8",
                         fy_npy_load(path_of(refused[i])));
-  assert_raises_about(FY_VALUE_ERROR, "expected a short string in quotes", fy_npy_load(path_of("record.npy")));
+  assert_raises_about(FY_VALUE_ERROR, "at byte 20, expected one element type (structured types are refused)",
+                      fy_npy_load(path_of("record.npy")));
 }
 
 // ---- headers that are right, if unusual ------------------------------------------------------------------------------------------
@@ -237,11 +241,22 @@ static void unusual_headers_are_read(void **state) {
   assert_values(fy_npy_load(write_npy(1, vector, data, sizeof data)), fy_doubles(0, 1, 2, 3, 4, 5), 6, 0);
 }
 
+static void big_endian_elements_are_turned(void **state) {
+  (void)state;
+  const unsigned char data[] = {0x3f, 0x80, 0, 0, 0xc0, 0x20, 0, 0};
+  assert_values(fy_npy_load(write_npy(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (2,)}", data, sizeof data)),
+                fy_doubles(1, -2.5), 2, 0);
+  const unsigned char bytes[] = {1, 200};
+  assert_values(
+      fy_npy_load(write_npy(1, "{'descr': '>u1', 'fortran_order': False, 'shape': (2,)}", bytes, sizeof bytes)),
+      fy_doubles(1, 200), 2, 0);
+}
+
 // ---- malformed files ---------------------------------------------------------------------------------------------------------
 
 #define HEAD(descr, order, shape) "{'descr': " descr ", 'fortran_order': " order ", 'shape': " shape ", }"
 #define TYPES_TEXT                                                                                                     \
-  "one of the element types |b1, |u1, <i4, <i8, <f2, <f4, <f8 (objects and big-endian types are refused)"
+  "one of the element types b1, u1, i4, i8, f2, f4, f8, with '<', '>' or '|' before it (objects are refused)"
 
 static void malformed_headers(void **state) {
   (void)state;
@@ -257,7 +272,11 @@ static void malformed_headers(void **state) {
       {"{'descr': }", 20, "a short string in quotes"},
       {"{'descr': '<f4", 20, "a short string in quotes"},
       {HEAD("'<f4'", "False", "(2,)") " x", 68, "the end of the header"},
-      {HEAD("'>f4'", "False", "(2,)"), 20, TYPES_TEXT},
+      {HEAD("''", "False", "(2,)"), 20, TYPES_TEXT},
+      {HEAD("'>'", "False", "(2,)"), 20, TYPES_TEXT},
+      {HEAD("'<>f4'", "False", "(2,)"), 20, TYPES_TEXT},
+      {HEAD("'<V2'", "False", "(2,)"), 20, TYPES_TEXT},
+      {HEAD("[('x', '<f4')]", "False", "(2,)"), 20, "one element type (structured types are refused)"},
       {HEAD("'|O'", "False", "(2,)"), 20, TYPES_TEXT},
       {HEAD("'<f44444444444444444444'", "False", "(2,)"), 20, "a short string in quotes"},
       {HEAD("'<f4'", "Maybe", "(2,)"), 44, "False"},
@@ -354,6 +373,15 @@ static void any_byte_may_be_wrong(void **state) {
   assert_int_equal(fy_memory_allocated(FY_CPU_DEVICE), before);
 }
 
+static void bools_are_0_or_1(void **state) {
+  (void)state;
+  const unsigned char data[] = {0, 1, 2};
+  const char *header = "{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}";
+  char text[64];
+  snprintf(text, sizeof text, "at byte %zu, expected a bool, 0 or 1", 10 + strlen(header) + 2);
+  assert_raises_about(FY_VALUE_ERROR, text, fy_npy_load(write_npy(1, header, data, sizeof data)));
+}
+
 // ---- the file system ---------------------------------------------------------------------------------------------------------
 
 static void files_that_cannot_be_read(void **state) {
@@ -430,7 +458,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(numpy_reads_what_is_written),
       cmocka_unit_test(what_numpy_writes_is_read),
       cmocka_unit_test(unusual_headers_are_read),
+      cmocka_unit_test(big_endian_elements_are_turned),
       cmocka_unit_test(malformed_headers),
+      cmocka_unit_test(bools_are_0_or_1),
       cmocka_unit_test(malformed_files),
       cmocka_unit_test(the_number_of_elements_is_right),
       cmocka_unit_test(any_byte_may_be_wrong),

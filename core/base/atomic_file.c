@@ -1,5 +1,5 @@
 // Written aside, synced, renamed, and the directory synced: whoever opens the path sees the old file or the new one.
-#include "data/impl.h"
+#include "base/atomic_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, ATTEMPTS = 1000 };
 
 struct FyAtomicFile {
   FyObject object;
@@ -33,12 +33,17 @@ static _Noreturn void failed(const FyAtomicFile *self) {
 
 FyAtomicFile *fy_atomic_file_open(const char *path) {
   fy_check(path, FY_TYPE_ERROR, "the path to save to is NULL");
-  fy_check(strlen(path) < PATH_BYTES, FY_OS_ERROR, "%s: the path is too long", path);
+  fy_check(strlen(path) < PATH_BYTES, FY_OS_ERROR, "the path is too long: %.100s...", path);
   FyAtomicFile *self = fy_object_new(sizeof *self, destroy_file);
   self->file = -1;
   strcpy(self->path, path);
-  snprintf(self->temporary, sizeof self->temporary, "%s.tmp.%ld", path, (long)getpid());
-  self->file = open(self->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  // A name of which there is a file, or a link, is another thread's, or was left by a process that was killed.
+  for (int i = 0; i < ATTEMPTS && self->file < 0; i++) {
+    snprintf(self->temporary, sizeof self->temporary, "%s.tmp.%ld.%d", path, (long)getpid(), i);
+    self->file = open(self->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (self->file < 0 && errno != EEXIST)
+      failed(self);
+  }
   if (self->file < 0)
     failed(self);
   self->exists = true;

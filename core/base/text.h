@@ -1,0 +1,22 @@
+// Text that grows: for core/, tests and plots.
+#ifndef FERRY_BASE_TEXT_H
+#define FERRY_BASE_TEXT_H
+
+#include "base/scope.h"
+
+typedef struct FyText {
+  FyObject object;
+  char *bytes; // with a NUL behind them
+  size_t length, capacity;
+} FyText;
+
+// An empty text, owned by the innermost scope, so that an error on the way frees it. Raises FY_OUT_OF_MEMORY_ERROR.
+FyText *fy_text_new(void);
+
+// Appends what printf would write. Raises FY_OUT_OF_MEMORY_ERROR; the text is then as it was.
+void fy_text_add(FyText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Hands the bytes over to the caller, who frees them. The text is not to be used any more.
+char *fy_text_take(FyText *text);
+
+#endif

@@ -1,0 +1,17 @@
+// Text of a hostile program, made fit to be shown.
+#ifndef GRADER_PLAIN_H
+#define GRADER_PLAIN_H
+
+#include <stddef.h>
+
+// Bytes of the UTF-8 sequence at the beginning of `s`, which has `count` bytes; 0 when it is none (overlong, surrogate,
+// noncharacter, cut short).
+size_t utf8_sequence(const char *s, size_t count);
+
+// A copy (malloc) in which nothing but newline and tab commands a terminal: the other control characters (0 to 0x1f, 0x7f, and
+// 0x80 to 0x9f, which some terminals take for the beginning of an escape sequence, alone or as UTF-8's C2 80 to C2 9F), the
+// marks that turn the direction of writing, and bytes that are no UTF-8 become text, such as \x1b and \u202e. NULL without
+// memory. Plain text stays as it is.
+char *plain_text(const char *bytes, size_t count);
+
+#endif
