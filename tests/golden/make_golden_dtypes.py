@@ -184,6 +184,13 @@ def wrong(w):
     w.case("embedding", "float", lambda e, i: F.embedding(i, e), [exact(2, 3), Fixed(torch.zeros(1))])
     w.case("cat", "ranks", lambda *t: torch.cat(t, 0), [exact(2, 3), exact(2)], {"dim": 0})
     w.case("cat", "numbers", lambda *t: torch.cat(t, 0), [exact(), exact()], {"dim": 0})
+    w.case("cat", "nothing", lambda *t: torch.cat(t, 1), [exact(0), exact(0)], {"dim": 1})
+    w.case("stack", "order", lambda *t: torch.stack(t, 3), [exact(2), exact(3)], {"dim": 3})
+    for g in (float("inf"), float("nan")):
+        w.case("cross_entropy", "special_grad_%s" % g, F.cross_entropy, [exact(2, 3), Fixed(torch.tensor([1, -100]))], {"reduction": "mean"}, grad_output=torch.tensor(g).double())
+    w.case("linear", "vector_0", F.linear, [exact(2, 3), exact(3)], {"relu": 0})
+    w.case("linear", "number_0", F.linear, [exact(2, 3), exact(4, 3), exact(1)], {"relu": 0})
+    w.case("linear", "scalar_1", lambda x, a, b: F.relu(F.linear(x, a, b)), [exact(2, 3), exact(4, 3), exact() + 0.0625], {"relu": 1})
     w.case("stack", "range", lambda *t: torch.stack(t, 2), [exact(2), exact(2)], {"dim": 2})
     w.case("flatten", "order", lambda x: x.flatten(2, 1), [exact(2, 3, 4)], {"start": 2, "end": 1})
 

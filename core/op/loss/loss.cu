@@ -122,7 +122,7 @@ extern "C" int fy_cuda_cross_entropy(FyLaunch *l) {
   FY_SWITCH_FLOATING(l->in[0]->dtype, T, { return cross_entropy<T>(l); });
 }
 
-// grad_x[row][c] = (p[row][c] - (c is the target)) * scale, scale being the gradient of the row's loss: 0 of an ignored one.
+// grad_x[row][c] = p[row][c] * scale, less scale where c is the target, scale being the gradient of the row's loss: 0 of an ignored one.
 template <class T, class Index>
 __global__ void cross_entropy_gradient(T *out, const T *grad, const T *p, const int64_t *target,
                                        const typename FyMath<T>::type *count, Index classes, int64_t ignore_index,
@@ -136,7 +136,7 @@ __global__ void cross_entropy_gradient(T *out, const T *grad, const T *p, const 
       scale /= *count;
     if (t == ignore_index)
       scale = 0;
-    fy_store(out + i, (fy_load(p + i) - (X)((int64_t)c == t)) * scale);
+    fy_store(out + i, fy_load(p + i) * scale - ((int64_t)c == t ? scale : (X)0));
   }
 }
 

@@ -58,12 +58,12 @@ static Arrays arrays_of(const FyLaunch *l) {
     const T *restrict g = a->g;                                                                                        \
     T lr = (T)o->lr, decay = (T)o->weight_decay, momentum = (T)o->momentum;                                            \
     T keep = o->first ? 0 : momentum, add = o->first ? 1 : (T)(1 - o->dampening);                                      \
-    T of_gradient = o->nesterov ? 1 : 0, of_buffer = o->nesterov ? momentum : 1;                                       \
+    const bool nesterov = o->nesterov;                                                                                 \
     for (int64_t i = begin; i < end; i++) {                                                                            \
       T d = g[i] + (decay != 0 ? decay * p[i] : 0);                                                                    \
       T b = keep * buffer[i] + add * d;                                                                                \
       buffer[i] = b;                                                                                                   \
-      p[i] -= lr * (of_gradient * d + of_buffer * b);                                                                  \
+      p[i] -= lr * (nesterov ? d + momentum * b : b);                                                                  \
     }                                                                                                                  \
   }
 

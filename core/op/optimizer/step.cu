@@ -6,7 +6,8 @@ template <class T, class X> struct SgdArguments {
   T *p;
   const T *g;
   X *buffer; // NULL without momentum
-  X lr, decay, keep, add, of_gradient, of_buffer;
+  X lr, decay, momentum, keep, add;
+  bool nesterov;
 };
 
 template <class T, class X> __global__ void sgd_kernel(SgdArguments<T, X> a, int64_t n) {
@@ -16,7 +17,7 @@ template <class T, class X> __global__ void sgd_kernel(SgdArguments<T, X> a, int
     if (a.buffer) {
       X b = a.keep * a.buffer[i] + a.add * d;
       a.buffer[i] = b;
-      d = a.of_gradient * d + a.of_buffer * b;
+      d = a.nesterov ? d + a.momentum * b : b;
     }
     fy_store(a.p + i, p - a.lr * d);
   }
@@ -37,8 +38,8 @@ extern "C" int fy_cuda_sgd_step(FyLaunch *l) {
     a.decay = (X)o->weight_decay;
     a.keep = o->first ? (X)0 : (X)o->momentum;
     a.add = o->first ? (X)1 : (X)(1 - o->dampening);
-    a.of_gradient = o->nesterov ? (X)1 : (X)0;
-    a.of_buffer = o->nesterov ? (X)o->momentum : (X)1;
+    a.momentum = (X)o->momentum;
+    a.nesterov = o->nesterov;
     sgd_kernel<T, X><<<fy_blocks(l, n), FY_BLOCK, 0, fy_stream(l)>>>(a, n);
   });
   return (int)cudaGetLastError();

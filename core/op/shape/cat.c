@@ -146,7 +146,8 @@ static const FyArray *model_of(FyTensors tensors) {
 
 FyTensor *fy_cat(FyTensors tensors, int dim) {
   const FyArray *model = model_of(tensors);
-  FyCatParams p = {.ndim = model->ndim, .dim = fy_wrap_dim(dim, model->ndim)};
+  // Of vectors without elements alone, `dim` is not looked at.
+  FyCatParams p = {.ndim = model->ndim, .dim = is_passed_over(model) ? 0 : fy_wrap_dim(dim, model->ndim)};
   memcpy(p.shape, model->shape, (size_t)p.ndim * sizeof *p.shape);
   p.shape[p.dim] = 0;
   for (int i = 0; i < tensors.count; i++) {

@@ -321,6 +321,36 @@ static void test_adam_refuses_gradients_of_another_dtype(void **state) {
   assert_values(p, (double[]){0.999, 1.999, 2.999}, 3, 1e-6);
 }
 
+static FyTensor *with_gradient(double value, double gradient, FyDevice device) {
+  FyTensor *p = fy_set_requires_grad(fy_full(value, fy_shape(3), .device = device), true);
+  fy_set_grad(p, fy_full(gradient, fy_shape(3), .device = device));
+  return p;
+}
+
+static void expect_infinite(FyTensor *p, double sign) {
+  double value = fy_item(fy_sum(fy_detach(p)));
+  if (!isinf(value) || value * sign < 0)
+    fail_msg("expected %ginf, but got %g", sign, value);
+}
+
+// What an option switches off takes no part: no weight decay times infinity, no part of the gradient beside the momentum.
+static void test_infinities(void **state) {
+  (void)state;
+  Place where[8];
+  int n = places(where);
+  for (int k = 0; k < n; k++)
+    fy_scope {
+      FyDevice device = where[k].device;
+      FyTensor *p = with_gradient(INFINITY, 0, device), *q = with_gradient(1, INFINITY, device);
+      fy_step(fy_adam(list_of(p), .lr = 1));
+      expect_infinite(p, 1);
+      fy_step(fy_sgd(list_of(p), .lr = 1));
+      expect_infinite(p, 1);
+      fy_step(fy_sgd(list_of(q), .lr = 1, .momentum = 1));
+      expect_infinite(q, -1);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sgd),
@@ -332,6 +362,7 @@ int main(void) {
       cmocka_unit_test(test_an_optimizer_keeps_its_parameters),
       cmocka_unit_test(test_sgd_takes_gradients_of_another_dtype),
       cmocka_unit_test(test_adam_refuses_gradients_of_another_dtype),
+      cmocka_unit_test(test_infinities),
       cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
