@@ -58,6 +58,8 @@ extern "C" int fy_cuda_uniform(FyLaunch *l) {
 }
 
 extern "C" int fy_cuda_normal(FyLaunch *l) {
+  if (!l->out[0]->numel) // of any dtype
+    return FY_LAUNCH_OK;
   FY_SWITCH_FLOATING(l->out[0]->dtype, T, return (launch<T, typename FyMath<T>::type>(l, FyNormal())));
 }
 
