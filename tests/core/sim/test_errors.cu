@@ -3,6 +3,7 @@
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending
 // run: FERRY_SIM_MODE=threads
 // run: FERRY_SIM_MODE=sync
+#include <assert.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
