@@ -281,6 +281,7 @@ void *aligned_alloc(size_t alignment, size_t bytes) {
   countdown -= countdown > 0;
   return __libc_memalign(alignment, bytes);
 }
+
 static FyTensor *x, *half, *whole, *other;
 
 static void make_subjects(void) {
