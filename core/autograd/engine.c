@@ -259,12 +259,15 @@ static void run_op(Engine *e, FyNode *node, FyTensor **grads) {
       deliver(e, node, i, grad_in[i]);
 }
 
-// Gradients asked for by fy_autograd_grad are taken where they arrive.
+// Gradients asked for by fy_autograd_grad are taken where they arrive. That one may be a view of another gradient is no
+// concern of the caller's, who may change it.
 static void capture(const Engine *e, const Task *task) {
   for (int i = 0; i < e->run->capture_count; i++) {
     const FyEdge *edge = &e->run->capture_edges[i];
-    if (edge->node == task->node && !e->run->captured[i])
-      e->run->captured[i] = fy_retain(task->grads[edge->index]);
+    if (edge->node != task->node || e->run->captured[i])
+      continue;
+    FyTensor *grad = task->grads[edge->index];
+    e->run->captured[i] = fy_retain(grad && grad->base ? fy_detach(grad) : grad);
   }
 }
 
