@@ -76,8 +76,11 @@ static void on_a_terminal(void **state) {
   run_half();
   const char *text = end_capture(&c);
   assert_non_null(strstr(text, "\r\033[1mepoch 1/3\033[0m [============>           ]  50 %  loss 0.2500  "));
-  assert_non_null(strstr(text, " samples/s  0:00 left\033[K\r\033[1mepoch 1/3"));
-  assert_non_null(strstr(text, " samples/s  in 0:00\033[K\r\n")); // the terminal makes \n of \r\n
+  // The times themselves are a matter of the machine.
+  assert_non_null(strstr(text, " samples/s  0:"));
+  assert_non_null(strstr(text, " left\033[K\r\033[1mepoch 1/3"));
+  assert_non_null(strstr(text, " samples/s  in 0:"));
+  assert_non_null(strstr(text, "\033[K\r\n")); // the terminal makes \n of \r\n
 }
 
 static void without_colour(void **state) {
