@@ -1,9 +1,9 @@
 // Backward: walks the graph from the roots, the latest node first, and hands each gradient on.
 //
-// A node runs when all the nodes that send gradients to it have run: discover counts them. Between two nodes lies
+// A node runs when all the nodes that send gradients to it have run: tasks.c counts them. Between two nodes lies
 // hand_over, which brings a gradient to the shape, dtype, device and stream of the one that takes it, and adds up what
 // several send. A leaf's node adds to .grad. For fy_autograd_grad only the nodes between the root and the tensors asked
-// for run (mark_needed), and only they give up what they saved.
+// for run (tasks.c), and only they give up what they saved.
 //
 // Streams: a node runs on the stream of its forward call. A gradient is made on the stream of the node that sends it; the
 // one that takes it waits for that stream first, and what several send is added up on the taker's stream, after all of
@@ -13,6 +13,7 @@
 // Threads: several may run backward at once, also over shared nodes and into one leaf (lock_leaf).
 #include "autograd/engine.h"
 #include "autograd/autograd.h"
+#include "autograd/tasks.h"
 #include "base/small.h"
 #include "base/state.h"
 #include "device/runtime.h"
@@ -21,32 +22,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-
-typedef struct Task {
-  FyNode *node;
-  FyTensor **grads; // [n_out], counted; NULL where nothing has arrived
-  int dependencies; // edges into it that have not delivered yet
-  bool needed;      // its function runs; the others at most hand their gradient to whoever captures it
-  bool captured;    // somebody wants the gradient that arrives here
-} Task;
-
-enum { FEW = 16 }; // nodes of a small graph, for which the engine needs no further memory
-
-// All of one backward call. An object, so that an error on the way frees it with its scope.
-typedef struct Engine {
-  FyObject object;
-  Task *tasks;
-  int count, capacity;
-  int *slots; // open addressing: node -> task index + 1
-  int slot_count;
-  int *heap; // ready tasks, latest sequence on top
-  int ready;
-  const FyEngineRun *run;
-  Task few_tasks[FEW];
-  int few_slots[4 * FEW], few_heap[FEW];
-} Engine;
 
 static atomic_bool anomaly_mode;
 
@@ -56,175 +32,6 @@ void fy_set_detect_anomaly(bool enabled) {
 
 static bool detects_anomaly(void) {
   return atomic_load_explicit(&anomaly_mode, memory_order_relaxed);
-}
-
-static void engine_destroy(void *pointer) {
-  Engine *e = pointer;
-  for (int i = 0; i < e->count; i++) {
-    for (int k = 0; k < e->tasks[i].node->n_out && e->tasks[i].grads; k++)
-      fy_release(e->tasks[i].grads[k]);
-    fy_small_free(e->tasks[i].grads, (size_t)e->tasks[i].node->n_out * sizeof *e->tasks[i].grads);
-    fy_node_release(e->tasks[i].node);
-  }
-  if (e->capacity > FEW) {
-    free(e->tasks);
-    free(e->slots);
-    free(e->heap);
-  }
-  fy_small_free(e, sizeof *e);
-}
-
-static Engine *engine_new(const FyEngineRun *run) {
-  Engine *e = fy_object_new(sizeof *e, engine_destroy);
-  e->run = run;
-  e->tasks = e->few_tasks;
-  e->slots = e->few_slots;
-  e->heap = e->few_heap;
-  e->capacity = FEW;
-  e->slot_count = 4 * FEW;
-  return e;
-}
-
-// ---- the map of nodes --------------------------------------------------------------------------------------------------
-
-static int *slot_of(Engine *e, const FyNode *node) {
-  size_t mask = (size_t)e->slot_count - 1;
-  size_t i = ((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15u >> 20 & mask;
-  while (e->slots[i] && e->tasks[e->slots[i] - 1].node != node)
-    i = (i + 1) & mask;
-  return &e->slots[i];
-}
-
-static void grow(Engine *e) {
-  size_t old = (size_t)e->capacity, capacity = 2 * old;
-  bool own = e->capacity > FEW;
-  Task *tasks = malloc(capacity * sizeof *tasks);
-  int *heap = malloc(capacity * sizeof *heap), *slots = calloc(4 * capacity, sizeof *slots);
-  if (!tasks || !heap || !slots) {
-    free(tasks);
-    free(heap);
-    free(slots);
-    fy_raise(FY_OUT_OF_MEMORY_ERROR, "out of host memory for backward over %zu nodes", capacity);
-  }
-  memcpy(tasks, e->tasks, old * sizeof *tasks);
-  memcpy(heap, e->heap, old * sizeof *heap);
-  if (own) {
-    free(e->tasks);
-    free(e->heap);
-    free(e->slots);
-  }
-  e->tasks = tasks;
-  e->heap = heap;
-  e->slots = slots;
-  e->capacity = (int)capacity;
-  e->slot_count = 4 * e->capacity;
-  for (int i = 0; i < e->count; i++)
-    *slot_of(e, e->tasks[i].node) = i + 1;
-}
-
-// The task of a node, made when it is new.
-static Task *task_of(Engine *e, FyNode *node) {
-  if (e->count == e->capacity)
-    grow(e);
-  int *slot = slot_of(e, node);
-  if (!*slot) {
-    FyTensor **grads = fy_small_alloc_zeroed((size_t)node->n_out * sizeof *grads);
-    fy_check(grads, FY_OUT_OF_MEMORY_ERROR, "out of host memory for backward");
-    e->tasks[e->count] = (Task){.node = fy_node_retain(node), .grads = grads, .needed = true};
-    *slot = ++e->count;
-  }
-  return &e->tasks[*slot - 1];
-}
-
-// Finds every node reachable from the root and counts the edges into each. The task list is its own work list.
-static void discover(Engine *e, FyNode *root) {
-  task_of(e, root);
-  for (int i = 0; i < e->count; i++) {
-    FyNode *node = e->tasks[i].node; // `tasks` moves when the list grows
-    for (int k = 0; k < node->n_in; k++)
-      if (node->next[k].node)
-        task_of(e, node->next[k].node)->dependencies++;
-  }
-}
-
-static int by_sequence(const void *a, const void *b) {
-  const Task *const *x = a, *const *y = b;
-  uint64_t s = (*x)->node->sequence, t = (*y)->node->sequence;
-  return (s > t) - (s < t);
-}
-
-static bool leads_on(Engine *e, const FyNode *node) {
-  for (int k = 0; k < node->n_in; k++) {
-    if (!node->next[k].node)
-      continue;
-    const Task *next = task_of(e, node->next[k].node);
-    if (next->needed || next->captured)
-      return true;
-  }
-  return false;
-}
-
-// With captures, a node is needed when a captured one lies behind it. An op's node is younger than all it leads to, but for
-// leaves' nodes, which lead nowhere: going from the oldest to the youngest, each knows of those behind it already.
-static void mark_needed(Engine *e) {
-  Task **order = fy_small_alloc((size_t)e->count * sizeof *order);
-  fy_check(order, FY_OUT_OF_MEMORY_ERROR, "out of host memory for backward over %d nodes", e->count);
-  for (int i = 0; i < e->count; i++) {
-    order[i] = &e->tasks[i];
-    order[i]->needed = false;
-    for (int k = 0; k < e->run->capture_count; k++)
-      order[i]->captured |= e->run->capture_edges[k].node == order[i]->node;
-  }
-  qsort(order, (size_t)e->count, sizeof *order, by_sequence);
-  for (int i = 0; i < e->count; i++)
-    order[i]->needed = leads_on(e, order[i]->node);
-  fy_small_free(order, (size_t)e->count * sizeof *order);
-}
-
-// Nodes that do not run deliver nothing.
-static void count_needed(Engine *e) {
-  for (int i = 0; i < e->count; i++) {
-    const FyNode *node = e->tasks[i].node;
-    for (int k = 0; k < node->n_in && !e->tasks[i].needed; k++)
-      if (node->next[k].node)
-        task_of(e, node->next[k].node)->dependencies--;
-  }
-}
-
-// ---- the ready heap ------------------------------------------------------------------------------------------------------
-
-static uint64_t key(const Engine *e, int i) {
-  return e->tasks[e->heap[i]].node->sequence;
-}
-
-static void swap(Engine *e, int i, int j) {
-  int t = e->heap[i];
-  e->heap[i] = e->heap[j];
-  e->heap[j] = t;
-}
-
-static void push(Engine *e, int task) {
-  int i = e->ready++;
-  e->heap[i] = task;
-  while (i > 0 && key(e, (i - 1) / 2) < key(e, i)) {
-    swap(e, i, (i - 1) / 2);
-    i = (i - 1) / 2;
-  }
-}
-
-static int pop(Engine *e) {
-  int top = e->heap[0], i = 0;
-  e->heap[0] = e->heap[--e->ready];
-  for (;;) {
-    int largest = i;
-    for (int child = 2 * i + 1; child <= 2 * i + 2; child++)
-      if (child < e->ready && key(e, child) > key(e, largest))
-        largest = child;
-    if (largest == i)
-      return top;
-    swap(e, i, largest);
-    i = largest;
-  }
 }
 
 // ---- gradients -------------------------------------------------------------------------------------------------------------
@@ -293,7 +100,7 @@ static void hand_over(const FyNode *to, FyTensor **slot, FyTensor *grad) {
 
 static void deliver(Engine *e, FyNode *node, int i, FyTensor *grad) {
   const FyEdge edge = node->next[i];
-  const Task *to = grad ? task_of(e, edge.node) : NULL;
+  const Task *to = grad ? fy_engine_task(e, edge.node) : NULL;
   if (to && (to->needed || to->captured))
     hand_over(edge.node, &to->grads[edge.index], conform(grad, &node->inputs[i], node));
 }
@@ -302,9 +109,9 @@ static void settle(Engine *e, FyNode *node) {
   for (int i = 0; i < node->n_in; i++) {
     if (!node->next[i].node)
       continue;
-    Task *task = task_of(e, node->next[i].node);
+    Task *task = fy_engine_task(e, node->next[i].node);
     if (--task->dependencies == 0 && (task->needed || task->captured))
-      push(e, (int)(task - e->tasks));
+      fy_engine_push(e, (int)(task - e->tasks));
   }
 }
 
@@ -452,12 +259,15 @@ static void run_op(Engine *e, FyNode *node, FyTensor **grads) {
       deliver(e, node, i, grad_in[i]);
 }
 
-// Gradients asked for by fy_autograd_grad are taken where they arrive.
+// Gradients asked for by fy_autograd_grad are taken where they arrive. That one may be a view of another gradient is no
+// concern of the caller's, who may change it.
 static void capture(const Engine *e, const Task *task) {
   for (int i = 0; i < e->run->capture_count; i++) {
     const FyEdge *edge = &e->run->capture_edges[i];
-    if (edge->node == task->node && !e->run->captured[i])
-      e->run->captured[i] = fy_retain(task->grads[edge->index]);
+    if (edge->node != task->node || e->run->captured[i])
+      continue;
+    FyTensor *grad = task->grads[edge->index];
+    e->run->captured[i] = fy_retain(grad && grad->base ? fy_detach(grad) : grad);
   }
 }
 
@@ -489,7 +299,7 @@ static void run_task(Engine *e, int index) {
 
 static void run_ready(Engine *e) {
   while (e->ready) {
-    int index = pop(e);
+    int index = fy_engine_pop(e);
     FyNode *node = e->tasks[index].node;
     fy_scope {
       if (node->stream)
@@ -520,18 +330,14 @@ static void join_streams(const Engine *e) {
 void fy_engine_run(const FyEngineRun *run) {
   fy_scope {
     fy_no_grad {
-      Engine *e = engine_new(run);
+      Engine *e = fy_engine_new(run);
       FyEdge root = fy_gradient_edge(run->root);
       fy_check(root.node, FY_RUNTIME_ERROR, FY_NO_GRADIENT);
-      discover(e, root.node);
+      fy_engine_discover(e, root.node);
       fy_node_release(root.node); // the engine holds it now
-      if (run->capture_count) {
-        mark_needed(e);
-        count_needed(e);
-      }
       hand_over(root.node, &e->tasks[0].grads[root.index], run->gradient);
       if (e->tasks[0].needed || e->tasks[0].captured)
-        push(e, 0);
+        fy_engine_push(e, 0);
       run_ready(e);
       join_streams(e);
     }

@@ -4,7 +4,7 @@
 //   op->infer       checks shapes and dtypes, and describes the call (op.h, infer.c)
 //   make_outputs    new tensors, or aliases for views
 //   launch          copies what the kernel wants otherwise, runs the kernel, copies what it wrote elsewhere
-//   fy_record       a node for backward
+//   fy_record       a node for backward (record.c); in place it is begun before the launch, with the old value
 //
 // fy_run_multi and fy_run_in_place, at the end, are that way; what stands before them are its steps, in order. An op's record
 // (op.h) says what is particular to it. The one op known by name is the copy, which prepares for all.

@@ -122,6 +122,9 @@ void write_gradescope(const Grading *g, Text *t) {
   const Learner *l = &g->learners[0];
   Text output = {0};
   text_add(&output, "%s", g->complete ? "graded by Ferry" : "the grading has not come to its end");
+  if (g->exercise_count > learner_max(g, l)) // Gradescope has no word for it: their points are missing
+    text_add(&output, "; %d of %d answers could not be judged, which is the grader's trouble and no zero: grade again",
+             g->exercise_count - learner_max(g, l), g->exercise_count);
   add_protections(&output, "; protections: ", g->protections);
   text_add(t, "{\n  \"score\": %.9f,\n  \"output_format\": \"text\",\n  \"output\": ", learner_score(g, l));
   text_json(t, output.at);

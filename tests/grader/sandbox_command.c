@@ -21,9 +21,10 @@ static bool limit(int resource, rlim_t value) {
   return setrlimit(resource, &(struct rlimit){value, value}) == 0;
 }
 
-// Where no bounds can be set to all of the files together, a run whose files nobody wants writes none.
+// Where no bounds can be set to all of the files together, a run whose files nobody wants writes none; a GPU's driver may need
+// files in memory, which this limit holds off too.
 static rlim_t file_bytes(const SandboxJob *job, const Plan *plan) {
-  return job->scratch && plan->level >= SANDBOX_BUBBLEWRAP ? 0 : job->file_bytes;
+  return job->scratch && !job->gpu && plan->level >= SANDBOX_BUBBLEWRAP ? 0 : job->file_bytes;
 }
 
 static bool set_limits(const SandboxJob *job, const Plan *plan) {

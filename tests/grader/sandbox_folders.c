@@ -112,15 +112,6 @@ static pid_t maker_of(const char *name) {
   return sscanf(name, NAME "%d-", &pid) == 1 && pid > 0 ? (pid_t)pid : 0;
 }
 
-// Commands of another grader were another user: any whose number is nobody's.
-static uid_t commands_user(int at, const char *name) {
-  struct stat about;
-  uid_t own = sandbox_other_user();
-  bool nobodys = own != (uid_t)-1 && fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
-                 about.st_uid >= FIRST_USER && about.st_uid < END_OF_USERS;
-  return nobodys ? about.st_uid : own;
-}
-
 static int open_temporary(void) {
   return open(sandbox_temporary_folder(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
@@ -130,7 +121,7 @@ void sandbox_folder_remove(const char *path) {
   int at = name && maker_of(name + 1) ? open_temporary() : -1;
   if (at < 0)
     return;
-  remove_folder(at, name + 1, commands_user(at, name + 1));
+  remove_folder(at, name + 1, sandbox_user_of(maker_of(name + 1)));
   close(at);
 }
 
@@ -145,7 +136,7 @@ static void sweep_folders(pid_t grader) {
       continue;
     bool stale = kill(pid, 0) != 0 && errno == ESRCH && time(NULL) - about.st_mtime > STALE_SECONDS;
     if (pid == grader || (grader == 0 && stale))
-      remove_folder(at, entry->d_name, commands_user(at, entry->d_name));
+      remove_folder(at, entry->d_name, sandbox_user_of(pid));
   }
   if (list)
     closedir(list);

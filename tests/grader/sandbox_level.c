@@ -42,13 +42,13 @@ const char *sandbox_refused(void) {
 
 // ---- another user ----------------------------------------------------------------------------------------------------------
 
-// A number that this process can give to its commands' user or group: one of the machine's billions that nobody has; in a user
+// A number that a grader can give to its commands' user or group: one of the machine's billions that nobody has; in a user
 // namespace with fewer, one of the upper half of the longest range. 0: there is none.
-static unsigned number_of(const char *map) {
-  unsigned inside, outside, count, first = 0, most = 0, own = (unsigned)getpid();
+static unsigned number_of(const char *map, unsigned grader) {
+  unsigned inside, outside, count, first = 0, most = 0;
   FILE *file = fopen(map, "re");
   if (!file)
-    return FIRST_USER + own;
+    return FIRST_USER + grader;
   while (fscanf(file, "%u %u %u", &inside, &outside, &count) == 3)
     if (count > most) {
       first = inside;
@@ -56,22 +56,22 @@ static unsigned number_of(const char *map) {
     }
   fclose(file);
   if (first <= FIRST_USER && first + (uint64_t)most >= END_OF_USERS)
-    return FIRST_USER + own;
-  return most >= LAST_USERS ? first + most / 2 + own % (most / 2) : 0;
+    return FIRST_USER + grader;
+  return most >= LAST_USERS ? first + most / 2 + grader % (most / 2) : 0;
+}
+
+uid_t sandbox_user_of(pid_t grader) {
+  unsigned user = geteuid() == 0 ? number_of("/proc/self/uid_map", (unsigned)grader) : 0;
+  return user && user == number_of("/proc/self/gid_map", (unsigned)grader) ? (uid_t)user : (uid_t)-1;
 }
 
 uid_t sandbox_other_user(void) {
   static pid_t asked; // workers are processes of their own, each with another user
-  static unsigned user;
-  if (geteuid() != 0)
-    return (uid_t)-1;
-  if (asked != getpid()) {
-    user = number_of("/proc/self/uid_map");
-    unsigned group = number_of("/proc/self/gid_map");
-    user = user == group ? user : 0;
-    asked = getpid();
-  }
-  return user ? (uid_t)user : (uid_t)-1;
+  static uid_t user;
+  if (asked != getpid())
+    user = sandbox_user_of(getpid());
+  asked = getpid();
+  return geteuid() == 0 ? user : (uid_t)-1;
 }
 
 // ---- plans -----------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534 };
+enum { NOBODY = 65534, START_SECONDS = 30 };
 
 // What comes through the pipe `start`: an int of 0 when all of the plan is in force, and nothing after it when the command has
 // been executed; else this, and then the pipe is closed.
@@ -189,15 +190,26 @@ static pid_t fork_into(const Plan *plan) {
   return other ? fork_as(plan) : clone_now(clone_flags(plan));
 }
 
+// Not for ever: what is being set up may hang, on a folder of another machine's for one.
 static bool read_whole(int from, void *to, size_t bytes) {
   size_t done = 0;
   for (ssize_t n = 1; done < bytes && n != 0;) {
+    struct pollfd there = {from, POLLIN, 0};
+    if (poll(&there, 1, 1000 * START_SECONDS) == 0)
+      return false;
     n = read(from, (char *)to + done, bytes - done);
     if (n < 0 && errno != EINTR)
       return false;
     done += n > 0 ? (size_t)n : 0;
   }
   return done == bytes;
+}
+
+static bool is_closed(int from) {
+  struct pollfd there = {from, POLLIN, 0};
+  char byte;
+  errno = ETIMEDOUT;
+  return poll(&there, 1, 0) == 1 && read(from, &byte, 1) == 0;
 }
 
 // Waits until the command is executed: true; or will not be: errno says why, 0 when nobody does.
@@ -211,7 +223,7 @@ static bool has_started(int start, char *why, size_t bytes) {
   int word = 0;
   bool in_force = failure.error == 0;
   if (in_force && !read_whole(start, &word, sizeof word))
-    return true;
+    return is_closed(start);
   failure.error = in_force ? word : failure.error;
   read_whole(start, failure.what, sizeof failure.what);
   snprintf(why, bytes, "%.*s", (int)sizeof failure.what - 1, failure.what);

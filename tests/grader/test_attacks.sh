@@ -4,7 +4,7 @@
 #
 # usage: tests/grader/test_attacks.sh [ATTACK [LEVELS]]
 # run: FERRY_CUDA=sim
-# timeout: 600
+# timeout: 1200
 # shellcheck source=tests/grader/common.sh
 . "$(dirname "$0")/common.sh"
 root=$PWD
@@ -155,9 +155,18 @@ fi
 for one in $levels; do
   case $one/$(id -u)/$user in
   namespaces/* | */-) try_level - "$one" ;;
-  landlock/0/* | none/0/*)
-    try_level - "$one"
-    try_level "$user" "$one"
+  landlock/0/*) # for root, what being root could change; test_places.sh has more of it
+    if [ -z "$only" ]; then
+      for only in identity bounding_set disk fork_bomb kill_parents memory_without proc read_solution; do
+        try_level - landlock
+      done
+      only=
+    fi
+    try_level "$user" landlock
+    ;;
+  none/0/*)
+    try_level - none
+    try_level "$user" none
     ;;
   *) try_level "$user" "$one" ;;
   esac
@@ -206,12 +215,16 @@ ln -s "$work/target" "$work/results.json"
 [ "$(cat "$work/target")" = precious ] && [ ! -L "$work/results.json" ] && grep -q '"missing"' "$work/results.json"
 result $? 'a link at the result path' 'it was followed'
 
-# Of cgroups, those of graders that have ended.
-why=
-while IFS= read -r group; do
-  pid=${group##*ferry-answer-}
-  [ -d "/proc/${pid%%-*}" ] || why="$why $group"
-done < <(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null)
+# Of cgroups, those of graders that have ended; each grader removes what one that was killed has left (another test kills some).
+for _ in 1 2 3; do
+  why=
+  "$ferry" doctor >/dev/null
+  while IFS= read -r group; do
+    pid=${group##*ferry-answer-}
+    [ -d "/proc/${pid%%-*}" ] || why="$why $group"
+  done < <(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null)
+  [ -n "$why" ] || break
+done
 [ -z "$why" ]
 result $? 'no cgroup is left' "$why"
 

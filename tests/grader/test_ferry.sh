@@ -92,11 +92,13 @@ for level in namespaces user bubblewrap landlock none; do
   if ! "${apart[@]}" "$ferry" doctor --sandbox $level | grep -q "ok  *sandbox  *$level: "; then
     says "sandbox $level: refused, so there is no run" 3 'no answer can be shut in' "${apart[@]}" "$ferry" run 10 --sandbox $level \
       --file solutions/10_made_there.c
-    "${apart[@]}" "$ferry" grade --answers solutions --only 10 --sandbox $level --json "$work/refused.json" >/dev/null 2>&1
+    "${apart[@]}" "$ferry" grade --answers solutions --only 10 --sandbox $level --json "$work/refused.json" \
+      --gradescope "$work/refused.gs" >/dev/null 2>&1
     why=$(python3 -c 'import json, sys
 learner = json.load(open(sys.argv[1]))["learners"][0]
 assert learner["max_score"] == 0 and learner["exercises"][0]["score"] is None, learner
-assert learner["exercises"][0]["status"] == "grader error", learner' "$work/refused.json" 2>&1)
+assert learner["exercises"][0]["status"] == "grader error", learner
+assert "could not be judged" in json.load(open(sys.argv[2]))["output"]' "$work/refused.json" "$work/refused.gs" 2>&1)
     result $? "sandbox $level: refused, which is no zero" "$why"
     continue
   fi
@@ -275,5 +277,12 @@ sleep 0.5
 left=$(for link in /proc/[0-9]*/exe; do readlink "$link" 2>/dev/null; done | grep -c "^$TMPDIR/ferry-answer")
 [ "$left" = 0 ]
 result $? 'no answer outlives its grader' "$left processes"
+"$ferry" doctor >/dev/null
+left=$(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null | while IFS= read -r group; do
+  pid=${group##*ferry-answer-}
+  [ -d "/proc/${pid%%-*}" ] || echo "$group"
+done)
+[ -z "$left" ]
+result $? 'the next grader removes the cgroups of one that was killed' "$left"
 
 finish

@@ -17,7 +17,7 @@ typedef struct GoldenTensor {
 typedef struct GoldenCase {
   char op[32], id[48], args[160];
   char raises[320], error[32]; // the text and Python's class of the error that it raises; "": none
-  FyDType dtype; // FY_DEFAULT_DTYPE: every floating one
+  FyDType dtype;               // FY_DEFAULT_DTYPE: every floating one
   int n_in, n_out;
   GoldenTensor in[GOLDEN_INPUTS], out[GOLDEN_OUTPUTS], grad_output, grad[GOLDEN_INPUTS];
 } GoldenCase;

@@ -79,6 +79,15 @@ static void test_of_an_early_view(void **state) {
   expect(grads[1], fy_floats(18, 36));
 }
 
+static void test_a_gradient_is_the_caller_s(void **state) {
+  (void)state;
+  FyTensor *x = leaf(fy_floats(2), 1), *grads[1];
+  fy_autograd_grad(fy_mean(x), fy_list(x), NULL, false, grads);
+  fy_div_(grads[0], x); // recorded
+  expect(grads[0], fy_floats(0.5f));
+  assert_true(fy_requires_grad(grads[0]));
+}
+
 static void test_not_part_of_the_graph(void **state) {
   (void)state;
   FyTensor *x = leaf(fy_floats(1), 1), *unused = leaf(fy_floats(1), 1), *grads[1];
@@ -97,6 +106,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_retained_on_the_way),
       cmocka_unit_test(test_the_root_and_the_same_input_twice),
       cmocka_unit_test(test_of_an_early_view),
+      cmocka_unit_test(test_a_gradient_is_the_caller_s),
       cmocka_unit_test(test_not_part_of_the_graph),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -364,7 +364,8 @@ static void wrong_arguments(void **state) {
                 fy_uniform_(t, 2, 1));
   assert_raises_about(FY_RUNTIME_ERROR, "uniform_ expects", fy_uniform_(t, (double)NAN, 1));
   assert_raises(FY_RUNTIME_ERROR, "normal expects std >= 0.0, but found std -1", fy_normal_(t, 0, -1));
-  assert_raises(FY_NOT_IMPLEMENTED_ERROR, "\"check_uniform_bounds\" not implemented for 'Long'", fy_uniform_(whole, 0, 1));
+  assert_raises(FY_NOT_IMPLEMENTED_ERROR, "\"check_uniform_bounds\" not implemented for 'Long'",
+                fy_uniform_(whole, 0, 1));
   assert_raises(FY_NOT_IMPLEMENTED_ERROR, "\"normal_kernel_cpu\" not implemented for 'Long'", fy_normal_(whole, 0, 1));
   FyTensor *leaf = fy_zeros(fy_shape(3), .device = device, .requires_grad = true);
   assert_raises_about(FY_RUNTIME_ERROR, "a leaf Variable that requires grad", fy_uniform_(leaf, 0, 1));
