@@ -127,6 +127,10 @@ FyNode *fy_node_new_accumulator(FyTensor *leaf) {
   return node;
 }
 
+void fy_node_make_youngest(FyNode *node) {
+  node->sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed);
+}
+
 void fy_node_set_stream(FyNode *node, FyDevice device) {
   if (device.type == FY_CUDA)
     node->stream = fy_retain(fy_current_stream(device));

@@ -104,6 +104,10 @@ FyNode *fy_node_new(FyNodeKind kind, const void *params, size_t params_bytes, in
 // The same for a leaf, owned by the caller.
 FyNode *fy_node_new_accumulator(FyTensor *leaf);
 
+// Makes the node the youngest again. Each has to be younger than all that its edges lead to, and taking an edge may have
+// made one: the history of a view, written anew. Never raises.
+void fy_node_make_youngest(FyNode *node);
+
 // The node runs on the stream that is current on `device` now. May raise.
 void fy_node_set_stream(FyNode *node, FyDevice device);
 

@@ -26,6 +26,8 @@ static FyNode *node_of_call(FyCall *call, FyTensor *const *inputs) {
     fy_meta_describe(&node->inputs[i], inputs[i]);
     if (inputs[i] && fy_dtype_is_floating(inputs[i]->array.dtype))
       node->next[i] = fy_gradient_edge(inputs[i]);
+    if (inputs[i] && inputs[i]->base)
+      fy_node_make_youngest(node);
   }
   for (int i = 0; i < call->n_out; i++)
     fy_meta_describe(&node->outputs[i], call->out[i]);

@@ -79,6 +79,15 @@ static void test_of_an_early_view(void **state) {
   expect(grads[1], fy_floats(18, 36));
 }
 
+// The view's history is written anew while its consumer is recorded: the consumer is younger all the same.
+static void test_through_a_view_of_a_changed_base(void **state) {
+  (void)state;
+  FyTensor *x = leaf(fy_floats(1, 2), 2), *b = fy_add_scalar(x, 1), *v = fy_view(b, fy_shape(2)), *grads[1];
+  fy_add_scalar_(b, 1);
+  fy_autograd_grad(fy_sum(fy_mul_scalar(v, 2)), fy_list(x), NULL, false, grads);
+  expect(grads[0], fy_floats(2, 2));
+}
+
 static void test_a_gradient_is_the_caller_s(void **state) {
   (void)state;
   FyTensor *x = leaf(fy_floats(2), 1), *grads[1];
@@ -106,6 +115,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_retained_on_the_way),
       cmocka_unit_test(test_the_root_and_the_same_input_twice),
       cmocka_unit_test(test_of_an_early_view),
+      cmocka_unit_test(test_through_a_view_of_a_changed_base),
       cmocka_unit_test(test_a_gradient_is_the_caller_s),
       cmocka_unit_test(test_not_part_of_the_graph),
   };
