@@ -114,8 +114,8 @@ FY_API FyValuesIndices fy_min_dim(FyTensor *a, int dim, bool keepdim);
 // torch.matmul: 1-D and 2-D as PyTorch does (vectors gain and lose a dimension), batches broadcast.
 // "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)".
 FY_API FyTensor *fy_matmul(FyTensor *a, FyTensor *b);
-// F.linear: x (*, in) by weight (out, in), transposed, plus bias (out), (1), () or NULL: (*, out). A weight (in)
-// gives (*).
+// F.linear: x (*, in) by weight (out, in), transposed, plus bias (out), (1), () or NULL: (*, out). A weight (in),
+// without a bias, gives (*).
 FY_API FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias);
 // F.relu(F.linear(x, weight, bias)) as one op, without the array in between; nn.Sequential calls it for Linear and ReLU.
 FY_API FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias);

@@ -46,6 +46,8 @@ def pointwise(w, dtype):
     for low, high in [(1, 2), (0.5, 1.5)]:
         for s in [(2, 3), (0,)]:
             w.case("clamp", text_of(s), lambda x: torch.clamp(x, low, high), [ints(*s)], {"min": float(low), "max": float(high)}, dtype=dtype)
+    for low, high in [(1, -1), (-1, 1), (300, 1), (1, 300)]:
+        w.case("clamp", "%d_%d" % (low, high), lambda x: torch.clamp(x, low, high), [ints(2, 3)], {"min": float(low), "max": float(high)}, dtype=dtype)
     if dtype != "uint8":  # which PyTorch still takes as a condition, with a warning
         w.case("where", "condition", torch.where, [ints(2, 3), Fixed(ints(2, 3)), Fixed(ints(2, 3))], dtype=dtype)
 
@@ -189,6 +191,7 @@ def wrong(w):
     for g in (float("inf"), float("nan")):
         w.case("cross_entropy", "special_grad_%s" % g, F.cross_entropy, [exact(2, 3), Fixed(torch.tensor([1, -100]))], {"reduction": "mean"}, grad_output=torch.tensor(g).double())
     w.case("linear", "vector_0", F.linear, [exact(2, 3), exact(3)], {"relu": 0})
+    w.case("linear", "vector_bias", F.linear, [exact(2, 3), exact(3), exact(1)], {"relu": 0})
     w.case("linear", "number_0", F.linear, [exact(2, 3), exact(4, 3), exact(1)], {"relu": 0})
     w.case("linear", "scalar_1", lambda x, a, b: F.relu(F.linear(x, a, b)), [exact(2, 3), exact(4, 3), exact() + 0.0625], {"relu": 1})
     w.case("stack", "range", lambda *t: torch.stack(t, 2), [exact(2), exact(2)], {"dim": 2})

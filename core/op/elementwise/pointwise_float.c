@@ -187,6 +187,16 @@ static int fy_cpu_clamp(FyLaunch *l) {
   return FY_LAUNCH_OK;
 }
 
+// A lower bound above all that an integer type holds, or an upper one below, is a mistake.
+static void check_bounds(FyDType dtype, double min, double max) {
+  const double low = (double)fy_integer_bound(dtype, -INFINITY), high = (double)fy_integer_bound(dtype, INFINITY);
+  const char *name = fy_dtype_scalar_name(dtype);
+  fy_check(isinf(min) || min <= high, FY_RUNTIME_ERROR, "Clamp min value %.0f is outside the representable range of %s",
+           min, name);
+  fy_check(isinf(max) || max >= low, FY_RUNTIME_ERROR, "Clamp max value %.0f is outside the representable range of %s",
+           max, name);
+}
+
 // A bound lifts the dtype as any number does; an infinity stands for no bound.
 static void infer_clamp(FyCall *call) {
   const FyPointwise *p = call->params;
@@ -194,6 +204,8 @@ static void infer_clamp(FyCall *call) {
   FyDType dtype = (FyDType)a->dtype;
   dtype = isinf(p->a) ? dtype : fy_number_type(dtype, p->a);
   dtype = isinf(p->b) ? dtype : fy_number_type(dtype, p->b);
+  if (!fy_dtype_is_floating(dtype))
+    check_bounds(dtype, p->a, p->b);
   fy_call_cast(call, 0, dtype);
   fy_call_output(call, 0, dtype, a->ndim, a->shape);
   fy_flatten_on_cuda(call);

@@ -424,9 +424,8 @@ const FyOp fy_op_linear = {
 static FyTensor *run_linear(FyTensor *x, FyTensor *weight, FyTensor *bias, bool relu) {
   FyLinearParams p = {.bias = bias != NULL, .relu = relu};
   if (x->array.ndim > 0 && weight->array.ndim == 1) { // one output, whose dimension is left out
-    FyTensor *out = fy_matmul(x, weight);
-    out = bias ? fy_add(out, bias) : out;
-    return relu ? fy_relu(out) : out;
+    fy_check(!bias, FY_RUNTIME_ERROR, "addmm: mat2 must be a matrix, got 1-D tensor");
+    return relu ? fy_relu(fy_matmul(x, weight)) : fy_matmul(x, weight);
   }
   if (bias && bias->array.ndim <= 1 && bias->array.numel == 1 && weight->array.ndim == 2 && at(weight, 2) != 1)
     bias = fy_expand(bias, fy_shape(at(weight, 2))); // one number for all
