@@ -1,0 +1,40 @@
+#!/bin/sh
+# fuzz.sh [--build DIR] [--venv] [OPTION...]: finds a python3 that has torch and starts the fuzzer. `fuzz.sh --help` lists the
+# options. --venv makes a virtual environment with PyTorch from PyPI under build/venv, once, and takes that.
+set -eu
+cd "$(dirname "$0")/../.."
+build=build
+if [ "${1:-}" = --build ]; then
+  build=$2
+  shift 2
+fi
+if [ "${1:-}" = --venv ]; then
+  shift
+  if ! [ -x build/venv/bin/python ]; then
+    echo 'fuzz-torch: PyTorch from PyPI goes into build/venv'
+    mkdir -p build
+    python3 -m venv build/venv
+    build/venv/bin/pip install --quiet torch --extra-index-url https://download.pytorch.org/whl/cpu ||
+      { rm -rf build/venv; exit 2; }
+  fi
+  PYTHON=build/venv/bin/python
+fi
+
+python_with_torch() {
+  for python in ${PYTHON:-} build/venv/bin/python python3 /usr/bin/python3; do
+    if "$python" -c 'import torch' >/dev/null 2>&1; then
+      command -v "$python"
+      return
+    fi
+  done
+  return 1
+}
+
+python=$(python_with_torch) || {
+  echo 'fuzz-torch: no python3 with torch is here. Either of these brings one:' >&2
+  echo '  apt-get install python3-torch' >&2
+  echo '  make fuzz-torch ARGS=--venv      (from PyPI, into build/venv)' >&2
+  echo 'PYTHON=/path/to/python3 names another. Recorded answers are checked without: tests/run.sh tests/fuzz' >&2
+  exit 2
+}
+exec "$python" -B tests/fuzz/fuzz.py --build "$build" "$@"
