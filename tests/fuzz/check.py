@@ -27,7 +27,8 @@ class Failure:
         """Equal for what probably is one defect."""
         d = self.found[0]
         if d.aspect in ("error", "class", "text"):
-            return "%s of %s: %s | %s" % (d.aspect, d.statement, re.sub(r"\d+", "N", d.ferry)[:60], re.sub(r"\d+", "N", d.torch)[:60])
+            ferry, torch = (re.sub(r"\d+", "N", text)[:60] for text in (d.ferry, d.torch))
+            return "%s of %s: %s | %s" % (d.aspect, d.statement, ferry, torch)
         return d.aspect + ": " + " ".join(s.name for s in self.statements if s.name != "tensor")
 
 

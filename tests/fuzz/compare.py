@@ -143,7 +143,8 @@ def fields(key, a, b, numbers):
             return [Difference(index_of(key), "output", key[-1], head_a, b)]
         for name, x, y in zip(names, words_a, words_b):
             if x != y and y != "?" and not excused(name, key, words_a, words_b):
-                found.append(Difference(index_of(key), name if key[0] in ("made", "var") else key[0] + " " + name, key[-1], x, y))
+                aspect = name if key[0] in ("made", "var") else key[0] + " " + name
+                found.append(Difference(index_of(key), aspect, key[-1], x, y))
     if numbers is not None and not any(d.aspect.endswith(("shape", "dtype")) for d in found):
         dtype = b.split(" ")[2]
         if not alike(tail.split(), numbers, dtype):
@@ -190,8 +191,8 @@ EPS = {torch.float64: 2.0**-52, torch.float32: 2.0**-23, torch.float16: 2.0**-10
 
 # Results of these calls are as wrong as their largest number's last place allows, zeros too.
 ROUNDED = ("exp", "log", "tanh", "sigmoid", "gelu", "softmax", "log_softmax", "batch_norm", "matmul", "linear", "linear_relu",
-           "conv2d", "conv2d_relu_max_pool2d", "forward", "cross_entropy", "mse_loss", "mean", "mean_dim", "mean_dims", "avg_pool2d",
-           "pow", "div")
+           "conv2d", "conv2d_relu_max_pool2d", "forward", "cross_entropy", "mse_loss", "mean", "mean_dim", "mean_dims",
+           "avg_pool2d", "pow", "div")
 
 
 def disturbing(seed):
@@ -240,8 +241,7 @@ def is_rounding(statements, device, difference, got):
             continue
         if len(numbers) != len(wanted):
             return False
-        spreads = [max(s, abs(v - w)) if math.isfinite(v) and math.isfinite(w) else (s if v == w or v != v and w != w else math.inf)
-                   for s, v, w in zip(spreads, numbers, wanted)]
+        spreads = [max(s, distance(v, w)) for s, v, w in zip(spreads, numbers, wanted)]
     rtol, atol = TOLERANCE.get(dtype, (0, 0))
     scale = max([abs(v) for v in wanted if math.isfinite(v)] or [0])
     spreads = [max(s, e / 2) for s, e in zip(spreads, own_errors(statements, device, difference, wanted))]
@@ -253,6 +253,12 @@ def is_rounding(statements, device, difference, got):
         if abs(value - want) > 8 * spread + 4 * (atol + rtol * scale):
             return False
     return True
+
+
+def distance(v, w):
+    if math.isfinite(v) and math.isfinite(w):
+        return abs(v - w)
+    return 0 if v == w or v != v and w != w else math.inf
 
 
 def own_errors(statements, device, difference, wanted):

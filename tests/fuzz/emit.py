@@ -39,8 +39,8 @@ def c_names(text):
     return ", ".join(n for n in text.split(",") if is_variable(n))
 
 
-C_TEXT = {"T": lambda v: v if is_variable(v) else "NULL", "LIST": lambda v: "fy_list(%s)" % c_names(v), "I": str, "N": c_number,
-          "B": lambda v: "true" if v == "1" else "false", "S": c_size, "D": c_device, "Y": lambda v: "FY_" + v.upper(),
+C_TEXT = {"T": lambda v: v if is_variable(v) else "NULL", "LIST": lambda v: "fy_list(%s)" % c_names(v), "I": str,
+          "N": c_number, "B": lambda v: "true" if v == "1" else "false", "S": c_size, "D": c_device, "Y": lambda v: "FY_" + v.upper(),
           "R": lambda v: "FY_REDUCE_" + v.upper(), "M": str, "O": str, "NAMED": lambda v: "fy_parameters(%s)" % v}
 
 
@@ -61,7 +61,8 @@ def c_expression(s):
     if s.name == "tensor":
         return c_leaf(s)
     text = ACCESSOR.sub(lambda m: C_TEXT[m.group(1)](s.args[m.group(2)]), row.c)
-    text = text.replace("gradient_of(", "fy_grad(").replace("give_grad(", "fy_set_grad(").replace("OUT", "out_" + (s.outputs[0] if s.outputs else ""))
+    text = text.replace("gradient_of(", "fy_grad(").replace("give_grad(", "fy_set_grad(")
+    text = text.replace("OUT", "out_" + (s.outputs[0] if s.outputs else ""))
     text = re.sub(r", captured\(\w+, fy_list\(.*\).count, \w+\)\)$", ")", text)
     text = re.sub(r"parameter_of\((\w+), (\d+)\)", r"fy_parameters(\1)->items[\2]", text)
     text = re.sub(r"scaling_hook\((\w+), ([^)]+)\)", r"fy_register_hook(\1, scale, &(double){\2}, NULL)", text)
@@ -127,6 +128,9 @@ def block_lines(s):
     return ["}"]
 
 
+TRAPPED = ["}", "if (error.kind)", '  printf("%s: %s\\n", fy_error_name(error.kind), error.message);']
+
+
 def c_program(statements, device, failing=(), differences=()):
     """A whole program. `failing` are the indices of the statements that raise in Ferry: they stand in a trap."""
     body, depth = [], 1
@@ -140,8 +144,7 @@ def c_program(statements, device, failing=(), differences=()):
         if lines == ["}"]:
             depth -= 1
         if i in failing:
-            lines = ["fy_trap(error) {"] + ["  " + line for line in lines] + ["}", 'if (error.kind)',
-                                                                               '  printf("%s: %s\\n", fy_error_name(error.kind), error.message);']
+            lines = ["fy_trap(error) {"] + ["  " + line for line in lines] + TRAPPED
         body += ["  " * depth + line for line in lines]
         if lines[0].endswith("{") and i not in failing:
             depth += 1

@@ -48,6 +48,10 @@ def settings_of(options):
     return [name for name in ("cpu",) + modes if (name == "cpu") == (options.device == "cpu") or options.device == "all"]
 
 
+def only_of(options):
+    return options.only.split(",") if options.only else None
+
+
 # ---- the workers -------------------------------------------------------------------------------------------------------
 
 
@@ -78,7 +82,7 @@ def work(options, chunks, results, progress):
             progress[:] = begin, end, begin
             before = dict(checker.counts)
             failures = checker.check_batch(draw_programs(range(begin, end), options.style, options.length,
-                                                         options.only.split(",") if options.only else None, progress))
+                                                         only_of(options), progress))
             counts = {k: v - before[k] for k, v in checker.counts.items()}
             used, checker.used = checker.used, {}
             results.put(("done", counts, used, [plain(f) for f in failures]))
@@ -122,7 +126,8 @@ class Screen:
         if self.on:
             rate = done / max(time.time() - self.begin, 1e-9)
             filled = 30 * done // max(self.total, 1)
-            sys.stderr.write("\r[%-30s] %d/%d programs, %d/s, %d different\033[K" % ("#" * filled, done, self.total, rate, failures))
+            sys.stderr.write("\r[%-30s] %d/%d programs, %d/s, %d different\033[K" %
+                             ("#" * filled, done, self.total, rate, failures))
             sys.stderr.flush()
 
     def clear(self):
@@ -151,8 +156,9 @@ def save(options, number, failure):
     path = os.path.join(options.out, "difference-%d.txt" % number)
     with open(path, "w") as f:
         f.write(failure["before"])
-        f.write("%srun\n\n# %s\n# seed %s, %s\n\n/*\n%s*/\n\n%s" % (failure["program"], "\n# ".join(failure["found"]), failure["seed"],
-                                                                    failure["setting"], failure["python"], failure["c"]))
+        f.write("%srun\n\n# %s\n# seed %s, %s\n\n" % (failure["program"], "\n# ".join(failure["found"]), failure["seed"],
+                                                     failure["setting"]))
+        f.write("/*\n%s*/\n\n%s" % (failure["python"], failure["c"]))
     return path
 
 
@@ -234,9 +240,10 @@ def fuzz(options):
 
 def summary(options, counts, used, seen, seconds):
     import oracle
-    print("%d programs, %d runs in Ferry (%s), PyTorch %s, seeds from %d: %.0f s, %.0f programs/s"
-          % (counts["programs"], counts["runs"], ", ".join(settings_of(options)), oracle.torch.__version__, options.seed, seconds,
-             counts["programs"] / max(seconds, 1e-9)))
+    print("%d programs from seed %d, %d runs in Ferry (%s)" %
+          (counts["programs"], options.seed, counts["runs"], ", ".join(settings_of(options))))
+    print("PyTorch %s; %.0f s, %.0f programs a second" %
+          (oracle.torch.__version__, seconds, counts["programs"] / max(seconds, 1e-9)))
     print("rounding looked at again: %d; accepted: %d" % (counts["rounding"], sum(used.values())))
     for name, n in used.most_common():
         print("  %6d  %s" % (n, name))
@@ -248,7 +255,6 @@ def summary(options, counts, used, seen, seconds):
 def replay(options):
     """Each program of a file, in each setting: what differs."""
     import check
-    import compare
     import emit
     from streams import ADDED, complete
     checker, bad = make_checker(options), 0
@@ -283,8 +289,8 @@ def main():
         return 2
     if options.print:
         from check import draw_programs
-        for seed, device, statements, _, _ in draw_programs(range(options.seed, options.seed + options.programs), options.style,
-                                                            options.length, options.only.split(",") if options.only else None):
+        seeds = range(options.seed, options.seed + options.programs)
+        for seed, device, statements, _, _ in draw_programs(seeds, options.style, options.length, only_of(options)):
             print("program %s %s\n%s\nrun" % (seed, device, "\n".join(s.line() for s in statements)))
         return 0
     return replay(options) if options.replay else fuzz(options)

@@ -294,7 +294,8 @@ class Oracle:
     def shape(self, t, device, storage=None):
         device = "dev" if device == self.device else device
         unknown = self.layouts and t.numel() and (storage or storage_of(t)) in self.layouts
-        return " %s %s %s %s" % (NAMES.get(t.dtype, str(t.dtype)), joined(t.shape), "?" if unknown else joined(t.stride()), device)
+        strides = "?" if unknown else joined(t.stride())
+        return " %s %s %s %s" % (NAMES.get(t.dtype, str(t.dtype)), joined(t.shape), strides, device)
 
     def variable(self, t, device):
         try:

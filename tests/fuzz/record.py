@@ -12,7 +12,6 @@ import argparse
 import os
 import sys
 
-import check
 import compare
 import oracle
 from accepted import Accepted
@@ -76,7 +75,8 @@ def close(got, want):
     rtol = {"bfloat16": 3e-2, "float16": 4e-3, "float64": 1e-7}.get(dtype, 2e-5)
     numbers = [float(v) for v in b]
     scale = max([abs(v) for v in numbers if v == v and abs(v) != float("inf")] + [1])
-    return len(a) == len(b) and all(x == y or float(x) == v or abs(float(x) - v) <= rtol * scale for x, y, v in zip(a, b, numbers))
+    return len(a) == len(b) and all(x == y or float(x) == v or abs(float(x) - v) <= rtol * scale
+                                    for x, y, v in zip(a, b, numbers))
 
 
 def main():
@@ -105,8 +105,8 @@ def main():
                 continue
             device = "cpu"
         text = "".join("# accepted: %s\n" % name for name in why)
-        written.append("program %d %s\n%s\nexpect\n%s%s\n.\n" % (drawn[0], device, "\n".join(s.line() for s in statements), text,
-                                                                "\n".join(expected)))
+        written.append("program %d %s\n%s\nexpect\n%s%s\n.\n" %
+                       (drawn[0], device, "\n".join(s.line() for s in statements), text, "\n".join(expected)))
     with open(os.path.join(HERE, "recorded.txt"), "w") as f:
         f.write("# Written by record.py with PyTorch %s: programs from seed %d on, and what comes of them.\n" %
                 (oracle.torch.__version__, options.seed))

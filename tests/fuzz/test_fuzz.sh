@@ -22,7 +22,8 @@ recorded() { # SETTING DEVICE VARIABLES...
 
 # A row of ops.def that no program reaches needs its reason in undrawn.txt.
 ops_reached() {
-  sed -n '/^program /,/^expect$/p' tests/fuzz/recorded.txt | sed 's/^expect$/run/; s/^\(program .*\) dev$/\1 cpu/' >"$work/programs"
+  sed -n '/^program /,/^expect$/p' tests/fuzz/recorded.txt |
+    sed 's/^expect$/run/; s/^\(program .*\) dev$/\1 cpu/' >"$work/programs"
   env FERRY_SIM_MODE=lazy FERRY_SIM_DEVICES=2 "$interpreter" --ops <"$work/programs" >"$work/answers" 2>&1
   awk '/^[a-z_0-9]+$/' "$work/answers" | sort >"$work/unreached"
   sed -n 's/^\([a-z_0-9]*\): ..*/\1/p' tests/fuzz/undrawn.txt | sort >"$work/excused"
@@ -30,7 +31,8 @@ ops_reached() {
   missing=$(comm -23 "$work/unreached" "$work/excused" | tr '\n' ' ')
   stale=$(comm -13 "$work/unreached" "$work/excused" | tr '\n' ' ')
   [ -z "$missing" ] && grep -q '^\.$' "$work/answers"
-  result $? 'every op of ops.def is reached' "not reached: $missing(a row in calls.def, then record.py; or a reason in undrawn.txt)"
+  result $? 'every op of ops.def is reached' \
+    "not reached: $missing(a row in calls.def, then record.py; or a reason in undrawn.txt)"
   [ -z "$stale" ]
   result $? 'no reason in undrawn.txt is out of date' "reached by now: $stale"
 }
@@ -57,13 +59,14 @@ result $? '--calls lists what programs are made of' "$(head -n 3 "$work/calls")"
 says '--help' 0 'exit status' "$fuzz" --build "$build" --help
 says 'an unknown option' 2 'unrecognized arguments' "$fuzz" --build "$build" --nothing
 says 'no interpreter' 2 'make fuzz' "$fuzz" --build "$work" --programs 1
-"$fuzz" --build "$build" --print --programs 5 --seed 3 >"$work/first" && "$fuzz" --build "$build" --print --programs 5 --seed 3 |
-  cmp -s - "$work/first"
+"$fuzz" --build "$build" --print --programs 5 --seed 3 >"$work/first" &&
+  "$fuzz" --build "$build" --print --programs 5 --seed 3 | cmp -s - "$work/first"
 result $? 'the same seed draws the same programs' 'they differ'
 
 # A Ferry whose products have another grad_fn, and one that dies of them.
 mkdir -p "$work/wrong/tests/fuzz" "$work/dying/tests/fuzz"
-printf '#!/bin/sh\n"%s" "$@" | sed -u s/MulBackward0/WrongBackward0/\n' "$PWD/$interpreter" >"$work/wrong/tests/fuzz/interpreter"
+printf '#!/bin/sh\n"%s" "$@" | sed -u s/MulBackward0/WrongBackward0/\n' "$PWD/$interpreter" \
+  >"$work/wrong/tests/fuzz/interpreter"
 cat >"$work/dying/tests/fuzz/interpreter" <<END
 #!/bin/bash
 exec 3> >("$PWD/$interpreter"); while IFS= read -r line; do
