@@ -102,9 +102,11 @@ def errors(key, a, b):
     class_b, text_b = (b.split(" ", 3) + [""])[2:4]
     text_a, text_b = in_ferrys_names(text_a), in_ferrys_names(text_b)
     found = []
+    if text_b == oracle.MIXED:  # PyTorch's own words are not known here, nor which fault it would tell first
+        return []
     if class_a != class_b:
         found.append(Difference(int(key[1]), "class", "statement " + key[1], class_a + ": " + text_a, class_b + ": " + text_b))
-    elif text_a != text_b and text_b != oracle.MIXED:
+    elif text_a != text_b:
         found.append(Difference(int(key[1]), "text", "statement " + key[1], text_a, text_b))
     return found
 
@@ -249,6 +251,8 @@ def is_rounding(statements, device, difference, got):
         if value == want or (value != value and want != want) or spread == math.inf:
             continue
         if not math.isfinite(value) or not math.isfinite(want):
+            if spread > 0.1 * max(abs(want), 1):
+                continue  # as good as anything
             return False
         if abs(value - want) > 8 * spread + 4 * (atol + rtol * scale):
             return False
