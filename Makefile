@@ -99,6 +99,7 @@ CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
 LIBRARY := $(B)/libferry.a
 CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
 BENCH := $(B)/plots/bench/bench
+FUZZ := $(B)/tests/fuzz/interpreter
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
 include .ci/build/cuda.mk

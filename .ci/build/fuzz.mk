@@ -1,6 +1,5 @@
 # The fuzzer: the interpreter of its programs, and the comparison with PyTorch.
 
-FUZZ := $(B)/tests/fuzz/interpreter
 $(FUZZ): $(FUZZ_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/fuzz
 	$(call say,LINK,$@)
 	$(call link,$(FUZZ_OBJ),$(LIBRARY))
