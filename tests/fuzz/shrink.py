@@ -45,7 +45,7 @@ class Shrinker:
         self.stays, self.tries, self.limit = stays, 0, limit
 
     def good(self, candidate):
-        if self.tries >= self.limit:
+        if self.tries >= self.limit or any(has_twice(s) for s in candidate):
             return False
         self.tries += 1
         return self.stays(candidate)
@@ -176,6 +176,12 @@ class Shrinker:
                 if value not in choices and key not in ("step", "lr"):  # where a zero stands for a default
                     best = self.try_each(best, i, [lambda s, v=v, k=key: s.args.__setitem__(k, v) for v in choices])
         return best
+
+
+def has_twice(s):
+    """Does an optimizer get a parameter twice? PyTorch warns, and its results depend on its version."""
+    names = s.args.get("parameters", "").split(",")
+    return len(set(names)) < len(names)
 
 
 def smaller(dims):
