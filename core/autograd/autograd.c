@@ -161,9 +161,10 @@ static Edges *edges_to(FyTensors inputs) {
 
 void fy_autograd_grad(FyTensor *output, FyTensors inputs, FyTensor *gradient, bool retain_graph, FyTensor **grads) {
   int scope = fy_scope_open();
+  FyTensor *root = root_gradient(output, gradient);
   Edges *e = edges_to(inputs);
   fy_engine_run(&(FyEngineRun){.root = output,
-                               .gradient = root_gradient(output, gradient),
+                               .gradient = root,
                                .retain_graph = retain_graph,
                                .capture_count = inputs.count,
                                .capture_edges = e->edges,

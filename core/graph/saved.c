@@ -57,7 +57,7 @@ static void describe_origin(const FyNode *node, const FySaved *saved, const FySt
   const char *name = NULL;
   int index = 0;
   text[0] = '\0';
-  if (saved->output >= 0) {
+  if (saved->output >= 0 && fy_dtype_is_floating((FyDType)node->outputs[saved->output].dtype)) {
     name = fy_node_name(node);
     index = saved->output;
   } else if (storage->changed_by && storage->changed_at > saved->version) {
