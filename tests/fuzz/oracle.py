@@ -254,7 +254,7 @@ class Oracle:
             if t is not None:
                 self.row_major(t, row, arguments)
                 self.remember(t, row)
-                if self.noise and row.name != "tensor":
+                if self.noise:
                     self.noise(t, row.name)
             self.vars[name] = t
             self.where[name] = self.where[places[i]] if places else device
