@@ -4,6 +4,7 @@
 // tsan
 #include "expect.h"
 #include "ferry.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -160,7 +161,7 @@ static void the_share_of_a_process_can_be_limited(void **state) {
   }
   expect_error(FY_VALUE_ERROR, "Invalid fraction value: 1.5. Allowed range: 0~1",
                fy_set_per_process_memory_fraction(1.5, device));
-  expect_error(FY_VALUE_ERROR, "Invalid fraction value: nan", fy_set_per_process_memory_fraction(0.0 / 0.0, device));
+  expect_error(FY_VALUE_ERROR, "nan. Allowed range", fy_set_per_process_memory_fraction(NAN, device));
   expect_error(FY_VALUE_ERROR, "not that of cpu", fy_set_per_process_memory_fraction(0.5, FY_CPU_DEVICE));
 }
 
