@@ -42,36 +42,11 @@ static size_t slot_bytes(const FyDnnPlan *plan, const FyConvHook *hook) {
 
 // ---- running primitives ------------------------------------------------------------------------------------------------
 
-typedef struct Execution {
-  dnnl_exec_arg_t arguments[6];
-  int count;
-  dnnl_status_t status;
-} Execution;
-
-static void add_argument(Execution *e, int argument, FyDnnDesc desc, const void *data) {
-  dnnl_memory_t memory;
-  if (e->status != dnnl_success)
-    return;
-  e->status = dnnl_memory_create(&memory, desc, fy_dnn_engine(), (void *)(uintptr_t)data);
-  if (e->status == dnnl_success)
-    e->arguments[e->count++] = (dnnl_exec_arg_t){argument, memory};
-}
-
-static dnnl_status_t execute(Execution *e, dnnl_primitive_t primitive, dnnl_stream_t stream) {
-  if (e->status == dnnl_success)
-    e->status = dnnl_primitive_execute(primitive, stream, e->count, e->arguments);
-  if (e->status == dnnl_success)
-    e->status = dnnl_stream_wait(stream);
-  for (int i = 0; i < e->count; i++)
-    dnnl_memory_destroy(e->arguments[i].memory);
-  return e->status;
-}
-
 static dnnl_status_t reorder(const FyDnnArray *array, bool to_inner, const void *from, void *to, dnnl_stream_t stream) {
-  Execution e = {.status = dnnl_success};
-  add_argument(&e, DNNL_ARG_FROM, to_inner ? array->plain : array->inner, from);
-  add_argument(&e, DNNL_ARG_TO, to_inner ? array->inner : array->plain, to);
-  return execute(&e, array->reorder, stream);
+  FyDnnExecution e = {.status = dnnl_success};
+  fy_dnn_argument(&e, DNNL_ARG_FROM, to_inner ? array->plain : array->inner, from);
+  fy_dnn_argument(&e, DNNL_ARG_TO, to_inner ? array->inner : array->plain, to);
+  return fy_dnn_execute(&e, array->reorder, stream);
 }
 
 // A chunk of the batch, as convolve takes it.
@@ -90,7 +65,7 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
   const FyConvHook *hook = job->hook;
   int result = fy_dnn_result(job->kind);
   char *inner[FY_DNN_ROLES], *scratchpad = slot, *scratch = slot + aligned(plan->scratchpad_bytes);
-  Execution e = {.status = dnnl_success};
+  FyDnnExecution e = {.status = dnnl_success};
   slot = scratch + (hook ? aligned(hook->scratch_bytes) : 0);
   for (int i = 0; i < FY_DNN_ROLES; i++) {
     const FyDnnArray *array = &plan->arrays[i];
@@ -101,12 +76,12 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
       meet(job, chunk, inner[i], scratch);
     else if (array->reorder && i != result && !ready && e.status == dnnl_success)
       e.status = reorder(array, true, chunk->plain[i], inner[i], stream);
-    add_argument(&e, arguments[job->kind][i], array->inner, inner[i]);
+    fy_dnn_argument(&e, arguments[job->kind][i], array->inner, inner[i]);
   }
   if (plan->bias)
-    add_argument(&e, DNNL_ARG_BIAS, plan->bias, job->bias);
-  add_argument(&e, DNNL_ARG_SCRATCHPAD, plan->scratchpad, scratchpad);
-  dnnl_status_t status = execute(&e, plan->convolution, stream);
+    fy_dnn_argument(&e, DNNL_ARG_BIAS, plan->bias, job->bias);
+  fy_dnn_argument(&e, DNNL_ARG_SCRATCHPAD, plan->scratchpad, scratchpad);
+  dnnl_status_t status = fy_dnn_execute(&e, plan->convolution, stream);
   if (status != dnnl_success)
     return status;
   if (hook && result == FY_DNN_OUT)

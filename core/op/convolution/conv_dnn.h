@@ -3,20 +3,12 @@
 #define FERRY_OP_CONV_DNN_H
 
 #include "op/convolution/conv.h"
-#include <oneapi/dnnl/dnnl.h>
-#include <stdatomic.h>
+#include "op/kernel/dnn.h"
 
 typedef enum FyDnnKind { FY_DNN_FORWARD, FY_DNN_BACKWARD_INPUT, FY_DNN_BACKWARD_WEIGHT } FyDnnKind;
 
 // The arrays of a convolution, in the forward's words; a pass reads two of them and writes the third.
 enum { FY_DNN_X, FY_DNN_WEIGHT, FY_DNN_OUT, FY_DNN_ROLES };
-
-// Memory descriptions: plain structs until oneDNN 2, opaque handles since 3.
-#if DNNL_VERSION_MAJOR >= 3
-typedef const_dnnl_memory_desc_t FyDnnDesc;
-#else
-typedef const dnnl_memory_desc_t *FyDnnDesc;
-#endif
 
 typedef struct FyDnnKey {
   int64_t kind, serial, bias;
@@ -34,7 +26,7 @@ typedef struct FyDnnArray {
 } FyDnnArray;
 
 typedef struct FyDnnPlan {
-  atomic_int references; // the cache's, and that of each convolution that runs
+  FyDnnCached cached;
   FyDnnKey key;
   FyDnnArray arrays[FY_DNN_ROLES];
   FyDnnDesc bias, scratchpad;
@@ -48,23 +40,13 @@ typedef struct FyDnnPlan {
 FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
                        bool x_channels_last);
 
-void fy_dnn_plan_release(FyDnnPlan *plan); // NULL is allowed
-
-// For tests, since a plan takes milliseconds: how many plans there are in memory; empties the cache, and lets it grow to
-// `limit` plans, at least 1, from now on.
-int fy_dnn_plans_alive(void);
-void fy_dnn_limit_plans(int limit);
+static inline void fy_dnn_plan_release(FyDnnPlan *plan) { // NULL is allowed
+  fy_dnn_cached_release(plan ? &plan->cached : NULL);
+}
 
 // The array that a kind of pass writes.
 static inline int fy_dnn_result(FyDnnKind kind) {
   return kind == FY_DNN_FORWARD ? FY_DNN_OUT : kind == FY_DNN_BACKWARD_INPUT ? FY_DNN_X : FY_DNN_WEIGHT;
 }
-
-// The process's CPU engine, NULL when there is none.
-dnnl_engine_t fy_dnn_engine(void);
-
-// Limits oneDNN to the calling thread; returns what fy_dnn_release_threads takes to undo it.
-int fy_dnn_hold_threads(void);
-void fy_dnn_release_threads(int held);
 
 #endif
