@@ -4,6 +4,7 @@
 
 #include "op/convolution/conv.h"
 #include "op/kernel/dnn.h"
+#include "tensor/dtype.h"
 
 typedef enum FyDnnKind { FY_DNN_FORWARD, FY_DNN_BACKWARD_INPUT, FY_DNN_BACKWARD_WEIGHT } FyDnnKind;
 
@@ -11,9 +12,9 @@ typedef enum FyDnnKind { FY_DNN_FORWARD, FY_DNN_BACKWARD_INPUT, FY_DNN_BACKWARD_
 enum { FY_DNN_X, FY_DNN_WEIGHT, FY_DNN_OUT, FY_DNN_ROLES };
 
 typedef struct FyDnnKey {
-  int64_t kind, serial, bias;
-  int64_t channels_last;   // x and the output have their channels last, rather than a layout of oneDNN's own;
-  int64_t x_channels_last; // and x is stored so
+  int64_t kind, dtype, serial, bias; // float32 or bfloat16
+  int64_t channels_last;             // x and the output have their channels last, rather than a layout of oneDNN's own;
+  int64_t x_channels_last;           // and x is stored so
   FyConvShape shape;
 } FyDnnKey;
 
@@ -37,11 +38,22 @@ typedef struct FyDnnPlan {
 
 // The plan for a convolution: from the cache, which keeps those used last, or made now. `serial` plans run on the calling
 // thread alone. NULL where oneDNN cannot do it. To be released. Any thread.
-FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
-                       bool x_channels_last);
+FyDnnPlan *fy_dnn_plan(FyDnnKind kind, FyDType dtype, const FyConvShape *shape, bool bias, bool serial,
+                       bool channels_last, bool x_channels_last);
+
+// Whether the processor multiplies bfloat16 numbers, and a pass takes this convolution in bfloat16: without a hook.
+bool fy_dnn_convolves_bfloat16(FyDnnKind kind, const FyConvShape *s, bool bias);
 
 static inline void fy_dnn_plan_release(FyDnnPlan *plan) { // NULL is allowed
   fy_dnn_cached_release(plan ? &plan->cached : NULL);
+}
+
+// The dtype of an array. Of bfloat16 convolutions what is added up, or pooled, afterwards is float32: the weight's gradient, and
+// an output that a hook meets.
+static inline FyDType fy_dnn_dtype(const FyDnnKey *key, int role) {
+  bool gradient = key->kind == FY_DNN_BACKWARD_WEIGHT && role == FY_DNN_WEIGHT;
+  bool met = key->kind == FY_DNN_FORWARD && role == FY_DNN_OUT && key->channels_last;
+  return gradient || met ? FY_FLOAT32 : (FyDType)key->dtype;
 }
 
 // The array that a kind of pass writes.

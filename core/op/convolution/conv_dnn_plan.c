@@ -60,17 +60,40 @@ static Geometry geometry_of(const FyConvShape *s) {
   };
 }
 
-// The descriptions of the three arrays: x and the output with the given layouts, the weight row-major or left to oneDNN.
-static bool make_descs(const FyConvShape *s, dnnl_format_tag_t x_tag, dnnl_format_tag_t tag, FyDnnDesc *descs) {
+static dnnl_data_type_t type_of(FyDType dtype) {
+  return dtype == FY_BFLOAT16 ? dnnl_bf16 : dnnl_f32;
+}
+
+// The descriptions of the three arrays as a pass has them: x and the output with the given layouts, the weight row-major or left
+// to oneDNN.
+static bool make_descs(const FyDnnKey *key, dnnl_format_tag_t x_tag, dnnl_format_tag_t tag, FyDnnDesc *descs) {
+  const FyConvShape *s = &key->shape;
+  dnnl_data_type_t type[FY_DNN_ROLES];
+  for (int i = 0; i < FY_DNN_ROLES; i++)
+    type[i] = type_of(fy_dnn_dtype(key, i));
   bool grouped = s->groups > 1;
   dnnl_dims_t x = {s->n, s->c, s->h, s->w}, y = {s->n, s->o, s->oh, s->ow};
   dnnl_dims_t whole = {s->o, s->c, s->kh, s->kw};
   dnnl_dims_t groups = {s->groups, s->o / s->groups, s->c / s->groups, s->kh, s->kw};
   dnnl_format_tag_t weight = tag == dnnl_abcd ? grouped ? dnnl_abcde : dnnl_abcd : dnnl_format_tag_any;
-  descs[FY_DNN_X] = fy_dnn_desc(dnnl_f32, 4, x, x_tag);
-  descs[FY_DNN_OUT] = fy_dnn_desc(dnnl_f32, 4, y, tag);
-  descs[FY_DNN_WEIGHT] = fy_dnn_desc(dnnl_f32, grouped ? 5 : 4, grouped ? groups : whole, weight);
+  descs[FY_DNN_X] = fy_dnn_desc(type[FY_DNN_X], 4, x, x_tag);
+  descs[FY_DNN_OUT] = fy_dnn_desc(type[FY_DNN_OUT], 4, y, tag);
+  descs[FY_DNN_WEIGHT] = fy_dnn_desc(type[FY_DNN_WEIGHT], grouped ? 5 : 4, grouped ? groups : whole, weight);
   return descs[FY_DNN_X] && descs[FY_DNN_OUT] && descs[FY_DNN_WEIGHT];
+}
+
+// Gradients are described with the forward that they belong to.
+static dnnl_status_t describe_forward(const FyDnnPlan *plan, dnnl_primitive_desc_t *hint, const Geometry *g,
+                                      dnnl_format_tag_t tag, dnnl_primitive_attr_t attr) {
+  FyDnnKey key = plan->key;
+  FyDnnDesc any[FY_DNN_ROLES] = {0};
+  dnnl_status_t status = dnnl_out_of_memory;
+  key.kind = FY_DNN_BACKWARD_INPUT; // all three of the convolution's dtype
+  if (make_descs(&key, tag, tag, any))
+    status = describe(hint, FY_DNN_FORWARD, any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL, any[FY_DNN_OUT], g, NULL, attr);
+  for (int i = 0; i < FY_DNN_ROLES; i++)
+    fy_dnn_desc_free(any[i]);
+  return status;
 }
 
 static bool make_description(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
@@ -79,11 +102,9 @@ static bool make_description(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   Geometry g = geometry_of(&plan->key.shape);
   dnnl_primitive_desc_t hint = NULL;
   dnnl_format_tag_t tag = plan->key.channels_last ? dnnl_acdb : dnnl_format_tag_any;
-  bool made = make_descs(&plan->key.shape, tag, tag, any);
-  // Gradients are described with the forward that they belong to.
-  if (made && kind != FY_DNN_FORWARD)
-    made = describe(&hint, FY_DNN_FORWARD, any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL, any[FY_DNN_OUT], &g, NULL, attr) ==
-           dnnl_success;
+  bool made = make_descs(&plan->key, tag, tag, any);
+  if (kind != FY_DNN_FORWARD)
+    made = made && describe_forward(plan, &hint, &g, tag, attr) == dnnl_success;
   made = made && describe(&plan->description, kind, any[FY_DNN_X], any[FY_DNN_WEIGHT], plan->bias, any[FY_DNN_OUT], &g,
                           hint, attr) == dnnl_success;
   if (hint)
@@ -118,10 +139,10 @@ static bool make_parts(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   const FyConvShape *s = &plan->key.shape;
   FyDnnKind kind = (FyDnnKind)plan->key.kind;
   FyDnnDesc plain[FY_DNN_ROLES] = {0};
-  bool made = make_descs(s, plan->key.x_channels_last ? dnnl_acdb : dnnl_abcd, dnnl_abcd, plain);
+  bool made = make_descs(&plan->key, plan->key.x_channels_last ? dnnl_acdb : dnnl_abcd, dnnl_abcd, plain);
   for (int i = 0; i < FY_DNN_ROLES; i++)
     plan->arrays[i].plain = plain[i];
-  plan->bias = plan->key.bias ? fy_dnn_desc(dnnl_f32, 1, (dnnl_dims_t){s->o}, dnnl_a) : NULL;
+  plan->bias = plan->key.bias ? fy_dnn_desc(type_of((FyDType)plan->key.dtype), 1, (dnnl_dims_t){s->o}, dnnl_a) : NULL;
   if (!made || (plan->key.bias && !plan->bias) || !make_description(plan, attr) ||
       dnnl_primitive_create(&plan->convolution, plan->description) != dnnl_success)
     return false;
@@ -174,9 +195,10 @@ static FyDnnCached *make_plan(const void *of) {
   return NULL;
 }
 
-FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
-                       bool x_channels_last) {
+FyDnnPlan *fy_dnn_plan(FyDnnKind kind, FyDType dtype, const FyConvShape *shape, bool bias, bool serial,
+                       bool channels_last, bool x_channels_last) {
   FyDnnKey key = {.kind = kind,
+                  .dtype = dtype,
                   .serial = serial,
                   .bias = bias,
                   .channels_last = channels_last,
