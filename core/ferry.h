@@ -17,6 +17,7 @@
 #include "device/device.h"
 #include "device/memory.h"
 #include "nn/nn.h"
+#include "op/autocast.h"
 #include "op/creation/factory.h"
 #include "op/host/host.h"
 #include "op/ops.h"

@@ -1,5 +1,6 @@
 // The dispatcher: every op of every public function runs through here, down once and back.
 //
+//   autocast        in a region of it: the inputs in the types that the op is to run in (autocast.c)
 //   common_device   where the call runs
 //   op->infer       checks shapes and dtypes, and describes the call (op.h, infer.c)
 //   make_outputs    new tensors, or aliases for views
@@ -254,13 +255,24 @@ static bool wants_grad(const FyOp *op, int n_in, FyTensor *const *in) {
   return false;
 }
 
+// The call goes on with its inputs cast. Returns what its node leads to.
+static FyTensor *const *autocast(FyCall *call, FyTensor **cast) {
+  FyTensor *const *given = call->in;
+  bool recorded;
+  call->in = fy_autocast_inputs(call->op, call->n_in, given, cast, &recorded);
+  return recorded ? call->in : given;
+}
+
 void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
   FyOutput output[FY_MAX_OUTPUTS]; // infer fills them in
   FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .output = output};
+  FyTensor *cast[FY_MAX_INPUTS];
   for (int i = 0; i < n_out; i++)
     output[i].dtype = output[i].computed = FY_DEFAULT_DTYPE;
-  call.device = op->cross ? in[0]->device : common_device(&call);
   int scope = fy_scope_open(); // of what is made on the way
+  if (fy_autocast_on)
+    in = autocast(&call, cast);
+  call.device = op->cross ? in[0]->device : common_device(&call);
   op->infer(&call);
   make_outputs(&call);
   launch(&call);

@@ -65,7 +65,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d = {
     .name = "conv2d_relu_max_pool2d",
     .grad_name = "MaxPool2DWithIndicesBackward0", // the last of the three, which PyTorch would show
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_WEIGHTED,
-    .autocast = FY_AUTOCAST_LOWER,
+    .autocast = FY_AUTOCAST_EVERYWHERE(FY_AUTOCAST_LOWER),
     .infer = conv_pool_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d,
     .cpu_bfloat16 = conv_pool_in_bfloat16,
@@ -109,8 +109,12 @@ const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
 
 // ---- the function --------------------------------------------------------------------------------------------------------
 
+static FyDType computed_in(const FyTensor *t) {
+  return fy_autocast_dtype_of(&fy_op_conv2d_relu_max_pool2d, t);
+}
+
 static bool same_kind(const FyTensor *x, const FyTensor *other) {
-  return other->array.dtype == x->array.dtype && fy_device_equal(other->device, x->device);
+  return computed_in(other) == computed_in(x) && fy_device_equal(other->device, x->device);
 }
 
 // Whether the op does this call. The three ops do the others, and find the words for what is wrong.

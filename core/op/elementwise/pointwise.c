@@ -348,7 +348,7 @@ const FyOp fy_op_pow = {
     .grad_name = "PowBackward0",
     .grad_name_of = pow_name,
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
-    .autocast = FY_AUTOCAST_FLOAT32,
+    .autocast = {[FY_CUDA] = FY_AUTOCAST_FLOAT32},
     .infer = infer_pow,
     .cpu = fy_cpu_pow,
     .save = save_pow,

@@ -10,7 +10,7 @@
       .name = #OP,                                                                                                     \
       .grad_name = GRAD_NAME,                                                                                          \
       .flags = FY_OP_CPU_HALF_AS_FLOAT,                                                                                \
-      .autocast = AUTOCAST,                                                                                            \
+      .autocast = {[FY_CUDA] = AUTOCAST},                                                                              \
       .infer = fy_infer_to_float,                                                                                      \
       .cpu = fy_cpu_##OP,                                                                                              \
       .cpu_bfloat16 = fy_all_bfloat16,                                                                                 \

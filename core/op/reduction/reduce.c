@@ -90,7 +90,7 @@ const FyOp fy_op_sum = {
     .name = "sum",
     .grad_name = "SumBackward0",
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
-    .autocast = FY_AUTOCAST_FLOAT32,
+    .autocast = {[FY_CUDA] = FY_AUTOCAST_FLOAT32_INSIDE},
     .infer = infer_sum,
     .cpu = fy_cpu_sum,
     .cpu_bfloat16 = fy_all_bfloat16,
