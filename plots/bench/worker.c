@@ -59,7 +59,8 @@ static void serve_case(const char *name, int64_t size, FyDevice device) {
         printf("ok %.9g\n", run.flops);
         continue;
       }
-      fy_check(sscanf(line, "time %lf", &seconds) == 1, FY_VALUE_ERROR, "a case knows time, flops and end, not %s", line);
+      fy_check(sscanf(line, "time %lf", &seconds) == 1, FY_VALUE_ERROR, "a case knows time, flops and end, not %s",
+               line);
       answer_time(&run, seconds);
     }
     if (run.bench->finish) {
