@@ -322,6 +322,30 @@ static void test_pooling(void **state) {
       }
 }
 
+// Parameters and statistics are float32 beside images of bfloat16.
+static void test_batch_norm(void **state) {
+  (void)state;
+  for (int way = 0; way < 4; way++)
+    fy_scope {
+      bool training = way % 2;
+      FySize size = way / 2 ? fy_shape(40, 70) : fy_shape(5, 7, 9, 11);
+      FyTensor *x = leaf(halves(size)), *f = leaf(wide(x)),
+               *channels = fy_randn_with((FyFactory){.size = fy_shape(size.dim[1])});
+      FyTensor *w[] = {leaf(channels), leaf(channels)}, *b[] = {leaf(fy_neg(channels)), leaf(fy_neg(channels))};
+      FyTensor *mean[] = {fy_clone(channels), fy_clone(channels)}, *var[] = {fy_exp(channels), fy_exp(channels)};
+      FyTensor *out = fy_batch_norm(x, mean[0], var[0], w[0], b[0], training, 0.1, 1e-5), *grad = halves(size);
+      FyTensor *want = fy_batch_norm(f, mean[1], var[1], w[1], b[1], training, 0.1, 1e-5);
+      assert_rounded("batch_norm", out, want, 1);
+      fy_backward(out, .gradient = grad);
+      fy_backward(want, .gradient = wide(grad));
+      assert_rounded("gradient", fy_grad(x), fy_grad(f), 10);
+      FyTensor *pairs[][2] = {
+          {mean[0], mean[1]}, {var[0], var[1]}, {fy_grad(w[0]), fy_grad(w[1])}, {fy_grad(b[0]), fy_grad(b[1])}};
+      for (int i = 0; i < 4; i++)
+        assert_true(fy_allclose(pairs[i][0], pairs[i][1], 1e-5, 1e-5));
+    }
+}
+
 // ---- threads -----------------------------------------------------------------------------------------------------------------
 
 static void test_any_number_of_threads(void **state) {
@@ -370,6 +394,7 @@ int main(void) {
       cmocka_unit_test(test_convolutions),
       cmocka_unit_test(test_fused_pooling),
       cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_batch_norm),
       cmocka_unit_test(test_any_number_of_threads),
       cmocka_unit_test(test_units_of_the_processor),
   };
