@@ -6,6 +6,7 @@
 #define FERRY_H
 
 #include "autograd/autograd.h"
+#include "autograd/checkpoint.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/scope.h"
