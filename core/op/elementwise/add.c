@@ -50,11 +50,6 @@ FY_MATH_INTEGERS(FY_BINARY_LOOPS_, add)
 FY_BINARY_LOOPS_(b8, bool, add) // of bools, "or"
 FY_BFLOAT16_BINARY(add)         // the sum in float32, rounded once
 
-// A number beside a tensor is not rounded to bfloat16: the two are added in float32 throughout.
-static bool two_tensors(const FyCall *call) {
-  return call->n_in == 2 && fy_all_bfloat16(call);
-}
-
 // Picks the loop by dtype; fy_pointwise_binary cuts the arrays into runs for it, and shares them among the threads.
 static int fy_cpu_add(FyLaunch *launch) {
   static FyLoop *const loops[FY_DTYPE_COUNT] = {
@@ -81,7 +76,7 @@ const FyOp fy_op_add = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = add_infer,
     .cpu = fy_cpu_add,
-    .cpu_bfloat16 = two_tensors,
+    .cpu_bfloat16 = fy_two_bfloat16,
     .backward = add_backward,
     .params_size = sizeof(FyPointwise),
     .id = FY_OP_ID_add,

@@ -24,7 +24,7 @@
   FY_MATH_FLOATS(FY_UNARY_LOOPS_, OP)                                                                                  \
   FY_BFLOAT16_UNARY(OP)                                                                                                \
   static int fy_cpu_##OP(FyLaunch *l) {                                                                                \
-    static FyLoop *const loops[FY_DTYPE_COUNT] = {FY_LOOPS_AND_BFLOAT16(FY_LOOPS_OF_FLOATS, OP)};                      \
+    static FyLoop *const loops[FY_DTYPE_COUNT] = {FY_LOOPS_OF_FLOATS(OP), FY_BFLOAT16_LOOP(OP)};                       \
     return fy_pointwise_unary(l, loops, l->in[0]->dtype == FY_FLOAT64 ? FY_GRAIN_LIBM : FY_GRAIN_FUNCTION);            \
   }
 
@@ -70,12 +70,10 @@ FY_BINARY_LOOPS_(bf16, uint16_t, relu_backward)
 FY_BFLOAT16_BINARY(tanh_backward)
 FY_BFLOAT16_BINARY(sigmoid_backward)
 FY_BFLOAT16_BINARY(gelu_backward)
-#define LOOPS(OP) FY_LOOPS_AND_BFLOAT16(FY_LOOPS_OF_FLOATS, OP)
-FY_KERNEL(binary, relu_backward, LOOPS, FY_GRAIN_CHEAP)
-FY_KERNEL(binary, tanh_backward, LOOPS, FY_GRAIN_CHEAP)
-FY_KERNEL(binary, sigmoid_backward, LOOPS, FY_GRAIN_CHEAP)
-FY_KERNEL(binary, gelu_backward, LOOPS, FY_GRAIN_LIBM)
-#undef LOOPS
+FY_KERNEL_BFLOAT16(binary, relu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL_BFLOAT16(binary, tanh_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL_BFLOAT16(binary, sigmoid_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL_BFLOAT16(binary, gelu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_LIBM)
 
 #define BACKWARD_KERNEL(OP)                                                                                            \
   const FyOp fy_op_##OP##_backward = {                                                                                 \
@@ -135,9 +133,7 @@ FyTensor *fy_gelu(FyTensor *a) {
 
 FY_MATH_NUMBERS(FY_UNARY_LOOPS_, relu)
 FY_UNARY_LOOPS_(bf16, uint16_t, relu)
-#define LOOPS(OP) FY_LOOPS_AND_BFLOAT16(FY_LOOPS_OF_NUMBERS, OP)
-FY_KERNEL(unary, relu, LOOPS, FY_GRAIN_CHEAP)
-#undef LOOPS
+FY_KERNEL_BFLOAT16(unary, relu, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
 static void infer_relu(FyCall *call) {
   fy_check(call->in[0]->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "Boolean inputs not supported for relu");

@@ -84,12 +84,19 @@
 #define FY_LOOPS_OF_FLOATS(OP) [FY_FLOAT32] = loop_##OP##_f32, [FY_FLOAT64] = loop_##OP##_f64
 #define FY_LOOPS_OF_NUMBERS(OP)                                                                                        \
   FY_LOOPS_OF_FLOATS(OP), [FY_INT64] = loop_##OP##_i64, [FY_INT32] = loop_##OP##_i32, [FY_UINT8] = loop_##OP##_u8
-#define FY_LOOPS_AND_BFLOAT16(TABLE, OP) TABLE(OP), [FY_BFLOAT16] = loop_##OP##_bf16
 #define FY_LOOPS_OF_ALL(OP) FY_LOOPS_OF_NUMBERS(OP), [FY_BOOL] = loop_##OP##_b8
 
 #define FY_KERNEL(KIND, OP, TABLE, GRAIN)                                                                              \
   static int fy_cpu_##OP(FyLaunch *l) {                                                                                \
     static FyLoop *const loops[FY_DTYPE_COUNT] = {TABLE(OP)};                                                          \
+    return fy_pointwise_##KIND(l, loops, GRAIN);                                                                       \
+  }
+
+// The same with a loop for bfloat16.
+#define FY_BFLOAT16_LOOP(OP) [FY_BFLOAT16] = loop_##OP##_bf16
+#define FY_KERNEL_BFLOAT16(KIND, OP, TABLE, GRAIN)                                                                     \
+  static int fy_cpu_##OP(FyLaunch *l) {                                                                                \
+    static FyLoop *const loops[FY_DTYPE_COUNT] = {TABLE(OP), FY_BFLOAT16_LOOP(OP)};                                    \
     return fy_pointwise_##KIND(l, loops, GRAIN);                                                                       \
   }
 

@@ -118,7 +118,8 @@ static void test_pointwise_on_every_number(void **state) {
   static const struct {
     const char *name;
     Binary *run;
-  } functions[] = {{"add", fy_add}, {"relu_backward", relu_backward}};
+  } functions[] = {
+      {"add", fy_add}, {"sub", fy_sub}, {"mul", fy_mul}, {"div", fy_div}, {"relu_backward", relu_backward}};
   static const float others[] = {0.0f, -0.0f, 1.0f, -3.5f, 1e30f, -INFINITY, NAN};
   (void)state;
   fy_scope {
