@@ -119,6 +119,10 @@ static void batch_norm_backward(FyNode *node, FyTensor *const *grad_out, FyTenso
     grad_in[i] = fy_node_needs(node, i) ? grads[i] : NULL;
 }
 
+static bool batch_norm_in_bfloat16(const FyCall *call) {
+  return call->in[FY_NORM_X]->array.dtype == FY_BFLOAT16;
+}
+
 // ---- records and the public function -----------------------------------------------------------------------------------
 
 const FyOp fy_op_batch_norm = {
@@ -127,6 +131,7 @@ const FyOp fy_op_batch_norm = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = batch_norm_infer,
     .cpu = fy_cpu_batch_norm,
+    .cpu_bfloat16 = batch_norm_in_bfloat16,
     .save = batch_norm_save,
     .backward = batch_norm_backward,
     .params_size = sizeof(FyBatchNormParams),
@@ -180,11 +185,16 @@ static void batch_norm_backward_infer(FyCall *call) {
   fy_call_output(call, 2, dtype, 1, &channels);
 }
 
+static bool backward_in_bfloat16(const FyCall *call) {
+  return call->in[FY_NORM_GRAD_X]->array.dtype == FY_BFLOAT16;
+}
+
 const FyOp fy_op_batch_norm_backward = {
     .name = "batch_norm_backward",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = batch_norm_backward_infer,
     .cpu = fy_cpu_batch_norm_backward,
+    .cpu_bfloat16 = backward_in_bfloat16,
     .params_size = sizeof(FyBatchNormParams),
     .id = FY_OP_ID_batch_norm_backward,
 };
