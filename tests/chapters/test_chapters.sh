@@ -317,7 +317,7 @@ checkpointing() {
   ends_well
   first_line
   # The whole model in one: nothing held, the same peak, everything twice.
-  has '^no checkpoint +8\.4 MB +[0-9.]+ MB +100 % +32 '
+  has '^no checkpoint +16\.8 MB +[0-9.]+ MB +100 % +32 '
   has '^the whole model +26[0-9]\.[0-9] kB +[0-9.]+ MB +(9[5-9]|10[0-3]) % +64 '
   has '^8 +[0-9.]+ MB +[0-9.]+ MB +(2[0-9]|3[0-9]|4[0-5]) % +60 '
   has '^32 +[0-9.]+ MB .* 63 '
