@@ -5,7 +5,9 @@
 #ifndef FERRY_H
 #define FERRY_H
 
+#include "amp/grad_scaler.h"
 #include "autograd/autograd.h"
+#include "autograd/checkpoint.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/scope.h"
@@ -17,6 +19,7 @@
 #include "device/device.h"
 #include "device/memory.h"
 #include "nn/nn.h"
+#include "op/autocast.h"
 #include "op/creation/factory.h"
 #include "op/host/host.h"
 #include "op/ops.h"

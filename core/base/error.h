@@ -73,7 +73,6 @@ enum { FY_THREAD_STATE_WORDS = 24 };
 typedef struct FyThreadState {
   int scope_depth; // entries of the scope stack, see scope.h
   bool grad_enabled;
-  int autocast;
   uint64_t parts[FY_THREAD_STATE_WORDS]; // what the rooms above keep for each thread, see state.h
 } FyThreadState;
 

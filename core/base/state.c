@@ -5,7 +5,6 @@
 enum { MAX_PARTS = 4 };
 
 _Thread_local bool fy_grad_enabled = true;
-_Thread_local int fy_autocast_state;
 
 static const FyThreadPart *parts[MAX_PARTS]; // the highest room first
 static int part_count;
@@ -30,7 +29,6 @@ void fy_thread_state_save(FyThreadState *state) {
   uint64_t *saved = state->parts;
   state->scope_depth = fy_scope_depth();
   state->grad_enabled = fy_grad_enabled;
-  state->autocast = fy_autocast_state;
   for (int i = 0; i < part_count; i++) {
     parts[i]->save(saved);
     saved += words_of(parts[i]);
@@ -40,7 +38,6 @@ void fy_thread_state_save(FyThreadState *state) {
 void fy_thread_state_inherit(const FyThreadState *state) {
   const uint64_t *saved = state->parts;
   fy_grad_enabled = state->grad_enabled;
-  fy_autocast_state = state->autocast;
   for (int i = 0; i < part_count; i++) {
     parts[i]->restore(saved);
     saved += words_of(parts[i]);

@@ -1,6 +1,6 @@
 // What a trap restores and a worker thread inherits: for core/ only.
 //
-// base/ keeps the scopes and two modes of each thread. A room above that keeps more (device/: which device and streams are
+// base/ keeps the scopes and the grad mode of each thread. A room above that keeps more (device/: which device and streams are
 // current) registers a part, so that traps, workers and the program's end treat all of it alike and base/ names no room.
 #ifndef FERRY_BASE_STATE_H
 #define FERRY_BASE_STATE_H
@@ -35,8 +35,7 @@ void fy_thread_state_inherit(const FyThreadState *state);
 // When the program ends: every part's shut_down.
 void fy_thread_parts_shut_down(void);
 
-// The thread's modes that no room of its own keeps.
+// The thread's mode that no room of its own keeps.
 extern _Thread_local bool fy_grad_enabled;
-extern _Thread_local int fy_autocast_state;
 
 #endif

@@ -1,5 +1,6 @@
 // The dispatcher: every op of every public function runs through here, down once and back.
 //
+//   autocast        in a region of it: the inputs in the types that the op is to run in (autocast.c)
 //   common_device   where the call runs
 //   op->infer       checks shapes and dtypes, and describes the call (op.h, infer.c)
 //   make_outputs    new tensors, or aliases for views
@@ -174,7 +175,7 @@ static bool is_half(int dtype) {
   return dtype == FY_FLOAT16 || dtype == FY_BFLOAT16;
 }
 
-// On the CPU the half types compute in float32.
+// For kernels that know no half types.
 static void widen_halves(FyCall *call) {
   for (int i = 0; i < call->n_in; i++) {
     const FyTensor *t = call->in[i];
@@ -222,8 +223,14 @@ static void launch_prepared(const FyCall *call) {
       copy(call->out[i], inner.out[i]);
 }
 
+static bool computes_in_float(const FyCall *call) {
+  const FyOp *op = call->op;
+  return call->device.type == FY_CPU && op->flags & FY_OP_CPU_HALF_AS_FLOAT &&
+         !(op->cpu_bfloat16 && op->cpu_bfloat16(call));
+}
+
 static void launch(FyCall *call) {
-  if (call->device.type == FY_CPU && call->op->flags & FY_OP_CPU_HALF_AS_FLOAT)
+  if (computes_in_float(call))
     widen_halves(call);
   if (call->copied | call->aside) {
     launch_prepared(call);
@@ -248,13 +255,24 @@ static bool wants_grad(const FyOp *op, int n_in, FyTensor *const *in) {
   return false;
 }
 
+// The call goes on with its inputs cast. Returns what its node leads to.
+static FyTensor *const *autocast(FyCall *call, FyTensor **cast) {
+  FyTensor *const *given = call->in;
+  bool recorded;
+  call->in = fy_autocast_inputs(call->op, call->n_in, given, cast, &recorded);
+  return recorded ? call->in : given;
+}
+
 void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
   FyOutput output[FY_MAX_OUTPUTS]; // infer fills them in
   FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .output = output};
+  FyTensor *cast[FY_MAX_INPUTS];
   for (int i = 0; i < n_out; i++)
     output[i].dtype = output[i].computed = FY_DEFAULT_DTYPE;
-  call.device = op->cross ? in[0]->device : common_device(&call);
   int scope = fy_scope_open(); // of what is made on the way
+  if (fy_autocast_on)
+    in = autocast(&call, cast);
+  call.device = op->cross ? in[0]->device : common_device(&call);
   op->infer(&call);
   make_outputs(&call);
   launch(&call);

@@ -3,7 +3,7 @@
 // A call goes down once, from the op's public function through the dispatcher to a kernel:
 //
 //   1. the public function fills in `params` and calls fy_run, fy_run_multi or fy_run_in_place with its record;
-//   2. the dispatcher finds the device that the inputs share;
+//   2. the dispatcher casts the inputs, in a region of autocast, as the record says, and finds the device that they share;
 //   3. the record's infer checks shapes and dtypes, and describes: the outputs (fy_call_output and its like), and the inputs
 //      that the kernel wants in another dtype or row-major (fy_call_cast, fy_call_contiguous). It allocates and computes
 //      nothing;
@@ -26,21 +26,28 @@ typedef struct FyCall FyCall;
 typedef struct FyOp FyOp;
 
 enum {
-  FY_OP_VIEW = 1,              // no kernel: output 0 is an alias of in[0] (fy_call_view)
-  FY_OP_CPU_HALF_AS_FLOAT = 2, // on the CPU, float16 and bfloat16 run as float32: inputs cast up, outputs cast down
-  FY_OP_DEVICE_FIRST = 4,      // a mismatch of devices is told before one of shapes or dtypes, as mm does
-  FY_OP_NO_GRAD = 8,           // never recorded
-  FY_OP_WEIGHTED = 16, // in[0] is input, in[1] weight: a mismatch of devices is told by their types, as conv2d does
+  FY_OP_VIEW = 1, // no kernel: output 0 is an alias of in[0] (fy_call_view)
+  FY_OP_CPU_HALF_AS_FLOAT =
+      2,                  // on the CPU, float16 and bfloat16 run as float32: inputs cast up, outputs cast down; but
+                          // see cpu_bfloat16
+  FY_OP_DEVICE_FIRST = 4, // a mismatch of devices is told before one of shapes or dtypes, as mm does
+  FY_OP_NO_GRAD = 8,      // never recorded
+  FY_OP_WEIGHTED = 16,    // in[0] is input, in[1] weight: a mismatch of devices is told by their types, as conv2d does
   FY_OP_ONE_OF_SEVERAL = 32, // a view made by a function that returns several
   FY_OP_OVERLAP = 64,        // in place also on a tensor whose elements share memory: the result is the same for all
 };
 
+// What autocast does with the floating inputs of an op, float64 ones excepted, before infer sees them (autocast.c).
 typedef enum FyAutocastRule {
-  FY_AUTOCAST_NONE,
-  FY_AUTOCAST_LOWER,
-  FY_AUTOCAST_FLOAT32,
-  FY_AUTOCAST_WIDEST
+  FY_AUTOCAST_NONE,           // nothing: they are as they are
+  FY_AUTOCAST_LOWER,          // casts them to the region's dtype
+  FY_AUTOCAST_FLOAT32,        // casts them to float32
+  FY_AUTOCAST_FLOAT32_INSIDE, // the op is computed in float32 and its result stays so: no cast is recorded, in[0] only
+  FY_AUTOCAST_WIDEST,         // casts them to float32 if one is, and leaves them in the region's dtype if all are
 } FyAutocastRule;
+
+#define FY_AUTOCAST_EVERYWHERE(rule)                                                                                   \
+  { [FY_CPU] = (rule), [FY_CUDA] = (rule) }
 
 // What infer says of an output.
 typedef struct FyOutput {
@@ -75,7 +82,7 @@ struct FyOp {
   const char *name;      // "add", as in messages
   const char *grad_name; // "AddBackward0": what grad_fn=<...> shows
   unsigned flags;
-  FyAutocastRule autocast;
+  uint8_t autocast[FY_CUDA + 1]; // by the type of an input's device: FyAutocastRule
 
   // Checks shapes and dtypes (raises PyTorch's errors) and describes every output and what the kernel wants of the inputs,
   // by the functions below.
@@ -83,6 +90,10 @@ struct FyOp {
 
   // The CPU kernel. The CUDA kernel is fy_cuda_<name>, found through the backend by `id`. NULL for views.
   FyKernel *cpu;
+
+  // With FY_OP_CPU_HALF_AS_FLOAT: whether the CPU kernel takes the bfloat16 arrays of this call, described already, as they
+  // are. It reads and writes them; between the two it computes in float32, and rounds once. NULL: it never does.
+  bool (*cpu_bfloat16)(const FyCall *call);
 
   // For copies alone, whose inputs may lie on different devices: brings the bytes of the last input into out[0], both
   // row-major and of one dtype and number of elements. It gets the call as a kernel would, with in and out prepared.
@@ -155,6 +166,9 @@ void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype);
 // tensor, which the dispatcher lets stand beside CUDA ones, is no good.
 void fy_call_own_device(const FyCall *call, int i);
 
+// For cpu_bfloat16: whether all inputs are bfloat16 as they were given, so that none has to be rounded first.
+bool fy_all_bfloat16(const FyCall *call);
+
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 
@@ -163,6 +177,22 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 // A row-major copy on the same device, owned by the innermost scope, by the copy's kernel alone: no call that an observer
 // sees, and no history.
 FyTensor *fy_copy_of(FyTensor *t, FyDType dtype);
+
+// ---- autocast (autocast.c) -----------------------------------------------------------------------------------------------
+
+// Is autocast on in this thread, for either device type?
+extern _Thread_local bool fy_autocast_on;
+
+// The inputs of an op as autocast wants them: `in` itself, or `cast` filled in, whose tensors belong to the innermost scope or
+// to the cache. *recorded says whether the op's node leads to them, or to `in`. May raise.
+FyTensor *const *fy_autocast_inputs(const FyOp *op, int n_in, FyTensor *const *in, FyTensor **cast, bool *recorded);
+
+// The dtype that an op's kernel would get `t` in, for functions that choose among ops. Never raises.
+FyDType fy_autocast_dtype_of(const FyOp *op, const FyTensor *t);
+
+// FY_AUTOCAST_WIDEST of tensors on one type of device: the dtype, or FY_DEFAULT_DTYPE where autocast is off for it. Raises
+// FY_RUNTIME_ERROR where one is of the half type that the region does not use, as PyTorch does.
+FyDType fy_autocast_widest(int device_type, int n, FyTensor *const *tensors);
 
 // ---- recording (record.c) ------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 // parallel_apply: each replica on its input, in a thread and on a device of its own.
 #include "base/state.h"
 #include "nn/impl.h"
+#include "op/autocast.h"
 #include "op/random/random_state.h"
 #include "parallel/impl.h"
 #include <pthread.h>
@@ -30,7 +31,9 @@ static void *work(void *argument) {
     if (fy_is_cuda(job->input))
       fy_cuda_set_device(fy_get_device(job->input)); // whose current stream is the caller's
     fy_scope {
-      job->output = fy_retain(fy_forward_of(job->replica, job->input));
+      fy_autocast(FY_CUDA, .enabled = fy_is_autocast_enabled(FY_CUDA)) { // a region of the thread's, which ends with it
+        job->output = fy_retain(fy_forward_of(job->replica, job->input));
+      }
     }
   }
   fy_thread_rng = before;

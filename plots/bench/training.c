@@ -25,6 +25,21 @@ void body_training(Run *run) {
   training_step(run->model, run->optimizer, run->a, run->b);
 }
 
+// The same with the forward in an autocast region of bfloat16, as a training in mixed precision is written.
+void setup_autocast(Run *run) {
+  setup_training(run);
+}
+
+void body_autocast(Run *run) {
+  FyTensor *loss = NULL;
+  fy_zero_grad(run->optimizer);
+  fy_autocast(run->device.type, .dtype = FY_BFLOAT16) {
+    loss = fy_cross_entropy(fy_forward(run->model, run->a), run->b);
+  }
+  fy_backward(loss);
+  fy_step(run->optimizer);
+}
+
 // The step of 001's CNN at batch 128 by `size` CPU threads.
 void setup_threads(Run *run) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -3,6 +3,7 @@
 //
 //   case NAME SIZE    sets a benchmark up: "ok"
 //   time SECONDS      runs it for about SECONDS: "ok T1 T2 ...", seconds of single runs
+//   flops             "ok N": floating-point operations of one run, 0 where nobody counts them; Ferry's side alone
 //   end               gives back what was set up: "ok"
 //   check NAME SIZE   "ok PARAMETERS LOSS1 LOSS2 LOSS3": three training steps from weights by a formula
 //   rss               "ok BYTES": the most memory that the process has had
@@ -54,7 +55,12 @@ static void serve_case(const char *name, int64_t size, FyDevice device) {
     char line[256];
     double seconds;
     while (fflush(stdout), read_line(line, sizeof line) && strcmp(line, "end") != 0) {
-      fy_check(sscanf(line, "time %lf", &seconds) == 1, FY_VALUE_ERROR, "a case knows time and end, not %s", line);
+      if (strcmp(line, "flops") == 0) {
+        printf("ok %.9g\n", run.flops);
+        continue;
+      }
+      fy_check(sscanf(line, "time %lf", &seconds) == 1, FY_VALUE_ERROR, "a case knows time, flops and end, not %s",
+               line);
       answer_time(&run, seconds);
     }
     if (run.bench->finish) {

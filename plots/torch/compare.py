@@ -127,6 +127,27 @@ class Comparison:
             side.ask("end")
         return samples
 
+    def ceiling(self, ours):
+        """Multiply-adds in registers by as many threads, in GFLOP/s: measured beside the case, so at the same clock."""
+        ours.ask("case ceiling_fma %d" % self.options.threads)
+        flops = float(ours.ask("flops"))
+        rate = flops / stats.median(ours.time(0.5)) / 1e9
+        ours.ask("end")
+        return rate
+
+    def share_of_ceiling(self, ours, case, ratio, row_key):
+        """Says which share of the processor's arithmetic the case reached."""
+        ours.ask("case %s %d" % (case.name, case.size))
+        flops = float(ours.ask("flops"))
+        ours.ask("end")
+        ceiling = self.ceiling(ours)
+        share = flops / ratio.ours / 1e9 / ceiling
+        verdict = self.judge("share of the ceiling of %s %d" % (case.name, case.size), row_key, share >= case.share)
+        print("%34s %.0f of %.0f GFLOP/s, %.2f of the ceiling; target %.2f: %s" % (
+            "", share * ceiling, ceiling, share, case.share, verdict), flush=True)
+        self.lines.append(("share-" + row_key, case.name, case.size, "GFLOP/s", share * ceiling, ceiling, share, share,
+                           share, 1, "%.2f" % case.share, verdict))
+
     def compare(self, ours, theirs, case, row_key, target=None, count=5, least=3):
         try:
             ratio = stats.Ratio(*self.rounds(ours, theirs, case, count, least))
@@ -178,11 +199,15 @@ class Comparison:
         ours, theirs = self.ferry(row), self.torch(row)
         title = row.title % {"threads": self.options.threads} if row.clean else row.title
         self.heading("PyTorch %s" % title)
-        print("(%s; %s)" % (ours.ask("info"), theirs.ask("info")))
+        info = theirs.ask("info")
+        print("(%s; %s)" % (ours.ask("info"), info))
+        version = torch_major(info)
         for case in chosen:
             count = min(case.rounds, 2 if self.options.quick else 5)
-            ratio = self.compare(ours, theirs, (case.name, case.size), row.key, case.targets.get(row.key),
-                                 count, case.least)
+            ratio = self.compare(ours, theirs, (case.name, case.size), row.key, case.target(row.key, version), count,
+                                 case.least)
+            if ratio and case.share and version >= 2 and row.clean and self.options.device == "cpu":
+                self.share_of_ceiling(ours, case, ratio, row.key)
             if ratio and row.key == "two":
                 self.undisturbed[case.name, case.size] = ratio
         ours.end()
@@ -319,6 +344,12 @@ class Comparison:
         os.replace(self.options.out + ".new", self.options.out)
 
 
+def torch_major(info):
+    """2 for "PyTorch 2.15.0, 2 threads"; what is no PyTorch counts as the newest."""
+    found = re.search(r"PyTorch (\d+)", info)
+    return int(found.group(1)) if found else 2
+
+
 def cpu_info(key):
     try:
         with open("/proc/cpuinfo") as file:
@@ -353,7 +384,8 @@ def names(text):
 
 def parse():
     parser = argparse.ArgumentParser(
-        prog="make bench-torch ARGS=...", description="Ferry and PyTorch in turn: a table of ratios and a TSV file.")
+        prog="make bench-torch ARGS=...", description="Ferry and PyTorch in turn: a table of ratios and a TSV file.",
+        epilog="ARGS=--venv, before all others, takes the newest PyTorch, from PyPI, which goes into build/venv once.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, fewer cases")
     parser.add_argument("--only", type=names, metavar="NAME,...", help="these cases or groups alone (--list)")
     parser.add_argument("--rows", type=names, metavar="KEY,...", help="PyTorch's settings: default, two, tuned (all)")
@@ -379,11 +411,14 @@ def parse():
 
 
 def list_cases():
-    print("%-22s %9s  %-12s %12s %12s" % ("case", "size", "group", "over two", "over tuned"))
+    print("%-22s %9s  %-12s %20s  %20s  %s" % ("", "", "", "over PyTorch 1", "over PyTorch 2", "share of"))
+    print("%-22s %9s  %-12s %9s  %9s  %9s  %9s  %s" % (
+        "case", "size", "group", "two", "tuned", "two", "tuned", "the ceiling"))
     for case in cases.CASES:
-        two = "%.2f x" % case.targets["two"]
-        tuned = "%.2f x" % case.targets["tuned"] if case.targets["tuned"] else "-"
-        print("%-22s %9d  %-12s %12s %12s" % (case.name, case.size, case.group, two, tuned))
+        targets = [case.target(row, version) for version in (1, 2) for row in ("two", "tuned")]
+        print("%-22s %9d  %-12s %9s  %9s  %9s  %9s  %s" % (
+            (case.name, case.size, case.group) + tuple("%.2f x" % t if t else "-" for t in targets) +
+            ("%.2f" % case.share if case.share else "",)))
     print("and: busy (beside another process), memory (peak of a process), start (start-up)")
 
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# compare.sh [--build DIR] [OPTION...]: finds a python3 that has torch (on Debian and Ubuntu it installs one where there is
-# none, and OpenBLAS), and starts the comparison. `compare.sh --help` lists the options.
+# compare.sh [--build DIR] [--venv] [OPTION...]: finds a python3 that has torch (on Debian and Ubuntu it installs one where there
+# is none, and OpenBLAS), and starts the comparison. --venv takes the newest PyTorch, from PyPI, which it puts into build/venv
+# once; it is taken from then on. `compare.sh --help` lists the options.
 set -eu
 cd "$(dirname "$0")/../.."
 build=build
@@ -9,21 +10,17 @@ if [ "${1:-}" = --build ]; then
   shift 2
 fi
 
+venv=
+if [ "${1:-}" = --venv ]; then
+  venv=--venv
+  shift
+fi
+
 for argument in "$@"; do
   case $argument in
   --help | -h | --list | --other*) exec python3 plots/torch/compare.py --bench "$build/plots/bench/bench" "$@" ;;
   esac
 done
-
-python_with_torch() {
-  for python in ${PYTHON:-} python3 /usr/bin/python3; do
-    if "$python" -c 'import torch' >/dev/null 2>&1; then
-      command -v "$python"
-      return
-    fi
-  done
-  return 1
-}
 
 blas_missing() { # Debian's torch takes the BLAS of the system, which without OpenBLAS is the slow reference one
   [ "$1" = /usr/bin/python3 ] && command -v dpkg >/dev/null 2>&1 &&
@@ -47,8 +44,8 @@ install() {
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends "$@"
 }
 
-python=$(python_with_torch) || {
-  install python3-torch libopenblas0-pthread libopenblas0-openmp && python=$(python_with_torch)
+python=$(.ci/build/python_with_torch.sh $venv) || {
+  install python3-torch libopenblas0-pthread libopenblas0-openmp && python=$(.ci/build/python_with_torch.sh)
 } || {
   echo 'bench-torch: there is no python3 with torch here (PYTHON=/path/to/python3 names one), so nothing is compared' >&2
   exit 2

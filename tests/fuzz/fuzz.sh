@@ -8,29 +8,12 @@ if [ "${1:-}" = --build ]; then
   build=$2
   shift 2
 fi
+venv=
 if [ "${1:-}" = --venv ]; then
+  venv=--venv
   shift
-  if ! [ -x build/venv/bin/python ]; then
-    echo 'fuzz-torch: PyTorch from PyPI goes into build/venv'
-    mkdir -p build
-    python3 -m venv build/venv
-    build/venv/bin/pip install --quiet torch --extra-index-url https://download.pytorch.org/whl/cpu ||
-      { rm -rf build/venv; exit 2; }
-  fi
-  PYTHON=build/venv/bin/python
 fi
-
-python_with_torch() {
-  for python in ${PYTHON:-} build/venv/bin/python python3 /usr/bin/python3; do
-    if "$python" -c 'import torch' >/dev/null 2>&1; then
-      command -v "$python"
-      return
-    fi
-  done
-  return 1
-}
-
-python=$(python_with_torch) || {
+python=$(.ci/build/python_with_torch.sh $venv) || {
   echo 'fuzz-torch: no python3 with torch is here. Either of these brings one:' >&2
   echo '  apt-get install python3-torch' >&2
   echo '  make fuzz-torch ARGS=--venv      (from PyPI, into build/venv)' >&2

@@ -4,6 +4,7 @@
 // convolved, cut off at zero and pooled while it is in the cache, and backward needs only the tap that each pooled value
 // came from. The values are those of the three ops, up to the rounding of the convolution's sums.
 #include "op/convolution/conv_pool.h"
+#include "op/kernel/dnn.h"
 #include "op/op.h"
 #include "op/ops.h"
 
@@ -41,6 +42,11 @@ static void conv_pool_infer(FyCall *call) {
   fy_call_output(call, 1, FY_UINT8, 4, shape);
 }
 
+// Where the processor has no units for bfloat16, the whole is done in float32.
+static bool conv_pool_in_bfloat16(const FyCall *call) {
+  return fy_all_bfloat16(call) && fy_dnn_has_bfloat16();
+}
+
 static void conv_pool_save(FyCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   fy_save_input(node, call, 1);
@@ -59,9 +65,10 @@ const FyOp fy_op_conv2d_relu_max_pool2d = {
     .name = "conv2d_relu_max_pool2d",
     .grad_name = "MaxPool2DWithIndicesBackward0", // the last of the three, which PyTorch would show
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_WEIGHTED,
-    .autocast = FY_AUTOCAST_LOWER,
+    .autocast = FY_AUTOCAST_EVERYWHERE(FY_AUTOCAST_LOWER),
     .infer = conv_pool_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d,
+    .cpu_bfloat16 = conv_pool_in_bfloat16,
     .save = conv_pool_save,
     .backward = conv_pool_backward,
     .params_size = sizeof(FyConvPoolParams),
@@ -85,19 +92,29 @@ static void conv_pool_backward_infer(FyCall *call) {
     fy_call_output(call, 2, x->dtype, 1, weight->shape);
 }
 
+static bool conv_pool_backward_in_bfloat16(const FyCall *call) {
+  const FyArray *grad = &call->in[0]->array, *x = &call->in[2]->array;
+  return grad->dtype == FY_BFLOAT16 && x->dtype == FY_BFLOAT16 && fy_dnn_has_bfloat16();
+}
+
 const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
     .name = "conv2d_relu_max_pool2d_backward",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = conv_pool_backward_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d_backward,
+    .cpu_bfloat16 = conv_pool_backward_in_bfloat16,
     .params_size = sizeof(FyConvPoolParams),
     .id = FY_OP_ID_conv2d_relu_max_pool2d_backward,
 };
 
 // ---- the function --------------------------------------------------------------------------------------------------------
 
+static FyDType computed_in(const FyTensor *t) {
+  return fy_autocast_dtype_of(&fy_op_conv2d_relu_max_pool2d, t);
+}
+
 static bool same_kind(const FyTensor *x, const FyTensor *other) {
-  return other->array.dtype == x->array.dtype && fy_device_equal(other->device, x->device);
+  return computed_in(other) == computed_in(x) && fy_device_equal(other->device, x->device);
 }
 
 // Whether the op does this call. The three ops do the others, and find the words for what is wrong.

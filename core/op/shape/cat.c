@@ -80,7 +80,7 @@ static const char *grad_name(const FyNode *node) {
 const FyOp fy_op_cat = {
     .name = "cat",
     .grad_name = "CatBackward0",
-    .autocast = FY_AUTOCAST_WIDEST,
+    .autocast = {[FY_CPU] = FY_AUTOCAST_WIDEST},
     .infer = infer,
     .cpu = fy_cpu_cat,
     .backward = backward,
@@ -113,7 +113,11 @@ static FyTensor *join(FyCatParams *p, FyTensors list) {
   for (int i = 1; i < list.count; i++)
     fy_check_same_device(device, list.items[i]->device);
   p->dtype = (uint8_t)fy_result_type(list.count, list.items);
-  return list.count <= FY_MAX_INPUTS ? fy_run(&fy_op_cat, p, list.count, list.items) : join_in_place(p, list);
+  if (list.count <= FY_MAX_INPUTS)
+    return fy_run(&fy_op_cat, p, list.count, list.items);
+  if (fy_autocast_on && device.type == FY_CPU)
+    fy_autocast_widest(FY_CPU, list.count, list.items); // for its error: p->dtype is the widest
+  return join_in_place(p, list);
 }
 
 static bool is_passed_over(const FyArray *a) {
