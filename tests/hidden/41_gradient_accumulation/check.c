@@ -53,7 +53,7 @@ static const Mistake STEPPED = {"the parameters changed",
 static const Mistake NO_GRADIENTS = {"no gradients", "The loss is there, but backward was not called: .grad is empty.",
                                      "docs/11_memory.md#what-a-graph-keeps-alive"};
 static const Mistake ON_HOST = {"the loss on the CPU", "The loss was to be on the model's device.",
-                                "docs/03_tensor_moves.md#making-tensors-on-a-device"};
+                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the error.", LESSON};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
