@@ -13,9 +13,9 @@
 // Given: a model; x (N, in) and target (N, out), float32 on the model's device, which may be the CPU; rows, the most that
 // go through the model at a time. Where a parameter has a .grad already, the new gradient is added to it, as backward does.
 // Returned: the mean squared error over all N * out elements, one number (a 0-dim tensor) on that device, without a graph.
-// Judged: the gradients and the error, to rounding. The groups in order, as few as there can be: each has `rows` rows but
-// the last. Memory: from the second group on, what is in use on the device when a group's forward pass begins grows by at
-// most 1 KiB per group.
+// Judged: the gradients and the error, to rounding; that the parameters are what they were. The groups in order, as few as
+// there can be: each has `rows` rows but the last, and each goes through the model once. Memory: from the second group on,
+// what is in use on the device when a group's forward pass begins grows by at most 1 KiB per group.
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {
