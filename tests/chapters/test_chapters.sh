@@ -184,6 +184,17 @@ model_moves() {
   fi
 }
 
+several_epochs() {
+  run 05_model_moves --quick --epochs 3
+  ends_well
+  if ! grep -q 'this part is left out' "$work/out"; then
+    has '^[0-9]+\. 3 epochs of Fashion-MNIST$'
+    has '^  epoch 3/3$'
+    has '^  trained for [0-9.]+ (ms|s)( \(simulated\))? in all$'
+  fi
+  refuses 05_model_moves '--epochs 0' --epochs 0
+}
+
 several_gpus() {
   run 06_several_gpus --quick
   ends_well
@@ -387,6 +398,7 @@ device_check
 tensor_moves
 benchmarks
 model_moves
+several_epochs
 several_gpus
 pitfalls
 memory
