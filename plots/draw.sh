@@ -107,6 +107,15 @@ if [ -z "$gpu" ]; then
 fi
 [ "$gpu" != none ] || gpu=
 
+# Chapter 12's counts of gradients, which are no measurement: the recorded ones unless there are new ones.
+gradients=plots/recorded/gradients.dat
+if [ -z "$recorded" ] && [ $cpu_recorded = 0 ] && [ -x "$build/chapters/12_mixed_precision" ]; then
+  gradients=$build/plots/data/gradients${quick:+-quick}.dat
+  if [ -n "$fresh" ] || [ ! -s "$gradients" ]; then
+    FERRY_CUDA=off "$build/chapters/12_mixed_precision" $quick --epochs 1 --gradients "$gradients" >"$gradients.log"
+  fi
+fi
+
 # ---- files for gnuplot -----------------------------------------------------------------------------------------------------
 
 work=$(mktemp -d)
@@ -117,6 +126,8 @@ if [ -n "$gpu" ]; then
   awk -v out="$work/gpu" -v name=gpu -f plots/prepare.awk "$gpu" >>"$work/info.gp"
 fi
 echo "cpu_recorded = $cpu_recorded; gpu_recorded = $gpu_recorded" >>"$work/info.gp"
+sed '/^#/d; /^power/d' "$gradients" >"$work/gradients.dat"
+echo "gradients_about = '$(header "$gradients" gradients)'" | sed "s/'s /’s /" >>"$work/info.gp"
 for file in "$work"/?pu/*.dat; do
   if [ -e "$file" ]; then
     sort -n -o "$file" "$file"
@@ -137,6 +148,7 @@ needs() { # PLOT: the rows without which there is nothing to draw
   training) echo cpu/train_784_256_128_10-float32 ;;
   scaling) echo cpu/train_threads-float32 ;;
   memory) echo cpu/memory_step-float32 ;;
+  gradients) echo gradients ;;
   esac
 }
 
@@ -152,7 +164,7 @@ lacks() { # PLOT: the first of them that is not there
 
 mkdir -p "$out"
 drawn=0
-for plot in speed bandwidth roofline roofline_gpu training scaling memory; do
+for plot in speed bandwidth roofline roofline_gpu training scaling memory gradients; do
   lacking=$(lacks "$plot")
   if [ -n "$lacking" ]; then
     if [ "$plot" != roofline_gpu ]; then
