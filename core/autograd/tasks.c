@@ -6,6 +6,7 @@
 
 static void engine_destroy(void *pointer) {
   Engine *e = pointer;
+  fy_backward_number = e->outer;
   for (int i = 0; i < e->count; i++) {
     for (int k = 0; k < e->tasks[i].node->n_out && e->tasks[i].grads; k++)
       fy_release(e->tasks[i].grads[k]);
@@ -23,6 +24,7 @@ static void engine_destroy(void *pointer) {
 Engine *fy_engine_new(const FyEngineRun *run) {
   Engine *e = fy_object_new(sizeof *e, engine_destroy);
   e->run = run;
+  e->outer = fy_backward_enter();
   e->tasks = e->few_tasks;
   e->slots = e->few_slots;
   e->heap = e->few_heap;

@@ -25,6 +25,7 @@ typedef struct Engine {
   int *heap; // ready tasks, latest sequence on top
   int ready;
   const FyEngineRun *run;
+  uint64_t outer; // the backward call that this one was made in, 0 for none
   Task few_tasks[FEW];
   int few_slots[4 * FEW], few_heap[FEW];
 } Engine;

@@ -35,8 +35,10 @@ static _Thread_local bool freeing;
 
 static void node_free(FyNode *node) {
   FyTensor *leaf = node->leaf;
-  for (int i = 0; i < node->n_saved; i++)
+  for (int i = 0; i < node->n_saved; i++) {
     fy_release(node->saved[i].tensor);
+    fy_release(node->saved[i].packed);
+  }
   if (node->hooks)
     fy_free_hooks(node->hooks);
   if (node->retained)

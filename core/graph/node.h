@@ -22,9 +22,17 @@ typedef struct FyEdge {
   int index;
 } FyEdge;
 
+// What is kept in a saved tensor's stead, made by hooks (below): an object, counted.
+typedef struct FyPacked {
+  FyObject object;
+  // The tensor, owned by the innermost scope. May raise.
+  FyTensor *(*unpack)(struct FyPacked *packed);
+} FyPacked;
+
 // A tensor kept for backward, with the version it had.
 typedef struct FySaved {
   FyTensor *tensor;
+  FyPacked *packed; // or this instead; then nobody watches the version
   uint32_t version;
   int8_t output, input; // which one of the call's it is; -1: not one of those
   bool is_view;
@@ -125,15 +133,28 @@ const char *fy_node_name(const FyNode *node);
 // ---- saved tensors (saved.c) -------------------------------------------------------------------------------------------
 
 // Keeps `tensor` (or NULL), which is output `output` or input `input` of the call (-1: not one of those), for backward, as
-// it is at its present version. `is_view`: it stands for a view. Never raises.
+// it is at its present version. `is_view`: it stands for a view. Raises what the thread's hooks raise, none otherwise.
 void fy_node_save(FyNode *node, FyTensor *tensor, int output, int input, bool is_view);
 
 // The k-th saved tensor, NULL if saved as NULL; it stays at least until the innermost scope closes. Raises PyTorch's errors
-// when it was released or changed in place.
+// when it was released or changed in place, and what unpacking raises.
 FyTensor *fy_saved(FyNode *node, int k);
 
 // Raises "Trying to backward through the graph a second time ..." when the node has given up what it saved.
 void fy_node_check_not_released(const FyNode *node);
+
+// torch.autograd.graph.saved_tensors_hooks: `pack` is called with each tensor that a node of this thread saves, and returns
+// what the node keeps instead (the caller's reference is the node's), or NULL: the tensor itself. It may raise: the call that
+// was to be recorded then has not been made. NULL: no hooks. A trap restores them; other threads do not inherit them.
+typedef struct FySavedHooks {
+  FyPacked *(*pack)(struct FySavedHooks *hooks, FyTensor *tensor);
+} FySavedHooks;
+extern _Thread_local FySavedHooks *fy_saved_hooks;
+
+// Which backward call the thread is in, of all there have been, from 1 on; 0 outside. fy_backward_enter begins another and
+// returns the one it is in, to be put back afterwards. Neither raises.
+extern _Thread_local uint64_t fy_backward_number;
+uint64_t fy_backward_enter(void);
 
 // Gives up what the node saved; a second backward through it is then an error. Never raises.
 void fy_node_release_saved(FyNode *node);

@@ -18,10 +18,49 @@ static atomic_flag *lock_of(const FyNode *node) {
   return lock;
 }
 
+// ---- hooks ---------------------------------------------------------------------------------------------------------------
+
+_Thread_local FySavedHooks *fy_saved_hooks;
+_Thread_local uint64_t fy_backward_number;
+
+uint64_t fy_backward_enter(void) {
+  static _Atomic uint64_t last;
+  const uint64_t outer = fy_backward_number;
+  fy_backward_number = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+  return outer;
+}
+
+// What a trap restores. A thread that is given another's state is none of those whose saving the hooks are about.
+typedef struct ThreadHooks {
+  FySavedHooks *hooks;
+  FySavedHooks **owner;
+} ThreadHooks;
+
+static void save_hooks(void *saved) {
+  *(ThreadHooks *)saved = (ThreadHooks){.hooks = fy_saved_hooks, .owner = &fy_saved_hooks};
+}
+
+static void restore_hooks(const void *saved) {
+  const ThreadHooks *s = saved;
+  fy_saved_hooks = s->owner == &fy_saved_hooks ? s->hooks : NULL;
+}
+
+__attribute__((constructor)) static void register_hooks(void) {
+  static const FyThreadPart part = {
+      .room = "graph", .height = 3, .bytes = sizeof(ThreadHooks), .save = save_hooks, .restore = restore_hooks};
+  fy_thread_part_register(&part);
+}
+
+// ---- saving --------------------------------------------------------------------------------------------------------------
+
 void fy_node_save(FyNode *node, FyTensor *tensor, int output, int input, bool is_view) {
   if (node->n_saved == FY_MAX_SAVED)
     fy_panic("%s saves more than %d tensors", fy_node_name(node), FY_MAX_SAVED);
+  FyPacked *packed = fy_saved_hooks && tensor ? fy_saved_hooks->pack(fy_saved_hooks, tensor) : NULL;
+  if (packed)
+    tensor = NULL;
   node->saved[node->n_saved++] = (FySaved){.tensor = fy_retain(tensor),
+                                           .packed = packed,
                                            .version = tensor ? fy_version_of(tensor) : 0,
                                            .output = (int8_t)output,
                                            .input = (int8_t)input,
@@ -30,6 +69,7 @@ void fy_node_save(FyNode *node, FyTensor *tensor, int output, int input, bool is
 
 static void release_saved(FyNode *node) {
   FyTensor *tensors[FY_MAX_SAVED];
+  FyPacked *packed[FY_MAX_SAVED];
   const int count = node->n_saved;
   atomic_store_explicit(&node->released, true, memory_order_relaxed);
   if (!count)
@@ -37,11 +77,15 @@ static void release_saved(FyNode *node) {
   atomic_flag *lock = lock_of(node);
   for (int i = 0; i < count; i++) {
     tensors[i] = node->saved[i].tensor;
+    packed[i] = node->saved[i].packed;
     node->saved[i].tensor = NULL;
+    node->saved[i].packed = NULL;
   }
   atomic_flag_clear_explicit(lock, memory_order_release);
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; i++) {
     fy_release(tensors[i]);
+    fy_release(packed[i]);
+  }
 }
 
 void fy_node_release_saved(FyNode *node) {
@@ -95,7 +139,11 @@ FyTensor *fy_saved(FyNode *node, int k) {
   atomic_flag *lock = lock_of(node);
   const FySaved saved = node->saved[k];
   fy_retain(saved.tensor);
+  fy_retain(saved.packed);
   atomic_flag_clear_explicit(lock, memory_order_release);
+  FyPacked *packed = fy_hold(saved.packed);
+  if (packed)
+    return packed->unpack(packed);
   FyTensor *tensor = fy_hold(saved.tensor);
   if (!tensor)
     fy_node_check_not_released(node);

@@ -196,6 +196,12 @@ FY_API FyModule *fy_nn_flatten(void);                     // nn.Flatten(): from 
 FY_API FyModule *fy_nn_sequential_with(FyModule *const *children);
 FY_API FyModule *fy_sequential_at(FyModule *sequential, int index); // sequential[index], negative from the end
 
+// torch.utils.checkpoint.checkpoint_sequential(model, segments, x): the model's output, with all segments but the last
+// checkpointed (autograd/checkpoint.h), each of count / segments layers. Layers that a Sequential runs as one op run as one
+// within a segment. Raises FY_TYPE_ERROR where `sequential` is no Sequential or x is NULL, FY_VALUE_ERROR for segments outside
+// 1 to the number of layers, and what the layers raise.
+FY_API FyTensor *fy_checkpoint_sequential(FyModule *sequential, int segments, FyTensor *x);
+
 // nn.CrossEntropyLoss() and nn.MSELoss(): criterion(input, target) through fy_loss.
 FY_API FyModule *fy_nn_cross_entropy_loss(void);
 FY_API FyModule *fy_nn_mse_loss(void);

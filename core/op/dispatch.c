@@ -175,7 +175,7 @@ static bool is_half(int dtype) {
   return dtype == FY_FLOAT16 || dtype == FY_BFLOAT16;
 }
 
-// On the CPU the half types compute in float32.
+// For kernels that know no half types.
 static void widen_halves(FyCall *call) {
   for (int i = 0; i < call->n_in; i++) {
     const FyTensor *t = call->in[i];
@@ -223,8 +223,14 @@ static void launch_prepared(const FyCall *call) {
       copy(call->out[i], inner.out[i]);
 }
 
+static bool computes_in_float(const FyCall *call) {
+  const FyOp *op = call->op;
+  return call->device.type == FY_CPU && op->flags & FY_OP_CPU_HALF_AS_FLOAT &&
+         !(op->cpu_bfloat16 && op->cpu_bfloat16(call));
+}
+
 static void launch(FyCall *call) {
-  if (call->device.type == FY_CPU && call->op->flags & FY_OP_CPU_HALF_AS_FLOAT)
+  if (computes_in_float(call))
     widen_halves(call);
   if (call->copied | call->aside) {
     launch_prepared(call);

@@ -6,6 +6,13 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {
   fy_raise(FY_NOT_IMPLEMENTED_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
 }
 
+bool fy_all_bfloat16(const FyCall *call) {
+  for (int i = 0; i < call->n_in; i++)
+    if (call->in[i] && call->in[i]->array.dtype != FY_BFLOAT16)
+      return false;
+  return true;
+}
+
 void fy_call_own_device(const FyCall *call, int i) {
   const FyTensor *t = call->in[i];
   if (t)

@@ -26,11 +26,13 @@ typedef struct FyCall FyCall;
 typedef struct FyOp FyOp;
 
 enum {
-  FY_OP_VIEW = 1,              // no kernel: output 0 is an alias of in[0] (fy_call_view)
-  FY_OP_CPU_HALF_AS_FLOAT = 2, // on the CPU, float16 and bfloat16 run as float32: inputs cast up, outputs cast down
-  FY_OP_DEVICE_FIRST = 4,      // a mismatch of devices is told before one of shapes or dtypes, as mm does
-  FY_OP_NO_GRAD = 8,           // never recorded
-  FY_OP_WEIGHTED = 16, // in[0] is input, in[1] weight: a mismatch of devices is told by their types, as conv2d does
+  FY_OP_VIEW = 1, // no kernel: output 0 is an alias of in[0] (fy_call_view)
+  FY_OP_CPU_HALF_AS_FLOAT =
+      2,                  // on the CPU, float16 and bfloat16 run as float32: inputs cast up, outputs cast down; but
+                          // see cpu_bfloat16
+  FY_OP_DEVICE_FIRST = 4, // a mismatch of devices is told before one of shapes or dtypes, as mm does
+  FY_OP_NO_GRAD = 8,      // never recorded
+  FY_OP_WEIGHTED = 16,    // in[0] is input, in[1] weight: a mismatch of devices is told by their types, as conv2d does
   FY_OP_ONE_OF_SEVERAL = 32, // a view made by a function that returns several
   FY_OP_OVERLAP = 64,        // in place also on a tensor whose elements share memory: the result is the same for all
 };
@@ -88,6 +90,10 @@ struct FyOp {
 
   // The CPU kernel. The CUDA kernel is fy_cuda_<name>, found through the backend by `id`. NULL for views.
   FyKernel *cpu;
+
+  // With FY_OP_CPU_HALF_AS_FLOAT: whether the CPU kernel takes the bfloat16 arrays of this call, described already, as they
+  // are. It reads and writes them; between the two it computes in float32, and rounds once. NULL: it never does.
+  bool (*cpu_bfloat16)(const FyCall *call);
 
   // For copies alone, whose inputs may lie on different devices: brings the bytes of the last input into out[0], both
   // row-major and of one dtype and number of elements. It gets the call as a kernel would, with in and out prepared.
@@ -159,6 +165,9 @@ void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype);
 // in[i], where it is given, has to lie on call->device itself: for kernels that read their own device only, where a 0-dim CPU
 // tensor, which the dispatcher lets stand beside CUDA ones, is no good.
 void fy_call_own_device(const FyCall *call, int i);
+
+// For cpu_bfloat16: whether all inputs are bfloat16 as they were given, so that none has to be rounded first.
+bool fy_all_bfloat16(const FyCall *call);
 
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);

@@ -233,13 +233,16 @@ typedef struct FyTo {
 #define fy_to(t, ...) fy_to_with((t), (FyTo){.device = __VA_ARGS__})
 FY_API FyTensor *fy_to_with(FyTensor *t, FyTo options);
 FY_API FyTensor *fy_to_dtype(FyTensor *t, FyDType dtype); // tensor.to(dtype)
-FY_API FyTensor *fy_cuda(FyTensor *t);                    // tensor.cuda(): to the current CUDA device
-FY_API FyTensor *fy_cpu(FyTensor *t);                     // tensor.cpu()
-FY_API FyTensor *fy_half(FyTensor *t);                    // tensor.half()
-FY_API FyTensor *fy_float(FyTensor *t);                   // tensor.float()
-FY_API FyTensor *fy_double(FyTensor *t);                  // tensor.double()
-FY_API FyTensor *fy_long(FyTensor *t);                    // tensor.long()
-FY_API FyTensor *fy_pin_memory(FyTensor *t);              // tensor.pin_memory()
+FY_API FyTensor *fy_cuda_current(FyTensor *t);            // tensor.cuda(): fy_cuda(t), to the current CUDA device
+FY_API FyTensor *fy_cuda_at(FyTensor *t, int index);      // tensor.cuda(index): fy_cuda(t, 1)
+#define fy_cuda(...) FY_CUDA_FUNCTION(__VA_ARGS__, fy_cuda_at, fy_cuda_current, 0)(__VA_ARGS__)
+#define FY_CUDA_FUNCTION(tensor, index, function, ...) function
+FY_API FyTensor *fy_cpu(FyTensor *t);        // tensor.cpu()
+FY_API FyTensor *fy_half(FyTensor *t);       // tensor.half()
+FY_API FyTensor *fy_float(FyTensor *t);      // tensor.float()
+FY_API FyTensor *fy_double(FyTensor *t);     // tensor.double()
+FY_API FyTensor *fy_long(FyTensor *t);       // tensor.long()
+FY_API FyTensor *fy_pin_memory(FyTensor *t); // tensor.pin_memory()
 
 // ---- for gradient scalers (amp/) ---------------------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ int worker(FyDevice device);
 
 // ---- what several benchmarks share ------------------------------------------------------------------------------------
 
-typedef enum Model { MLP_SMALL, MLP, CNN_001, CNN_002, MODELS } Model;
+typedef enum Model { MLP_SMALL, MLP, MLP_WIDE, CNN_001, CNN_002, MODELS } Model;
 
 FyModule *model_new(Model model);
 FySize model_input(Model model, int64_t batch);
@@ -139,11 +139,12 @@ void setup_overlap(Run *run), body_overlap(Run *run);
 void setup_small(Run *run), body_small(Run *run);
 
 void setup_training(Run *run), body_training(Run *run);
+void setup_autocast(Run *run), body_autocast(Run *run);
 void setup_threads(Run *run), finish_threads(Run *run);
 void setup_data_parallel(Run *run);
 void setup_loader(Run *run), body_loader(Run *run);
 void setup_fashion(Run *run), body_fashion(Run *run);
-void setup_memory_step(Run *run), trace_memory_step(Run *run);
+void setup_memory_step(Run *run), trace_memory_step(Run *run), trace_memory_timeline(Run *run);
 
 void setup_fma(Run *run), body_fma(Run *run);
 void setup_bandwidth(Run *run), body_bandwidth(Run *run), finish_bandwidth(Run *run);

@@ -1,4 +1,4 @@
-// The four models of the lessons, their numbers of operations, and weights by a formula.
+// The models of the lessons, and a wider one, their numbers of operations, and weights by a formula.
 #include "bench.h"
 
 #include <math.h>
@@ -39,6 +39,9 @@ FyModule *model_new(Model model) {
   case MLP:
     return fy_nn_sequential(fy_nn_linear(784, 256), fy_nn_relu(), fy_nn_linear(256, 128), fy_nn_relu(),
                             fy_nn_linear(128, 10));
+  case MLP_WIDE:
+    return fy_nn_sequential(fy_nn_linear(1024, 2048), fy_nn_relu(), fy_nn_linear(2048, 2048), fy_nn_relu(),
+                            fy_nn_linear(2048, 10));
   case CNN_001: // (N, 1, 28, 28) -> (N, 10)
     return fy_nn_sequential(fy_nn_conv2d(1, 32, 3, .padding = 1), fy_nn_relu(), fy_nn_max_pool2d(2),
                             fy_nn_conv2d(32, 64, 3, .padding = 1), fy_nn_relu(), fy_nn_max_pool2d(2), fy_nn_flatten(),
@@ -54,6 +57,8 @@ FySize model_input(Model model, int64_t batch) {
     return fy_shape(batch, 100);
   case MLP:
     return fy_shape(batch, 784);
+  case MLP_WIDE:
+    return fy_shape(batch, 1024);
   case CNN_001:
     return fy_shape(batch, 1, 28, 28);
   default:
@@ -72,6 +77,8 @@ double model_flops(Model model) {
     return layer(100 * 50, true) + layer(50 * 10, false);
   case MLP:
     return layer(784 * 256, true) + layer(256 * 128, false) + layer(128 * 10, false);
+  case MLP_WIDE:
+    return layer(1024 * 2048, true) + layer(2048 * 2048, false) + layer(2048 * 10, false);
   case CNN_001:
     return layer(28 * 28 * 9 * 32, true) + layer(14 * 14 * 9 * 32 * 64, false) + layer(64 * 7 * 7 * 256, false) +
            layer(256 * 10, false);

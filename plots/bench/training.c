@@ -25,6 +25,21 @@ void body_training(Run *run) {
   training_step(run->model, run->optimizer, run->a, run->b);
 }
 
+// The same with the forward in an autocast region of bfloat16, as a training in mixed precision is written.
+void setup_autocast(Run *run) {
+  setup_training(run);
+}
+
+void body_autocast(Run *run) {
+  FyTensor *loss = NULL;
+  fy_zero_grad(run->optimizer);
+  fy_autocast(run->device.type, .dtype = FY_BFLOAT16) {
+    loss = fy_cross_entropy(fy_forward(run->model, run->a), run->b);
+  }
+  fy_backward(loss);
+  fy_step(run->optimizer);
+}
+
 // The step of 001's CNN at batch 128 by `size` CPU threads.
 void setup_threads(Run *run) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -197,5 +212,39 @@ void trace_memory_step(Run *run) {
   noted_step(run, true);
   for (int i = 0; i < moments.count; i++) {
     trace_row(run, i, (double)moments.bytes[i], moments.label[i]);
+  }
+}
+
+// ---- memory over the events of a step ---------------------------------------------------------------------------------
+
+enum { MOST_EVENTS = 4096 };
+
+// How many events of a device there are.
+static size_t events_now(FyDevice device) {
+  return fy_memory_history(device, NULL, 0);
+}
+
+// The step of setup_memory_step once more, as the recorder saw it: bytes in use after every block that came or went.
+void trace_memory_timeline(Run *run) {
+  static FyMemoryEvent events[MOST_EVENTS];
+  static const char *const phases[] = {"forward", "backward", "Adam"};
+  size_t ends[3];
+  noted_step(run, false);
+  fy_record_memory_history(true, .max_entries = MOST_EVENTS, .clear_history = true);
+  fy_scope {
+    FyTensor *loss = fy_cross_entropy(fy_forward(run->model, run->a), run->b);
+    ends[0] = events_now(run->device);
+    fy_backward(loss);
+    ends[1] = events_now(run->device);
+    fy_step(run->optimizer);
+    fy_zero_grad(run->optimizer);
+  }
+  ends[2] = events_now(run->device);
+  fy_memory_history(run->device, events, MOST_EVENTS);
+  fy_record_memory_history(false);
+  for (int i = 0, row = 0, phase = 0; i < (int)ends[2] && i < MOST_EVENTS; i++) {
+    phase += phase < 2 && i >= (int)ends[phase];
+    if (events[i].action == FY_MEMORY_ALLOC || events[i].action == FY_MEMORY_FREE_REQUESTED)
+      trace_row(run, row++, (double)events[i].allocated, phases[phase]);
   }
 }

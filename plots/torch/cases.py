@@ -26,7 +26,10 @@ CASES = [
     Case("train_100_50_10", 64, "training", 8, 7, of2=(12, 10)),
     Case("train_784_256_128_10", 64, "training", 4, 2, of2=(3, 2.4)),
     Case("train_784_256_128_10", 256, "training", 2.5, 1.4, of2=(1.7, 1.4)),
+    Case("train_1024_2048_2048_10", 256, "training", of2=(1, 1)),
+    Case("autocast_1024_2048_2048_10", 256, "training", of2=(1.5, 1.5)),
     Case("train_cnn_001", 256, "training", 4, 2, of2=(1, 1), share=0.9),
+    Case("autocast_cnn_001", 256, "training", of2=(1.5, 1.5)),
     Case("train_cnn_002", 128, "training", 3.5, 1.6, of2=(1, 1), share=0.9),
     # An epoch in 6 s where PyTorch takes 16. Twenty steps stand for its 235.
     Case("train_fashion", 20, "training", 16 / 6, None, rounds=2, least=1, rows=("two", "tuned"), quick=False),

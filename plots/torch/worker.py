@@ -68,6 +68,9 @@ MODELS = {
     "train_784_256_128_10": (
         lambda: nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)),
         (784,)),
+    "train_1024_2048_2048_10": (
+        lambda: nn.Sequential(nn.Linear(1024, 2048), nn.ReLU(), nn.Linear(2048, 2048), nn.ReLU(), nn.Linear(2048, 10)),
+        (1024,)),
     "train_cnn_001": (cnn_001, (1, 28, 28)),
     "train_cnn_002": (OptimizedCNN, (3, 32, 32)),
 }
@@ -80,12 +83,16 @@ def model_of(name):
     return model, torch.optim.Adam(model.parameters(), lr=1e-3)
 
 
-def step(model, optimizer, x, y):
+def step(model, optimizer, x, y, mixed=False):
     if OPTIONS.tuned:
         optimizer.zero_grad(set_to_none=True)
     else:
         optimizer.zero_grad()
-    loss = F.cross_entropy(model(x), y)
+    if mixed:
+        with torch.autocast(OPTIONS.device.split(":")[0], dtype=torch.bfloat16):
+            loss = F.cross_entropy(model(x), y)
+    else:
+        loss = F.cross_entropy(model(x), y)
     loss.backward()
     optimizer.step()
     return loss
@@ -180,11 +187,11 @@ def small(kind):
     return setup
 
 
-def training(name):
+def training(name, mixed=False):
     def setup(batch):
         model, optimizer = model_of(name)
         x, y = randn(batch, *MODELS[name][1]), torch.randint(0, 10, (batch,), device=OPTIONS.device)
-        return lambda: step(model, optimizer, x, y)
+        return lambda: step(model, optimizer, x, y, mixed)
 
     return setup
 
@@ -253,6 +260,7 @@ CASES = {
     "train_fashion": fashion,
 }
 CASES.update((name, training(name)) for name in MODELS)
+CASES.update((name.replace("train_", "autocast_"), training(name, True)) for name in MODELS)
 
 
 # ---- measuring, as plots/bench/measure.c does it --------------------------------------------------------------------------

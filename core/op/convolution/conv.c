@@ -20,6 +20,7 @@
 // the one to read first. That for CUDA (conv.cu) is of the second kind.
 #include "op/convolution/conv.h"
 #include "op/convolution/conv_cpu.h"
+#include "op/convolution/conv_dnn.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <string.h>
@@ -101,6 +102,14 @@ static void conv2d_infer(FyCall *call) {
   fy_call_output(call, 0, x->array.dtype, 4, (int64_t[]){s.n, s.o, s.oh, s.ow});
 }
 
+// With few channels, or units for float32 alone, a bfloat16 convolution is made in float32.
+static bool conv2d_in_bfloat16(const FyCall *call) {
+  if (!fy_all_bfloat16(call))
+    return false;
+  FyConvShape s = fy_conv_shape(call->params, call->in[0]->array.shape, call->in[1]->array.shape);
+  return call->in[0]->array.numel > 0 && fy_dnn_convolves_bfloat16(FY_DNN_FORWARD, &s, call->in[2] != NULL);
+}
+
 static int fy_cpu_conv2d(FyLaunch *l) {
   const FyArray *x = l->in[0], *weight = l->in[1], *bias = l->in[2];
   FyConvShape s = fy_conv_shape(l->params, x->shape, weight->shape);
@@ -108,8 +117,8 @@ static int fy_cpu_conv2d(FyLaunch *l) {
   int status = FY_LAUNCH_NO_KERNEL;
   if (l->out[0]->numel == 0)
     return FY_LAUNCH_OK;
-  if (x->dtype == FY_FLOAT32)
-    status = fy_dnn_forward(l, &s, x->data, weight->data, bias_data, l->out[0]->data, NULL);
+  if (x->dtype != FY_FLOAT64)
+    status = fy_dnn_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL)
     status = fy_im2col_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data);
   return status;
@@ -143,6 +152,7 @@ const FyOp fy_op_conv2d = {
     .autocast = FY_AUTOCAST_EVERYWHERE(FY_AUTOCAST_LOWER),
     .infer = conv2d_infer,
     .cpu = fy_cpu_conv2d,
+    .cpu_bfloat16 = conv2d_in_bfloat16,
     .save = conv2d_save,
     .backward = conv2d_backward,
     .params_size = sizeof(FyConv2dParams),
@@ -170,6 +180,12 @@ static void conv2d_backward_infer(FyCall *call) {
   fy_call_output(call, 0, call->in[0]->array.dtype, 4, p->shape);
 }
 
+static bool backward_input_in_bfloat16(const FyCall *call) {
+  const FyConv2dParams *p = call->params;
+  FyConvShape s = fy_conv_shape(p, p->shape, call->in[1]->array.shape);
+  return fy_all_bfloat16(call) && fy_dnn_convolves_bfloat16(FY_DNN_BACKWARD_INPUT, &s, false);
+}
+
 static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
   const FyArray *grad = l->in[0], *weight = l->in[1];
   FyArray *out = l->out[0];
@@ -177,8 +193,8 @@ static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
   int status = FY_LAUNCH_NO_KERNEL;
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  if (out->dtype == FY_FLOAT32)
-    status = fy_dnn_backward_input(l, &s, grad->data, weight->data, out->data, NULL);
+  if (out->dtype != FY_FLOAT64)
+    status = fy_dnn_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL)
     status = fy_im2col_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data);
   return status;
@@ -189,9 +205,16 @@ const FyOp fy_op_conv2d_backward_input = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = conv2d_backward_infer,
     .cpu = fy_cpu_conv2d_backward_input,
+    .cpu_bfloat16 = backward_input_in_bfloat16,
     .params_size = sizeof(FyConv2dParams),
     .id = FY_OP_ID_conv2d_backward_input,
 };
+
+static bool backward_weight_in_bfloat16(const FyCall *call) {
+  const FyConv2dParams *p = call->params;
+  FyConvShape s = fy_conv_shape(p, call->in[1]->array.shape, p->shape);
+  return fy_all_bfloat16(call) && fy_dnn_convolves_bfloat16(FY_DNN_BACKWARD_WEIGHT, &s, false);
+}
 
 static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
   const FyArray *grad = l->in[0], *x = l->in[1];
@@ -202,8 +225,8 @@ static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
     memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
     return FY_LAUNCH_OK;
   }
-  if (out->dtype == FY_FLOAT32)
-    status = fy_dnn_backward_weight(l, &s, grad->data, x->data, out->data, NULL);
+  if (out->dtype != FY_FLOAT64)
+    status = fy_dnn_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL)
     status = fy_im2col_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data);
   return status;
@@ -214,6 +237,7 @@ const FyOp fy_op_conv2d_backward_weight = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = conv2d_backward_infer,
     .cpu = fy_cpu_conv2d_backward_weight,
+    .cpu_bfloat16 = backward_weight_in_bfloat16,
     .params_size = sizeof(FyConv2dParams),
     .id = FY_OP_ID_conv2d_backward_weight,
 };

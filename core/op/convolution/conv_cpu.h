@@ -1,10 +1,10 @@
-// The two ways a convolution runs on the CPU, for conv.c: all arrays row-major, float32 or float64.
+// The two ways a convolution runs on the CPU, for conv.c: all arrays row-major.
 #ifndef FERRY_OP_CONV_CPU_H
 #define FERRY_OP_CONV_CPU_H
 
 #include "op/convolution/conv.h"
 
-// As matrix products over columns (im2col). `bias` may be NULL. Return 0 or a code for the dispatcher.
+// As matrix products over columns (im2col), float32 or float64. `bias` may be NULL. Return 0 or a code for the dispatcher.
 int fy_im2col_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *x, const void *weight,
                       const void *bias, void *out);
 int fy_im2col_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *weight,
@@ -13,10 +13,11 @@ int fy_im2col_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, 
                               void *grad_weight);
 
 // A convolution whose output (or its gradient) is no array: it is met chunk by chunk, while it is in the cache. `meet` takes
-// (forward) or makes (backward) `images` of them from `first` on, with their channels last: (images, oh, ow, o). Chunks are
-// numbered by `part`; `scratch` is the caller's own for the call.
+// (forward) or makes (backward) `images` of them from `first` on, with their channels last: (images, oh, ow, o). Of bfloat16
+// convolutions it takes float32, which oneDNN has not rounded, and makes bfloat16. Chunks are numbered by `part`; `scratch` is the
+// caller's own for the call.
 typedef struct FyConvHook {
-  void (*meet)(const void *context, int64_t first, int64_t images, int64_t part, float *chunk, void *scratch);
+  void (*meet)(const void *context, int64_t first, int64_t images, int64_t part, void *chunk, void *scratch);
   const void *context;
   size_t scratch_bytes;
   bool x_channels_last; // x, or its gradient, has its channels last in memory too
@@ -27,13 +28,13 @@ enum { FY_CONV_MOST_PARTS = 16 }; // chunks of a weight's gradient, at most
 // total (n) = the sum, in their order, of `parts` arrays that lie one after the other. The first may be the total itself.
 void fy_conv_sum_parts(FyDType dtype, int64_t parts, int64_t n, const void *part, void *total);
 
-// By oneDNN, float32. FY_LAUNCH_NO_KERNEL when oneDNN does not do this convolution or im2col is faster. With a hook, `out`
-// and `grad` are not used.
-int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, const float *x, const float *weight, const float *bias,
-                   float *out, const FyConvHook *hook);
-int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, const float *grad, const float *weight, float *grad_x,
-                          const FyConvHook *hook);
-int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, const float *grad, const float *x, float *grad_weight,
-                           const FyConvHook *hook);
+// By oneDNN, float32 or bfloat16, where sums are float32. FY_LAUNCH_NO_KERNEL when oneDNN does not do this convolution or im2col
+// is faster. With a hook, `out` and `grad` are not used. The weight's gradient is float32 with a hook.
+int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *x, const void *weight,
+                   const void *bias, void *out, const FyConvHook *hook);
+int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *weight,
+                          void *grad_x, const FyConvHook *hook);
+int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *x,
+                           void *grad_weight, const FyConvHook *hook);
 
 #endif

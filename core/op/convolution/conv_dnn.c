@@ -1,4 +1,4 @@
-// Convolution by oneDNN, in the layouts that it likes best: float32 with enough channels.
+// Convolution by oneDNN, in the layouts that it likes best: float32 or bfloat16 with enough channels.
 //
 // The batch is cut into chunks by its size alone. A thread takes a chunk, brings its images into oneDNN's layout, convolves,
 // and brings the result back, all of it in the cache. So results do not depend on the number of threads either. A batch too
@@ -6,15 +6,17 @@
 #include "op/convolution/conv_dnn.h"
 #include "base/threads.h"
 #include "op/convolution/conv_cpu.h"
+#include "tensor/half.h"
 #include <stdatomic.h>
 #include <string.h>
 
 typedef struct Job {
   FyDnnKind kind;
+  FyDType dtype;
   const FyConvShape *s;
   FyDnnPlan *plan, *last_plan; // of a whole chunk, and of the last one when it is smaller
   char *data[FY_DNN_ROLES];    // row-major
-  const float *bias;
+  const void *bias;
   const FyConvHook *hook; // meets the output instead of data[FY_DNN_OUT], when not NULL
   char *weight;           // in the plan's layout, where the pass reads it
   char *slots;            // scratch of each thread
@@ -42,36 +44,11 @@ static size_t slot_bytes(const FyDnnPlan *plan, const FyConvHook *hook) {
 
 // ---- running primitives ------------------------------------------------------------------------------------------------
 
-typedef struct Execution {
-  dnnl_exec_arg_t arguments[6];
-  int count;
-  dnnl_status_t status;
-} Execution;
-
-static void add_argument(Execution *e, int argument, FyDnnDesc desc, const void *data) {
-  dnnl_memory_t memory;
-  if (e->status != dnnl_success)
-    return;
-  e->status = dnnl_memory_create(&memory, desc, fy_dnn_engine(), (void *)(uintptr_t)data);
-  if (e->status == dnnl_success)
-    e->arguments[e->count++] = (dnnl_exec_arg_t){argument, memory};
-}
-
-static dnnl_status_t execute(Execution *e, dnnl_primitive_t primitive, dnnl_stream_t stream) {
-  if (e->status == dnnl_success)
-    e->status = dnnl_primitive_execute(primitive, stream, e->count, e->arguments);
-  if (e->status == dnnl_success)
-    e->status = dnnl_stream_wait(stream);
-  for (int i = 0; i < e->count; i++)
-    dnnl_memory_destroy(e->arguments[i].memory);
-  return e->status;
-}
-
 static dnnl_status_t reorder(const FyDnnArray *array, bool to_inner, const void *from, void *to, dnnl_stream_t stream) {
-  Execution e = {.status = dnnl_success};
-  add_argument(&e, DNNL_ARG_FROM, to_inner ? array->plain : array->inner, from);
-  add_argument(&e, DNNL_ARG_TO, to_inner ? array->inner : array->plain, to);
-  return execute(&e, array->reorder, stream);
+  FyDnnExecution e = {.status = dnnl_success};
+  fy_dnn_argument(&e, DNNL_ARG_FROM, to_inner ? array->plain : array->inner, from);
+  fy_dnn_argument(&e, DNNL_ARG_TO, to_inner ? array->inner : array->plain, to);
+  return fy_dnn_execute(&e, array->reorder, stream);
 }
 
 // A chunk of the batch, as convolve takes it.
@@ -82,7 +59,7 @@ typedef struct Chunk {
 } Chunk;
 
 static void meet(const Job *job, const Chunk *chunk, char *out, char *scratch) {
-  job->hook->meet(job->hook->context, chunk->first, chunk->images, chunk->part, (float *)(void *)out, scratch);
+  job->hook->meet(job->hook->context, chunk->first, chunk->images, chunk->part, out, scratch);
 }
 
 static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk *chunk, char *slot,
@@ -90,7 +67,7 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
   const FyConvHook *hook = job->hook;
   int result = fy_dnn_result(job->kind);
   char *inner[FY_DNN_ROLES], *scratchpad = slot, *scratch = slot + aligned(plan->scratchpad_bytes);
-  Execution e = {.status = dnnl_success};
+  FyDnnExecution e = {.status = dnnl_success};
   slot = scratch + (hook ? aligned(hook->scratch_bytes) : 0);
   for (int i = 0; i < FY_DNN_ROLES; i++) {
     const FyDnnArray *array = &plan->arrays[i];
@@ -101,12 +78,12 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
       meet(job, chunk, inner[i], scratch);
     else if (array->reorder && i != result && !ready && e.status == dnnl_success)
       e.status = reorder(array, true, chunk->plain[i], inner[i], stream);
-    add_argument(&e, arguments[job->kind][i], array->inner, inner[i]);
+    fy_dnn_argument(&e, arguments[job->kind][i], array->inner, inner[i]);
   }
   if (plan->bias)
-    add_argument(&e, DNNL_ARG_BIAS, plan->bias, job->bias);
-  add_argument(&e, DNNL_ARG_SCRATCHPAD, plan->scratchpad, scratchpad);
-  dnnl_status_t status = execute(&e, plan->convolution, stream);
+    fy_dnn_argument(&e, DNNL_ARG_BIAS, plan->bias, job->bias);
+  fy_dnn_argument(&e, DNNL_ARG_SCRATCHPAD, plan->scratchpad, scratchpad);
+  dnnl_status_t status = fy_dnn_execute(&e, plan->convolution, stream);
   if (status != dnnl_success)
     return status;
   if (hook && result == FY_DNN_OUT)
@@ -122,6 +99,7 @@ static void run_chunks(int worker, FyTurns *turns, void *context) {
   Job *job = context;
   const FyConvShape *s = job->s;
   int64_t x = s->c * s->h * s->w, y = s->o * s->oh * s->ow, weight = s->o * (s->c / s->groups) * s->kh * s->kw;
+  size_t size = fy_dtype_size(job->dtype);
   char *slot = job->slots + (size_t)worker * job->slot_bytes;
   bool serial = job->plan->key.serial;
   int held = serial ? fy_dnn_hold_threads() : 0;
@@ -133,10 +111,10 @@ static void run_chunks(int worker, FyTurns *turns, void *context) {
     Chunk chunk = {.first = i * job->chunk, .part = i};
     chunk.images = last ? s->n - chunk.first : job->chunk;
     chunk.weight = plan == job->plan ? job->weight : NULL; // another size may have chosen another layout
-    chunk.plain[FY_DNN_X] = job->data[FY_DNN_X] + (size_t)(chunk.first * x) * sizeof(float);
+    chunk.plain[FY_DNN_X] = job->data[FY_DNN_X] + (size_t)(chunk.first * x) * size;
     chunk.plain[FY_DNN_WEIGHT] = job->data[FY_DNN_WEIGHT] + (partial ? (size_t)(i * weight) * sizeof(float) : 0);
     if (!job->hook)
-      chunk.plain[FY_DNN_OUT] = job->data[FY_DNN_OUT] + (size_t)(chunk.first * y) * sizeof(float);
+      chunk.plain[FY_DNN_OUT] = job->data[FY_DNN_OUT] + (size_t)(chunk.first * y) * size;
     status = convolve(job, plan, &chunk, slot, stream);
   }
   if (stream)
@@ -170,9 +148,10 @@ static bool choose_plans(Job *job) {
   bool x_last = job->hook && job->hook->x_channels_last;
   chunk.n = job->chunk;
   last.n = job->s->n - (job->chunks - 1) * job->chunk;
-  job->plan = fy_dnn_plan(job->kind, &chunk, job->bias != NULL, serial, channels_last, x_last);
-  job->last_plan =
-      last.n == chunk.n ? job->plan : fy_dnn_plan(job->kind, &last, job->bias != NULL, serial, channels_last, x_last);
+  job->plan = fy_dnn_plan(job->kind, job->dtype, &chunk, job->bias != NULL, serial, channels_last, x_last);
+  job->last_plan = last.n == chunk.n
+                       ? job->plan
+                       : fy_dnn_plan(job->kind, job->dtype, &last, job->bias != NULL, serial, channels_last, x_last);
   return job->plan && job->last_plan;
 }
 
@@ -213,57 +192,78 @@ static int run_chunked(FyLaunch *l, Job *job) {
   return atomic_load(&job->status);
 }
 
+static void release_plans(const Job *job) {
+  if (job->last_plan != job->plan)
+    fy_dnn_plan_release(job->last_plan);
+  fy_dnn_plan_release(job->plan);
+}
+
 static int run_job(FyLaunch *l, Job *job) {
   if (!pays(job->s))
     return FY_LAUNCH_NO_KERNEL;
   choose_chunks(job);
   int status = choose_plans(job) ? run_chunked(l, job) : FY_LAUNCH_NO_KERNEL;
-  if (job->last_plan != job->plan)
-    fy_dnn_plan_release(job->last_plan);
-  fy_dnn_plan_release(job->plan);
+  release_plans(job);
   return status;
 }
 
-static char *bytes_of(const float *p) {
+static char *bytes_of(const void *p) {
   return (char *)(uintptr_t)p;
 }
 
-int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, const float *x, const float *weight, const float *bias,
-                   float *out, const FyConvHook *hook) {
+int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *x, const void *weight,
+                   const void *bias, void *out, const FyConvHook *hook) {
   Job job = {.kind = FY_DNN_FORWARD,
+             .dtype = dtype,
              .s = s,
              .bias = bias,
              .hook = hook,
-             .data = {bytes_of(x), bytes_of(weight), bytes_of(out)}};
+             .data = {bytes_of(x), bytes_of(weight), out}};
   return run_job(l, &job);
 }
 
-int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, const float *grad, const float *weight, float *grad_x,
-                          const FyConvHook *hook) {
+int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *weight,
+                          void *grad_x, const FyConvHook *hook) {
   Job job = {.kind = FY_DNN_BACKWARD_INPUT,
+             .dtype = dtype,
              .s = s,
              .hook = hook,
-             .data = {bytes_of(grad_x), bytes_of(weight), bytes_of(grad)}};
+             .data = {grad_x, bytes_of(weight), bytes_of(grad)}};
   return run_job(l, &job);
 }
 
-// Each chunk has its own gradient; they are summed in their order.
-int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, const float *grad, const float *x, float *grad_weight,
-                           const FyConvHook *hook) {
-  Job job = {.kind = FY_DNN_BACKWARD_WEIGHT, .s = s, .hook = hook};
+// Each chunk has its own gradient, float32; they are summed in their order, and rounded at the end.
+int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *x,
+                           void *grad_weight, const FyConvHook *hook) {
+  Job job = {.kind = FY_DNN_BACKWARD_WEIGHT, .dtype = dtype, .s = s, .hook = hook};
   int64_t count = s->o * fy_conv_depth(s);
+  bool rounded = dtype == FY_BFLOAT16 && !hook;
   if (!pays(s))
     return FY_LAUNCH_NO_KERNEL;
   choose_chunks(&job);
-  float *parts = job.chunks == 1 ? grad_weight : l->workspace(l, (size_t)(job.chunks * count) * sizeof *parts);
+  float *parts = grad_weight;
+  if (job.chunks > 1 || rounded)
+    parts = l->workspace(l, (size_t)(job.chunks * count) * sizeof *parts);
   if (!parts)
     return FY_LAUNCH_NO_MEMORY;
   job.data[FY_DNN_X] = bytes_of(x);
   job.data[FY_DNN_WEIGHT] = bytes_of(parts);
   job.data[FY_DNN_OUT] = bytes_of(grad);
   int status = run_job(l, &job);
-  if (status != FY_LAUNCH_OK || job.chunks == 1)
+  if (status != FY_LAUNCH_OK || parts == grad_weight)
     return status;
-  fy_conv_sum_parts(FY_FLOAT32, job.chunks, count, parts, grad_weight);
+  fy_conv_sum_parts(FY_FLOAT32, job.chunks, count, parts, rounded ? parts : grad_weight);
+  if (rounded)
+    fy_narrow_floats(grad_weight, parts, count);
   return FY_LAUNCH_OK;
+}
+
+bool fy_dnn_convolves_bfloat16(FyDnnKind kind, const FyConvShape *s, bool bias) {
+  Job job = {.kind = kind, .dtype = FY_BFLOAT16, .s = s, .bias = bias ? s : NULL}; // any pointer: whether there is one
+  if (!fy_dnn_has_bfloat16() || !pays(s))
+    return false;
+  choose_chunks(&job);
+  bool all = choose_plans(&job);
+  release_plans(&job);
+  return all;
 }

@@ -3,25 +3,18 @@
 #define FERRY_OP_CONV_DNN_H
 
 #include "op/convolution/conv.h"
-#include <oneapi/dnnl/dnnl.h>
-#include <stdatomic.h>
+#include "op/kernel/dnn.h"
+#include "tensor/dtype.h"
 
 typedef enum FyDnnKind { FY_DNN_FORWARD, FY_DNN_BACKWARD_INPUT, FY_DNN_BACKWARD_WEIGHT } FyDnnKind;
 
 // The arrays of a convolution, in the forward's words; a pass reads two of them and writes the third.
 enum { FY_DNN_X, FY_DNN_WEIGHT, FY_DNN_OUT, FY_DNN_ROLES };
 
-// Memory descriptions: plain structs until oneDNN 2, opaque handles since 3.
-#if DNNL_VERSION_MAJOR >= 3
-typedef const_dnnl_memory_desc_t FyDnnDesc;
-#else
-typedef const dnnl_memory_desc_t *FyDnnDesc;
-#endif
-
 typedef struct FyDnnKey {
-  int64_t kind, serial, bias;
-  int64_t channels_last;   // x and the output have their channels last, rather than a layout of oneDNN's own;
-  int64_t x_channels_last; // and x is stored so
+  int64_t kind, dtype, serial, bias; // float32 or bfloat16
+  int64_t channels_last;             // x and the output have their channels last, rather than a layout of oneDNN's own;
+  int64_t x_channels_last;           // and x is stored so
   FyConvShape shape;
 } FyDnnKey;
 
@@ -34,7 +27,7 @@ typedef struct FyDnnArray {
 } FyDnnArray;
 
 typedef struct FyDnnPlan {
-  atomic_int references; // the cache's, and that of each convolution that runs
+  FyDnnCached cached;
   FyDnnKey key;
   FyDnnArray arrays[FY_DNN_ROLES];
   FyDnnDesc bias, scratchpad;
@@ -45,26 +38,27 @@ typedef struct FyDnnPlan {
 
 // The plan for a convolution: from the cache, which keeps those used last, or made now. `serial` plans run on the calling
 // thread alone. NULL where oneDNN cannot do it. To be released. Any thread.
-FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
-                       bool x_channels_last);
+FyDnnPlan *fy_dnn_plan(FyDnnKind kind, FyDType dtype, const FyConvShape *shape, bool bias, bool serial,
+                       bool channels_last, bool x_channels_last);
 
-void fy_dnn_plan_release(FyDnnPlan *plan); // NULL is allowed
+// Whether the processor multiplies bfloat16 numbers, and a pass takes this convolution in bfloat16: without a hook.
+bool fy_dnn_convolves_bfloat16(FyDnnKind kind, const FyConvShape *s, bool bias);
 
-// For tests, since a plan takes milliseconds: how many plans there are in memory; empties the cache, and lets it grow to
-// `limit` plans, at least 1, from now on.
-int fy_dnn_plans_alive(void);
-void fy_dnn_limit_plans(int limit);
+static inline void fy_dnn_plan_release(FyDnnPlan *plan) { // NULL is allowed
+  fy_dnn_cached_release(plan ? &plan->cached : NULL);
+}
+
+// The dtype of an array. Of bfloat16 convolutions what is added up, or pooled, afterwards is float32: the weight's gradient, and
+// an output that a hook meets.
+static inline FyDType fy_dnn_dtype(const FyDnnKey *key, int role) {
+  bool gradient = key->kind == FY_DNN_BACKWARD_WEIGHT && role == FY_DNN_WEIGHT;
+  bool met = key->kind == FY_DNN_FORWARD && role == FY_DNN_OUT && key->channels_last;
+  return gradient || met ? FY_FLOAT32 : (FyDType)key->dtype;
+}
 
 // The array that a kind of pass writes.
 static inline int fy_dnn_result(FyDnnKind kind) {
   return kind == FY_DNN_FORWARD ? FY_DNN_OUT : kind == FY_DNN_BACKWARD_INPUT ? FY_DNN_X : FY_DNN_WEIGHT;
 }
-
-// The process's CPU engine, NULL when there is none.
-dnnl_engine_t fy_dnn_engine(void);
-
-// Limits oneDNN to the calling thread; returns what fy_dnn_release_threads takes to undo it.
-int fy_dnn_hold_threads(void);
-void fy_dnn_release_threads(int held);
 
 #endif

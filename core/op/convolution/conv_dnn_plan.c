@@ -2,43 +2,7 @@
 //
 // Every primitive takes its scratch memory from the caller: the library's own is shared by all threads of a primitive.
 #include "op/convolution/conv_dnn.h"
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
-int fy_dnn_hold_threads(void) {
-#ifdef _OPENMP
-  int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
-  return threads;
-#else
-  return 1;
-#endif
-}
-
-void fy_dnn_release_threads(int held) {
-#ifdef _OPENMP
-  omp_set_num_threads(held);
-#else
-  (void)held;
-#endif
-}
-
-static dnnl_engine_t engine;
-
-static void make_engine(void) {
-  if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
-    engine = NULL;
-}
-
-dnnl_engine_t fy_dnn_engine(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, make_engine);
-  return engine;
-}
 
 // ---- what differs between oneDNN 2 and 3 -------------------------------------------------------------------------------
 
@@ -47,16 +11,6 @@ typedef struct Geometry {
 } Geometry;
 
 #if DNNL_VERSION_MAJOR >= 3
-
-static FyDnnDesc make_desc(int ndim, const dnnl_dim_t *dims, dnnl_format_tag_t tag) {
-  dnnl_memory_desc_t desc = NULL;
-  return dnnl_memory_desc_create_with_tag(&desc, ndim, dims, dnnl_f32, tag) == dnnl_success ? desc : NULL;
-}
-
-static void free_desc(FyDnnDesc desc) {
-  if (desc)
-    dnnl_memory_desc_destroy((dnnl_memory_desc_t)(uintptr_t)desc);
-}
 
 static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnDesc x, FyDnnDesc weight, FyDnnDesc bias,
                               FyDnnDesc y, const Geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
@@ -76,19 +30,6 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnD
 }
 
 #else
-
-static FyDnnDesc make_desc(int ndim, const dnnl_dim_t *dims, dnnl_format_tag_t tag) {
-  dnnl_memory_desc_t *desc = malloc(sizeof *desc);
-  if (desc && dnnl_memory_desc_init_by_tag(desc, ndim, dims, dnnl_f32, tag) != dnnl_success) {
-    free(desc);
-    return NULL;
-  }
-  return desc;
-}
-
-static void free_desc(FyDnnDesc desc) {
-  free((void *)(uintptr_t)desc);
-}
 
 static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnDesc x, FyDnnDesc weight, FyDnnDesc bias,
                               FyDnnDesc y, const Geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
@@ -119,17 +60,40 @@ static Geometry geometry_of(const FyConvShape *s) {
   };
 }
 
-// The descriptions of the three arrays: x and the output with the given layouts, the weight row-major or left to oneDNN.
-static bool make_descs(const FyConvShape *s, dnnl_format_tag_t x_tag, dnnl_format_tag_t tag, FyDnnDesc *descs) {
+static dnnl_data_type_t type_of(FyDType dtype) {
+  return dtype == FY_BFLOAT16 ? dnnl_bf16 : dnnl_f32;
+}
+
+// The descriptions of the three arrays as a pass has them: x and the output with the given layouts, the weight row-major or left
+// to oneDNN.
+static bool make_descs(const FyDnnKey *key, dnnl_format_tag_t x_tag, dnnl_format_tag_t tag, FyDnnDesc *descs) {
+  const FyConvShape *s = &key->shape;
+  dnnl_data_type_t type[FY_DNN_ROLES];
+  for (int i = 0; i < FY_DNN_ROLES; i++)
+    type[i] = type_of(fy_dnn_dtype(key, i));
   bool grouped = s->groups > 1;
   dnnl_dims_t x = {s->n, s->c, s->h, s->w}, y = {s->n, s->o, s->oh, s->ow};
   dnnl_dims_t whole = {s->o, s->c, s->kh, s->kw};
   dnnl_dims_t groups = {s->groups, s->o / s->groups, s->c / s->groups, s->kh, s->kw};
   dnnl_format_tag_t weight = tag == dnnl_abcd ? grouped ? dnnl_abcde : dnnl_abcd : dnnl_format_tag_any;
-  descs[FY_DNN_X] = make_desc(4, x, x_tag);
-  descs[FY_DNN_OUT] = make_desc(4, y, tag);
-  descs[FY_DNN_WEIGHT] = make_desc(grouped ? 5 : 4, grouped ? groups : whole, weight);
+  descs[FY_DNN_X] = fy_dnn_desc(type[FY_DNN_X], 4, x, x_tag);
+  descs[FY_DNN_OUT] = fy_dnn_desc(type[FY_DNN_OUT], 4, y, tag);
+  descs[FY_DNN_WEIGHT] = fy_dnn_desc(type[FY_DNN_WEIGHT], grouped ? 5 : 4, grouped ? groups : whole, weight);
   return descs[FY_DNN_X] && descs[FY_DNN_OUT] && descs[FY_DNN_WEIGHT];
+}
+
+// Gradients are described with the forward that they belong to.
+static dnnl_status_t describe_forward(const FyDnnPlan *plan, dnnl_primitive_desc_t *hint, const Geometry *g,
+                                      dnnl_format_tag_t tag, dnnl_primitive_attr_t attr) {
+  FyDnnKey key = plan->key;
+  FyDnnDesc any[FY_DNN_ROLES] = {0};
+  dnnl_status_t status = dnnl_out_of_memory;
+  key.kind = FY_DNN_BACKWARD_INPUT; // all three of the convolution's dtype
+  if (make_descs(&key, tag, tag, any))
+    status = describe(hint, FY_DNN_FORWARD, any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL, any[FY_DNN_OUT], g, NULL, attr);
+  for (int i = 0; i < FY_DNN_ROLES; i++)
+    fy_dnn_desc_free(any[i]);
+  return status;
 }
 
 static bool make_description(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
@@ -138,17 +102,15 @@ static bool make_description(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   Geometry g = geometry_of(&plan->key.shape);
   dnnl_primitive_desc_t hint = NULL;
   dnnl_format_tag_t tag = plan->key.channels_last ? dnnl_acdb : dnnl_format_tag_any;
-  bool made = make_descs(&plan->key.shape, tag, tag, any);
-  // Gradients are described with the forward that they belong to.
-  if (made && kind != FY_DNN_FORWARD)
-    made = describe(&hint, FY_DNN_FORWARD, any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL, any[FY_DNN_OUT], &g, NULL, attr) ==
-           dnnl_success;
+  bool made = make_descs(&plan->key, tag, tag, any);
+  if (kind != FY_DNN_FORWARD)
+    made = made && describe_forward(plan, &hint, &g, tag, attr) == dnnl_success;
   made = made && describe(&plan->description, kind, any[FY_DNN_X], any[FY_DNN_WEIGHT], plan->bias, any[FY_DNN_OUT], &g,
                           hint, attr) == dnnl_success;
   if (hint)
     dnnl_primitive_desc_destroy(hint);
   for (int i = 0; i < FY_DNN_ROLES; i++)
-    free_desc(any[i]);
+    fy_dnn_desc_free(any[i]);
   return made;
 }
 
@@ -177,10 +139,10 @@ static bool make_parts(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   const FyConvShape *s = &plan->key.shape;
   FyDnnKind kind = (FyDnnKind)plan->key.kind;
   FyDnnDesc plain[FY_DNN_ROLES] = {0};
-  bool made = make_descs(s, plan->key.x_channels_last ? dnnl_acdb : dnnl_abcd, dnnl_abcd, plain);
+  bool made = make_descs(&plan->key, plan->key.x_channels_last ? dnnl_acdb : dnnl_abcd, dnnl_abcd, plain);
   for (int i = 0; i < FY_DNN_ROLES; i++)
     plan->arrays[i].plain = plain[i];
-  plan->bias = plan->key.bias ? make_desc(1, (dnnl_dims_t){s->o}, dnnl_a) : NULL;
+  plan->bias = plan->key.bias ? fy_dnn_desc(type_of((FyDType)plan->key.dtype), 1, (dnnl_dims_t){s->o}, dnnl_a) : NULL;
   if (!made || (plan->key.bias && !plan->bias) || !make_description(plan, attr) ||
       dnnl_primitive_create(&plan->convolution, plan->description) != dnnl_success)
     return false;
@@ -196,13 +158,14 @@ static bool make_parts(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   return true;
 }
 
-static void free_plan(FyDnnPlan *plan) {
+static void free_plan(FyDnnCached *cached) {
+  FyDnnPlan *plan = (FyDnnPlan *)(void *)cached;
   for (int i = 0; i < FY_DNN_ROLES; i++) {
-    free_desc(plan->arrays[i].plain);
+    fy_dnn_desc_free(plan->arrays[i].plain);
     if (plan->arrays[i].reorder)
       dnnl_primitive_destroy(plan->arrays[i].reorder);
   }
-  free_desc(plan->bias);
+  fy_dnn_desc_free(plan->bias);
   if (plan->convolution)
     dnnl_primitive_destroy(plan->convolution);
   if (plan->description)
@@ -210,13 +173,15 @@ static void free_plan(FyDnnPlan *plan) {
   free(plan);
 }
 
-static FyDnnPlan *make_plan(const FyDnnKey *key) {
+static FyDnnCached *make_plan(const void *of) {
+  const FyDnnKey *key = of;
   FyDnnPlan *plan = calloc(1, sizeof *plan);
   dnnl_primitive_attr_t attr;
   if (!plan || dnnl_primitive_attr_create(&attr) != dnnl_success) {
     free(plan);
     return NULL;
   }
+  plan->cached.destroy = free_plan;
   plan->key = *key;
   int held = key->serial ? fy_dnn_hold_threads() : 0; // a primitive is made for as many threads as it finds
   bool made = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success &&
@@ -225,98 +190,20 @@ static FyDnnPlan *make_plan(const FyDnnKey *key) {
     fy_dnn_release_threads(held);
   dnnl_primitive_attr_destroy(attr);
   if (made)
-    return plan;
-  free_plan(plan);
+    return &plan->cached;
+  free_plan(&plan->cached);
   return NULL;
 }
 
-// ---- the cache -----------------------------------------------------------------------------------------------------------
-
-// The plans of the shapes used last. A refusal is remembered too, as an entry without a plan. An image classifier has a few
-// dozen shapes; a program whose shapes never come again makes each plan once, and keeps no more than these.
-enum { CACHE_SIZE = 512 };
-
-typedef struct Entry {
-  FyDnnKey key;
-  FyDnnPlan *plan;
-  uint64_t used; // when it was asked for last
-} Entry;
-
-static struct {
-  pthread_mutex_t lock;
-  int count, limit;
-  uint64_t now;
-  Entry entries[CACHE_SIZE];
-} cache = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = CACHE_SIZE};
-
-static atomic_int plans_alive;
-
-int fy_dnn_plans_alive(void) {
-  return atomic_load(&plans_alive);
-}
-
-void fy_dnn_limit_plans(int limit) {
-  pthread_mutex_lock(&cache.lock);
-  while (cache.count > 0)
-    fy_dnn_plan_release(cache.entries[--cache.count].plan);
-  cache.limit = limit < CACHE_SIZE ? limit : CACHE_SIZE;
-  pthread_mutex_unlock(&cache.lock);
-}
-
-static FyDnnPlan *retain(FyDnnPlan *plan) {
-  if (plan)
-    atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
-  return plan;
-}
-
-void fy_dnn_plan_release(FyDnnPlan *plan) {
-  if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) > 1)
-    return;
-  free_plan(plan);
-  atomic_fetch_sub(&plans_alive, 1);
-}
-
-// An entry for a new key: a free one, or that of the plan which was not asked for the longest. Whoever runs that plan at this
-// moment holds a reference.
-static Entry *vacate(void) {
-  if (cache.count < cache.limit)
-    return &cache.entries[cache.count++];
-  Entry *oldest = &cache.entries[0];
-  for (int i = 1; i < cache.count; i++)
-    if (cache.entries[i].used < oldest->used)
-      oldest = &cache.entries[i];
-  fy_dnn_plan_release(oldest->plan);
-  return oldest;
-}
-
-static Entry *find_or_make(const FyDnnKey *key) {
-  for (int i = 0; i < cache.count; i++)
-    if (memcmp(&cache.entries[i].key, key, sizeof *key) == 0)
-      return &cache.entries[i];
-  Entry *entry = vacate();
-  entry->key = *key;
-  entry->plan = make_plan(key);
-  if (entry->plan) {
-    atomic_init(&entry->plan->references, 1);
-    atomic_fetch_add(&plans_alive, 1);
-  }
-  return entry;
-}
-
-FyDnnPlan *fy_dnn_plan(FyDnnKind kind, const FyConvShape *shape, bool bias, bool serial, bool channels_last,
-                       bool x_channels_last) {
+FyDnnPlan *fy_dnn_plan(FyDnnKind kind, FyDType dtype, const FyConvShape *shape, bool bias, bool serial,
+                       bool channels_last, bool x_channels_last) {
   FyDnnKey key = {.kind = kind,
+                  .dtype = dtype,
                   .serial = serial,
                   .bias = bias,
                   .channels_last = channels_last,
                   .x_channels_last = x_channels_last,
                   .shape = *shape};
-  if (!fy_dnn_engine())
-    return NULL;
-  pthread_mutex_lock(&cache.lock);
-  Entry *entry = find_or_make(&key);
-  entry->used = ++cache.now;
-  FyDnnPlan *plan = retain(entry->plan);
-  pthread_mutex_unlock(&cache.lock);
-  return plan;
+  _Static_assert(sizeof key <= FY_DNN_MOST_KEY, "the cache has no room for the key");
+  return (FyDnnPlan *)(void *)fy_dnn_cached(&key, sizeof key, make_plan);
 }

@@ -4,6 +4,7 @@
 // convolved, cut off at zero and pooled while it is in the cache, and backward needs only the tap that each pooled value
 // came from. The values are those of the three ops, up to the rounding of the convolution's sums.
 #include "op/convolution/conv_pool.h"
+#include "op/kernel/dnn.h"
 #include "op/op.h"
 #include "op/ops.h"
 
@@ -41,6 +42,11 @@ static void conv_pool_infer(FyCall *call) {
   fy_call_output(call, 1, FY_UINT8, 4, shape);
 }
 
+// Where the processor has no units for bfloat16, the whole is done in float32.
+static bool conv_pool_in_bfloat16(const FyCall *call) {
+  return fy_all_bfloat16(call) && fy_dnn_has_bfloat16();
+}
+
 static void conv_pool_save(FyCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   fy_save_input(node, call, 1);
@@ -62,6 +68,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d = {
     .autocast = FY_AUTOCAST_EVERYWHERE(FY_AUTOCAST_LOWER),
     .infer = conv_pool_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d,
+    .cpu_bfloat16 = conv_pool_in_bfloat16,
     .save = conv_pool_save,
     .backward = conv_pool_backward,
     .params_size = sizeof(FyConvPoolParams),
@@ -85,11 +92,17 @@ static void conv_pool_backward_infer(FyCall *call) {
     fy_call_output(call, 2, x->dtype, 1, weight->shape);
 }
 
+static bool conv_pool_backward_in_bfloat16(const FyCall *call) {
+  const FyArray *grad = &call->in[0]->array, *x = &call->in[2]->array;
+  return grad->dtype == FY_BFLOAT16 && x->dtype == FY_BFLOAT16 && fy_dnn_has_bfloat16();
+}
+
 const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
     .name = "conv2d_relu_max_pool2d_backward",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = conv_pool_backward_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d_backward,
+    .cpu_bfloat16 = conv_pool_backward_in_bfloat16,
     .params_size = sizeof(FyConvPoolParams),
     .id = FY_OP_ID_conv2d_relu_max_pool2d_backward,
 };

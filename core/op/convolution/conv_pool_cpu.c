@@ -5,6 +5,8 @@
 #include "op/convolution/conv_cpu.h"
 #include "op/convolution/conv_pool.h"
 #include "op/copy/transpose.h"
+#include "op/kernel/dnn.h"
+#include "tensor/half.h"
 #include <string.h>
 
 FyKernel fy_cpu_conv2d_relu_max_pool2d, fy_cpu_conv2d_relu_max_pool2d_backward;
@@ -19,8 +21,9 @@ enum { CONV_VECTOR_BYTES = 16, PIXELS = 4, TAPS = 5 };
 
 typedef struct Layer {
   const FyConvPoolShape *s;
-  FyDType dtype;
-  int64_t size;   // bytes of an element
+  FyDType dtype;  // of the arithmetic
+  int64_t size;   // bytes of an element of it
+  bool half;      // images are bfloat16, and `dtype` float32
   int64_t stride; // channels of a position of the convolution's output, with those that fill it up
   const void *x, *weight, *grad, *bias, *packed; // those the pass has; bias (stride)
   bool x_last, out_last; // the channels of x and its gradient, of the result and its gradient, lie together
@@ -70,23 +73,41 @@ static bool begin_direct(FyLaunch *l, Layer *layer) {
   int64_t vectors = 2 * CONV_VECTOR_BYTES / layer->size;
   layer->stride = (s->o + vectors - 1) / vectors * vectors;
   int64_t outputs = (fy_conv_area(s) + layer->s->ph * layer->s->pw) * layer->stride;
-  layer->slot_bytes = ((framed_size(s) + outputs + fy_conv_depth(s)) * layer->size + 63) / 64 * 64;
+  int64_t wide = layer->half ? s->c * s->h * s->w + s->o * layer->s->ph * layer->s->pw : 0;
+  layer->slot_bytes = ((framed_size(s) + outputs + fy_conv_depth(s) + wide) * layer->size + 63) / 64 * 64;
   layer->slots = l->workspace(l, (size_t)(layer->slot_bytes * fy_get_num_threads()));
   layer->offsets = tap_offsets(l, s);
   return layer->slots && layer->offsets;
 }
 
+// The weight as the arithmetic wants it.
+static bool widen_weight(FyLaunch *l, Layer *layer) {
+  int64_t count = layer->s->conv.o * fy_conv_depth(&layer->s->conv);
+  float *wide = layer->half ? l->workspace(l, (size_t)count * sizeof *wide) : NULL;
+  if (wide) {
+    fy_widen_bfloat16(wide, layer->weight, count);
+    layer->weight = wide;
+  }
+  return wide || !layer->half;
+}
+
+static void fill_bias(const Layer *layer, const FyArray *bias, void *filled) {
+  memset(filled, 0, (size_t)(layer->stride * layer->size));
+  if (bias && layer->half)
+    fy_widen_bfloat16(filled, bias->data, layer->s->conv.o);
+  else if (bias)
+    memcpy(filled, bias->data, (size_t)(layer->s->conv.o * layer->size));
+}
+
 static int direct_forward(FyLaunch *l, Layer *layer, const FyArray *bias) {
   const FyConvShape *s = &layer->s->conv;
-  if (!begin_direct(l, layer))
+  if (!begin_direct(l, layer) || !widen_weight(l, layer))
     return FY_LAUNCH_NO_MEMORY;
   char *packed = l->workspace(l, (size_t)((fy_conv_depth(s) + 1) * layer->stride * layer->size));
   if (!packed)
     return FY_LAUNCH_NO_MEMORY;
   char *filled = packed + fy_conv_depth(s) * layer->stride * layer->size;
-  memset(filled, 0, (size_t)(layer->stride * layer->size));
-  if (bias)
-    memcpy(filled, bias->data, (size_t)(s->o * layer->size));
+  fill_bias(layer, bias, filled);
   layer->packed = packed;
   layer->bias = filled;
   if (is_float(layer))
@@ -98,7 +119,7 @@ static int direct_forward(FyLaunch *l, Layer *layer, const FyArray *bias) {
 }
 
 static int direct_backward_input(FyLaunch *l, Layer *layer, FyArray *grad_x) {
-  if (!begin_direct(l, layer))
+  if (!begin_direct(l, layer) || !widen_weight(l, layer))
     return FY_LAUNCH_NO_MEMORY;
   layer->out = grad_x->data;
   fy_parallel_turns(layer->s->conv.n, is_float(layer) ? f32_backward_input_images : f64_backward_input_images, layer);
@@ -127,35 +148,48 @@ static int direct_backward_weight(FyLaunch *l, Layer *layer, void *weight, void 
 
 // ---- oneDNN's, chunk by chunk ------------------------------------------------------------------------------------------------
 
-static void pool_chunk(const void *context, int64_t first, int64_t images, int64_t part, float *chunk, void *scratch) {
+static void pool_chunk(const void *context, int64_t first, int64_t images, int64_t part, void *chunk, void *scratch) {
   const Layer *layer = context;
   const FyConvPoolShape *s = layer->s;
   int64_t pooled = s->conv.o * s->ph * s->pw, conv = s->conv.o * fy_conv_area(&s->conv);
+  float *wide = (float *)scratch + pooled;
   (void)part;
-  for (int64_t i = 0; i < images; i++)
-    f32_relu_max_pool(s, s->conv.o, layer->out_last, chunk + i * conv, scratch,
-                      (float *)layer->out + (first + i) * pooled, layer->taps + (first + i) * pooled);
+  for (int64_t i = 0; i < images; i++) {
+    float *out = f32_begin_image(layer, first + i, pooled, wide);
+    f32_relu_max_pool(s, s->conv.o, layer->out_last, (const float *)chunk + i * conv, scratch, out,
+                      layer->taps + (first + i) * pooled);
+    f32_end_image(layer, first + i, pooled, wide);
+  }
 }
 
-static void spread_chunk(const void *context, int64_t first, int64_t images, int64_t part, float *chunk,
-                         void *scratch) {
+static void spread_chunk(const void *context, int64_t first, int64_t images, int64_t part, void *chunk, void *scratch) {
   const Layer *layer = context;
   const FyConvPoolShape *s = layer->s;
   int64_t pooled = s->conv.o * s->ph * s->pw, conv = s->conv.o * fy_conv_area(&s->conv);
   float *bias = layer->out ? (float *)layer->out + part * s->conv.o : NULL; // parts of its gradient
-  for (int64_t i = 0; i < images; i++)
-    f32_spread(s, s->conv.o, layer->out_last, (const float *)layer->grad + (first + i) * pooled,
-               layer->taps + (first + i) * pooled, scratch, chunk + i * conv, bias);
+  float *wide = (float *)scratch + pooled;
+  for (int64_t i = 0; i < images; i++) {
+    const float *grad = f32_image_of(layer, layer->grad, first + i, pooled, wide);
+    float *spread = layer->half ? wide + pooled : (float *)chunk + i * conv;
+    f32_spread(s, s->conv.o, layer->out_last, grad, layer->taps + (first + i) * pooled, scratch, spread, bias);
+    if (layer->half)
+      fy_narrow_floats((uint16_t *)chunk + i * conv, spread, conv);
+  }
 }
 
 static FyConvHook hook_of(const Layer *layer, bool forward) {
   const FyConvPoolShape *s = layer->s;
+  int64_t pooled = s->ph * s->pw * s->conv.o, spread = forward ? 0 : s->conv.o * fy_conv_area(&s->conv);
   return (FyConvHook){
       .meet = forward ? pool_chunk : spread_chunk,
       .context = layer,
       .x_channels_last = layer->x_last,
-      .scratch_bytes = (size_t)(s->ph * s->pw * s->conv.o) * sizeof(float),
+      .scratch_bytes = (size_t)(pooled + (layer->half ? pooled + spread : 0)) * sizeof(float),
   };
+}
+
+static FyDType dtype_of(const Layer *layer) { // of the images
+  return layer->half ? FY_BFLOAT16 : layer->dtype;
 }
 
 static bool suits_dnn(const Layer *layer) {
@@ -172,7 +206,7 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
   memset(parts, 0, (size_t)(FY_CONV_MOST_PARTS * o) * sizeof *parts);
   layer->out = parts;
   FyConvHook hook = hook_of(layer, false);
-  int status = fy_dnn_backward_weight(l, &layer->s->conv, NULL, layer->x, unwanted, &hook);
+  int status = fy_dnn_backward_weight(l, &layer->s->conv, dtype_of(layer), NULL, layer->x, unwanted, &hook);
   if (status != FY_LAUNCH_OK || !bias)
     return status;
   fy_conv_sum_parts(FY_FLOAT32, FY_CONV_MOST_PARTS, o, parts, bias);
@@ -183,7 +217,9 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
 
 // `pooled`: the result or its gradient.
 static Layer layer_of(const FyConvPoolShape *s, const FyArray *x, const FyArray *pooled) {
-  Layer layer = {.s = s, .dtype = x->dtype, .size = (int64_t)fy_dtype_size(x->dtype)};
+  Layer layer = {.s = s, .half = x->dtype == FY_BFLOAT16};
+  layer.dtype = layer.half ? FY_FLOAT32 : (FyDType)x->dtype;
+  layer.size = (int64_t)fy_dtype_size(layer.dtype);
   layer.x_last = !x->contiguous;
   layer.out_last = !pooled->contiguous;
   return layer;
@@ -200,7 +236,8 @@ int fy_cpu_conv2d_relu_max_pool2d(FyLaunch *l) {
   layer.taps = l->out[1]->data;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, true);
-    status = fy_dnn_forward(l, &s.conv, x->data, weight->data, bias ? bias->data : NULL, NULL, &hook);
+    status =
+        fy_dnn_forward(l, &s.conv, (FyDType)x->dtype, x->data, weight->data, bias ? bias->data : NULL, NULL, &hook);
   }
   return status == FY_LAUNCH_NO_KERNEL ? direct_forward(l, &layer, bias) : status;
 }
@@ -210,15 +247,33 @@ static int backward_input(FyLaunch *l, Layer layer) {
   layer.out = NULL;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, false);
-    status = fy_dnn_backward_input(l, &layer.s->conv, NULL, layer.weight, l->out[0]->data, &hook);
+    status = fy_dnn_backward_input(l, &layer.s->conv, dtype_of(&layer), NULL, layer.weight, l->out[0]->data, &hook);
   }
   return status == FY_LAUNCH_NO_KERNEL ? direct_backward_input(l, &layer, l->out[0]) : status;
 }
 
+// Where a gradient of the arithmetic's dtype goes first: NULL without an output.
+static void *gradient_of(FyLaunch *l, const Layer *layer, const FyArray *out, bool *made) {
+  if (!out || !layer->half)
+    return out ? out->data : NULL;
+  void *wide = l->workspace(l, (size_t)out->numel * sizeof(float));
+  *made &= wide != NULL;
+  return wide;
+}
+
 static int backward_weight(FyLaunch *l, Layer layer) {
-  void *weight = l->out[1] ? l->out[1]->data : NULL, *bias = l->out[2] ? l->out[2]->data : NULL;
+  bool made = true;
+  void *weight = gradient_of(l, &layer, l->out[1], &made), *bias = gradient_of(l, &layer, l->out[2], &made);
+  if (!made)
+    return FY_LAUNCH_NO_MEMORY;
   int status = suits_dnn(&layer) ? dnn_backward_weight(l, &layer, weight, bias) : FY_LAUNCH_NO_KERNEL;
-  return status == FY_LAUNCH_NO_KERNEL ? direct_backward_weight(l, &layer, weight, bias) : status;
+  if (status == FY_LAUNCH_NO_KERNEL)
+    status = direct_backward_weight(l, &layer, weight, bias);
+  if (weight && layer.half)
+    fy_narrow_floats(l->out[1]->data, weight, l->out[1]->numel);
+  if (bias && layer.half)
+    fy_narrow_floats(l->out[2]->data, bias, l->out[2]->numel);
+  return status;
 }
 
 int fy_cpu_conv2d_relu_max_pool2d_backward(FyLaunch *l) {

@@ -1,4 +1,5 @@
-// Convolution, ReLU and max pooling of images on one thread, for one element type. Included by conv_pool_cpu.c.
+// Convolution, ReLU and max pooling of images on one thread, for one element type, which float32's also do for bfloat16: an image
+// is widened when its turn comes. Included by conv_pool_cpu.c.
 //
 // Expects, for each inclusion: T, the element type; INTEGER, an integer type of T's size; NAME(x), x with the type in it. No include guard.
 #if !defined T || !defined INTEGER || !defined NAME
@@ -20,9 +21,9 @@ static void NAME(turn)(T *out, int64_t out_stride, const T *in, int64_t in_strid
 #include "op/convolution/conv_direct.h"
 #include "op/convolution/pool_last.h"
 
-// The arrays of an image that one thread works on.
+// The arrays of an image that one thread works on. The last two are images of a bfloat16 tensor.
 typedef struct NAME(Slot) {
-  T *framed, *conv, *pooled, *sums;
+  T *framed, *conv, *pooled, *sums, *wide_x, *wide_pooled;
 } NAME(Slot);
 
 static NAME(Slot) NAME(slot_of)(const Layer *layer, int worker) {
@@ -32,7 +33,26 @@ static NAME(Slot) NAME(slot_of)(const Layer *layer, int worker) {
   result.conv = result.framed + framed_size(s);
   result.pooled = result.conv + fy_conv_area(s) * layer->stride;
   result.sums = result.pooled + layer->s->ph * layer->s->pw * layer->stride;
+  result.wide_x = result.sums + fy_conv_depth(s);
+  result.wide_pooled = result.wide_x + s->c * s->h * s->w;
   return result;
+}
+
+// Image i of a tensor whose images have `count` elements, to be read: where it is or, of bfloat16, in `wide`.
+static const T *NAME(image_of)(const Layer *layer, const void *tensor, int64_t i, int64_t count, T *wide) {
+  if (!layer->half)
+    return (const T *)tensor + i * count;
+  fy_widen_bfloat16((float *)(void *)wide, (const uint16_t *)tensor + i * count, count);
+  return wide;
+}
+
+// Image i of the result: where it is to be written, and, of bfloat16, what brings it from there to where it belongs.
+static T *NAME(begin_image)(const Layer *layer, int64_t i, int64_t count, T *wide) {
+  return layer->half ? wide : (T *)layer->out + i * count;
+}
+static void NAME(end_image)(const Layer *layer, int64_t i, int64_t count, const T *wide) {
+  if (layer->half)
+    fy_narrow_floats((uint16_t *)layer->out + i * count, (const float *)(const void *)wide, count);
 }
 
 static void NAME(forward_images)(int worker, FyTurns *turns, void *context) {
@@ -41,19 +61,20 @@ static void NAME(forward_images)(int worker, FyTurns *turns, void *context) {
   NAME(Slot) slot = NAME(slot_of)(layer, worker);
   int64_t pooled = s->o * layer->s->ph * layer->s->pw;
   for (int64_t i; fy_next_turn(turns, &i);) {
-    NAME(frame)(s, layer->x_last, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
+    NAME(frame)(s, layer->x_last, NAME(image_of)(layer, layer->x, i, s->c * s->h * s->w, slot.wide_x), slot.framed);
     NAME(direct)(s, layer->stride, layer->offsets, slot.framed, layer->packed, layer->bias, slot.conv);
     NAME(relu_max_pool)
-    (layer->s, layer->stride, layer->out_last, slot.conv, slot.pooled, (T *)layer->out + i * pooled,
-     layer->taps + i * pooled);
+    (layer->s, layer->stride, layer->out_last, slot.conv, slot.pooled,
+     NAME(begin_image)(layer, i, pooled, slot.wide_pooled), layer->taps + i * pooled);
+    NAME(end_image)(layer, i, pooled, slot.wide_pooled);
   }
 }
 
 static void NAME(spread_image)(const Layer *layer, int64_t i, NAME(Slot) slot, T *bias) {
   int64_t pooled = layer->s->conv.o * layer->s->ph * layer->s->pw;
   NAME(spread)
-  (layer->s, layer->stride, layer->out_last, (const T *)layer->grad + i * pooled, layer->taps + i * pooled, slot.pooled,
-   slot.conv, bias);
+  (layer->s, layer->stride, layer->out_last, NAME(image_of)(layer, layer->grad, i, pooled, slot.wide_pooled),
+   layer->taps + i * pooled, slot.pooled, slot.conv, bias);
 }
 
 static void NAME(backward_input_images)(int worker, FyTurns *turns, void *context) {
@@ -63,7 +84,9 @@ static void NAME(backward_input_images)(int worker, FyTurns *turns, void *contex
   for (int64_t i; fy_next_turn(turns, &i);) {
     NAME(spread_image)(layer, i, slot, NULL);
     NAME(direct_input)(s, layer->stride, layer->offsets, slot.conv, layer->weight, slot.sums, slot.framed);
-    NAME(unframe)(s, layer->x_last, slot.framed, (T *)layer->out + i * s->c * s->h * s->w);
+    int64_t pixels = s->c * s->h * s->w;
+    NAME(unframe)(s, layer->x_last, slot.framed, NAME(begin_image)(layer, i, pixels, slot.wide_x));
+    NAME(end_image)(layer, i, pixels, slot.wide_x);
   }
 }
 
@@ -76,7 +99,7 @@ static void NAME(backward_weight_parts)(int worker, FyTurns *turns, void *contex
     T *weight = (T *)layer->out + part * layer->part, *bias = weight + fy_conv_depth(s) * layer->stride;
     memset(weight, 0, (size_t)layer->part * sizeof(T));
     for (int64_t i = s->n * part / layer->parts; i < s->n * (part + 1) / layer->parts; i++) {
-      NAME(frame)(s, layer->x_last, (const T *)layer->x + i * s->c * s->h * s->w, slot.framed);
+      NAME(frame)(s, layer->x_last, NAME(image_of)(layer, layer->x, i, s->c * s->h * s->w, slot.wide_x), slot.framed);
       NAME(spread_image)(layer, i, slot, bias);
       NAME(direct_weight)(s, layer->stride, layer->offsets, slot.framed, slot.conv, weight);
     }

@@ -107,17 +107,23 @@ const FyOp fy_op_max_pool2d = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = max_pool2d_infer,
     .cpu = fy_cpu_max_pool2d,
+    .cpu_bfloat16 = fy_all_bfloat16,
     .save = max_pool2d_save,
     .backward = max_pool2d_backward,
     .params_size = sizeof(FyPool2dParams),
     .id = FY_OP_ID_max_pool2d,
 };
 
+static bool gradient_is_bfloat16(const FyCall *call) {
+  return call->in[0]->array.dtype == FY_BFLOAT16;
+}
+
 const FyOp fy_op_max_pool2d_backward = {
     .name = "max_pool2d_backward",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = pool_backward_infer,
     .cpu = fy_cpu_max_pool2d_backward,
+    .cpu_bfloat16 = gradient_is_bfloat16,
     .params_size = sizeof(FyPool2dParams),
     .id = FY_OP_ID_max_pool2d_backward,
 };
@@ -150,6 +156,7 @@ const FyOp fy_op_avg_pool2d = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = avg_pool2d_infer,
     .cpu = fy_cpu_avg_pool2d,
+    .cpu_bfloat16 = fy_all_bfloat16,
     .backward = avg_pool2d_backward,
     .params_size = sizeof(FyPool2dParams),
     .id = FY_OP_ID_avg_pool2d,
@@ -160,6 +167,7 @@ const FyOp fy_op_avg_pool2d_backward = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = pool_backward_infer,
     .cpu = fy_cpu_avg_pool2d_backward,
+    .cpu_bfloat16 = fy_all_bfloat16,
     .params_size = sizeof(FyPool2dParams),
     .id = FY_OP_ID_avg_pool2d_backward,
 };

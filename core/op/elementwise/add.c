@@ -48,12 +48,13 @@ static void add_floats(char *const *data, const int64_t *stride, int64_t n, cons
 FY_BINARY_LOOPS_(f64, double, add)
 FY_MATH_INTEGERS(FY_BINARY_LOOPS_, add)
 FY_BINARY_LOOPS_(b8, bool, add) // of bools, "or"
+FY_BFLOAT16_BINARY(add)         // the sum in float32, rounded once
 
 // Picks the loop by dtype; fy_pointwise_binary cuts the arrays into runs for it, and shares them among the threads.
 static int fy_cpu_add(FyLaunch *launch) {
   static FyLoop *const loops[FY_DTYPE_COUNT] = {
-      [FY_FLOAT32] = add_floats, [FY_FLOAT64] = loop_add_f64, [FY_INT64] = loop_add_i64,
-      [FY_INT32] = loop_add_i32, [FY_UINT8] = loop_add_u8,    [FY_BOOL] = loop_add_b8,
+      [FY_FLOAT32] = add_floats, [FY_FLOAT64] = loop_add_f64, [FY_INT64] = loop_add_i64,     [FY_INT32] = loop_add_i32,
+      [FY_UINT8] = loop_add_u8,  [FY_BOOL] = loop_add_b8,     [FY_BFLOAT16] = loop_add_bf16,
   };
   return fy_pointwise_binary(launch, loops, FY_GRAIN_CHEAP);
 }
@@ -75,6 +76,7 @@ const FyOp fy_op_add = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = add_infer,
     .cpu = fy_cpu_add,
+    .cpu_bfloat16 = fy_two_bfloat16,
     .backward = add_backward,
     .params_size = sizeof(FyPointwise),
     .id = FY_OP_ID_add,

@@ -29,6 +29,10 @@ void fy_value_set(FyValue *value, int dtype, double number) {
   }
 }
 
+bool fy_two_bfloat16(const FyCall *call) {
+  return call->n_in == 2 && fy_all_bfloat16(call);
+}
+
 bool fy_is_whole(double number) {
   return number == floor(number) && fabs(number) < 0x1p63;
 }
@@ -127,7 +131,8 @@ static void save_factors(FyCall *call, FyNode *node) {
 // ---- sub ---------------------------------------------------------------------------------------------------------------
 
 FY_MATH_NUMBERS(FY_BINARY_LOOPS_, sub)
-FY_KERNEL(binary, sub, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
+FY_BFLOAT16_BINARY(sub)
+FY_KERNEL_BFLOAT16(binary, sub, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
 static void infer_sub(FyCall *call) {
   const bool a = call->in[0]->array.dtype == FY_BOOL;
@@ -155,6 +160,7 @@ const FyOp fy_op_sub = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_sub,
     .cpu = fy_cpu_sub,
+    .cpu_bfloat16 = fy_two_bfloat16,
     .backward = sub_backward,
     .params_size = sizeof(FyPointwise),
     .id = FY_OP_ID_sub,
@@ -170,7 +176,8 @@ FyTensor *fy_sub_scalar(FyTensor *a, double b) {
 // ---- mul, div ----------------------------------------------------------------------------------------------------------
 
 FY_MATH_ALL(FY_BINARY_LOOPS_, mul)
-FY_KERNEL(binary, mul, FY_LOOPS_OF_ALL, FY_GRAIN_CHEAP)
+FY_BFLOAT16_BINARY(mul)
+FY_KERNEL_BFLOAT16(binary, mul, FY_LOOPS_OF_ALL, FY_GRAIN_CHEAP)
 
 static void mul_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyTensor *grad = grad_out[0];
@@ -191,6 +198,7 @@ const FyOp fy_op_mul = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = fy_infer_arithmetic,
     .cpu = fy_cpu_mul,
+    .cpu_bfloat16 = fy_two_bfloat16,
     .save = save_factors,
     .backward = mul_backward,
     .params_size = sizeof(FyPointwise),
@@ -205,7 +213,8 @@ FyTensor *fy_mul_scalar(FyTensor *a, double b) {
 }
 
 FY_MATH_FLOATS(FY_BINARY_LOOPS_, div)
-FY_KERNEL(binary, div, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_BFLOAT16_BINARY(div)
+FY_KERNEL_BFLOAT16(binary, div, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
 
 static void infer_div(FyCall *call) {
   if (call->n_in == 1)
@@ -243,6 +252,7 @@ const FyOp fy_op_div = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_div,
     .cpu = fy_cpu_div,
+    .cpu_bfloat16 = fy_two_bfloat16,
     .save = save_quotient,
     .backward = div_backward,
     .params_size = sizeof(FyPointwise),

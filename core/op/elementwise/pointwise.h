@@ -51,6 +51,9 @@ void fy_infer_keep(struct FyCall *call);
 // For ops of one input, after the output is described: their CUDA kernels want both sides row-major.
 void fy_flatten_on_cuda(struct FyCall *call);
 
+// cpu_bfloat16 of arithmetic: of two tensors. A number beside a tensor is not rounded to bfloat16: float32 has both throughout.
+bool fy_two_bfloat16(const struct FyCall *call);
+
 // Whether `number` acts as a Python int: it is whole and fits.
 bool fy_is_whole(double number);
 

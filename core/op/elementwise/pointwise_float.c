@@ -13,6 +13,7 @@
       .autocast = {[FY_CUDA] = AUTOCAST},                                                                              \
       .infer = fy_infer_to_float,                                                                                      \
       .cpu = fy_cpu_##OP,                                                                                              \
+      .cpu_bfloat16 = fy_all_bfloat16,                                                                                 \
       .save = SAVE,                                                                                                    \
       .backward = OP##_backward,                                                                                       \
       .id = FY_OP_ID_##OP,                                                                                             \
@@ -21,9 +22,10 @@
 // The kernel: float32 loops vectorise, float64 ones call libm.
 #define FUNCTION_KERNEL(OP)                                                                                            \
   FY_MATH_FLOATS(FY_UNARY_LOOPS_, OP)                                                                                  \
+  FY_BFLOAT16_UNARY(OP)                                                                                                \
   static int fy_cpu_##OP(FyLaunch *l) {                                                                                \
-    static FyLoop *const loops[FY_DTYPE_COUNT] = {FY_LOOPS_OF_FLOATS(OP)};                                             \
-    return fy_pointwise_unary(l, loops, l->in[0]->dtype == FY_FLOAT32 ? FY_GRAIN_FUNCTION : FY_GRAIN_LIBM);            \
+    static FyLoop *const loops[FY_DTYPE_COUNT] = {FY_LOOPS_OF_FLOATS(OP), FY_BFLOAT16_LOOP(OP)};                       \
+    return fy_pointwise_unary(l, loops, l->in[0]->dtype == FY_FLOAT64 ? FY_GRAIN_LIBM : FY_GRAIN_FUNCTION);            \
   }
 
 // ---- exp, log, sqrt ----------------------------------------------------------------------------------------------------
@@ -64,10 +66,14 @@ FY_MATH_FLOATS(FY_BINARY_LOOPS_, relu_backward)
 FY_MATH_FLOATS(FY_BINARY_LOOPS_, tanh_backward)
 FY_MATH_FLOATS(FY_BINARY_LOOPS_, sigmoid_backward)
 FY_MATH_FLOATS(FY_BINARY_LOOPS_, gelu_backward)
-FY_KERNEL(binary, relu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
-FY_KERNEL(binary, tanh_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
-FY_KERNEL(binary, sigmoid_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
-FY_KERNEL(binary, gelu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_LIBM)
+FY_BINARY_LOOPS_(bf16, uint16_t, relu_backward)
+FY_BFLOAT16_BINARY(tanh_backward)
+FY_BFLOAT16_BINARY(sigmoid_backward)
+FY_BFLOAT16_BINARY(gelu_backward)
+FY_KERNEL_BFLOAT16(binary, relu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL_BFLOAT16(binary, tanh_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL_BFLOAT16(binary, sigmoid_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
+FY_KERNEL_BFLOAT16(binary, gelu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_LIBM)
 
 #define BACKWARD_KERNEL(OP)                                                                                            \
   const FyOp fy_op_##OP##_backward = {                                                                                 \
@@ -75,6 +81,7 @@ FY_KERNEL(binary, gelu_backward, FY_LOOPS_OF_FLOATS, FY_GRAIN_LIBM)
       .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,                                                                \
       .infer = fy_infer_to_float,                                                                                      \
       .cpu = fy_cpu_##OP##_backward,                                                                                   \
+      .cpu_bfloat16 = fy_all_bfloat16,                                                                                 \
       .id = FY_OP_ID_##OP##_backward,                                                                                  \
   };                                                                                                                   \
   static void OP##_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {                             \
@@ -112,6 +119,7 @@ const FyOp fy_op_gelu = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_gelu,
     .cpu = fy_cpu_gelu,
+    .cpu_bfloat16 = fy_all_bfloat16,
     .save = fy_save_first_input,
     .backward = gelu_backward,
     .id = FY_OP_ID_gelu,
@@ -124,7 +132,8 @@ FyTensor *fy_gelu(FyTensor *a) {
 // ---- relu ----------------------------------------------------------------------------------------------------------------
 
 FY_MATH_NUMBERS(FY_UNARY_LOOPS_, relu)
-FY_KERNEL(unary, relu, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
+FY_UNARY_LOOPS_(bf16, uint16_t, relu)
+FY_KERNEL_BFLOAT16(unary, relu, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
 static void infer_relu(FyCall *call) {
   fy_check(call->in[0]->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "Boolean inputs not supported for relu");
@@ -137,6 +146,7 @@ const FyOp fy_op_relu = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_relu,
     .cpu = fy_cpu_relu,
+    .cpu_bfloat16 = fy_all_bfloat16,
     .save = fy_save_result,
     .backward = relu_backward,
     .id = FY_OP_ID_relu,

@@ -5,6 +5,7 @@
 
 #include "op/elementwise/pointwise.h"
 #include "op/elementwise/pointwise_math.h"
+#include "tensor/half.h"
 
 #define FY_SIMD _Pragma("omp simd")
 #ifdef __clang__
@@ -66,6 +67,18 @@
 // The loops of OP for a list of types, named loop_OP_<suffix>, and the tables of them by dtype.
 #define FY_UNARY_LOOPS_(S, T, OP) FY_UNARY_LOOP(loop_##OP##_##S, T, T, fy_##OP##_##S(x))
 #define FY_BINARY_LOOPS_(S, T, OP) FY_BINARY_LOOP(loop_##OP##_##S, T, T, fy_##OP##_##S(x, y))
+// Of bfloat16: fy_OP_bf16, which goes by float32 in registers, and its loop.
+#define FY_BFLOAT16_UNARY(OP)                                                                                          \
+  FY_MATH uint16_t fy_##OP##_bf16(uint16_t x) {                                                                        \
+    return fy_float_to_bfloat16(fy_##OP##_f32(fy_bfloat16_to_float(x)));                                               \
+  }                                                                                                                    \
+  FY_UNARY_LOOPS_(bf16, uint16_t, OP)
+#define FY_BFLOAT16_BINARY(OP)                                                                                         \
+  FY_MATH uint16_t fy_##OP##_bf16(uint16_t x, uint16_t y) {                                                            \
+    return fy_float_to_bfloat16(fy_##OP##_f32(fy_bfloat16_to_float(x), fy_bfloat16_to_float(y)));                      \
+  }                                                                                                                    \
+  FY_BINARY_LOOPS_(bf16, uint16_t, OP)
+
 #define FY_COMPARE_LOOPS_(S, T, OP) FY_BINARY_LOOP(loop_##OP##_##S, bool, T, fy_##OP##_##S(x, y))
 
 #define FY_LOOPS_OF_FLOATS(OP) [FY_FLOAT32] = loop_##OP##_f32, [FY_FLOAT64] = loop_##OP##_f64
@@ -76,6 +89,14 @@
 #define FY_KERNEL(KIND, OP, TABLE, GRAIN)                                                                              \
   static int fy_cpu_##OP(FyLaunch *l) {                                                                                \
     static FyLoop *const loops[FY_DTYPE_COUNT] = {TABLE(OP)};                                                          \
+    return fy_pointwise_##KIND(l, loops, GRAIN);                                                                       \
+  }
+
+// The same with a loop for bfloat16.
+#define FY_BFLOAT16_LOOP(OP) [FY_BFLOAT16] = loop_##OP##_bf16
+#define FY_KERNEL_BFLOAT16(KIND, OP, TABLE, GRAIN)                                                                     \
+  static int fy_cpu_##OP(FyLaunch *l) {                                                                                \
+    static FyLoop *const loops[FY_DTYPE_COUNT] = {TABLE(OP), FY_BFLOAT16_LOOP(OP)};                                    \
     return fy_pointwise_##KIND(l, loops, GRAIN);                                                                       \
   }
 

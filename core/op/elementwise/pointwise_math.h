@@ -291,6 +291,16 @@ FY_MATH bool fy_mul_b8(bool a, bool b) {
   return a & b;
 }
 
+// ---- bfloat16, as its bits -----------------------------------------------------------------------------------------------
+// What needs no arithmetic. Negative numbers are 0x8001 to 0xff80, which is -infinity; from there on it is NaNs.
+
+FY_MATH uint16_t fy_relu_bf16(uint16_t a) {
+  return a > 0x8000 && a <= 0xff80 ? 0 : a;
+}
+FY_MATH uint16_t fy_relu_backward_bf16(uint16_t grad, uint16_t out) {
+  return (uint16_t)(out - 0x8000) <= 0x7f80 || out == 0 ? 0 : grad;
+}
+
 // ---- comparisons -----------------------------------------------------------------------------------------------------------
 
 #define FY_MATH_COMPARE_(S, T, _)                                                                                      \

@@ -85,7 +85,7 @@ static void batch_norm_infer(FyCall *call) {
     check_dtype(call, call->in[i]);
     if (i >= FY_NORM_RUNNING_MEAN)
       check_no_grad(call->in[i], names[i]);
-    fy_call_cast(call, i, dtype); // running statistics have the dtype already: fy_batch_norm saw to it
+    fy_call_cast(call, i, dtype); // of what training updates it is the dtype already: fy_batch_norm saw to it
     fy_call_contiguous(call, i);
   }
   fy_call_contiguous(call, FY_NORM_X);
@@ -119,6 +119,10 @@ static void batch_norm_backward(FyNode *node, FyTensor *const *grad_out, FyTenso
     grad_in[i] = fy_node_needs(node, i) ? grads[i] : NULL;
 }
 
+static bool batch_norm_in_bfloat16(const FyCall *call) {
+  return call->in[FY_NORM_X]->array.dtype == FY_BFLOAT16;
+}
+
 // ---- records and the public function -----------------------------------------------------------------------------------
 
 const FyOp fy_op_batch_norm = {
@@ -127,6 +131,7 @@ const FyOp fy_op_batch_norm = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = batch_norm_infer,
     .cpu = fy_cpu_batch_norm,
+    .cpu_bfloat16 = batch_norm_in_bfloat16,
     .save = batch_norm_save,
     .backward = batch_norm_backward,
     .params_size = sizeof(FyBatchNormParams),
@@ -152,7 +157,8 @@ static void store_update(FyTensor *running, FyTensor *updated) {
 FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_var, FyTensor *weight, FyTensor *bias,
                         bool training, double momentum, double eps) {
   FyBatchNormParams p = {.training = training, .momentum = momentum, .eps = eps};
-  FyTensor *mean = updatable(x, running_mean), *var = updatable(x, running_var), *out[3];
+  FyTensor *mean = training ? updatable(x, running_mean) : running_mean, *out[3];
+  FyTensor *var = training ? updatable(x, running_var) : running_var;
   fy_run_multi(&fy_op_batch_norm, &p, FY_INPUTS(x, weight, bias, mean, var), 3, out);
   fy_drop(out[FY_NORM_MEAN]);
   fy_drop(out[FY_NORM_INVSTD]);
@@ -179,11 +185,16 @@ static void batch_norm_backward_infer(FyCall *call) {
   fy_call_output(call, 2, dtype, 1, &channels);
 }
 
+static bool backward_in_bfloat16(const FyCall *call) {
+  return call->in[FY_NORM_GRAD_X]->array.dtype == FY_BFLOAT16;
+}
+
 const FyOp fy_op_batch_norm_backward = {
     .name = "batch_norm_backward",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = batch_norm_backward_infer,
     .cpu = fy_cpu_batch_norm_backward,
+    .cpu_bfloat16 = backward_in_bfloat16,
     .params_size = sizeof(FyBatchNormParams),
     .id = FY_OP_ID_batch_norm_backward,
 };

@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "op/reduction/reduce.h"
 #include "op/reduction/reduce_cpu.h"
+#include "tensor/half.h"
 #include <string.h>
 
 enum {
@@ -48,6 +49,46 @@ typedef struct Terms {
 #define double_sum_of fy_sum_double
 #include "op/reduction/reduce_floats.h"
 
+// bfloat16 terms, as rows of float32 ones made in a buffer in the nearest cache.
+enum { WIDENED = 1024 };
+
+static void widen(float *restrict to, const uint16_t *restrict from, int64_t n, int64_t stride) {
+  if (stride == 1)
+    for (int64_t i = 0; i < n; i++)
+      to[i] = fy_bfloat16_to_float(from[i]);
+  else
+    for (int64_t i = 0; i < n; i++)
+      to[i] = fy_bfloat16_to_float(from[i * stride]);
+}
+
+static void bfloat16_row(Sum *sum, const void *data, int64_t n, int64_t stride) {
+  const uint16_t *x = data;
+  float terms[WIDENED];
+  for (int64_t i = 0; i < n; i += WIDENED) {
+    int64_t count = n - i < WIDENED ? n - i : WIDENED;
+    widen(terms, x + i * stride, count, stride);
+    float_row(sum, terms, count, 1);
+  }
+}
+
+static void bfloat16_columns(Sum *sum, const void *data, int64_t n, int64_t stride, int64_t rows, int64_t row_stride) {
+  enum { ROWS = 4 };
+  const uint16_t *x = data;
+  float terms[ROWS][TILE], part[TILE];
+  for (int64_t r = 0; r < rows; r += BLOCK_ROWS) {
+    int64_t end = r + BLOCK_ROWS < rows ? r + BLOCK_ROWS : rows;
+    memset(part, 0, (size_t)n * sizeof *part);
+    for (int64_t i = r; i < end; i += ROWS) {
+      int64_t count = end - i < ROWS ? end - i : ROWS;
+      for (int64_t k = 0; k < count; k++)
+        widen(terms[k], x + (i + k) * row_stride, n, stride);
+      float_add_rows(part, terms[0], n, count, TILE);
+    }
+    for (int64_t j = 0; j < n; j++)
+      sum[j].f += (double)part[j];
+  }
+}
+
 // Integers add up in 64 bits, and wrap around.
 #define DEFINE_INTEGER_SUMS(T)                                                                                         \
   static void row_##T(Sum *sum, const void *data, int64_t n, int64_t stride) {                                         \
@@ -73,6 +114,7 @@ DEFINE_INTEGER_SUMS(int64_t)
 
 static const Terms *terms_of(int dtype) {
   static const Terms floats = {sizeof(float), true, float_row, float_columns};
+  static const Terms bfloats = {sizeof(uint16_t), true, bfloat16_row, bfloat16_columns};
   static const Terms doubles = {sizeof(double), true, double_row, double_columns};
   static const Terms bytes = {1, false, row_uint8_t, columns_uint8_t};
   static const Terms ints = {sizeof(int32_t), false, row_int32_t, columns_int32_t};
@@ -80,6 +122,8 @@ static const Terms *terms_of(int dtype) {
   switch (dtype) {
   case FY_FLOAT32:
     return &floats;
+  case FY_BFLOAT16:
+    return &bfloats;
   case FY_FLOAT64:
     return &doubles;
   case FY_BOOL:
@@ -122,6 +166,10 @@ static void store(const Job *job, int64_t at, const Sum *sum, int64_t n) {
   case FY_FLOAT32:
     for (int64_t j = 0; j < n; j++)
       ((float *)job->out->data)[at + j] = (float)(sum[j].f / job->divisor);
+    break;
+  case FY_BFLOAT16:
+    for (int64_t j = 0; j < n; j++)
+      ((uint16_t *)job->out->data)[at + j] = fy_float_to_bfloat16((float)(sum[j].f / job->divisor));
     break;
   case FY_FLOAT64:
     for (int64_t j = 0; j < n; j++)

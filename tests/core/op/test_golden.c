@@ -1,10 +1,11 @@
 // Every op against PyTorch's own values and against central differences: on each device, in each dtype, for contiguous
-// and other layouts, forward, backward and in place, with the errors. The last test holds the ops.def table to it.
+// and other layouts, forward, backward, checkpointed and in place, with the errors. The last test holds the ops.def table to it.
 //
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending -- cuda
 #include "autograd/autograd.h"
+#include "autograd/checkpoint.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include "support/cases.h"
@@ -181,6 +182,36 @@ static void run_way(const Way *way, const CaseAdapter *adapter) {
   compare_grads(way, out[0], in);
 }
 
+// The first output of a case, as gradcheck and a checkpoint call for it.
+typedef struct Differentiated {
+  const GoldenCase *c;
+  const CaseAdapter *adapter;
+} Differentiated;
+
+static FyTensor *differentiated(FyTensor *const *in, void *context) {
+  const Differentiated *d = context;
+  FyTensor *out[GOLDEN_OUTPUTS];
+  d->adapter->run(d->c, in, out);
+  return out[0];
+}
+
+static FyTensor *checkpointed(void *context, FyTensor *const *in) {
+  return differentiated(in, context);
+}
+
+// What backward needs is computed again by a second run, for every op alike. batch_norm changes its statistics, and so must
+// not have them as inputs of a checkpoint.
+static void run_checkpointed(const Way *way, const CaseAdapter *adapter) {
+  FyTensor *in[GOLDEN_INPUTS];
+  Differentiated d = {way->c, adapter};
+  if (!way->c->grad_output.present || strcmp(way->c->op, "batch_norm") == 0)
+    return;
+  for (int i = 0; i < way->c->n_in; i++)
+    in[i] = make_input(&way->c->in[i], way, 0);
+  FyTensors inputs = {.count = way->c->n_in, .items = in};
+  compare_grads(way, fy_checkpoint_with(fy_checkpoint_options(checkpointed, &d), inputs), in);
+}
+
 static bool same_shape(const GoldenTensor *a, const GoldenTensor *b) {
   return a->shape.ndim == b->shape.ndim &&
          memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.ndim * sizeof(int64_t)) == 0;
@@ -264,6 +295,9 @@ static void try_way(const Way *way, const CaseAdapter *adapter) {
       run_way(way, adapter);
     }
     fy_scope {
+      run_checkpointed(way, adapter);
+    }
+    fy_scope {
       run_in_place(way, adapter);
     }
   }
@@ -276,18 +310,6 @@ static void try_way(const Way *way, const CaseAdapter *adapter) {
 }
 
 // ---- gradcheck ---------------------------------------------------------------------------------------------------------
-
-typedef struct Differentiated {
-  const GoldenCase *c;
-  const CaseAdapter *adapter;
-} Differentiated;
-
-static FyTensor *differentiated(FyTensor *const *in, void *context) {
-  const Differentiated *d = context;
-  FyTensor *out[GOLDEN_OUTPUTS];
-  d->adapter->run(d->c, in, out);
-  return out[0];
-}
 
 static void check_gradients(const GoldenCase *c, const CaseAdapter *adapter, int64_t limit) {
   Way way = {c, FY_FLOAT64, false};
