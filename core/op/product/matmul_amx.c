@@ -65,9 +65,17 @@ static void pack_tile_of_a(uint16_t *tile, const uint16_t *from, bool trans, int
     memcpy(tile + i * DEPTH, from + i * ld, DEPTH * sizeof *tile);
 }
 
-// A step of a panel of B that lies transposed: the pairs of a column are side by side, and are moved as one number.
+// A step of a panel of B that lies transposed: the pairs of a column are side by side, and are moved as one number; those that
+// begin at odd addresses are copied first.
 static void pack_tile_of_b(uint16_t *tile, const uint16_t *from, int64_t ld) {
-  fy_transpose_tile(2 * sizeof *tile, tile, TILE, from, ld / 2, TILE, TILE, false);
+  uint32_t pairs[TILE][TILE];
+  if (ld % 2 == 0 && (uintptr_t)from % sizeof pairs[0][0] == 0) {
+    fy_transpose_tile(sizeof pairs[0][0], tile, TILE, from, ld / 2, TILE, TILE, false);
+    return;
+  }
+  for (int64_t j = 0; j < TILE; j++)
+    memcpy(pairs[j], from + j * ld, sizeof pairs[j]);
+  fy_transpose_tile(sizeof pairs[0][0], tile, TILE, pairs, TILE, TILE, TILE, false);
 }
 
 // A step of several panels of B, `panel` elements apart: its rows are read in their whole length.
@@ -95,10 +103,9 @@ static void pack_panels(const Job *job, int64_t batch, bool of_b, int64_t first,
   int64_t a, b;
   fy_matmul_plan_offsets(p, batch, &a, &b);
   const uint16_t *data = (of_b ? job->b + b : job->a + a) + first * TILE * stride_i;
-  const bool odd = of_b && matrix->trans && (matrix->ld % 2 || (uintptr_t)data % 4); // no pairs of 32 bits
   for (int64_t step = from; step < from + steps; step++, packed += ELEMENTS) {
     const int64_t k = step * DEPTH, depth = p->k - k;
-    const int64_t full = depth < DEPTH || odd ? 0 : whole < panels ? whole : panels;
+    const int64_t full = depth < DEPTH ? 0 : whole < panels ? whole : panels;
     const uint16_t *at = data + k * stride_k;
     if (of_b && !matrix->trans && full > 0)
       pack_rows_of_b(packed, panel, full, at, matrix->ld);
