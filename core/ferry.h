@@ -5,6 +5,7 @@
 #ifndef FERRY_H
 #define FERRY_H
 
+#include "amp/grad_scaler.h"
 #include "autograd/autograd.h"
 #include "autograd/checkpoint.h"
 #include "base/error.h"

@@ -60,10 +60,10 @@ header() { # FILE KEY
   sed -n "s/^# $2: *//p" "$1" | head -n 1
 }
 
-newest_recorded() { # cpu|cuda: the path of the one with the latest date, or nothing
+newest_recorded() { # cpu|cuda BENCHMARK: the path of the one with the latest date that has rows of it, or nothing
   local file
   for file in plots/recorded/*.tsv; do
-    [ -e "$file" ] || continue
+    grep -q "^$2	" "$file" 2>/dev/null || continue
     case $(header "$file" device) in
     "$1"*) [ "$(header "$file" simulated)" = no ] && printf '%s\t%s\n' "$(header "$file" date)" "$file" ;;
     esac
@@ -88,8 +88,8 @@ if [ -n "$cpu" ]; then cpu_recorded=1; fi
 if [ -n "$gpu" ]; then gpu_recorded=1; fi
 if [ -n "$recorded" ]; then
   out=$recorded
-  cpu=$(newest_recorded cpu) cpu_recorded=1
-  gpu=$(newest_recorded cuda) gpu_recorded=1
+  cpu=$(newest_recorded cpu matmul) cpu_recorded=1
+  gpu=$(newest_recorded cuda matmul) gpu_recorded=1
   [ -n "$cpu" ] || refuse 'there is no CPU among plots/recorded/*.tsv; plots/recorded/README.md says how to record one'
 elif [ -z "$cpu" ]; then
   cpu=$build/plots/data/cpu${quick:+-quick}.tsv
@@ -103,7 +103,7 @@ elif [ -z "$cpu" ]; then
   fi
 fi
 if [ -z "$gpu" ]; then
-  gpu=$(newest_recorded cuda) gpu_recorded=1
+  gpu=$(newest_recorded cuda matmul) gpu_recorded=1
 fi
 [ "$gpu" != none ] || gpu=
 
@@ -111,18 +111,35 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/cpu" "$work/gpu"
-awk -v out="$work/cpu" -v name=cpu -f plots/prepare.awk "$cpu" >"$work/info.gp"
-if [ -n "$gpu" ]; then
-  awk -v out="$work/gpu" -v name=gpu -f plots/prepare.awk "$gpu" >>"$work/info.gp"
-fi
-echo "cpu_recorded = $cpu_recorded; gpu_recorded = $gpu_recorded" >>"$work/info.gp"
-for file in "$work"/?pu/*.dat; do
-  if [ -e "$file" ]; then
-    sort -n -o "$file" "$file"
+
+prepare() { # FOLDER CPU-FILE GPU-FILE
+  mkdir -p "$1/cpu" "$1/gpu"
+  awk -v out="$1/cpu" -v name=cpu -f plots/prepare.awk "$2" >"$1/info.gp"
+  if [ -n "$3" ]; then
+    awk -v out="$1/gpu" -v name=gpu -f plots/prepare.awk "$3" >>"$1/info.gp"
   fi
-done
-if ! ls "$work"/cpu/*.dat >/dev/null 2>&1; then
+  echo "cpu_recorded = $cpu_recorded; gpu_recorded = $gpu_recorded" >>"$1/info.gp"
+  local file
+  for file in "$1"/?pu/*.dat; do
+    if [ -e "$file" ]; then
+      sort -n -o "$file" "$file"
+    fi
+  done
+}
+prepare "$work/all" "$cpu" "$gpu"
+# A count of bytes needs no idle machine, so it may be recorded in a file of its own.
+timeline=$cpu
+if [ -n "$recorded" ]; then
+  timeline=$(newest_recorded cpu memory_timeline)
+fi
+prepare "$work/timeline" "${timeline:-$cpu}" "$gpu"
+data_of() { # PLOT: the folder of its files
+  case $1 in
+  timeline) echo "$work/timeline" ;;
+  *) echo "$work/all" ;;
+  esac
+}
+if ! ls "$work"/all/cpu/*.dat >/dev/null 2>&1; then
   refuse "$cpu has no rows to draw (those of simulated devices are not drawn)"
 fi
 
@@ -137,13 +154,14 @@ needs() { # PLOT: the rows without which there is nothing to draw
   training) echo cpu/train_784_256_128_10-float32 ;;
   scaling) echo cpu/train_threads-float32 ;;
   memory) echo cpu/memory_step-float32 ;;
+  timeline) echo cpu/memory_timeline-float32 ;;
   esac
 }
 
 lacks() { # PLOT: the first of them that is not there
   local rows
   for rows in $(needs "$1"); do
-    if [ ! -s "$work/$rows.dat" ]; then
+    if [ ! -s "$(data_of "$1")/$rows.dat" ]; then
       echo "$rows"
       return
     fi
@@ -152,7 +170,7 @@ lacks() { # PLOT: the first of them that is not there
 
 mkdir -p "$out"
 drawn=0
-for plot in speed bandwidth roofline roofline_gpu training scaling memory; do
+for plot in speed bandwidth roofline roofline_gpu training scaling memory timeline; do
   lacking=$(lacks "$plot")
   if [ -n "$lacking" ]; then
     if [ "$plot" != roofline_gpu ]; then
@@ -164,7 +182,7 @@ for plot in speed bandwidth roofline roofline_gpu training scaling memory; do
   if [ "$plot" = roofline_gpu ]; then which=gpu; fi
   for theme in $themes; do
     for format in $formats; do
-      LC_ALL=C.UTF-8 gnuplot -e "theme='$theme'; format='$format'; which='$which'; data='$work'; folder='plots'; out='$out/$plot-$theme.$format'" \
+      LC_ALL=C.UTF-8 gnuplot -e "theme='$theme'; format='$format'; which='$which'; data='$(data_of "$plot")'; folder='plots'; out='$out/$plot-$theme.$format'" \
         "plots/${plot%_gpu}.gp"
       drawn=$((drawn + 1))
     done

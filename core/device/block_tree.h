@@ -3,6 +3,7 @@
 #ifndef FERRY_DEVICE_BLOCK_TREE_H
 #define FERRY_DEVICE_BLOCK_TREE_H
 
+#include "device/impl.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +21,9 @@ typedef struct FyBlock {
   struct FyStreamUse *uses;    // other streams that it was used on (fy_cuda_record_stream)
   int pending;                 // marks of theirs that must pass before it is free again
   bool allocated;
-  uint32_t heap;                // the treap's random number
+  FyPlace place,
+      segment_place; // who asked for it; in a segment's first block: who made the allocator ask for the segment
+  uint32_t heap;     // the treap's random number
   struct FyBlock *left, *right; // in the tree of free blocks
 } FyBlock;
 

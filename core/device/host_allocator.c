@@ -28,15 +28,20 @@ enum {
   HUGE_PAGE = 2 << 20,       // larger blocks are mapped by themselves, on huge pages where the system has them
   FLEXIBLE_SIZE = 256 << 10, // from here on a block that is a little too large will do
   FLEXIBLE_CLASSES = 2,
+  SMALL_SIZE = 1 << 20, // what snapshots call small
 };
 
 // In front of the data of a block from malloc, elsewhere for a mapped one.
+// `requested`, `file` and `line` are the owning thread's to write; others may be reading them for a snapshot.
 typedef struct Block {
   struct Block *next;
   void *pointer;
-  size_t capacity, requested;
+  atomic_size_t requested; // 0: free
+  const char *_Atomic file;
+  atomic_int line;
   int class;
-  size_t mapped; // bytes; 0: from malloc
+  size_t mapped;                     // bytes; 0: from malloc
+  struct Block *all_prev, *all_next; // in the list of all blocks
 } Block;
 _Static_assert(sizeof(Block) <= ALIGNMENT, "the record stands in one cache line before the data");
 
@@ -51,8 +56,9 @@ typedef struct ThreadCache {
 
 static _Thread_local ThreadCache thread_cache;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the next three
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the next four
 static Block *free_blocks[CLASSES];
+static Block *all_blocks;
 static ThreadCache *threads;
 static FyMemoryStats totals; // of threads that have ended, and all counts of system calls
 
@@ -95,6 +101,15 @@ static void count_reserved(size_t bytes) {
   raise_peak(&reserved_peak, atomic_fetch_add(&reserved, bytes) + bytes);
 }
 
+static void record(FyMemoryAction action, const Block *block, size_t size) {
+  if (fy_records_memory())
+    fy_record_memory_event(FY_HISTORY_CPU,
+                           (FyMemoryEvent){.action = action,
+                                           .address = (uintptr_t)block->pointer,
+                                           .size = size,
+                                           .allocated = atomic_load_explicit(&allocated, memory_order_relaxed)});
+}
+
 // ---- the system's memory ---------------------------------------------------------------------------------------------
 
 static Block *map_block(size_t capacity) {
@@ -135,20 +150,31 @@ static Block *system_alloc(int class) {
   }
   if (!block)
     return NULL;
-  block->capacity = capacity;
   block->class = class;
   count_reserved(capacity);
+  record(FY_MEMORY_SEGMENT_ALLOC, block, capacity);
   pthread_mutex_lock(&lock);
   totals.device_mallocs++;
+  block->all_next = all_blocks;
+  if (all_blocks)
+    all_blocks->all_prev = block;
+  all_blocks = block;
   pthread_mutex_unlock(&lock);
   return block;
 }
 
 // The lock is held.
 static void system_free(Block *block) {
-  ALLOW(block->pointer, block->capacity);
+  record(FY_MEMORY_SEGMENT_FREE, block, capacity_of(block->class));
+  if (block->all_prev)
+    block->all_prev->all_next = block->all_next;
+  else
+    all_blocks = block->all_next;
+  if (block->all_next)
+    block->all_next->all_prev = block->all_prev;
+  ALLOW(block->pointer, capacity_of(block->class));
   totals.device_frees++;
-  atomic_fetch_sub(&reserved, block->capacity);
+  atomic_fetch_sub(&reserved, capacity_of(block->class));
   if (block->mapped)
     munmap(block->pointer, block->mapped);
   free(block);
@@ -248,7 +274,6 @@ static Block *take_after_emptying(int class) {
   int error = errno;
   pthread_mutex_lock(&lock);
   totals.retries++;
-  totals.out_of_memories += !block;
   pthread_mutex_unlock(&lock);
   errno = error;
   return block;
@@ -261,6 +286,42 @@ static _Noreturn void raise_out_of_memory(size_t bytes) {
            error, strerror(error));
 }
 
+static void count_out_of_memory(size_t bytes) {
+  int error = errno;
+  pthread_mutex_lock(&lock);
+  totals.out_of_memories++;
+  pthread_mutex_unlock(&lock);
+  if (fy_records_memory()) {
+    long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    fy_record_memory_event(FY_HISTORY_CPU,
+                           (FyMemoryEvent){.action = FY_MEMORY_OOM,
+                                           .size = bytes,
+                                           .allocated = atomic_load(&allocated),
+                                           .device_free = pages > 0 ? (size_t)pages * (size_t)page : 0});
+  }
+  errno = error;
+}
+
+// A block for `bytes`, the calling thread's or another, new or used before. Where there is none errno says why.
+static Block *take(ThreadCache *t, size_t bytes) {
+  if (bytes > (size_t)1 << 46) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  int class = class_of(bytes);
+  Block *block = class < THREAD_CLASSES ? t->free_blocks[class] : NULL;
+  if (block) {
+    t->free_blocks[class] = block->next;
+    t->bytes -= capacity_of(class);
+    return block;
+  }
+  errno = ENOMEM;
+  block = take_shared(class);
+  if (!block)
+    block = system_alloc(class);
+  return block ? block : take_after_emptying(class);
+}
+
 // Where it fails errno says why.
 bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   *pointer = NULL;
@@ -268,32 +329,22 @@ bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   if (bytes == 0)
     return true;
   ThreadCache *t = registered_cache();
-  if (bytes > (size_t)1 << 46) {
-    errno = ENOMEM;
+  Block *block = take(t, bytes);
+  if (!block) {
+    count_out_of_memory(bytes);
     return false;
   }
-  int class = class_of(bytes);
-  Block *block = class < THREAD_CLASSES ? t->free_blocks[class] : NULL;
-  if (block) {
-    t->free_blocks[class] = block->next;
-    t->bytes -= block->capacity;
-  } else {
-    errno = ENOMEM;
-    block = take_shared(class);
-    if (!block)
-      block = system_alloc(class);
-    if (!block)
-      block = take_after_emptying(class);
-    if (!block)
-      return false;
-  }
-  block->requested = bytes;
+  size_t capacity = capacity_of(block->class);
+  atomic_store_explicit(&block->requested, bytes, memory_order_relaxed);
+  atomic_store_explicit(&block->file, fy_where_file, memory_order_relaxed);
+  atomic_store_explicit(&block->line, fy_where_line, memory_order_relaxed);
   count(&t->allocations, 1);
   count(&t->requested, (int64_t)bytes);
-  size_t now = atomic_fetch_add_explicit(&allocated, block->capacity, memory_order_relaxed) + block->capacity;
+  size_t now = atomic_fetch_add_explicit(&allocated, capacity, memory_order_relaxed) + capacity;
   raise_peak(&allocated_peak, now);
+  record(FY_MEMORY_ALLOC, block, bytes);
   ALLOW(block->pointer, bytes);
-  FORBID((char *)block->pointer + bytes, block->capacity - bytes);
+  FORBID((char *)block->pointer + bytes, capacity - bytes);
   *pointer = block->pointer;
   *handle = block;
   return true;
@@ -319,7 +370,7 @@ static void free_shared(Block *block) {
   if (cached > cache_limit)
     for (int c = THREAD_CLASSES; c < CLASSES; c++)
       system_free_list(&free_blocks[c]);
-  if (block->capacity > cache_limit) {
+  if (capacity_of(block->class) > cache_limit) {
     system_free(block);
   } else {
     block->next = free_blocks[block->class];
@@ -333,17 +384,22 @@ void fy_host_free(void *handle) {
   if (!block)
     return;
   ThreadCache *t = registered_cache();
+  size_t capacity = capacity_of(block->class);
+  size_t bytes = atomic_load_explicit(&block->requested, memory_order_relaxed);
   count(&t->frees, 1);
-  count(&t->requested, -(int64_t)block->requested);
-  atomic_fetch_sub_explicit(&allocated, block->capacity, memory_order_relaxed);
-  FORBID(block->pointer, block->capacity);
-  if (block->class >= THREAD_CLASSES || t->bytes + block->capacity > THREAD_BYTES) {
+  count(&t->requested, -(int64_t)bytes);
+  atomic_fetch_sub_explicit(&allocated, capacity, memory_order_relaxed);
+  record(FY_MEMORY_FREE_REQUESTED, block, bytes);
+  record(FY_MEMORY_FREE_COMPLETED, block, bytes);
+  atomic_store_explicit(&block->requested, 0, memory_order_relaxed);
+  FORBID(block->pointer, capacity);
+  if (block->class >= THREAD_CLASSES || t->bytes + capacity > THREAD_BYTES) {
     free_shared(block);
     return;
   }
   block->next = t->free_blocks[block->class];
   t->free_blocks[block->class] = block;
-  t->bytes += block->capacity;
+  t->bytes += capacity;
 }
 
 void fy_host_empty_cache(void) {
@@ -359,14 +415,30 @@ void fy_host_empty_cache(void) {
 
 // ---- statistics ------------------------------------------------------------------------------------------------------
 
-FyMemoryStats fy_host_memory_stats(void) {
-  pthread_mutex_lock(&lock);
+static FyMemoryStats forgotten; // what had been counted at fy_host_reset_accumulated; the lock is for this too
+
+// All that was ever counted. The lock is held.
+static FyMemoryStats counted(void) {
   FyMemoryStats stats = totals;
   for (ThreadCache *t = threads; t; t = t->next) {
     stats.allocations += atomic_load_explicit(&t->allocations, memory_order_relaxed);
     stats.frees += atomic_load_explicit(&t->frees, memory_order_relaxed);
     stats.requested += (size_t)atomic_load_explicit(&t->requested, memory_order_relaxed);
   }
+  stats.active_blocks = stats.allocations - stats.frees;
+  stats.segments = stats.device_mallocs - stats.device_frees;
+  return stats;
+}
+
+FyMemoryStats fy_host_memory_stats(void) {
+  pthread_mutex_lock(&lock);
+  FyMemoryStats stats = counted();
+  stats.allocations -= forgotten.allocations;
+  stats.frees -= forgotten.frees;
+  stats.device_mallocs -= forgotten.device_mallocs;
+  stats.device_frees -= forgotten.device_frees;
+  stats.retries -= forgotten.retries;
+  stats.out_of_memories -= forgotten.out_of_memories;
   pthread_mutex_unlock(&lock);
   stats.allocated = atomic_load(&allocated);
   stats.allocated_peak = atomic_load(&allocated_peak);
@@ -374,12 +446,43 @@ FyMemoryStats fy_host_memory_stats(void) {
   if (stats.reserved < stats.allocated) // given back since: see cached_bytes
     stats.reserved = stats.allocated;
   stats.reserved_peak = atomic_load(&reserved_peak);
-  stats.active_blocks = stats.allocations - stats.frees;
-  stats.segments = stats.device_mallocs - stats.device_frees;
+  stats.active = stats.allocated;
+  stats.active_peak = stats.allocated_peak;
   return stats;
 }
 
 void fy_host_reset_peak(void) {
   atomic_store(&allocated_peak, atomic_load(&allocated));
   atomic_store(&reserved_peak, atomic_load(&reserved));
+}
+
+void fy_host_reset_accumulated(void) {
+  pthread_mutex_lock(&lock);
+  forgotten = counted();
+  pthread_mutex_unlock(&lock);
+}
+
+size_t fy_host_memory_blocks(FyMemoryBlock *blocks, size_t capacity) {
+  size_t n = 0;
+  pthread_mutex_lock(&lock);
+  for (Block *b = all_blocks; b; b = b->all_next, n++) {
+    if (n >= capacity)
+      continue;
+    size_t requested = atomic_load_explicit(&b->requested, memory_order_relaxed);
+    const char *file = atomic_load_explicit(&b->file, memory_order_relaxed);
+    blocks[n] = (FyMemoryBlock){
+        .segment = (uintptr_t)b->pointer,
+        .address = (uintptr_t)b->pointer,
+        .size = capacity_of(b->class),
+        .requested = requested,
+        .state = requested ? FY_MEMORY_ACTIVE_ALLOCATED : FY_MEMORY_INACTIVE,
+        .file = requested ? file : NULL,
+        .line = requested && file ? atomic_load_explicit(&b->line, memory_order_relaxed) : 0,
+    };
+    blocks[n].small = blocks[n].size <= SMALL_SIZE;
+    blocks[n].segment_file = blocks[n].file;
+    blocks[n].segment_line = blocks[n].line;
+  }
+  pthread_mutex_unlock(&lock);
+  return n;
 }

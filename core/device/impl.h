@@ -31,6 +31,29 @@ void fy_count_launch(void); // these two are what the backend calls (FyBackend.o
 void fy_count_copy(int kind, size_t bytes);
 void fy_count_synchronization(void);
 
+// ---- memory_history.c: none raises -------------------------------------------------------------------------------------
+
+// Who asked for memory: the thread's last public call.
+typedef struct FyPlace {
+  const char *file;
+  int line;
+} FyPlace;
+static inline FyPlace fy_place_here(void) {
+  return (FyPlace){fy_where_file, fy_where_line};
+}
+
+// The index of the CPU's events beside the devices'.
+enum { FY_HISTORY_CPU = FY_MAX_DEVICES };
+
+// Is anything recorded? To be asked before each fy_record_memory_event, so that nobody else pays for it.
+extern atomic_bool fy_memory_is_recorded;
+static inline bool fy_records_memory(void) {
+  return atomic_load_explicit(&fy_memory_is_recorded, memory_order_relaxed);
+}
+
+// Adds the place and the time. Locks of allocators may be held: this one is the last to be taken.
+void fy_record_memory_event(int device, FyMemoryEvent event);
+
 // ---- stream.c, thread.c ----------------------------------------------------------------------------------------------
 
 struct FyStream {
@@ -72,6 +95,11 @@ FyMemoryStats fy_host_memory_stats(void);
 FyMemoryStats fy_pinned_memory_stats(void);
 void fy_cuda_reset_peak(int device);
 void fy_host_reset_peak(void);
+void fy_cuda_reset_accumulated(int device);
+void fy_host_reset_accumulated(void);
+size_t fy_cuda_memory_blocks(int device, FyMemoryBlock *blocks, size_t capacity);
+size_t fy_host_memory_blocks(FyMemoryBlock *blocks, size_t capacity);
+void fy_cuda_limit_memory(int device, size_t bytes); // to be reserved at most; SIZE_MAX: no limit
 void fy_cuda_empty_cache(void);
 void fy_host_empty_cache(void);
 void fy_pinned_empty_cache(void);

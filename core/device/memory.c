@@ -1,6 +1,7 @@
 // What the allocators hold, for people and programs.
 #include "device/impl.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *fy_format_bytes(size_t bytes, char text[32]) {
   if (bytes <= 1024)
@@ -39,6 +40,35 @@ void fy_reset_peak_memory_stats(FyDevice device) {
     fy_host_reset_peak();
   else
     fy_cuda_reset_peak(fy_cuda_index(device));
+}
+
+void fy_reset_accumulated_memory_stats(FyDevice device) {
+  if (device.type == FY_CPU)
+    fy_host_reset_accumulated();
+  else
+    fy_cuda_reset_accumulated(fy_cuda_index(device));
+}
+
+static int by_address(const void *a, const void *b) {
+  uintptr_t x = ((const FyMemoryBlock *)a)->address, y = ((const FyMemoryBlock *)b)->address;
+  return (x > y) - (x < y);
+}
+
+size_t fy_memory_blocks(FyDevice device, FyMemoryBlock *blocks, size_t capacity) {
+  size_t count = device.type == FY_CPU ? fy_host_memory_blocks(blocks, capacity)
+                                       : fy_cuda_memory_blocks(fy_cuda_index(device), blocks, capacity);
+  if (count && capacity)
+    qsort(blocks, count < capacity ? count : capacity, sizeof *blocks, by_address);
+  return count;
+}
+
+void fy_set_per_process_memory_fraction(double fraction, FyDevice device) {
+  size_t free_bytes, total;
+  fy_check(device.type == FY_CUDA, FY_VALUE_ERROR, "only the memory of CUDA devices can be limited, not that of %s",
+           fy_device_name_of(device));
+  fy_check(fraction >= 0 && fraction <= 1, FY_VALUE_ERROR, "Invalid fraction value: %g. Allowed range: 0~1", fraction);
+  fy_mem_get_info(device, &free_bytes, &total);
+  fy_cuda_limit_memory(fy_cuda_index(device), fraction < 1 ? (size_t)(fraction * (double)total) : SIZE_MAX);
 }
 
 static void host_mem_get_info(size_t *free_bytes, size_t *total_bytes) {
@@ -103,9 +133,13 @@ void fy_memory_summary(void *stream, FyDevice device) {
   fprintf(file, "| %-30s | %14s | %14s |\n", "", "now", "peak");
   rule(file);
   bytes_row(file, "allocated", s.allocated, s.allocated_peak);
+  if (cuda)
+    bytes_row(file, "allocated or awaiting a stream", s.active, s.active_peak);
   bytes_row_now(file, "requested", s.requested);
   bytes_row(file, cuda ? "reserved from the device" : "reserved from the system", s.reserved, s.reserved_peak);
   bytes_row_now(file, "cached (reserved, unallocated)", s.reserved - s.allocated);
+  if (cuda)
+    bytes_row_now(file, "of it in split segments", s.inactive_split);
   rule(file);
   count_row(file, "segments", s.segments);
   count_row(file, "blocks in use", s.active_blocks);

@@ -54,6 +54,12 @@ void fy_view_link(FyTensor *view, FyTensor *of, bool one_of_several, int number)
   atomic_store_explicit(&view->view_version, fy_version_of(view), memory_order_relaxed);
 }
 
+void fy_view_unlink(FyTensor *view) {
+  FyTensor *base = view->base;
+  view->base = NULL;
+  fy_release(base);
+}
+
 static FyGeometry geometry_of(const FyTensor *t, const FyTensor *from) {
   const FyArray *a = &t->array;
   FyGeometry g = {.ndim = a->ndim};

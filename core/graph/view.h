@@ -27,6 +27,9 @@ typedef struct FyRegion {
 // is its place among several outputs. Never raises.
 void fy_view_link(FyTensor *view, FyTensor *of, bool one_of_several, int number);
 
+// `view`, just made, is a view of a copy that nobody else has: from now on it is a tensor of its own. Never raises.
+void fy_view_unlink(FyTensor *view);
+
 // Raises PyTorch's errors where `target` must not be changed in place by a recorded op: a leaf that requires grad, a view
 // of one, a view made under no_grad or beside others.
 void fy_check_in_place(const FyTensor *target);

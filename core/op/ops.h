@@ -233,12 +233,28 @@ typedef struct FyTo {
 #define fy_to(t, ...) fy_to_with((t), (FyTo){.device = __VA_ARGS__})
 FY_API FyTensor *fy_to_with(FyTensor *t, FyTo options);
 FY_API FyTensor *fy_to_dtype(FyTensor *t, FyDType dtype); // tensor.to(dtype)
-FY_API FyTensor *fy_cuda(FyTensor *t);                    // tensor.cuda(): to the current CUDA device
-FY_API FyTensor *fy_cpu(FyTensor *t);                     // tensor.cpu()
-FY_API FyTensor *fy_half(FyTensor *t);                    // tensor.half()
-FY_API FyTensor *fy_float(FyTensor *t);                   // tensor.float()
-FY_API FyTensor *fy_double(FyTensor *t);                  // tensor.double()
-FY_API FyTensor *fy_long(FyTensor *t);                    // tensor.long()
-FY_API FyTensor *fy_pin_memory(FyTensor *t);              // tensor.pin_memory()
+FY_API FyTensor *fy_cuda_current(FyTensor *t);            // tensor.cuda(): fy_cuda(t), to the current CUDA device
+FY_API FyTensor *fy_cuda_at(FyTensor *t, int index);      // tensor.cuda(index): fy_cuda(t, 1)
+#define fy_cuda(...) FY_CUDA_FUNCTION(__VA_ARGS__, fy_cuda_at, fy_cuda_current, 0)(__VA_ARGS__)
+#define FY_CUDA_FUNCTION(tensor, index, function, ...) function
+FY_API FyTensor *fy_cpu(FyTensor *t);        // tensor.cpu()
+FY_API FyTensor *fy_half(FyTensor *t);       // tensor.half()
+FY_API FyTensor *fy_float(FyTensor *t);      // tensor.float()
+FY_API FyTensor *fy_double(FyTensor *t);     // tensor.double()
+FY_API FyTensor *fy_long(FyTensor *t);       // tensor.long()
+FY_API FyTensor *fy_pin_memory(FyTensor *t); // tensor.pin_memory()
+
+// ---- for gradient scalers (amp/) ---------------------------------------------------------------------------------------
+
+// torch._amp_foreach_non_finite_check_and_unscale_(grads, found_inf, inv_scale): multiplies every gradient in place by
+// inv_scale, and sets found_inf to 1 if an element of one was infinite or NaN before; otherwise it stays as it was. Both
+// are one-element float32 tensors on the gradients' device, where all of it happens: nothing waits.
+FY_API void fy_amp_foreach_non_finite_check_and_unscale_(FyTensors grads, FyTensor *found_inf, FyTensor *inv_scale);
+
+// torch._amp_update_scale_: where found_inf is not 0, scale (float32) is multiplied by backoff_factor and growth_tracker (int32)
+// becomes 0. Otherwise growth_tracker counts on, and when it reaches growth_interval, it becomes 0 and scale is multiplied by
+// growth_factor, unless that is infinite. One element each, on one device; changed in place. Returns scale.
+FY_API FyTensor *fy_amp_update_scale_(FyTensor *scale, FyTensor *growth_tracker, FyTensor *found_inf,
+                                      double growth_factor, double backoff_factor, int64_t growth_interval);
 
 #endif

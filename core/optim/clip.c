@@ -1,4 +1,5 @@
-// Gradient clipping: torch.nn.utils.clip_grad. All of it is queued on the gradients' devices; the host waits for nothing.
+// Gradient clipping: torch.nn.utils.clip_grad. All of it is queued on the gradients' devices; the host waits for nothing,
+// unless it has gradients too.
 #include "op/ops.h"
 #include "optim/schedule.h"
 #include "tensor/impl.h"
@@ -13,6 +14,11 @@ static FyTensor *norm_of(FyTensor *grad) {
   return norm;
 }
 
+// A number on another device, without waiting for it; but the host's own ops read memory at once.
+static FyTensor *carried(FyTensor *number, FyDevice device) {
+  return fy_to(number, device, .non_blocking = device.type == FY_CUDA);
+}
+
 // sqrt(sum of the squared norms), on the first gradient's device; NULL when there are no gradients.
 static FyTensor *total_norm(const FyTensorList *parameters) {
   FyTensor *squares = NULL;
@@ -23,7 +29,7 @@ static FyTensor *total_norm(const FyTensorList *parameters) {
       continue;
     if (!squares)
       device = grad->device;
-    FyTensor *norm = fy_to(norm_of(grad), device, .non_blocking = true);
+    FyTensor *norm = carried(norm_of(grad), device);
     FyTensor *square = fy_mul(norm, norm);
     squares = squares ? fy_add(squares, square) : square;
   }
@@ -37,7 +43,7 @@ static void scale_gradients(const FyTensorList *parameters, FyTensor *total, dou
     if (!grad)
       continue;
     fy_scope {
-      fy_mul_(grad, fy_to(factor, grad->device, .non_blocking = true));
+      fy_mul_(grad, carried(factor, grad->device));
     }
   }
 }

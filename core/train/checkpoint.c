@@ -1,14 +1,19 @@
-// Checkpoints: one safetensors file whose names begin with "model." or "optimizer.", and whose metadata has the numbers.
+// Checkpoints: one safetensors file whose names begin with "model.", "optimizer." or "scaler.", and whose metadata has the numbers.
 #include "train/checkpoint.h"
+#include "amp/impl.h"
 #include "optim/impl.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char model_prefix[] = "model.", optimizer_prefix[] = "optimizer.";
+static const char model_prefix[] = "model.", optimizer_prefix[] = "optimizer.", scaler_prefix[] = "scaler.";
 
 bool fy_checkpoint_exists(const char *path) {
   return path && access(path, F_OK) == 0;
+}
+
+static bool has_scaler(const FyCheckpoint *c) {
+  return c->scaler && fy_scaler_is_enabled(c->scaler);
 }
 
 // ---- saving ------------------------------------------------------------------------------------------------------------
@@ -39,6 +44,7 @@ static FyMetadata *metadata_of(const FyCheckpoint *c) {
   fy_metadata_set(m, "ferry.model", "%d", c->model != NULL);
   fy_metadata_set(m, "ferry.optimizer", "%d", c->optimizer != NULL);
   fy_metadata_set(m, "ferry.scheduler", "%d", c->scheduler != NULL);
+  fy_metadata_set(m, "ferry.scaler", "%d", has_scaler(c));
   if (c->scheduler) {
     FySchedulerState state = fy_scheduler_state(c->scheduler);
     fy_metadata_set(m, "ferry.scheduler.last_epoch", "%lld", (long long)state.last_epoch);
@@ -55,6 +61,8 @@ void fy_checkpoint_save(const char *path, const FyCheckpoint *checkpoint) {
       add_all(all, model_prefix, fy_state_dict(checkpoint->model));
     if (checkpoint->optimizer)
       add_all(all, optimizer_prefix, fy_optimizer_state_dict(checkpoint->optimizer));
+    if (has_scaler(checkpoint))
+      add_all(all, scaler_prefix, fy_scaler_state_dict(checkpoint->scaler));
     fy_safetensors_save(path, all, metadata_of(checkpoint));
   }
 }
@@ -103,8 +111,8 @@ static double real_of(const Loaded *l, const char *key) {
   return value;
 }
 
-static void check_part(const Loaded *l, const void *member, const char *key) {
-  fy_check(!member || unsigned_of(l, key) == 1, FY_VALUE_ERROR, "%s: has no state for the %s", l->path,
+static void check_part(const Loaded *l, bool wanted, const char *key) {
+  fy_check(!wanted || unsigned_of(l, key) == 1, FY_VALUE_ERROR, "%s: has no state for the %s", l->path,
            key + strlen("ferry."));
 }
 
@@ -123,9 +131,12 @@ static FyCheckpoint numbers_of(const Loaded *l, const FyCheckpoint *c, FySchedul
   FyCheckpoint numbers = *c;
   fy_check(unsigned_of(l, "ferry.checkpoint") == 1, FY_VALUE_ERROR, "%s: is a checkpoint of version %s, but this is 1",
            l->path, text_of(l, "ferry.checkpoint"));
-  check_part(l, c->model, "ferry.model");
-  check_part(l, c->optimizer, "ferry.optimizer");
-  check_part(l, c->scheduler, "ferry.scheduler");
+  check_part(l, c->model != NULL, "ferry.model");
+  check_part(l, c->optimizer != NULL, "ferry.optimizer");
+  check_part(l, c->scheduler != NULL, "ferry.scheduler");
+  if (has_scaler(c) && fy_metadata_get(l->metadata, "ferry.scaler") == NULL) // of a time without scalers
+    fy_raise(FY_VALUE_ERROR, "%s: has no state for the scaler", l->path);
+  check_part(l, has_scaler(c), "ferry.scaler");
   numbers.epoch = integer_of(l, "ferry.epoch");
   numbers.step = integer_of(l, "ferry.step");
   numbers.seed = unsigned_of(l, "ferry.seed");
@@ -148,13 +159,17 @@ void fy_checkpoint_load(const char *path, FyCheckpoint *checkpoint) {
   Loaded loaded = {.path = path};
   loaded.tensors = fy_safetensors_load(path, &loaded.metadata);
   FyCheckpoint numbers = numbers_of(&loaded, checkpoint, &scheduler, &random);
-  FyTensorList *state = part(&loaded, optimizer_prefix);
+  FyTensorList *state = part(&loaded, optimizer_prefix), *scaler = part(&loaded, scaler_prefix);
   if (checkpoint->optimizer)
     fy_optimizer_check_state(checkpoint->optimizer, state);
+  if (has_scaler(checkpoint))
+    fy_scaler_check_state(checkpoint->scaler, scaler);
   if (checkpoint->model)
     fy_load_state_dict(checkpoint->model, part(&loaded, model_prefix)); // checks all before it copies
   if (checkpoint->optimizer)
     fy_optimizer_load_state_dict(checkpoint->optimizer, state);
+  if (has_scaler(checkpoint))
+    fy_scaler_load_state_dict(checkpoint->scaler, scaler);
   if (checkpoint->scheduler)
     fy_scheduler_load_state(checkpoint->scheduler, scheduler);
   fy_set_rng_state(random);

@@ -2,6 +2,7 @@
 #ifndef FERRY_TRAIN_CHECKPOINT_H
 #define FERRY_TRAIN_CHECKPOINT_H
 
+#include "amp/grad_scaler.h"
 #include "data/safetensors.h"
 #include "optim/schedule.h"
 
@@ -11,10 +12,11 @@ typedef struct FyCheckpoint {
   void *model;            // an FyModule: its state_dict, under "model."
   FyOptimizer *optimizer; // its state_dict, under "optimizer."
   FyScheduler *scheduler;
-  int64_t epoch, step; // the next ones to run
-  uint64_t seed;       // of the loader
-  double best;         // the best result so far
-  FyMetadata *extra;   // saved when not NULL; after loading: all texts of the file, an object of the scope
+  FyGradScaler *scaler; // its state_dict, under "scaler."; one that is not enabled counts as NULL
+  int64_t epoch, step;  // the next ones to run
+  uint64_t seed;        // of the loader
+  double best;          // the best result so far
+  FyMetadata *extra;    // saved when not NULL; after loading: all texts of the file, an object of the scope
 } FyCheckpoint;
 
 // Saves the members and the state of the process's random generator, atomically (a kill at any moment leaves the old file or

@@ -144,7 +144,7 @@ void setup_threads(Run *run), finish_threads(Run *run);
 void setup_data_parallel(Run *run);
 void setup_loader(Run *run), body_loader(Run *run);
 void setup_fashion(Run *run), body_fashion(Run *run);
-void setup_memory_step(Run *run), trace_memory_step(Run *run);
+void setup_memory_step(Run *run), trace_memory_step(Run *run), trace_memory_timeline(Run *run);
 
 void setup_fma(Run *run), body_fma(Run *run);
 void setup_bandwidth(Run *run), body_bandwidth(Run *run), finish_bandwidth(Run *run);

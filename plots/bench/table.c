@@ -171,5 +171,7 @@ const Bench benches[] = {
      SIZES("0 1 2", "0 1 2 4 8", "0 1"), .rate = "samples/s", .where = ANYWHERE, BY(loader, 0)},
     {"memory_step", "memory", "bytes in tensors over a step of lesson 1's CNN", "batch", SIZES("256", 0, "2"),
      .where = ANYWHERE, .setup = setup_memory_step, .trace = trace_memory_step},
+    {"memory_timeline", "memory", "the same after every block that came or went", "batch", SIZES("256", 0, "2"),
+     .where = ANYWHERE, .setup = setup_memory_step, .trace = trace_memory_timeline},
     {.name = NULL},
 };

@@ -214,3 +214,37 @@ void trace_memory_step(Run *run) {
     trace_row(run, i, (double)moments.bytes[i], moments.label[i]);
   }
 }
+
+// ---- memory over the events of a step ---------------------------------------------------------------------------------
+
+enum { MOST_EVENTS = 4096 };
+
+// How many events of a device there are.
+static size_t events_now(FyDevice device) {
+  return fy_memory_history(device, NULL, 0);
+}
+
+// The step of setup_memory_step once more, as the recorder saw it: bytes in use after every block that came or went.
+void trace_memory_timeline(Run *run) {
+  static FyMemoryEvent events[MOST_EVENTS];
+  static const char *const phases[] = {"forward", "backward", "Adam"};
+  size_t ends[3];
+  noted_step(run, false);
+  fy_record_memory_history(true, .max_entries = MOST_EVENTS, .clear_history = true);
+  fy_scope {
+    FyTensor *loss = fy_cross_entropy(fy_forward(run->model, run->a), run->b);
+    ends[0] = events_now(run->device);
+    fy_backward(loss);
+    ends[1] = events_now(run->device);
+    fy_step(run->optimizer);
+    fy_zero_grad(run->optimizer);
+  }
+  ends[2] = events_now(run->device);
+  fy_memory_history(run->device, events, MOST_EVENTS);
+  fy_record_memory_history(false);
+  for (int i = 0, row = 0, phase = 0; i < (int)ends[2] && i < MOST_EVENTS; i++) {
+    phase += phase < 2 && i >= (int)ends[phase];
+    if (events[i].action == FY_MEMORY_ALLOC || events[i].action == FY_MEMORY_FREE_REQUESTED)
+      trace_row(run, row++, (double)events[i].allocated, phases[phase]);
+  }
+}

@@ -265,6 +265,40 @@ pitfalls() {
   without 'took cpu'
 }
 
+memory() {
+  local kept="$work/kept.pickle"
+  run 11_memory --quick --snapshot "$kept"
+  ends_well
+  first_line
+  has '^Allocated: 0\.000 GB   Cached: 0\.000 GB$'
+  has '^Allocated: 0\.001 GB   Cached: 0\.00[1-3] GB$' # 500 x 500 numbers
+  has '^cache given back: Allocated: 0\.000 GB   Cached: 0\.000 GB$'
+  has '^at most in use meanwhile: .*, which is 3\.[0-9]+ matrices of 1\.0 MB$'
+  has '^b = a \+ a +2\.1 MB$'
+  has '^b dropped, but a row of it is still in sight +1\.0 MB$'
+  has '^the scope closed, one tensor kept +1\.0 MB$'
+  has '^and dropped +0 bytes$'
+  has '^loss = \.\.\. without a graph +[0-9.]+ kB$'
+  leaked=$(sed -nE 's/^total = total \+ loss +([0-9.]+) MB.* ([0-9.]+) MB   sum.*/\1 \2/p' "$work/out")
+  if awk -v values="$leaked" 'BEGIN { split(values, v, " "); exit !(v[1] > 1 && v[2] > 4.5 * v[1] && v[2] < 5.5 * v[1]) }'; then
+    echo "ok $chapter leaks a graph a batch"
+  else
+    echo "not ok $chapter leaks a graph a batch - $leaked"
+  fi
+  sums=$(sed -nE 's/.*   sum ([0-9.]+)$/\1/p' "$work/out" | sort -u | wc -l)
+  [ "$sums" = 1 ] && echo "ok $chapter: three sums, one number" || echo "not ok $chapter: three sums, one number - $sums"
+  has '^the same, no_grad +[0-9]+ bytes( +[0-9]+ bytes)+   sum'
+  with 1 '^small pool +\|#\|\.\|#\|\.+\|$'
+  with 1 '^large pool +\|\.{5}\|#{5}\|\.{5}\|#{5}\|$'
+  with 1 '^  OutOfMemoryError: CUDA out of memory\. Tried to allocate 16\.00 MiB\. .* 64\.00 MiB allowed; .* 30\.00 MiB is cached but unallocated\.$'
+  without '^The CPU.s allocator keeps blocks, too, but cuts none'
+  has '^the whole batch +512 +[0-9.]+ MB +100 %$'
+  has '^in sixteen parts +512 +[0-9.]+ MB +[4-6][0-9] %$'
+  has '^backward +\+ '
+  has '^11_memory\.c:[0-9]+ +[0-9]+ +[0-9.]+ MB$'
+  if [ -s "$kept" ]; then echo "ok $chapter leaves a snapshot"; else echo "not ok $chapter leaves a snapshot"; fi
+}
+
 # ---- what all chapters share -----------------------------------------------------------------------------------------
 
 refuses() { # CHAPTER WHAT ARGUMENT...
@@ -331,5 +365,6 @@ benchmarks
 model_moves
 several_gpus
 pitfalls
+memory
 arguments
 no_colours

@@ -233,7 +233,8 @@ def python_call(s):
 
 
 def python_program(statements, failing=(), differences=()):
-    lines, depth = ["import torch, torch.nn as nn, torch.nn.functional as F"], 0
+    lines, depth = ["import torch, torch.nn as nn, torch.nn.functional as F",
+                    "from torch.utils.checkpoint import checkpoint_sequential"], 0
     for i, s in enumerate(statements):
         if s.name in ("no_grad", "enable_grad", "stream"):
             lines.append("    " * depth + ("with torch.%s():" % s.name if s.name != "stream" else "if True:"))

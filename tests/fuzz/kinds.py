@@ -360,6 +360,13 @@ class Kinds:
             return self.r.choice(names)
         return self.call(self.r.choice(("nn_linear", "nn_mlp", "nn_conv2d", "nn_batch_norm1d")))[0]
 
+    def sequential(self):
+        names = [n for n in self.oracle.vars if n[0] == "m" and isinstance(self.of(n), torch.nn.Sequential)]
+        return self.r.choice(names) if names and self.r.random() < 0.85 else self.call("nn_mlp")[0]
+
+    def segments(self):
+        return str(self.r.randint(1, 3))  # nn_mlp has three layers
+
     def optimizer(self):
         names = [n for n in self.oracle.vars if n[0] == "o"]
         if names and self.r.random() < 0.9:

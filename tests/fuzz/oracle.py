@@ -9,6 +9,7 @@ import warnings
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint_sequential  # noqa: F401 (of calls.def's expressions)
 
 from table import ROWS, is_variable
 

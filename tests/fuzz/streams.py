@@ -110,8 +110,17 @@ class Streams:
 
 
 def returns_early(s):
-    """Is it a copy to the host that may still be under way when it returns?"""
-    return s.name == "copy_async_" or s.name == "to_both" and s.args.get("async") == "1" and s.args["device"] == "cpu"
+    """Is it a copy that may still be under way when it returns?"""
+    return s.name == "copy_async_" or s.name == "to_both" and s.args.get("async") == "1"
+
+
+def unfinished(s, streams):
+    """The device whose copy from or to the host may be under way: the host's memory is neither right yet nor free to change."""
+    source = streams.place.get(s.args.get("a" if s.name == "to_both" else "b"))
+    target = s.args["device"] if s.name == "to_both" else streams.place.get(s.args.get("a"))
+    if "cpu" not in (source, target):
+        return None
+    return next((d for d in (source, target) if d not in (None, "cpu")), None)
 
 
 def complete(statements):
@@ -121,8 +130,8 @@ def complete(statements):
     streams, out = Streams(), []
     for s in statements:
         out += streams.before(s)
-        source = streams.place.get(s.args.get("a" if s.name == "to_both" else "b")) if returns_early(s) else None
+        device = unfinished(s, streams) if returns_early(s) else None
         out.append(s)
-        if source not in (None, "cpu"):
-            out.append(Statement([], "synchronize", {"device": source}))
+        if device:
+            out.append(Statement([], "synchronize", {"device": device}))
     return out

@@ -32,24 +32,24 @@ awk -v simulated=yes -f tests/plots/made_up_gpu.awk >"$work/made_up_sim.tsv"
 # A header that does not own up to it is not enough.
 sed 's/^# simulated: yes/# simulated: no/' "$work/made_up_sim.tsv" >"$work/hidden_sim.tsv"
 
-plots='speed bandwidth roofline training scaling memory'
+plots='speed bandwidth roofline training scaling memory timeline'
 
 # ---- pictures ----------------------------------------------------------------------------------------------------------------
 
-says 'drawing the CPU alone' 0 '24 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --out "$work/alone"
+says 'drawing the CPU alone' 0 '28 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --out "$work/alone"
 complaints=$(complete_pictures "$work/alone" $plots)
 [ -z "$complaints" ]
 result $? 'every picture is one, and not empty' "$complaints"
-[ "$(grep -l 'No GPU measured yet' "$work"/alone/*.svg | wc -l)" = 12 ]
+[ "$(grep -l 'No GPU measured yet' "$work"/alone/*.svg | wc -l)" = 14 ]
 result $? 'each says how to add a GPU'
 
-says 'drawing CPU and GPU' 0 '28 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
+says 'drawing CPU and GPU' 0 '32 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
 complaints=$(complete_pictures "$work/both" $plots roofline_gpu)
 [ -z "$complaints" ]
 result $? 'every picture with a GPU, too' "$complaints"
-[ "$(grep -l 'GPU, recorded: Made-up GPU.*2000-01-01' "$work"/both/*.svg | wc -l)" = 14 ]
+[ "$(grep -l 'GPU, recorded: Made-up GPU.*2000-01-01' "$work"/both/*.svg | wc -l)" = 16 ]
 result $? 'each names the recorded GPU and its date'
-[ "$(grep -l "CPU, recorded: .* cores, .* threads; $(date +%Y)" "$work"/both/*.svg | wc -l)" = 14 ]
+[ "$(grep -l "CPU, recorded: .* cores, .* threads; $(date +%Y)" "$work"/both/*.svg | wc -l)" = 16 ]
 result $? 'each names the CPU and its date'
 for text in 'speed-up' 'GPU, bfloat16'; do
   grep -q "$text" "$work/both/speed-light.svg" && ! grep -q "$text" "$work/alone/speed-light.svg"
@@ -62,7 +62,7 @@ result $? 'transfers and several GPUs are drawn'
 
 for sim in sim made_up_sim hidden_sim; do
   plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/$sim.tsv" --out "$work/$sim" --formats svg --themes light >"$work/$sim.log" 2>&1
-  [ "$(grep -l 'No GPU measured yet' "$work/$sim"/*.svg | wc -l)" = 6 ] &&
+  [ "$(grep -l 'No GPU measured yet' "$work/$sim"/*.svg | wc -l)" = 7 ] &&
     ! grep -qE 'speed-up|DataParallel|pinned|Simulated|Made-up' "$work/$sim"/*.svg
   result $? "simulated times do not reach a plot ($sim)" "$(tail -n 3 "$work/$sim.log" | tr '\n' ' ')"
 done

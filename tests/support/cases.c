@@ -279,6 +279,30 @@ static int run_chunk(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
   return fy_chunk(in[0], (int)golden_number(c, "chunks", 0), (int)golden_number(c, "dim", 0), out);
 }
 
+// ---- a gradient scaler's ops ---------------------------------------------------------------------------------------------
+
+static FyTensor *inplace_amp_unscale(const GoldenCase *c, FyTensor *const *in) {
+  (void)c;
+  fy_amp_foreach_non_finite_check_and_unscale_(fy_list(in[0]), in[1], in[2]);
+  return in[0];
+}
+static int run_amp_unscale(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
+  out[0] = fy_clone(in[0]);
+  out[1] = fy_clone(in[1]);
+  inplace_amp_unscale(c, (FyTensor *[]){out[0], out[1], in[2]});
+  return 2;
+}
+static FyTensor *inplace_amp_update_scale(const GoldenCase *c, FyTensor *const *in) {
+  return fy_amp_update_scale_(in[0], in[1], in[2], golden_number(c, "growth", 0), golden_number(c, "backoff", 0),
+                              (int64_t)golden_number(c, "interval", 0));
+}
+static int run_amp_update_scale(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
+  out[0] = fy_clone(in[0]);
+  out[1] = fy_clone(in[1]);
+  inplace_amp_update_scale(c, (FyTensor *[]){out[0], out[1], in[2]});
+  return 2;
+}
+
 #define ROW(name) {#name, run_##name, NULL},
 #define BOTH(name) {#name, run_##name, inplace_##name},
 const CaseAdapter case_adapters[] = {
@@ -292,7 +316,8 @@ const CaseAdapter case_adapters[] = {
                                 ROW(batch_norm) ROW(cat) ROW(stack) ROW(index_select) ROW(embedding) ROW(view)
                                     ROW(reshape) ROW(flatten) ROW(transpose) ROW(permute) ROW(select) ROW(slice)
                                         ROW(narrow) ROW(expand) ROW(squeeze) ROW(squeeze_dim) ROW(unsqueeze)
-                                            ROW(contiguous) ROW(clone) ROW(chunk)};
+                                            ROW(contiguous) ROW(clone) ROW(chunk) BOTH(amp_unscale)
+                                                BOTH(amp_update_scale)};
 const int case_adapter_count = sizeof case_adapters / sizeof *case_adapters;
 
 const CaseAdapter *case_adapter(const char *op) {

@@ -140,8 +140,11 @@ FyTensor *fy_to_dtype(FyTensor *t, FyDType dtype) {
   return dtype == (FyDType)t->array.dtype || !dtype ? t : copy_here(t, TO, dtype);
 }
 
-FyTensor *fy_cuda(FyTensor *t) {
-  return fy_to(t, fy_cuda_device(-1));
+FyTensor *fy_cuda_current(FyTensor *t) {
+  return fy_cuda_at(t, -1);
+}
+FyTensor *fy_cuda_at(FyTensor *t, int index) {
+  return fy_to(t, fy_cuda_device(index));
 }
 FyTensor *fy_cpu(FyTensor *t) {
   return fy_to(t, FY_CPU_DEVICE);

@@ -85,7 +85,7 @@ static void batch_norm_infer(FyCall *call) {
     check_dtype(call, call->in[i]);
     if (i >= FY_NORM_RUNNING_MEAN)
       check_no_grad(call->in[i], names[i]);
-    fy_call_cast(call, i, dtype); // running statistics have the dtype already: fy_batch_norm saw to it
+    fy_call_cast(call, i, dtype); // of what training updates it is the dtype already: fy_batch_norm saw to it
     fy_call_contiguous(call, i);
   }
   fy_call_contiguous(call, FY_NORM_X);
@@ -157,7 +157,8 @@ static void store_update(FyTensor *running, FyTensor *updated) {
 FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_var, FyTensor *weight, FyTensor *bias,
                         bool training, double momentum, double eps) {
   FyBatchNormParams p = {.training = training, .momentum = momentum, .eps = eps};
-  FyTensor *mean = updatable(x, running_mean), *var = updatable(x, running_var), *out[3];
+  FyTensor *mean = training ? updatable(x, running_mean) : running_mean, *out[3];
+  FyTensor *var = training ? updatable(x, running_var) : running_var;
   fy_run_multi(&fy_op_batch_norm, &p, FY_INPUTS(x, weight, bias, mean, var), 3, out);
   fy_drop(out[FY_NORM_MEAN]);
   fy_drop(out[FY_NORM_INVSTD]);

@@ -1,4 +1,5 @@
 // Views: other shapes and strides on the same storage. Each is an op without a kernel, so that gradients flow through.
+#include "graph/view.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <string.h>
@@ -111,9 +112,11 @@ FyTensor *fy_view(FyTensor *t, FySize shape) {
 FyTensor *fy_reshape(FyTensor *t, FySize shape) {
   int64_t stride[FY_MAX_DIM];
   shape = complete_shape(t, shape);
-  if (!view_strides(&t->array, shape.ndim, shape.dim, stride))
-    t = fy_contiguous(t);
-  return fy_view(t, shape);
+  if (view_strides(&t->array, shape.ndim, shape.dim, stride))
+    return fy_view(t, shape);
+  FyTensor *copied = fy_view(fy_contiguous(t), shape);
+  fy_view_unlink(copied);
+  return copied;
 }
 
 FyTensor *fy_view_as(FyTensor *t, const FyTensor *other) {

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const char *const files[] = {"pointwise", "reduce", "matmul", "image", "index", "view", "dtypes"};
+static const char *const files[] = {"pointwise", "reduce", "matmul", "image", "index", "view", "dtypes", "amp"};
 static const FyDType floats[] = {FY_FLOAT32, FY_FLOAT64, FY_FLOAT16, FY_BFLOAT16};
 enum { FILES = sizeof files / sizeof *files };
 

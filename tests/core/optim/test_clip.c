@@ -72,10 +72,14 @@ static void across_devices(void **state) {
     print_message("needs two CUDA devices\n");
     skip();
   }
-  FyTensorList *list = parameters_of("clipped", 3, (FyDevice[]){fy_cuda_device(0), fy_cuda_device(1)}, 2);
-  assert_near(fy_clip_grad_norm_(list, 1), named("clipped", "total", -1));
-  for (int k = 0; k < 3; k++)
-    assert_near(fy_grad(list->items[k]), named("clipped", "clipped", k));
+  const FyDevice pairs[][2] = {
+      {fy_cuda_device(0), fy_cuda_device(1)}, {fy_cuda_device(0), FY_CPU_DEVICE}, {FY_CPU_DEVICE, fy_cuda_device(1)}};
+  for (int i = 0; i < 3; i++) {
+    FyTensorList *list = parameters_of("clipped", 3, pairs[i], 2);
+    assert_near(fy_clip_grad_norm_(list, 1), named("clipped", "total", -1));
+    for (int k = 0; k < 3; k++)
+      assert_near(fy_grad(list->items[k]), named("clipped", "clipped", k));
+  }
 }
 
 static FyTensor *with_grad(FyTensor *grad) {

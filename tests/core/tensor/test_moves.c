@@ -112,6 +112,16 @@ static void between_two_devices(void **state) {
   assert_true(fy_equal(back, fy_t(fy_view(x, fy_shape(4, 6)))));
   fy_cuda_device_guard(1)
     assert_int_equal(fy_get_device(fy_cuda(x)), 1);
+  assert_int_equal(fy_get_device(fy_cuda(x, 1)), 1);
+  assert_ptr_equal(fy_cuda(x, 0), x);
+  fy_cuda_device_guard(1)
+    assert_int_equal(fy_get_device(fy_cuda(x, 0)), 0);
+  FyError error;
+  fy_trap(error) {
+    fy_cuda(x, fy_cuda_device_count());
+  }
+  assert_int_equal(error.kind, FY_RUNTIME_ERROR);
+  assert_non_null(strstr(error.message, "invalid device ordinal"));
 }
 
 // ---- conversions -----------------------------------------------------------------------------------------------------------

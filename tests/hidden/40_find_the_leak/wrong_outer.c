@@ -1,0 +1,31 @@
+// mistake: tensors of every step stay
+#include "ferry.h"
+
+static void descend(FyTensorList *parameters, double lr) {
+  for (int i = 0; i < parameters->count; i++) {
+    FyTensor *p = parameters->items[i];
+    fy_no_grad {
+      fy_sub_(p, fy_mul_scalar(fy_grad(p), lr));
+    }
+    fy_set_grad(p, NULL);
+  }
+}
+
+static FyTensor *all(FyModule *model, FyTensor *x, FyTensor *y, double lr, FyTensorList *parameters) {
+  FyTensor *losses = fy_zeros(fy_shape(fy_size_at(x, 0)), .device = fy_device_of(x));
+  for (int64_t i = 0; i < fy_size_at(x, 0); i++) {
+    FyTensor *loss = fy_mse_loss(fy_forward(model, fy_select(x, 0, i)), fy_select(y, 0, i));
+    fy_backward(loss);
+    descend(parameters, lr);
+    fy_copy_(fy_select(losses, 0, i), fy_detach(loss));
+  }
+  return losses;
+}
+
+FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, double lr) {
+  FyTensor *losses = NULL;
+  fy_scope { // around all steps, and not around each
+    losses = fy_keep(all(model, x, y, lr, fy_parameters(model)));
+  }
+  return losses;
+}
