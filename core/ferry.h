@@ -26,6 +26,7 @@
 #include "optim/optim.h"
 #include "optim/schedule.h"
 #include "parallel/parallel.h"
+#include "profiler/profiler.h"
 #include "tensor/list.h"
 #include "tensor/tensor.h"
 #include "train/checkpoint.h"

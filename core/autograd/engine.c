@@ -16,6 +16,7 @@
 #include "autograd/tasks.h"
 #include "base/small.h"
 #include "base/state.h"
+#include "base/watch.h"
 #include "device/runtime.h"
 #include "op/launch.h"
 #include "op/ops.h"
@@ -297,10 +298,23 @@ static void run_task(Engine *e, int index) {
     fy_node_release_saved(node);
 }
 
+// With a profiler listening, the node is a range of its own, and knows the line of its forward call.
+static bool watch_node(const FyNode *node) {
+  if (!fy_is_watched())
+    return false;
+  fy_watcher.begin(&(FyWatchedRange){.kind = FY_RANGE_NODE,
+                                     .name = node->leaf ? "AccumulateGrad" : fy_node_name(node),
+                                     .file = node->file,
+                                     .line = node->line,
+                                     .sequence = node->sequence});
+  return true;
+}
+
 static void run_ready(Engine *e) {
   while (e->ready) {
     int index = fy_engine_pop(e);
     FyNode *node = e->tasks[index].node;
+    const bool watched = watch_node(node);
     fy_scope {
       if (node->stream)
         fy_stream_guard(node->stream)
@@ -308,6 +322,7 @@ static void run_ready(Engine *e) {
       else
         run_task(e, index);
     }
+    fy_range_close(watched);
     if (e->tasks[index].needed)
       settle(e, node);
   }
@@ -328,6 +343,7 @@ static void join_streams(const Engine *e) {
 }
 
 void fy_engine_run(const FyEngineRun *run) {
+  const bool watched = fy_range_open(FY_RANGE_LIBRARY, "backward");
   fy_scope {
     fy_no_grad {
       Engine *e = fy_engine_new(run);
@@ -342,4 +358,5 @@ void fy_engine_run(const FyEngineRun *run) {
       join_streams(e);
     }
   }
+  fy_range_close(watched);
 }

@@ -1,5 +1,6 @@
 // DataLoader: what an epoch consists of, and its batches in order.
 #include "data/loader_impl.h"
+#include "base/watch.h"
 #include "op/random/random_state.h"
 #include "tensor/impl.h"
 #include <stdlib.h>
@@ -243,6 +244,7 @@ bool fy_loader_next(FyLoaderIterator *it, FyBatch *batch) {
     fy_loader_close(it);
     return false;
   }
+  const bool watched = fy_range_open(FY_RANGE_LIBRARY, "DataLoader.next");
   FySlot *slot = it->worker_count ? wait_for_slot(it) : make_slot(it);
   FyError error = slot->error;
   if (!error.kind) {
@@ -257,5 +259,6 @@ bool fy_loader_next(FyLoaderIterator *it, FyBatch *batch) {
     error.line = fy_where_line;
     fy_raise_again(&error);
   }
+  fy_range_close(watched);
   return true;
 }

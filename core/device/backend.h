@@ -15,11 +15,12 @@
 extern "C" {
 #endif
 
-enum { FY_BACKEND_ABI = 2, FY_MAX_DEVICES = 16 };
+enum { FY_BACKEND_ABI = 3, FY_MAX_DEVICES = 16 };
 
 enum { FY_COPY_HOST_TO_DEVICE = 1, FY_COPY_DEVICE_TO_HOST = 2, FY_COPY_DEVICE_TO_DEVICE = 3 };
 
-enum { FY_BACKEND_NOT_READY = 600, FY_BACKEND_OUT_OF_MEMORY = 2 }; // cudaErrorNotReady, cudaErrorMemoryAllocation
+// cudaErrorNotReady, cudaErrorMemoryAllocation, cudaErrorNotSupported
+enum { FY_BACKEND_NOT_READY = 600, FY_BACKEND_OUT_OF_MEMORY = 2, FY_BACKEND_NOT_SUPPORTED = 801 };
 
 // Codes below cudaError_t's, which begin with 0 for success. Kernels return them; the table's functions only cuBLAS's.
 enum {
@@ -42,6 +43,21 @@ typedef struct FyBackendProperties {
   size_t total_memory, shared_memory_per_block, l2_cache_size;
   int memory_clock_khz, memory_bus_bits, clock_khz; // 0 when unknown
 } FyBackendProperties;
+
+typedef enum FyActivityKind { FY_ACTIVITY_KERNEL, FY_ACTIVITY_COPY, FY_ACTIVITY_FILL } FyActivityKind;
+
+// Something that a device did. Times are in nanoseconds of CLOCK_MONOTONIC.
+typedef struct FyActivity {
+  uint64_t id; // the same when it is queued and when it has run; from 1
+  FyActivityKind kind;
+  const char *name; // of a kernel, or of cuBLAS's call; lives as long as the program
+  int device;
+  int copy_kind;              // FY_COPY_...
+  size_t bytes;               // of a copy or fill
+  uint64_t stream;            // cudaStream_t, 0 for the default one
+  unsigned grid[3], block[3]; // of a kernel, 0 where it is not known
+  int64_t begin, end;         // queued: of the call that queues it, `end` being now; ran: on the device
+} FyActivity;
 
 typedef struct FyBackend {
   int abi; // FY_BACKEND_ABI
@@ -94,6 +110,11 @@ typedef struct FyBackend {
   // within one device; `copy` for each copy between the host and a device or between two devices. Neither may raise.
   // Called once, before anything is started.
   void (*observe)(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
+
+  // Has the core told of each activity: `queued` on the thread that queues it, when it has been, and `ran` on whatever thread
+  // learns that it has run, before anybody who waits for it goes on. Neither may raise. NULL, NULL: no longer. Returns
+  // FY_BACKEND_NOT_SUPPORTED where the runtime cannot tell when something ran.
+  int (*trace)(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity));
 } FyBackend;
 
 // The one symbol of a backend. In the library this is the simulator's; in the shared object, NVIDIA's.

@@ -205,10 +205,55 @@ static int blas_set_stream(void *handle, void *stream) {
 // ---- what is started -------------------------------------------------------------------------------------------------
 
 #ifdef FERRY_SIM
+static void (*told_queued)(const FyActivity *activity);
+static void (*told_ran)(const FyActivity *activity);
+
+static FyActivity activity_of(const struct cudasim_activity *a) {
+  FyActivity activity = {};
+  activity.id = a->id;
+  activity.kind = (FyActivityKind)a->kind;
+  activity.name = a->name;
+  activity.device = a->device;
+  activity.copy_kind = a->copy_kind;
+  activity.bytes = a->bytes;
+  activity.stream = a->stream;
+  memcpy(activity.grid, a->grid, sizeof activity.grid);
+  memcpy(activity.block, a->block, sizeof activity.block);
+  activity.begin = a->begin;
+  activity.end = a->end;
+  return activity;
+}
+
+static void pass_queued(const struct cudasim_activity *a) {
+  const FyActivity activity = activity_of(a);
+  told_queued(&activity);
+}
+
+static void pass_ran(const struct cudasim_activity *a) {
+  const FyActivity activity = activity_of(a);
+  told_ran(&activity);
+}
+
+static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
+  if (queued) {
+    told_queued = queued;
+    told_ran = ran;
+  }
+  cudasim_trace(queued ? pass_queued : NULL, queued ? pass_ran : NULL);
+  return 0;
+}
+
 static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
   cudasim_observe(kernel, copied);
 }
 #else
+// When something ran on a GPU is CUPTI's to say, which is not used yet.
+static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
+  (void)queued;
+  (void)ran;
+  return FY_BACKEND_NOT_SUPPORTED;
+}
+
 // NVIDIA's runtime tells nobody, so the linker sends this library's own calls of it through here (--wrap in cuda.mk). Every
 // kernel<<<...>>> begins with __cudaPushCallConfiguration; cuBLAS's calls are counted where they are made.
 static void (*started_kernel)(void);
@@ -314,6 +359,7 @@ static const FyBackend backend = {
     blas_set_stream,
     fy_cuda_kernels,
     observe,
+    trace,
 };
 
 extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {

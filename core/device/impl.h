@@ -11,6 +11,9 @@
 const FyBackend *fy_backend_if_chosen(void);
 int fy_device_count_chosen(void);
 
+// The same table, whose calls tell a profiler: for one backend in a program. Never raises (watched_backend.c).
+const FyBackend *fy_watched_backend(const FyBackend *backend);
+
 // The index of a CUDA device: -1 becomes the current one. Raise for a device that is not there, and the first for mps.
 int fy_cuda_index(FyDevice device);
 int fy_check_cuda_index(int index);
@@ -45,7 +48,7 @@ static inline FyPlace fy_place_here(void) {
 // The index of the CPU's events beside the devices'.
 enum { FY_HISTORY_CPU = FY_MAX_DEVICES };
 
-// Is anything recorded? To be asked before each fy_record_memory_event, so that nobody else pays for it.
+// Is anything recorded, or a profiler told? To be asked before each fy_record_memory_event, so that nobody else pays for it.
 extern atomic_bool fy_memory_is_recorded;
 static inline bool fy_records_memory(void) {
   return atomic_load_explicit(&fy_memory_is_recorded, memory_order_relaxed);

@@ -17,6 +17,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for all that follows
 static Ring rings[FY_HISTORY_CPU + 1];
 static size_t limit; // events of each ring; 0: nothing is recorded
 
+static void (*_Atomic told)(int device, const FyMemoryEvent *event); // a profiler
+
 // ---- rings: the lock is held -------------------------------------------------------------------------------------------
 
 // Puts the newest `kept` events in order into memory for `capacity`; without that memory the ring stays as it was.
@@ -64,9 +66,19 @@ void fy_record_memory_event(int device, FyMemoryEvent event) {
   event.time_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
   event.file = fy_where_file;
   event.line = fy_where_line;
+  void (*tell)(int, const FyMemoryEvent *) = atomic_load_explicit(&told, memory_order_relaxed);
+  if (tell)
+    tell(device == FY_HISTORY_CPU ? -1 : device, &event);
   pthread_mutex_lock(&lock);
   if (limit)
     append(&rings[device], &event);
+  pthread_mutex_unlock(&lock);
+}
+
+void fy_watch_memory(void (*watcher)(int device, const FyMemoryEvent *event)) {
+  pthread_mutex_lock(&lock);
+  atomic_store(&told, watcher);
+  atomic_store(&fy_memory_is_recorded, watcher || limit);
   pthread_mutex_unlock(&lock);
 }
 
@@ -79,7 +91,7 @@ void fy_record_memory_history_with(FyMemoryRecording options) {
     else
       apply_limit(&rings[d]);
   }
-  atomic_store(&fy_memory_is_recorded, options.enabled);
+  atomic_store(&fy_memory_is_recorded, options.enabled || atomic_load(&told));
   pthread_mutex_unlock(&lock);
 }
 

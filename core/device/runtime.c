@@ -124,7 +124,7 @@ static Mode mode_wanted(void) {
 }
 
 static void take(const FyBackend *table, int count) {
-  backend = table;
+  backend = fy_watched_backend(table);
   table->observe(fy_count_launch, fy_count_copy);
   device_count = count < FY_MAX_DEVICES ? count : FY_MAX_DEVICES;
 }
@@ -206,6 +206,22 @@ bool fy_cuda_is_simulated(void) {
 const char *fy_cuda_description(void) {
   fy_backend();
   return description;
+}
+
+int fy_trace_devices(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
+  const FyBackend *table = fy_backend();
+  return table && table->trace ? table->trace(queued, ran) : FY_BACKEND_NOT_SUPPORTED;
+}
+
+void fy_drain_devices(void) {
+  const FyBackend *table = fy_backend_if_chosen();
+  int before = 0;
+  if (!table || table->get_device(&before) != 0)
+    return;
+  for (int d = 0; d < device_count; d++)
+    if (table->set_device(d) == 0)
+      table->synchronize();
+  table->set_device(before);
 }
 
 int fy_check_cuda_index(int index) {

@@ -75,6 +75,18 @@ typedef struct FyCounters {
 } FyCounters;
 FyCounters fy_counters(void); // never raises
 
+// Has `watcher` told of every event of the allocators that a recording would keep, on the thread that caused it and with
+// allocators' locks held; `device` is -1 for the CPU. NULL: no longer. Never raises. For profiler/.
+void fy_watch_memory(void (*watcher)(int device, const FyMemoryEvent *event));
+
+// FyBackend.trace of the chosen backend: FY_BACKEND_NOT_SUPPORTED where the times on the device cannot be had, and where
+// there is no CUDA. Never raises. For profiler/.
+int fy_trace_devices(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity));
+
+// Waits for all that is queued on every device, and leaves the thread's device as it is; errors are for others to find.
+// Never raises. For profiler/.
+void fy_drain_devices(void);
+
 // To be called after each op whose kernel function succeeded on a device, which is current. Counts the op. With
 // CUDA_LAUNCH_BLOCKING=1 it waits for its kernels and raises their error, so that the error appears where its cause is.
 void fy_op_launched(void);

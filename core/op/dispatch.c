@@ -7,12 +7,15 @@
 //   launch          copies what the kernel wants otherwise, runs the kernel, copies what it wrote elsewhere
 //   fy_record       a node for backward (record.c); in place it is begun before the launch, with the old value
 //
+// A profiler is told of a call's begin and end (fy_call_watcher).
+//
 // fy_run_multi and fy_run_in_place, at the end, are that way; what stands before them are its steps, in order. An op's record
 // (op.h) says what is particular to it. The one op known by name is the copy, which prepares for all.
 //
 // Whatever raises does so before an input is written, a version counted or a tensor handed to the caller's scope: what was
 // made until then belongs to the call's own scope.
 #include "base/state.h"
+#include "base/watch.h"
 #include "device/runtime.h"
 #include "graph/view.h"
 #include "op/op.h"
@@ -165,6 +168,7 @@ static void copy(FyTensor *to, FyTensor *from) {
 // ---- launching: what the kernel wants otherwise ------------------------------------------------------------------------
 
 void (*fy_call_observer)(const FyCall *call);
+FyCallWatcher fy_call_watcher;
 
 static void observe(const FyCall *call) {
   if (fy_call_observer)
@@ -267,6 +271,9 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
   FyOutput output[FY_MAX_OUTPUTS]; // infer fills them in
   FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .output = output};
   FyTensor *cast[FY_MAX_INPUTS];
+  const bool watched = fy_is_watched();
+  if (watched)
+    fy_call_watcher.begin(&call);
   for (int i = 0; i < n_out; i++)
     output[i].dtype = output[i].computed = FY_DEFAULT_DTYPE;
   int scope = fy_scope_open(); // of what is made on the way
@@ -283,6 +290,8 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
   for (int i = 0; i < n_out; i++)
     out[i] = fy_keep(call.out[i]);
   fy_scope_close(scope);
+  if (watched)
+    fy_call_watcher.end(&call);
 }
 
 FyTensor *fy_run(const FyOp *op, const void *params, int n_in, FyTensor *const *in) {
@@ -311,6 +320,9 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   FyOutput output[1];
   FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = 1, .in_place = true, .output = output};
   call.out[0] = target;
+  const bool watched = fy_is_watched();
+  if (watched)
+    fy_call_watcher.begin(&call);
   bool recording = fy_dtype_is_floating(target->array.dtype) &&
                    (wants_grad(op, n_in, in) || (fy_grad_enabled && fy_has_gradient(target)));
   if (recording)
@@ -329,5 +341,7 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   if (recording)
     fy_record_changed(target, node);
   fy_scope_close(scope);
+  if (watched)
+    fy_call_watcher.end(&call);
   return target;
 }

@@ -245,8 +245,16 @@ enum {
 
 extern const FyOp *const fy_ops[FY_OP_COUNT];
 
-// Called with every call just before its kernel runs (a view's, when it is made), when set: for tests and profilers. The
-// copies that prepare a call are no calls.
+// Called with every call just before its kernel runs (a view's, when it is made), when set: for tests. The copies that
+// prepare a call are no calls.
 extern void (*fy_call_observer)(const FyCall *call);
+
+// What profiler/ is told of a call while fy_is_watched(): that it came in, before anything is checked, and, unless it raised,
+// that it is done, with what it has become. Filled in before main; neither raises.
+typedef struct FyCallWatcher {
+  void (*begin)(const FyCall *call); // op, in, n_in and in_place hold
+  void (*end)(const FyCall *call);
+} FyCallWatcher;
+extern FyCallWatcher fy_call_watcher;
 
 #endif

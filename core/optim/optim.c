@@ -1,4 +1,5 @@
 // What all optimizers have in common: parameters, their state, and the loop of a step.
+#include "base/watch.h"
 #include "nn/impl.h"
 #include "optim/impl.h"
 #include "tensor/impl.h"
@@ -73,6 +74,7 @@ static void step_one(FyOptimizer *self, FyParameterState *state) {
 
 void fy_step(FyOptimizer *optimizer) {
   fy_check(optimizer, FY_TYPE_ERROR, "fy_step: the optimizer is NULL");
+  const bool watched = fy_range_open(FY_RANGE_LIBRARY, "Optimizer.step");
   fy_no_grad {
     for (int i = 0; i < optimizer->count; i++) {
       if (!optimizer->states[i].parameter->grad)
@@ -82,12 +84,15 @@ void fy_step(FyOptimizer *optimizer) {
       }
     }
   }
+  fy_range_close(watched);
 }
 
 void fy_zero_grad(FyOptimizer *optimizer) {
   fy_check(optimizer, FY_TYPE_ERROR, "fy_zero_grad: the optimizer is NULL");
+  const bool watched = fy_range_open(FY_RANGE_LIBRARY, "Optimizer.zero_grad");
   for (int i = 0; i < optimizer->count; i++)
     fy_set_grad(optimizer->states[i].parameter, NULL);
+  fy_range_close(watched);
 }
 
 double fy_learning_rate(const FyOptimizer *optimizer) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudasim.h"
 #include "memory.h"
 #include "node.h"
 #include "sim.h"
@@ -46,6 +47,13 @@ static void count_copy(const struct sim_work *base) {
   sim_count_copy(copy->kind, copy_bytes(copy), within_device);
 }
 
+static void describe_copy(const struct sim_work *base, struct cudasim_activity *activity) {
+  const struct copy *copy = &((const struct copy_work *)base)->copy;
+  activity->kind = CUDASIM_COPY;
+  activity->copy_kind = copy->kind;
+  activity->bytes = copy_bytes(copy);
+}
+
 static void stage(struct copy_work *work) {
   struct copy *copy = &work->copy;
   work->staged = sim_allocate(copy_bytes(copy));
@@ -81,6 +89,7 @@ static cudaError_t check(struct copy *copy) {
 static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool staged, bool wait) {
   struct copy_work *work = sim_work_new(sizeof *work, run_copy, destroy_copy);
   work->base.count = count_copy;
+  work->base.describe = describe_copy;
   work->copy = copy;
   work->staged = NULL;
   if (staged)
@@ -221,6 +230,11 @@ static void count_fill(const struct sim_work *base) {
   sim_count_kernel(&sim.counters.fills);
 }
 
+static void describe_fill(const struct sim_work *base, struct cudasim_activity *activity) {
+  activity->kind = CUDASIM_FILL;
+  activity->bytes = ((const struct fill_work *)base)->bytes;
+}
+
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t handle) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
@@ -233,6 +247,7 @@ cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t
   SIM_TRY(sim_range_check(pointer, bytes));
   struct fill_work *work = sim_work_new(sizeof *work, run_fill, NULL);
   work->base.count = count_fill;
+  work->base.describe = describe_fill;
   work->pointer = pointer;
   work->value = value;
   work->bytes = bytes;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudasim.h"
 #include "gemm.h"
 #include "memory.h"
 #include "node.h"
@@ -190,6 +191,12 @@ struct gemm_work {
   cudaDataType scalar_type;
 };
 
+static void describe_gemm(const struct sim_work *work, struct cudasim_activity *activity) {
+  (void)work;
+  activity->kind = CUDASIM_KERNEL;
+  activity->name = "cublas gemm";
+}
+
 static cudaError_t run_gemm(struct sim_work *base) {
   struct gemm_work *work = (struct gemm_work *)base;
   struct sim_gemm gemm = work->gemm;
@@ -245,6 +252,7 @@ static cublasStatus_t multiply(const char *function, cublasHandle_t handle, stru
   }
   struct gemm_work *work = sim_work_new(sizeof *work, run_gemm, NULL);
   work->base.count = count_product;
+  work->base.describe = describe_gemm;
   work->gemm = gemm;
   work->alpha = on_device ? alpha : NULL;
   work->beta = on_device ? beta : NULL;
@@ -374,6 +382,12 @@ static float dot(const struct vector_work *w, int row) {
   return sum;
 }
 
+static void describe_vector(const struct sim_work *work, struct cudasim_activity *activity) {
+  (void)work;
+  activity->kind = CUDASIM_KERNEL;
+  activity->name = "cublas gemv"; // or a dot product
+}
+
 static cudaError_t run_vector(struct sim_work *base) {
   struct vector_work *w = (struct vector_work *)base;
   float alpha = w->alpha_pointer ? *w->alpha_pointer : w->alpha;
@@ -416,6 +430,7 @@ static cublasStatus_t vector_operation(const char *function, cublasHandle_t hand
   operation.base = work->base;
   *work = operation;
   work->base.count = count_product;
+  work->base.describe = describe_vector;
   return submit(stream, &work->base);
 }
 

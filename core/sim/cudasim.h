@@ -28,6 +28,25 @@ struct cudasim_stats {
 // NULL: not at all. No lock of the simulator's is held during the calls.
 void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 
+enum { CUDASIM_KERNEL, CUDASIM_COPY, CUDASIM_FILL };
+
+// A launch or cuBLAS call, a copy or a fill: one execution of it. Times are in nanoseconds of CLOCK_MONOTONIC.
+struct cudasim_activity {
+  unsigned long long id; // from 1
+  int kind;
+  const char *name; // of a kernel, "cublas gemm" and the like for cuBLAS's; lives as long as the program
+  int device;
+  int copy_kind; // cudaMemcpyKind
+  size_t bytes;
+  unsigned long long stream; // cudaStream_t, 0 for the device's legacy stream
+  unsigned int grid[3], block[3];
+  long long begin, end; // queued: of the call, `end` being now; ran: of the work
+};
+
+// Has `queued` called when and on the thread where an activity was queued, and `ran` on whatever thread ran it, before
+// anybody who waits for it goes on. What a graph repeats is not told of. No lock of the simulator's is held. NULL: not at all.
+void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(const struct cudasim_activity *));
+
 void cudasim_get_stats(struct cudasim_stats *stats);
 void cudasim_reset_stats(void);
 

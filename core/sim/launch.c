@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "cudasim.h"
 #include "cudasim_launch.h"
 #include "fault.h"
 #include "memory.h"
@@ -112,6 +113,15 @@ static cudaError_t run_launch(struct sim_work *base) {
 static void count_launch(const struct sim_work *base) {
   (void)base;
   sim_count_kernel(&sim.counters.launches);
+}
+
+static void describe_launch(const struct sim_work *base, struct cudasim_activity *activity) {
+  const struct cudasim_launch_request *request = &((const struct launch_work *)base)->request;
+  const struct cudasim_dim3 grid = request->grid, block = request->block;
+  activity->kind = CUDASIM_KERNEL;
+  activity->name = request->name ? request->name : "kernel";
+  memcpy(activity->grid, (unsigned int[]){grid.x, grid.y, grid.z}, sizeof activity->grid);
+  memcpy(activity->block, (unsigned int[]){block.x, block.y, block.z}, sizeof activity->block);
 }
 
 // ---- attributes of kernels ----
@@ -227,6 +237,7 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   }
   struct launch_work *work = sim_work_new(sizeof *work + request->closure_bytes, run_launch, NULL);
   work->base.count = count_launch;
+  work->base.describe = describe_launch;
   work->request = *request;
   memcpy(work->closure, request->closure, request->closure_bytes);
   work->request.closure = work->closure;

@@ -7,6 +7,7 @@
 #include "lane.h"
 #include "memory.h"
 #include "sim.h"
+#include "trace.h"
 
 // ---- work ----
 
@@ -125,11 +126,16 @@ static void complete(struct sim_node *node) {
 // Runs the work and lets go of it: where it was used is where it may be freed.
 static void run(struct sim_node *node) {
   if (node->work && sim_sticky(node->device) == cudaSuccess) {
+    const long long begin = node->traced ? sim_now() : 0;
     sim_access_begin();
     cudaError_t error = node->work->run(node->work);
     sim_access_end();
     if (error != cudaSuccess)
       sim_set_sticky(node->device, error);
+    if (node->traced) {
+      struct cudasim_activity activity = sim_trace_describe(node);
+      sim_trace_ran(&activity, begin);
+    }
   }
   sim_work_release(node->work);
   node->work = NULL;

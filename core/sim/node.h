@@ -13,8 +13,12 @@
 
 #include "cuda_runtime_api.h"
 
+struct cudasim_activity;
+
 struct sim_work {
   atomic_int references;
+  void (*describe)(const struct sim_work *work,
+                   struct cudasim_activity *activity); // kind, name, sizes; NULL: not told of
   cudaError_t (*run)(struct sim_work *work);
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
@@ -43,6 +47,8 @@ struct sim_node {
   int pending; // nodes it waits for, and one until it is released
   atomic_bool done;
   struct timespec finished;
+  unsigned long long traced; // the id of what somebody is told of; 0: nobody is
+  unsigned long long stream; // then its handle
   struct sim_node *next_ready;
 };
 

@@ -1,12 +1,14 @@
 // Streams: CUDA's rules of what waits for what, as edges between nodes.
 #include "stream.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
 #include "lane.h"
 #include "sim.h"
+#include "trace.h"
 
 enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 
@@ -139,6 +141,13 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
     work->count(work);
   sim_worker_start();
   struct sim_node *node = sim_node_new(stream->device, work, stream->lane);
+  struct cudasim_activity activity;
+  const bool traced = work && work->describe && sim_is_traced();
+  const long long begin = traced ? sim_now() : 0;
+  if (traced) {
+    sim_trace_name(node, stream == sim.device[stream->device].legacy ? 0 : (unsigned long long)(uintptr_t)stream);
+    activity = sim_trace_describe(node);
+  }
   bool sync = sim.config.mode == SIM_SYNC;
   if (sync)
     sim_execution_lock();
@@ -148,6 +157,8 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
   sim_node_run_if_sync(node);
   if (sync)
     sim_execution_unlock();
+  if (traced)
+    sim_trace_queued(&activity, begin);
   if (result)
     *result = node;
   else

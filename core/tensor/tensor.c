@@ -1,5 +1,6 @@
 // The tensor object: its memory, its shape, and what can be asked of it.
 #include "base/small.h"
+#include "base/watch.h"
 #include "device/runtime.h"
 #include "tensor/element.h"
 #include "tensor/impl.h"
@@ -311,10 +312,12 @@ void fy_record_stream(FyTensor *t, FyStream *stream) {
 static void one_element(const FyTensor *t, void *value) {
   fy_check(t->array.numel == 1, FY_RUNTIME_ERROR, "a Tensor with %lld elements cannot be converted to Scalar",
            (long long)t->array.numel);
+  const bool watched = fy_range_open(FY_RANGE_LIBRARY, "item");
   if (t->device.type == FY_CPU)
     memcpy(value, t->array.data, fy_dtype_size(t->array.dtype));
   else
     fy_copy_bytes(value, -1, false, t->array.data, t->device.index, false, fy_dtype_size(t->array.dtype), false);
+  fy_range_close(watched);
 }
 
 double fy_item(const FyTensor *t) {

@@ -1,0 +1,4 @@
+#include "base/watch.h"
+
+FyWatcher fy_watcher;
+atomic_bool fy_watching;

@@ -1,0 +1,621 @@
+// Profiles: which ranges there are, what they add up to, schedules, threads, errors, tables, and what stays when it is off.
+// run: FERRY_CUDA=off
+// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
+// tsan
+#include "../nn/check.h"
+#include "base/watch.h"
+#include <pthread.h>
+#include <time.h>
+
+typedef struct Model {
+  FyModule *module;
+  FyOptimizer *optimizer;
+  FyTensor *x, *target;
+} Model;
+
+static Model model_on(FyDevice device) {
+  Model m = {.module = fy_nn_sequential(fy_nn_linear(13, 7), fy_nn_relu(), fy_nn_linear(7, 3))};
+  fy_module_to(m.module, device);
+  m.optimizer = fy_sgd(fy_parameters(m.module), 0.1);
+  m.x = fy_randn(fy_shape(5, 13), .device = device);
+  m.target = fy_randint(0, 3, fy_shape(5), .device = device);
+  return m;
+}
+
+static double train(const Model *m) {
+  double value = 0;
+  fy_scope {
+    fy_zero_grad(m->optimizer);
+    FyTensor *loss = fy_cross_entropy(fy_forward(m->module, m->x), m->target);
+    fy_backward(loss);
+    fy_step(m->optimizer);
+    value = fy_item(loss);
+  }
+  return value;
+}
+
+static const FyAverage *row_of(const FyKeyAverages *a, const char *key) {
+  for (int i = 0; i < a->count; i++)
+    if (strcmp(a->rows[i].key, key) == 0)
+      return &a->rows[i];
+  return NULL;
+}
+
+static const FyAverage *wanted(const FyKeyAverages *a, const char *key) {
+  const FyAverage *row = row_of(a, key);
+  if (!row)
+    fail_msg("there is no row %s", key);
+  return row;
+}
+
+static void expect_calls(const FyKeyAverages *a, const char *key, int64_t calls) {
+  const FyAverage *row = wanted(a, key);
+  if (row->count != calls)
+    fail_msg("%s has %lld calls, not %lld", key, (long long)row->count, (long long)calls);
+}
+
+static void expect_near(double value, double expected, double within) {
+  if (!(fabs(value - expected) <= within))
+    fail_msg("%.9g is not within %g of %.9g", value, within, expected);
+}
+
+static FyDevice some_device(void) {
+  return fy_cuda_is_available() ? fy_cuda_device(0) : FY_CPU_DEVICE;
+}
+
+// ---- ranges --------------------------------------------------------------------------------------------------------------
+
+static void a_training_step_has_these_rows(void **state) {
+  (void)state;
+  const Model m = model_on(FY_CPU_DEVICE);
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU) {
+    for (int i = 0; i < 3; i++)
+      train(&m);
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  expect_calls(a, "fy::linear", 6);
+  expect_calls(a, "fy::cross_entropy", 3);
+  expect_calls(a, "fy::sgd_step_", 12);
+  expect_calls(a, "backward", 3);
+  expect_calls(a, "AddmmBackward0", 3); // the other is one op with its ReLU
+  expect_calls(a, "ReluBackward0", 3);
+  expect_calls(a, "AccumulateGrad", 12);
+  expect_calls(a, "Optimizer.step", 3);
+  expect_calls(a, "Optimizer.zero_grad", 3);
+  expect_calls(a, "item", 3);
+  assert_int_equal(a->dropped, 0);
+  assert_false(fy_is_watched());
+}
+
+// By construction: whatever a range does not spend within others is its own.
+static void self_times_add_up_to_the_root(void **state) {
+  (void)state;
+  const Model m = model_on(some_device());
+  FyProfile *prof;
+  struct timespec begin, end;
+  fy_profile(prof, FY_PROFILE_CPU) {
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    fy_record_function("root") {
+      for (int i = 0; i < 50; i++)
+        train(&m);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  const FyAverage *root = wanted(a, "root");
+  expect_near(a->self_cpu_time_total, root->cpu_time_total, 1e-6 * root->cpu_time_total);
+  double sum = 0, wall = (double)(end.tv_sec - begin.tv_sec) * 1e6 + (double)(end.tv_nsec - begin.tv_nsec) / 1e3;
+  for (int i = 0; i < a->count; i++) {
+    assert_true(a->rows[i].self_cpu_time_total >= 0);
+    assert_true(a->rows[i].self_cpu_time_total <= a->rows[i].cpu_time_total + 1e-6);
+    sum += a->rows[i].self_cpu_time_total;
+  }
+  expect_near(sum, root->cpu_time_total, 1e-6 * sum);
+  assert_true(root->cpu_time_total <= wall);
+  assert_true(root->self_cpu_time_total < 0.5 * root->cpu_time_total);
+}
+
+static void ranges_nest(void **state) {
+  (void)state;
+  FyProfile *prof;
+  char name[] = "outer";
+  fy_profile(prof, FY_PROFILE_CPU) {
+    fy_record_function(name) {
+      name[0] = '?'; // the name was copied
+      for (int i = 0; i < 4; i++)
+        fy_record_function("inner") {
+          fy_scope {
+            fy_ones(fy_shape(3));
+          }
+        }
+    }
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  expect_calls(a, "outer", 1);
+  expect_calls(a, "inner", 4);
+  const FyAverage *outer = wanted(a, "outer"), *inner = wanted(a, "inner"), *fill = wanted(a, "fy::fill_");
+  expect_near(outer->cpu_time_total, outer->self_cpu_time_total + inner->cpu_time_total, 1e-6);
+  expect_near(inner->cpu_time_total, inner->self_cpu_time_total + fill->cpu_time_total, 1e-6);
+}
+
+static void deep_nesting_keeps_what_it_can(void **state) {
+  (void)state;
+  FyProfile *prof;
+  int marks[200];
+  fy_profile(prof, FY_PROFILE_CPU) {
+    for (int i = 0; i < 200; i++)
+      marks[i] = fy_record_function_enter("deep");
+    for (int i = 200; i-- > 0;)
+      fy_record_function_exit(marks[i]);
+    fy_record_function("after") {
+    }
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  expect_calls(a, "deep", 128);
+  expect_calls(a, "after", 1);
+  assert_int_equal(a->dropped, 72);
+}
+
+// ---- threads -------------------------------------------------------------------------------------------------------------
+
+static void *work(void *argument) {
+  for (int i = 0; i < 20; i++)
+    fy_record_function(argument) {
+      fy_scope {
+        FyTensor *x = fy_ones(fy_shape(17, 17));
+        fy_add(x, x);
+      }
+    }
+  return NULL;
+}
+
+static void threads_have_ranges_of_their_own(void **state) {
+  (void)state;
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU, .profile_memory = true) {
+    fy_record_function("main") {
+      pthread_t threads[3];
+      for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, i < 2 ? "worker" : "other"), 0);
+      for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    }
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  expect_calls(a, "worker", 40);
+  expect_calls(a, "other", 20);
+  expect_calls(a, "fy::add", 60);
+  const FyAverage *row = wanted(a, "main");
+  expect_near(row->self_cpu_time_total, row->cpu_time_total, 1e-6); // what others do is not within it
+}
+
+static atomic_bool going;
+
+static void *keep_going(void *unused) {
+  while (atomic_load(&going))
+    work("busy");
+  return unused;
+}
+
+// Profiles begin and end while another thread works: nothing is torn, and what is kept is whole.
+static void threads_that_work_on(void **state) {
+  (void)state;
+  pthread_t thread;
+  atomic_store(&going, true);
+  assert_int_equal(pthread_create(&thread, NULL, keep_going, NULL), 0);
+  for (int i = 0; i < 30; i++)
+    fy_scope {
+      FyProfile *prof;
+      fy_profile(prof, FY_PROFILE_CPU, .record_shapes = true, .profile_memory = true) {
+        work("mine");
+      }
+      const FyKeyAverages *a = fy_key_averages(prof, .group_by_input_shape = true);
+      expect_calls(a, "mine", 20);
+      for (int k = 0; k < a->count; k++)
+        assert_true(a->rows[k].self_cpu_time_total >= 0);
+    }
+  atomic_store(&going, false);
+  pthread_join(thread, NULL);
+}
+
+// ---- schedules -----------------------------------------------------------------------------------------------------------
+
+typedef struct Seen {
+  int calls;
+  int64_t at[8], steps[8], adds[8], warm[8];
+} Seen;
+
+static void look(FyProfile *prof, void *context) {
+  Seen *seen = context;
+  const FyKeyAverages *a = fy_key_averages(prof);
+  const FyAverage *adds = row_of(a, "fy::add"), *steps = row_of(a, "ProfilerStep*"), *warm = row_of(a, "fy::mul");
+  seen->at[seen->calls] = fy_profile_step_num(prof);
+  seen->adds[seen->calls] = adds ? adds->count : 0;
+  seen->steps[seen->calls] = steps ? steps->count : 0;
+  seen->warm[seen->calls] = warm ? warm->count : 0;
+  seen->calls++;
+}
+
+// Step i makes i + 1 additions, and every first and second of a cycle of four a product.
+static void step_of(int i) {
+  fy_scope {
+    FyTensor *x = fy_ones(fy_shape(2));
+    for (int k = 0; k <= i; k++)
+      fy_add(x, x);
+    if (i % 4 < 2)
+      fy_mul(x, x);
+  }
+}
+
+static void a_schedule_records_its_active_steps(void **state) {
+  (void)state;
+  Seen seen = {0};
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU, .schedule = {.wait = 1, .warmup = 1, .active = 2}, .on_trace_ready = look,
+             .context = &seen) {
+    for (int i = 0; i < 9; i++) {
+      step_of(i);
+      fy_profile_step(prof);
+    }
+  }
+  assert_int_equal(seen.calls, 2);
+  assert_int_equal(seen.at[0], 4);
+  assert_int_equal(seen.at[1], 8);
+  assert_int_equal(seen.adds[0], 3 + 4);
+  assert_int_equal(seen.adds[1], 7 + 8);
+  assert_int_equal(seen.steps[0], 2);
+  assert_int_equal(seen.warm[0] + seen.warm[1], 0);
+}
+
+static void a_schedule_repeats_and_skips(void **state) {
+  (void)state;
+  Seen seen = {0};
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU, .schedule = {.skip_first = 2, .warmup = 1, .active = 1, .repeat = 2},
+             .on_trace_ready = look, .context = &seen) {
+    for (int i = 0; i < 10; i++) {
+      step_of(i);
+      fy_profile_step(prof);
+    }
+  }
+  assert_int_equal(seen.calls, 2);
+  assert_int_equal(seen.adds[0], 4); // step 3
+  assert_int_equal(seen.adds[1], 6); // step 5
+}
+
+// As in PyTorch: what was being recorded when the block ends is handed over, what was being warmed up is not.
+static void a_loop_that_ends_early(void **state) {
+  (void)state;
+  for (int steps = 1; steps <= 4; steps++) {
+    Seen seen = {0};
+    FyProfile *prof;
+    fy_profile(prof, FY_PROFILE_CPU, .schedule = {.wait = 1, .warmup = 1, .active = 2}, .on_trace_ready = look,
+               .context = &seen) {
+      for (int i = 0; i < steps; i++) {
+        step_of(i);
+        fy_profile_step(prof);
+      }
+    }
+    assert_int_equal(seen.calls, steps >= 2);
+    assert_int_equal(seen.adds[0], steps == 4 ? 7 : steps == 3 ? 3 : 0);
+  }
+}
+
+static void without_a_schedule_steps_are_counted_only(void **state) {
+  (void)state;
+  Seen seen = {0};
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU, .on_trace_ready = look, .context = &seen) {
+    for (int i = 0; i < 3; i++) {
+      step_of(i);
+      fy_profile_step(prof);
+    }
+  }
+  assert_int_equal(seen.calls, 1);
+  assert_int_equal(seen.adds[0], 6);
+  assert_int_equal(seen.steps[0], 0);
+  assert_int_equal(seen.at[0], 3);
+}
+
+// ---- options -------------------------------------------------------------------------------------------------------------
+
+static void shapes_flops_and_lines(void **state) {
+  (void)state;
+  FyProfile *prof;
+  int line = 0;
+  fy_profile(prof, FY_PROFILE_CPU, .record_shapes = true, .with_flops = true, .with_stack = true) {
+    fy_scope {
+      FyTensor *a = fy_ones(fy_shape(5, 13)), *b = fy_ones(fy_shape(13, 7)), *c = fy_ones(fy_shape(5, 7));
+      line = __LINE__ + 1;
+      fy_matmul(a, b);
+      fy_matmul(fy_matmul(a, b), fy_ones(fy_shape(7, 2)));
+      fy_mul(c, c);
+      fy_conv2d(fy_ones(fy_shape(2, 3, 9, 9)), fy_ones(fy_shape(4, 3, 3, 3)), NULL);
+    }
+  }
+  const FyKeyAverages *a = fy_key_averages(prof, .group_by_input_shape = true);
+  const FyAverage *first = wanted(a, "fy::matmul");
+  assert_string_equal(first->input_shapes, "[[5, 13], [13, 7]]");
+  assert_int_equal(first->count, 2);
+  expect_near(first->flops, 2 * 2.0 * 5 * 13 * 7, 0);
+  assert_int_equal(first->line, line);
+  assert_non_null(strstr(first->file, "test_profiler.c"));
+  expect_near(wanted(a, "fy::mul")->flops, 35, 0);
+  expect_near(wanted(a, "fy::conv2d")->flops, 2.0 * (2 * 4 * 7 * 7) * (3 * 3 * 3), 0);
+  const FyKeyAverages *by_line = fy_key_averages(prof, .group_by_source = true);
+  int rows = 0;
+  for (int i = 0; i < by_line->count; i++)
+    rows += strcmp(by_line->rows[i].key, "fy::matmul") == 0;
+  assert_int_equal(rows, 2);
+  expect_calls(fy_key_averages(prof), "fy::matmul", 3);
+}
+
+static void memory_belongs_to_who_asked(void **state) {
+  (void)state;
+  FyProfile *prof;
+  FyTensor *kept = NULL;
+  fy_profile(prof, FY_PROFILE_CPU, .profile_memory = true) {
+    fy_record_function("allocates") {
+      kept = fy_empty(fy_shape(1000));
+    }
+    fy_record_function("gives back") {
+      fy_drop(kept);
+    }
+    fy_record_function("both") {
+      fy_drop(fy_empty(fy_shape(500)));
+    }
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  assert_int_equal(wanted(a, "allocates")->cpu_memory_usage, 4000);
+  assert_int_equal(wanted(a, "gives back")->cpu_memory_usage, -4000);
+  assert_int_equal(wanted(a, "both")->cpu_memory_usage, 0);
+}
+
+static void activities_hide_what_was_not_asked_for(void **state) {
+  (void)state;
+  if (!fy_cuda_is_simulated())
+    skip();
+  const Model m = model_on(some_device());
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU) {
+    train(&m);
+  }
+  assert_null(row_of(fy_key_averages(prof), "cudaLaunchKernel"));
+  expect_near(fy_key_averages(prof)->self_cuda_time_total, 0, 0);
+  fy_profile(prof, FY_PROFILE_CUDA) {
+    train(&m);
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  wanted(a, "cudaLaunchKernel");
+  assert_null(row_of(a, "fy::linear"));
+}
+
+// ---- devices -------------------------------------------------------------------------------------------------------------
+
+static void device_time_belongs_to_the_op_that_launched(void **state) {
+  (void)state;
+  if (!fy_cuda_is_simulated())
+    skip();
+  FyDevice device = some_device();
+  FyTensor *x = fy_ones(fy_shape(300, 300), .device = device), *host = fy_ones(fy_shape(100));
+  fy_synchronize(device);
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU | FY_PROFILE_CUDA) {
+    fy_record_function("root") {
+      fy_scope {
+        fy_mul(x, x);
+        fy_to(host, device);
+        fy_item(fy_sum(x));
+      }
+    }
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  assert_true(a->simulated);
+  assert_true(wanted(a, "fy::mul")->self_cuda_time_total > 0);
+  expect_calls(a, "Memcpy HtoD", 1);
+  expect_calls(a, "Memcpy DtoH", 1);
+  assert_true(wanted(a, "Memcpy HtoD")->on_device);
+  expect_near(wanted(a, "fy::copy")->cuda_time_total, wanted(a, "Memcpy HtoD")->self_cuda_time_total, 1e-6);
+  expect_near(wanted(a, "root")->cuda_time_total, a->self_cuda_time_total, 1e-6 * a->self_cuda_time_total);
+  expect_near(wanted(a, "item")->self_cuda_time_total, wanted(a, "Memcpy DtoH")->self_cuda_time_total, 1e-6);
+  const char *table = fy_key_averages_table(a);
+  assert_non_null(strstr(table, "CUDA times are those of a simulated device, not of a GPU."));
+  assert_non_null(strstr(table, "(simulated)"));
+}
+
+// ---- tables --------------------------------------------------------------------------------------------------------------
+
+static int lines_of(const char *text) {
+  int n = 0;
+  for (; *text; text++)
+    n += *text == '\n';
+  return n;
+}
+
+static void tables_are_sorted_and_cut(void **state) {
+  (void)state;
+  const Model m = model_on(FY_CPU_DEVICE);
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU) {
+    fy_record_function("the whole") {
+      train(&m);
+    }
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  const char *table = fy_key_averages_table(a, .sort_by = "cpu_time_total", .row_limit = 4);
+  assert_int_equal(lines_of(table), 3 + 4 + 2);
+  const char *third = table;
+  for (int i = 0; i < 3; i++)
+    third = strchr(third, '\n') + 1;
+  char first[400];
+  snprintf(first, sizeof first, "%.*s", (int)strcspn(third, "\n"), third);
+  assert_non_null(strstr(first, "the whole"));
+  assert_non_null(strstr(first, "100.00%"));
+  assert_non_null(strstr(table, "Self CPU time total: "));
+  assert_null(strstr(table, "CUDA"));
+  const char *all = fy_key_averages_table(a);
+  assert_int_equal(lines_of(all), 3 + a->count + 2);
+  assert_raises_about(FY_VALUE_ERROR, "nothing to sort by is named 'time'",
+                      fy_key_averages_table(a, .sort_by = "time"));
+}
+
+static void an_empty_profile(void **state) {
+  (void)state;
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU) {
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  assert_int_equal(a->count, 0);
+  assert_string_equal(fy_key_averages_table(a), "");
+}
+
+// ---- errors --------------------------------------------------------------------------------------------------------------
+
+static void an_error_within_ends_the_profile(void **state) {
+  (void)state;
+  Seen seen = {0};
+  FyProfile *prof;
+  FyError error;
+  fy_trap(error) {
+    fy_profile(prof, FY_PROFILE_CPU, .on_trace_ready = look, .context = &seen) {
+      fy_record_function("half") {
+        fy_add(fy_ones(fy_shape(2)), fy_ones(fy_shape(3)));
+      }
+    }
+  }
+  assert_int_equal(error.kind, FY_RUNTIME_ERROR);
+  assert_int_equal(seen.calls, 0);
+  assert_false(fy_is_watched());
+  fy_profile(prof, FY_PROFILE_CPU) {
+  }
+}
+
+static void an_error_trapped_within_ends_its_ranges(void **state) {
+  (void)state;
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU) {
+    fy_record_function("outer") {
+      FyError error;
+      fy_trap(error) {
+        fy_record_function("half") {
+          fy_add(fy_ones(fy_shape(2)), fy_ones(fy_shape(3)));
+        }
+      }
+      assert_int_equal(error.kind, FY_RUNTIME_ERROR);
+      fy_record_function("after") {
+      }
+    }
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  expect_calls(a, "half", 1);
+  expect_calls(a, "fy::add", 1);
+  const FyAverage *outer = wanted(a, "outer");
+  expect_near(a->self_cpu_time_total, outer->cpu_time_total, 1e-6 * outer->cpu_time_total);
+  expect_near(outer->cpu_time_total,
+              outer->self_cpu_time_total + wanted(a, "half")->cpu_time_total + wanted(a, "after")->cpu_time_total,
+              1e-6 * outer->cpu_time_total);
+}
+
+static void mistakes(void **state) {
+  (void)state;
+  FyProfile *prof = NULL;
+  assert_raises_about(FY_VALUE_ERROR, "Invalid profiler schedule arguments. Got wait=-1 (need >= 0)",
+                      fy_profile_begin((FyProfileOptions){.schedule = {.wait = -1, .active = 1}}));
+  assert_raises_about(FY_VALUE_ERROR, "active=0 (need > 0)",
+                      fy_profile_begin((FyProfileOptions){.schedule = {.wait = 1}}));
+  assert_raises(FY_VALUE_ERROR, "No valid profiler activities found",
+                fy_profile_begin((FyProfileOptions){.activities = 8}));
+  fy_profile(prof, FY_PROFILE_CPU) {
+    assert_raises_about(FY_RUNTIME_ERROR, "one at a time", fy_profile_begin((FyProfileOptions){.activities = 0}));
+    assert_raises_about(FY_RUNTIME_ERROR, "still records", fy_key_averages(prof));
+    assert_raises_about(FY_RUNTIME_ERROR, "still records", fy_export_chrome_trace(prof, "/nowhere"));
+  }
+  assert_raises_about(FY_RUNTIME_ERROR, "within fy_profile's block", fy_profile_step(prof));
+  assert_raises_about(FY_VALUE_ERROR, ".record_shapes = true", fy_key_averages(prof, .group_by_input_shape = true));
+  assert_raises_about(FY_VALUE_ERROR, ".with_stack = true", fy_key_averages(prof, .group_by_source = true));
+  assert_raises_about(FY_OS_ERROR, "/nowhere/trace.json", fy_export_chrome_trace(prof, "/nowhere/trace.json"));
+}
+
+static void off_nothing_is_kept(void **state) {
+  (void)state;
+  assert_int_equal(fy_record_function_enter("nobody"), 0);
+  fy_record_function_exit(0);
+  const Model m = model_on(FY_CPU_DEVICE);
+  train(&m);
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU) {
+    train(&m);
+  }
+  train(&m);
+  expect_calls(fy_key_averages(prof), "backward", 1);
+}
+
+// ---- traces --------------------------------------------------------------------------------------------------------------
+
+static void a_trace_that_others_read(void **state) {
+  (void)state;
+  if (system("python3 -c '' 2>/dev/null") != 0)
+    skip();
+  if (fy_cuda_is_available() && !fy_cuda_is_simulated())
+    skip();
+  const Model m = model_on(some_device());
+  char path[] = "/tmp/ferry-trace-XXXXXX", command[256];
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  FyProfile *prof;
+  fy_profile(prof, 0, .record_shapes = true, .profile_memory = true, .with_stack = true, .with_flops = true) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, work, "a \"quoted\" \\ name, \xc3\xa9 and \xff\n"), 0);
+    for (int i = 0; i < 3; i++)
+      fy_record_function("step") {
+        train(&m);
+        fy_cpu(m.x);
+      }
+    pthread_join(thread, NULL);
+  }
+  fy_export_chrome_trace(prof, path);
+  snprintf(command, sizeof command, "python3 tests/core/profiler/check_trace.py %s %s", path,
+           fy_cuda_is_simulated() ? "simulated" : "none");
+  assert_int_equal(system(command), 0);
+  remove(path);
+}
+
+static int scope_open(void **state) {
+  *state = (void *)(intptr_t)fy_scope_open();
+  return 0;
+}
+
+static int scope_closed(void **state) {
+  fy_scope_close((int)(intptr_t)*state);
+  return fy_is_watched();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scope_open, scope_closed)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(a_training_step_has_these_rows),
+      TEST(self_times_add_up_to_the_root),
+      TEST(ranges_nest),
+      TEST(deep_nesting_keeps_what_it_can),
+      TEST(threads_have_ranges_of_their_own),
+      TEST(threads_that_work_on),
+      TEST(a_schedule_records_its_active_steps),
+      TEST(a_schedule_repeats_and_skips),
+      TEST(a_loop_that_ends_early),
+      TEST(without_a_schedule_steps_are_counted_only),
+      TEST(shapes_flops_and_lines),
+      TEST(memory_belongs_to_who_asked),
+      TEST(activities_hide_what_was_not_asked_for),
+      TEST(device_time_belongs_to_the_op_that_launched),
+      TEST(tables_are_sorted_and_cut),
+      TEST(an_empty_profile),
+      TEST(an_error_within_ends_the_profile),
+      TEST(an_error_trapped_within_ends_its_ranges),
+      TEST(mistakes),
+      TEST(off_nothing_is_kept),
+      TEST(a_trace_that_others_read),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
