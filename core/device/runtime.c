@@ -213,13 +213,13 @@ int fy_trace_devices(void (*queued)(const FyActivity *activity), void (*ran)(con
   return table && table->trace ? table->trace(queued, ran) : FY_BACKEND_NOT_SUPPORTED;
 }
 
-void fy_drain_devices(void) {
+void fy_drain_devices(unsigned devices) {
   const FyBackend *table = fy_backend_if_chosen();
   int before = 0;
-  if (!table || table->get_device(&before) != 0)
+  if (!devices || !table || table->get_device(&before) != 0)
     return;
   for (int d = 0; d < device_count; d++)
-    if (table->set_device(d) == 0)
+    if (devices >> d & 1 && table->set_device(d) == 0)
       table->synchronize();
   table->set_device(before);
 }

@@ -83,9 +83,9 @@ void fy_watch_memory(void (*watcher)(int device, const FyMemoryEvent *event));
 // there is no CUDA. Never raises. For profiler/.
 int fy_trace_devices(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity));
 
-// Waits for all that is queued on every device, and leaves the thread's device as it is; errors are for others to find.
+// Waits for all that is queued on the devices (bit i: device i), and leaves the thread's device as it is; errors are for others to find.
 // Never raises. For profiler/.
-void fy_drain_devices(void);
+void fy_drain_devices(unsigned devices);
 
 // To be called after each op whose kernel function succeeded on a device, which is current. Counts the op. With
 // CUDA_LAUNCH_BLOCKING=1 it waits for its kernels and raises their error, so that the error appears where its cause is.

@@ -51,8 +51,8 @@ typedef struct FyProfileOptions {
 } FyProfileOptions;
 
 // torch.profiler.profile(activities, ...): profiles the block and stores the profile in `variable` (a FyProfile *), where it
-// is good from within the block on. Do not leave the block with return, break or goto. At its end the host waits for all
-// devices, so that nothing is missing. One profile at a time in a program: raises FY_RUNTIME_ERROR while there is another.
+// is good from within the block on. Do not leave the block with return, break or goto. At its end the host waits for the
+// devices that it started something on, so that nothing is missing. One profile at a time in a program: raises FY_RUNTIME_ERROR while there is another.
 // Raises FY_VALUE_ERROR for a bad schedule and FY_OUT_OF_MEMORY_ERROR. When an error ends the block, so it does the profile,
 // without a call of on_trace_ready. Other threads are seen too; of a range that has not ended on them by then nothing is kept.
 #define fy_profile(variable, ...)                                                                                      \

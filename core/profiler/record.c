@@ -53,6 +53,7 @@ static atomic_uint recorded; // FY_PROFILE_...
 static atomic_bool with_shapes, with_flops;
 static int64_t started;
 static bool traced, simulated;
+static atomic_uint used_devices; // bit i: something was queued on device i
 
 static _Thread_local Track *own;
 
@@ -317,6 +318,7 @@ static void queued(const FyActivity *activity) {
   Track *t = track_here();
   if (!t)
     return;
+  atomic_fetch_or_explicit(&used_devices, 1u << activity->device, memory_order_relaxed);
   FySpan *around = innermost(t);
   if (around && around->kind == FY_RANGE_RUNTIME) {
     around->activity = activity->id;
@@ -373,6 +375,7 @@ void fy_records_start(const FyProfileOptions *options) {
   with_flops = options->with_flops;
   activity_count = 0;
   atomic_store(&dropped, 0);
+  atomic_store(&used_devices, 0);
   traced = recorded & FY_PROFILE_CUDA && fy_trace_devices(queued, ran) == 0;
   simulated = traced && fy_backend()->simulated;
   if (options->profile_memory)
@@ -461,7 +464,7 @@ static void collect(FyRecords *r, uint64_t current) {
 
 void fy_records_stop(FyRecords *records) {
   if (traced)
-    fy_drain_devices();
+    fy_drain_devices(atomic_load(&used_devices));
   uint64_t current = atomic_load(&session);
   fy_close_ranges(0);
   atomic_store(&fy_watching, false);

@@ -347,6 +347,36 @@ checkpointing() {
   with 1 '^in 6 segments: a step done$'
 }
 
+profiling() {
+  local trace="$work/trace.json" sums
+  run 14_profiling --quick --trace "$trace"
+  ends_well
+  first_line
+  has '^step 4: '
+  has '^ +Name +Self CPU % +Self CPU +CPU total % +CPU total +CPU time avg'
+  has '^fy::conv2d_relu_max_pool2d '
+  has '^ +model_inference .* 2$'
+  # The times of their own of all rows are the outermost range's time.
+  sums=$(sed -nE 's/^(step +1 +[0-9.]+ us|self times .*:) +([0-9.]+) us$/\2/p' "$work/out" | sort -u | wc -l)
+  [ "$sums" = 1 ] && echo "ok $chapter: self times add up" || echo "not ok $chapter: self times add up - $sums sums"
+  has '^as it was +.* 256 +4 +4$'
+  has '^batches as a whole +.* 8 +4 +4$'
+  has '^and no copy of all +.* 8 +0 +4$'
+  has '^and one item at the end +.* 8 +0 +1$'
+  with 1 '^ +cudaMemcpyAsync '
+  if [ "$runtime" = sim ]; then
+    has '^CUDA times are those of a simulated device, not of a GPU\.$'
+    hasnt '^Self CUDA time total: [^(]*$'
+  fi
+  if command -v python3 >/dev/null && [ "$runtime" != real ]; then
+    if python3 tests/core/profiler/check_trace.py "$trace" "$([ "$runtime" = sim ] && echo simulated || echo none)" >"$work/checked"; then
+      echo "ok $chapter exports a trace: $(cat "$work/checked")"
+    else
+      echo "not ok $chapter exports a trace - $(head -n 1 "$work/checked")"
+    fi
+  fi
+}
+
 arguments() {
   local source name
   for source in chapters/[0-9]*.c; do
@@ -403,5 +433,6 @@ several_gpus
 pitfalls
 memory
 checkpointing
+profiling
 arguments
 no_colours
