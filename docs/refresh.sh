@@ -7,6 +7,7 @@
 #   <!-- output chapters/03_tensor_moves -->         what that program prints
 #   <!-- output chapters/03_tensor_moves 4 -->       section 4 of what it prints, without the heading
 #   <!-- output chapters/03_tensor_moves 0 -->       its lines before the first heading
+#   <!-- output chapters/03_tensor_moves 4 --device cpu -->   section 4 of what it prints with these arguments
 #   <!-- printed -->                                 before a line: renewed with machine and date when outputs are
 set -eu
 cd "$(dirname "$0")/.."
@@ -71,13 +72,14 @@ section() { # FILE NUMBER
     }' "$1"
 }
 
-# What PROGRAM prints, run once per call of this script.
-output_of() { # PROGRAM
-  local file
-  file="$work/$(basename "$1").txt"
+# What PROGRAM prints, run once with the same arguments per call of this script.
+output_of() { # PROGRAM ARGUMENT...
+  local file program=$1
+  shift
+  file="$work/$(basename "$program")$(printf '%s' "$*" | tr -c 'a-z0-9' _).txt"
   if [ ! -e "$file" ]; then
-    echo "running $1" >&2
-    "${FERRY_BUILD:-build}/$1" >"$file"
+    echo "running $program${*:+ $*}" >&2
+    "${FERRY_BUILD:-build}/$program" "$@" >"$file"
   fi
   printf '%s' "$file"
 }
@@ -108,7 +110,7 @@ new_block() { # MARKER PAGE
       return 1
     fi
     local file
-    file=$(output_of "${words[1]}")
+    file=$(output_of "${words[1]}" "${words[@]:3}")
     if [ ${#words[@]} -lt 3 ]; then
       cat "$file" >"$work/block"
     elif ! section "$file" "${words[2]}" >"$work/block"; then

@@ -86,20 +86,25 @@ function operations(   i) {
   print "| operation | size | time | rate | limited by | reaches |"
   print "| --- | ---: | ---: | ---: | --- | ---: |"
   for (i = 1; i <= n; i++)
-    if (name[i] !~ /^(ceiling|train|loader)/) {
+    if (name[i] !~ /^(ceiling|train|autocast|loader)/) {
       find_limit(i)
       printf "| %s | %s | %s | %s %s | %s | %s |\n", name[i], size[i], time_text(median[i]), rate_text(rate[i]), unit[i], limit,
         share ? sprintf("%.0f %%", 100 * share) : ""
     }
 }
 
+# Of mixed precision there is no share: the ceiling is float32's.
+function step_text(name) {
+  return name ~ /^train/ ? substr(name, 7) : substr(name, 10) " in bfloat16"
+}
+
 function training(   i) {
   print "| step | batch | time | samples/s | GFLOP/s | of the arithmetic |"
   print "| --- | ---: | ---: | ---: | ---: | ---: |"
   for (i = 1; i <= n; i++)
-    if (name[i] ~ /^train/ && name[i] != "train_threads")
-      printf "| %s | %s | %s | %s | %.0f | %.0f %% |\n", substr(name[i], 7), size[i], time_text(median[i]), rate_text(rate[i]),
-        flops[i] / median[i] / 1e9, arithmetic ? 100 * flops[i] / median[i] / 1e9 / arithmetic : 0
+    if (name[i] ~ /^(train|autocast)/ && name[i] != "train_threads")
+      printf "| %s | %s | %s | %s | %.0f | %s |\n", step_text(name[i]), size[i], time_text(median[i]), rate_text(rate[i]),
+        flops[i] / median[i] / 1e9, name[i] ~ /^train/ && arithmetic ? sprintf("%.0f %%", 100 * flops[i] / median[i] / 1e9 / arithmetic) : ""
 }
 
 END {

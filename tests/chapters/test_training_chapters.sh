@@ -79,6 +79,7 @@ classifier() {
   fi
   has '^epoch 2/2.*loss [0-9.]+'
   has '^  lr 0.001, test loss [0-9.]+, test accuracy [0-9.]+ %; '
+  has '^in all, with the evaluations: [0-9.]+ m?s( \(simulated\))?$'
   has '^best test accuracy: [4-9][0-9]\.[0-9]+ % on 1000 pictures'
   has '^  features.0.weight +torch.Size\(\[32, 1, 3, 3\]\)$'
   has '^  classifier.4.bias +torch.Size\(\[10\]\)$'
@@ -104,6 +105,7 @@ cifar10() {
   has '^largest difference of the gradients: ([0-9.]+e-0[5-9]|0\.0e\+00)$'
   has '^[0-5] +[0-9.]+ +[0-9.]+ +0\.(5000|[0-4][0-9]+)$'
   has '2 to a step, gradients clipped to 1, 2 epochs$'
+  has '^in all, with the evaluations: [0-9.]+ m?s( \(simulated\))?$'
   has '^best test accuracy: [1-9][0-9]?[0-9]?\.[0-9]+ % on 500 pictures'
   says "$chapter knows ten classes" "$(grep -cE '^[a-z]+( [0-9])? +[0-9]+ +[0-9.]+ %$' "$work/out")" 10
 }

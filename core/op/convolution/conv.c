@@ -102,7 +102,7 @@ static void conv2d_infer(FyCall *call) {
   fy_call_output(call, 0, x->array.dtype, 4, (int64_t[]){s.n, s.o, s.oh, s.ow});
 }
 
-// With few channels, or units for float32 alone, a bfloat16 convolution is made in float32.
+// With few channels, or where the processor has no tiles (kernel/dnn.h), a bfloat16 convolution is made in float32.
 static bool conv2d_in_bfloat16(const FyCall *call) {
   if (!fy_all_bfloat16(call))
     return false;

@@ -260,7 +260,7 @@ int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, con
 
 bool fy_dnn_convolves_bfloat16(FyDnnKind kind, const FyConvShape *s, bool bias) {
   Job job = {.kind = kind, .dtype = FY_BFLOAT16, .s = s, .bias = bias ? s : NULL}; // any pointer: whether there is one
-  if (!fy_dnn_has_bfloat16() || !pays(s))
+  if (!fy_dnn_has_amx() || !pays(s))
     return false;
   choose_chunks(&job);
   bool all = choose_plans(&job);

@@ -42,9 +42,9 @@ static void conv_pool_infer(FyCall *call) {
   fy_call_output(call, 1, FY_UINT8, 4, shape);
 }
 
-// Where the processor has no units for bfloat16, the whole is done in float32.
+// Where the processor has no tiles for bfloat16, the whole is done in float32.
 static bool conv_pool_in_bfloat16(const FyCall *call) {
-  return fy_all_bfloat16(call) && fy_dnn_has_bfloat16();
+  return fy_all_bfloat16(call) && fy_dnn_has_amx();
 }
 
 static void conv_pool_save(FyCall *call, FyNode *node) {
@@ -94,7 +94,7 @@ static void conv_pool_backward_infer(FyCall *call) {
 
 static bool conv_pool_backward_in_bfloat16(const FyCall *call) {
   const FyArray *grad = &call->in[0]->array, *x = &call->in[2]->array;
-  return grad->dtype == FY_BFLOAT16 && x->dtype == FY_BFLOAT16 && fy_dnn_has_bfloat16();
+  return grad->dtype == FY_BFLOAT16 && x->dtype == FY_BFLOAT16 && fy_dnn_has_amx();
 }
 
 const FyOp fy_op_conv2d_relu_max_pool2d_backward = {

@@ -26,13 +26,13 @@ void fy_dnn_release_threads(int held) {
 }
 
 static dnnl_engine_t engine;
-static bool has_bfloat16;
+static bool has_amx;
 
 static void make_engine(void) {
-  const int wanted = (int)dnnl_cpu_isa_avx512_core_bf16; // its bits are those of what it builds on, and so on
   if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
     engine = NULL;
-  has_bfloat16 = engine && ((int)dnnl_get_effective_cpu_isa() & wanted) == wanted;
+  const int amx = (int)dnnl_cpu_isa_avx512_core_amx; // the bits of all that it builds on
+  has_amx = engine && ((int)dnnl_get_effective_cpu_isa() & amx) == amx;
 }
 
 dnnl_engine_t fy_dnn_engine(void) {
@@ -41,8 +41,8 @@ dnnl_engine_t fy_dnn_engine(void) {
   return engine;
 }
 
-bool fy_dnn_has_bfloat16(void) {
-  return fy_dnn_engine() && has_bfloat16;
+bool fy_dnn_has_amx(void) {
+  return fy_dnn_engine() && has_amx;
 }
 
 // ---- descriptions --------------------------------------------------------------------------------------------------------
