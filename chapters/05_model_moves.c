@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 // ---- a model of one's own -------------------------------------------------------------------------------------------
@@ -330,18 +331,27 @@ static FyModule *fashion_model(FyDevice device) {
 }
 // [end]
 
-static double train_and_report(const FyImages *train, const FyImages *test, int64_t steps, int64_t tested,
+static double train_and_report(const FyImages *train, const FyImages *test, int64_t steps, int64_t tested, int epochs,
                                FyDevice device) {
   FyModule *model = fashion_model(device);
   FyOptimizer *optimizer = fy_adam(fy_parameters(model), .lr = 0.001);
-  double loss = 0, seconds = 0;
-  timed(seconds, device) {
-    loss = train_epoch(model, optimizer, train, steps, device);
+  double loss = 0, seconds = 0, total = 0;
+  for (int epoch = 0; epoch < epochs; epoch++) {
+    if (epochs > 1) {
+      printf("  epoch %d/%d\n", epoch + 1, epochs);
+    }
+    timed(seconds, device) {
+      loss = train_epoch(model, optimizer, train, steps, device);
+    }
+    total += seconds;
+    printf("  %lld batches of %d on %s in %s\n", (long long)steps, BATCH, fy_device_name_of(device),
+           time_text(device, seconds));
+    double right = accuracy(model, test, tested, device);
+    printf("  test accuracy on %lld held-out pictures: %.2f %%\n", (long long)tested, 100 * right);
   }
-  printf("  %lld batches of %d on %s in %s\n", (long long)steps, BATCH, fy_device_name_of(device),
-         time_text(device, seconds));
-  double right = accuracy(model, test, tested, device);
-  printf("  test accuracy on %lld held-out pictures: %.2f %%\n", (long long)tested, 100 * right);
+  if (epochs > 1) {
+    printf("  trained for %s in all\n", time_text(device, total));
+  }
   return loss;
 }
 
@@ -354,8 +364,8 @@ static void say_where_the_pictures_are_from(void) {
   show_error(&error);
 }
 
-static void one_epoch_of_fashion_mnist(const Chapter *chapter) {
-  heading("One epoch of Fashion-MNIST");
+static void epochs_of_fashion_mnist(const Chapter *chapter, int epochs) {
+  heading(epochs == 1 ? "One epoch of Fashion-MNIST" : text("%d epochs of Fashion-MNIST", epochs));
   if (!fy_fashion_mnist_available(NULL)) {
     say_where_the_pictures_are_from();
     return;
@@ -369,22 +379,31 @@ static void one_epoch_of_fashion_mnist(const Chapter *chapter) {
   if (chapter->simulated || chapter->quick) {
     printf("A part of an epoch on %s, %lld of %lld batches:\n", fy_device_name_of(chapter->device), (long long)part,
            (long long)all);
-    double there = train_and_report(&train, &test, part, tested, chapter->device);
+    int times = chapter->quick ? epochs : 1;
+    double there = train_and_report(&train, &test, part, tested, times, chapter->device);
     if (chapter->device.type == FY_CUDA) {
       printf("The same part on the CPU:\n");
-      double here = train_and_report(&train, &test, part, tested, FY_CPU_DEVICE);
+      double here = train_and_report(&train, &test, part, tested, times, FY_CPU_DEVICE);
       printf("  the mean losses differ by %.1e: the device changes the place, not the result\n", fabs(there - here));
     }
   }
   if (!chapter->quick) {
     FyDevice device = chapter->simulated ? FY_CPU_DEVICE : chapter->device;
     printf("The whole epoch on %s:\n", fy_device_name_of(device));
-    train_and_report(&train, &test, all, tested, device);
+    train_and_report(&train, &test, all, tested, epochs, device);
   }
 }
 
 int main(int argc, char **argv) {
-  Chapter chapter = chapter_begin(argc, argv, "Chapter 5: model moves", "Models on a device, and trained there.");
+  const char *epochs = "1";
+  const ChapterOption option = {.name = "--epochs",
+                                .help = "how often to go through Fashion-MNIST (1)",
+                                .value = "N",
+                                .text = &epochs,
+                                .least = 1,
+                                .most = 1000};
+  Chapter chapter =
+      chapter_begin_with(argc, argv, "Chapter 5: model moves", "Models on a device, and trained there.", 1, &option);
   FyDevice device = chapter.device;
   fy_scope {
     before_and_after(device);
@@ -400,6 +419,6 @@ int main(int argc, char **argv) {
   fy_scope {
     train_on_random_data(device);
   }
-  one_epoch_of_fashion_mnist(&chapter);
+  epochs_of_fashion_mnist(&chapter, atoi(epochs));
   return 0;
 }

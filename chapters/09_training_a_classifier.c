@@ -2,37 +2,16 @@
 //
 // Everything together: pictures from files, a convolutional network, a loop over epochs with an evaluation after each,
 // the best weights in a file, predictions, and a training that goes on where it was interrupted. The loop itself stands
-// in chapters/training.c.
+// in chapters/training.c, data and network in chapters/networks.c.
 //
 // The lesson is docs/09_training_a_classifier.md.
+#include "networks.h"
 #include "training.h"
 
 #include <math.h>
 #include <stdio.h>
 
 // ---- data -----------------------------------------------------------------------------------------------------------
-
-// [data]
-// PyTorch: transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.5,), (0.5,))])
-static FyTransform *to_numbers(void) {
-  return fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5), fy_floats(0.5)));
-}
-
-typedef struct Data {
-  FyDataset *train, *test;
-  const char *(*class_name)(int label);
-} Data;
-
-// The real pictures where they are, or made-up ones that say so.
-static Data load_data(const char *root) {
-  if (root || fy_fashion_mnist_available(NULL)) {
-    return (Data){fy_fashion_mnist_dataset(root, true, to_numbers()),
-                  fy_fashion_mnist_dataset(root, false, to_numbers()), fy_fashion_mnist_class};
-  }
-  FyDataset *all = fy_synthetic_dataset(70000, 1, 0, to_numbers());
-  return (Data){fy_subset(all, 0, 60000), fy_subset(all, 60000, 70000), synthetic_class};
-}
-// [end]
 
 static void look_at(const Data *data) {
   heading("The pictures");
@@ -52,35 +31,9 @@ static void look_at(const Data *data) {
 
 // ---- model ----------------------------------------------------------------------------------------------------------
 
-// [model]
-// PyTorch: class CNN(nn.Module) with self.features and self.classifier
-typedef struct CNN {
-  FyModule base;
-  FyModule *features, *classifier;
-} CNN;
-
-// (N, 1, 28, 28) -> (N, 10)
-static FyTensor *cnn_forward(FyModule *self, FyTensor *x) {
-  CNN *cnn = (CNN *)self;
-  return fy_forward(cnn->classifier, fy_forward(cnn->features, x));
-}
-
-static FyModule *new_cnn(uint64_t seed) {
-  fy_manual_seed(seed); // the weights at first, and all that is drawn at random afterwards
-  CNN *cnn = fy_module_new(CNN, cnn_forward);
-  fy_register_module(cnn, features,
-                     fy_nn_sequential(fy_nn_conv2d(1, 32, 3, .padding = 1), fy_nn_relu(), fy_nn_max_pool2d(2),
-                                      fy_nn_conv2d(32, 64, 3, .padding = 1), fy_nn_relu(), fy_nn_max_pool2d(2)));
-  fy_register_module(cnn, classifier,
-                     fy_nn_sequential(fy_nn_flatten(), fy_nn_linear(64 * 7 * 7, 256), fy_nn_relu(), fy_nn_dropout(0.5),
-                                      fy_nn_linear(256, 10)));
-  return &cnn->base;
-}
-// [end]
-
 static void look_at_model(void) {
   heading("The network");
-  FyModule *model = new_cnn(0);
+  FyModule *model = new_fashion_cnn(0);
   fy_module_print(model);
   printf("%lld parameters\n", (long long)parameter_count(model));
 }
@@ -94,7 +47,7 @@ static double short_training(const Data *data, int64_t count, FyDevice device) {
   volatile double loss = 0;
   fy_scope {
     FyDataset *part = fy_subset(data->train, 0, count);
-    Training training = training_of(new_cnn(0), part, part, device, &options);
+    Training training = training_of(new_fashion_cnn(0), part, part, device, &options);
     loss = train_epoch(&training, NULL);
   }
   return loss;
@@ -128,11 +81,12 @@ static double train_and_save(const Chapter *chapter, const Data *data, FyDevice 
   heading("Training");
   FyDataset *train_set = part_of(data->train, size_for(chapter, 10, 80, 235) * options->batch_size, options->full);
   FyDataset *test_set = part_of(data->test, size_for(chapter, 1000, 2000, 10000), options->full);
-  Training training = training_of(new_cnn(options->seed), train_set, test_set, device, options);
+  Training training = training_of(new_fashion_cnn(options->seed), train_set, test_set, device, options);
   printf("on %s: %lld pictures in batches of %d, %d epochs, schedule %s, seed %llu\n\n", fy_device_name_of(device),
          (long long)fy_loader_samples(training.train), options->batch_size, options->epochs, options->schedule,
          (unsigned long long)options->seed);
-  double best = train(&training);
+  double start = seconds_now(), best = train(&training);
+  printf("in all, with the evaluations: %s\n", time_text(device, seconds_now() - start));
   printf("best test accuracy: %.2f %% on %lld pictures%s\n", 100 * best, (long long)fy_loader_samples(training.test),
          data->train->synthetic ? ", made-up ones: nothing about clothes" : "");
   return best;
@@ -148,7 +102,7 @@ static FyModule *load_weights(const Data *data, FyDevice device, const TrainingO
   for (int i = 0; i < state->count; i++) {
     printf("  %-20s %s\n", state->names[i], fy_shape_string(state->items[i]));
   }
-  FyModule *model = new_cnn(options->seed + 1); // other weights than those that were trained
+  FyModule *model = new_fashion_cnn(options->seed + 1); // other weights than those that were trained
   fy_module_to(model, device);
   FyDataLoader *loader = fy_data_loader(fy_subset(data->test, 0, 1000), .batch_size = 250);
   printf("accuracy on 1000 pictures, weights as they come:    %5.2f %%\n",
@@ -213,7 +167,7 @@ static FyTensor *trained_weights(const Data *data, int epochs, const char *check
   TrainingOptions options = {
       .epochs = epochs, .batch_size = 64, .lr = 1e-3, .accumulate = 1, .schedule = "step", .resume = checkpoint};
   Training training =
-      training_of(new_cnn(0), fy_subset(data->train, 0, 640), fy_subset(data->test, 0, 500), device, &options);
+      training_of(new_fashion_cnn(0), fy_subset(data->train, 0, 640), fy_subset(data->test, 0, 500), device, &options);
   train(&training);
   FyTensor *rows[16];
   for (int i = 0; i < training.parameters->count; i++) {
@@ -244,7 +198,7 @@ int main(int argc, char **argv) {
   if (!options.save) {
     options.save = temporary_file("best.safetensors");
   }
-  Data data = load_data(options.data);
+  Data data = load_fashion_mnist(options.data);
   fy_scope {
     look_at(&data);
     look_at_model();

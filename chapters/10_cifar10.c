@@ -2,44 +2,17 @@
 //
 // Colour pictures of ten kinds of things, 50,000 of them: few enough that a network learns them by heart. Augmentation
 // shows it another crop of each picture every time. Two more tools of training: batches put together from parts, and
-// gradients that are clipped. The training loop stands in chapters/training.c.
+// gradients that are clipped. The training loop stands in chapters/training.c, data and
+// network in chapters/networks.c.
 //
 // The lesson is docs/10_cifar10.md.
+#include "networks.h"
 #include "training.h"
 
 #include <math.h>
 #include <stdio.h>
 
 // ---- data -----------------------------------------------------------------------------------------------------------
-
-// [transforms]
-static FyTransform *to_numbers(void) {
-  const float half[] = {0.5f, 0.5f, 0.5f};
-  return fy_compose(fy_to_tensor(), fy_normalize(3, half, half));
-}
-
-// PyTorch: transforms.Compose([RandomCrop(32, padding=4), RandomHorizontalFlip(), ToTensor(), Normalize(...)])
-static FyTransform *augmented(void) {
-  return fy_compose(fy_random_crop(32, 4), fy_random_horizontal_flip(0.5), to_numbers());
-}
-// [end]
-
-// [data]
-typedef struct Data {
-  FyDataset *train, *plain_train, *test; // plain: without augmentation
-  const char *(*class_name)(int label);
-} Data;
-
-static Data load_data(const char *root) {
-  if (root || fy_cifar10_available(NULL)) {
-    return (Data){fy_cifar10_dataset(root, true, augmented()), fy_cifar10_dataset(root, true, to_numbers()),
-                  fy_cifar10_dataset(root, false, to_numbers()), fy_cifar10_class};
-  }
-  FyDataset *plain = fy_synthetic_dataset(60000, 3, 0, to_numbers());
-  return (Data){fy_subset(fy_synthetic_dataset(60000, 3, 0, augmented()), 0, 50000), fy_subset(plain, 0, 50000),
-                fy_subset(plain, 50000, 60000), synthetic_class};
-}
-// [end]
 
 static void say_what_the_data_is(const Data *data) {
   heading("The pictures");
@@ -81,41 +54,9 @@ static void look_at_augmentation(const Data *data) {
 
 // ---- model ----------------------------------------------------------------------------------------------------------
 
-// [model]
-// PyTorch: class OptimizedCNN(nn.Module)
-typedef struct OptimizedCNN {
-  FyModule base;
-  FyModule *conv1, *conv2, *conv3, *pool, *fc1, *fc2, *relu;
-} OptimizedCNN;
-
-// (N, 3, 32, 32) -> (N, 10). PyTorch: self.pool(self.relu(self.conv1(x))) and so on
-static FyTensor *cnn_forward(FyModule *self, FyTensor *x) {
-  OptimizedCNN *cnn = (OptimizedCNN *)self;
-  x = fy_forward_each(x, cnn->conv1, cnn->relu, cnn->pool, // (N, 32, 16, 16)
-                      cnn->conv2, cnn->relu, cnn->pool,    // (N, 64, 8, 8)
-                      cnn->conv3, cnn->relu, cnn->pool);   // (N, 128, 4, 4)
-  x = fy_reshape(x, fy_shape(-1, 128 * 4 * 4));
-  x = fy_forward_each(x, cnn->fc1, cnn->relu); // (N, 512)
-  return fy_forward(cnn->fc2, x);
-}
-
-static FyModule *new_cnn(uint64_t seed) {
-  fy_manual_seed(seed);
-  OptimizedCNN *cnn = fy_module_new(OptimizedCNN, cnn_forward);
-  fy_register_module(cnn, conv1, fy_nn_conv2d(3, 32, 3, .padding = 1));
-  fy_register_module(cnn, conv2, fy_nn_conv2d(32, 64, 3, .padding = 1));
-  fy_register_module(cnn, conv3, fy_nn_conv2d(64, 128, 3, .padding = 1));
-  fy_register_module(cnn, pool, fy_nn_max_pool2d(2));
-  fy_register_module(cnn, fc1, fy_nn_linear(128 * 4 * 4, 512));
-  fy_register_module(cnn, fc2, fy_nn_linear(512, 10));
-  fy_register_module(cnn, relu, fy_nn_relu());
-  return &cnn->base;
-}
-// [end]
-
 static void look_at_model(void) {
   heading("The network");
-  FyModule *model = new_cnn(0);
+  FyModule *model = new_cifar_cnn(0);
   fy_module_print(model);
   printf("%lld parameters\n", (long long)parameter_count(model));
 }
@@ -125,7 +66,7 @@ static void look_at_model(void) {
 // [accumulation]
 // The gradients of `parts` parts of a batch, added up, all in one row; and the most memory that was used on the way.
 static FyTensor *gradients_in_parts(const FyBatch *batch, int parts, FyDevice device, size_t *peak) {
-  FyModule *model = fy_module_to(new_cnn(0), device);
+  FyModule *model = fy_module_to(new_cifar_cnn(0), device);
   FyTensorList *parameters = fy_parameters(model);
   int64_t rows = batch->size / parts;
   fy_reset_peak_memory_stats(device);
@@ -165,7 +106,7 @@ static void accumulation(const Chapter *chapter, const Data *data) {
 // [clipping]
 static void clipping(const Chapter *chapter, const Data *data) {
   heading("Gradients that are clipped");
-  FyModule *model = fy_module_to(new_cnn(0), chapter->device);
+  FyModule *model = fy_module_to(new_cifar_cnn(0), chapter->device);
   FyTensorList *parameters = fy_parameters(model);
   FyOptimizer *optimizer = fy_sgd(parameters, .lr = 0.1);
   FyDataLoader *loader = fy_data_loader(data->plain_train, .batch_size = 16, .shuffle = true, .seed = 1);
@@ -197,11 +138,12 @@ static void train_and_save(const Chapter *chapter, const Data *data, FyDevice de
   heading("Training");
   FyDataset *train_set = part_of(data->train, size_for(chapter, 10, 80, 391) * options->batch_size, options->full);
   FyDataset *test_set = part_of(data->test, size_for(chapter, 500, 2000, 10000), options->full);
-  Training training = training_of(new_cnn(options->seed), train_set, test_set, device, options);
+  Training training = training_of(new_cifar_cnn(options->seed), train_set, test_set, device, options);
   printf("on %s: %lld pictures in batches of %d, %d to a step, gradients %s, %d epochs\n\n", fy_device_name_of(device),
          (long long)fy_loader_samples(training.train), options->batch_size, options->accumulate,
          options->clip > 0 ? text("clipped to %g", options->clip) : "as they come", options->epochs);
-  double best = train(&training);
+  double start = seconds_now(), best = train(&training);
+  printf("in all, with the evaluations: %s\n", time_text(device, seconds_now() - start));
   printf("best test accuracy: %.2f %% on %lld pictures%s\n", 100 * best, (long long)fy_loader_samples(training.test),
          data->train->synthetic ? ", made-up ones: nothing about CIFAR-10" : "");
 }
@@ -210,7 +152,7 @@ static void train_and_save(const Chapter *chapter, const Data *data, FyDevice de
 // [per_class]
 static void accuracy_per_class(const Data *data, FyDevice device, const TrainingOptions *options) {
   heading("Which classes it knows");
-  FyModule *model = fy_module_to(new_cnn(options->seed + 1), device);
+  FyModule *model = fy_module_to(new_cifar_cnn(options->seed + 1), device);
   fy_load_state_dict(model, fy_safetensors_load(options->save, NULL)); // the best weights
   FyDataLoader *loader = fy_data_loader(fy_subset(data->test, 0, 2000), .batch_size = 500);
   int64_t right[10] = {0}, all[10] = {0};
@@ -242,7 +184,7 @@ int main(int argc, char **argv) {
   if (!options.save) {
     options.save = temporary_file("best.safetensors");
   }
-  Data data = load_data(options.data);
+  Data data = load_cifar10(options.data);
   fy_scope {
     say_what_the_data_is(&data);
     look_at_pictures(&data);

@@ -203,9 +203,15 @@ static int whole(const char *from, int otherwise) {
 }
 
 Chapter training_begin(int argc, char **argv, const char *title, const char *about, TrainingOptions *options) {
+  return training_begin_with(argc, argv, title, about, options, NULL);
+}
+
+Chapter training_begin_with(int argc, char **argv, const char *title, const char *about, TrainingOptions *options,
+                            const ChapterOption *own) {
   const char *epochs = NULL, *batch = NULL, *lr = NULL, *workers = NULL, *seed = NULL, *full = NULL;
   const char *accumulate = NULL, *clip = NULL;
   options->schedule = "none";
+  const ChapterOption none = {0};
   const ChapterOption list[] = {
       {"--full", "the whole data; without it a part, done in seconds", NULL, &full, 0, 0},
       {"--epochs", "how often to go through the data (2; with --full 3)", "N", &epochs, 1, 1e6},
@@ -220,8 +226,10 @@ Chapter training_begin(int argc, char **argv, const char *title, const char *abo
       {"--data", "where the data set's files are", "DIR", &options->data, 0, 0},
       {"--save", "keep the best weights there, as safetensors", "FILE", &options->save, 0, 0},
       {"--resume", "a checkpoint after each epoch; go on from it if it is there", "FILE", &options->resume, 0, 0},
+      own ? *own : none,
   };
-  Chapter chapter = chapter_begin_with(argc, argv, title, about, (int)(sizeof list / sizeof *list), list);
+  int count = (int)(sizeof list / sizeof *list) - !own;
+  Chapter chapter = chapter_begin_with(argc, argv, title, about, count, list);
   options->full = full != NULL;
   options->epochs = whole(epochs, options->full ? 3 : 2);
   options->batch_size = whole(batch, options->batch_size);

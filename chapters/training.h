@@ -18,6 +18,10 @@ typedef struct TrainingOptions {
 // chapter_begin with these options; `options` holds the defaults and receives what the arguments say.
 Chapter training_begin(int argc, char **argv, const char *title, const char *about, TrainingOptions *options);
 
+// The same with an option of the chapter's own.
+Chapter training_begin_with(int argc, char **argv, const char *title, const char *about, TrainingOptions *options,
+                            const ChapterOption *own);
+
 // [training]
 typedef struct Training {
   FyModule *model;

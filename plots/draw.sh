@@ -107,6 +107,15 @@ if [ -z "$gpu" ]; then
 fi
 [ "$gpu" != none ] || gpu=
 
+# Chapter 12's counts of gradients, which are no measurement: the recorded ones unless there are new ones.
+gradients=plots/recorded/gradients.dat
+if [ -z "$recorded" ] && [ $cpu_recorded = 0 ] && [ -x "$build/chapters/12_mixed_precision" ]; then
+  gradients=$build/plots/data/gradients${quick:+-quick}.dat
+  if [ -n "$fresh" ] || [ ! -s "$gradients" ]; then
+    FERRY_CUDA=off "$build/chapters/12_mixed_precision" $quick --epochs 1 --gradients "$gradients" >"$gradients.log"
+  fi
+fi
+
 # ---- files for gnuplot -----------------------------------------------------------------------------------------------------
 
 work=$(mktemp -d)
@@ -127,6 +136,8 @@ prepare() { # FOLDER CPU-FILE GPU-FILE
   done
 }
 prepare "$work/all" "$cpu" "$gpu"
+sed '/^#/d; /^power/d' "$gradients" >"$work/all/gradients.dat"
+echo "gradients_about = '$(header "$gradients" gradients)'" | sed "s/'s /’s /" >>"$work/all/info.gp"
 # A count of bytes needs no idle machine, so it may be recorded in a file of its own.
 timeline=$cpu
 if [ -n "$recorded" ]; then
@@ -154,6 +165,7 @@ needs() { # PLOT: the rows without which there is nothing to draw
   training) echo cpu/train_784_256_128_10-float32 ;;
   scaling) echo cpu/train_threads-float32 ;;
   memory) echo cpu/memory_step-float32 ;;
+  gradients) echo gradients ;;
   timeline) echo cpu/memory_timeline-float32 ;;
   esac
 }
@@ -170,7 +182,7 @@ lacks() { # PLOT: the first of them that is not there
 
 mkdir -p "$out"
 drawn=0
-for plot in speed bandwidth roofline roofline_gpu training scaling memory timeline; do
+for plot in speed bandwidth roofline roofline_gpu training scaling memory timeline gradients; do
   lacking=$(lacks "$plot")
   if [ -n "$lacking" ]; then
     if [ "$plot" != roofline_gpu ]; then

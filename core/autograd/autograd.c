@@ -53,8 +53,8 @@ FyTensor *fy_set_requires_grad(FyTensor *t, bool requires_grad) {
 
 void fy_set_grad(FyTensor *t, FyTensor *grad) {
   fy_check(grad != t, FY_RUNTIME_ERROR, "can't assign Variable as its own grad");
-  fy_history_node(t); // raises for a view that may not be asked for its history
   if (grad) {
+    fy_history_node(t); // raises for a view that may not be asked for its history
     fy_check(fy_same_shape(&grad->array, &t->array), FY_RUNTIME_ERROR,
              "assigned grad has data of a different size: %s, expected %s", fy_shape_string(grad), fy_shape_string(t));
     fy_check(grad->array.dtype == t->array.dtype, FY_RUNTIME_ERROR,

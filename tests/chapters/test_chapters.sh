@@ -184,6 +184,17 @@ model_moves() {
   fi
 }
 
+several_epochs() {
+  run 05_model_moves --quick --epochs 3
+  ends_well
+  if ! grep -q 'this part is left out' "$work/out"; then
+    has '^[0-9]+\. 3 epochs of Fashion-MNIST$'
+    has '^  epoch 3/3$'
+    has '^  trained for [0-9.]+ (ms|s)( \(simulated\))? in all$'
+  fi
+  refuses 05_model_moves '--epochs 0' --epochs 0
+}
+
 several_gpus() {
   run 06_several_gpus --quick
   ends_well
@@ -312,6 +323,30 @@ refuses() { # CHAPTER WHAT ARGUMENT...
   fi
 }
 
+checkpointing() {
+  run 13_checkpointing --quick
+  ends_well
+  first_line
+  # The whole model in one: nothing held, the same peak, everything twice.
+  has '^no checkpoint +16\.8 MB +[0-9.]+ MB +100 % +32 '
+  has '^the whole model +26[0-9]\.[0-9] kB +[0-9.]+ MB +(9[5-9]|10[0-3]) % +64 '
+  has '^8 +[0-9.]+ MB +[0-9.]+ MB +(2[0-9]|3[0-9]|4[0-5]) % +60 '
+  has '^32 +[0-9.]+ MB .* 63 '
+  has '^all gradients equal to the bit: True$'
+  has '^called as it is: +80[0-9]\.[0-9] kB in use after the forward$'
+  has '^fy_checkpoint: +1[0-9]\.[0-9] kB in use after the forward$'
+  has '^RuntimeError: fy_checkpoint: A different number of tensors was saved during the original forward and recomputation\.$'
+  once=$(sed -nE 's/^running mean after one batch: +//p' "$work/out")
+  twice=$(sed -nE 's/^with the batch norm checkpointed: +//p' "$work/out")
+  if awk -v a="$once" -v b="$twice" 'BEGIN { exit !(a > 0 && b > 1.89 * a && b < 1.91 * a) }'; then
+    echo "ok $chapter moves the running mean twice"
+  else
+    echo "not ok $chapter moves the running mean twice - $once, $twice"
+  fi
+  with 1 '^no checkpoint: out of memory$'
+  with 1 '^in 6 segments: a step done$'
+}
+
 arguments() {
   local source name
   for source in chapters/[0-9]*.c; do
@@ -363,8 +398,10 @@ device_check
 tensor_moves
 benchmarks
 model_moves
+several_epochs
 several_gpus
 pitfalls
 memory
+checkpointing
 arguments
 no_colours

@@ -79,6 +79,7 @@ classifier() {
   fi
   has '^epoch 2/2.*loss [0-9.]+'
   has '^  lr 0.001, test loss [0-9.]+, test accuracy [0-9.]+ %; '
+  has '^in all, with the evaluations: [0-9.]+ m?s( \(simulated\))?$'
   has '^best test accuracy: [4-9][0-9]\.[0-9]+ % on 1000 pictures'
   has '^  features.0.weight +torch.Size\(\[32, 1, 3, 3\]\)$'
   has '^  classifier.4.bias +torch.Size\(\[10\]\)$'
@@ -104,8 +105,51 @@ cifar10() {
   has '^largest difference of the gradients: ([0-9.]+e-0[5-9]|0\.0e\+00)$'
   has '^[0-5] +[0-9.]+ +[0-9.]+ +0\.(5000|[0-4][0-9]+)$'
   has '2 to a step, gradients clipped to 1, 2 epochs$'
+  has '^in all, with the evaluations: [0-9.]+ m?s( \(simulated\))?$'
   has '^best test accuracy: [1-9][0-9]?[0-9]?\.[0-9]+ % on 500 pictures'
   says "$chapter knows ten classes" "$(grep -cE '^[a-z]+( [0-9])? +[0-9]+ +[0-9.]+ %$' "$work/out")" 10
+}
+
+mixed_precision() {
+  run 12_mixed_precision --quick --gradients "$work/gradients" --save "$work/weights"
+  ends_well
+  has '^float16 +5 +10 +0\.00098 +65504 +2\^16 +6e-08 +2\^-24$'
+  has '^bfloat16 +8 +7 +0\.0078 .* 2\^128 '
+  has '^TF32 +8 +10 +0\.00098 .* 2\^128 '
+  has '^float16:  65504 \* 2 = inf, 2048 \+ 1 = 2048, 1e-8 = 0$'
+  if [ "$devices" = 0 ]; then
+    has '^on cpu autocast takes torch.bfloat16; x is float32$'
+    has '^  softmax\(x @ x\) +bfloat16$'
+    has '^On the CPU nothing is waited for'
+  else
+    has '^on cuda:0 autocast takes torch.float16; x is float32$'
+    has '^  softmax\(x @ x\) +float32$'
+    has '^fy_scaler_unscale_\(scaler, optimizer\) +[0-9]+ +0$'
+    has '^fy_scaler_step\(scaler, optimizer\) +[0-9]+ +1$'
+    has '^fy_scaler_update\(scaler\) +1 +0$'
+    has '^float16 +[0-9.]+ % .* (k|M)B$'
+  fi
+  has '^  relu\(x @ x\) +b?float16$'
+  has '^  switched off: x @ x float32$'
+  has 'gradient of the weight float32$'
+  has '^1 +16777216 .* (inf|nan) +False$'
+  has '^6 +524288 .* True$'
+  says "$chapter skips five steps at first, and one for each growth" \
+    "$(grep -cE '^[0-9]+ +[0-9]+ .* False$' "$work/out")" 7
+  lost=$(sed -nE 's/^  float16, as they come: +([0-9]+) are zero, 0 infinite$/\1/p' "$work/out")
+  kept=$(sed -nE 's/^  float16, scaled by 65536: +([0-9]+) are zero, 0 infinite$/\1/p' "$work/out")
+  if [ "${lost:-0}" -gt "$((4 * ${kept:-0}))" ]; then
+    echo "ok $chapter loses fewer gradients with a scale"
+  else
+    echo "not ok $chapter loses fewer gradients with a scale - $kept with one, $lost without"
+  fi
+  says "$chapter writes the counts" "$(awk -F '\t' '$1 == -12 { print NF }' "$work/gradients")" 4
+  has 'RuntimeError: mat1 and mat2 must have the same dtype'
+  has '^BatchNorm in float16: running_var inf'
+  has '^Epoch 2 completed in '
+  has '^Training completed in '
+  says "$chapter saved float32 weights" "$(head -c 200 "$work/weights" | grep -c '"F32"')" 1
+  has '^(float16|bfloat16) +[0-9.]+ %'
 }
 
 # ---- interrupted and resumed, by the options -------------------------------------------------------------------------
@@ -172,6 +216,7 @@ cifar10_from_files() {
 data_pipeline
 classifier
 cifar10
+mixed_precision
 if [ "$runtime" = off ]; then # once is enough: these do not depend on the device
   resumed
   options

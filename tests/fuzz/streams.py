@@ -77,7 +77,8 @@ class Streams:
         inputs = s.inputs()
         graph = s.name in ("backward", "autograd_grad", "step", "zero_grad", "module_zero_grad", "grad", "set_grad",
                            "module_to", "module_to_dtype")
-        device = s.args.get("device") or next((self.place[n] for n in inputs if n in self.place), None)
+        places = sorted((self.place[n] for n in inputs if n in self.place), key=lambda place: place in (None, "cpu"))
+        device = s.args.get("device") or next(iter(places), None)  # a number on the CPU may stand beside CUDA tensors
         if graph:  # gradients of any variable are read and written, on the streams that are current here
             for name in list(self.place):
                 if name not in inputs:

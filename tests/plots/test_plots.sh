@@ -32,18 +32,18 @@ awk -v simulated=yes -f tests/plots/made_up_gpu.awk >"$work/made_up_sim.tsv"
 # A header that does not own up to it is not enough.
 sed 's/^# simulated: yes/# simulated: no/' "$work/made_up_sim.tsv" >"$work/hidden_sim.tsv"
 
-plots='speed bandwidth roofline training scaling memory timeline'
+plots='speed bandwidth roofline training scaling memory timeline gradients'
 
 # ---- pictures ----------------------------------------------------------------------------------------------------------------
 
-says 'drawing the CPU alone' 0 '28 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --out "$work/alone"
+says 'drawing the CPU alone' 0 '32 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --out "$work/alone"
 complaints=$(complete_pictures "$work/alone" $plots)
 [ -z "$complaints" ]
 result $? 'every picture is one, and not empty' "$complaints"
 [ "$(grep -l 'No GPU measured yet' "$work"/alone/*.svg | wc -l)" = 14 ]
 result $? 'each says how to add a GPU'
 
-says 'drawing CPU and GPU' 0 '32 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
+says 'drawing CPU and GPU' 0 '36 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
 complaints=$(complete_pictures "$work/both" $plots roofline_gpu)
 [ -z "$complaints" ]
 result $? 'every picture with a GPU, too' "$complaints"

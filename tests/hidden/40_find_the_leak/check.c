@@ -32,7 +32,7 @@ static const Mistake LATE = {
     "The loss that was noted is the one after the step: the batch went through the model again.",
     "docs/05_model_moves.md#training-steps"};
 static const Mistake ON_HOST = {"the losses on the CPU", "The losses were to be on the model's device.",
-                                "docs/03_tensor_moves.md#making-tensors-on-a-device"};
+                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the losses.",
                                 "docs/11_memory.md#a-leak-that-python-has-too"};
 

@@ -1,0 +1,18 @@
+// mistake: groups stay in memory
+#include "ferry.h"
+
+FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {
+  int64_t count = fy_size_at(x, 0);
+  FyTensor *total = fy_zeros(FY_SCALAR, .device = fy_device_of(x));
+  for (int64_t i = 0; i < count; i += rows) {
+    int64_t n = i + rows < count ? rows : count - i;
+    FyTensor *loss = NULL;
+    fy_scope {
+      FyTensor *group = fy_mse_loss(fy_forward(model, fy_narrow(x, 0, i, n)), fy_narrow(target, 0, i, n));
+      loss = fy_keep(fy_mul_scalar(group, (double)n / (double)count));
+    }
+    total = fy_add(total, loss);
+  }
+  fy_backward(total);
+  return fy_detach(total);
+}

@@ -1,0 +1,128 @@
+#include "driver.h"
+#include "answer.h"
+#include <string.h>
+
+enum { MOST_BLOCKS = 64 };
+
+// x + dropout(tanh(linear(x))), which counts its runs.
+typedef struct Watched {
+  FyModule base;
+  FyTensor *weight, *bias;
+  double p;
+  int64_t *runs;
+} Watched;
+
+static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
+  const Watched *w = (const Watched *)self;
+  ++*w->runs;
+  return fy_add(x, fy_dropout(fy_tanh(fy_linear(x, w->weight, w->bias)), w->p, true));
+}
+
+typedef struct Model {
+  int count;
+  FyModule *blocks[MOST_BLOCKS];
+  int64_t runs[MOST_BLOCKS];
+} Model;
+
+static void model_init(Driver *d, Model *m) {
+  FyTensor *weights = driver_tensor(d, "weights"), *biases = driver_tensor(d, "biases");
+  m->count = (int)fy_size_at(weights, 0);
+  for (int i = 0; i < m->count; i++) {
+    Watched *w = fy_module_new(Watched, watched_forward);
+    fy_register_parameter(w, weight, fy_clone(fy_select(weights, 0, i)));
+    fy_register_parameter(w, bias, fy_clone(fy_select(biases, 0, i)));
+    w->p = driver_number(d, "p");
+    w->runs = &m->runs[i];
+    m->blocks[i] = &w->base;
+  }
+}
+
+// The parameters' gradients, one below the other; a part that is not there is reported as a number of its own.
+static void put_gradients(Driver *d, const Model *m, FyTensor *x, const char *prefix) {
+  FyTensor *weights[MOST_BLOCKS], *biases[MOST_BLOCKS];
+  char name[64];
+  int missing = fy_grad(x) == NULL;
+  for (int i = 0; i < m->count; i++) {
+    const Watched *w = (const Watched *)m->blocks[i];
+    weights[i] = fy_grad(w->weight);
+    biases[i] = fy_grad(w->bias);
+    missing += !weights[i] || !biases[i];
+  }
+  snprintf(name, sizeof name, "%smissing gradients", prefix);
+  driver_put_number(d, name, missing);
+  if (missing)
+    return;
+  snprintf(name, sizeof name, "%sgradient of x", prefix);
+  driver_put(d, name, fy_grad(x));
+  snprintf(name, sizeof name, "%sgradients of the weights", prefix);
+  driver_put(d, name, fy_stack((FyTensors){.count = m->count, .items = weights}, 0));
+  snprintf(name, sizeof name, "%sgradients of the biases", prefix);
+  driver_put(d, name, fy_stack((FyTensors){.count = m->count, .items = biases}, 0));
+}
+
+// One block after the other, with the same random numbers: what the answer's gradients are compared with where elements are
+// dropped.
+static void run_one_by_one(Driver *d, FyTensor *x, FyTensor *gradient) {
+  Model m = {0};
+  model_init(d, &m);
+  fy_manual_seed((uint64_t)driver_number(d, "seed"));
+  FyTensor *y = x;
+  for (int i = 0; i < m.count; i++)
+    y = fy_forward(m.blocks[i], y);
+  driver_put(d, "plain result", y);
+  fy_backward(y, .gradient = gradient);
+  put_gradients(d, &m, x, "plain ");
+  fy_set_grad(x, NULL);
+}
+
+// The answer runs this deep in the stack, where backward does not come, and what it has left there is overwritten: a context
+// that is gone always looks the same.
+enum { DEEP = 1 << 18, BELOW = 1 << 16 };
+
+static FyTensor *__attribute__((noinline)) call_deep(FyModule *const *blocks, int count, int segments, FyTensor *x) {
+  volatile unsigned char room[DEEP];
+  room[0] = 0;
+  FyTensor *y = forward_in_segments(blocks, count, segments, x);
+  room[DEEP - 1] = room[0];
+  return y;
+}
+
+static void __attribute__((noinline)) overwrite_the_stack(void) {
+  volatile unsigned char bytes[DEEP + BELOW];
+  for (size_t i = 0; i < sizeof bytes; i++)
+    bytes[i] = 0xA5;
+}
+
+void drive(Driver *d) {
+  FyTensor *x = driver_tensor(d, "x"), *gradient = driver_tensor(d, "gradient");
+  FyDevice device = fy_device_of(x);
+  fy_scope {
+    if (driver_number(d, "p") > 0)
+      run_one_by_one(d, x, gradient);
+  }
+  Model m = {0};
+  model_init(d, &m);
+  FyModule *blocks[MOST_BLOCKS];
+  memcpy(blocks, m.blocks, sizeof blocks);
+  fy_manual_seed((uint64_t)driver_number(d, "seed"));
+  int64_t before = (int64_t)fy_memory_allocated(device);
+  fy_reset_peak_memory_stats(device);
+  FyTensor *y = call_deep(blocks, m.count, (int)driver_number(d, "segments"), x);
+  int64_t held = (int64_t)fy_memory_allocated(device) - before;
+  driver_put_array(d, "forward runs", FY_INT64, shape(m.count), m.runs);
+  driver_put(d, "result", y);
+  if (!y)
+    return;
+  memset(blocks, 0xA5, sizeof blocks);
+  overwrite_the_stack();
+  FyError error;
+  fy_trap(error) {
+    fy_backward(y, .gradient = gradient);
+  }
+  driver_put_array(d, "runs", FY_INT64, shape(m.count), m.runs);
+  if (error.kind)
+    fy_raise_again(&error);
+  driver_put_number(d, "held", (double)held);
+  driver_put_number(d, "peak", (double)((int64_t)fy_max_memory_allocated(device) - before));
+  put_gradients(d, &m, x, "");
+}
