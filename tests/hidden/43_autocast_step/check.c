@@ -44,6 +44,11 @@ static const Mistake SCALED_STEP = {"the scale left in the gradients",
                                     "The optimizer's step went by gradients that were still multiplied by the scale.",
                                     ORDER};
 static const Mistake NO_STEP = {"no step", "The parameters are what they were.", LOOP};
+static const Mistake NO_GRADIENTS = {"no gradients to step by",
+                                     "When the scaler looked for the parameters' gradients there were none: backward "
+                                     "was left out, or the gradients were "
+                                     "cleared after it.",
+                                     LOOP};
 static const Mistake GRAPH = {"the graph returned", "The loss still requires a gradient: return fy_detach(loss).",
                               LOOP};
 static const Mistake HALF_MODEL = {
@@ -249,6 +254,7 @@ static void suspects(Case *c, const Trained *want) {
   suspect_that(c, !*got_error(c) && !got(c, "loss 0"), &NOTHING);
   suspect_that(c, got_count(c, "calls") > 0 && got_count(c, "in float16") < got_count(c, "calls"), &NO_AUTOCAST);
   suspect_error(c, "_scale is None", &NOT_SCALED);
+  suspect_error(c, "No inf checks were recorded", &NO_GRADIENTS);
   suspect_error(c, "FP16 gradients", &HALF_MODEL);
   suspect_error(c, "same dtype", &HALF_MODEL);
   suspect_error(c, "unscale_() has already been called", &UNSCALED_TWICE);
