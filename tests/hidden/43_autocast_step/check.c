@@ -60,7 +60,7 @@ static const Mistake WAITED = {"waited more than once",
                                "Beside the scaler's step something else asked the device for a number, or carried one.",
                                ORDER};
 static const Mistake ON_HOST = {"the loss on the CPU", "The loss was to be on the model's device.",
-                                "docs/03_tensor_moves.md#making-tensors-on-a-device"};
+                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
