@@ -149,36 +149,45 @@ static FyTensor *loss_of(const Work *work) {
 static void what_a_graph_keeps(const Chapter *chapter) {
   heading("What a graph keeps alive");
   Work work = make_work(chapter->device, size_for(chapter, 512, 4096, 16384));
-  size_t base = fy_memory_allocated(work.device);
+  size_t base = fy_memory_allocated(work.device), with_graph = 0;
+  fy_reset_peak_memory_stats(work.device);
   fy_scope {
     FyTensor *loss = loss_of(&work);
+    with_graph = fy_max_memory_allocated(work.device) - base;
     in_use(work.device, base, "loss = ..., one number, and its graph");
     fy_backward(loss);
     in_use(work.device, base, "loss.backward(): the gradients are left");
     fy_module_zero_grad(work.model); // PyTorch: model.zero_grad(), which drops them
     in_use(work.device, base, "model.zero_grad()");
   }
+  fy_reset_peak_memory_stats(work.device);
   fy_scope {
     fy_no_grad { // PyTorch: with torch.no_grad():
       loss_of(&work);
     }
     in_use(work.device, base, "loss = ... without a graph");
   }
+  printf("at most while the loss was computed: %s with a graph, %s without\n", bytes_text((double)with_graph),
+         bytes_text((double)(fy_max_memory_allocated(work.device) - base)));
 }
 // [end]
 
-typedef enum Sum { AS_TENSOR, AS_NUMBER, WITHOUT_GRAPH } Sum;
+typedef enum Sum { AS_TENSOR, AFTER_BACKWARD, AS_NUMBER, WITHOUT_GRAPH } Sum;
 
 // [leak]
-// The loss over some batches, added up in three ways. Returns the bytes in use after each batch in `after`.
+// The loss over some batches, added up in four ways. Returns the bytes in use after each batch in `after`.
 static double summed_loss(const Work *work, Sum how, int batches, size_t *after) {
-  FyTensor *total = fy_zeros((FySize){0}, .device = work->device);
+  FyTensor *total = fy_zeros(FY_SCALAR, .device = work->device);
   double number = 0;
   for (int i = 0; i < batches; i++) {
     fy_scope {
-      if (how == AS_TENSOR) {
-        FyTensor *before = total;
-        total = fy_keep(fy_add(before, loss_of(work))); // PyTorch: total = total + loss
+      if (how == AS_TENSOR || how == AFTER_BACKWARD) {
+        FyTensor *loss = loss_of(work), *before = total;
+        if (how == AFTER_BACKWARD) {
+          fy_backward(loss);
+          fy_module_zero_grad(work->model);
+        }
+        total = fy_keep(fy_add(before, loss)); // PyTorch: total = total + loss
         fy_drop(before);
       } else if (how == AS_NUMBER) {
         number += fy_item(loss_of(work)); // PyTorch: total += loss.item()
@@ -196,15 +205,16 @@ static double summed_loss(const Work *work, Sum how, int batches, size_t *after)
 
 static void the_leak(const Chapter *chapter) {
   enum { BATCHES = 5 };
-  static const char *const names[] = {"total = total + loss", "total += loss.item()", "the same, no_grad"};
+  static const char *const names[] = {"total = total + loss", "the same after backward", "total += loss.item()",
+                                      "added in no_grad"};
   heading("A sum that leaks");
   Work work = make_work(chapter->device, size_for(chapter, 256, 1024, 4096));
-  printf("in use after each batch of %lld, evaluated and not trained:\n", (long long)fy_size_at(work.x, 0));
+  printf("in use after each batch of %lld:\n", (long long)fy_size_at(work.x, 0));
   for (int how = AS_TENSOR; how <= WITHOUT_GRAPH; how++) {
     size_t base = fy_memory_allocated(work.device), after[BATCHES];
     fy_scope {
       double sum = summed_loss(&work, how, BATCHES, after);
-      printf("%-22s", names[how]);
+      printf("%-24s", names[how]);
       for (int i = 0; i < BATCHES; i++) {
         printf(" %9s", bytes_text((double)(after[i] - base)));
       }
@@ -334,8 +344,7 @@ static void over_a_step(const Chapter *chapter) {
   fy_step(optimizer); // Adam's own tensors are made at the first step
   fy_zero_grad(optimizer);
   Phase phases[3] = {{"forward", 0}, {"backward", 0}, {"step", 0}};
-  fy_record_memory_history(true,
-                           .max_entries = MOST_EVENTS); // torch.cuda.memory._record_memory_history(max_entries=...)
+  fy_record_memory_history(true, .max_entries = MOST_EVENTS); // PyTorch: torch.cuda.memory._record_memory_history()
   fy_scope {
     FyTensor *loss = loss_of(&work);
     phases[0].end = recorded(work.device);

@@ -18,7 +18,6 @@
 #include "ferry.h"
 #include <stdlib.h>
 
-
 FyTensor *forward_in_segments(FyModule *const *blocks, int count, int segments, FyTensor *x) {
   (void)blocks;
   (void)count;

@@ -17,8 +17,8 @@
 //   - At most at any time: one for each segment, what the blocks of the longest segment keep, and eight more.
 #include "ferry.h"
 #include <stdlib.h>
-
 // [answer]
+
 typedef struct Segment {
   int count;
   FyModule *blocks[]; // a copy: the caller's array is gone when backward comes

@@ -14,21 +14,21 @@ FY_API size_t fy_memory_reserved(FyDevice device);      // bytes taken from the 
 FY_API size_t fy_max_memory_reserved(FyDevice device);
 FY_API void fy_reset_peak_memory_stats(FyDevice device);
 
-// In brackets: the keys of torch.cuda.memory_stats().
+// In brackets: the keys of torch.cuda.memory_stats(), less ".all.current" and ".all.peak".
 typedef struct FyMemoryStats {
-  size_t allocated, allocated_peak; // bytes, rounded to blocks (allocated_bytes.all.current, .peak)
+  size_t allocated, allocated_peak; // bytes, rounded to blocks (allocated_bytes)
   size_t reserved, reserved_peak;   // bytes (reserved_bytes)
   size_t requested, requested_peak; // bytes asked for, before rounding (requested_bytes); the host counts no peak: 0
   size_t active, active_peak;       // bytes in use, or that another stream still works on (active_bytes)
-  size_t inactive_split;      // free bytes of segments of which a part is in use: no cudaFree could give them back
-                              // (inactive_split_bytes); the host splits nothing: 0
+  // Free bytes of segments of which a part is in use, so that no cudaFree could give them back (inactive_split_bytes). The
+  // host splits nothing: 0.
+  size_t inactive_split;
   int64_t allocations, frees; // calls served (allocation.all.allocated, .freed)
-  int64_t device_mallocs,
-      device_frees; // cudaMalloc and cudaFree calls (num_device_alloc, num_device_free; host: system
-                    // allocations)
+  // cudaMalloc and cudaFree calls (num_device_alloc, num_device_free); host: system allocations.
+  int64_t device_mallocs, device_frees;
   int64_t segments, active_blocks, inactive_split_blocks; // (segment, active, inactive_split)
-  int64_t retries, out_of_memories; // times the cache had to be flushed, and times even that did not help
-                                    // (num_alloc_retries, num_ooms)
+  // Times the cache had to be flushed, and times even that did not help (num_alloc_retries, num_ooms).
+  int64_t retries, out_of_memories;
 } FyMemoryStats;
 
 // torch.cuda.memory_stats(device), for the CPU too.

@@ -24,7 +24,7 @@
 //   cache_enabled  as in the region around it, true at first, unless it is named. While it is, a float32 leaf that requires
 //                  grad is cast once, and the cast is used until the outermost region of the thread ends. So, as in PyTorch, what
 //                  changes it within the region (an optimizer's step) is not seen before that, or fy_clear_autocast_cache().
-// Threads of fy_data_parallel and fy_parallel_apply go on with the caller's settings, its dtype included (PyTorch's forget that).
+// Threads of DataParallel and fy_parallel_apply go on with the caller's settings, its dtype included (PyTorch's forget that).
 // Warns, and leaves autocast off, where there is no CUDA, and for a dtype that is not float16 or bfloat16 (on CUDA another
 // floating type is taken, as in PyTorch). Raises FY_RUNTIME_ERROR for another device type.
 typedef struct FyAutocast {

@@ -23,12 +23,12 @@ static inline uint16_t fy_float_to_bfloat16(float f) {
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-static inline void fy_widen_bfloat16(float *restrict to, const uint16_t *restrict from, int64_t n) {
+static inline void fy_widen_bfloat16(float *to, const uint16_t *from, int64_t n) {
   for (int64_t i = 0; i < n; i++)
     to[i] = fy_bfloat16_to_float(from[i]);
 }
 
-static inline void fy_narrow_floats(uint16_t *restrict to, const float *restrict from, int64_t n) {
+static inline void fy_narrow_floats(uint16_t *to, const float *from, int64_t n) {
   for (int64_t i = 0; i < n; i++)
     to[i] = fy_float_to_bfloat16(from[i]);
 }

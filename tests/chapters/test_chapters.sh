@@ -297,8 +297,9 @@ memory() {
     echo "not ok $chapter leaks a graph a batch - $leaked"
   fi
   sums=$(sed -nE 's/.*   sum ([0-9.]+)$/\1/p' "$work/out" | sort -u | wc -l)
-  [ "$sums" = 1 ] && echo "ok $chapter: three sums, one number" || echo "not ok $chapter: three sums, one number - $sums"
-  has '^the same, no_grad +[0-9]+ bytes( +[0-9]+ bytes)+   sum'
+  [ "$sums" = 1 ] && echo "ok $chapter: four sums, one number" || echo "not ok $chapter: four sums, one number - $sums"
+  has '^added in no_grad +[0-9]+ bytes( +[0-9]+ bytes)+   sum'
+  has '^at most while the loss was computed: [0-9.]+ MB with a graph, [0-9.]+ MB without$'
   with 1 '^small pool +\|#\|\.\|#\|\.+\|$'
   with 1 '^large pool +\|\.{5}\|#{5}\|\.{5}\|#{5}\|$'
   with 1 '^  OutOfMemoryError: CUDA out of memory\. Tried to allocate 16\.00 MiB\. .* 64\.00 MiB allowed; .* 30\.00 MiB is cached but unallocated\.$'

@@ -190,7 +190,10 @@ def group_of(row):
 AUTOGRAD = ("backward", "autograd_grad", "requires_grad_", "retain_grad", "register_hook", "leaf_hook", "set_grad", "grad")
 GROUPS = (("leaf", 1), ("call", 14), ("view", 8), ("in_place", 6), ("autograd", 6), ("move", 3), ("module", 1), ("block", 2),
           ("drop", 2))
+
+# What PyTorch 1.13 has not got: hooks on leaves, checkpoint_sequential without reentrance.
+NEW = () if hasattr(torch.Tensor, "register_post_accumulate_grad_hook") else ("leaf_hook", "checkpoint")
 ROWS_OF = {}
 for _row in ROWS.values():
-    if _row.name != "tensor" and (_row.name != "leaf_hook" or hasattr(torch.Tensor, "register_post_accumulate_grad_hook")):
+    if _row.name != "tensor" and _row.name not in NEW:
         ROWS_OF.setdefault(group_of(_row), []).append(_row.name)

@@ -1,5 +1,6 @@
 """Prints a program as C against ferry.h, and as Python for PyTorch."""
 
+import os
 import re
 
 from table import ACCESSOR, ROWS, is_variable
@@ -135,6 +136,8 @@ def c_program(statements, device, failing=(), differences=()):
     """A whole program. `failing` are the indices of the statements that raise in Ferry: they stand in a trap."""
     body, depth = [], 1
     text = '#include "ferry.h"\n#include <math.h>\n\n'
+    if os.environ.get("FUZZ_AUTOCAST"):
+        text = "// each statement: fy_autocast(FY_CPU, .cache_enabled = false) { ... }\n" + text
     if any(s.name in ("register_hook", "leaf_hook") for s in statements):
         text += HOOKS
     if any(s.name in ROWS and ROWS[s.name].kind == "MODULE" for s in statements):
@@ -251,4 +254,6 @@ def python_program(statements, failing=(), differences=()):
         line = re.sub(r"printf\(\"[^\"]*\", (.*)\)", r"print(\1)", line)
         if not line.startswith("if "):
             lines.append(line)
+    if os.environ.get("FUZZ_AUTOCAST"):
+        lines.insert(0, '# each statement: with torch.autocast("cpu", cache_enabled=False):')
     return "\n".join(lines) + "\n"

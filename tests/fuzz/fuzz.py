@@ -27,6 +27,8 @@ def arguments():
     p.add_argument("--style", choices=("single", "mixed"), help="only programs on one device, or on several")
     p.add_argument("--length", type=int, default=24, metavar="N", help="statements of the longest program (24)")
     p.add_argument("--only", metavar="A,B", help="draw these calls alone, beside what they need")
+    p.add_argument("--autocast", action="store_true",
+                   help="each statement in a region of autocast, in bfloat16 (with --device cpu)")
     p.add_argument("--replay", metavar="FILE", help="the programs of a file instead of random ones")
     p.add_argument("--accepted", action="append", default=[], metavar="FILE", help="a further list of accepted differences")
     p.add_argument("--failures", type=int, default=10, metavar="N", help="stop after so many different ones (10)")
@@ -40,6 +42,10 @@ def arguments():
     options = p.parse_args()
     if options.programs < 0 or options.length < 2 or options.jobs < 1:
         p.error("--programs, --length and --jobs are counts")
+    if options.autocast and options.device != "cpu":
+        p.error("--autocast is for --device cpu: CUDA's lists are others, and what PyTorch is asked here is the CPU")
+    if options.autocast:
+        os.environ["FUZZ_AUTOCAST"] = "1"  # for the interpreter, oracle.py and emit.py
     return options
 
 

@@ -3,6 +3,8 @@
 Devices are names that are kept beside each tensor: a move makes a copy, as it does between devices.
 """
 
+import contextlib
+import os
 import re
 import warnings
 
@@ -14,6 +16,7 @@ from torch.utils.checkpoint import checkpoint_sequential  # noqa: F401 (of calls
 from table import ROWS, is_variable
 
 warnings.simplefilter("ignore")
+AUTOCAST = os.environ.get("FUZZ_AUTOCAST")
 torch.set_num_threads(1)
 
 VERSION = tuple(int(n) for n in re.findall(r"\d+", torch.__version__)[:2])
@@ -223,7 +226,8 @@ class Oracle:
             arguments = {k: self.value(row.types[k], v) for k, v in s.args.items() if k in row.types}
             if s.values is not None:
                 arguments["values"] = s.values
-            result = function_of(row)(self.helpers, **arguments)
+            with torch.autocast("cpu", cache_enabled=False) if AUTOCAST else contextlib.nullcontext():
+                result = function_of(row)(self.helpers, **arguments)
         except Exception as error:  # whatever PyTorch raises is a result
             return self.raised(index, error)
         self.store(index, s, row, arguments, result, device)

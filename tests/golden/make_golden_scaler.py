@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""What PyTorch's GradScaler does in training: scaler.txt; and its two ops: amp.txt, in the format of make_golden.py.
+"""What PyTorch's GradScaler does in training: scaler.txt; its two ops: amp.txt, in the format of make_golden.py; and a network
+that is trained under autocast: train_autocast.txt.
 
-    python3 tests/golden/make_golden_scaler.py        # with the same PyTorch; writes both beside this file
+    python3 tests/golden/make_golden_scaler.py        # with the same PyTorch; writes all three beside this file
 
 scaler.txt, for trace T: `tensor T.x float32 STEPS,OPTIMIZERS,N`, the gradients (of loss = sum(p x), before scaling); after each
 step `T.scale`, `T.tracker` and the parameters `T.p`; `T.options`: init_scale, growth_factor, backoff_factor, growth_interval,
 the bound of clip_grad_norm_ (0: none) and how many backward passes add up to a gradient.
+
+train_autocast.txt, for the region's type T: `T.x`, `T.y`, the parameters before (`T.before.NAME`), the losses of the steps
+(`T.losses`), the state afterwards (`T.after.NAME`). float16 has a scaler, of 1024 at first.
 """
 import os
 import torch
+import torch.nn.functional as F
 from make_golden import Fixed, Writer, exact
 from make_golden_train import HERE, line
 
@@ -109,6 +114,42 @@ def ops():
     case("found_two", number(1.0), tracker(0), two)
 
 
+def network():
+    return torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+                               torch.nn.Conv2d(4, 6, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+                               torch.nn.Flatten(), torch.nn.Linear(24, 7), torch.nn.ReLU(), torch.nn.Linear(7, 5))
+
+
+def training(file, name, lower):
+    model = network()
+    x, y = torch.randn(9, 2, 8, 8), torch.randint(0, 5, (9,))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    scaler = torch.amp.GradScaler("cpu", 1024.0, enabled=lower == torch.float16)
+    line(file, name + ".x", x)
+    line(file, name + ".y", y)
+    for key, value in model.named_parameters():
+        line(file, "%s.before.%s" % (name, key), value.detach())
+    losses = []
+    for _ in range(8):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=lower):
+            loss = F.cross_entropy(model(x), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        losses.append(loss.detach())
+    line(file, name + ".losses", torch.stack(losses))
+    for key, value in model.state_dict().items():
+        line(file, "%s.after.%s" % (name, key), value)
+
+
+def trainings():
+    with open(os.path.join(HERE, "train_autocast.txt"), "w") as file:
+        training(file, "bfloat16", torch.bfloat16)
+        training(file, "float16", torch.float16)
+
+
 if __name__ == "__main__":
     traces()
     ops()
+    trainings()

@@ -172,10 +172,12 @@ static int fy_cpu_matmul(FyLaunch *l) {
   FyMatmulPlan p = fy_matmul_plan(a, b, c->ndim - (a->ndim > 1) - (b->ndim > 1), c->shape);
   Batch batch = {.plan = &p, .dtype = c->dtype, .a = a->data, .b = b->data, .c = c->data, .gemm = fy_gemm};
   int64_t work = p.m * p.n * p.k;
-  if (p.k == 0) // of any dtype, bool too
-    memset(c->data, 0, (size_t)c->numel * fy_dtype_size(c->dtype));
-  if (c->numel == 0 || p.k == 0)
+  if (c->numel == 0)
     return FY_LAUNCH_OK;
+  if (p.k == 0) { // of any dtype, bool too
+    memset(c->data, 0, (size_t)c->numel * fy_dtype_size(c->dtype));
+    return FY_LAUNCH_OK;
+  }
   if (c->dtype == FY_BFLOAT16)
     return fy_amx_matmul(l, &p, a->data, b->data, NULL, false, c->data);
   if (p.batches == 1 || work >= SMALL_MATRIX) {

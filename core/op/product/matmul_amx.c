@@ -150,6 +150,9 @@ static void pack_all_of_b(int64_t begin, int64_t end, void *context) {
 
 #define AMX __attribute__((target("amx-tile,amx-bf16")))
 
+// Compilers are not told that the instructions below read memory: what was written has to be there.
+#define WRITTEN(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
+
 typedef struct TileConfig {
   uint8_t palette, start_row, reserved[14];
   uint16_t row_bytes[16];
@@ -162,6 +165,7 @@ AMX static void configure_tiles(void) {
     config.row_bytes[i] = 64;
     config.rows[i] = TILE;
   }
+  WRITTEN(&config);
   _tile_loadconfig(&config);
 }
 
@@ -176,6 +180,7 @@ AMX static void multiply_panels(const uint16_t *a, int64_t panel_a, const uint16
   const size_t bytes = (size_t)stride * sizeof *sums;
   const uint16_t *a1 = a + panel_a, *b1 = b + panel_b;
   float *lower = sums + TILE * stride;
+  WRITTEN(a);
   if (first) {
     _tile_zero(0);
     _tile_zero(1);

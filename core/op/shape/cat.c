@@ -113,11 +113,13 @@ static FyTensor *join(FyCatParams *p, FyTensors list) {
   for (int i = 1; i < list.count; i++)
     fy_check_same_device(device, list.items[i]->device);
   p->dtype = (uint8_t)fy_result_type(list.count, list.items);
-  if (list.count <= FY_MAX_INPUTS)
-    return fy_run(&fy_op_cat, p, list.count, list.items);
-  if (fy_autocast_on && device.type == FY_CPU)
-    fy_autocast_widest(FY_CPU, list.count, list.items); // for its error: p->dtype is the widest
-  return join_in_place(p, list);
+  return list.count <= FY_MAX_INPUTS ? fy_run(&fy_op_cat, p, list.count, list.items) : join_in_place(p, list);
+}
+
+// Autocast looks at the whole list before anything else does.
+static void check_halves(FyTensors tensors) {
+  if (fy_autocast_on)
+    fy_autocast_widest(FY_CPU, tensors.count, tensors.items);
 }
 
 static bool is_passed_over(const FyArray *a) {
@@ -149,6 +151,7 @@ static const FyArray *model_of(FyTensors tensors) {
 }
 
 FyTensor *fy_cat(FyTensors tensors, int dim) {
+  check_halves(tensors);
   const FyArray *model = model_of(tensors);
   // Of vectors without elements alone, `dim` is not looked at.
   FyCatParams p = {.ndim = model->ndim, .dim = is_passed_over(model) ? 0 : fy_wrap_dim(dim, model->ndim)};
@@ -164,6 +167,7 @@ FyTensor *fy_cat(FyTensors tensors, int dim) {
 }
 
 FyTensor *fy_stack(FyTensors tensors, int dim) {
+  check_halves(tensors);
   fy_check(tensors.count > 0, FY_RUNTIME_ERROR, "stack expects a non-empty TensorList");
   const FyArray *model = &tensors.items[0]->array;
   const int at = fy_wrap_dim(dim, model->ndim + 1);

@@ -168,6 +168,25 @@ static void long_lists_are_joined_by_the_same_rule(void **state) {
     assert_int_equal(error.kind, FY_NO_ERROR);
 }
 
+// Told before what is wrong with the shapes, as in PyTorch.
+static void a_half_of_the_other_kind_is_told_first(void **state) {
+  FyTensor *scalar = fy_zeros(FY_SCALAR, .dtype = FY_FLOAT16, .device = device);
+  FyTensor *row = fy_zeros(fy_shape(3), .dtype = FY_FLOAT16, .device = device);
+  (void)state;
+  for (int stacked = 0; stacked < 2; stacked++) {
+    FyError error;
+    fy_trap(error) {
+      fy_autocast(device.type, .dtype = FY_BFLOAT16) {
+        stacked ? fy_stack(fy_list(scalar, row), 0) : fy_cat(fy_list(scalar, row), 0);
+      }
+    }
+    const char *told = device.type == FY_CPU ? "Unexpected floating ScalarType"
+                       : stacked             ? "equal size"
+                                             : "zero-dimensional tensor";
+    assert_non_null(strstr(error.message, told));
+  }
+}
+
 static int fused_calls;
 
 static void count_fused(const FyCall *call) {
@@ -217,6 +236,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ops_as_pytorch_has_them),
       cmocka_unit_test(long_lists_are_joined_by_the_same_rule),
+      cmocka_unit_test(a_half_of_the_other_kind_is_told_first),
       cmocka_unit_test(the_fused_convolution_stays_one_op),
       cmocka_unit_test(in_place_is_left_alone),
       cmocka_unit_test(casts_are_recorded),

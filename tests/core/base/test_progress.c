@@ -21,10 +21,12 @@ static const char *end_capture(Capture *c) {
   fflush(stdout);
   dup2(c->saved, STDOUT_FILENO);
   close(c->saved);
-  fcntl(c->reader, F_SETFL, O_NONBLOCK);
-  ssize_t length = read(c->reader, c->text, sizeof c->text - 1);
-  c->text[length > 0 ? length : 0] = '\0';
   close(c->writer);
+  // To the end, which a terminal tells by an error: what was written to it may arrive in pieces, and later.
+  size_t length = 0;
+  for (ssize_t n; (n = read(c->reader, c->text + length, sizeof c->text - 1 - length)) > 0;)
+    length += (size_t)n;
+  c->text[length] = '\0';
   close(c->reader);
   return c->text;
 }

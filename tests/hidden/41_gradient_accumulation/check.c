@@ -4,11 +4,11 @@
 
 #define LESSON "docs/11_memory.md#needing-less"
 
-static const Mistake EQUAL_SHARES = {
-    "a short group counted like the others",
-    "Each group's mean was divided by the number of groups. The mean of means is the mean "
-    "of all only where the groups are of equal size; a group's share is its rows out of N.",
-    LESSON};
+static const Mistake EQUAL_SHARES = {"a short group counted like the others",
+                                     "The last group has fewer rows, and got the weight of the others. The mean of "
+                                     "means is the mean of all only where the "
+                                     "groups are of equal size; a group's share is its own rows out of N.",
+                                     LESSON};
 static const Mistake NOT_SCALED = {
     "the groups' means added up",
     "Each group's loss is a mean over the group. Their gradients were added as they are, "
@@ -17,6 +17,7 @@ static const Mistake NOT_SCALED = {
 static const Mistake LAST_LEFT_OUT = {
     "the last group left out", "N is no multiple of the group's size. What remains is a group, too, a shorter one.",
     LESSON};
+static const Mistake TOO_LONG = {"the last group too long", "The last group ends where the batch ends.", LESSON};
 static const Mistake CLEARED_BETWEEN = {"gradients cleared between the groups",
                                         "What is in .grad is the last group's alone: it was cleared before each.",
                                         LESSON};
@@ -124,22 +125,31 @@ typedef struct Sum {
   Array *weight, *bias, *loss;
 } Sum;
 
-// The weight of a group whose rows are `n` of `count` in `groups`.
-typedef double Share(int64_t n, int64_t count, int64_t groups);
-static double by_rows(int64_t n, int64_t count, int64_t groups) {
+// The weight of a group of `n` rows out of `count`, where there are `groups`, all but the last of `rows`.
+typedef double Share(int64_t n, int64_t count, int64_t groups, int64_t rows);
+static double by_rows(int64_t n, int64_t count, int64_t groups, int64_t rows) {
   (void)groups;
+  (void)rows;
   return (double)n / (double)count;
 }
-static double equal(int64_t n, int64_t count, int64_t groups) {
+static double equal(int64_t n, int64_t count, int64_t groups, int64_t rows) {
   (void)n;
   (void)count;
+  (void)rows;
   return 1 / (double)groups;
 }
-static double whole(int64_t n, int64_t count, int64_t groups) {
+static double whole(int64_t n, int64_t count, int64_t groups, int64_t rows) {
   (void)n;
   (void)count;
   (void)groups;
+  (void)rows;
   return 1;
+}
+
+static double full(int64_t n, int64_t count, int64_t groups, int64_t rows) {
+  (void)n;
+  (void)groups;
+  return (double)rows / (double)count;
 }
 
 static void add_group(const Case *c, Sum *s, int64_t from, int64_t n, double share) {
@@ -173,7 +183,7 @@ static Sum summed(Case *c, Share *share, int64_t first, int64_t groups, bool bef
       s.bias->f64[i] = given(c, "bias before")->f32[i];
   for (int64_t g = first; g < all && g < first + groups; g++) {
     int64_t n = g * rows + rows < count ? rows : count - g * rows;
-    add_group(c, &s, g * rows, n, share(n, count, all));
+    add_group(c, &s, g * rows, n, share(n, count, all, rows));
   }
   return (Sum){array_cast(c, s.weight, FY_FLOAT32), array_cast(c, s.bias, FY_FLOAT32),
                array_cast(c, s.loss, FY_FLOAT32)};
@@ -196,7 +206,9 @@ static void suspects(Case *c) {
     suspect_array(c, "weight.grad", given(c, "weight before"), &NO_GRADIENTS);
   }
   if (count % rows && all > 1) {
+    suspect_error(c, "exceeds", &TOO_LONG);
     suspect_gradients(c, summed(c, equal, 0, all, true), &EQUAL_SHARES);
+    suspect_gradients(c, summed(c, full, 0, all, true), &EQUAL_SHARES);
     suspect_gradients(c, summed(c, by_rows, 0, all - 1, true), &LAST_LEFT_OUT);
     suspect_gradients(c, summed(c, equal, 0, all - 1, true), &LAST_LEFT_OUT);
   }

@@ -47,6 +47,17 @@ static const Mistake FROZEN = {"the parameters require no gradient any more",
                                LESSON};
 static const Mistake COUNTED = {"a count in place of a share", "The number of right samples was not divided by N.",
                                 EVALUATION};
+static const Mistake PERCENT = {"percent in place of a share", "The share was wanted as a number from 0 to 1.",
+                                EVALUATION};
+static const Mistake WHOLE_NUMBERS = {
+    "divided as whole numbers",
+    "The share is 0 although some samples are right: int64_t divided by int64_t leaves out "
+    "what is behind the point. Divide as double.",
+    EVALUATION};
+static const Mistake SUMMED = {"a sum in place of the mean", "*loss is the sum over all samples. Divide it by N.",
+                               EVALUATION};
+static const Mistake TOO_LONG = {"the last batch too long", "The last batch ends where the samples end.",
+                                 "docs/07_pitfalls.md#sample-by-sample-against-batches"};
 static const Mistake NO_LOSS = {"the loss not filled in", "*loss is what it was, or 0.", EVALUATION};
 static const Mistake CHANGED = {"the model changed",
                                 "Parameters, buffers or gradients are not what they were. Evaluating changes nothing.",
@@ -172,7 +183,11 @@ static void suspects(Case *c, Numbers want) {
     suspect_that(c, near(loss, whole.loss) || near(loss, whole.loss * rows), &LAST_LEFT_OUT);
     suspect_that(c, near(loss, means.loss) || (near(share, means.share) && near(loss, want.loss)), &MEAN_OF_MEANS);
   }
+  suspect_error(c, "exceeds", &TOO_LONG);
   suspect_that(c, near(share, want.share * (double)count) && near(loss, want.loss), &COUNTED);
+  suspect_that(c, near(share, want.share * 100) && near(loss, want.loss), &PERCENT);
+  suspect_that(c, share == 0 && want.share > 0 && calls > 0 && near(loss, want.loss), &WHOLE_NUMBERS);
+  suspect_that(c, near(share, want.share) && count > 1 && near(loss, want.loss * (double)count), &SUMMED);
   suspect_that(c, calls > 0 && near(share, want.share) && (loss == 0 || loss == -1), &NO_LOSS);
 }
 

@@ -1,0 +1,30 @@
+// mistake: the losses keep their graphs
+#include "ferry.h"
+#include <stdlib.h>
+
+static void descend(FyTensorList *parameters, double lr) {
+  for (int i = 0; i < parameters->count; i++) {
+    FyTensor *p = parameters->items[i];
+    fy_no_grad {
+      fy_sub_(p, fy_mul_scalar(fy_grad(p), lr));
+    }
+    fy_set_grad(p, NULL);
+  }
+}
+
+FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, double lr) {
+  int64_t batches = fy_size_at(x, 0);
+  FyTensorList *parameters = fy_parameters(model);
+  FyTensor **each = malloc((size_t)batches * sizeof *each);
+  for (int64_t i = 0; i < batches; i++) {
+    fy_scope {
+      FyTensor *loss = fy_mse_loss(fy_forward(model, fy_select(x, 0, i)), fy_select(y, 0, i));
+      fy_backward(loss);
+      descend(parameters, lr);
+      each[i] = fy_keep(loss);
+    }
+  }
+  FyTensor *losses = fy_stack((FyTensors){.items = each, .count = (int)batches}, 0);
+  free(each);
+  return losses;
+}
