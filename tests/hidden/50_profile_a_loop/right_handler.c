@@ -1,0 +1,21 @@
+#include "ferry.h"
+
+// Takes the averages when they are ready.
+static void take(FyProfile *prof, void *taken) {
+  *(FyKeyAverages **)taken = fy_key_averages(prof, .group_by_input_shape = true);
+}
+
+FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {
+  FyKeyAverages *averages = NULL;
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU | FY_PROFILE_CUDA, .on_trace_ready = take, .context = &averages,
+             .record_shapes = true, .schedule = {.wait = 1, .warmup = 1, .active = active, .repeat = 1}) {
+    for (int i = 0; i < steps; i++) {
+      fy_record_function("training_step") {
+        step(context, i);
+      }
+      fy_profile_step(prof);
+    }
+  }
+  return averages;
+}
