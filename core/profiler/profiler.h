@@ -14,8 +14,8 @@
 // and calls of the CUDA runtime (launches, copies, waits, cudaMalloc), on every thread, each within the one around it.
 //
 // Device times: on a simulated device they are the simulator's, of one CPU doing a GPU's work. They show the order of things and
-// who waits for whom, and say nothing about a GPU's speed; tables and traces are marked. On a real GPU there are none yet: the
-// runtime's calls and waits are there, what ran on the device is not.
+// who waits for whom, and say nothing about a GPU's speed; tables and traces are marked. On a real GPU there are none yet, and
+// no rows for launches: the runtime's copies, waits and allocations are there, what ran on the device is not.
 //
 // When no profile is taken, an op pays the test of a flag.
 #ifndef FERRY_PROFILER_PROFILER_H
@@ -51,10 +51,11 @@ typedef struct FyProfileOptions {
 } FyProfileOptions;
 
 // torch.profiler.profile(activities, ...): profiles the block and stores the profile in `variable` (a FyProfile *), where it
-// is good from within the block on. Do not leave the block with return, break or goto. At its end the host waits for the
-// devices that it started something on, so that nothing is missing. One profile at a time in a program: raises FY_RUNTIME_ERROR while there is another.
-// Raises FY_VALUE_ERROR for a bad schedule and FY_OUT_OF_MEMORY_ERROR. When an error ends the block, so it does the profile,
-// without a call of on_trace_ready. Other threads are seen too; of a range that has not ended on them by then nothing is kept.
+// is good from within the block on. Do not leave the block with return, break or goto. Where device times are recorded, the
+// host waits at its end for the devices that it started something on, so that nothing is missing. One profile at a time in a
+// program: raises FY_RUNTIME_ERROR while there is another. Raises FY_VALUE_ERROR for a bad schedule and
+// FY_OUT_OF_MEMORY_ERROR. When an error ends the block, so it does the profile, without a call of on_trace_ready. Other
+// threads are seen too; of a range that has not ended on them by then nothing is kept.
 #define fy_profile(variable, ...)                                                                                      \
   for (FyProfile *volatile fy_opened_profile = (variable) =                                                            \
            fy_profile_begin((FyProfileOptions){.activities = __VA_ARGS__});                                            \

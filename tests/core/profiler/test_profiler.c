@@ -113,7 +113,6 @@ static void self_times_add_up_to_the_root(void **state) {
   }
   expect_near(sum, root->cpu_time_total, 1e-6 * sum);
   assert_true(root->cpu_time_total <= wall);
-  assert_true(root->self_cpu_time_total < 0.5 * root->cpu_time_total);
 }
 
 static void ranges_nest(void **state) {
@@ -374,8 +373,10 @@ static void memory_belongs_to_who_asked(void **state) {
 
 static void activities_hide_what_was_not_asked_for(void **state) {
   (void)state;
-  if (!fy_cuda_is_simulated())
+  if (!fy_cuda_is_simulated()) {
+    print_message("needs simulated devices\n");
     skip();
+  }
   const Model m = model_on(some_device());
   FyProfile *prof;
   fy_profile(prof, FY_PROFILE_CPU) {
@@ -395,8 +396,10 @@ static void activities_hide_what_was_not_asked_for(void **state) {
 
 static void device_time_belongs_to_the_op_that_launched(void **state) {
   (void)state;
-  if (!fy_cuda_is_simulated())
+  if (!fy_cuda_is_simulated()) {
+    print_message("needs simulated devices\n");
     skip();
+  }
   FyDevice device = some_device();
   FyTensor *x = fy_ones(fy_shape(300, 300), .device = device), *host = fy_ones(fy_shape(100));
   fy_synchronize(device);
