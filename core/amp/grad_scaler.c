@@ -30,7 +30,7 @@ static void destroy(void *object) {
 
 FyGradScaler *fy_grad_scaler_with(FyGradScalerOptions o) {
   static bool no_cuda;
-  bool enabled = !fy_option_is_named(o.named, "enabled") || o.enabled;
+  bool enabled = fy_option_or_true(o.named, "enabled", o.enabled);
   fy_check(o.device_type == FY_CPU || o.device_type == FY_CUDA, FY_RUNTIME_ERROR,
            "a GradScaler's device type is FY_CPU or FY_CUDA, but got %d", o.device_type);
   if (enabled && o.device_type == FY_CUDA && !fy_cuda_is_available()) {

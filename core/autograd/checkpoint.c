@@ -375,8 +375,8 @@ static FyTensor *unpack(FyPacked *packed) {
 
 FyTensor *fy_checkpoint_with(FyCheckpointOptions options, FyTensors inputs) {
   fy_check(options.function, FY_TYPE_ERROR, "fy_checkpoint: the function is NULL");
-  options.preserve_rng_state |= !fy_option_is_named(options.named, "preserve_rng_state");
-  options.early_stop |= !fy_option_is_named(options.named, "early_stop");
+  options.preserve_rng_state = fy_option_or_true(options.named, "preserve_rng_state", options.preserve_rng_state);
+  options.early_stop = fy_option_or_true(options.named, "early_stop", options.early_stop);
   int scope = fy_scope_open();
   Frame *frame = frame_new(&options);
   FrameHooks hooks = {.hooks.pack = pack, .frame = frame};

@@ -14,4 +14,9 @@
 // Does the text name the option, as `.name =`? With no text (NULL) every option counts as named. Never raises.
 bool fy_option_is_named(const char *text, const char *name);
 
+// What such an option is: `value` where it is named, true otherwise. Never raises.
+static inline bool fy_option_or_true(const char *text, const char *name, bool value) {
+  return value || !fy_option_is_named(text, name);
+}
+
 #endif

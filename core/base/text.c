@@ -40,6 +40,30 @@ void fy_text_add(FyText *text, const char *format, ...) {
   text->length += n;
 }
 
+// How many bytes the character at `s` has in UTF-8; 0 when it is none.
+static int character_bytes(const unsigned char *s) {
+  int bytes = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+  for (int i = 1; i < bytes; i++)
+    if (s[i] >> 6 != 2)
+      return 0;
+  return bytes;
+}
+
+void fy_text_add_json(FyText *text, const char *string) {
+  fy_text_add(text, "\"");
+  for (int bytes; *string; string += bytes ? bytes : 1) {
+    const unsigned char c = (unsigned char)*string;
+    bytes = character_bytes((const unsigned char *)string);
+    if (c == '"' || c == '\\')
+      fy_text_add(text, "\\%c", c);
+    else if (c < 0x20 || !bytes)
+      fy_text_add(text, "\\u%04x", c);
+    else
+      fy_text_add(text, "%.*s", bytes, string);
+  }
+  fy_text_add(text, "\"");
+}
+
 char *fy_text_take(FyText *text) {
   char *bytes = text->bytes;
   text->bytes = NULL;

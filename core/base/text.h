@@ -16,6 +16,10 @@ FyText *fy_text_new(void);
 // Appends what printf would write. Raises FY_OUT_OF_MEMORY_ERROR; the text is then as it was.
 void fy_text_add(FyText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// Appends `string` in quotes, as JSON has it. A byte that is not UTF-8 is written as the character of that number. Raises
+// FY_OUT_OF_MEMORY_ERROR.
+void fy_text_add_json(FyText *text, const char *string);
+
 // Hands the bytes over to the caller, who frees them. The text is not to be used any more.
 char *fy_text_take(FyText *text);
 

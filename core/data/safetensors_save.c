@@ -7,19 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void append_string(FyText *text, const char *string) {
-  fy_text_add(text, "\"");
-  for (const char *at = string; *at; at++) {
-    if ((unsigned char)*at < 0x20)
-      fy_text_add(text, "\\u%04x", (unsigned char)*at);
-    else if (*at == '"' || *at == '\\')
-      fy_text_add(text, "\\%c", *at);
-    else
-      fy_text_add(text, "%c", *at);
-  }
-  fy_text_add(text, "\"");
-}
-
 // ---- the header --------------------------------------------------------------------------------------------------------
 
 static int by_text(const void *a, const void *b) {
@@ -69,9 +56,9 @@ static void append_metadata(FyText *text, const FyMetadata *metadata) {
   fy_text_add(text, "\"__metadata__\":{");
   for (int i = 0; i < metadata->count; i++) {
     fy_text_add(text, "%s", i ? "," : "");
-    append_string(text, metadata->keys[i]);
+    fy_text_add_json(text, metadata->keys[i]);
     fy_text_add(text, ":");
-    append_string(text, metadata->values[i]);
+    fy_text_add_json(text, metadata->values[i]);
   }
   fy_text_add(text, "}");
 }
@@ -79,7 +66,7 @@ static void append_metadata(FyText *text, const FyMetadata *metadata) {
 static void append_tensor(FyText *text, const FyTensorList *list, int i) {
   FySize size = fy_size(list->items[i]);
   uint64_t begin = offset_of(list, i);
-  append_string(text, list->names[i]);
+  fy_text_add_json(text, list->names[i]);
   fy_text_add(text, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(fy_dtype_of(list->items[i])));
   for (int d = 0; d < size.ndim; d++)
     fy_text_add(text, "%s%lld", d ? "," : "", (long long)size.dim[d]);

@@ -201,7 +201,7 @@ FyAutocastGuard fy_autocast_guard_open(FyAutocast options) {
   const int type = options.device_type;
   check_type(type);
   const FyDType dtype = options.dtype ? options.dtype : (FyDType)settings.dtype[type];
-  const bool enabled = !fy_option_is_named(options.named, "enabled") || options.enabled;
+  const bool enabled = fy_option_or_true(options.named, "enabled", options.enabled);
   FyAutocastGuard guard = {.device_type = type,
                            .dtype = (FyDType)settings.dtype[type],
                            .enabled = settings.enabled[type],

@@ -17,30 +17,6 @@ typedef struct Trace {
 
 // ---- JSON ------------------------------------------------------------------------------------------------------------------------
 
-// How many bytes the character at `s` has in UTF-8; 0 when it is none.
-static int character_bytes(const unsigned char *s) {
-  int bytes = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-  for (int i = 1; i < bytes; i++)
-    if (s[i] >> 6 != 2)
-      return 0;
-  return bytes;
-}
-
-static void add_string(FyText *text, const char *s) {
-  fy_text_add(text, "\"");
-  for (int bytes; *s; s += bytes ? bytes : 1) {
-    const unsigned char c = (unsigned char)*s;
-    bytes = character_bytes((const unsigned char *)s);
-    if (c == '"' || c == '\\')
-      fy_text_add(text, "\\%c", c);
-    else if (c < 0x20 || !bytes)
-      fy_text_add(text, "\\u%04x", c);
-    else
-      fy_text_add(text, "%.*s", bytes, s);
-  }
-  fy_text_add(text, "\"");
-}
-
 static void begin_event(Trace *t, const char *phase) {
   fy_text_add(t->text, "%s\n{\"ph\":\"%s\"", t->any ? "," : "", phase);
   t->any = true;
@@ -50,7 +26,7 @@ static void add_name(Trace *t, const char *category, const char *name) {
   if (category)
     fy_text_add(t->text, ",\"cat\":\"%s\"", category);
   fy_text_add(t->text, ",\"name\":");
-  add_string(t->text, name);
+  fy_text_add_json(t->text, name);
 }
 
 static void add_place(Trace *t, int pid, int tid) {
@@ -72,7 +48,7 @@ static void write_meta(Trace *t, const char *what, int pid, int tid, const char 
   add_name(t, NULL, what);
   add_place(t, pid, tid);
   fy_text_add(t->text, ",\"args\":{\"name\":");
-  add_string(t->text, value);
+  fy_text_add_json(t->text, value);
   fy_text_add(t->text, "}}");
 }
 
@@ -116,7 +92,7 @@ static void write_span_args(Trace *t, const FySpan *span) {
   if (span->shapes) {
     fy_shapes_text(span->shapes, shapes, sizeof shapes);
     fy_text_add(t->text, ",\"Input Dims\":");
-    add_string(t->text, shapes);
+    fy_text_add_json(t->text, shapes);
   }
   if (span->activity)
     fy_text_add(t->text, ",\"correlation\":%llu", (unsigned long long)span->activity);
@@ -126,7 +102,7 @@ static void write_span_args(Trace *t, const FySpan *span) {
     fy_text_add(t->text, ",\"source\":");
     char place[512];
     snprintf(place, sizeof place, "%s:%d", span->file, span->line);
-    add_string(t->text, place);
+    fy_text_add_json(t->text, place);
   }
   if (span->flops > 0)
     fy_text_add(t->text, ",\"flops\":%.0f", span->flops);

@@ -1,6 +1,6 @@
 // What a program leaves behind, as text: one line for each tensor, gradient and hook.
 #include "program.h"
-#include "tensor/half.h"
+#include "tensor/element.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,26 +28,6 @@ static void write_variable(FILE *out, const FyTensor *t) {
           grad_fn ? grad_fn : "-", fy_version_of(t), fy_is_contiguous(t));
 }
 
-static double element(const void *data, FyDType dtype, int64_t i) {
-  switch (dtype) {
-  case FY_BOOL:
-  case FY_UINT8:
-    return ((const unsigned char *)data)[i];
-  case FY_INT32:
-    return ((const int32_t *)data)[i];
-  case FY_INT64:
-    return (double)((const int64_t *)data)[i];
-  case FY_FLOAT16:
-    return (double)fy_float16_to_float(((const uint16_t *)data)[i]);
-  case FY_BFLOAT16:
-    return (double)fy_bfloat16_to_float(((const uint16_t *)data)[i]);
-  case FY_FLOAT32:
-    return (double)((const float *)data)[i];
-  default:
-    return ((const double *)data)[i];
-  }
-}
-
 static void write_number(FILE *out, double v, FyDType dtype) {
   if (isnan(v))
     fputs(" nan", out);
@@ -63,7 +43,7 @@ static void write_values(FILE *out, const FyTensor *t) {
   void *data = malloc(fy_nbytes(t) + 1);
   fy_copy_to_host(t, data);
   for (int64_t i = 0; i < fy_numel(t); i++)
-    write_number(out, element(data, dtype, i), dtype);
+    write_number(out, fy_element_double(data, dtype, i), dtype);
   free(data);
   fputc('\n', out);
 }

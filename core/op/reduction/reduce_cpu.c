@@ -54,8 +54,7 @@ enum { WIDENED = 1024 };
 
 static void widen(float *restrict to, const uint16_t *restrict from, int64_t n, int64_t stride) {
   if (stride == 1)
-    for (int64_t i = 0; i < n; i++)
-      to[i] = fy_bfloat16_to_float(from[i]);
+    fy_widen_bfloat16(to, from, n);
   else
     for (int64_t i = 0; i < n; i++)
       to[i] = fy_bfloat16_to_float(from[i * stride]);

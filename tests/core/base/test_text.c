@@ -40,6 +40,15 @@ static void it_holds_any_byte(void **state) {
   assert_memory_equal(text->bytes, "a\0bc", 5);
 }
 
+// Characters of one to four bytes stay; a lone byte of a longer one and a cut one do not.
+static void a_string_of_json(void **state) {
+  (void)state;
+  FyText *text = fy_text_new();
+  fy_text_add_json(text, "a\"b\\c\n\x01 \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 \xff\xe2\x82");
+  assert_string_equal(text->bytes,
+                      "\"a\\\"b\\\\c\\u000a\\u0001 \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 \\u00ff\\u00e2\\u0082\"");
+}
+
 static void its_bytes_can_be_taken(void **state) {
   (void)state;
   char *bytes = NULL;
@@ -57,6 +66,7 @@ int main(void) {
       cmocka_unit_test(it_grows),
       cmocka_unit_test(at_the_edge_of_its_room),
       cmocka_unit_test(it_holds_any_byte),
+      cmocka_unit_test(a_string_of_json),
       cmocka_unit_test(its_bytes_can_be_taken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
