@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { FY_BACKEND_ABI = 3, FY_MAX_DEVICES = 16 };
+enum { FY_BACKEND_ABI = 4, FY_MAX_DEVICES = 16 };
 
 enum { FY_COPY_HOST_TO_DEVICE = 1, FY_COPY_DEVICE_TO_HOST = 2, FY_COPY_DEVICE_TO_DEVICE = 3 };
 
@@ -36,6 +36,9 @@ enum {
 struct FyLaunch;
 typedef int FyKernel(struct FyLaunch *launch);
 extern FyKernel *const fy_cuda_kernels[];
+
+// NCCL, for processes that work together: distributed/nccl_table.h. Each backend is linked with its own.
+extern const struct FyNccl fy_nccl_table;
 
 typedef struct FyBackendProperties {
   char name[256];
@@ -115,6 +118,8 @@ typedef struct FyBackend {
   // learns that it has run, before anybody who waits for it goes on. Neither may raise. NULL, NULL: no longer. Returns
   // FY_BACKEND_NOT_SUPPORTED where the runtime cannot tell when something ran.
   int (*trace)(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity));
+
+  const struct FyNccl *nccl; // fy_nccl_table of this backend
 } FyBackend;
 
 // The one symbol of a backend. In the library this is the simulator's; in the shared object, NVIDIA's.

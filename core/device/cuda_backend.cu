@@ -360,6 +360,7 @@ static const FyBackend backend = {
     fy_cuda_kernels,
     observe,
     trace,
+    &fy_nccl_table,
 };
 
 extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {
