@@ -18,6 +18,7 @@
 #include "data/transform.h"
 #include "device/device.h"
 #include "device/memory.h"
+#include "distributed/ddp.h"
 #include "distributed/distributed.h"
 #include "nn/nn.h"
 #include "op/autocast.h"
