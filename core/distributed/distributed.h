@@ -117,7 +117,7 @@ typedef struct FyReduceScatter {
 FY_API void fy_reduce_scatter_with(FyTensor *output, FyReduceScatter options);
 
 // barrier(): returns when all ranks of the group have called it. fy_barrier(), fy_barrier(.group = g).
-#define fy_barrier(...) fy_barrier_with((FyCollective){.tensor = NULL, ##__VA_ARGS__})
+#define fy_barrier(...) fy_barrier_with((FyCollective){.tensor = NULL, __VA_ARGS__})
 FY_API void fy_barrier_with(FyCollective options);
 
 // send(tensor, dst) and recv(tensor, src): between two ranks; sends from one rank to another arrive in order, at receives of the

@@ -262,7 +262,7 @@ void sim_node_wait(struct sim_node *node) {
       demand(node);
     } else {
       sim_lock();
-      while (!atomic_load(&node->done))
+      while (!atomic_load(&node->done) && !sim_worker_has_stopped())
         sim_worker_wait_done();
       sim_unlock();
     }
