@@ -14,7 +14,14 @@ enum {
 };
 
 // AttributeProto.type
-enum { FY_ONNX_FLOAT = 1, FY_ONNX_INT = 2, FY_ONNX_STRING = 3, FY_ONNX_TENSOR = 4, FY_ONNX_FLOATS = 6, FY_ONNX_INTS = 7 };
+enum {
+  FY_ONNX_FLOAT = 1,
+  FY_ONNX_INT = 2,
+  FY_ONNX_STRING = 3,
+  FY_ONNX_TENSOR = 4,
+  FY_ONNX_FLOATS = 6,
+  FY_ONNX_INTS = 7
+};
 
 // TensorProto.data_location
 enum { FY_ONNX_EXTERNAL = 1 };

@@ -23,7 +23,8 @@ FY_API void fy_onnx_save_of(FyModule *traced, const char *path);
 
 typedef struct FyOnnxLoad {
   FyDevice device; // of the parameters and of the input; the CPU by default
-  FySize shape;    // of the example input, where the file leaves more open than the batch; fits what it does not leave open
+  FySize
+      shape; // of the example input, where the file leaves more open than the batch; fits what it does not leave open
 } FyOnnxLoad;
 
 // A traced module that computes what the file says: one input, one output. fy_onnx_load("net.onnx"), fy_onnx_load("net.onnx",

@@ -69,7 +69,8 @@ void fy_onnx_tensor(FyOnnxWriter *w, Onnx__NodeProto *node, const char *name, Fy
 const char *fy_onnx_cast(FyOnnxWriter *w, const char *name, FyDType dtype);
 
 // What a value, or what a node writes beside the program's values, looks like: for those who draw the graph.
-void fy_onnx_describe(FyOnnxWriter *w, const char *name, FyDType dtype, int ndim, const int64_t *shape, const bool *open);
+void fy_onnx_describe(FyOnnxWriter *w, const char *name, FyDType dtype, int ndim, const int64_t *shape,
+                      const bool *open);
 Onnx__ValueInfoProto *fy_onnx_info(FyOnnxWriter *w, const char *name, FyDType dtype, int ndim, const int64_t *shape,
                                    const bool *open);
 

@@ -34,7 +34,8 @@ static Onnx__NodeProto *part(FyOnnxWriter *w, const FyProgramStep *step, bool la
 // Of rows a Gemm, which takes the weight as state_dict has it; of other ranks a MatMul by the transposed weight.
 static void write_linear(FyOnnxWriter *w, const FyProgramStep *step) {
   const bool relu = ((const FyLinearParams *)step->params)->relu;
-  const char *x = fy_onnx_name(w, step->in[0]), *weight = fy_onnx_name(w, step->in[1]), *bias = optional(w, step->in[2]);
+  const char *x = fy_onnx_name(w, step->in[0]), *weight = fy_onnx_name(w, step->in[1]),
+             *bias = optional(w, step->in[2]);
   Onnx__NodeProto *node;
   if (input(w, step, 0)->ndim == 2) {
     node = part(w, step, !relu, "Gemm", FY_NAMES(x, weight, bias));
@@ -117,10 +118,10 @@ static void write_batch_norm(FyOnnxWriter *w, const FyProgramStep *step) {
     weight = fy_onnx_filled(w, mean->dtype, mean->shape[0], 1);
   if (!bias)
     bias = fy_onnx_filled(w, mean->dtype, mean->shape[0], 0);
-  Onnx__NodeProto *node =
-      fy_onnx_last(w, step, "BatchNormalization",
-                   FY_NAMES(fy_onnx_name(w, step->in[FY_NORM_X]), weight, bias,
-                            fy_onnx_name(w, step->in[FY_NORM_RUNNING_MEAN]), fy_onnx_name(w, step->in[FY_NORM_RUNNING_VAR])));
+  Onnx__NodeProto *node = fy_onnx_last(w, step, "BatchNormalization",
+                                       FY_NAMES(fy_onnx_name(w, step->in[FY_NORM_X]), weight, bias,
+                                                fy_onnx_name(w, step->in[FY_NORM_RUNNING_MEAN]),
+                                                fy_onnx_name(w, step->in[FY_NORM_RUNNING_VAR])));
   fy_onnx_float(w, node, "epsilon", p->eps);
 }
 
@@ -174,8 +175,9 @@ static void write_extremum(FyOnnxWriter *w, const FyProgramStep *step) {
   const char *x = fy_onnx_name(w, step->in[0]);
   const uint32_t dims = p->dim < 0 ? ~0u : 1u << p->dim;
   reduce(w, step, low ? "ReduceMin" : "ReduceMax", x, dims, p->keepdim);
-  fy_check(step->n_out < 2 || step->out[1] < 0 || !is_used(w, step->out[1]) || input(w, step, 0)->ndim, FY_NOT_IMPLEMENTED_ERROR,
-           "fy_onnx_save: the indices of %s of a 0-dim tensor cannot be written", step->op->name);
+  fy_check(step->n_out < 2 || step->out[1] < 0 || !is_used(w, step->out[1]) || input(w, step, 0)->ndim,
+           FY_NOT_IMPLEMENTED_ERROR, "fy_onnx_save: the indices of %s of a 0-dim tensor cannot be written",
+           step->op->name);
   if (step->n_out < 2 || step->out[1] < 0 || !is_used(w, step->out[1]))
     return;
   const FyProgramStep indices = {.op = step->op, .n_out = 1, .out = {step->out[1]}};
@@ -203,14 +205,14 @@ static void write_mse_loss(FyOnnxWriter *w, const FyProgramStep *step) {
   const FyDType dtype = fy_onnx_value(w, step->out[0])->dtype;
   const char *x = fy_onnx_name_as(w, step->in[0], dtype), *target = fy_onnx_name_as(w, step->in[1], dtype);
   const char *difference = fy_onnx_output(fy_onnx_node(w, "Sub", FY_NAMES(x, target)));
-  Onnx__NodeProto *square =
-      part(w, step, reduction == FY_REDUCE_NONE, "Mul", FY_NAMES(difference, difference));
+  Onnx__NodeProto *square = part(w, step, reduction == FY_REDUCE_NONE, "Mul", FY_NAMES(difference, difference));
   if (reduction != FY_REDUCE_NONE)
     reduce(w, step, reduction == FY_REDUCE_SUM ? "ReduceSum" : "ReduceMean", fy_onnx_output(square), ~0u, false);
 }
 
 static void write_cross_entropy(FyOnnxWriter *w, const FyProgramStep *step) {
-  static const char *const reductions[] = {[FY_REDUCE_MEAN] = "mean", [FY_REDUCE_SUM] = "sum", [FY_REDUCE_NONE] = "none"};
+  static const char *const reductions[] = {
+      [FY_REDUCE_MEAN] = "mean", [FY_REDUCE_SUM] = "sum", [FY_REDUCE_NONE] = "none"};
   const FyLossParams *p = step->params;
   fy_check(input(w, step, 0)->ndim == 2, FY_NOT_IMPLEMENTED_ERROR,
            "fy_onnx_save: cross_entropy of one row (C) cannot be written: give it a batch, (1, C)");

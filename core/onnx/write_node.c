@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ADD(w, list, count, item) ((list) = fy_pool_grow((w)->pool, (list), (count), sizeof *(list)), (list)[(count)++] = (item))
+#define ADD(w, list, count, item)                                                                                      \
+  ((list) = fy_pool_grow((w)->pool, (list), (count), sizeof *(list)), (list)[(count)++] = (item))
 
 static const char *fresh_name(FyOnnxWriter *w, const char *what) {
   return fy_pool_print(w->pool, "/%s.%d", what, w->fresh++);
@@ -81,7 +82,8 @@ void fy_onnx_alias(FyOnnxWriter *w, const FyProgramStep *step, const char *name)
 
 // ---- nodes -----------------------------------------------------------------------------------------------------------------
 
-static Onnx__NodeProto *add_node(FyOnnxWriter *w, const char *op, const char *output, int n, const char *const *inputs) {
+static Onnx__NodeProto *add_node(FyOnnxWriter *w, const char *op, const char *output, int n,
+                                 const char *const *inputs) {
   Onnx__NodeProto *node = fy_pool_take(w->pool, sizeof *node);
   onnx__node_proto__init(node);
   node->op_type = (char *)(uintptr_t)op;
@@ -183,7 +185,7 @@ Onnx__ValueInfoProto *fy_onnx_info(FyOnnxWriter *w, const char *name, FyDType dt
       dim->dim_value = shape[d];
     } else if (shape[d] == batch) { // else it is some other number that grows with the batch, and is left out
       dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-      dim->dim_param = (char *)(uintptr_t)"batch";
+      dim->dim_param = (char *)(uintptr_t) "batch";
     }
   }
   return &all->info;

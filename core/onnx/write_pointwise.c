@@ -11,11 +11,11 @@ static const char *same_op(const FyOp *op) {
     const FyOp *op;
     const char *name;
   } names[] = {
-      {&fy_op_add, "Add"},     {&fy_op_sub, "Sub"},         {&fy_op_mul, "Mul"},   {&fy_op_div, "Div"},
-      {&fy_op_pow, "Pow"},     {&fy_op_neg, "Neg"},         {&fy_op_abs, "Abs"},   {&fy_op_exp, "Exp"},
-      {&fy_op_log, "Log"},     {&fy_op_sqrt, "Sqrt"},       {&fy_op_tanh, "Tanh"}, {&fy_op_sigmoid, "Sigmoid"},
-      {&fy_op_relu, "Relu"},   {&fy_op_gelu, "Gelu"},       {&fy_op_eq, "Equal"},  {&fy_op_ne, "Equal"},
-      {&fy_op_lt, "Less"},     {&fy_op_le, "LessOrEqual"},  {&fy_op_gt, "Greater"}, {&fy_op_ge, "GreaterOrEqual"},
+      {&fy_op_add, "Add"},   {&fy_op_sub, "Sub"},        {&fy_op_mul, "Mul"},    {&fy_op_div, "Div"},
+      {&fy_op_pow, "Pow"},   {&fy_op_neg, "Neg"},        {&fy_op_abs, "Abs"},    {&fy_op_exp, "Exp"},
+      {&fy_op_log, "Log"},   {&fy_op_sqrt, "Sqrt"},      {&fy_op_tanh, "Tanh"},  {&fy_op_sigmoid, "Sigmoid"},
+      {&fy_op_relu, "Relu"}, {&fy_op_gelu, "Gelu"},      {&fy_op_eq, "Equal"},   {&fy_op_ne, "Equal"},
+      {&fy_op_lt, "Less"},   {&fy_op_le, "LessOrEqual"}, {&fy_op_gt, "Greater"}, {&fy_op_ge, "GreaterOrEqual"},
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (names[i].op == op)
@@ -69,7 +69,6 @@ static void write_comparison(FyOnnxWriter *w, const FyProgramStep *step) {
     fy_onnx_last(w, step, same_op(step->op), FY_NAMES(a, b));
 }
 
-
 static void write_clamp(FyOnnxWriter *w, const FyProgramStep *step) {
   const FyPointwise *p = step->params;
   const FyDType dtype = out_dtype(w, step);
@@ -90,7 +89,8 @@ static void write_isfinite(FyOnnxWriter *w, const FyProgramStep *step) {
   const FyDType dtype = fy_onnx_value(w, step->in[0])->dtype;
   const FyDType computed = dtype == FY_BOOL ? FY_INT32 : dtype;
   const char *a = fy_onnx_name_as(w, step->in[0], computed);
-  const char *zero = fy_onnx_number(w, computed, 0), *difference = fy_onnx_output(fy_onnx_node(w, "Sub", FY_NAMES(a, a)));
+  const char *zero = fy_onnx_number(w, computed, 0),
+             *difference = fy_onnx_output(fy_onnx_node(w, "Sub", FY_NAMES(a, a)));
   fy_onnx_last(w, step, "Equal", FY_NAMES(difference, zero));
 }
 
