@@ -1,6 +1,5 @@
 // Shapes and dtypes of ops that are not run, by their records; and the numbers that the format has for dtypes.
 #include "onnx/file.h"
-#include "op/shape/cat.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -67,26 +66,9 @@ static FyDevice device_for(const FyOp *op) {
   return picks ? (FyDevice){.type = FY_CUDA} : FY_CPU_DEVICE;
 }
 
-// A cat's parameters hold the shape of its result: here they follow the inputs.
-static FyCatParams cat_of(const FyCatParams *recorded, int n_in, FyTensor *const *in) {
-  FyCatParams p = *recorded;
-  if (p.first)
-    return p;
-  p.shape[p.dim] = 0;
-  for (int i = 0; i < n_in; i++) {
-    const FyArray *a = &in[i]->array;
-    p.shape[p.dim] += fy_cat_length(&p, a->ndim, a->shape);
-    for (int d = 0; d < a->ndim && a->ndim == p.ndim - p.stack; d++)
-      if (p.stack || d != p.dim)
-        p.shape[d + (p.stack && d >= p.dim)] = a->shape[d];
-  }
-  return p;
-}
-
 void fy_onnx_infer(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyOutput *out) {
   FyTensor stand_in[FY_MAX_INPUTS], *given[FY_MAX_INPUTS];
   FyCall call = {.op = op, .params = params, .in = given, .n_in = n_in, .n_out = n_out, .output = out};
-  FyCatParams cat;
   call.device = device_for(op);
   for (int i = 0; i < n_in; i++) {
     given[i] = in[i] ? &stand_in[i] : NULL;
@@ -98,9 +80,5 @@ void fy_onnx_infer(const FyOp *op, const void *params, int n_in, FyTensor *const
   memset(out, 0, (size_t)n_out * sizeof *out);
   for (int i = 0; i < n_out; i++)
     out[i].dtype = out[i].computed = FY_DEFAULT_DTYPE;
-  if (op == &fy_op_cat) {
-    cat = cat_of(params, n_in, given);
-    call.params = &cat;
-  }
   op->infer(&call);
 }

@@ -106,7 +106,9 @@ Onnx__NodeProto *fy_onnx_last(FyOnnxWriter *w, const FyProgramStep *step, const 
   const int value = step->out[0];
   const FyProgramValue *v = fy_onnx_value(w, value);
   if (!w->names[value])
-    w->names[value] = value == w->program->output ? "output" : fresh_name(w, step->op->name);
+    w->names[value] = v->name && *v->name           ? v->name
+                      : value == w->program->output ? "output"
+                                                    : fresh_name(w, step->op->name);
   if (value != w->program->output)
     fy_onnx_describe(w, w->names[value], v->dtype, v->ndim, v->shape, &w->open[value * FY_MAX_DIM]);
   return add_node(w, op, w->names[value], n, inputs);
