@@ -64,16 +64,20 @@ static void check_input(const FyProgram *program, const FyTensor *x) {
            fy_dtype_scalar_name(example->dtype), fy_dtype_scalar_name((FyDType)x->array.dtype));
 }
 
+// Owned by the innermost scope.
+static FyPlan *plan_for(Traced *self, const FyTensor *x) {
+  FyPlan *plan = find_plan(self, x);
+  if (plan)
+    return fy_adopt(plan);
+  plan = fy_plan_new(self->program, x->device, x->array.ndim, x->array.shape);
+  keep_plan(self, plan);
+  return plan;
+}
+
 static FyTensor *traced_forward(FyModule *module, FyTensor *x) {
   Traced *self = (Traced *)module;
   check_input(self->program, x);
-  FyPlan *plan = find_plan(self, x);
-  if (!plan) {
-    plan = fy_plan_new(self->program, x->device, x->array.ndim, x->array.shape);
-    keep_plan(self, plan);
-  } else {
-    fy_adopt(plan);
-  }
+  FyPlan *plan = plan_for(self, x);
   if (!x->array.contiguous)
     x = fy_copy_of(x, (FyDType)x->array.dtype);
   return fy_plan_run(plan, x);
@@ -139,9 +143,24 @@ FyModule *fy_traced_new(FyProgram *program) {
   return &self->base;
 }
 
+static Traced *traced_of(FyModule *module) {
+  fy_check(module, FY_TYPE_ERROR, "the traced module is NULL");
+  fy_check(module->type == &traced_class, FY_TYPE_ERROR, "'%s' object is not a traced module: fy_trace makes one",
+           module->type->name);
+  return (Traced *)module;
+}
+
 FyProgram *fy_traced_program(FyModule *traced) {
-  fy_check(traced, FY_TYPE_ERROR, "fy_traced_program: the module is NULL");
-  fy_check(traced->type == &traced_class, FY_TYPE_ERROR, "'%s' object is not a traced module: fy_trace makes one",
-           traced->type->name);
-  return ((Traced *)traced)->program;
+  return traced_of(traced)->program;
+}
+
+FyPlan *fy_traced_plan(FyModule *traced) {
+  Traced *self = traced_of(traced);
+  pthread_mutex_lock(&self->lock);
+  FyPlan *plan = fy_retain(self->plans[0]);
+  pthread_mutex_unlock(&self->lock);
+  if (plan)
+    return fy_adopt(plan);
+  const FyProgramValue *example = &self->program->values[self->program->input];
+  return fy_plan_new(self->program, self->program->device, example->ndim, example->shape);
 }
