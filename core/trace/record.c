@@ -16,6 +16,7 @@
 #include "op/copy/copy.h"
 #include "op/normalisation/norm.h"
 #include "op/product/matmul.h"
+#include "op/shape/cat.h"
 #include "op/shape/view.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -313,10 +314,38 @@ static void add_call(Tracer *tracer, const FyCall *call, const int *in) {
 
 // ---- calls in place ------------------------------------------------------------------------------------------------------
 
+// A long list is joined a few tensors at a time, each time into the rest of one target. In a program what was joined so far is a
+// value of its own, and the few are put behind it.
+static int add_cat(Tracer *tracer, const FyCall *call, const int *in) {
+  FyCatParams p = *(const FyCatParams *)call->params;
+  const bool begins = p.offset == 0;
+  int64_t length = 0;
+  for (int i = 1; i < call->n_in; i++)
+    length += fy_cat_length(&p, call->in[i]->array.ndim, call->in[i]->array.shape);
+  const int64_t before = p.offset;
+  p.first = 0;
+  p.offset = 0;
+  p.shape[p.dim] = length;
+  const int few = add_shaped(tracer, &fy_op_cat, &p, call->n_in - 1, in + 1, (FyDType)p.dtype, p.ndim, p.shape);
+  if (begins)
+    return few;
+  p.stack = false;
+  int joined = in[0];
+  if (tracer->program->values[joined].shape[p.dim] != before) { // of constants, in the whole target
+    const FyViewParams part = {.dim = p.dim, .step = 1, .length = before};
+    p.shape[p.dim] = before;
+    joined = add_shaped(tracer, &fy_op_slice, &part, 1, &joined, (FyDType)p.dtype, p.ndim, p.shape);
+  }
+  p.shape[p.dim] = before + length;
+  return add_shaped(tracer, &fy_op_cat, &p, 2, (int[]){joined, few}, (FyDType)p.dtype, p.ndim, p.shape);
+}
+
 // The result of a call in place, as a new value of the target's shape and dtype.
 static int changed_value(Tracer *tracer, const FyCall *call, const int *in) {
   const FyTensor *target = call->out[0];
   const FyDType dtype = (FyDType)target->array.dtype;
+  if (call->op == &fy_op_cat)
+    return add_cat(tracer, call, in);
   if (call->op == &fy_op_copy) {
     const FyProgramValue from = tracer->program->values[in[1]];
     int source = from.dtype == dtype ? in[1] : add_cast(tracer, in[1], dtype);
