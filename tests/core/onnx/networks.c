@@ -184,7 +184,7 @@ const Network networks[] = {
     {"views", {3, {2, 3, 4}}, .forward = views},
     {"slices", {3, {2, 3, 4}}, .forward = slices},
     {"joins", {3, {2, 3, 4}}, .forward = joins},
-    {"many_joined", {2, {2, 3}}, .fixed = true, .forward = many_joined},
+    {"many_joined", {2, {2, 3}}, .forward = many_joined},
     {"batches_joined", {2, {2, 3}}, .forward = batches_joined},
     {"fixed_batch", {2, {3, 4}}, .fixed = true, .forward = fixed_batch},
     {"picked", {3, {2, 5, 4}}, .forward = picked},
