@@ -73,7 +73,7 @@ static T *slices(T *x) { // (N, 3, 4)
   T *a = fy_slice(x, 2, 1, 4, 2), *b = fy_narrow(x, 1, 1, 1), *c = fy_select(x, 1, -1), *parts[3];
   fy_chunk(x, 2, 2, parts);
   return fy_add(fy_sum_dim(a, 1, true), fy_add(fy_sum_dims(b, fy_shape(1, 2), true),
-                                                fy_mul(parts[0], fy_unsqueeze(fy_slice(c, 1, 0, 2, 1), 1))));
+                                               fy_mul(parts[0], fy_unsqueeze(fy_slice(c, 1, 0, 2, 1), 1))));
 }
 static T *joins(T *x) { // (N, 3, 4)
   T *y = fy_cat(fy_list(x, fy_mul_scalar(x, 2), fy_slice(x, 2, 0, 1, 1)), 2);
