@@ -1,6 +1,6 @@
 // Networks saved and loaded again: what they compute is the same to the bit. As a tool of the tests against other programs:
 //   test_onnx save FOLDER SEED COUNT   writes every network, and COUNT random ones, with inputs and results
-//   test_onnx run FILE X Y             loads FILE, and writes what it makes of the input in X
+//   test_onnx run                      for each line `FILE X Y`: loads FILE, and writes to Y what it makes of the input in X
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1
 #include "../nn/check.h"
@@ -262,7 +262,7 @@ static void save_with_numbers(const char *folder, const char *name, FyModule *tr
   snprintf(file, sizeof file, "%s/%s.x.npy", folder, name);
   fy_npy_save(file, x);
   snprintf(file, sizeof file, "%s/%s.y.npy", folder, name);
-  fy_npy_save(file, fy_contiguous(y));
+  fy_npy_save(file, fy_contiguous(fy_detach(y)));
 }
 
 // Inputs have another batch than the example, where it is open.
@@ -292,21 +292,31 @@ static int save_all(const char *folder, uint64_t seed, int count) {
   return 0;
 }
 
-static int run_file(const char *file, const char *x, const char *y) {
+static bool run_file(const char *file, const char *x, const char *y) {
   FyError error;
   fy_trap(error) {
-    fy_npy_save(y, fy_contiguous(fy_forward(fy_onnx_load(file), fy_npy_load(x))));
+    fy_scope {
+      fy_npy_save(y, fy_contiguous(fy_forward(fy_onnx_load(file), fy_npy_load(x))));
+    }
   }
   if (error.kind)
     fprintf(stderr, "%s: %s\n", fy_error_name(error.kind), error.message);
-  return error.kind != FY_NO_ERROR;
+  return error.kind == FY_NO_ERROR;
+}
+
+static int run_files(void) {
+  char file[256], x[256], y[256];
+  bool good = true;
+  while (scanf("%255s %255s %255s", file, x, y) == 3)
+    good &= run_file(file, x, y);
+  return !good;
 }
 
 int main(int argc, char **argv) {
   if (argc == 5 && strcmp(argv[1], "save") == 0)
     return save_all(argv[2], strtoull(argv[3], NULL, 10), atoi(argv[4]));
-  if (argc == 5 && strcmp(argv[1], "run") == 0)
-    return run_file(argv[2], argv[3], argv[4]);
+  if (argc == 2 && strcmp(argv[1], "run") == 0)
+    return run_files();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_round_trips),
       cmocka_unit_test(test_random_round_trips),
