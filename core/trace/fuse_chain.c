@@ -73,13 +73,26 @@ static int add_input(Builder *b, int value, const FyChainInput *input) {
   return -1 - chain->input_count++;
 }
 
+// Whether all that the step reads is there: constants, what was made before the chain, and the chain's last result.
+static bool is_ready(const Builder *b, const FyProgramStep *step) {
+  for (int k = 0; k < step->n_in; k++) {
+    const int value = step->in[k];
+    if (value < 0)
+      return false;
+    if (!(b->chain->count && value == b->last) && !b->plan->values[value].constant &&
+        maker_of(b->program, value) >= b->first)
+      return false;
+  }
+  return true;
+}
+
 // Adds a step as the chain's next link. False, and nothing is changed but the list of inputs, where it cannot be one.
 static bool add_link(Builder *b, int i) {
   const FyProgramStep *step = &b->program->steps[i];
   FyChain *chain = b->chain;
   FyDescribed d;
   FyLink link = {.op = step->op, .params = step->params, .n_in = step->n_in};
-  if (chain->count == FY_MAX_CHAIN || !is_pointwise(step->op) || step->n_out != 1)
+  if (chain->count == FY_MAX_CHAIN || !is_pointwise(step->op) || step->n_out != 1 || !is_ready(b, step))
     return false;
   fy_plan_describe(b->plan, step, &d);
   const FyOutput *o = &d.output[0];
@@ -92,14 +105,12 @@ static bool add_link(Builder *b, int i) {
     int value = step->in[k];
     FyChainInput input;
     const bool casts = d.call.copied >> k & 1;
-    if (value < 0 || (casts && !b->plan->values[value].constant))
+    if (casts && !b->plan->values[value].constant)
       return false;
     if (chain->count && value == b->last) {
       link.source[k] = chain->count - 1;
       continue;
     }
-    if (!b->plan->values[value].constant && maker_of(b->program, value) >= b->first)
-      return false;
     if (casts)
       value = converted(b->plan, value, (FyDType)d.call.wanted[k]);
     if (!meets(&b->plan->values[value].array, &b->shape, &input))

@@ -125,7 +125,8 @@ typedef void Block(const FyConvStage *s, const Taps *t, const float *x, const fl
   }
 BLOCK(plain, 1)
 BLOCK(plain, 2)
-BLOCK(plain, 3) BLOCK(plain, 4) BLOCK(plain, 5) BLOCK(pooled, 2)
+BLOCK(plain, 3)
+BLOCK(plain, 4) BLOCK(plain, 5) BLOCK(pooled, 2)
 #if defined(__AVX512F__)
     BLOCK(plain, 6) BLOCK(plain, 7) BLOCK(plain, 8) BLOCK(plain, 9) BLOCK(plain, 10) BLOCK(plain, 11) BLOCK(plain, 12)
         BLOCK(pooled, 4) BLOCK(pooled, 6)
