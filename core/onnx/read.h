@@ -119,6 +119,9 @@ int fy_onnx_emit_output(FyOnnxReader *r, const FyOp *op, const void *params, int
 int fy_onnx_view(FyOnnxReader *r, int value, int ndim, const int64_t *shape);
 int fy_onnx_permute(FyOnnxReader *r, int value, const int64_t *dims);
 
+// Reads r->node, an Add of `a` and `b`, as the bias `b` of the linear layer that made `a`, if it is that (read_layers.c).
+bool fy_onnx_reads_as_bias(FyOnnxReader *r, int a, int b);
+
 // Raises unless a tensor may have this shape.
 void fy_onnx_check_shape(int ndim, const int64_t *shape);
 
