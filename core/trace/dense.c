@@ -80,7 +80,8 @@ FY_ALWAYS_INLINE void some_rows(int rows, const FyDense *d, const float *restric
 ROWS(1)
 ROWS(2)
 ROWS(3)
-ROWS(4) ROWS(5)
+ROWS(4)
+ROWS(5)
 #if defined(__AVX512F__)
     ROWS(6) ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12)
 #endif
