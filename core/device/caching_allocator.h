@@ -56,8 +56,8 @@ typedef struct Allocator {
   StreamQueue *queues;
   FyBlock *deferred; // freed during a capture, by `left`: their marks are still to be made
   int pending;       // entries of all queues, and deferred blocks
-  FyBlock *spare; // records of no block (`pointer` is NULL), by `next`
-  Slab *slabs;    // what the records were allocated in
+  FyBlock *spare;    // records of no block (`pointer` is NULL), by `next`
+  Slab *slabs;       // what the records were allocated in
   uint32_t random;
 } Allocator;
 

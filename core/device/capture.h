@@ -28,6 +28,9 @@ typedef struct FyGraphPart {
 FyGraphPart *fy_graph_part(const FyCudaGraph *graph, const void *key); // NULL: not there. Never raises
 void fy_graph_add_part(FyCudaGraph *graph, FyGraphPart *part);         // counted by the graph from now on. Never raises
 
+// Called before a capture on `device` begins, for parts that every graph has: filled in before main. May raise.
+extern void (*fy_before_capture)(FyCudaGraph *graph, int device);
+
 // Raises PyTorch's error, which begins with `attempt`, when the current stream of `device` is being captured (-1: of the
 // current device, where there is one).
 void fy_check_not_capturing(int device, const char *attempt);

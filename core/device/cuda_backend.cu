@@ -336,8 +336,8 @@ static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)
 
 static bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0 &&
-         cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
+  return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0 && cudaStreamIsCapturing(stream, &status) == cudaSuccess &&
+         status != cudaStreamCaptureStatusNone;
 }
 
 extern "C" void fy_cuda_started(void *stream) {

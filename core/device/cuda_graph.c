@@ -19,13 +19,14 @@ struct FyCudaGraph {
   FyGraphPart *parts;    // each counted
   KeptBlock *blocks;
   // While it is being captured:
-  uint64_t capture; // its id; 0: it is not
-  FyStream *stream; // counted
-  FyCudaGraph *outer;      // the thread's capture around this one
-  FyCudaGraph *next;       // among all captures
+  uint64_t capture;   // its id; 0: it is not
+  FyStream *stream;   // counted
+  FyCudaGraph *outer; // the thread's capture around this one
+  FyCudaGraph *next;  // among all captures
 };
 
 atomic_int fy_capture_count;
+void (*fy_before_capture)(FyCudaGraph *graph, int device);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for what follows, and `pool_devices` during a capture
 static FyCudaGraph *captures;
@@ -97,8 +98,7 @@ FyPoolId fy_cuda_graph_pool_handle(void) {
 }
 
 FyPoolId fy_cuda_graph_pool(const FyCudaGraph *graph) {
-  fy_check(graph && graph->ready, FY_RUNTIME_ERROR,
-           "Called CUDAGraph::pool() without a preceding successful capture.");
+  fy_check(graph && graph->ready, FY_RUNTIME_ERROR, "Called CUDAGraph::pool() without a preceding successful capture.");
   return graph->pool;
 }
 
@@ -269,8 +269,11 @@ FyCaptureGuard fy_capture_guard_open(FyCudaGraphCapture o) {
   fy_check(!records_to(pool), FY_RUNTIME_ERROR, "beginAllocateToPool: already recording to mempool_id");
   fy_synchronize(fy_cuda_device(device));
   fy_empty_cache();
+  forget_contents(graph); // of a capture that came to nothing before it began
   graph->device = device;
   graph->pool = pool;
+  if (fy_before_capture)
+    fy_before_capture(graph, device);
   FyCaptureGuard guard = {.graph = graph, .stream = fy_stream_guard_open(stream), .open = true};
   static const int modes[] = {[FY_CAPTURE_ERRORS_GLOBAL] = FY_CAPTURE_GLOBAL,
                               [FY_CAPTURE_ERRORS_THREAD_LOCAL] = FY_CAPTURE_THREAD_LOCAL,

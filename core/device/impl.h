@@ -91,7 +91,7 @@ FyStream *fy_stream_if_alive(void *stream); // a new reference to it, NULL when 
 // which has been chosen; never raises.
 int fy_order_streams(int first_device, void *first, int then_device, void *then);
 void fy_forget_blas_streams(void); // of the calling thread's handles: each is set anew when it is next asked for
-void fy_thread_devices_end(void); // the calling thread gives back what it holds; never raises
+void fy_thread_devices_end(void);  // the calling thread gives back what it holds; never raises
 
 // ---- the allocators: none of these raises ----------------------------------------------------------------------------
 

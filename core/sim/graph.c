@@ -113,7 +113,7 @@ cudaError_t sim_graph_join(struct CUstream_st *stream, unsigned long long captur
   struct CUgraph_st *graph = captures;
   while (graph && graph->id != capture)
     graph = graph->next;
-  cudaError_t error = graph == NULL                                    ? cudaErrorCapturedEvent
+  cudaError_t error = graph == NULL                                 ? cudaErrorCapturedEvent
                       : stream->capture && stream->capture != graph ? cudaErrorStreamCaptureMerge
                       : stream == sim.device[stream->device].legacy ? cudaErrorStreamCaptureUnsupported
                                                                     : cudaSuccess;

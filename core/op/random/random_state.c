@@ -92,6 +92,8 @@ static void destroy_graph_random(void *object) {
 // call returns, for it is not pinned.
 static void before_replay(FyGraphPart *part, int device, void *stream) {
   const GraphRandom *random = (const GraphRandom *)part;
+  if (random->blocks == 0)
+    return;
   const FyRngState from = fy_rng_reserve(random->blocks);
   const uint64_t place[2] = {from.seed, from.offset};
   (void)device;
@@ -99,27 +101,32 @@ static void before_replay(FyGraphPart *part, int device, void *stream) {
       fy_backend_required()->copy(random->base->array.data, place, sizeof place, FY_COPY_HOST_TO_DEVICE, stream));
 }
 
-static GraphRandom *new_graph_random(FyCudaGraph *graph, FyDevice device) {
-  int scope = fy_scope_open();
-  GraphRandom *random = fy_object_new(sizeof *random, destroy_graph_random);
-  random->part.key = &key;
-  random->part.before_replay = before_replay;
-  random->base = fy_retain(fy_new_tensor(FY_INT64, device, 1, (const int64_t[]){2}, false));
-  fy_graph_add_part(graph, &random->part);
-  fy_scope_close(scope);
-  return random;
+// Made before the capture, because the memory is set before a replay: in the graph's pool something that comes earlier in the
+// graph may have worked there.
+static void before_capture(FyCudaGraph *graph, int device) {
+  fy_scope {
+    GraphRandom *random = fy_object_new(sizeof *random, destroy_graph_random);
+    random->part.key = &key;
+    random->part.before_replay = before_replay;
+    random->base = fy_retain(fy_new_tensor(FY_INT64, fy_cuda_device(device), 1, (const int64_t[]){2}, false));
+    fy_graph_add_part(graph, &random->part);
+  }
+}
+
+__attribute__((constructor)) static void hear_of_captures(void) {
+  fy_before_capture = before_capture;
 }
 
 FyRngState fy_rng_reserve_on(FyDevice device, uint64_t blocks, FyTensor **base) {
-  FyCudaGraph *graph = device.type == FY_CUDA && fy_is_capturing()
-                           ? fy_captured_into(device.index, fy_raw_stream(device.index))
-                           : NULL;
+  FyCudaGraph *graph =
+      device.type == FY_CUDA && fy_is_capturing() ? fy_captured_into(device.index, fy_raw_stream(device.index)) : NULL;
   *base = NULL;
   if (!graph)
     return fy_rng_reserve(blocks);
   GraphRandom *random = (GraphRandom *)fy_graph_part(graph, &key);
-  if (!random)
-    random = new_graph_random(graph, device);
+  fy_check(fy_device_equal(random->base->device, device), FY_NOT_IMPLEMENTED_ERROR,
+           "a CUDA graph captured on %s draws no random numbers on %s", fy_device_name_of(random->base->device),
+           fy_device_name_of(device));
   const FyRngState place = {.offset = random->blocks};
   random->blocks += blocks;
   *base = random->base;
