@@ -195,7 +195,7 @@ if [ "$what" = answers ]; then
   wait
   while IFS=$'\t' read -r status name why; do
     result "$status" "$name" "$why"
-  done < <(cat "$work"/verdict.*)
+  done < <(cat "$work"/verdict.* 2>/dev/null)
 fi
 
 # ---- how many there are, and the table -------------------------------------------------------------------------------------
