@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { FY_BACKEND_ABI = 3, FY_MAX_DEVICES = 16 };
+enum { FY_BACKEND_ABI = 4, FY_MAX_DEVICES = 16 };
 
 enum { FY_COPY_HOST_TO_DEVICE = 1, FY_COPY_DEVICE_TO_HOST = 2, FY_COPY_DEVICE_TO_DEVICE = 3 };
 
@@ -30,6 +30,9 @@ enum {
   FY_LAUNCH_BLAS = -1000,   // minus a cublasStatus_t below this
   FY_LAUNCH_DNN = -2000,    // minus a dnnl_status_t below this
 };
+
+// cudaStreamCaptureMode
+enum { FY_CAPTURE_GLOBAL = 0, FY_CAPTURE_THREAD_LOCAL = 1, FY_CAPTURE_RELAXED = 2 };
 
 // What a kernel is given stands in op/launch.h. Each backend is linked with a table of the kernels by the ids of their ops,
 // NULL for views: op/kernels.cu.
@@ -98,10 +101,23 @@ typedef struct FyBackend {
   int (*event_query)(void *event);
   int (*event_elapsed)(float *milliseconds, void *start, void *end);
 
+  // Graphs. `capture_info` stores the id of the capture that the stream takes part in, 0 when in none, and whether it can
+  // still become a graph. `capture_end` makes the graph ready to be launched (cudaGraphExec_t) and counts its nodes.
+  int (*capture_begin)(void *stream, int mode);
+  int (*capture_info)(void *stream, uint64_t *id, bool *valid);
+  int (*capture_end)(void *stream, void **graph, size_t *nodes);
+  int (*capture_mode)(int *mode); // of the calling thread: sets it, and stores the one before
+  int (*graph_launch)(void *graph, void *stream);
+  int (*graph_destroy)(void *graph);
+
   // cuBLAS: a handle for the current device; made by the core for each thread and device that multiplies matrices.
   int (*blas_create)(void **handle);
   int (*blas_destroy)(void *handle);
   int (*blas_set_stream)(void *handle, void *stream);
+  // Memory that the handle's products may use until blas_set_stream is called again, so that a capture holds none of
+  // cuBLAS's own; `blas_workspace` says how much the current device wants, 0: none.
+  int (*blas_set_workspace)(void *handle, void *memory, size_t bytes);
+  size_t (*blas_workspace)(void);
 
   FyKernel *const *kernels; // fy_cuda_kernels of this backend
 

@@ -25,7 +25,8 @@ struct cudasim_stats {
 
 // Has `kernel` called for each launch, cuBLAS call, fill and copy within one device, and `copy` (with a cudaMemcpyKind)
 // for each copy between the host and a device or between two devices, when and on the thread where it is counted above.
-// NULL: not at all. No lock of the simulator's is held during the calls.
+// What a graph repeats is not told of: the host asks for all of it by one call. NULL: not at all. No lock of the simulator's is
+// held during the calls.
 void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 
 enum { CUDASIM_KERNEL, CUDASIM_COPY, CUDASIM_FILL };
@@ -44,7 +45,8 @@ struct cudasim_activity {
 };
 
 // Has `queued` called when and on the thread where an activity was queued, and `ran` on whatever thread ran it, before
-// anybody who waits for it goes on. What a graph repeats is not told of. No lock of the simulator's is held. NULL: not at all.
+// anybody who waits for it goes on. What a graph repeats is queued by cudaGraphLaunch. No lock of the simulator's is held. NULL:
+// not at all.
 void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(const struct cudasim_activity *));
 
 void cudasim_get_stats(struct cudasim_stats *stats);
