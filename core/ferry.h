@@ -30,6 +30,7 @@
 #include "profiler/profiler.h"
 #include "tensor/list.h"
 #include "tensor/tensor.h"
+#include "trace/trace.h"
 #include "train/checkpoint.h"
 
 #include "ferry_where.h"

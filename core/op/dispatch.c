@@ -7,7 +7,7 @@
 //   launch          copies what the kernel wants otherwise, runs the kernel, copies what it wrote elsewhere
 //   fy_record       a node for backward (record.c); in place it is begun before the launch, with the old value
 //
-// A profiler is told of a call's begin and end (fy_call_watcher).
+// A profiler is told of a call's begin and end (fy_call_watcher), a trace of what has been called (fy_call_tracer).
 //
 // fy_run_multi and fy_run_in_place, at the end, are that way; what stands before them are its steps, in order. An op's record
 // (op.h) says what is particular to it. The one op known by name is the copy, which prepares for all.
@@ -169,6 +169,7 @@ static void copy(FyTensor *to, FyTensor *from) {
 
 void (*fy_call_observer)(const FyCall *call);
 FyCallWatcher fy_call_watcher;
+_Thread_local FyCallTracer *fy_call_tracer;
 
 static void observe(const FyCall *call) {
   if (fy_call_observer)
@@ -270,7 +271,7 @@ static FyTensor *const *autocast(FyCall *call, FyTensor **cast) {
 void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
   FyOutput output[FY_MAX_OUTPUTS]; // infer fills them in
   FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .output = output};
-  FyTensor *cast[FY_MAX_INPUTS];
+  FyTensor *cast[FY_MAX_INPUTS], *const *given = in;
   const bool watched = fy_is_watched();
   if (watched)
     fy_call_watcher.begin(&call);
@@ -287,6 +288,8 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
     fy_record(&call, in);
   if (op->flags & FY_OP_VIEW)
     fy_view_link(call.out[0], in[0], op->flags & FY_OP_ONE_OF_SEVERAL, 0);
+  if (__builtin_expect(fy_call_tracer != NULL, false))
+    fy_call_tracer->after(fy_call_tracer, &call, given);
   for (int i = 0; i < n_out; i++)
     out[i] = fy_keep(call.out[i]);
   fy_scope_close(scope);
@@ -335,11 +338,15 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   int scope = fy_scope_open();
   op->infer(&call);
   separate_from_target(&call, target);
+  if (__builtin_expect(fy_call_tracer != NULL, false))
+    fy_call_tracer->before_change(fy_call_tracer, &call);
   FyNode *node = recording ? fy_record_change(&call, in) : NULL;
   launch(&call);
   fy_bump_version(target);
   if (recording)
     fy_record_changed(target, node);
+  if (__builtin_expect(fy_call_tracer != NULL, false))
+    fy_call_tracer->after(fy_call_tracer, &call, in);
   fy_scope_close(scope);
   if (watched)
     fy_call_watcher.end(&call);

@@ -249,6 +249,14 @@ extern const FyOp *const fy_ops[FY_OP_COUNT];
 // prepare a call are no calls.
 extern void (*fy_call_observer)(const FyCall *call);
 
+// What trace/ is told of the calls of its thread while it records them: of one in place before it changes in[0], too. `given` is
+// call->in as it was before autocast. The copies that prepare a call are no calls here either. NULL: nobody records. May raise.
+typedef struct FyCallTracer {
+  void (*before_change)(struct FyCallTracer *tracer, const FyCall *call);
+  void (*after)(struct FyCallTracer *tracer, const FyCall *call, FyTensor *const *given);
+} FyCallTracer;
+extern _Thread_local FyCallTracer *fy_call_tracer;
+
 // What profiler/ is told of a call while fy_is_watched(): that it came in, before anything is checked, and, unless it raised,
 // that it is done, with what it has become. Filled in before main; neither raises.
 typedef struct FyCallWatcher {

@@ -14,15 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum Kind { TO, CLONE } Kind; // only for the name in the graph
-
-typedef struct CopyParams {
-  Kind kind;
-  FyDType dtype; // of a new tensor, as is the device
-  FyDevice device;
-  bool non_blocking;
-} CopyParams;
-
 // ---- infer -------------------------------------------------------------------------------------------------------------
 
 // What crosses has the source's number of elements: a target in place that it broadcasts to gets it from aside.
@@ -42,11 +33,11 @@ static void infer_crossing(FyCall *call, const FyArray *in) {
   o->ndim = in->ndim;
   memcpy(o->shape, in->shape, (size_t)in->ndim * sizeof *in->shape);
   // Memory that was not pinned could not be copied to while the host goes on.
-  o->pinned = ((const CopyParams *)call->params)->non_blocking && call->device.type == FY_CPU;
+  o->pinned = ((const FyCopyParams *)call->params)->non_blocking && call->device.type == FY_CPU;
 }
 
 static void infer_copy(FyCall *call) {
-  const CopyParams *p = call->params;
+  const FyCopyParams *p = call->params;
   const FyTensor *source = call->in[call->n_in - 1];
   const FyArray *in = &source->array;
   if (call->in_place) {
@@ -91,7 +82,7 @@ static void check_capture(const FyTensor *to, const FyTensor *from) {
 
 static void cross(const FyCall *call) {
   const FyTensor *to = call->out[0], *from = call->in[call->n_in - 1];
-  const bool non_blocking = ((const CopyParams *)call->params)->non_blocking;
+  const bool non_blocking = ((const FyCopyParams *)call->params)->non_blocking;
   check_capture(to, from);
   const int to_device = device_index(to->device), from_device = device_index(from->device);
   const size_t bytes = (size_t)from->array.numel * fy_dtype_size((FyDType)from->array.dtype);
@@ -116,7 +107,7 @@ static void copy_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **gr
 static const char *copy_name(const FyNode *node) {
   if (node->n_in == 2)
     return "CopyBackwards";
-  return fy_node_params(node, CopyParams)->kind == CLONE ? "CloneBackward0" : "ToCopyBackward0";
+  return fy_node_params(node, FyCopyParams)->kind == FY_COPY_CLONE ? "CloneBackward0" : "ToCopyBackward0";
 }
 
 const FyOp fy_op_copy = {
@@ -127,14 +118,14 @@ const FyOp fy_op_copy = {
     .cpu = fy_cpu_copy,
     .cross = cross,
     .backward = copy_backward,
-    .params_size = sizeof(CopyParams),
+    .params_size = sizeof(FyCopyParams),
     .id = FY_OP_ID_copy,
 };
 
 // ---- to, clone, contiguous ---------------------------------------------------------------------------------------------
 
 FyTensor *fy_to_with(FyTensor *t, FyTo options) {
-  const CopyParams params = {
+  const FyCopyParams params = {
       .device = fy_resolve_device(options.device),
       .dtype = options.dtype ? options.dtype : (FyDType)t->array.dtype,
       .non_blocking = options.non_blocking,
@@ -144,12 +135,12 @@ FyTensor *fy_to_with(FyTensor *t, FyTo options) {
 }
 
 // A row-major copy on the same device.
-static FyTensor *copy_here(FyTensor *t, Kind kind, FyDType dtype) {
-  return fy_run(&fy_op_copy, &(CopyParams){.kind = kind, .dtype = dtype, .device = t->device}, FY_INPUTS(t));
+static FyTensor *copy_here(FyTensor *t, FyCopyKind kind, FyDType dtype) {
+  return fy_run(&fy_op_copy, &(FyCopyParams){.kind = kind, .dtype = dtype, .device = t->device}, FY_INPUTS(t));
 }
 
 FyTensor *fy_to_dtype(FyTensor *t, FyDType dtype) {
-  return dtype == (FyDType)t->array.dtype || !dtype ? t : copy_here(t, TO, dtype);
+  return dtype == (FyDType)t->array.dtype || !dtype ? t : copy_here(t, FY_COPY_TO, dtype);
 }
 
 FyTensor *fy_cuda_current(FyTensor *t) {
@@ -175,7 +166,7 @@ FyTensor *fy_long(FyTensor *t) {
 }
 
 FyTensor *fy_clone(FyTensor *t) {
-  return copy_here(t, CLONE, (FyDType)t->array.dtype);
+  return copy_here(t, FY_COPY_CLONE, (FyDType)t->array.dtype);
 }
 
 FyTensor *fy_contiguous(FyTensor *t) {
@@ -196,10 +187,10 @@ FyTensor *fy_pin_memory(FyTensor *t) {
 // ---- copy_ -------------------------------------------------------------------------------------------------------------
 
 FyTensor *fy_copy_(FyTensor *a, FyTensor *source) {
-  return fy_run_in_place(&fy_op_copy, &(CopyParams){.kind = TO}, FY_INPUTS(a, source));
+  return fy_run_in_place(&fy_op_copy, &(FyCopyParams){.kind = FY_COPY_TO}, FY_INPUTS(a, source));
 }
 FyTensor *fy_copy_async_(FyTensor *a, FyTensor *source) {
-  return fy_run_in_place(&fy_op_copy, &(CopyParams){.kind = TO, .non_blocking = true}, FY_INPUTS(a, source));
+  return fy_run_in_place(&fy_op_copy, &(FyCopyParams){.kind = FY_COPY_TO, .non_blocking = true}, FY_INPUTS(a, source));
 }
 
 // ---- fill --------------------------------------------------------------------------------------------------------------
