@@ -56,7 +56,7 @@ SIM_CPPFLAGS := -Icore/sim/include
 SIM_TLS := -ftls-model=local-exec
 TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
-LDLIBS := -ldnnl -lz -lm -ldl -lpthread
+LDLIBS := -ldnnl -lprotobuf-c -lz -lm -ldl -lpthread
 
 include .ci/build/sanitize.mk
 include .ci/build/bundle.mk
@@ -174,6 +174,8 @@ build/stamp/where: $(HEADERS) .ci/build/where.awk
 	@if cmp -s $(WHERE).new $(WHERE); then rm $(WHERE).new; else mv $(WHERE).new $(WHERE); fi
 	@touch $@
 
+include .ci/build/proto.mk
+
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
@@ -206,16 +208,16 @@ $(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPF
 $(filter $(B)/tests/%,$(C_OBJ)): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 
-$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(BUNDLE_READY)
+$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(PROTO_H) $(BUNDLE_READY)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 # An archive is written whole, so that the object of a deleted source does not live on in it.
-$(LIBRARY): $(CORE_OBJ) $(B)/stamp/library
+$(LIBRARY): $(CORE_OBJ) $(PROTO_OBJ) $(B)/stamp/library
 	$(call say,AR,$@)
 	@rm -f $@.new
-	$(Q)ar rcs $@.new $(CORE_OBJ) && mv $@.new $@
+	$(Q)ar rcs $@.new $(CORE_OBJ) $(PROTO_OBJ) && mv $@.new $@
 
 SUPPORT := $(B)/libsupport.a
 $(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support

@@ -20,6 +20,7 @@
 #include "device/device.h"
 #include "device/memory.h"
 #include "nn/nn.h"
+#include "onnx/onnx.h"
 #include "op/autocast.h"
 #include "op/creation/factory.h"
 #include "op/host/host.h"
