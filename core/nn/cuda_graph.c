@@ -11,10 +11,10 @@
 typedef struct Graphed {
   FyPacked packed;
   FyGraphedForward forward;
-  FyCudaGraph *graphs[2]; // counted: forward, backward
-  int count;              // of inputs: the module's argument, then its parameters
-  FyTensor **inputs;      // counted
-  FyTensor **grads;       // counted, of the backward graph's pool; NULL for an input without
+  FyCudaGraph *graphs[2];         // counted: forward, backward
+  int count;                      // of inputs: the module's argument, then its parameters
+  FyTensor **inputs;              // counted
+  FyTensor **grads;               // counted, of the backward graph's pool; NULL for an input without
   FyTensor *output, *grad_output; // counted; the second NULL where the output needs no gradient
 } Graphed;
 
@@ -42,7 +42,8 @@ static FyTensor *no_tensor(FyPacked *packed) {
 
 static void set_static(FyTensor *to, FyTensor *from) {
   if (to->array.data != from->array.data)
-    fy_no_grad fy_copy_(to, from);
+    fy_no_grad
+      fy_copy_(to, from);
 }
 
 // The graph is captured once; the node of a call knows which graphs are its own.
@@ -220,7 +221,8 @@ void fy_make_graphed_callables_with(FyModule *const *modules, FyGraphedCallables
     Graphed *graphed[count];
     for (int i = 0; i < count; i++)
       graphed[i] = graphed_new(modules[i], options.sample_args.items[i]);
-    fy_enable_grad capture_all(modules, graphed, count, &options);
+    fy_enable_grad
+      capture_all(modules, graphed, count, &options);
     for (int i = 0; i < count; i++)
       fy_module_set_graphed(modules[i], &graphed[i]->forward);
   }

@@ -108,7 +108,8 @@ static void a_call_is_two_launches(void **state) {
   fy_backward(fy_sum(y));
   assert_int_equal(fy_counters().graph_launches - before.graph_launches, 2);
   expect_error(FY_RUNTIME_ERROR, "Trying to backward through the graph a second time", fy_backward(fy_sum(y)));
-  fy_no_grad assert_null(fy_grad_fn_name(fy_forward(model, x)));
+  fy_no_grad
+    assert_null(fy_grad_fn_name(fy_forward(model, x)));
 }
 
 // .grad is the caller's: the next replay does not change it, and gradients are added up.
@@ -136,9 +137,11 @@ static void the_other_mode_runs_as_before(void **state) {
   fy_forward(model, fy_ones(fy_shape(2, 7), .device = device)); // of any shape
   assert_int_equal(fy_counters().graph_launches, before.graph_launches);
   fy_train(model);
-  expect_error(FY_RUNTIME_ERROR, "was graphed with an input of shape [6, 7], torch.float32, on cuda:0, but got one of shape [2, 7]",
+  expect_error(FY_RUNTIME_ERROR,
+               "was graphed with an input of shape [6, 7], torch.float32, on cuda:0, but got one of shape [2, 7]",
                fy_forward(model, fy_ones(fy_shape(2, 7), .device = device)));
-  expect_error(FY_RUNTIME_ERROR, "but got one of shape [6, 7], torch.float32, on cpu", fy_forward(model, fy_ones(fy_shape(6, 7))));
+  expect_error(FY_RUNTIME_ERROR, "but got one of shape [6, 7], torch.float32, on cpu",
+               fy_forward(model, fy_ones(fy_shape(6, 7))));
   fy_forward(model, x);
   assert_int_equal(fy_counters().graph_launches, before.graph_launches + 1);
 }
@@ -165,13 +168,15 @@ static void what_is_refused(void **state) {
   fy_backward(fy_sum(fy_forward(unused, x)));
   assert_null(fy_grad(unused->weight));
   assert_true(fy_item(fy_sum(fy_grad(x))) == 2 * 7 * BATCH);
-  expect_error(FY_VALUE_ERROR, "1 modules, but 2 sample_args", fy_make_graphed_callables(fy_modules(model), fy_list(x, x)));
+  expect_error(FY_VALUE_ERROR, "1 modules, but 2 sample_args",
+               fy_make_graphed_callables(fy_modules(model), fy_list(x, x)));
   expect_error(FY_RUNTIME_ERROR, "sample_args[0] is on the CPU",
                fy_make_graphed_callables(fy_modules(model), fy_list(fy_ones(fy_shape(2, 8)))));
   expect_error(FY_RUNTIME_ERROR, "make_graphed_callables does not support the autocast caching.",
                fy_autocast(FY_CUDA, .dtype = FY_FLOAT16) fy_make_graphed_callables(fy_modules(model), fy_list(x)));
   FyTensor *y = fy_ones(fy_shape(2, 8), .device = device);
-  fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .cache_enabled = false) fy_make_graphed_callables(fy_modules(model), fy_list(y));
+  fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .cache_enabled = false)
+      fy_make_graphed_callables(fy_modules(model), fy_list(y));
   assert_int_equal(fy_dtype_of(fy_forward(model, y)), FY_FLOAT16);
 }
 
