@@ -67,7 +67,7 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/cu2cpp.c,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/cu2cpp.c core/distributed/mpi_plugin.c,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
@@ -106,6 +106,7 @@ FUZZ := $(B)/tests/fuzz/interpreter
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
 include .ci/build/cuda.mk
+include .ci/build/mpi.mk
 
 # ---- what to build ---------------------------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ include .ci/build/cuda.mk
 
 all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
-library: $(LIBRARY) $(PLUGIN) ## libferry.a, and libferry-cuda.so where nvcc is found
+library: $(LIBRARY) $(PLUGIN) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so where nvcc is found, libferry-mpi.so with mpicc
 
 chapters: library $(CHAPTER_PROGRAMS) ## the chapter programs
 

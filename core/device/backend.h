@@ -40,6 +40,9 @@ struct FyLaunch;
 typedef int FyKernel(struct FyLaunch *launch);
 extern FyKernel *const fy_cuda_kernels[];
 
+// NCCL, for processes that work together: distributed/nccl_table.h. Each backend is linked with its own.
+extern const struct FyNccl fy_nccl_table;
+
 typedef struct FyBackendProperties {
   char name[256];
   int major, minor, multi_processor_count, warp_size, max_threads_per_block, max_threads_per_multi_processor;
@@ -139,6 +142,8 @@ typedef struct FyBackend {
   // NULL where nobody could be told.
   void (*range_push)(const char *name);
   void (*range_pop)(void);
+
+  const struct FyNccl *nccl; // fy_nccl_table of this backend
 } FyBackend;
 
 // The one symbol of a backend. In the library this is the simulator's; in the shared object, NVIDIA's.

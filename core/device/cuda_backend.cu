@@ -547,6 +547,7 @@ static const FyBackend backend = {
     why_not_traced,
     range_push,
     range_pop,
+    &fy_nccl_table,
 };
 
 extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {
