@@ -116,27 +116,31 @@ static _Noreturn void raise_no_memory(const FyCall *call, const Scratch *scratch
            scratch->device.type == FY_CPU ? "CPU" : "CUDA", scratch->refused, call->op->name);
 }
 
-static void check_result(const FyCall *call, const Scratch *scratch, int result) {
+void fy_launch_check(const FyOp *op, const FyArray *first, int result) {
   if (result == FY_LAUNCH_OK)
     return;
   if (result == FY_LAUNCH_NO_KERNEL)
-    fy_raise_not_implemented(call->op->name, call->in[0] ? call->in[0]->array.dtype : FY_DEFAULT_DTYPE);
-  if (result == FY_LAUNCH_NO_MEMORY)
-    raise_no_memory(call, scratch);
+    fy_raise_not_implemented(op->name, first ? (FyDType)first->dtype : FY_DEFAULT_DTYPE);
   if (result > 0)
     fy_cuda_check(result);
   if (result <= FY_LAUNCH_DNN)
-    fy_raise(FY_RUNTIME_ERROR, "%s: oneDNN failed with status %d", call->op->name, FY_LAUNCH_DNN - result);
-  fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, call->op->name);
+    fy_raise(FY_RUNTIME_ERROR, "%s: oneDNN failed with status %d", op->name, FY_LAUNCH_DNN - result);
+  fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, op->name);
 }
 
-static int run_on_cuda(const FyCall *call, FyLaunch *launch) {
-  launch->device = call->device.index;
-  fy_use_device(launch->device);
-  launch->stream = fy_raw_stream(launch->device);
+static void check_result(const FyCall *call, const Scratch *scratch, int result) {
+  if (result == FY_LAUNCH_NO_MEMORY)
+    raise_no_memory(call, scratch);
+  fy_launch_check(call->op, call->in[0] ? &call->in[0]->array : NULL, result);
+}
+
+int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
+  launch->device = device;
+  fy_use_device(device);
+  launch->stream = fy_raw_stream(device);
   launch->blas = fy_raw_blas;
-  launch->multi_processors = fy_multi_processors(launch->device);
-  return fy_backend()->kernels[call->op->id](launch);
+  launch->multi_processors = fy_multi_processors(device);
+  return fy_backend()->kernels[op->id](launch);
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.
@@ -155,7 +159,7 @@ static void run_kernel(const FyCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : run_on_cuda(call, &launch);
+  int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : fy_launch_on_cuda(call->op, call->device.index, &launch);
   free_scratch(&scratch);
   check_result(call, &scratch, result);
 }
@@ -234,9 +238,13 @@ static bool computes_in_float(const FyCall *call) {
          !(op->cpu_bfloat16 && op->cpu_bfloat16(call));
 }
 
-static void launch(FyCall *call) {
+void fy_call_widen(FyCall *call) {
   if (computes_in_float(call))
     widen_halves(call);
+}
+
+static void launch(FyCall *call) {
+  fy_call_widen(call);
   if (call->copied | call->aside) {
     launch_prepared(call);
   } else {

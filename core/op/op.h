@@ -178,6 +178,13 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 // sees, and no history.
 FyTensor *fy_copy_of(FyTensor *t, FyDType dtype);
 
+// For trace/, whose plans run kernels without a call. After infer: asks for what the kernel wants besides, of half types on the
+// CPU. Runs a kernel on a CUDA device, on its current stream, and returns what it returns. Raises for what a kernel returned;
+// `first` is its first input, or NULL.
+void fy_call_widen(FyCall *call);
+int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch);
+void fy_launch_check(const FyOp *op, const FyArray *first, int result);
+
 // ---- autocast (autocast.c) -----------------------------------------------------------------------------------------------
 
 // Is autocast on in this thread, for either device type?

@@ -314,7 +314,9 @@ void fy_export_chrome_trace(FyProfile *profile, const char *path) {
                .text = fy_text_new(),
                .pid = (int)getpid()};
     fy_text_add(t.text, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"device_times\":\"%s\",\"traceEvents\":[",
-                t.records->simulated ? "simulated" : "none");
+                t.records->simulated        ? "simulated"
+                : t.records->activity_count ? "measured"
+                                            : "none");
     write_threads(&t);
     write_spans(&t);
     write_activities(&t);

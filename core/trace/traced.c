@@ -1,41 +1,90 @@
 // Traced modules: a program as a module.
 #include "trace/traced.h"
 #include "autograd/autograd.h"
-#include "op/random/random_state.h"
-#include <stdlib.h>
+#include "trace/plan.h"
 #include <string.h>
+
+// Plans of the shapes that were used last, the newest first.
+enum { MOST_PLANS = 8 };
 
 typedef struct Traced {
   FyModule base;
   FyProgram *program; // counted
+  pthread_mutex_t lock;
+  FyPlan *plans[MOST_PLANS]; // counted
 } Traced;
 
-static FyTensor *traced_forward(FyModule *self, FyTensor *x) {
-  const FyProgram *program = ((Traced *)self)->program;
-  FyTensor **values = calloc((size_t)program->value_count, sizeof *values);
-  fy_check(values, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a run of a traced module");
-  for (int i = 0; i < program->value_count; i++)
-    values[i] = program->values[i].constant;
-  values[program->input] = x;
-  fy_no_grad {
-    for (int i = 0; i < program->step_count; i++) {
-      const FyProgramStep *step = &program->steps[i];
-      FyTensor *in[FY_MAX_INPUTS], *out[FY_MAX_OUTPUTS];
-      for (int k = 0; k < step->n_in; k++)
-        in[k] = step->in[k] < 0 ? NULL : values[step->in[k]];
-      fy_run_multi(step->op, step->params, step->n_in, in, step->n_out, out);
-      for (int k = 0; k < step->n_out; k++)
-        if (step->out[k] >= 0)
-          values[step->out[k]] = out[k];
-    }
-  }
-  FyTensor *result = values[program->output];
-  free(values);
-  return result;
+// ---- plans -----------------------------------------------------------------------------------------------------------------
+
+static bool fits(const FyPlan *plan, const FyTensor *x) {
+  return plan && fy_same_shape(&plan->values[plan->input].array, &x->array) &&
+         fy_device_equal(plan->device, x->device) && fy_plan_holds(plan);
 }
 
-static void destroy_traced(FyModule *self) {
-  fy_release(((Traced *)self)->program);
+// The plan at `place`, now the first; its new reference is the caller's. The lock is held.
+static FyPlan *to_front(Traced *self, int place) {
+  FyPlan *plan = self->plans[place];
+  memmove(&self->plans[1], &self->plans[0], (size_t)place * sizeof plan);
+  self->plans[0] = plan;
+  return fy_retain(plan);
+}
+
+static FyPlan *find_plan(Traced *self, const FyTensor *x) {
+  FyPlan *plan = NULL;
+  pthread_mutex_lock(&self->lock);
+  for (int i = 0; i < MOST_PLANS && !plan; i++)
+    if (fits(self->plans[i], x))
+      plan = to_front(self, i);
+  pthread_mutex_unlock(&self->lock);
+  return plan;
+}
+
+// Keeps a new plan in the place of one that no longer holds, or of the one that was used the longest time ago.
+static void keep_plan(Traced *self, FyPlan *plan) {
+  pthread_mutex_lock(&self->lock);
+  int place = MOST_PLANS - 1;
+  for (int i = 0; i < MOST_PLANS; i++)
+    if (!self->plans[i] || !fy_plan_holds(self->plans[i]))
+      place = i;
+  FyPlan *old = self->plans[place];
+  self->plans[place] = fy_retain(plan);
+  fy_release(to_front(self, place));
+  pthread_mutex_unlock(&self->lock);
+  fy_release(old);
+}
+
+static void check_input(const FyProgram *program, const FyTensor *x) {
+  const FyProgramValue *example = &program->values[program->input];
+  fy_check(x->array.ndim == example->ndim, FY_RUNTIME_ERROR,
+           "a traced module takes inputs of %d dimensions, as its example %s had, but got %s: trace the model with an "
+           "example of this shape",
+           example->ndim, fy_sizes_string(example->ndim, example->shape), fy_sizes_of(x));
+  fy_check(x->array.dtype == example->dtype, FY_RUNTIME_ERROR,
+           "a traced module takes inputs of dtype %s, as its example had, but got %s",
+           fy_dtype_scalar_name(example->dtype), fy_dtype_scalar_name((FyDType)x->array.dtype));
+}
+
+static FyTensor *traced_forward(FyModule *module, FyTensor *x) {
+  Traced *self = (Traced *)module;
+  check_input(self->program, x);
+  FyPlan *plan = find_plan(self, x);
+  if (!plan) {
+    plan = fy_plan_new(self->program, x->device, x->array.ndim, x->array.shape);
+    keep_plan(self, plan);
+  } else {
+    fy_adopt(plan);
+  }
+  if (!x->array.contiguous)
+    x = fy_copy_of(x, (FyDType)x->array.dtype);
+  return fy_plan_run(plan, x);
+}
+
+static void destroy_traced(FyModule *module) {
+  Traced *self = (Traced *)module;
+  for (int i = 0; i < MOST_PLANS; i++)
+    fy_release(self->plans[i]);
+  fy_release(self->program);
+  pthread_mutex_destroy(&self->lock);
 }
 
 static const FyModuleClass traced_class = {
@@ -82,6 +131,7 @@ static void add_state(FyModule *self, const char *path, FyTensor *tensor) {
 FyModule *fy_traced_new(FyProgram *program) {
   Traced *self = fy_module_new_of(sizeof *self, &traced_class);
   self->program = fy_retain(program);
+  pthread_mutex_init(&self->lock, NULL);
   self->base.training = false;
   for (int i = 0; i < program->value_count; i++)
     if (program->values[i].name && program->values[i].constant)
