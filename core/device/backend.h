@@ -54,7 +54,8 @@ typedef enum FyActivityKind { FY_ACTIVITY_KERNEL, FY_ACTIVITY_COPY, FY_ACTIVITY_
 
 // Something that a device did. Times are in nanoseconds of CLOCK_MONOTONIC.
 typedef struct FyActivity {
-  uint64_t id; // the same when it is queued and when it has run; from 1
+  uint64_t id;     // the same when it is queued and when it has run; from 1
+  uint64_t launch; // the same for all that one call has queued, as a graph's launch does: the first one's id
   FyActivityKind kind;
   const char *name; // of a kernel, or of cuBLAS's call; lives as long as the program
   int device;

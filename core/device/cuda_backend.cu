@@ -291,6 +291,7 @@ static void (*told_ran)(const FyActivity *activity);
 static FyActivity activity_of(const struct cudasim_activity *a) {
   FyActivity activity = {};
   activity.id = a->id;
+  activity.launch = a->launch;
   activity.kind = (FyActivityKind)a->kind;
   activity.name = a->name;
   activity.device = a->device;

@@ -33,7 +33,8 @@ enum { CUDASIM_KERNEL, CUDASIM_COPY, CUDASIM_FILL };
 
 // A launch or cuBLAS call, a copy or a fill: one execution of it. Times are in nanoseconds of CLOCK_MONOTONIC.
 struct cudasim_activity {
-  unsigned long long id; // from 1
+  unsigned long long id;     // from 1
+  unsigned long long launch; // the same for all that one call has queued: the first one's id
   int kind;
   const char *name; // of a kernel, "cublas gemm" and the like for cuBLAS's; lives as long as the program
   int device;
