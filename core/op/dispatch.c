@@ -159,7 +159,8 @@ static void run_kernel(const FyCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : fy_launch_on_cuda(call->op, call->device.index, &launch);
+  int result =
+      call->device.type == FY_CPU ? call->op->cpu(&launch) : fy_launch_on_cuda(call->op, call->device.index, &launch);
   free_scratch(&scratch);
   check_result(call, &scratch, result);
 }
