@@ -20,6 +20,7 @@
 #include "device/memory.h"
 #include "nn/nn.h"
 #include "op/autocast.h"
+#include "op/benchmark.h"
 #include "op/creation/factory.h"
 #include "op/host/host.h"
 #include "op/ops.h"

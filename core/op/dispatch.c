@@ -130,13 +130,29 @@ static void check_result(const FyCall *call, const Scratch *scratch, int result)
   fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, call->op->name);
 }
 
+int fy_launch_alone(const FyLaunch *launch, FyKernel *kernel) {
+  FyLaunch alone = *launch;
+  Scratch scratch;
+  scratch.device = ((const Scratch *)launch->owner)->device;
+  scratch.count = 0;
+  alone.owner = &scratch;
+  int result = kernel(&alone);
+  free_scratch(&scratch);
+  return result;
+}
+
+// Where the op has several ways to compute, and is asked to look for the fastest.
+static int run_chosen(const FyCall *call, FyLaunch *launch, FyKernel *kernel) {
+  return call->op->choose && fy_is_benchmarking() ? call->op->choose(launch, kernel, call->device) : kernel(launch);
+}
+
 static int run_on_cuda(const FyCall *call, FyLaunch *launch) {
   launch->device = call->device.index;
   fy_use_device(launch->device);
   launch->stream = fy_raw_stream(launch->device);
   launch->blas = fy_raw_blas;
   launch->multi_processors = fy_multi_processors(launch->device);
-  return fy_backend()->kernels[call->op->id](launch);
+  return run_chosen(call, launch, fy_backend()->kernels[call->op->id]);
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.
@@ -155,7 +171,7 @@ static void run_kernel(const FyCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : run_on_cuda(call, &launch);
+  int result = call->device.type == FY_CPU ? run_chosen(call, &launch, call->op->cpu) : run_on_cuda(call, &launch);
   free_scratch(&scratch);
   check_result(call, &scratch, result);
 }
