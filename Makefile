@@ -56,7 +56,7 @@ SIM_CPPFLAGS := -Icore/sim/include
 SIM_TLS := -ftls-model=local-exec
 TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
-LDLIBS := -ldnnl -lz -lm -ldl -lpthread
+LDLIBS := -ldnnl -lprotobuf-c -lz -lm -ldl -lpthread
 
 include .ci/build/sanitize.mk
 include .ci/build/bundle.mk
@@ -67,7 +67,7 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/cu2cpp.c,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/cu2cpp.c core/distributed/mpi_plugin.c,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
@@ -106,6 +106,7 @@ FUZZ := $(B)/tests/fuzz/interpreter
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
 include .ci/build/cuda.mk
+include .ci/build/mpi.mk
 
 # ---- what to build ---------------------------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ include .ci/build/cuda.mk
 
 all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
-library: $(LIBRARY) $(PLUGIN) ## libferry.a, and libferry-cuda.so where nvcc is found
+library: $(LIBRARY) $(PLUGIN) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so where nvcc is found, libferry-mpi.so with mpicc
 
 chapters: library $(CHAPTER_PROGRAMS) ## the chapter programs
 
@@ -174,6 +175,8 @@ build/stamp/where: $(HEADERS) .ci/build/where.awk
 	@if cmp -s $(WHERE).new $(WHERE); then rm $(WHERE).new; else mv $(WHERE).new $(WHERE); fi
 	@touch $@
 
+include .ci/build/proto.mk
+
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
@@ -209,16 +212,16 @@ $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 CUPTI_HEADERS := $(wildcard $(addprefix $(or $(CUDA_HOME),$(CUDA_DIR),/usr/local/cuda)/,include extras/CUPTI/include))
 $(B)/tests/core/device/test_cupti.o: private CPPFLAGS += $(CUPTI_HEADERS:%=-isystem %)
 
-$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(BUNDLE_READY)
+$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(PROTO_H) $(BUNDLE_READY)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 # An archive is written whole, so that the object of a deleted source does not live on in it.
-$(LIBRARY): $(CORE_OBJ) $(B)/stamp/library
+$(LIBRARY): $(CORE_OBJ) $(PROTO_OBJ) $(B)/stamp/library
 	$(call say,AR,$@)
 	@rm -f $@.new
-	$(Q)ar rcs $@.new $(CORE_OBJ) && mv $@.new $@
+	$(Q)ar rcs $@.new $(CORE_OBJ) $(PROTO_OBJ) && mv $@.new $@
 
 SUPPORT := $(B)/libsupport.a
 $(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support

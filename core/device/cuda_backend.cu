@@ -198,6 +198,60 @@ static int event_elapsed(float *milliseconds, void *start, void *end) {
   return query_result(cudaEventElapsedTime(milliseconds, (cudaEvent_t)start, (cudaEvent_t)end));
 }
 
+// ---- graphs ----------------------------------------------------------------------------------------------------------
+
+// How many captures are under way: what is started while there are may have been written down only.
+static int captures;
+
+static int capture_begin(void *stream, int mode) {
+  const cudaError_t error = cudaStreamBeginCapture((cudaStream_t)stream, (cudaStreamCaptureMode)mode);
+  if (error == cudaSuccess)
+    __atomic_fetch_add(&captures, 1, __ATOMIC_RELAXED);
+  return (int)error;
+}
+
+static int capture_info(void *stream, uint64_t *id, bool *valid) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long number = 0;
+  const cudaError_t error = cudaStreamGetCaptureInfo((cudaStream_t)stream, &status, &number);
+  *id = error == cudaSuccess && status != cudaStreamCaptureStatusNone ? (uint64_t)number : 0;
+  *valid = error == cudaSuccess && status == cudaStreamCaptureStatusActive;
+  return (int)error;
+}
+
+static int capture_end(void *stream, void **graph, size_t *nodes) {
+  cudaGraph_t captured = NULL;
+  cudaGraphExec_t ready = NULL;
+  *graph = NULL;
+  *nodes = 0;
+  __atomic_fetch_sub(&captures, 1, __ATOMIC_RELAXED);
+  cudaError_t error = cudaStreamEndCapture((cudaStream_t)stream, &captured);
+  if (error == cudaSuccess)
+    error = cudaGraphGetNodes(captured, NULL, nodes);
+  if (error == cudaSuccess)
+    error = cudaGraphInstantiateWithFlags(&ready, captured, 0);
+  if (error == cudaSuccess)
+    *graph = ready;
+  if (captured)
+    (void)cudaGraphDestroy(captured); // the one that is launched needs it no more
+  return (int)error;
+}
+
+static int capture_mode(int *mode) {
+  cudaStreamCaptureMode exchanged = (cudaStreamCaptureMode)*mode;
+  const cudaError_t error = cudaThreadExchangeStreamCaptureMode(&exchanged);
+  *mode = (int)exchanged;
+  return (int)error;
+}
+
+static int graph_launch(void *graph, void *stream) {
+  return (int)cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream);
+}
+
+static int graph_destroy(void *graph) {
+  return (int)cudaGraphExecDestroy((cudaGraphExec_t)graph);
+}
+
 // ---- cuBLAS ----------------------------------------------------------------------------------------------------------
 
 static int blas_create(void **handle) {
@@ -212,6 +266,22 @@ static int blas_set_stream(void *handle, void *stream) {
   return blas_error(cublasSetStream((cublasHandle_t)handle, (cudaStream_t)stream));
 }
 
+static int blas_set_workspace(void *handle, void *memory, size_t bytes) {
+  return blas_error(cublasSetWorkspace((cublasHandle_t)handle, memory, bytes));
+}
+
+// The sizes that NVIDIA recommends (cublasSetWorkspace): those of cuBLAS's own workspaces. The simulated one needs none.
+static size_t blas_workspace(void) {
+#ifdef FERRY_SIM
+  return 0;
+#else
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess)
+    return 0;
+  return (size_t)(attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) << 20;
+#endif
+}
+
 // ---- what is started -------------------------------------------------------------------------------------------------
 
 #ifdef FERRY_SIM
@@ -221,6 +291,7 @@ static void (*told_ran)(const FyActivity *activity);
 static FyActivity activity_of(const struct cudasim_activity *a) {
   FyActivity activity = {};
   activity.id = a->id;
+  activity.launch = a->launch;
   activity.kind = (FyActivityKind)a->kind;
   activity.name = a->name;
   activity.device = a->device;
@@ -346,8 +417,14 @@ static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)
   started_copy = copied;
 }
 
-extern "C" void fy_cuda_started(void) {
-  if (started_kernel)
+static bool is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0 && cudaStreamIsCapturing(stream, &status) == cudaSuccess &&
+         status != cudaStreamCaptureStatusNone;
+}
+
+extern "C" void fy_cuda_started(void *stream) {
+  if (started_kernel && !is_captured((cudaStream_t)stream))
     started_kernel();
 }
 
@@ -367,22 +444,22 @@ cudaError_t __wrap_cudaMemcpyPeerAsync(void *to, int to_device, const void *from
 unsigned __wrap___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream) {
   const unsigned error = __real___cudaPushCallConfiguration(grid, block, shared, stream);
   if (error == 0)
-    fy_cuda_started();
+    fy_cuda_started(stream);
   return error;
 }
 
 cudaError_t __wrap_cudaMemsetAsync(void *pointer, int byte, size_t bytes, cudaStream_t stream) {
   const cudaError_t error = __real_cudaMemsetAsync(pointer, byte, bytes, stream);
   if (error == cudaSuccess && bytes > 0)
-    fy_cuda_started();
+    fy_cuda_started(stream);
   return error;
 }
 
 cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   const cudaError_t error = __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
   if (error == cudaSuccess && bytes > 0 && kind == cudaMemcpyDeviceToDevice)
-    fy_cuda_started(); // all of this library's are within one device
-  else if (error == cudaSuccess && bytes > 0 && started_copy)
+    fy_cuda_started(stream); // all of this library's are within one device
+  else if (error == cudaSuccess && bytes > 0 && started_copy && !is_captured(stream))
     started_copy((int)kind, bytes);
   return error;
 }
@@ -390,7 +467,7 @@ cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, cud
 cudaError_t __wrap_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
                                        cudaStream_t stream) {
   const cudaError_t error = __real_cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream);
-  if (error == cudaSuccess && bytes > 0 && started_copy)
+  if (error == cudaSuccess && bytes > 0 && started_copy && !is_captured(stream))
     started_copy(FY_COPY_DEVICE_TO_DEVICE, bytes);
   return error;
 }
@@ -454,15 +531,24 @@ static const FyBackend backend = {
     event_synchronize,
     event_query,
     event_elapsed,
+    capture_begin,
+    capture_info,
+    capture_end,
+    capture_mode,
+    graph_launch,
+    graph_destroy,
     blas_create,
     blas_destroy,
     blas_set_stream,
+    blas_set_workspace,
+    blas_workspace,
     fy_cuda_kernels,
     observe,
     trace,
     why_not_traced,
     range_push,
     range_pop,
+    &fy_nccl_table,
 };
 
 extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {

@@ -112,7 +112,7 @@ static inline int fy_cupti_copy_kind(unsigned kind) {
 
 static inline void fy_cupti_place(FyActivity *a, uint32_t id, uint32_t device, uint32_t stream, uint64_t begin,
                                   uint64_t end, int64_t offset) {
-  a->id = id;
+  a->id = a->launch = id; // of a graph's launch all that it ran has one
   a->device = (int)device;
   a->stream = stream; // CUPTI's number of it
   a->begin = (int64_t)begin + offset;
@@ -234,7 +234,7 @@ static void CUPTIAPI fy_cupti_called(void *context, CUpti_CallbackDomain domain,
     return;
   FyActivity activity;
   memset(&activity, 0, sizeof activity);
-  activity.id = data->correlationId;
+  activity.id = activity.launch = data->correlationId;
   activity.device = fy_cupti_trace.current_device();
   activity.begin = begin;
   activity.end = fy_cupti_now();

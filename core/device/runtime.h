@@ -69,6 +69,8 @@ typedef struct FyCounters {
   int64_t host_to_device_bytes, device_to_host_bytes, device_to_device_bytes;
   // Kernels started: Ferry's and a program's own, cuBLAS calls (one each), fills (cudaMemset), copies within one device.
   int64_t launches;
+  // Replays of CUDA graphs (one cudaGraphLaunch each), and what they ran: nothing else here counts that, nor what is captured.
+  int64_t graph_launches, graph_nodes;
   int64_t ops; // ops that ran on a device: each starts no kernel, one, or several
   // Waits of the host for a device that Ferry asked for: fy_synchronize, fy_item, a copy that is not non-blocking, ...
   int64_t synchronizations;

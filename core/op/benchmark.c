@@ -206,9 +206,17 @@ static int search_and_remember(const FyLaunch *launch, FyKernel *kernel, FyDevic
   return chosen < 0 ? 0 : search->candidates[chosen].algorithm;
 }
 
+// What a capture of a graph writes down does not run, and waiting would break it.
+static bool is_captured(const FyLaunch *launch, FyDevice device) {
+  const FyBackend *b = device.type == FY_CUDA ? fy_backend() : NULL;
+  uint64_t id = 0;
+  bool valid;
+  return b && b->capture_info && b->capture_info(launch->stream, &id, &valid) == 0 && id != 0;
+}
+
 int fy_run_fastest(FyLaunch *launch, FyKernel *kernel, FyDevice device, FySearch *search) {
   int algorithm = 0;
-  if (search->count > 1 && !recall(search->key, &algorithm)) {
+  if (search->count > 1 && !recall(search->key, &algorithm) && !is_captured(launch, device)) {
     pthread_mutex_lock(&searching);
     if (!recall(search->key, &algorithm)) // another thread may have found it meanwhile
       algorithm = search_and_remember(launch, kernel, device, search);

@@ -19,6 +19,9 @@
 // about 1e-5 of the largest value), and a search may choose differently another time. So two runs of a program in this mode
 // need not agree in every bit. In deterministic mode the rule chooses, whatever this mode is.
 //
+// While a CUDA graph is captured (fy_cuda_graph_capture), what is known is used and nothing is timed: warm up before. A traced
+// module (fy_trace) computes by the rule.
+//
 // On a simulated device nothing is timed, since its times say nothing about a GPU: the rule chooses, and the report says so.
 #ifndef FERRY_OP_BENCHMARK_H
 #define FERRY_OP_BENCHMARK_H

@@ -313,7 +313,7 @@ static void end_call(const FyCall *call) {
 
 // ---- devices and memory ------------------------------------------------------------------------------------------------------
 
-// A copy or fill is queued within the runtime's call of it; a launch is not a call that anybody reports otherwise.
+// A copy or fill is queued within the runtime's call of it, and a graph's nodes within theirs; a launch is not a call that anybody reports otherwise.
 static void queued(const FyActivity *activity) {
   Track *t = track_here();
   if (!t)
@@ -321,7 +321,7 @@ static void queued(const FyActivity *activity) {
   atomic_fetch_or_explicit(&used_devices, 1u << activity->device, memory_order_relaxed);
   FySpan *around = innermost(t);
   if (around && around->kind == FY_RANGE_RUNTIME) {
-    around->activity = activity->id;
+    around->activity = activity->launch;
     return;
   }
   FySpan *span = push(t, FY_RANGE_RUNTIME, "cudaLaunchKernel");

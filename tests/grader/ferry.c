@@ -36,6 +36,31 @@ const Command commands[] = {
      cmd_doctor, false},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false},
     {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false},
+    {"scale", "[options]", "how a training scales to many GPUs, on paper",
+     "What is sent (one of them):\n"
+     "--model NAME          a network whose layers are known; --list has them all\n"
+     "--parameters N        so many parameters (25.6M), ready evenly\n"
+     "--buckets SIZE,SIZE   gradients in buckets of these sizes (1MiB,25MiB)\n"
+     "--dtype TYPE          of the gradients: float32 (default), float16, bfloat16\n"
+     "How long a step takes on one GPU (one of them):\n"
+     "--step-time T         97ms; a third is taken for the forward pass, the rest for the backward pass\n"
+     "--forward T --backward T\n"
+     "                      32ms, 65ms; with --step-time as well, the rest comes after the gradients\n"
+     "--bench FILE          the row of --model in a file of ./ferry bench (--batch N: of that batch)\n"
+     "Where:\n"
+     "--gpus N,N            8 to 4096 in powers of two\n"
+     "--per-node N          GPUs in a node (8)\n"
+     "--node NAME           what joins them (nvlink3); --list has them all\n"
+     "--network NAME,NAME   what joins nodes; 8xib-ndr: eight adapters for each node\n"
+     "--alpha T --beta B    other numbers for an adapter: 14us; 12GB/s, 100Gbit/s or seconds a byte\n"
+     "--algorithm NAME      ring, tree, or best (default): for each bucket the faster\n"
+     "What comes out: a table of efficiencies; with one network, of times too. All of it is modelled.\n"
+     "--events              for at most 64 GPUs also the same schedule message by message (one network)\n"
+     "--json, --csv         the same for programs\n"
+     "--plot FOLDER         pictures (gnuplot)\n"
+     "--published           published figures beside the model's\n"
+     "--list                models, nodes and networks, with their numbers and sources\n",
+     cmd_scale, false},
     {"grade", "[options]", "grade the answers of one learner or of a class",
      "--answers DIR     one learner's folder (default: the workspace)\n"
      "--class DIR       a folder for each learner; several are graded at a time\n"
