@@ -24,6 +24,7 @@
 #include "nn/nn.h"
 #include "onnx/onnx.h"
 #include "op/autocast.h"
+#include "op/benchmark.h"
 #include "op/creation/factory.h"
 #include "op/host/host.h"
 #include "op/ops.h"
