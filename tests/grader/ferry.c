@@ -61,6 +61,18 @@ const Command commands[] = {
      "--published           published figures beside the model's\n"
      "--list                models, nodes and networks, with their numbers and sources\n",
      cmd_scale, false},
+    {"launch", "-n N PROGRAM", "run a program as N processes that work together (chapter 16)",
+     "-n N           how many processes (\"ranks\"); more than there are cores is allowed\n"
+     "--hosts LIST   on which machines; Ferry is at the same path on each, and ssh reaches them without a password\n"
+     "--plain        nothing before the lines; otherwise each begins with the rank that printed it\n"
+     "Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and MASTER_ADDR in its environment, and "
+     "OMP_NUM_THREADS,\n"
+     "which is 1 unless it is set. mpirun (Open MPI) starts them. When a rank fails it is named, and all are ended; "
+     "the exit\n"
+     "status is that rank's.\n"
+     "Environment: NO_COLOR.\n",
+     cmd_launch, false},
+    {"launch-rank", "", "one rank, between mpirun and its program", "", cmd_launch_rank, true},
     {"grade", "[options]", "grade the answers of one learner or of a class",
      "--answers DIR     one learner's folder (default: the workspace)\n"
      "--class DIR       a folder for each learner; several are graded at a time\n"
@@ -158,9 +170,9 @@ int main(int argc, char **argv) {
     return EXIT_USAGE;
   }
   if (c->run != cmd_help && c->run != cmd_chapter && c->run != cmd_bench && c->run != cmd_timeline &&
-      asks_for_help(argc - 1, argv + 1))
+      c->run != cmd_launch && c->run != cmd_launch_rank && asks_for_help(argc - 1, argv + 1))
     return help_on(c);
-  if (c->run == cmd_chapter && argc == 3 && asks_for_help(argc - 1, argv + 1))
+  if ((c->run == cmd_chapter || c->run == cmd_launch) && argc == 3 && asks_for_help(argc - 1, argv + 1))
     return help_on(c);
   return c->run(argc - 1, argv + 1);
 }
