@@ -100,6 +100,36 @@ result $? 'and the same points are printed' "$difference"
 "$ferry" grade --class "$class" --part 9/9 --json "$work/empty.json" >"$work/m.text" 2>&1
 result $? 'a part without anybody' "$(cat "$work/m.text")"
 
+# The examples of docs/grading.md, without their schedulers.
+mkdir "$work/here"
+cp -r "$class" "$work/here/class"
+ln -s "$ferry" "$work/here/ferry"
+root=$PWD
+array() { # TASK ARGUMENT...
+  (cd "$work/here" && SLURM_ARRAY_TASK_ID=$1 SLURM_CPUS_PER_TASK=2 "$root/docs/grading/array.sh" "${@:2}" 2>&1)
+}
+for task in 1 2; do
+  array $task part class results 3 >"$work/m.text" &
+done
+wait
+says 'Slurm: the merge names the missing part' 2 'part 3 of 3 is not there' array '' merge class results
+says 'Slurm: a part' 1 'points' array 3 part class results 3
+says 'Slurm: the merge' 1 'ada: 2.00 of' array '' merge class results
+cmp -s <(cut -d, -f1-7 "$work/secret/whole.csv") <(cut -d, -f1-7 "$work/here/results/all.csv") && [ -s "$work/here/results/all.xml" ]
+result $? 'Slurm: all of the class' "$(ls "$work/here/results")"
+says 'Slurm: no array' 1 'a part is a task of an array' env -u SLURM_ARRAY_TASK_ID docs/grading/array.sh part class results 3
+
+jobs() { # JOB: the commands of a job, without those that build
+  sed -n "/^$1:/,/^[a-z]*:/s/^    - \(\.\/ferry .*\)/\1/p" docs/grading/gitlab-ci.yml
+}
+total=$(sed -n 's/^  parallel: //p' docs/grading/gitlab-ci.yml)
+for index in $(seq "$total"); do
+  (cd "$work/here" && CI_NODE_INDEX=$index CI_NODE_TOTAL=$total FERRY_SEED='a secret' bash -c "$(cd "$root" && jobs grade)") >"$work/m.text" 2>&1
+done
+says 'GitLab: the merge' 1 'ada: 2.00 of' env -C "$work/here" bash -c "$(jobs merge)"
+cmp -s <(cut -d, -f1-7 "$work/secret/whole.csv") <(cut -d, -f1-7 "$work/here/results.csv")
+result $? 'GitLab: all of the class' "$(tail -n 3 "$work/m.text" | tr '\n' ' ')"
+
 # One learner each, as a job of one's own would do it.
 for name in ada bob; do
   "$ferry" grade --answers "$class/$name" --only 10 --json "$work/$name.json" >/dev/null
