@@ -178,6 +178,13 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 // sees, and no history.
 FyTensor *fy_copy_of(FyTensor *t, FyDType dtype);
 
+// For trace/, whose plans run kernels without a call. After infer: asks for what the kernel wants besides, of half types on the
+// CPU. Runs a kernel on a CUDA device, on its current stream, and returns what it returns. Raises for what a kernel returned;
+// `first` is its first input, or NULL.
+void fy_call_widen(FyCall *call);
+int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch);
+void fy_launch_check(const FyOp *op, const FyArray *first, int result);
+
 // ---- autocast (autocast.c) -----------------------------------------------------------------------------------------------
 
 // Is autocast on in this thread, for either device type?
@@ -248,6 +255,14 @@ extern const FyOp *const fy_ops[FY_OP_COUNT];
 // Called with every call just before its kernel runs (a view's, when it is made), when set: for tests. The copies that
 // prepare a call are no calls.
 extern void (*fy_call_observer)(const FyCall *call);
+
+// What trace/ is told of the calls of its thread while it records them: of one in place before it changes in[0], too. `given` is
+// call->in as it was before autocast. The copies that prepare a call are no calls here either. NULL: nobody records. May raise.
+typedef struct FyCallTracer {
+  void (*before_change)(struct FyCallTracer *tracer, const FyCall *call);
+  void (*after)(struct FyCallTracer *tracer, const FyCall *call, FyTensor *const *given);
+} FyCallTracer;
+extern _Thread_local FyCallTracer *fy_call_tracer;
 
 // What profiler/ is told of a call while fy_is_watched(): that it came in, before anything is checked, and, unless it raised,
 // that it is done, with what it has become. Filled in before main; neither raises.

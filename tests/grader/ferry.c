@@ -35,6 +35,7 @@ const Command commands[] = {
     {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
      cmd_doctor, false},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false},
+    {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false},
     {"scale", "[options]", "how a training scales to many GPUs, on paper",
      "What is sent (one of them):\n"
      "--model NAME          a network whose layers are known; --list has them all\n"
@@ -161,7 +162,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "ferry: there is no command %s. ./ferry help lists them.\n", argv[1]);
     return EXIT_USAGE;
   }
-  if (c->run != cmd_help && c->run != cmd_chapter && c->run != cmd_bench && asks_for_help(argc - 1, argv + 1))
+  if (c->run != cmd_help && c->run != cmd_chapter && c->run != cmd_bench && c->run != cmd_timeline &&
+      asks_for_help(argc - 1, argv + 1))
     return help_on(c);
   if (c->run == cmd_chapter && argc == 3 && asks_for_help(argc - 1, argv + 1))
     return help_on(c);

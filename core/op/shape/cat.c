@@ -45,11 +45,29 @@ static int fy_cpu_cat(FyLaunch *launch) {
 
 // ---- record ------------------------------------------------------------------------------------------------------------
 
+// The result's shape follows the inputs: those of a recorded call may be others than the ones that its parameters tell of.
+static void shape_of_result(const FyCall *call, int64_t *shape) {
+  const FyCatParams *p = call->params;
+  memcpy(shape, p->shape, sizeof p->shape);
+  if (p->first)
+    return;
+  shape[p->dim] = 0;
+  for (int i = 0; i < call->n_in; i++) {
+    const FyArray *a = &call->in[i]->array;
+    shape[p->dim] += fy_cat_length(p, a->ndim, a->shape);
+    for (int d = 0; a->ndim == p->ndim - p->stack && d < a->ndim; d++)
+      if (p->stack || d != p->dim)
+        shape[d + (p->stack && d >= p->dim)] = a->shape[d];
+  }
+}
+
 static void infer(FyCall *call) {
   const FyCatParams *p = call->params;
+  int64_t shape[FY_MAX_DIM];
   for (int i = p->first; i < call->n_in; i++)
     fy_call_cast(call, i, (FyDType)p->dtype);
-  fy_call_output(call, 0, (FyDType)p->dtype, p->ndim, p->shape);
+  shape_of_result(call, shape);
+  fy_call_output(call, 0, (FyDType)p->dtype, p->ndim, shape);
 }
 
 static FyTensor *part_of(FyTensor *grad, const FyCatParams *p, const FyMeta *input, int64_t offset, int64_t length) {
