@@ -79,7 +79,12 @@ const Command commands[] = {
      "--jobs N          how many at a time (default: the processors)\n"
      "--limit SECONDS   for all answers of a learner (600); what is left then is a timeout\n"
      "--seed SECRET     inputs are drawn from this text; without it, anew at each run\n"
-     "--only EX         this exercise alone\n" SANDBOX_HELP "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
+     "--only EX         this exercise alone\n"
+     "--part I/N        of --class, every Nth learner by name from the Ith on: for N machines, each with another I\n"
+     "--merge FILE...   grade nothing: put together what --json wrote elsewhere, and write what is asked for. With "
+     "--class DIR\n"
+     "                  everybody in it has to be there. Doubles, gaps and what does not fit is told, and nothing is "
+     "written\n" SANDBOX_HELP "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
      "                  results; each file is valid at every moment, and begins as all-zero. With --class, FILE holds "
      "all.\n"
      "Exit status: 0 everything passed, 1 something did not, 2 wrong command line, 3 trouble of the grader's own.\n",
