@@ -29,6 +29,7 @@ int cmd_solution(int argc, char **argv);
 int cmd_next(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_help(int argc, char **argv);
