@@ -74,7 +74,7 @@ typedef struct InspectFinding {
   const InspectKind *kind;
   int kernel; // -1: none
   Spot first, second, third;
-  uint64_t count;
+  uint64_t times[2]; // in runs whose threads began in ascending order, and in descending
   char *detail;
 } InspectFinding;
 
@@ -88,11 +88,13 @@ typedef struct Inspection {
   int runs;
 } Inspection;
 
-// Adds what one run of the program recorded; its counts only if `counts`, so that a run in another order does not count twice.
-bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool counts);
+// Adds what one run of the program recorded. A run in descending order adds findings alone: it has counted the same.
+bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending);
 // To be called when all runs have been added.
 void inspection_finish(Inspection *i);
 int inspection_errors(const Inspection *i);
+// How often, in the order of the threads in which it came more often.
+uint64_t inspect_times(const InspectFinding *f);
 
 // ---- showing it --------------------------------------------------------------------------------------------------------
 

@@ -126,8 +126,8 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
   printf("\n");
   inspect_spot(i, f->first, first, sizeof first);
   inspect_spot(i, f->second, second, sizeof second);
-  if (f->count > 1 && strcmp(f->kind->id, "barrier") != 0)
-    snprintf(count, sizeof count, ", %llu times", (unsigned long long)f->count);
+  if (inspect_times(f) > 1 && strcmp(f->kind->id, "barrier") != 0)
+    snprintf(count, sizeof count, ", %llu times", (unsigned long long)inspect_times(f));
   print_wrapped(9, "%s%s%s: %s%s", first, two ? " and " : "", two ? second : "", f->detail, count);
   for (int n = 0; n < 1 + two; n++) {
     Spot spot = n ? f->second : f->first;
@@ -201,17 +201,15 @@ static void print_line(const Inspection *i, const InspectLine *line, const char 
 static void print_resources(const InspectKernel *k) {
   unsigned threads = k->block[0] * k->block[1] * k->block[2];
   printf("\n");
-  print_wrapped(2, "A block has %u threads and %llu bytes of shared memory (%llu static, %llu dynamic). A "
-                   "multiprocessor of %d threads, %d blocks and %d KB holds %d of them by threads, %d by shared memory.",
-                threads, (unsigned long long)(k->shared_bytes + k->dynamic_bytes), (unsigned long long)k->shared_bytes,
-                (unsigned long long)k->dynamic_bytes, SM_THREADS, SM_BLOCKS, SM_SHARED >> 10,
-                inspect_blocks_by_threads(k), inspect_blocks_by_shared(k));
+  print_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
+                (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
+  print_wrapped(2, "blocks that fit on an SM of %d threads and %d KB: %d by threads, %d by shared memory", SM_THREADS,
+                SM_SHARED >> 10, inspect_blocks_by_threads(k), inspect_blocks_by_shared(k));
   if (k->registers)
-    print_wrapped(2, "With %d registers a thread (ptxas) %d by registers: occupancy %.0f %%.", k->registers,
+    print_wrapped(2, "registers (ptxas): %d a thread, so %d blocks; occupancy %.0f %%", k->registers,
                   inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
   else
-    print_wrapped(2, "Registers unknown (nvcc would tell): occupancy %.0f %% with 32 a thread, %.0f %% with 64, "
-                     "%.0f %% with 128.",
+    print_wrapped(2, "registers: unknown; occupancy %.0f %% with 32 a thread, %.0f %% with 64, %.0f %% with 128",
                   100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
 }
 

@@ -272,7 +272,8 @@ static void add_finding(Inspection *i, InspectFinding found) {
     bool same = same_spot(f->first, found.first) && same_spot(f->second, found.second);
     bool crossed = same_spot(f->first, found.second) && same_spot(f->second, found.first);
     if (f->kind == found.kind && f->kernel == found.kernel && (same || crossed)) {
-      f->count += found.count;
+      f->times[0] += found.times[0];
+      f->times[1] += found.times[1];
       return;
     }
   }
@@ -281,14 +282,14 @@ static void add_finding(Inspection *i, InspectFinding found) {
   i->findings[i->finding_count++] = found;
 }
 
-static void take_finding(Inspection *i, const int *kernels, char **f) {
+static void take_finding(Inspection *i, const int *kernels, char **f, bool descending) {
   int kernel = atoi(f[1]);
   InspectFinding found = {.kind = kind_named(f[2]),
                           .kernel = kernel >= 0 ? kernels[kernel] : -1,
                           .first = spot_of(address(f[3])),
                           .second = spot_of(address(f[4])),
                           .third = spot_of(address(f[5])),
-                          .count = number(f[9]),
+                          .times = {descending ? 0 : number(f[9]), descending ? number(f[9]) : 0},
                           .detail = f[10]};
   if (strcmp(f[6], "-") != 0) {
     found.first = (Spot){file_name(f[6]), atoi(f[7])};
@@ -306,26 +307,26 @@ static void take_finding(Inspection *i, const int *kernels, char **f) {
 enum { MAX_KERNELS = 1024 };
 
 // Reads the record's lines, which have been seen to be whole.
-static void take_lines(Inspection *i, FILE *in, bool counts) {
+static void take_lines(Inspection *i, FILE *in, bool descending) {
   static int kernels[MAX_KERNELS]; // of the record, in the inspection
   char line[8192], *f[FIELDS];
   while (fgets(line, sizeof line, in)) {
     split(line, f);
     uint64_t kernel = number(f[1]);
     if (strcmp(f[0], "finding") == 0)
-      take_finding(i, kernels, f);
+      take_finding(i, kernels, f, descending);
     else if (kernel >= MAX_KERNELS)
       continue;
     else if (strcmp(f[0], "kernel") == 0)
-      kernels[kernel] = take_kernel(i, f, counts);
-    else if (strcmp(f[0], "site") == 0 && counts)
+      kernels[kernel] = take_kernel(i, f, !descending);
+    else if (strcmp(f[0], "site") == 0 && !descending)
       take_site(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "barrier") == 0)
       take_barrier(&i->kernels[kernels[kernel]], f);
   }
 }
 
-bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool counts) {
+bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending) {
   char line[8192], *f[FIELDS];
   bool whole = false;
   FILE *in = fopen(record, "r");
@@ -340,7 +341,7 @@ bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bo
   rewind(in);
   bool good = whole && resolve(i, b);
   if (good)
-    take_lines(i, in, counts);
+    take_lines(i, in, descending);
   fclose(in);
   i->runs += good;
   return good;
@@ -359,6 +360,8 @@ static int by_weight(const void *a, const void *b) {
   const InspectFinding *x = a, *y = b;
   if (x->kind->note != y->kind->note)
     return x->kind->note ? 1 : -1;
+  if (x->kernel != y->kernel && (x->kernel < 0 || y->kernel < 0)) // leaks come last
+    return x->kernel < 0 ? 1 : -1;
   if (x->kernel != y->kernel)
     return (x->kernel > y->kernel) - (x->kernel < y->kernel);
   return x->first.line != y->first.line ? (x->first.line > y->first.line) - (x->first.line < y->first.line)
@@ -372,7 +375,7 @@ static void add_barriers(Inspection *i) {
       char detail[80];
       snprintf(detail, sizeof detail, "in none of %llu passes", (unsigned long long)b->passes);
       if (b->needed == 0)
-        add_finding(i, (InspectFinding){.kind = kind_named("barrier"), .kernel = k, .first = b->spot, .count = b->passes,
+        add_finding(i, (InspectFinding){.kind = kind_named("barrier"), .kernel = k, .first = b->spot, .times = {b->passes, 0},
                                         .detail = detail});
     }
 }
@@ -403,6 +406,10 @@ void inspection_finish(Inspection *i) {
       qsort(i->kernels[k].lines, (size_t)i->kernels[k].line_count, sizeof *i->kernels[k].lines, by_line);
   if (i->finding_count)
     qsort(i->findings, (size_t)i->finding_count, sizeof *i->findings, by_weight);
+}
+
+uint64_t inspect_times(const InspectFinding *f) {
+  return f->times[0] > f->times[1] ? f->times[0] : f->times[1];
 }
 
 int inspection_errors(const Inspection *i) {
