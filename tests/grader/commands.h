@@ -33,6 +33,7 @@ int cmd_timeline(int argc, char **argv);
 int cmd_scale(int argc, char **argv);
 int cmd_launch(int argc, char **argv);
 int cmd_launch_rank(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_help(int argc, char **argv);
