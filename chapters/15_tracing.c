@@ -4,6 +4,7 @@
 // step of a GPU's work, recorded and launched as one; and which of several algorithms is the fastest for a shape.
 //
 // The lesson is docs/15_tracing.md.
+#include "cuda_graphs.h"
 #include "networks.h"
 
 #include <stdio.h>
@@ -300,7 +301,7 @@ int main(int argc, char **argv) {
     how_fast(&chapter);
   }
   // A file that others open
-  // CUDA graphs
+  cuda_graph_sections(chapter.device);
   // Choosing algorithms
   return 0;
 }

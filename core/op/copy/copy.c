@@ -4,6 +4,7 @@
 // row-major source, and for the conversion on the side where it leaves fewer bytes to move.
 #include "op/copy/copy.h"
 
+#include "device/capture.h"
 #include "device/runtime.h"
 #include "op/copy/convert.h"
 #include "op/elementwise/pointwise.h"
@@ -69,9 +70,20 @@ static void guard_pinned(const FyTensor *host, int device) {
     fy_pinned_record_stream(host->storage->block, device, fy_raw_stream(device));
 }
 
+// A CUDA graph's copies would read and write the host's memory at each replay.
+static void check_capture(const FyTensor *to, const FyTensor *from) {
+  const FyTensor *host = from->device.type == FY_CPU ? from : to, *other = host == from ? to : from;
+  if (!fy_is_capturing() || host->device.type != FY_CPU || other->device.type != FY_CUDA || host->storage->pinned)
+    return;
+  fy_check(!fy_captured_into(other->device.index, fy_raw_stream(other->device.index)), FY_RUNTIME_ERROR,
+           "Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned. Please "
+           "use tensor.pin_memory() or allocate the tensor with pin_memory=True.");
+}
+
 static void cross(const FyCall *call) {
   const FyTensor *to = call->out[0], *from = call->in[call->n_in - 1];
   const bool non_blocking = ((const FyCopyParams *)call->params)->non_blocking;
+  check_capture(to, from);
   const int to_device = device_index(to->device), from_device = device_index(from->device);
   const size_t bytes = (size_t)from->array.numel * fy_dtype_size((FyDType)from->array.dtype);
   fy_copy_bytes(to->array.data, to_device, to->storage->pinned, from->array.data, from_device, from->storage->pinned,
