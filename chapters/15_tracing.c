@@ -201,7 +201,7 @@ static double run_some(FyModule *module, FyTensor *input, int runs, bool gradien
 
 // In turns, after a turn that does not count; of each the fastest.
 static void take_turns(FyModule *model, FyModule *traced, FyTensor *input, int runs, double best[MODULES]) {
-  enum { TURNS = 20 };
+  enum { TURNS = 10 };
   for (int turn = 0; turn <= TURNS; turn++) {
     for (int i = 0; i < MODULES; i++) {
       const double seconds = run_some(i < 2 ? model : traced, input, runs, i == 0);

@@ -387,6 +387,15 @@ tracing() {
   has '^for the example: True$'
   has '^for another:     False$'
   has '^RuntimeError: Tracing failed sanity checks!$'
+  has '^for another: True$'
+  has '^a batch of 64: True$'
+  has '^RuntimeError: shape .\[1, 3136\]. is invalid for input of size 4096$'
+  has '^RuntimeError: fy_trace: forward changes .1\.num_batches_tracked. of the model in place'
+  has '^after fy_eval: True$'
+  has '^the trace allocates 1 times$'
+  has '^after three steps of training: True$'
+  has '^CIFAR CNN, one image +'
+  with 1 'conv2d_relu_max_pool2d\('
 }
 
 arguments() {
