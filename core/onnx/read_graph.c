@@ -48,7 +48,7 @@ static int add_value(FyOnnxReader *r, const char *name, FyTensor *constant, FyDT
   r->known = fy_pool_grow(r->pool, r->known, (size_t)r->known_count, sizeof *r->known);
   FyOnnxKnown *known = &r->known[r->known_count++];
   *known = (FyOnnxKnown){.maker = -1};
-  fy_onnx_stand_in(&known->stand_in, FY_CPU_DEVICE, dtype, ndim, shape);
+  fy_onnx_stand_in(&known->stand_in, dtype, ndim, shape);
   return fy_program_add_value(r->program, name, dtype, ndim, shape, constant);
 }
 

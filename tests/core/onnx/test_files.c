@@ -57,6 +57,16 @@ static void test_state_dict_names(void **state) {
   assert_string_equal(fy_shape_string(fy_list_get(dict, "features.3.running_mean")), "torch.Size([4])");
 }
 
+// A traced module checks what its kernels must not meet, as the calls do that it stands for.
+static void test_an_index_out_of_range(void **state) {
+  (void)state;
+  FyModule *module = fy_onnx_load("tests/core/onnx/files/tokens_dynamo_20.onnx");
+  FyTensor *x = fy_full(19, fy_shape(3, 4), .dtype = FY_INT64);
+  fy_forward(module, x);
+  assert_raises(FY_INDEX_ERROR, "index out of range in self", fy_forward(module, fy_add_scalar(x, 1)));
+  assert_raises(FY_INDEX_ERROR, "index out of range in self", fy_forward(module, fy_neg(x)));
+}
+
 // ---- one thing is changed ------------------------------------------------------------------------------------------------------
 
 // The model of a saved network, to be changed; its bytes, and all that is put into it, last as long as the test.
@@ -289,8 +299,9 @@ static void test_open_width(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_files_of_pytorch), cmocka_unit_test(test_state_dict_names), cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_files_beside),     cmocka_unit_test(test_open_width),
+      cmocka_unit_test(test_files_of_pytorch),      cmocka_unit_test(test_state_dict_names),
+      cmocka_unit_test(test_an_index_out_of_range), cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_files_beside),          cmocka_unit_test(test_open_width),
   };
   return cmocka_run_group_tests(tests, make_path, remove_path);
 }
