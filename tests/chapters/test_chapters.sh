@@ -394,6 +394,9 @@ tracing() {
   has '^after fy_eval: True$'
   has '^the trace allocates 1 times$'
   has '^after three steps of training: True$'
+  has '^9 tensors of the model, 63216 bytes of numbers; the file: [0-9]+ bytes$'
+  has '^the same for 16 images: True$'
+  has '^NotImplementedError: fy_onnx_save: dropout draws random numbers'
   has '^CIFAR CNN, one image +'
   with 1 'conv2d_relu_max_pool2d\('
 }
