@@ -50,7 +50,7 @@ typedef struct FyOnnxReader {
   size_t folding; // bytes of constants that may still be computed
 
   FyProgram *program;
-  FyOnnxKnown *known; // of the values
+  FyOnnxKnown **known; // of the values
   int known_count;
   FyOnnxNamed *names; // sorted
   size_t name_count;
@@ -81,7 +81,7 @@ bool fy_onnx_is_wanted(const FyOnnxReader *r, size_t output);
 // ---- values ------------------------------------------------------------------------------------------------------------------
 
 static inline const FyArray *fy_onnx_array(const FyOnnxReader *r, int value) {
-  return &r->known[value].stand_in.array;
+  return &r->known[value]->stand_in.array;
 }
 static inline FyTensor *fy_onnx_constant(const FyOnnxReader *r, int value) {
   return r->program->values[value].constant;

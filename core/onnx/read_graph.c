@@ -46,8 +46,8 @@ static int add_value(FyOnnxReader *r, const char *name, FyTensor *constant, FyDT
                      const int64_t *shape) {
   fy_onnx_check_shape(ndim, shape);
   r->known = fy_pool_grow(r->pool, r->known, (size_t)r->known_count, sizeof *r->known);
-  FyOnnxKnown *known = &r->known[r->known_count++];
-  *known = (FyOnnxKnown){.maker = -1};
+  FyOnnxKnown *known = r->known[r->known_count++] = fy_pool_take(r->pool, sizeof *known);
+  known->maker = -1;
   fy_onnx_stand_in(&known->stand_in, dtype, ndim, shape);
   return fy_program_add_value(r->program, name, dtype, ndim, shape, constant);
 }
@@ -60,8 +60,8 @@ int fy_onnx_add_value(FyOnnxReader *r, const char *name, FyDType dtype, int ndim
 int fy_onnx_add_constant(FyOnnxReader *r, const char *name, FyTensor *tensor) {
   const FyArray *a = &tensor->array;
   const int value = add_value(r, name, tensor, (FyDType)a->dtype, a->ndim, a->shape);
-  memcpy(r->known[value].stand_in.array.stride, a->stride, sizeof a->stride);
-  fy_array_finish(&r->known[value].stand_in.array);
+  memcpy(r->known[value]->stand_in.array.stride, a->stride, sizeof a->stride);
+  fy_array_finish(&r->known[value]->stand_in.array);
   return value;
 }
 
@@ -151,10 +151,10 @@ static int emit(FyOnnxReader *r, const FyOp *op, const void *params, int n, cons
   FyTensor *given[FY_MAX_INPUTS];
   FyOutput described[FY_MAX_OUTPUTS];
   for (int i = 0; i < n; i++)
-    if (in[i] >= 0 && r->known[in[i]].part)
+    if (in[i] >= 0 && r->known[in[i]]->part)
       fy_onnx_unsupported("the Erf before it is not the part of a GELU: export for opset 20 or later, which has Gelu");
   for (int i = 0; i < n; i++)
-    given[i] = in[i] < 0 ? NULL : &r->known[in[i]].stand_in;
+    given[i] = in[i] < 0 ? NULL : &r->known[in[i]]->stand_in;
   fy_onnx_infer(op, params, n, given, n_out, described);
   for (int i = 0; i < n_out; i++)
     fy_onnx_check_shape(described[i].ndim, described[i].shape);
@@ -165,10 +165,10 @@ static int emit(FyOnnxReader *r, const FyOp *op, const void *params, int n, cons
     out[i] = -1;
   const int value = out[wanted] = add_value(r, NULL, NULL, (FyDType)o->dtype, o->ndim, o->shape);
   if (op->flags & FY_OP_VIEW) {
-    memcpy(r->known[value].stand_in.array.stride, o->stride, sizeof o->stride);
-    fy_array_finish(&r->known[value].stand_in.array);
+    memcpy(r->known[value]->stand_in.array.stride, o->stride, sizeof o->stride);
+    fy_array_finish(&r->known[value]->stand_in.array);
   }
-  r->known[value].maker = fy_program_add_step(r->program, op, params, n, in, n_out, out);
+  r->known[value]->maker = fy_program_add_step(r->program, op, params, n, in, n_out, out);
   return value;
 }
 
@@ -351,6 +351,7 @@ static void try_initializer(FyOnnxReader *r, size_t i) {
 FyProgram *fy_onnx_read_graph(FyOnnxReader *r, FySize shape, FyDType dtype, const char *input) {
   const char *output = r->graph->output[0]->name ? r->graph->output[0]->name : "";
   r->program = fy_program_new(FY_CPU_DEVICE);
+  r->beside = NULL;
   r->known = NULL;
   r->known_count = 0;
   FyError error;
@@ -367,7 +368,7 @@ FyProgram *fy_onnx_read_graph(FyOnnxReader *r, FySize shape, FyDType dtype, cons
     try_node(r, i);
   fy_trap(error) {
     r->program->output = value_named(r, output);
-    if (r->known[r->program->output].part)
+    if (r->known[r->program->output]->part)
       fy_onnx_unsupported("is an Erf, which is supported only as the part of a GELU");
   }
   if (error.kind)

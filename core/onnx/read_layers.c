@@ -26,7 +26,7 @@ static int binary(FyOnnxReader *r, const FyOp *op, int a, int b) {
 // ---- products --------------------------------------------------------------------------------------------------------------
 
 static const FyProgramStep *maker_of(const FyOnnxReader *r, int value) {
-  return r->known[value].maker < 0 ? NULL : &r->program->steps[r->known[value].maker];
+  return r->known[value]->maker < 0 ? NULL : &r->program->steps[r->known[value]->maker];
 }
 
 // The weight whose transpose it is, (out, in); -1: it is none.
@@ -179,7 +179,7 @@ static void read_batch_norm(FyOnnxReader *r) {
   const int in[] = {fy_onnx_input(r, 0), plain_row(r, 1), plain_row(r, 2), plain_row(r, 3), plain_row(r, 4)};
   for (int i = 3; i < 5; i++)
     if (fy_onnx_constant(r, in[i]))
-      r->known[in[i]].is_buffer = true;
+      r->known[in[i]]->is_buffer = true;
   fy_onnx_result(r, 0, fy_onnx_emit_output(r, &fy_op_batch_norm, &p, 5, in, 3, 0));
 }
 

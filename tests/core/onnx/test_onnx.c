@@ -232,6 +232,23 @@ static void test_steps_that_do_not_matter(void **state) {
   assert_int_equal(fy_onnx_read_program((FyOnnxLoad){.path = path})->step_count, 1);
 }
 
+// Many nodes, of few bytes each.
+static void test_a_long_chain(void **state) {
+  (void)state;
+  enum { STEPS = 20000 };
+  FyProgram *program = fy_program_new(FY_CPU_DEVICE);
+  const int64_t shape[] = {2};
+  int value = program->input = fy_program_add_value(program, "x", FY_FLOAT32, 1, shape, NULL);
+  for (int i = 0; i < STEPS; i++) {
+    const int next = fy_program_add_value(program, NULL, FY_FLOAT32, 1, shape, NULL);
+    fy_program_add_step(program, i % 2 ? &fy_op_relu : &fy_op_neg, NULL, 1, &value, 1, &next);
+    value = next;
+  }
+  program->output = value;
+  fy_onnx_write_program(program, path);
+  assert_int_equal(fy_onnx_read_program((FyOnnxLoad){.path = path})->step_count, STEPS);
+}
+
 static void test_names_that_come_twice(void **state) {
   (void)state;
   FyProgram *program = fy_program_new(FY_CPU_DEVICE);
@@ -329,6 +346,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_batch),
       cmocka_unit_test(test_refused_before_anything_is_written),
       cmocka_unit_test(test_steps_that_do_not_matter),
+      cmocka_unit_test(test_a_long_chain),
       cmocka_unit_test(test_names_that_come_twice),
       cmocka_unit_test(test_no_file),
   };
