@@ -395,7 +395,7 @@ tracing() {
   has '^the trace allocates 1 times$'
   has '^after three steps of training: True$'
   has '^CIFAR CNN, one image +'
-  with 1 'conv2d_relu_max_pool2d\('
+  has 'conv2d \+ relu \+ max_pool2d[,(]'
 }
 
 arguments() {
