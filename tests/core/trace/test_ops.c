@@ -210,6 +210,7 @@ static bool may_be_missing(int id) {
       FY_OP_ID_conv2d_relu_max_pool2d,
       FY_OP_ID_index_add,
       FY_OP_ID_batch_norm,
+      FY_OP_ID_pointwise_chain,
       FY_OP_ID_slice,
       FY_OP_ID_split,
   };
