@@ -2,7 +2,7 @@
 // opened, so that what cannot be said is refused before anything is written.
 #include "onnx/write.h"
 #include "base/atomic_file.h"
-#include "data/json_text.h"
+#include "base/json_text.h"
 #include "trace/traced.h"
 #include <stdlib.h>
 #include <string.h>
