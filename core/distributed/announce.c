@@ -24,8 +24,9 @@ static const char *op_name(int op) {
 }
 
 const char *fy_call_text(const FyCall *call, char text[160]) {
-  static const char *const names[] = {"all_reduce", "broadcast", "all_gather", "reduce_scatter", "barrier",
-                                      "new_group",  "destroy_process_group", "exit", "send", "recv"};
+  static const char *const names[] = {
+      "all_reduce", "broadcast", "all_gather", "reduce_scatter", "barrier", "new_group", "destroy_process_group",
+      "exit",       "send",      "recv"};
   char what[96] = "";
   const char *device = call->cuda ? " on CUDA" : "";
   if (call->kind == FY_CALL_ALL_REDUCE || call->kind == FY_CALL_REDUCE_SCATTER)

@@ -18,15 +18,16 @@ static void check_tensor(FyTensor *t, const char *function) {
   fy_check(t, FY_TYPE_ERROR, "%s: the tensor is NULL", function);
   fy_check(t->array.contiguous, FY_VALUE_ERROR, "Tensors must be contiguous");
   const bool cuda = t->device.type == FY_CUDA;
-  fy_check(cuda ? fy_distributed.cuda : fy_distributed.cpu, FY_RUNTIME_ERROR,
-           "No backend type associated with device type %s: the process group was initialised with \"%s\", which is for %s "
-           "tensors",
-           cuda ? "cuda" : "cpu", fy_get_backend(), cuda ? "CPU" : "CUDA");
+  fy_check(
+      cuda ? fy_distributed.cuda : fy_distributed.cpu, FY_RUNTIME_ERROR,
+      "No backend type associated with device type %s: the process group was initialised with \"%s\", which is for %s "
+      "tensors",
+      cuda ? "cuda" : "cpu", fy_get_backend(), cuda ? "CPU" : "CUDA");
 }
 
 static void check_pair(const FyTensor *a, const FyTensor *b, const char *function) {
-  fy_check(a->array.dtype == b->array.dtype, FY_VALUE_ERROR, "%s: output tensor must have the same type as input tensor",
-           function);
+  fy_check(a->array.dtype == b->array.dtype, FY_VALUE_ERROR,
+           "%s: output tensor must have the same type as input tensor", function);
   fy_check_same_device(a->device, b->device);
 }
 
@@ -49,14 +50,16 @@ static void count_traffic(const FyGroup *group, const Begin *b, int64_t bytes) {
     traffic.received_bytes += bytes;
   } else {
     traffic.collectives++;
-    traffic.collective_bytes += b->kind == FY_CALL_REDUCE_SCATTER                          ? bytes * group->size
+    traffic.collective_bytes += b->kind == FY_CALL_REDUCE_SCATTER                        ? bytes * group->size
                                 : b->kind == FY_CALL_BROADCAST && b->root != group->rank ? 0
                                                                                          : bytes;
   }
 }
 
 static uint64_t next_sequence(FyGroup *group, const Begin *b) {
-  return b->kind == FY_CALL_SEND ? ++group->sent[b->root] : b->kind == FY_CALL_RECV ? ++group->received[b->root] : ++group->sequence;
+  return b->kind == FY_CALL_SEND   ? ++group->sent[b->root]
+         : b->kind == FY_CALL_RECV ? ++group->received[b->root]
+                                   : ++group->sequence;
 }
 
 // A group of one has nobody to ask: what goes in comes out.
@@ -154,22 +157,23 @@ FyWork *fy_reduce_scatter_tensor_with(FyTensor *output, FyCollective o) {
   check_tensor(output, "fy_reduce_scatter_tensor");
   check_pair(output, o.tensor, "fy_reduce_scatter_tensor");
   check_reduction(o.tensor, o.op);
-  fy_check(fy_numel(o.tensor) == fy_numel(output) * group->size, FY_VALUE_ERROR,
-           "input tensor must be the same size as output size times world size: it has %lld elements, and %d ranks take "
-           "%lld each",
-           (long long)fy_numel(o.tensor), group->size, (long long)fy_numel(output));
+  fy_check(
+      fy_numel(o.tensor) == fy_numel(output) * group->size, FY_VALUE_ERROR,
+      "input tensor must be the same size as output size times world size: it has %lld elements, and %d ranks take "
+      "%lld each",
+      (long long)fy_numel(o.tensor), group->size, (long long)fy_numel(output));
   return begin(group, (Begin){FY_CALL_REDUCE_SCATTER, o.tensor, output, fy_numel(output), o.op, 0}, o.async_op);
 }
 
 static void check_list(const FyGroup *group, FyTensors list, const FyTensor *like, const char *function) {
-  fy_check(list.count == group->size, FY_VALUE_ERROR, "%s: the list must have one tensor for each of the %d ranks, but has %d",
-           function, group->size, list.count);
+  fy_check(list.count == group->size, FY_VALUE_ERROR,
+           "%s: the list must have one tensor for each of the %d ranks, but has %d", function, group->size, list.count);
   for (int i = 0; i < list.count; i++) {
     check_tensor(list.items[i], function);
     check_pair(list.items[i], like, function);
     fy_check(fy_numel(list.items[i]) == fy_numel(like), FY_VALUE_ERROR,
-             "%s: tensor %d of the list has %lld elements, and not %lld", function, i, (long long)fy_numel(list.items[i]),
-             (long long)fy_numel(like));
+             "%s: tensor %d of the list has %lld elements, and not %lld", function, i,
+             (long long)fy_numel(list.items[i]), (long long)fy_numel(like));
   }
 }
 

@@ -40,9 +40,10 @@ static void agree(const FyWork *work) {
 static void open_group(const FyNccl *nccl, FyWork *work, int device) {
   FyGroup *group = work->group;
   if (group->nccl) {
-    fy_check(group->nccl_device == device, FY_RUNTIME_ERROR,
-             "this rank's collectives of the group are on cuda:%d: one device for each rank, but this tensor is on cuda:%d",
-             group->nccl_device, device);
+    fy_check(
+        group->nccl_device == device, FY_RUNTIME_ERROR,
+        "this rank's collectives of the group are on cuda:%d: one device for each rank, but this tensor is on cuda:%d",
+        group->nccl_device, device);
     return;
   }
   unsigned char id[FY_NCCL_ID_BYTES] = {0};
@@ -83,8 +84,9 @@ void fy_cuda_work_start(FyWork *work) {
   fy_cuda_device_guard(device.index) {
     fy_use_device(device.index);
     // A message is between two ranks, and making the communicator between all: all begin with a collective then.
-    fy_check(group->nccl || work->call.kind < FY_CALL_SEND || group->size == 2, FY_RUNTIME_ERROR,
-             "the first call of a group of more than two ranks on CUDA tensors must be a collective, such as fy_broadcast");
+    fy_check(
+        group->nccl || work->call.kind < FY_CALL_SEND || group->size == 2, FY_RUNTIME_ERROR,
+        "the first call of a group of more than two ranks on CUDA tensors must be a collective, such as fy_broadcast");
     if (is_checked())
       agree(work);
     open_group(nccl, work, device.index);

@@ -144,9 +144,11 @@ static void *watch(void *unused) {
               fy_distributed.rank, fy_call_text(&work->call, text), (unsigned long long)work->call.sequence,
               work->group->ranks[ended]);
     else
-      fprintf(stderr, "RuntimeError: [rank %d] %s, sequence %llu: all ranks have called it, and MPI has not done it within %g s\n",
-              fy_distributed.rank, fy_call_text(&work->call, text), (unsigned long long)work->call.sequence,
-              fy_distributed.timeout);
+      fprintf(
+          stderr,
+          "RuntimeError: [rank %d] %s, sequence %llu: all ranks have called it, and MPI has not done it within %g s\n",
+          fy_distributed.rank, fy_call_text(&work->call, text), (unsigned long long)work->call.sequence,
+          fy_distributed.timeout);
     fflush(stdout);
     _exit(1);
   }

@@ -28,7 +28,7 @@ typedef enum FyCallKind {
 
 // What ranks tell each other before they do it.
 typedef struct FyCall {
-  uint64_t sequence; // in the group, from 1; of messages: between two ranks, in one direction
+  uint64_t sequence;             // in the group, from 1; of messages: between two ranks, in one direction
   int32_t kind, dtype, op, root; // root: rank in the group; of a message the peer's
   uint64_t count;                // elements: of the rank's input, of a reduce_scatter's output
   int32_t cuda, unused;
@@ -46,7 +46,7 @@ struct FyGroup {
   int *ranks; // [size] of the program
   void *comm; // MPI's
   uint64_t sequence;
-  uint64_t *sent, *received; // [size] messages so far
+  uint64_t *sent, *received;     // [size] messages so far
   char failure[FY_FAILURE_TEXT]; // why it is of no use any more; empty: it is
   // announcements of the collective that is at the head of the queue
   char *outgoing, *incoming; // one; [size]
@@ -69,11 +69,11 @@ struct FyWork {
   char failure[FY_FAILURE_TEXT];
   const void *in;
   void *out;
-  const int *ranks;      // of a new group; it is made in made_comm
+  const int *ranks; // of a new group; it is made in made_comm
   int rank_count;
   void *made_comm;
-  FyTensor *tensors[2];  // counted
-  double began;          // when it was announced
+  FyTensor *tensors[2]; // counted
+  double began;         // when it was announced
   // messages
   FyCall peer_call;
   void *requests[2], *data_request;
@@ -95,9 +95,9 @@ typedef struct FyDistributed {
   bool initialized, cpu, cuda;
   int rank, size;
   double timeout;
-  const FyMpi *mpi;  // NULL for one rank
+  const FyMpi *mpi;        // NULL for one rank
   FyGroup *world, *groups; // groups: all, the world last
-  FyRankInfo *info;  // [size]
+  FyRankInfo *info;        // [size]
 } FyDistributed;
 extern FyDistributed fy_distributed;
 
@@ -123,8 +123,8 @@ bool fy_engine_leave(void);
 // ---- announce.c: the caller holds the engine's lock ---------------------------------------------------------------------------
 
 double fy_seconds_now(void);
-void fy_announce(FyWork *work);               // tells the group what this rank calls
-bool fy_announcements_arrived(FyWork *work);  // true when all have come, or the work has failed
+void fy_announce(FyWork *work);              // tells the group what this rank calls
+bool fy_announcements_arrived(FyWork *work); // true when all have come, or the work has failed
 // "all_reduce(sum, torch.float32, 10 elements)", in `text`, which is returned.
 const char *fy_call_text(const FyCall *call, char text[160]);
 // Fails a work of a group, and the group.

@@ -144,11 +144,14 @@ SHORT_OPERATION(bfloat_product, FY_BFLOAT16, FY_REDUCE_OP_PRODUCT)
 static MPI_Op short_operation(bool is_half, FyReduceOp op) {
   static MPI_Op made[2][FY_REDUCE_OP_COUNT];
   static bool known[2][FY_REDUCE_OP_COUNT];
-  static MPI_User_function *const functions[2][FY_REDUCE_OP_COUNT] = {
-      {[FY_REDUCE_OP_SUM] = bfloat_sum, [FY_REDUCE_OP_MIN] = bfloat_min, [FY_REDUCE_OP_MAX] = bfloat_max,
-       [FY_REDUCE_OP_PRODUCT] = bfloat_product},
-      {[FY_REDUCE_OP_SUM] = half_sum, [FY_REDUCE_OP_MIN] = half_min, [FY_REDUCE_OP_MAX] = half_max,
-       [FY_REDUCE_OP_PRODUCT] = half_product}};
+  static MPI_User_function *const functions[2][FY_REDUCE_OP_COUNT] = {{[FY_REDUCE_OP_SUM] = bfloat_sum,
+                                                                       [FY_REDUCE_OP_MIN] = bfloat_min,
+                                                                       [FY_REDUCE_OP_MAX] = bfloat_max,
+                                                                       [FY_REDUCE_OP_PRODUCT] = bfloat_product},
+                                                                      {[FY_REDUCE_OP_SUM] = half_sum,
+                                                                       [FY_REDUCE_OP_MIN] = half_min,
+                                                                       [FY_REDUCE_OP_MAX] = half_max,
+                                                                       [FY_REDUCE_OP_PRODUCT] = half_product}};
   if (!known[is_half][op])
     known[is_half][op] = MPI_Op_create(functions[is_half][op], 1, &made[is_half][op]) == MPI_SUCCESS;
   return made[is_half][op];
@@ -160,16 +163,19 @@ static void choose(int dtype, FyReduceOp op, MPI_Datatype *type, MPI_Op *operati
     op = FY_REDUCE_OP_SUM;
   if (dtype == FY_BOOL)
     op = op == FY_REDUCE_OP_SUM ? FY_REDUCE_OP_MAX : op == FY_REDUCE_OP_PRODUCT ? FY_REDUCE_OP_MIN : op;
-  *type = dtype == FY_FLOAT32   ? MPI_FLOAT
-          : dtype == FY_FLOAT64 ? MPI_DOUBLE
-          : dtype == FY_INT64   ? MPI_INT64_T
-          : dtype == FY_INT32   ? MPI_INT32_T
+  *type = dtype == FY_FLOAT32                     ? MPI_FLOAT
+          : dtype == FY_FLOAT64                   ? MPI_DOUBLE
+          : dtype == FY_INT64                     ? MPI_INT64_T
+          : dtype == FY_INT32                     ? MPI_INT32_T
           : dtype == FY_UINT8 || dtype == FY_BOOL ? MPI_UINT8_T
                                                   : MPI_UINT16_T;
   if (dtype == FY_FLOAT16 || dtype == FY_BFLOAT16)
     *operation = short_operation(dtype == FY_FLOAT16, op);
   else
-    *operation = op == FY_REDUCE_OP_MIN ? MPI_MIN : op == FY_REDUCE_OP_MAX ? MPI_MAX : op == FY_REDUCE_OP_PRODUCT ? MPI_PROD : MPI_SUM;
+    *operation = op == FY_REDUCE_OP_MIN       ? MPI_MIN
+                 : op == FY_REDUCE_OP_MAX     ? MPI_MAX
+                 : op == FY_REDUCE_OP_PRODUCT ? MPI_PROD
+                                              : MPI_SUM;
 }
 
 static int least(size_t left) {

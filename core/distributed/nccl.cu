@@ -25,9 +25,7 @@ static int open_library(char *why, size_t size) {
       use(ncclAllGather) use(ncclReduceScatter) use(ncclSend) use(ncclRecv) use(ncclGetErrorString)                    \
           use(ncclGetLastError)
 #define MEMBER(name) decltype(&name) name##_;
-static struct {
-  EACH(MEMBER)
-} library;
+static struct { EACH(MEMBER) } library;
 #define NCCL(name) library.name##_
 
 static int open_library(char *why, size_t size) {
@@ -129,8 +127,8 @@ static const char *last_error(void *comm) {
   return NCCL(ncclGetLastError)((ncclComm_t)comm);
 }
 
-extern const FyNccl fy_nccl_table = {open_library, unique_id, init_rank, destroy, all_reduce, broadcast,
-                                     all_gather, reduce_scatter, send, receive, error_string, last_error};
+extern const FyNccl fy_nccl_table = {open_library, unique_id,      init_rank, destroy, all_reduce,   broadcast,
+                                     all_gather,   reduce_scatter, send,      receive, error_string, last_error};
 #else
 static int open_library(char *why, size_t size) {
   snprintf(why, size, "the CUDA backend was built without NCCL's header nccl.h: install NCCL and run `make`");

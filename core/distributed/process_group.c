@@ -26,7 +26,8 @@ static int launched_ranks(void) {
 }
 
 int fy_get_node_local_rank(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL};
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+                                      NULL};
   int rank = from_environment(names);
   return rank > 0 ? rank : 0;
 }
@@ -179,10 +180,11 @@ static void open_mpi(void) {
     atexit(at_exit);
   }
   fy_distributed.mpi = mpi;
-  fy_check(size == wanted, FY_RUNTIME_ERROR,
-           "fy_init_process_group: the environment says that there are %d ranks, and MPI knows of %d: start the program "
-           "with `./ferry launch -n %d`, `mpirun -n %d` or `srun --mpi=pmix -n %d`",
-           wanted, size, wanted, wanted, wanted);
+  fy_check(
+      size == wanted, FY_RUNTIME_ERROR,
+      "fy_init_process_group: the environment says that there are %d ranks, and MPI knows of %d: start the program "
+      "with `./ferry launch -n %d`, `mpirun -n %d` or `srun --mpi=pmix -n %d`",
+      wanted, size, wanted, wanted, wanted);
   fy_distributed.rank = rank;
   fy_distributed.size = size;
   if (!world_comm)
@@ -194,7 +196,8 @@ static void choose_backend(const char *name) {
   fy_distributed.cpu = !name || strcmp(name, "mpi") == 0 || strcmp(name, "cpu:mpi,cuda:nccl") == 0;
   fy_distributed.cuda = !name || strcmp(name, "nccl") == 0 || strcmp(name, "cpu:mpi,cuda:nccl") == 0;
   fy_check(fy_distributed.cpu || fy_distributed.cuda, FY_VALUE_ERROR,
-           "Invalid backend: '%s'. The backends are \"mpi\" (CPU tensors), \"nccl\" (CUDA tensors) and NULL (both)", name);
+           "Invalid backend: '%s'. The backends are \"mpi\" (CPU tensors), \"nccl\" (CUDA tensors) and NULL (both)",
+           name);
 }
 
 void fy_init_process_group_with(FyInitProcessGroup options) {

@@ -7,19 +7,19 @@
 #define REDUCE(name, type, wide, load, store)                                                                          \
   static void name(type *into, const type *from, size_t count, FyReduceOp op) {                                        \
     switch (op) {                                                                                                      \
-    case FY_REDUCE_OP_MIN:                                                                                                \
+    case FY_REDUCE_OP_MIN:                                                                                             \
       for (size_t i = 0; i < count; i++) {                                                                             \
         wide a = load(into[i]), b = load(from[i]);                                                                     \
         into[i] = store(b < a ? b : a);                                                                                \
       }                                                                                                                \
       break;                                                                                                           \
-    case FY_REDUCE_OP_MAX:                                                                                                \
+    case FY_REDUCE_OP_MAX:                                                                                             \
       for (size_t i = 0; i < count; i++) {                                                                             \
         wide a = load(into[i]), b = load(from[i]);                                                                     \
         into[i] = store(b > a ? b : a);                                                                                \
       }                                                                                                                \
       break;                                                                                                           \
-    case FY_REDUCE_OP_PRODUCT:                                                                                            \
+    case FY_REDUCE_OP_PRODUCT:                                                                                         \
       for (size_t i = 0; i < count; i++)                                                                               \
         into[i] = store((wide)(load(into[i]) * load(from[i])));                                                        \
       break;                                                                                                           \

@@ -16,8 +16,7 @@ static void check_mpi(FyWork *work, int error) {
 
 static const void *data_of(const FyWork *work, int rank) {
   const FyGroup *group = work->group;
-  return rank == group->rank ? work->in
-                             : group->incoming + (size_t)rank * FY_ANNOUNCEMENT_BYTES + sizeof(FyCall);
+  return rank == group->rank ? work->in : group->incoming + (size_t)rank * FY_ANNOUNCEMENT_BYTES + sizeof(FyCall);
 }
 
 // out = op over the ranks of `count` elements from byte `offset` of their data, rank by rank, so that all come to the same
@@ -111,7 +110,8 @@ void fy_run_collective(FyWork *work) {
     run_short(work);
   else
     run_by_mpi(work);
-  if (!work->failed && call->op == FY_REDUCE_OP_AVG && call->kind != FY_CALL_BROADCAST && call->kind != FY_CALL_ALL_GATHER)
+  if (!work->failed && call->op == FY_REDUCE_OP_AVG && call->kind != FY_CALL_BROADCAST &&
+      call->kind != FY_CALL_ALL_GATHER)
     fy_reduce_divide(work->out, call->count, call->dtype, group->size);
 }
 

@@ -134,13 +134,34 @@ static void check_result(const FyCall *call, const Scratch *scratch, int result)
   fy_launch_check(call->op, call->in[0] ? &call->in[0]->array : NULL, result);
 }
 
-int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
+int fy_launch_alone(const FyLaunch *launch, FyKernel *kernel) {
+  FyLaunch alone = *launch;
+  Scratch scratch;
+  scratch.device = ((const Scratch *)launch->owner)->device;
+  scratch.count = 0;
+  alone.owner = &scratch;
+  int result = kernel(&alone);
+  free_scratch(&scratch);
+  return result;
+}
+
+// Where the op has several ways to compute, and is asked to look for the fastest.
+static int run_chosen(const FyCall *call, FyLaunch *launch, FyKernel *kernel) {
+  return call->op->choose && fy_is_benchmarking() ? call->op->choose(launch, kernel, call->device) : kernel(launch);
+}
+
+// Makes the device current and tells the launch of it.
+static FyKernel *prepare_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
   launch->device = device;
   fy_use_device(device);
   launch->stream = fy_raw_stream(device);
   launch->blas = fy_raw_blas;
   launch->multi_processors = fy_multi_processors(device);
-  return fy_backend()->kernels[op->id](launch);
+  return fy_backend()->kernels[op->id];
+}
+
+int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
+  return prepare_on_cuda(op, device, launch)(launch);
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.
@@ -159,7 +180,9 @@ static void run_kernel(const FyCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : fy_launch_on_cuda(call->op, call->device.index, &launch);
+  FyKernel *kernel =
+      call->device.type == FY_CPU ? call->op->cpu : prepare_on_cuda(call->op, call->device.index, &launch);
+  int result = run_chosen(call, &launch, kernel);
   free_scratch(&scratch);
   check_result(call, &scratch, result);
 }

@@ -91,6 +91,11 @@ struct FyOp {
   // The CPU kernel. The CUDA kernel is fy_cuda_<name>, found through the backend by `id`. NULL for views.
   FyKernel *cpu;
 
+  // For ops with several kernels, in benchmark mode (benchmark.h): runs `kernel` on the launch with the fastest of its
+  // algorithms, for which it may run it several times (fy_launch_alone). Returns what a kernel returns, and raises nothing.
+  // NULL: there is nothing to choose.
+  int (*choose)(FyLaunch *launch, FyKernel *kernel, FyDevice device);
+
   // With FY_OP_CPU_HALF_AS_FLOAT: whether the CPU kernel takes the bfloat16 arrays of this call, described already, as they
   // are. It reads and writes them; between the two it computes in float32, and rounds once. NULL: it never does.
   bool (*cpu_bfloat16)(const FyCall *call);
@@ -114,6 +119,12 @@ struct FyOp {
   // When the name depends on the call (its shapes, its params); NULL: grad_name.
   const char *(*grad_name_of)(const FyNode *node);
 };
+
+// Runs a kernel once on what another launch describes, with workspaces of its own that are freed after it. For `choose`.
+int fy_launch_alone(const FyLaunch *launch, FyKernel *kernel);
+
+// Whether ops with several algorithms look for the fastest: benchmark mode is on, and deterministic mode is off.
+bool fy_is_benchmarking(void);
 
 // ---- for the public functions of an op -------------------------------------------------------------------------------
 

@@ -25,8 +25,8 @@ typedef struct FyChain {
   int count, input_count;
   FyLink links[FY_MAX_CHAIN];
   FyChainInput inputs[FY_MAX_CHAIN_INPUTS];
-  int64_t numel, block; // of the result; elements of a block, a multiple of the period
-  size_t memory;        // bytes of a thread's memory
+  int64_t numel, block;         // of the result; elements of a block, a multiple of the period
+  size_t memory;                // bytes of a thread's memory
   int64_t offset[FY_MAX_CHAIN]; // of each link's block in it
 } FyChain;
 

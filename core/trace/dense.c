@@ -77,9 +77,19 @@ FY_ALWAYS_INLINE void some_rows(int rows, const FyDense *d, const float *restric
                        int64_t ldy, int64_t count) {                                                                   \
     some_rows(n, d, x, ldx, w, bias, y, ldy, count);                                                                   \
   }
-ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5)
+ROWS(1)
+ROWS(2)
+ROWS(3)
+ROWS(4)
+ROWS(5)
 #if defined(__AVX512F__)
-ROWS(6) ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12)
+ROWS(6)
+ROWS(7)
+ROWS(8)
+ROWS(9)
+ROWS(10)
+ROWS(11)
+ROWS(12)
 #endif
 
 typedef void Rows(const FyDense *d, const float *x, int64_t ldx, const float *w, const float *bias, float *y,

@@ -1,5 +1,5 @@
-// Which ops run as one. On the CPU, in float32: convolution + ReLU + pooling, one after the other as long as nobody else reads what
-// lies between; linear layers + ReLU in the same way; chains of pointwise ops.
+// Which ops run as one on the CPU, in float32: convolution + ReLU + pooling, one after the other as long as nobody else reads what
+// lies between, and linear layers + ReLU in the same way. (Chains of pointwise ops: fuse_chain.c.)
 #include "trace/plan.h"
 #include "op/convolution/conv.h"
 #include "op/convolution/pool.h"
@@ -164,8 +164,8 @@ static void add_dense_group(Fusion *f, int i, int in, const FyFrame *frame, int6
     const FyArray y = *checked(f, linear);
     FyStage stage = {.kind = FY_STAGE_DENSE};
     const bool first = f->group->count == 0;
-    sources[f->group->count] = (Source){constant_of(f, linear->in[1]), constant_of(f, linear->in[2]),
-                                        first ? frame : NULL, channels};
+    sources[f->group->count] =
+        (Source){constant_of(f, linear->in[1]), constant_of(f, linear->in[2]), first ? frame : NULL, channels};
     stage.dense.out = stage.out_size = y.shape[y.ndim - 1];
     samples = y.numel / stage.dense.out;
     stage.dense.in = first && frame ? f->group->in_size : sources[f->group->count].weight->array.shape[1];
@@ -315,14 +315,13 @@ static bool fuse_conv(Fusion *f, int i) {
   int64_t channels;
   FyStage *conv = add_convs(f, i, sources, &last, &channels);
   const bool several = f->group->count > 2;
-  const char *name = several           ? "conv2ds"
+  const char *name = several            ? "conv2ds"
                      : !conv->conv.relu ? (conv->conv.pool ? "conv2d_max_pool2d" : "conv2d")
                                         : (conv->conv.pool ? "conv2d_relu_max_pool2d" : "conv2d_relu");
   const FyFrame out_frame = conv->conv.out;
   const int linear = flat_linear(f, last, &view);
   if (linear >= 0) { // the linear layer reads the image as it lies
-    const FyArray flat =
-        fy_plan_array(FY_FLOAT32, f->plan->device, 2, (int64_t[]){samples, fy_frame_size(&out_frame)});
+    const FyArray flat = fy_plan_array(FY_FLOAT32, f->plan->device, 2, (int64_t[]){samples, fy_frame_size(&out_frame)});
     const int between = fy_plan_add_value(f->plan, &flat);
     f->group->out_size = conv->out_size;
     add_group(f, sources, in, between, samples, name);
@@ -341,14 +340,4 @@ static bool fuse_conv(Fusion *f, int i) {
 bool fy_fuse_group(FyPlan *plan, int first, const int *uses, bool *taken) {
   Fusion f = {.plan = plan, .program = plan->program, .uses = uses, .taken = taken};
   return plan->device.type == FY_CPU && (fuse_conv(&f, first) || fuse_linear(&f, first));
-}
-
-// ---- chains of pointwise ops --------------------------------------------------------------------------------------------------------
-
-bool fy_fuse_chain(FyPlan *plan, int first, const int *uses, bool *taken) {
-  (void)plan;
-  (void)first;
-  (void)uses;
-  (void)taken;
-  return false;
 }

@@ -35,8 +35,7 @@ static int64_t work_of(const FyStage *stage) { // of a sample
   const FyConvStage *c = &stage->conv;
   switch (stage->kind) {
   case FY_STAGE_CONV:
-    return c->out.height * c->out.width * (c->pool ? 4 : 1) * fy_panels(c->outputs) * FY_PANEL *
-           fy_conv_stage_depth(c);
+    return c->out.height * c->out.width * (c->pool ? 4 : 1) * fy_panels(c->outputs) * FY_PANEL * fy_conv_stage_depth(c);
   case FY_STAGE_DENSE:
     return stage->dense.in * fy_panels(stage->dense.out) * FY_PANEL;
   default:

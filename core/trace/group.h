@@ -28,12 +28,12 @@ enum { FY_MOST_STAGES = 24 };
 typedef struct FyGroup {
   FyStage stages[FY_MOST_STAGES];
   int count;
-  bool images;     // convolutions, not linear layers
-  int64_t samples; // of a run
+  bool images;               // convolutions, not linear layers
+  int64_t samples;           // of a run
   int64_t in_size, out_size; // elements of a sample
-  int64_t chunk;   // samples of a task, with all its stages; 0: stages are cut instead
-  int64_t memory;  // elements of a thread's memory, or, with stages cut, of all threads'
-  float *weights;  // all packed weights and biases
+  int64_t chunk;             // samples of a task, with all its stages; 0: stages are cut instead
+  int64_t memory;            // elements of a thread's memory, or, with stages cut, of all threads'
+  float *weights;            // all packed weights and biases
 } FyGroup;
 
 // Adds a stage. False where the group has no room for it.

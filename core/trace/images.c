@@ -49,7 +49,7 @@ void fy_conv_stage_pack(FyConvStage *s, const float *weight, int64_t channels, c
 // Where a panel's sums come from: `runs` runs of `length` numbers of the input, which lie as `run` says.
 typedef struct Taps {
   int64_t rows, columns, row_step, column_step, length; // runs are rows x columns
-  int64_t pixel, line;                                  // steps of the input from one output to the next, and to the next row
+  int64_t pixel, line; // steps of the input from one output to the next, and to the next row
 } Taps;
 
 static Taps taps_of(const FyConvStage *s) {
@@ -123,10 +123,22 @@ typedef void Block(const FyConvStage *s, const Taps *t, const float *x, const fl
                          float *out, int vectors) {                                                                    \
     kind##_block(n, s, t, x, w, bias, out, vectors);                                                                   \
   }
-BLOCK(plain, 1) BLOCK(plain, 2) BLOCK(plain, 3) BLOCK(plain, 4) BLOCK(plain, 5) BLOCK(pooled, 2)
+BLOCK(plain, 1)
+BLOCK(plain, 2)
+BLOCK(plain, 3)
+BLOCK(plain, 4)
+BLOCK(plain, 5)
+BLOCK(pooled, 2)
 #if defined(__AVX512F__)
-BLOCK(plain, 6) BLOCK(plain, 7) BLOCK(plain, 8) BLOCK(plain, 9) BLOCK(plain, 10) BLOCK(plain, 11) BLOCK(plain, 12)
-BLOCK(pooled, 4) BLOCK(pooled, 6)
+BLOCK(plain, 6)
+BLOCK(plain, 7)
+BLOCK(plain, 8)
+BLOCK(plain, 9)
+BLOCK(plain, 10)
+BLOCK(plain, 11)
+BLOCK(plain, 12)
+BLOCK(pooled, 4)
+BLOCK(pooled, 6)
 #endif
 
 // By the number of outputs of the block.
@@ -137,9 +149,11 @@ static Block *const plain_blocks[FY_MOST_SUMS + 1] = {
 #endif
 };
 static Block *const pooled_blocks[FY_MOST_SUMS / 4 + 1] = {
-    NULL, pooled_2,
+    NULL,
+    pooled_2,
 #if defined(__AVX512F__)
-    pooled_4, pooled_6,
+    pooled_4,
+    pooled_6,
 #endif
 };
 

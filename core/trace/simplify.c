@@ -49,7 +49,8 @@ static void destroy_simplifier(void *object) {
 
 // ---- values and steps of the new program -------------------------------------------------------------------------------------
 
-static int add_value(Simplifier *s, const char *name, FyDType dtype, int ndim, const int64_t *shape, FyTensor *constant) {
+static int add_value(Simplifier *s, const char *name, FyDType dtype, int ndim, const int64_t *shape,
+                     FyTensor *constant) {
   FyTensor **wider = realloc(s->constants, (size_t)(s->constant_count + 1) * sizeof *wider);
   fy_check(wider, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a traced program");
   s->constants = wider;
@@ -122,7 +123,8 @@ static int scale_of(Simplifier *s, const FyProgramStep *norm) {
 }
 
 static void fold_norm(Simplifier *s, const FyProgramStep *layer, const FyProgramStep *norm) {
-  const int scale = scale_of(s, norm), weight = placed(s, layer->in[1]), mean = placed(s, norm->in[FY_NORM_RUNNING_MEAN]);
+  const int scale = scale_of(s, norm), weight = placed(s, layer->in[1]),
+            mean = placed(s, norm->in[FY_NORM_RUNNING_MEAN]);
   int bias = placed(s, layer->in[2]);
   const FyProgramValue w = s->to->values[weight];
   FyViewParams column = {.ndim = w.ndim, .shape = {w.shape[0], 1, 1, 1}};
