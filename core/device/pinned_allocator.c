@@ -3,6 +3,7 @@
 //
 // A copy may still be reading a block when its tensor is gone. So a freed block waits for a mark at the end of every
 // stream that used it.
+#include "device/capture.h"
 #include "device/impl.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ typedef struct Block {
   int power;
   void *host_block; // pageable memory instead (fy_host_alloc): no pages could be locked
   Use *uses;
+  bool unmarked;      // freed during a capture of a CUDA graph, which takes no marks: they are made afterwards
   struct Block *next; // in the free list, or among those that wait
 } Block;
 
@@ -69,6 +71,9 @@ static void mark_uses(const FyBackend *backend, Block *block) {
 
 // Forgets the uses whose marks have passed (all of them, after waiting, with `wait`).
 static void settle(const FyBackend *backend, Block *block, bool wait) {
+  if (block->unmarked)
+    mark_uses(backend, block);
+  block->unmarked = false;
   Use **link = &block->uses;
   while (*link) {
     Use *use = *link;
@@ -94,7 +99,7 @@ static void put_back(Block *block) {
 
 // As PyTorch does: blocks behind one that still waits are not looked at.
 static void process_waiting(const FyBackend *backend, bool wait) {
-  while (first_waiting) {
+  while (first_waiting && !fy_is_capturing()) {
     Block *block = first_waiting;
     settle(backend, block, wait);
     if (block->uses)
@@ -247,7 +252,9 @@ void fy_pinned_free(void *handle) {
   stats.allocated -= size_of(block);
   stats.requested -= block->requested;
   if (block->uses) {
-    mark_uses(backend, block);
+    block->unmarked = fy_is_capturing();
+    if (!block->unmarked)
+      mark_uses(backend, block);
     enqueue(block);
   } else {
     put_back(block);
@@ -257,7 +264,7 @@ void fy_pinned_free(void *handle) {
 
 void fy_pinned_empty_cache(void) {
   const FyBackend *backend = fy_backend_if_chosen();
-  if (!backend)
+  if (!backend || fy_is_capturing())
     return;
   pthread_mutex_lock(&lock);
   process_waiting(backend, true);

@@ -22,8 +22,9 @@ struct sim_config {
   unsigned int seed;    // of SIM_RANDOM
   size_t memory_bytes;  // of each device
   int workers;
-  bool guard; // device memory is inaccessible while no operation runs
-  bool check; // pointers passed to kernels are looked up at the launch
+  bool guard;       // device memory is inaccessible while no operation runs
+  bool check;       // pointers passed to kernels are looked up at the launch
+  int nccl_seconds; // how long a rank waits for others
 };
 
 // Reads the environment. A bad value is reported with its variable's name and ends the program with status 2.

@@ -52,6 +52,7 @@ struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane
   node->work = work;
   node->lane = lane;
   node->pending = 1;
+  node->held = true;
   SIM_COUNT(live_nodes, 1);
   return node;
 }
@@ -98,6 +99,7 @@ static void make_ready(struct sim_node *node) {
 
 void sim_node_unhold(struct sim_node *node) {
   sim_lane_submitted(node);
+  node->held = false;
   if (--node->pending == 0)
     make_ready(node);
 }
@@ -162,13 +164,29 @@ static void make_execution_lock(void) {
   pthread_mutexattr_destroy(&attributes);
 }
 
+static __thread int execution_locks;
+
 void sim_execution_lock(void) {
   pthread_once(&execution_once, make_execution_lock);
   pthread_mutex_lock(&execution);
+  execution_locks++;
 }
 
 void sim_execution_unlock(void) {
+  execution_locks--;
   pthread_mutex_unlock(&execution);
+}
+
+int sim_execution_pause(void) {
+  const int locks = execution_locks;
+  while (execution_locks > 0)
+    sim_execution_unlock();
+  return locks;
+}
+
+void sim_execution_resume(int locks) {
+  for (int i = 0; i < locks; i++)
+    sim_execution_lock();
 }
 
 static void execute(struct sim_node *node) {
@@ -194,6 +212,24 @@ static struct sim_node *unfinished_before(struct sim_node *node) {
   return found;
 }
 
+// Some nodes are not this thread's to run: one that another thread has yet to release, or is running while it lets others
+// go on (both only in NCCL's operations). Waits for a change of that, and returns true.
+static bool wait_for_others(struct sim_node *node) {
+  sim_lock();
+  const bool others = node->held || node->running;
+  node->running |= !others;
+  sim_unlock();
+  if (!others)
+    return false;
+  const int locks = sim_execution_pause();
+  sim_lock();
+  while (!atomic_load(&node->done) && (node->held || node->running))
+    sim_worker_wait_done();
+  sim_unlock();
+  sim_execution_resume(locks);
+  return true;
+}
+
 // Lazy mode: runs what `root` needs, and nothing else. The path from it is kept by hand: chains may be long.
 static void demand(struct sim_node *root) {
   struct sim_node_list path = {0};
@@ -207,6 +243,8 @@ static void demand(struct sim_node *root) {
       sim_node_list_add(&path, before);
       continue;
     }
+    if (!atomic_load(&node->done) && wait_for_others(node))
+      continue;
     path.count--;
     if (!atomic_load(&node->done))
       execute(node);

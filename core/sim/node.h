@@ -44,10 +44,13 @@ struct sim_node {
   struct sim_lane *lane;          // thread sanitizer builds: the stream whose clock it runs on
   struct sim_node_list waits_for; // retained
   struct sim_node_list successors;
-  int pending; // nodes it waits for, and one until it is released
+  int pending;  // nodes it waits for, and one until it is released
+  bool held;    // has not been released
+  bool running; // in the lazy mode
   atomic_bool done;
   struct timespec finished;
   unsigned long long traced; // the id of what somebody is told of; 0: nobody is
+  unsigned long long launch; // then that of the first which the same call has queued
   unsigned long long stream; // then its handle
   struct sim_node *next_ready;
 };
@@ -75,6 +78,8 @@ void sim_node_execute(struct sim_node *node);
 // Serialises the threads that execute nodes in the lazy and synchronous modes; nests.
 void sim_execution_lock(void);
 void sim_execution_unlock(void);
+int sim_execution_pause(void); // all of the calling thread's locks; how many
+void sim_execution_resume(int locks);
 
 // Starts the workers when that has not been done, in the mode that has them. To be called without any lock before the
 // first node is made ready: when no thread is to be had, the program ends with status 1.
@@ -84,7 +89,7 @@ void sim_worker_start(void);
 void sim_worker_prepare_thread(void);
 // A ready node, in the mode with workers. sim.lock is held.
 void sim_worker_push(struct sim_node *node);
-// Waits for the next change to any node's `done`. sim.lock is held.
+// Waits for the next change to any node's `done`, or for a node to be released that could be waited for. sim.lock is held.
 void sim_worker_wait_done(void);
 void sim_worker_signal_done(void);
 

@@ -6,6 +6,10 @@
 // Which functions: setup_NAME and body_NAME, called with a variant.
 #define BY(functions, which) .setup = setup_##functions, .body = body_##functions, .variant = (which)
 
+// The same in benchmark mode.
+#define BENCHMARK_MODE(functions, which)                                                                               \
+  .setup = setup_benchmark_##functions, .body = body_##functions, .variant = (which), .finish = finish_benchmark
+
 #define ARRAYS SIZES("1000 10000 100000 1000000 16777216", "10000 100000 1000000 16777216 100000000", "1000 65536")
 #define BLOCKS SIZES("4096 65536 1048576 16777216 67108864", "4096 65536 1048576 16777216 268435456", "4096 65536")
 
@@ -50,6 +54,14 @@ const Bench benches[] = {
      SIZES("128", "128 1024", "2"), .rate = "GFLOP/s", .where = ANYWHERE, BY(conv, CONV_3_32_32)},
     {"conv_32_64_16", "product", "3x3 convolution 32 -> 64 channels at 16x16, with gradients", "batch",
      SIZES("128", "128 1024", "2"), .rate = "GFLOP/s", .where = ANYWHERE, BY(conv, CONV_32_64_16)},
+    {"conv_64_64_32", "product", "3x3 convolution 64 -> 64 channels at 32x32, with gradients", "batch",
+     SIZES("32", "32 256", "1"), .rate = "GFLOP/s", .where = ANYWHERE, BY(conv, CONV_64_64_32)},
+    {"benchmark_conv_32_64_14", "benchmark", "conv_32_64_14 in benchmark mode", "batch", SIZES("128", "128 1024", "2"),
+     .rate = "GFLOP/s", .where = ANYWHERE, BENCHMARK_MODE(conv, CONV_32_64_14)},
+    {"benchmark_conv_32_64_16", "benchmark", "conv_32_64_16 in benchmark mode", "batch", SIZES("128", "128 1024", "2"),
+     .rate = "GFLOP/s", .where = ANYWHERE, BENCHMARK_MODE(conv, CONV_32_64_16)},
+    {"benchmark_conv_64_64_32", "benchmark", "conv_64_64_32 in benchmark mode", "batch", SIZES("32", "32 256", "1"),
+     .rate = "GFLOP/s", .where = ANYWHERE, BENCHMARK_MODE(conv, CONV_64_64_32)},
     {"relu_pool", "product", "relu and 2x2 max pooling of (N, 32, 28, 28), with gradients", "batch",
      SIZES("256", "256 2048", "2"), .rate = "GB/s", .where = ANYWHERE, BY(pool, 0)},
 
@@ -159,6 +171,12 @@ const Bench benches[] = {
      SIZES("64 256", "256 1024 4096", "2"), .rate = "samples/s", .where = ANYWHERE, BY(autocast, CNN_001)},
     {"train_cnn_002", "training", "step of lesson 2's CNN on 3x32x32 pictures with Adam", "batch",
      SIZES("16 64 128", "64 128 512 2048", "2"), .rate = "samples/s", .where = ANYWHERE, BY(training, CNN_002)},
+    {"benchmark_cnn_001", "benchmark", "train_cnn_001 in benchmark mode", "batch",
+     SIZES("16 64 256", "64 256 1024 4096", "2"), .rate = "samples/s", .where = ANYWHERE,
+     BENCHMARK_MODE(training, CNN_001)},
+    {"benchmark_cnn_002", "benchmark", "train_cnn_002 in benchmark mode", "batch",
+     SIZES("16 64 128", "64 128 512 2048", "2"), .rate = "samples/s", .where = ANYWHERE,
+     BENCHMARK_MODE(training, CNN_002)},
     {"train_fashion", "training", "steps of lesson 1's CNN at batch 256, Fashion-MNIST's loading included", "steps",
      SIZES("40", "100", "1"), .rate = "samples/s", .where = ANYWHERE, BY(fashion, 0)},
     {"train_threads", "scaling", "step of lesson 1's CNN at batch 128", "CPU threads",

@@ -25,6 +25,11 @@ void body_training(Run *run) {
   training_step(run->model, run->optimizer, run->a, run->b);
 }
 
+void setup_benchmark_training(Run *run) {
+  setup_training(run);
+  fy_backends_set_benchmark(true);
+}
+
 // The same with the forward in an autocast region of bfloat16, as a training in mixed precision is written.
 void setup_autocast(Run *run) {
   setup_training(run);

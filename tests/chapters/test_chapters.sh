@@ -378,6 +378,17 @@ profiling() {
   fi
 }
 
+tracing() {
+  run 15_tracing --quick
+  ends_well
+  first_line
+  has '^  %[0-9]+ : Float\(1, 32, 28, 28\) = fy::conv2d\(%input, %0\.weight, %0\.bias\)$'
+  has '^the same for 16 other images: True$'
+  has '^for the example: True$'
+  has '^for another:     False$'
+  has '^RuntimeError: Tracing failed sanity checks!$'
+}
+
 arguments() {
   local source name
   for source in chapters/[0-9]*.c; do
@@ -435,5 +446,6 @@ pitfalls
 memory
 checkpointing
 profiling
+tracing
 arguments
 no_colours

@@ -1,6 +1,7 @@
-// F.conv2d and its gradients on CUDA: matrix products of cuBLAS over columns (im2col). The images are taken in chunks, so
-// that the columns fit into a bounded workspace. No atomics: results are the same in every run.
-#include "op/convolution/conv.h"
+// F.conv2d and its gradients on CUDA: matrix products of cuBLAS over columns (im2col), or, when it is asked for, over columns that
+// are never written (conv_implicit.cuh). The images are taken in chunks, so that the columns fit into a bounded workspace. No
+// atomics: results are the same in every run.
+#include "op/convolution/conv_implicit.cuh"
 #include "op/product/cublas_gemm.cuh"
 
 enum { COLUMNS_BYTES = 128 << 20 };
@@ -147,6 +148,10 @@ static const void *offset(const void *data, int64_t elements, const ConvSizes *z
   return (const char *)data + elements * z->size;
 }
 
+static bool asks_for_implicit(const FyLaunch *l) {
+  return ((const FyConv2dParams *)l->params)->algorithm == FY_CONV_IMPLICIT_GEMM;
+}
+
 // ---- forward -----------------------------------------------------------------------------------------------------------------
 
 template <class T> __global__ void fill_channels(T *out, const T *bias, int64_t channels, int64_t area, int64_t n) {
@@ -163,6 +168,8 @@ extern "C" int fy_cuda_conv2d(FyLaunch *l) {
   const bool pointwise = fy_conv_is_pointwise(&s);
   if (out->numel == 0)
     return FY_LAUNCH_OK;
+  if (asks_for_implicit(l))
+    return fy_implicit_conv<FyConvForward>(l, s, out, weight->data, x->data, bias ? bias->data : NULL);
   void *columns = pointwise ? NULL : columns_workspace(l, &z);
   if (!pointwise && !columns)
     return FY_LAUNCH_NO_MEMORY;
@@ -197,6 +204,8 @@ extern "C" int fy_cuda_conv2d_backward_input(FyLaunch *l) {
   const bool pointwise = fy_conv_is_pointwise(&s);
   if (out->numel == 0)
     return FY_LAUNCH_OK;
+  if (asks_for_implicit(l))
+    return fy_implicit_conv<FyConvBackwardInput>(l, s, out, weight->data, grad->data, NULL);
   void *columns = pointwise ? NULL : columns_workspace(l, &z);
   if (!pointwise && !columns)
     return FY_LAUNCH_NO_MEMORY;
@@ -240,6 +249,8 @@ extern "C" int fy_cuda_conv2d_backward_weight(FyLaunch *l) {
     return FY_LAUNCH_OK;
   if (grad->numel == 0)
     return (int)cudaMemsetAsync(out->data, 0, (size_t)(out->numel * z.size), fy_stream(l));
+  if (asks_for_implicit(l))
+    return fy_implicit_conv<FyConvBackwardWeight>(l, s, out, grad->data, x->data, NULL);
   void *columns = pointwise ? NULL : columns_workspace(l, &z);
   void *parts = l->workspace(l, (size_t)(z.chunk * out->numel * sum_size));
   void *total = l->workspace(l, (size_t)(out->numel * sum_size));
