@@ -176,6 +176,7 @@ changed 'an exercise that is not there' '"99_nothing" is no exercise' 'e["id"] =
 changed 'other tests' 'has other tests than this exercise' 't["name"] = "another"'
 changed 'a test too many' 'has other tests than this exercise' 'e["tests"].append(t)'
 changed 'a better score by hand' 'do not add up' 'e["passed"] -= 1'
+changed 'a count with its score by hand' 'do not add up' 'e["passed"] -= 1; e["score"] = round(e["passed"] / len(e["tests"]), 4)'
 changed 'a status by hand' 'do not add up' 'e["status"] = "fail"'
 changed 'a score by hand' 'do not add up' 'e["score"] = 0.5'
 changed 'an unknown status' 'has no status' 'e["status"] = "splendid"'
