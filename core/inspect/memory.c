@@ -201,20 +201,18 @@ static void out_of_bounds(struct look *l, uint64_t address, unsigned bytes, uint
   struct place place = {.first = key_place(key), .third = before ? before->place : 0};
   unsigned block = l->run - l->launch->first_run;
   if (before && address < before->address + before->bytes + (1 << 20))
-    finding_add(FIND_BOUNDS_GLOBAL, l->launch->kernel, place,
-                "%u byte%s at byte %zu of %zu: thread %d of block %u", bytes, bytes == 1 ? "" : "s",
-                (size_t)(address - before->address), before->bytes, l->thread, block);
+    finding_add(FIND_BOUNDS_GLOBAL, l->launch->kernel, place, "%u byte%s at byte %zu of %zu: thread %d of block %u",
+                bytes, bytes == 1 ? "" : "s", (size_t)(address - before->address), before->bytes, l->thread, block);
   else
     finding_add(FIND_BOUNDS_GLOBAL, l->launch->kernel, (struct place){.first = key_place(key)},
-                "%u byte%s where nothing is allocated: thread %d of block %u", bytes, bytes == 1 ? "" : "s",
-                l->thread, block);
+                "%u byte%s where nothing is allocated: thread %d of block %u", bytes, bytes == 1 ? "" : "s", l->thread,
+                block);
 }
 
 static void use_after_free(struct look *l, uint64_t address, uint32_t key) {
   const struct allocation *a = find(address, false);
   finding_add(FIND_FREED, l->launch->kernel, (struct place){.first = key_place(key), .third = a ? a->place : 0},
-              "memory of %zu bytes: thread %d of block %u", a ? a->bytes : 0, l->thread,
-              l->run - l->launch->first_run);
+              "memory of %zu bytes: thread %d of block %u", a ? a->bytes : 0, l->thread, l->run - l->launch->first_run);
 }
 
 static void unwritten(struct look *l, uint64_t address, uint32_t key) {

@@ -196,8 +196,7 @@ static inline void note_read(struct look *l, struct cell *cell, const struct not
   }
 }
 
-void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address,
-                enum space space) {
+void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space) {
   struct note now = {l->run, key, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
   bool shared = space == SPACE_SHARED || space == SPACE_DYNAMIC, reads = is_read(key), unwritten = false,
        written = false;
