@@ -6,7 +6,7 @@
 //
 // A convolution, or its gradient by the input or by the weight, can be computed in several ways, and which is fastest depends on
 // its sizes and on the machine. Without this mode a rule chooses by the sizes. With it, the first call of each kind times every
-// algorithm on its own data: once to warm up, then up to four times, turn by turn, the best of which counts. What it chose is
+// algorithm on its own data: once to warm up, then three to twelve times, turn by turn, the best of which counts. What it chose is
 // remembered, and further calls of the kind use it at no cost. A kind is: the pass, the sizes of input and weight, stride,
 // padding, dilation, groups, bias, dtype, layout, the device, and on the CPU the number of threads. A program whose sizes are
 // ever new pays for a search in every step: leave the mode off there.
