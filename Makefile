@@ -67,7 +67,7 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/cu2cpp.c core/distributed/mpi_plugin.c,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/cu2cpp.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
@@ -85,6 +85,7 @@ TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
 TEST_CU := $(if $(TEST_CU),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_CU)))
 endif
 
+include .ci/build/inspect.mk
 include .ci/build/grader.mk
 
 CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
@@ -94,8 +95,8 @@ TIMELINE_OBJ := $(TIMELINE_C:%.c=$(B)/%.o)
 FUZZ_OBJ := $(FUZZ_C:%.c=$(B)/%.o)
 CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C)))
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
-C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(FUZZ_OBJ) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) \
-	$(GRADER_OBJ)
+C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(FUZZ_OBJ) $(TEST_C:%.c=$(B)/%.o) \
+	$(SUPPORT_OBJ) $(GRADER_OBJ) $(INSPECT_OBJ)
 CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
 
 LIBRARY := $(B)/libferry.a
@@ -147,11 +148,12 @@ STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
 STAMP_grader := $(GRADER_OBJ)
+STAMP_inspect := $(INSPECT_OBJ)
 STAMP_bench := $(BENCH_OBJ)
 STAMP_timeline := $(TIMELINE_OBJ)
 STAMP_fuzz := $(FUZZ_OBJ)
 
-STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader bench timeline fuzz)
+STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader inspect bench timeline fuzz)
 $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi

@@ -19,6 +19,7 @@
 #include "device/cuda_graph.h"
 #include "device/device.h"
 #include "device/memory.h"
+#include "distributed/ddp.h"
 #include "distributed/distributed.h"
 #include "nn/cuda_graph.h"
 #include "nn/nn.h"

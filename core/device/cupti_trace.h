@@ -112,7 +112,7 @@ static inline int fy_cupti_copy_kind(unsigned kind) {
 
 static inline void fy_cupti_place(FyActivity *a, uint32_t id, uint32_t device, uint32_t stream, uint64_t begin,
                                   uint64_t end, int64_t offset) {
-  a->id = a->launch = id; // of a graph's launch all that it ran has one
+  a->id = a->launch = id; // all that a graph has run has one
   a->device = (int)device;
   a->stream = stream; // CUPTI's number of it
   a->begin = (int64_t)begin + offset;

@@ -36,7 +36,7 @@ const char *fy_onnx_type_name(int type);
 // ---- programs, for tests too -------------------------------------------------------------------------------------------
 
 void fy_onnx_write_program(const FyProgram *program, const char *path);
-FyProgram *fy_onnx_read_program(const char *path, FyOnnxLoad options);
+FyProgram *fy_onnx_read_program(FyOnnxLoad options);
 
 // ---- what is known of a call before it runs (infer.c) --------------------------------------------------------------------
 

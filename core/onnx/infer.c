@@ -60,9 +60,10 @@ void fy_onnx_stand_in(FyTensor *t, FyDevice device, FyDType dtype, int ndim, con
   fy_array_finish(&t->array);
 }
 
-// Indices are looked at by infer on the CPU, to be told of a wrong one; on a GPU they are not.
+// Indices and classes are looked at by infer on the CPU, to be told of a wrong one; on a GPU they are not.
 static FyDevice device_for(const FyOp *op) {
-  const bool picks = op == &fy_op_index_select || op == &fy_op_embedding;
+  const bool picks =
+      op == &fy_op_index_select || op == &fy_op_embedding || op == &fy_op_index_add || op == &fy_op_cross_entropy;
   return picks ? (FyDevice){.type = FY_CUDA} : FY_CPU_DEVICE;
 }
 

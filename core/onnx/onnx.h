@@ -22,20 +22,20 @@
 FY_API void fy_onnx_save_of(FyModule *traced, const char *path);
 
 typedef struct FyOnnxLoad {
+  const char *path;
   FyDevice device; // of the parameters and of the input; the CPU by default
-  FySize
-      shape; // of the example input, where the file leaves more open than the batch; fits what it does not leave open
+  FySize shape;    // of the input, where the file leaves more open than the batch: it is read for this shape alone
 } FyOnnxLoad;
 
 // A traced module that computes what the file says: one input, one output. fy_onnx_load("net.onnx"), fy_onnx_load("net.onnx",
-// .device = device). Its parameters and buffers are the file's initializers, by name. A batch that the file leaves open is 1 in
-// the example, and may be any at a call (trace/trace.h).
+// .device = device). Its parameters and buffers are the file's initializers, by name. A batch that the file leaves open may be
+// any at a call (trace/trace.h).
 //
 // Files may be hostile: nothing of them is trusted or run, memory is bounded by the file's size, and weights outside of
 // the file are read only from a file beside it. Raises FY_OS_ERROR when a file cannot be read; FY_VALUE_ERROR, naming the path
 // and what is wrong, for anything malformed; FY_NOT_IMPLEMENTED_ERROR, naming the node, for ops, attributes and versions that Ferry
 // does not have.
-#define fy_onnx_load(path, ...) fy_onnx_load_with((path), (FyOnnxLoad){__VA_ARGS__})
-FY_API FyModule *fy_onnx_load_with(const char *path, FyOnnxLoad options);
+#define fy_onnx_load(...) fy_onnx_load_with((FyOnnxLoad){.path = __VA_ARGS__})
+FY_API FyModule *fy_onnx_load_with(FyOnnxLoad options);
 
 #endif

@@ -1,4 +1,4 @@
-// Batches that a file leaves open. The graph is read twice, for a batch of one and for a batch of two: what is the same in both
+// Batches that a file leaves open. The graph is read twice, for a batch of two and for a batch of three: what is the same in both
 // programs holds for any batch; of the shapes that views are given, the one that differs follows the batch.
 #include "onnx/read.h"
 #include "op/ops.h"

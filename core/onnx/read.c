@@ -198,17 +198,24 @@ static FyProgram *program_for(FyOnnxReader *r, const Input *input, int64_t batch
   return program;
 }
 
-// Where another batch is refused, the one that was read is the only one.
-static void open_batch(FyOnnxReader *r, FyProgram *program, const Input *input) {
-  FyProgram *volatile other = NULL;
-  const FyOnnxKnown *known = r->known;
+// For a batch that is open: read for two, and for three. (A batch of one would be taken for a dimension that broadcasts.) NULL
+// where the nodes do not take these.
+static FyProgram *program_for_any(FyOnnxReader *r, const Input *input) {
+  FyProgram *volatile program = NULL, *volatile other = NULL;
+  FyOnnxKnown *volatile known = NULL;
   FyError error;
   fy_trap(error) {
-    other = program_for(r, input, 2);
+    program = program_for(r, input, 2);
+    known = r->known;
+    other = program_for(r, input, 3);
   }
-  r->known = (FyOnnxKnown *)(uintptr_t)known;
-  if (error.kind == FY_NO_ERROR)
-    fy_onnx_open_batch(r->path, program, other);
+  if (error.kind == FY_OUT_OF_MEMORY_ERROR)
+    fy_raise_again(&error);
+  if (error.kind)
+    return NULL;
+  fy_onnx_open_batch(r->path, program, other);
+  r->known = known;
+  return program;
 }
 
 // Named numbers are parameters, but for running statistics.
@@ -244,7 +251,8 @@ static void name_output(FyProgram *program, const char *name) {
   fy_check(output->name, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the name of an output");
 }
 
-FyProgram *fy_onnx_read_program(const char *path, FyOnnxLoad options) {
+FyProgram *fy_onnx_read_program(FyOnnxLoad options) {
+  const char *path = options.path;
   fy_check(path, FY_TYPE_ERROR, "fy_onnx_load: the path is NULL");
   const FyDevice device = fy_resolve_device(options.device);
   const int scope = fy_scope_open();
@@ -255,10 +263,8 @@ FyProgram *fy_onnx_read_program(const char *path, FyOnnxLoad options) {
   r.folding = r.pool->limit;
   r.initializers = fy_pool_take(r.pool, (r.graph->n_initializer + 1) * sizeof *r.initializers);
   const Input input = read_input(r.pool, path, r.graph, options.shape);
-  FyProgram *program = program_for(&r, &input, 1);
-  if (input.open)
-    open_batch(&r, program, &input);
-  r.program = program;
+  FyProgram *program = input.open ? program_for_any(&r, &input) : NULL;
+  r.program = program = program ? program : program_for(&r, &input, 1);
   move_to(program, device);
   mark_parameters(&r);
   name_output(program, r.graph->output[0]->name);
@@ -267,9 +273,9 @@ FyProgram *fy_onnx_read_program(const char *path, FyOnnxLoad options) {
   return program;
 }
 
-FyModule *fy_onnx_load_with(const char *path, FyOnnxLoad options) {
+FyModule *fy_onnx_load_with(FyOnnxLoad options) {
   const int scope = fy_scope_open();
-  FyModule *module = fy_keep(fy_traced_new(fy_onnx_read_program(path, options)));
+  FyModule *module = fy_keep(fy_traced_new(fy_onnx_read_program(options)));
   fy_scope_close(scope);
   return module;
 }

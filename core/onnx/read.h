@@ -35,6 +35,7 @@ typedef struct FyOnnxBeside {
 typedef struct FyOnnxKnown {
   FyTensor stand_in; // its shape, dtype and strides
   int maker;         // the step, -1: none
+  int shape_of;      // it is the whole shape of this value; 0: no, and k + 1 for value k
   bool is_buffer;    // changed by training, as running statistics are
   int part, part_of; // of a GELU, and its x (read_gelu.c)
 } FyOnnxKnown;

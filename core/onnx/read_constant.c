@@ -1,5 +1,6 @@
 // Values that are known while a file is read: constants, shapes, and what exporters compute of them.
 #include "onnx/read.h"
+#include "op/copy/copy.h"
 #include "op/ops.h"
 #include "op/shape/view.h"
 #include <string.h>
@@ -50,10 +51,14 @@ static int64_t bounded(int64_t end, int ndim) {
 }
 
 static void read_shape(FyOnnxReader *r) {
-  const FyArray *a = fy_onnx_array(r, fy_onnx_input(r, 0));
+  const int of = fy_onnx_input(r, 0);
+  const FyArray *a = fy_onnx_array(r, of);
   const int64_t start = bounded(fy_onnx_read_int(r, "start", 0), a->ndim);
   const int64_t end = bounded(fy_onnx_read_int(r, "end", a->ndim), a->ndim);
-  fy_onnx_result(r, 0, fy_onnx_add_constant(r, NULL, integers(end > start ? (int)(end - start) : 0, a->shape + start)));
+  const int shape = fy_onnx_add_constant(r, NULL, integers(end > start ? (int)(end - start) : 0, a->shape + start));
+  if (start == 0 && end == a->ndim)
+    r->known[shape].shape_of = of + 1;
+  fy_onnx_result(r, 0, shape);
 }
 
 static void read_size(FyOnnxReader *r) {
@@ -62,7 +67,7 @@ static void read_size(FyOnnxReader *r) {
   fy_onnx_result(r, 0, fy_onnx_add_constant(r, NULL, tensor));
 }
 
-// One element, expanded: it takes no memory, whatever its shape.
+// One element, expanded: it takes no memory, whatever its shape. In the shape of another value, a fill of that.
 static void read_constant_of_shape(FyOnnxReader *r) {
   int64_t shape[FY_MAX_DIM];
   const int n = fy_onnx_integers_of(r, fy_onnx_input(r, 0), "the shape", shape, FY_MAX_DIM);
@@ -70,6 +75,12 @@ static void read_constant_of_shape(FyOnnxReader *r) {
   FyTensor *element = value && value->t ? fy_onnx_read_tensor(r, value->t) : fy_zeros(FY_SCALAR, .dtype = FY_FLOAT32);
   if (fy_numel(element) != 1)
     fy_onnx_malformed("its value has %lld elements, not 1", (long long)fy_numel(element));
+  const int like = r->known[fy_onnx_input(r, 0)].shape_of - 1;
+  if (like >= 0) {
+    const int filled = fy_onnx_emit(r, &fy_op_fill, &(FyFill){.value = fy_item(element)}, FY_VALUES(like));
+    fy_onnx_result(r, 0, fy_onnx_converted(r, filled, fy_dtype_of(element)));
+    return;
+  }
   FyViewParams p = {.ndim = n};
   memcpy(p.shape, shape, (size_t)n * sizeof *shape);
   fy_onnx_check_shape(n, shape);

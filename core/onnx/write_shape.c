@@ -92,24 +92,12 @@ static void write_unsqueeze(FyOnnxWriter *w, const FyProgramStep *step) {
 
 // ---- cat -----------------------------------------------------------------------------------------------------------------
 
-// target[begin:end] along the dimension: what a cat in place leaves as it was.
-static const char *rest_of_target(FyOnnxWriter *w, const FyProgramStep *step, int64_t begin, int64_t end) {
-  const FyCatParams *p = step->params;
-  const char *range[] = {fy_onnx_integers(w, 1, &begin), fy_onnx_integers(w, 1, &end),
-                         fy_onnx_integers(w, 1, (int64_t[]){p->dim})};
-  return fy_onnx_output(fy_onnx_node(w, "Slice", FY_NAMES(fy_onnx_name(w, step->in[0]), range[0], range[1], range[2])));
-}
-
 static void write_cat(FyOnnxWriter *w, const FyProgramStep *step) {
   const FyCatParams *p = step->params;
-  const char *names[FY_MAX_INPUTS + 2];
-  int64_t end = p->offset;
+  const char *names[FY_MAX_INPUTS];
   int n = 0;
-  if (p->first && p->offset)
-    names[n++] = rest_of_target(w, step, 0, p->offset);
-  for (int i = p->first; i < step->n_in; i++) {
+  for (int i = 0; i < step->n_in; i++) {
     const FyProgramValue *v = fy_onnx_value(w, step->in[i]);
-    end += fy_cat_length(p, v->ndim, v->shape);
     if (v->ndim == 1 && v->shape[0] == 0 && p->ndim != 1) // passed over
       continue;
     names[n] = fy_onnx_name_as(w, step->in[i], (FyDType)p->dtype);
@@ -118,8 +106,6 @@ static void write_cat(FyOnnxWriter *w, const FyProgramStep *step) {
           fy_onnx_output(fy_onnx_node(w, "Unsqueeze", FY_NAMES(names[n], fy_onnx_integers(w, 1, (int64_t[]){p->dim}))));
     n++;
   }
-  if (p->first && end < p->shape[p->dim])
-    names[n++] = rest_of_target(w, step, end, p->shape[p->dim]);
   fy_onnx_int(w, fy_onnx_last(w, step, "Concat", n, names), "axis", p->dim);
 }
 

@@ -78,13 +78,22 @@ FY_ALWAYS_INLINE void some_rows(int rows, const FyDense *d, const float *restric
     some_rows(n, d, x, ldx, w, bias, y, ldy, count);                                                                   \
   }
 ROWS(1)
-ROWS(2) ROWS(3) ROWS(4) ROWS(5)
+ROWS(2)
+ROWS(3)
+ROWS(4)
+ROWS(5)
 #if defined(__AVX512F__)
-    ROWS(6) ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12)
+ROWS(6)
+ROWS(7)
+ROWS(8)
+ROWS(9)
+ROWS(10)
+ROWS(11)
+ROWS(12)
 #endif
 
-        typedef void Rows(const FyDense *d, const float *x, int64_t ldx, const float *w, const float *bias, float *y,
-                          int64_t ldy, int64_t count);
+typedef void Rows(const FyDense *d, const float *x, int64_t ldx, const float *w, const float *bias, float *y,
+                  int64_t ldy, int64_t count);
 static Rows *const kernels[FY_MOST_SUMS + 1] = {
     NULL,   rows_1, rows_2, rows_3, rows_4,  rows_5,
 #if defined(__AVX512F__)

@@ -1,5 +1,5 @@
-// Which ops run as one. On the CPU, in float32: convolution + ReLU + pooling, one after the other as long as nobody else reads what
-// lies between; linear layers + ReLU in the same way; chains of pointwise ops.
+// Which ops run as one on the CPU, in float32: convolution + ReLU + pooling, one after the other as long as nobody else reads what
+// lies between, and linear layers + ReLU in the same way. (Chains of pointwise ops: fuse_chain.c.)
 #include "trace/plan.h"
 #include "op/convolution/conv.h"
 #include "op/convolution/pool.h"
@@ -340,14 +340,4 @@ static bool fuse_conv(Fusion *f, int i) {
 bool fy_fuse_group(FyPlan *plan, int first, const int *uses, bool *taken) {
   Fusion f = {.plan = plan, .program = plan->program, .uses = uses, .taken = taken};
   return plan->device.type == FY_CPU && (fuse_conv(&f, first) || fuse_linear(&f, first));
-}
-
-// ---- chains of pointwise ops --------------------------------------------------------------------------------------------------------
-
-bool fy_fuse_chain(FyPlan *plan, int first, const int *uses, bool *taken) {
-  (void)plan;
-  (void)first;
-  (void)uses;
-  (void)taken;
-  return false;
 }

@@ -124,17 +124,28 @@ typedef void Block(const FyConvStage *s, const Taps *t, const float *x, const fl
     kind##_block(n, s, t, x, w, bias, out, vectors);                                                                   \
   }
 BLOCK(plain, 1)
-BLOCK(plain, 2) BLOCK(plain, 3) BLOCK(plain, 4) BLOCK(plain, 5) BLOCK(pooled, 2)
+BLOCK(plain, 2)
+BLOCK(plain, 3)
+BLOCK(plain, 4)
+BLOCK(plain, 5)
+BLOCK(pooled, 2)
 #if defined(__AVX512F__)
-    BLOCK(plain, 6) BLOCK(plain, 7) BLOCK(plain, 8) BLOCK(plain, 9) BLOCK(plain, 10) BLOCK(plain, 11) BLOCK(plain, 12)
-        BLOCK(pooled, 4) BLOCK(pooled, 6)
+BLOCK(plain, 6)
+BLOCK(plain, 7)
+BLOCK(plain, 8)
+BLOCK(plain, 9)
+BLOCK(plain, 10)
+BLOCK(plain, 11)
+BLOCK(plain, 12)
+BLOCK(pooled, 4)
+BLOCK(pooled, 6)
 #endif
 
-    // By the number of outputs of the block.
-    static Block *const plain_blocks[FY_MOST_SUMS + 1] = {
-        NULL,    plain_1, plain_2, plain_3, plain_4,  plain_5,
+// By the number of outputs of the block.
+static Block *const plain_blocks[FY_MOST_SUMS + 1] = {
+    NULL,    plain_1, plain_2, plain_3, plain_4,  plain_5,
 #if defined(__AVX512F__)
-        plain_6, plain_7, plain_8, plain_9, plain_10, plain_11, plain_12,
+    plain_6, plain_7, plain_8, plain_9, plain_10, plain_11, plain_12,
 #endif
 };
 static Block *const pooled_blocks[FY_MOST_SUMS / 4 + 1] = {

@@ -196,7 +196,7 @@ static void add_alias(FyPlan *plan, int from, int to) {
 }
 
 // The op's kernel between the copies that it asks for, as the dispatcher does it.
-static void add_kernel(FyPlan *plan, const FyProgramStep *step) {
+void fy_plan_add_kernel(FyPlan *plan, const FyProgramStep *step) {
   FyDescribed d;
   int in[FY_MAX_INPUTS], out[FY_MAX_OUTPUTS];
   fy_plan_describe(plan, step, &d);
@@ -283,8 +283,9 @@ static void settle_output(FyPlan *plan) {
 static void add_steps(FyPlan *plan, const int *uses, bool *taken) {
   const FyProgram *program = plan->program;
   for (int i = 0; i < program->step_count; i++)
-    if (!taken[i] && !fy_fuse_group(plan, i, uses, taken) && !fy_fuse_chain(plan, i, uses, taken))
-      add_kernel(plan, &program->steps[i]);
+    if (!taken[i] && !fy_fuse_group(plan, i, uses, taken) && !fy_fuse_chain(plan, i, uses, taken) &&
+        !fy_fuse_ops(plan, i, uses, taken))
+      fy_plan_add_kernel(plan, &program->steps[i]);
 }
 
 static FyPlan *blank(FyDevice device) {

@@ -1,12 +1,13 @@
 // A plan: a program made ready for one shape of its input. For trace/ only.
 //
 //   simplify.c   program to program: batch norm goes into the layer before it; what depends on constants alone is computed now
-//   plan.c       program to steps: shapes, which ops run as one (fuse.c, chain.c), kernels and the copies that they ask for
+//   plan.c       program to steps: shapes, which ops run as one (fuse.c, fuse_chain.c), kernels and the copies that they ask for
 //   memory.c     where each value lies: one arena, shared by values that are never needed at the same time
 //   run.c        runs the steps
 #ifndef FERRY_TRACE_PLAN_H
 #define FERRY_TRACE_PLAN_H
 
+#include "nn/nn.h"
 #include "trace/chain.h"
 #include "trace/group.h"
 #include "trace/program.h"
@@ -82,7 +83,11 @@ bool fy_plan_holds(const FyPlan *plan);
 // of threads. Raises what kernels raise.
 FyTensor *fy_plan_run(FyPlan *plan, FyTensor *input);
 
-// What runs.c keeps with a plan, when it dies.
+// The plan that a traced module used last; one for its example if it has not run. Owned by the innermost scope. Raises FY_TYPE_ERROR
+// for another module, and as fy_plan_new.
+FyPlan *fy_traced_plan(FyModule *traced);
+
+// What run.c keeps with a plan, when it dies.
 void fy_runners_free(struct FyRunner *runners);
 
 // ---- between the files of a plan -----------------------------------------------------------------------------------------------
@@ -104,14 +109,17 @@ typedef struct FyDescribed {
 } FyDescribed;
 void fy_plan_describe(const FyPlan *plan, const FyProgramStep *step, FyDescribed *described);
 
-// Tries to run several steps from `first` on as one, float32 on the CPU: adds that step, marks all of them in `taken` and returns
-// true. Of a chain the step is added when its last op is met: until then it only marks.
+// Tries to run several steps from `first` on as one, on the CPU: adds that step, marks the others in `taken` and returns true.
 bool fy_fuse_group(FyPlan *plan, int first, const int *uses, bool *taken);
 bool fy_fuse_chain(FyPlan *plan, int first, const int *uses, bool *taken);
+bool fy_fuse_ops(FyPlan *plan, int first, const int *uses, bool *taken); // any device and dtype
 
 // Adds a value or a step, whose params are copied. Raise FY_OUT_OF_MEMORY_ERROR.
 int fy_plan_add_value(FyPlan *plan, const FyArray *array);
 FyPlanStep *fy_plan_add_step(FyPlan *plan, FyStepKind kind, const FyOp *op, const void *params);
+
+// The kernel of a step of the program, or of one that stands for several, between the copies that it asks for.
+void fy_plan_add_kernel(FyPlan *plan, const FyProgramStep *step);
 
 // Row-major, of this shape; without an address.
 FyArray fy_plan_array(FyDType dtype, FyDevice device, int ndim, const int64_t *shape);

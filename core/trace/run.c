@@ -11,10 +11,11 @@
 #include "op/random/random_state.h"
 #include "trace/plan.h"
 #include "trace/record.h"
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SCRATCH = 16 };
+enum { MOST_SCRATCH = 16, MOST_SPINS = 2000 }; // spins of about 10 ns each
 
 // A task of the team: a step, or a stage of one.
 typedef struct Item {
@@ -270,8 +271,12 @@ static void work(int64_t worker, int64_t end, void *context) {
       run_task(team->runner, item, task, (int)worker);
       atomic_fetch_add_explicit(&item->done, 1, memory_order_release);
     }
-    while (atomic_load_explicit(&item->done, memory_order_acquire) < item->tasks)
-      relax();
+    for (int spins = 0; atomic_load_explicit(&item->done, memory_order_acquire) < item->tasks; spins++) {
+      if (spins < MOST_SPINS)
+        relax();
+      else
+        sched_yield(); // somebody's core is busy with something else
+    }
   }
 }
 

@@ -285,7 +285,8 @@ static int list(void) {
     printf("  %-8s %-46s %5.1f us %6.1f GB/s\n", scale_network_at(i)->name, scale_network_at(i)->about,
            1e6 * scale_network_at(i)->alpha, 1e-9 * scale_network_at(i)->rate);
   printf("an all-reduce's own latency: %.1f us\n", 1e6 * scale_call());
-  print_wrapped("source: ", scale_hardware_source());
+  print_wrapped("", scale_hardware_source());
+  print_wrapped("", scale_rates_source());
   return EXIT_PASS;
 }
 

@@ -101,6 +101,7 @@ const ScaleHardware *scale_node(const char *name); // NULL where there is none o
 const ScaleHardware *scale_network(const char *name);
 double scale_call(void); // seconds: NCCL's latency of a call itself
 const char *scale_hardware_source(void);
+const char *scale_rates_source(void); // of the rates in `about`
 
 // GPUs in whole nodes: false where they are none. Fewer than per_node are one node.
 bool scale_cluster(ScaleCluster *cluster, int gpus, int per_node, const ScaleHardware *node,

@@ -60,6 +60,13 @@ const char *scale_hardware_source(void) {
   return "alpha, beta: " NCCL "{tuning.cc, topo.h} (ring, protocol Simple)";
 }
 
+const char *scale_rates_source(void) {
+  return "links' own rates: NVLink, en.wikipedia.org/wiki/NVLink; InfiniBand, "
+         "alpha-one-index.github.io/ai-infra-index/specs/networking-interconnects.html (HDR, NDR, XDR), DLPerf's "
+         "report (EDR); "
+         "Ethernet, by name; PCI Express 3, 8 GT/s on 16 lanes with 128 of 130 bits";
+}
+
 bool scale_cluster(ScaleCluster *c, int gpus, int per_node, const ScaleHardware *node, const ScaleHardware *network,
                    int adapters) {
   if (gpus < 1 || per_node < 1 || (gpus > per_node && gpus % per_node != 0))

@@ -10,13 +10,15 @@ static const char *const sources[] = {
     "DLPerf, August 2020: github.com/Oneflow-Inc/DLPerf, reports/dlperf_benchmark_test_report_v1.md",
     "Horovod: github.com/horovod/horovod, docs/benchmarks.rst; one GPU's rate: tensorflow.org/performance/benchmarks, "
     "Tesla P100",
-    "Goyal et al. 2017, arXiv:1706.02677, abstract; one GPU's rate: tensorflow.org/performance/benchmarks, Tesla P100",
+    "Goyal et al. 2017, arXiv:1706.02677, abstract; Tesla P100: developer.nvidia.com/facebook-trains-imagenet-1-hour; "
+    "one "
+    "GPU's rate: tensorflow.org/performance/benchmarks",
 };
 
 static const char WITHIN[] = "much of it is lost on 8 GPUs already, where links are fast; the source does not say why";
 static const char BETWEEN[] =
     "each further node takes more than its adapter's rate explains; the source does not say why";
-static const char STEP_16[] = "one GPU as fast as each of 16; nodes with PCI Express 3";
+static const char STEP_16[] = "P100; one as fast as each of 16; nodes with PCI Express 3";
 
 #define DDP_ROW(model, step, gpus, seconds)                                                                            \
   {                                                                                                                    \
@@ -57,13 +59,13 @@ static const ScalePublished published[] = {
     BERT("MXNet, Horovod", 127.05, 32, 1895.50, BETWEEN),
     BERT("PaddlePaddle", 132.64, 32, 2073.60, WITHIN),
     {"Horovod, Inception V3, batch 64", NULL, 23.8e6, 64 / 142.0, 512, 1, 4, "pcie3", "eth-25", 1, 0.90,
-     "nodes with PCI Express 3; 23.8 million parameters", NULL, HOROVOD},
+     "P100; nodes with PCI Express 3; 23.8 million parameters, layers unknown", NULL, HOROVOD},
     {"Horovod, ResNet-101, batch 64", "resnet101", 0, 64 * 16 / 1656.82, 512, 1, 4, "pcie3", "eth-25", 1, 0.90, STEP_16,
      NULL, HOROVOD},
     {"Horovod, VGG-16, batch 64", "vgg16", 0, 64 / 154.0, 512, 1, 4, "pcie3", "eth-25", 1, 0.68,
      "nodes with PCI Express 3", NULL, HOROVOD},
     {"Goyal et al., ResNet-50, batch 32", "resnet50", 0, 32 / 195.0, 256, 8, 8, "nvlink1", "eth-50", 1, 0.90,
-     "50 Gbit/s; 8 GPUs with NVLink a node", NULL, GOYAL},
+     "8 GPUs with NVLink a node; 50 Gbit/s", NULL, GOYAL},
 };
 enum { PUBLISHED = sizeof published / sizeof published[0], SOURCES = sizeof sources / sizeof sources[0] };
 

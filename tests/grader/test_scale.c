@@ -63,6 +63,29 @@ static void test_levels(void **unused) {
   assert_near(scale_all_reduce(&c, SCALE_BEST, 12000), 0, 0);
 }
 
+static void test_clusters(void **unused) {
+  (void)unused;
+  ScaleCluster c;
+  const ScaleHardware node = {.alpha = 1e-6, .rate = 100e9}, network = {.alpha = 1e-5, .rate = 10e9};
+  assert_true(scale_cluster(&c, 24, 8, &node, &network, 4)); // 8 GPUs share 40 GB/s
+  assert_true(c.nodes == 3 && c.per_node == 8);
+  assert_near(1 / c.net.beta, 5e9, 1e-12);
+  assert_near(1 / c.node.beta, 100e9, 1e-12);
+  assert_near(c.net.alpha, 1e-5, 0);
+  assert_near(c.node.alpha, 1e-6, 0);
+  assert_true(scale_cluster(&c, 6, 8, &node, &network, 1));
+  assert_true(c.nodes == 1 && c.per_node == 6);
+  assert_false(scale_cluster(&c, 12, 8, &node, &network, 1));
+  assert_false(scale_cluster(&c, 0, 8, &node, &network, 1));
+  for (int i = 0; scale_network_at(i); i++) // 12 of 12.5 GB/s for 100 Gbit/s, as the description has it
+    assert_near(scale_network_at(i)->rate, 0.96 * 1e9 / 8 * atof(strchr(scale_network_at(i)->about, ',') + 1), 1e-12);
+  ScaleStep step = {.rest = 1};
+  scale_divide(&step, 3);
+  assert_near(step.forward, 1, 1e-12);
+  assert_near(step.backward, 2, 1e-12);
+  assert_near(step.rest, 0, 0);
+}
+
 static void test_overlap(void **unused) {
   (void)unused;
   const ScaleCluster c = {1, 2, {0, 1e-9}, {0, 1e-9}, 0}; // an all-reduce takes 1 ns a byte
@@ -287,17 +310,12 @@ static void test_published(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ring),
-      cmocka_unit_test(test_tree),
-      cmocka_unit_test(test_levels),
-      cmocka_unit_test(test_overlap),
-      cmocka_unit_test(test_ring_by_events),
-      cmocka_unit_test(test_tree_by_events),
-      cmocka_unit_test(test_steps_by_events),
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_models),
-      cmocka_unit_test(test_as_pytorch),
-      cmocka_unit_test(test_cut),
+      cmocka_unit_test(test_ring),           cmocka_unit_test(test_tree),
+      cmocka_unit_test(test_levels),         cmocka_unit_test(test_overlap),
+      cmocka_unit_test(test_clusters),       cmocka_unit_test(test_ring_by_events),
+      cmocka_unit_test(test_tree_by_events), cmocka_unit_test(test_steps_by_events),
+      cmocka_unit_test(test_order),          cmocka_unit_test(test_models),
+      cmocka_unit_test(test_as_pytorch),     cmocka_unit_test(test_cut),
       cmocka_unit_test(test_published),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
