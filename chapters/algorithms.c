@@ -92,7 +92,7 @@ static void the_first_step(FyDevice device) {
   fy_backends_set_benchmark(true);
   for (int i = 1; i <= 4; i++) {
     int64_t before = fy_backends_benchmark_counts().searches;
-    double seconds = step(model, optimizer, device, 32);
+    double seconds = step(model, optimizer, device, 16);
     printf("step %d: %s, %lld searches\n", i, time_text(device, seconds),
            (long long)(fy_backends_benchmark_counts().searches - before));
   }
@@ -103,7 +103,7 @@ static void the_first_step(FyDevice device) {
 // ---- changing shapes --------------------------------------------------------------------------------------------------------
 
 // [changing]
-// Steps whose batches all have `batch` samples, or in turn one less.
+// Steps whose batches all have `batch` samples, or each one less than the step before.
 static double epoch(FyDevice device, int64_t batch, int steps, bool changing, int64_t *searches) {
   FyModule *model = cnn_new(device);
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), 0.01);
@@ -119,7 +119,7 @@ static double epoch(FyDevice device, int64_t batch, int steps, bool changing, in
 
 static void changing_shapes(FyDevice device, int steps) {
   heading("Changing shapes");
-  const int64_t batch = 32;
+  const int64_t batch = 16;
   Table table = table_begin({"batches", 26}, {"benchmark mode", 16}, {"searches", 10}, {"time", 22});
   for (int changing = 0; changing < 2; changing++) {
     for (int mode = 0; mode < 2; mode++) {
@@ -146,6 +146,6 @@ void algorithm_sections(FyDevice device) {
     the_first_step(device);
   }
   fy_scope {
-    changing_shapes(device, 20);
+    changing_shapes(device, 8);
   }
 }

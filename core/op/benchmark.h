@@ -34,8 +34,9 @@
 FY_API void fy_backends_set_benchmark(bool on);
 FY_API bool fy_backends_benchmark(void);
 
-// torch.backends.cudnn.deterministic: while it is on, benchmark mode chooses nothing, so that two runs of a program compute the
-// same bits. All else is deterministic anyway. Off at first. Never raise.
+// After torch.backends.cudnn.deterministic: while it is on, benchmark mode chooses nothing, so that two runs of a program compute
+// the same bits. (PyTorch's rules out algorithms that differ from run to run, of which Ferry has none, and does go on
+// choosing.) Off at first. Never raise.
 FY_API void fy_backends_set_deterministic(bool on);
 FY_API bool fy_backends_deterministic(void);
 
