@@ -406,6 +406,26 @@ static void order_of_events(const Chapter *chapter, FyDataset *data) {
 }
 // [end]
 
+// A profile of a loop as a trace (chapter 14), of which the lesson's pictures are drawn.
+static void write_trace(FyDataset *data, FyDevice device, const char *folder, const char *name,
+                        void (*loop)(FyDataLoader *, FyModule *, FyOptimizer *, FyDevice, Marks *)) {
+  enum { BATCH_SIZE = 4096 };
+  FyModule *model = fy_module_to(fy_nn_sequential(fy_nn_flatten(), fy_nn_linear(784, 10)), device);
+  FyOptimizer *optimizer = fy_adam(fy_parameters(model));
+  FyDataLoader *loader =
+      fy_data_loader(fy_subset(data, 0, (int64_t)STEPS * BATCH_SIZE), .batch_size = BATCH_SIZE, .pin_memory = true);
+  Marks marks = {0};
+  FyProfile *profile;
+  fy_scope {
+    loop(loader, model, optimizer, device, &marks); // warm-up
+    fy_synchronize(device);
+  }
+  fy_profile(profile, FY_PROFILE_CPU | FY_PROFILE_CUDA) {
+    loop(loader, model, optimizer, device, &marks);
+  }
+  fy_export_chrome_trace(profile, text("%s/%s.json", folder, name));
+}
+
 // ---- where the time goes --------------------------------------------------------------------------------------------
 
 // [stages]
@@ -484,8 +504,13 @@ static void where_the_time_goes(const Chapter *chapter) {
 // [end]
 
 int main(int argc, char **argv) {
-  Chapter chapter = chapter_begin(argc, argv, "Chapter 8: the data pipeline",
-                                  "From samples on a disk to batches on the device, in time.");
+  const char *traces = NULL;
+  const ChapterOption option = {.name = "--traces",
+                                .help = "traces of the waiting and the prefetching loop go into this folder",
+                                .value = "FOLDER",
+                                .text = &traces};
+  Chapter chapter = chapter_begin_with(argc, argv, "Chapter 8: the data pipeline",
+                                       "From samples on a disk to batches on the device, in time.", 1, &option);
   fy_scope {
     FyDataset *data = pictures(to_numbers());
     from_samples_to_batches(data);
@@ -496,6 +521,10 @@ int main(int argc, char **argv) {
     one_transfer(&chapter);
     order_of_events(&chapter, data);
     where_the_time_goes(&chapter);
+    if (traces) {
+      write_trace(data, chapter.device, traces, "waiting", train_waiting);
+      write_trace(data, chapter.device, traces, "prefetching", train_prefetching);
+    }
   }
   return 0;
 }

@@ -1,13 +1,19 @@
-# The benchmark program behind ./ferry bench, the plots made of its files, and the comparison with PyTorch.
+# The benchmark program behind ./ferry bench, the plots made of its files, the comparison with PyTorch, and the program behind
+# ./ferry timeline.
 
 $(BENCH_OBJ): private CPPFLAGS += -Iplots/bench -DBENCH_ROOT='"$(CURDIR)"'
 $(BENCH): $(BENCH_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/bench
 	$(call say,LINK,$@)
 	$(call link,$(BENCH_OBJ),$(LIBRARY))
 
+$(TIMELINE_OBJ): private CPPFLAGS += -Iplots/trace -DTRACE_SCRIPTS='"$(CURDIR)/plots"'
+$(TIMELINE): $(TIMELINE_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/timeline
+	$(call say,LINK,$@)
+	$(call link,$(TIMELINE_OBJ),$(LIBRARY))
+
 .PHONY: bench plots plots-recorded bench-torch
 
-bench: library $(BENCH) ## the program that ./ferry bench runs
+bench: library $(BENCH) $(TIMELINE) ## the programs that ./ferry bench and ./ferry timeline run
 
 plots: setup ## measure what is not measured yet, and draw the plots into build/plots
 	@$(MAKE) bench

@@ -171,6 +171,30 @@ static bool are_finite(const FyScaledOptimizer *state) {
   return finite;
 }
 
+static FyTensor *found_by(const FyGradScaler *s, const FyScaledOptimizer *state) {
+  FyTensor *sum = NULL;
+  for (int k = 0; k < state->devices; k++) {
+    FyTensor *found = carried(state->found_inf[k], s->scale->device);
+    sum = sum ? fy_add(sum, found) : found;
+  }
+  return sum;
+}
+
+// The optimizer's own kernels find out, on the device. An error leaves no pointer behind.
+static void step_unless_found(const FyGradScaler *s, const FyScaledOptimizer *state) {
+  FyError error;
+  fy_scope {
+    fy_trap(error) {
+      fy_no_grad
+        state->optimizer->found_inf = found_by(s, state);
+      fy_step(state->optimizer);
+    }
+    state->optimizer->found_inf = NULL;
+    if (error.kind)
+      fy_raise_again(&error);
+  }
+}
+
 bool fy_scaler_step(FyGradScaler *s, FyOptimizer *optimizer) {
   fy_check(s && optimizer, FY_TYPE_ERROR, "fy_scaler_step: the scaler or the optimizer is NULL");
   if (!s->enabled) {
@@ -184,9 +208,11 @@ bool fy_scaler_step(FyGradScaler *s, FyOptimizer *optimizer) {
   if (state->stage == FY_SCALER_READY)
     unscale(s, state);
   fy_check(state->devices > 0, FY_RUNTIME_ERROR, "No inf checks were recorded for this optimizer.");
-  const bool stepped = are_finite(state);
-  if (stepped)
+  const bool asks = !fy_optimizer_steps_on_device(optimizer), stepped = !asks || are_finite(state);
+  if (asks && stepped)
     fy_step(optimizer);
+  else if (!asks)
+    step_unless_found(s, state);
   state->stage = FY_SCALER_STEPPED;
   return stepped;
 }
@@ -194,11 +220,10 @@ bool fy_scaler_step(FyGradScaler *s, FyOptimizer *optimizer) {
 // The sum of what was noted, on the scale's device; NULL: nothing was.
 static FyTensor *found_anywhere(const FyGradScaler *s) {
   FyTensor *sum = NULL;
-  for (int i = 0; i < s->count; i++)
-    for (int k = 0; k < s->optimizers[i].devices; k++) {
-      FyTensor *found = carried(s->optimizers[i].found_inf[k], s->scale->device);
-      sum = sum ? fy_add(sum, found) : found;
-    }
+  for (int i = 0; i < s->count; i++) {
+    FyTensor *found = found_by(s, &s->optimizers[i]);
+    sum = sum && found ? fy_add(sum, found) : found ? found : sum;
+  }
   return sum;
 }
 

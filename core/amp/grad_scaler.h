@@ -49,7 +49,9 @@ FY_API FyTensor *fy_scaler_scale(FyGradScaler *scaler, FyTensor *outputs);
 FY_API void fy_scaler_unscale_(FyGradScaler *scaler, FyOptimizer *optimizer);
 
 // scaler.step(optimizer): unscales, unless that was done, and calls fy_step(optimizer) where all gradients are finite. Reads
-// what was noted, and so waits for the gradients' devices. Returns whether the optimizer stepped. Raises FY_RUNTIME_ERROR
+// what was noted, and so waits for the gradients' devices. Returns whether the optimizer stepped. With an Adam or AdamW that is
+// .capturable it waits for nothing: their kernels read what was noted, and leave everything as it is where a gradient is not
+// finite; true is returned either way. Raises FY_RUNTIME_ERROR
 // "step() has already been called since the last update().", "No inf checks were recorded for this optimizer." (it has no
 // gradients), and what fy_scaler_unscale_ raises.
 FY_API bool fy_scaler_step(FyGradScaler *scaler, FyOptimizer *optimizer);

@@ -17,6 +17,7 @@
 #include "base/small.h"
 #include "base/state.h"
 #include "base/watch.h"
+#include "device/capture.h"
 #include "device/runtime.h"
 #include "op/launch.h"
 #include "op/ops.h"
@@ -69,6 +70,19 @@ static FyTensor *conform(FyTensor *grad, const FyMeta *meta, const FyNode *node)
   return grad;
 }
 
+// The default stream cannot become part of a capture. A node remembers it from a forward call before the capture, an
+// accumulator from the first call that used its leaf, for as long as some graph of it is alive.
+static void check_capture(const FyNode *to, const FyStream *from) {
+  if (!fy_is_capturing() || fy_stream_raw(to->stream))
+    return;
+  fy_check(!fy_captured_into(fy_stream_device(to->stream).index, fy_stream_raw(from)), FY_RUNTIME_ERROR,
+           "During CUDA graph capture, autograd node '%s' has a stale reference to the default stream (stream 0) from "
+           "warmup. This will invalidate the capture because cudaStreamWaitEvent on the default stream pulls a "
+           "non-capturing stream into the graph.\nTo fix, either:\n  (a) Run warmup on the same stream that capture "
+           "will use, or\n  (b) Delete references to the loss / autograd graph (e.g. `fy_drop(loss)`) before capture.",
+           to->leaf ? "AccumulateGrad" : fy_node_name(to));
+}
+
 // The gradient was made on the current stream of its device; the node that takes it runs on its own. Returns whether the
 // gradient is where that stream is.
 static bool order_streams(const FyNode *to, FyTensor *grad) {
@@ -76,6 +90,7 @@ static bool order_streams(const FyNode *to, FyTensor *grad) {
     return false;
   FyStream *from = fy_current_stream(grad->device);
   if (from != to->stream) {
+    check_capture(to, from);
     fy_stream_wait_stream(to->stream, from);
     fy_record_stream(grad, to->stream);
   }
@@ -249,8 +264,9 @@ static void run_backward(FyNode *node, FyTensor *const *grads, FyTensor **grad_i
 }
 
 static void run_op(Engine *e, FyNode *node, FyTensor **grads) {
-  FyTensor *grad_in[FY_MAX_INPUTS] = {NULL};
+  FyTensor *grad_in[node->n_in + 1]; // a graphed module's node has as many inputs as parameters
   bool any = false;
+  memset(grad_in, 0, sizeof grad_in);
   for (int i = 0; i < node->n_out; i++)
     any |= grads[i] != NULL;
   if (any)

@@ -1,5 +1,5 @@
 // __metadata__: texts by name.
-#include "data/json_text.h"
+#include "base/json_text.h"
 #include "data/safetensors.h"
 #include <stdarg.h>
 #include <stdio.h>

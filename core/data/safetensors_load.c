@@ -1,6 +1,6 @@
 // Reading safetensors files, which may be hostile: everything is checked before memory is taken for a tensor, and what is
 // taken before is bounded by the header's own size.
-#include "data/json_text.h"
+#include "base/json_text.h"
 #include "data/safetensors_impl.h"
 #include "op/ops.h"
 #include <errno.h>
@@ -55,6 +55,7 @@ static Reader *open_reader(const char *path) {
   Reader *r = fy_object_new(sizeof *r, destroy_reader);
   struct stat status;
   r->json.path = path;
+  r->json.kind = "safetensors file";
   r->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   fy_check(r->file >= 0 && fstat(r->file, &status) == 0, FY_OS_ERROR, "[Errno %d] %s: '%s'", errno, strerror(errno),
            path);

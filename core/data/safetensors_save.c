@@ -1,7 +1,7 @@
 // Writing safetensors files.
 #include "base/atomic_file.h"
 #include "base/text.h"
-#include "data/json_text.h"
+#include "base/json_text.h"
 #include "data/safetensors_impl.h"
 #include "op/ops.h"
 #include <stdlib.h>

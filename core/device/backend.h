@@ -31,6 +31,9 @@ enum {
   FY_LAUNCH_DNN = -2000,    // minus a dnnl_status_t below this
 };
 
+// cudaStreamCaptureMode
+enum { FY_CAPTURE_GLOBAL = 0, FY_CAPTURE_THREAD_LOCAL = 1, FY_CAPTURE_RELAXED = 2 };
+
 // What a kernel is given stands in op/launch.h. Each backend is linked with a table of the kernels by the ids of their ops,
 // NULL for views: op/kernels.cu.
 struct FyLaunch;
@@ -51,13 +54,14 @@ typedef enum FyActivityKind { FY_ACTIVITY_KERNEL, FY_ACTIVITY_COPY, FY_ACTIVITY_
 
 // Something that a device did. Times are in nanoseconds of CLOCK_MONOTONIC.
 typedef struct FyActivity {
-  uint64_t id; // the same when it is queued and when it has run; from 1
+  uint64_t id;     // the same when it is queued and when it has run; from 1
+  uint64_t launch; // the same for all that one call has queued, as a graph's launch does: the first one's id
   FyActivityKind kind;
   const char *name; // of a kernel, or of cuBLAS's call; lives as long as the program
   int device;
   int copy_kind;              // FY_COPY_...
   size_t bytes;               // of a copy or fill
-  uint64_t stream;            // cudaStream_t, 0 for the default one
+  uint64_t stream;            // cudaStream_t, 0 for the default one; on a real GPU CUPTI's number of it
   unsigned grid[3], block[3]; // of a kernel, 0 where it is not known
   int64_t begin, end;         // queued: of the call that queues it, `end` being now; ran: on the device
 } FyActivity;
@@ -101,10 +105,23 @@ typedef struct FyBackend {
   int (*event_query)(void *event);
   int (*event_elapsed)(float *milliseconds, void *start, void *end);
 
+  // Graphs. `capture_info` stores the id of the capture that the stream takes part in, 0 when in none, and whether it can
+  // still become a graph. `capture_end` makes the graph ready to be launched (cudaGraphExec_t) and counts its nodes.
+  int (*capture_begin)(void *stream, int mode);
+  int (*capture_info)(void *stream, uint64_t *id, bool *valid);
+  int (*capture_end)(void *stream, void **graph, size_t *nodes);
+  int (*capture_mode)(int *mode); // of the calling thread: sets it, and stores the one before
+  int (*graph_launch)(void *graph, void *stream);
+  int (*graph_destroy)(void *graph);
+
   // cuBLAS: a handle for the current device; made by the core for each thread and device that multiplies matrices.
   int (*blas_create)(void **handle);
   int (*blas_destroy)(void *handle);
   int (*blas_set_stream)(void *handle, void *stream);
+  // Memory that the handle's products may use until blas_set_stream is called again, so that a capture holds none of
+  // cuBLAS's own; `blas_workspace` says how much the current device wants, 0: none.
+  int (*blas_set_workspace)(void *handle, void *memory, size_t bytes);
+  size_t (*blas_workspace)(void);
 
   FyKernel *const *kernels; // fy_cuda_kernels of this backend
 
@@ -115,9 +132,17 @@ typedef struct FyBackend {
   void (*observe)(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 
   // Has the core told of each activity: `queued` on the thread that queues it, when it has been, and `ran` on whatever thread
-  // learns that it has run, before anybody who waits for it goes on. Neither may raise. NULL, NULL: no longer. Returns
-  // FY_BACKEND_NOT_SUPPORTED where the runtime cannot tell when something ran.
+  // learns that it has run, before anybody who waits for it goes on; on a real GPU, before the call that ends the trace
+  // returns, if the devices have been waited for. A graph's launch is queued once and runs as several activities of its id.
+  // Neither may raise. NULL, NULL: no longer. Returns FY_BACKEND_NOT_SUPPORTED where the runtime cannot tell when something
+  // ran; `why_not_traced` then says why (NULL: there is nothing to be said).
   int (*trace)(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity));
+  const char *(*why_not_traced)(void);
+
+  // Ranges of the calling thread, for tools that watch the program from outside (NVTX): a range begins, and the innermost ends.
+  // NULL where nobody could be told.
+  void (*range_push)(const char *name);
+  void (*range_pop)(void);
 
   const struct FyNccl *nccl; // fy_nccl_table of this backend
 } FyBackend;

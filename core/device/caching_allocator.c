@@ -6,6 +6,7 @@
 //
 // Nothing here raises while the lock is held: functions return error codes of the backend.
 #include "device/caching_allocator.h"
+#include "device/capture.h"
 #include <stdlib.h>
 
 enum {
@@ -76,6 +77,7 @@ static void forget_block(Allocator *a, FyBlock *block) {
 static void record(const Allocator *a, FyMemoryAction action, const FyBlock *block, size_t size) {
   if (fy_records_memory())
     fy_record_memory_event(a->device, (FyMemoryEvent){.action = action,
+                                                      .pool = fy_pool_of(block),
                                                       .address = (uintptr_t)block->pointer,
                                                       .size = size,
                                                       .allocated = a->stats.allocated,
@@ -158,7 +160,9 @@ void fy_cuda_free(void *handle) {
   a->stats.frees++;
   a->stats.allocated -= block->size;
   record(a, FY_MEMORY_FREE_REQUESTED, block, block->requested);
-  if (block->uses)
+  if (block->uses && fy_is_capturing())
+    fy_allocator_defer(a, block);
+  else if (block->uses)
     fy_allocator_mark_uses(a, fy_backend(), block);
   if (!block->pending)
     fy_allocator_put_back(a, block);
@@ -167,6 +171,16 @@ void fy_cuda_free(void *handle) {
 
 // ---- segments --------------------------------------------------------------------------------------------------------
 
+// In a capture cudaMalloc is allowed to the capturing thread, for its memory: what the graph works on is never freed before it.
+static int device_malloc(const FyBackend *backend, const FyDevicePool *pool, void **pointer, size_t bytes) {
+  if (!pool->private_pool)
+    return backend->malloc(pointer, bytes);
+  int before = fy_set_capture_mode(FY_CAPTURE_RELAXED);
+  int error = backend->malloc(pointer, bytes);
+  fy_set_capture_mode(before);
+  return error;
+}
+
 static FyBlock *new_segment(Allocator *a, const FyBackend *backend, FyDevicePool *pool, void *stream, size_t bytes,
                             int *error) {
   void *pointer = NULL;
@@ -174,7 +188,7 @@ static FyBlock *new_segment(Allocator *a, const FyBackend *backend, FyDevicePool
     *error = FY_BACKEND_OUT_OF_MEMORY;
     return NULL;
   }
-  *error = backend->malloc(&pointer, bytes);
+  *error = device_malloc(backend, pool, &pointer, bytes);
   if (*error) {
     backend->last_error();
     return NULL;
@@ -187,6 +201,8 @@ static FyBlock *new_segment(Allocator *a, const FyBackend *backend, FyDevicePool
   }
   a->stats.device_mallocs++;
   a->stats.segments++;
+  if (pool->private_pool)
+    pool->private_pool->segments++;
   a->stats.reserved += bytes;
   raise_peak(&a->stats.reserved_peak, a->stats.reserved);
   block->segment_place = fy_place_here();
@@ -206,7 +222,7 @@ static void list_whole_segments(FyBlock *tree, FyBlock **list) {
   *list = tree;
 }
 
-static void release_pool(Allocator *a, const FyBackend *backend, FyDevicePool *pool) {
+void fy_allocator_release_segments(Allocator *a, const FyBackend *backend, FyDevicePool *pool) {
   FyBlock *list = NULL;
   list_whole_segments(pool->free_blocks, &list);
   while (list) {
@@ -216,6 +232,8 @@ static void release_pool(Allocator *a, const FyBackend *backend, FyDevicePool *p
     backend->free(b->pointer);
     a->stats.device_frees++;
     a->stats.segments--;
+    if (pool->private_pool)
+      pool->private_pool->segments--;
     a->stats.reserved -= b->size;
     record(a, FY_MEMORY_SEGMENT_FREE, b, b->size);
     forget_block(a, b);
@@ -225,16 +243,29 @@ static void release_pool(Allocator *a, const FyBackend *backend, FyDevicePool *p
 // The device must be current. Blocks that other streams still work on are waited for first.
 static void release_cached(Allocator *a, const FyBackend *backend) {
   fy_allocator_process_pending(a, backend, true);
-  release_pool(a, backend, &a->large);
-  release_pool(a, backend, &a->small);
+  fy_allocator_release_segments(a, backend, &a->large);
+  fy_allocator_release_segments(a, backend, &a->small);
+  fy_allocator_release_private(a, backend);
 }
 
 // ---- allocating ------------------------------------------------------------------------------------------------------
 
+static FyDevicePool *pool_for(Allocator *a, const FyBackend *backend, size_t size, void *stream, int *error) {
+  FyPrivatePool *own;
+  *error = fy_allocator_capture_pool(a, backend, stream, &own);
+  if (*error)
+    return NULL;
+  if (own)
+    return size <= SMALL_SIZE ? &own->small : &own->large;
+  return size <= SMALL_SIZE ? &a->small : &a->large;
+}
+
 // A block of at least `size` bytes that is in no tree, from the cache, the device, or the device after giving all of the
-// cache back to it.
+// cache back to it, which cannot be done during a capture.
 static FyBlock *find_block(Allocator *a, const FyBackend *backend, size_t size, void *stream, int *error) {
-  FyDevicePool *pool = size <= SMALL_SIZE ? &a->small : &a->large;
+  FyDevicePool *pool = pool_for(a, backend, size, stream, error);
+  if (!pool)
+    return NULL;
   FyBlock *block = fy_block_tree_best_fit(pool->free_blocks, stream, size);
   if (block) {
     fy_block_tree_remove(&pool->free_blocks, block);
@@ -243,7 +274,7 @@ static FyBlock *find_block(Allocator *a, const FyBackend *backend, size_t size, 
     return block;
   }
   block = new_segment(a, backend, pool, stream, segment_size(size), error);
-  if (!block && *error == FY_BACKEND_OUT_OF_MEMORY) {
+  if (!block && *error == FY_BACKEND_OUT_OF_MEMORY && !fy_is_capturing()) {
     a->stats.retries++;
     release_cached(a, backend);
     block = new_segment(a, backend, pool, stream, segment_size(size), error);
@@ -349,7 +380,7 @@ bool fy_cuda_try_alloc(int device, size_t bytes, void **pointer, void **block) {
 // ---- giving the cache back ---------------------------------------------------------------------------------------------
 
 void fy_cuda_empty_cache(void) {
-  const FyBackend *backend = fy_backend_if_chosen();
+  const FyBackend *backend = fy_is_capturing() ? NULL : fy_backend_if_chosen();
   for (int d = 0; backend && d < fy_device_count_chosen(); d++) {
     Allocator *a = fy_allocator_of(d);
     int previous = 0;

@@ -29,7 +29,17 @@ typedef struct FyDevicePool {
   struct Allocator *owner;
   FyBlock *free_blocks;
   bool small;
+  struct FyPrivatePool *private_pool; // NULL: everybody's
 } FyDevicePool;
+
+// What graphs allocate from (caching_pools.c).
+typedef struct FyPrivatePool {
+  FyPoolId id;
+  int users;        // graphs that were captured with it
+  int64_t segments; // that it holds
+  FyDevicePool small, large;
+  struct FyPrivatePool *next;
+} FyPrivatePool;
 
 typedef struct Slab {
   struct Slab *next;
@@ -41,11 +51,13 @@ typedef struct Allocator {
   int device;
   size_t limit; // bytes that may be reserved
   FyDevicePool small, large;
+  FyPrivatePool *private_pools;
   FyMemoryStats stats;
   StreamQueue *queues;
-  int pending;    // entries of all queues
-  FyBlock *spare; // records of no block (`pointer` is NULL), by `next`
-  Slab *slabs;    // what the records were allocated in
+  FyBlock *deferred; // freed during a capture, by `left`: their marks are still to be made
+  int pending;       // entries of all queues, and deferred blocks
+  FyBlock *spare;    // records of no block (`pointer` is NULL), by `next`
+  Slab *slabs;       // what the records were allocated in
   uint32_t random;
 } Allocator;
 
@@ -53,6 +65,11 @@ Allocator *fy_allocator_of(int device);
 
 static inline bool fy_block_is_split(const FyBlock *block) {
   return block->prev || block->next;
+}
+
+// (0, 0) for everybody's.
+static inline FyPoolId fy_pool_of(const FyBlock *block) {
+  return block->pool->private_pool ? block->pool->private_pool->id : (FyPoolId){{0, 0}};
 }
 
 // All that follow: the lock is held. None raises.
@@ -64,6 +81,17 @@ void fy_allocator_put_back(Allocator *a, FyBlock *block);
 // have passed; with `wait`, waits until all have.
 void fy_allocator_mark_uses(Allocator *a, const FyBackend *backend, FyBlock *block);
 void fy_allocator_process_pending(Allocator *a, const FyBackend *backend, bool wait);
+
+// caching_allocator.c. Gives the pool's whole segments back to the device, which is current.
+void fy_allocator_release_segments(Allocator *a, const FyBackend *backend, FyDevicePool *pool);
+
+// caching_pools.c. The first stores the pool of the capture that the stream takes part in, NULL when it is in none; 0 or an error
+// code. The second gives back what pools without users hold. A block with uses that is freed while a capture is under way is
+// deferred; the last makes the marks of all that were, when none is any more.
+int fy_allocator_capture_pool(Allocator *a, const FyBackend *backend, void *stream, FyPrivatePool **pool);
+void fy_allocator_release_private(Allocator *a, const FyBackend *backend);
+void fy_allocator_defer(Allocator *a, FyBlock *block);
+void fy_allocator_process_deferred(Allocator *a, const FyBackend *backend);
 
 // caching_report.c, without the lock: raises FY_OUT_OF_MEMORY_ERROR for a segment of `bytes` that could not be had.
 _Noreturn void fy_allocator_raise_out_of_memory(const FyBackend *backend, int device, size_t bytes);

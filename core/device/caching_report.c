@@ -53,6 +53,7 @@ static void list_segment(Listing *l, const FyBlock *first) {
                  : b->pending ? FY_MEMORY_ACTIVE_PENDING_FREE
                               : FY_MEMORY_INACTIVE,
         .small = b->pool->small,
+        .pool = fy_pool_of(b),
         .stream = (uintptr_t)b->stream,
         .file = used ? b->place.file : NULL,
         .line = used ? b->place.line : 0,

@@ -1,6 +1,7 @@
 // Blocks of device memory that further streams use (fy_record_stream). When such a block is freed, each of them gets a mark
 // (an event) at the end of what it has to do; the block is free when all marks have passed.
 #include "device/caching_allocator.h"
+#include "device/capture.h"
 #include <stdlib.h>
 
 // ---- while a block is in use -------------------------------------------------------------------------------------------
@@ -109,6 +110,9 @@ static bool process_first(Allocator *a, const FyBackend *backend, StreamQueue *q
 
 // A stream passes its marks in order, so no question is asked beyond the first that has not passed.
 void fy_allocator_process_pending(Allocator *a, const FyBackend *backend, bool wait) {
+  if (fy_is_capturing())
+    return;
+  fy_allocator_process_deferred(a, backend);
   for (StreamQueue *queue = a->queues; queue && a->pending; queue = queue->next)
     while (queue->first && process_first(a, backend, queue, wait)) {
     }

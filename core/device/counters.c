@@ -1,4 +1,5 @@
 // How often something crossed the bus, was launched or waited for. Tests and lessons read it.
+#include "device/capture.h"
 #include "device/impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@ enum { KINDS = 4 }; // FY_COPY_... are 1 to 3
 static _Atomic int64_t copies[KINDS];
 static _Atomic int64_t copied_bytes[KINDS];
 static _Atomic int64_t launches, ops;
+static _Atomic int64_t graph_launches, graph_nodes;
 static _Atomic int64_t synchronizations;
 
 static void add(_Atomic int64_t *counter, int64_t n) {
@@ -43,7 +45,15 @@ void fy_count_launch(void) {
   add(&launches, 1);
 }
 
+void fy_count_graph_launch(int64_t nodes) {
+  add(&graph_launches, 1);
+  add(&graph_nodes, nodes);
+}
+
+// What a capture writes down has not run, and cannot be waited for.
 void fy_op_launched(void) {
+  if (fy_thread_is_capturing())
+    return;
   add(&ops, 1);
   if (launches_block())
     fy_cuda_check(fy_backend_required()->synchronize());
@@ -59,6 +69,8 @@ FyCounters fy_counters(void) {
       .device_to_device_bytes = read_of(&copied_bytes[FY_COPY_DEVICE_TO_DEVICE]),
       .launches = read_of(&launches),
       .ops = read_of(&ops),
+      .graph_launches = read_of(&graph_launches),
+      .graph_nodes = read_of(&graph_nodes),
       .synchronizations = read_of(&synchronizations),
   };
 }

@@ -6,6 +6,16 @@
 #include <string.h>
 #ifdef FERRY_SIM
 #include "sim/cudasim.h"
+#else
+#if __has_include(<cupti.h>)
+#define FERRY_CUPTI
+#include "device/cupti_trace.h"
+#include <cxxabi.h>
+#endif
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#define FERRY_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
 #endif
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
@@ -188,6 +198,60 @@ static int event_elapsed(float *milliseconds, void *start, void *end) {
   return query_result(cudaEventElapsedTime(milliseconds, (cudaEvent_t)start, (cudaEvent_t)end));
 }
 
+// ---- graphs ----------------------------------------------------------------------------------------------------------
+
+// How many captures are under way: what is started while there are may have been written down only.
+static int captures;
+
+static int capture_begin(void *stream, int mode) {
+  const cudaError_t error = cudaStreamBeginCapture((cudaStream_t)stream, (cudaStreamCaptureMode)mode);
+  if (error == cudaSuccess)
+    __atomic_fetch_add(&captures, 1, __ATOMIC_RELAXED);
+  return (int)error;
+}
+
+static int capture_info(void *stream, uint64_t *id, bool *valid) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long number = 0;
+  const cudaError_t error = cudaStreamGetCaptureInfo((cudaStream_t)stream, &status, &number);
+  *id = error == cudaSuccess && status != cudaStreamCaptureStatusNone ? (uint64_t)number : 0;
+  *valid = error == cudaSuccess && status == cudaStreamCaptureStatusActive;
+  return (int)error;
+}
+
+static int capture_end(void *stream, void **graph, size_t *nodes) {
+  cudaGraph_t captured = NULL;
+  cudaGraphExec_t ready = NULL;
+  *graph = NULL;
+  *nodes = 0;
+  __atomic_fetch_sub(&captures, 1, __ATOMIC_RELAXED);
+  cudaError_t error = cudaStreamEndCapture((cudaStream_t)stream, &captured);
+  if (error == cudaSuccess)
+    error = cudaGraphGetNodes(captured, NULL, nodes);
+  if (error == cudaSuccess)
+    error = cudaGraphInstantiateWithFlags(&ready, captured, 0);
+  if (error == cudaSuccess)
+    *graph = ready;
+  if (captured)
+    (void)cudaGraphDestroy(captured); // the one that is launched needs it no more
+  return (int)error;
+}
+
+static int capture_mode(int *mode) {
+  cudaStreamCaptureMode exchanged = (cudaStreamCaptureMode)*mode;
+  const cudaError_t error = cudaThreadExchangeStreamCaptureMode(&exchanged);
+  *mode = (int)exchanged;
+  return (int)error;
+}
+
+static int graph_launch(void *graph, void *stream) {
+  return (int)cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream);
+}
+
+static int graph_destroy(void *graph) {
+  return (int)cudaGraphExecDestroy((cudaGraphExec_t)graph);
+}
+
 // ---- cuBLAS ----------------------------------------------------------------------------------------------------------
 
 static int blas_create(void **handle) {
@@ -202,6 +266,22 @@ static int blas_set_stream(void *handle, void *stream) {
   return blas_error(cublasSetStream((cublasHandle_t)handle, (cudaStream_t)stream));
 }
 
+static int blas_set_workspace(void *handle, void *memory, size_t bytes) {
+  return blas_error(cublasSetWorkspace((cublasHandle_t)handle, memory, bytes));
+}
+
+// The sizes that NVIDIA recommends (cublasSetWorkspace): those of cuBLAS's own workspaces. The simulated one needs none.
+static size_t blas_workspace(void) {
+#ifdef FERRY_SIM
+  return 0;
+#else
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess)
+    return 0;
+  return (size_t)(attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) << 20;
+#endif
+}
+
 // ---- what is started -------------------------------------------------------------------------------------------------
 
 #ifdef FERRY_SIM
@@ -211,6 +291,7 @@ static void (*told_ran)(const FyActivity *activity);
 static FyActivity activity_of(const struct cudasim_activity *a) {
   FyActivity activity = {};
   activity.id = a->id;
+  activity.launch = a->launch;
   activity.kind = (FyActivityKind)a->kind;
   activity.name = a->name;
   activity.device = a->device;
@@ -243,16 +324,88 @@ static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const F
   return 0;
 }
 
+static const char *why_not_traced(void) {
+  return NULL;
+}
+
 static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
   cudasim_observe(kernel, copied);
 }
 #else
-// When something ran on a GPU is CUPTI's to say, which is not used yet.
-static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
-  (void)queued;
-  (void)ran;
-  return FY_BACKEND_NOT_SUPPORTED;
+#ifdef FERRY_CUPTI
+// Kernels' names, as they are shown: kept for good, once each.
+typedef struct KernelName {
+  struct KernelName *next;
+  char *shown;
+  char mangled[1];
+} KernelName;
+
+static const char *name_of_kernel(const char *mangled) {
+  enum { BUCKETS = 256 };
+  static KernelName *names[BUCKETS]; // under the trace's lock
+  unsigned hash = 2166136261u;
+  for (const char *c = mangled; *c; c++)
+    hash = (hash ^ (unsigned char)*c) * 16777619u;
+  KernelName **bucket = &names[hash % BUCKETS];
+  for (const KernelName *known = *bucket; known; known = known->next)
+    if (strcmp(known->mangled, mangled) == 0)
+      return known->shown;
+  int status = 0;
+  const size_t length = strlen(mangled);
+  KernelName *name = (KernelName *)malloc(sizeof *name + length);
+  if (!name)
+    return "a kernel";
+  memcpy(name->mangled, mangled, length + 1);
+  char *demangled = abi::__cxa_demangle(mangled, NULL, NULL, &status);
+  name->shown = demangled ? fy_cupti_shorten(demangled) : name->mangled;
+  name->next = *bucket;
+  *bucket = name;
+  return name->shown;
 }
+
+static int current_device(void) {
+  int device = 0;
+  return cudaGetDevice(&device) == cudaSuccess ? device : 0;
+}
+
+static char why_not[FY_CUPTI_WHY];
+
+static bool find_cupti(void) {
+  static bool found;
+  static char versioned[32], exact[32];
+  snprintf(versioned, sizeof versioned, "libcupti.so.%d", CUDART_VERSION / 1000);
+  snprintf(exact, sizeof exact, "libcupti.so.%d.%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+  const char *const names[] = {exact, versioned, NULL};
+  if (!found)
+    found = fy_cupti_load(&fy_cupti_trace.cupti, names, why_not);
+  fy_cupti_trace.name = name_of_kernel;
+  fy_cupti_trace.current_device = current_device;
+  return found;
+}
+
+static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
+  if (!queued)
+    fy_cupti_stop();
+  else if (!find_cupti() || !fy_cupti_start(queued, ran, why_not))
+    return FY_BACKEND_NOT_SUPPORTED;
+  return 0;
+}
+
+static const char *why_not_traced(void) {
+  return *why_not ? why_not : NULL;
+}
+#else
+static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
+  (void)ran;
+  return queued ? FY_BACKEND_NOT_SUPPORTED : 0;
+}
+
+static const char *why_not_traced(void) {
+  return "libferry-cuda.so was built without CUPTI, which tells when something ran on a GPU: its header cupti.h was "
+         "not "
+         "found; it is a part of NVIDIA's CUDA toolkit";
+}
+#endif
 
 // NVIDIA's runtime tells nobody, so the linker sends this library's own calls of it through here (--wrap in cuda.mk). Every
 // kernel<<<...>>> begins with __cudaPushCallConfiguration; cuBLAS's calls are counted where they are made.
@@ -264,8 +417,16 @@ static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)
   started_copy = copied;
 }
 
-extern "C" void fy_cuda_started(void) {
-  if (started_kernel)
+static bool is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (stream == NULL) // the default stream cannot be
+    return false;
+  return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0 && cudaStreamIsCapturing(stream, &status) == cudaSuccess &&
+         status != cudaStreamCaptureStatusNone;
+}
+
+extern "C" void fy_cuda_started(void *stream) {
+  if (started_kernel && !is_captured((cudaStream_t)stream))
     started_kernel();
 }
 
@@ -285,22 +446,22 @@ cudaError_t __wrap_cudaMemcpyPeerAsync(void *to, int to_device, const void *from
 unsigned __wrap___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream) {
   const unsigned error = __real___cudaPushCallConfiguration(grid, block, shared, stream);
   if (error == 0)
-    fy_cuda_started();
+    fy_cuda_started(stream);
   return error;
 }
 
 cudaError_t __wrap_cudaMemsetAsync(void *pointer, int byte, size_t bytes, cudaStream_t stream) {
   const cudaError_t error = __real_cudaMemsetAsync(pointer, byte, bytes, stream);
   if (error == cudaSuccess && bytes > 0)
-    fy_cuda_started();
+    fy_cuda_started(stream);
   return error;
 }
 
 cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   const cudaError_t error = __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
   if (error == cudaSuccess && bytes > 0 && kind == cudaMemcpyDeviceToDevice)
-    fy_cuda_started(); // all of this library's are within one device
-  else if (error == cudaSuccess && bytes > 0 && started_copy)
+    fy_cuda_started(stream); // all of this library's are within one device
+  else if (error == cudaSuccess && bytes > 0 && started_copy && !is_captured(stream))
     started_copy((int)kind, bytes);
   return error;
 }
@@ -308,10 +469,28 @@ cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, cud
 cudaError_t __wrap_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
                                        cudaStream_t stream) {
   const cudaError_t error = __real_cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream);
-  if (error == cudaSuccess && bytes > 0 && started_copy)
+  if (error == cudaSuccess && bytes > 0 && started_copy && !is_captured(stream))
     started_copy(FY_COPY_DEVICE_TO_DEVICE, bytes);
   return error;
 }
+#endif
+
+// ---- ranges for tools outside --------------------------------------------------------------------------------------------
+
+#ifdef FERRY_NVTX
+static void nvtx_push(const char *name) {
+  nvtxRangePushA(name);
+}
+
+static void nvtx_pop(void) {
+  nvtxRangePop();
+}
+
+static void (*const range_push)(const char *name) = nvtx_push;
+static void (*const range_pop)(void) = nvtx_pop;
+#else
+static void (*const range_push)(const char *name) = NULL;
+static void (*const range_pop)(void) = NULL;
 #endif
 
 // ---- the table: in FyBackend's order, since nvcc's C++17 has no designated initialisers --------------------------------
@@ -354,12 +533,23 @@ static const FyBackend backend = {
     event_synchronize,
     event_query,
     event_elapsed,
+    capture_begin,
+    capture_info,
+    capture_end,
+    capture_mode,
+    graph_launch,
+    graph_destroy,
     blas_create,
     blas_destroy,
     blas_set_stream,
+    blas_set_workspace,
+    blas_workspace,
     fy_cuda_kernels,
     observe,
     trace,
+    why_not_traced,
+    range_push,
+    range_pop,
     &fy_nccl_table,
 };
 

@@ -33,6 +33,7 @@ const char *fy_format_bytes(size_t bytes, char text[32]);
 void fy_count_launch(void); // these two are what the backend calls (FyBackend.observe)
 void fy_count_copy(int kind, size_t bytes);
 void fy_count_synchronization(void);
+void fy_count_graph_launch(int64_t nodes);
 
 // ---- memory_history.c: none raises -------------------------------------------------------------------------------------
 
@@ -89,7 +90,8 @@ FyStream *fy_stream_if_alive(void *stream); // a new reference to it, NULL when 
 // What is queued on `then` from here on runs after all that is queued on `first` now. Returns an error code of the backend,
 // which has been chosen; never raises.
 int fy_order_streams(int first_device, void *first, int then_device, void *then);
-void fy_thread_devices_end(void); // the calling thread gives back what it holds; never raises
+void fy_forget_blas_streams(void); // of the calling thread's handles: each is set anew when it is next asked for
+void fy_thread_devices_end(void);  // the calling thread gives back what it holds; never raises
 
 // ---- the allocators: none of these raises ----------------------------------------------------------------------------
 

@@ -8,6 +8,11 @@
 
 #include "device/device.h"
 
+// Which pool a segment belongs to: (0, 0) is everybody's; the others are those of CUDA graphs (cuda_graph.h).
+typedef struct FyPoolId {
+  uint64_t id[2];
+} FyPoolId;
+
 FY_API size_t fy_memory_allocated(FyDevice device);     // bytes in live tensors now
 FY_API size_t fy_max_memory_allocated(FyDevice device); // its peak since the last reset
 FY_API size_t fy_memory_reserved(FyDevice device);      // bytes taken from the device, cached blocks included
@@ -31,7 +36,7 @@ typedef struct FyMemoryStats {
   int64_t retries, out_of_memories;
 } FyMemoryStats;
 
-// torch.cuda.memory_stats(device), for the CPU too.
+// torch.cuda.memory_stats(device), for the CPU too. Private pools of CUDA graphs count.
 FY_API FyMemoryStats fy_memory_stats(FyDevice device);
 
 // torch.cuda.reset_accumulated_memory_stats(device): the counts that only grow (allocations, frees, device_mallocs,
@@ -42,8 +47,9 @@ FY_API void fy_reset_accumulated_memory_stats(FyDevice device);
 // (FY_OS_ERROR without it).
 FY_API void fy_mem_get_info(FyDevice device, size_t *free_bytes, size_t *total_bytes);
 
-// torch.cuda.empty_cache() for every CUDA device, and the host caches: gives unused whole segments back. Waits for the
-// streams that still use freed blocks. What other threads keep for themselves of small host blocks stays. Never raises.
+// torch.cuda.empty_cache() for every CUDA device, and the host caches: gives unused whole segments back, those of private pools
+// when their last graph is gone. Waits for the streams that still use freed blocks. While a CUDA graph is being captured CUDA
+// memory and pinned memory are kept. What other threads keep for themselves of small host blocks stays. Never raises.
 FY_API void fy_empty_cache(void);
 
 // torch.cuda.set_per_process_memory_fraction(fraction, device): from here on the process may reserve so much of a CUDA
@@ -83,11 +89,12 @@ typedef struct FyMemoryEvent {
   size_t device_free; // oom: bytes that the device had free
   uint64_t stream;    // cudaStream_t, 0 for the default one and for the CPU
   int64_t time_us;    // microseconds since 1970
+  FyPoolId pool;      // of the block or segment
 } FyMemoryEvent;
 
 // torch.cuda.memory._record_memory_history(): from here on what all allocators do is kept, each device's and the CPU's for
 // itself (pinned memory aside), or with `enabled` false no longer; what was kept is then forgotten. Recording on again with
-// another limit keeps the newest events. Costs about 0.1 us and 64 bytes per event; when off, one test of a flag.
+// another limit keeps the newest events. Costs about 0.1 us and 80 bytes per event; when off, one test of a flag.
 //
 //   fy_record_memory_history(true, .max_entries = 10000);
 #define fy_record_memory_history(...) fy_record_memory_history_with((FyMemoryRecording){.enabled = __VA_ARGS__})
@@ -115,6 +122,7 @@ typedef struct FyMemoryBlock {
   size_t size, requested; // bytes; a free block's `requested` is 0
   FyMemoryState state;
   bool small; // of the pool for requests up to 1 MiB
+  FyPoolId pool;
   uint64_t stream;
   const char *file, *segment_file;
   int line, segment_line;

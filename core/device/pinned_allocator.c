@@ -3,6 +3,7 @@
 //
 // A copy may still be reading a block when its tensor is gone. So a freed block waits for a mark at the end of every
 // stream that used it.
+#include "device/capture.h"
 #include "device/impl.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ typedef struct Block {
   int power;
   void *host_block; // pageable memory instead (fy_host_alloc): no pages could be locked
   Use *uses;
+  bool unmarked;      // freed during a capture of a CUDA graph, which takes no marks: they are made afterwards
   struct Block *next; // in the free list, or among those that wait
 } Block;
 
@@ -69,6 +71,9 @@ static void mark_uses(const FyBackend *backend, Block *block) {
 
 // Forgets the uses whose marks have passed (all of them, after waiting, with `wait`).
 static void settle(const FyBackend *backend, Block *block, bool wait) {
+  if (block->unmarked)
+    mark_uses(backend, block);
+  block->unmarked = false;
   Use **link = &block->uses;
   while (*link) {
     Use *use = *link;
@@ -94,7 +99,7 @@ static void put_back(Block *block) {
 
 // As PyTorch does: blocks behind one that still waits are not looked at.
 static void process_waiting(const FyBackend *backend, bool wait) {
-  while (first_waiting) {
+  while (first_waiting && !fy_is_capturing()) {
     Block *block = first_waiting;
     settle(backend, block, wait);
     if (block->uses)
@@ -145,8 +150,18 @@ static Block *take_cached(const FyBackend *backend, int power, size_t bytes) {
   return block;
 }
 
-static int lock_pages(const FyBackend *backend, Block *block) {
+// A thread that captures a CUDA graph may need pinned memory as well.
+static int host_malloc(const FyBackend *backend, Block *block) {
+  if (!fy_thread_is_capturing())
+    return backend->host_malloc(&block->pointer, size_of(block));
+  int before = fy_set_capture_mode(FY_CAPTURE_RELAXED);
   int error = backend->host_malloc(&block->pointer, size_of(block));
+  fy_set_capture_mode(before);
+  return error;
+}
+
+static int lock_pages(const FyBackend *backend, Block *block) {
+  int error = host_malloc(backend, block);
   if (!error)
     return 0;
   backend->last_error();
@@ -154,7 +169,7 @@ static int lock_pages(const FyBackend *backend, Block *block) {
   pthread_mutex_lock(&lock);
   stats.retries++;
   pthread_mutex_unlock(&lock);
-  error = backend->host_malloc(&block->pointer, size_of(block));
+  error = host_malloc(backend, block);
   if (error)
     backend->last_error();
   return error;
@@ -247,7 +262,9 @@ void fy_pinned_free(void *handle) {
   stats.allocated -= size_of(block);
   stats.requested -= block->requested;
   if (block->uses) {
-    mark_uses(backend, block);
+    block->unmarked = fy_is_capturing();
+    if (!block->unmarked)
+      mark_uses(backend, block);
     enqueue(block);
   } else {
     put_back(block);
@@ -257,7 +274,7 @@ void fy_pinned_free(void *handle) {
 
 void fy_pinned_empty_cache(void) {
   const FyBackend *backend = fy_backend_if_chosen();
-  if (!backend)
+  if (!backend || fy_is_capturing())
     return;
   pthread_mutex_lock(&lock);
   process_waiting(backend, true);

@@ -58,11 +58,10 @@ static void bool_entry(FyPickle *p, const char *key, bool value) {
   fy_pickle_bool(p, value);
 }
 
-// Of memory pools there is one, whose id is (0, 0).
-static void pool_entry(FyPickle *p, const char *key) {
+static void pool_entry(FyPickle *p, const char *key, FyPoolId pool) {
   fy_pickle_string(p, key);
-  fy_pickle_int(p, 0);
-  fy_pickle_int(p, 0);
+  fy_pickle_int(p, (int64_t)pool.id[0]);
+  fy_pickle_int(p, (int64_t)pool.id[1]);
   fy_pickle_pair(p);
 }
 
@@ -114,7 +113,7 @@ static void segment(FyPickle *p, int device, const FyMemoryBlock *blocks, size_t
   int_entry(p, "requested_size", requested);
   int_entry(p, "stream", blocks->stream);
   string_entry(p, "segment_type", blocks->small ? "small" : "large");
-  pool_entry(p, "segment_pool_id");
+  pool_entry(p, "segment_pool_id", blocks->pool);
   bool_entry(p, "is_expandable", false);
   frames_entry(p, blocks->segment_file, blocks->segment_line);
   fy_pickle_string(p, "blocks");
@@ -148,7 +147,7 @@ static void event(FyPickle *p, const FyMemoryEvent *e) {
   int_entry(p, "size", e->size);
   int_entry(p, "stream", e->stream);
   int_entry(p, "time_us", (uint64_t)e->time_us);
-  pool_entry(p, "pool_id");
+  pool_entry(p, "pool_id", e->pool);
   frames_entry(p, e->file, e->line);
   fy_pickle_dict_end(p);
 }

@@ -1,5 +1,6 @@
 // What each thread has made current: device, streams, cuBLAS handles, and the guards that will put them back.
 #include "base/state.h"
+#include "device/capture.h"
 #include "device/impl.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static void give_handles_back(FyThreadDevices *t) {
 
 static void end_thread(void *pointer) {
   FyThreadDevices *t = pointer;
+  fy_abandon_captures(0);
   while (t->guard_count > 0)
     fy_release(t->guards[--t->guard_count].stream);
   free(t->guards);
@@ -108,6 +110,39 @@ void *fy_raw_stream(int device) {
   return stream ? stream->raw : NULL;
 }
 
+// A capture writes down where cuBLAS works, too: memory of the graph's own.
+static int lend_workspace(int device, void *stream, void *handle) {
+  const FyBackend *backend = fy_backend();
+  FyCudaGraph *graph = fy_captured_into(device, stream);
+  size_t bytes = graph ? backend->blas_workspace() : 0;
+  void *memory, *block;
+  if (bytes == 0)
+    return 0;
+  if (!fy_cuda_try_alloc(device, bytes, &memory, &block))
+    return FY_BACKEND_OUT_OF_MEMORY;
+  if (!fy_capture_keep_block(graph, block)) {
+    fy_cuda_free(block);
+    return FY_BACKEND_OUT_OF_MEMORY;
+  }
+  return backend->blas_set_workspace(handle, memory, bytes);
+}
+
+// cuBLAS takes memory of its own for a handle, which is no part of a capture that may be under way.
+static int create_handle(void **handle) {
+  if (!fy_thread_is_capturing())
+    return fy_backend()->blas_create(handle);
+  int before = fy_set_capture_mode(FY_CAPTURE_RELAXED);
+  int error = fy_backend()->blas_create(handle);
+  fy_set_capture_mode(before);
+  return error;
+}
+
+void fy_forget_blas_streams(void) {
+  static char unknown;
+  for (int d = 0; d < FY_MAX_DEVICES; d++)
+    fy_thread_devices.blas_stream[d] = &unknown;
+}
+
 int fy_raw_blas(int device, void *stream, void **handle) {
   FyThreadDevices *t = &fy_thread_devices;
   *handle = t->blas[device];
@@ -116,9 +151,11 @@ int fy_raw_blas(int device, void *stream, void **handle) {
   registered_thread();
   if (!*handle)
     *handle = pooled_handle(device);
-  int error = *handle ? 0 : fy_backend()->blas_create(handle);
+  int error = *handle ? 0 : create_handle(handle);
   if (!error)
     error = fy_backend()->blas_set_stream(*handle, stream);
+  if (!error)
+    error = lend_workspace(device, stream, *handle);
   if (error && *handle && !t->blas[device])
     fy_backend()->blas_destroy(*handle);
   if (!error) {
@@ -194,7 +231,8 @@ void fy_stream_guard_close(FyStreamGuard *guard) {
 // ---- traps and workers -----------------------------------------------------------------------------------------------
 
 typedef struct Saved {
-  int device, guards;
+  int device;
+  int16_t guards, captures;
   FyStream *stream[FY_MAX_DEVICES]; // borrowed
 } Saved;
 
@@ -202,13 +240,15 @@ static void save(void *saved) {
   const FyThreadDevices *t = &fy_thread_devices;
   Saved *s = saved;
   s->device = t->device;
-  s->guards = t->guard_count;
+  s->guards = (int16_t)t->guard_count;
+  s->captures = (int16_t)fy_thread_captures();
   memcpy(s->stream, t->stream, sizeof s->stream);
 }
 
 // A saved stream is looked up among the living ones before it becomes current again.
 static void restore(const void *saved) {
   const Saved *s = saved;
+  fy_abandon_captures(s->captures);
   while (fy_thread_devices.guard_count > s->guards)
     pop_guard();
   for (int d = 0; d < FY_MAX_DEVICES; d++) {

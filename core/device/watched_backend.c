@@ -84,6 +84,13 @@ static int stream_wait_event(void *stream, void *event) {
   return error;
 }
 
+static int graph_launch(void *graph, void *stream) {
+  const bool watched = fy_range_open(FY_RANGE_RUNTIME, "cudaGraphLaunch");
+  int error = real->graph_launch(graph, stream);
+  fy_range_close(watched);
+  return error;
+}
+
 const FyBackend *fy_watched_backend(const FyBackend *backend) {
   static FyBackend table;
   real = backend;
@@ -99,5 +106,6 @@ const FyBackend *fy_watched_backend(const FyBackend *backend) {
   table.event_synchronize = event_synchronize;
   table.event_record = event_record;
   table.stream_wait_event = stream_wait_event;
+  table.graph_launch = graph_launch;
   return &table;
 }

@@ -7,7 +7,7 @@
 //   launch          copies what the kernel wants otherwise, runs the kernel, copies what it wrote elsewhere
 //   fy_record       a node for backward (record.c); in place it is begun before the launch, with the old value
 //
-// A profiler is told of a call's begin and end (fy_call_watcher).
+// A profiler is told of a call's begin and end (fy_call_watcher), a trace of what has been called (fy_call_tracer).
 //
 // fy_run_multi and fy_run_in_place, at the end, are that way; what stands before them are its steps, in order. An op's record
 // (op.h) says what is particular to it. The one op known by name is the copy, which prepares for all.
@@ -55,6 +55,16 @@ static FyDevice common_device(FyCall *call) {
   if (!first)
     fy_panic("%s was called without any tensor", call->op->name);
   return first->device;
+}
+
+// The elements of the inputs, where the op cares; a GPU cannot be asked without waiting for it, and its kernels assert.
+static void check_elements(const FyCall *call) {
+  const FyArray *in[FY_MAX_INPUTS];
+  if (!call->op->check || call->device.type != FY_CPU)
+    return;
+  for (int i = 0; i < call->n_in; i++)
+    in[i] = call->in[i] ? &call->in[i]->array : NULL;
+  call->op->check(call->params, in);
 }
 
 // ---- outputs -----------------------------------------------------------------------------------------------------------
@@ -116,27 +126,52 @@ static _Noreturn void raise_no_memory(const FyCall *call, const Scratch *scratch
            scratch->device.type == FY_CPU ? "CPU" : "CUDA", scratch->refused, call->op->name);
 }
 
-static void check_result(const FyCall *call, const Scratch *scratch, int result) {
+void fy_launch_check(const FyOp *op, const FyArray *first, int result) {
   if (result == FY_LAUNCH_OK)
     return;
   if (result == FY_LAUNCH_NO_KERNEL)
-    fy_raise_not_implemented(call->op->name, call->in[0] ? call->in[0]->array.dtype : FY_DEFAULT_DTYPE);
-  if (result == FY_LAUNCH_NO_MEMORY)
-    raise_no_memory(call, scratch);
+    fy_raise_not_implemented(op->name, first ? (FyDType)first->dtype : FY_DEFAULT_DTYPE);
   if (result > 0)
     fy_cuda_check(result);
   if (result <= FY_LAUNCH_DNN)
-    fy_raise(FY_RUNTIME_ERROR, "%s: oneDNN failed with status %d", call->op->name, FY_LAUNCH_DNN - result);
-  fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, call->op->name);
+    fy_raise(FY_RUNTIME_ERROR, "%s: oneDNN failed with status %d", op->name, FY_LAUNCH_DNN - result);
+  fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, op->name);
 }
 
-static int run_on_cuda(const FyCall *call, FyLaunch *launch) {
-  launch->device = call->device.index;
-  fy_use_device(launch->device);
-  launch->stream = fy_raw_stream(launch->device);
+static void check_result(const FyCall *call, const Scratch *scratch, int result) {
+  if (result == FY_LAUNCH_NO_MEMORY)
+    raise_no_memory(call, scratch);
+  fy_launch_check(call->op, call->in[0] ? &call->in[0]->array : NULL, result);
+}
+
+int fy_launch_alone(const FyLaunch *launch, FyKernel *kernel) {
+  FyLaunch alone = *launch;
+  Scratch scratch;
+  scratch.device = ((const Scratch *)launch->owner)->device;
+  scratch.count = 0;
+  alone.owner = &scratch;
+  int result = kernel(&alone);
+  free_scratch(&scratch);
+  return result;
+}
+
+// Where the op has several ways to compute, and is asked to look for the fastest.
+static int run_chosen(const FyCall *call, FyLaunch *launch, FyKernel *kernel) {
+  return call->op->choose && fy_is_benchmarking() ? call->op->choose(launch, kernel, call->device) : kernel(launch);
+}
+
+// Makes the device current and tells the launch of it.
+static FyKernel *prepare_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
+  launch->device = device;
+  fy_use_device(device);
+  launch->stream = fy_raw_stream(device);
   launch->blas = fy_raw_blas;
-  launch->multi_processors = fy_multi_processors(launch->device);
-  return fy_backend()->kernels[call->op->id](launch);
+  launch->multi_processors = fy_multi_processors(device);
+  return fy_backend()->kernels[op->id];
+}
+
+int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
+  return prepare_on_cuda(op, device, launch)(launch);
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.
@@ -155,7 +190,9 @@ static void run_kernel(const FyCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : run_on_cuda(call, &launch);
+  FyKernel *kernel =
+      call->device.type == FY_CPU ? call->op->cpu : prepare_on_cuda(call->op, call->device.index, &launch);
+  int result = run_chosen(call, &launch, kernel);
   free_scratch(&scratch);
   check_result(call, &scratch, result);
 }
@@ -169,6 +206,7 @@ static void copy(FyTensor *to, FyTensor *from) {
 
 void (*fy_call_observer)(const FyCall *call);
 FyCallWatcher fy_call_watcher;
+_Thread_local FyCallTracer *fy_call_tracer;
 
 static void observe(const FyCall *call) {
   if (fy_call_observer)
@@ -233,9 +271,13 @@ static bool computes_in_float(const FyCall *call) {
          !(op->cpu_bfloat16 && op->cpu_bfloat16(call));
 }
 
-static void launch(FyCall *call) {
+void fy_call_widen(FyCall *call) {
   if (computes_in_float(call))
     widen_halves(call);
+}
+
+static void launch(FyCall *call) {
+  fy_call_widen(call);
   if (call->copied | call->aside) {
     launch_prepared(call);
   } else {
@@ -270,7 +312,7 @@ static FyTensor *const *autocast(FyCall *call, FyTensor **cast) {
 void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
   FyOutput output[FY_MAX_OUTPUTS]; // infer fills them in
   FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .output = output};
-  FyTensor *cast[FY_MAX_INPUTS];
+  FyTensor *cast[FY_MAX_INPUTS], *const *given = in;
   const bool watched = fy_is_watched();
   if (watched)
     fy_call_watcher.begin(&call);
@@ -281,12 +323,15 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
     in = autocast(&call, cast);
   call.device = op->cross ? in[0]->device : common_device(&call);
   op->infer(&call);
+  check_elements(&call);
   make_outputs(&call);
   launch(&call);
   if (wants_grad(op, n_in, in))
     fy_record(&call, in);
   if (op->flags & FY_OP_VIEW)
     fy_view_link(call.out[0], in[0], op->flags & FY_OP_ONE_OF_SEVERAL, 0);
+  if (__builtin_expect(fy_call_tracer != NULL, false))
+    fy_call_tracer->after(fy_call_tracer, &call, given);
   for (int i = 0; i < n_out; i++)
     out[i] = fy_keep(call.out[i]);
   fy_scope_close(scope);
@@ -334,12 +379,17 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
     raise_mixed_devices(&call, call.device, target->device);
   int scope = fy_scope_open();
   op->infer(&call);
+  check_elements(&call);
   separate_from_target(&call, target);
+  if (__builtin_expect(fy_call_tracer != NULL, false))
+    fy_call_tracer->before_change(fy_call_tracer, &call);
   FyNode *node = recording ? fy_record_change(&call, in) : NULL;
   launch(&call);
   fy_bump_version(target);
   if (recording)
     fy_record_changed(target, node);
+  if (__builtin_expect(fy_call_tracer != NULL, false))
+    fy_call_tracer->after(fy_call_tracer, &call, in);
   fy_scope_close(scope);
   if (watched)
     fy_call_watcher.end(&call);

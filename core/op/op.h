@@ -88,8 +88,17 @@ struct FyOp {
   // by the functions below.
   void (*infer)(FyCall *call);
 
+  // On the CPU: raises for an element that the kernel must not meet, an index out of range. Called after infer, which looks at no
+  // elements, and before every run of a recorded call. NULL: it meets all.
+  void (*check)(const void *params, const FyArray *const *in);
+
   // The CPU kernel. The CUDA kernel is fy_cuda_<name>, found through the backend by `id`. NULL for views.
   FyKernel *cpu;
+
+  // For ops with several kernels, in benchmark mode (benchmark.h): runs `kernel` on the launch with the fastest of its
+  // algorithms, for which it may run it several times (fy_launch_alone). Returns what a kernel returns, and raises nothing.
+  // NULL: there is nothing to choose.
+  int (*choose)(FyLaunch *launch, FyKernel *kernel, FyDevice device);
 
   // With FY_OP_CPU_HALF_AS_FLOAT: whether the CPU kernel takes the bfloat16 arrays of this call, described already, as they
   // are. It reads and writes them; between the two it computes in float32, and rounds once. NULL: it never does.
@@ -114,6 +123,12 @@ struct FyOp {
   // When the name depends on the call (its shapes, its params); NULL: grad_name.
   const char *(*grad_name_of)(const FyNode *node);
 };
+
+// Runs a kernel once on what another launch describes, with workspaces of its own that are freed after it. For `choose`.
+int fy_launch_alone(const FyLaunch *launch, FyKernel *kernel);
+
+// Whether ops with several algorithms look for the fastest: benchmark mode is on, and deterministic mode is off.
+bool fy_is_benchmarking(void);
 
 // ---- for the public functions of an op -------------------------------------------------------------------------------
 
@@ -177,6 +192,13 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 // A row-major copy on the same device, owned by the innermost scope, by the copy's kernel alone: no call that an observer
 // sees, and no history.
 FyTensor *fy_copy_of(FyTensor *t, FyDType dtype);
+
+// For trace/, whose plans run kernels without a call. After infer: asks for what the kernel wants besides, of half types on the
+// CPU. Runs a kernel on a CUDA device, on its current stream, and returns what it returns. Raises for what a kernel returned;
+// `first` is its first input, or NULL.
+void fy_call_widen(FyCall *call);
+int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch);
+void fy_launch_check(const FyOp *op, const FyArray *first, int result);
 
 // ---- autocast (autocast.c) -----------------------------------------------------------------------------------------------
 
@@ -248,6 +270,14 @@ extern const FyOp *const fy_ops[FY_OP_COUNT];
 // Called with every call just before its kernel runs (a view's, when it is made), when set: for tests. The copies that
 // prepare a call are no calls.
 extern void (*fy_call_observer)(const FyCall *call);
+
+// What trace/ is told of the calls of its thread while it records them: of one in place before it changes in[0], too. `given` is
+// call->in as it was before autocast. The copies that prepare a call are no calls here either. NULL: nobody records. May raise.
+typedef struct FyCallTracer {
+  void (*before_change)(struct FyCallTracer *tracer, const FyCall *call);
+  void (*after)(struct FyCallTracer *tracer, const FyCall *call, FyTensor *const *given);
+} FyCallTracer;
+extern _Thread_local FyCallTracer *fy_call_tracer;
 
 // What profiler/ is told of a call while fy_is_watched(): that it came in, before anything is checked, and, unless it raised,
 // that it is done, with what it has become. Filled in before main; neither raises.

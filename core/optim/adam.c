@@ -1,11 +1,36 @@
 // optim.Adam and optim.AdamW: with g = grad (Adam: + w p; AdamW: p shrinks by 1 - lr w first), at step t,
 //   m = b1 m + (1 - b1) g;   v = b2 v + (1 - b2) g^2
 //   p = p - lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+#include "device/cuda_graph.h"
 #include "nn/impl.h"
 #include "op/op.h"
 #include "op/optimizer/step.h"
 #include "optim/impl.h"
 #include <math.h>
+
+bool fy_optimizer_steps_on_device(const FyOptimizer *optimizer) {
+  return optimizer->type->check_step && optimizer->adam.capturable;
+}
+
+static void adam_check_step(const FyOptimizer *self) {
+  fy_check(self->adam.capturable || !fy_cuda_is_current_stream_capturing(), FY_RUNTIME_ERROR,
+           "Attempting CUDA graph capture of step() for an instance of %s but param_groups' capturable is False.",
+           self->type->name);
+  for (int i = 0; self->adam.capturable && i < self->count; i++)
+    fy_check(fy_device_of(self->states[i].parameter).type == FY_CUDA, FY_RUNTIME_ERROR,
+             "If capturable=True, params and state_steps must be on supported devices: ['cuda'].");
+}
+
+// The step's number, and what follows from it, on the parameter's device.
+static FyTensor *advance(const FyOptimizer *self, FyParameterState *state) {
+  const FyAdamAdvance params = {.lr = self->lr, .beta1 = self->adam.beta1, .beta2 = self->adam.beta2};
+  FyTensor *step = fy_optimizer_beside(state, &state->step, FY_FLOAT32, FY_SCALAR);
+  FyTensor *factors = fy_optimizer_beside(state, &state->factors, FY_FLOAT64, fy_shape(FY_ADAM_FACTORS));
+  FyTensor *found = self->found_inf ? fy_to(self->found_inf, fy_device_of(step), .non_blocking = true) : NULL;
+  fy_run_in_place(&fy_op_adam_advance, &params, found ? 3 : 2, (FyTensor *const[]){step, factors, found});
+  fy_bump_version(factors);
+  return factors;
+}
 
 static void adam_step(FyOptimizer *self, FyParameterState *state, FyTensor *parameter, FyTensor *grad) {
   const FyAdam *o = &self->adam;
@@ -19,7 +44,9 @@ static void adam_step(FyOptimizer *self, FyParameterState *state, FyTensor *para
                        .decoupled = self->type->decoupled,
                        .bias_correction1 = 1 - pow(o->beta1, t),
                        .bias_correction2_sqrt = sqrt(1 - pow(o->beta2, t))};
-  fy_run_in_place(&fy_op_adam_step, &params, FY_INPUTS(parameter, grad, average, square));
+  FyTensor *factors = o->capturable ? advance(self, state) : NULL;
+  fy_run_in_place(&fy_op_adam_step, &params, factors ? 5 : 4,
+                  (FyTensor *const[]){parameter, grad, average, square, factors});
   fy_bump_version(average);
   fy_bump_version(square);
 }
@@ -42,10 +69,14 @@ static void adam_check_mixed(const FyOptimizer *self, const FyTensor *parameter,
            scalar_type(given));
 }
 
-static const FyOptimizerClass adam_class = {
-    .name = "Adam", .step = adam_step, .check_mixed = adam_check_mixed, .state_names = {"exp_avg", "exp_avg_sq"}};
+static const FyOptimizerClass adam_class = {.name = "Adam",
+                                            .step = adam_step,
+                                            .check_step = adam_check_step,
+                                            .check_mixed = adam_check_mixed,
+                                            .state_names = {"exp_avg", "exp_avg_sq"}};
 static const FyOptimizerClass adamw_class = {.name = "AdamW",
                                              .step = adam_step,
+                                             .check_step = adam_check_step,
                                              .check_mixed = adam_check_mixed,
                                              .state_names = {"exp_avg", "exp_avg_sq"},
                                              .decoupled = true};

@@ -11,6 +11,8 @@ static void destroy_optimizer(void *object) {
     fy_release(self->states[i].parameter);
     for (int k = 0; k < FY_MAX_STATES; k++)
       fy_release(self->states[i].tensors[k]);
+    fy_release(self->states[i].step);
+    fy_release(self->states[i].factors);
   }
   free(self->states);
   free(self);
@@ -54,6 +56,17 @@ FyTensor *fy_optimizer_state(FyParameterState *state, int k) {
   return fresh;
 }
 
+FyTensor *fy_optimizer_beside(FyParameterState *state, FyTensor **tensor, FyDType dtype, FySize shape) {
+  FyTensor *old = *tensor;
+  if (old && fy_device_equal(old->device, state->parameter->device))
+    return old;
+  FyTensor *fresh =
+      old ? fy_to(old, state->parameter->device) : fy_zeros(shape, .dtype = dtype, .device = state->parameter->device);
+  *tensor = fy_retain(fresh);
+  fy_release(old);
+  return fresh;
+}
+
 // The kernels take row-major memory of one dtype: other parameters are updated in a copy, and copied back. A gradient has
 // another dtype than its parameter when the module was converted between forward and backward.
 static void step_one(FyOptimizer *self, FyParameterState *state) {
@@ -74,6 +87,8 @@ static void step_one(FyOptimizer *self, FyParameterState *state) {
 
 void fy_step(FyOptimizer *optimizer) {
   fy_check(optimizer, FY_TYPE_ERROR, "fy_step: the optimizer is NULL");
+  if (optimizer->type->check_step)
+    optimizer->type->check_step(optimizer);
   const bool watched = fy_range_open(FY_RANGE_LIBRARY, "Optimizer.step");
   fy_no_grad {
     for (int i = 0; i < optimizer->count; i++) {

@@ -24,11 +24,14 @@ typedef struct FySgd {
 FY_API FyOptimizer *fy_sgd_with(FySgd options);
 
 // optim.Adam and optim.AdamW: fy_adam(fy_parameters(model), .lr = 1e-3). Zeros stand for PyTorch's defaults: lr 1e-3,
-// beta1 0.9, beta2 0.999, eps 1e-8; weight_decay 0 for Adam, 0.01 for AdamW (.no_weight_decay for none).
+// beta1 0.9, beta2 0.999, eps 1e-8; weight_decay 0 for Adam, 0.01 for AdamW (.no_weight_decay for none). With .capturable the
+// number of the step, which it depends on, is counted on the device, by one more kernel for each parameter, so that a CUDA
+// graph (device/cuda_graph.h) can repeat a step: a learning rate that is set later does not reach those. For parameters on
+// CUDA devices only.
 typedef struct FyAdam {
   FyTensorList *parameters;
   double lr, beta1, beta2, eps, weight_decay;
-  bool no_weight_decay;
+  bool no_weight_decay, capturable;
 } FyAdam;
 #define fy_adam(...) fy_adam_with((FyAdam){.parameters = __VA_ARGS__})
 FY_API FyOptimizer *fy_adam_with(FyAdam options);
@@ -36,7 +39,9 @@ FY_API FyOptimizer *fy_adam_with(FyAdam options);
 FY_API FyOptimizer *fy_adamw_with(FyAdam options);
 
 // optimizer.step(): parameters without a gradient are left alone; the others are changed in place (their version counters
-// rise), each by one kernel. optimizer.zero_grad(): grads become None.
+// rise), each by one kernel. optimizer.zero_grad(): grads become None. Adam and AdamW raise FY_RUNTIME_ERROR "Attempting CUDA
+// graph capture of step() for an instance of Adam but param_groups' capturable is False.", and with .capturable "If
+// capturable=True, params and state_steps must be on supported devices: ['cuda'].".
 FY_API void fy_step(FyOptimizer *optimizer);
 FY_API void fy_zero_grad(FyOptimizer *optimizer);
 

@@ -22,7 +22,7 @@ FyTensorList *fy_optimizer_state_dict(const FyOptimizer *optimizer) {
       if (!state->steps)
         continue;
       snprintf(name, sizeof name, "state.%d.step", i);
-      fy_list_add(list, name, fy_tensor(&state->steps, FY_SCALAR));
+      fy_list_add(list, name, state->step ? fy_detach(state->step) : fy_tensor(&state->steps, FY_SCALAR));
       for (int k = 0; k < FY_MAX_STATES && optimizer->type->state_names[k]; k++) {
         snprintf(name, sizeof name, "state.%d.%s", i, optimizer->type->state_names[k]);
         if (state->tensors[k])
@@ -120,9 +120,17 @@ static void set_state(FyParameterState *state, int k, FyTensor *value) {
   state->tensors[k] = row_major;
 }
 
+static void set_steps(const FyOptimizer *o, FyParameterState *state, double steps) {
+  state->steps = (int64_t)steps;
+  if (fy_optimizer_steps_on_device(o))
+    fy_fill_(fy_optimizer_beside(state, &state->step, FY_FLOAT32, FY_SCALAR), steps);
+}
+
 static void clear(FyOptimizer *o) {
   for (int i = 0; i < o->count; i++) {
     o->states[i].steps = 0;
+    fy_release(o->states[i].step);
+    o->states[i].step = NULL;
     for (int k = 0; k < FY_MAX_STATES; k++) {
       fy_release(o->states[i].tensors[k]);
       o->states[i].tensors[k] = NULL;
@@ -141,7 +149,7 @@ void fy_optimizer_load_state_dict(FyOptimizer *o, const FyTensorList *list) {
         if (entry.kind == RATE)
           fy_set_learning_rate(o, fy_item(list->items[i]));
         else if (entry.kind == STEPS)
-          o->states[entry.parameter].steps = (int64_t)fy_item(list->items[i]);
+          set_steps(o, &o->states[entry.parameter], fy_item(list->items[i]));
         else
           set_state(&o->states[entry.parameter], entry.k, list->items[i]);
       }

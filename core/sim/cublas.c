@@ -7,6 +7,7 @@
 
 #include "cudasim.h"
 #include "gemm.h"
+#include "inspector.h"
 #include "memory.h"
 #include "node.h"
 #include "sim.h"
@@ -197,6 +198,14 @@ static void describe_gemm(const struct sim_work *work, struct cudasim_activity *
   activity->name = "cublas gemm";
 }
 
+// The bytes from a matrix's (or batch's) first element to its last.
+static size_t reach(const struct sim_matrix *matrix, int rows, int columns, int count) {
+  if (rows == 0 || columns == 0 || count == 0)
+    return 0;
+  long long last = (long long)(columns - 1) * matrix->leading + rows + matrix->stride * (count - 1);
+  return (size_t)last * sim_element_bytes(matrix->type);
+}
+
 static cudaError_t run_gemm(struct sim_work *base) {
   struct gemm_work *work = (struct gemm_work *)base;
   struct sim_gemm gemm = work->gemm;
@@ -204,15 +213,9 @@ static cudaError_t run_gemm(struct sim_work *base) {
     gemm.alpha = scalar(work->alpha, work->scalar_type);
     gemm.beta = scalar(work->beta, work->scalar_type);
   }
-  return sim_gemm_run(&gemm) ? cudaSuccess : cudaErrorLaunchFailure;
-}
-
-// The bytes from a matrix's (or batch's) first element to its last.
-static size_t reach(const struct sim_matrix *matrix, int rows, int columns, int count) {
-  if (rows == 0 || columns == 0 || count == 0)
-    return 0;
-  long long last = (long long)(columns - 1) * matrix->leading + rows + matrix->stride * (count - 1);
-  return (size_t)last * sim_element_bytes(matrix->type);
+  bool done = sim_gemm_run(&gemm);
+  SIM_TELL(wrote(gemm.c.data, reach(&gemm.c, gemm.m, gemm.n, gemm.count)));
+  return done ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
 static bool check_shape(const struct sim_gemm *g) {
@@ -401,6 +404,7 @@ static cudaError_t run_vector(struct sim_work *base) {
       *out = alpha * dot(w, i) + (beta == 0 ? 0 : beta * *out);
     else
       *out += alpha * x[(long)i * w->incx];
+    SIM_TELL(wrote(out, sizeof *out));
   }
   return cudaSuccess;
 }

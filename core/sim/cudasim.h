@@ -25,14 +25,16 @@ struct cudasim_stats {
 
 // Has `kernel` called for each launch, cuBLAS call, fill and copy within one device, and `copy` (with a cudaMemcpyKind)
 // for each copy between the host and a device or between two devices, when and on the thread where it is counted above.
-// NULL: not at all. No lock of the simulator's is held during the calls.
+// What a graph repeats is not told of: the host asks for all of it by one call. NULL: not at all. No lock of the simulator's is
+// held during the calls.
 void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 
 enum { CUDASIM_KERNEL, CUDASIM_COPY, CUDASIM_FILL };
 
 // A launch or cuBLAS call, a copy or a fill: one execution of it. Times are in nanoseconds of CLOCK_MONOTONIC.
 struct cudasim_activity {
-  unsigned long long id; // from 1
+  unsigned long long id;     // from 1
+  unsigned long long launch; // the same for all that one call has queued: the first one's id
   int kind;
   const char *name; // of a kernel, "cublas gemm" and the like for cuBLAS's; lives as long as the program
   int device;
@@ -44,7 +46,8 @@ struct cudasim_activity {
 };
 
 // Has `queued` called when and on the thread where an activity was queued, and `ran` on whatever thread ran it, before
-// anybody who waits for it goes on. What a graph repeats is not told of. No lock of the simulator's is held. NULL: not at all.
+// anybody who waits for it goes on. What a graph repeats is queued by cudaGraphLaunch. No lock of the simulator's is held. NULL:
+// not at all.
 void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(const struct cudasim_activity *));
 
 void cudasim_get_stats(struct cudasim_stats *stats);

@@ -286,9 +286,15 @@ void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes))
   atomic_store(&observe_copy, copy);
 }
 
+static __thread bool quiet;
+
+void sim_count_quietly(bool quietly) {
+  quiet = quietly;
+}
+
 static void tell_of_kernel(void) {
   void (*observe)(void) = atomic_load(&observe_kernel);
-  if (observe)
+  if (observe && !quiet)
     observe();
 }
 
@@ -303,7 +309,7 @@ void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes, bool within_device) 
   void (*observe)(int, size_t) = atomic_load(&observe_copy);
   if (within_device)
     tell_of_kernel();
-  else if (observe && kind != cudaMemcpyHostToHost)
+  else if (observe && !quiet && kind != cudaMemcpyHostToHost)
     observe(kind, bytes);
 }
 

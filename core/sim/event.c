@@ -75,7 +75,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
   if (event->capture)
     return sim_fail(sim_graph_join(stream, event->capture, &event->capture_after));
   if (stream->capture)
-    return sim_fail(cudaErrorStreamCaptureIsolation);
+    return sim_fail(sim_graph_spoil(stream, cudaErrorStreamCaptureIsolation));
   sim_lock();
   sim_stream_add_wait(stream, event->node);
   sim_unlock();
@@ -109,6 +109,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     return sim_fail(cudaErrorInvalidResourceHandle);
   if (event->capture)
     return sim_fail(cudaErrorCapturedEvent);
+  SIM_TRY(sim_capture_forbids());
   struct sim_node *node = get_node(event);
   if (sim.config.mode == SIM_LAZY) // nothing would ever finish while the host polls
     sim_node_wait(node);

@@ -8,6 +8,7 @@
 
 #include "lane.h"
 #include "sim.h"
+#include "trace.h"
 
 struct graph_node {
   int device;
@@ -75,13 +76,32 @@ static void nodes_free(struct graph_nodes *list) {
 
 // ---- capture ----
 
-void sim_graph_add(struct CUstream_st *stream, struct sim_work *work) {
+static bool is_spoiled(const struct CUgraph_st *graph) {
+  sim_lock();
+  bool spoiled = graph->spoiled;
+  sim_unlock();
+  return spoiled;
+}
+
+cudaError_t sim_graph_spoil(struct CUstream_st *stream, cudaError_t error) {
+  sim_lock();
+  stream->capture->spoiled = true;
+  sim_unlock();
+  return error;
+}
+
+cudaError_t sim_graph_add(struct CUstream_st *stream, struct sim_work *work) {
   struct CUgraph_st *graph = stream->capture;
+  if (is_spoiled(graph)) {
+    sim_work_release(work);
+    return cudaErrorStreamCaptureInvalidated;
+  }
   struct graph_node node = {stream->device, work, stream->lane, stream->capture_after};
   nodes_add(&graph->nodes, &node);
   sim_work_release(work);
   stream->capture_after.count = 0;
   indices_add(&stream->capture_after, (int)graph->nodes.count - 1);
+  return cudaSuccess;
 }
 
 unsigned long long sim_graph_id(const struct CUstream_st *stream) {
@@ -93,14 +113,21 @@ cudaError_t sim_graph_join(struct CUstream_st *stream, unsigned long long captur
   struct CUgraph_st *graph = captures;
   while (graph && graph->id != capture)
     graph = graph->next;
-  sim_unlock();
-  if (graph == NULL)
-    return cudaErrorCapturedEvent;
-  if (stream->capture && stream->capture != graph)
-    return cudaErrorStreamCaptureMerge;
-  if (stream->capture == NULL)
+  cudaError_t error = graph == NULL                                 ? cudaErrorCapturedEvent
+                      : stream->capture && stream->capture != graph ? cudaErrorStreamCaptureMerge
+                      : stream == sim.device[stream->device].legacy ? cudaErrorStreamCaptureUnsupported
+                                                                    : cudaSuccess;
+  if (error && graph)
+    graph->spoiled = true;
+  if (error && stream->capture)
+    stream->capture->spoiled = true;
+  if (!error && stream->capture == NULL) {
     stream->capture_after.count = 0;
-  stream->capture = graph;
+    stream->capture = graph;
+  }
+  sim_unlock();
+  if (error)
+    return error;
   for (size_t i = 0; i < after->count; i++)
     indices_add(&stream->capture_after, after->items[i]);
   return cudaSuccess;
@@ -135,10 +162,10 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
   graph->id = ++last_id;
   graph->next = captures;
   captures = graph;
-  sim_unlock();
   stream->capture = graph;
   stream->capture_origin = true;
   stream->capture_after.count = 0;
+  sim_unlock();
   return cudaSuccess;
 }
 
@@ -203,14 +230,23 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *result) {
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureStatus *status) {
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, enum cudaStreamCaptureStatus *status,
+                                     unsigned long long *id) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
-  *status = !stream->capture           ? cudaStreamCaptureStatusNone
-            : stream->capture->spoiled ? cudaStreamCaptureStatusInvalidated
-                                       : cudaStreamCaptureStatusActive;
+  if (status == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  *status = !stream->capture              ? cudaStreamCaptureStatusNone
+            : is_spoiled(stream->capture) ? cudaStreamCaptureStatusInvalidated
+                                          : cudaStreamCaptureStatusActive;
+  if (id && stream->capture)
+    *id = stream->capture->id;
   return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureStatus *status) {
+  return cudaStreamGetCaptureInfo(handle, status, NULL);
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
@@ -235,16 +271,27 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
   return cudaSuccess;
 }
 
-// Makes and links the nodes of one launch: nodes[0] in the stream, one per graph node, and the last in the stream
-// again. sim.lock is held.
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
+  return cudaGraphInstantiate(exec, graph, flags);
+}
+
+// The nodes of one launch: nodes[0] in the stream, one per graph node, and the last in the stream again.
+static void make_nodes(const struct graph_nodes *graph, struct CUstream_st *stream, struct sim_node **nodes) {
+  nodes[0] = sim_node_new(stream->device, NULL, stream->lane);
+  nodes[graph->count + 1] = sim_node_new(stream->device, NULL, stream->lane);
+  for (size_t i = 0; i < graph->count; i++) {
+    const struct graph_node *g = &graph->items[i];
+    nodes[i + 1] = sim_node_new(g->device, sim_work_retain(g->work), g->lane);
+  }
+}
+
+// Links them. sim.lock is held.
 static void link_nodes(const struct graph_nodes *graph, struct CUstream_st *stream, struct sim_node **nodes) {
   size_t count = graph->count;
-  nodes[0] = sim_node_new(stream->device, NULL, stream->lane);
-  nodes[count + 1] = sim_node_new(stream->device, NULL, stream->lane);
   sim_stream_append(stream, nodes[0]);
   for (size_t i = 0; i < count; i++) {
     const struct graph_node *g = &graph->items[i];
-    struct sim_node *node = nodes[i + 1] = sim_node_new(g->device, sim_work_retain(g->work), g->lane);
+    struct sim_node *node = nodes[i + 1];
     if (g->after.count == 0)
       sim_node_after(node, nodes[0]);
     for (size_t j = 0; j < g->after.count; j++)
@@ -253,6 +300,33 @@ static void link_nodes(const struct graph_nodes *graph, struct CUstream_st *stre
     sim_node_unhold(node);
   }
   sim_stream_append(stream, nodes[count + 1]);
+}
+
+// One more execution of each node's work: counted, but no observer is told, for the host has not asked for it by a call of
+// its own.
+static void count_works(const struct graph_nodes *graph) {
+  sim_count_quietly(true);
+  for (size_t i = 0; i < graph->count; i++)
+    if (graph->items[i].work->count)
+      graph->items[i].work->count(graph->items[i].work);
+  sim_count_quietly(false);
+}
+
+// Whoever traces is told that the nodes are queued; the nodes are still held, so none has run. sim.lock is not held.
+static void trace_nodes(const struct graph_nodes *graph, struct sim_node **nodes, const struct CUstream_st *stream) {
+  const unsigned long long handle =
+      stream == sim.device[stream->device].legacy ? 0 : (unsigned long long)(uintptr_t)stream;
+  const long long begin = sim_now();
+  unsigned long long first = 0;
+  for (size_t i = 0; i < graph->count; i++) {
+    if (!graph->items[i].work->describe)
+      continue;
+    sim_trace_name(nodes[i + 1], handle);
+    first = first ? first : nodes[i + 1]->traced;
+    nodes[i + 1]->launch = first;
+    struct cudasim_activity activity = sim_trace_describe(nodes[i + 1]);
+    sim_trace_queued(&activity, begin);
+  }
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
@@ -267,15 +341,16 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   sim_worker_start();
   size_t count = exec->nodes.count + 2;
   struct sim_node **nodes = sim_allocate(count * sizeof(struct sim_node *));
+  make_nodes(&exec->nodes, stream, nodes);
+  count_works(&exec->nodes);
+  if (sim_is_traced())
+    trace_nodes(&exec->nodes, nodes, stream);
   bool sync = sim.config.mode == SIM_SYNC;
   if (sync)
     sim_execution_lock();
   sim_lock();
   link_nodes(&exec->nodes, stream, nodes);
   sim_unlock();
-  for (size_t i = 0; i < exec->nodes.count; i++)
-    if (exec->nodes.items[i].work->count)
-      exec->nodes.items[i].work->count(exec->nodes.items[i].work);
   for (size_t i = 0; i < count; i++) {
     sim_node_run_if_sync(nodes[i]);
     sim_node_release(nodes[i]);

@@ -5,7 +5,8 @@
 #include "stream.h"
 
 // Adds work to the graph that the stream is captured into, after what the capture has led to; takes over the reference.
-void sim_graph_add(struct CUstream_st *stream, struct sim_work *work);
+// Fails when the capture is spoiled.
+cudaError_t sim_graph_add(struct CUstream_st *stream, struct sim_work *work);
 
 // Ends the capture that a stream takes part in, without a graph.
 void sim_graph_abandon(struct CUstream_st *stream);
@@ -17,5 +18,8 @@ cudaError_t sim_graph_join(struct CUstream_st *stream, unsigned long long captur
 
 // What identifies the stream's capture for as long as it lasts.
 unsigned long long sim_graph_id(const struct CUstream_st *stream);
+
+// The stream's capture becomes no graph: an operation was tried that a capture cannot take. Returns `error`.
+cudaError_t sim_graph_spoil(struct CUstream_st *stream, cudaError_t error);
 
 #endif

@@ -50,6 +50,7 @@ struct sim_node {
   atomic_bool done;
   struct timespec finished;
   unsigned long long traced; // the id of what somebody is told of; 0: nobody is
+  unsigned long long launch; // then that of the first which the same call has queued
   unsigned long long stream; // then its handle
   struct sim_node *next_ready;
 };

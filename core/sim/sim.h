@@ -68,6 +68,7 @@ void sim_unlock(void);
 // Count one of sim.counters that stands for work of a device's own, and a copy, and tell the observer.
 void sim_count_kernel(atomic_ullong *counter);
 void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes, bool within_device);
+void sim_count_quietly(bool quietly); // on this thread, from now on without telling it
 
 // Memory of the simulator itself; ends the program when there is none.
 void *sim_allocate(size_t bytes);

@@ -128,10 +128,8 @@ void sim_stream_append(struct CUstream_st *stream, struct sim_node *node) {
 cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct sim_node **result) {
   if (result)
     *result = NULL;
-  if (stream->capture && work) {
-    sim_graph_add(stream, work);
-    return cudaSuccess;
-  }
+  if (stream->capture && work)
+    return sim_graph_add(stream, work);
   cudaError_t error = sim_sticky(stream->device);
   if (error != cudaSuccess) {
     sim_work_release(work);
@@ -224,7 +222,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
   if (stream->capture)
-    return sim_fail(sim_capture_forbids());
+    return sim_fail(sim_graph_spoil(stream, cudaErrorStreamCaptureUnsupported));
   SIM_COUNT(synchronizations, 1);
   wait_for(outstanding(stream));
   return sim_fail(sim_sticky(stream->device));
@@ -235,7 +233,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
   if (stream->capture)
-    return sim_fail(sim_capture_forbids());
+    return sim_fail(sim_graph_spoil(stream, cudaErrorStreamCaptureUnsupported));
   struct sim_node_list list = outstanding(stream);
   bool done = true;
   for (size_t i = 0; i < list.count; i++) {

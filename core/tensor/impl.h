@@ -47,6 +47,10 @@ typedef struct FyTensorGraph {
 } FyTensorGraph;
 extern FyTensorGraph fy_tensor_graph;
 
+// What trace/ is told, while it records the calling thread's ops, of values that leave the tensors: `as` is what becomes of
+// them ("number"). NULL: nobody records. Does not raise.
+extern _Thread_local void (*fy_value_leaves)(const FyTensor *t, const char *as);
+
 // tensor.requires_grad: its own, or its base's. Never raises.
 static inline bool fy_has_gradient(const FyTensor *t) {
   return atomic_load_explicit(&t->requires_grad, memory_order_relaxed) ||

@@ -309,9 +309,17 @@ void fy_record_stream(FyTensor *t, FyStream *stream) {
 
 // ---- values on the host --------------------------------------------------------------------------------------------
 
+_Thread_local void (*fy_value_leaves)(const FyTensor *t, const char *as);
+
+static void leaves(const FyTensor *t, const char *as) {
+  if (__builtin_expect(fy_value_leaves != NULL, false))
+    fy_value_leaves(t, as);
+}
+
 static void one_element(const FyTensor *t, void *value) {
   fy_check(t->array.numel == 1, FY_RUNTIME_ERROR, "a Tensor with %lld elements cannot be converted to Scalar",
            (long long)t->array.numel);
+  leaves(t, "number");
   const bool watched = fy_range_open(FY_RANGE_LIBRARY, "item");
   if (t->device.type == FY_CPU)
     memcpy(value, t->array.data, fy_dtype_size(t->array.dtype));
@@ -333,6 +341,7 @@ int64_t fy_item_int64(const FyTensor *t) {
 }
 
 void *fy_numpy(FyTensor *t) {
+  leaves(t, "NumPy array");
   fy_check(!fy_has_gradient(t), FY_RUNTIME_ERROR,
            "Can't call numpy() on Tensor that requires grad. Use fy_numpy(fy_detach(tensor)) instead.");
   fy_check(t->device.type == FY_CPU, FY_TYPE_ERROR,

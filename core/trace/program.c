@@ -37,7 +37,7 @@ static void *with_room(void *items, int count, int *capacity, size_t bytes) {
 int fy_program_add_value(FyProgram *program, const char *name, FyDType dtype, int ndim, const int64_t *shape,
                          FyTensor *constant) {
   program->values = with_room(program->values, program->value_count, &program->value_capacity, sizeof *program->values);
-  FyValue value = {.dtype = dtype, .ndim = ndim, .constant = constant};
+  FyProgramValue value = {.dtype = dtype, .ndim = ndim, .constant = constant};
   memcpy(value.shape, shape, (size_t)ndim * sizeof *shape);
   if (name) {
     value.name = strdup(name);
@@ -51,7 +51,7 @@ int fy_program_add_value(FyProgram *program, const char *name, FyDType dtype, in
 int fy_program_add_step(FyProgram *program, const FyOp *op, const void *params, int n_in, const int *in, int n_out,
                         const int *out) {
   program->steps = with_room(program->steps, program->step_count, &program->step_capacity, sizeof *program->steps);
-  FyStep step = {.op = op, .n_in = n_in, .n_out = n_out};
+  FyProgramStep step = {.op = op, .n_in = n_in, .n_out = n_out};
   if (op->params_size) {
     step.params = malloc(op->params_size);
     fy_check(step.params, FY_OUT_OF_MEMORY_ERROR, "out of host memory for a traced call of %s", op->name);

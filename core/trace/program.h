@@ -9,28 +9,28 @@
 #include "op/op.h"
 
 // What flows between ops: a tensor whose elements are not known yet, or, as a constant, are.
-typedef struct FyValue {
+typedef struct FyProgramValue {
   char *name; // of a parameter or buffer as in state_dict, of an input or output as in a file; NULL: has none
   FyDType dtype;
   int ndim;
   int64_t shape[FY_MAX_DIM]; // of the example
   FyTensor *constant;        // counted; NULL: an input, or computed
-} FyValue;
+} FyProgramValue;
 
 // One call of an op. Indices are those of values; -1 stands for an optional input that was not given and for an output
 // that was not wanted.
-typedef struct FyStep {
+typedef struct FyProgramStep {
   const FyOp *op;
   void *params; // op->params_size bytes, its own
   int n_in, n_out;
   int in[FY_MAX_INPUTS], out[FY_MAX_OUTPUTS];
-} FyStep;
+} FyProgramStep;
 
 typedef struct FyProgram {
   FyObject object;
   FyDevice device;
-  FyValue *values;
-  FyStep *steps;
+  FyProgramValue *values;
+  FyProgramStep *steps;
   int value_count, value_capacity, step_count, step_capacity;
   int input, output; // values: a module's forward has one of each
 } FyProgram;

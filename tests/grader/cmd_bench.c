@@ -1,17 +1,24 @@
-// `ferry bench`: hands over to the benchmark program, which is not part of this one because it links the library.
+// `ferry bench` and `ferry timeline`: hand over to programs that are not part of this one because they link the library.
 #include "commands.h"
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-int cmd_bench(int argc, char **argv) {
-  const char *program = CONFIG_OBJECTS "/plots/bench/bench";
+static int hand_over(const char *program, int argc, char **argv) {
+  char *about[] = {(char *)"help", argv[0], NULL};
   argv[0] = (char *)program;
   execv(program, argv);
-  char *about[] = {(char *)"help", (char *)"bench", NULL};
   if (argc > 1 && strcmp(argv[1], "--help") == 0) // the program would know more
     cmd_help(2, about);
-  fprintf(stderr, "ferry bench: %s is not built; run make bench\n", program);
+  fprintf(stderr, "ferry %s: %s is not built; run make bench\n", about[1], program);
   return argc > 1 && strcmp(argv[1], "--help") == 0 ? EXIT_PASS : EXIT_GRADER;
+}
+
+int cmd_bench(int argc, char **argv) {
+  return hand_over(CONFIG_OBJECTS "/plots/bench/bench", argc, argv);
+}
+
+int cmd_timeline(int argc, char **argv) {
+  return hand_over(CONFIG_OBJECTS "/plots/trace/trace", argc, argv);
 }

@@ -3,16 +3,25 @@
 # with its mistake's name in the report, and so do an empty function and a constant. And docs/exercises.md is the table of all
 # of that.
 #
-# usage: tests/grader/test_exercises.sh [EXERCISE] | --write (the table; nothing is checked against it)
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# usage: tests/grader/test_exercises.sh [PATTERN] | --all-of-them | --write
+#   PATTERN         the answers to the exercises whose id matches this extended regular expression (without one: to all)
+#   --all-of-them   what is asked of the exercises together: enough answers, the table, the lessons named, whole grades
+#   --write         writes the table, and checks nothing
+# One run for some exercises each, so that none lasts long on a slow machine:
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^1
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^[23]
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^4
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^5
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^6
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --all-of-them
 # timeout: 600
 # shellcheck source=tests/grader/common.sh
 . "$(dirname "$0")/common.sh"
-write=
-only=
+what=answers
+pattern=
 case ${1:-} in
---write) write=1 ;;
-*) only=${1:-} ;;
+--write | --all-of-them) what=${1#--} ;;
+*) pattern=${1:-} ;;
 esac
 export FERRY_WORK=$work/none FERRY_SIM_DEVICES=${FERRY_SIM_DEVICES:-2}
 jobs_at_once=${TEST_JOBS:-2}
@@ -140,13 +149,11 @@ mistake_of() { # FILE: the name in its first line
 }
 
 number=1000
-exercises=()
-while IFS= read -r exercise; do
-  if [[ $exercise == *"$only"* ]]; then
-    exercises+=("$exercise")
-  fi
-done < <("$ferry" list --ids | sort)
-for exercise in "${exercises[@]}"; do
+matching() { # PATTERN: the exercises whose id matches
+  "$ferry" list --ids | sort | grep -E -- "$1"
+}
+judge_answers() { # EXERCISE
+  local exercise=$1 hidden solution file devices what
   hidden=tests/hidden/$exercise
   solution=$(ls solutions/"$exercise".* 2>/dev/null | head -n 1)
   later "$exercise" "exercises/$(basename "$solution")" stub
@@ -176,11 +183,20 @@ for exercise in "${exercises[@]}"; do
     generic_kernel alibi "$hidden/wrong_cpu.cu" >"$work/$exercise.alibi.cu"
     later "$exercise" "$work/$exercise.alibi.cu" host
   fi
-done
-wait
-while IFS=$'\t' read -r status name why; do
-  result "$status" "$name" "$why"
-done < <(cat "$work"/verdict.*)
+}
+
+if [ "$what" = answers ]; then
+  exercises=$(matching "$pattern")
+  [ -n "$exercises" ]
+  result $? "there are exercises that match '$pattern'" "\`./ferry list\` shows all"
+  for exercise in $exercises; do
+    judge_answers "$exercise"
+  done
+  wait
+  while IFS=$'\t' read -r status name why; do
+    result "$status" "$name" "$why"
+  done < <(cat "$work"/verdict.* 2>/dev/null)
+fi
 
 # ---- how many there are, and the table -------------------------------------------------------------------------------------
 
@@ -214,11 +230,15 @@ END
   done
 }
 
-if [ -n "$write" ]; then
+if [ "$what" = write ]; then
   table >docs/exercises.md
 fi
-if [ -z "$only" ]; then
-  for exercise in "${exercises[@]}"; do
+if [ "$what" = all-of-them ]; then
+  runs=$(sed -nE 's/^# run: .* -- (\^.*)/\1/p' "$0" | paste -sd '|')
+  left_out=$(matching . | grep -vE -- "$runs" | paste -sd ' ')
+  [ -z "$left_out" ]
+  result $? 'each exercise is in one of the runs at the top of this file' "$left_out"
+  for exercise in $(matching .); do
     wrong=$(find "tests/hidden/$exercise" -name 'wrong_*' | wc -l)
     right=$(find "tests/hidden/$exercise" -name 'right_*' | wc -l)
     if [ "$wrong" -lt 6 ] || [ "$right" -lt 1 ]; then

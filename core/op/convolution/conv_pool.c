@@ -3,6 +3,7 @@
 // The convolution's output is the largest array of such a layer, and ReLU's another one. Fused, neither exists: each image is
 // convolved, cut off at zero and pooled while it is in the cache, and backward needs only the tap that each pooled value
 // came from. The values are those of the three ops, up to the rounding of the convolution's sums.
+#include "op/convolution/conv_choose.h"
 #include "op/convolution/conv_pool.h"
 #include "op/kernel/dnn.h"
 #include "op/op.h"
@@ -68,6 +69,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d = {
     .autocast = FY_AUTOCAST_EVERYWHERE(FY_AUTOCAST_LOWER),
     .infer = conv_pool_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d,
+    .choose = fy_choose_conv_pool,
     .cpu_bfloat16 = conv_pool_in_bfloat16,
     .save = conv_pool_save,
     .backward = conv_pool_backward,
@@ -102,6 +104,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = conv_pool_backward_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d_backward,
+    .choose = fy_choose_conv_pool_backward,
     .cpu_bfloat16 = conv_pool_backward_in_bfloat16,
     .params_size = sizeof(FyConvPoolParams),
     .id = FY_OP_ID_conv2d_relu_max_pool2d_backward,

@@ -4,6 +4,7 @@
 // row-major source, and for the conversion on the side where it leaves fewer bytes to move.
 #include "op/copy/copy.h"
 
+#include "device/capture.h"
 #include "device/runtime.h"
 #include "op/copy/convert.h"
 #include "op/elementwise/pointwise.h"
@@ -12,15 +13,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-typedef enum Kind { TO, CLONE } Kind; // only for the name in the graph
-
-typedef struct CopyParams {
-  Kind kind;
-  FyDType dtype; // of a new tensor, as is the device
-  FyDevice device;
-  bool non_blocking;
-} CopyParams;
 
 // ---- infer -------------------------------------------------------------------------------------------------------------
 
@@ -41,11 +33,11 @@ static void infer_crossing(FyCall *call, const FyArray *in) {
   o->ndim = in->ndim;
   memcpy(o->shape, in->shape, (size_t)in->ndim * sizeof *in->shape);
   // Memory that was not pinned could not be copied to while the host goes on.
-  o->pinned = ((const CopyParams *)call->params)->non_blocking && call->device.type == FY_CPU;
+  o->pinned = ((const FyCopyParams *)call->params)->non_blocking && call->device.type == FY_CPU;
 }
 
 static void infer_copy(FyCall *call) {
-  const CopyParams *p = call->params;
+  const FyCopyParams *p = call->params;
   const FyTensor *source = call->in[call->n_in - 1];
   const FyArray *in = &source->array;
   if (call->in_place) {
@@ -78,9 +70,20 @@ static void guard_pinned(const FyTensor *host, int device) {
     fy_pinned_record_stream(host->storage->block, device, fy_raw_stream(device));
 }
 
+// A CUDA graph's copies would read and write the host's memory at each replay.
+static void check_capture(const FyTensor *to, const FyTensor *from) {
+  const FyTensor *host = from->device.type == FY_CPU ? from : to, *other = host == from ? to : from;
+  if (!fy_is_capturing() || host->device.type != FY_CPU || other->device.type != FY_CUDA || host->storage->pinned)
+    return;
+  fy_check(!fy_captured_into(other->device.index, fy_raw_stream(other->device.index)), FY_RUNTIME_ERROR,
+           "Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned. Please "
+           "use tensor.pin_memory() or allocate the tensor with pin_memory=True.");
+}
+
 static void cross(const FyCall *call) {
   const FyTensor *to = call->out[0], *from = call->in[call->n_in - 1];
-  const bool non_blocking = ((const CopyParams *)call->params)->non_blocking;
+  const bool non_blocking = ((const FyCopyParams *)call->params)->non_blocking;
+  check_capture(to, from);
   const int to_device = device_index(to->device), from_device = device_index(from->device);
   const size_t bytes = (size_t)from->array.numel * fy_dtype_size((FyDType)from->array.dtype);
   fy_copy_bytes(to->array.data, to_device, to->storage->pinned, from->array.data, from_device, from->storage->pinned,
@@ -104,7 +107,7 @@ static void copy_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **gr
 static const char *copy_name(const FyNode *node) {
   if (node->n_in == 2)
     return "CopyBackwards";
-  return fy_node_params(node, CopyParams)->kind == CLONE ? "CloneBackward0" : "ToCopyBackward0";
+  return fy_node_params(node, FyCopyParams)->kind == FY_COPY_CLONE ? "CloneBackward0" : "ToCopyBackward0";
 }
 
 const FyOp fy_op_copy = {
@@ -115,14 +118,14 @@ const FyOp fy_op_copy = {
     .cpu = fy_cpu_copy,
     .cross = cross,
     .backward = copy_backward,
-    .params_size = sizeof(CopyParams),
+    .params_size = sizeof(FyCopyParams),
     .id = FY_OP_ID_copy,
 };
 
 // ---- to, clone, contiguous ---------------------------------------------------------------------------------------------
 
 FyTensor *fy_to_with(FyTensor *t, FyTo options) {
-  const CopyParams params = {
+  const FyCopyParams params = {
       .device = fy_resolve_device(options.device),
       .dtype = options.dtype ? options.dtype : (FyDType)t->array.dtype,
       .non_blocking = options.non_blocking,
@@ -132,12 +135,12 @@ FyTensor *fy_to_with(FyTensor *t, FyTo options) {
 }
 
 // A row-major copy on the same device.
-static FyTensor *copy_here(FyTensor *t, Kind kind, FyDType dtype) {
-  return fy_run(&fy_op_copy, &(CopyParams){.kind = kind, .dtype = dtype, .device = t->device}, FY_INPUTS(t));
+static FyTensor *copy_here(FyTensor *t, FyCopyKind kind, FyDType dtype) {
+  return fy_run(&fy_op_copy, &(FyCopyParams){.kind = kind, .dtype = dtype, .device = t->device}, FY_INPUTS(t));
 }
 
 FyTensor *fy_to_dtype(FyTensor *t, FyDType dtype) {
-  return dtype == (FyDType)t->array.dtype || !dtype ? t : copy_here(t, TO, dtype);
+  return dtype == (FyDType)t->array.dtype || !dtype ? t : copy_here(t, FY_COPY_TO, dtype);
 }
 
 FyTensor *fy_cuda_current(FyTensor *t) {
@@ -163,7 +166,7 @@ FyTensor *fy_long(FyTensor *t) {
 }
 
 FyTensor *fy_clone(FyTensor *t) {
-  return copy_here(t, CLONE, (FyDType)t->array.dtype);
+  return copy_here(t, FY_COPY_CLONE, (FyDType)t->array.dtype);
 }
 
 FyTensor *fy_contiguous(FyTensor *t) {
@@ -184,10 +187,10 @@ FyTensor *fy_pin_memory(FyTensor *t) {
 // ---- copy_ -------------------------------------------------------------------------------------------------------------
 
 FyTensor *fy_copy_(FyTensor *a, FyTensor *source) {
-  return fy_run_in_place(&fy_op_copy, &(CopyParams){.kind = TO}, FY_INPUTS(a, source));
+  return fy_run_in_place(&fy_op_copy, &(FyCopyParams){.kind = FY_COPY_TO}, FY_INPUTS(a, source));
 }
 FyTensor *fy_copy_async_(FyTensor *a, FyTensor *source) {
-  return fy_run_in_place(&fy_op_copy, &(CopyParams){.kind = TO, .non_blocking = true}, FY_INPUTS(a, source));
+  return fy_run_in_place(&fy_op_copy, &(FyCopyParams){.kind = FY_COPY_TO, .non_blocking = true}, FY_INPUTS(a, source));
 }
 
 // ---- fill --------------------------------------------------------------------------------------------------------------

@@ -34,9 +34,6 @@ typedef union FyValue {
 // Writes `number` as an element of `dtype` (not of a half type).
 void fy_value_set(FyValue *value, int dtype, double number);
 
-// Iterations below which work stays on one thread: for arithmetic at memory speed, vectorised functions, libm's functions.
-enum { FY_GRAIN_CHEAP = 32768, FY_GRAIN_FUNCTION = 8192, FY_GRAIN_LIBM = 2048 };
-
 // Runs the loop for the inputs' dtype over out[0] and the inputs; `loops` is indexed by dtype. A call of a binary op with
 // one input takes its number, from params, as the second operand. Returns FY_LAUNCH_NO_KERNEL where there is no loop.
 int fy_pointwise_unary(FyLaunch *l, FyLoop *const *loops, int64_t grain);

@@ -46,21 +46,20 @@ FY_MATH float fy_expm1_of_rest(float r) {
   return fmaf(p, r * r, r);
 }
 
-// e^x = 2^n e^r with |r| <= ln(2) / 2. Adding 1.5 * 2^23 rounds to the integer n. The power of two comes in two factors,
-// so that results below the normal range are right.
+// e^x = 2^n e^r with |r| <= ln(2) / 2. Adding 1.5 * 2^23 rounds to the integer n, which the lowest bits of the sum hold: it is
+// added to the exponent of e^r. Results below the normal range are made 2^64 times too large first, so that they are right.
 FY_MATH float fy_exp_f32(float x) {
   const float round = 0x1.8p23f;
-  x = x > 89.0f ? 89.0f : x;
-  x = x < -104.0f ? -104.0f : x;
   const float shifted = fmaf(x, 1.44269504f, round);
-  const int32_t n = (int32_t)(fy_bits_of(shifted) - fy_bits_of(round));
   const float whole = shifted - round;
   const float r = fmaf(whole, -0.693359375f, x);
-  const float p = fy_expm1_of_rest(fmaf(whole, 2.12194440e-4f, r));
-  const int32_t half = n >> 1;
-  const float scale1 = fy_from_bits((uint32_t)(half + 127) << 23);
-  const float scale2 = fy_from_bits((uint32_t)(n - half + 127) << 23);
-  return (p + 1.0f) * scale1 * scale2;
+  const float p = fy_expm1_of_rest(fmaf(whole, 2.12194440e-4f, r)) + 1.0f;
+  const bool tiny = x < -87.0f;
+  const uint32_t n = fy_bits_of(shifted) + (tiny ? 64u : 0u);
+  float y = fy_from_bits(fy_bits_of(p) + (n << 23));
+  y = tiny ? y * 0x1p-64f : y;
+  y = x <= 0x1.62e42ep6f ? y : x + INFINITY; // NaN stays NaN
+  return x < -104.0f ? 0.0f : y;
 }
 
 // x = 2^e m with m in [sqrt(1/2), sqrt(2)); log(m) = f - f^2 / 2 + f^3 P(f), f = m - 1.
@@ -109,9 +108,11 @@ FY_MATH float fy_sigmoid_f32(float x) {
 
 // erf(x) / x is smooth and even: one polynomial in v, which is x^2 mapped from [0, 3.92^2] to [-1, 1]; beyond, where the
 // polynomial stays and x does not, the result is cut off at 1. Within 2.3e-7 of erf, relatively; without an exponential or a
-// branch, a vector takes two dozen operations.
+// branch, a vector takes two dozen operations. Both limits are smaller ones of bits: those of floats that are not negative are
+// in the order of the floats, and a minimum of integers is one operation. The erf of NaN is 1 or -1: callers multiply by x.
 FY_MATH float fy_erf_f32(float x) {
-  const float square = x * x < 15.3664f ? x * x : 15.3664f;
+  const uint32_t limit = fy_bits_of(15.3664f), one = fy_bits_of(1.0f), bits = fy_bits_of(x * x);
+  const float square = fy_from_bits(bits < limit ? bits : limit);
   const float v = fmaf(square, 1.301541025e-1f, -1.0f);
   float p = fmaf(v, -8.439160301e-04f, 2.098753816e-03f);
   p = fmaf(p, v, -1.394580235e-03f);
@@ -128,8 +129,8 @@ FY_MATH float fy_erf_f32(float x) {
   p = fmaf(p, v, 1.340845525e-01f);
   p = fmaf(p, v, -1.801086217e-01f);
   p = fmaf(p, v, 3.607368171e-01f);
-  const float y = x * p;
-  return y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
+  const uint32_t y = fy_bits_of(x * p), magnitude = y & 0x7fffffffu;
+  return fy_from_bits((magnitude < one ? magnitude : one) | (y & 0x80000000u));
 }
 
 // x times the normal distribution function of x.

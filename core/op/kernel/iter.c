@@ -20,9 +20,10 @@ static void run_flat(int64_t begin, int64_t end, void *context) {
   walk->loop(data, walk->inner_stride, end - begin, walk->context);
 }
 
-// The same for a large result: made in a buffer in the nearest cache, from where it streams to memory.
+// The same for a large result of a cheap loop: made in a buffer in the nearest cache, from where it streams to memory. A loop
+// that computes for longer hides the lines' way to the caches and back behind that, which parts of it would interrupt.
 static void run_flat_streaming(int64_t begin, int64_t end, void *context) {
-  enum { BUFFER = 4096 };
+  enum { BUFFER = 1024 };
   _Alignas(FY_LINE) char buffer[BUFFER];
   const Walk *walk = context;
   const FyIter *iter = walk->iter;
@@ -48,9 +49,9 @@ static void run_flat_streaming(int64_t begin, int64_t end, void *context) {
 }
 
 // Large, contiguous, of whole elements per line, and not the memory of an operand, which would be in the cache by then.
-static bool is_streamed(const FyIter *iter) {
-  bool streamed = iter->numel * iter->size[0] >= FY_STREAM_BYTES && iter->stride[0][0] == 1 &&
-                  (uintptr_t)iter->data[0] % (uintptr_t)iter->size[0] == 0;
+static bool is_streamed(const FyIter *iter, int64_t grain) {
+  bool streamed = grain >= FY_GRAIN_CHEAP && iter->numel * iter->size[0] >= FY_STREAM_BYTES &&
+                  iter->stride[0][0] == 1 && (uintptr_t)iter->data[0] % (uintptr_t)iter->size[0] == 0;
   for (int k = 1; k < iter->n; k++)
     streamed &= iter->data[k] != iter->data[0];
   return streamed;
@@ -195,7 +196,7 @@ void fy_iter_run(const FyIter *iter, int64_t grain, FyLoop *loop, const void *co
     if (iter->numel <= grain)
       loop(iter->data, walk.inner_stride, iter->numel, context);
     else
-      fy_parallel_for(iter->numel, grain, is_streamed(iter) ? run_flat_streaming : run_flat, &walk);
+      fy_parallel_for(iter->numel, grain, is_streamed(iter, grain) ? run_flat_streaming : run_flat, &walk);
   } else if (has_transposed(iter)) {
     const int64_t rows = iter->shape[inner - 1], planes = iter->numel / iter->shape[inner] / rows;
     const int64_t bands = (rows + FY_TILE_ROWS - 1) / FY_TILE_ROWS;

@@ -122,6 +122,9 @@ static inline bool fy_iter_is_flat(const FyIter *iter) {
 // A run of n elements: operand k's are at data[k], stride[k] elements apart.
 typedef void FyLoop(char *const *data, const int64_t *stride, int64_t n, const void *context);
 
+// Iterations below which work stays on one thread: for arithmetic at memory speed, vectorised functions, libm's functions.
+enum { FY_GRAIN_CHEAP = 32768, FY_GRAIN_FUNCTION = 8192, FY_GRAIN_LIBM = 2048 };
+
 // Calls `loop` on runs that cover all elements, on several threads when there are more than `grain`.
 void fy_iter_run(const FyIter *iter, int64_t grain, FyLoop *loop, const void *context);
 

@@ -1,4 +1,5 @@
-// sgd_step, adam_step: torch.optim's updates, fused. Parameter and state are written in place.
+// sgd_step, adam_step: torch.optim's updates, fused. Parameter and state are written in place. adam_advance: the number of
+// Adam's next step, counted on the device.
 //
 // All inputs are row-major, of one shape and on one device. The state is of the type the kernels compute in: the
 // parameter's, or float32 for a parameter of a half type, so that small changes are not lost in it.
@@ -9,11 +10,15 @@
 
 enum { GRAIN = 16384 }; // elements per thread that are worth a thread
 
+enum { IN_FACTORS = 4 }; // of adam_step, on CUDA: from adam_advance
+
 static void infer_step(FyCall *call) {
   const FyArray *param = &call->in[0]->array;
   if (!fy_dtype_is_floating(param->dtype))
     fy_raise_not_implemented(call->op->name, param->dtype);
-  for (int i = 0; i < call->n_in; i++) {
+  if (call->n_in > IN_FACTORS && call->device.type != FY_CUDA)
+    fy_panic("%s: factors are for CUDA", call->op->name);
+  for (int i = 0; i < call->n_in && i < IN_FACTORS; i++) {
     const FyArray *a = call->in[i] ? &call->in[i]->array : param;
     FyDType state = param->dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
     if (!a->contiguous || a->numel != param->numel || a->dtype != (i < 2 ? (FyDType)param->dtype : state))
@@ -109,6 +114,22 @@ static int fy_cpu_adam_step(FyLaunch *l) {
   return FY_LAUNCH_OK;
 }
 
+// ---- adam_advance ------------------------------------------------------------------------------------------------------
+
+static void infer_advance(FyCall *call) {
+  const FyArray *step = &call->in[0]->array, *factors = &call->in[1]->array;
+  if (step->numel != 1 || step->dtype != FY_FLOAT32 || factors->numel != FY_ADAM_FACTORS ||
+      factors->dtype != FY_FLOAT64)
+    fy_panic("adam_advance: the step or the factors have another type");
+  fy_call_output(call, 0, FY_FLOAT32, step->ndim, step->shape);
+}
+
+static int fy_cpu_adam_advance(FyLaunch *l) {
+  fy_adam_advance(l->out[0]->data, l->in[1]->data, l->n_in > 2 ? l->in[2]->data : NULL,
+                  *(const FyAdamAdvance *)l->params);
+  return FY_LAUNCH_OK;
+}
+
 // ---- records -----------------------------------------------------------------------------------------------------------
 
 const FyOp fy_op_sgd_step = {
@@ -127,4 +148,13 @@ const FyOp fy_op_adam_step = {
     .cpu = fy_cpu_adam_step,
     .params_size = sizeof(FyAdamStep),
     .id = FY_OP_ID_adam_step,
+};
+
+const FyOp fy_op_adam_advance = {
+    .name = "adam_advance",
+    .flags = FY_OP_NO_GRAD,
+    .infer = infer_advance,
+    .cpu = fy_cpu_adam_advance,
+    .params_size = sizeof(FyAdamAdvance),
+    .id = FY_OP_ID_adam_advance,
 };

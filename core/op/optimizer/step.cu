@@ -50,9 +50,16 @@ template <class T, class X> struct AdamArguments {
   const T *g;
   X *average, *square;
   X beta1, rest1, beta2, rest2, decay, shrink, size, correction, eps;
+  const double *factors; // or NULL: `size` and `correction` as they are
 };
 
 template <class T, class X> __global__ void adam_kernel(AdamArguments<T, X> a, int64_t n) {
+  if (a.factors) {
+    if (a.factors[FY_ADAM_SKIPPED] != 0)
+      return;
+    a.size = (X)a.factors[FY_ADAM_SIZE];
+    a.correction = (X)a.factors[FY_ADAM_CORRECTION];
+  }
   FY_GRID_STRIDE(i, n) {
     X p = fy_load(a.p + i);
     X d = fy_load(a.g + i) + (a.decay != 0 ? a.decay * p : (X)0); // without decay an infinite p adds nothing
@@ -85,7 +92,19 @@ extern "C" int fy_cuda_adam_step(FyLaunch *l) {
     a.size = (X)(o->lr / o->bias_correction1);
     a.correction = (X)(1 / o->bias_correction2_sqrt);
     a.eps = (X)o->eps;
+    a.factors = l->n_in > 4 ? (const double *)l->in[4]->data : NULL;
     adam_kernel<T, X><<<fy_blocks(l, n), FY_BLOCK, 0, fy_stream(l)>>>(a, n);
   });
+  return (int)cudaGetLastError();
+}
+
+static __global__ void adam_advance_kernel(float *step, double *factors, const float *found_inf, FyAdamAdvance o) {
+  fy_adam_advance(step, factors, found_inf, o);
+}
+
+extern "C" int fy_cuda_adam_advance(FyLaunch *l) {
+  adam_advance_kernel<<<1, 1, 0, fy_stream(l)>>>((float *)l->out[0]->data, (double *)l->in[1]->data,
+                                                 l->n_in > 2 ? (const float *)l->in[2]->data : NULL,
+                                                 *(const FyAdamAdvance *)l->params);
   return (int)cudaGetLastError();
 }

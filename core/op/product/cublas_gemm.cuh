@@ -8,10 +8,11 @@
 // Counts a cuBLAS call, whose kernels are not started by this program's own code (device/cuda_backend.cu). The simulator
 // counts by itself.
 #ifdef FERRY_SIM
-static inline void fy_cuda_started(void) {
+static inline void fy_cuda_started(void *stream) {
+  (void)stream;
 }
 #else
-extern "C" void fy_cuda_started(void);
+extern "C" void fy_cuda_started(void *stream);
 #endif
 
 // A batch of products C (m, n) = op(A) (m, k) op(B) (k, n) + beta C, all row-major; strides in elements from one matrix of
@@ -93,7 +94,7 @@ static int fy_cuda_gemm(FyLaunch *l, const FyCudaGemm *g) {
     const cublasStatus_t status = fy_cublas_call((cublasHandle_t)blas, g);
     if (status != CUBLAS_STATUS_SUCCESS)
       return FY_LAUNCH_BLAS - (int)status;
-    fy_cuda_started();
+    fy_cuda_started(l->stream);
     return FY_LAUNCH_OK;
   }
   default:

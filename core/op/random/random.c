@@ -25,9 +25,14 @@ static void zero_gradient(FyNode *node, FyTensor *const *grad_out, FyTensor **gr
   grad_in[0] = fy_zeros_like(grad_out[0]);
 }
 
-static FyRandom reserve(int64_t n, bool wide) {
-  const FyRngState state = fy_rng_reserve(fy_random_blocks(n, wide));
+// For t's elements. *base: a second input of the op, NULL unless a CUDA graph is being captured (random_state.h).
+static FyRandom reserve(const FyTensor *t, bool wide, FyTensor **base) {
+  const FyRngState state = fy_rng_reserve_on(t->device, fy_random_blocks(t->array.numel, wide), base);
   return (FyRandom){.seed = state.seed, .offset = state.offset};
+}
+
+static FyTensor *run_random(const FyOp *op, const FyRandom *p, FyTensor *target, FyTensor *base) {
+  return fy_run_in_place(op, p, base ? 2 : 1, (FyTensor *const[]){target, base});
 }
 
 // ---- uniform, normal -------------------------------------------------------------------------------------------------------
@@ -72,12 +77,13 @@ FyTensor *fy_uniform_(FyTensor *a, double low, double high) {
     fy_raise_not_implemented("check_uniform_bounds", dtype);
   fy_check(low <= high, FY_RUNTIME_ERROR, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
            low, high);
-  FyRandom p = reserve(a->array.numel, is_wide(a));
+  FyTensor *base;
+  FyRandom p = reserve(a, is_wide(a), &base);
   p.a = low;
   p.b = high;
   p.limit = low < high ? largest_below(high, dtype) : high;
   p.bits = dtype == FY_FLOAT16 ? 11 : dtype == FY_BFLOAT16 ? 8 : 24;
-  return fy_run_in_place(&fy_op_uniform, &p, FY_INPUTS(a));
+  return run_random(&fy_op_uniform, &p, a, base);
 }
 
 const FyOp fy_op_normal = {
@@ -95,10 +101,11 @@ FyTensor *fy_normal_(FyTensor *a, double mean, double std) {
   fy_check(std >= 0, FY_RUNTIME_ERROR, "normal expects std >= 0.0, but found std %g", std);
   if (!fy_dtype_is_floating((FyDType)a->array.dtype) && a->array.numel > 0)
     fy_raise_not_implemented("normal_kernel_cpu", (FyDType)a->array.dtype);
-  FyRandom p = reserve(a->array.numel, is_wide(a));
+  FyTensor *base;
+  FyRandom p = reserve(a, is_wide(a), &base);
   p.a = mean;
   p.b = std;
-  return fy_run_in_place(&fy_op_normal, &p, FY_INPUTS(a));
+  return run_random(&fy_op_normal, &p, a, base);
 }
 
 // ---- randint ---------------------------------------------------------------------------------------------------------------
@@ -122,15 +129,16 @@ FyTensor *fy_random_fill(FyTensor *a, int64_t low, int64_t high) {
            (long long)low, (long long)high);
   fy_check(low >= least, FY_RUNTIME_ERROR, "from is out of bounds for %s", type);
   fy_check(high - 1 <= most, FY_RUNTIME_ERROR, "to - 1 is out of bounds for %s", type);
-  FyRandom p = reserve(a->array.numel, true);
+  FyTensor *base;
+  FyRandom p = reserve(a, true, &base);
   p.low = low;
   p.range = (uint64_t)high - (uint64_t)low;
-  return fy_run_in_place(&fy_op_randint, &p, FY_INPUTS(a));
+  return run_random(&fy_op_randint, &p, a, base);
 }
 
 // ---- dropout ---------------------------------------------------------------------------------------------------------------
 // Elements are multiplied by 1 / (1 - p) or by 0, and a NaN stays one. No mask is stored: backward draws the same numbers
-// again, from the seed and offset in the parameters.
+// again, from the seed and offset in the parameters, or with them from those in the second input.
 
 static void infer_dropout(FyCall *call) {
   const FyArray *x = &call->in[0]->array;
@@ -141,13 +149,16 @@ static void infer_dropout(FyCall *call) {
 }
 
 static void dropout_save(FyCall *call, FyNode *node) {
-  (void)call;
-  fy_save_nothing(node);
+  fy_save_input_if(call->n_in > 1, node, call, 1);
+}
+
+static FyTensor *run_dropout(const FyRandom *p, FyTensor *x, FyTensor *base) {
+  return fy_run(&fy_op_dropout, p, base ? 2 : 1, (FyTensor *const[]){x, base});
 }
 
 static void dropout_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  fy_check_not_released(node); // PyTorch has saved a mask
-  grad_in[0] = fy_run(&fy_op_dropout, node->params, FY_INPUTS(grad_out[0]));
+  FyTensor *base = fy_saved(node, 0); // an error after the first backward: PyTorch has saved a mask
+  grad_in[0] = run_dropout(fy_node_params(node, FyRandom), grad_out[0], base);
 }
 
 const FyOp fy_op_dropout = {
@@ -166,7 +177,8 @@ FyTensor *fy_dropout(FyTensor *x, double p, bool training) {
   fy_check(p >= 0 && p <= 1, FY_VALUE_ERROR, "dropout probability has to be between 0 and 1, but got %g", p);
   if (!training || p == 0)
     return x;
-  FyRandom params = reserve(x->array.numel, false);
+  FyTensor *base;
+  FyRandom params = reserve(x, false, &base);
   params.a = p;
-  return fy_run(&fy_op_dropout, &params, FY_INPUTS(x));
+  return run_dropout(&params, x, base);
 }

@@ -2,6 +2,10 @@
 #include "op/kernel/cuda_common.cuh"
 #include "op/random/random.h"
 
+static const uint64_t *base_of(const FyLaunch *l) {
+  return l->n_in > 1 ? (const uint64_t *)l->in[1]->data : NULL;
+}
+
 // ---- the elements of a block: 4 of up to 4 bytes, or 2 of 8 --------------------------------------------------------------
 
 struct FyUniform {
@@ -33,8 +37,14 @@ struct FyRandint {
 };
 
 // X: the type the numbers are made in; its size says how many a block holds.
-template <class T, class X, class Make> __global__ void random_kernel(T *out, Make make, FyRandom p, int64_t n) {
+// `base`: seed and offset that a CUDA graph's numbers begin at, or NULL.
+template <class T, class X, class Make>
+__global__ void random_kernel(T *out, Make make, FyRandom p, const uint64_t *base, int64_t n) {
   enum { N = 16 / sizeof(X) };
+  if (base) {
+    p.seed = base[0];
+    p.offset += base[1];
+  }
   FY_GRID_STRIDE(i, (n + N - 1) / N) {
     X x[N];
     make(x, fy_philox(p.seed, p.offset + (uint64_t)i), p);
@@ -49,7 +59,7 @@ template <class T, class X, class Make> static int launch(FyLaunch *l, Make make
   if (n == 0)
     return FY_LAUNCH_OK;
   random_kernel<T, X, Make><<<fy_blocks(l, n * (int64_t)sizeof(X) / 16 + 1), FY_BLOCK, 0, fy_stream(l)>>>(
-      (T *)l->out[0]->data, make, *(const FyRandom *)l->params, n);
+      (T *)l->out[0]->data, make, *(const FyRandom *)l->params, base_of(l), n);
   return (int)cudaGetLastError();
 }
 
@@ -70,8 +80,12 @@ extern "C" int fy_cuda_randint(FyLaunch *l) {
 // ---- dropout ---------------------------------------------------------------------------------------------------------------
 
 template <class T>
-__global__ void dropout_kernel(T *out, const T *in, FyRandom p, uint32_t below, typename FyMath<T>::type scale,
-                               int64_t n) {
+__global__ void dropout_kernel(T *out, const T *in, FyRandom p, const uint64_t *base, uint32_t below,
+                               typename FyMath<T>::type scale, int64_t n) {
+  if (base) {
+    p.seed = base[0];
+    p.offset += base[1];
+  }
   FY_GRID_STRIDE(i, (n + 3) / 4) {
     const FyPhilox block = fy_philox(p.seed, p.offset + (uint64_t)i);
     for (int k = 0; k < 4; k++)
@@ -91,7 +105,7 @@ extern "C" int fy_cuda_dropout(FyLaunch *l) {
     return FY_LAUNCH_OK;
   FY_SWITCH_FLOATING(l->out[0]->dtype, T, {
     dropout_kernel<T><<<fy_blocks(l, (n + 3) / 4), FY_BLOCK, 0, fy_stream(l)>>>(
-        (T *)l->out[0]->data, (const T *)l->in[0]->data, *p, below, (typename FyMath<T>::type)scale, n);
+        (T *)l->out[0]->data, (const T *)l->in[0]->data, *p, base_of(l), below, (typename FyMath<T>::type)scale, n);
   });
   return (int)cudaGetLastError();
 }

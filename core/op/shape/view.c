@@ -1,14 +1,9 @@
 // Views: other shapes and strides on the same storage. Each is an op without a kernel, so that gradients flow through.
+#include "op/shape/view.h"
 #include "graph/view.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <string.h>
-
-typedef struct ViewParams {
-  int ndim, dim, dim1;
-  int64_t start, step, length;
-  int64_t shape[FY_MAX_DIM];
-} ViewParams;
 
 // Strides for `shape` over the memory of `a`, or false when no strides can do it: each run of old dimensions that lies
 // without gaps must be split or joined among itself.
@@ -69,19 +64,32 @@ static FySize complete_shape(const FyTensor *t, const FySize given) {
   return shape;
 }
 
-static FyTensor *run(const FyOp *op, const ViewParams *params, FyTensor *t) {
+static FyTensor *run(const FyOp *op, const FyViewParams *params, FyTensor *t) {
   return fy_run(op, params, FY_INPUTS(t));
 }
 
 // ---- view, reshape, flatten ----------------------------------------------------------------------------------------
 
+// The shape for this input: the parameters', or, of a recorded call, with the size that follows the input's.
+static FySize shape_for(const FyTensor *t, const FyViewParams *p) {
+  FySize shape = {.ndim = p->ndim};
+  memcpy(shape.dim, p->shape, sizeof shape.dim);
+  if (p->dim == FY_VIEW_AS_GIVEN)
+    return shape;
+  if (p->dim == FY_VIEW_KEEP_FIRST)
+    shape.dim[0] = t->array.shape[0];
+  else
+    shape.dim[p->dim - 1] = -1;
+  return complete_shape(t, shape);
+}
+
 static void view_infer(FyCall *call) {
-  const ViewParams *p = call->params;
+  const FySize shape = shape_for(call->in[0], call->params);
   int64_t stride[FY_MAX_DIM];
-  fy_check(view_strides(&call->in[0]->array, p->ndim, p->shape, stride), FY_RUNTIME_ERROR,
+  fy_check(view_strides(&call->in[0]->array, shape.ndim, shape.dim, stride), FY_RUNTIME_ERROR,
            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
            "contiguous subspaces). Use .reshape(...) instead.");
-  fy_call_view(call, p->ndim, p->shape, stride, 0);
+  fy_call_view(call, shape.ndim, shape.dim, stride, 0);
 }
 
 static FySize input_shape(const FyNode *node) {
@@ -99,20 +107,23 @@ const FyOp fy_op_view = {.name = "view",
                          .flags = FY_OP_VIEW,
                          .infer = view_infer,
                          .backward = reshape_backward,
-                         .params_size = sizeof(ViewParams),
+                         .params_size = sizeof(FyViewParams),
                          .id = FY_OP_ID_view};
 
 FyTensor *fy_view(FyTensor *t, FySize shape) {
+  int left = FY_VIEW_AS_GIVEN;
+  for (int i = 0; i < shape.ndim; i++)
+    left = shape.dim[i] == -1 ? i + 1 : left;
   shape = complete_shape(t, shape);
-  ViewParams p = {.ndim = shape.ndim};
+  FyViewParams p = {.ndim = shape.ndim, .dim = left};
   memcpy(p.shape, shape.dim, sizeof p.shape);
   return run(&fy_op_view, &p, t);
 }
 
 FyTensor *fy_reshape(FyTensor *t, FySize shape) {
   int64_t stride[FY_MAX_DIM];
-  shape = complete_shape(t, shape);
-  if (view_strides(&t->array, shape.ndim, shape.dim, stride))
+  const FySize whole = complete_shape(t, shape);
+  if (view_strides(&t->array, whole.ndim, whole.dim, stride))
     return fy_view(t, shape);
   FyTensor *copied = fy_view(fy_contiguous(t), shape);
   fy_view_unlink(copied);
@@ -145,7 +156,7 @@ FyTensor *fy_flatten(FyTensor *t, int start_dim, int end_dim) {
 // ---- transpose, permute --------------------------------------------------------------------------------------------
 
 static void transpose_infer(FyCall *call) {
-  const ViewParams *p = call->params;
+  const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   if (a.ndim) {
     a.shape[p->dim] = call->in[0]->array.shape[p->dim1];
@@ -157,12 +168,12 @@ static void transpose_infer(FyCall *call) {
 }
 
 static void transpose_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  const ViewParams *p = fy_node_params(node, ViewParams);
+  const FyViewParams *p = fy_node_params(node, FyViewParams);
   grad_in[0] = fy_transpose(grad_out[0], p->dim, p->dim1);
 }
 
 static const char *transpose_name(const FyNode *node) {
-  return fy_node_params(node, ViewParams)->step ? "TBackward0" : "TransposeBackward0"; // step 1: called as t()
+  return fy_node_params(node, FyViewParams)->step ? "TBackward0" : "TransposeBackward0"; // step 1: called as t()
 }
 
 const FyOp fy_op_transpose = {.name = "transpose",
@@ -171,23 +182,23 @@ const FyOp fy_op_transpose = {.name = "transpose",
                               .flags = FY_OP_VIEW,
                               .infer = transpose_infer,
                               .backward = transpose_backward,
-                              .params_size = sizeof(ViewParams),
+                              .params_size = sizeof(FyViewParams),
                               .id = FY_OP_ID_transpose};
 
 FyTensor *fy_transpose(FyTensor *t, int dim0, int dim1) {
-  ViewParams p = {.dim = fy_wrap_dim(dim0, t->array.ndim), .dim1 = fy_wrap_dim(dim1, t->array.ndim)};
+  FyViewParams p = {.dim = fy_wrap_dim(dim0, t->array.ndim), .dim1 = fy_wrap_dim(dim1, t->array.ndim)};
   return run(&fy_op_transpose, &p, t);
 }
 
 FyTensor *fy_t(FyTensor *t) {
   fy_check(t->array.ndim <= 2, FY_RUNTIME_ERROR, "t() expects a tensor with <= 2 dimensions, but self is %dD",
            t->array.ndim);
-  ViewParams p = {.dim = 0, .dim1 = t->array.ndim == 2, .step = 1};
+  FyViewParams p = {.dim = 0, .dim1 = t->array.ndim == 2, .step = 1};
   return run(&fy_op_transpose, &p, t);
 }
 
 static void permute_infer(FyCall *call) {
-  const ViewParams *p = call->params;
+  const FyViewParams *p = call->params;
   const FyArray *in = &call->in[0]->array;
   int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
   for (int i = 0; i < p->ndim; i++) {
@@ -198,7 +209,7 @@ static void permute_infer(FyCall *call) {
 }
 
 static void permute_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  const ViewParams *p = fy_node_params(node, ViewParams);
+  const FyViewParams *p = fy_node_params(node, FyViewParams);
   FySize inverse = {.ndim = p->ndim};
   for (int i = 0; i < p->ndim; i++)
     inverse.dim[p->shape[i]] = i;
@@ -210,11 +221,11 @@ const FyOp fy_op_permute = {.name = "permute",
                             .flags = FY_OP_VIEW,
                             .infer = permute_infer,
                             .backward = permute_backward,
-                            .params_size = sizeof(ViewParams),
+                            .params_size = sizeof(FyViewParams),
                             .id = FY_OP_ID_permute};
 
 FyTensor *fy_permute(FyTensor *t, FySize dims) {
-  ViewParams p = {.ndim = dims.ndim};
+  FyViewParams p = {.ndim = dims.ndim};
   unsigned seen = 0;
   fy_check(dims.ndim == t->array.ndim, FY_RUNTIME_ERROR,
            "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
@@ -231,7 +242,7 @@ FyTensor *fy_permute(FyTensor *t, FySize dims) {
 // ---- select, slice -------------------------------------------------------------------------------------------------
 
 static void select_infer(FyCall *call) {
-  const ViewParams *p = call->params;
+  const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   int64_t offset = p->start * a.stride[p->dim];
   for (int i = p->dim; i + 1 < a.ndim; i++) {
@@ -247,7 +258,7 @@ static FyTensor *zeros_of_input(const FyNode *node) {
 }
 
 static void select_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  const ViewParams *p = fy_node_params(node, ViewParams);
+  const FyViewParams *p = fy_node_params(node, FyViewParams);
   FyTensor *grad = zeros_of_input(node);
   fy_copy_(fy_select(grad, p->dim, p->start), grad_out[0]);
   grad_in[0] = grad;
@@ -258,7 +269,7 @@ const FyOp fy_op_select = {.name = "select",
                            .flags = FY_OP_VIEW,
                            .infer = select_infer,
                            .backward = select_backward,
-                           .params_size = sizeof(ViewParams),
+                           .params_size = sizeof(FyViewParams),
                            .id = FY_OP_ID_select};
 
 FyTensor *fy_select(FyTensor *t, int dim, int64_t index) {
@@ -268,12 +279,12 @@ FyTensor *fy_select(FyTensor *t, int dim, int64_t index) {
   fy_check(index >= -size && index < size, FY_INDEX_ERROR,
            "select(): index %lld out of range for tensor of size %s at dimension %d", (long long)index, fy_sizes_of(t),
            d);
-  ViewParams p = {.dim = d, .start = index < 0 ? index + size : index};
+  FyViewParams p = {.dim = d, .start = index < 0 ? index + size : index};
   return run(&fy_op_select, &p, t);
 }
 
 static void slice_infer(FyCall *call) {
-  const ViewParams *p = call->params;
+  const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   int64_t offset = p->start * a.stride[p->dim];
   a.shape[p->dim] = p->length;
@@ -282,7 +293,7 @@ static void slice_infer(FyCall *call) {
 }
 
 static void slice_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
-  const ViewParams *p = fy_node_params(node, ViewParams);
+  const FyViewParams *p = fy_node_params(node, FyViewParams);
   FyTensor *grad = zeros_of_input(node);
   fy_copy_(run(&fy_op_slice, p, grad), grad_out[0]);
   grad_in[0] = grad;
@@ -293,12 +304,12 @@ const FyOp fy_op_slice = {.name = "slice",
                           .flags = FY_OP_VIEW,
                           .infer = slice_infer,
                           .backward = slice_backward,
-                          .params_size = sizeof(ViewParams),
+                          .params_size = sizeof(FyViewParams),
                           .id = FY_OP_ID_slice};
 
 // A part of a tensor that was cut into several.
 static const char *split_name(const FyNode *node) {
-  return fy_node_params(node, ViewParams)->length ? "SplitBackward0" : "SplitWithSizesBackward0";
+  return fy_node_params(node, FyViewParams)->length ? "SplitBackward0" : "SplitWithSizesBackward0";
 }
 
 const FyOp fy_op_split = {.name = "split",
@@ -307,7 +318,7 @@ const FyOp fy_op_split = {.name = "split",
                           .flags = FY_OP_VIEW | FY_OP_ONE_OF_SEVERAL,
                           .infer = slice_infer,
                           .backward = slice_backward,
-                          .params_size = sizeof(ViewParams),
+                          .params_size = sizeof(FyViewParams),
                           .id = FY_OP_ID_split};
 
 static int64_t clip(int64_t value, int64_t size) {
@@ -323,7 +334,8 @@ FyTensor *fy_slice(FyTensor *t, int dim, int64_t start, int64_t end, int64_t ste
   int64_t size = t->array.shape[d];
   start = clip(start, size);
   end = clip(end, size);
-  ViewParams p = {.dim = d, .start = start, .step = step, .length = end > start ? (end - start + step - 1) / step : 0};
+  FyViewParams p = {
+      .dim = d, .start = start, .step = step, .length = end > start ? (end - start + step - 1) / step : 0};
   return run(&fy_op_slice, &p, t);
 }
 
@@ -338,7 +350,7 @@ FyTensor *fy_narrow(FyTensor *t, int dim, int64_t start, int64_t length) {
   start = start < 0 ? start + size : start;
   fy_check(start <= size - length, FY_RUNTIME_ERROR, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
            (long long)start, (long long)length, (long long)size);
-  ViewParams p = {.dim = d, .start = start, .step = 1, .length = length};
+  FyViewParams p = {.dim = d, .start = start, .step = 1, .length = length};
   return run(&fy_op_slice, &p, t);
 }
 
@@ -350,7 +362,7 @@ int fy_chunk(FyTensor *t, int chunks, int dim, FyTensor **out) {
   int count = size ? (int)((size + step - 1) / step) : chunks;
   for (; n < count; n++) {
     int64_t start = n * step, rest = size - start;
-    ViewParams p = {.dim = d, .start = start, .step = 1, .length = rest < step ? rest : step};
+    FyViewParams p = {.dim = d, .start = start, .step = 1, .length = rest < step ? rest : step};
     if (!size)
       p.start = p.length = 0;
     out[n] = run(&fy_op_split, &p, t);
@@ -362,7 +374,7 @@ int fy_chunk(FyTensor *t, int chunks, int dim, FyTensor **out) {
 // ---- expand, squeeze, unsqueeze ------------------------------------------------------------------------------------
 
 static void expand_infer(FyCall *call) {
-  const ViewParams *p = call->params;
+  const FyViewParams *p = call->params;
   const FyArray *in = &call->in[0]->array;
   int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
   fy_check(p->ndim >= in->ndim, FY_RUNTIME_ERROR,
@@ -400,18 +412,18 @@ const FyOp fy_op_expand = {.name = "expand",
                            .flags = FY_OP_VIEW,
                            .infer = expand_infer,
                            .backward = expand_backward,
-                           .params_size = sizeof(ViewParams),
+                           .params_size = sizeof(FyViewParams),
                            .id = FY_OP_ID_expand};
 
 FyTensor *fy_expand(FyTensor *t, FySize shape) {
-  ViewParams p = {.ndim = shape.ndim};
+  FyViewParams p = {.ndim = shape.ndim};
   memcpy(p.shape, shape.dim, sizeof p.shape);
   return run(&fy_op_expand, &p, t);
 }
 
 // dim is a mask of the dimensions to remove.
 static void squeeze_infer(FyCall *call) {
-  const ViewParams *p = call->params;
+  const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   int ndim = 0;
   for (int i = 0; i < a.ndim; i++) {
@@ -424,7 +436,7 @@ static void squeeze_infer(FyCall *call) {
 }
 
 static const char *squeeze_name(const FyNode *node) {
-  return fy_node_params(node, ViewParams)->step ? "SqueezeBackward1" : "SqueezeBackward0";
+  return fy_node_params(node, FyViewParams)->step ? "SqueezeBackward1" : "SqueezeBackward0";
 }
 
 const FyOp fy_op_squeeze = {.name = "squeeze",
@@ -433,11 +445,11 @@ const FyOp fy_op_squeeze = {.name = "squeeze",
                             .flags = FY_OP_VIEW,
                             .infer = squeeze_infer,
                             .backward = reshape_backward,
-                            .params_size = sizeof(ViewParams),
+                            .params_size = sizeof(FyViewParams),
                             .id = FY_OP_ID_squeeze};
 
 FyTensor *fy_squeeze(FyTensor *t) {
-  ViewParams p = {.dim = 0};
+  FyViewParams p = {.dim = 0};
   for (int i = 0; i < t->array.ndim; i++)
     p.dim |= (t->array.shape[i] == 1) << i;
   return run(&fy_op_squeeze, &p, t);
@@ -445,12 +457,12 @@ FyTensor *fy_squeeze(FyTensor *t) {
 
 FyTensor *fy_squeeze_dim(FyTensor *t, int dim) {
   int d = fy_wrap_dim(dim, t->array.ndim);
-  ViewParams p = {.dim = t->array.ndim && t->array.shape[d] == 1 ? 1 << d : 0, .step = 1};
+  FyViewParams p = {.dim = t->array.ndim && t->array.shape[d] == 1 ? 1 << d : 0, .step = 1};
   return run(&fy_op_squeeze, &p, t);
 }
 
 static void unsqueeze_infer(FyCall *call) {
-  const ViewParams *p = call->params;
+  const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   fy_check(a.ndim < FY_MAX_DIM, FY_RUNTIME_ERROR, "a tensor has at most %d dimensions in Ferry", FY_MAX_DIM);
   for (int i = a.ndim; i > p->dim; i--) {
@@ -467,10 +479,10 @@ const FyOp fy_op_unsqueeze = {.name = "unsqueeze",
                               .flags = FY_OP_VIEW,
                               .infer = unsqueeze_infer,
                               .backward = reshape_backward,
-                              .params_size = sizeof(ViewParams),
+                              .params_size = sizeof(FyViewParams),
                               .id = FY_OP_ID_unsqueeze};
 
 FyTensor *fy_unsqueeze(FyTensor *t, int dim) {
-  ViewParams p = {.dim = fy_wrap_dim(dim, t->array.ndim + 1)};
+  FyViewParams p = {.dim = fy_wrap_dim(dim, t->array.ndim + 1)};
   return run(&fy_op_unsqueeze, &p, t);
 }

@@ -109,10 +109,15 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) CUDASIM_SYMBOL(cudaStreamEndCapture);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
     CUDASIM_SYMBOL(cudaStreamIsCapturing);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id)
+    CUDASIM_SYMBOL(cudaStreamGetCaptureInfo);
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
     CUDASIM_SYMBOL(cudaThreadExchangeStreamCaptureMode);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags CUDASIM_DEFAULT(0))
     CUDASIM_SYMBOL(cudaGraphInstantiate);
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                          unsigned long long flags CUDASIM_DEFAULT(0))
+    CUDASIM_SYMBOL(cudaGraphInstantiateWithFlags);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) CUDASIM_SYMBOL(cudaGraphLaunch);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
     CUDASIM_SYMBOL(cudaGraphGetNodes);

@@ -1,7 +1,8 @@
-#include "data/json_text.h"
+#include "base/json_text.h"
 #include "base/error.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 _Noreturn void fy_json_malformed(const FyJson *json, size_t at, const char *format, ...) {
@@ -10,8 +11,8 @@ _Noreturn void fy_json_malformed(const FyJson *json, size_t at, const char *form
   va_start(arguments, format);
   vsnprintf(expected, sizeof expected, format, arguments);
   va_end(arguments);
-  fy_raise(FY_VALUE_ERROR, "%s: not a readable safetensors file: at byte %zu, expected %s", json->path,
-           json->offset + at, expected);
+  fy_raise(FY_VALUE_ERROR, "%s: not a readable %s: at byte %zu, expected %s", json->path, json->kind, json->offset + at,
+           expected);
 }
 
 char fy_json_peek(FyJson *json) {
@@ -161,4 +162,74 @@ size_t fy_json_string(FyJson *json, const char *what) {
   json->at++;
   json->text[end] = '\0';
   return begin;
+}
+
+// ---- numbers, and what nobody asked for --------------------------------------------------------------------------------
+
+static size_t digits(const FyJson *json, size_t at) {
+  size_t count = 0;
+  while (at + count < json->length && json->text[at + count] >= '0' && json->text[at + count] <= '9')
+    count++;
+  return count;
+}
+
+static bool is_one_of(const FyJson *json, size_t at, const char *characters) {
+  return at < json->length && json->text[at] && strchr(characters, json->text[at]);
+}
+
+double fy_json_number(FyJson *json, const char *what) {
+  fy_json_peek(json);
+  size_t begin = json->at, at = begin + is_one_of(json, begin, "-");
+  size_t whole = digits(json, at), part = 1, power = 1;
+  bool leading_zero = whole > 1 && json->text[at] == '0';
+  at += whole;
+  if (is_one_of(json, at, ".")) {
+    part = digits(json, at + 1);
+    at += 1 + part;
+  }
+  if (is_one_of(json, at, "eE")) {
+    at += 1 + (size_t)is_one_of(json, at + 1, "+-");
+    power = digits(json, at);
+    at += power;
+  }
+  if (!whole || !part || !power || leading_zero)
+    fy_json_malformed(json, begin, "%s, a number", what);
+  json->at = at;
+  return strtod(json->text + begin, NULL);
+}
+
+static bool skip_word(FyJson *json, const char *word) {
+  size_t length = strlen(word);
+  if (json->length - json->at < length || memcmp(json->text + json->at, word, length) != 0)
+    return false;
+  json->at += length;
+  return true;
+}
+
+static void skip_within(FyJson *json, int levels) {
+  const char first = fy_json_peek(json);
+  if (first == '"') {
+    fy_json_string(json, "a string");
+  } else if (first == '{' || first == '[') {
+    const char last = first == '{' ? '}' : ']';
+    if (levels == 0)
+      fy_json_malformed(json, json->at, "objects and arrays of at most 500 levels");
+    json->at++;
+    if (fy_json_accept(json, last))
+      return;
+    do {
+      if (first == '{') {
+        fy_json_string(json, "a name");
+        fy_json_expect(json, ':');
+      }
+      skip_within(json, levels - 1);
+    } while (fy_json_accept(json, ','));
+    fy_json_expect(json, last);
+  } else if (!skip_word(json, "true") && !skip_word(json, "false") && !skip_word(json, "null")) {
+    fy_json_number(json, "a value");
+  }
+}
+
+void fy_json_skip(FyJson *json) {
+  skip_within(json, 500);
 }

@@ -1,7 +1,7 @@
-// A strict reader of JSON text that takes no memory: strings are unescaped where they lie. For data/ only. What does
-// not say that it raises never does; what is malformed raises what fy_json_malformed does.
-#ifndef FERRY_DATA_JSON_TEXT_H
-#define FERRY_DATA_JSON_TEXT_H
+// A strict reader of JSON text that takes no memory: strings are unescaped where they lie. For core/ and plots. What
+// does not say that it raises never does; what is malformed raises what fy_json_malformed does.
+#ifndef FERRY_BASE_JSON_TEXT_H
+#define FERRY_BASE_JSON_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,12 +9,13 @@
 
 typedef struct FyJson {
   const char *path; // of the file, for messages
+  const char *kind; // what the file should be: "safetensors file"
   size_t offset;    // of the text in the file
   char *text;       // with a NUL after its end; changes
   size_t length, at;
 } FyJson;
 
-// Raises FY_VALUE_ERROR "PATH: not a readable safetensors file: at byte N, expected ...".
+// Raises FY_VALUE_ERROR "PATH: not a readable KIND: at byte N, expected ...".
 _Noreturn void fy_json_malformed(const FyJson *json, size_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -30,6 +31,12 @@ size_t fy_json_string(FyJson *json, const char *what);
 
 // A whole number from 0, without sign, fraction or exponent. Raises.
 uint64_t fy_json_unsigned(FyJson *json, const char *what);
+
+// Any number, as strtod has it: what is beyond a double's range is infinite. Raises.
+double fy_json_number(FyJson *json, const char *what);
+
+// Passes a value of any kind; objects and arrays of at most 500 levels. Strings in it change. Raises.
+void fy_json_skip(FyJson *json);
 
 // Is this UTF-8, without a NUL within `length`?
 bool fy_is_utf8(const char *text, size_t length);
