@@ -4,8 +4,10 @@
 // step of a GPU's work, recorded and launched as one; and which of several algorithms is the fastest for a shape.
 //
 // The lesson is docs/15_tracing.md.
+#include "algorithms.h"
 #include "cuda_graphs.h"
 #include "networks.h"
+#include "onnx_file.h"
 
 #include <stdio.h>
 
@@ -270,8 +272,11 @@ static void how_fast(const Chapter *chapter) {
 }
 
 int main(int argc, char **argv) {
-  Chapter chapter = chapter_begin(argc, argv, "Chapter 15: tracing, graphs, algorithms",
-                                  "A forward pass written down and made ready; recorded launches; chosen algorithms.");
+  const char *file = NULL;
+  const ChapterOption option = {"--onnx", "keep the network of the part on files in this file", "FILE", &file, 0, 0};
+  Chapter chapter = chapter_begin_with(
+      argc, argv, "Chapter 15: tracing, graphs, algorithms",
+      "A forward pass written down and made ready; recorded launches; chosen algorithms.", 1, &option);
   // Tracing
   fy_scope {
     a_trace(chapter.device);
@@ -301,7 +306,8 @@ int main(int argc, char **argv) {
     how_fast(&chapter);
   }
   // A file that others open
+  onnx_file_sections(chapter.device, file);
   cuda_graph_sections(chapter.device);
-  // Choosing algorithms
+  algorithm_sections(chapter.device);
   return 0;
 }
