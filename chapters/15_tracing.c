@@ -4,6 +4,7 @@
 // step of a GPU's work, recorded and launched as one; and which of several algorithms is the fastest for a shape.
 //
 // The lesson is docs/15_tracing.md.
+#include "algorithms.h"
 #include "cuda_graphs.h"
 #include "networks.h"
 #include "onnx_file.h"
@@ -307,6 +308,6 @@ int main(int argc, char **argv) {
   // A file that others open
   onnx_file_sections(chapter.device, file);
   cuda_graph_sections(chapter.device);
-  // Choosing algorithms
+  algorithm_sections(chapter.device);
   return 0;
 }

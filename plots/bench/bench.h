@@ -143,6 +143,7 @@ void setup_benchmark_training(Run *run), setup_benchmark_conv(Run *run), finish_
 void setup_autocast(Run *run), body_autocast(Run *run);
 void setup_forward(Run *run), body_forward(Run *run);
 void setup_traced(Run *run), body_traced(Run *run);
+void setup_graph(Run *run), body_graph(Run *run);
 void setup_threads(Run *run), finish_threads(Run *run);
 void setup_data_parallel(Run *run);
 void setup_loader(Run *run), body_loader(Run *run);

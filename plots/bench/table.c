@@ -161,6 +161,8 @@ const Bench benches[] = {
      SIZES("16 64 256 1024", "64 256 1024 4096", "4"), .rate = "samples/s", .where = ANYWHERE, BY(training, MLP_SMALL)},
     {"train_784_256_128_10", "training", "step of the network 784-256-128-10 with Adam", "batch",
      SIZES("16 64 256 1024", "64 256 1024 4096", "4"), .rate = "samples/s", .where = ANYWHERE, BY(training, MLP)},
+    {"graph_784_256_128_10", "training", "the same as a CUDA graph, replayed", "batch",
+     SIZES("64", "64 256 1024 4096", "4"), .rate = "samples/s", .where = ON_CUDA, BY(graph, MLP)},
     {"train_1024_2048_2048_10", "training", "step of the network 1024-2048-2048-10 with Adam", "batch",
      SIZES("64 256", "256 1024 4096", "2"), .rate = "samples/s", .where = ANYWHERE, BY(training, MLP_WIDE)},
     {"autocast_1024_2048_2048_10", "training", "the same in mixed precision: autocast to bfloat16", "batch",

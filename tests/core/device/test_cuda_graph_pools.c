@@ -123,19 +123,30 @@ TEST(a_tensor_outlives_its_graph) {
   fy_release(y);
 }
 
+static FyTensor *add_twice_and_sum(FyTensor *x) {
+  FyTensor *sum = NULL;
+  fy_scope
+    sum = fy_keep(fy_sum(fy_add_scalar(fy_add_scalar(x, 1), 1)));
+  return sum;
+}
+
 TEST(graphs_share_a_pool) {
   FyTensor *x = fy_zeros(fy_shape(6 << 20), .device = device), *first = NULL, *second = NULL;
   FyCudaGraph *a = fy_cuda_graph_new(), *b = fy_cuda_graph_new(), *apart = fy_cuda_graph_new();
-#define WORK(result)                                                                                                   \
-  fy_scope {                                                                                                           \
-    result = fy_keep(fy_sum(fy_add_scalar(fy_add_scalar(x, 1), 1)));                                                   \
+  fy_cuda_graph_capture(a) {
+    first = add_twice_and_sum(x);
   }
-  fy_cuda_graph_capture(a) WORK(first) size_t reserved = fy_memory_reserved(device);
-  fy_cuda_graph_capture(b, .pool = fy_cuda_graph_pool(a)) WORK(second)
-      assert_true(is_same(fy_cuda_graph_pool(a), fy_cuda_graph_pool(b)));
+  size_t reserved = fy_memory_reserved(device);
+  fy_cuda_graph_capture(b, .pool = fy_cuda_graph_pool(a)) {
+    second = add_twice_and_sum(x);
+  }
+  assert_true(is_same(fy_cuda_graph_pool(a), fy_cuda_graph_pool(b)));
   assert_int_equal(fy_memory_reserved(device), reserved);
   FyTensor *third = NULL;
-  fy_cuda_graph_capture(apart) WORK(third) assert_true(fy_memory_reserved(device) >= reserved + 48 * MIB);
+  fy_cuda_graph_capture(apart) {
+    third = add_twice_and_sum(x);
+  }
+  assert_true(fy_memory_reserved(device) >= reserved + 48 * MIB);
   for (int i = 0; i < 3; i++) {
     fy_fill_(x, i);
     fy_cuda_graph_replay(a);
