@@ -302,11 +302,22 @@ static void test_open_width(void **state) {
   assert_int_equal(fy_dim(fy_forward(module, fy_ones(fy_shape(2, 4, 15, 19)))), 4);
 }
 
+// A batch that is said to be open where only that of one goes with the other operand.
+static void test_a_batch_of_one_alone(void **state) {
+  (void)state;
+  Onnx__ModelProto *model = model_of("fixed_batch"); // x + [[0, 1, 2, 3], [4, ...], [8, ...]]
+  model->graph->input[0]->type->tensor_type->shape->dim[0]->value_case = 0;
+  save_model(model);
+  FyTensor *y = fy_forward(fy_onnx_load(path), fy_ones(fy_shape(1, 4)));
+  assert_values(y, (double[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 12, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_files_of_pytorch),      cmocka_unit_test(test_state_dict_names),
       cmocka_unit_test(test_an_index_out_of_range), cmocka_unit_test(test_refused),
       cmocka_unit_test(test_files_beside),          cmocka_unit_test(test_open_width),
+      cmocka_unit_test(test_a_batch_of_one_alone),
   };
   return cmocka_run_group_tests(tests, make_path, remove_path);
 }
