@@ -62,8 +62,8 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   f = findings[finding_count++] = inspect_allocate(sizeof *f);
-  *f = (struct finding){kind, kernel, place.first, place.second, place.third, place.file, place.line, place.other_line,
-                        1,    strdup(text)};
+  *f = (struct finding){kind,       kernel,           place.first, place.second, place.third, place.file,
+                        place.line, place.other_line, 1,           strdup(text)};
   return f;
 }
 

@@ -21,7 +21,14 @@ enum { WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP, MAX_DEPTH 
 // ---- events ----------------------------------------------------------------------------------------------------------------
 
 // An event of a lane is a key: a place in the program and a kind. Accesses come in five sizes, 1 << (kind - first of its five).
-enum event { EVENT_BLOCK, EVENT_ENTER, EVENT_LEAVE, EVENT_READ, EVENT_WRITE = EVENT_READ + 5, EVENT_ATOMIC = EVENT_WRITE + 5 };
+enum event {
+  EVENT_BLOCK,
+  EVENT_ENTER,
+  EVENT_LEAVE,
+  EVENT_READ,
+  EVENT_WRITE = EVENT_READ + 5,
+  EVENT_ATOMIC = EVENT_WRITE + 5
+};
 enum { KIND_BITS = 5, KIND_MASK = (1 << KIND_BITS) - 1 };
 
 static inline uint32_t key_place(uint32_t key) {
@@ -109,7 +116,7 @@ struct launch {
   unsigned int first, end;     // blocks that are looked at
   unsigned int threads;
   size_t dynamic_bytes;
-  struct sync **syncs;         // order.c
+  struct sync **syncs; // order.c
   size_t sync_room;
   struct history *histories;
   struct late *late; // reads of memory that nothing had written
@@ -141,12 +148,12 @@ struct look {
   uint32_t meetings[MAX_WARPS];
   uint32_t met[MAX_WARPS][MEETINGS];
   uint16_t epoch[MAX_THREADS];
-  uint32_t fenced[MAX_THREADS]; // the phase of the thread's last fence
+  uint32_t fenced[MAX_THREADS];      // the phase of the thread's last fence
   uint32_t any_fence, earlier_fence; // of any thread's, and of any's before that phase
-  uint32_t needed_phase;        // the last barrier that was needed ended it
-  struct barrier *barrier;      // the last one passed
-  struct history *history;      // order.c
-  char *shared, *dynamic;       // where static and dynamic shared memory begin here
+  uint32_t needed_phase;             // the last barrier that was needed ended it
+  struct barrier *barrier;           // the last one passed
+  struct history *history;           // order.c
+  char *shared, *dynamic;            // where static and dynamic shared memory begin here
   size_t dynamic_bytes;
   struct memory *shared_memory, *dynamic_memory;
   struct early *early; // race.c
@@ -158,7 +165,7 @@ struct look {
     uint64_t address, before;
     unsigned bytes;
     enum finding_kind kind; // what it is if they did not
-  } equal; // two threads wrote; did they write the same?
+  } equal;                  // two threads wrote; did they write the same?
 };
 
 extern __thread struct look *inspect_now __attribute__((tls_model("initial-exec")));
@@ -176,6 +183,7 @@ struct allocation {
   size_t bytes;
   uint32_t place, serial;
   bool freed;
+  char *name; // of the array in it, if anybody said one
 };
 
 struct memory *memory_new(size_t bytes);
@@ -189,10 +197,14 @@ void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, const void *caller);
 void memory_freed(void *address);
+// For those who put guards round an array: of the memory here these bytes are the array, and nothing has written them yet.
+void inspect_array(void *address, size_t bytes, const char *name);
+// "byte 12 of out", "byte 12 of 400": into `text`.
+void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
 void memory_wrote(const void *address, size_t bytes);
 void memory_copied(const void *to, const void *from, size_t bytes);
 const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
-const struct allocation *memory_live(size_t *index); // the next one from *index on that has not been freed
+const struct allocation *memory_live(size_t *index);          // the next one from *index on that has not been freed
 
 // ---- program.c: the running program's own parts ----------------------------------------------------------------------------------
 
@@ -204,8 +216,9 @@ void program_read(void);
 uint32_t program_place(const void *address); // as addr2line wants it
 char *program_shared(void);                  // this thread's thread-local memory
 size_t program_shared_bytes(void);
-bool program_has_data(uint64_t address, uint64_t *first, uint64_t *bytes); // is it in the program's variables?
-int program_array_at(size_t offset);     // -1: no array
+bool program_has_data(uint64_t address, uint64_t *first,
+                      uint64_t *bytes); // is it in the program's variables, and no constant?
+int program_array_at(size_t offset);    // -1: no array
 const struct array *program_array(int number);
 int program_arrays(void);
 
@@ -222,9 +235,8 @@ void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, cons
 // The basic block where all paths from this one meet; 0: where the function returns.
 uint32_t flow_meets(struct flow *flow, uint32_t block);
 
-void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address,
-                enum space space);
-bool race_ordered_in_warp(const struct look *l, const struct note *before);
+void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
+void race_barrier_was_needed(struct look *l); // the last one that the block has passed
 // Reads of shared memory that nothing had written, at the end of a phase.
 void race_resolve_early(struct look *l);
 void race_resolve_equal(struct look *l);

@@ -307,10 +307,9 @@ static void refused(const struct cudasim_launch_request *request, int position, 
 
 // ---- beginning and end ---------------------------------------------------------------------------------------------------------
 
-static const struct sim_inspector inspector = {launch_begin,  launch_end, block_begin, block_end, thread_runs,
-                                               thread_done,   barrier_opens, warp_met, fence,     pause_look,
-                                               divergent,     faulted,    allocated,   freed,     wrote,
-                                               copied,        refused};
+static const struct sim_inspector inspector = {
+    launch_begin, launch_end, block_begin, block_end, thread_runs, thread_done, barrier_opens, warp_met, fence,
+    pause_look,   divergent,  faulted,     allocated, freed,       wrote,       copied,        refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

@@ -92,15 +92,15 @@ static void acquire(struct look *l, struct sync *sync) {
     h->room = h->room ? 2 * h->room : 8;
     h->acquires = inspect_resize(h->acquires, h->room * sizeof *h->acquires);
   }
-  h->acquires[h->count++] =
-      (struct acquire){sync, sync->count, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
+  h->acquires[h->count++] = (struct acquire){sync, sync->count, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
 }
 
 // A fence publishes the thread's own writes and what barriers had ordered before them; so does another thread's fence before a
 // barrier.
 static void release(struct look *l, struct sync *sync) {
   uint32_t own = l->fenced[l->thread], others = fenced_before(l) ? fenced_before(l) + 1 : 0;
-  struct release r = {l->run, own > others ? own : others, own, (uint16_t)l->thread, l->epoch[l->thread], l->history, 0};
+  struct release r = {l->run, own > others ? own : others, own, (uint16_t)l->thread, l->epoch[l->thread], l->history,
+                      0};
   r.known = l->history ? l->history->count : 0;
   if (sync->count > 0 && memcmp(&sync->releases[sync->count - 1], &r, sizeof r) == 0)
     return;
@@ -116,8 +116,10 @@ void order_atomic(struct look *l, uint64_t address) {
   struct sync *sync = find(l->launch, address, fenced);
   if (sync && sync->count)
     acquire(l, sync);
-  if (fenced)
+  if (fenced) {
+    race_barrier_was_needed(l); // others' accesses before it are published with this thread's
     release(l, sync);
+  }
 }
 
 static bool covers(const struct release *r, const struct note *note) {

@@ -20,8 +20,8 @@ static void count_accesses(struct replay *r, uint32_t lanes, uint32_t key) {
   for (uint32_t left = lanes; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctz(left);
     uint64_t address = l->lanes[lane].addresses[r->address_at[lane]++];
-    bool shared = address - (uintptr_t)l->shared < program_shared_bytes() ||
-                  address - (uintptr_t)l->dynamic < l->dynamic_bytes;
+    bool shared =
+        address - (uintptr_t)l->shared < program_shared_bytes() || address - (uintptr_t)l->dynamic < l->dynamic_bytes;
     addresses[shared][count[shared]++] = address;
   }
   for (int shared = 0; shared < 2; shared++)

@@ -202,7 +202,7 @@ static FyProgram *program_for(FyOnnxReader *r, const Input *input, int64_t batch
 // where the nodes do not take these.
 static FyProgram *program_for_any(FyOnnxReader *r, const Input *input) {
   FyProgram *volatile program = NULL, *volatile other = NULL;
-  FyOnnxKnown *volatile known = NULL;
+  FyOnnxKnown **volatile known = NULL;
   FyError error;
   fy_trap(error) {
     program = program_for(r, input, 2);
@@ -223,7 +223,7 @@ static void mark_parameters(const FyOnnxReader *r) {
   const FyProgram *program = r->program;
   for (int i = 0; i < program->value_count; i++) {
     const FyProgramValue *value = &program->values[i];
-    if (value->name && value->constant && fy_dtype_is_floating(value->dtype) && !r->known[i].is_buffer)
+    if (value->name && value->constant && fy_dtype_is_floating(value->dtype) && !r->known[i]->is_buffer)
       fy_set_requires_grad(value->constant, true);
   }
 }

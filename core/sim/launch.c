@@ -37,7 +37,7 @@ struct grid_run {
   atomic_uint next, finished;
   atomic_int error; /* of the first block that failed */
   unsigned int blocks;
-  void *inspection; // an inspector's
+  void *inspection;      // an inspector's
   struct sim_work *work; // retained
 };
 
@@ -238,7 +238,8 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
     return sim_fail(cudaErrorInvalidResourceHandle);
   SIM_TRY(sim_sticky(stream->device));
   SIM_TRY(check_shape(request));
-  if (!check_pointers(request, stream->device, __builtin_return_address(0))) { // as on a GPU: the launch succeeds, what follows fails
+  if (!check_pointers(request, stream->device,
+                      __builtin_return_address(0))) { // as on a GPU: the launch succeeds, what follows fails
     sim_set_sticky(stream->device, cudaErrorIllegalAddress);
     return cudaSuccess;
   }

@@ -320,6 +320,8 @@ static void run_kernel(FyRunner *r, int i) {
   }
   r->scratch_used = 0;
   const bool cuda = r->plan->device.type == FY_CUDA;
+  if (step->op->check && !cuda)
+    step->op->check(launch->params, launch->in);
   const int result = cuda ? fy_launch_on_cuda(step->op, r->plan->device.index, launch) : step->op->cpu(launch);
   fy_check(result != FY_LAUNCH_NO_MEMORY, FY_OUT_OF_MEMORY_ERROR,
            "out of memory for the workspace of %s in a traced module", step->op->name);

@@ -141,6 +141,8 @@ void setup_small(Run *run), body_small(Run *run);
 void setup_training(Run *run), body_training(Run *run);
 void setup_benchmark_training(Run *run), setup_benchmark_conv(Run *run), finish_benchmark(Run *run);
 void setup_autocast(Run *run), body_autocast(Run *run);
+void setup_forward(Run *run), body_forward(Run *run);
+void setup_traced(Run *run), body_traced(Run *run);
 void setup_graph(Run *run), body_graph(Run *run);
 void setup_threads(Run *run), finish_threads(Run *run);
 void setup_data_parallel(Run *run);

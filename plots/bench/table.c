@@ -181,6 +181,21 @@ const Bench benches[] = {
      BENCHMARK_MODE(training, CNN_002)},
     {"train_fashion", "training", "steps of lesson 1's CNN at batch 256, Fashion-MNIST's loading included", "steps",
      SIZES("40", "100", "1"), .rate = "samples/s", .where = ANYWHERE, BY(fashion, 0)},
+
+    // ---- forward passes ----
+    {"forward_784_256_128_10", "inference", "forward of the network 784-256-128-10, without gradients", "batch",
+     SIZES("1 64", "1 64 1024", "2"), .rate = "samples/s", .where = ANYWHERE, BY(forward, MLP)},
+    {"traced_784_256_128_10", "inference", "the same by its trace", "batch", SIZES("1 64", "1 64 1024", "2"),
+     .rate = "samples/s", .where = ANYWHERE, BY(traced, MLP)},
+    {"forward_cnn_001", "inference", "forward of lesson 1's CNN on 28x28 pictures, without gradients", "batch",
+     SIZES("1 256", "1 256 2048", "2"), .rate = "samples/s", .where = ANYWHERE, BY(forward, CNN_001)},
+    {"traced_cnn_001", "inference", "the same by its trace", "batch", SIZES("1 256", "1 256 2048", "2"),
+     .rate = "samples/s", .where = ANYWHERE, BY(traced, CNN_001)},
+    {"forward_cnn_002", "inference", "forward of lesson 2's CNN on 3x32x32 pictures, without gradients", "batch",
+     SIZES("1 128", "1 128 1024", "2"), .rate = "samples/s", .where = ANYWHERE, BY(forward, CNN_002)},
+    {"traced_cnn_002", "inference", "the same by its trace", "batch", SIZES("1 128", "1 128 1024", "2"),
+     .rate = "samples/s", .where = ANYWHERE, BY(traced, CNN_002)},
+
     {"train_threads", "scaling", "step of lesson 1's CNN at batch 128", "CPU threads",
      SIZES("1 2 4 8 16 32 64", 0, "1"), .rate = "samples/s", .where = ON_CPU, .setup = setup_threads,
      .body = body_training, .finish = finish_threads},

@@ -387,6 +387,18 @@ tracing() {
   has '^for the example: True$'
   has '^for another:     False$'
   has '^RuntimeError: Tracing failed sanity checks!$'
+  has '^for another: True$'
+  has '^a batch of 64: True$'
+  has '^RuntimeError: shape .\[1, 3136\]. is invalid for input of size 4096$'
+  has '^RuntimeError: fy_trace: forward changes .1\.num_batches_tracked. of the model in place'
+  has '^after fy_eval: True$'
+  has '^the trace allocates 1 times$'
+  has '^after three steps of training: True$'
+  has '^9 tensors of the model, 63216 bytes of numbers; the file: [0-9]+ bytes$'
+  has '^the same for 16 images: True$'
+  has '^NotImplementedError: fy_onnx_save: dropout draws random numbers'
+  has '^CIFAR CNN, one image +'
+  has 'conv2d \+ relu \+ max_pool2d[,(]'
   cuda_graphs
 }
 

@@ -71,8 +71,8 @@ static int not_a_program(const InspectOptions *o) {
 static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, const char *test) {
   char record[512];
   for (int descending = 0; descending < 2; descending++) {
-    int status = inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test, record,
-                             sizeof record);
+    int status =
+        inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test, record, sizeof record);
     if (!descending && status != 0 && !test)
       printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
     if (status >= 0 && inspection_add(i, b, record, !descending))
@@ -108,6 +108,10 @@ static int report(Inspection *i, const InspectOptions *o) {
     return EXIT_USAGE;
   }
   inspect_print(i);
+  if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
+    fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", strerror(errno));
+    return EXIT_GRADER;
+  }
   return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
 }
 

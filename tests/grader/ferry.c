@@ -35,10 +35,13 @@ const Command commands[] = {
     {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
      cmd_doctor, false},
     {"inspect", "FILE.cu [options] [-- ARGS]", "what a file's kernels do, line by line, and what is wrong with them",
-     "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. It is compiled so that each\n"
+     "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. It is compiled so "
+     "that each\n"
      "access can be seen, and run on a simulated device, its blocks' threads begun in either order.\n"
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
+     "--json FILE     findings, kernels and lines as JSON, one a line\n"
+     "--html FILE     a page: the source, its counts in the margin, findings in place\n"
      "-- ARGS         the program's arguments\n"
      "Exit status: 0 nothing found, 1 something is wrong, 2 wrong command line, 3 it could not be compiled or run.\n",
      cmd_inspect, false},
@@ -63,7 +66,7 @@ const Command commands[] = {
      "--alpha T --beta B    other numbers for an adapter: 14us; 12GB/s, 100Gbit/s or seconds a byte\n"
      "--algorithm NAME      ring, tree, or best (default): for each bucket the faster\n"
      "What comes out: a table of efficiencies; with one network, of times too. All of it is modelled.\n"
-     "--events              for at most 64 GPUs also the same schedule message by message (one network)\n"
+     "--events              also the same schedule message by message, for at most 64 GPUs and 4 GiB (one network)\n"
      "--json, --csv         the same for programs\n"
      "--plot FOLDER         pictures (gnuplot)\n"
      "--published           published figures beside the model's\n"

@@ -9,7 +9,7 @@
 
 typedef struct InspectOptions {
   const char *file, *kernel, *blocks, *json, *html;
-  char **arguments; // of the program, ends with NULL
+  char **arguments;         // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;
 

@@ -182,7 +182,7 @@ static void print_atomics(const InspectLine *line, int space) {
 }
 
 static void print_line(const Inspection *i, const InspectLine *line, const char **file) {
-  char source[26];
+  char source[24];
   if (line->spot.file != *file) {
     *file = line->spot.file;
     if (strcmp(*file, i->source) != 0)
@@ -215,8 +215,9 @@ static void print_resources(const InspectKernel *k) {
 
 static void print_left_out(const InspectKernel *k) {
   if (k->looked < k->blocks)
-    print_wrapped(2, "Counts and findings are of the %llu blocks looked at; races with the others, and reads of memory "
-                     "that only they should have written, are not seen.",
+    print_wrapped(2,
+                  "Counts and findings are of the %llu blocks looked at; races with the others, and reads of memory "
+                  "that only they should have written, are not seen.",
                   (unsigned long long)k->looked);
   if (k->cut)
     print_wrapped(2, "Some threads did more than is kept of one: the counts are of their first 4 million steps.");

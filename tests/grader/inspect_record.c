@@ -13,8 +13,8 @@ static const InspectKind kinds[] = {
      "Put a __syncwarp() between the two: the lanes of a warp keep step only where they meet.", false},
     {"race-grid", "race between blocks",
      "Blocks run in any order: use an atomic, or __threadfence() and an atomic flag, or two launches.", false},
-    {"equal", "equal writes",
-     "Each of these threads writes the same value, which harms nobody; one of them would do.", true},
+    {"equal", "equal writes", "Each of these threads writes the same value, which harms nobody; one of them would do.",
+     true},
     {"divergent", "divergent barrier",
      "Move the __syncthreads() to where every thread of the block comes by, out of the branch.", false},
     {"uninitialised-shared", "shared memory read that nothing has written",
@@ -299,7 +299,8 @@ static void take_finding(Inspection *i, const int *kernels, char **f, bool desce
   if (same_spot(found.first, found.second))
     found.second = (Spot){0};
   // What a library or a test's driver keeps is no leak of this file's.
-  if (!found.kind || (strcmp(found.kind->id, "leak") == 0 && (!found.first.file || strcmp(found.first.file, i->source) != 0)))
+  if (!found.kind ||
+      (strcmp(found.kind->id, "leak") == 0 && (!found.first.file || strcmp(found.first.file, i->source) != 0)))
     return;
   add_finding(i, found);
 }
@@ -375,7 +376,10 @@ static void add_barriers(Inspection *i) {
       char detail[80];
       snprintf(detail, sizeof detail, "in none of %llu passes", (unsigned long long)b->passes);
       if (b->needed == 0)
-        add_finding(i, (InspectFinding){.kind = kind_named("barrier"), .kernel = k, .first = b->spot, .times = {b->passes, 0},
+        add_finding(i, (InspectFinding){.kind = kind_named("barrier"),
+                                        .kernel = k,
+                                        .first = b->spot,
+                                        .times = {b->passes, 0},
                                         .detail = detail});
     }
 }

@@ -7,7 +7,7 @@
 #include "onnx/file.h"
 #include "trace/traced.h"
 
-enum { SEEDS = 10, RATIO = 400 };
+enum { SEEDS = 10, RATIO = 200 };
 
 static Input seeds[SEEDS];
 

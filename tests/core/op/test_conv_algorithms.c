@@ -122,8 +122,11 @@ static void plain_algorithms_agree(void **state) {
         compare_passes(&c, i % 3 ? FY_FLOAT32 : dtypes[i / 3 % 4], cuda ? fy_cuda_device(0) : FY_CPU_DEVICE);
       }
     }
-  if (cuda) { // the one that is asked for by name, and the rule's, which takes every other name
+  if (cuda) {
     assert_true(ran[FY_CONV_IMPLICIT_GEMM] > 100);
+    assert_true(ran[FY_CONV_EXPLICIT_GEMM] > 100);
+    assert_int_equal(ran[FY_CONV_IM2COL], 0);
+    assert_int_equal(ran[FY_CONV_CUDNN], 0); // of a real GPU alone
   } else {
     assert_true(ran[FY_CONV_IM2COL] > 100);
     assert_true(ran[FY_CONV_DNN] > 100);
