@@ -183,6 +183,7 @@ struct allocation {
   size_t bytes;
   uint32_t place, serial;
   bool freed;
+  char *name; // of the array in it, if anybody said one
 };
 
 struct memory *memory_new(size_t bytes);
@@ -196,6 +197,10 @@ void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, const void *caller);
 void memory_freed(void *address);
+// For those who put guards round an array: of the memory here these bytes are the array, and nothing has written them yet.
+void inspect_array(void *address, size_t bytes, const char *name);
+// "byte 12 of out", "byte 12 of 400": into `text`.
+void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
 void memory_wrote(const void *address, size_t bytes);
 void memory_copied(const void *to, const void *from, size_t bytes);
 const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
@@ -211,8 +216,9 @@ void program_read(void);
 uint32_t program_place(const void *address); // as addr2line wants it
 char *program_shared(void);                  // this thread's thread-local memory
 size_t program_shared_bytes(void);
-bool program_has_data(uint64_t address, uint64_t *first, uint64_t *bytes); // is it in the program's variables?
-int program_array_at(size_t offset);                                       // -1: no array
+bool program_has_data(uint64_t address, uint64_t *first,
+                      uint64_t *bytes); // is it in the program's variables, and no constant?
+int program_array_at(size_t offset);    // -1: no array
 const struct array *program_array(int number);
 int program_arrays(void);
 
@@ -230,7 +236,7 @@ void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, cons
 uint32_t flow_meets(struct flow *flow, uint32_t block);
 
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
-bool race_ordered_in_warp(const struct look *l, const struct note *before);
+void race_barrier_was_needed(struct look *l); // the last one that the block has passed
 // Reads of shared memory that nothing had written, at the end of a phase.
 void race_resolve_early(struct look *l);
 void race_resolve_equal(struct look *l);

@@ -122,12 +122,14 @@ static struct allocation *find(uint64_t address, bool exactly) {
   return NULL;
 }
 
-// The allocation that ends last before the address.
-static struct allocation *find_before(uint64_t address) {
+// The allocation that begins nearest before the address, or just behind it.
+static struct allocation *find_near(uint64_t address) {
+  enum { FAR = 1 << 20, JUST_BEHIND = 256 };
   struct allocation *best = NULL;
   for (size_t i = 0; i < allocation_count; i++) {
     struct allocation *a = &allocations[i];
-    if (!a->freed && a->address <= address && (best == NULL || a->address > best->address))
+    if (!a->freed && address + JUST_BEHIND > a->address && address < a->address + a->bytes + FAR &&
+        (best == NULL || a->address > best->address))
       best = a;
   }
   return best;
@@ -142,7 +144,7 @@ void memory_allocated(void *address, size_t bytes, const void *caller) {
   }
   uint64_t at = (uint64_t)(uintptr_t)address;
   uint32_t serial = (uint32_t)allocation_count + 1;
-  allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false};
+  allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, NULL};
   memset(states + (at - arena), UNWRITTEN, bytes);
 }
 
@@ -152,6 +154,29 @@ void memory_freed(void *address) {
     return;
   a->freed = true;
   memset(states + (a->address - arena), FREED, a->bytes);
+}
+
+void inspect_array(void *address, size_t bytes, const char *name) {
+  inspect_hold();
+  uint64_t at = (uint64_t)(uintptr_t)address;
+  struct allocation *a = find(at, false);
+  if (a && bytes <= a->address + a->bytes - at) {
+    memset(states + (a->address - arena), UNALLOCATED, a->bytes);
+    memset(states + (at - arena), UNWRITTEN, bytes);
+    a->address = at;
+    a->bytes = bytes;
+    a->name = strdup(name);
+  }
+  inspect_release();
+}
+
+void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes) {
+  if (a == NULL)
+    snprintf(text, bytes, "device memory");
+  else if (a->name)
+    snprintf(text, bytes, "byte %zd of %s, which has %zu", (ssize_t)(address - a->address), a->name, a->bytes);
+  else
+    snprintf(text, bytes, "byte %zd of %zu in device memory", (ssize_t)(address - a->address), a->bytes);
 }
 
 const struct allocation *memory_live(size_t *index) {
@@ -197,16 +222,13 @@ struct late {
 enum { MOST_LATE = 4096 };
 
 static void out_of_bounds(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
-  const struct allocation *before = find_before(address);
-  struct place place = {.first = key_place(key), .third = before ? before->place : 0};
-  unsigned block = l->run - l->launch->first_run;
-  if (before && address < before->address + before->bytes + (1 << 20))
-    finding_add(FIND_BOUNDS_GLOBAL, l->launch->kernel, place, "%u byte%s at byte %zu of %zu: thread %d of block %u",
-                bytes, bytes == 1 ? "" : "s", (size_t)(address - before->address), before->bytes, l->thread, block);
-  else
-    finding_add(FIND_BOUNDS_GLOBAL, l->launch->kernel, (struct place){.first = key_place(key)},
-                "%u byte%s where nothing is allocated: thread %d of block %u", bytes, bytes == 1 ? "" : "s", l->thread,
-                block);
+  const struct allocation *near = find_near(address);
+  struct place place = {.first = key_place(key), .third = near ? near->place : 0};
+  char what[200] = "where nothing is allocated";
+  if (near)
+    memory_describe(near, address, what, sizeof what);
+  finding_add(FIND_BOUNDS_GLOBAL, l->launch->kernel, place, "%u byte%s at %s: thread %d of block %u", bytes,
+              bytes == 1 ? "" : "s", what, l->thread, l->run - l->launch->first_run);
 }
 
 static void use_after_free(struct look *l, uint64_t address, uint32_t key) {
@@ -225,7 +247,7 @@ static void unwritten(struct look *l, uint64_t address, uint32_t key) {
   launch->late[launch->late_count++] = (struct late){address, key, l->run, l->thread};
 }
 
-// Of a vector or struct all bytes have to be unwritten: there may be gaps that nobody means to read.
+// A read is of unwritten memory when all its bytes are: a vector or struct may have gaps that nobody means to read.
 void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   uint8_t *state = states + (address - arena);
   bool written = false, unwritten_byte = false;
@@ -241,7 +263,7 @@ void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint3
     unwritten_byte |= state[i] == UNWRITTEN;
   }
   bool reads = is_read(key) || is_atomic(key);
-  if (reads && unwritten_byte && (bytes <= 8 || !written))
+  if (reads && !written)
     unwritten(l, address, key);
   if (unwritten_byte && !is_read(key))
     memset(state, WRITTEN, bytes);
@@ -251,7 +273,7 @@ static bool written_by_another(const struct launch *launch, const struct late *l
   unsigned count;
   const struct note *write = &memory_cells(global, late->address - arena, 1, &count)->write;
   return write->run >= launch->first_run && write->run < launch->end_run &&
-         (write->run != late->run || write->thread != late->thread);
+         (write->run != late->run || write->thread != late->thread) && !is_atomic(write->key);
 }
 
 void memory_resolve_late(struct launch *launch) {
@@ -260,10 +282,11 @@ void memory_resolve_late(struct launch *launch) {
     if (written_by_another(launch, late)) // that is a race, and has been found as one
       continue;
     const struct allocation *a = find(late->address, false);
+    char what[200];
+    memory_describe(a, late->address, what, sizeof what);
     finding_add(FIND_UNINITIALISED_GLOBAL, launch->kernel,
-                (struct place){.first = key_place(late->key), .third = a ? a->place : 0},
-                "byte %zu of %zu: thread %d of block %u", a ? (size_t)(late->address - a->address) : 0,
-                a ? a->bytes : 0, late->thread, late->run - launch->first_run);
+                (struct place){.first = key_place(late->key), .third = a ? a->place : 0}, "%s: thread %d of block %u",
+                what, late->thread, late->run - launch->first_run);
   }
   launch->late_count = 0;
 }

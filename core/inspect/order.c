@@ -116,8 +116,10 @@ void order_atomic(struct look *l, uint64_t address) {
   struct sync *sync = find(l->launch, address, fenced);
   if (sync && sync->count)
     acquire(l, sync);
-  if (fenced)
+  if (fenced) {
+    race_barrier_was_needed(l); // others' accesses before it are published with this thread's
     release(l, sync);
+  }
 }
 
 static bool covers(const struct release *r, const struct note *note) {

@@ -15,6 +15,8 @@ __thread char inspect_guard[65536];
 static uint64_t loaded_at, data_begin, data_bytes;
 static size_t thread_local_bytes;
 static struct array *arrays;
+static struct range { uint64_t begin, bytes; } * constants;
+static int constant_count;
 static int array_count;
 
 static int find_parts(struct dl_phdr_info *info, size_t size, void *found) {
@@ -53,6 +55,9 @@ uint32_t program_place(const void *address) {
 bool program_has_data(uint64_t address, uint64_t *first, uint64_t *bytes) {
   *first = data_begin;
   *bytes = data_bytes;
+  for (int i = 0; i < constant_count; i++)
+    if (address - constants[i].begin < constants[i].bytes)
+      return false;
   return address - data_begin < data_bytes;
 }
 
@@ -91,6 +96,16 @@ static void read_symbols(const char *file, const ElfW(Shdr) * sections, const El
     }
 }
 
+// What __constant__ puts into sections of its own (cudasim_abi.h).
+static void note_constants(const char *file, const ElfW(Ehdr) * head, const ElfW(Shdr) * sections) {
+  const char *names = file + sections[head->e_shstrndx].sh_offset, prefix[] = "cudasim_constant_";
+  for (int i = 0; i < head->e_shnum; i++)
+    if (strncmp(names + sections[i].sh_name, prefix, sizeof prefix - 1) == 0) {
+      constants = inspect_resize(constants, (size_t)(constant_count + 1) * sizeof *constants);
+      constants[constant_count++] = (struct range){loaded_at + sections[i].sh_addr, sections[i].sh_size};
+    }
+}
+
 static int by_offset(const void *a, const void *b) {
   const struct array *x = a, *y = b;
   return (x->offset > y->offset) - (x->offset < y->offset);
@@ -112,6 +127,7 @@ void program_read(void) {
   for (int i = 0; i < head->e_shnum; i++)
     if (sections[i].sh_type == SHT_SYMTAB)
       read_symbols(file, sections, &sections[i]);
+  note_constants(file, head, sections);
   free(file);
   if (array_count)
     qsort(arrays, (size_t)array_count, sizeof *arrays, by_offset);

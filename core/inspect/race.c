@@ -9,7 +9,7 @@
 // ---- what orders two accesses of one block and phase ------------------------------------------------------------------------------
 
 // Lanes that meet in a warp function are ordered by it: is there a meeting of both since the earlier access?
-bool race_ordered_in_warp(const struct look *l, const struct note *before) {
+static bool ordered_in_warp(const struct look *l, const struct note *before) {
   unsigned warp = before->thread / WARP, now = l->epoch[l->thread];
   uint32_t both = 1u << before->thread % WARP | 1u << l->thread % WARP;
   if ((unsigned)l->thread / WARP != warp)
@@ -38,7 +38,7 @@ static void describe(const struct look *l, uint64_t address, enum space space, c
   else if (space == SPACE_DYNAMIC)
     snprintf(text, bytes, "byte %zu of dynamic shared memory", (size_t)(address - (uintptr_t)l->dynamic));
   else if (a)
-    snprintf(text, bytes, "byte %zu of %zu in device memory", (size_t)(address - a->address), a->bytes);
+    memory_describe(a, address, text, bytes);
   else
     snprintf(text, bytes, "a variable");
 }
@@ -95,7 +95,7 @@ static void report(struct look *l, enum finding_kind kind, const struct note *be
 // The earlier access is of this block and phase, by another thread, and one of the two writes.
 static __attribute__((noinline)) void conflict(struct look *l, const struct note *before, uint32_t key,
                                                uint64_t address, enum space space) {
-  if (race_ordered_in_warp(l, before) || order_knows(l, before))
+  if (ordered_in_warp(l, before) || order_knows(l, before))
     return;
   bool one_warp = before->thread / WARP == (unsigned)l->thread / WARP;
   report(l, one_warp ? FIND_RACE_WARP : FIND_RACE_BLOCK, before, key, address, space);
@@ -108,13 +108,16 @@ static __attribute__((noinline)) void conflict_of_blocks(struct look *l, const s
     report(l, FIND_RACE_GRID, before, key, address, space);
 }
 
+void race_barrier_was_needed(struct look *l) {
+  if (l->barrier && l->needed_phase < l->phase - 1)
+    l->barrier->needed++;
+  l->needed_phase = l->phase - 1;
+}
+
 // An access of an earlier phase: a barrier between has ordered the two. If none of those has a reason yet, the last one gets it.
 static inline void needs_barrier(struct look *l, uint32_t phase) {
-  if (l->needed_phase < phase) {
-    l->needed_phase = l->phase - 1;
-    if (l->barrier)
-      l->barrier->needed++;
-  }
+  if (l->needed_phase < phase)
+    race_barrier_was_needed(l);
 }
 
 // ---- shared memory that nothing has written ----------------------------------------------------------------------------------------
@@ -141,7 +144,7 @@ static bool written_by_another(const struct look *l, uint64_t address, unsigned 
   unsigned count;
   memory_space(l, address, &memory, &offset);
   const struct note *write = &memory_cells(memory, offset, 1, &count)->write;
-  return write->run == l->run && write->thread != thread;
+  return write->run == l->run && write->thread != thread && !is_atomic(write->key);
 }
 
 // The simulator runs one thread after another: a read that comes before another thread's write of the same phase is a race, and
@@ -198,16 +201,12 @@ static inline void note_read(struct look *l, struct cell *cell, const struct not
 
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space) {
   struct note now = {l->run, key, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
-  bool shared = space == SPACE_SHARED || space == SPACE_DYNAMIC, reads = is_read(key), unwritten = false,
-       written = false;
+  bool shared = space == SPACE_SHARED || space == SPACE_DYNAMIC, reads = is_read(key), written = false;
   for (unsigned i = 0; i < count; i++) {
     struct cell *cell = &cells[i];
     if (cell->write.run)
       pair(l, &cell->write, key, address, space);
-    if (cell->write.run == l->run)
-      written = true;
-    else
-      unwritten = true;
+    written |= cell->write.run == l->run;
     if (reads) {
       note_read(l, cell, &now);
       continue;
@@ -217,7 +216,7 @@ void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key
     if (cell->other.run)
       pair(l, &cell->other, key, address, space);
   }
-  if (shared && unwritten && (reads || is_atomic(key)) && (count <= 2 || !written))
+  if (shared && (reads || is_atomic(key)) && !written)
     early_read(l, key, address, space);
   if (!reads)
     for (unsigned i = 0; i < count; i++)

@@ -108,6 +108,10 @@ static int report(Inspection *i, const InspectOptions *o) {
     return EXIT_USAGE;
   }
   inspect_print(i);
+  if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
+    fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", strerror(errno));
+    return EXIT_GRADER;
+  }
   return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
 }
 

@@ -40,6 +40,8 @@ const Command commands[] = {
      "access can be seen, and run on a simulated device, its blocks' threads begun in either order.\n"
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
+     "--json FILE     findings, kernels and lines as JSON, one a line\n"
+     "--html FILE     a page: the source, its counts in the margin, findings in place\n"
      "-- ARGS         the program's arguments\n"
      "Exit status: 0 nothing found, 1 something is wrong, 2 wrong command line, 3 it could not be compiled or run.\n",
      cmd_inspect, false},

@@ -182,7 +182,7 @@ static void print_atomics(const InspectLine *line, int space) {
 }
 
 static void print_line(const Inspection *i, const InspectLine *line, const char **file) {
-  char source[26];
+  char source[24];
   if (line->spot.file != *file) {
     *file = line->spot.file;
     if (strcmp(*file, i->source) != 0)
