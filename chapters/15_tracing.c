@@ -5,6 +5,7 @@
 //
 // The lesson is docs/15_tracing.md.
 #include "algorithms.h"
+#include "base/threads.h" // fy_get_num_threads
 #include "cuda_graphs.h"
 #include "networks.h"
 #include "onnx_file.h"
@@ -256,6 +257,7 @@ static void how_fast(const Chapter *chapter) {
       {"CIFAR CNN, one image", cifar, fy_shape(1, 3, 32, 32), quick ? 1 : 20},
       {"CIFAR CNN, many images", cifar, fy_shape(many, 3, 32, 32), 1},
   };
+  printf("CPU threads: %d\n", fy_get_num_threads());
   const Table table =
       table_begin({"", 24}, {"as it is", 12}, {"no gradients", 14}, {"traced", 12}, {"no gradients / traced", 22});
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
