@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "inspect/inspect.h"
+#include "sim/memory.h"
 #include "sim/sim.h"
 
 enum { PAGE = 1024, WORD = 4 };
@@ -144,7 +145,7 @@ void memory_allocated(void *address, size_t bytes, const void *caller) {
   }
   uint64_t at = (uint64_t)(uintptr_t)address;
   uint32_t serial = (uint32_t)allocation_count + 1;
-  allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, NULL};
+  allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, false, NULL};
   memset(states + (at - arena), UNWRITTEN, bytes);
 }
 
@@ -179,10 +180,17 @@ void memory_describe(const struct allocation *a, uint64_t address, char *text, s
     snprintf(text, bytes, "byte %zd of %zu in device memory", (ssize_t)(address - a->address), a->bytes);
 }
 
+void memory_reset(int device) {
+  for (size_t i = 0; i < allocation_count; i++)
+    allocations[i].reset |= sim_device_of((const void *)(uintptr_t)allocations[i].address) == device;
+}
+
 const struct allocation *memory_live(size_t *index) {
-  while (*index < allocation_count)
-    if (!allocations[(*index)++].freed)
-      return &allocations[*index - 1];
+  while (*index < allocation_count) {
+    const struct allocation *a = &allocations[(*index)++];
+    if (!a->freed && !a->reset)
+      return a;
+  }
   return NULL;
 }
 

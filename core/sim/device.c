@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "fault.h"
+#include "inspector.h"
 #include "memory.h"
 #include "sim.h"
 #include "stream.h"
@@ -108,6 +109,7 @@ cudaError_t cudaDeviceReset(void) {
   sim_stream_drain(device->index);
   atomic_store(&device->sticky, cudaSuccess);
   memset(device->peer, 0, sizeof device->peer);
+  SIM_TELL(reset(device->index));
   return cudaSuccess;
 }
 
