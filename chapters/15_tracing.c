@@ -264,8 +264,10 @@ static void how_fast(const Chapter *chapter) {
     fy_scope {
       double best[MODULES];
       fy_eval(cases[i].model);
+      FySize one = cases[i].shape;
+      one.dim[0] = 1;
+      FyModule *traced = fy_trace(cases[i].model, fy_rand_with((FyFactory){.size = one, .device = device}));
       FyTensor *input = fy_rand_with((FyFactory){.size = cases[i].shape, .device = device});
-      FyModule *traced = fy_trace(cases[i].model, input);
       take_turns(cases[i].model, traced, input, cases[i].runs, best);
       table_row(&table, cases[i].name, time_text(device, best[0]), time_text(device, best[1]),
                 time_text(device, best[2]), text("%.1f", best[1] / best[2]));
