@@ -89,6 +89,8 @@ find_missing() {
     data_there || wish dataset-fashion-mnist 'Fashion-MNIST, 70,000 pictures to train on'
     have gnuplot || wish gnuplot-nox 'draws the plots'
     have python3 || wish python3 'reads the files of grades in the tests'
+    have mpicc || wish libopenmpi-dev 'Open MPI: programs of several processes (chapter 16)'
+    have mpirun || wish openmpi-bin 'mpirun, which starts them'
     have bwrap || wish bubblewrap 'shuts answers in where namespaces are refused, and is tested as such'
   fi
 }
@@ -97,6 +99,7 @@ missing_effect() {
   case $1 in
   dataset-fashion-mnist) echo 'the training on Fashion-MNIST (chapter 5) is left out' ;;
   gnuplot-nox) echo 'no plots are drawn' ;;
+  libopenmpi-dev | openmpi-bin) echo 'programs are of one process: chapter 16 says so, and its tests are left out' ;;
   bubblewrap) echo "answers are shut in without it; the tests of ./ferry with it are left out" ;;
   python3) echo 'the tests that read files of grades, and those of the comparison with PyTorch, are left out' ;;
   esac

@@ -419,6 +419,8 @@ static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)
 
 static bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (stream == NULL) // the default stream cannot be
+    return false;
   return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0 && cudaStreamIsCapturing(stream, &status) == cudaSuccess &&
          status != cudaStreamCaptureStatusNone;
 }

@@ -77,14 +77,9 @@ static bool has_ended(int64_t pid) {
 }
 
 // Of other machines only what MPI says is known.
-int fy_ended_rank(const FyWork *work, bool (*waits)(const FyWork *work, int rank)) {
-  const FyRankInfo *own = &fy_distributed.info[fy_distributed.rank];
-  for (int r = 0; r < work->group->size; r++) {
-    const FyRankInfo *info = &fy_distributed.info[work->group->ranks[r]];
-    if (waits(work, r) && strcmp(info->host, own->host) == 0 && has_ended(info->pid))
-      return r;
-  }
-  return -1;
+bool fy_rank_has_ended(const FyGroup *group, int rank) {
+  const FyRankInfo *own = &fy_distributed.info[fy_distributed.rank], *info = &fy_distributed.info[group->ranks[rank]];
+  return strcmp(info->host, own->host) == 0 && has_ended(info->pid);
 }
 
 static void name_ranks(const FyWork *work, bool (*waits)(const FyWork *work, int rank), char text[160]) {
@@ -103,12 +98,17 @@ void fy_check_patience(FyWork *work, bool (*waits)(const FyWork *work, int rank)
   char late[160];
   if (now - looked > 0.1) {
     looked = now;
-    int ended = fy_ended_rank(work, waits);
-    if (ended >= 0) {
-      const FyRankInfo *info = &fy_distributed.info[work->group->ranks[ended]];
-      fy_work_fail(work, "rank %d (process %lld on %s) has died", work->group->ranks[ended], (long long)info->pid,
-                   info->host);
-      return;
+    for (int r = 0; r < work->group->size; r++) {
+      const FyRankInfo *info = &fy_distributed.info[work->group->ranks[r]];
+      if (!waits(work, r) || !fy_rank_has_ended(work->group, r))
+        continue;
+      if (work->suspect == r + 1) { // what it sent before it ended has had time to arrive
+        fy_work_fail(work, "rank %d (process %lld on %s) has died", work->group->ranks[r], (long long)info->pid,
+                     info->host);
+        return;
+      }
+      work->suspect = r + 1;
+      break;
     }
   }
   if (now - work->began < fy_distributed.timeout)

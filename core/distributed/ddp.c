@@ -1,5 +1,6 @@
 // DistributedDataParallel: the module around the module.
 #include "distributed/ddp.h"
+#include "base/state.h"
 #include "distributed/reducer.h"
 #include "nn/impl.h"
 #include "op/ops.h"
@@ -10,9 +11,9 @@ typedef struct Ddp {
   FyModule base;
   FyModule *module;
   FyReducer *reducer;
-  FyTensorList *buffers; // counted
-  bool broadcast_buffers, sync_forward, sync_backward;
-  int device; // inputs go there; -1: they stay
+  FyTensorList *buffers;                // counted
+  bool broadcast_buffers, sync_forward; // sync_forward: the buffers may differ
+  int device;                           // inputs go there; -1: they stay
 } Ddp;
 
 // ---- what is the same in all ranks ---------------------------------------------------------------------------------------
@@ -60,11 +61,36 @@ static void broadcast_all(FyGroup *group, const FyTensorList *list) {
   }
 }
 
+// ---- no_sync ---------------------------------------------------------------------------------------------------------------
+
+// The thread's open blocks, innermost first. An error that leaves one ends it, as it does other modes.
+static _Thread_local FyNoSync *no_sync;
+
+static void save_blocks(void *saved) {
+  *(FyNoSync **)saved = no_sync;
+}
+static void restore_blocks(const void *saved) {
+  no_sync = *(FyNoSync *const *)saved;
+}
+
+__attribute__((constructor)) static void register_part(void) {
+  static const FyThreadPart part = {
+      .room = "distributed", .height = 6, .bytes = sizeof(FyNoSync *), .save = save_blocks, .restore = restore_blocks};
+  fy_thread_part_register(&part);
+}
+
+static bool is_synchronised(const Ddp *ddp) {
+  const FyNoSync *guard = no_sync;
+  while (guard && guard->ddp != &ddp->base)
+    guard = guard->outer;
+  return guard == NULL;
+}
+
 // ---- the module ------------------------------------------------------------------------------------------------------------
 
 static FyTensor *ddp_forward(FyModule *self_, FyTensor *input) {
   Ddp *self = (Ddp *)self_;
-  const bool averaged = fy_is_grad_enabled() && self->sync_backward;
+  const bool averaged = fy_is_grad_enabled() && is_synchronised(self);
   if (averaged)
     fy_reducer_prepare_forward(self->reducer);
   if (self->sync_forward && self->broadcast_buffers && self->buffers->count > 0)
@@ -122,7 +148,7 @@ FyModule *fy_distributed_data_parallel_with(FyDistributedDataParallel o) {
   Ddp *self = fy_module_new_of(sizeof *self, &ddp_class);
   self->device = o.device_ids ? *o.device_ids : -1;
   self->broadcast_buffers = fy_option_or_true(o.named, "broadcast_buffers", o.broadcast_buffers);
-  self->sync_forward = self->sync_backward = true;
+  self->sync_forward = true;
   fy_register_module(self, module, o.module);
   self->buffers = fy_retain(fy_buffers_of(o.module));
   fy_no_grad {
@@ -139,33 +165,14 @@ FyModule *fy_ddp_module(FyModule *ddp) {
   return ddp_required(ddp, "module")->module;
 }
 
-// ---- no_sync ---------------------------------------------------------------------------------------------------------------
-
-// An object of the scope, so that an error that leaves the block ends it, too.
-typedef struct NoSync {
-  FyObject object;
-  Ddp *ddp; // counted
-  bool before;
-} NoSync;
-
-static void end_no_sync(void *object) {
-  NoSync *guard = object;
-  guard->ddp->sync_backward = guard->before;
-  fy_release(guard->ddp);
-  free(guard);
+FyNoSync *fy_ddp_no_sync_open(FyNoSync *guard) {
+  ddp_required(guard->ddp, "no_sync");
+  guard->outer = no_sync;
+  return no_sync = guard;
 }
 
-void *fy_ddp_no_sync_open(FyModule *module) {
-  Ddp *ddp = ddp_required(module, "no_sync");
-  NoSync *guard = fy_object_new(sizeof *guard, end_no_sync);
-  guard->ddp = fy_retain(ddp);
-  guard->before = ddp->sync_backward;
-  ddp->sync_backward = false;
-  return guard;
-}
-
-void *fy_ddp_no_sync_close(void *guard) {
-  fy_drop(guard);
+FyNoSync *fy_ddp_no_sync_close(FyNoSync *guard) {
+  no_sync = guard->outer;
   return NULL;
 }
 

@@ -39,7 +39,7 @@
 // collectives raise: in backward, too.
 typedef struct FyDistributedDataParallel {
   const char *named; // the arguments' text, by the macro. NULL: `broadcast_buffers` holds
-  FyModule *module;
+  void *module;      // any module
   const int *device_ids;
   FyGroup *group;
   double bucket_cap_mb;
@@ -47,19 +47,23 @@ typedef struct FyDistributedDataParallel {
 } FyDistributedDataParallel;
 #define fy_distributed_data_parallel(...)                                                                              \
   fy_distributed_data_parallel_with(                                                                                   \
-      (FyDistributedDataParallel){.named = FY_TEXT_OF(__VA_ARGS__), .module = (FyModule *)__VA_ARGS__})
+      (FyDistributedDataParallel){.named = FY_TEXT_OF(__VA_ARGS__), .module = __VA_ARGS__})
 FY_API FyModule *fy_distributed_data_parallel_with(FyDistributedDataParallel options);
 
 // The module inside (.module): what rank 0 evaluates and saves.
 FY_API FyModule *fy_ddp_module(FyModule *ddp);
 
 // with ddp.no_sync(): runs the following block, in which forward and backward add up gradients on this rank alone. The next
-// backward outside averages the sums. Do not leave the block with return, break or goto.
-#define fy_ddp_no_sync(ddp)                                                                                            \
-  for (void *fy_no_sync_guard = fy_ddp_no_sync_open(ddp); fy_no_sync_guard;                                            \
-       fy_no_sync_guard = fy_ddp_no_sync_close(fy_no_sync_guard))
-FY_API void *fy_ddp_no_sync_open(FyModule *ddp);
-FY_API void *fy_ddp_no_sync_close(void *guard);
+// backward outside averages the sums. Belongs to the thread. Do not leave the block with return, break or goto.
+#define fy_ddp_no_sync(model)                                                                                          \
+  for (FyNoSync *fy_guard = fy_ddp_no_sync_open(&(FyNoSync){.ddp = (model)}); fy_guard;                                \
+       fy_guard = fy_ddp_no_sync_close(fy_guard))
+typedef struct FyNoSync {
+  FyModule *ddp;
+  struct FyNoSync *outer;
+} FyNoSync;
+FY_API FyNoSync *fy_ddp_no_sync_open(FyNoSync *guard);
+FY_API FyNoSync *fy_ddp_no_sync_close(FyNoSync *guard);
 
 // To look at: the buckets as they are now, in the order in which they are sent; parameters are numbered as fy_parameters has
 // those that require a gradient.

@@ -44,9 +44,12 @@ typedef struct FyInitProcessGroup {
 #define fy_init_process_group(...) fy_init_process_group_with((FyInitProcessGroup){.backend = __VA_ARGS__})
 FY_API void fy_init_process_group_with(FyInitProcessGroup options);
 
-// destroy_process_group(): waits for what is under way and for all ranks. Raises as collectives do.
+// destroy_process_group(): waits for what is under way and for all ranks, unless the group has failed. Raises as collectives do.
 FY_API void fy_destroy_process_group(void);
 
+// torch.distributed.is_mpi_available(): can programs of several ranks be run? That Open MPI was found when Ferry was built, and
+// can be opened. Never raises.
+FY_API bool fy_distributed_is_available(void);
 FY_API bool fy_distributed_is_initialized(void); // torch.distributed.is_initialized(). Never raises
 FY_API const char *fy_get_backend(void);         // "mpi", "nccl" or "cpu:mpi,cuda:nccl"
 
@@ -117,7 +120,7 @@ typedef struct FyReduceScatter {
 FY_API void fy_reduce_scatter_with(FyTensor *output, FyReduceScatter options);
 
 // barrier(): returns when all ranks of the group have called it. fy_barrier(), fy_barrier(.group = g).
-#define fy_barrier(...) fy_barrier_with((FyCollective){.tensor = NULL, ##__VA_ARGS__})
+#define fy_barrier(...) fy_barrier_with((FyCollective){.tensor = NULL, __VA_ARGS__})
 FY_API void fy_barrier_with(FyCollective options);
 
 // send(tensor, dst) and recv(tensor, src): between two ranks; sends from one rank to another arrive in order, at receives of the

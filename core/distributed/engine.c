@@ -121,36 +121,40 @@ static void *work_behind(void *unused) {
 }
 
 // MPI's own collectives wait for ever when a rank dies in the middle of one. Then this process cannot go on, and says so.
-static bool is_other(const FyWork *work, int rank) {
-  return rank != work->group->rank;
+static void end_process(const FyWork *work) {
+  char text[160], ended[160] = "";
+  size_t used = 0;
+  for (int r = 0; r < work->group->size; r++)
+    if (r != work->group->rank && fy_rank_has_ended(work->group, r) && used + 12 < sizeof ended)
+      used += (size_t)snprintf(ended + used, sizeof ended - used, "%s%d", used ? ", " : "rank ", work->group->ranks[r]);
+  if (used > 0)
+    snprintf(ended + used, sizeof ended - used, " has died in the middle of it");
+  else
+    snprintf(ended, sizeof ended, "all ranks have called it, and MPI has not done it within %g s",
+             fy_distributed.timeout);
+  fprintf(stderr, "RuntimeError: [rank %d] %s, sequence %llu: %s\n", fy_distributed.rank,
+          fy_call_text(&work->call, text), (unsigned long long)work->call.sequence, ended);
+  fflush(stdout);
+  _exit(1);
 }
 
-int fy_ended_rank(const FyWork *work, bool (*waits)(const FyWork *work, int rank)); // announce.c
+static bool is_lost(const FyWork *work) {
+  for (int r = 0; r < work->group->size; r++)
+    if (r != work->group->rank && fy_rank_has_ended(work->group, r))
+      return true;
+  return fy_seconds_now() - atomic_load(&in_mpi_since) > fy_distributed.timeout;
+}
 
 static void *watch(void *unused) {
   (void)unused;
   for (;;) {
     nap(200000000);
     FyWork *work = atomic_load(&in_mpi);
-    if (!work || fy_seconds_now() - atomic_load(&in_mpi_since) < 0.2)
-      continue;
-    int ended = fy_ended_rank(work, is_other);
-    const bool late = fy_seconds_now() - atomic_load(&in_mpi_since) > fy_distributed.timeout;
-    if ((ended < 0 && !late) || atomic_load(&in_mpi) != work)
-      continue;
-    char text[160];
-    if (ended >= 0)
-      fprintf(stderr, "RuntimeError: [rank %d] %s, sequence %llu: rank %d has died in the middle of it\n",
-              fy_distributed.rank, fy_call_text(&work->call, text), (unsigned long long)work->call.sequence,
-              work->group->ranks[ended]);
-    else
-      fprintf(
-          stderr,
-          "RuntimeError: [rank %d] %s, sequence %llu: all ranks have called it, and MPI has not done it within %g s\n",
-          fy_distributed.rank, fy_call_text(&work->call, text), (unsigned long long)work->call.sequence,
-          fy_distributed.timeout);
-    fflush(stdout);
-    _exit(1);
+    if (work && fy_seconds_now() - atomic_load(&in_mpi_since) > 0.2 && is_lost(work)) {
+      nap(100000000); // it may just be done with
+      if (atomic_load(&in_mpi) == work)
+        end_process(work);
+    }
   }
   return NULL;
 }

@@ -74,6 +74,7 @@ struct FyWork {
   void *made_comm;
   FyTensor *tensors[2]; // counted
   double began;         // when it was announced
+  int suspect;          // a rank that has ended, plus one: it may have sent something before
   // messages
   FyCall peer_call;
   void *requests[2], *data_request;
@@ -93,6 +94,7 @@ typedef struct FyRankInfo {
 
 typedef struct FyDistributed {
   bool initialized, cpu, cuda;
+  bool broken; // the group of all has failed: MPI cannot be ended any more
   int rank, size;
   double timeout;
   const FyMpi *mpi;        // NULL for one rank
@@ -131,6 +133,7 @@ const char *fy_call_text(const FyCall *call, char text[160]);
 void fy_work_fail(FyWork *work, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Fails the work where it has taken too long, or where a rank that it waits for has died. `waits(work, rank)` says for whom.
 void fy_check_patience(FyWork *work, bool (*waits)(const FyWork *work, int rank));
+bool fy_rank_has_ended(const FyGroup *group, int rank); // on this machine; any thread may ask
 bool fy_waits_for_announcement(const FyWork *work, int rank);
 
 // ---- run.c: what a collective does when all have announced it, and how messages go on ------------------------------------------

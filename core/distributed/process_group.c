@@ -77,9 +77,13 @@ static void free_group(FyGroup *group) {
   free(group);
 }
 
-FyGroup *fy_group_required(FyGroup *group) {
+static void initialized_required(void) {
   fy_check(fy_distributed.initialized, FY_VALUE_ERROR,
            "Default process group has not been initialized, please make sure to call fy_init_process_group.");
+}
+
+FyGroup *fy_group_required(FyGroup *group) {
+  initialized_required();
   group = group ? group : fy_distributed.world;
   fy_check(!group->failure[0], FY_RUNTIME_ERROR, "%s", group->failure);
   return group;
@@ -95,10 +99,12 @@ int fy_group_rank_of(const FyGroup *group, int rank, const char *function) {
 }
 
 int fy_group_rank(const FyGroup *group) {
-  return fy_group_required((FyGroup *)group)->rank;
+  initialized_required();
+  return group ? group->rank : fy_distributed.rank;
 }
 int fy_group_size(const FyGroup *group) {
-  return fy_group_required((FyGroup *)group)->size;
+  initialized_required();
+  return group ? group->size : fy_distributed.size;
 }
 
 static uint64_t hash_of(const int *ranks, int count) {
@@ -162,6 +168,8 @@ static void at_exit(void) {
   if (!fy_distributed.mpi || getpid() != owner)
     return;
   // Without all the others MPI would wait for them for ever.
+  if (fy_distributed.broken)
+    return;
   if (!fy_distributed.initialized || fy_engine_leave())
     fy_distributed.mpi->finalize();
 }
@@ -219,27 +227,34 @@ void fy_init_process_group_with(FyInitProcessGroup options) {
 
 // ---- asking, and ending ------------------------------------------------------------------------------------------------------
 
+bool fy_distributed_is_available(void) {
+  char why[900];
+  return fy_distributed.mpi || fy_mpi_open(why, sizeof why);
+}
+
 bool fy_distributed_is_initialized(void) {
   return fy_distributed.initialized;
 }
 
 const char *fy_get_backend(void) {
-  fy_group_required(NULL);
+  initialized_required();
   return !fy_distributed.cuda ? "mpi" : !fy_distributed.cpu ? "nccl" : "cpu:mpi,cuda:nccl";
 }
 
 int fy_get_rank(void) {
-  fy_group_required(NULL);
+  initialized_required();
   return fy_distributed.rank;
 }
 int fy_get_world_size(void) {
-  fy_group_required(NULL);
+  initialized_required();
   return fy_distributed.size;
 }
 
 void fy_destroy_process_group(void) {
-  FyGroup *world = fy_group_required(NULL);
-  if (fy_distributed.size > 1) {
+  initialized_required();
+  FyGroup *world = fy_distributed.world;
+  fy_distributed.broken |= world->failure[0] != '\0';
+  if (fy_distributed.size > 1 && !fy_distributed.broken) {
     fy_scope {
       FyCall call = {.sequence = ++world->sequence, .kind = FY_CALL_DESTROY};
       FyWork *work = fy_work_new(world, call, NULL, NULL);

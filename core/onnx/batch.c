@@ -4,7 +4,7 @@
 #include <string.h>
 
 static void stand_in_of(FyTensor *t, const FyProgramValue *value) {
-  fy_onnx_stand_in(t, FY_CPU_DEVICE, value->dtype, value->ndim, value->shape);
+  fy_onnx_stand_in(t, value->dtype, value->ndim, value->shape);
   t->wrapped_number = value->constant && value->constant->wrapped_number;
 }
 
@@ -23,7 +23,7 @@ static void run_shapes(const FyProgram *program, FyTensor *values) {
     fy_onnx_infer(step->op, step->params, step->n_in, in, step->n_out, out);
     for (int k = 0; k < step->n_out; k++)
       if (step->out[k] >= 0)
-        fy_onnx_stand_in(&values[step->out[k]], FY_CPU_DEVICE, (FyDType)out[k].dtype, out[k].ndim, out[k].shape);
+        fy_onnx_stand_in(&values[step->out[k]], (FyDType)out[k].dtype, out[k].ndim, out[k].shape);
   }
 }
 

@@ -40,8 +40,8 @@ FyProgram *fy_onnx_read_program(FyOnnxLoad options);
 
 // ---- what is known of a call before it runs (infer.c) --------------------------------------------------------------------
 
-// A tensor that has a shape and a dtype and no elements, row-major.
-void fy_onnx_stand_in(FyTensor *t, FyDevice device, FyDType dtype, int ndim, const int64_t *shape);
+// A tensor on the CPU that has a shape and a dtype and no elements, row-major.
+void fy_onnx_stand_in(FyTensor *t, FyDType dtype, int ndim, const int64_t *shape);
 
 // What the record of `op` says of its outputs for these inputs. NULL inputs are not given. Raises what a call would.
 void fy_onnx_infer(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyOutput *out);

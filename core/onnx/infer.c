@@ -46,9 +46,9 @@ const char *fy_onnx_type_name(int type) {
   return other;
 }
 
-void fy_onnx_stand_in(FyTensor *t, FyDevice device, FyDType dtype, int ndim, const int64_t *shape) {
+void fy_onnx_stand_in(FyTensor *t, FyDType dtype, int ndim, const int64_t *shape) {
   memset(t, 0, sizeof *t);
-  t->device = device;
+  t->device = FY_CPU_DEVICE;
   t->array.dtype = (uint8_t)dtype;
   t->array.ndim = (int16_t)ndim;
   int64_t step = 1;
@@ -60,24 +60,9 @@ void fy_onnx_stand_in(FyTensor *t, FyDevice device, FyDType dtype, int ndim, con
   fy_array_finish(&t->array);
 }
 
-// Indices and classes are looked at by infer on the CPU, to be told of a wrong one; on a GPU they are not.
-static FyDevice device_for(const FyOp *op) {
-  const bool picks =
-      op == &fy_op_index_select || op == &fy_op_embedding || op == &fy_op_index_add || op == &fy_op_cross_entropy;
-  return picks ? (FyDevice){.type = FY_CUDA} : FY_CPU_DEVICE;
-}
-
 void fy_onnx_infer(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyOutput *out) {
-  FyTensor stand_in[FY_MAX_INPUTS], *given[FY_MAX_INPUTS];
-  FyCall call = {.op = op, .params = params, .in = given, .n_in = n_in, .n_out = n_out, .output = out};
-  call.device = device_for(op);
-  for (int i = 0; i < n_in; i++) {
-    given[i] = in[i] ? &stand_in[i] : NULL;
-    if (!in[i])
-      continue;
-    memcpy((void *)&stand_in[i], (const void *)in[i], sizeof *in[i]);
-    stand_in[i].device = call.device;
-  }
+  FyCall call = {
+      .op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .device = FY_CPU_DEVICE, .output = out};
   memset(out, 0, (size_t)n_out * sizeof *out);
   for (int i = 0; i < n_out; i++)
     out[i].dtype = out[i].computed = FY_DEFAULT_DTYPE;

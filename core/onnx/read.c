@@ -202,7 +202,7 @@ static FyProgram *program_for(FyOnnxReader *r, const Input *input, int64_t batch
 // where the nodes do not take these.
 static FyProgram *program_for_any(FyOnnxReader *r, const Input *input) {
   FyProgram *volatile program = NULL, *volatile other = NULL;
-  FyOnnxKnown *volatile known = NULL;
+  FyOnnxKnown **volatile known = NULL;
   FyError error;
   fy_trap(error) {
     program = program_for(r, input, 2);
@@ -211,8 +211,10 @@ static FyProgram *program_for_any(FyOnnxReader *r, const Input *input) {
   }
   if (error.kind == FY_OUT_OF_MEMORY_ERROR)
     fy_raise_again(&error);
-  if (error.kind)
+  if (error.kind) { // what was made meanwhile is gone
+    memset(r->initializers, 0, r->graph->n_initializer * sizeof *r->initializers);
     return NULL;
+  }
   fy_onnx_open_batch(r->path, program, other);
   r->known = known;
   return program;
@@ -223,7 +225,7 @@ static void mark_parameters(const FyOnnxReader *r) {
   const FyProgram *program = r->program;
   for (int i = 0; i < program->value_count; i++) {
     const FyProgramValue *value = &program->values[i];
-    if (value->name && value->constant && fy_dtype_is_floating(value->dtype) && !r->known[i].is_buffer)
+    if (value->name && value->constant && fy_dtype_is_floating(value->dtype) && !r->known[i]->is_buffer)
       fy_set_requires_grad(value->constant, true);
   }
 }

@@ -50,7 +50,7 @@ typedef struct FyOnnxReader {
   size_t folding; // bytes of constants that may still be computed
 
   FyProgram *program;
-  FyOnnxKnown *known; // of the values
+  FyOnnxKnown **known; // of the values
   int known_count;
   FyOnnxNamed *names; // sorted
   size_t name_count;
@@ -81,7 +81,7 @@ bool fy_onnx_is_wanted(const FyOnnxReader *r, size_t output);
 // ---- values ------------------------------------------------------------------------------------------------------------------
 
 static inline const FyArray *fy_onnx_array(const FyOnnxReader *r, int value) {
-  return &r->known[value].stand_in.array;
+  return &r->known[value]->stand_in.array;
 }
 static inline FyTensor *fy_onnx_constant(const FyOnnxReader *r, int value) {
   return r->program->values[value].constant;
@@ -118,6 +118,9 @@ int fy_onnx_emit_output(FyOnnxReader *r, const FyOp *op, const void *params, int
 // fy_view, fy_permute, ... of a value.
 int fy_onnx_view(FyOnnxReader *r, int value, int ndim, const int64_t *shape);
 int fy_onnx_permute(FyOnnxReader *r, int value, const int64_t *dims);
+
+// Reads r->node, an Add of `a` and `b`, as the bias `b` of the linear layer that made `a`, if it is that (read_layers.c).
+bool fy_onnx_reads_as_bias(FyOnnxReader *r, int a, int b);
 
 // Raises unless a tensor may have this shape.
 void fy_onnx_check_shape(int ndim, const int64_t *shape);

@@ -1,5 +1,7 @@
 // Attributes of nodes: by name and type; one that nobody asks for is an error, since it would change what the node means.
 #include "onnx/read.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const Onnx__AttributeProto *fy_onnx_attribute(FyOnnxReader *r, const char *name, int type) {
@@ -29,9 +31,20 @@ int64_t fy_onnx_read_int(FyOnnxReader *r, const char *name, int64_t otherwise) {
   return attribute ? attribute->i : otherwise;
 }
 
+// The double of the fewest digits that is this float: 1e-5, where the float nearest to it is 9.99999974737875163e-6.
+static double as_written(float number) {
+  char text[32];
+  for (int digits = 1; digits < 9; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, (double)number);
+    if (strtof(text, NULL) == number)
+      return strtod(text, NULL);
+  }
+  return (double)number;
+}
+
 double fy_onnx_read_float(FyOnnxReader *r, const char *name, double otherwise) {
   const Onnx__AttributeProto *attribute = fy_onnx_attribute(r, name, FY_ONNX_FLOAT);
-  return attribute ? (double)attribute->f : otherwise;
+  return attribute ? as_written(attribute->f) : otherwise;
 }
 
 bool fy_onnx_text_is(FyOnnxReader *r, const char *name, const char *value, bool otherwise) {

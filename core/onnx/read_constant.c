@@ -57,7 +57,7 @@ static void read_shape(FyOnnxReader *r) {
   const int64_t end = bounded(fy_onnx_read_int(r, "end", a->ndim), a->ndim);
   const int shape = fy_onnx_add_constant(r, NULL, integers(end > start ? (int)(end - start) : 0, a->shape + start));
   if (start == 0 && end == a->ndim)
-    r->known[shape].shape_of = of + 1;
+    r->known[shape]->shape_of = of + 1;
   fy_onnx_result(r, 0, shape);
 }
 
@@ -75,7 +75,7 @@ static void read_constant_of_shape(FyOnnxReader *r) {
   FyTensor *element = value && value->t ? fy_onnx_read_tensor(r, value->t) : fy_zeros(FY_SCALAR, .dtype = FY_FLOAT32);
   if (fy_numel(element) != 1)
     fy_onnx_malformed("its value has %lld elements, not 1", (long long)fy_numel(element));
-  const int like = r->known[fy_onnx_input(r, 0)].shape_of - 1;
+  const int like = r->known[fy_onnx_input(r, 0)]->shape_of - 1;
   if (like >= 0) {
     const int filled = fy_onnx_emit(r, &fy_op_fill, &(FyFill){.value = fy_item(element)}, FY_VALUES(like));
     fy_onnx_result(r, 0, fy_onnx_converted(r, filled, fy_dtype_of(element)));

@@ -20,7 +20,7 @@ static bool is_number(const FyOnnxReader *r, int value, double wanted) {
 
 // What was multiplied by `factor` to make `value`; -1: it was made otherwise.
 static int unscaled(const FyOnnxReader *r, int value, double factor) {
-  const int maker = r->known[value].maker;
+  const int maker = r->known[value]->maker;
   if (maker < 0)
     return -1;
   const FyProgramStep *step = &r->program->steps[maker];
@@ -38,8 +38,8 @@ static int unscaled(const FyOnnxReader *r, int value, double factor) {
 static int part_of(FyOnnxReader *r, int x, int part) {
   const FyArray *a = fy_onnx_array(r, x);
   const int value = fy_onnx_add_value(r, NULL, (FyDType)a->dtype, a->ndim, a->shape);
-  r->known[value].part = part;
-  r->known[value].part_of = x;
+  r->known[value]->part = part;
+  r->known[value]->part_of = x;
   return value;
 }
 
@@ -56,7 +56,7 @@ static int gelu(FyOnnxReader *r, int x) {
 
 // `part` times `other`; -1: that is no GELU.
 static int multiplied(FyOnnxReader *r, int part, int other) {
-  const int kind = r->known[part].part, x = r->known[part].part_of;
+  const int kind = r->known[part]->part, x = r->known[part]->part_of;
   if (kind == ERF_PLUS_1 && is_number(r, other, 0.5))
     return part_of(r, x, HALF_OF_IT);
   if ((kind == ERF_PLUS_1 && unscaled(r, other, 0.5) == x) || (kind == HALF_OF_IT && other == x))
@@ -69,20 +69,20 @@ static int multiplied(FyOnnxReader *r, int part, int other) {
 // x times 2 times 1/2.
 static int twice_halved(FyOnnxReader *r, int a, int b) {
   const int x = is_number(r, b, 0.5) ? unscaled(r, a, 2) : -1;
-  return x >= 0 && r->known[x].maker >= 0 && r->program->steps[r->known[x].maker].op == &fy_op_gelu ? x : -1;
+  return x >= 0 && r->known[x]->maker >= 0 && r->program->steps[r->known[x]->maker].op == &fy_op_gelu ? x : -1;
 }
 
 bool fy_onnx_reads_as_gelu(FyOnnxReader *r, int a, int b) {
   const bool adds = strcmp(r->node->op_type, "Add") == 0, multiplies = strcmp(r->node->op_type, "Mul") == 0;
   int out = -1;
-  if (r->known[b].part || (multiplies && is_number(r, a, 0.5) && !fy_onnx_constant(r, b))) {
+  if (r->known[b]->part || (multiplies && is_number(r, a, 0.5) && !fy_onnx_constant(r, b))) {
     const int swapped = a;
     a = b;
     b = swapped;
   }
-  if (adds && r->known[a].part == ERF && is_number(r, b, 1))
-    out = part_of(r, r->known[a].part_of, ERF_PLUS_1);
-  else if (multiplies && r->known[a].part)
+  if (adds && r->known[a]->part == ERF && is_number(r, b, 1))
+    out = part_of(r, r->known[a]->part_of, ERF_PLUS_1);
+  else if (multiplies && r->known[a]->part)
     out = multiplied(r, a, b);
   else if (multiplies)
     out = twice_halved(r, a, b);

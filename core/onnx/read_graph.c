@@ -46,9 +46,9 @@ static int add_value(FyOnnxReader *r, const char *name, FyTensor *constant, FyDT
                      const int64_t *shape) {
   fy_onnx_check_shape(ndim, shape);
   r->known = fy_pool_grow(r->pool, r->known, (size_t)r->known_count, sizeof *r->known);
-  FyOnnxKnown *known = &r->known[r->known_count++];
-  *known = (FyOnnxKnown){.maker = -1};
-  fy_onnx_stand_in(&known->stand_in, FY_CPU_DEVICE, dtype, ndim, shape);
+  FyOnnxKnown *known = r->known[r->known_count++] = fy_pool_take(r->pool, sizeof *known);
+  known->maker = -1;
+  fy_onnx_stand_in(&known->stand_in, dtype, ndim, shape);
   return fy_program_add_value(r->program, name, dtype, ndim, shape, constant);
 }
 
@@ -60,8 +60,8 @@ int fy_onnx_add_value(FyOnnxReader *r, const char *name, FyDType dtype, int ndim
 int fy_onnx_add_constant(FyOnnxReader *r, const char *name, FyTensor *tensor) {
   const FyArray *a = &tensor->array;
   const int value = add_value(r, name, tensor, (FyDType)a->dtype, a->ndim, a->shape);
-  memcpy(r->known[value].stand_in.array.stride, a->stride, sizeof a->stride);
-  fy_array_finish(&r->known[value].stand_in.array);
+  memcpy(r->known[value]->stand_in.array.stride, a->stride, sizeof a->stride);
+  fy_array_finish(&r->known[value]->stand_in.array);
   return value;
 }
 
@@ -116,6 +116,8 @@ static bool is_folded(FyOnnxReader *r, const FyOp *op, int n, const int *in, con
   static const FyOp *const slow[] = {&fy_op_matmul, &fy_op_linear, &fy_op_conv2d, &fy_op_batch_norm};
   const bool view = op->flags & FY_OP_VIEW;
   int64_t elements = 1, read = 0;
+  if (op == &fy_op_permute && fy_dtype_is_floating((FyDType)out->dtype)) // a weight: what it goes into wants to know
+    return false;
   for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
     if (op == slow[i])
       return false;
@@ -143,44 +145,40 @@ static int fold(FyOnnxReader *r, const FyOp *op, const void *params, int n, cons
   return fy_onnx_add_constant(r, NULL, out[wanted]);
 }
 
-// Adds the step and its outputs; returns the value of output `wanted`.
-static int emit(FyOnnxReader *r, const FyOp *op, const void *params, int n, const int *in, int n_out, int *out,
-                int wanted) {
+// Adds the step and its one output that is wanted; returns its value.
+static int emit(FyOnnxReader *r, const FyOp *op, const void *params, int n, const int *in, int n_out, int wanted) {
+  int out[FY_MAX_OUTPUTS];
   FyTensor *given[FY_MAX_INPUTS];
   FyOutput described[FY_MAX_OUTPUTS];
   for (int i = 0; i < n; i++)
-    if (in[i] >= 0 && r->known[in[i]].part)
+    if (in[i] >= 0 && r->known[in[i]]->part)
       fy_onnx_unsupported("the Erf before it is not the part of a GELU: export for opset 20 or later, which has Gelu");
   for (int i = 0; i < n; i++)
-    given[i] = in[i] < 0 ? NULL : &r->known[in[i]].stand_in;
+    given[i] = in[i] < 0 ? NULL : &r->known[in[i]]->stand_in;
   fy_onnx_infer(op, params, n, given, n_out, described);
   for (int i = 0; i < n_out; i++)
     fy_onnx_check_shape(described[i].ndim, described[i].shape);
   if (is_folded(r, op, n, in, &described[wanted]))
-    return out[wanted] = fold(r, op, params, n, in, n_out, wanted);
-  for (int i = 0; i < n_out; i++) {
-    const FyOutput *o = &described[i];
-    out[i] = add_value(r, NULL, NULL, (FyDType)o->dtype, o->ndim, o->shape);
-    if (!(op->flags & FY_OP_VIEW))
-      continue;
-    memcpy(r->known[out[i]].stand_in.array.stride, o->stride, sizeof o->stride);
-    fy_array_finish(&r->known[out[i]].stand_in.array);
-  }
-  const int step = fy_program_add_step(r->program, op, params, n, in, n_out, out);
+    return fold(r, op, params, n, in, n_out, wanted);
+  const FyOutput *o = &described[wanted];
   for (int i = 0; i < n_out; i++)
-    r->known[out[i]].maker = step;
-  return out[wanted];
+    out[i] = -1;
+  const int value = out[wanted] = add_value(r, NULL, NULL, (FyDType)o->dtype, o->ndim, o->shape);
+  if (op->flags & FY_OP_VIEW) {
+    memcpy(r->known[value]->stand_in.array.stride, o->stride, sizeof o->stride);
+    fy_array_finish(&r->known[value]->stand_in.array);
+  }
+  r->known[value]->maker = fy_program_add_step(r->program, op, params, n, in, n_out, out);
+  return value;
 }
 
 int fy_onnx_emit(FyOnnxReader *r, const FyOp *op, const void *params, int n, const int *in) {
-  int out[1];
-  return emit(r, op, params, n, in, 1, out, 0);
+  return emit(r, op, params, n, in, 1, 0);
 }
 
 int fy_onnx_emit_output(FyOnnxReader *r, const FyOp *op, const void *params, int n, const int *in, int n_out,
                         int wanted) {
-  int out[FY_MAX_OUTPUTS];
-  return emit(r, op, params, n, in, n_out, out, wanted);
+  return emit(r, op, params, n, in, n_out, wanted);
 }
 
 static int copy(FyOnnxReader *r, int value, FyCopyKind kind, FyDType dtype) {
@@ -328,13 +326,13 @@ static void try_node(FyOnnxReader *r, size_t i) {
 
 // ---- inputs and initializers -----------------------------------------------------------------------------------------------
 
-// Names with few parts, as state_dict has them; others are for nobody.
+// Names as state_dict has them, of few parts; exporters' own begin with a slash.
 static bool is_state_name(const char *name) {
   int dots = 0;
   size_t length = strlen(name);
   for (size_t i = 0; i < length && length <= FY_ONNX_MAX_NAME; i++)
     dots += name[i] == '.';
-  return length > 0 && length <= FY_ONNX_MAX_NAME && dots < 16;
+  return length > 0 && *name != '/' && length <= FY_ONNX_MAX_NAME && dots < 16;
 }
 
 static void try_initializer(FyOnnxReader *r, size_t i) {
@@ -353,6 +351,7 @@ static void try_initializer(FyOnnxReader *r, size_t i) {
 FyProgram *fy_onnx_read_graph(FyOnnxReader *r, FySize shape, FyDType dtype, const char *input) {
   const char *output = r->graph->output[0]->name ? r->graph->output[0]->name : "";
   r->program = fy_program_new(FY_CPU_DEVICE);
+  r->beside = NULL;
   r->known = NULL;
   r->known_count = 0;
   FyError error;
@@ -369,7 +368,7 @@ FyProgram *fy_onnx_read_graph(FyOnnxReader *r, FySize shape, FyDType dtype, cons
     try_node(r, i);
   fy_trap(error) {
     r->program->output = value_named(r, output);
-    if (r->known[r->program->output].part)
+    if (r->known[r->program->output]->part)
       fy_onnx_unsupported("is an Erf, which is supported only as the part of a GELU");
   }
   if (error.kind)

@@ -3,8 +3,10 @@
 #include "op/convolution/conv.h"
 #include "op/convolution/pool.h"
 #include "op/elementwise/pointwise.h"
+#include "op/loss/loss.h"
 #include "op/normalisation/norm.h"
 #include "op/normalisation/softmax.h"
+#include "op/ops.h"
 #include "op/product/matmul.h"
 #include "op/reduction/reduce.h"
 #include "op/shape/view.h"
@@ -23,8 +25,40 @@ static int binary(FyOnnxReader *r, const FyOp *op, int a, int b) {
 
 // ---- products --------------------------------------------------------------------------------------------------------------
 
+static const FyProgramStep *maker_of(const FyOnnxReader *r, int value) {
+  return r->known[value]->maker < 0 ? NULL : &r->program->steps[r->known[value]->maker];
+}
+
+// The weight whose transpose it is, (out, in); -1: it is none.
+static int weight_of(const FyOnnxReader *r, int value) {
+  const FyProgramStep *maker = maker_of(r, value);
+  const bool turned = maker && maker->op == &fy_op_permute && fy_onnx_array(r, value)->ndim == 2 &&
+                      ((const FyViewParams *)maker->params)->shape[0] == 1;
+  return turned ? maker->in[0] : -1;
+}
+
+// By a transposed weight it is a linear layer.
 static void read_matmul(FyOnnxReader *r) {
-  fy_onnx_result(r, 0, fy_onnx_emit(r, &fy_op_matmul, NULL, FY_VALUES(fy_onnx_input(r, 0), fy_onnx_input(r, 1))));
+  const int x = fy_onnx_input(r, 0), other = fy_onnx_input(r, 1), weight = weight_of(r, other);
+  const FyLinearParams p = {0};
+  fy_onnx_result(r, 0,
+                 weight < 0 || fy_onnx_array(r, x)->ndim == 0
+                     ? fy_onnx_emit(r, &fy_op_matmul, NULL, FY_VALUES(x, other))
+                     : fy_onnx_emit(r, &fy_op_linear, &p, FY_VALUES(x, weight, -1)));
+}
+
+// Of rows of rows; that of a matrix is in its Gemm, and what is added to that is another thing.
+bool fy_onnx_reads_as_bias(FyOnnxReader *r, int a, int b) {
+  const FyProgramStep *maker = maker_of(r, a);
+  const FyArray *out = fy_onnx_array(r, a), *bias = fy_onnx_array(r, b);
+  const FyLinearParams p = {.bias = true};
+  const FyProgramValue *value = &r->program->values[b];
+  if (!maker || maker->op != &fy_op_linear || maker->in[2] >= 0 || !value->name || !value->constant || out->ndim == 2 ||
+      bias->ndim != 1 || bias->dtype != out->dtype || bias->shape[0] != out->shape[out->ndim - 1] ||
+      strcmp(r->node->op_type, "Add") != 0)
+    return false;
+  fy_onnx_result(r, 0, fy_onnx_emit(r, &fy_op_linear, &p, FY_VALUES(maker->in[0], maker->in[1], b)));
+  return true;
 }
 
 static int transposed(FyOnnxReader *r, int value) {
@@ -145,7 +179,7 @@ static void read_batch_norm(FyOnnxReader *r) {
   const int in[] = {fy_onnx_input(r, 0), plain_row(r, 1), plain_row(r, 2), plain_row(r, 3), plain_row(r, 4)};
   for (int i = 3; i < 5; i++)
     if (fy_onnx_constant(r, in[i]))
-      r->known[in[i]].is_buffer = true;
+      r->known[in[i]]->is_buffer = true;
   fy_onnx_result(r, 0, fy_onnx_emit_output(r, &fy_op_batch_norm, &p, 5, in, 3, 0));
 }
 
@@ -246,6 +280,20 @@ static void read_global_pool(FyOnnxReader *r) {
       r, 0, is_op(r, "GlobalMaxPool") ? extremes(r, x, p.dims, true) : fy_onnx_emit(r, &fy_op_mean, &p, FY_VALUES(x)));
 }
 
+// ---- losses ----------------------------------------------------------------------------------------------------------------
+
+static void read_cross_entropy(FyOnnxReader *r) {
+  const int x = fy_onnx_input(r, 0), target = fy_onnx_input(r, 1);
+  FyLossParams p = {.reduction = FY_REDUCE_MEAN, .ignore_index = fy_onnx_read_int(r, "ignore_index", -100)};
+  if (fy_onnx_text_is(r, "reduction", "sum", false))
+    p.reduction = FY_REDUCE_SUM;
+  else if (fy_onnx_text_is(r, "reduction", "none", false))
+    p.reduction = FY_REDUCE_NONE;
+  if (fy_onnx_optional(r, 2) >= 0 || fy_onnx_array(r, x)->ndim != 2)
+    fy_onnx_unsupported("weights of classes, and inputs that are not (N, C), are not supported");
+  fy_onnx_result(r, 0, fy_onnx_emit_output(r, &fy_op_cross_entropy, &p, FY_VALUES(x, target), 3, 0));
+}
+
 FyOnnxRead *fy_onnx_layer_reader(const char *op) {
   static const struct {
     const char *name;
@@ -268,6 +316,7 @@ FyOnnxRead *fy_onnx_layer_reader(const char *op) {
       {"ReduceMin", read_reduce},
       {"ArgMax", read_arg},
       {"ArgMin", read_arg},
+      {"SoftmaxCrossEntropyLoss", read_cross_entropy},
   };
   for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
     if (strcmp(readers[i].name, op) == 0)

@@ -97,7 +97,7 @@ static void read_arithmetic(FyOnnxReader *r) {
   const FyDType dtype = dtype_of(r, a);
   double number;
   int out;
-  if (fy_onnx_reads_as_gelu(r, a, b))
+  if (fy_onnx_reads_as_gelu(r, a, b) || fy_onnx_reads_as_bias(r, a, b) || fy_onnx_reads_as_bias(r, b, a))
     return;
   if (op == &fy_op_div && !fy_dtype_is_floating(dtype))
     out = divided(r, a, b);

@@ -154,6 +154,7 @@ static void write_model(FyOnnxWriter *w, const char *path) {
   opset.version = FY_ONNX_OPSET;
   model.ir_version = FY_ONNX_IR;
   model.producer_name = (char *)(uintptr_t) "Ferry";
+  model.producer_version = (char *)(uintptr_t)fy_version();
   model.graph = &w->graph;
   model.opset_import = opsets;
   model.n_opset_import = 1;

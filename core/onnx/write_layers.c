@@ -19,6 +19,15 @@ static const FyProgramValue *input(const FyOnnxWriter *w, const FyProgramStep *s
   return fy_onnx_value(w, step->in[i]);
 }
 
+// Whether a step takes the value, or it is the output.
+static bool is_used(const FyOnnxWriter *w, int value) {
+  for (int i = 0; i < w->program->step_count; i++)
+    for (int k = 0; k < w->program->steps[i].n_in; k++)
+      if (w->program->steps[i].in[k] == value)
+        return true;
+  return value == w->program->output;
+}
+
 // ---- products --------------------------------------------------------------------------------------------------------------
 
 static void write_matmul(FyOnnxWriter *w, const FyProgramStep *step) {
@@ -93,7 +102,7 @@ static void write_pool(FyOnnxWriter *w, const FyProgramStep *step) {
   const FyPool2dParams *p = step->params;
   const bool average = step->op == &fy_op_avg_pool2d, single = input(w, step, 0)->ndim == 3;
   const char *x = fy_onnx_name(w, step->in[0]), *first = single ? fy_onnx_integers(w, 1, (int64_t[]){0}) : NULL;
-  fy_check(step->n_out < 2 || step->out[1] < 0 || !w->names[step->out[1]], FY_NOT_IMPLEMENTED_ERROR,
+  fy_check(step->n_out < 2 || step->out[1] < 0 || !is_used(w, step->out[1]), FY_NOT_IMPLEMENTED_ERROR,
            "fy_onnx_save: the indices of max_pool2d cannot be written");
   if (single)
     x = fy_onnx_output(fy_onnx_node(w, "Unsqueeze", FY_NAMES(x, first)));
@@ -159,14 +168,6 @@ static void write_sum(FyOnnxWriter *w, const FyProgramStep *step) {
   const FyReduceParams *p = step->params;
   const char *x = fy_onnx_name_as(w, step->in[0], fy_onnx_value(w, step->out[0])->dtype);
   reduce(w, step, step->op == &fy_op_sum ? "ReduceSum" : "ReduceMean", x, p->dims, p->keepdim);
-}
-
-static bool is_used(const FyOnnxWriter *w, int value) {
-  for (int i = 0; i < w->program->step_count; i++)
-    for (int k = 0; k < w->program->steps[i].n_in; k++)
-      if (w->program->steps[i].in[k] == value)
-        return true;
-  return value == w->program->output;
 }
 
 static void write_extremum(FyOnnxWriter *w, const FyProgramStep *step) {

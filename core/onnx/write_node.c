@@ -68,7 +68,11 @@ const char *fy_onnx_cast(FyOnnxWriter *w, const char *name, FyDType dtype) {
   return fy_onnx_output(node);
 }
 
+// A number of the program's own is written in the dtype that is wanted.
 const char *fy_onnx_name_as(FyOnnxWriter *w, int value, FyDType dtype) {
+  const FyProgramValue *v = fy_onnx_value(w, value);
+  if (v->constant && !v->name && v->ndim == 0 && v->dtype != dtype)
+    return fy_onnx_number(w, dtype, fy_item(v->constant));
   const char *name = fy_onnx_name(w, value);
   return fy_onnx_value(w, value)->dtype == dtype ? name : fy_onnx_cast(w, name, dtype);
 }

@@ -33,7 +33,7 @@ static FyDType common_dtype(const FyOnnxWriter *w, int a, int b) {
   const int values[2] = {a, b};
   for (int i = 0; i < 2; i++) {
     const FyProgramValue *v = fy_onnx_value(w, values[i]);
-    fy_onnx_stand_in(&stand_in[i], FY_CPU_DEVICE, v->dtype, v->ndim, v->shape);
+    fy_onnx_stand_in(&stand_in[i], v->dtype, v->ndim, v->shape);
     stand_in[i].wrapped_number = v->constant && v->constant->wrapped_number;
   }
   return fy_result_type(2, both);

@@ -171,13 +171,16 @@ static int best_of(const FySearch *search) {
 }
 
 // In rounds, so that what disturbs the machine disturbs all: first one that counts for nothing, which makes plans and touches
-// memory, then a few of which the best counts. Who is far behind after a round takes no further part.
+// memory, then some of which the best counts, more of them where they are short. Who is far behind after a round takes no
+// further part.
 static int search_fastest(const FyLaunch *launch, FyKernel *kernel, FyDevice device, FySearch *search) {
-  enum { ROUNDS = 4 };
+  enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12 };
+  const double enough = 0.02; // seconds
+  double begin = now();
   int best = -1;
   for (int i = 0; i < search->count; i++)
     search->candidates[i].seconds = INFINITY;
-  for (int round = -1; round < ROUNDS; round++) {
+  for (int round = -1; round < MOST_ROUNDS && (round < LEAST_ROUNDS || now() - begin < enough); round++) {
     for (int i = 0; i < search->count; i++) {
       FyCandidate *c = &search->candidates[i];
       const bool behind = round > 0 && c->seconds > 2 * search->candidates[best].seconds;
@@ -187,6 +190,7 @@ static int search_fastest(const FyLaunch *launch, FyKernel *kernel, FyDevice dev
     best = best_of(search);
     if (best < 0)
       break;
+    begin = round < 0 ? now() : begin;
   }
   return best;
 }

@@ -6,14 +6,16 @@
 //
 // A convolution, or its gradient by the input or by the weight, can be computed in several ways, and which is fastest depends on
 // its sizes and on the machine. Without this mode a rule chooses by the sizes. With it, the first call of each kind times every
-// algorithm on its own data: once to warm up, then up to four times, turn by turn, the best of which counts. What it chose is
+// algorithm on its own data: once to warm up, then three to twelve times, turn by turn, the best of which counts. What it chose is
 // remembered, and further calls of the kind use it at no cost. A kind is: the pass, the sizes of input and weight, stride,
 // padding, dilation, groups, bias, dtype, layout, the device, and on the CPU the number of threads. A program whose sizes are
 // ever new pays for a search in every step: leave the mode off there.
 //
 // Algorithms: on the CPU a matrix product over columns, oneDNN's direct convolution in chunks or on the whole batch, oneDNN's
 // Winograd (3x3 kernels, float32), and where it runs as one op with ReLU and pooling a direct one; on CUDA explicit and
-// implicit matrix products. One that does not do a convolution, or finds no memory, is passed over.
+// implicit matrix products and, where cuDNN is installed, those of its algorithms that give the same bits in every run. One that
+// does not do a convolution, or finds no memory, is passed over. Convolution, ReLU and pooling as one op have one algorithm for
+// both gradients.
 //
 // Results: each algorithm gives the same bits in every run, but they differ from each other in rounding (Winograd by the most,
 // about 1e-5 of the largest value), and a search may choose differently another time. So two runs of a program in this mode
@@ -34,8 +36,9 @@
 FY_API void fy_backends_set_benchmark(bool on);
 FY_API bool fy_backends_benchmark(void);
 
-// torch.backends.cudnn.deterministic: while it is on, benchmark mode chooses nothing, so that two runs of a program compute the
-// same bits. All else is deterministic anyway. Off at first. Never raise.
+// After torch.backends.cudnn.deterministic: while it is on, benchmark mode chooses nothing, so that two runs of a program compute
+// the same bits. (PyTorch's rules out algorithms that differ from run to run, of which Ferry has none, and does go on
+// choosing.) Off at first. Never raise.
 FY_API void fy_backends_set_deterministic(bool on);
 FY_API bool fy_backends_deterministic(void);
 

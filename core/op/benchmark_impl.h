@@ -6,7 +6,7 @@
 #include "op/benchmark.h"
 #include "op/launch.h"
 
-enum { FY_MOST_CANDIDATES = 8, FY_SEARCH_WORDS = 24 };
+enum { FY_MOST_CANDIDATES = 12, FY_SEARCH_WORDS = 24 };
 
 typedef struct FyCandidate {
   int algorithm;

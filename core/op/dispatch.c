@@ -57,6 +57,16 @@ static FyDevice common_device(FyCall *call) {
   return first->device;
 }
 
+// The elements of the inputs, where the op cares; a GPU cannot be asked without waiting for it, and its kernels assert.
+static void check_elements(const FyCall *call) {
+  const FyArray *in[FY_MAX_INPUTS];
+  if (!call->op->check || call->device.type != FY_CPU)
+    return;
+  for (int i = 0; i < call->n_in; i++)
+    in[i] = call->in[i] ? &call->in[i]->array : NULL;
+  call->op->check(call->params, in);
+}
+
 // ---- outputs -----------------------------------------------------------------------------------------------------------
 
 static FyTensor *new_output(const FyCall *call, const FyOutput *o) {
@@ -313,6 +323,7 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
     in = autocast(&call, cast);
   call.device = op->cross ? in[0]->device : common_device(&call);
   op->infer(&call);
+  check_elements(&call);
   make_outputs(&call);
   launch(&call);
   if (wants_grad(op, n_in, in))
@@ -368,6 +379,7 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
     raise_mixed_devices(&call, call.device, target->device);
   int scope = fy_scope_open();
   op->infer(&call);
+  check_elements(&call);
   separate_from_target(&call, target);
   if (__builtin_expect(fy_call_tracer != NULL, false))
     fy_call_tracer->before_change(fy_call_tracer, &call);

@@ -88,6 +88,10 @@ struct FyOp {
   // by the functions below.
   void (*infer)(FyCall *call);
 
+  // On the CPU: raises for an element that the kernel must not meet, an index out of range. Called after infer, which looks at no
+  // elements, and before every run of a recorded call. NULL: it meets all.
+  void (*check)(const void *params, const FyArray *const *in);
+
   // The CPU kernel. The CUDA kernel is fy_cuda_<name>, found through the backend by `id`. NULL for views.
   FyKernel *cpu;
 

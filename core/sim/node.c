@@ -27,8 +27,12 @@ struct sim_work *sim_work_retain(struct sim_work *work) {
 }
 
 void sim_work_release(struct sim_work *work) {
-  if (work == NULL || atomic_fetch_sub_explicit(&work->references, 1, memory_order_acq_rel) > 1)
+  if (work == NULL)
     return;
+  sim_lane_releasing(&work->references);
+  if (atomic_fetch_sub_explicit(&work->references, 1, memory_order_acq_rel) > 1)
+    return;
+  sim_lane_freeing(&work->references);
   if (work->destroy)
     work->destroy(work);
   free(work);
@@ -66,10 +70,10 @@ struct sim_node *sim_node_retain(struct sim_node *node) {
 void sim_node_release(struct sim_node *node) {
   if (node == NULL)
     return;
-  sim_lane_releasing(node);
+  sim_lane_releasing(&node->references);
   if (atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) > 1)
     return;
-  sim_lane_freeing(node);
+  sim_lane_freeing(&node->references);
   sim_work_release(node->work);
   free(node->waits_for.items);
   free(node->successors.items);
@@ -201,13 +205,14 @@ static void execute(struct sim_node *node) {
   sim_unlock();
 }
 
-// A node that `node` waits for and that is not done; NULL when it can run.
+// A node that `node` waits for and that is not done, retained; NULL when it can run.
 static struct sim_node *unfinished_before(struct sim_node *node) {
   sim_lock();
   struct sim_node *found = NULL;
   for (size_t i = 0; found == NULL && i < node->waits_for.count; i++)
     if (!atomic_load(&node->waits_for.items[i]->done))
       found = node->waits_for.items[i];
+  sim_node_retain(found);
   sim_unlock();
   return found;
 }
@@ -235,7 +240,7 @@ static void demand(struct sim_node *root) {
   struct sim_node_list path = {0};
   sim_execution_lock();
   sim_access_begin();
-  sim_node_list_add(&path, root);
+  sim_node_list_add(&path, sim_node_retain(root)); // another thread may finish those that wait for them meanwhile
   while (path.count > 0) {
     struct sim_node *node = path.items[path.count - 1];
     struct sim_node *before = atomic_load(&node->done) ? NULL : unfinished_before(node);
@@ -248,6 +253,7 @@ static void demand(struct sim_node *root) {
     path.count--;
     if (!atomic_load(&node->done))
       execute(node);
+    sim_node_release(node);
   }
   sim_access_end();
   sim_execution_unlock();
@@ -262,7 +268,7 @@ void sim_node_wait(struct sim_node *node) {
       demand(node);
     } else {
       sim_lock();
-      while (!atomic_load(&node->done))
+      while (!atomic_load(&node->done) && !sim_worker_has_stopped())
         sim_worker_wait_done();
       sim_unlock();
     }

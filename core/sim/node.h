@@ -92,6 +92,8 @@ void sim_worker_push(struct sim_node *node);
 // Waits for the next change to any node's `done`, or for a node to be released that could be waited for. sim.lock is held.
 void sim_worker_wait_done(void);
 void sim_worker_signal_done(void);
+// The program ends: what has not run will not run. sim.lock is held.
+bool sim_worker_has_stopped(void);
 
 // Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many.
 struct sim_helper {

@@ -1,4 +1,7 @@
-// Which pointwise ops run as a chain on the CPU: each reads the one before it, which nobody else does, and all have the same shape.
+// Which pointwise ops run as a chain: each reads the one before it, which nobody else does, and all have the same shape. On the CPU
+// a chain runs block by block, by the ops' own kernels; on CUDA it is one kernel, float32.
+#include "op/elementwise/chain.h"
+#include "op/elementwise/pointwise.h"
 #include "trace/plan.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +16,21 @@ static bool is_pointwise(const FyOp *op) {
     if (op == ops[i])
       return true;
   return false;
+}
+
+// Its code in a chain on CUDA, -1: none has it.
+static int code_of(const FyOp *op) {
+  static const FyOp *const ops[] = {
+      [FY_CHAIN_ADD] = &fy_op_add,         [FY_CHAIN_SUB] = &fy_op_sub,     [FY_CHAIN_MUL] = &fy_op_mul,
+      [FY_CHAIN_DIV] = &fy_op_div,         [FY_CHAIN_NEG] = &fy_op_neg,     [FY_CHAIN_ABS] = &fy_op_abs,
+      [FY_CHAIN_EXP] = &fy_op_exp,         [FY_CHAIN_LOG] = &fy_op_log,     [FY_CHAIN_SQRT] = &fy_op_sqrt,
+      [FY_CHAIN_TANH] = &fy_op_tanh,       [FY_CHAIN_RELU] = &fy_op_relu,   [FY_CHAIN_GELU] = &fy_op_gelu,
+      [FY_CHAIN_SIGMOID] = &fy_op_sigmoid, [FY_CHAIN_CLAMP] = &fy_op_clamp,
+  };
+  for (int code = 0; code <= FY_CHAIN_CLAMP; code++)
+    if (op == ops[code])
+      return code;
+  return -1;
 }
 
 typedef struct Builder {
@@ -92,13 +110,17 @@ static bool add_link(Builder *b, int i) {
   FyChain *chain = b->chain;
   FyDescribed d;
   FyLink link = {.op = step->op, .params = step->params, .n_in = step->n_in};
-  if (chain->count == FY_MAX_CHAIN || !is_pointwise(step->op) || step->n_out != 1 || !is_ready(b, step))
+  const bool cuda = b->plan->device.type == FY_CUDA;
+  if (chain->count == FY_MAX_CHAIN || !is_pointwise(step->op) || step->n_out != 1 || step->out[0] < 0 ||
+      !is_ready(b, step) || (cuda && code_of(step->op) < 0))
     return false;
   fy_plan_describe(b->plan, step, &d);
   const FyOutput *o = &d.output[0];
   const FyArray array = fy_plan_array((FyDType)o->dtype, b->plan->device, o->ndim, o->shape);
   if (chain->count == 0)
     b->shape = array;
+  if (cuda && o->dtype != FY_FLOAT32)
+    return false;
   if (d.call.aside || o->strided || array.numel == 0 || array.ndim == 0 || !fy_same_shape(&array, &b->shape))
     return false;
   for (int k = 0; k < step->n_in; k++) {
@@ -127,37 +149,95 @@ static bool add_link(Builder *b, int i) {
   return true;
 }
 
-static bool finish(Builder *b) {
-  FyChain *chain = b->chain;
-  chain->numel = b->shape.numel;
-  return chain->count > 1 && fy_chain_finish(chain);
-}
+// ---- on the CPU --------------------------------------------------------------------------------------------------------------------
 
-bool fy_fuse_chain(FyPlan *plan, int first, const int *uses, bool *taken) {
-  Builder b = {.plan = plan, .program = plan->program, .first = first};
-  int steps[FY_MAX_CHAIN], next = first;
-  if (plan->device.type != FY_CPU || !is_pointwise(plan->program->steps[first].op))
+static bool add_blocks(Builder *b) {
+  FyPlan *plan = b->plan;
+  if (!fy_chain_finish(b->chain))
     return false;
   FyPlanStep *step = fy_plan_add_step(plan, FY_STEP_CHAIN, NULL, NULL);
-  b.chain = step->chain = calloc(1, sizeof *b.chain); // the plan's, whatever is raised
-  fy_check(b.chain, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the plan of a traced module");
+  step->chain = malloc(sizeof *step->chain);
+  fy_check(step->chain, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the plan of a traced module");
+  *step->chain = *b->chain;
+  step->name = "pointwise";
+  step->n_in = b->chain->input_count;
+  step->n_out = 1;
+  memcpy(step->in, b->inputs, sizeof step->in);
+  step->out[0] = b->last;
+  step->memory = (plan->thread_bytes + 63) / 64 * 64;
+  plan->thread_bytes = step->memory + b->chain->memory;
+  return true;
+}
+
+// ---- on CUDA -----------------------------------------------------------------------------------------------------------------------
+
+// Input k of the chain as an operand: a number where it is one on the host, else an input of the op.
+static int operand_of(const Builder *b, int k, FyProgramStep *step, FyChainParams *p, FyChainLink *link) {
+  const FyPlanValue *value = &b->plan->values[b->inputs[k]];
+  if (value->constant && value->array.host_scalar) {
+    link->x = *(const float *)value->constant->array.data;
+    return FY_CHAIN_NUMBER;
+  }
+  for (int i = 0; i < step->n_in; i++)
+    if (step->in[i] == b->inputs[k])
+      return i;
+  if (step->n_in == FY_MAX_INPUTS)
+    return FY_MAX_INPUTS;
+  p->period[step->n_in] = b->chain->inputs[k].period;
+  step->in[step->n_in] = b->inputs[k];
+  return step->n_in++;
+}
+
+static bool add_link_on_cuda(const Builder *b, const FyLink *from, FyProgramStep *step, FyChainParams *p) {
+  FyChainLink *link = &p->links[p->count++];
+  const FyPointwise *numbers = from->params;
+  int operand[2] = {FY_CHAIN_NUMBER, FY_CHAIN_NUMBER};
+  link->code = (int8_t)code_of(from->op);
+  if (from->op == &fy_op_clamp || (link->code <= FY_CHAIN_DIV && from->n_in == 1))
+    link->x = (float)numbers->a;
+  if (from->op == &fy_op_clamp)
+    link->y = (float)numbers->b;
+  for (int k = 0; k < from->n_in; k++) {
+    const int source = from->source[k];
+    if (source < 0 && b->chain->inputs[-1 - source].dtype != FY_FLOAT32)
+      return false;
+    operand[k] = source < 0 ? operand_of(b, -1 - source, step, p, link) : FY_CHAIN_LAST;
+    if (operand[k] == FY_MAX_INPUTS)
+      return false;
+  }
+  link->a = (int8_t)operand[0];
+  link->b = (int8_t)operand[1];
+  return true;
+}
+
+static bool add_on_cuda(Builder *b) {
+  FyProgramStep step = {.op = &fy_op_pointwise_chain, .n_out = 1, .out = {b->last}};
+  FyChainParams params = {.ndim = b->shape.ndim};
+  memcpy(params.shape, b->shape.shape, sizeof params.shape);
+  for (int i = 0; i < b->chain->count; i++)
+    if (!add_link_on_cuda(b, &b->chain->links[i], &step, &params))
+      return false;
+  step.params = &params;
+  fy_plan_add_kernel(b->plan, &step);
+  return true;
+}
+
+// ---- the whole ---------------------------------------------------------------------------------------------------------------------
+
+bool fy_fuse_chain(FyPlan *plan, int first, const int *uses, bool *taken) {
+  FyChain chain = {.count = 0};
+  Builder b = {.plan = plan, .program = plan->program, .first = first, .chain = &chain};
+  int steps[FY_MAX_CHAIN], next = first;
+  if (!is_pointwise(plan->program->steps[first].op))
+    return false;
   while (next >= 0 && !taken[next] && add_link(&b, next)) {
-    steps[b.chain->count - 1] = next;
+    steps[chain.count - 1] = next;
     next = uses[b.last];
   }
-  if (!finish(&b)) {
-    free(b.chain);
-    plan->step_count--;
+  chain.numel = b.shape.numel;
+  if (chain.count < 2 || !(plan->device.type == FY_CPU ? add_blocks(&b) : add_on_cuda(&b)))
     return false;
-  }
-  step->name = "pointwise";
-  step->n_in = b.chain->input_count;
-  step->n_out = 1;
-  memcpy(step->in, b.inputs, sizeof step->in);
-  step->out[0] = b.last;
-  step->memory = (plan->thread_bytes + 63) / 64 * 64;
-  plan->thread_bytes = step->memory + b.chain->memory;
-  for (int i = 0; i < b.chain->count; i++)
+  for (int i = 0; i < chain.count; i++)
     taken[steps[i]] = true;
   return true;
 }

@@ -109,10 +109,10 @@ typedef struct FyDescribed {
 } FyDescribed;
 void fy_plan_describe(const FyPlan *plan, const FyProgramStep *step, FyDescribed *described);
 
-// Tries to run several steps from `first` on as one, on the CPU: adds that step, marks the others in `taken` and returns true.
-bool fy_fuse_group(FyPlan *plan, int first, const int *uses, bool *taken);
-bool fy_fuse_chain(FyPlan *plan, int first, const int *uses, bool *taken);
-bool fy_fuse_ops(FyPlan *plan, int first, const int *uses, bool *taken); // any device and dtype
+// Each tries to run several steps from `first` on as one: adds that step, marks the others in `taken` and returns true.
+bool fy_fuse_group(FyPlan *plan, int first, const int *uses, bool *taken); // float32 on the CPU
+bool fy_fuse_chain(FyPlan *plan, int first, const int *uses, bool *taken); // any dtype on the CPU, float32 on CUDA
+bool fy_fuse_ops(FyPlan *plan, int first, const int *uses, bool *taken);   // any device and dtype
 
 // Adds a value or a step, whose params are copied. Raise FY_OUT_OF_MEMORY_ERROR.
 int fy_plan_add_value(FyPlan *plan, const FyArray *array);

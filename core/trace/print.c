@@ -1,5 +1,7 @@
 // Programs and plans as text; programs after print(traced.graph).
+#include "op/elementwise/chain.h"
 #include "op/op.h"
+#include "op/product/matmul.h"
 #include "trace/plan.h"
 #include "trace/trace.h"
 #include "trace/traced.h"
@@ -67,9 +69,25 @@ static void print_stage(const FyStage *stage) {
     printf("linear%s", stage->dense.relu ? " + relu" : "");
 }
 
+// Ops that are several: which.
+static void print_kernel(const FyPlanStep *step) {
+  static const char *const names[] = {"add", "sub",  "mul",  "div",     "neg",  "abs",  "exp",
+                                      "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "clamp"};
+  if (step->op == &fy_op_pointwise_chain) {
+    const FyChainParams *p = step->params;
+    for (int i = 0; i < p->count; i++)
+      printf("%s%s", i ? " + " : "", names[p->links[i].code]);
+  } else if (step->op == &fy_op_conv2d_relu_max_pool2d) {
+    printf("conv2d + relu + max_pool2d");
+  } else {
+    const bool relu = step->op == &fy_op_linear && ((const FyLinearParams *)step->params)->relu;
+    printf(relu ? "linear + relu" : "%s", step->op->name);
+  }
+}
+
 static void print_ops(const FyPlanStep *step) {
   if (step->kind == FY_STEP_KERNEL)
-    printf("%s", step->op->name);
+    print_kernel(step);
   for (int i = 0; step->chain && i < step->chain->count; i++)
     printf("%s%s", i ? " + " : "", step->chain->links[i].op->name);
   for (int i = 0, printed = 0; step->group && i < step->group->count; i++) {

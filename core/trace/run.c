@@ -36,12 +36,13 @@ typedef struct FyRunner {
   size_t scratch_bytes, scratch_used, scratch_wanted;
   void *extra[MOST_SCRATCH]; // blocks beyond the scratch memory, which grows for the next run
   int extra_count;
-  FyArray *arrays;    // of the plan's values
-  FyLaunch *launches; // of its steps
-  Item *items;        // of all steps
-  int *first_item;    // of each step, and one behind the last
-  atomic_int status;  // of chains' kernels
-  const FyPlanStep *failed;
+  FyArray *arrays;       // of the plan's values
+  FyLaunch *launches;    // of its steps
+  Item *items;           // of all steps
+  int *first_item;       // of each step, and one behind the last
+  atomic_int status;     // of chains' kernels
+  const FyChain *failed; // one of its links, that is
+  const FyLink *failed_link;
 } FyRunner;
 
 // ---- making one --------------------------------------------------------------------------------------------------------------------
@@ -248,11 +249,13 @@ static void run_task(FyRunner *r, const Item *item, int64_t task, int worker) {
   void *in[FY_MAX_CHAIN_INPUTS];
   for (int i = 0; i < step->n_in; i++)
     in[i] = r->arrays[step->in[i]].data;
-  const int status =
-      fy_chain_run(step->chain, task, in, out, r->memory + (size_t)worker * r->plan->thread_bytes + step->memory);
-  if (status != FY_LAUNCH_OK) {
-    r->failed = step;
-    atomic_store(&r->status, status);
+  const FyLink *failed = NULL;
+  char *memory = r->memory + (size_t)worker * r->plan->thread_bytes + step->memory;
+  const int status = fy_chain_run(step->chain, task, in, out, memory, &failed);
+  int none = FY_LAUNCH_OK;
+  if (status != FY_LAUNCH_OK && atomic_compare_exchange_strong(&r->status, &none, status)) { // the first one tells
+    r->failed = step->chain;
+    r->failed_link = failed;
   }
 }
 
@@ -292,7 +295,10 @@ static void run_team(FyRunner *r, int first, int end) {
   const int status = atomic_load_explicit(&r->status, memory_order_relaxed);
   if (status != FY_LAUNCH_OK) {
     atomic_store(&r->status, FY_LAUNCH_OK);
-    fy_launch_check(r->failed->op, NULL, status);
+    const FyLink *link = r->failed_link;
+    const int from = link->source[0];
+    const FyArray first = {.dtype = from < 0 ? r->failed->inputs[-1 - from].dtype : r->failed->links[from].dtype};
+    fy_launch_check(link->op, &first, status);
   }
 }
 
@@ -320,6 +326,8 @@ static void run_kernel(FyRunner *r, int i) {
   }
   r->scratch_used = 0;
   const bool cuda = r->plan->device.type == FY_CUDA;
+  if (step->op->check && !cuda)
+    step->op->check(launch->params, launch->in);
   const int result = cuda ? fy_launch_on_cuda(step->op, r->plan->device.index, launch) : step->op->cpu(launch);
   fy_check(result != FY_LAUNCH_NO_MEMORY, FY_OUT_OF_MEMORY_ERROR,
            "out of memory for the workspace of %s in a traced module", step->op->name);

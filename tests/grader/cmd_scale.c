@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EVENTS_GPUS = 64 }; // the message-by-message run is for no more than so many
+// The message-by-message run is for no more than so much.
+enum { EVENTS_GPUS = 64, EVENTS_BUCKETS = 512 };
+static const double EVENTS_BYTES = 4.0 * (1 << 30);
 
 static double one_gpu(const ScaleOptions *o) {
   return o->step.forward + o->step.backward + o->step.rest;
@@ -29,17 +31,18 @@ static ScaleResult result_of(const ScaleOptions *o, int network, int gpus) {
   return scale_step(&c, o->algorithm, &o->step);
 }
 
-// Negative where it was not asked for, or is too large.
-static double events_of(const ScaleOptions *o, int network, int gpus) {
-  ScaleCluster c = cluster_of(o, network, gpus);
-  return o->events && gpus <= EVENTS_GPUS ? scale_step_by_events(&c, o->algorithm, &o->step) : -1;
-}
-
 static double bytes_of(const ScaleOptions *o) {
   double bytes = 0;
   for (int i = 0; i < o->step.bucket_count; i++)
     bytes += o->step.buckets[i].bytes;
   return bytes;
+}
+
+// Negative where it was not asked for, or is too large.
+static double events_of(const ScaleOptions *o, int network, int gpus) {
+  ScaleCluster c = cluster_of(o, network, gpus);
+  bool small = gpus <= EVENTS_GPUS && o->step.bucket_count <= EVENTS_BUCKETS && bytes_of(o) <= EVENTS_BYTES;
+  return o->events && small ? scale_step_by_events(&c, o->algorithm, &o->step) : -1;
 }
 
 // Words in lines of no more than 80 columns, the first after `first`, the others after as many spaces.
@@ -67,8 +70,10 @@ static void print_inputs(const ScaleOptions *o) {
   printf("%smodelled%s, not measured: on paper, from these numbers\n", style(BOLD), style(PLAIN));
   printf("gradients      %s%s%.1f MiB of %s in %d buckets\n", o->model ? o->model : "", o->model ? ": " : "",
          bytes_of(o) / (1 << 20), o->dtype, o->step.bucket_count);
-  printf("step           %.4g ms on one GPU: forward %.4g, backward %.4g, rest %.4g\n", 1e3 * one_gpu(o),
-         1e3 * o->step.forward, 1e3 * o->step.backward, 1e3 * o->step.rest);
+  char step[160];
+  snprintf(step, sizeof step, "%.4g ms on one GPU: forward %.4g, backward %.4g, rest %.4g", 1e3 * one_gpu(o),
+           1e3 * o->step.forward, 1e3 * o->step.backward, 1e3 * o->step.rest);
+  print_wrapped("step           ", step);
   print_wrapped("               ", o->step_from);
   char what[40];
   snprintf(what, sizeof what, "%d a node", o->per_node);
@@ -111,7 +116,7 @@ static void print_details(const ScaleOptions *o) {
     printf("\n");
   }
   if (o->events)
-    printf("by events: the same schedule message by message, up to %d GPUs\n", EVENTS_GPUS);
+    printf("by events: the same schedule message by message, up to %d GPUs and 4 GiB\n", EVENTS_GPUS);
 }
 
 // ---- for programs --------------------------------------------------------------------------------------------------------

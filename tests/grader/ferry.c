@@ -67,7 +67,7 @@ const Command commands[] = {
      "--alpha T --beta B    other numbers for an adapter: 14us; 12GB/s, 100Gbit/s or seconds a byte\n"
      "--algorithm NAME      ring, tree, or best (default): for each bucket the faster\n"
      "What comes out: a table of efficiencies; with one network, of times too. All of it is modelled.\n"
-     "--events              for at most 64 GPUs also the same schedule message by message (one network)\n"
+     "--events              also the same schedule message by message, for at most 64 GPUs and 4 GiB (one network)\n"
      "--json, --csv         the same for programs\n"
      "--plot FOLDER         pictures (gnuplot)\n"
      "--published           published figures beside the model's\n"

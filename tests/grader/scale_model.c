@@ -25,6 +25,13 @@ static double up(int i, int n, double alpha, double takes) {
 // ... and until they are everywhere again.
 static double down(int i, int n, double alpha, double takes) {
   double slowest = 0;
+  int levels = 0, whole = 0; // below i at its left and at its right end
+  for (int left = 2 * i + 1; left < n; left = 2 * left + 1)
+    levels++;
+  for (int right = 2 * i + 2; right < n; right = 2 * right + 2)
+    whole++;
+  if (levels == whole) // the same below each of these, and the second child is the later one
+    return levels * (alpha + 2 * takes);
   for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
     slowest = fmax(slowest, (child - 2 * i) * takes + alpha + down(child, n, alpha, takes));
   return slowest;

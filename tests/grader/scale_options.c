@@ -50,7 +50,7 @@ static double number(const char *text, size_t length, const Unit *units, bool ze
 
 static bool duration(const char *text, double *to, bool zero) {
   *to = number(text, strlen(text), seconds, zero);
-  return *to >= 0;
+  return *to >= 0 && *to <= 1e5;
 }
 
 // ---- lists ---------------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ static int read_networks(ScaleOptions *o, const Given *g) {
   if (g->beta) {
     double rate = number(g->beta, strlen(g->beta), rates, false);
     beta = rate > 0 ? 1 / rate : number(g->beta, strlen(g->beta), seconds, false);
-    if (beta <= 0)
+    if (!(beta >= 1e-15 && beta <= 1))
       return usage_error(
           COMMAND, "--beta takes a rate, as 12GB/s or 100Gbit/s, or seconds a byte, as 8e-11, not \"%s\"", g->beta);
   }
@@ -362,6 +362,8 @@ int scale_options(ScaleOptions *o, int argc, char **argv) {
     return usage_error(COMMAND, "--json or --csv, not both");
   if (o->published || o->list)
     return -1;
+  if (o->events && !o->json && !o->csv && (!g.network || strchr(g.network, ',')))
+    return usage_error(COMMAND, "--events is for the table of one --network, or for --json and --csv");
   int status = read_gradients(o, &g);
   status = status < 0 ? read_step(o, &g) : status;
   return status < 0 ? read_cluster(o, &g) : status;

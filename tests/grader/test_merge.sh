@@ -145,6 +145,10 @@ json.dump(r, open(sys.argv[2], "w"))' "$1" "$2" "$3"
 change "$work/ada.json" "$work/trouble.json" 'e["status"] = "grader error"; e["score"] = None; e["passed"] = 0
 for t in e["tests"]: t["status"] = "grader error"'
 says "trouble of a part's grader" 3 '1 answers could not be judged' "$ferry" grade --merge "$work/trouble.json" "$work/bob.json"
+change "$work/ada.json" "$work/one.json" 'e["protections"] = "user: no network, no capabilities"'
+change "$work/bob.json" "$work/other.json" 'e["protections"] = "landlock: no network, another user, limits on time, memory and files"'
+says 'machines that shut answers in differently' 1 'Protections: user and landlock: no network. Not' "$ferry" grade --merge \
+  "$work/one.json" "$work/other.json"
 says 'everything passed' 0 '(100 %)' "$ferry" grade --merge "$work/ada.json" --gradescope "$work/ada.gs"
 "$ferry" grade --answers "$class/ada" --only 10 --gradescope "$work/own.gs" >/dev/null
 cmp -s "$work/ada.gs" "$work/own.gs"
@@ -172,6 +176,7 @@ changed 'an exercise that is not there' '"99_nothing" is no exercise' 'e["id"] =
 changed 'other tests' 'has other tests than this exercise' 't["name"] = "another"'
 changed 'a test too many' 'has other tests than this exercise' 'e["tests"].append(t)'
 changed 'a better score by hand' 'do not add up' 'e["passed"] -= 1'
+changed 'a count with its score by hand' 'do not add up' 'e["passed"] -= 1; e["score"] = round(e["passed"] / len(e["tests"]), 4)'
 changed 'a status by hand' 'do not add up' 'e["status"] = "fail"'
 changed 'a score by hand' 'do not add up' 'e["score"] = 0.5'
 changed 'an unknown status' 'has no status' 'e["status"] = "splendid"'

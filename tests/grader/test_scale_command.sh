@@ -18,6 +18,7 @@ says 'times of one network' 0 'not hidden ms' scale "${step[@]}" --network 8xib-
 says 'message by message' 0 'by events' scale "${step[@]}" --network eth-10 --gpus 8,16 --events
 says 'numbers of hardware' 0 'NVLink 4, NVSwitch, H100' scale --list
 says 'published figures' 0 'within 10 points' scale --published
+says 'not message by message what is too large' 0 '1e+08 ms' scale --parameters 1e13 --step-time 1e5 --network eth-10 --gpus 64 --events --algorithm ring
 says 'bytes alone' 0 '26.0 MiB of float32 in 2 buckets' scale --buckets 1MiB,25MiB --step-time 0.1
 says 'parameters alone' 0 '47.7 MiB of float16 in 3 buckets' scale --parameters 25M --dtype float16 --step-time 0.1s
 says 'a step of no communication' 0 '100.0 %' scale --buckets 1 --step-time 1000s --network eth-10 --gpus 1,8
@@ -114,6 +115,9 @@ wrong '--beta takes a rate' "${step[@]}" --beta 12GB
 wrong '--parameters takes a number' --parameters many --step-time 1
 wrong '--buckets takes sizes' --buckets 1MiB,x --step-time 1
 wrong '--dtype takes' "${step[@]}" --dtype int8
+wrong '--events is for the table of one --network' "${step[@]}" --events
+wrong '--step-time takes a time' --model resnet50 --step-time 1e6
+wrong '--beta takes a rate' "${step[@]}" --beta 1e-300
 wrong 'not both' "${step[@]}" --json --csv
 wrong 'cannot be read' --model cnn_001 --bench "$work/nowhere"
 wrong 'it needs --model' --parameters 1M --bench plots/recorded/xeon.tsv

@@ -17,7 +17,8 @@ typedef enum FyConvAlgorithm {
   // On CUDA
   FY_CONV_EXPLICIT_GEMM, // a matrix product over columns that are written to memory
   FY_CONV_IMPLICIT_GEMM, // a matrix product over columns that are gathered tile by tile
-  FY_CONV_ALGORITHMS,
+  FY_CONV_CUDNN,         // cuDNN's algorithm 0 of the pass, on a real GPU; the next seven: its others
+  FY_CONV_ALGORITHMS = FY_CONV_CUDNN + 8,
 } FyConvAlgorithm;
 
 typedef struct FyConv2dParams {

@@ -66,6 +66,24 @@ static void add(FySearch *search, FyConvAlgorithm algorithm) {
   search->candidates[search->count++] = (FyCandidate){.algorithm = algorithm, .name = names[algorithm]};
 }
 
+// By cuDNN's numbers; NULL where results would differ from run to run, or there is no such algorithm.
+static void add_cudnn(FySearch *search, Pass pass) {
+  enum { MOST = FY_CONV_ALGORITHMS - FY_CONV_CUDNN };
+  static const char *const names[][MOST] = {
+      [FORWARD] = {"cuDNN implicit product", "cuDNN implicit, indices made", "cuDNN explicit product", "cuDNN direct",
+                   "cuDNN FFT", "cuDNN FFT in tiles", "cuDNN Winograd", "cuDNN Winograd, not fused"},
+      [BACKWARD_INPUT] = {NULL, "cuDNN product", "cuDNN FFT", "cuDNN FFT in tiles", "cuDNN Winograd",
+                          "cuDNN Winograd, not fused"},
+      [BACKWARD_WEIGHT] = {NULL, "cuDNN product", "cuDNN FFT", NULL, NULL, "cuDNN Winograd, not fused",
+                           "cuDNN FFT in tiles"},
+      // Those that have one number for both gradients.
+      [FUSED_BACKWARD] = {NULL, "cuDNN product", "cuDNN FFT", NULL, NULL, "cuDNN Winograd, not fused"},
+  };
+  for (int i = 0; i < MOST; i++)
+    if (names[pass][i])
+      search->candidates[search->count++] = (FyCandidate){.algorithm = FY_CONV_CUDNN + i, .name = names[pass][i]};
+}
+
 static void add_cpu(FySearch *search, const Conv *c) {
   const bool fused = c->pass == FUSED || c->pass == FUSED_BACKWARD;
   if (c->dtype == FY_FLOAT64 && !fused)
@@ -82,11 +100,11 @@ static void add_cpu(FySearch *search, const Conv *c) {
 }
 
 static void add_cuda(FySearch *search, const Conv *c) {
-  if (c->pass == FUSED || c->pass == FUSED_BACKWARD)
-    return;
   search->rule = search->count;
   add(search, FY_CONV_EXPLICIT_GEMM);
   add(search, FY_CONV_IMPLICIT_GEMM);
+  if (!fy_cuda_is_simulated())
+    add_cudnn(search, c->pass == FUSED ? FORWARD : c->pass);
 }
 
 // ---- what the choice depends on ------------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ static void choose_chunks(Job *job) {
   int64_t weight = s->o * fy_conv_depth(s), work = weight * s->oh * s->ow; // multiply-adds of an image
   int64_t chunks = s->n < MOST_CHUNKS ? s->n : MOST_CHUNKS;
   // Winograd transforms the weight for each chunk anew, which larger ones make up for.
-  const int64_t least = job->algorithm == FY_CONV_WINOGRAD ? 32 << 20 : 4 << 20;
+  const int64_t least = job->algorithm == FY_CONV_WINOGRAD ? 128 << 20 : 4 << 20;
   while (chunks > 1 && work * s->n / chunks < least)
     chunks /= 2;
   if (job->algorithm == FY_CONV_DNN_WHOLE)

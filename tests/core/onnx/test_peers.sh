@@ -16,9 +16,9 @@ peers() {
   "$python" tests/core/onnx/peers.py "$@"
 }
 seed=${FERRY_FUZZ_SEED:-1}
-says 'every network is saved' 0 '' "$test_onnx" save "$work/saved" "$seed" "${FERRY_FUZZ_COUNT:-150}"
+says 'every network is saved' 0 '' "$test_onnx" save "$work/saved" "$seed" "${FERRY_FUZZ_COUNT:-80}"
 says 'onnx checks them, onnxruntime agrees' 0 'agree' peers saved "$work/saved"
-peers drawn "$work/drawn" "$seed" "${FERRY_FUZZ_COUNT:-150}" >"$work/list" 2>"$work/errors"
+peers drawn "$work/drawn" "$seed" "${FERRY_FUZZ_COUNT:-80}" >"$work/list" 2>"$work/errors"
 result $? 'random networks are drawn' "$(tail -n 2 "$work/errors")"
 says 'Ferry runs them' 0 '' "$test_onnx" run <"$work/list"
 says 'and agrees with onnxruntime' 0 'agree' peers agree "$work/drawn"

@@ -204,11 +204,13 @@ static bool may_be_missing(int id) {
       FY_OP_ID_eye,
       FY_OP_ID_sgd_step,
       FY_OP_ID_adam_step,
+      FY_OP_ID_adam_advance,
       FY_OP_ID_amp_update_scale,
       FY_OP_ID_amp_non_finite_check_and_unscale,
       FY_OP_ID_conv2d_relu_max_pool2d,
       FY_OP_ID_index_add,
       FY_OP_ID_batch_norm,
+      FY_OP_ID_pointwise_chain,
       FY_OP_ID_slice,
       FY_OP_ID_split,
   };

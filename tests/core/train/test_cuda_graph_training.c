@@ -4,6 +4,7 @@
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=sync
+// tsan
 #include "core/device/expect.h"
 #include "ferry.h"
 #include <math.h>
@@ -34,7 +35,7 @@ typedef struct Trained {
 } Trained;
 
 static FyModule *dense(const Setup *s) {
-  FyModule *layers[16];
+  FyModule *layers[24];
   int n = 0, in = 12;
   if (s->images) {
     layers[n++] = fy_nn_conv2d(1, 4, 3, .padding = 1);
