@@ -199,8 +199,8 @@ void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, const void *caller);
 void memory_freed(void *address);
 void memory_reset(int device);
-// For those who put guards round an array: of the memory here these bytes are the array, and nothing has written them yet.
-void inspect_array(void *address, size_t bytes, const char *name);
+// For those who put guards round an array: of the memory here these bytes are the array; nobody has written them yet, or as it was.
+void inspect_array(void *address, size_t bytes, const char *name, bool unwritten);
 // "byte 12 of out", "byte 12 of 400": into `text`.
 void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
 void memory_wrote(const void *address, size_t bytes);
