@@ -9,6 +9,7 @@
 #include "cudasim_launch.h"
 #include "fault.h"
 #include "memory.h"
+#include "model/kernel.h"
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
@@ -157,13 +158,17 @@ static void opt_in(const void *function, int bytes) {
   sim_unlock();
 }
 
+static int most_shared_bytes(void) {
+  return sim.config.gpu ? (int)sim.config.gpu->architecture->shared_block.value : SIM_MAX_SHARED_BYTES;
+}
+
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value) {
   SIM_TRY(sim_enter());
   if (function == NULL)
     return sim_fail(cudaErrorInvalidDeviceFunction);
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
     return cudaSuccess;
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > SIM_MAX_SHARED_BYTES)
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > most_shared_bytes())
     return sim_fail(cudaErrorInvalidValue);
   opt_in(function, value);
   return cudaSuccess;
@@ -187,6 +192,10 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
   SIM_TRY(sim_enter());
   if (blocks == NULL || function == NULL || threads < 1 || threads > SIM_MAX_BLOCK_THREADS)
     return sim_fail(cudaErrorInvalidValue);
+  if (sim.config.gpu) {
+    *blocks = model_resident_blocks(sim.config.gpu, threads, (double)shared_bytes, 0);
+    return cudaSuccess;
+  }
   int whole_warps = (threads + 31) / 32 * 32;
   int by_threads = MAX_THREADS_PER_SM / whole_warps;
   int by_shared = (int)(SHARED_BYTES_PER_SM / (shared_bytes + RESERVED_SHARED_BYTES));
