@@ -52,6 +52,7 @@ struct model_value {
   X(peer, "GB/s", "between two devices, each way")                                                                     \
   X(copy_start, "us", "of a copy before its first byte")                                                               \
   X(launch, "us", "of the host to queue a kernel")                                                                     \
+  X(record, "us", "of the host to record an event, or to have a stream wait for one")                                  \
   X(gap, "us", "between a kernel's end and the begin of the next in its stream")                                       \
   X(graph_gap, "us", "the same within a graph")                                                                        \
   X(wait, "us", "of the host to notice that the device is done")                                                       \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "clock.h"
 #include "fault.h"
 #include "memory.h"
 #include "model/gpu.h"
@@ -27,6 +28,8 @@ static void initialise(void) {
     sim.device[i].index = i;
     sim.device[i].legacy = sim_stream_new(i, cudaStreamDefault, 0);
   }
+  if (sim.config.gpu)
+    sim_clock_start();
   pthread_atfork(NULL, NULL, after_fork);
 }
 
