@@ -316,7 +316,30 @@ static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const F
 static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
   cudasim_observe(kernel, copied);
 }
+
+static const char *model_label(void) {
+  return cudasim_model_label();
+}
+
+static double model_seconds(void) {
+  return cudasim_model_seconds();
+}
+
+static void model_op(const FyOpCost *cost) {
+  static thread_local struct cudasim_op op; // until the op's end
+  if (!cost) {
+    cudasim_op_end();
+    return;
+  }
+  op = {cost->bytes_read, cost->bytes_written, cost->flops,        cost->m, cost->n,
+        cost->k,          cost->batch,         cost->element_bytes};
+  cudasim_op_begin(&op);
+}
 #else
+static const char *(*const model_label)(void) = NULL;
+static double (*const model_seconds)(void) = NULL;
+static void (*const model_op)(const FyOpCost *cost) = NULL;
+
 // When something ran on a GPU is CUPTI's to say, which is not used yet.
 static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
   (void)queued;
@@ -444,6 +467,9 @@ static const FyBackend backend = {
     fy_cuda_kernels,
     observe,
     trace,
+    model_label,
+    model_seconds,
+    model_op,
 };
 
 extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {

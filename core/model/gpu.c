@@ -15,8 +15,6 @@ int model_gpu_can_be_played(const struct model_gpu *gpu) {
   return gpu->architecture->major >= 7;
 }
 
-const char *model_label(const struct model_gpu *gpu) {
-  static _Thread_local char label[160];
-  snprintf(label, sizeof label, "modelled, not measured: computed from counts and the data sheet of %s", gpu->name);
-  return label;
+void model_label(const struct model_gpu *gpu, char *label, size_t bytes) {
+  snprintf(label, bytes, "modelled, not measured: computed from counts and the data sheet of %s", gpu->name);
 }

@@ -2,6 +2,8 @@
 #ifndef FERRY_MODEL_GPU_H
 #define FERRY_MODEL_GPU_H
 
+#include <stddef.h>
+
 // Where a number is from.
 enum model_mark {
   MODEL_GIVEN,   // stands in the source: a data sheet, a white paper, a device's own report, a measurement
@@ -84,7 +86,7 @@ const struct model_gpu *model_gpu_named(const char *id);
 // Whether the simulator can play it: from compute capability 7.0 on. The older ones are there to check the model with.
 int model_gpu_can_be_played(const struct model_gpu *gpu);
 
-// "modelled, not measured: computed from counts and the data sheet of NVIDIA A100", for as long as the program runs.
-const char *model_label(const struct model_gpu *gpu);
+// "modelled, not measured: computed from counts and the data sheet of NVIDIA A100", cut to so many bytes.
+void model_label(const struct model_gpu *gpu, char *label, size_t bytes);
 
 #endif

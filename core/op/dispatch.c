@@ -136,7 +136,15 @@ static int run_on_cuda(const FyCall *call, FyLaunch *launch) {
   launch->stream = fy_raw_stream(launch->device);
   launch->blas = fy_raw_blas;
   launch->multi_processors = fy_multi_processors(launch->device);
-  return fy_backend()->kernels[call->op->id](launch);
+  const FyBackend *backend = fy_backend();
+  if (__builtin_expect(fy_cuda_model() != NULL, false)) {
+    const FyOpCost cost = fy_cost_of(call);
+    backend->model_op(&cost);
+    const int result = backend->kernels[call->op->id](launch);
+    backend->model_op(NULL);
+    return result;
+  }
+  return backend->kernels[call->op->id](launch);
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.

@@ -108,6 +108,10 @@ struct FyOp {
   // input's: the engine sums broadcast dimensions away and casts. grad_out[i] is NULL for an output nobody used.
   void (*backward)(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in);
 
+  // What the call does, where it is not what fy_cost_of takes an op for: bytes, operations, a product. `cost` holds that
+  // already. Never raises.
+  void (*cost)(const FyCall *call, FyOpCost *cost);
+
   size_t params_size;
   int id; // FY_OP_ID_<name>
 
@@ -171,6 +175,19 @@ bool fy_all_bfloat16(const FyCall *call);
 
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
+
+// ---- cost (cost.c) -------------------------------------------------------------------------------------------------------
+
+// What a call does, from its sizes: by its record's `cost`, or else that it reads each input and writes each output once, with
+// one operation for each element of output 0. Outputs are made. Never raises.
+FyOpCost fy_cost_of(const FyCall *call);
+
+// For records' `cost`: ops that read nothing; whose flops PyTorch counts.
+void fy_cost_fill(const FyCall *call, FyOpCost *cost);
+void fy_cost_counted(const FyCall *call, FyOpCost *cost);
+
+// That it is a product, or several, and its flops.
+void fy_cost_product(const FyCall *call, FyOpCost *cost, double m, double n, double k, double batch);
 
 // ---- preparing (dispatch.c) ----------------------------------------------------------------------------------------------
 

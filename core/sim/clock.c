@@ -37,8 +37,10 @@ double cudasim_model_seconds(void) {
   return sim_enter() == cudaSuccess && sim.config.gpu ? now() : 0;
 }
 
+static char label[160];
+
 const char *cudasim_model_label(void) {
-  return sim_enter() == cudaSuccess && sim.config.gpu ? model_label(sim.config.gpu) : NULL;
+  return sim_enter() == cudaSuccess && sim.config.gpu ? label : NULL;
 }
 
 // ---- what works cost -------------------------------------------------------------------------------------------------------
@@ -129,6 +131,7 @@ static void tell(void) {
 void sim_clock_start(void) {
   schedule = model_schedule_new((int)sim.config.gpu->copy_engines.value, settled);
   origin = sim_now();
+  model_label(sim.config.gpu, label, sizeof label);
 }
 
 void sim_clock_new(struct sim_node *node) {

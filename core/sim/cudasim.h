@@ -52,7 +52,7 @@ void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(
 
 // ---- a played GPU (FERRY_SIM_GPU): the modelled clock. Without one, none of this does anything. ----
 
-// "modelled, not measured: computed from counts and the data sheet of NVIDIA A100", for as long as the thread runs; NULL: no GPU
+// "modelled, not measured: computed from counts and the data sheet of NVIDIA A100", for as long as the program runs; NULL: no GPU
 // is played. Whoever shows a modelled time shows this with it.
 const char *cudasim_model_label(void);
 

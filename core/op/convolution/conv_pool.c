@@ -61,6 +61,13 @@ static void conv_pool_backward(FyNode *node, FyTensor *const *grad_out, FyTensor
   fy_run_multi(&fy_op_conv2d_relu_max_pool2d_backward, &p, FY_INPUTS(grad_out[0], taps, x, weight), 3, grad_in);
 }
 
+// The product's; ReLU and pooling are done on its tiles.
+static void conv_pool_cost(const FyCall *call, FyOpCost *cost) {
+  const FyConvPoolParams *p = call->params;
+  const FyConvShape s = fy_conv_shape(&p->conv, call->in[0]->array.shape, call->in[1]->array.shape);
+  fy_cost_product(call, cost, (double)(s.n * s.oh * s.ow), (double)s.o, (double)(s.c * s.kh * s.kw), 1);
+}
+
 const FyOp fy_op_conv2d_relu_max_pool2d = {
     .name = "conv2d_relu_max_pool2d",
     .grad_name = "MaxPool2DWithIndicesBackward0", // the last of the three, which PyTorch would show
@@ -72,6 +79,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d = {
     .save = conv_pool_save,
     .backward = conv_pool_backward,
     .params_size = sizeof(FyConvPoolParams),
+    .cost = conv_pool_cost,
     .id = FY_OP_ID_conv2d_relu_max_pool2d,
 };
 
@@ -97,6 +105,15 @@ static bool conv_pool_backward_in_bfloat16(const FyCall *call) {
   return grad->dtype == FY_BFLOAT16 && x->dtype == FY_BFLOAT16 && fy_dnn_has_amx();
 }
 
+// A product for each of the two gradients that may be wanted.
+static void conv_pool_backward_cost(const FyCall *call, FyOpCost *cost) {
+  const FyConvPoolParams *p = call->params;
+  const FyConvShape s = fy_conv_shape(&p->conv, call->in[2]->array.shape, call->in[3]->array.shape);
+  const int products = p->needs[0] + p->needs[1];
+  if (products > 0)
+    fy_cost_product(call, cost, (double)s.o, (double)(s.c * s.kh * s.kw), (double)(s.n * s.oh * s.ow), products);
+}
+
 const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
     .name = "conv2d_relu_max_pool2d_backward",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
@@ -104,6 +121,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
     .cpu = fy_cpu_conv2d_relu_max_pool2d_backward,
     .cpu_bfloat16 = conv_pool_backward_in_bfloat16,
     .params_size = sizeof(FyConvPoolParams),
+    .cost = conv_pool_backward_cost,
     .id = FY_OP_ID_conv2d_relu_max_pool2d_backward,
 };
 

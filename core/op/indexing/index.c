@@ -152,6 +152,29 @@ static void backward_embedding(FyNode *node, FyTensor *const *grad_out, FyTensor
 
 // ---- records and public functions --------------------------------------------------------------------------------------
 
+// Of the table only the rows that are asked for are read, or written.
+static void gather_cost(const FyCall *call, FyOpCost *cost, int index) {
+  const FyArray *indices = &call->in[index]->array;
+  cost->bytes_read = cost->bytes_written + (double)indices->numel * (double)fy_dtype_size(indices->dtype);
+}
+
+static void index_select_cost(const FyCall *call, FyOpCost *cost) {
+  gather_cost(call, cost, 1);
+}
+
+static void embedding_cost(const FyCall *call, FyOpCost *cost) {
+  gather_cost(call, cost, 0);
+}
+
+static void index_add_cost(const FyCall *call, FyOpCost *cost) {
+  const FyArray *source = &call->in[2]->array;
+  if (!call->in_place)
+    return;
+  cost->flops = (double)source->numel;
+  cost->bytes_written = (double)source->numel * (double)fy_dtype_size(source->dtype);
+  cost->bytes_read = 2 * cost->bytes_written;
+}
+
 const FyOp fy_op_index_select = {
     .name = "index_select",
     .grad_name = "IndexSelectBackward0",
@@ -160,6 +183,7 @@ const FyOp fy_op_index_select = {
     .save = save_index,
     .backward = backward_index_select,
     .params_size = sizeof(FyIndexParams),
+    .cost = index_select_cost,
     .id = FY_OP_ID_index_select,
 };
 
@@ -172,6 +196,7 @@ const FyOp fy_op_index_add = {
     .save = save_index,
     .backward = backward_index_add,
     .params_size = sizeof(FyIndexParams),
+    .cost = index_add_cost,
     .id = FY_OP_ID_index_add,
 };
 
@@ -183,6 +208,7 @@ const FyOp fy_op_embedding = {
     .save = save_index,
     .backward = backward_embedding,
     .params_size = sizeof(FyIndexParams),
+    .cost = embedding_cost,
     .id = FY_OP_ID_embedding,
 };
 
