@@ -16,9 +16,14 @@ struct model_counts {
   double stores, store_sectors, store_lines, store_waves;
   double l1_misses;               // of load_sectors, those that L1 does not hold
   double dram_reads, dram_writes; // bytes between L2 and device memory
-  double atomics, atomic_passes;  // requests; per request the most lanes that meet at one address, summed
+  double
+      store_bytes; // distinct bytes of the stores, summed over requests: fewer than in store_sectors where sectors are
+                   // written in part (0: unknown, taken for whole ones)
+  double atomics, atomic_passes; // requests; per request the most lanes that meet at one address, summed
+  double atomic_hottest;         // lanes that meet at the one address where most do, in the whole launch
 
   double shared, shared_waves; // requests; wavefronts: the most distinct words in one of 32 banks, summed
+  double shared_passes;        // of atomics there: the most lanes that meet at one address, summed
 
   // Warp instructions. float32 and float64 count a multiply-add once.
   double fp32, fp64, integer, divisions; // divisions and remainders of integers

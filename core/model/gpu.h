@@ -21,6 +21,7 @@ struct model_value {
 // X(field, unit, what it is)
 #define MODEL_ARCHITECTURE_VALUES(X)                                                                                   \
   X(fp32_lanes, "lanes/SM", "float32 multiply-adds that a multiprocessor begins in a cycle")                           \
+  X(fp32_share, "", "of them that a stream of multiply-adds keeps busy")                                               \
   X(fp64_lanes, "lanes/SM", "the same in float64")                                                                     \
   X(int_lanes, "lanes/SM", "the same in int32")                                                                        \
   X(issue, "warp instructions/cycle/SM", "schedulers")                                                                 \

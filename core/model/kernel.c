@@ -14,7 +14,13 @@ static const double OVERLAP = 3;          // exponent of the norm
 static const double DIVISION_ISSUES = 20; // instructions that a division or remainder of integers stands for
 static const double SPECIAL_ISSUES = 4;   // a warp's special function: a quarter of the lanes' rate
 static const double LOADS_UNDER_WAY = 4;  // of a warp that waits for none of them, when `ways` is unknown
-static const double TAGS_PER_CYCLE = 4;   // cache lines that L1 looks up in a cycle
+static const double ONE_WAY_SHARE =
+    0.97;                               // of its peak, that device memory reaches when it is only read, or only written
+static const double TAGS_PER_CYCLE = 4; // cache lines that L1 looks up in a cycle
+static const double PARTIAL_STORE = 2.2;  // sectors that a sector written in part costs the L2 cache
+static const double PARTIAL_BYTES = 16;   // missing of a sector from which on it costs that
+static const double ATOMIC_CYCLES = 0.87; // of the L2 cache for each lane at one address
+static const double SHARED_PASS = 2.3;    // cycles of an atomic in shared memory for each lane at one address
 
 static double least(double a, double b) {
   return a < b ? a : b;
@@ -60,8 +66,17 @@ static double quantisation(const struct model_gpu *gpu, double blocks, int resid
   return each > 8.0 * resident ? 1 + (uneven - 1) / 2 : uneven;
 }
 
-static double dram_seconds(const struct model_gpu *gpu, double bytes) {
-  return bytes / (gpu->dram.value * gpu->dram_share.value * 1e9);
+// Reading alone or writing alone comes near the peak; dram_share is for both, between which the memory has to turn.
+static double dram_seconds(const struct model_gpu *gpu, double reads, double writes) {
+  const double bytes = reads + writes, mixed = bytes > 0 ? 4 * reads * writes / (bytes * bytes) : 0;
+  const double share = ONE_WAY_SHARE + mixed * (least(gpu->dram_share.value, ONE_WAY_SHARE) - ONE_WAY_SHARE);
+  return bytes / (gpu->dram.value * share * 1e9);
+}
+
+// Of a working set of so many bytes, used again and again, what the L2 cache does not hold.
+static double beyond_l2(const struct model_gpu *gpu, double bytes) {
+  const double cache = gpu->l2.value * 1024;
+  return cache > 0 ? least(1, most(0, (bytes / cache - 0.75) / 0.5)) : 1;
 }
 
 // Cycles of the L1 cache and shared memory, which share their banks.
@@ -71,7 +86,13 @@ static double l1_cycles(const struct model_architecture *a, const struct model_c
   const double lines = c->load_lines + c->store_lines, requests = c->loads + c->stores;
   double global = most(load_waves + store_waves, lines / TAGS_PER_CYCLE);
   global = most(global, a->request_cycles.value * requests);
-  return c->shared_waves * a->shared_cycles.value + global + c->atomic_passes;
+  return c->shared_waves * a->shared_cycles.value + c->shared_passes * SHARED_PASS + global + c->atomics;
+}
+
+// Sectors that stores cost the L2 cache: it merges the bytes of one that is written in part.
+static double stored_sectors(const struct model_counts *c) {
+  const double missing = c->store_bytes > 0 ? 32 * c->store_sectors - c->store_bytes : 0;
+  return c->store_sectors + (PARTIAL_STORE - 1) * least(c->store_sectors, missing / PARTIAL_BYTES);
 }
 
 static double issued(const struct model_counts *c) {
@@ -80,8 +101,8 @@ static double issued(const struct model_counts *c) {
 }
 
 static double arithmetic_cycles(const struct model_architecture *a, const struct model_counts *c) {
-  return 32 * (c->fp32 / a->fp32_lanes.value + c->fp64 / a->fp64_lanes.value + c->integer / a->int_lanes.value +
-               SPECIAL_ISSUES * c->special / a->fp32_lanes.value);
+  return 32 * (c->fp32 / (a->fp32_lanes.value * a->fp32_share.value) + c->fp64 / a->fp64_lanes.value +
+               c->integer / a->int_lanes.value + SPECIAL_ISSUES * c->special / a->fp32_lanes.value);
 }
 
 // Of one block, from its begin to its end, when it has the multiprocessor for itself: its warps wait side by side, so what one
@@ -104,8 +125,9 @@ struct model_time model_kernel(const struct model_gpu *gpu, const struct model_c
   const double clock = gpu->clock.value * 1e6, all = gpu->sms.value * clock;
   const double blocks = most(c->blocks, 1), uneven = quantisation(gpu, blocks, t.resident);
   t.share = least(1, blocks / (gpu->sms.value * t.resident));
-  t.term[MODEL_DRAM] = dram_seconds(gpu, c->dram_reads + c->dram_writes);
-  t.term[MODEL_L2] = 32 * (c->l1_misses + c->store_sectors + c->atomic_passes) / (gpu->l2_rate.value * 1e9);
+  t.term[MODEL_DRAM] = dram_seconds(gpu, c->dram_reads, c->dram_writes);
+  t.term[MODEL_L2] = 32 * (c->l1_misses + stored_sectors(c) + c->atomics) / (gpu->l2_rate.value * 1e9) +
+                     c->atomic_hottest * ATOMIC_CYCLES / clock;
   t.term[MODEL_L1] = uneven * l1_cycles(a, c) / all;
   t.term[MODEL_ISSUE] = uneven * issued(c) / a->issue.value / all;
   t.term[MODEL_ARITHMETIC] = uneven * arithmetic_cycles(a, c) / all;
@@ -113,7 +135,9 @@ struct model_time model_kernel(const struct model_gpu *gpu, const struct model_c
   for (int i = 1; i < MODEL_LIMITS; i++)
     if (t.term[i] > t.term[t.limit])
       t.limit = (enum model_limit)i;
-  t.seconds = most(norm(t.term, MODEL_LIMITS), gpu->least.value * 1e-6);
+  // A block's begin and its first load are part of what the shortest kernel takes.
+  const double first = (a->block_cycles.value + a->l2_latency.value) / clock;
+  t.seconds = gpu->least.value * 1e-6 + most(0, norm(t.term, MODEL_LIMITS) - first);
   return t;
 }
 
@@ -125,7 +149,7 @@ struct model_time model_streaming(const struct model_gpu *gpu, double bytes_read
   const double bytes = bytes_read + bytes_written;
   const double requests = ceil(bytes / (32 * STREAM_BYTES)), sectors = ceil(bytes / 32);
   const double read = bytes > 0 ? bytes_read / bytes : 0;
-  const int cached = bytes <= gpu->l2.value * 1024 / 2;
+  const double beyond = beyond_l2(gpu, bytes);
   const struct model_counts counts = {
       .blocks = most(1, ceil(most(bytes_read, bytes_written) / (STREAM_THREADS * STREAM_BYTES))),
       .threads = STREAM_THREADS,
@@ -136,8 +160,8 @@ struct model_time model_streaming(const struct model_gpu *gpu, double bytes_read
       .stores = (1 - read) * requests,
       .store_sectors = (1 - read) * sectors,
       .store_lines = (1 - read) * sectors / 4,
-      .dram_reads = cached ? 0 : bytes_read,
-      .dram_writes = cached ? 0 : bytes_written,
+      .dram_reads = beyond * bytes_read,
+      .dram_writes = beyond * bytes_written,
       .fp32 = flops / 32,
       .integer = 2 * requests,
       .ways = 1,
@@ -161,7 +185,7 @@ static double product_rate(const struct model_gpu *gpu, enum model_product type)
     return lanes * a->fp64_lanes.value;
   if (type == MODEL_PRODUCT_HALF && gpu->tensor.value > 0)
     return gpu->tensor.value * 1e12;
-  return lanes * a->fp32_lanes.value;
+  return lanes * a->fp32_lanes.value * a->fp32_share.value;
 }
 
 // In these tiles, k cut into `parts` that are summed afterwards: whole waves of tiles, each multiprocessor at its share of the rate.
@@ -177,11 +201,10 @@ static struct model_time tiled(const struct model_gpu *gpu, double m, double n, 
   const double traffic =
       size * batch * (rows * columns * (tiles[tile].m + tiles[tile].n) * k + m * n * (2 * parts - 1));
   const double unique = size * batch * (m * k + k * n + m * n);
-  const int cached = unique <= gpu->l2.value * 1024 / 2;
   struct model_time t = {.resident = 2, .share = least(1, blocks / gpu->sms.value)};
   t.term[MODEL_ARITHMETIC] = waves * each / tiles[tile].efficiency;
   t.term[MODEL_L2] = traffic / (gpu->l2_rate.value * 1e9);
-  t.term[MODEL_DRAM] = cached ? 0 : dram_seconds(gpu, unique);
+  t.term[MODEL_DRAM] = beyond_l2(gpu, unique) * dram_seconds(gpu, unique, 0);
   // A step of the loop over k waits for the next tiles when there is one block alone to hide it.
   t.term[MODEL_LATENCY] = (start + depth / 8 * 30) / clock + (parts > 1 ? gpu->least.value * 1e-6 : 0);
   for (int i = 1; i < MODEL_LIMITS; i++)

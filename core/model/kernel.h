@@ -26,7 +26,7 @@ const char *model_limit_name(enum model_limit limit);
 int model_resident_blocks(const struct model_gpu *gpu, double threads, double shared_bytes, double registers);
 
 // A kernel that reads and writes memory in order: so many bytes each way, and so many operations (flops count a multiply-add
-// twice). Where all of it fits in half of the L2 cache it comes from there.
+// twice). What the L2 cache can hold of it comes from there, as when it was used just before.
 struct model_time model_streaming(const struct model_gpu *gpu, double bytes_read, double bytes_written, double flops);
 
 // What a product C[m,n] += A[m,k] B[k,n] is computed in; `batch` of them in one launch.

@@ -248,8 +248,18 @@ static void products_take_what_the_model_says(void **state) {
   check_cuda(cudaFree(x));
 }
 
-static const struct model_counts counted = {4096,  256, 0, 0, 1e6, 4e6, 1e6, 0,   1e6, 32e6, 32e6, 0, 4e6, 128e6,
-                                            128e6, 0,   0, 0, 0,   1e6, 0,   9e6, 0,   0,    1e6,  0, 1};
+static model_counts some_counts(void) {
+  model_counts c = {};
+  c.blocks = 4096;
+  c.threads = 256;
+  c.loads = c.load_lines = c.stores = 1e6;
+  c.load_sectors = c.l1_misses = 4e6;
+  c.store_sectors = c.store_lines = 32e6;
+  c.dram_reads = c.dram_writes = 128e6;
+  return c;
+}
+
+static const model_counts counted = some_counts();
 
 static bool count_all(const struct cudasim_launch_request *) {
   return true;
