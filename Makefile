@@ -56,7 +56,7 @@ SIM_CPPFLAGS := -Icore/sim/include
 SIM_TLS := -ftls-model=local-exec
 TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
-LDLIBS := -ldnnl -lz -lm -ldl -lpthread
+LDLIBS := -ldnnl -lprotobuf-c -lz -lm -ldl -lpthread
 
 include .ci/build/sanitize.mk
 include .ci/build/bundle.mk
@@ -67,7 +67,7 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/cu2cpp.c,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/cu2cpp.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
@@ -86,6 +86,7 @@ TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
 TEST_CU := $(if $(TEST_CU),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_CU)))
 endif
 
+include .ci/build/inspect.mk
 include .ci/build/grader.mk
 
 CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
@@ -96,8 +97,8 @@ MODEL_OBJ := $(MODEL_C:%.c=$(B)/%.o)
 FUZZ_OBJ := $(FUZZ_C:%.c=$(B)/%.o)
 CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C)))
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
-C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) \
-	$(GRADER_OBJ)
+C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) $(TEST_C:%.c=$(B)/%.o) \
+	$(SUPPORT_OBJ) $(GRADER_OBJ) $(INSPECT_OBJ)
 CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
 
 LIBRARY := $(B)/libferry.a
@@ -109,6 +110,7 @@ FUZZ := $(B)/tests/fuzz/interpreter
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
 include .ci/build/cuda.mk
+include .ci/build/mpi.mk
 
 # ---- what to build ---------------------------------------------------------------------------------------------------
 
@@ -116,7 +118,7 @@ include .ci/build/cuda.mk
 
 all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
-library: $(LIBRARY) $(PLUGIN) ## libferry.a, and libferry-cuda.so where nvcc is found
+library: $(LIBRARY) $(PLUGIN) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so where nvcc is found, libferry-mpi.so with mpicc
 
 chapters: library $(CHAPTER_PROGRAMS) ## the chapter programs
 
@@ -149,12 +151,13 @@ STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
 STAMP_grader := $(GRADER_OBJ)
+STAMP_inspect := $(INSPECT_OBJ)
 STAMP_bench := $(BENCH_OBJ)
 STAMP_timeline := $(TIMELINE_OBJ)
 STAMP_model := $(MODEL_OBJ)
 STAMP_fuzz := $(FUZZ_OBJ)
 
-STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader bench timeline model fuzz)
+STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader inspect bench timeline model fuzz)
 $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -177,6 +180,8 @@ build/stamp/where: $(HEADERS) .ci/build/where.awk
 	@awk -f .ci/build/where.awk core/ferry.h > $(WHERE).new
 	@if cmp -s $(WHERE).new $(WHERE); then rm $(WHERE).new; else mv $(WHERE).new $(WHERE); fi
 	@touch $@
+
+include .ci/build/proto.mk
 
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
@@ -209,17 +214,20 @@ $(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPF
 # Tests are compiled more often than they are run.
 $(filter $(B)/tests/%,$(C_OBJ)): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
+# Its header alone, where the toolkit is: nvcc is not needed.
+CUPTI_HEADERS := $(wildcard $(addprefix $(or $(CUDA_HOME),$(CUDA_DIR),/usr/local/cuda)/,include extras/CUPTI/include))
+$(B)/tests/core/device/test_cupti.o: private CPPFLAGS += $(CUPTI_HEADERS:%=-isystem %)
 
-$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(BUNDLE_READY)
+$(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(PROTO_H) $(BUNDLE_READY)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 # An archive is written whole, so that the object of a deleted source does not live on in it.
-$(LIBRARY): $(CORE_OBJ) $(B)/stamp/library
+$(LIBRARY): $(CORE_OBJ) $(PROTO_OBJ) $(B)/stamp/library
 	$(call say,AR,$@)
 	@rm -f $@.new
-	$(Q)ar rcs $@.new $(CORE_OBJ) && mv $@.new $@
+	$(Q)ar rcs $@.new $(CORE_OBJ) $(PROTO_OBJ) && mv $@.new $@
 
 SUPPORT := $(B)/libsupport.a
 $(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support

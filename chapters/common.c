@@ -262,6 +262,8 @@ FyCounters counters_since(FyCounters before) {
       .device_to_host_bytes = now.device_to_host_bytes - before.device_to_host_bytes,
       .device_to_device_bytes = now.device_to_device_bytes - before.device_to_device_bytes,
       .launches = now.launches - before.launches,
+      .graph_launches = now.graph_launches - before.graph_launches,
+      .graph_nodes = now.graph_nodes - before.graph_nodes,
       .ops = now.ops - before.ops,
       .synchronizations = now.synchronizations - before.synchronizations,
   };

@@ -8,6 +8,7 @@
 #   <!-- output chapters/03_tensor_moves 4 -->       section 4 of what it prints, without the heading
 #   <!-- output chapters/03_tensor_moves 0 -->       its lines before the first heading
 #   <!-- output chapters/03_tensor_moves 4 --device cpu -->   section 4 of what it prints with these arguments
+#   <!-- output ferry - scale --list -->             all that it prints with these arguments
 #   <!-- printed -->                                 before a line: renewed with machine and date when outputs are
 set -eu
 cd "$(dirname "$0")/.."
@@ -111,7 +112,7 @@ new_block() { # MARKER PAGE
     fi
     local file
     file=$(output_of "${words[1]}" "${words[@]:3}")
-    if [ ${#words[@]} -lt 3 ]; then
+    if [ ${#words[@]} -lt 3 ] || [ "${words[2]}" = - ]; then
       cat "$file" >"$work/block"
     elif ! section "$file" "${words[2]}" >"$work/block"; then
       echo "$2: ${words[1]} prints no section ${words[2]}" >&2

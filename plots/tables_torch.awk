@@ -1,7 +1,8 @@
-# One table in Markdown from a file of make bench-torch.   awk -v row=default|two|tuned|busy|slow-down|memory -f tables_torch.awk FILE
+# One table in Markdown from a file of make bench-torch.   awk -v row=default|two|tuned|onnx|busy|slow-down|memory -f tables_torch.awk FILE
 BEGIN {
   FS = "\t"
-  print "| case | size | Ferry | PyTorch | ratio | middle half | target | |"
+  other = row == "onnx" ? "onnxruntime" : "PyTorch"
+  print "| case | size | Ferry | " other " | ratio | middle half | target | |"
   print "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"
 }
 function value_text(v, unit) {

@@ -7,7 +7,7 @@ limit=$((55 * 1024 * 1024))
 data=/usr/share/datasets/fashion-mnist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/include/oneapi/dnnl" "$work/lib" bundle/data
+mkdir -p "$work/include/oneapi/dnnl" "$work/include/protobuf-c" "$work/lib" "$work/proto" bundle/data
 
 # header NAME OPTIONS: where the compiler finds a header
 header() {
@@ -34,7 +34,11 @@ dnnl=$(dirname "$(header dnnl.h '')")
 cp "$dnnl"/dnnl*.h "$work/include/"
 cp "$dnnl"/oneapi/dnnl/*.h "$work/include/oneapi/dnnl/"
 
-for name in dnnl z cmocka; do
+cp "$(header protobuf-c/protobuf-c.h '')" "$work/include/protobuf-c/"
+cp core/onnx/onnx.proto "$work/proto/"
+.ci/build/proto.sh core/onnx/onnx.proto "$work/proto"
+
+for name in dnnl protobuf-c z cmocka; do
   linked=$(${CC:-gcc} -print-file-name="lib$name.so")
   library "$linked"
   ln -s "$soname" "$work/lib/lib$name.so"
@@ -46,7 +50,7 @@ ldd "$(${CC:-gcc} -print-file-name=libdnnl.so)" | awk '$3 ~ /^\// { print $3 }' 
   *) library "$needed" ;;
   esac
 done
-tar -C "$work" -czf "bundle/libs-$machine.tar.gz" include lib
+tar -C "$work" -czf "bundle/libs-$machine.tar.gz" include lib proto
 
 if [ -d "$data" ]; then
   cp "$data"/*-ubyte.gz bundle/data/

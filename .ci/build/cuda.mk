@@ -8,7 +8,8 @@ CUDA_LIB := $(firstword $(wildcard $(CUDA_DIR)/lib64 $(CUDA_DIR)/targets/$(shell
 
 rpath = $(if $(1),$(comma)-rpath$(comma)$(1))
 CUDA_RPATH := $(call rpath,$(CUDA_LIB))$(call rpath,$(if $(BUNDLE),$(CURDIR)/build/bundle/lib))
-CUDA_INCLUDES := $(if $(BUNDLE),-isystem build/bundle/include)
+CUDA_INCLUDES := $(if $(BUNDLE),-isystem build/bundle/include) \
+	$(addprefix -isystem ,$(wildcard $(CUDA_DIR)/extras/CUPTI/include))
 NVCCFLAGS := -std=c++17 -O3 -lineinfo -Icore -Ibuild/include -Werror all-warnings \
 	-Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden
 CUDA_OBJ := $(CORE_CU:%.cu=build/cuda/%.o)
@@ -47,7 +48,7 @@ $(CUDA_OBJ) $(CUDA_TEST_OBJ): build/cuda/%.o: %.cu build/cuda/stamp/cuda $(CUDA_
 
 build/libferry-cuda.so: $(CUDA_OBJ) build/cuda/stamp/plugin
 	$(call say,NVCC,$@)
-	$(Q)$(NVCC) -shared -cudart static -o $@ $$(cat $(CUDA_ARCH_FILE)) $(CUDA_OBJ) -lcublas \
+	$(Q)$(NVCC) -shared -cudart static -o $@ $$(cat $(CUDA_ARCH_FILE)) $(CUDA_OBJ) -lcublas -ldl \
 		-Xlinker --no-undefined,--exclude-libs,ALL$(CUDA_RPATH) $(addprefix -Xlinker --wrap=,$(CUDA_COUNTED))
 
 # A CUDA test stands on CUDA and cmocka alone: with the library it would get the simulator.

@@ -12,6 +12,9 @@ JUDGE_C := $(addprefix tests/grader/,case.c expect.c registry.c wire.c)
 REPLIES_C := tests/grader/test_replies.c
 SANDBOX_C := tests/grader/plain.c tests/grader/wire.c $(filter tests/grader/sandbox%,$(GRADER_C))
 SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
+SCALE_C := $(addprefix tests/grader/scale_,model.c events.c buckets.c hardware.c published.c)
+SCALE_TEST_C := tests/grader/test_scale.c
+JSON_C := tests/grader/json.c tests/grader/plain.c tests/grader/test_json.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
 GRADER_C := $(JUDGE_C)
@@ -32,7 +35,9 @@ FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
 REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
 SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
 SANDBOX_TEST := $(SANDBOX_TEST_C:%.c=$(B)/%)
-GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
+SCALE_OBJ := $(patsubst %.c,$(B)/%.o,$(SCALE_C) $(SCALE_TEST_C))
+JSON_OBJ := $(JSON_C:%.c=$(B)/%.o)
+GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
 GRADER_CONFIG := $(B)/include/grader_config.h
@@ -60,8 +65,8 @@ $(B)/tests/grader/answer.o $(B)/tests/grader/symbols.o: $(GRADER_CONFIG)
 
 .PHONY: ferry
 ferry: $(FERRY) ## ./ferry, the command of the workbook
-$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a build/cu2cpp \
-		$(B)/stamp/grader
+$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) \
+		build/cu2cpp $(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) -lm && mv $@.new $@
 	$(if $(filter build,$(B)),@ln -sfn $@ ferry)
@@ -70,6 +75,13 @@ tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))
 $(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) -lcmocka -lm
+
+tests: $(B)/tests/grader/test_scale $(B)/tests/grader/test_json
+$(B)/tests/grader/test_scale: $(SCALE_OBJ)
+$(B)/tests/grader/test_json: $(JSON_OBJ)
+$(B)/tests/grader/test_scale $(B)/tests/grader/test_json: $(B)/stamp/link $(B)/stamp/grader
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(LDFLAGS) $(filter %.o,$^) -lcmocka -lm
 
 # The system's calls that the sandbox makes, which its tests let fail, or are told of.
 SANDBOX_CALLS := pipe2 socketpair fork syscall mount setrlimit setresuid execve nanosleep

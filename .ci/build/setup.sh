@@ -23,6 +23,8 @@ compiles() {
 main='int main(void) { return 0; }'
 with_dnnl='#include <dnnl.h>
 int main(void) { return dnnl_version() == 0; }'
+with_protobuf='#include <protobuf-c/protobuf-c.h>
+int main(void) { return protobuf_c_version_number() == 0; }'
 with_zlib='#include <zlib.h>
 int main(void) { return zlibVersion() == 0; }'
 with_cmocka='#include <stdarg.h>
@@ -34,8 +36,9 @@ int main(void) { print_message("\n"); return 0; }'
 cxx_library='#include <vector>
 int main() { return (int)std::vector<int>().size(); }'
 everything="#include <dnnl.h>
+#include <protobuf-c/protobuf-c.h>
 #include <zlib.h>
-${with_cmocka%int main*}int main(void) { return print_message(\"\n\"), dnnl_version() == 0 || zlibVersion() == 0; }"
+${with_cmocka%int main*}int main(void) { return print_message(\"\n\"), dnnl_version() == 0 || zlibVersion() == 0 || protobuf_c_version_number() == 0; }"
 
 data_there() {
   [ -n "${FERRY_DATA:-}" ] || [ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]
@@ -76,14 +79,18 @@ find_missing() {
   *clang*) compiles "$CC" "$main" -fopenmp || need libomp-dev "OpenMP for $CC: threads on the CPU" ;;
   esac
   if [ -z "${BUNDLE:-}" ]; then
-    if ! compiles "$CC" "$everything" -lcmocka -ldnnl -lz; then
+    if ! compiles "$CC" "$everything" -lcmocka -ldnnl -lprotobuf-c -lz; then
       compiles "$CC" "$with_dnnl" -ldnnl || need libdnnl-dev 'oneDNN: matrix products and convolutions on the CPU'
+      compiles "$CC" "$with_protobuf" -lprotobuf-c || need libprotobuf-c-dev 'protobuf-c: ONNX files'
       compiles "$CC" "$with_zlib" -lz || need zlib1g-dev 'zlib: reads compressed data sets'
       compiles "$CC" "$with_cmocka" -lcmocka || need libcmocka-dev 'cmocka: the tests'
     fi
+    have protoc-c || need protobuf-c-compiler 'protoc-c: writes the C that packs and unpacks ONNX files'
     data_there || wish dataset-fashion-mnist 'Fashion-MNIST, 70,000 pictures to train on'
     have gnuplot || wish gnuplot-nox 'draws the plots'
     have python3 || wish python3 'reads the files of grades in the tests'
+    have mpicc || wish libopenmpi-dev 'Open MPI: programs of several processes (chapter 16)'
+    have mpirun || wish openmpi-bin 'mpirun, which starts them'
     have bwrap || wish bubblewrap 'shuts answers in where namespaces are refused, and is tested as such'
   fi
 }
@@ -92,6 +99,7 @@ missing_effect() {
   case $1 in
   dataset-fashion-mnist) echo 'the training on Fashion-MNIST (chapter 5) is left out' ;;
   gnuplot-nox) echo 'no plots are drawn' ;;
+  libopenmpi-dev | openmpi-bin) echo 'programs are of one process: chapter 16 says so, and its tests are left out' ;;
   bubblewrap) echo "answers are shut in without it; the tests of ./ferry with it are left out" ;;
   python3) echo 'the tests that read files of grades, and those of the comparison with PyTorch, are left out' ;;
   esac

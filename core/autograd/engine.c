@@ -264,8 +264,9 @@ static void run_backward(FyNode *node, FyTensor *const *grads, FyTensor **grad_i
 }
 
 static void run_op(Engine *e, FyNode *node, FyTensor **grads) {
-  FyTensor *grad_in[FY_MAX_INPUTS] = {NULL};
+  FyTensor *grad_in[node->n_in + 1]; // a graphed module's node has as many inputs as parameters
   bool any = false;
+  memset(grad_in, 0, sizeof grad_in);
   for (int i = 0; i < node->n_out; i++)
     any |= grads[i] != NULL;
   if (any)

@@ -68,7 +68,7 @@ FY_API void fy_warn_once(bool *once, const char *format, ...) __attribute__((for
 
 // ---- what the macros above stand on -------------------------------------------------------------------------------
 
-enum { FY_THREAD_STATE_WORDS = 24 };
+enum { FY_THREAD_STATE_WORDS = 32 };
 
 typedef struct FyThreadState {
   int scope_depth; // entries of the scope stack, see scope.h

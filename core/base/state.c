@@ -2,7 +2,7 @@
 #include "base/state.h"
 #include "base/scope_impl.h"
 
-enum { MAX_PARTS = 5 };
+enum { MAX_PARTS = 8 };
 
 _Thread_local bool fy_grad_enabled = true;
 

@@ -40,6 +40,9 @@ struct FyLaunch;
 typedef int FyKernel(struct FyLaunch *launch);
 extern FyKernel *const fy_cuda_kernels[];
 
+// NCCL, for processes that work together: distributed/nccl_table.h. Each backend is linked with its own.
+extern const struct FyNccl fy_nccl_table;
+
 typedef struct FyBackendProperties {
   char name[256];
   int major, minor, multi_processor_count, warp_size, max_threads_per_block, max_threads_per_multi_processor;
@@ -51,13 +54,14 @@ typedef enum FyActivityKind { FY_ACTIVITY_KERNEL, FY_ACTIVITY_COPY, FY_ACTIVITY_
 
 // Something that a device did. Times are in nanoseconds of CLOCK_MONOTONIC.
 typedef struct FyActivity {
-  uint64_t id; // the same when it is queued and when it has run; from 1
+  uint64_t id;     // the same when it is queued and when it has run; from 1
+  uint64_t launch; // the same for all that one call has queued, as a graph's launch does: the first one's id
   FyActivityKind kind;
   const char *name; // of a kernel, or of cuBLAS's call; lives as long as the program
   int device;
   int copy_kind;              // FY_COPY_...
   size_t bytes;               // of a copy or fill
-  uint64_t stream;            // cudaStream_t, 0 for the default one
+  uint64_t stream;            // cudaStream_t, 0 for the default one; on a real GPU CUPTI's number of it
   unsigned grid[3], block[3]; // of a kernel, 0 where it is not known
   int64_t begin, end;         // queued: of the call that queues it, `end` being now; ran: on the device
 } FyActivity;
@@ -137,9 +141,19 @@ typedef struct FyBackend {
   void (*observe)(void (*kernel)(void), void (*copy)(int kind, size_t bytes));
 
   // Has the core told of each activity: `queued` on the thread that queues it, when it has been, and `ran` on whatever thread
-  // learns that it has run, before anybody who waits for it goes on. Neither may raise. NULL, NULL: no longer. Returns
-  // FY_BACKEND_NOT_SUPPORTED where the runtime cannot tell when something ran.
+  // learns that it has run, before anybody who waits for it goes on; on a real GPU, before the call that ends the trace
+  // returns, if the devices have been waited for. A graph's launch is queued once and runs as several activities of its id.
+  // Neither may raise. NULL, NULL: no longer. Returns FY_BACKEND_NOT_SUPPORTED where the runtime cannot tell when something
+  // ran; `why_not_traced` then says why (NULL: there is nothing to be said).
   int (*trace)(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity));
+  const char *(*why_not_traced)(void);
+
+  // Ranges of the calling thread, for tools that watch the program from outside (NVTX): a range begins, and the innermost ends.
+  // NULL where nobody could be told.
+  void (*range_push)(const char *name);
+  void (*range_pop)(void);
+
+  const struct FyNccl *nccl; // fy_nccl_table of this backend
 
   // A simulated device that plays a GPU (FERRY_SIM_GPU): what its times are ("modelled, not measured: ..."), or NULL where none is
   // played; the calling thread's time there, in seconds; and an op's begin, with its cost, and end (NULL), on the thread that

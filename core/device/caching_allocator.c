@@ -173,12 +173,11 @@ void fy_cuda_free(void *handle) {
 
 // In a capture cudaMalloc is allowed to the capturing thread, for its memory: what the graph works on is never freed before it.
 static int device_malloc(const FyBackend *backend, const FyDevicePool *pool, void **pointer, size_t bytes) {
-  int mode = FY_CAPTURE_RELAXED;
   if (!pool->private_pool)
     return backend->malloc(pointer, bytes);
-  backend->capture_mode(&mode);
+  int before = fy_set_capture_mode(FY_CAPTURE_RELAXED);
   int error = backend->malloc(pointer, bytes);
-  backend->capture_mode(&mode);
+  fy_set_capture_mode(before);
   return error;
 }
 

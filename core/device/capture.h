@@ -37,6 +37,10 @@ void fy_check_not_capturing(int device, const char *attempt);
 
 // ---- device/ only --------------------------------------------------------------------------------------------------------
 
+// What the runtime refuses the calling thread while captures go on: FY_CAPTURE_RELAXED, nothing. Returns what it was, to be put
+// back. For memory that a capture takes for itself, and for what has nothing to do with any. Never raises.
+int fy_set_capture_mode(int mode);
+
 // The pool of the capture with this id, for blocks on `device`. `*first`: the graph has not used it there before, and counts as
 // one more user. False: not a capture that Ferry began. Never raises.
 bool fy_capture_pool(uint64_t capture, int device, FyPoolId *pool, bool *first);

@@ -6,6 +6,16 @@
 #include <string.h>
 #ifdef FERRY_SIM
 #include "sim/cudasim.h"
+#else
+#if __has_include(<cupti.h>)
+#define FERRY_CUPTI
+#include "device/cupti_trace.h"
+#include <cxxabi.h>
+#endif
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#define FERRY_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
 #endif
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
@@ -281,6 +291,7 @@ static void (*told_ran)(const FyActivity *activity);
 static FyActivity activity_of(const struct cudasim_activity *a) {
   FyActivity activity = {};
   activity.id = a->id;
+  activity.launch = a->launch;
   activity.kind = (FyActivityKind)a->kind;
   activity.name = a->name;
   activity.device = a->device;
@@ -313,6 +324,10 @@ static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const F
   return 0;
 }
 
+static const char *why_not_traced(void) {
+  return NULL;
+}
+
 static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
   cudasim_observe(kernel, copied);
 }
@@ -340,12 +355,80 @@ static const char *(*const model_label)(void) = NULL;
 static double (*const model_seconds)(void) = NULL;
 static void (*const model_op)(const FyOpCost *cost) = NULL;
 
-// When something ran on a GPU is CUPTI's to say, which is not used yet.
-static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
-  (void)queued;
-  (void)ran;
-  return FY_BACKEND_NOT_SUPPORTED;
+#ifdef FERRY_CUPTI
+// Kernels' names, as they are shown: kept for good, once each.
+typedef struct KernelName {
+  struct KernelName *next;
+  char *shown;
+  char mangled[1];
+} KernelName;
+
+static const char *name_of_kernel(const char *mangled) {
+  enum { BUCKETS = 256 };
+  static KernelName *names[BUCKETS]; // under the trace's lock
+  unsigned hash = 2166136261u;
+  for (const char *c = mangled; *c; c++)
+    hash = (hash ^ (unsigned char)*c) * 16777619u;
+  KernelName **bucket = &names[hash % BUCKETS];
+  for (const KernelName *known = *bucket; known; known = known->next)
+    if (strcmp(known->mangled, mangled) == 0)
+      return known->shown;
+  int status = 0;
+  const size_t length = strlen(mangled);
+  KernelName *name = (KernelName *)malloc(sizeof *name + length);
+  if (!name)
+    return "a kernel";
+  memcpy(name->mangled, mangled, length + 1);
+  char *demangled = abi::__cxa_demangle(mangled, NULL, NULL, &status);
+  name->shown = demangled ? fy_cupti_shorten(demangled) : name->mangled;
+  name->next = *bucket;
+  *bucket = name;
+  return name->shown;
 }
+
+static int current_device(void) {
+  int device = 0;
+  return cudaGetDevice(&device) == cudaSuccess ? device : 0;
+}
+
+static char why_not[FY_CUPTI_WHY];
+
+static bool find_cupti(void) {
+  static bool found;
+  static char versioned[32], exact[32];
+  snprintf(versioned, sizeof versioned, "libcupti.so.%d", CUDART_VERSION / 1000);
+  snprintf(exact, sizeof exact, "libcupti.so.%d.%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+  const char *const names[] = {exact, versioned, NULL};
+  if (!found)
+    found = fy_cupti_load(&fy_cupti_trace.cupti, names, why_not);
+  fy_cupti_trace.name = name_of_kernel;
+  fy_cupti_trace.current_device = current_device;
+  return found;
+}
+
+static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
+  if (!queued)
+    fy_cupti_stop();
+  else if (!find_cupti() || !fy_cupti_start(queued, ran, why_not))
+    return FY_BACKEND_NOT_SUPPORTED;
+  return 0;
+}
+
+static const char *why_not_traced(void) {
+  return *why_not ? why_not : NULL;
+}
+#else
+static int trace(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
+  (void)ran;
+  return queued ? FY_BACKEND_NOT_SUPPORTED : 0;
+}
+
+static const char *why_not_traced(void) {
+  return "libferry-cuda.so was built without CUPTI, which tells when something ran on a GPU: its header cupti.h was "
+         "not "
+         "found; it is a part of NVIDIA's CUDA toolkit";
+}
+#endif
 
 // NVIDIA's runtime tells nobody, so the linker sends this library's own calls of it through here (--wrap in cuda.mk). Every
 // kernel<<<...>>> begins with __cudaPushCallConfiguration; cuBLAS's calls are counted where they are made.
@@ -359,6 +442,8 @@ static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)
 
 static bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (stream == NULL) // the default stream cannot be
+    return false;
   return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0 && cudaStreamIsCapturing(stream, &status) == cudaSuccess &&
          status != cudaStreamCaptureStatusNone;
 }
@@ -411,6 +496,24 @@ cudaError_t __wrap_cudaMemcpyPeerAsync(void *to, int to_device, const void *from
     started_copy(FY_COPY_DEVICE_TO_DEVICE, bytes);
   return error;
 }
+#endif
+
+// ---- ranges for tools outside --------------------------------------------------------------------------------------------
+
+#ifdef FERRY_NVTX
+static void nvtx_push(const char *name) {
+  nvtxRangePushA(name);
+}
+
+static void nvtx_pop(void) {
+  nvtxRangePop();
+}
+
+static void (*const range_push)(const char *name) = nvtx_push;
+static void (*const range_pop)(void) = nvtx_pop;
+#else
+static void (*const range_push)(const char *name) = NULL;
+static void (*const range_pop)(void) = NULL;
 #endif
 
 // ---- the table: in FyBackend's order, since nvcc's C++17 has no designated initialisers --------------------------------
@@ -467,6 +570,10 @@ static const FyBackend backend = {
     fy_cuda_kernels,
     observe,
     trace,
+    why_not_traced,
+    range_push,
+    range_pop,
+    &fy_nccl_table,
     model_label,
     model_seconds,
     model_op,

@@ -56,16 +56,21 @@ static void forget_contents(FyCudaGraph *graph) {
   graph->nodes = 0;
 }
 
+int fy_set_capture_mode(int mode) {
+  if (fy_backend()->capture_mode(&mode) != 0)
+    fy_backend()->last_error();
+  return mode;
+}
+
 // Allowed while other captures go on, so that a graph may die at any time.
 static void destroy_ready(void *ready) {
   const FyBackend *backend = fy_backend();
-  int mode = FY_CAPTURE_RELAXED;
   if (!ready)
     return;
-  backend->capture_mode(&mode);
+  int before = fy_set_capture_mode(FY_CAPTURE_RELAXED);
   if (backend->graph_destroy(ready) != 0)
     backend->last_error();
-  backend->capture_mode(&mode);
+  fy_set_capture_mode(before);
 }
 
 void fy_cuda_graph_reset(FyCudaGraph *graph) {

@@ -71,12 +71,13 @@ typedef struct FyDeviceProperties {
   char name[256];
   int major, minor;          // compute capability
   int multi_processor_count; // streaming multiprocessors
-  int cuda_cores;            // CUDA cores by the capability's cores per multiprocessor; 0 when unknown, or simulated and no GPU is played
+  int cuda_cores; // CUDA cores by the capability's cores per multiprocessor; 0 when unknown, or simulated and no GPU is played
   int warp_size, max_threads_per_block, max_threads_per_multi_processor;
   size_t total_memory;                           // bytes
   size_t shared_memory_per_block, l2_cache_size; // bytes
-  double memory_bandwidth; // bytes per second by bus width and memory clock; 0 when unknown, or simulated and no GPU is played
-  double clock_rate;       // Hz; 0 when unknown, or simulated and no GPU is played
+  double
+      memory_bandwidth; // bytes per second by bus width and memory clock; 0 when unknown, or simulated and no GPU is played
+  double clock_rate; // Hz; 0 when unknown, or simulated and no GPU is played
   bool simulated;
 } FyDeviceProperties;
 FY_API FyDeviceProperties fy_cuda_get_device_properties(int index);

@@ -150,8 +150,18 @@ static Block *take_cached(const FyBackend *backend, int power, size_t bytes) {
   return block;
 }
 
-static int lock_pages(const FyBackend *backend, Block *block) {
+// A thread that captures a CUDA graph may need pinned memory as well.
+static int host_malloc(const FyBackend *backend, Block *block) {
+  if (!fy_thread_is_capturing())
+    return backend->host_malloc(&block->pointer, size_of(block));
+  int before = fy_set_capture_mode(FY_CAPTURE_RELAXED);
   int error = backend->host_malloc(&block->pointer, size_of(block));
+  fy_set_capture_mode(before);
+  return error;
+}
+
+static int lock_pages(const FyBackend *backend, Block *block) {
+  int error = host_malloc(backend, block);
   if (!error)
     return 0;
   backend->last_error();
@@ -159,7 +169,7 @@ static int lock_pages(const FyBackend *backend, Block *block) {
   pthread_mutex_lock(&lock);
   stats.retries++;
   pthread_mutex_unlock(&lock);
-  error = backend->host_malloc(&block->pointer, size_of(block));
+  error = host_malloc(backend, block);
   if (error)
     backend->last_error();
   return error;

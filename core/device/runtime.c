@@ -225,7 +225,24 @@ const char *fy_cuda_description(void) {
 
 int fy_trace_devices(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity)) {
   const FyBackend *table = fy_backend();
-  return table && table->trace ? table->trace(queued, ran) : FY_BACKEND_NOT_SUPPORTED;
+  const int error = table && table->trace ? table->trace(queued, ran) : FY_BACKEND_NOT_SUPPORTED;
+  static bool warned;
+  const char *why = error && table && table->why_not_traced ? table->why_not_traced() : NULL;
+  if (why)
+    fy_warn_once(&warned, "profiles have no times of the GPU: %s", why);
+  return error;
+}
+
+bool fy_device_range_push(const char *name) {
+  const FyBackend *table = fy_backend_if_chosen();
+  if (!table || !table->range_push)
+    return false;
+  table->range_push(name);
+  return true;
+}
+
+void fy_device_range_pop(void) {
+  fy_backend_if_chosen()->range_pop();
 }
 
 void fy_drain_devices(unsigned devices) {

@@ -82,8 +82,13 @@ FyCounters fy_counters(void); // never raises
 void fy_watch_memory(void (*watcher)(int device, const FyMemoryEvent *event));
 
 // FyBackend.trace of the chosen backend: FY_BACKEND_NOT_SUPPORTED where the times on the device cannot be had, and where
-// there is no CUDA. Never raises. For profiler/.
+// there is no CUDA; a warning then says why, once. Never raises. For profiler/.
 int fy_trace_devices(void (*queued)(const FyActivity *activity), void (*ran)(const FyActivity *activity));
+
+// FyBackend.range_push and range_pop of a real GPU's backend, if one has been chosen: a range of the calling thread for tools
+// that watch the program. push returns whether somebody was told, and a pop is due. Never raise. For profiler/.
+bool fy_device_range_push(const char *name);
+void fy_device_range_pop(void);
 
 // Waits for all that is queued on the devices (bit i: device i), and leaves the thread's device as it is; errors are for others to find.
 // Never raises. For profiler/.

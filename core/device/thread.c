@@ -127,6 +127,16 @@ static int lend_workspace(int device, void *stream, void *handle) {
   return backend->blas_set_workspace(handle, memory, bytes);
 }
 
+// cuBLAS takes memory of its own for a handle, which is no part of a capture that may be under way.
+static int create_handle(void **handle) {
+  if (!fy_thread_is_capturing())
+    return fy_backend()->blas_create(handle);
+  int before = fy_set_capture_mode(FY_CAPTURE_RELAXED);
+  int error = fy_backend()->blas_create(handle);
+  fy_set_capture_mode(before);
+  return error;
+}
+
 void fy_forget_blas_streams(void) {
   static char unknown;
   for (int d = 0; d < FY_MAX_DEVICES; d++)
@@ -141,7 +151,7 @@ int fy_raw_blas(int device, void *stream, void **handle) {
   registered_thread();
   if (!*handle)
     *handle = pooled_handle(device);
-  int error = *handle ? 0 : fy_backend()->blas_create(handle);
+  int error = *handle ? 0 : create_handle(handle);
   if (!error)
     error = fy_backend()->blas_set_stream(*handle, stream);
   if (!error)

@@ -73,8 +73,7 @@ static double dram_seconds(const struct model_gpu *gpu, double reads, double wri
   return bytes / (gpu->dram.value * share * 1e9);
 }
 
-// Of a working set of so many bytes, used again and again, what the L2 cache does not hold.
-static double beyond_l2(const struct model_gpu *gpu, double bytes) {
+double model_beyond_l2(const struct model_gpu *gpu, double bytes) {
   const double cache = gpu->l2.value * 1024;
   return cache > 0 ? least(1, most(0, (bytes / cache - 0.75) / 0.5)) : 1;
 }
@@ -149,7 +148,7 @@ struct model_time model_streaming(const struct model_gpu *gpu, double bytes_read
   const double bytes = bytes_read + bytes_written;
   const double requests = ceil(bytes / (32 * STREAM_BYTES)), sectors = ceil(bytes / 32);
   const double read = bytes > 0 ? bytes_read / bytes : 0;
-  const double beyond = beyond_l2(gpu, bytes);
+  const double beyond = model_beyond_l2(gpu, bytes);
   const struct model_counts counts = {
       .blocks = most(1, ceil(most(bytes_read, bytes_written) / (STREAM_THREADS * STREAM_BYTES))),
       .threads = STREAM_THREADS,
@@ -204,7 +203,7 @@ static struct model_time tiled(const struct model_gpu *gpu, double m, double n, 
   struct model_time t = {.resident = 2, .share = least(1, blocks / gpu->sms.value)};
   t.term[MODEL_ARITHMETIC] = waves * each / tiles[tile].efficiency;
   t.term[MODEL_L2] = traffic / (gpu->l2_rate.value * 1e9);
-  t.term[MODEL_DRAM] = beyond_l2(gpu, unique) * dram_seconds(gpu, unique, 0);
+  t.term[MODEL_DRAM] = model_beyond_l2(gpu, unique) * dram_seconds(gpu, unique, 0);
   // A step of the loop over k waits for the next tiles when there is one block alone to hide it.
   t.term[MODEL_LATENCY] = (start + depth / 8 * 30) / clock + (parts > 1 ? gpu->least.value * 1e-6 : 0);
   for (int i = 1; i < MODEL_LIMITS; i++)

@@ -22,6 +22,9 @@ struct model_time model_kernel(const struct model_gpu *gpu, const struct model_c
 // "device memory", "L2 cache", "L1 cache and shared memory", "instructions", "arithmetic", "latency"
 const char *model_limit_name(enum model_limit limit);
 
+// Of a working set of so many bytes, used again and again, the share that the L2 cache does not hold.
+double model_beyond_l2(const struct model_gpu *gpu, double bytes);
+
 // Blocks of this shape that a multiprocessor holds at a time, 0 where not even one fits; registers 0: unknown, no limit.
 int model_resident_blocks(const struct model_gpu *gpu, double threads, double shared_bytes, double registers);
 

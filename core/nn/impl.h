@@ -15,6 +15,9 @@ void fy_module_visit(FyModule *module, unsigned kinds, FyFieldVisit *visit, void
 // Raises FY_TYPE_ERROR when a module argument is NULL.
 void fy_module_required(const FyModule *module, const char *function);
 
+// From now on stands for the module's forward. Never raises.
+void fy_module_set_graphed(FyModule *module, const FyGraphedForward *graphed);
+
 // The number as Python's repr writes a float (1e-05, 0.1, 2.0); the text is in `out`, which is returned. Never raises.
 enum { FY_NUMBER_TEXT = 32 };
 const char *fy_python_float(double value, char out[FY_NUMBER_TEXT]);

@@ -18,7 +18,16 @@ static void destroy_module(void *object) {
   for (int i = 0; i < self->field_count; i++)
     release_field(&self->fields[i]);
   free(self->fields);
+  fy_module_set_graphed(self, NULL);
   free(self);
+}
+
+void fy_module_set_graphed(FyModule *self, const FyGraphedForward *graphed) {
+  FyObject *old = self->graphed ? self->graphed->object : NULL;
+  if (graphed)
+    fy_retain(graphed->object);
+  self->graphed = graphed;
+  fy_release(old);
 }
 
 void fy_module_required(const FyModule *module, const char *function) {
@@ -137,7 +146,9 @@ FyTensor *fy_forward_of(FyModule *module, FyTensor *input) {
   fy_module_required(module, "fy_forward");
   fy_check(input, FY_TYPE_ERROR, "%s.forward() missing 1 required positional argument: 'input'", module->type->name);
   int mark = fy_scope_open();
-  FyTensor *output = module->type->forward(module, input);
+  const FyGraphedForward *graphed = module->graphed;
+  const bool replays = graphed && graphed->training == module->training;
+  FyTensor *output = replays ? graphed->forward(graphed, module, input) : module->type->forward(module, input);
   fy_check(output, FY_TYPE_ERROR, "%s.forward() returned NULL, not a tensor", module->type->name);
   fy_keep(output);
   fy_scope_close(mark);

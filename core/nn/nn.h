@@ -40,6 +40,13 @@ typedef struct FyModuleClass {
                                                        // beside destroy
 } FyModuleClass;
 
+// What stands for a module's forward while the module is in the mode that it was made for (nn/cuda_graph.h); within an object.
+typedef struct FyGraphedForward {
+  bool training;
+  FyTensor *(*forward)(const struct FyGraphedForward *self, FyModule *module, FyTensor *input);
+  FyObject *object;
+} FyGraphedForward;
+
 typedef enum FyFieldKind { FY_PARAMETER, FY_BUFFER, FY_CHILD } FyFieldKind;
 
 typedef struct FyField {
@@ -59,7 +66,8 @@ struct FyModule {
   bool training;
   FyField *fields;
   int field_count, field_capacity;
-  FyModuleClass own; // storage of `type` for fy_module_new
+  const FyGraphedForward *graphed; // its object is counted; NULL: none
+  FyModuleClass own;               // storage of `type` for fy_module_new
 };
 
 // A new module of struct `Type` (whose first member is FyModule), zeroed beyond it, in training mode.

@@ -1,48 +1,44 @@
-// What calls do, from their sizes: bytes and operations. A profiler shows the flops; devices that play a GPU compute times.
+// What launches do, from their sizes: bytes and operations. A profiler shows the flops; devices that play a GPU compute times.
 #include "op/op.h"
 #include "tensor/dtype.h"
 
-// Distinct elements: an expanded dimension is read once.
-static double bytes_of(const FyTensor *t) {
-  if (!t || !t->array.numel)
+// Of distinct elements: an expanded dimension is read once.
+static double bytes_of(const FyArray *a) {
+  if (!a || !a->numel)
     return 0;
   double elements = 1;
-  for (int d = 0; d < t->array.ndim; d++)
-    if (t->array.stride[d] != 0)
-      elements *= (double)t->array.shape[d];
-  return elements * (double)fy_dtype_size((FyDType)t->array.dtype);
+  for (int d = 0; d < a->ndim; d++)
+    if (a->stride[d] != 0)
+      elements *= (double)a->shape[d];
+  return elements * (double)fy_dtype_size(a->dtype);
 }
 
-static double elements_of(const FyTensor *t) {
-  return t ? (double)t->array.numel : 0;
-}
-
-FyOpCost fy_cost_of(const FyCall *call) {
-  FyOpCost cost = {.flops = elements_of(call->out[0]), .element_bytes = 4};
-  for (int i = 0; i < call->n_in; i++)
-    cost.bytes_read += bytes_of(call->in[i]);
-  for (int i = 0; i < call->n_out; i++)
-    cost.bytes_written += bytes_of(call->out[i]);
-  if (call->op->cost)
-    call->op->cost(call, &cost);
+FyOpCost fy_cost_of(const FyOp *op, const FyLaunch *launch) {
+  FyOpCost cost = {.flops = launch->out[0] ? (double)launch->out[0]->numel : 0, .element_bytes = 4};
+  for (int i = 0; i < launch->n_in; i++)
+    cost.bytes_read += bytes_of(launch->in[i]);
+  for (int i = 0; i < launch->n_out; i++)
+    cost.bytes_written += bytes_of(launch->out[i]);
+  if (op->cost)
+    op->cost(launch, &cost);
   return cost;
 }
 
-void fy_cost_fill(const FyCall *call, FyOpCost *cost) {
-  (void)call;
+void fy_cost_fill(const FyLaunch *launch, FyOpCost *cost) {
+  (void)launch;
   cost->bytes_read = 0;
 }
 
-void fy_cost_counted(const FyCall *call, FyOpCost *cost) {
-  (void)call;
+void fy_cost_counted(const FyLaunch *launch, FyOpCost *cost) {
+  (void)launch;
   cost->counted = true;
 }
 
-void fy_cost_product(const FyCall *call, FyOpCost *cost, double m, double n, double k, double batch) {
+void fy_cost_product(const FyLaunch *launch, FyOpCost *cost, double m, double n, double k, double batch) {
   cost->m = m;
   cost->n = n;
   cost->k = k;
   cost->batch = batch;
   cost->flops = 2 * m * n * k * batch;
-  cost->element_bytes = call->in[0] ? (int)fy_dtype_size((FyDType)call->in[0]->array.dtype) : 4;
+  cost->element_bytes = (int)fy_dtype_size(launch->in[0]->dtype);
 }

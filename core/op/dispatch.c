@@ -57,6 +57,16 @@ static FyDevice common_device(FyCall *call) {
   return first->device;
 }
 
+// The elements of the inputs, where the op cares; a GPU cannot be asked without waiting for it, and its kernels assert.
+static void check_elements(const FyCall *call) {
+  const FyArray *in[FY_MAX_INPUTS];
+  if (!call->op->check || call->device.type != FY_CPU)
+    return;
+  for (int i = 0; i < call->n_in; i++)
+    in[i] = call->in[i] ? &call->in[i]->array : NULL;
+  call->op->check(call->params, in);
+}
+
 // ---- outputs -----------------------------------------------------------------------------------------------------------
 
 static FyTensor *new_output(const FyCall *call, const FyOutput *o) {
@@ -116,35 +126,69 @@ static _Noreturn void raise_no_memory(const FyCall *call, const Scratch *scratch
            scratch->device.type == FY_CPU ? "CPU" : "CUDA", scratch->refused, call->op->name);
 }
 
-static void check_result(const FyCall *call, const Scratch *scratch, int result) {
+void fy_launch_check(const FyOp *op, const FyArray *first, int result) {
   if (result == FY_LAUNCH_OK)
     return;
   if (result == FY_LAUNCH_NO_KERNEL)
-    fy_raise_not_implemented(call->op->name, call->in[0] ? call->in[0]->array.dtype : FY_DEFAULT_DTYPE);
-  if (result == FY_LAUNCH_NO_MEMORY)
-    raise_no_memory(call, scratch);
+    fy_raise_not_implemented(op->name, first ? (FyDType)first->dtype : FY_DEFAULT_DTYPE);
   if (result > 0)
     fy_cuda_check(result);
   if (result <= FY_LAUNCH_DNN)
-    fy_raise(FY_RUNTIME_ERROR, "%s: oneDNN failed with status %d", call->op->name, FY_LAUNCH_DNN - result);
-  fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, call->op->name);
+    fy_raise(FY_RUNTIME_ERROR, "%s: oneDNN failed with status %d", op->name, FY_LAUNCH_DNN - result);
+  fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, op->name);
 }
 
-static int run_on_cuda(const FyCall *call, FyLaunch *launch) {
-  launch->device = call->device.index;
-  fy_use_device(launch->device);
-  launch->stream = fy_raw_stream(launch->device);
+static void check_result(const FyCall *call, const Scratch *scratch, int result) {
+  if (result == FY_LAUNCH_NO_MEMORY)
+    raise_no_memory(call, scratch);
+  fy_launch_check(call->op, call->in[0] ? &call->in[0]->array : NULL, result);
+}
+
+int fy_launch_alone(const FyLaunch *launch, FyKernel *kernel) {
+  FyLaunch alone = *launch;
+  Scratch scratch;
+  scratch.device = ((const Scratch *)launch->owner)->device;
+  scratch.count = 0;
+  alone.owner = &scratch;
+  int result = kernel(&alone);
+  free_scratch(&scratch);
+  return result;
+}
+
+// Where the op has several ways to compute, and is asked to look for the fastest.
+static int run_chosen(const FyCall *call, FyLaunch *launch, FyKernel *kernel) {
+  return call->op->choose && fy_is_benchmarking() ? call->op->choose(launch, kernel, call->device) : kernel(launch);
+}
+
+// Makes the device current and tells the launch of it.
+static FyKernel *prepare_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
+  launch->device = device;
+  fy_use_device(device);
+  launch->stream = fy_raw_stream(device);
   launch->blas = fy_raw_blas;
-  launch->multi_processors = fy_multi_processors(launch->device);
-  const FyBackend *backend = fy_backend();
-  if (__builtin_expect(fy_cuda_model() != NULL, false)) {
-    const FyOpCost cost = fy_cost_of(call);
-    backend->model_op(&cost);
-    const int result = backend->kernels[call->op->id](launch);
-    backend->model_op(NULL);
-    return result;
-  }
-  return backend->kernels[call->op->id](launch);
+  launch->multi_processors = fy_multi_processors(device);
+  return fy_backend()->kernels[op->id];
+}
+
+// A device that plays a GPU is told what the op does, and until when.
+static void tell_model(const FyOp *op, const FyLaunch *launch) {
+  if (__builtin_expect(fy_cuda_model() == NULL, true))
+    return;
+  const FyOpCost cost = fy_cost_of(op, launch);
+  fy_backend()->model_op(&cost);
+}
+
+static void tell_model_end(void) {
+  if (__builtin_expect(fy_cuda_model() != NULL, false))
+    fy_backend()->model_op(NULL);
+}
+
+int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
+  FyKernel *kernel = prepare_on_cuda(op, device, launch);
+  tell_model(op, launch);
+  const int result = kernel(launch);
+  tell_model_end();
+  return result;
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.
@@ -163,7 +207,13 @@ static void run_kernel(const FyCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  int result = call->device.type == FY_CPU ? call->op->cpu(&launch) : run_on_cuda(call, &launch);
+  FyKernel *kernel =
+      call->device.type == FY_CPU ? call->op->cpu : prepare_on_cuda(call->op, call->device.index, &launch);
+  if (call->device.type == FY_CUDA)
+    tell_model(call->op, &launch);
+  int result = run_chosen(call, &launch, kernel);
+  if (call->device.type == FY_CUDA)
+    tell_model_end();
   free_scratch(&scratch);
   check_result(call, &scratch, result);
 }
@@ -242,9 +292,13 @@ static bool computes_in_float(const FyCall *call) {
          !(op->cpu_bfloat16 && op->cpu_bfloat16(call));
 }
 
-static void launch(FyCall *call) {
+void fy_call_widen(FyCall *call) {
   if (computes_in_float(call))
     widen_halves(call);
+}
+
+static void launch(FyCall *call) {
+  fy_call_widen(call);
   if (call->copied | call->aside) {
     launch_prepared(call);
   } else {
@@ -290,6 +344,7 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
     in = autocast(&call, cast);
   call.device = op->cross ? in[0]->device : common_device(&call);
   op->infer(&call);
+  check_elements(&call);
   make_outputs(&call);
   launch(&call);
   if (wants_grad(op, n_in, in))
@@ -345,6 +400,7 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
     raise_mixed_devices(&call, call.device, target->device);
   int scope = fy_scope_open();
   op->infer(&call);
+  check_elements(&call);
   separate_from_target(&call, target);
   if (__builtin_expect(fy_call_tracer != NULL, false))
     fy_call_tracer->before_change(fy_call_tracer, &call);

@@ -88,8 +88,17 @@ struct FyOp {
   // by the functions below.
   void (*infer)(FyCall *call);
 
+  // On the CPU: raises for an element that the kernel must not meet, an index out of range. Called after infer, which looks at no
+  // elements, and before every run of a recorded call. NULL: it meets all.
+  void (*check)(const void *params, const FyArray *const *in);
+
   // The CPU kernel. The CUDA kernel is fy_cuda_<name>, found through the backend by `id`. NULL for views.
   FyKernel *cpu;
+
+  // For ops with several kernels, in benchmark mode (benchmark.h): runs `kernel` on the launch with the fastest of its
+  // algorithms, for which it may run it several times (fy_launch_alone). Returns what a kernel returns, and raises nothing.
+  // NULL: there is nothing to choose.
+  int (*choose)(FyLaunch *launch, FyKernel *kernel, FyDevice device);
 
   // With FY_OP_CPU_HALF_AS_FLOAT: whether the CPU kernel takes the bfloat16 arrays of this call, described already, as they
   // are. It reads and writes them; between the two it computes in float32, and rounds once. NULL: it never does.
@@ -108,9 +117,9 @@ struct FyOp {
   // input's: the engine sums broadcast dimensions away and casts. grad_out[i] is NULL for an output nobody used.
   void (*backward)(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in);
 
-  // What the call does, where it is not what fy_cost_of takes an op for: bytes, operations, a product. `cost` holds that
+  // What a launch does, where it is not what fy_cost_of takes an op for: bytes, operations, a product. `cost` holds that
   // already. Never raises.
-  void (*cost)(const FyCall *call, FyOpCost *cost);
+  void (*cost)(const FyLaunch *launch, FyOpCost *cost);
 
   size_t params_size;
   int id; // FY_OP_ID_<name>
@@ -118,6 +127,12 @@ struct FyOp {
   // When the name depends on the call (its shapes, its params); NULL: grad_name.
   const char *(*grad_name_of)(const FyNode *node);
 };
+
+// Runs a kernel once on what another launch describes, with workspaces of its own that are freed after it. For `choose`.
+int fy_launch_alone(const FyLaunch *launch, FyKernel *kernel);
+
+// Whether ops with several algorithms look for the fastest: benchmark mode is on, and deterministic mode is off.
+bool fy_is_benchmarking(void);
 
 // ---- for the public functions of an op -------------------------------------------------------------------------------
 
@@ -178,22 +193,29 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
 
 // ---- cost (cost.c) -------------------------------------------------------------------------------------------------------
 
-// What a call does, from its sizes: by its record's `cost`, or else that it reads each input and writes each output once, with
-// one operation for each element of output 0. Outputs are made. Never raises.
-FyOpCost fy_cost_of(const FyCall *call);
+// What a launch does, from the sizes of its arrays: by its record's `cost`, or else that it reads each input and writes each
+// output once, with one operation for each element of output 0. Never raises.
+FyOpCost fy_cost_of(const FyOp *op, const FyLaunch *launch);
 
 // For records' `cost`: ops that read nothing; whose flops PyTorch counts.
-void fy_cost_fill(const FyCall *call, FyOpCost *cost);
-void fy_cost_counted(const FyCall *call, FyOpCost *cost);
+void fy_cost_fill(const FyLaunch *launch, FyOpCost *cost);
+void fy_cost_counted(const FyLaunch *launch, FyOpCost *cost);
 
 // That it is a product, or several, and its flops.
-void fy_cost_product(const FyCall *call, FyOpCost *cost, double m, double n, double k, double batch);
+void fy_cost_product(const FyLaunch *launch, FyOpCost *cost, double m, double n, double k, double batch);
 
 // ---- preparing (dispatch.c) ----------------------------------------------------------------------------------------------
 
 // A row-major copy on the same device, owned by the innermost scope, by the copy's kernel alone: no call that an observer
 // sees, and no history.
 FyTensor *fy_copy_of(FyTensor *t, FyDType dtype);
+
+// For trace/, whose plans run kernels without a call. After infer: asks for what the kernel wants besides, of half types on the
+// CPU. Runs a kernel on a CUDA device, on its current stream, and returns what it returns. Raises for what a kernel returned;
+// `first` is its first input, or NULL.
+void fy_call_widen(FyCall *call);
+int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch);
+void fy_launch_check(const FyOp *op, const FyArray *first, int result);
 
 // ---- autocast (autocast.c) -----------------------------------------------------------------------------------------------
 

@@ -80,7 +80,8 @@ static void add_device_times(const FyRecords *r, Use *uses) {
       started[n++] = (Started){r->spans[i].activity, i};
   qsort(started, n, sizeof *started, by_activity);
   for (size_t i = 0; i < r->activity_count; i++) {
-    const Started *s = bsearch(&(Started){.activity = r->activities[i].id}, started, n, sizeof *started, by_activity);
+    const Started *s =
+        bsearch(&(Started){.activity = r->activities[i].launch}, started, n, sizeof *started, by_activity);
     if (s)
       uses[s->span].self_cuda += (double)(r->activities[i].end - r->activities[i].begin) / 1e3;
   }

@@ -182,7 +182,7 @@ static void name_devices(Trace *t, const Rows *rows) {
 }
 
 static void write_activity_args(Trace *t, const FyActivity *a) {
-  fy_text_add(t->text, ",\"args\":{\"correlation\":%llu,\"device\":%d", (unsigned long long)a->id, a->device);
+  fy_text_add(t->text, ",\"args\":{\"correlation\":%llu,\"device\":%d", (unsigned long long)a->launch, a->device);
   if (a->kind != FY_ACTIVITY_KERNEL)
     fy_text_add(t->text, ",\"bytes\":%zu", a->bytes);
   else if (a->grid[0])
@@ -267,7 +267,7 @@ static void write_activities(Trace *t) {
   for (size_t i = 0; i < t->records->activity_count; i++) {
     static const char *const categories[] = {"kernel", "gpu_memcpy", "gpu_memset"};
     const FyActivity *a = &t->records->activities[i];
-    const FySpan *launch = find(launches, a->id);
+    const FySpan *launch = find(launches, a->launch);
     int tid = row_of(&rows, a);
     begin_event(t, "X");
     add_name(t, categories[a->kind], fy_activity_name(a));
@@ -320,9 +320,10 @@ void fy_export_chrome_trace(FyProfile *profile, const char *path) {
                .text = fy_text_new(),
                .pid = (int)getpid()};
     fy_text_add(t.text, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"device_times\":\"%s\",\"traceEvents\":[",
-                t.records->model       ? "modelled"
-                : t.records->simulated ? "simulated"
-                                       : "none");
+                t.records->model            ? "modelled"
+                : t.records->simulated      ? "simulated"
+                : t.records->activity_count ? "measured"
+                                            : "none");
     write_threads(&t);
     write_spans(&t);
     write_activities(&t);

@@ -75,13 +75,21 @@ void fy_records_start(const FyProfileOptions *options);
 void fy_records_stop(FyRecords *records);
 void fy_records_free(FyRecords *records);
 
-// A range of the calling thread by a name that is copied, and its end by the mark; what is still open within ends with it.
+// A range of the calling thread by a name that is copied, and its end by the mark (0: it is not recorded; below 2^23, of which
+// the recording and the depth take part); what is still open within ends with it.
 int fy_range_enter(const char *name);
 void fy_range_exit(int mark);
 
 // How many ranges are open on the calling thread, and the end of those beyond.
 int fy_open_ranges(void);
 void fy_close_ranges(int beyond);
+
+// ---- outside.c: ranges of the program for tools that watch it, whether or not a profile is taken -------------------------
+
+// How many the calling thread has open, one more of that name (at most 255), and no more than `depth`.
+int fy_outside_ranges(void);
+void fy_outside_enter(const char *name);
+void fy_outside_close(int depth);
 
 // ---- profile.c -------------------------------------------------------------------------------------------------------------
 

@@ -165,12 +165,20 @@ const FyRecords *fy_profile_records(const FyProfile *p, const char *who) {
 
 // ---- ranges of the program -------------------------------------------------------------------------------------------------------
 
+// A mark is the record's, and below it how many ranges tools outside had been told of.
+enum { OUTSIDE_BITS = 8 };
+
 int fy_record_function_enter(const char *name) {
-  return fy_range_enter(name ? name : "(null)");
+  const int outside = fy_outside_ranges();
+  fy_outside_enter(name ? name : "(null)");
+  return fy_range_enter(name ? name : "(null)") << OUTSIDE_BITS | outside;
 }
 
 int fy_record_function_exit(int mark) {
-  fy_range_exit(mark);
+  if (mark >= 0) {
+    fy_range_exit(mark >> OUTSIDE_BITS);
+    fy_outside_close(mark & ((1 << OUTSIDE_BITS) - 1));
+  }
   return -1;
 }
 
@@ -178,11 +186,11 @@ int fy_record_function_exit(int mark) {
 
 typedef struct Saved {
   const FyProfile *profile;
-  int open;
+  int open, outside;
 } Saved;
 
 static void save(void *saved) {
-  *(Saved *)saved = (Saved){.profile = mine, .open = fy_open_ranges()};
+  *(Saved *)saved = (Saved){.profile = mine, .open = fy_open_ranges(), .outside = fy_outside_ranges()};
 }
 
 // A worker takes over its maker's state, and has no ranges that could be closed.
@@ -191,6 +199,7 @@ static void restore(const void *saved) {
   if (mine && mine != s->profile)
     close(mine);
   fy_close_ranges(s->open);
+  fy_outside_close(s->outside);
 }
 
 __attribute__((constructor)) static void register_part(void) {

@@ -16,8 +16,13 @@
 // Device times: on a device that plays a GPU (FERRY_SIM_GPU) they are modelled, and labelled so; they count from the program's
 // start on a clock of their own, so in a trace they stand on their own beside the CPU's. On another simulated device they are the
 // simulator's, of one CPU doing a GPU's work. They show the order of things and
-// who waits for whom, and say nothing about a GPU's speed; tables and traces are marked. On a real GPU there are none yet, and
-// no rows for launches: the runtime's copies, waits and allocations are there, what ran on the device is not.
+// who waits for whom, and say nothing about a GPU's speed; tables and traces are marked. On a real GPU they are CUPTI's, which is
+// a part of NVIDIA's CUDA toolkit and found when a profile is taken; where it is not found, or another profiler has it, a warning
+// says so once, and the ops, copies and waits of the host are there alone. What CUPTI knows less of: streams bear its numbers,
+// and a launch of a graph is one call for many kernels.
+//
+// Ranges of fy_record_function go to NVTX as well, with or without a profile, once a real GPU is in use and if libferry-cuda.so was
+// built with its header: nsys and ncu show them.
 //
 // When no profile is taken, an op pays the test of a flag.
 #ifndef FERRY_PROFILER_PROFILER_H

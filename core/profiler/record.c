@@ -246,7 +246,7 @@ void fy_close_ranges(int beyond) {
 }
 
 // A mark is the recording and the depth, so that one of an earlier recording closes nothing in this one.
-enum { DEPTH_BITS = 16 };
+enum { DEPTH_BITS = 8, SESSION_MASK = 0x7fff };
 
 int fy_range_enter(const char *name) {
   Track *t = fy_is_watched() ? track_here() : NULL;
@@ -258,12 +258,12 @@ int fy_range_enter(const char *name) {
     return 0;
   }
   push(t, FY_RANGE_USER, copy)->begin = now();
-  return (int)(atomic_load(&session) & 0x7fff) << DEPTH_BITS | t->open;
+  return (int)(atomic_load(&session) & SESSION_MASK) << DEPTH_BITS | t->open;
 }
 
 void fy_range_exit(int mark) {
   int depth = mark & ((1 << DEPTH_BITS) - 1);
-  if (mark > 0 && mark >> DEPTH_BITS == (int)(atomic_load(&session) & 0x7fff))
+  if (mark > 0 && mark >> DEPTH_BITS == (int)(atomic_load(&session) & SESSION_MASK))
     fy_close_ranges(depth - 1);
 }
 
@@ -313,7 +313,7 @@ static void end_call(const FyCall *call) {
 
 // ---- devices and memory ------------------------------------------------------------------------------------------------------
 
-// A copy or fill is queued within the runtime's call of it; a launch is not a call that anybody reports otherwise.
+// A copy or fill is queued within the runtime's call of it, and a graph's nodes within theirs; a launch is not a call that anybody reports otherwise.
 static void queued(const FyActivity *activity) {
   Track *t = track_here();
   if (!t)
@@ -321,7 +321,7 @@ static void queued(const FyActivity *activity) {
   atomic_fetch_or_explicit(&used_devices, 1u << activity->device, memory_order_relaxed);
   FySpan *around = innermost(t);
   if (around && around->kind == FY_RANGE_RUNTIME) {
-    around->activity = activity->id;
+    around->activity = activity->launch;
     return;
   }
   FySpan *span = push(t, FY_RANGE_RUNTIME, "cudaLaunchKernel");

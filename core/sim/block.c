@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspector.h"
 #include "sanitizer.h"
 #include "sim.h"
 
 __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim, gridDim;
 __thread unsigned int cudasim_left;
+
+const struct sim_inspector *sim_inspector;
 
 __thread struct sim_executor *sim_executor;
 static pthread_key_t executor_key;
@@ -171,6 +174,8 @@ static void begin_thread(struct sim_executor *e, int thread) {
   e->current = thread;
   e->state[thread] = SIM_RUNNING;
   threadIdx = e->index[thread];
+  if (e->inspected)
+    sim_inspector->thread_runs(thread);
 }
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
@@ -180,7 +185,23 @@ _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
   siglongjmp(e->give_up, 1);
 }
 
-static void check_barrier(struct sim_executor *e) {
+// The barrier's first thread waits there for one that is elsewhere, or has returned.
+static void tell_divergent(struct sim_executor *e, int first, int other) {
+  bool waits = e->state[other] == SIM_AT_BARRIER;
+  if (e->inspected)
+    sim_inspector->divergent(first, e->file[first], e->line[first], other, waits ? e->file[other] : NULL,
+                             waits ? e->line[other] : 0);
+}
+
+static int first_done(const struct sim_executor *e) {
+  int thread = 0;
+  while (e->state[thread] != SIM_DONE)
+    thread++;
+  return thread;
+}
+
+// The thread that stands for all that wait.
+static int check_barrier(struct sim_executor *e) {
   int first = -1;
   for (unsigned int t = 0; t < e->threads; t++) {
     if (e->state[t] != SIM_AT_BARRIER)
@@ -189,18 +210,24 @@ static void check_barrier(struct sim_executor *e) {
     if (e->line[t] != e->line[first] || e->file[t] != e->file[first]) {
       sim_report(e, "divergent __syncthreads(): threads of one block wait at different barriers");
       sim_report_threads(e);
+      tell_divergent(e, first, (int)t);
       sim_give_up(e, cudaErrorIllegalAddress);
     }
   }
   if (e->done > 0) {
     sim_report(e, "divergent __syncthreads(): threads of the block have returned without coming to it");
     sim_report_threads(e);
+    tell_divergent(e, first, first_done(e));
     sim_give_up(e, cudaErrorIllegalAddress);
   }
+  return first;
 }
 
 static void open_barrier(struct sim_executor *e) {
-  check_barrier(e);
+  int first = check_barrier(e);
+  if (e->inspected)
+    sim_inspector->barrier_opens(e->file[first], e->line[first], e->voted);
+  e->voted = false;
   for (unsigned int t = 0; t < e->threads; t++)
     if (e->state[t] == SIM_AT_BARRIER)
       e->state[t] = SIM_READY;
@@ -250,6 +277,8 @@ int cudasim_next_thread_slow(void) {
     return false;
   e->state[e->current] = SIM_DONE;
   e->done++;
+  if (e->inspected)
+    sim_inspector->thread_done(e->current);
   sim_warp_thread_done(e, e->current);
   int thread = pick_thread(e);
   if (thread >= 0 && e->state[thread] == SIM_UNSTARTED) {
@@ -295,6 +324,7 @@ void cudasim_barrier(const char *file, int line) {
 int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
+  e->voted = true;
   int *votes = &e->votes[vote][e->phase & 1];
   if (vote == CUDASIM_VOTE_COUNT)
     *votes += predicate != 0;
@@ -318,6 +348,10 @@ void cudasim_poll(void) {
   }
   e->state[e->current] = SIM_READY;
   e->look_again = true;
+  if (e->inspected) {
+    sim_inspector->pause(true);
+    sim_inspector->pause(false);
+  }
   sim_suspend(e);
 }
 
@@ -340,7 +374,7 @@ static void forget_fibers(struct sim_executor *e) {
 
 static void run_threads(struct sim_executor *e) {
   if (sigsetjmp(e->give_up, 0) == 0) {
-    if (sim.config.order != SIM_ASCENDING)
+    if (sim.config.order != SIM_ASCENDING || e->inspected)
       start_out_of_order(e);
     e->launch->threads(e->launch->closure);
     return;
@@ -351,10 +385,10 @@ static void run_threads(struct sim_executor *e) {
   cudasim_left = 0;
 }
 
-cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index) {
+cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection) {
   struct sim_executor *e = get_executor();
   e->launch = launch;
-  e->tracking = e->complete = false;
+  e->tracking = e->complete = e->voted = false;
   e->error = cudaSuccess;
   e->polls = 0;
   set_shape(e, launch->block, index);
@@ -367,8 +401,11 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
   ASAN_POISON_MEMORY_REGION(e->dynamic_shared + launch->shared_bytes, SIM_MAX_SHARED_BYTES - launch->shared_bytes);
   e->running = &e->native;
   cudasim_left = e->threads - 1;
+  e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
   e->inside = true;
   run_threads(e);
   e->inside = false;
+  if (e->inspected)
+    sim_inspector->block_end();
   return e->error;
 }

@@ -8,8 +8,9 @@
 
 enum { SIM_MAX_BLOCK_THREADS = 1024, SIM_MAX_SHARED_BYTES = 232448 };
 
-// Runs block `index` (linear, x fastest) of the launch. An error has been reported by then.
-cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index);
+// Runs block `index` (linear, x fastest) of the launch. An error has been reported by then. `inspection` is what an inspector
+// keeps of the launch, or NULL.
+cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection);
 
 // True on a thread that runs a kernel's block at this moment.
 bool sim_block_running(void);

@@ -32,7 +32,7 @@ struct sim_warp {
 // Everything that one operating-system thread needs to run blocks, kept between blocks.
 struct sim_executor {
   const struct cudasim_launch_request *launch;
-  bool inside, complete;
+  bool inside, complete, inspected;
   cudaError_t error; /* why the block was given up */
   sigjmp_buf give_up;
 
@@ -46,6 +46,7 @@ struct sim_executor {
   unsigned int at_barrier, at_warp, done;
   unsigned int phase; // barriers passed
   unsigned int polls;
+  bool voted;                  // the barrier that threads wait at takes votes
   int votes[CUDASIM_VOTES][2]; // by the phase's parity
   uint8_t state[SIM_MAX_BLOCK_THREADS];
   struct sim_fiber *fiber[SIM_MAX_BLOCK_THREADS]; // of a thread that waits

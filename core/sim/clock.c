@@ -213,7 +213,11 @@ static void make_known(struct model_task *task, double seconds, double share) {
 void cudasim_counts(const struct model_counts *counts) {
   if (running == NULL)
     return;
-  const struct model_time time = model_kernel(sim.config.gpu, counts);
+  struct model_counts used = *counts;
+  const double beyond = model_beyond_l2(sim.config.gpu, used.dram_reads + used.dram_writes);
+  used.dram_reads *= beyond;
+  used.dram_writes *= beyond;
+  const struct model_time time = model_kernel(sim.config.gpu, &used);
   make_known(running->task, time.seconds, time.share);
 }
 

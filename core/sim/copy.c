@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "cudasim.h"
+#include "inspector.h"
 #include "memory.h"
 #include "model/kernel.h"
 #include "node.h"
@@ -36,6 +37,8 @@ static cudaError_t run_copy(struct sim_work *base) {
   else
     for (size_t row = 0; row < copy->height; row++)
       memmove(copy->dst + row * copy->dpitch, copy->src + row * copy->spitch, copy->width);
+  for (size_t row = 0; sim_inspector && row < copy->height; row++)
+    sim_inspector->copied(copy->dst + row * copy->dpitch, copy->src + row * copy->spitch, copy->width);
   return cudaSuccess;
 }
 
@@ -249,6 +252,7 @@ struct fill_work {
 static cudaError_t run_fill(struct sim_work *base) {
   struct fill_work *work = (struct fill_work *)base;
   memset(work->pointer, work->value, work->bytes);
+  SIM_TELL(wrote(work->pointer, work->bytes));
   return cudaSuccess;
 }
 

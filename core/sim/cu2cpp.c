@@ -3,7 +3,8 @@
 // Outside comments and literals it rewrites
 //     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel",
 // config)(args) extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared(); and copies everything else
-// as it stands, line breaks included, so that the #line it begins with holds to the end.
+// as it stands, line breaks included, so that the #line it begins with holds to the end. With --gcc before IN, #pragma unroll
+// becomes what g++ calls it.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct text {
 };
 
 static const char *input_name;
+static int for_gcc;
 
 static void fail(const char *name, const char *why) {
   fprintf(stderr, "cu2cpp: %s: %s\n", name, why);
@@ -242,6 +244,19 @@ static size_t rewrite_dynamic_shared(const struct text *in, size_t i, struct tex
   return (size_t)(semicolon - in->bytes);
 }
 
+// #pragma unroll, alone or with a number, at i: all of a loop is at most 64 steps here.
+static size_t rewrite_unroll(const struct text *in, size_t i, struct text *out) {
+  static const char pragma[] = "#pragma unroll";
+  const char *p = in->bytes + i + sizeof pragma - 1;
+  if (!for_gcc || strncmp(in->bytes + i, pragma, sizeof pragma - 1) != 0 || is_word(*p))
+    return i;
+  append_string(out, "#pragma GCC unroll ");
+  p += strspn(p, " \t");
+  if (*p == '\n' || *p == '\r' || *p == '/')
+    append_string(out, "64 ");
+  return (size_t)(p - in->bytes);
+}
+
 static void transform(const struct text *in, struct text *out) {
   append_string(out, "#line 1 ");
   append_quoted(out, input_name);
@@ -253,7 +268,7 @@ static void transform(const struct text *in, struct text *out) {
       i = after;
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(in, i, out);
-    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i) {
+    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i || (after = rewrite_unroll(in, i, out)) != i) {
       i = after;
     } else {
       append(out, in->bytes + i, 1);
@@ -279,8 +294,11 @@ static struct text read_file(const char *name) {
 }
 
 int main(int argc, char **argv) {
+  for_gcc = argc > 1 && strcmp(argv[1], "--gcc") == 0;
+  argc -= for_gcc;
+  argv += for_gcc;
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp IN.cu OUT.cpp\n");
+    fprintf(stderr, "usage: cu2cpp [--gcc] IN.cu OUT.cpp\n");
     return 2;
   }
   input_name = argv[1];

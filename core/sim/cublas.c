@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "cudasim.h"
 #include "gemm.h"
+#include "inspector.h"
 #include "memory.h"
 #include "model/kernel.h"
 #include "node.h"
@@ -211,6 +212,14 @@ static void cost_gemm(const struct sim_work *base, struct sim_cost *cost) {
   cost->share = time.share;
 }
 
+// The bytes from a matrix's (or batch's) first element to its last.
+static size_t reach(const struct sim_matrix *matrix, int rows, int columns, int count) {
+  if (rows == 0 || columns == 0 || count == 0)
+    return 0;
+  long long last = (long long)(columns - 1) * matrix->leading + rows + matrix->stride * (count - 1);
+  return (size_t)last * sim_element_bytes(matrix->type);
+}
+
 static cudaError_t run_gemm(struct sim_work *base) {
   struct gemm_work *work = (struct gemm_work *)base;
   struct sim_gemm gemm = work->gemm;
@@ -218,15 +227,9 @@ static cudaError_t run_gemm(struct sim_work *base) {
     gemm.alpha = scalar(work->alpha, work->scalar_type);
     gemm.beta = scalar(work->beta, work->scalar_type);
   }
-  return sim_gemm_run(&gemm) ? cudaSuccess : cudaErrorLaunchFailure;
-}
-
-// The bytes from a matrix's (or batch's) first element to its last.
-static size_t reach(const struct sim_matrix *matrix, int rows, int columns, int count) {
-  if (rows == 0 || columns == 0 || count == 0)
-    return 0;
-  long long last = (long long)(columns - 1) * matrix->leading + rows + matrix->stride * (count - 1);
-  return (size_t)last * sim_element_bytes(matrix->type);
+  bool done = sim_gemm_run(&gemm);
+  SIM_TELL(wrote(gemm.c.data, reach(&gemm.c, gemm.m, gemm.n, gemm.count)));
+  return done ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
 static bool check_shape(const struct sim_gemm *g) {
@@ -426,6 +429,7 @@ static cudaError_t run_vector(struct sim_work *base) {
       *out = alpha * dot(w, i) + (beta == 0 ? 0 : beta * *out);
     else
       *out += alpha * x[(long)i * w->incx];
+    SIM_TELL(wrote(out, sizeof *out));
   }
   return cudaSuccess;
 }

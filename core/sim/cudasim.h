@@ -34,7 +34,8 @@ enum { CUDASIM_KERNEL, CUDASIM_COPY, CUDASIM_FILL };
 
 // A launch or cuBLAS call, a copy or a fill: one execution of it. Times are in nanoseconds of CLOCK_MONOTONIC.
 struct cudasim_activity {
-  unsigned long long id; // from 1
+  unsigned long long id;     // from 1
+  unsigned long long launch; // the same for all that one call has queued: the first one's id
   int kind;
   const char *name; // of a kernel, "cublas gemm" and the like for cuBLAS's; lives as long as the program
   int device;
@@ -71,7 +72,8 @@ void cudasim_op_begin(const struct cudasim_op *op);
 void cudasim_op_end(void);
 
 // For whoever looks at kernels: `will` says of a launch, when it is queued, whether cudasim_counts will be called for it by the
-// thread that runs it, before it has run (NULL: of none). Until then its time is open.
+// thread that runs it, before it has run (NULL: of none). Until then its time is open. In those counts dram_reads and dram_writes
+// are the distinct bytes; what the L2 cache holds of them is taken off here.
 struct cudasim_launch_request;
 struct model_counts; // model/counts.h
 void cudasim_counts_come(bool (*will)(const struct cudasim_launch_request *request));

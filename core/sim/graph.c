@@ -320,10 +320,13 @@ static void trace_nodes(const struct graph_nodes *graph, struct sim_node **nodes
   const unsigned long long handle =
       stream == sim.device[stream->device].legacy ? 0 : (unsigned long long)(uintptr_t)stream;
   const long long begin = sim_now();
+  unsigned long long first = 0;
   for (size_t i = 0; i < graph->count; i++) {
     if (!graph->items[i].work->describe)
       continue;
     sim_trace_name(nodes[i + 1], handle);
+    first = first ? first : nodes[i + 1]->traced;
+    nodes[i + 1]->launch = first;
     struct cudasim_activity activity = sim_trace_describe(nodes[i + 1]);
     if (nodes[i + 1]->task)
       sim_clock_tell(nodes[i + 1], &activity);

@@ -10,6 +10,7 @@
 #include "cudasim.h"
 #include "cudasim_launch.h"
 #include "fault.h"
+#include "inspector.h"
 #include "memory.h"
 #include "model/kernel.h"
 #include "node.h"
@@ -39,6 +40,7 @@ struct grid_run {
   atomic_uint next, finished;
   atomic_int error; /* of the first block that failed */
   unsigned int blocks;
+  void *inspection;      // an inspector's
   struct sim_work *work; // retained
 };
 
@@ -59,7 +61,7 @@ static void run_blocks(struct grid_run *run) {
   while ((block = atomic_fetch_add(&run->next, 1)) < run->blocks) {
     int none = cudaSuccess, error = cudaSuccess;
     if (atomic_load_explicit(&run->error, memory_order_relaxed) == cudaSuccess)
-      error = (int)sim_block_run(request, block);
+      error = (int)sim_block_run(request, block, run->inspection);
     if (error != cudaSuccess)
       atomic_compare_exchange_strong(&run->error, &none, error);
     atomic_fetch_add_explicit(&run->finished, 1, memory_order_release);
@@ -103,12 +105,16 @@ static cudaError_t run_launch(struct sim_work *base) {
   struct grid_run *run = sim_allocate(sizeof *run);
   *run = (struct grid_run){.references = 1, .work = sim_work_retain(base)};
   run->blocks = request->grid.x * request->grid.y * request->grid.z;
+  if (sim_inspector)
+    run->inspection = sim_inspector->launch_begin(request, run->blocks);
   if (worth_sharing(request, run->blocks))
     offer_blocks(run);
   run_blocks(run);
   while (atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks)
     sched_yield();
   cudaError_t error = (cudaError_t)atomic_load(&run->error);
+  if (run->inspection)
+    sim_inspector->launch_end(run->inspection);
   release_run(run);
   return error;
 }
@@ -221,7 +227,7 @@ static cudaError_t check_shape(const struct cudasim_launch_request *request) {
 }
 
 // False after a message when a pointer argument is one that the kernel may not use.
-static bool check_pointers(const struct cudasim_launch_request *request, int device) {
+static bool check_pointers(const struct cudasim_launch_request *request, int device, const void *caller) {
   for (int i = 0; sim.config.check && i < request->pointer_count; i++) {
     const struct cudasim_pointer_argument *argument = &request->pointers[i];
     const char *fault = argument->value ? sim_pointer_fault(argument->value, device) : NULL;
@@ -229,6 +235,7 @@ static bool check_pointers(const struct cudasim_launch_request *request, int dev
       continue;
     fprintf(stderr, "cudasim: kernel %s: argument %d (%p) points to %s\n", request->name ? request->name : "(no name)",
             argument->position + 1, (void *)(uintptr_t)argument->value, fault);
+    SIM_TELL(refused(request, i, caller));
     return false;
   }
   return true;
@@ -267,7 +274,8 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
     return sim_fail(cudaErrorInvalidResourceHandle);
   SIM_TRY(sim_sticky(stream->device));
   SIM_TRY(check_shape(request));
-  if (!check_pointers(request, stream->device)) { // as on a GPU: the launch succeeds, what follows fails
+  if (!check_pointers(request, stream->device,
+                      __builtin_return_address(0))) { // as on a GPU: the launch succeeds, what follows fails
     sim_set_sticky(stream->device, cudaErrorIllegalAddress);
     return cudaSuccess;
   }

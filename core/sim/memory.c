@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "inspector.h"
 #include "node.h"
 #include "sanitizer.h"
 #include "sim.h"
@@ -148,7 +149,7 @@ static char *take(int device, size_t bytes) {
   return address;
 }
 
-static cudaError_t allocate(int device, void **pointer, size_t bytes) {
+static cudaError_t allocate(int device, void **pointer, size_t bytes, const void *caller) {
   if (pointer == NULL)
     return cudaErrorInvalidValue;
   *pointer = NULL;
@@ -168,6 +169,7 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes) {
   size_t end = (bytes + 255) / 256 * 256 + 256;
   ASAN_POISON_MEMORY_REGION(address + bytes, end - bytes);
   sim_access_end();
+  SIM_TELL(allocated(address, bytes, caller));
   *pointer = address;
   return cudaSuccess;
 }
@@ -177,6 +179,7 @@ cudaError_t sim_release(void *pointer) {
   if (device < 0)
     return cudaErrorInvalidValue;
   sim_lock();
+  SIM_TELL(freed(pointer));
   size_t size = sim_heap_give(&sim.device[device].heap, pointer);
   if (size > 0)
     ASAN_POISON_MEMORY_REGION(pointer, size);
@@ -195,7 +198,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes) {
   SIM_TRY(sim_enter());
   SIM_TRY(sim_sticky(sim_current_device));
   SIM_TRY(sim_capture_forbids());
-  return sim_fail(allocate(sim_current_device, pointer, bytes));
+  return sim_fail(allocate(sim_current_device, pointer, bytes, __builtin_return_address(0)));
 }
 
 cudaError_t cudaFree(void *pointer) {
@@ -216,7 +219,7 @@ cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t handle) {
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
   SIM_TRY(sim_sticky(stream->device));
-  return sim_fail(allocate(stream->device, pointer, bytes));
+  return sim_fail(allocate(stream->device, pointer, bytes, __builtin_return_address(0)));
 }
 
 struct free_work {

@@ -394,6 +394,8 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (comm == NULL)
     return ncclSuccess; // as NCCL does
+  if (comm->clique->error == ncclSuccess)
+    ncclCommFinalize(comm); // the others still need this rank for what it has called
   return leave(comm);
 }
 

@@ -243,6 +243,22 @@ static ncclResult_t queue_batch(struct sim_nccl_op *ops, int count, struct joine
   return ncclSuccess;
 }
 
+static void *demand(void *node) {
+  sim_worker_prepare_thread();
+  sim_node_wait(node);
+  sim_node_release(node);
+  return NULL;
+}
+
+// Other processes do not know what this one waits for: in the lazy mode a thread has their common work run.
+static void run_beside(struct sim_node *node) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, demand, sim_node_retain(node)) == 0)
+    pthread_detach(thread);
+  else
+    demand(node);
+}
+
 ncclResult_t sim_nccl_queue(struct sim_nccl_op *ops, int count) {
   ncclResult_t result = ncclSuccess;
   struct joined *joined = sim_allocate((size_t)(2 * count) * sizeof *joined);
@@ -260,6 +276,8 @@ ncclResult_t sim_nccl_queue(struct sim_nccl_op *ops, int count) {
   for (int i = 0; i < all; i++) {
     if (sim.config.mode == SIM_SYNC)
       sim_node_wait(joined[i].node);
+    else if (sim.config.mode == SIM_LAZY && ops[0].comm->clique->wire)
+      run_beside(joined[i].node);
     sim_node_release(joined[i].node);
   }
   free(joined);

@@ -215,13 +215,14 @@ static void execute(struct sim_node *node) {
   sim_unlock();
 }
 
-// A node that `node` waits for and that is not done; NULL when it can run.
+// A node that `node` waits for and that is not done, retained; NULL when it can run.
 static struct sim_node *unfinished_before(struct sim_node *node) {
   sim_lock();
   struct sim_node *found = NULL;
   for (size_t i = 0; found == NULL && i < node->waits_for.count; i++)
     if (!atomic_load(&node->waits_for.items[i]->done))
       found = node->waits_for.items[i];
+  sim_node_retain(found);
   sim_unlock();
   return found;
 }
@@ -249,7 +250,7 @@ static void demand(struct sim_node *root) {
   struct sim_node_list path = {0};
   sim_execution_lock();
   sim_access_begin();
-  sim_node_list_add(&path, root);
+  sim_node_list_add(&path, sim_node_retain(root)); // another thread may finish those that wait for them meanwhile
   while (path.count > 0) {
     struct sim_node *node = path.items[path.count - 1];
     struct sim_node *before = atomic_load(&node->done) ? NULL : unfinished_before(node);
@@ -262,6 +263,7 @@ static void demand(struct sim_node *root) {
     path.count--;
     if (!atomic_load(&node->done))
       execute(node);
+    sim_node_release(node);
   }
   sim_access_end();
   sim_execution_unlock();
@@ -276,7 +278,7 @@ void sim_node_wait(struct sim_node *node) {
       demand(node);
     } else {
       sim_lock();
-      while (!atomic_load(&node->done))
+      while (!atomic_load(&node->done) && !sim_worker_has_stopped())
         sim_worker_wait_done();
       sim_unlock();
     }

@@ -54,6 +54,7 @@ struct sim_node {
   atomic_bool done;
   struct timespec finished;
   unsigned long long traced; // the id of what somebody is told of; 0: nobody is
+  unsigned long long launch; // then that of the first which the same call has queued
   unsigned long long stream; // then its handle
   struct sim_node *next_ready;
   struct model_task *task; // on the modelled clock; NULL: no GPU is played
@@ -96,6 +97,8 @@ void sim_worker_push(struct sim_node *node);
 // Waits for the next change to any node's `done`, or for a node to be released that could be waited for. sim.lock is held.
 void sim_worker_wait_done(void);
 void sim_worker_signal_done(void);
+// The program ends: what has not run will not run. sim.lock is held.
+bool sim_worker_has_stopped(void);
 
 // Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many.
 struct sim_helper {

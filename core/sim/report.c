@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspector.h"
 #include "sanitizer.h"
 
 void sim_report(struct sim_executor *e, const char *what) {
@@ -73,6 +74,8 @@ _Noreturn void sim_block_fault(const void *address, const char *what) {
   snprintf(message, sizeof message, "illegal address %p in a kernel: %s", (void *)(uintptr_t)address, what);
   sim_report(e, message);
   report_thread();
+  if (e->inspected)
+    sim_inspector->faulted(address);
   sim_give_up(e, cudaErrorIllegalAddress);
 }
 

@@ -26,11 +26,13 @@ bool sim_is_traced(void) {
 void sim_trace_name(struct sim_node *node, unsigned long long stream) {
   static atomic_ullong last;
   node->traced = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+  node->launch = node->traced;
   node->stream = stream;
 }
 
 struct cudasim_activity sim_trace_describe(const struct sim_node *node) {
-  struct cudasim_activity activity = {.id = node->traced, .device = node->device, .stream = node->stream};
+  struct cudasim_activity activity = {
+      .id = node->traced, .launch = node->launch, .device = node->device, .stream = node->stream};
   node->work->describe(node->work, &activity);
   return activity;
 }

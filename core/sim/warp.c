@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "inspector.h"
 #include "sim.h"
 
 static unsigned int lanes_beyond(unsigned int threads, unsigned int first) {
@@ -25,6 +26,8 @@ static void use_warps(struct sim_executor *e) {
 // All lanes of a group have come: wakes those that wait.
 static void meet(struct sim_executor *e, int warp, struct sim_warp_group *group) {
   group->lanes[group->buffer] = group->arrived;
+  if (e->inspected)
+    sim_inspector->warp_met(warp, group->arrived);
   uint8_t *thread_state = &e->state[warp * SIM_WARP_THREADS];
   for (unsigned int lanes = group->arrived; lanes; lanes &= lanes - 1) {
     int lane = __builtin_ctz(lanes);
@@ -119,4 +122,6 @@ unsigned int cudasim_active_lanes(void) {
 // Out of line: the thread sanitizer, which kernels may be built with, does not know fences.
 void cudasim_fence(void) {
   atomic_thread_fence(memory_order_seq_cst);
+  if (sim_executor && sim_executor->inspected)
+    sim_inspector->fence();
 }

@@ -152,6 +152,10 @@ void sim_worker_wait_done(void) {
   waiting--;
 }
 
+bool sim_worker_has_stopped(void) {
+  return stopping && busy == 0;
+}
+
 void sim_worker_signal_done(void) {
   if (waiting > 0)
     pthread_cond_broadcast(&node_done);

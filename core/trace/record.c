@@ -16,16 +16,17 @@
 #include "op/copy/copy.h"
 #include "op/normalisation/norm.h"
 #include "op/product/matmul.h"
+#include "op/shape/cat.h"
 #include "op/shape/view.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// A tensor of the forward pass, and what it was at this version of its memory.
+// A tensor of the forward pass, and what it was at this version of its memory: `value`, made by views alone of `whole`, all of it.
 typedef struct Known {
   FyTensor *tensor; // counted: nothing else takes its memory while the trace lasts
-  int value;
+  int value, whole;
   uint32_t version;
 } Known;
 
@@ -35,7 +36,8 @@ typedef struct Tracer {
   pthread_t thread;
   FyProgram *program; // counted
   FyTensorList *state;
-  FyTensor *changing; // a state tensor's or constant's old value, between the two hooks of a call in place
+  bool follows; // between the two hooks of a call in place: whether it is written down, with these
+  int operands[FY_MAX_INPUTS], old_whole;
   Known *known;
   int count, capacity;
 } Tracer;
@@ -93,7 +95,7 @@ static Known *find(const Tracer *tracer, const FyTensor *t) {
   return NULL;
 }
 
-static void remember(Tracer *tracer, FyTensor *t, int value) {
+static void remember(Tracer *tracer, FyTensor *t, int value, int whole) {
   Known *known = find(tracer, t);
   if (!known) {
     if (tracer->count == tracer->capacity) {
@@ -107,6 +109,7 @@ static void remember(Tracer *tracer, FyTensor *t, int value) {
     known->tensor = fy_retain(t);
   }
   known->value = value;
+  known->whole = whole;
   known->version = fy_version_of(t);
 }
 
@@ -138,7 +141,7 @@ static int add_constant(Tracer *tracer, FyTensor *t) {
   const int value = add_value(tracer, name, t, name ? whole : fy_detach(t));
   if (!name)
     tracer->program->values[value].constant->wrapped_number = t->wrapped_number;
-  remember(tracer, t, value);
+  remember(tracer, t, value, value);
   return value;
 }
 
@@ -152,50 +155,36 @@ static const FyProgramStep *maker_of(const FyProgram *program, int value) {
   return NULL;
 }
 
-static bool is_view(const FyProgramStep *step) {
-  return step && step->op->flags & FY_OP_VIEW;
-}
-
-static int root_of(const FyProgram *program, int value) {
-  for (const FyProgramStep *step; is_view(step = maker_of(program, value));)
-    value = step->in[0];
-  return value;
-}
-
-// What now lies where the root of a view was: the newest value that is the whole of its memory.
-static int newest_root(const Tracer *tracer, const FyTensor *t) {
-  int newest = -1;
-  uint32_t version = 0;
+// The newest value of all of t's memory.
+static int newest_whole(const Tracer *tracer, const FyTensor *t) {
+  const Known *newest = NULL;
   for (int i = 0; i < tracer->count; i++) {
     const Known *k = &tracer->known[i];
-    if (k->tensor->storage == t->storage && root_of(tracer->program, k->value) == k->value &&
-        (newest < 0 || k->version >= version)) {
-      newest = k->value;
-      version = k->version;
-    }
+    if (k->tensor->storage == t->storage && (!newest || k->version >= newest->version))
+      newest = k;
   }
-  return newest;
+  return newest->whole;
 }
 
-static int again(Tracer *tracer, int value, int root) {
-  const FyProgramStep *maker = maker_of(tracer->program, value);
-  if (!is_view(maker))
-    return root;
-  const FyProgramStep step = *maker; // the list of steps may move
-  const int in = again(tracer, step.in[0], root);
-  const FyProgramValue old = tracer->program->values[value];
-  const int out = fy_program_add_value(tracer->program, NULL, old.dtype, old.ndim, old.shape, NULL);
+// The views that made `value` of `old`, once more, on `whole`.
+static int again(Tracer *tracer, int value, int old, int whole) {
+  if (value == old)
+    return whole;
+  const FyProgramStep step = *maker_of(tracer->program, value); // a copy: the list of steps may move
+  const int in = again(tracer, step.in[0], old, whole);
+  const FyProgramValue like = tracer->program->values[value];
+  const int out = fy_program_add_value(tracer->program, NULL, like.dtype, like.ndim, like.shape, NULL);
   fy_program_add_step(tracer->program, step.op, step.params, 1, &in, 1, &out);
   return out;
 }
 
 static int value_of(Tracer *tracer, FyTensor *t) {
-  Known *known = find(tracer, t);
+  const Known *known = find(tracer, t);
   if (!known)
     return add_constant(tracer, t);
   if (known->version != fy_version_of(t)) {
-    const int value = again(tracer, known->value, newest_root(tracer, t));
-    remember(tracer, t, value);
+    const int whole = newest_whole(tracer, t), value = again(tracer, known->value, known->whole, whole);
+    remember(tracer, t, value, whole);
     return value;
   }
   return known->value;
@@ -295,11 +284,14 @@ static void inputs_of(Tracer *tracer, const FyCall *call, FyTensor *const *given
 
 static void add_call(Tracer *tracer, const FyCall *call, const int *in) {
   if (call->op == &fy_op_conv2d_relu_max_pool2d) {
-    remember(tracer, call->out[0], add_conv_pool(tracer, call->params, in, call->out[0]));
+    const int value = add_conv_pool(tracer, call->params, in, call->out[0]);
+    remember(tracer, call->out[0], value, value);
   } else if (call->op == &fy_op_linear) {
-    remember(tracer, call->out[0], add_linear(tracer, call->params, in, call->out[0]));
+    const int value = add_linear(tracer, call->params, in, call->out[0]);
+    remember(tracer, call->out[0], value, value);
   } else if (call->op->flags & FY_OP_VIEW) {
-    remember(tracer, call->out[0], add_view(tracer, call, in));
+    const int whole = find(tracer, call->in[0])->whole;
+    remember(tracer, call->out[0], add_view(tracer, call, in), whole);
   } else {
     int out[FY_MAX_OUTPUTS];
     for (int i = 0; i < call->n_out; i++)
@@ -307,16 +299,44 @@ static void add_call(Tracer *tracer, const FyCall *call, const int *in) {
     fy_program_add_step(tracer->program, call->op, call->params, call->n_in, in, call->n_out, out);
     for (int i = 0; i < call->n_out; i++)
       if (call->out[i])
-        remember(tracer, call->out[i], out[i]);
+        remember(tracer, call->out[i], out[i], out[i]);
   }
 }
 
 // ---- calls in place ------------------------------------------------------------------------------------------------------
 
+// A long list is joined a few tensors at a time, each time into the rest of one target. In a program what was joined so far is a
+// value of its own, and the few are put behind it.
+static int add_cat(Tracer *tracer, const FyCall *call, const int *in) {
+  FyCatParams p = *(const FyCatParams *)call->params;
+  const bool begins = p.offset == 0;
+  int64_t length = 0;
+  for (int i = 1; i < call->n_in; i++)
+    length += fy_cat_length(&p, call->in[i]->array.ndim, call->in[i]->array.shape);
+  const int64_t before = p.offset;
+  p.first = 0;
+  p.offset = 0;
+  p.shape[p.dim] = length;
+  const int few = add_shaped(tracer, &fy_op_cat, &p, call->n_in - 1, in + 1, (FyDType)p.dtype, p.ndim, p.shape);
+  if (begins)
+    return few;
+  p.stack = false;
+  int joined = in[0];
+  if (tracer->program->values[joined].shape[p.dim] != before) { // of constants, in the whole target
+    const FyViewParams part = {.dim = p.dim, .step = 1, .length = before};
+    p.shape[p.dim] = before;
+    joined = add_shaped(tracer, &fy_op_slice, &part, 1, &joined, (FyDType)p.dtype, p.ndim, p.shape);
+  }
+  p.shape[p.dim] = before + length;
+  return add_shaped(tracer, &fy_op_cat, &p, 2, (int[]){joined, few}, (FyDType)p.dtype, p.ndim, p.shape);
+}
+
 // The result of a call in place, as a new value of the target's shape and dtype.
 static int changed_value(Tracer *tracer, const FyCall *call, const int *in) {
   const FyTensor *target = call->out[0];
   const FyDType dtype = (FyDType)target->array.dtype;
+  if (call->op == &fy_op_cat)
+    return add_cat(tracer, call, in);
   if (call->op == &fy_op_copy) {
     const FyProgramValue from = tracer->program->values[in[1]];
     int source = from.dtype == dtype ? in[1] : add_cast(tracer, in[1], dtype);
@@ -351,78 +371,73 @@ static int whole_of(Tracer *tracer, int value, int old_root, const FyTensor *tar
   return add_shaped(tracer, &fy_op_view, &p, 1, &value, root.dtype, root.ndim, root.shape);
 }
 
-static Known *known_as_root(const Tracer *tracer, const FyTensor *t, int root) {
-  for (int i = 0; i < tracer->count; i++)
-    if (tracer->known[i].tensor->storage == t->storage && tracer->known[i].value == root)
-      return &tracer->known[i];
-  return NULL;
-}
-
-static void note_change(Tracer *tracer, const FyCall *call, const int *in) {
+// `old` is what the target was, made of old_whole.
+static void note_change(Tracer *tracer, const FyCall *call, const int *in, int old_whole) {
   FyTensor *target = call->out[0];
-  const int old = in[0], old_root = root_of(tracer->program, old);
-  const int value = changed_value(tracer, call, in);
-  if (old_root != old) {
-    Known *root = known_as_root(tracer, target, old_root);
-    const int whole = whole_of(tracer, value, old_root, target);
-    if (root) {
-      root->value = whole;
-      root->version = fy_version_of(target);
-    }
+  const int old = in[0], value = changed_value(tracer, call, in);
+  if (old == old_whole) {
+    remember(tracer, target, value, value);
+    return;
   }
-  remember(tracer, target, value);
+  const int whole = whole_of(tracer, value, old_whole, target);
+  remember(tracer, target, again(tracer, old, old_whole, whole), whole);
 }
 
 // ---- the hooks -------------------------------------------------------------------------------------------------------------
 
-// A parameter or buffer may not change. A constant that was met already gets a copy of what it was.
-static void before_change(FyCallTracer *hooks, const FyCall *call) {
-  Tracer *tracer = (Tracer *)(void *)((char *)hooks - offsetof(Tracer, hooks));
-  FyTensor *target = call->out[0];
-  tracer->changing = NULL;
-  for (int i = 0; i < tracer->state->count; i++)
-    fy_check(tracer->state->items[i]->storage != target->storage, FY_RUNTIME_ERROR,
-             "fy_trace: forward changes '%s' of the model in place (%s), and a traced module changes nothing of it. "
-             "Layers that do so in training mode, as batch norm does, need fy_eval(model) before fy_trace",
-             tracer->state->names[i], call->op->name);
-  bool reads_known = fy_program_is_random(call->op);
+static Tracer *tracer_of(FyCallTracer *hooks) {
+  return (Tracer *)(void *)((char *)hooks - offsetof(Tracer, hooks));
+}
+
+// Whether the call has to be written down: it reads what is known, or draws numbers.
+static bool follows(const Tracer *tracer, const FyCall *call, FyTensor *const *given) {
+  bool known = fy_program_is_random(call->op);
   for (int i = 0; i < call->n_in; i++)
-    reads_known |= is_known(tracer, call->in[i]);
-  if (reads_known && !is_known(tracer, target))
-    tracer->changing = fy_copy_of(target, (FyDType)target->array.dtype);
+    known |= is_known(tracer, call->in[i]) || is_known(tracer, given[i]);
+  return known;
+}
+
+// What is about to change: a constant that the program has keeps the values that it had.
+static void keep_constants(const Tracer *tracer, const FyTensor *target) {
   for (int i = 0; i < tracer->count; i++) {
     FyProgramValue *value = &tracer->program->values[tracer->known[i].value];
     if (tracer->known[i].tensor->storage != target->storage || !value->constant)
       continue;
     FyTensor *copy = fy_retain(fy_copy_of(value->constant, value->dtype));
+    copy->wrapped_number = value->constant->wrapped_number;
     fy_release(value->constant);
     value->constant = copy;
   }
 }
 
+// Of a call in place the operands are looked up while the target has its old value.
+static void before_change(FyCallTracer *hooks, const FyCall *call) {
+  Tracer *tracer = tracer_of(hooks);
+  FyTensor *target = call->out[0];
+  for (int i = 0; i < tracer->state->count; i++)
+    fy_check(tracer->state->items[i]->storage != target->storage, FY_RUNTIME_ERROR,
+             "fy_trace: forward changes '%s' of the model in place (%s), and a traced module changes nothing of it. "
+             "Layers that do so in training mode, as batch norm does, need fy_eval(model) before fy_trace",
+             tracer->state->names[i], call->op->name);
+  tracer->follows = follows(tracer, call, call->in);
+  for (int i = 0; tracer->follows && i < call->n_in; i++)
+    tracer->operands[i] = call->in[i] ? value_of(tracer, call->in[i]) : -1;
+  if (tracer->follows)
+    tracer->old_whole = find(tracer, target)->whole;
+  keep_constants(tracer, target);
+}
+
 static void after(FyCallTracer *hooks, const FyCall *call, FyTensor *const *given) {
-  Tracer *tracer = (Tracer *)(void *)((char *)hooks - offsetof(Tracer, hooks));
-  bool follows = fy_program_is_random(call->op);
-  for (int i = 0; i < call->n_in; i++)
-    follows |= is_known(tracer, call->in[i]) || is_known(tracer, given[i]);
-  if (!follows)
-    return;
-  int in[FY_MAX_INPUTS];
-  check_call(tracer, call);
-  if (!call->in_place) {
+  Tracer *tracer = tracer_of(hooks);
+  if (call->in_place && tracer->follows) {
+    check_call(tracer, call);
+    note_change(tracer, call, tracer->operands, tracer->old_whole);
+  } else if (!call->in_place && follows(tracer, call, given)) {
+    int in[FY_MAX_INPUTS];
+    check_call(tracer, call);
     inputs_of(tracer, call, given, in);
     add_call(tracer, call, in);
-    return;
   }
-  // The target has changed already: what it was is known by the version before.
-  const Known *known = find(tracer, call->out[0]);
-  for (int i = 1; i < call->n_in; i++)
-    in[i] = call->in[i] ? value_of(tracer, call->in[i]) : -1;
-  if (tracer->changing)
-    in[0] = add_value(tracer, NULL, tracer->changing, tracer->changing);
-  else
-    in[0] = known ? known->value : value_of(tracer, call->out[0]);
-  note_change(tracer, call, in);
 }
 
 // ---- recording -------------------------------------------------------------------------------------------------------------
@@ -482,7 +497,7 @@ static Tracer *begin(FyModule *model, FyTensor *example) {
     fy_list_add(tracer->state, buffers->names[i], buffers->items[i]);
   tracer->program = fy_retain(fy_program_new(example->device));
   tracer->program->input = add_value(tracer, "input", example, NULL);
-  remember(tracer, example, tracer->program->input);
+  remember(tracer, example, tracer->program->input, tracer->program->input);
   return tracer;
 }
 

@@ -38,7 +38,7 @@ FyModule *fy_trace_with(FyModule *model, FyTrace options) {
   fy_check(model, FY_TYPE_ERROR, "fy_trace: the module is NULL");
   fy_check(options.example, FY_TYPE_ERROR, "fy_trace: the example is NULL");
   const int scope = fy_scope_open();
-  FyModule *traced = fy_traced_new(fy_record_program(model, options.example, true));
+  FyModule *traced = fy_traced_new_of(fy_record_program(model, options.example, true), model);
   if (!options.no_check)
     check(traced, model, &options);
   fy_keep(traced);

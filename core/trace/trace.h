@@ -56,4 +56,9 @@ FY_API void fy_traced_check_with(FyModule *traced, FyModule *model, FyTensors in
 #define fy_traced_print_graph(traced) fy_traced_print_graph_of((FyModule *)(traced))
 FY_API void fy_traced_print_graph_of(FyModule *traced);
 
+// The plan that the last run used (before the first run: one for the example): what runs as one, and the memory that it takes. Ops
+// joined by " + " are one pass over their data; stages joined by "," never meet the memory of the plan.
+#define fy_traced_print_plan(traced) fy_traced_print_plan_of((FyModule *)(traced))
+FY_API void fy_traced_print_plan_of(FyModule *traced);
+
 #endif

@@ -10,6 +10,9 @@
 // buffers, under those names. Owned by the innermost scope. Raises FY_OUT_OF_MEMORY_ERROR.
 FyModule *fy_traced_new(FyProgram *program);
 
+// The same with the parameters and buffers of `model`, those that the program does not use among them.
+FyModule *fy_traced_new_of(FyProgram *program, FyModule *model);
+
 // The program of a traced module, borrowed from it. Raises FY_TYPE_ERROR for another module, and for NULL.
 FyProgram *fy_traced_program(FyModule *traced);
 

@@ -145,7 +145,11 @@ void setup_overlap(Run *run), body_overlap(Run *run);
 void setup_small(Run *run), body_small(Run *run);
 
 void setup_training(Run *run), body_training(Run *run);
+void setup_benchmark_training(Run *run), setup_benchmark_conv(Run *run), finish_benchmark(Run *run);
 void setup_autocast(Run *run), body_autocast(Run *run);
+void setup_forward(Run *run), body_forward(Run *run);
+void setup_traced(Run *run), body_traced(Run *run);
+void setup_graph(Run *run), body_graph(Run *run);
 void setup_threads(Run *run), finish_threads(Run *run);
 void setup_data_parallel(Run *run);
 void setup_loader(Run *run), body_loader(Run *run);
@@ -161,7 +165,7 @@ enum { POINTWISE_ADD, POINTWISE_MUL, POINTWISE_RELU, POINTWISE_TANH, POINTWISE_E
 enum { REDUCE_SUM, REDUCE_MAX, REDUCE_SUM_ROWS, REDUCE_SUM_COLUMNS, REDUCE_ARGMAX_ROWS };
 enum { SQUARE_SOFTMAX, SQUARE_TRANSPOSED, SQUARE_TANH, SQUARE_ADD };
 enum { RANDOM_RANDN, RANDOM_RAND, RANDOM_DROPOUT };
-enum { CONV_1_32_28, CONV_32_64_14, CONV_3_32_32, CONV_32_64_16 };
+enum { CONV_1_32_28, CONV_32_64_14, CONV_3_32_32, CONV_32_64_16, CONV_64_64_32 };
 enum { COPY_HOST, COPY_H2D, COPY_H2D_PINNED, COPY_D2H, COPY_D2H_PINNED, COPY_D2D };
 enum { OVERLAP_NO, OVERLAP_YES };
 enum { SMALL_ADD, SMALL_ADD_GRAPH, SMALL_BACKWARD, SMALL_EMPTY, SMALL_SYNCHRONIZE };

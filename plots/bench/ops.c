@@ -33,10 +33,8 @@ void body_matmul(Run *run) {
 static const struct {
   int64_t in, out, side;
 } conv_layers[] = {
-    [CONV_1_32_28] = {1, 32, 28},
-    [CONV_32_64_14] = {32, 64, 14},
-    [CONV_3_32_32] = {3, 32, 32},
-    [CONV_32_64_16] = {32, 64, 16},
+    [CONV_1_32_28] = {1, 32, 28},   [CONV_32_64_14] = {32, 64, 14}, [CONV_3_32_32] = {3, 32, 32},
+    [CONV_32_64_16] = {32, 64, 16}, [CONV_64_64_32] = {64, 64, 32},
 };
 
 // x (N, in, side, side), weight (out, in, 3, 3), padding 1: forward, and the gradients of both.
@@ -50,6 +48,16 @@ void setup_conv(Run *run) {
   run->flops = 3 * 2 * pixels * (double)(in * out * 9);
   // Forward reads x and writes y; backward reads y's gradient and x, and writes x's gradient. Weights are small.
   run->bytes = pixels * (double)(3 * in + 2 * out) * element_bytes(run);
+}
+
+void setup_benchmark_conv(Run *run) {
+  setup_conv(run);
+  fy_backends_set_benchmark(true);
+}
+
+void finish_benchmark(Run *run) {
+  (void)run;
+  fy_backends_set_benchmark(false);
 }
 
 void body_conv(Run *run) {

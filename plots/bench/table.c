@@ -6,6 +6,10 @@
 // Which functions: setup_NAME and body_NAME, called with a variant.
 #define BY(functions, which) .setup = setup_##functions, .body = body_##functions, .variant = (which)
 
+// The same in benchmark mode.
+#define BENCHMARK_MODE(functions, which)                                                                               \
+  .setup = setup_benchmark_##functions, .body = body_##functions, .variant = (which), .finish = finish_benchmark
+
 #define ARRAYS SIZES("1000 10000 100000 1000000 16777216", "10000 100000 1000000 16777216 100000000", "1000 65536")
 #define BLOCKS SIZES("4096 65536 1048576 16777216 67108864", "4096 65536 1048576 16777216 268435456", "4096 65536")
 
@@ -50,6 +54,14 @@ const Bench benches[] = {
      SIZES("128", "128 1024", "2"), .rate = "GFLOP/s", .where = ANYWHERE, BY(conv, CONV_3_32_32)},
     {"conv_32_64_16", "product", "3x3 convolution 32 -> 64 channels at 16x16, with gradients", "batch",
      SIZES("128", "128 1024", "2"), .rate = "GFLOP/s", .where = ANYWHERE, BY(conv, CONV_32_64_16)},
+    {"conv_64_64_32", "product", "3x3 convolution 64 -> 64 channels at 32x32, with gradients", "batch",
+     SIZES("32", "32 256", "1"), .rate = "GFLOP/s", .where = ANYWHERE, BY(conv, CONV_64_64_32)},
+    {"benchmark_conv_32_64_14", "benchmark", "conv_32_64_14 in benchmark mode", "batch", SIZES("128", "128 1024", "2"),
+     .rate = "GFLOP/s", .where = ANYWHERE, BENCHMARK_MODE(conv, CONV_32_64_14)},
+    {"benchmark_conv_32_64_16", "benchmark", "conv_32_64_16 in benchmark mode", "batch", SIZES("128", "128 1024", "2"),
+     .rate = "GFLOP/s", .where = ANYWHERE, BENCHMARK_MODE(conv, CONV_32_64_16)},
+    {"benchmark_conv_64_64_32", "benchmark", "conv_64_64_32 in benchmark mode", "batch", SIZES("32", "32 256", "1"),
+     .rate = "GFLOP/s", .where = ANYWHERE, BENCHMARK_MODE(conv, CONV_64_64_32)},
     {"relu_pool", "product", "relu and 2x2 max pooling of (N, 32, 28, 28), with gradients", "batch",
      SIZES("256", "256 2048", "2"), .rate = "GB/s", .where = ANYWHERE, BY(pool, 0)},
 
@@ -149,6 +161,8 @@ const Bench benches[] = {
      SIZES("16 64 256 1024", "64 256 1024 4096", "4"), .rate = "samples/s", .where = ANYWHERE, BY(training, MLP_SMALL)},
     {"train_784_256_128_10", "training", "step of the network 784-256-128-10 with Adam", "batch",
      SIZES("16 64 256 1024", "64 256 1024 4096", "4"), .rate = "samples/s", .where = ANYWHERE, BY(training, MLP)},
+    {"graph_784_256_128_10", "training", "the same as a CUDA graph, replayed", "batch",
+     SIZES("64", "64 256 1024 4096", "4"), .rate = "samples/s", .where = ON_CUDA, BY(graph, MLP)},
     {"train_1024_2048_2048_10", "training", "step of the network 1024-2048-2048-10 with Adam", "batch",
      SIZES("64 256", "256 1024 4096", "2"), .rate = "samples/s", .where = ANYWHERE, BY(training, MLP_WIDE)},
     {"autocast_1024_2048_2048_10", "training", "the same in mixed precision: autocast to bfloat16", "batch",
@@ -159,8 +173,29 @@ const Bench benches[] = {
      SIZES("64 256", "256 1024 4096", "2"), .rate = "samples/s", .where = ANYWHERE, BY(autocast, CNN_001)},
     {"train_cnn_002", "training", "step of lesson 2's CNN on 3x32x32 pictures with Adam", "batch",
      SIZES("16 64 128", "64 128 512 2048", "2"), .rate = "samples/s", .where = ANYWHERE, BY(training, CNN_002)},
+    {"benchmark_cnn_001", "benchmark", "train_cnn_001 in benchmark mode", "batch",
+     SIZES("16 64 256", "64 256 1024 4096", "2"), .rate = "samples/s", .where = ANYWHERE,
+     BENCHMARK_MODE(training, CNN_001)},
+    {"benchmark_cnn_002", "benchmark", "train_cnn_002 in benchmark mode", "batch",
+     SIZES("16 64 128", "64 128 512 2048", "2"), .rate = "samples/s", .where = ANYWHERE,
+     BENCHMARK_MODE(training, CNN_002)},
     {"train_fashion", "training", "steps of lesson 1's CNN at batch 256, Fashion-MNIST's loading included", "steps",
      SIZES("40", "100", "1"), .rate = "samples/s", .where = ANYWHERE, BY(fashion, 0)},
+
+    // ---- forward passes ----
+    {"forward_784_256_128_10", "inference", "forward of the network 784-256-128-10, without gradients", "batch",
+     SIZES("1 64", "1 64 1024", "2"), .rate = "samples/s", .where = ANYWHERE, BY(forward, MLP)},
+    {"traced_784_256_128_10", "inference", "the same by its trace", "batch", SIZES("1 64", "1 64 1024", "2"),
+     .rate = "samples/s", .where = ANYWHERE, BY(traced, MLP)},
+    {"forward_cnn_001", "inference", "forward of lesson 1's CNN on 28x28 pictures, without gradients", "batch",
+     SIZES("1 256", "1 256 2048", "2"), .rate = "samples/s", .where = ANYWHERE, BY(forward, CNN_001)},
+    {"traced_cnn_001", "inference", "the same by its trace", "batch", SIZES("1 256", "1 256 2048", "2"),
+     .rate = "samples/s", .where = ANYWHERE, BY(traced, CNN_001)},
+    {"forward_cnn_002", "inference", "forward of lesson 2's CNN on 3x32x32 pictures, without gradients", "batch",
+     SIZES("1 128", "1 128 1024", "2"), .rate = "samples/s", .where = ANYWHERE, BY(forward, CNN_002)},
+    {"traced_cnn_002", "inference", "the same by its trace", "batch", SIZES("1 128", "1 128 1024", "2"),
+     .rate = "samples/s", .where = ANYWHERE, BY(traced, CNN_002)},
+
     {"train_threads", "scaling", "step of lesson 1's CNN at batch 128", "CPU threads",
      SIZES("1 2 4 8 16 32 64", 0, "1"), .rate = "samples/s", .where = ON_CPU, .setup = setup_threads,
      .body = body_training, .finish = finish_threads},

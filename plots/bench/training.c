@@ -1,6 +1,7 @@
 // Benchmarks of whole training steps: the lessons' models, several devices, the loader, memory over a step.
 #include "bench.h"
 #include "base/threads.h"
+#include "device/runtime.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -25,6 +26,11 @@ void body_training(Run *run) {
   training_step(run->model, run->optimizer, run->a, run->b);
 }
 
+void setup_benchmark_training(Run *run) {
+  setup_training(run);
+  fy_backends_set_benchmark(true);
+}
+
 // The same with the forward in an autocast region of bfloat16, as a training in mixed precision is written.
 void setup_autocast(Run *run) {
   setup_training(run);
@@ -38,6 +44,35 @@ void body_autocast(Run *run) {
   }
   fy_backward(loss);
   fy_step(run->optimizer);
+}
+
+// The step as a CUDA graph: the body is one replay. The row's remark says what the host launches in its stead, which is the same
+// on a simulated device, where the time says nothing.
+void setup_graph(Run *run) {
+  setup_training(run);
+  run->optimizer = fy_adam(fy_parameters(run->model), .lr = 1e-3, .capturable = true);
+  FyStream *current = fy_current_stream(run->device), *side = fy_stream_new(run->device, 0);
+  fy_stream_wait_stream(side, current);
+  FyCounters before = fy_counters();
+  fy_stream_guard(side) {
+    for (int i = 0; i < 3; i++)
+      fy_scope {
+        before = fy_counters();
+        training_step(run->model, run->optimizer, run->a, run->b);
+      }
+  }
+  const long long launches = (long long)(fy_counters().launches - before.launches);
+  fy_stream_wait_stream(current, side);
+  FyCudaGraph *graph = fy_cuda_graph_new();
+  fy_cuda_graph_capture(graph) {
+    training_step(run->model, run->optimizer, run->a, run->b);
+  }
+  run->memory[0] = graph;
+  snprintf(run->label, sizeof run->label, "1 graph launch for %lld launches", launches);
+}
+
+void body_graph(Run *run) {
+  fy_cuda_graph_replay(run->memory[0]);
 }
 
 // The step of 001's CNN at batch 128 by `size` CPU threads.

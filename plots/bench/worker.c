@@ -3,6 +3,8 @@
 //
 //   case NAME SIZE    sets a benchmark up: "ok"
 //   time SECONDS      runs it for about SECONDS: "ok T1 T2 ...", seconds of single runs
+//   onnx FOLDER       of a traced case: "ok", and FOLDER/NAME.onnx, NAME.SIZE.x.npy and NAME.SIZE.y.npy are its network, its
+//                     input and what comes out; Ferry's side alone
 //   flops             "ok N": floating-point operations of one run, 0 where nobody counts them; Ferry's side alone
 //   end               gives back what was set up: "ok"
 //   check NAME SIZE   "ok PARAMETERS LOSS1 LOSS2 LOSS3": three training steps from weights by a formula
@@ -45,6 +47,18 @@ static void answer_time(Run *run, double seconds) {
   printf("\n");
 }
 
+// The network for others to run, and what they are to make of it.
+static void answer_onnx(const Run *run, const char *folder) {
+  char path[600];
+  snprintf(path, sizeof path, "%s/%s.onnx", folder, run->bench->name);
+  fy_onnx_save(run->model, path);
+  snprintf(path, sizeof path, "%s/%s.%lld.x.npy", folder, run->bench->name, (long long)run->size);
+  fy_npy_save(path, fy_cpu(run->a));
+  snprintf(path, sizeof path, "%s/%s.%lld.y.npy", folder, run->bench->name, (long long)run->size);
+  fy_npy_save(path, fy_detach(fy_cpu(fy_forward(run->model, run->a))));
+  printf("ok\n");
+}
+
 // What has been set up stays for all turns of the case, and goes with this scope.
 static void serve_case(const char *name, int64_t size, FyDevice device) {
   fy_scope {
@@ -52,15 +66,19 @@ static void serve_case(const char *name, int64_t size, FyDevice device) {
     run.bench->setup(&run);
     fy_check(!*run.skip, FY_RUNTIME_ERROR, "%s", run.skip);
     printf("ok\n");
-    char line[256];
+    char line[256], folder[256];
     double seconds;
     while (fflush(stdout), read_line(line, sizeof line) && strcmp(line, "end") != 0) {
       if (strcmp(line, "flops") == 0) {
         printf("ok %.9g\n", run.flops);
         continue;
       }
-      fy_check(sscanf(line, "time %lf", &seconds) == 1, FY_VALUE_ERROR, "a case knows time, flops and end, not %s",
-               line);
+      if (sscanf(line, "onnx %255s", folder) == 1) {
+        answer_onnx(&run, folder);
+        continue;
+      }
+      fy_check(sscanf(line, "time %lf", &seconds) == 1, FY_VALUE_ERROR,
+               "a case knows time, flops, onnx and end, not %s", line);
       answer_time(&run, seconds);
     }
     if (run.bench->finish) {

@@ -68,6 +68,12 @@ CASES = [
     Case("adam_100", 10000000, "optimizer"),
 ]
 
+# Traced networks against onnxruntime, on files that Ferry writes: what onnxruntime's time is over Ferry's, at least.
+ONNX = [
+    ("traced_cnn_001", 1, 1.0), ("traced_cnn_001", 256, 1.0), ("traced_cnn_002", 1, 1.0), ("traced_cnn_002", 128, 1.0),
+    ("traced_784_256_128_10", 1, 1.3), ("traced_784_256_128_10", 64, 1.3),
+]
+
 # Beside one other process that keeps a core busy.
 BUSY = [("train_784_256_128_10", 64), ("train_784_256_128_10", 256), ("train_cnn_001", 256), ("train_cnn_002", 128)]
 

@@ -96,6 +96,13 @@ class Comparison:
         command += ["--threads", str(self.options.threads)] if row.clean else []
         return Worker(command + (["--tuned"] if row.tuned else []), environment)
 
+    def onnxruntime(self, row, folder):
+        environment = cases.environment(row, self.options.threads, None, False)
+        if self.options.other:
+            return Worker(shlex.split(self.options.other), environment)
+        command = [self.options.onnx_python, os.path.join(HERE, "onnx_worker.py"), "--folder", folder]
+        return Worker(command + ["--threads", str(self.options.threads)], environment)
+
     def find_core(self):
         """OpenBLAS's generic builds fall back to old kernels on processors newer than they are: then one is named."""
         worker = self.torch(cases.ROWS[1], verbose=True)
@@ -186,9 +193,9 @@ class Comparison:
 
     # ---- tables ---------------------------------------------------------------------------------------------------------
 
-    def heading(self, title):
+    def heading(self, title, other="PyTorch"):
         print("\n%s\n%-22s %9s  %9s  %9s  %9s  %-16s  %9s" % (
-            title, "case", "size", "Ferry", "PyTorch", "ratio", "middle half", "target"))
+            title, "case", "size", "Ferry", other[:9], "ratio", "middle half", "target"))
         print("-" * 104)
 
     def row_table(self, row):
@@ -231,6 +238,27 @@ class Comparison:
                 self.missed.append("%s does not do the same work" % case[0])
         ours.end()
         theirs.end()
+
+    def onnx_table(self):
+        """Traced networks against onnxruntime, which runs the files that Ferry writes of them."""
+        chosen = [c for c in cases.ONNX if self.wanted(c[0], "onnx")]
+        if not chosen:
+            return
+        if not self.options.onnx_python and not self.options.other:
+            print("\nonnxruntime: left out, no python3 has onnx and onnxruntime "
+                  "(.ci/build/python_with_onnx.sh --venv puts them into build/venv)")
+            return
+        row = cases.ROWS[1]
+        with tempfile.TemporaryDirectory() as folder:
+            ours, theirs = self.ferry(row), self.onnxruntime(row, folder)
+            self.heading("onnxruntime on the file of the traced network, %d threads" % self.options.threads, "onnxrt")
+            print("(%s; %s)" % (ours.ask("info"), theirs.ask("info")))
+            for name, size, target in chosen:
+                for command in ("case %s %d" % (name, size), "onnx " + folder, "end"):
+                    ours.ask(command)
+                self.compare(ours, theirs, (name, size), "onnx", target, 2 if self.options.quick else 5)
+            ours.end()
+            theirs.end()
 
     def busy_table(self):
         row = cases.ROWS[1]
@@ -314,6 +342,7 @@ class Comparison:
             if not self.options.rows or row.key in self.options.rows:
                 self.row_table(row)
         if self.options.device == "cpu" and not self.options.rows:
+            self.onnx_table()
             self.busy_table()
             self.memory_table()
             self.start_table()
@@ -334,7 +363,7 @@ class Comparison:
         if folder:
             os.makedirs(folder, exist_ok=True)
         with open(self.options.out + ".new", "w") as file:
-            print("# Ferry and PyTorch in turn; ratio: PyTorch's over Ferry's, within a round", file=file)
+            print("# Ferry and PyTorch (in the row onnx: onnxruntime) in turn; ratio: the other's over Ferry's, within a round", file=file)
             print("# machine: %s, %d cores\n# threads: %d\n# device: %s\n# date: %s" % (
                 cpu_name(), os.cpu_count(), self.options.threads, self.options.device, time.strftime("%Y-%m-%d")), file=file)
             print("# others: %.2f" % self.others, file=file)
@@ -397,11 +426,13 @@ def parse():
     parser.add_argument("--list", action="store_true", help="the cases and their targets")
     parser.add_argument("--bench", default="build/plots/bench/bench", help=argparse.SUPPRESS)
     parser.add_argument("--python", default="python3", help="an interpreter that has torch")
+    parser.add_argument("--onnx-python", default="", help=argparse.SUPPRESS)
     parser.add_argument("--other", metavar="COMMAND", help="a worker in PyTorch's place, to test this program")
     options = parser.parse_args()
     if options.threads < 1:
         parser.error("--threads %d: it needs at least 1" % options.threads)
-    known = {c.name for c in cases.CASES} | {c.group for c in cases.CASES} | {"busy", "memory", "start"}
+    known = {c.name for c in cases.CASES} | {c.group for c in cases.CASES} | {"onnx", "busy", "memory", "start"}
+    known |= {case[0] for case in cases.ONNX}
     for name in options.only or []:
         if name not in known:
             parser.error("there is no case or group %s (--list has them)" % name)
@@ -420,7 +451,7 @@ def list_cases():
         print("%-22s %9d  %-12s %9s  %9s  %9s  %9s  %s" % (
             (case.name, case.size, case.group) + tuple("%.2f x" % t if t else "-" for t in targets) +
             ("%.2f" % case.share if case.share else "",)))
-    print("and: busy (beside another process), memory (peak of a process), start (start-up)")
+    print("and: onnx (traced networks against onnxruntime), busy (beside another process), memory (peak of a process), start (start-up)")
 
 
 def main():

@@ -53,4 +53,5 @@ python=$(.ci/build/python_with_torch.sh $venv) || {
 if blas_missing "$python"; then
   install libopenblas0-pthread libopenblas0-openmp || echo 'bench-torch: PyTorch runs on the BLAS that is there' >&2
 fi
-exec "$python" plots/torch/compare.py --bench "$build/plots/bench/bench" --python "$python" "$@"
+onnx=$(.ci/build/python_with_onnx.sh $venv) || onnx=
+exec "$python" plots/torch/compare.py --onnx-python "$onnx" --bench "$build/plots/bench/bench" --python "$python" "$@"

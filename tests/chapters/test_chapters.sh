@@ -387,6 +387,42 @@ tracing() {
   has '^for the example: True$'
   has '^for another:     False$'
   has '^RuntimeError: Tracing failed sanity checks!$'
+  has '^for another: True$'
+  has '^a batch of 64: True$'
+  has '^RuntimeError: shape .\[1, 3136\]. is invalid for input of size 4096$'
+  has '^RuntimeError: fy_trace: forward changes .1\.num_batches_tracked. of the model in place'
+  has '^after fy_eval: True$'
+  has '^the trace allocates 1 times$'
+  has '^after three steps of training: True$'
+  has '^9 tensors of the model, 63216 bytes of numbers; the file: [0-9]+ bytes$'
+  has '^the same for 16 images: True$'
+  has '^NotImplementedError: fy_onnx_save: dropout draws random numbers'
+  has '^CIFAR CNN, one image +'
+  has 'conv2d \+ relu \+ max_pool2d[,(]'
+  cuda_graphs
+}
+
+# Counts, which are the same in every mode of the simulator; the CPU has no graphs.
+cuda_graphs() {
+  if [ "$runtime" = off ]; then
+    has '^Left out: the CPU has no CUDA graphs'
+    hasnt 'graph launches'
+    return
+  fi
+  simulated '^a training step: 30 ops, 34 launches$'
+  has '^5 copied into x, replayed: +60 60 60$'
+  has '^x a new tensor of 7, replayed: +60 60 60$'
+  has '^reset, and emptied again: +0 bytes in the pool'
+  has '^losses of the two that are equal to the last bit: 40 of 40$'
+  simulated '^call by call +34 +0 +0 +2$'
+  simulated '^replayed +0 +1 +34 +3$'
+  has '^ten steps, three of them before the capture: w = -4\.1381$'
+  has '^ten steps, none before the capture: +w = -1\.0000$'
+  has '^RuntimeError: CUDA error: operation not permitted when stream is capturing$'
+  has '^RuntimeError: Cannot copy between CPU and CUDA tensors during CUDA graph capture'
+  has '^RuntimeError: CUDA error: capturing stream has unjoined work$'
+  has '^RuntimeError: Attempting CUDA graph capture of step\(\) for an instance of Adam'
+  simulated '^step 2, grad_fn of the output GraphedBackward: 24 launches, 2 graph launches$'
 }
 
 arguments() {

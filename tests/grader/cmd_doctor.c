@@ -57,6 +57,7 @@ static void tools(void) {
   tool("binutils", "readelf --version 2>/dev/null && objcopy --version >/dev/null 2>&1", true, "binutils", "");
   tool("make", "make --version 2>/dev/null", true, "make", "");
   library("oneDNN", "dnnl.h", "-ldnnl", "libdnnl-dev");
+  library("protobuf-c", "protobuf-c/protobuf-c.h", "-lprotobuf-c", "libprotobuf-c-dev");
   library("zlib", "zlib.h", "-lz", "zlib1g-dev");
   tool("gnuplot", "gnuplot --version 2>/dev/null", false, "gnuplot-nox", "no plots are drawn");
 }

@@ -81,17 +81,20 @@ static void begin_verdicts(Grading *g) {
 // ---- the command line --------------------------------------------------------------------------------------------------
 
 typedef struct GradeArguments {
-  const char *answers, *class, *seed, *only, *jobs, *limit, *sandbox;
+  const char *answers, *class, *seed, *only, *jobs, *limit, *sandbox, *part;
+  bool merge;
+  char **files; // to be merged
+  int file_count;
 } GradeArguments;
 
 static const char **place_of(Grading *g, GradeArguments *a, const char *option) {
   const struct {
     const char *name;
     const char **place;
-  } options[] = {{"--answers", &a->answers}, {"--class", &a->class},    {"--seed", &a->seed},
-                 {"--only", &a->only},       {"--jobs", &a->jobs},      {"--json", &g->json},
-                 {"--junit", &g->junit},     {"--csv", &g->csv},        {"--gradescope", &g->gradescope},
-                 {"--limit", &a->limit},     {"--sandbox", &a->sandbox}};
+  } options[] = {{"--answers", &a->answers}, {"--class", &a->class},     {"--seed", &a->seed},
+                 {"--only", &a->only},       {"--jobs", &a->jobs},       {"--json", &g->json},
+                 {"--junit", &g->junit},     {"--csv", &g->csv},         {"--gradescope", &g->gradescope},
+                 {"--limit", &a->limit},     {"--sandbox", &a->sandbox}, {"--part", &a->part}};
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
     if (strcmp(options[i].name, option) == 0)
       return options[i].place;
@@ -99,8 +102,17 @@ static const char **place_of(Grading *g, GradeArguments *a, const char *option) 
 }
 
 static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
+  a->files = allocate((size_t)argc, sizeof *a->files);
   for (int i = 1; i < argc; i++) {
     const char **place = place_of(g, a, argv[i]);
+    if (strcmp(argv[i], "--merge") == 0) {
+      a->merge = true;
+      continue;
+    }
+    if (!place && argv[i][0] != '-') {
+      a->files[a->file_count++] = argv[i];
+      continue;
+    }
     if (!place)
       return usage_error(argv[0], "there is no option %s", argv[i]);
     if (i + 1 == argc)
@@ -109,6 +121,17 @@ static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
   }
   if (a->answers && a->class)
     return usage_error(argv[0], "--answers is for one learner, --class for many");
+  if (a->file_count > 0 && !a->merge)
+    return usage_error(argv[0],
+                       "%s: files come with --merge alone; a folder of answers comes after --answers or --class",
+                       a->files[0]);
+  if (a->merge && a->file_count == 0)
+    return usage_error(argv[0], "--merge needs files, which --json wrote");
+  if (a->merge && (a->answers || a->seed || a->only || a->jobs || a->limit || a->sandbox || a->part))
+    return usage_error(argv[0],
+                       "--merge grades nothing: with it go --class, --json, --junit, --gradescope and --csv alone");
+  if (a->part && !a->class)
+    return usage_error(argv[0], "--part is of a class: it needs --class");
   if (a->class && g->gradescope)
     return usage_error(argv[0], "Gradescope's file is for one learner: --answers");
   return -1;
@@ -133,6 +156,27 @@ static int choose_learners(Grading *g, const GradeArguments *a, const char *comm
     return usage_error(command, "%s has no folders in it, one for each learner", a->class);
   if (!a->class && !add_learner(g, NULL, a->answers ? a->answers : work))
     return usage_error(command, "%s is no folder of answers", a->answers ? a->answers : work);
+  return -1;
+}
+
+// Part 2 of 3 has the second, fifth, eighth... learner of the class by name.
+static int choose_part(Grading *g, const GradeArguments *a, const char *command) {
+  int length = 0;
+  if (!a->part)
+    return -1;
+  if (sscanf(a->part, "%d/%d%n", &g->part, &g->parts, &length) != 2 || a->part[length] || g->parts < 1 ||
+      g->parts > 10000 || g->part < 1 || g->part > g->parts)
+    return usage_error(command, "--part takes a number and how many parts there are, as 2/8, not \"%s\"", a->part);
+  g->class = allocate((size_t)g->learner_count, sizeof *g->class);
+  g->class_count = g->learner_count;
+  g->learner_count = 0;
+  for (int i = 0; i < g->class_count; i++) {
+    g->class[i] = g->learners[i].name;
+    if (i % g->parts == g->part - 1)
+      g->learners[g->learner_count++] = g->learners[i];
+  }
+  if (g->learner_count == 0)
+    printf("Part %d of %d is empty: the class has %d.\n", g->part, g->parts, g->class_count);
   return -1;
 }
 
@@ -197,8 +241,8 @@ static int summary(const Grading *g) {
       on_gpu += v->real_gpu;
     }
   }
-  sandbox_describe(g->protections, on, sizeof on, off, sizeof off);
-  printf("%s\n", on_gpu == all ? "Run on NVIDIA hardware." : "Run on the simulator; not verified on a GPU.");
+  sandbox_describe_at(g->level ? g->level : sandbox_chosen(), g->protections, on, sizeof on, off, sizeof off);
+  printf("%s\n", on_gpu == all && all > 0 ? "Run on NVIDIA hardware." : "Run on the simulator; not verified on a GPU.");
   if (skipped > 0)
     printf("%d tests need more devices than %d and were left out: mistakes that only they find count as right "
            "(FERRY_SIM_DEVICES=4 has enough for all).\n",
@@ -213,12 +257,39 @@ static int summary(const Grading *g) {
   return trouble > 0 ? EXIT_GRADER : passed == all ? EXIT_PASS : EXIT_ANSWER;
 }
 
+// The names of a class's folder, for --merge.
+static int read_class(Grading *g, const GradeArguments *a, const char *command) {
+  Grading class = {0};
+  if (!a->class)
+    return -1;
+  if (!add_class(&class, a->class))
+    return usage_error(command, "%s has no folders in it, one for each learner", a->class);
+  g->class = allocate((size_t) class.learner_count, sizeof *g->class);
+  g->class_count = class.learner_count;
+  for (int i = 0; i < class.learner_count; i++)
+    g->class[i] = class.learners[i].name;
+  return -1;
+}
+
+static int merge(Grading *g, const GradeArguments *a, const char *command) {
+  int status = read_class(g, a, command);
+  status = status < 0 ? grading_merge(g, a->files, a->file_count, g->class, g->class_count) : status;
+  if (status >= 0)
+    return status;
+  if (g->gradescope && g->learner_count > 1)
+    return usage_error(command, "Gradescope's file is for one learner, and these are %d", g->learner_count);
+  return write_results(g) ? summary(g) : EXIT_GRADER;
+}
+
 int cmd_grade(int argc, char **argv) {
   static Grading g;
   GradeArguments a = {0};
   int status = parse(argc, argv, &g, &a);
+  if (status < 0 && a.merge)
+    return merge(&g, &a, argv[0]);
   status = status < 0 ? choose_exercises(&g, &a, argv[0]) : status;
   status = status < 0 ? choose_learners(&g, &a, argv[0]) : status;
+  status = status < 0 ? choose_part(&g, &a, argv[0]) : status;
   status = status < 0 ? choose_how(&g, &a, argv[0]) : status;
   if (status >= 0)
     return status;

@@ -34,15 +34,68 @@ const Command commands[] = {
     {"next", "", "which exercise comes next", "", cmd_next, false},
     {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
      cmd_doctor, false},
+    {"inspect", "FILE.cu [options] [-- ARGS]", "what a file's kernels do, line by line, and what is wrong with them",
+     "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. It is compiled so "
+     "that each\n"
+     "access can be seen, and run on a simulated device, its blocks' threads begun in either order.\n"
+     "--kernel NAME   look at this kernel alone\n"
+     "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
+     "--json FILE     findings, kernels and lines as JSON, one a line\n"
+     "--html FILE     a page: the source, its counts in the margin, findings in place\n"
+     "-- ARGS         the program's arguments\n"
+     "Exit status: 0 nothing found, 1 something is wrong, 2 wrong command line, 3 it could not be compiled or run.\n",
+     cmd_inspect, false},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false},
     {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false},
+    {"scale", "[options]", "how a training scales to many GPUs, on paper",
+     "What is sent (one of them):\n"
+     "--model NAME          a network whose layers are known; --list has them all\n"
+     "--parameters N        so many parameters (25.6M), ready evenly\n"
+     "--buckets SIZE,SIZE   gradients in buckets of these sizes (1MiB,25MiB)\n"
+     "--dtype TYPE          of the gradients: float32 (default), float16, bfloat16\n"
+     "How long a step takes on one GPU (one of them):\n"
+     "--step-time T         97ms; a third is taken for the forward pass, the rest for the backward pass\n"
+     "--forward T --backward T\n"
+     "                      32ms, 65ms; with --step-time as well, the rest comes after the gradients\n"
+     "--bench FILE          the row of --model in a file of ./ferry bench (--batch N: of that batch)\n"
+     "Where:\n"
+     "--gpus N,N            8 to 4096 in powers of two\n"
+     "--per-node N          GPUs in a node (8)\n"
+     "--node NAME           what joins them (nvlink3); --list has them all\n"
+     "--network NAME,NAME   what joins nodes; 8xib-ndr: eight adapters for each node\n"
+     "--alpha T --beta B    other numbers for an adapter: 14us; 12GB/s, 100Gbit/s or seconds a byte\n"
+     "--algorithm NAME      ring, tree, or best (default): for each bucket the faster\n"
+     "What comes out: a table of efficiencies; with one network, of times too. All of it is modelled.\n"
+     "--events              also the same schedule message by message, for at most 64 GPUs and 4 GiB (one network)\n"
+     "--json, --csv         the same for programs\n"
+     "--plot FOLDER         pictures (gnuplot)\n"
+     "--published           published figures beside the model's\n"
+     "--list                models, nodes and networks, with their numbers and sources\n",
+     cmd_scale, false},
+    {"launch", "-n N PROGRAM", "run a program as N processes that work together (chapter 16)",
+     "-n N           how many processes (\"ranks\"); more than there are cores is allowed\n"
+     "--hosts LIST   on which machines; Ferry is at the same path on each, and ssh reaches them without a password\n"
+     "--plain        nothing before the lines; otherwise each begins with the rank that printed it\n"
+     "Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and MASTER_ADDR in its environment, and "
+     "OMP_NUM_THREADS,\n"
+     "which is 1 unless it is set. mpirun (Open MPI) starts them. When a rank fails it is named, and all are ended; "
+     "the exit\n"
+     "status is that rank's.\n"
+     "Environment: NO_COLOR.\n",
+     cmd_launch, false},
+    {"launch-rank", "", "one rank, between mpirun and its program", "", cmd_launch_rank, true},
     {"grade", "[options]", "grade the answers of one learner or of a class",
      "--answers DIR     one learner's folder (default: the workspace)\n"
      "--class DIR       a folder for each learner; several are graded at a time\n"
      "--jobs N          how many at a time (default: the processors)\n"
      "--limit SECONDS   for all answers of a learner (600); what is left then is a timeout\n"
      "--seed SECRET     inputs are drawn from this text; without it, anew at each run\n"
-     "--only EX         this exercise alone\n" SANDBOX_HELP "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
+     "--only EX         this exercise alone\n"
+     "--part I/N        of --class, every Nth learner by name from the Ith on: for N machines, each with another I\n"
+     "--merge FILE...   grade nothing: put together what --json wrote elsewhere, and write what is asked for. With "
+     "--class DIR\n"
+     "                  everybody in it has to be there. Doubles, gaps and what does not fit is told, and nothing is "
+     "written\n" SANDBOX_HELP "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
      "                  results; each file is valid at every moment, and begins as all-zero. With --class, FILE holds "
      "all.\n"
      "Exit status: 0 everything passed, 1 something did not, 2 wrong command line, 3 trouble of the grader's own.\n",
@@ -133,9 +186,9 @@ int main(int argc, char **argv) {
     return EXIT_USAGE;
   }
   if (c->run != cmd_help && c->run != cmd_chapter && c->run != cmd_bench && c->run != cmd_timeline &&
-      asks_for_help(argc - 1, argv + 1))
+      c->run != cmd_launch && c->run != cmd_launch_rank && asks_for_help(argc - 1, argv + 1))
     return help_on(c);
-  if (c->run == cmd_chapter && argc == 3 && asks_for_help(argc - 1, argv + 1))
+  if ((c->run == cmd_chapter || c->run == cmd_launch) && argc == 3 && asks_for_help(argc - 1, argv + 1))
     return help_on(c);
   return c->run(argc - 1, argv + 1);
 }

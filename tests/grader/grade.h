@@ -21,10 +21,21 @@ typedef struct Grading {
   double limit;                                // seconds for all answers of a learner
   const char *json, *junit, *gradescope, *csv; // paths, or NULL
   unsigned protections;                        // in force in every run so far
+  const char *level;                           // where that was on other machines; NULL: this run's
+  int part, parts;                             // --part 2/8; 0: everything
+  char **class;                                // with --part: the names of all learners, not of this part's alone
+  int class_count;
 } Grading;
 
 // Runs everything, several at a time, and calls `done` after each answer.
 void grading_run(Grading *g, void (*done)(Grading *g, Learner *l, Verdict *v));
+
+// Reads files that --json wrote, and puts together in `g` what one grading of everything would have come to. `class` is the folder
+// whose learners have to be there, or NULL. -1, or an exit status after messages about all that is wrong with them.
+int grading_merge(Grading *g, char **paths, int count, char **class, int class_count);
+
+// What an exercise was judged by: a number that changes with its hidden tests.
+uint64_t exercise_version(const Exercise *e);
 
 // Points: each exercise is worth 1. An answer that the grader could not judge counts neither for nor against.
 double learner_score(const Grading *g, const Learner *l);

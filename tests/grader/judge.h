@@ -20,7 +20,8 @@ typedef struct Verdict {
   TestVerdict tests[MAX_TESTS];
   int test_count, passed, skipped;
   unsigned protections;
-  bool real_gpu; // verified on NVIDIA's hardware
+  const char *level; // at which it was shut in, where that was on another machine; NULL: this run's
+  bool real_gpu;     // verified on NVIDIA's hardware
   double seconds;
 } Verdict;
 

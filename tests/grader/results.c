@@ -24,9 +24,9 @@ int learner_max(const Grading *g, const Learner *l) {
 }
 
 // What was in force, and what was not; nothing before anything has been run.
-static void add_protections(Text *t, const char *before, unsigned protections) {
+static void add_protections(Text *t, const char *before, const char *level, unsigned protections) {
   char on[768], off[512];
-  sandbox_describe(protections, on, sizeof on, off, sizeof off);
+  sandbox_describe_at(level ? level : sandbox_chosen(), protections, on, sizeof on, off, sizeof off);
   if (protections)
     text_add(t, "%s%s%s%s", before, on, *off ? "; missing: " : "", off);
 }
@@ -62,6 +62,14 @@ static void json_verdict(const Grading *g, Text *t, const Verdict *v) {
   else
     text_add(t, ", \"score\": null");
   text_add(t, ", \"passed\": %d, \"skipped\": %d, \"seconds\": %.3f", v->passed, v->skipped, v->seconds);
+  text_add(t, ", \"version\": \"%016llx\", \"on_gpu\": %s", (unsigned long long)exercise_version(v->exercise),
+           v->real_gpu ? "true" : "false");
+  if (v->protections) {
+    char on[768], off[512];
+    sandbox_describe_at(v->level ? v->level : sandbox_chosen(), v->protections, on, sizeof on, off, sizeof off);
+    text_add(t, ", \"protections\": ");
+    text_json(t, on);
+  }
   if (v->report) {
     text_add(t, ", \"report\": ");
     text_json(t, v->report);
@@ -74,12 +82,25 @@ static void json_verdict(const Grading *g, Text *t, const Verdict *v) {
   text_add(t, "]}");
 }
 
+// A part says which one it is, and who is in the class, so that nobody is missed when parts are merged.
+static void json_part(const Grading *g, Text *t) {
+  if (g->parts == 0)
+    return;
+  text_add(t, "  \"part\": %d,\n  \"parts\": %d,\n  \"class\": [", g->part, g->parts);
+  for (int i = 0; i < g->class_count; i++) {
+    text_add(t, "%s", i ? ", " : "");
+    text_json(t, g->class[i]);
+  }
+  text_add(t, "],\n");
+}
+
 void write_json(const Grading *g, Text *t) {
   char on[768], off[512];
-  sandbox_describe(g->protections, on, sizeof on, off, sizeof off);
-  text_add(t,
-           "{\n  \"complete\": %s,\n  \"simulated_devices\": %d,\n  \"protections\": ", g->complete ? "true" : "false",
-           g->options.devices);
+  sandbox_describe_at(g->level ? g->level : sandbox_chosen(), g->protections, on, sizeof on, off, sizeof off);
+  text_add(t, "{\n  \"complete\": %s,\n", g->complete ? "true" : "false");
+  json_part(g, t);
+  text_add(t, "  \"simulated_devices\": %d,\n  \"secret_seed\": %s,\n  \"protections\": ", g->options.devices,
+           g->secret_seed ? "true" : "false");
   text_json(t, on);
   text_add(t, ",\n  \"missing_protections\": ");
   text_json(t, off);
@@ -125,7 +146,7 @@ void write_gradescope(const Grading *g, Text *t) {
   if (g->exercise_count > learner_max(g, l)) // Gradescope has no word for it: their points are missing
     text_add(&output, "; %d of %d answers could not be judged, which is the grader's trouble and no zero: grade again",
              g->exercise_count - learner_max(g, l), g->exercise_count);
-  add_protections(&output, "; protections: ", g->protections);
+  add_protections(&output, "; protections: ", g->level, g->protections);
   text_add(t, "{\n  \"score\": %.9f,\n  \"output_format\": \"text\",\n  \"output\": ", learner_score(g, l));
   text_json(t, output.at);
   text_free(&output);
@@ -186,7 +207,7 @@ void write_junit(const Grading *g, Text *t) {
       text_add(t, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\">\n", v->test_count,
                error ? 0 : failed, error ? failed : 0, v->skipped, v->seconds);
       Text protections = {0};
-      add_protections(&protections, "", v->protections);
+      add_protections(&protections, "", v->level, v->protections);
       if (protections.used) {
         text_add(t, "    <properties><property name=\"protections\" value=\"");
         text_xml(t, protections.at);
@@ -221,7 +242,7 @@ void write_csv(const Grading *g, Text *t) {
       text_csv(t, mistakes.at);
       text_free(&mistakes);
       text_add(t, ",");
-      add_protections(&mistakes, "", v->protections);
+      add_protections(&mistakes, "", v->level, v->protections);
       text_csv(t, mistakes.at);
       text_free(&mistakes);
       text_add(t, "\n");

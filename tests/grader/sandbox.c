@@ -315,6 +315,31 @@ static const struct {
 };
 
 void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off, size_t off_bytes) {
+  sandbox_describe_at(sandbox_chosen(), protections, on, on_bytes, off, off_bytes);
+}
+
+unsigned sandbox_described(const char *on, char *level, size_t level_bytes) {
+  const char *names = strstr(on, ": ");
+  unsigned protections = 0;
+  snprintf(level, level_bytes, "%.*s", names ? (int)(names - on) : 0, on);
+  for (names = names ? names + 2 : ""; *names;) {
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof protection_names / sizeof protection_names[0] && length == 0; i++) {
+      size_t n = strlen(protection_names[i].name);
+      if (strncmp(names, protection_names[i].name, n) == 0 && (!names[n] || strncmp(names + n, ", ", 2) == 0)) {
+        protections |= protection_names[i].bit;
+        length = n;
+      }
+    }
+    if (length == 0)
+      return 0;
+    names += length + (names[length] ? 2 : 0);
+  }
+  return protections;
+}
+
+void sandbox_describe_at(const char *level, unsigned protections, char *on, size_t on_bytes, char *off,
+                         size_t off_bytes) {
   // One thing does for another: a user namespace for another user, Landlock for a view of the files of one's own.
   unsigned optional = PROTECT_USER_NAMESPACE | PROTECT_BUBBLEWRAP | PROTECT_LANDLOCK | PROTECT_SIGNALS | PROTECT_CGROUP;
   optional |= protections & PROTECT_LANDLOCK ? PROTECT_MOUNT_NAMESPACE : 0;
@@ -323,7 +348,7 @@ void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off
   size_t on_used = 0, off_used = 0, before;
   on[0] = off[0] = '\0';
   if (protections)
-    on_used = (size_t)snprintf(on, on_bytes, "%s: ", sandbox_chosen());
+    on_used = (size_t)snprintf(on, on_bytes, "%s: ", level);
   before = on_used;
   for (size_t i = 0; i < sizeof protection_names / sizeof protection_names[0]; i++) {
     unsigned bit = protection_names[i].bit;

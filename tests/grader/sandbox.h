@@ -108,6 +108,11 @@ uid_t sandbox_other_user(void);
 // nothing is.
 void sandbox_describe(unsigned protections, char *on, size_t on_bytes, char *off, size_t off_bytes);
 
+// The same for a run at another level, and back: what `on` tells of. 0 where it is no such text.
+void sandbox_describe_at(const char *level, unsigned protections, char *on, size_t on_bytes, char *off,
+                         size_t off_bytes);
+unsigned sandbox_described(const char *on, char *level, size_t level_bytes);
+
 // Ends the tree of processes below `root` (itself not), until nothing is left of it.
 void sandbox_tree_kill(pid_t root);
 

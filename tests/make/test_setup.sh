@@ -24,7 +24,7 @@ compiler_without nothing-at-all none.h
 says 'nothing to say where all is there' 0 '' check
 [ -z "$(check 2>&1)" ]
 result $? 'and nothing is said' "$(check 2>&1)"
-for missing in 'dnnl dnnl.h libdnnl-dev' 'z zlib.h zlib1g-dev' 'cmocka cmocka.h libcmocka-dev'; do
+for missing in 'dnnl dnnl.h libdnnl-dev' 'protobuf-c protobuf-c.h libprotobuf-c-dev' 'z zlib.h zlib1g-dev' 'cmocka cmocka.h libcmocka-dev'; do
   read -r library header package <<<"$missing"
   compiler_without "$library" "$header"
   says "$package is named" 1 "  $package: " check

@@ -17,8 +17,10 @@
 //   grad_bias    (O), the sum of grad_out over N, oH and oW
 //
 // The kernels for the CPU are two: oneDNN's (conv_dnn.c), and a matrix product over columns of pixels (conv_im2col.c), which is
-// the one to read first. That for CUDA (conv.cu) is of the second kind.
+// the one to read first. Those for CUDA (conv.cu, conv_implicit.cu) are of the second kind. Which is used is a rule here; in
+// benchmark mode they are timed (conv_choose.c).
 #include "op/convolution/conv.h"
+#include "op/convolution/conv_choose.h"
 #include "op/convolution/conv_cpu.h"
 #include "op/convolution/conv_dnn.h"
 #include "op/op.h"
@@ -110,16 +112,26 @@ static bool conv2d_in_bfloat16(const FyCall *call) {
   return call->in[0]->array.numel > 0 && fy_dnn_convolves_bfloat16(FY_DNN_FORWARD, &s, call->in[2] != NULL);
 }
 
+static FyConvAlgorithm algorithm_of(const FyLaunch *l) {
+  return (FyConvAlgorithm)((const FyConv2dParams *)l->params)->algorithm;
+}
+
+// By the rule, where oneDNN has declined; a bfloat16 convolution is made by oneDNN alone.
+static bool may_use_columns(FyConvAlgorithm algorithm, int dtype) {
+  return dtype != FY_BFLOAT16 && (algorithm == FY_CONV_BY_RULE || algorithm == FY_CONV_IM2COL);
+}
+
 static int fy_cpu_conv2d(FyLaunch *l) {
   const FyArray *x = l->in[0], *weight = l->in[1], *bias = l->in[2];
   FyConvShape s = fy_conv_shape(l->params, x->shape, weight->shape);
   const void *bias_data = bias ? bias->data : NULL;
+  const FyConvAlgorithm algorithm = algorithm_of(l);
   int status = FY_LAUNCH_NO_KERNEL;
   if (l->out[0]->numel == 0)
     return FY_LAUNCH_OK;
   if (x->dtype != FY_FLOAT64)
-    status = fy_dnn_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
-  if (status == FY_LAUNCH_NO_KERNEL)
+    status = fy_dnn_forward(l, algorithm, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm, x->dtype))
     status = fy_im2col_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data);
   return status;
 }
@@ -146,10 +158,10 @@ static void conv2d_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **
 }
 
 // Of the matrices that a convolution is a product of: each row a pixel of the output and what lies under the window.
-static void conv2d_cost(const FyCall *call, FyOpCost *cost) {
-  const FyConvShape s = fy_conv_shape(call->params, call->in[0]->array.shape, call->in[1]->array.shape);
+static void conv2d_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvShape s = fy_conv_shape(launch->params, launch->in[0]->shape, launch->in[1]->shape);
   const double groups = (double)s.groups;
-  fy_cost_product(call, cost, (double)(s.n * s.oh * s.ow), (double)s.o / groups, (double)(s.c * s.kh * s.kw) / groups,
+  fy_cost_product(launch, cost, (double)(s.n * s.oh * s.ow), (double)s.o / groups, (double)(s.c * s.kh * s.kw) / groups,
                   groups);
   cost->counted = true;
 }
@@ -161,6 +173,7 @@ const FyOp fy_op_conv2d = {
     .autocast = FY_AUTOCAST_EVERYWHERE(FY_AUTOCAST_LOWER),
     .infer = conv2d_infer,
     .cpu = fy_cpu_conv2d,
+    .choose = fy_choose_conv2d,
     .cpu_bfloat16 = conv2d_in_bfloat16,
     .save = conv2d_save,
     .backward = conv2d_backward,
@@ -204,16 +217,16 @@ static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
   if (out->numel == 0)
     return FY_LAUNCH_OK;
   if (out->dtype != FY_FLOAT64)
-    status = fy_dnn_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data, NULL);
-  if (status == FY_LAUNCH_NO_KERNEL)
+    status = fy_dnn_backward_input(l, algorithm_of(l), &s, out->dtype, grad->data, weight->data, out->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm_of(l), out->dtype))
     status = fy_im2col_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data);
   return status;
 }
 
-static void backward_input_cost(const FyCall *call, FyOpCost *cost) {
-  const FyConvShape s = fy_conv_shape(call->params, call->out[0]->array.shape, call->in[1]->array.shape);
+static void backward_input_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvShape s = fy_conv_shape(launch->params, launch->out[0]->shape, launch->in[1]->shape);
   const double groups = (double)s.groups;
-  fy_cost_product(call, cost, (double)(s.n * s.oh * s.ow), (double)(s.c * s.kh * s.kw) / groups, (double)s.o / groups,
+  fy_cost_product(launch, cost, (double)(s.n * s.oh * s.ow), (double)(s.c * s.kh * s.kw) / groups, (double)s.o / groups,
                   groups);
 }
 
@@ -222,6 +235,7 @@ const FyOp fy_op_conv2d_backward_input = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = conv2d_backward_infer,
     .cpu = fy_cpu_conv2d_backward_input,
+    .choose = fy_choose_conv2d_backward_input,
     .cpu_bfloat16 = backward_input_in_bfloat16,
     .params_size = sizeof(FyConv2dParams),
     .cost = backward_input_cost,
@@ -244,16 +258,16 @@ static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
     return FY_LAUNCH_OK;
   }
   if (out->dtype != FY_FLOAT64)
-    status = fy_dnn_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data, NULL);
-  if (status == FY_LAUNCH_NO_KERNEL)
+    status = fy_dnn_backward_weight(l, algorithm_of(l), &s, out->dtype, grad->data, x->data, out->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm_of(l), out->dtype))
     status = fy_im2col_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data);
   return status;
 }
 
-static void backward_weight_cost(const FyCall *call, FyOpCost *cost) {
-  const FyConvShape s = fy_conv_shape(call->params, call->in[1]->array.shape, call->out[0]->array.shape);
+static void backward_weight_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvShape s = fy_conv_shape(launch->params, launch->in[1]->shape, launch->out[0]->shape);
   const double groups = (double)s.groups;
-  fy_cost_product(call, cost, (double)s.o / groups, (double)(s.c * s.kh * s.kw) / groups, (double)(s.n * s.oh * s.ow),
+  fy_cost_product(launch, cost, (double)s.o / groups, (double)(s.c * s.kh * s.kw) / groups, (double)(s.n * s.oh * s.ow),
                   groups);
 }
 
@@ -262,6 +276,7 @@ const FyOp fy_op_conv2d_backward_weight = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = conv2d_backward_infer,
     .cpu = fy_cpu_conv2d_backward_weight,
+    .choose = fy_choose_conv2d_backward_weight,
     .cpu_bfloat16 = backward_weight_in_bfloat16,
     .params_size = sizeof(FyConv2dParams),
     .cost = backward_weight_cost,

@@ -1,6 +1,8 @@
-// F.conv2d and its gradients on CUDA: matrix products of cuBLAS over columns (im2col). The images are taken in chunks, so
-// that the columns fit into a bounded workspace. No atomics: results are the same in every run.
-#include "op/convolution/conv.h"
+// F.conv2d and its gradients on CUDA: matrix products of cuBLAS over columns (im2col), or, when it is asked for, over columns that
+// are never written (conv_implicit.cuh). The images are taken in chunks, so that the columns fit into a bounded workspace. No
+// atomics: results are the same in every run.
+#include "op/convolution/conv_cudnn.cuh"
+#include "op/convolution/conv_implicit.cuh"
 #include "op/product/cublas_gemm.cuh"
 
 enum { COLUMNS_BYTES = 128 << 20 };
@@ -147,6 +149,29 @@ static const void *offset(const void *data, int64_t elements, const ConvSizes *z
   return (const char *)data + elements * z->size;
 }
 
+static int algorithm_of(const FyLaunch *l) {
+  return ((const FyConv2dParams *)l->params)->algorithm;
+}
+
+static bool asks_for_implicit(const FyLaunch *l) {
+  return algorithm_of(l) == FY_CONV_IMPLICIT_GEMM;
+}
+
+static bool asks_for_cudnn(const FyLaunch *l) {
+  return algorithm_of(l) >= FY_CONV_CUDNN;
+}
+
+// Which the rule always takes.
+static bool asks_for_explicit(const FyLaunch *l) {
+  return algorithm_of(l) == FY_CONV_BY_RULE || algorithm_of(l) == FY_CONV_EXPLICIT_GEMM;
+}
+
+static int run_cudnn(FyLaunch *l, FyCudnnPass pass, const FyConvShape *s, int dtype, const void *x, const void *weight,
+                     const void *y, bool add) {
+  const FyCudnnArrays arrays = {(void *)x, (void *)weight, (void *)y, add};
+  return fy_cudnn_conv(l, pass, algorithm_of(l) - FY_CONV_CUDNN, s, dtype, &arrays);
+}
+
 // ---- forward -----------------------------------------------------------------------------------------------------------------
 
 template <class T> __global__ void fill_channels(T *out, const T *bias, int64_t channels, int64_t area, int64_t n) {
@@ -163,14 +188,20 @@ extern "C" int fy_cuda_conv2d(FyLaunch *l) {
   const bool pointwise = fy_conv_is_pointwise(&s);
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  void *columns = pointwise ? NULL : columns_workspace(l, &z);
-  if (!pointwise && !columns)
+  if (asks_for_implicit(l))
+    return fy_implicit_conv<FyConvForward>(l, s, out, weight->data, x->data, bias ? bias->data : NULL);
+  if (!asks_for_explicit(l) && !asks_for_cudnn(l))
+    return FY_LAUNCH_NO_KERNEL;
+  void *columns = pointwise || asks_for_cudnn(l) ? NULL : columns_workspace(l, &z);
+  if (!pointwise && !asks_for_cudnn(l) && !columns)
     return FY_LAUNCH_NO_MEMORY;
   if (bias)
     FY_SWITCH_FLOATING(out->dtype, T, {
       fill_channels<T><<<fy_blocks(l, out->numel), FY_BLOCK, 0, fy_stream(l)>>>((T *)out->data, (const T *)bias->data,
                                                                                 s.o, z.area, out->numel);
     });
+  if (asks_for_cudnn(l))
+    return run_cudnn(l, FY_CUDNN_FORWARD, &s, x->dtype, x->data, weight->data, out->data, bias != NULL);
   const FyCudaGemm g = product(x->dtype, false, false, s.o / s.groups, z.area, z.depth, bias ? 1 : 0);
   for (int64_t i = 0; i < s.n; i += z.chunk) {
     const int64_t images = s.n - i < z.chunk ? s.n - i : z.chunk;
@@ -197,6 +228,12 @@ extern "C" int fy_cuda_conv2d_backward_input(FyLaunch *l) {
   const bool pointwise = fy_conv_is_pointwise(&s);
   if (out->numel == 0)
     return FY_LAUNCH_OK;
+  if (asks_for_implicit(l))
+    return fy_implicit_conv<FyConvBackwardInput>(l, s, out, weight->data, grad->data, NULL);
+  if (!asks_for_explicit(l) && !asks_for_cudnn(l))
+    return FY_LAUNCH_NO_KERNEL;
+  if (asks_for_cudnn(l))
+    return run_cudnn(l, FY_CUDNN_BACKWARD_INPUT, &s, out->dtype, out->data, weight->data, grad->data, false);
   void *columns = pointwise ? NULL : columns_workspace(l, &z);
   if (!pointwise && !columns)
     return FY_LAUNCH_NO_MEMORY;
@@ -240,6 +277,12 @@ extern "C" int fy_cuda_conv2d_backward_weight(FyLaunch *l) {
     return FY_LAUNCH_OK;
   if (grad->numel == 0)
     return (int)cudaMemsetAsync(out->data, 0, (size_t)(out->numel * z.size), fy_stream(l));
+  if (asks_for_implicit(l))
+    return fy_implicit_conv<FyConvBackwardWeight>(l, s, out, grad->data, x->data, NULL);
+  if (!asks_for_explicit(l) && !asks_for_cudnn(l))
+    return FY_LAUNCH_NO_KERNEL;
+  if (asks_for_cudnn(l))
+    return run_cudnn(l, FY_CUDNN_BACKWARD_WEIGHT, &s, out->dtype, x->data, out->data, grad->data, false);
   void *columns = pointwise ? NULL : columns_workspace(l, &z);
   void *parts = l->workspace(l, (size_t)(z.chunk * out->numel * sum_size));
   void *total = l->workspace(l, (size_t)(out->numel * sum_size));

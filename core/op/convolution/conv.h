@@ -4,9 +4,27 @@
 
 #include "op/launch.h"
 
+// The ways to compute a convolution or one of its gradients. A kernel that is given another than BY_RULE uses that one, or
+// returns FY_LAUNCH_NO_KERNEL where it does not do this convolution.
+typedef enum FyConvAlgorithm {
+  FY_CONV_BY_RULE, // what the shape suggests, without trying
+  // On the CPU
+  FY_CONV_IM2COL,    // a matrix product over columns of pixels
+  FY_CONV_DNN,       // oneDNN's direct convolution, in chunks of the batch
+  FY_CONV_DNN_WHOLE, // the same, all threads on the whole batch
+  FY_CONV_WINOGRAD,  // oneDNN's Winograd: fewer multiplications for 3x3 kernels, and rounding of its own
+  FY_CONV_DIRECT,    // straight from the pixels, with ReLU and pooling in one
+  // On CUDA
+  FY_CONV_EXPLICIT_GEMM, // a matrix product over columns that are written to memory
+  FY_CONV_IMPLICIT_GEMM, // a matrix product over columns that are gathered tile by tile
+  FY_CONV_CUDNN,         // cuDNN's algorithm 0 of the pass, on a real GPU; the next seven: its others
+  FY_CONV_ALGORITHMS = FY_CONV_CUDNN + 8,
+} FyConvAlgorithm;
+
 typedef struct FyConv2dParams {
   int stride, padding, dilation, groups;
   int64_t shape[4]; // backward: of the gradient to be made (the input's, or the weight's)
+  int algorithm;    // FyConvAlgorithm; other than BY_RULE only while one is chosen, and when it has been
 } FyConv2dParams;
 
 // x (n, c, h, w), weight (o, c / groups, kh, kw), output (n, o, oh, ow).

@@ -28,13 +28,14 @@ enum { FY_CONV_MOST_PARTS = 16 }; // chunks of a weight's gradient, at most
 // total (n) = the sum, in their order, of `parts` arrays that lie one after the other. The first may be the total itself.
 void fy_conv_sum_parts(FyDType dtype, int64_t parts, int64_t n, const void *part, void *total);
 
-// By oneDNN, float32 or bfloat16, where sums are float32. FY_LAUNCH_NO_KERNEL when oneDNN does not do this convolution or im2col
-// is faster. With a hook, `out` and `grad` are not used. The weight's gradient is float32 with a hook.
-int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *x, const void *weight,
-                   const void *bias, void *out, const FyConvHook *hook);
-int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *weight,
-                          void *grad_x, const FyConvHook *hook);
-int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *x,
-                           void *grad_weight, const FyConvHook *hook);
+// By oneDNN, float32 or bfloat16, where sums are float32. FY_LAUNCH_NO_KERNEL when oneDNN does not do this convolution by this
+// algorithm, or by the rule (FY_CONV_BY_RULE) im2col is faster. With a hook, `out` and `grad` are not used. The weight's gradient
+// is float32 with a hook.
+int fy_dnn_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *x,
+                   const void *weight, const void *bias, void *out, const FyConvHook *hook);
+int fy_dnn_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *grad,
+                          const void *weight, void *grad_x, const FyConvHook *hook);
+int fy_dnn_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
+                           const void *grad, const void *x, void *grad_weight, const FyConvHook *hook);
 
 #endif

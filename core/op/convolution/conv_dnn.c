@@ -12,6 +12,7 @@
 
 typedef struct Job {
   FyDnnKind kind;
+  FyConvAlgorithm algorithm;
   FyDType dtype;
   const FyConvShape *s;
   FyDnnPlan *plan, *last_plan; // of a whole chunk, and of the last one when it is smaller
@@ -38,7 +39,7 @@ static size_t aligned(size_t bytes) {
 static size_t slot_bytes(const FyDnnPlan *plan, const FyConvHook *hook) {
   size_t bytes = aligned(plan->scratchpad_bytes) + (hook ? aligned(hook->scratch_bytes) : 0);
   for (int i = 0; i < FY_DNN_ROLES; i++)
-    bytes += aligned(plan->arrays[i].inner_bytes);
+    bytes += aligned(plan->arrays[i].inner_bytes) + aligned(plan->arrays[i].met_bytes);
   return bytes;
 }
 
@@ -66,7 +67,7 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
                               dnnl_stream_t stream) {
   const FyConvHook *hook = job->hook;
   int result = fy_dnn_result(job->kind);
-  char *inner[FY_DNN_ROLES], *scratchpad = slot, *scratch = slot + aligned(plan->scratchpad_bytes);
+  char *inner[FY_DNN_ROLES], *met = NULL, *scratchpad = slot, *scratch = slot + aligned(plan->scratchpad_bytes);
   FyDnnExecution e = {.status = dnnl_success};
   slot = scratch + (hook ? aligned(hook->scratch_bytes) : 0);
   for (int i = 0; i < FY_DNN_ROLES; i++) {
@@ -74,8 +75,14 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
     bool hooked = hook && i == FY_DNN_OUT, ready = hooked || (i == FY_DNN_WEIGHT && chunk->weight);
     inner[i] = hooked ? slot : ready ? (char *)(uintptr_t)chunk->weight : array->reorder ? slot : chunk->plain[i];
     slot += aligned(array->inner_bytes);
+    if (hooked) {
+      met = array->reorder ? slot : inner[i];
+      slot += aligned(array->met_bytes);
+    }
     if (hooked && i != result)
-      meet(job, chunk, inner[i], scratch);
+      meet(job, chunk, met, scratch);
+    if (hooked && i != result && array->reorder && e.status == dnnl_success)
+      e.status = reorder(array, true, met, inner[i], stream);
     else if (array->reorder && i != result && !ready && e.status == dnnl_success)
       e.status = reorder(array, true, chunk->plain[i], inner[i], stream);
     fy_dnn_argument(&e, arguments[job->kind][i], array->inner, inner[i]);
@@ -86,10 +93,11 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
   dnnl_status_t status = fy_dnn_execute(&e, plan->convolution, stream);
   if (status != dnnl_success)
     return status;
-  if (hook && result == FY_DNN_OUT)
-    meet(job, chunk, inner[result], scratch);
-  else if (plan->arrays[result].reorder)
-    status = reorder(&plan->arrays[result], false, inner[result], chunk->plain[result], stream);
+  bool meets = hook && result == FY_DNN_OUT;
+  if (plan->arrays[result].reorder)
+    status = reorder(&plan->arrays[result], false, inner[result], meets ? met : chunk->plain[result], stream);
+  if (meets && status == dnnl_success)
+    meet(job, chunk, met, scratch);
   return status;
 }
 
@@ -131,8 +139,12 @@ static void choose_chunks(Job *job) {
   const FyConvShape *s = job->s;
   int64_t weight = s->o * fy_conv_depth(s), work = weight * s->oh * s->ow; // multiply-adds of an image
   int64_t chunks = s->n < MOST_CHUNKS ? s->n : MOST_CHUNKS;
-  while (chunks > 1 && work * s->n / chunks < 4 << 20)
+  // Winograd transforms the weight for each chunk anew, which larger ones make up for.
+  const int64_t least = job->algorithm == FY_CONV_WINOGRAD ? 128 << 20 : 4 << 20;
+  while (chunks > 1 && work * s->n / chunks < least)
     chunks /= 2;
+  if (job->algorithm == FY_CONV_DNN_WHOLE)
+    chunks = 1;
   if (job->kind == FY_DNN_BACKWARD_WEIGHT)
     for (chunks = chunks < FY_CONV_MOST_PARTS ? chunks : FY_CONV_MOST_PARTS;
          chunks > 1 && chunks * weight * 4 > MOST_PARTIAL_BYTES;)
@@ -145,13 +157,13 @@ static bool choose_plans(Job *job) {
   FyConvShape chunk = *job->s, last = *job->s;
   // A weight's gradient sums over the batch, which one thread does in one order.
   bool serial = job->chunks > 1 || job->kind == FY_DNN_BACKWARD_WEIGHT, channels_last = job->hook != NULL;
-  bool x_last = job->hook && job->hook->x_channels_last;
+  bool x_last = job->hook && job->hook->x_channels_last, winograd = job->algorithm == FY_CONV_WINOGRAD;
   chunk.n = job->chunk;
   last.n = job->s->n - (job->chunks - 1) * job->chunk;
-  job->plan = fy_dnn_plan(job->kind, job->dtype, &chunk, job->bias != NULL, serial, channels_last, x_last);
-  job->last_plan = last.n == chunk.n
-                       ? job->plan
-                       : fy_dnn_plan(job->kind, job->dtype, &last, job->bias != NULL, serial, channels_last, x_last);
+  job->plan = fy_dnn_plan(job->kind, job->dtype, &chunk, job->bias != NULL, serial, channels_last, x_last, winograd);
+  job->last_plan = last.n == chunk.n ? job->plan
+                                     : fy_dnn_plan(job->kind, job->dtype, &last, job->bias != NULL, serial,
+                                                   channels_last, x_last, winograd);
   return job->plan && job->last_plan;
 }
 
@@ -173,10 +185,20 @@ static int prepare_weight(FyLaunch *l, Job *job) {
 }
 
 // oneDNN's layouts hold 8 or 16 channels together: with fewer, im2col is faster. Depthwise has kernels of its own.
-static bool pays(const FyConvShape *s) {
+static bool pays_by_rule(const FyConvShape *s) {
   enum { FEW = 8 };
   int64_t in = s->c / s->groups, out = s->o / s->groups;
-  return s->n > 0 && ((in >= FEW && out >= FEW) || (in == 1 && out == 1 && s->groups >= FEW));
+  return (in >= FEW && out >= FEW) || (in == 1 && out == 1 && s->groups >= FEW);
+}
+
+// Whether to try: by the rule where it pays, else because it is asked for. The whole batch at once, whose sums depend on the
+// number of threads where the batch is summed over, and which leaves a hook to one thread, is for the other passes.
+static bool is_for(FyConvAlgorithm algorithm, FyDnnKind kind, const FyConvShape *s, const FyConvHook *hook) {
+  if (s->n == 0)
+    return false;
+  if (algorithm == FY_CONV_DNN_WHOLE)
+    return kind != FY_DNN_BACKWARD_WEIGHT && !hook;
+  return algorithm == FY_CONV_BY_RULE ? pays_by_rule(s) : algorithm == FY_CONV_DNN || algorithm == FY_CONV_WINOGRAD;
 }
 
 static int run_chunked(FyLaunch *l, Job *job) {
@@ -199,7 +221,7 @@ static void release_plans(const Job *job) {
 }
 
 static int run_job(FyLaunch *l, Job *job) {
-  if (!pays(job->s))
+  if (!is_for(job->algorithm, job->kind, job->s, job->hook))
     return FY_LAUNCH_NO_KERNEL;
   choose_chunks(job);
   int status = choose_plans(job) ? run_chunked(l, job) : FY_LAUNCH_NO_KERNEL;
@@ -211,9 +233,10 @@ static char *bytes_of(const void *p) {
   return (char *)(uintptr_t)p;
 }
 
-int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *x, const void *weight,
-                   const void *bias, void *out, const FyConvHook *hook) {
+int fy_dnn_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *x,
+                   const void *weight, const void *bias, void *out, const FyConvHook *hook) {
   Job job = {.kind = FY_DNN_FORWARD,
+             .algorithm = algorithm,
              .dtype = dtype,
              .s = s,
              .bias = bias,
@@ -222,9 +245,10 @@ int fy_dnn_forward(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void 
   return run_job(l, &job);
 }
 
-int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *weight,
-                          void *grad_x, const FyConvHook *hook) {
+int fy_dnn_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *grad,
+                          const void *weight, void *grad_x, const FyConvHook *hook) {
   Job job = {.kind = FY_DNN_BACKWARD_INPUT,
+             .algorithm = algorithm,
              .dtype = dtype,
              .s = s,
              .hook = hook,
@@ -233,12 +257,12 @@ int fy_dnn_backward_input(FyLaunch *l, const FyConvShape *s, FyDType dtype, cons
 }
 
 // Each chunk has its own gradient, float32; they are summed in their order, and rounded at the end.
-int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, const void *grad, const void *x,
-                           void *grad_weight, const FyConvHook *hook) {
-  Job job = {.kind = FY_DNN_BACKWARD_WEIGHT, .dtype = dtype, .s = s, .hook = hook};
+int fy_dnn_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
+                           const void *grad, const void *x, void *grad_weight, const FyConvHook *hook) {
+  Job job = {.kind = FY_DNN_BACKWARD_WEIGHT, .algorithm = algorithm, .dtype = dtype, .s = s, .hook = hook};
   int64_t count = s->o * fy_conv_depth(s);
   bool rounded = dtype == FY_BFLOAT16 && !hook;
-  if (!pays(s))
+  if (!is_for(algorithm, FY_DNN_BACKWARD_WEIGHT, s, hook))
     return FY_LAUNCH_NO_KERNEL;
   choose_chunks(&job);
   float *parts = grad_weight;
@@ -260,7 +284,7 @@ int fy_dnn_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, con
 
 bool fy_dnn_convolves_bfloat16(FyDnnKind kind, const FyConvShape *s, bool bias) {
   Job job = {.kind = kind, .dtype = FY_BFLOAT16, .s = s, .bias = bias ? s : NULL}; // any pointer: whether there is one
-  if (!fy_dnn_has_amx() || !pays(s))
+  if (!fy_dnn_has_amx() || !is_for(FY_CONV_BY_RULE, kind, s, NULL))
     return false;
   choose_chunks(&job);
   bool all = choose_plans(&job);

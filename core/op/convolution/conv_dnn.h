@@ -15,15 +15,17 @@ typedef struct FyDnnKey {
   int64_t kind, dtype, serial, bias; // float32 or bfloat16
   int64_t channels_last;             // x and the output have their channels last, rather than a layout of oneDNN's own;
   int64_t x_channels_last;           // and x is stored so
+  int64_t winograd;                  // rather than direct; in a layout of oneDNN's own, whatever channels_last
   FyConvShape shape;
 } FyDnnKey;
 
-// One array: as Ferry stores it (row-major), as oneDNN wants it, and the way from the one to the other. `reorder` is NULL
+// One array: as Ferry stores it (row-major, or channels last), as oneDNN wants it, and the way from the one to the other. `reorder` is NULL
 // where they are the same.
 typedef struct FyDnnArray {
   FyDnnDesc plain, inner;
   dnnl_primitive_t reorder; // towards `inner` for what is read, towards `plain` for what is written
   size_t inner_bytes;       // 0 without a reorder, unless channels_last
+  size_t met_bytes;         // of the output as a hook meets it, where that is not how the primitive has it
 } FyDnnArray;
 
 typedef struct FyDnnPlan {
@@ -39,7 +41,7 @@ typedef struct FyDnnPlan {
 // The plan for a convolution: from the cache, which keeps those used last, or made now. `serial` plans run on the calling
 // thread alone. NULL where oneDNN cannot do it. To be released. Any thread.
 FyDnnPlan *fy_dnn_plan(FyDnnKind kind, FyDType dtype, const FyConvShape *shape, bool bias, bool serial,
-                       bool channels_last, bool x_channels_last);
+                       bool channels_last, bool x_channels_last, bool winograd);
 
 // Whether the processor multiplies bfloat16 numbers, and a pass takes this convolution in bfloat16: without a hook.
 bool fy_dnn_convolves_bfloat16(FyDnnKind kind, const FyConvShape *s, bool bias);

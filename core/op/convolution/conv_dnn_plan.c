@@ -12,38 +12,40 @@ typedef struct Geometry {
 
 #if DNNL_VERSION_MAJOR >= 3
 
-static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnDesc x, FyDnnDesc weight, FyDnnDesc bias,
-                              FyDnnDesc y, const Geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
-  const dnnl_alg_kind_t direct = dnnl_convolution_direct;
+static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, dnnl_alg_kind_t alg, FyDnnDesc x,
+                              FyDnnDesc weight, FyDnnDesc bias, FyDnnDesc y, const Geometry *g,
+                              dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
+
   switch (kind) {
   case FY_DNN_FORWARD:
-    return dnnl_convolution_forward_primitive_desc_create(out, fy_dnn_engine(), dnnl_forward_training, direct, x,
-                                                          weight, bias, y, g->strides, g->dilations, g->padding,
-                                                          g->padding, attr);
+    return dnnl_convolution_forward_primitive_desc_create(out, fy_dnn_engine(), dnnl_forward_training, alg, x, weight,
+                                                          bias, y, g->strides, g->dilations, g->padding, g->padding,
+                                                          attr);
   case FY_DNN_BACKWARD_INPUT:
-    return dnnl_convolution_backward_data_primitive_desc_create(out, fy_dnn_engine(), direct, x, weight, y, g->strides,
+    return dnnl_convolution_backward_data_primitive_desc_create(out, fy_dnn_engine(), alg, x, weight, y, g->strides,
                                                                 g->dilations, g->padding, g->padding, hint, attr);
   default:
     return dnnl_convolution_backward_weights_primitive_desc_create(
-        out, fy_dnn_engine(), direct, x, weight, NULL, y, g->strides, g->dilations, g->padding, g->padding, hint, attr);
+        out, fy_dnn_engine(), alg, x, weight, NULL, y, g->strides, g->dilations, g->padding, g->padding, hint, attr);
   }
 }
 
 #else
 
-static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnDesc x, FyDnnDesc weight, FyDnnDesc bias,
-                              FyDnnDesc y, const Geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
-  const dnnl_alg_kind_t direct = dnnl_convolution_direct;
+static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, dnnl_alg_kind_t alg, FyDnnDesc x,
+                              FyDnnDesc weight, FyDnnDesc bias, FyDnnDesc y, const Geometry *g,
+                              dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
+
   dnnl_convolution_desc_t desc;
   dnnl_status_t status;
   if (kind == FY_DNN_FORWARD)
-    status = dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, direct, x, weight, bias, y,
+    status = dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, alg, x, weight, bias, y,
                                                         g->strides, g->dilations, g->padding, g->padding);
   else if (kind == FY_DNN_BACKWARD_INPUT)
-    status = dnnl_dilated_convolution_backward_data_desc_init(&desc, direct, x, weight, y, g->strides, g->dilations,
+    status = dnnl_dilated_convolution_backward_data_desc_init(&desc, alg, x, weight, y, g->strides, g->dilations,
                                                               g->padding, g->padding);
   else
-    status = dnnl_dilated_convolution_backward_weights_desc_init(&desc, direct, x, weight, NULL, y, g->strides,
+    status = dnnl_dilated_convolution_backward_weights_desc_init(&desc, alg, x, weight, NULL, y, g->strides,
                                                                  g->dilations, g->padding, g->padding);
   return status == dnnl_success ? dnnl_primitive_desc_create(out, &desc, attr, fy_dnn_engine(), hint) : status;
 }
@@ -64,9 +66,10 @@ static dnnl_data_type_t type_of(FyDType dtype) {
   return dtype == FY_BFLOAT16 ? dnnl_bf16 : dnnl_f32;
 }
 
-// The descriptions of the three arrays as a pass has them: x and the output with the given layouts, the weight row-major or left
-// to oneDNN.
-static bool make_descs(const FyDnnKey *key, dnnl_format_tag_t x_tag, dnnl_format_tag_t tag, FyDnnDesc *descs) {
+// The descriptions of the three arrays as a pass has them: x and the output with the given layouts, the weight row-major
+// (`plain`) or left to oneDNN.
+static bool make_descs(const FyDnnKey *key, dnnl_format_tag_t x_tag, dnnl_format_tag_t tag, bool plain,
+                       FyDnnDesc *descs) {
   const FyConvShape *s = &key->shape;
   dnnl_data_type_t type[FY_DNN_ROLES];
   for (int i = 0; i < FY_DNN_ROLES; i++)
@@ -75,11 +78,20 @@ static bool make_descs(const FyDnnKey *key, dnnl_format_tag_t x_tag, dnnl_format
   dnnl_dims_t x = {s->n, s->c, s->h, s->w}, y = {s->n, s->o, s->oh, s->ow};
   dnnl_dims_t whole = {s->o, s->c, s->kh, s->kw};
   dnnl_dims_t groups = {s->groups, s->o / s->groups, s->c / s->groups, s->kh, s->kw};
-  dnnl_format_tag_t weight = tag == dnnl_abcd ? grouped ? dnnl_abcde : dnnl_abcd : dnnl_format_tag_any;
+  dnnl_format_tag_t weight = plain ? grouped ? dnnl_abcde : dnnl_abcd : dnnl_format_tag_any;
   descs[FY_DNN_X] = fy_dnn_desc(type[FY_DNN_X], 4, x, x_tag);
   descs[FY_DNN_OUT] = fy_dnn_desc(type[FY_DNN_OUT], 4, y, tag);
   descs[FY_DNN_WEIGHT] = fy_dnn_desc(type[FY_DNN_WEIGHT], grouped ? 5 : 4, grouped ? groups : whole, weight);
   return descs[FY_DNN_X] && descs[FY_DNN_OUT] && descs[FY_DNN_WEIGHT];
+}
+
+static dnnl_alg_kind_t algorithm_of(const FyDnnKey *key) {
+  return key->winograd ? dnnl_convolution_winograd : dnnl_convolution_direct;
+}
+
+// Of x and the output as the primitive has them.
+static dnnl_format_tag_t inner_tag(const FyDnnKey *key) {
+  return key->channels_last && !key->winograd ? dnnl_acdb : dnnl_format_tag_any;
 }
 
 // Gradients are described with the forward that they belong to.
@@ -89,8 +101,9 @@ static dnnl_status_t describe_forward(const FyDnnPlan *plan, dnnl_primitive_desc
   FyDnnDesc any[FY_DNN_ROLES] = {0};
   dnnl_status_t status = dnnl_out_of_memory;
   key.kind = FY_DNN_BACKWARD_INPUT; // all three of the convolution's dtype
-  if (make_descs(&key, tag, tag, any))
-    status = describe(hint, FY_DNN_FORWARD, any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL, any[FY_DNN_OUT], g, NULL, attr);
+  if (make_descs(&key, tag, tag, false, any))
+    status = describe(hint, FY_DNN_FORWARD, algorithm_of(&key), any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL,
+                      any[FY_DNN_OUT], g, NULL, attr);
   for (int i = 0; i < FY_DNN_ROLES; i++)
     fy_dnn_desc_free(any[i]);
   return status;
@@ -101,12 +114,12 @@ static bool make_description(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   FyDnnDesc any[FY_DNN_ROLES] = {0};
   Geometry g = geometry_of(&plan->key.shape);
   dnnl_primitive_desc_t hint = NULL;
-  dnnl_format_tag_t tag = plan->key.channels_last ? dnnl_acdb : dnnl_format_tag_any;
-  bool made = make_descs(&plan->key, tag, tag, any);
+  dnnl_format_tag_t tag = inner_tag(&plan->key);
+  bool made = make_descs(&plan->key, tag, tag, false, any);
   if (kind != FY_DNN_FORWARD)
     made = made && describe_forward(plan, &hint, &g, tag, attr) == dnnl_success;
-  made = made && describe(&plan->description, kind, any[FY_DNN_X], any[FY_DNN_WEIGHT], plan->bias, any[FY_DNN_OUT], &g,
-                          hint, attr) == dnnl_success;
+  made = made && describe(&plan->description, kind, algorithm_of(&plan->key), any[FY_DNN_X], any[FY_DNN_WEIGHT],
+                          plan->bias, any[FY_DNN_OUT], &g, hint, attr) == dnnl_success;
   if (hint)
     dnnl_primitive_desc_destroy(hint);
   for (int i = 0; i < FY_DNN_ROLES; i++)
@@ -139,7 +152,8 @@ static bool make_parts(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   const FyConvShape *s = &plan->key.shape;
   FyDnnKind kind = (FyDnnKind)plan->key.kind;
   FyDnnDesc plain[FY_DNN_ROLES] = {0};
-  bool made = make_descs(&plan->key, plan->key.x_channels_last ? dnnl_acdb : dnnl_abcd, dnnl_abcd, plain);
+  bool made = make_descs(&plan->key, plan->key.x_channels_last ? dnnl_acdb : dnnl_abcd,
+                         plan->key.channels_last ? dnnl_acdb : dnnl_abcd, true, plain);
   for (int i = 0; i < FY_DNN_ROLES; i++)
     plan->arrays[i].plain = plain[i];
   plan->bias = plan->key.bias ? fy_dnn_desc(type_of((FyDType)plan->key.dtype), 1, (dnnl_dims_t){s->o}, dnnl_a) : NULL;
@@ -153,8 +167,11 @@ static bool make_parts(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
     if (!make_reorder(&plan->arrays[i], i == fy_dnn_result(kind), attr))
       return false;
   }
-  if (plan->key.channels_last) // the output never lies row-major
-    plan->arrays[FY_DNN_OUT].inner_bytes = dnnl_memory_desc_get_size(plan->arrays[FY_DNN_OUT].inner);
+  FyDnnArray *out = &plan->arrays[FY_DNN_OUT];
+  if (plan->key.channels_last) { // a hook meets it: it lies nowhere else
+    out->inner_bytes = dnnl_memory_desc_get_size(out->inner);
+    out->met_bytes = out->reorder ? dnnl_memory_desc_get_size(out->plain) : 0;
+  }
   return true;
 }
 
@@ -196,13 +213,14 @@ static FyDnnCached *make_plan(const void *of) {
 }
 
 FyDnnPlan *fy_dnn_plan(FyDnnKind kind, FyDType dtype, const FyConvShape *shape, bool bias, bool serial,
-                       bool channels_last, bool x_channels_last) {
+                       bool channels_last, bool x_channels_last, bool winograd) {
   FyDnnKey key = {.kind = kind,
                   .dtype = dtype,
                   .serial = serial,
                   .bias = bias,
                   .channels_last = channels_last,
                   .x_channels_last = x_channels_last,
+                  .winograd = winograd,
                   .shape = *shape};
   _Static_assert(sizeof key <= FY_DNN_MOST_KEY, "the cache has no room for the key");
   return (FyDnnPlan *)(void *)fy_dnn_cached(&key, sizeof key, make_plan);

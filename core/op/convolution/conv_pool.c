@@ -3,6 +3,7 @@
 // The convolution's output is the largest array of such a layer, and ReLU's another one. Fused, neither exists: each image is
 // convolved, cut off at zero and pooled while it is in the cache, and backward needs only the tap that each pooled value
 // came from. The values are those of the three ops, up to the rounding of the convolution's sums.
+#include "op/convolution/conv_choose.h"
 #include "op/convolution/conv_pool.h"
 #include "op/kernel/dnn.h"
 #include "op/op.h"
@@ -62,10 +63,10 @@ static void conv_pool_backward(FyNode *node, FyTensor *const *grad_out, FyTensor
 }
 
 // The product's; ReLU and pooling are done on its tiles.
-static void conv_pool_cost(const FyCall *call, FyOpCost *cost) {
-  const FyConvPoolParams *p = call->params;
-  const FyConvShape s = fy_conv_shape(&p->conv, call->in[0]->array.shape, call->in[1]->array.shape);
-  fy_cost_product(call, cost, (double)(s.n * s.oh * s.ow), (double)s.o, (double)(s.c * s.kh * s.kw), 1);
+static void conv_pool_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvPoolParams *p = launch->params;
+  const FyConvShape s = fy_conv_shape(&p->conv, launch->in[0]->shape, launch->in[1]->shape);
+  fy_cost_product(launch, cost, (double)(s.n * s.oh * s.ow), (double)s.o, (double)(s.c * s.kh * s.kw), 1);
 }
 
 const FyOp fy_op_conv2d_relu_max_pool2d = {
@@ -75,6 +76,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d = {
     .autocast = FY_AUTOCAST_EVERYWHERE(FY_AUTOCAST_LOWER),
     .infer = conv_pool_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d,
+    .choose = fy_choose_conv_pool,
     .cpu_bfloat16 = conv_pool_in_bfloat16,
     .save = conv_pool_save,
     .backward = conv_pool_backward,
@@ -106,12 +108,12 @@ static bool conv_pool_backward_in_bfloat16(const FyCall *call) {
 }
 
 // A product for each of the two gradients that may be wanted.
-static void conv_pool_backward_cost(const FyCall *call, FyOpCost *cost) {
-  const FyConvPoolParams *p = call->params;
-  const FyConvShape s = fy_conv_shape(&p->conv, call->in[2]->array.shape, call->in[3]->array.shape);
+static void conv_pool_backward_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvPoolParams *p = launch->params;
+  const FyConvShape s = fy_conv_shape(&p->conv, launch->in[2]->shape, launch->in[3]->shape);
   const int products = p->needs[0] + p->needs[1];
   if (products > 0)
-    fy_cost_product(call, cost, (double)s.o, (double)(s.c * s.kh * s.kw), (double)(s.n * s.oh * s.ow), products);
+    fy_cost_product(launch, cost, (double)s.o, (double)(s.c * s.kh * s.kw), (double)(s.n * s.oh * s.ow), products);
 }
 
 const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
@@ -119,6 +121,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = conv_pool_backward_infer,
     .cpu = fy_cpu_conv2d_relu_max_pool2d_backward,
+    .choose = fy_choose_conv_pool_backward,
     .cpu_bfloat16 = conv_pool_backward_in_bfloat16,
     .params_size = sizeof(FyConvPoolParams),
     .cost = conv_pool_backward_cost,

@@ -21,6 +21,7 @@ enum { CONV_VECTOR_BYTES = 16, PIXELS = 4, TAPS = 5 };
 
 typedef struct Layer {
   const FyConvPoolShape *s;
+  FyConvAlgorithm algorithm;
   FyDType dtype;  // of the arithmetic
   int64_t size;   // bytes of an element of it
   bool half;      // images are bfloat16, and `dtype` float32
@@ -193,7 +194,13 @@ static FyDType dtype_of(const Layer *layer) { // of the images
 }
 
 static bool suits_dnn(const Layer *layer) {
-  return is_float(layer) && layer->s->conv.o * (int64_t)sizeof(float) % CONV_VECTOR_BYTES == 0;
+  return layer->algorithm != FY_CONV_DIRECT && is_float(layer) &&
+         layer->s->conv.o * (int64_t)sizeof(float) % CONV_VECTOR_BYTES == 0;
+}
+
+// After oneDNN, which has declined.
+static bool suits_direct(const Layer *layer) {
+  return layer->algorithm == FY_CONV_BY_RULE || layer->algorithm == FY_CONV_DIRECT;
 }
 
 // The weight's gradient and the bias's, which falls off on the way.
@@ -206,7 +213,8 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
   memset(parts, 0, (size_t)(FY_CONV_MOST_PARTS * o) * sizeof *parts);
   layer->out = parts;
   FyConvHook hook = hook_of(layer, false);
-  int status = fy_dnn_backward_weight(l, &layer->s->conv, dtype_of(layer), NULL, layer->x, unwanted, &hook);
+  int status =
+      fy_dnn_backward_weight(l, layer->algorithm, &layer->s->conv, dtype_of(layer), NULL, layer->x, unwanted, &hook);
   if (status != FY_LAUNCH_OK || !bias)
     return status;
   fy_conv_sum_parts(FY_FLOAT32, FY_CONV_MOST_PARTS, o, parts, bias);
@@ -216,8 +224,9 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
 // ---- kernels -------------------------------------------------------------------------------------------------------------------
 
 // `pooled`: the result or its gradient.
-static Layer layer_of(const FyConvPoolShape *s, const FyArray *x, const FyArray *pooled) {
+static Layer layer_of(const FyLaunch *l, const FyConvPoolShape *s, const FyArray *x, const FyArray *pooled) {
   Layer layer = {.s = s, .half = x->dtype == FY_BFLOAT16};
+  layer.algorithm = (FyConvAlgorithm)((const FyConvPoolParams *)l->params)->conv.algorithm;
   layer.dtype = layer.half ? FY_FLOAT32 : (FyDType)x->dtype;
   layer.size = (int64_t)fy_dtype_size(layer.dtype);
   layer.x_last = !x->contiguous;
@@ -228,7 +237,7 @@ static Layer layer_of(const FyConvPoolShape *s, const FyArray *x, const FyArray 
 int fy_cpu_conv2d_relu_max_pool2d(FyLaunch *l) {
   const FyArray *x = l->in[0], *weight = l->in[1], *bias = l->in[2];
   FyConvPoolShape s = fy_conv_pool_shape(l->params, x->shape, weight->shape);
-  Layer layer = layer_of(&s, x, l->out[0]);
+  Layer layer = layer_of(l, &s, x, l->out[0]);
   int status = FY_LAUNCH_NO_KERNEL;
   layer.x = x->data;
   layer.weight = weight->data;
@@ -236,10 +245,10 @@ int fy_cpu_conv2d_relu_max_pool2d(FyLaunch *l) {
   layer.taps = l->out[1]->data;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, true);
-    status =
-        fy_dnn_forward(l, &s.conv, (FyDType)x->dtype, x->data, weight->data, bias ? bias->data : NULL, NULL, &hook);
+    status = fy_dnn_forward(l, layer.algorithm, &s.conv, (FyDType)x->dtype, x->data, weight->data,
+                            bias ? bias->data : NULL, NULL, &hook);
   }
-  return status == FY_LAUNCH_NO_KERNEL ? direct_forward(l, &layer, bias) : status;
+  return status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer) ? direct_forward(l, &layer, bias) : status;
 }
 
 static int backward_input(FyLaunch *l, Layer layer) {
@@ -247,9 +256,10 @@ static int backward_input(FyLaunch *l, Layer layer) {
   layer.out = NULL;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, false);
-    status = fy_dnn_backward_input(l, &layer.s->conv, dtype_of(&layer), NULL, layer.weight, l->out[0]->data, &hook);
+    status = fy_dnn_backward_input(l, layer.algorithm, &layer.s->conv, dtype_of(&layer), NULL, layer.weight,
+                                   l->out[0]->data, &hook);
   }
-  return status == FY_LAUNCH_NO_KERNEL ? direct_backward_input(l, &layer, l->out[0]) : status;
+  return status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer) ? direct_backward_input(l, &layer, l->out[0]) : status;
 }
 
 // Where a gradient of the arithmetic's dtype goes first: NULL without an output.
@@ -267,8 +277,10 @@ static int backward_weight(FyLaunch *l, Layer layer) {
   if (!made)
     return FY_LAUNCH_NO_MEMORY;
   int status = suits_dnn(&layer) ? dnn_backward_weight(l, &layer, weight, bias) : FY_LAUNCH_NO_KERNEL;
-  if (status == FY_LAUNCH_NO_KERNEL)
+  if (status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer))
     status = direct_backward_weight(l, &layer, weight, bias);
+  if (status != FY_LAUNCH_OK)
+    return status;
   if (weight && layer.half)
     fy_narrow_floats(l->out[1]->data, weight, l->out[1]->numel);
   if (bias && layer.half)
@@ -279,7 +291,7 @@ static int backward_weight(FyLaunch *l, Layer layer) {
 int fy_cpu_conv2d_relu_max_pool2d_backward(FyLaunch *l) {
   const FyArray *grad = l->in[0], *taps = l->in[1], *x = l->in[2], *weight = l->in[3];
   FyConvPoolShape s = fy_conv_pool_shape(l->params, x->shape, weight->shape);
-  Layer layer = layer_of(&s, x, grad);
+  Layer layer = layer_of(l, &s, x, grad);
   int status = FY_LAUNCH_OK;
   layer.x = x->data;
   layer.weight = weight->data;

@@ -34,11 +34,7 @@ static _Noreturn void raise_out_of_range(bool first_dim, int64_t at, int64_t n) 
   fy_raise(FY_INDEX_ERROR, "index out of range in self");
 }
 
-// A GPU cannot be asked without waiting for it: there the kernel asserts.
-static void check_range(const FyCall *call, const FyTensor *index, int64_t n, int dim) {
-  const FyArray *a = &index->array;
-  if (call->device.type != FY_CPU)
-    return;
+static void check_range(const FyArray *a, int64_t n, int dim) {
   fy_check(n > 0 || a->numel == 0, FY_RUNTIME_ERROR, "index_select(): self indexing axis dim should be positive");
   for (int64_t i = 0; i < a->numel; i++) {
     int64_t place = a->contiguous ? i : place_of(a, i);
@@ -50,6 +46,16 @@ static void check_range(const FyCall *call, const FyTensor *index, int64_t n, in
 
 static int64_t size_along(const FyArray *a, int dim) {
   return a->ndim ? a->shape[dim] : 1;
+}
+
+static void check_index(const void *params, const FyArray *const *in) {
+  const FyIndexParams *p = params;
+  check_range(in[1], size_along(in[0], p->dim), p->dim);
+}
+
+static void check_indices(const void *params, const FyArray *const *in) {
+  (void)params;
+  check_range(in[0], in[1]->shape[0], 0);
 }
 
 // ---- index_select ------------------------------------------------------------------------------------------------------
@@ -65,7 +71,6 @@ static void infer_index_select(FyCall *call) {
   check_devices(call);
   fy_call_contiguous(call, 0);
   fy_call_contiguous(call, 1);
-  check_range(call, call->in[1], size_along(a, p->dim), p->dim);
   int64_t shape[FY_MAX_DIM];
   memcpy(shape, a->shape, (size_t)a->ndim * sizeof *shape);
   if (a->ndim)
@@ -109,7 +114,6 @@ static void infer_index_add(FyCall *call) {
   fy_call_cast(call, 2, (FyDType)a->dtype);
   for (int i = 0; i < 3; i++)
     fy_call_contiguous(call, i);
-  check_range(call, call->in[1], size_along(a, p->dim), p->dim);
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
   fy_call_output_contiguous(call);
 }
@@ -135,7 +139,6 @@ static void infer_embedding(FyCall *call) {
   check_devices(call);
   fy_call_contiguous(call, 0);
   fy_call_contiguous(call, 1);
-  check_range(call, call->in[0], weight->shape[0], 0);
   int64_t shape[FY_MAX_DIM];
   memcpy(shape, indices->shape, (size_t)indices->ndim * sizeof *shape);
   shape[indices->ndim] = weight->shape[1];
@@ -153,22 +156,22 @@ static void backward_embedding(FyNode *node, FyTensor *const *grad_out, FyTensor
 // ---- records and public functions --------------------------------------------------------------------------------------
 
 // Of the table only the rows that are asked for are read, or written.
-static void gather_cost(const FyCall *call, FyOpCost *cost, int index) {
-  const FyArray *indices = &call->in[index]->array;
+static void gather_cost(const FyLaunch *launch, FyOpCost *cost, int index) {
+  const FyArray *indices = launch->in[index];
   cost->bytes_read = cost->bytes_written + (double)indices->numel * (double)fy_dtype_size(indices->dtype);
 }
 
-static void index_select_cost(const FyCall *call, FyOpCost *cost) {
-  gather_cost(call, cost, 1);
+static void index_select_cost(const FyLaunch *launch, FyOpCost *cost) {
+  gather_cost(launch, cost, 1);
 }
 
-static void embedding_cost(const FyCall *call, FyOpCost *cost) {
-  gather_cost(call, cost, 0);
+static void embedding_cost(const FyLaunch *launch, FyOpCost *cost) {
+  gather_cost(launch, cost, 0);
 }
 
-static void index_add_cost(const FyCall *call, FyOpCost *cost) {
-  const FyArray *source = &call->in[2]->array;
-  if (!call->in_place)
+static void index_add_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyArray *source = launch->in[2];
+  if (launch->out[0]->data != launch->in[0]->data)
     return;
   cost->flops = (double)source->numel;
   cost->bytes_written = (double)source->numel * (double)fy_dtype_size(source->dtype);
@@ -179,6 +182,7 @@ const FyOp fy_op_index_select = {
     .name = "index_select",
     .grad_name = "IndexSelectBackward0",
     .infer = infer_index_select,
+    .check = check_index,
     .cpu = fy_cpu_index_select,
     .save = save_index,
     .backward = backward_index_select,
@@ -192,6 +196,7 @@ const FyOp fy_op_index_add = {
     .grad_name = "IndexAddBackward0",
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_index_add,
+    .check = check_index,
     .cpu = fy_cpu_index_add,
     .save = save_index,
     .backward = backward_index_add,
@@ -204,6 +209,7 @@ const FyOp fy_op_embedding = {
     .name = "embedding",
     .grad_name = "EmbeddingBackward0",
     .infer = infer_embedding,
+    .check = check_indices,
     .cpu = fy_cpu_embedding,
     .save = save_index,
     .backward = backward_embedding,

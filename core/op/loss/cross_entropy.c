@@ -66,8 +66,11 @@ static void check_probabilities(const FyArray *x, const FyArray *target) {
   fy_raise(FY_NOT_IMPLEMENTED_ERROR, "cross_entropy: class probabilities as the target are not available");
 }
 
-// A GPU cannot be asked without waiting for it: there the kernel asserts, as PyTorch's does. The target is read as it lies.
-static void check_bounds(const FyArray *target, int64_t classes, int64_t ignore_index) {
+// The target is read as it lies.
+static void check_bounds(const void *params, const FyArray *const *in) {
+  const int64_t ignore_index = ((const FyLossParams *)params)->ignore_index;
+  const FyArray *x = in[IN_X], *target = in[IN_TARGET];
+  const int64_t classes = x->shape[x->ndim - 1];
   int64_t step = target->ndim ? target->stride[0] : 0;
   for (int64_t i = 0; i < target->numel; i++) {
     int64_t t = target->dtype == FY_UINT8 ? ((const uint8_t *)target->data)[i * step]
@@ -93,8 +96,6 @@ static void cross_entropy_infer(FyCall *call) {
   fy_call_cast(call, IN_TARGET, FY_INT64);
   fy_call_contiguous(call, IN_X);
   fy_call_contiguous(call, IN_TARGET);
-  if (call->device.type == FY_CPU)
-    check_bounds(&call->in[IN_TARGET]->array, x->shape[x->ndim - 1], p->ignore_index);
   fy_call_output(call, OUT_LOSS, dtype, p->reduction == FY_LOSS_NONE ? target->ndim : 0, target->shape);
   fy_call_output(call, OUT_P, dtype, x->ndim, x->shape);
   fy_call_output(call, OUT_COUNT, wide, 0, NULL);
@@ -206,6 +207,7 @@ const FyOp fy_op_cross_entropy = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT,
     .autocast = FY_AUTOCAST_EVERYWHERE(FY_AUTOCAST_FLOAT32),
     .infer = cross_entropy_infer,
+    .check = check_bounds,
     .cpu = fy_cpu_cross_entropy,
     .save = cross_entropy_save,
     .backward = cross_entropy_backward,

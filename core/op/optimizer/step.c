@@ -133,11 +133,11 @@ static int fy_cpu_adam_advance(FyLaunch *l) {
 // ---- records -----------------------------------------------------------------------------------------------------------
 
 // The state is written, too: the inputs behind the gradient.
-static void step_cost(const FyCall *call, FyOpCost *cost) {
-  const double elements = (double)call->in[0]->array.numel;
+static void step_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const double elements = (double)launch->in[0]->numel;
   int states = 0;
-  for (int i = 2; i < call->n_in; i++)
-    states += call->in[i] && (double)call->in[i]->array.numel == elements;
+  for (int i = 2; i < launch->n_in; i++)
+    states += launch->in[i] && (double)launch->in[i]->numel == elements;
   cost->bytes_written *= 1 + states;
   cost->flops = elements * (3 + 5 * states);
 }

@@ -246,15 +246,15 @@ static const char *matmul_grad_name(const FyNode *node) {
   return a == 1 && b == 2 ? "SqueezeBackward4" : "UnsafeViewBackward0";
 }
 
-static void matmul_cost(const FyCall *call, FyOpCost *cost) {
-  const FyArray *a = &call->in[0]->array, *b = &call->in[1]->array;
+static void matmul_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyArray *a = launch->in[0], *b = launch->in[1];
   const double m = a->ndim < 2 ? 1 : (double)a->shape[a->ndim - 2], n = b->ndim < 2 ? 1 : (double)b->shape[b->ndim - 1];
-  const double out = (double)call->out[0]->array.numel, batch = m * n > 0 ? out / (m * n) : 0;
+  const double out = (double)launch->out[0]->numel, batch = m * n > 0 ? out / (m * n) : 0;
   const double k = a->ndim ? (double)a->shape[a->ndim - 1] : 0;
   if (b->ndim <= 2) // one for all: the batch is more rows
-    fy_cost_product(call, cost, m * batch, n, k, 1);
+    fy_cost_product(launch, cost, m * batch, n, k, 1);
   else
-    fy_cost_product(call, cost, m, n, k, batch);
+    fy_cost_product(launch, cost, m, n, k, batch);
   cost->counted = true;
 }
 
@@ -444,10 +444,10 @@ static const char *linear_grad_name(const FyNode *node) {
   }
 }
 
-static void linear_cost(const FyCall *call, FyOpCost *cost) {
-  const FyArray *weight = &call->in[1]->array;
-  const double n = (double)weight->shape[0], out = (double)call->out[0]->array.numel;
-  fy_cost_product(call, cost, n > 0 ? out / n : 0, n, (double)weight->shape[1], 1);
+static void linear_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyArray *weight = launch->in[1];
+  const double n = (double)weight->shape[0], out = (double)launch->out[0]->numel;
+  fy_cost_product(launch, cost, n > 0 ? out / n : 0, n, (double)weight->shape[1], 1);
   cost->counted = true;
 }
 

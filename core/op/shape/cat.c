@@ -45,11 +45,60 @@ static int fy_cpu_cat(FyLaunch *launch) {
 
 // ---- record ------------------------------------------------------------------------------------------------------------
 
+static bool is_passed_over(const FyArray *a) {
+  return a->ndim == 1 && a->numel == 0;
+}
+
+static void check_sizes(const FyArray *first, const FyArray *a, int dim, int number) {
+  fy_check(first->ndim == a->ndim, FY_RUNTIME_ERROR, "Tensors must have same number of dimensions: got %d and %d",
+           first->ndim, a->ndim);
+  for (int d = 0; d < a->ndim; d++)
+    fy_check(
+        d == dim || first->shape[d] == a->shape[d], FY_RUNTIME_ERROR,
+        "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number "
+        "%d in the list.",
+        dim, (long long)first->shape[d], (long long)a->shape[d], number);
+}
+
+static void check_equal(int count, FyTensor *const *tensors) {
+  for (int i = 1; i < count; i++)
+    fy_check(fy_same_shape(&tensors[i]->array, &tensors[0]->array), FY_RUNTIME_ERROR,
+             "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d",
+             fy_sizes_of(tensors[0]), fy_sizes_of(tensors[i]), i);
+}
+
+// The sizes that follow the inputs', which a recorded call has for other inputs than those of its parameters.
+static void sizes_for(const FyCall *call, int64_t *shape) {
+  const FyCatParams *p = call->params;
+  const FyArray *model = NULL;
+  memcpy(shape, p->shape, sizeof p->shape);
+  if (p->stack)
+    check_equal(call->n_in, call->in);
+  else
+    shape[p->dim] = 0;
+  for (int i = 0; i < call->n_in; i++) {
+    const FyArray *a = &call->in[i]->array;
+    if (!p->stack)
+      shape[p->dim] += fy_cat_length(p, a->ndim, a->shape);
+    if (is_passed_over(a) && !p->stack)
+      continue;
+    if (!p->stack && model)
+      check_sizes(model, a, p->dim, i);
+    model = model ? model : a;
+  }
+  for (int d = 0; model && d < p->ndim; d++)
+    if (d != p->dim)
+      shape[d] = model->shape[p->stack && d > p->dim ? d - 1 : d];
+}
+
 static void infer(FyCall *call) {
   const FyCatParams *p = call->params;
+  int64_t shape[FY_MAX_DIM];
   for (int i = p->first; i < call->n_in; i++)
     fy_call_cast(call, i, (FyDType)p->dtype);
-  fy_call_output(call, 0, (FyDType)p->dtype, p->ndim, p->shape);
+  if (!p->first)
+    sizes_for(call, shape);
+  fy_call_output(call, 0, (FyDType)p->dtype, p->ndim, p->first ? p->shape : shape);
 }
 
 static FyTensor *part_of(FyTensor *grad, const FyCatParams *p, const FyMeta *input, int64_t offset, int64_t length) {
@@ -122,21 +171,6 @@ static void check_halves(FyTensors tensors) {
     fy_autocast_widest(FY_CPU, tensors.count, tensors.items);
 }
 
-static bool is_passed_over(const FyArray *a) {
-  return a->ndim == 1 && a->numel == 0;
-}
-
-static void check_sizes(const FyArray *first, const FyArray *a, int dim, int number) {
-  fy_check(first->ndim == a->ndim, FY_RUNTIME_ERROR, "Tensors must have same number of dimensions: got %d and %d",
-           first->ndim, a->ndim);
-  for (int d = 0; d < a->ndim; d++)
-    fy_check(
-        d == dim || first->shape[d] == a->shape[d], FY_RUNTIME_ERROR,
-        "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number "
-        "%d in the list.",
-        dim, (long long)first->shape[d], (long long)a->shape[d], number);
-}
-
 // The first tensor that the others must fit.
 static const FyArray *model_of(FyTensors tensors) {
   const FyArray *model = NULL;
@@ -171,12 +205,7 @@ FyTensor *fy_stack(FyTensors tensors, int dim) {
   fy_check(tensors.count > 0, FY_RUNTIME_ERROR, "stack expects a non-empty TensorList");
   const FyArray *model = &tensors.items[0]->array;
   const int at = fy_wrap_dim(dim, model->ndim + 1);
-  for (int i = 1; i < tensors.count; i++) {
-    const FyArray *a = &tensors.items[i]->array;
-    fy_check(fy_same_shape(a, model), FY_RUNTIME_ERROR,
-             "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d",
-             fy_sizes_of(tensors.items[0]), fy_sizes_of(tensors.items[i]), i);
-  }
+  check_equal(tensors.count, tensors.items);
   fy_check(model->ndim < FY_MAX_DIM, FY_RUNTIME_ERROR, "stack: the result would have more than %d dimensions",
            FY_MAX_DIM);
   FyCatParams p = {.ndim = model->ndim + 1, .dim = at, .stack = true};

@@ -33,7 +33,13 @@
 #define __global__
 #define __device__
 #define __host__
+#ifdef CUDASIM_INSPECT // an inspector tells constants from other variables by their section; two in one may be const or not
+#define CUDASIM_TEXT_OF(x) #x
+#define CUDASIM_SECTION(line) __attribute__((section("cudasim_constant_" CUDASIM_TEXT_OF(line))))
+#define __constant__ CUDASIM_SECTION(__LINE__)
+#else
 #define __constant__
+#endif
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))

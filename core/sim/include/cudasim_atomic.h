@@ -13,9 +13,9 @@ template <class U, class T, class Update> inline T atomic_update(T *address, Upd
   U old = __atomic_load_n(bits, __ATOMIC_RELAXED), desired;
   T before;
   do {
-    memcpy(static_cast<void *>(&before), &old, sizeof before);
+    __builtin_memcpy(static_cast<void *>(&before), &old, sizeof before);
     const T after = update(before);
-    memcpy(&desired, static_cast<const void *>(&after), sizeof desired);
+    __builtin_memcpy(&desired, static_cast<const void *>(&after), sizeof desired);
   } while (!__atomic_compare_exchange_n(bits, &old, desired, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return before;
 }

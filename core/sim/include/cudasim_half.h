@@ -7,13 +7,13 @@
 
 static inline uint32_t cudasim_float_bits(float value) {
   uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
+  __builtin_memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
 static inline float cudasim_bits_float(uint32_t bits) {
   float value;
-  memcpy(&value, &bits, sizeof value);
+  __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
 

@@ -40,6 +40,7 @@ struct cudasim_launch_request {
   struct cudasim_dim3 grid, block;
   size_t shared_bytes;
   cudaStream_t stream;
+  int inspectable; // compiled so that an inspector sees what it does
   int pointer_count;
   struct cudasim_pointer_argument pointers[CUDASIM_MAX_POINTERS];
 };
@@ -52,10 +53,18 @@ CUDASIM_BEGIN_C
 void cudasim_assert_fail(const char *assertion, const char *file, unsigned int line, const char *function) __THROW
     __attribute__((noreturn));
 
-extern __thread struct uint3 threadIdx CUDASIM_BUILT_IN(threadIdx);
-extern __thread struct uint3 blockIdx CUDASIM_BUILT_IN(blockIdx);
-extern __thread struct cudasim_dim3 blockDim CUDASIM_BUILT_IN(blockDim);
-extern __thread struct cudasim_dim3 gridDim CUDASIM_BUILT_IN(gridDim);
+/* In an inspected kernel they are constants: they do not change while a thread lives, and reading them is nothing to look at. */
+#ifdef CUDASIM_INSPECT
+#define CUDASIM_CONSTANT const
+extern __thread struct uint3 cudasim_thread_index CUDASIM_BUILT_IN(threadIdx);
+#else
+#define CUDASIM_CONSTANT
+#define cudasim_thread_index threadIdx
+#endif
+extern __thread CUDASIM_CONSTANT struct uint3 threadIdx CUDASIM_BUILT_IN(threadIdx);
+extern __thread CUDASIM_CONSTANT struct uint3 blockIdx CUDASIM_BUILT_IN(blockIdx);
+extern __thread CUDASIM_CONSTANT struct cudasim_dim3 blockDim CUDASIM_BUILT_IN(blockDim);
+extern __thread CUDASIM_CONSTANT struct cudasim_dim3 gridDim CUDASIM_BUILT_IN(gridDim);
 
 // Threads of this block that have not begun, as long as none has waited: the fast path's only state.
 extern __thread unsigned int cudasim_left CUDASIM_BUILT_IN(left);
@@ -75,11 +84,11 @@ static __forceinline__ bool cudasim_next_thread(void) {
   if (__builtin_expect(cudasim_left == 0, 0))
     return cudasim_next_thread_slow();
   cudasim_left--;
-  if (__builtin_expect(++threadIdx.x == blockDim.x, 0)) {
-    threadIdx.x = 0;
-    if (++threadIdx.y == blockDim.y) {
-      threadIdx.y = 0;
-      ++threadIdx.z;
+  if (__builtin_expect(++cudasim_thread_index.x == blockDim.x, 0)) {
+    cudasim_thread_index.x = 0;
+    if (++cudasim_thread_index.y == blockDim.y) {
+      cudasim_thread_index.y = 0;
+      ++cudasim_thread_index.z;
     }
   }
   return true;
@@ -91,6 +100,18 @@ template <class Body, class... P> struct closure {
   Body body;
   std::tuple<P...> arguments;
 
+#ifdef CUDASIM_INSPECT // one copy of the kernel's code for all threads: an inspector compares program counters
+  __attribute__((noinline, noclone)) static void thread(const void *self) {
+    const closure *c = static_cast<const closure *>(self);
+    std::apply(c->body, c->arguments);
+  }
+
+  __attribute__((no_sanitize("thread"), no_sanitize_coverage)) static void threads(const void *self) {
+    do
+      thread(self);
+    while (cudasim_next_thread());
+  }
+#else
   static void thread(const void *self) {
     const closure *c = static_cast<const closure *>(self);
     std::apply(c->body, c->arguments);
@@ -102,6 +123,7 @@ template <class Body, class... P> struct closure {
       std::apply(c.body, c.arguments);
     while (cudasim_next_thread());
   }
+#endif
 };
 
 template <class T> inline void note_pointer(cudasim_launch_request &request, int position, const T &value) {
@@ -149,6 +171,9 @@ inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *
   r.block = {block.x, block.y, block.z};
   r.shared_bytes = shared_bytes;
   r.stream = stream;
+#ifdef CUDASIM_INSPECT
+  r.inspectable = 1;
+#endif
   return {body, r};
 }
 

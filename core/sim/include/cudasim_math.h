@@ -148,7 +148,7 @@ namespace cudasim {
 template <class To, class From> inline To bits(From from) {
   static_assert(sizeof(To) == sizeof(From), "same size");
   To to;
-  memcpy(&to, &from, sizeof to);
+  __builtin_memcpy(&to, &from, sizeof to);
   return to;
 }
 } // namespace cudasim

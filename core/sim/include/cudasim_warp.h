@@ -70,7 +70,7 @@ template <class T, class Source>
 inline T shuffle(unsigned int mask, T value, int width, const char *file, int line, Source source) {
   static_assert(sizeof(T) <= 8, "a shuffle takes values of at most 8 bytes");
   uint64_t bits = 0;
-  memcpy(&bits, &value, sizeof value);
+  __builtin_memcpy(&bits, &value, sizeof value);
   unsigned int lanes;
   const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
   int self = lane(), first = self & ~(width - 1);
@@ -78,7 +78,7 @@ inline T shuffle(unsigned int mask, T value, int width, const char *file, int li
   if (!(lanes >> from & 1)) // undefined on a GPU
     from = self;
   T result;
-  memcpy(&result, &values[from], sizeof result);
+  __builtin_memcpy(&result, &values[from], sizeof result);
   return result;
 }
 

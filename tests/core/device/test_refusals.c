@@ -1,9 +1,11 @@
-// A runtime that refuses: pinned memory, peer copies, allocations. The results must be the same bits, with one warning.
+// A runtime that refuses: pinned memory, peer copies, allocations, times of what ran. The results must be the same bits, with
+// one warning.
 //
 // The runtime is this file's own: its fy_backend_table takes the place of the simulator's when the program is linked.
 // run: FERRY_CUDA=sim
 #include "device/impl.h"
 #include "expect.h"
+#include "profiler/profiler.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -109,6 +111,26 @@ static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)
   started_copy = copied;
 }
 
+// No times of what ran, and a tool that is told of ranges.
+static int refuse_trace(void (*queued)(const FyActivity *), void (*ran)(const FyActivity *)) {
+  (void)ran;
+  return queued ? FY_BACKEND_NOT_SUPPORTED : 0;
+}
+
+static const char *why_not_traced(void) {
+  return "the tests do not want it";
+}
+
+static char ranges[512]; // the first letter of each that began, and a dot for each end
+
+static void range_push(const char *name) {
+  strncat(ranges, name, 1);
+}
+
+static void range_pop(void) {
+  strcat(ranges, ".");
+}
+
 static const FyBackend backend = {
     .abi = FY_BACKEND_ABI,
     .simulated = true,
@@ -134,6 +156,10 @@ static const FyBackend backend = {
     .event_synchronize = accept,
     .event_query = event_query,
     .observe = observe,
+    .trace = refuse_trace,
+    .why_not_traced = why_not_traced,
+    .range_push = range_push,
+    .range_pop = range_pop,
 };
 
 const FyBackend *fy_backend_table(void) {
@@ -377,6 +403,72 @@ static void blocking_launches_show_errors_at_once(void **state) {
   assert_int_equal(fy_counters().launches, kernels + 1);
 }
 
+static void a_profile_without_device_times_says_why_once(void **state) {
+  (void)state;
+  char line[512];
+  begin_capture();
+  fy_scope {
+    for (int i = 0; i < 2; i++) {
+      FyProfile *profile;
+      fy_profile(profile, FY_PROFILE_CPU | FY_PROFILE_CUDA) {
+        fy_record_function("here") {
+        }
+      }
+      assert_int_equal(fy_key_averages(profile)->count, 1);
+    }
+  }
+  assert_int_equal(end_capture(line), 1);
+  assert_string_equal(line, "Warning: profiles have no times of the GPU: the tests do not want it\n");
+}
+
+// Each begin has its end: in order, closed from without, after an error, and with a profile that begins in between.
+static void ranges_are_told_to_tools_outside(void **state) {
+  (void)state;
+  FyError error;
+  FyProfile *profile;
+  ranges[0] = '\0';
+  fy_record_function("a") {
+    fy_record_function("b") {
+    }
+  }
+  assert_string_equal(ranges, "ab..");
+  ranges[0] = '\0';
+  const int outer = fy_record_function_enter("c");
+  fy_record_function_enter("d");
+  fy_record_function_exit(outer);
+  assert_string_equal(ranges, "cd..");
+  ranges[0] = '\0';
+  fy_record_function("e") {
+    fy_trap(error) {
+      fy_record_function("f") {
+        fy_raise(FY_VALUE_ERROR, "on purpose");
+      }
+    }
+    assert_string_equal(ranges, "ef.");
+  }
+  assert_string_equal(ranges, "ef..");
+  ranges[0] = '\0';
+  fy_scope {
+    const int before = fy_record_function_enter("g");
+    fy_profile(profile, FY_PROFILE_CPU) {
+      fy_record_function("h") {
+      }
+    }
+    fy_record_function_exit(before);
+    assert_int_equal(fy_key_averages(profile)->count, 1);
+  }
+  assert_string_equal(ranges, "gh..");
+  int marks[300];
+  for (int i = 0; i < 300; i++)
+    marks[i] = fy_record_function_enter("");
+  for (int i = 299; i >= 0; i--)
+    fy_record_function_exit(marks[i]);
+  ranges[0] = '\0';
+  fy_record_function("i") {
+  }
+  assert_string_equal(ranges, "i.");
+}
+
 static int empty_caches(void **state) {
   (void)state;
   fy_empty_cache();
@@ -394,6 +486,8 @@ int main(void) {
       cmocka_unit_test(an_order_that_fails_leaves_no_event_behind),
       cmocka_unit_test(emptying_the_cache_gives_back_whole_segments),
       cmocka_unit_test(blocking_launches_show_errors_at_once),
+      cmocka_unit_test(a_profile_without_device_times_says_why_once),
+      cmocka_unit_test(ranges_are_told_to_tools_outside),
   };
   return cmocka_run_group_tests(tests, NULL, empty_caches);
 }

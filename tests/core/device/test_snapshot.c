@@ -106,6 +106,30 @@ static void fill_device(FyDevice device, int *line) {
   (void)large;
 }
 
+// Memory of a CUDA graph: its pool's id, in segments and events.
+static void a_pool_of_a_graph(void **state) {
+  (void)state;
+  skip_below_devices(1);
+  FyDevice device = fy_cuda_device(0);
+  fy_empty_cache();
+  fy_record_memory_history(true, .clear_history = true);
+  fy_scope {
+    FyTensor *x = fy_ones(fy_shape(1 << 19), .device = device);
+    FyCudaGraph *graph = fy_cuda_graph_new();
+    fy_cuda_graph_capture(graph, .pool = fy_cuda_graph_pool_handle()) {
+      fy_drop(fy_add(x, x));
+    }
+    fy_memory_snapshot(path);
+  }
+  fy_record_memory_history(false);
+  expect_answer("pools = sorted((g[\"segment_pool_id\"] != (0, 0), g[\"segment_pool_id\"][0], g[\"total_size\"],"
+                " g[\"active_size\"]) for g in s[\"segments\"] if g[\"device\"] == 0)\n"
+                "print(pools)\n"
+                "print([e[\"action\"] for e in s[\"device_traces\"][0] if e[\"pool_id\"] != (0, 0)])",
+                "[(False, 0, 2097152, 512), (False, 0, 20971520, 2097152), (True, 0, 20971520, 0)]\n"
+                "['segment_alloc', 'alloc', 'free_requested', 'free_completed']\n");
+}
+
 static void a_devices_segments_and_blocks(void **state) {
   (void)state;
   skip_below_devices(1);
@@ -195,11 +219,9 @@ static void nothing_half_written(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_cpu_is_the_last_device),
-      cmocka_unit_test(a_devices_segments_and_blocks),
-      cmocka_unit_test(out_of_memory_says_what_was_free),
-      cmocka_unit_test(errors_name_the_path),
-      cmocka_unit_test(nothing_half_written),
+      cmocka_unit_test(the_cpu_is_the_last_device), cmocka_unit_test(a_devices_segments_and_blocks),
+      cmocka_unit_test(a_pool_of_a_graph),          cmocka_unit_test(out_of_memory_says_what_was_free),
+      cmocka_unit_test(errors_name_the_path),       cmocka_unit_test(nothing_half_written),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -427,6 +427,39 @@ static void device_time_belongs_to_the_op_that_launched(void **state) {
   assert_non_null(strstr(table, "(simulated)"));
 }
 
+// What a graph repeats belongs to the range around the call that launched it.
+static void a_graph_shows_its_launches_and_what_they_ran(void **state) {
+  (void)state;
+  if (!fy_cuda_is_simulated()) {
+    print_message("needs simulated devices\n");
+    skip();
+  }
+  FyDevice device = some_device();
+  FyTensor *x = fy_ones(fy_shape(300, 300), .device = device);
+  FyCudaGraph *graph = fy_cuda_graph_new();
+  fy_cuda_graph_capture(graph) fy_sum(fy_mul(fy_add(x, x), x));
+  FyProfile *prof;
+  fy_profile(prof, FY_PROFILE_CPU | FY_PROFILE_CUDA) {
+    fy_record_function("replays") {
+      for (int i = 0; i < 3; i++)
+        fy_cuda_graph_replay(graph);
+      fy_synchronize(device);
+    }
+    fy_add(x, x);
+  }
+  const FyKeyAverages *a = fy_key_averages(prof);
+  int64_t ran = 0;
+  for (int i = 0; i < a->count; i++)
+    ran += a->rows[i].on_device ? a->rows[i].count : 0;
+  expect_calls(a, "cudaGraphLaunch", 3);
+  expect_calls(a, "cudaLaunchKernel", 1);
+  assert_int_equal(ran, 3 * fy_cuda_graph_node_count(graph) + 1);
+  const FyAverage *replays = wanted(a, "replays");
+  assert_true(replays->self_cuda_time_total > 0);
+  expect_near(a->self_cuda_time_total, replays->cuda_time_total + wanted(a, "fy::add")->self_cuda_time_total,
+              1e-6 * a->self_cuda_time_total);
+}
+
 // ---- tables --------------------------------------------------------------------------------------------------------------
 
 static int lines_of(const char *text) {
@@ -612,6 +645,7 @@ int main(void) {
       TEST(memory_belongs_to_who_asked),
       TEST(activities_hide_what_was_not_asked_for),
       TEST(device_time_belongs_to_the_op_that_launched),
+      TEST(a_graph_shows_its_launches_and_what_they_ran),
       TEST(tables_are_sorted_and_cut),
       TEST(an_empty_profile),
       TEST(an_error_within_ends_the_profile),

@@ -100,9 +100,9 @@ static Step draw(uint32_t seed, int number, int ranks) {
   return step;
 }
 
-// Multiples of the number of ranks, so that averages are exact; small, so that every type holds the products.
+// Small, so that every type holds the products; for averages multiples of the number of ranks, so that they are exact.
 static double value(const Step *step, int ranks, int rank, size_t i) {
-  return ranks * (double)(mix(step->seed + (uint32_t)rank, (uint32_t)i) % 3);
+  return (step->op == ncclAvg ? ranks : 1) * (double)(mix(step->seed + (uint32_t)rank, (uint32_t)i) % 3);
 }
 
 static double reduced(const Step *step, int ranks, size_t i) {

@@ -34,7 +34,7 @@ typedef struct Trained {
 } Trained;
 
 static FyModule *dense(const Setup *s) {
-  FyModule *layers[16];
+  FyModule *layers[24];
   int n = 0, in = 12;
   if (s->images) {
     layers[n++] = fy_nn_conv2d(1, 4, 3, .padding = 1);

@@ -13,7 +13,7 @@ __device__ float of_block(float own) {
     if ((int)threadIdx.x < half)
       shared[threadIdx.x] += shared[threadIdx.x + half];
   }
-  return shared[0]; // for thread 0
+  return threadIdx.x == 0 ? shared[0] : 0; // no other may read it yet
 }
 
 __global__ void sum_all(float *sum, const float *x, float *partial, int n) {
@@ -33,7 +33,6 @@ __global__ void sum_all(float *sum, const float *x, float *partial, int n) {
   own = 0;
   for (int i = threadIdx.x; i < (int)gridDim.x; i += THREADS)
     own += ((volatile float *)partial)[i];
-  __syncthreads();
   own = of_block(own);
   if (threadIdx.x == 0)
     *sum = own;

@@ -1,0 +1,235 @@
+// What the compiler has put into the kernels: g++ -fsanitize=thread calls a function before each access, and
+// -fsanitize-coverage=trace-pc at each basic block. The names are the thread sanitizer's; its library is not linked. Code of the
+// host in the same file makes the same calls: `inspect_now` is NULL there, and in blocks that are not looked at.
+#include <string.h>
+
+#include "inspect/inspect.h"
+
+__thread struct look *inspect_now;
+
+#define CALLER __builtin_return_address(0)
+
+static inline uint32_t key_of(const void *caller, unsigned kind) {
+  return program_place(caller) << KIND_BITS | kind;
+}
+
+static inline unsigned size_step(size_t bytes) {
+  return (unsigned)__builtin_ctzl(bytes);
+}
+
+// ---- plain accesses ----------------------------------------------------------------------------------------------------------
+
+static __attribute__((noinline)) void misaligned(struct look *l, uint64_t address, unsigned bytes, const void *caller) {
+  struct memory *memory;
+  size_t offset;
+  if (memory_space(l, address, &memory, &offset) == SPACE_NONE)
+    return;
+  finding_add(FIND_MISALIGNED, l->launch->kernel, (struct place){.first = program_place(caller)},
+              "%u bytes at an address that %u does not divide (rest %u): thread %d of block %u", bytes, bytes,
+              (unsigned)(address % bytes), l->thread, l->run - l->launch->first_run);
+}
+
+#define ACCESS(address, bytes, event)                                                                                  \
+  do {                                                                                                                 \
+    struct look *l = inspect_now;                                                                                      \
+    if (__builtin_expect(l != NULL, 0))                                                                                \
+      lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)));               \
+  } while (0)
+
+#define ALIGNED_ACCESS(address, bytes, event)                                                                          \
+  do {                                                                                                                 \
+    if (__builtin_expect(inspect_now != NULL, 0) && (uintptr_t)(address) % (bytes))                                    \
+      misaligned(inspect_now, (uint64_t)(uintptr_t)(address), bytes, CALLER);                                          \
+    ACCESS(address, bytes, event);                                                                                     \
+  } while (0)
+
+#define ACCESSES(bytes)                                                                                                \
+  void __tsan_read##bytes(const void *p);                                                                              \
+  void __tsan_write##bytes(const void *p);                                                                             \
+  void __tsan_unaligned_read##bytes(const void *p);                                                                    \
+  void __tsan_unaligned_write##bytes(const void *p);                                                                   \
+  void __tsan_volatile_read##bytes(const void *p);                                                                     \
+  void __tsan_volatile_write##bytes(const void *p);                                                                    \
+  void __tsan_read##bytes(const void *p) {                                                                             \
+    ALIGNED_ACCESS(p, bytes, EVENT_READ);                                                                              \
+  }                                                                                                                    \
+  void __tsan_write##bytes(const void *p) {                                                                            \
+    ALIGNED_ACCESS(p, bytes, EVENT_WRITE);                                                                             \
+  }                                                                                                                    \
+  void __tsan_unaligned_read##bytes(const void *p) {                                                                   \
+    ACCESS(p, bytes, EVENT_READ);                                                                                      \
+  }                                                                                                                    \
+  void __tsan_unaligned_write##bytes(const void *p) {                                                                  \
+    ACCESS(p, bytes, EVENT_WRITE);                                                                                     \
+  }                                                                                                                    \
+  void __tsan_volatile_read##bytes(const void *p) {                                                                    \
+    ACCESS(p, bytes, EVENT_READ);                                                                                      \
+  }                                                                                                                    \
+  void __tsan_volatile_write##bytes(const void *p) {                                                                   \
+    ACCESS(p, bytes, EVENT_WRITE);                                                                                     \
+  }
+ACCESSES(1)
+ACCESSES(2)
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
+
+// Structs: a GPU takes them in pieces, the largest power of two that divides their size.
+static void range(struct look *l, const void *p, size_t bytes, const void *caller, unsigned event) {
+  size_t piece = bytes & -bytes;
+  piece = piece > 16 ? 16 : piece;
+  uint32_t key = key_of(caller, event + size_step(piece));
+  for (size_t i = 0; i < bytes; i += piece)
+    lane_access(l, (uint64_t)(uintptr_t)p + i, (unsigned)piece, key);
+}
+
+void __tsan_read_range(const void *p, size_t bytes);
+void __tsan_write_range(const void *p, size_t bytes);
+void __tsan_read_range(const void *p, size_t bytes) {
+  if (inspect_now)
+    range(inspect_now, p, bytes, CALLER, EVENT_READ);
+}
+void __tsan_write_range(const void *p, size_t bytes) {
+  if (inspect_now)
+    range(inspect_now, p, bytes, CALLER, EVENT_WRITE);
+}
+
+// In the kernels' object file these take the place of the C library's.
+void *inspect_memcpy(void *to, const void *from, size_t bytes);
+void *inspect_memmove(void *to, const void *from, size_t bytes);
+void *inspect_memset(void *to, int value, size_t bytes);
+void *inspect_memcpy(void *to, const void *from, size_t bytes) {
+  if (inspect_now && bytes) {
+    range(inspect_now, from, bytes, CALLER, EVENT_READ);
+    range(inspect_now, to, bytes, CALLER, EVENT_WRITE);
+  }
+  return memcpy(to, from, bytes);
+}
+void *inspect_memmove(void *to, const void *from, size_t bytes) {
+  if (inspect_now && bytes) {
+    range(inspect_now, from, bytes, CALLER, EVENT_READ);
+    range(inspect_now, to, bytes, CALLER, EVENT_WRITE);
+  }
+  return memmove(to, from, bytes);
+}
+void *inspect_memset(void *to, int value, size_t bytes) {
+  if (inspect_now && bytes)
+    range(inspect_now, to, bytes, CALLER, EVENT_WRITE);
+  return memset(to, value, bytes);
+}
+
+// ---- atomics, which these functions have to do themselves ----------------------------------------------------------------------
+
+#define ATOMIC_UPDATE(bits, T, name, builtin)                                                                          \
+  T __tsan_atomic##bits##_##name(volatile T *p, T value, int order);                                                   \
+  T __tsan_atomic##bits##_##name(volatile T *p, T value, int order) {                                                  \
+    (void)order;                                                                                                       \
+    ACCESS(p, bits / 8, EVENT_ATOMIC);                                                                                 \
+    return builtin(p, value, __ATOMIC_SEQ_CST);                                                                        \
+  }
+#define ATOMIC_COMPARE(bits, T, name)                                                                                  \
+  int __tsan_atomic##bits##_compare_exchange_##name(volatile T *p, T *expected, T value, int order, int failure);      \
+  int __tsan_atomic##bits##_compare_exchange_##name(volatile T *p, T *expected, T value, int order, int failure) {     \
+    (void)order;                                                                                                       \
+    (void)failure;                                                                                                     \
+    ACCESS(p, bits / 8, EVENT_ATOMIC);                                                                                 \
+    return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                     \
+  }
+// A load belongs to the loop of a compare-and-exchange, which is what counts (atomicAdd of a float).
+#define ATOMICS(bits, T)                                                                                               \
+  T __tsan_atomic##bits##_load(const volatile T *p, int order);                                                        \
+  T __tsan_atomic##bits##_load(const volatile T *p, int order) {                                                       \
+    (void)order;                                                                                                       \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                       \
+  }                                                                                                                    \
+  void __tsan_atomic##bits##_store(volatile T *p, T value, int order);                                                 \
+  void __tsan_atomic##bits##_store(volatile T *p, T value, int order) {                                                \
+    (void)order;                                                                                                       \
+    ACCESS(p, bits / 8, EVENT_ATOMIC);                                                                                 \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                      \
+  }                                                                                                                    \
+  ATOMIC_UPDATE(bits, T, exchange, __atomic_exchange_n)                                                                \
+  ATOMIC_UPDATE(bits, T, fetch_add, __atomic_fetch_add)                                                                \
+  ATOMIC_UPDATE(bits, T, fetch_sub, __atomic_fetch_sub)                                                                \
+  ATOMIC_UPDATE(bits, T, fetch_and, __atomic_fetch_and)                                                                \
+  ATOMIC_UPDATE(bits, T, fetch_or, __atomic_fetch_or)                                                                  \
+  ATOMIC_UPDATE(bits, T, fetch_xor, __atomic_fetch_xor)                                                                \
+  ATOMIC_COMPARE(bits, T, strong)                                                                                      \
+  ATOMIC_COMPARE(bits, T, weak)
+ATOMICS(8, uint8_t)
+ATOMICS(16, uint16_t)
+ATOMICS(32, uint32_t)
+ATOMICS(64, uint64_t)
+
+void __tsan_atomic_thread_fence(int order);
+void __tsan_atomic_signal_fence(int order);
+void __tsan_atomic_thread_fence(int order) {
+  (void)order;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+void __tsan_atomic_signal_fence(int order) {
+  (void)order;
+}
+
+// ---- the way through the program -----------------------------------------------------------------------------------------------
+
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void) {
+  struct look *l = inspect_now;
+  if (__builtin_expect(l != NULL, 0))
+    lane_event(l, key_of(CALLER, EVENT_BLOCK));
+}
+
+void __tsan_func_entry(void *caller);
+void __tsan_func_exit(void *caller);
+void __tsan_func_entry(void *caller) {
+  (void)caller;
+  struct look *l = inspect_now;
+  if (__builtin_expect(l != NULL, 0))
+    lane_event(l, EVENT_ENTER);
+}
+void __tsan_func_exit(void *caller) {
+  (void)caller;
+  struct look *l = inspect_now;
+  if (__builtin_expect(l != NULL, 0))
+    lane_event(l, EVENT_LEAVE);
+}
+
+void __tsan_init(void);
+void __tsan_vptr_update(void **p, void *value);
+void __tsan_vptr_read(void **p);
+void __tsan_init(void) {
+}
+void __tsan_vptr_update(void **p, void *value) {
+  (void)p;
+  (void)value;
+}
+void __tsan_vptr_read(void **p) {
+  (void)p;
+}
+
+// ---- arrays whose size is in their type: -fsanitize=bounds -----------------------------------------------------------------------
+
+struct type_name {
+  uint16_t kind, info;
+  char name[];
+};
+struct out_of_bounds {
+  struct {
+    const char *file;
+    uint32_t line, column;
+  } where;
+  const struct type_name *array, *index;
+};
+
+void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t index);
+void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t index) {
+  struct look *l = inspect_now;
+  if (l == NULL)
+    return;
+  // The type's name comes in quotation marks.
+  finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = program_place(CALLER)},
+              "index %ld of %s (column %u): thread %d of block %u", (long)index, what->array->name, what->where.column,
+              l->thread, l->run - l->launch->first_run);
+  l->skip_next = true;
+}

@@ -1,0 +1,72 @@
+// What was found, each pair of places once, with how often and the first time's threads.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/inspect.h"
+
+static struct finding **findings;
+static size_t finding_count, finding_room;
+
+void *inspect_resize(void *memory, size_t bytes) {
+  void *resized = realloc(memory, bytes ? bytes : 1);
+  if (resized == NULL) {
+    fprintf(stderr, "ferry inspect: no memory left to look at the kernels: --blocks N looks at fewer blocks\n");
+    exit(1);
+  }
+  return resized;
+}
+
+void *inspect_allocate(size_t bytes) {
+  void *memory = inspect_resize(NULL, bytes);
+  return memset(memory, 0, bytes);
+}
+
+static bool races(enum finding_kind kind) {
+  return kind <= FIND_EQUAL;
+}
+
+// Which of two racing accesses came first means nothing.
+static bool same_places(const struct finding *f, const struct place *p) {
+  bool straight = f->first == p->first && f->second == p->second;
+  bool crossed = races(f->kind) && f->first == p->second && f->second == p->first;
+  return (straight || crossed) && f->line == p->line && f->other_line == p->other_line;
+}
+
+static struct finding *find(enum finding_kind kind, const struct kernel *kernel, const struct place *place) {
+  for (size_t i = 0; i < finding_count; i++)
+    if (findings[i]->kind == kind && findings[i]->kernel == kernel && same_places(findings[i], place))
+      return findings[i];
+  return NULL;
+}
+
+bool finding_has(enum finding_kind kind, struct kernel *kernel, struct place place) {
+  return find(kind, kernel, &place) != NULL;
+}
+
+struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struct place place, const char *format,
+                            ...) {
+  struct finding *f = find(kind, kernel, &place);
+  if (f) {
+    f->count++;
+    return f;
+  }
+  if (finding_count == finding_room) {
+    finding_room = finding_room ? 2 * finding_room : 64;
+    findings = inspect_resize(findings, finding_room * sizeof *findings);
+  }
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  f = findings[finding_count++] = inspect_allocate(sizeof *f);
+  *f = (struct finding){kind,       kernel,           place.first, place.second, place.third, place.file,
+                        place.line, place.other_line, 1,           strdup(text)};
+  return f;
+}
+
+const struct finding *finding_at(size_t i) {
+  return i < finding_count ? findings[i] : NULL;
+}

@@ -1,0 +1,278 @@
+// What the files of the inspector share. A block that is looked at runs while `inspect_lock` is held, so all of this but the
+// callbacks' first test is used by one thread at a time.
+//
+//   callbacks.c   what the compiler has put into the kernel calls: each access, each basic block
+//     memory.c    which memory an address is, whether it is allocated and has been written
+//     race.c      the last accesses to each word, and what is wrong about the next; order.c: fences and atomics
+//     lane.c      each lane's events, kept until the warp is complete
+//       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
+//       request.c sectors and wavefronts of one warp instruction
+//   look.c        what the simulator tells: launches, blocks, barriers
+//   finding.c, record.c   what was found, and the file that ./ferry reads
+#ifndef INSPECT_INSPECT_H
+#define INSPECT_INSPECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP, MAX_DEPTH = 16 };
+
+// ---- events ----------------------------------------------------------------------------------------------------------------
+
+// An event of a lane is a key: a place in the program and a kind. Accesses come in five sizes, 1 << (kind - first of its five).
+enum event {
+  EVENT_BLOCK,
+  EVENT_ENTER,
+  EVENT_LEAVE,
+  EVENT_READ,
+  EVENT_WRITE = EVENT_READ + 5,
+  EVENT_ATOMIC = EVENT_WRITE + 5
+};
+enum { KIND_BITS = 5, KIND_MASK = (1 << KIND_BITS) - 1 };
+
+static inline uint32_t key_place(uint32_t key) {
+  return key >> KIND_BITS;
+}
+static inline unsigned key_kind(uint32_t key) {
+  return key & KIND_MASK;
+}
+static inline bool is_atomic(uint32_t key) {
+  return key_kind(key) >= EVENT_ATOMIC;
+}
+static inline bool is_read(uint32_t key) {
+  return key_kind(key) >= EVENT_READ && key_kind(key) < EVENT_WRITE;
+}
+static inline unsigned access_bytes(uint32_t key) {
+  return 1u << (key_kind(key) - EVENT_READ) % 5;
+}
+
+struct lane {
+  uint32_t *keys;
+  uint64_t *addresses; // of the keys that are accesses, in their order
+  uint32_t key_count, address_count, key_room, address_room;
+};
+
+// ---- what is known of a kernel ----------------------------------------------------------------------------------------------
+
+// One place of the program, as warps came to it.
+struct site {
+  uint32_t key;
+  bool shared;             // memory; else global
+  uint64_t runs;           // by a warp
+  uint64_t lanes, live;    // that took part; that had not returned
+  uint64_t units, ideal;   // sectors of global memory, wavefronts of shared memory
+  uint64_t same, same_max; // atomics: lanes at the busiest address, summed up; at most
+};
+
+struct barrier {
+  const char *file;
+  int line;
+  uint64_t passes, needed;
+  struct barrier *next;
+};
+
+struct flow; // flow.c
+
+struct kernel {
+  char *name;
+  unsigned int grid[3], block[3];
+  size_t dynamic_bytes;
+  uint64_t launches, blocks, looked;
+  bool shapes_differ, cut; // cut: a thread did more than is kept of one
+  struct site *sites;      // a hash table
+  uint32_t site_count, site_room;
+  struct barrier *barriers;
+  uint8_t *arrays; // by number of the shared array: touched
+  struct flow *flow;
+};
+
+struct site *kernel_site(struct kernel *k, uint32_t key, bool shared);
+
+enum finding_kind {
+  FIND_RACE_BLOCK,
+  FIND_RACE_WARP,
+  FIND_RACE_GRID,
+  FIND_EQUAL,
+  FIND_DIVERGENT,
+  FIND_UNINITIALISED_SHARED,
+  FIND_UNINITIALISED_GLOBAL,
+  FIND_BOUNDS_GLOBAL,
+  FIND_BOUNDS_ARRAY,
+  FIND_BOUNDS_DYNAMIC,
+  FIND_MISALIGNED,
+  FIND_FREED,
+  FIND_ILLEGAL,
+  FIND_ARGUMENT,
+  FIND_LEAK,
+  FINDINGS
+};
+
+// ---- a block that is looked at ------------------------------------------------------------------------------------------------
+
+struct launch {
+  struct kernel *kernel;
+  uint32_t first_run, end_run; // every block of every launch has a number of its own, its run
+  unsigned int first, end;     // blocks that are looked at
+  unsigned int threads;
+  size_t dynamic_bytes;
+  struct sync **syncs; // order.c
+  size_t sync_room;
+  struct history *histories;
+  struct late *late; // reads of memory that nothing had written
+  size_t late_count;
+};
+
+// One access, as a word remembers it.
+struct note {
+  uint32_t run, key, phase;
+  uint16_t thread, epoch; // epoch: meetings of its warp that the thread has taken part in
+};
+
+struct cell {
+  struct note write, read, other; // other: read by another thread than `read`, in the same phase
+};
+
+enum { MEETINGS = 256 };
+
+// Each worker thread has one.
+struct look {
+  struct launch *launch;
+  uint32_t run, phase; // phase: barriers passed, from 1
+  int thread, warp;
+  struct lane *lane; // the running thread's
+  struct lane lanes[WARP];
+  uint32_t live[MAX_WARPS];
+  uint8_t depth[MAX_WARPS][WARP];
+  uint32_t last_block[MAX_WARPS][WARP][MAX_DEPTH]; // the basic block that was entered last, by depth of calls
+  uint32_t meetings[MAX_WARPS];
+  uint32_t met[MAX_WARPS][MEETINGS];
+  uint16_t epoch[MAX_THREADS];
+  uint32_t fenced[MAX_THREADS];      // the phase of the thread's last fence
+  uint32_t any_fence, earlier_fence; // of any thread's, and of any's before that phase
+  uint32_t needed_phase;             // the last barrier that was needed ended it
+  struct barrier *barrier;           // the last one passed
+  struct history *history;           // order.c
+  char *shared, *dynamic;            // where static and dynamic shared memory begin here
+  size_t dynamic_bytes;
+  struct memory *shared_memory, *dynamic_memory;
+  struct early *early; // race.c
+  size_t early_count;
+  uint32_t last_key;
+  bool skip_next; // the next access is out of bounds, which has been said
+  struct {
+    struct finding *finding;
+    uint64_t address, before;
+    unsigned bytes;
+    enum finding_kind kind; // what it is if they did not
+  } equal;                  // two threads wrote; did they write the same?
+};
+
+extern __thread struct look *inspect_now __attribute__((tls_model("initial-exec")));
+void inspect_hold(void);
+void inspect_release(void);
+
+// ---- memory.c ----------------------------------------------------------------------------------------------------------------
+
+// VARIABLE: of the program, __device__ or __constant__. NONE: a thread's own, or the host's.
+enum space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_DYNAMIC, SPACE_VARIABLE };
+enum { SIM_MAX_SHARED = 232448 };
+
+struct allocation {
+  uint64_t address;
+  size_t bytes;
+  uint32_t place, serial;
+  bool freed;
+  char *name; // of the array in it, if anybody said one
+};
+
+struct memory *memory_new(size_t bytes);
+// The cells of `bytes` bytes at `offset`: how many in *count.
+struct cell *memory_cells(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
+
+enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset);
+// Tells of global memory that is not allocated, or that nothing has written, and marks what is written now.
+void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
+void memory_resolve_late(struct launch *launch);
+void memory_assume_written(void);
+void memory_allocated(void *address, size_t bytes, const void *caller);
+void memory_freed(void *address);
+// For those who put guards round an array: of the memory here these bytes are the array, and nothing has written them yet.
+void inspect_array(void *address, size_t bytes, const char *name);
+// "byte 12 of out", "byte 12 of 400": into `text`.
+void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
+void memory_wrote(const void *address, size_t bytes);
+void memory_copied(const void *to, const void *from, size_t bytes);
+const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
+const struct allocation *memory_live(size_t *index);          // the next one from *index on that has not been freed
+
+// ---- program.c: the running program's own parts ----------------------------------------------------------------------------------
+
+struct array {
+  char *name;
+  size_t offset, bytes;
+};
+void program_read(void);
+uint32_t program_place(const void *address); // as addr2line wants it
+char *program_shared(void);                  // this thread's thread-local memory
+size_t program_shared_bytes(void);
+bool program_has_data(uint64_t address, uint64_t *first,
+                      uint64_t *bytes); // is it in the program's variables, and no constant?
+int program_array_at(size_t offset);    // -1: no array
+const struct array *program_array(int number);
+int program_arrays(void);
+
+// ---- the rest --------------------------------------------------------------------------------------------------------------------
+
+void lane_event(struct look *l, uint32_t key);
+void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
+void lane_flush(struct look *l);
+void replay(struct look *l, uint32_t active);
+void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
+
+struct flow *flow_new(void);
+void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, const uint32_t last[MAX_DEPTH]);
+// The basic block where all paths from this one meet; 0: where the function returns.
+uint32_t flow_meets(struct flow *flow, uint32_t block);
+
+void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
+void race_barrier_was_needed(struct look *l); // the last one that the block has passed
+// Reads of shared memory that nothing had written, at the end of a phase.
+void race_resolve_early(struct look *l);
+void race_resolve_equal(struct look *l);
+
+void order_begin_block(struct look *l);
+void order_fence(struct look *l);
+void order_atomic(struct look *l, uint64_t address);
+bool order_knows(struct look *l, const struct note *before);
+void order_end_launch(struct launch *launch);
+
+struct finding {
+  enum finding_kind kind;
+  struct kernel *kernel;
+  uint32_t first, second, third; // places; third: of the allocation
+  const char *file;              // of a barrier, which knows its place by name
+  int line, other_line;
+  uint64_t count;
+  char *detail;
+};
+
+struct place {
+  uint32_t first, second, third;
+  const char *file;
+  int line, other_line;
+};
+struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struct place place, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool finding_has(enum finding_kind kind, struct kernel *kernel, struct place place);
+const struct finding *finding_at(size_t i);
+
+struct kernel *kernels_at(size_t i);
+
+// Writes everything to the file that FERRY_INSPECT_RECORD names. At exit, too.
+void inspect_write_record(void);
+
+void *inspect_allocate(size_t bytes); // zeroed
+void *inspect_resize(void *memory, size_t bytes);
+
+#endif

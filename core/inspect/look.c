@@ -1,0 +1,328 @@
+// What the simulator tells: which launches and blocks begin, which of them are looked at, who runs, who waits. One block is looked
+// at at a time; those that are not run beside it as ever.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "inspect/inspect.h"
+#include "sim/inspector.h"
+
+#include "cudasim_launch.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void inspect_hold(void) {
+  pthread_mutex_lock(&lock);
+}
+void inspect_release(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+// ---- kernels -------------------------------------------------------------------------------------------------------------------
+
+static struct kernel **kernels;
+static size_t kernel_count;
+static const char *only;     // FERRY_INSPECT_KERNEL: the kernel that is looked at
+static unsigned long blocks; // FERRY_INSPECT_BLOCKS: how many of each launch; 0: all
+
+struct kernel *kernels_at(size_t i) {
+  return i < kernel_count ? kernels[i] : NULL;
+}
+
+static struct kernel *kernel_of(const struct cudasim_launch_request *request) {
+  const char *name = request->name ? request->name : "kernel";
+  for (size_t i = 0; i < kernel_count; i++)
+    if (strcmp(kernels[i]->name, name) == 0)
+      return kernels[i];
+  kernels = inspect_resize(kernels, (kernel_count + 1) * sizeof(struct kernel *));
+  struct kernel *k = kernels[kernel_count++] = inspect_allocate(sizeof *k);
+  k->name = strdup(name);
+  k->flow = flow_new();
+  k->arrays = inspect_allocate((size_t)program_arrays() + 1);
+  memcpy(k->grid, &request->grid, sizeof k->grid);
+  memcpy(k->block, &request->block, sizeof k->block);
+  k->dynamic_bytes = request->shared_bytes;
+  return k;
+}
+
+// `fill` and `fill<float>` for a kernel template; without FERRY_INSPECT_KERNEL all.
+static bool is_wanted(const char *name) {
+  size_t length = only ? strlen(only) : 0;
+  return length == 0 || (strncmp(name, only, length) == 0 && (name[length] == '\0' || name[length] == '<'));
+}
+
+static struct site *site_slot(const struct kernel *k, uint32_t key, bool shared) {
+  uint32_t i = (key * 2 + shared) * 2654435761u;
+  for (;; i++) {
+    struct site *site = &k->sites[i % k->site_room];
+    if (site->key == 0 || (site->key == key && site->shared == shared))
+      return site;
+  }
+}
+
+static void grow_sites(struct kernel *k) {
+  struct site *old = k->sites;
+  uint32_t room = k->site_room;
+  k->site_room = room ? 2 * room : 256;
+  k->sites = inspect_allocate(k->site_room * sizeof *k->sites);
+  for (uint32_t i = 0; i < room; i++)
+    if (old[i].key)
+      *site_slot(k, old[i].key, old[i].shared) = old[i];
+  free(old);
+}
+
+struct site *kernel_site(struct kernel *k, uint32_t key, bool shared) {
+  if (2 * k->site_count >= k->site_room)
+    grow_sites(k);
+  struct site *site = site_slot(k, key, shared);
+  if (site->key == 0) {
+    site->key = key;
+    site->shared = shared;
+    k->site_count++;
+  }
+  return site;
+}
+
+static struct barrier *barrier_at(struct kernel *k, const char *file, int line) {
+  struct barrier **end = &k->barriers;
+  for (; *end; end = &(*end)->next)
+    if ((*end)->line == line && strcmp((*end)->file, file) == 0)
+      return *end;
+  *end = inspect_allocate(sizeof **end);
+  (*end)->file = file;
+  (*end)->line = line;
+  return *end;
+}
+
+// ---- launches ------------------------------------------------------------------------------------------------------------------
+
+static uint32_t runs = 1;
+
+static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
+  inspect_hold();
+  bool looks = request->inspectable && is_wanted(request->name ? request->name : "kernel");
+  bool samples = looks && blocks && blocks < count;
+  if (!looks || samples)
+    memory_assume_written();
+  struct launch *launch = NULL;
+  if (looks) {
+    struct kernel *k = kernel_of(request);
+    launch = inspect_allocate(sizeof *launch);
+    *launch = (struct launch){.kernel = k, .first_run = runs, .end_run = runs + count, .end = count};
+    launch->threads = request->block.x * request->block.y * request->block.z;
+    launch->dynamic_bytes = request->shared_bytes;
+    if (samples) {
+      launch->first = (unsigned)(count - blocks) / 2;
+      launch->end = launch->first + (unsigned)blocks;
+    }
+    runs += count;
+    k->shapes_differ |= memcmp(k->grid, &request->grid, sizeof k->grid) != 0 ||
+                        memcmp(k->block, &request->block, sizeof k->block) != 0 ||
+                        k->dynamic_bytes != request->shared_bytes;
+    k->launches++;
+    k->blocks += count;
+    k->looked += launch->end - launch->first;
+  }
+  inspect_release();
+  return launch;
+}
+
+static void launch_end(void *data) {
+  struct launch *launch = data;
+  inspect_hold();
+  memory_resolve_late(launch);
+  order_end_launch(launch);
+  free(launch->late);
+  free(launch);
+  inspect_release();
+}
+
+// ---- blocks --------------------------------------------------------------------------------------------------------------------
+
+static struct look *own_look(void) {
+  static __thread struct look *own;
+  if (own)
+    return own;
+  own = inspect_allocate(sizeof *own);
+  own->shared = program_shared();
+  own->shared_memory = memory_new(program_shared_bytes());
+  own->dynamic_memory = memory_new(SIM_MAX_SHARED);
+  return own;
+}
+
+static bool block_begin(void *data, unsigned int index, char *dynamic) {
+  struct launch *launch = data;
+  if (index < launch->first || index >= launch->end)
+    return false;
+  struct look *l = own_look();
+  inspect_hold();
+  l->launch = launch;
+  l->run = launch->first_run + index;
+  l->phase = 1;
+  l->needed_phase = 0;
+  l->barrier = NULL;
+  l->thread = 0;
+  l->warp = -1;
+  l->lane = &l->lanes[0];
+  l->dynamic = dynamic;
+  l->dynamic_bytes = launch->dynamic_bytes;
+  l->skip_next = false;
+  l->equal.finding = NULL;
+  memset(l->depth, 0, sizeof l->depth);
+  memset(l->last_block, 0, sizeof l->last_block);
+  memset(l->meetings, 0, sizeof l->meetings);
+  memset(l->epoch, 0, sizeof l->epoch);
+  memset(l->live, 0, sizeof l->live);
+  for (unsigned i = 0; i < launch->threads; i++)
+    l->live[i / WARP] |= 1u << i % WARP;
+  order_begin_block(l);
+  inspect_now = l;
+  return true;
+}
+
+static void end_phase(struct look *l) {
+  if (l->equal.finding)
+    race_resolve_equal(l);
+  lane_flush(l);
+  race_resolve_early(l);
+}
+
+static void block_end(void) {
+  struct look *l = inspect_now;
+  inspect_now = NULL;
+  end_phase(l);
+  inspect_release();
+}
+
+static void thread_runs(int thread) {
+  struct look *l = inspect_now;
+  if (l->equal.finding)
+    race_resolve_equal(l);
+  if (thread / WARP != l->warp) {
+    lane_flush(l);
+    l->warp = thread / WARP;
+  }
+  l->thread = thread;
+  l->lane = &l->lanes[thread % WARP];
+}
+
+static void thread_done(int thread) {
+  inspect_now->live[thread / WARP] &= ~(1u << thread % WARP);
+}
+
+static void barrier_opens(const char *file, int line, bool votes) {
+  struct look *l = inspect_now;
+  end_phase(l);
+  l->barrier = barrier_at(l->launch->kernel, file, line);
+  l->barrier->passes++;
+  l->barrier->needed += votes;
+  l->phase++;
+  memset(l->meetings, 0, sizeof l->meetings);
+  memset(l->epoch, 0, sizeof l->epoch);
+}
+
+static void warp_met(int warp, unsigned int lanes) {
+  struct look *l = inspect_now;
+  uint32_t meeting = ++l->meetings[warp];
+  l->met[warp][meeting % MEETINGS] = lanes;
+  for (; lanes; lanes &= lanes - 1)
+    l->epoch[warp * WARP + __builtin_ctz(lanes)] = (uint16_t)meeting;
+}
+
+static void fence(void) {
+  order_fence(inspect_now);
+}
+
+static void pause_look(bool begins) {
+  if (begins) {
+    struct timespec moment = {0, 20000};
+    inspect_release();
+    nanosleep(&moment, NULL);
+  } else {
+    inspect_hold();
+  }
+}
+
+static void divergent(int thread, const char *file, int line, int other, const char *other_file, int other_line) {
+  struct look *l = inspect_now;
+  struct place place = {.file = file, .line = line, .other_line = other_line};
+  unsigned block = l->run - l->launch->first_run;
+  if (other_file)
+    finding_add(FIND_DIVERGENT, l->launch->kernel, place,
+                "thread %d waits here, thread %d at another barrier, in block %u", thread, other, block);
+  else
+    finding_add(FIND_DIVERGENT, l->launch->kernel, place, "thread %d waits here, thread %d has returned, in block %u",
+                thread, other, block);
+}
+
+static void faulted(const void *address) {
+  struct look *l = inspect_now;
+  finding_add(FIND_ILLEGAL, l->launch->kernel, (struct place){.first = key_place(l->last_key)},
+              "address %p: thread %d of block %u", address, l->thread, l->run - l->launch->first_run);
+}
+
+// ---- memory --------------------------------------------------------------------------------------------------------------------
+
+static void allocated(void *address, size_t bytes, const void *caller) {
+  inspect_hold();
+  memory_allocated(address, bytes, caller);
+  inspect_release();
+}
+
+static void freed(void *address) {
+  inspect_hold();
+  memory_freed(address);
+  inspect_release();
+}
+
+static void wrote(const void *address, size_t bytes) {
+  inspect_hold();
+  memory_wrote(address, bytes);
+  inspect_release();
+}
+
+static void copied(const void *to, const void *from, size_t bytes) {
+  inspect_hold();
+  memory_copied(to, from, bytes);
+  inspect_release();
+}
+
+static void refused(const struct cudasim_launch_request *request, int position, const void *caller) {
+  if (!request->inspectable)
+    return;
+  inspect_hold();
+  const struct cudasim_pointer_argument *argument = &request->pointers[position];
+  const struct allocation *a = memory_allocation((uint64_t)(uintptr_t)argument->value);
+  struct kernel *k = kernel_of(request);
+  if (a)
+    finding_add(FIND_FREED, k, (struct place){.first = program_place(caller), .third = a->place},
+                "argument %d of the launch: memory of %zu bytes", argument->position + 1, a->bytes);
+  else
+    finding_add(FIND_ARGUMENT, k, (struct place){.first = program_place(caller)},
+                "argument %d of the launch is an address of the host", argument->position + 1);
+  inspect_release();
+}
+
+// ---- beginning and end ---------------------------------------------------------------------------------------------------------
+
+static const struct sim_inspector inspector = {
+    launch_begin, launch_end, block_begin, block_end, thread_runs, thread_done, barrier_opens, warp_met, fence,
+    pause_look,   divergent,  faulted,     allocated, freed,       wrote,       copied,        refused};
+
+// What ends in the middle of a kernel writes what was found up to there.
+static void at_exit(void) {
+  if (inspect_now == NULL)
+    inspect_hold();
+  inspect_write_record();
+}
+
+__attribute__((constructor)) static void begin(void) {
+  const char *count = getenv("FERRY_INSPECT_BLOCKS");
+  only = getenv("FERRY_INSPECT_KERNEL");
+  blocks = count ? strtoul(count, NULL, 10) : 0;
+  program_read();
+  sim_inspector = &inspector;
+  atexit(at_exit);
+}

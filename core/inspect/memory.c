@@ -1,0 +1,292 @@
+// Which memory an address is; of device memory, byte by byte, whether it is allocated and has been written; and for all memory
+// that threads share a cell for each word, which remembers who accessed it last (race.c).
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "inspect/inspect.h"
+#include "sim/sim.h"
+
+enum { PAGE = 1024, WORD = 4 };
+enum { UNALLOCATED, UNWRITTEN, WRITTEN, FREED }; // states of a byte
+
+// ---- cells -----------------------------------------------------------------------------------------------------------------
+
+// A page has a cell for each word, until somebody accesses a part of a word; then one for each byte.
+struct page {
+  bool bytes;
+  struct cell cells[];
+};
+
+struct memory {
+  size_t pages;
+  struct page **page;
+};
+
+static void *reserve(size_t bytes) {
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    fprintf(stderr, "ferry inspect: no address space: set FERRY_SIM_MEMORY_MB lower\n");
+    exit(1);
+  }
+  return memory;
+}
+
+struct memory *memory_new(size_t bytes) {
+  struct memory *memory = inspect_allocate(sizeof *memory);
+  memory->pages = bytes / PAGE + 2;
+  memory->page = reserve(memory->pages * sizeof *memory->page);
+  return memory;
+}
+
+static struct page *new_page(bool bytes) {
+  struct page *page = inspect_allocate(sizeof *page + (size_t)PAGE / (bytes ? 1 : WORD) * sizeof page->cells[0]);
+  page->bytes = bytes;
+  return page;
+}
+
+static struct page *split(struct page *words) {
+  struct page *page = new_page(true);
+  for (size_t i = 0; i < PAGE; i++)
+    page->cells[i] = words->cells[i / WORD];
+  free(words);
+  return page;
+}
+
+struct cell *memory_cells(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
+  struct page **slot = &memory->page[offset / PAGE];
+  struct page *page = *slot;
+  bool part = bytes < WORD || offset % WORD;
+  if (__builtin_expect(page == NULL, 0))
+    page = *slot = new_page(part);
+  else if (__builtin_expect(part && !page->bytes, 0))
+    page = *slot = split(page);
+  size_t within = offset % PAGE;
+  unsigned end = within + bytes <= PAGE ? bytes : (unsigned)(PAGE - within); // an unaligned access may end a page
+  *count = page->bytes ? end : end / WORD;
+  return &page->cells[page->bytes ? within : within / WORD];
+}
+
+// ---- spaces ------------------------------------------------------------------------------------------------------------------
+
+static uint8_t *states; // a byte for each byte of the devices' memory
+static uint64_t arena, arena_bytes;
+static struct memory *global, *variables;
+static uint64_t variables_begin;
+
+static void begin(void) {
+  arena = (uint64_t)(uintptr_t)sim.arena;
+  arena_bytes = sim.span * (size_t)sim.config.devices;
+  states = reserve(arena_bytes);
+  global = memory_new(arena_bytes);
+}
+
+enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
+  if ((*offset = address - arena) < arena_bytes) {
+    *memory = global;
+    return SPACE_GLOBAL;
+  }
+  if ((*offset = address - (uintptr_t)l->shared) < program_shared_bytes()) {
+    *memory = l->shared_memory;
+    return SPACE_SHARED;
+  }
+  if ((*offset = address - (uintptr_t)l->dynamic) < SIM_MAX_SHARED) {
+    *memory = l->dynamic_memory;
+    return SPACE_DYNAMIC;
+  }
+  uint64_t first, bytes;
+  if (program_has_data(address, &first, &bytes)) {
+    if (variables == NULL)
+      variables = memory_new(bytes);
+    variables_begin = first;
+    *offset = address - first;
+    *memory = variables;
+    return SPACE_VARIABLE;
+  }
+  return SPACE_NONE;
+}
+
+// ---- allocations ---------------------------------------------------------------------------------------------------------------
+
+static struct allocation *allocations; // in the order in which they were made
+static size_t allocation_count, allocation_room;
+static uint32_t assumed; // what was allocated up to this one may have been written by blocks that nobody looked at
+
+static struct allocation *find(uint64_t address, bool exactly) {
+  for (size_t i = allocation_count; i-- > 0;) {
+    struct allocation *a = &allocations[i];
+    if (exactly ? a->address == address && !a->freed : address - a->address < a->bytes)
+      return a;
+  }
+  return NULL;
+}
+
+// The allocation that begins nearest before the address, or just behind it.
+static struct allocation *find_near(uint64_t address) {
+  enum { FAR = 1 << 20, JUST_BEHIND = 256 };
+  struct allocation *best = NULL;
+  for (size_t i = 0; i < allocation_count; i++) {
+    struct allocation *a = &allocations[i];
+    if (!a->freed && address + JUST_BEHIND > a->address && address < a->address + a->bytes + FAR &&
+        (best == NULL || a->address > best->address))
+      best = a;
+  }
+  return best;
+}
+
+void memory_allocated(void *address, size_t bytes, const void *caller) {
+  if (states == NULL)
+    begin();
+  if (allocation_count == allocation_room) {
+    allocation_room = allocation_room ? 2 * allocation_room : 64;
+    allocations = inspect_resize(allocations, allocation_room * sizeof *allocations);
+  }
+  uint64_t at = (uint64_t)(uintptr_t)address;
+  uint32_t serial = (uint32_t)allocation_count + 1;
+  allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, NULL};
+  memset(states + (at - arena), UNWRITTEN, bytes);
+}
+
+void memory_freed(void *address) {
+  struct allocation *a = find((uint64_t)(uintptr_t)address, true);
+  if (a == NULL)
+    return;
+  a->freed = true;
+  memset(states + (a->address - arena), FREED, a->bytes);
+}
+
+void inspect_array(void *address, size_t bytes, const char *name) {
+  inspect_hold();
+  uint64_t at = (uint64_t)(uintptr_t)address;
+  struct allocation *a = find(at, false);
+  if (a && bytes <= a->address + a->bytes - at) {
+    memset(states + (a->address - arena), UNALLOCATED, a->bytes);
+    memset(states + (at - arena), UNWRITTEN, bytes);
+    a->address = at;
+    a->bytes = bytes;
+    a->name = strdup(name);
+  }
+  inspect_release();
+}
+
+void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes) {
+  if (a == NULL)
+    snprintf(text, bytes, "device memory");
+  else if (a->name)
+    snprintf(text, bytes, "byte %zd of %s, which has %zu", (ssize_t)(address - a->address), a->name, a->bytes);
+  else
+    snprintf(text, bytes, "byte %zd of %zu in device memory", (ssize_t)(address - a->address), a->bytes);
+}
+
+const struct allocation *memory_live(size_t *index) {
+  while (*index < allocation_count)
+    if (!allocations[(*index)++].freed)
+      return &allocations[*index - 1];
+  return NULL;
+}
+
+// What a place of device memory belongs to, freed or not; NULL when it is nobody's.
+const struct allocation *memory_allocation(uint64_t address) {
+  return address - arena < arena_bytes ? find(address, false) : NULL;
+}
+
+void memory_wrote(const void *address, size_t bytes) {
+  uint64_t offset = (uint64_t)(uintptr_t)address - arena;
+  if (states && offset < arena_bytes)
+    memset(states + offset, WRITTEN, bytes);
+}
+
+void memory_copied(const void *to, const void *from, size_t bytes) {
+  uint64_t offset = (uint64_t)(uintptr_t)to - arena, source = (uint64_t)(uintptr_t)from - arena;
+  if (states == NULL || offset >= arena_bytes)
+    return;
+  if (source < arena_bytes)
+    memmove(states + offset, states + source, bytes);
+  else
+    memset(states + offset, WRITTEN, bytes);
+}
+
+void memory_assume_written(void) {
+  assumed = (uint32_t)allocation_count;
+}
+
+// ---- what is wrong with an access ------------------------------------------------------------------------------------------------
+
+// A read of memory that nothing had written: perhaps another block writes it later, and then it is a race.
+struct late {
+  uint64_t address;
+  uint32_t key, run;
+  int thread;
+};
+enum { MOST_LATE = 4096 };
+
+static void out_of_bounds(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  const struct allocation *near = find_near(address);
+  struct place place = {.first = key_place(key), .third = near ? near->place : 0};
+  char what[200] = "where nothing is allocated";
+  if (near)
+    memory_describe(near, address, what, sizeof what);
+  finding_add(FIND_BOUNDS_GLOBAL, l->launch->kernel, place, "%u byte%s at %s: thread %d of block %u", bytes,
+              bytes == 1 ? "" : "s", what, l->thread, l->run - l->launch->first_run);
+}
+
+static void use_after_free(struct look *l, uint64_t address, uint32_t key) {
+  const struct allocation *a = find(address, false);
+  finding_add(FIND_FREED, l->launch->kernel, (struct place){.first = key_place(key), .third = a ? a->place : 0},
+              "memory of %zu bytes: thread %d of block %u", a ? a->bytes : 0, l->thread, l->run - l->launch->first_run);
+}
+
+static void unwritten(struct look *l, uint64_t address, uint32_t key) {
+  struct launch *launch = l->launch;
+  const struct allocation *a = find(address, false);
+  if ((a && a->serial <= assumed) || launch->late_count == MOST_LATE)
+    return;
+  if (launch->late == NULL)
+    launch->late = inspect_allocate(MOST_LATE * sizeof *launch->late);
+  launch->late[launch->late_count++] = (struct late){address, key, l->run, l->thread};
+}
+
+// A read is of unwritten memory when all its bytes are: a vector or struct may have gaps that nobody means to read.
+void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  uint8_t *state = states + (address - arena);
+  bool written = false, unwritten_byte = false;
+  for (unsigned i = 0; i < bytes; i++) {
+    if (state[i] == UNALLOCATED || state[i] == FREED) {
+      if (state[i] == FREED)
+        use_after_free(l, address + i, key);
+      else
+        out_of_bounds(l, address, bytes, key);
+      return;
+    }
+    written |= state[i] == WRITTEN;
+    unwritten_byte |= state[i] == UNWRITTEN;
+  }
+  bool reads = is_read(key) || is_atomic(key);
+  if (reads && !written)
+    unwritten(l, address, key);
+  if (unwritten_byte && !is_read(key))
+    memset(state, WRITTEN, bytes);
+}
+
+static bool written_by_another(const struct launch *launch, const struct late *late) {
+  unsigned count;
+  const struct note *write = &memory_cells(global, late->address - arena, 1, &count)->write;
+  return write->run >= launch->first_run && write->run < launch->end_run &&
+         (write->run != late->run || write->thread != late->thread) && !is_atomic(write->key);
+}
+
+void memory_resolve_late(struct launch *launch) {
+  for (size_t i = 0; i < launch->late_count; i++) {
+    const struct late *late = &launch->late[i];
+    if (written_by_another(launch, late)) // that is a race, and has been found as one
+      continue;
+    const struct allocation *a = find(late->address, false);
+    char what[200];
+    memory_describe(a, late->address, what, sizeof what);
+    finding_add(FIND_UNINITIALISED_GLOBAL, launch->kernel,
+                (struct place){.first = key_place(late->key), .third = a ? a->place : 0}, "%s: thread %d of block %u",
+                what, late->thread, late->run - launch->first_run);
+  }
+  launch->late_count = 0;
+}

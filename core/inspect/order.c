@@ -1,0 +1,182 @@
+// What orders accesses of different blocks, or of threads that take a lock: one thread writes, says __threadfence(), and changes
+// something atomically; another changes the same thing atomically later. Each atomically changed address keeps who released what
+// there, each thread's block which of those it has come to know.
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/inspect.h"
+
+// "When this was released, everything of the run before phase `before` was published, and the thread's own up to `own`."
+struct release {
+  uint32_t run, before, own;
+  uint16_t thread, epoch;
+  const struct history *history; // of the releasing block, as far as `known`
+  uint32_t known;
+};
+
+struct sync {
+  uint64_t address;
+  struct release *releases;
+  uint32_t count, room;
+  struct sync *next;
+};
+
+// An atomic by this thread, after which the first `count` releases at the address are known to it.
+struct acquire {
+  struct sync *sync;
+  uint32_t count, phase;
+  uint16_t thread, epoch;
+};
+
+struct history {
+  uint32_t run;
+  struct acquire *acquires;
+  uint32_t count, room;
+  struct history *next;
+};
+
+enum { TABLE = 4096 };
+
+void order_begin_block(struct look *l) {
+  l->history = NULL;
+  l->any_fence = l->earlier_fence = 0;
+  memset(l->fenced, 0, sizeof l->fenced);
+}
+
+void order_fence(struct look *l) {
+  if (l->any_fence != l->phase)
+    l->earlier_fence = l->any_fence;
+  l->any_fence = l->fenced[l->thread] = l->phase;
+}
+
+// The last phase before this one in which a thread of the block said __threadfence().
+static uint32_t fenced_before(const struct look *l) {
+  return l->any_fence < l->phase ? l->any_fence : l->earlier_fence;
+}
+
+static struct sync *find(struct launch *launch, uint64_t address, bool make) {
+  if (launch->syncs == NULL && !make)
+    return NULL;
+  if (launch->syncs == NULL)
+    launch->syncs = inspect_allocate(TABLE * sizeof *launch->syncs);
+  struct sync **list = &launch->syncs[address / 4 * 2654435761u % TABLE];
+  for (struct sync *sync = *list; sync; sync = sync->next)
+    if (sync->address == address)
+      return sync;
+  if (!make)
+    return NULL;
+  struct sync *sync = inspect_allocate(sizeof *sync);
+  sync->address = address;
+  sync->next = *list;
+  return *list = sync;
+}
+
+static struct history *own_history(struct look *l) {
+  if (l->history == NULL) {
+    l->history = inspect_allocate(sizeof *l->history);
+    l->history->run = l->run;
+    l->history->next = l->launch->histories;
+    l->launch->histories = l->history;
+  }
+  return l->history;
+}
+
+static void acquire(struct look *l, struct sync *sync) {
+  struct history *h = own_history(l);
+  struct acquire *last = h->count ? &h->acquires[h->count - 1] : NULL;
+  if (last && last->sync == sync && last->thread == l->thread && last->phase == l->phase) {
+    last->count = sync->count;
+    return;
+  }
+  if (h->count == h->room) {
+    h->room = h->room ? 2 * h->room : 8;
+    h->acquires = inspect_resize(h->acquires, h->room * sizeof *h->acquires);
+  }
+  h->acquires[h->count++] = (struct acquire){sync, sync->count, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
+}
+
+// A fence publishes the thread's own writes and what barriers had ordered before them; so does another thread's fence before a
+// barrier.
+static void release(struct look *l, struct sync *sync) {
+  uint32_t own = l->fenced[l->thread], others = fenced_before(l) ? fenced_before(l) + 1 : 0;
+  struct release r = {l->run, own > others ? own : others, own, (uint16_t)l->thread, l->epoch[l->thread], l->history,
+                      0};
+  r.known = l->history ? l->history->count : 0;
+  if (sync->count > 0 && memcmp(&sync->releases[sync->count - 1], &r, sizeof r) == 0)
+    return;
+  if (sync->count == sync->room) {
+    sync->room = sync->room ? 2 * sync->room : 8;
+    sync->releases = inspect_resize(sync->releases, sync->room * sizeof *sync->releases);
+  }
+  sync->releases[sync->count++] = r;
+}
+
+void order_atomic(struct look *l, uint64_t address) {
+  bool fenced = l->fenced[l->thread] || fenced_before(l);
+  struct sync *sync = find(l->launch, address, fenced);
+  if (sync && sync->count)
+    acquire(l, sync);
+  if (fenced) {
+    race_barrier_was_needed(l); // others' accesses before it are published with this thread's
+    release(l, sync);
+  }
+}
+
+static bool covers(const struct release *r, const struct note *note) {
+  if (r->run != note->run)
+    return false;
+  bool warp_mate = r->thread / WARP == note->thread / WARP && note->epoch < r->epoch;
+  return note->phase < r->before || ((r->thread == note->thread || warp_mate) && note->phase <= r->own);
+}
+
+enum { DEEPEST = 32 };
+
+static bool among(const struct sync *sync, uint32_t count, const struct note *note, int level);
+
+static bool known_to(const struct history *h, uint32_t count, const struct note *note, int level) {
+  for (uint32_t i = count; h && level < DEEPEST && i-- > 0;)
+    if (among(h->acquires[i].sync, h->acquires[i].count, note, level))
+      return true;
+  return false;
+}
+
+static bool among(const struct sync *sync, uint32_t count, const struct note *note, int level) {
+  for (uint32_t i = count; i-- > 0;)
+    if (covers(&sync->releases[i], note))
+      return true;
+  // Or one who released here knew it from elsewhere. Who only ever came here has nothing from elsewhere.
+  for (uint32_t i = count; i-- > 0;) {
+    const struct release *r = &sync->releases[i];
+    bool elsewhere = r->known > 1 || (r->known == 1 && r->history->acquires[0].sync != sync);
+    if (elsewhere && known_to(r->history, r->known, note, level + 1))
+      return true;
+  }
+  return false;
+}
+
+// Does the running thread know of this earlier access, by what it, or its block before a barrier, has acquired?
+bool order_knows(struct look *l, const struct note *before) {
+  const struct history *h = l->history;
+  for (uint32_t i = h ? h->count : 0; i-- > 0;) {
+    const struct acquire *a = &h->acquires[i];
+    bool warp_mate = a->thread / WARP == (unsigned)l->thread / WARP && a->epoch < l->epoch[l->thread];
+    if ((a->thread == l->thread || a->phase < l->phase || warp_mate) && among(a->sync, a->count, before, 0))
+      return true;
+  }
+  return false;
+}
+
+void order_end_launch(struct launch *launch) {
+  for (size_t i = 0; launch->syncs && i < TABLE; i++)
+    for (struct sync *sync = launch->syncs[i], *next; sync; sync = next) {
+      next = sync->next;
+      free(sync->releases);
+      free(sync);
+    }
+  free(launch->syncs);
+  for (struct history *h = launch->histories, *next; h; h = next) {
+    next = h->next;
+    free(h->acquires);
+    free(h);
+  }
+}

@@ -1,0 +1,160 @@
+// What the running program says of itself: where it was loaded, which of its thread-local variables are shared arrays, where its
+// other variables are.
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/inspect.h"
+
+// Stands behind the kernels' shared arrays (the linker keeps the order of the files), so that running off an array's end is seen
+// and hits nothing that the simulator needs.
+__thread char inspect_guard[65536];
+
+static uint64_t loaded_at, data_begin, data_bytes;
+static size_t thread_local_bytes;
+static struct array *arrays;
+static struct range { uint64_t begin, bytes; } * constants;
+static int constant_count;
+static int array_count;
+
+static int find_parts(struct dl_phdr_info *info, size_t size, void *found) {
+  (void)size;
+  if (*(bool *)found) // the first is the program
+    return 1;
+  *(bool *)found = true;
+  loaded_at = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+    if (part->p_type == PT_TLS) {
+      thread_local_bytes = part->p_memsz;
+    } else if (part->p_type == PT_LOAD && part->p_flags & PF_W) {
+      data_begin = info->dlpi_addr + part->p_vaddr;
+      data_bytes = part->p_memsz;
+    }
+  }
+  return 0;
+}
+
+// This thread's thread-local memory begins so far below a variable whose offset is known.
+static size_t guard_offset;
+
+char *program_shared(void) {
+  return inspect_guard - guard_offset;
+}
+
+size_t program_shared_bytes(void) {
+  return guard_offset + sizeof inspect_guard;
+}
+
+uint32_t program_place(const void *address) {
+  return (uint32_t)((uint64_t)(uintptr_t)address - loaded_at);
+}
+
+bool program_has_data(uint64_t address, uint64_t *first, uint64_t *bytes) {
+  *first = data_begin;
+  *bytes = data_bytes;
+  for (int i = 0; i < constant_count; i++)
+    if (address - constants[i].begin < constants[i].bytes)
+      return false;
+  return address - data_begin < data_bytes;
+}
+
+// "tile" of _ZZ9transposePfPKfiiE4tile: the last name, which its length stands before.
+static char *short_name(const char *symbol) {
+  size_t length = strlen(symbol);
+  for (size_t cut = length; cut > 0; cut--) {
+    if (cut < length && symbol[cut] != '_') // a number may follow: name_0
+      continue;
+    for (size_t begin = cut; begin-- > 1;) {
+      size_t number = begin;
+      while (number > 0 && symbol[number - 1] >= '0' && symbol[number - 1] <= '9')
+        number--;
+      if (number < begin && (size_t)strtoul(symbol + number, NULL, 10) == cut - begin)
+        return strndup(symbol + begin, cut - begin);
+    }
+  }
+  return strdup(symbol);
+}
+
+static void add_array(const char *name, const ElfW(Sym) * symbol) {
+  arrays = inspect_resize(arrays, (size_t)(array_count + 1) * sizeof *arrays);
+  arrays[array_count++] = (struct array){short_name(name), symbol->st_value, symbol->st_size};
+}
+
+static void read_symbols(const char *file, const ElfW(Shdr) * sections, const ElfW(Shdr) * table) {
+  const ElfW(Sym) *symbols = (const ElfW(Sym) *)(const void *)(file + table->sh_offset);
+  const char *names = file + sections[table->sh_link].sh_offset;
+  for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++)
+    if (ELF64_ST_TYPE(symbols[i].st_info) == STT_TLS) {
+      const char *name = names + symbols[i].st_name;
+      if (strcmp(name, "inspect_guard") == 0)
+        guard_offset = symbols[i].st_value;
+      else if (symbols[i].st_size > 0)
+        add_array(name, &symbols[i]);
+    }
+}
+
+// What __constant__ puts into sections of its own (cudasim_abi.h).
+static void note_constants(const char *file, const ElfW(Ehdr) * head, const ElfW(Shdr) * sections) {
+  const char *names = file + sections[head->e_shstrndx].sh_offset, prefix[] = "cudasim_constant_";
+  for (int i = 0; i < head->e_shnum; i++)
+    if (strncmp(names + sections[i].sh_name, prefix, sizeof prefix - 1) == 0) {
+      constants = inspect_resize(constants, (size_t)(constant_count + 1) * sizeof *constants);
+      constants[constant_count++] = (struct range){loaded_at + sections[i].sh_addr, sections[i].sh_size};
+    }
+}
+
+static int by_offset(const void *a, const void *b) {
+  const struct array *x = a, *y = b;
+  return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+void program_read(void) {
+  bool found = false;
+  dl_iterate_phdr(find_parts, &found);
+  FILE *self = fopen("/proc/self/exe", "rb");
+  long bytes = self && fseek(self, 0, SEEK_END) == 0 ? ftell(self) : 0;
+  char *file = bytes > 0 ? inspect_allocate((size_t)bytes) : NULL;
+  if (self == NULL || file == NULL || fseek(self, 0, SEEK_SET) != 0 || fread(file, (size_t)bytes, 1, self) != 1) {
+    fprintf(stderr, "ferry inspect: the program cannot read its own symbols from /proc/self/exe\n");
+    exit(1);
+  }
+  fclose(self);
+  const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)(const void *)file;
+  const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file + head->e_shoff);
+  for (int i = 0; i < head->e_shnum; i++)
+    if (sections[i].sh_type == SHT_SYMTAB)
+      read_symbols(file, sections, &sections[i]);
+  note_constants(file, head, sections);
+  free(file);
+  if (array_count)
+    qsort(arrays, (size_t)array_count, sizeof *arrays, by_offset);
+  while (array_count > 0 && arrays[array_count - 1].offset > guard_offset) // the simulator's own variables
+    free(arrays[--array_count].name);
+}
+
+int program_array_at(size_t offset) {
+  static _Thread_local int last = -1;
+  if (last >= 0 && offset - arrays[last].offset < arrays[last].bytes)
+    return last;
+  for (int low = 0, high = array_count; low < high;) {
+    int middle = (low + high) / 2;
+    if (offset < arrays[middle].offset)
+      high = middle;
+    else if (offset - arrays[middle].offset < arrays[middle].bytes)
+      return last = middle;
+    else
+      low = middle + 1;
+  }
+  return -1;
+}
+
+const struct array *program_array(int number) {
+  return &arrays[number];
+}
+
+int program_arrays(void) {
+  return array_count;
+}

@@ -1,0 +1,75 @@
+// The file that ./ferry reads: a line for each thing, its fields between tabs, places as addresses in the program.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/inspect.h"
+
+static const char *const names[FINDINGS] = {"race-block",
+                                            "race-warp",
+                                            "race-grid",
+                                            "equal",
+                                            "divergent",
+                                            "uninitialised-shared",
+                                            "uninitialised-global",
+                                            "bounds-global",
+                                            "bounds-array",
+                                            "bounds-dynamic",
+                                            "misaligned",
+                                            "freed",
+                                            "illegal",
+                                            "argument",
+                                            "leak"};
+
+static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
+  size_t shared = 0;
+  for (int i = 0; i < program_arrays(); i++)
+    shared += k->arrays[i] ? program_array(i)->bytes : 0;
+  fprintf(out, "kernel\t%zu\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%zu\t%zu\t%lu\t%lu\t%lu\t%d\t%d\n", number, k->name,
+          k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], shared, k->dynamic_bytes,
+          (unsigned long)k->launches, (unsigned long)k->looked, (unsigned long)k->blocks, k->shapes_differ, k->cut);
+  for (uint32_t i = 0; i < k->site_room; i++) {
+    const struct site *s = &k->sites[i];
+    if (s->key == 0)
+      continue;
+    char kind = key_kind(s->key) == EVENT_BLOCK ? 'b' : is_atomic(s->key) ? 'a' : is_read(s->key) ? 'r' : 'w';
+    fprintf(out, "site\t%zu\t%x\t%c\t%d\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", number, key_place(s->key), kind,
+            s->shared, (unsigned long)s->runs, (unsigned long)s->lanes, (unsigned long)s->live, (unsigned long)s->units,
+            (unsigned long)s->ideal, (unsigned long)s->same, (unsigned long)s->same_max);
+  }
+  for (const struct barrier *b = k->barriers; b; b = b->next)
+    fprintf(out, "barrier\t%zu\t%s\t%d\t%lu\t%lu\n", number, b->file, b->line, (unsigned long)b->passes,
+            (unsigned long)b->needed);
+}
+
+static long number_of(const struct kernel *kernel) {
+  for (size_t i = 0; kernels_at(i); i++)
+    if (kernels_at(i) == kernel)
+      return (long)i;
+  return -1;
+}
+
+static void write_finding(FILE *out, const struct finding *f) {
+  fprintf(out, "finding\t%ld\t%s\t%x\t%x\t%x\t%s\t%d\t%d\t%lu\t%s\n", number_of(f->kernel), names[f->kind], f->first,
+          f->second, f->third, f->file ? f->file : "-", f->line, f->other_line, (unsigned long)f->count, f->detail);
+}
+
+static void find_leaks(void) {
+  size_t at = 0;
+  for (const struct allocation *a; (a = memory_live(&at));)
+    finding_add(FIND_LEAK, NULL, (struct place){.first = a->place}, "%zu bytes", a->bytes);
+}
+
+void inspect_write_record(void) {
+  const char *path = getenv("FERRY_INSPECT_RECORD");
+  FILE *out = path ? fopen(path, "w") : NULL;
+  if (out == NULL)
+    return;
+  find_leaks();
+  for (size_t i = 0; kernels_at(i); i++)
+    write_kernel(out, kernels_at(i), i);
+  for (size_t i = 0; finding_at(i); i++)
+    write_finding(out, finding_at(i));
+  fprintf(out, "end\n");
+  fclose(out);
+}

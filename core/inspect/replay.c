@@ -1,0 +1,238 @@
+// From what each lane did to what the warp did: lanes that are at the same place do it together, as one warp instruction. As long
+// as all lanes took the same way there is nothing to decide; where they part, each group runs to where the ways meet again.
+#include <string.h>
+
+#include "inspect/inspect.h"
+
+struct replay {
+  struct look *look;
+  struct kernel *kernel;
+  uint32_t key_at[WARP], address_at[WARP];
+  unsigned live; // lanes that have not returned
+};
+
+enum { DEEPEST = 200 }; // groups within groups
+
+static void count_accesses(struct replay *r, uint32_t lanes, uint32_t key) {
+  uint64_t addresses[2][WARP];
+  unsigned count[2] = {0, 0};
+  const struct look *l = r->look;
+  for (uint32_t left = lanes; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    uint64_t address = l->lanes[lane].addresses[r->address_at[lane]++];
+    bool shared =
+        address - (uintptr_t)l->shared < program_shared_bytes() || address - (uintptr_t)l->dynamic < l->dynamic_bytes;
+    addresses[shared][count[shared]++] = address;
+  }
+  for (int shared = 0; shared < 2; shared++)
+    if (count[shared]) {
+      struct site *site = kernel_site(r->kernel, key, shared);
+      site->runs++;
+      site->lanes += count[shared];
+      site->live += r->live;
+      request_count(site, addresses[shared], count[shared], access_bytes(key));
+    }
+}
+
+// One warp instruction. The lanes' positions behind it are the caller's.
+static void execute(struct replay *r, uint32_t lanes, uint32_t key) {
+  if (key_kind(key) >= EVENT_READ) {
+    count_accesses(r, lanes, key);
+  } else if (key_kind(key) == EVENT_BLOCK) {
+    struct site *site = kernel_site(r->kernel, key, false);
+    site->runs++;
+    site->lanes += (unsigned)__builtin_popcount(lanes);
+    site->live += r->live;
+  }
+}
+
+static void pass(struct look *l, unsigned lane, uint32_t key) {
+  uint8_t *depth = &l->depth[l->warp][lane];
+  uint32_t *last = l->last_block[l->warp][lane];
+  if (key_kind(key) == EVENT_BLOCK) {
+    last[*depth] = key;
+  } else if (key_kind(key) == EVENT_ENTER) {
+    *depth = (uint8_t)(*depth + (*depth + 1 < MAX_DEPTH));
+    last[*depth] = 0;
+  } else if (key_kind(key) == EVENT_LEAVE) {
+    last[*depth] = 0;
+    *depth = (uint8_t)(*depth - (*depth > 0));
+  }
+}
+
+// ---- where all lanes do the same ------------------------------------------------------------------------------------------------
+
+static uint32_t common_length(const struct look *l, uint32_t active) {
+  const struct lane *first = &l->lanes[__builtin_ctz(active)];
+  uint32_t length = first->key_count;
+  for (uint32_t left = active & (active - 1); left; left &= left - 1) {
+    const struct lane *lane = &l->lanes[__builtin_ctz(left)];
+    if (lane->key_count < length)
+      length = lane->key_count;
+    if (memcmp(lane->keys, first->keys, length * sizeof *lane->keys) == 0)
+      continue;
+    uint32_t i = 0;
+    while (lane->keys[i] == first->keys[i])
+      i++;
+    length = i;
+  }
+  return length;
+}
+
+static bool same_depth(const struct look *l, uint32_t active) {
+  unsigned first = (unsigned)__builtin_ctz(active);
+  for (uint32_t left = active; left; left &= left - 1)
+    if (l->depth[l->warp][__builtin_ctz(left)] != l->depth[l->warp][first])
+      return false;
+  return true;
+}
+
+static void run_together(struct replay *r, uint32_t active, uint32_t length) {
+  struct look *l = r->look;
+  unsigned first = (unsigned)__builtin_ctz(active);
+  const uint32_t *keys = l->lanes[first].keys;
+  for (uint32_t i = 0; i < length; i++) {
+    execute(r, active, keys[i]);
+    pass(l, first, keys[i]);
+  }
+  for (uint32_t left = active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    r->key_at[lane] = length;
+    if (lane == first)
+      continue;
+    l->depth[l->warp][lane] = l->depth[l->warp][first];
+    memcpy(l->last_block[l->warp][lane], l->last_block[l->warp][first], sizeof l->last_block[0][0]);
+  }
+}
+
+// ---- where they part ---------------------------------------------------------------------------------------------------------
+
+// The lane's next event that is more than a call or a return; false when it has none.
+static bool next_event(struct replay *r, unsigned lane, uint32_t *key) {
+  struct look *l = r->look;
+  const struct lane *events = &l->lanes[lane];
+  for (; r->key_at[lane] < events->key_count; r->key_at[lane]++) {
+    *key = events->keys[r->key_at[lane]];
+    if (key_kind(*key) != EVENT_ENTER && key_kind(*key) != EVENT_LEAVE)
+      return true;
+    pass(l, lane, *key);
+  }
+  return false;
+}
+
+static void step(struct replay *r, uint32_t lanes, uint32_t key) {
+  execute(r, lanes, key);
+  for (uint32_t left = lanes; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    pass(r->look, lane, key);
+    r->key_at[lane]++;
+  }
+}
+
+// The lanes' next events: which lanes have one and have not come to `stop` at `stop_depth` yet.
+struct heads {
+  uint32_t going;
+  bool same;
+  unsigned depth; // the least
+  uint32_t key[WARP];
+};
+
+static void look_ahead(struct replay *r, uint32_t lanes, uint32_t stop, int stop_depth, struct heads *h) {
+  const struct look *l = r->look;
+  h->going = 0;
+  h->same = true;
+  h->depth = MAX_DEPTH;
+  unsigned first = 0;
+  for (uint32_t left = lanes; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    if (!next_event(r, lane, &h->key[lane]))
+      continue;
+    int depth = l->depth[l->warp][lane];
+    if (depth < stop_depth || (stop && h->key[lane] == stop && depth == stop_depth))
+      continue;
+    if (h->going == 0)
+      first = lane;
+    h->same &= h->key[lane] == h->key[first] && depth == l->depth[l->warp][first];
+    h->depth = (unsigned)depth < h->depth ? (unsigned)depth : h->depth;
+    h->going |= 1u << lane;
+  }
+}
+
+// The basic block that all of them came from; 0 when they did not part now, but earlier.
+static uint32_t parted_at(const struct replay *r, const struct heads *h) {
+  const struct look *l = r->look;
+  uint32_t block = 0;
+  for (uint32_t left = h->going; left; left &= left - 1) {
+    uint32_t own = l->last_block[l->warp][__builtin_ctz(left)][h->depth];
+    if (own == 0 || (block && own != block))
+      return 0;
+    block = own;
+  }
+  return block;
+}
+
+static uint32_t group_of(const struct replay *r, const struct heads *h, uint32_t lanes, unsigned like) {
+  const struct look *l = r->look;
+  uint32_t group = 0;
+  for (uint32_t left = lanes; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    if (h->key[lane] == h->key[like] && l->depth[l->warp][lane] == l->depth[l->warp][like])
+      group |= 1u << lane;
+  }
+  return group;
+}
+
+static unsigned lowest(const struct heads *h) {
+  unsigned best = (unsigned)__builtin_ctz(h->going);
+  for (uint32_t left = h->going; left; left &= left - 1)
+    if (h->key[__builtin_ctz(left)] < h->key[best])
+      best = (unsigned)__builtin_ctz(left);
+  return best;
+}
+
+static void run(struct replay *r, uint32_t lanes, uint32_t stop, int stop_depth, int level) {
+  struct heads h;
+  for (;;) {
+    look_ahead(r, lanes, stop, stop_depth, &h);
+    if (h.going == 0)
+      return;
+    lanes = h.going;
+    unsigned first = (unsigned)__builtin_ctz(lanes);
+    if (h.same) {
+      step(r, lanes, h.key[first]);
+      continue;
+    }
+    uint32_t from = parted_at(r, &h);
+    if (from == 0 || level == DEEPEST) { // the one that is behind catches up
+      unsigned behind = lowest(&h);
+      step(r, group_of(r, &h, lanes, behind), h.key[behind]);
+      continue;
+    }
+    uint32_t meets = flow_meets(r->kernel->flow, from);
+    for (uint32_t left = lanes; left;) {
+      unsigned lane = (unsigned)__builtin_ctz(left);
+      uint32_t group = group_of(r, &h, left, lane);
+      bool there = meets && h.key[lane] == meets && r->look->depth[r->look->warp][lane] == h.depth;
+      left &= ~group;
+      if (!there)
+        run(r, group, meets, (int)h.depth, level + 1);
+    }
+  }
+}
+
+void replay(struct look *l, uint32_t active) {
+  struct replay r = {.look = l, .kernel = l->launch->kernel};
+  r.live = (unsigned)__builtin_popcount(l->live[l->warp] | active);
+  uint32_t length = same_depth(l, active) ? common_length(l, active) : 0;
+  bool all = true;
+  for (uint32_t left = active; left; left &= left - 1)
+    all &= l->lanes[__builtin_ctz(left)].key_count == length;
+  if (!all)
+    for (uint32_t left = active; left; left &= left - 1) {
+      unsigned lane = (unsigned)__builtin_ctz(left);
+      flow_learn(r.kernel->flow, &l->lanes[lane], l->depth[l->warp][lane], l->last_block[l->warp][lane]);
+    }
+  run_together(&r, active, length);
+  if (!all)
+    run(&r, active, 0, -1, 0);
+}

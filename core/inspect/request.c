@@ -1,0 +1,87 @@
+// One warp instruction's accesses: how many sectors of 32 bytes of global memory, or passes over the 32 banks of shared memory,
+// it takes, and how many it would take if its bytes lay side by side.
+#include "inspect/inspect.h"
+
+enum { SECTOR = 32, BANKS = 32, BANK_BYTES = 4, ROW = BANKS * BANK_BYTES };
+
+// Sorts what is sorted already most of the time.
+static void sort(uint64_t *items, unsigned count) {
+  for (unsigned i = 1; i < count; i++) {
+    uint64_t item = items[i];
+    unsigned j = i;
+    for (; j > 0 && items[j - 1] > item; j--)
+      items[j] = items[j - 1];
+    items[j] = item;
+  }
+}
+
+static unsigned unique(uint64_t *sorted, unsigned count) {
+  unsigned kept = 1;
+  for (unsigned i = 1; i < count; i++)
+    if (sorted[i] != sorted[kept - 1])
+      sorted[kept++] = sorted[i];
+  return kept;
+}
+
+static void count_same(struct site *site, const uint64_t *sorted, unsigned lanes) {
+  unsigned most = 1, here = 1;
+  for (unsigned i = 1; i < lanes; i++) {
+    here = sorted[i] == sorted[i - 1] ? here + 1 : 1;
+    most = here > most ? here : most;
+  }
+  site->same += most;
+  site->same_max = most > site->same_max ? most : site->same_max;
+}
+
+static unsigned sectors(const uint64_t *distinct, unsigned count, unsigned bytes) {
+  uint64_t last = (uint64_t)-1;
+  unsigned found = 0;
+  for (unsigned i = 0; i < count; i++)
+    for (uint64_t sector = distinct[i] / SECTOR; sector <= (distinct[i] + bytes - 1) / SECTOR; sector++)
+      if (sector > last || last == (uint64_t)-1) {
+        found++;
+        last = sector;
+      }
+  return found;
+}
+
+static unsigned wavefronts(const uint64_t *distinct, unsigned count, unsigned bytes) {
+  uint8_t words[BANKS] = {0};
+  uint64_t last = (uint64_t)-1;
+  unsigned most = 0;
+  for (unsigned i = 0; i < count; i++)
+    for (uint64_t word = distinct[i] / BANK_BYTES; word <= (distinct[i] + bytes - 1) / BANK_BYTES; word++)
+      if (word > last || last == (uint64_t)-1) {
+        unsigned in_bank = ++words[word % BANKS];
+        most = in_bank > most ? in_bank : most;
+        last = word;
+      }
+  return most;
+}
+
+// Bytes that are wanted, each once.
+static unsigned distinct_bytes(const uint64_t *distinct, unsigned count, unsigned bytes) {
+  unsigned sum = bytes;
+  for (unsigned i = 1; i < count; i++) {
+    uint64_t step = distinct[i] - distinct[i - 1];
+    sum += step < bytes ? (unsigned)step : bytes;
+  }
+  return sum;
+}
+
+void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
+  uint64_t sorted[WARP];
+  for (unsigned i = 0; i < lanes; i++)
+    sorted[i] = addresses[i];
+  sort(sorted, lanes);
+  if (is_atomic(site->key))
+    count_same(site, sorted, lanes);
+  unsigned count = unique(sorted, lanes), wanted = distinct_bytes(sorted, count, bytes);
+  if (site->shared) {
+    site->units += wavefronts(sorted, count, bytes);
+    site->ideal += (wanted + ROW - 1) / ROW;
+  } else {
+    site->units += sectors(sorted, count, bytes);
+    site->ideal += (wanted + SECTOR - 1) / SECTOR;
+  }
+}

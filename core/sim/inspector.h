@@ -1,0 +1,48 @@
+// What the simulator tells an inspector that is linked in (core/inspect); without one `sim_inspector` is NULL, and each place
+// that would tell it something tests that pointer and goes on.
+#ifndef SIM_INSPECTOR_H
+#define SIM_INSPECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cudasim_launch_request;
+
+// Functions of a launch and of a block come from the operating-system thread that runs it; those about memory from any.
+struct sim_inspector {
+  // The result goes to launch_end and to every block of the launch; NULL: no block of it is looked at.
+  void *(*launch_begin)(const struct cudasim_launch_request *request, unsigned int blocks);
+  void (*launch_end)(void *launch);
+
+  // True: what the block's threads do is looked at, until block_end. Dynamic shared memory begins at `dynamic`.
+  bool (*block_begin)(void *launch, unsigned int index, char *dynamic);
+  void (*block_end)(void);
+  void (*thread_runs)(int thread); // from here on this one of the block's threads runs
+  void (*thread_done)(int thread);
+  void (*barrier_opens)(const char *file, int line, bool votes); // all threads have come to it
+  void (*warp_met)(int warp, unsigned int lanes);
+  void (*fence)(void);
+  void (*pause)(bool begins); // a thread that polls lets others run meanwhile
+
+  // The block is given up. A thread waits at file:line; another elsewhere, or it has returned (other_file is NULL).
+  void (*divergent)(int thread, const char *file, int line, int other, const char *other_file, int other_line);
+  void (*faulted)(const void *address);
+
+  // Device memory: who allocated it, what a copy or fill or a function of a library wrote, what was copied within devices.
+  void (*allocated)(void *address, size_t bytes, const void *caller);
+  void (*freed)(void *address);
+  void (*wrote)(const void *address, size_t bytes);
+  void (*copied)(const void *to, const void *from, size_t bytes);
+  // A launch was refused: its argument at `position` (from 0) is no memory that a kernel may use.
+  void (*refused)(const struct cudasim_launch_request *request, int position, const void *caller);
+};
+
+extern const struct sim_inspector *sim_inspector;
+
+#define SIM_TELL(...)                                                                                                  \
+  do {                                                                                                                 \
+    if (__builtin_expect(sim_inspector != NULL, 0))                                                                    \
+      sim_inspector->__VA_ARGS__;                                                                                      \
+  } while (0)
+
+#endif

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# ./ferry inspect on kernels with one fault each, on right ones that look faulty, and on ones whose counts are known by hand.
+# What each has to give stands in the kernels' files.
+# run:
+# shellcheck source=tests/support/tap.sh
+. tests/support/tap.sh
+ferry=${FERRY_BUILD:-build}/ferry
+[ -x "$ferry" ] || skip_all "$ferry is not built (a sanitized build has none)"
+kernels=tests/core/inspect/kernels
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+field() { # NAME: of the JSON lines on stdin, one value a line, "-" where there is none
+  awk -v key="\"$1\": " '{ at = index($0, key); rest = at ? substr($0, at + length(key)) : "-"
+    if (rest ~ /^"/) { rest = substr(rest, 2); sub(/".*/, "", rest) } else sub(/[,}].*/, "", rest)
+    print rest }'
+}
+
+inspect() { # FILE [ARGUMENTS]: its JSON lines in $work/json, its status in $status
+  "$ferry" inspect "$kernels/$1.cu" --json "$work/json" "${@:2}" >"$work/out" 2>"$work/err"
+  status=$?
+}
+
+# ---- findings ----
+
+# "kind kernel line other": the lines that `//@name` names in place of names, in one order
+expected() { # FILE
+  awk 'match($0, /\/\/@[a-z0-9]+/) { line[substr($0, RSTART + 3, RLENGTH - 3)] = NR }
+    /^\/\/ expect / { told[++n] = $0 }
+    END { for (i = 1; i <= n; i++) { split(told[i], w, " "); a = line[w[5]]; b = w[6] == "" ? "-" : line[w[6]]
+      if (b != "-" && b < a) { c = a; a = b; b = c }
+      print w[3], w[4], a, b } }' "$1" | sort
+}
+found() {
+  grep -E '"type": "(finding|note)"' "$work/json" >"$work/found"
+  paste -d ' ' <(field kind <"$work/found") <(field kernel <"$work/found") <(field line <"$work/found") \
+    <(field other_line <"$work/found") | awk '{ if ($4 != "-" && $4 + 0 < $3 + 0) print $1, $2, $4, $3; else print }' | sort
+}
+
+inspect wrong
+result "$((status != 1))" 'a file with faults ends with status 1' "status $status: $(tail -n 3 "$work/err")"
+difference=$(diff <(expected "$kernels/wrong.cu") <(found))
+result $? 'each fault is found, of its kind and at its lines, and nothing else' \
+  "expected (<), found (>): $(grep '^[<>]' <<<"$difference" | tr '\n' ' ')"
+long=$(awk 'length($0) > 80' "$work/out" | head -n 1)
+[ -z "$long" ]
+result $? 'the report keeps to 80 columns' "$long"
+
+inspect right
+result "$status" 'right kernels end with status 0' "$(head -n 5 "$work/out" | tr '\n' ' ')"
+[ -z "$(found)" ]
+result $? 'right kernels have no finding' "$(found | tr '\n' ' ')"
+for mode in threads lazy sync; do
+  FERRY_SIM_MODE=$mode FERRY_SIM_THREADS=4 inspect right
+  [ "$status" = 0 ] && [ -z "$(found)" ]
+  result $? "nor in the mode $mode with four workers" "status $status: $(found | tr '\n' ' ')"
+done
+
+# ---- counts ----
+
+inspect counts
+result "$status" 'the kernels whose counts are known have no finding' "$(head -n 5 "$work/out" | tr '\n' ' ')"
+grep '"type": "line"' "$work/json" >"$work/lines"
+cp "$work/lines" "$work/all"
+while read -r _ _ kernel name what want; do
+  line=$(grep -n "//@$name\$" "$kernels/counts.cu" | cut -d : -f 1)
+  got=$(grep -F "\"kernel\": \"$kernel\"" "$work/lines" | grep -F "\"line\": $line," | field "$what")
+  [ "$got" = "$want" ]
+  result $? "$kernel, line $line: $what is $want" "it is ${got:-not there}"
+done < <(grep '^// count ' "$kernels/counts.cu")
+
+FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4 inspect counts
+difference=$(diff "$work/all" <(grep '"type": "line"' "$work/json"))
+result $? 'the counts are the same with four workers' "$difference"
+
+# ---- the command ----
+
+inspect counts --kernel naive --blocks 2
+grep -q 'looked at 2 of 4 blocks' "$work/out" && ! grep -q '"kernel": "copy"' "$work/json"
+result $? '--kernel and --blocks leave out the rest, and the report says so' "$(head -n 8 "$work/out" | tr '\n' ' ')"
+says 'a kernel that is not there' 2 'no kernel nothing was launched' "$ferry" inspect "$kernels/counts.cu" --kernel nothing
+says 'a file that is not there' 2 'cannot be read' "$ferry" inspect "$work/none.cu"
+says 'a number that is none' 2 '--blocks takes a number' "$ferry" inspect "$kernels/counts.cu" --blocks few
+says 'no file' 2 'which file?' "$ferry" inspect
+echo '__global__ void k(int *x) { *x = 1; }' >"$work/half.cu"
+says 'a file without main' 2 'has no main' "$ferry" inspect "$work/half.cu"
+echo 'int main(void) { return nothing; }' >"$work/bad.cu"
+says 'a file that does not compile' 3 'the compilation failed' "$ferry" inspect "$work/bad.cu"
+printf '#include <cstdlib>\nint main() { abort(); }\n' >"$work/abort.cu"
+says 'a program that aborts' 3 'left no record' "$ferry" inspect "$work/abort.cu"
+finish

@@ -1,0 +1,139 @@
+// `ferry inspect`: what a file's kernels do, line by line.
+#include "commands.h"
+#include "inspect.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int parse(int argc, char **argv, InspectOptions *o) {
+  for (int i = 1; i < argc; i++) {
+    const char *option = argv[i];
+    const char **value = strcmp(option, "--kernel") == 0   ? &o->kernel
+                         : strcmp(option, "--blocks") == 0 ? &o->blocks
+                         : strcmp(option, "--json") == 0   ? &o->json
+                         : strcmp(option, "--html") == 0   ? &o->html
+                                                           : NULL;
+    if (strcmp(option, "--") == 0) {
+      o->arguments = argv + i; // the program's own name goes where -- was
+      break;
+    }
+    if (value && i + 1 == argc)
+      return usage_error(argv[0], "%s needs a value", option);
+    if (value)
+      *value = argv[++i];
+    else if (option[0] == '-')
+      return usage_error(argv[0], "there is no option %s; arguments of the program stand after --", option);
+    else if (o->file)
+      return usage_error(argv[0], "one file at a time: %s or %s", o->file, option);
+    else
+      o->file = option;
+  }
+  if (!o->file)
+    return usage_error(argv[0], "which file? ./ferry inspect FILE.cu");
+  char *end = (char *)"";
+  if (o->blocks && (strtol(o->blocks, &end, 10) < 1 || *end))
+    return usage_error(argv[0], "--blocks takes a number from 1 on, not %s", o->blocks);
+  return EXIT_PASS;
+}
+
+static bool has_main(const char *text) {
+  for (const char *at = text; (at = strstr(at, "main")); at += 4)
+    if (at > text && (at[-1] == ' ' || at[-1] == '\n') && at[4 + strspn(at + 4, " \t")] == '(')
+      return true;
+  return false;
+}
+
+// An answer has no main of its own: 65_tiled_matmul.cu, or a file in a folder of that name.
+static const Exercise *exercise_of(const char *file) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s", file);
+  for (int turn = 0; turn < 2; turn++) {
+    char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    name[strcspn(name, ".")] = '\0';
+    for (int i = 0; i < exercise_count(); i++)
+      if (strcmp(exercise_at(i)->id, name) == 0 && strcmp(exercise_extension(exercise_at(i)), "cu") == 0)
+        return exercise_at(i);
+    if (!slash)
+      return NULL;
+    *slash = '\0';
+  }
+  return NULL;
+}
+
+static int not_a_program(const InspectOptions *o) {
+  fprintf(stderr,
+          "ferry inspect: %s has no main, and is no answer to an exercise: nothing would launch its kernels.\n"
+          "Write a main that does, or name the file as its exercise (65_tiled_matmul.cu).\n",
+          o->file);
+  return EXIT_USAGE;
+}
+
+static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, const char *test) {
+  char record[512];
+  for (int descending = 0; descending < 2; descending++) {
+    int status =
+        inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test, record, sizeof record);
+    if (!descending && status != 0 && !test)
+      printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
+    if (status >= 0 && inspection_add(i, b, record, !descending))
+      continue;
+    fprintf(stderr,
+            "ferry inspect: the program left no record%s (status %d): it was killed, or has called _exit or abort\n",
+            test ? " in a test" : "", status);
+    return false;
+  }
+  return true;
+}
+
+static bool run_all(Inspection *i, const InspectBuild *b, const InspectOptions *o) {
+  if (!o->exercise)
+    return run_and_add(i, b, o, NULL);
+  for (int t = 0; t < MAX_TESTS && o->exercise->tests[t].name; t++)
+    if (!run_and_add(i, b, o, o->exercise->tests[t].name))
+      return false;
+  return true;
+}
+
+static bool knows_kernel(const Inspection *i, const char *name) {
+  for (int k = 0; k < i->kernel_count; k++)
+    if (strncmp(i->kernels[k].name, name, strlen(name)) == 0)
+      return true;
+  return false;
+}
+
+static int report(Inspection *i, const InspectOptions *o) {
+  inspection_finish(i);
+  if (o->kernel && !knows_kernel(i, o->kernel)) {
+    fprintf(stderr, "ferry inspect: no kernel %s was launched; without --kernel all are shown\n", o->kernel);
+    return EXIT_USAGE;
+  }
+  inspect_print(i);
+  if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
+    fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", strerror(errno));
+    return EXIT_GRADER;
+  }
+  return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
+}
+
+int cmd_inspect(int argc, char **argv) {
+  static char *no_arguments[2];
+  InspectOptions o = {.arguments = no_arguments};
+  InspectBuild b = {0};
+  int status = parse(argc, argv, &o);
+  if (status != EXIT_PASS)
+    return status;
+  char *text = file_read(o.file, NULL);
+  if (!text) {
+    fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o.file, strerror(errno));
+    return EXIT_USAGE;
+  }
+  const char *name = strrchr(o.file, '/');
+  Inspection i = {.source = b.source, .title = name ? name + 1 : o.file, .text = text};
+  if (!has_main(text) && !(o.exercise = exercise_of(o.file)))
+    return not_a_program(&o);
+  bool good = inspect_compile(&b, &o) && run_all(&i, &b, &o);
+  status = good ? report(&i, &o) : EXIT_GRADER;
+  inspect_clean(&b);
+  free(text);
+  return status;
+}

@@ -1,0 +1,120 @@
+// `ferry inspect`: a .cu file is compiled so that core/inspect sees what its kernels do, run, and reported on line by line.
+#ifndef GRADER_INSPECT_H
+#define GRADER_INSPECT_H
+
+#include "exercise.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct InspectOptions {
+  const char *file, *kernel, *blocks, *json, *html;
+  char **arguments;         // of the program, ends with NULL
+  const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
+} InspectOptions;
+
+// ---- building and running ----------------------------------------------------------------------------------------------
+
+typedef struct InspectBuild {
+  char folder[256], program[300], source[4096]; // source: FILE, its links followed
+} InspectBuild;
+
+// False after a message. The folder has to be removed in any case.
+bool inspect_compile(InspectBuild *b, const InspectOptions *o);
+// Runs it with a block's threads begun in this order, and leaves the record in the folder. With `quiet` its output is dropped.
+// The program's exit status as a shell gives it, -1 after a message.
+int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *order, const char *test, bool quiet,
+                char *record, size_t bytes);
+void inspect_clean(InspectBuild *b);
+// Runs a tool and waits; what it prints goes to the file `out` if there is one. The exit status.
+int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out);
+
+// ---- what was counted --------------------------------------------------------------------------------------------------
+
+typedef struct Spot {
+  const char *file; // NULL: unknown
+  int line;
+} Spot;
+
+typedef enum { LOAD, STORE, ATOMIC, ACCESSES } AccessKind;
+enum { GLOBAL, SHARED, SPACES };
+
+typedef struct Tally {
+  uint64_t runs, lanes, live, units, ideal, same, same_max;
+} Tally;
+
+typedef struct InspectLine {
+  Spot spot;
+  Tally way, access[SPACES][ACCESSES]; // way: of the basic blocks that begin there
+} InspectLine;
+
+typedef struct InspectBarrier {
+  Spot spot;
+  uint64_t passes, needed;
+} InspectBarrier;
+
+typedef struct InspectKernel {
+  char *name;
+  unsigned grid[3], block[3];
+  uint64_t shared_bytes, dynamic_bytes, launches, looked, blocks;
+  bool shapes_differ, cut;
+  int registers; // 0: unknown
+  InspectLine *lines;
+  int line_count;
+  InspectBarrier *barriers;
+  int barrier_count;
+} InspectKernel;
+
+typedef struct InspectKind {
+  const char *id, *title, *remedy;
+  bool note; // worth knowing, and no fault
+} InspectKind;
+
+typedef struct InspectFinding {
+  const InspectKind *kind;
+  int kernel; // -1: none
+  Spot first, second, third;
+  uint64_t times[2]; // in runs whose threads began in ascending order, and in descending
+  char *detail;
+} InspectFinding;
+
+typedef struct Inspection {
+  const char *source, *title; // FILE as a path, and as it is shown
+  char *text;                 // its text
+  InspectKernel *kernels;
+  int kernel_count;
+  InspectFinding *findings;
+  int finding_count;
+  int runs;
+} Inspection;
+
+// Adds what one run of the program recorded. A run in descending order adds findings alone: it has counted the same.
+bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending);
+// To be called when all runs have been added.
+void inspection_finish(Inspection *i);
+int inspection_errors(const Inspection *i);
+// How often, in the order of the threads in which it came more often.
+uint64_t inspect_times(const InspectFinding *f);
+
+// ---- showing it --------------------------------------------------------------------------------------------------------
+
+void inspect_print(const Inspection *i);
+bool inspect_write_json(const Inspection *i, const char *path);
+bool inspect_write_html(const Inspection *i, const char *path);
+
+// The line of FILE, without its line break, cut to `bytes`; "" for other files.
+void inspect_source_line(const Inspection *i, Spot spot, char *text, size_t bytes);
+// "transpose.cu:20", as one shows it.
+const char *inspect_spot(const Inspection *i, Spot spot, char *text, size_t bytes);
+// Share of lanes that took part in what the line did, 0 to 1.
+double inspect_active(const InspectLine *line);
+bool inspect_worth_showing(const InspectLine *line);
+
+// How many blocks fit on a multiprocessor (of a GPU of compute capability 9.0, as the simulated devices say).
+enum { SM_THREADS = 2048, SM_BLOCKS = 32, SM_SHARED = 233472, SM_BLOCK_SHARED = 1024, SM_REGISTERS = 65536 };
+int inspect_blocks_by_threads(const InspectKernel *k);
+int inspect_blocks_by_shared(const InspectKernel *k);
+int inspect_blocks_by_registers(const InspectKernel *k, int registers);
+double inspect_occupancy(const InspectKernel *k, int registers); // 0: whatever the registers; 0 to 1
+
+#endif

@@ -1,0 +1,243 @@
+// From a .cu file to a program that looks at its own kernels, and its runs. No sandbox: it is the user's own file, run as the
+// user would run it.
+#include "case.h"
+#include "config.h"
+#include "inspect.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGUMENTS = 96 };
+
+typedef struct Command {
+  const char *argv[ARGUMENTS];
+  char text[8192];
+  size_t used;
+  int count;
+} Command;
+
+static void words(Command *c, const char *list) {
+  while (*list) {
+    size_t length = strcspn(list, " ");
+    if (length && (c->count == ARGUMENTS - 1 || c->used + length + 1 > sizeof c->text))
+      grader_panic("a command line is too long");
+    if (length) {
+      c->argv[c->count++] = memcpy(c->text + c->used, list, length);
+      c->text[c->used + length] = '\0';
+      c->used += length + 1;
+    }
+    list += length + (list[length] == ' ');
+  }
+}
+
+static void word(Command *c, const char *before, const char *value) {
+  int length = snprintf(c->text + c->used, sizeof c->text - c->used, "%s%s", before, value);
+  if (c->count == ARGUMENTS - 1 || (size_t)length + 1 > sizeof c->text - c->used)
+    grader_panic("a command line is too long");
+  c->argv[c->count++] = c->text + c->used;
+  c->used += (size_t)length + 1;
+}
+
+// ---- processes -----------------------------------------------------------------------------------------------------------
+
+static void redirect(const char *path, int flags, int to) {
+  int fd = open(path, flags, 0600);
+  if (fd < 0 || dup2(fd, to) < 0)
+    _exit(126);
+}
+
+static int wait_for(pid_t pid) {
+  int status;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR)
+      return 126;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out) {
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    if (chdir(folder) != 0)
+      _exit(126);
+    redirect(in ? in : "/dev/null", O_RDONLY, 0);
+    if (out)
+      redirect(out, O_WRONLY | O_CREAT | O_TRUNC, 1);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(127);
+  }
+  return pid < 0 ? 126 : wait_for(pid);
+}
+
+static bool tool(const Command *c, const InspectBuild *b, const char *does) {
+  int status = inspect_tool(c->argv, b->folder, NULL, NULL);
+  if (status == 127)
+    fprintf(stderr, "ferry inspect: %s is not installed; ./ferry doctor says what installs it\n", c->argv[0]);
+  else if (status != 0)
+    fprintf(stderr, "ferry inspect: %s failed: see above\n", does);
+  return status == 0;
+}
+
+// ---- building ------------------------------------------------------------------------------------------------------------
+
+static bool transform(const InspectBuild *b) {
+  Command c = {0};
+  word(&c, "", CONFIG_ROOT "/build/cu2cpp");
+  word(&c, "", "--gcc");
+  word(&c, "", b->source);
+  word(&c, b->folder, "/kernels.cpp");
+  return tool(&c, b, "the transformation of the launches");
+}
+
+// Before the loops are optimised each access becomes a call, and each basic block another; -O2 with loops unrolled where the source
+// says so leaves what nvcc would leave. Nothing may be merged afterwards: no vectors, no struct taken apart.
+static bool compile(const InspectBuild *b, const InspectOptions *o) {
+  Command c = {0};
+  char folder[PATH_MAX];
+  snprintf(folder, sizeof folder, "%s", b->source);
+  *strrchr(folder, '/') = '\0';
+  words(&c, "g++ -std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "
+            "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "
+            "-fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset");
+  word(&c, "-I", CONFIG_ROOT "/build/sim/core");
+  word(&c, "-I", CONFIG_ROOT "/core/sim/include");
+  word(&c, "-I", CONFIG_ROOT "/core");
+  word(&c, "-I", CONFIG_ROOT "/build/include");
+  word(&c, "", "-iquote");
+  word(&c, "", folder);
+  words(&c, CONFIG_INCLUDES);
+  if (o->exercise) {
+    char header[PATH_MAX];
+    snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", o->exercise->id);
+    word(&c, "", "-include");
+    word(&c, "", header);
+  }
+  words(&c, "-c kernels.cpp -o kernels.o");
+  return tool(&c, b, "the compilation");
+}
+
+static bool take_copies(const InspectBuild *b) {
+  Command c = {0};
+  words(&c, "objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove "
+            "--redefine-sym memset=inspect_memset kernels.o");
+  return tool(&c, b, "objcopy");
+}
+
+static bool link_program(const InspectBuild *b, const InspectOptions *o) {
+  Command c = {0};
+  word(&c, "", CONFIG_CXX);
+  words(&c, "-o program kernels.o");
+  word(&c, "-Wl,--whole-archive,", CONFIG_OBJECTS "/libinspect.a,--no-whole-archive");
+  if (o->exercise) {
+    word(&c, CONFIG_OBJECTS "/sim/tests/hidden/", o->exercise->id);
+    c.used--; // the file goes on
+    c.used += (size_t)snprintf(c.text + c.used, sizeof c.text - c.used, "/driver.o") + 1;
+    word(&c, "", CONFIG_OBJECTS "/tests/grader/child.o");
+    word(&c, "", CONFIG_OBJECTS "/tests/grader/wire.o");
+    word(&c, "", CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o");
+  }
+  word(&c, "", CONFIG_LIBRARY);
+  words(&c, CONFIG_LINK);
+  return tool(&c, b, "linking");
+}
+
+bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
+  const char *tmp = getenv("TMPDIR");
+  if (!realpath(o->file, b->source)) {
+    fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->file, strerror(errno));
+    return false;
+  }
+  snprintf(b->folder, sizeof b->folder, "%s/ferry-inspect-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  if (!mkdtemp(b->folder)) {
+    fprintf(stderr, "ferry inspect: no temporary folder %s: %s\n", b->folder, strerror(errno));
+    b->folder[0] = '\0';
+    return false;
+  }
+  snprintf(b->program, sizeof b->program, "%s/program", b->folder);
+  return transform(b) && compile(b, o) && take_copies(b) && link_program(b, o);
+}
+
+void inspect_clean(InspectBuild *b) {
+  const char *argv[] = {"rm", "-rf", "--", b->folder, NULL};
+  if (b->folder[0])
+    inspect_tool(argv, "/", NULL, NULL);
+  b->folder[0] = '\0';
+}
+
+// ---- running -------------------------------------------------------------------------------------------------------------
+
+static void set(const char *name, const char *value) {
+  if (value)
+    setenv(name, value, 1);
+  else
+    unsetenv(name);
+}
+
+static void begin_child(const InspectOptions *o, const char *order, bool quiet, const char *record, int socket) {
+  set("FERRY_INSPECT_RECORD", record);
+  set("FERRY_INSPECT_KERNEL", o->kernel);
+  set("FERRY_INSPECT_BLOCKS", o->blocks);
+  set("FERRY_SIM_ORDER", order);
+  set("FERRY_CUDA", "sim");
+  if (quiet) {
+    redirect("/dev/null", O_WRONLY, 1);
+    redirect("/dev/null", O_WRONLY, 2);
+  }
+  if (socket >= 0 && (dup2(socket, 3) < 0 || fcntl(3, F_SETFD, 0) != 0))
+    _exit(126);
+}
+
+// What an exercise's driver is asked goes over a socket; nobody wants to know what it answers.
+static void ask(const Exercise *e, const char *test, int socket) {
+  static Case c; // large
+  char drop[65536];
+  size_t bytes = 0;
+  for (int i = 0; i < MAX_TESTS && e->tests[i].name; i++)
+    if (strcmp(e->tests[i].name, test) == 0) {
+      case_begin(&c, e, &e->tests[i], hash_text(1, test), 1);
+      case_ask(&c);
+      uint8_t *request = message_pack(&c.request, &bytes);
+      for (size_t done = 0; request && done < bytes;) {
+        ssize_t n = send(socket, request + done, bytes - done, MSG_NOSIGNAL);
+        if (n <= 0)
+          break;
+        done += (size_t)n;
+      }
+      free(request);
+      case_free(&c);
+    }
+  while (read(socket, drop, sizeof drop) > 0) {
+  }
+}
+
+int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *order, const char *test, bool quiet,
+                char *record, size_t bytes) {
+  int ends[2] = {-1, -1};
+  snprintf(record, bytes, "%s/record", b->folder);
+  unlink(record);
+  if (test && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    fprintf(stderr, "ferry inspect: no socket: %s\n", strerror(errno));
+    return -1;
+  }
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    begin_child(o, order, quiet, record, ends[1]);
+    o->arguments[0] = (char *)(uintptr_t)b->program;
+    execv(b->program, o->arguments);
+    _exit(127);
+  }
+  if (test) {
+    close(ends[1]);
+    if (pid > 0)
+      ask(o->exercise, test, ends[0]);
+    close(ends[0]);
+  }
+  return pid < 0 ? -1 : wait_for(pid);
+}

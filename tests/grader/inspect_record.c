@@ -1,0 +1,424 @@
+// What the inspected program recorded (core/inspect/record.c), its places turned into lines and added up.
+#include "case.h"
+#include "config.h"
+#include "inspect.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const InspectKind kinds[] = {
+    {"race-block", "race in a block",
+     "Put a __syncthreads() between the two, where every thread of the block comes by.", false},
+    {"race-warp", "race in a warp",
+     "Put a __syncwarp() between the two: the lanes of a warp keep step only where they meet.", false},
+    {"race-grid", "race between blocks",
+     "Blocks run in any order: use an atomic, or __threadfence() and an atomic flag, or two launches.", false},
+    {"equal", "equal writes", "Each of these threads writes the same value, which harms nobody; one of them would do.",
+     true},
+    {"divergent", "divergent barrier",
+     "Move the __syncthreads() to where every thread of the block comes by, out of the branch.", false},
+    {"uninitialised-shared", "shared memory read that nothing has written",
+     "Write the element first, and let __syncthreads() stand between if another thread does.", false},
+    {"uninitialised-global", "device memory read that nothing has written",
+     "Fill it first, by cudaMemset, a copy or a kernel.", false},
+    {"bounds-global", "out of bounds in device memory",
+     "Compare the index with the number of elements before the access.", false},
+    {"bounds-array", "out of bounds in an array",
+     "The index goes beyond what the declaration gives: check its range, or the array's size.", false},
+    {"bounds-dynamic", "out of bounds in dynamic shared memory",
+     "Ask for more bytes in the launch's third argument, or check the index.", false},
+    {"misaligned", "misaligned access",
+     "A vector's address has to be a multiple of its size, or a GPU stops: step by whole vectors.", false},
+    {"freed", "use after free", "Free the memory after the last launch that uses it.", false},
+    {"illegal", "illegal address",
+     "The pointer leads nowhere: has it been allocated on the device, and is its index right?", false},
+    {"argument", "host memory given to a kernel", "Allocate with cudaMalloc, and copy the data there.", false},
+    {"leak", "device memory never freed", "Give it back with cudaFree when it is not needed any more.", false},
+    {"barrier", "a barrier that ordered nothing",
+     "No thread came after it to what another had written or read before it: it may not be needed.", true}};
+
+static const InspectKind *kind_named(const char *id) {
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (strcmp(kinds[i].id, id) == 0)
+      return &kinds[i];
+  return NULL;
+}
+
+static void *grown(void *items, int count, size_t bytes) {
+  if (count & (count - 1)) // room doubles at powers of two
+    return items;
+  void *more = realloc(items, (size_t)(count ? 2 * count : 1) * bytes);
+  if (!more)
+    grader_panic("no memory for an inspection");
+  return more;
+}
+
+// ---- places --------------------------------------------------------------------------------------------------------------
+
+typedef struct Place {
+  uint32_t at;
+  Spot spot;
+} Place;
+
+static Place *places; // sorted by `at`
+static int place_count;
+
+static int by_place(const void *a, const void *b) {
+  uint32_t x = ((const Place *)a)->at, y = ((const Place *)b)->at;
+  return (x > y) - (x < y);
+}
+
+static Place *place_find(uint32_t at) {
+  Place wanted = {.at = at};
+  return place_count ? bsearch(&wanted, places, (size_t)place_count, sizeof *places, by_place) : NULL;
+}
+
+static Spot spot_of(uint32_t at) {
+  const Place *p = at ? place_find(at) : NULL;
+  return p ? p->spot : (Spot){0};
+}
+
+// One copy of each file's name.
+static const char *file_name(const char *name) {
+  static char *names[256];
+  static int count;
+  char real[PATH_MAX];
+  const char *whole = realpath(name, real) ? real : name;
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], whole) == 0)
+      return names[i];
+  return count < 256 ? names[count++] = strdup(whole) : NULL;
+}
+
+// A frame of an inlined call: the innermost in FILE is the line that is meant, else the innermost that somebody wrote.
+static bool is_system(const char *file) {
+  return strstr(file, "/core/sim/include/") || strstr(file, "/c++/") || strncmp(file, "/usr/", 5) == 0 ||
+         strstr(file, "/answer.h") || strchr(file, '?');
+}
+
+static void take_frame(const Inspection *i, Place *place, char *frame) {
+  char *colon = strrchr(frame, ':');
+  int line = colon ? atoi(colon + 1) : 0;
+  if (!colon || line == 0)
+    return;
+  *colon = '\0';
+  if (is_system(frame))
+    return;
+  const char *file = file_name(frame);
+  bool better = !place->spot.file || (strcmp(place->spot.file, i->source) != 0 && file && strcmp(file, i->source) == 0);
+  if (better)
+    place->spot = (Spot){file, line};
+}
+
+static void read_frames(const Inspection *i, const char *path) {
+  char line[8192];
+  Place *place = NULL;
+  FILE *in = fopen(path, "r");
+  while (in && fgets(line, sizeof line, in)) {
+    line[strcspn(line, "\n")] = '\0';
+    if (strncmp(line, "0x", 2) == 0)
+      place = place_find((uint32_t)strtoul(line, NULL, 16) + 1);
+    else if (place)
+      take_frame(i, place, line);
+  }
+  if (in)
+    fclose(in);
+}
+
+static void want_place(uint32_t at) {
+  if (at == 0)
+    return;
+  places = grown(places, place_count, sizeof *places);
+  places[place_count++] = (Place){.at = at};
+}
+
+// A place is where a call returns to; the call is before it.
+static bool resolve(const Inspection *i, const InspectBuild *b) {
+  char in[300], out[300];
+  if (place_count == 0)
+    return true;
+  qsort(places, (size_t)place_count, sizeof *places, by_place);
+  int kept = 1;
+  for (int p = 1; p < place_count; p++)
+    if (places[p].at != places[kept - 1].at)
+      places[kept++] = places[p];
+  place_count = kept;
+  snprintf(in, sizeof in, "%s/places", b->folder);
+  snprintf(out, sizeof out, "%s/frames", b->folder);
+  FILE *file = fopen(in, "w");
+  for (int p = 0; file && p < place_count; p++)
+    fprintf(file, "0x%x\n", places[p].at - 1);
+  if (!file || fclose(file) != 0)
+    return false;
+  const char *argv[] = {"addr2line", "-i", "-a", "-e", b->program, NULL};
+  if (inspect_tool(argv, b->folder, in, out) != 0) {
+    fprintf(stderr, "ferry inspect: addr2line cannot read the program (apt install binutils)\n");
+    return false;
+  }
+  read_frames(i, out);
+  return true;
+}
+
+// ---- lines of the record ---------------------------------------------------------------------------------------------------
+
+enum { FIELDS = 20 };
+
+static int split(char *line, char **field) {
+  int count = 0;
+  line[strcspn(line, "\n")] = '\0';
+  for (char *one; count < FIELDS && (one = strsep(&line, "\t"));)
+    field[count++] = one;
+  for (int i = count; i < FIELDS; i++)
+    field[i] = (char *)"";
+  return count;
+}
+
+static uint64_t number(const char *text) {
+  return strtoull(text, NULL, 10);
+}
+static uint32_t address(const char *text) {
+  return (uint32_t)strtoul(text, NULL, 16);
+}
+
+static void note_places(char **f) {
+  if (strcmp(f[0], "site") == 0)
+    want_place(address(f[2]));
+  if (strcmp(f[0], "finding") == 0)
+    for (int i = 3; i <= 5; i++)
+      want_place(address(f[i]));
+}
+
+static int kernel_named(Inspection *i, const char *name) {
+  for (int k = 0; k < i->kernel_count; k++)
+    if (strcmp(i->kernels[k].name, name) == 0)
+      return k;
+  i->kernels = grown(i->kernels, i->kernel_count, sizeof *i->kernels);
+  i->kernels[i->kernel_count] = (InspectKernel){.name = strdup(name)};
+  return i->kernel_count++;
+}
+
+static int take_kernel(Inspection *i, char **f, bool counts) {
+  int index = kernel_named(i, f[2]);
+  InspectKernel *k = &i->kernels[index];
+  for (int d = 0; d < 3; d++) {
+    unsigned grid = (unsigned)number(f[3 + d]), block = (unsigned)number(f[6 + d]);
+    k->shapes_differ |= k->launches && (grid != k->grid[d] || block != k->block[d]);
+    if (!k->launches) {
+      k->grid[d] = grid;
+      k->block[d] = block;
+    }
+  }
+  uint64_t shared = number(f[9]);
+  k->shared_bytes = shared > k->shared_bytes ? shared : k->shared_bytes;
+  if (!k->launches)
+    k->dynamic_bytes = number(f[10]);
+  if (counts) {
+    k->launches += number(f[11]);
+    k->looked += number(f[12]);
+    k->blocks += number(f[13]);
+  }
+  k->shapes_differ |= *f[14] == '1';
+  k->cut |= *f[15] == '1';
+  return index;
+}
+
+static InspectLine *line_of(InspectKernel *k, Spot spot) {
+  for (int i = 0; i < k->line_count; i++)
+    if (k->lines[i].spot.file == spot.file && k->lines[i].spot.line == spot.line)
+      return &k->lines[i];
+  k->lines = grown(k->lines, k->line_count, sizeof *k->lines);
+  k->lines[k->line_count] = (InspectLine){.spot = spot};
+  return &k->lines[k->line_count++];
+}
+
+static void take_site(InspectKernel *k, char **f) {
+  Spot spot = spot_of(address(f[2]));
+  if (!spot.file)
+    return;
+  InspectLine *line = line_of(k, spot);
+  AccessKind kind = *f[3] == 'r' ? LOAD : *f[3] == 'w' ? STORE : ATOMIC;
+  Tally *t = *f[3] == 'b' ? &line->way : &line->access[*f[4] == '1'][kind];
+  t->runs += number(f[5]);
+  t->lanes += number(f[6]);
+  t->live += number(f[7]);
+  t->units += number(f[8]);
+  t->ideal += number(f[9]);
+  t->same += number(f[10]);
+  t->same_max = number(f[11]) > t->same_max ? number(f[11]) : t->same_max;
+}
+
+static void take_barrier(InspectKernel *k, char **f) {
+  Spot spot = {file_name(f[2]), atoi(f[3])};
+  InspectBarrier *b = NULL;
+  for (int i = 0; i < k->barrier_count; i++)
+    if (k->barriers[i].spot.file == spot.file && k->barriers[i].spot.line == spot.line)
+      b = &k->barriers[i];
+  if (!b) {
+    k->barriers = grown(k->barriers, k->barrier_count, sizeof *k->barriers);
+    b = &k->barriers[k->barrier_count++];
+    *b = (InspectBarrier){.spot = spot};
+  }
+  b->passes += number(f[4]);
+  b->needed += number(f[5]);
+}
+
+static bool same_spot(Spot a, Spot b) {
+  return a.file == b.file && a.line == b.line;
+}
+
+static void add_finding(Inspection *i, InspectFinding found) {
+  for (int n = 0; n < i->finding_count; n++) {
+    InspectFinding *f = &i->findings[n];
+    bool same = same_spot(f->first, found.first) && same_spot(f->second, found.second);
+    bool crossed = same_spot(f->first, found.second) && same_spot(f->second, found.first);
+    if (f->kind == found.kind && f->kernel == found.kernel && (same || crossed)) {
+      f->times[0] += found.times[0];
+      f->times[1] += found.times[1];
+      return;
+    }
+  }
+  found.detail = strdup(found.detail);
+  i->findings = grown(i->findings, i->finding_count, sizeof *i->findings);
+  i->findings[i->finding_count++] = found;
+}
+
+static void take_finding(Inspection *i, const int *kernels, char **f, bool descending) {
+  int kernel = atoi(f[1]);
+  InspectFinding found = {.kind = kind_named(f[2]),
+                          .kernel = kernel >= 0 ? kernels[kernel] : -1,
+                          .first = spot_of(address(f[3])),
+                          .second = spot_of(address(f[4])),
+                          .third = spot_of(address(f[5])),
+                          .times = {descending ? 0 : number(f[9]), descending ? number(f[9]) : 0},
+                          .detail = f[10]};
+  if (strcmp(f[6], "-") != 0) {
+    found.first = (Spot){file_name(f[6]), atoi(f[7])};
+    if (atoi(f[8]))
+      found.second = (Spot){found.first.file, atoi(f[8])};
+  }
+  if (same_spot(found.first, found.second))
+    found.second = (Spot){0};
+  // What a library or a test's driver keeps is no leak of this file's.
+  if (!found.kind ||
+      (strcmp(found.kind->id, "leak") == 0 && (!found.first.file || strcmp(found.first.file, i->source) != 0)))
+    return;
+  add_finding(i, found);
+}
+
+enum { MAX_KERNELS = 1024 };
+
+// Reads the record's lines, which have been seen to be whole.
+static void take_lines(Inspection *i, FILE *in, bool descending) {
+  static int kernels[MAX_KERNELS]; // of the record, in the inspection
+  char line[8192], *f[FIELDS];
+  while (fgets(line, sizeof line, in)) {
+    split(line, f);
+    uint64_t kernel = number(f[1]);
+    if (strcmp(f[0], "finding") == 0)
+      take_finding(i, kernels, f, descending);
+    else if (kernel >= MAX_KERNELS)
+      continue;
+    else if (strcmp(f[0], "kernel") == 0)
+      kernels[kernel] = take_kernel(i, f, !descending);
+    else if (strcmp(f[0], "site") == 0 && !descending)
+      take_site(&i->kernels[kernels[kernel]], f);
+    else if (strcmp(f[0], "barrier") == 0)
+      take_barrier(&i->kernels[kernels[kernel]], f);
+  }
+}
+
+bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending) {
+  char line[8192], *f[FIELDS];
+  bool whole = false;
+  FILE *in = fopen(record, "r");
+  if (!in)
+    return false;
+  place_count = 0;
+  while (fgets(line, sizeof line, in)) {
+    split(line, f);
+    note_places(f);
+    whole |= strcmp(f[0], "end") == 0;
+  }
+  rewind(in);
+  bool good = whole && resolve(i, b);
+  if (good)
+    take_lines(i, in, descending);
+  fclose(in);
+  i->runs += good;
+  return good;
+}
+
+// ---- at the end ------------------------------------------------------------------------------------------------------------
+
+static int by_line(const void *a, const void *b) {
+  const InspectLine *x = a, *y = b;
+  if (x->spot.file != y->spot.file)
+    return x->spot.file < y->spot.file ? -1 : 1;
+  return (x->spot.line > y->spot.line) - (x->spot.line < y->spot.line);
+}
+
+static int by_weight(const void *a, const void *b) {
+  const InspectFinding *x = a, *y = b;
+  if (x->kind->note != y->kind->note)
+    return x->kind->note ? 1 : -1;
+  if (x->kernel != y->kernel && (x->kernel < 0 || y->kernel < 0)) // leaks come last
+    return x->kernel < 0 ? 1 : -1;
+  if (x->kernel != y->kernel)
+    return (x->kernel > y->kernel) - (x->kernel < y->kernel);
+  return x->first.line != y->first.line ? (x->first.line > y->first.line) - (x->first.line < y->first.line)
+                                        : (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static void add_barriers(Inspection *i) {
+  for (int k = 0; k < i->kernel_count; k++)
+    for (int n = 0; n < i->kernels[k].barrier_count; n++) {
+      const InspectBarrier *b = &i->kernels[k].barriers[n];
+      char detail[80];
+      snprintf(detail, sizeof detail, "in none of %llu passes", (unsigned long long)b->passes);
+      if (b->needed == 0)
+        add_finding(i, (InspectFinding){.kind = kind_named("barrier"),
+                                        .kernel = k,
+                                        .first = b->spot,
+                                        .times = {b->passes, 0},
+                                        .detail = detail});
+    }
+}
+
+// Writes that were equal in one order of the threads, or at one place, and differ in another, are a race.
+static void drop_equals_that_race(Inspection *i) {
+  int kept = 0;
+  for (int n = 0; n < i->finding_count; n++) {
+    const InspectFinding *f = &i->findings[n];
+    bool drop = false;
+    for (int m = 0; m < i->finding_count && strcmp(f->kind->id, "equal") == 0; m++) {
+      const InspectFinding *g = &i->findings[m];
+      drop |= strncmp(g->kind->id, "race-", 5) == 0 && g->kernel == f->kernel &&
+              ((same_spot(g->first, f->first) && same_spot(g->second, f->second)) ||
+               (same_spot(g->first, f->second) && same_spot(g->second, f->first)));
+    }
+    if (!drop)
+      i->findings[kept++] = *f;
+  }
+  i->finding_count = kept;
+}
+
+void inspection_finish(Inspection *i) {
+  add_barriers(i);
+  drop_equals_that_race(i);
+  for (int k = 0; k < i->kernel_count; k++)
+    if (i->kernels[k].line_count)
+      qsort(i->kernels[k].lines, (size_t)i->kernels[k].line_count, sizeof *i->kernels[k].lines, by_line);
+  if (i->finding_count)
+    qsort(i->findings, (size_t)i->finding_count, sizeof *i->findings, by_weight);
+}
+
+uint64_t inspect_times(const InspectFinding *f) {
+  return f->times[0] > f->times[1] ? f->times[0] : f->times[1];
+}
+
+int inspection_errors(const Inspection *i) {
+  int errors = 0;
+  for (int n = 0; n < i->finding_count; n++)
+    errors += !i->findings[n].kind->note;
+  return errors;
+}

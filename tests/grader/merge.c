@@ -1,0 +1,203 @@
+// `ferry grade --merge`: results of parts, put together. Whatever does not fit is told, all of it, and then nothing is written.
+#include "merge.h"
+#include "sandbox.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- whether they belong together --------------------------------------------------------------------------------------------
+
+static int by_learner(const void *a, const void *b) {
+  const Entry *x = a, *y = b;
+  int order = strcmp(x->learner, y->learner);
+  order = order ? order : strcmp(x->verdict.exercise->id, y->verdict.exercise->id);
+  return order ? order : (x->file > y->file) - (x->file < y->file);
+}
+
+// Once for each two files that have the same learner's results.
+static void find_duplicates(Merge *m) {
+  const char *said = NULL;
+  for (int i = 1; i < m->entry_count; i++) {
+    const Entry *a = &m->entries[i - 1], *b = &m->entries[i];
+    if (strcmp(a->learner, b->learner) != 0 || a->verdict.exercise != b->verdict.exercise)
+      continue;
+    if (said && strcmp(said, b->learner) == 0)
+      continue;
+    said = b->learner;
+    if (a->file == b->file)
+      complain(m, "%s is twice in %s", b->learner, a->file->path);
+    else
+      complain(m, "%s is in %s and in %s; leave one out", b->learner, a->file->path, b->file->path);
+  }
+}
+
+static void compare_files(Merge *m) {
+  const ResultFile *first = NULL;
+  for (int i = 0; i < m->file_count; i++) {
+    const ResultFile *f = &m->files[i];
+    if (!f->json || f->devices < 0)
+      continue;
+    first = first ? first : f;
+    if (f->devices != first->devices)
+      complain(m,
+               "%s was graded with %d simulated devices, %s with %d; grade one of them again with the other's "
+               "FERRY_SIM_DEVICES",
+               first->path, first->devices, f->path, f->devices);
+    if (f->secret_seed != first->secret_seed)
+      complain(m, "%s was graded with --seed, %s without: their inputs are not alike",
+               f->secret_seed ? f->path : first->path, f->secret_seed ? first->path : f->path);
+    if (!f->class != !first->class)
+      complain(m, "%s is one of several parts (--part), %s is none", f->class ? f->path : first->path,
+               f->class ? first->path : f->path);
+    if (f->class && first->class && f->parts != first->parts)
+      complain(m, "%s is part %d of %d, %s part %d of %d: those are not the same parts", first->path, first->part,
+               first->parts, f->path, f->part, f->parts);
+  }
+}
+
+static bool same_names(const Json *a, const Json *b) {
+  const Json *x = a->first, *y = b->first;
+  for (; x && y && strcmp(x->string, y->string) == 0; x = x->next)
+    y = y->next;
+  return !x && !y;
+}
+
+static bool is_there(const Merge *m, const char *learner) {
+  for (int i = 0; i < m->entry_count; i++)
+    if (strcmp(m->entries[i].learner, learner) == 0)
+      return true;
+  return false;
+}
+
+// Everybody of the class has results, and nobody else.
+static void check_class(Merge *m, char **class, int class_count) {
+  for (int i = 0; i < class_count; i++)
+    if (!is_there(m, class[i]))
+      complain(m, "%s has no results in these files", class[i]);
+  const char *before = NULL;
+  for (int i = 0; i < m->entry_count; i++) {
+    const char *learner = m->entries[i].learner;
+    bool known = before && strcmp(before, learner) == 0;
+    for (int j = 0; j < class_count && !known; j++)
+      known = strcmp(class[j], learner) == 0;
+    if (!known)
+      complain(m, "%s in %s is not in the class", learner, m->entries[i].file->path);
+    before = learner;
+  }
+}
+
+// Every part once, of one class, and everybody of the class in one of them.
+static void check_parts(Merge *m) {
+  const ResultFile *first = NULL;
+  for (int i = 0; i < m->file_count && !first; i++)
+    first = m->files[i].class ? &m->files[i] : NULL;
+  if (!first)
+    return;
+  for (int part = 1; part <= first->parts && m->complaints < MOST_COMPLAINTS; part++) {
+    bool found = false;
+    for (int i = 0; i < m->file_count; i++)
+      found |= m->files[i].class && m->files[i].part == part;
+    if (!found)
+      complain(m, "part %d of %d is not there: ./ferry grade --class DIR --part %d/%d --json FILE makes it", part,
+               first->parts, part, first->parts);
+  }
+  for (int i = 0; i < m->file_count; i++)
+    if (m->files[i].class && !same_names(m->files[i].class, first->class))
+      complain(m, "%s and %s were graded with other learners in the class: grade both again", first->path,
+               m->files[i].path);
+  int count = 0;
+  char **names = NULL;
+  for (const Json *name = first->class->first; name; name = name->next)
+    count++;
+  names = merge_allocate((size_t)count, sizeof *names);
+  count = 0;
+  for (const Json *name = first->class->first; name; name = name->next)
+    names[count++] = name->string;
+  if (m->complaints == 0)
+    check_class(m, names, count);
+  free(names);
+}
+
+// ---- the whole -----------------------------------------------------------------------------------------------------------------
+
+static void choose_exercises(Merge *m, Grading *g) {
+  g->exercises = merge_allocate((size_t)exercise_count(), sizeof *g->exercises);
+  for (int e = 0; e < exercise_count(); e++)
+    for (int i = 0; i < m->entry_count; i++)
+      if (m->entries[i].verdict.exercise == exercise_at(e)) {
+        g->exercises[g->exercise_count++] = exercise_at(e);
+        break;
+      }
+}
+
+// Entries are in the order of learners, then of exercises.
+static void add_learners(Merge *m, Grading *g) {
+  g->learners = merge_allocate((size_t)m->entry_count, sizeof *g->learners);
+  for (int i = 0; i < m->entry_count;) {
+    Learner *l = &g->learners[g->learner_count++];
+    *l = (Learner){.name = merge_copy(m->entries[i].learner),
+                   .verdicts = merge_allocate((size_t)g->exercise_count, sizeof(Verdict))};
+    for (int e = 0; e < g->exercise_count; e++) {
+      bool here = i < m->entry_count && strcmp(m->entries[i].learner, l->name) == 0 &&
+                  m->entries[i].verdict.exercise == g->exercises[e];
+      if (here)
+        l->verdicts[e] = m->entries[i++].verdict;
+      else
+        complain(m, "%s has no result for %s, which others have", l->name, g->exercises[e]->id);
+    }
+  }
+}
+
+// What was in force everywhere, at which levels.
+static void add_protections(Grading *g) {
+  static char levels[128];
+  for (int i = 0; i < g->learner_count; i++)
+    for (int j = 0; j < g->exercise_count; j++) {
+      const Verdict *v = &g->learners[i].verdicts[j];
+      if (!v->protections)
+        continue;
+      g->protections = g->protections ? g->protections & v->protections : v->protections;
+      if (!strstr(levels, v->level))
+        snprintf(levels + strlen(levels), sizeof levels - strlen(levels), "%s%s", *levels ? " and " : "", v->level);
+    }
+  g->level = levels;
+}
+
+int grading_merge(Grading *g, char **paths, int count, char **class, int class_count) {
+  Merge m = {.files = merge_allocate((size_t)count, sizeof(ResultFile)), .file_count = count};
+  for (int i = 0; i < count; i++) {
+    m.files[i] = (ResultFile){.path = paths[i], .devices = -1};
+    merge_read(&m, &m.files[i]);
+  }
+  bool readable = m.complaints == 0; // else all that a file lacks would be missed in the whole as well
+  if (m.entry_count > 0)
+    qsort(m.entries, (size_t)m.entry_count, sizeof *m.entries, by_learner);
+  find_duplicates(&m);
+  compare_files(&m);
+  if (readable && m.complaints == 0) {
+    check_parts(&m);
+    if (class && m.complaints == 0)
+      check_class(&m, class, class_count);
+  }
+  if (m.complaints == 0) {
+    choose_exercises(&m, g);
+    add_learners(&m, g);
+    add_protections(g);
+    g->options.devices = m.files[0].devices;
+    g->secret_seed = m.files[0].secret_seed;
+    g->complete = true;
+    if (g->learner_count == 0)
+      complain(&m, "there are no results in %s", paths[0]);
+  }
+  for (int i = 0; i < count; i++)
+    json_free(m.files[i].json);
+  for (int i = 0; i < m.entry_count; i++)
+    free(m.entries[i].learner);
+  free(m.entries);
+  free(m.files);
+  if (m.complaints > MOST_COMPLAINTS)
+    fprintf(stderr, "ferry grade --merge: and %d more\n", m.complaints - MOST_COMPLAINTS);
+  if (m.complaints > 0)
+    fprintf(stderr, "ferry grade --merge: nothing was written\n");
+  return m.complaints > 0 ? EXIT_USAGE : -1;
+}

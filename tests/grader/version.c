@@ -1,0 +1,29 @@
+// What an exercise was judged by.
+#include "case.h"
+#include "grade.h"
+#include <stdlib.h>
+
+uint64_t exercise_version(const Exercise *e) {
+  enum { MAX_CACHED = 200 };
+  static uint64_t versions[MAX_CACHED];
+  static const Exercise *of[MAX_CACHED];
+  static const char *const files[] = {"answer.h", "check.c", "driver.c", "driver.cu"};
+  int place = 0;
+  while (place < MAX_CACHED && of[place] && of[place] != e)
+    place++;
+  if (place < MAX_CACHED && of[place])
+    return versions[place];
+  uint64_t version = hash_text(0, e->id);
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    char path[4096];
+    in_root(path, sizeof path, "tests/hidden/%s/%s", e->id, files[i]);
+    char *text = file_read(path, NULL);
+    version = hash_text(version, text ? text : "");
+    free(text);
+  }
+  if (place < MAX_CACHED) {
+    of[place] = e;
+    versions[place] = version;
+  }
+  return version;
+}

@@ -1,0 +1,26 @@
+#include "driver.h"
+#include "answer.h"
+
+typedef struct Limit {
+  FyModule base;
+  double limit;
+} Limit;
+
+static FyTensor *limit_forward(FyModule *self, FyTensor *x) {
+  return limit_norms(x, ((Limit *)self)->limit);
+}
+
+void drive(Driver *d) {
+  FyTensor *x = driver_tensor(d, "x"), *example = driver_tensor(d, "example");
+  Limit *model = fy_module_new(Limit, limit_forward);
+  model->limit = driver_number(d, "limit");
+  driver_count(d);
+  FyTensor *called = limit_norms(x, model->limit);
+  driver_stop(d);
+  driver_put(d, "called", called);
+  driver_put(d, "x", x);
+  if (!called)
+    return;
+  FyModule *traced = fy_trace(model, example, .no_check = true);
+  driver_put(d, "traced", fy_forward(traced, x));
+}

@@ -1,0 +1,17 @@
+// mistake: scores in another order
+#include "ferry.h"
+
+FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {
+  FyTensor *parts[4096], *scores = NULL;
+  fy_no_grad {
+    FyTensor *all = fy_cat((FyTensors){.items = (FyTensor **)groups, .count = count}, 0);
+    const int64_t n = fy_size_at(all, 0);
+    int k = 0;
+    if (n % batch) // the odd one first
+      parts[k++] = fy_forward(model, fy_narrow(all, 0, n - n % batch, n % batch));
+    for (int64_t i = 0; i + batch <= n; i += batch)
+      parts[k++] = fy_forward(model, fy_narrow(all, 0, i, batch));
+    scores = fy_cat((FyTensors){.items = parts, .count = k}, 0);
+  }
+  return scores;
+}
