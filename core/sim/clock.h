@@ -49,6 +49,9 @@ void sim_clock_host_waits(struct sim_node *node);
 // When the node, which is done, ended: seconds of the modelled clock.
 double sim_clock_finish(struct sim_node *node);
 
+// A modelled time is about to be shown: says what it is, once, unless somebody has asked for the label.
+void sim_clock_label(void);
+
 // Whether somebody will look at such a launch and count (cudasim_counts_come).
 struct cudasim_launch_request;
 bool sim_clock_counts_come(const struct cudasim_launch_request *request);

@@ -54,8 +54,10 @@ void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(
 // ---- a played GPU (FERRY_SIM_GPU): the modelled clock. Without one, none of this does anything. ----
 
 // "modelled, not measured: computed from counts and the data sheet of NVIDIA A100", for as long as the program runs; NULL: no GPU
-// is played. Whoever shows a modelled time shows this with it.
+// is played. Whoever shows a modelled time shows this with it; of a program that never asks, the first cudaEventElapsedTime says
+// it on stderr.
 const char *cudasim_model_label(void);
+bool cudasim_plays_gpu(void);
 
 // The calling thread's time on the modelled clock, in seconds: what its calls and waits would have taken. 0: no GPU is played.
 double cudasim_model_seconds(void);

@@ -135,6 +135,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) 
   if (!atomic_load(&start->node->done) || !atomic_load(&end->node->done))
     return sim_fail(cudaErrorNotReady);
   if (sim.config.gpu) {
+    sim_clock_label();
     *ms = (float)((sim_clock_finish(end->node) - sim_clock_finish(start->node)) * 1e3);
     return cudaSuccess;
   }
