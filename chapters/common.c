@@ -246,10 +246,8 @@ void show_error(const FyError *error) {
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
-double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+double seconds_now(FyDevice device) {
+  return fy_device_seconds(device);
 }
 
 FyCounters counters_since(FyCounters before) {
@@ -271,13 +269,13 @@ FyCounters counters_since(FyCounters before) {
 
 Stopwatch stopwatch_start(FyDevice device) {
   fy_synchronize(device);
-  return (Stopwatch){device, fy_device_seconds(device), true};
+  return (Stopwatch){device, seconds_now(device), true};
 }
 
 double stopwatch_stop(Stopwatch *stopwatch) {
   fy_synchronize(stopwatch->device);
   stopwatch->running = false;
-  return fy_device_seconds(stopwatch->device) - stopwatch->start;
+  return seconds_now(stopwatch->device) - stopwatch->start;
 }
 
 static int by_size(const void *left, const void *right) {

@@ -46,8 +46,8 @@ void show_error(const FyError *error);
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
-// time.perf_counter(): seconds of a clock that never goes back.
-double seconds_now(void);
+// time.perf_counter(): seconds of a clock that never goes back; for a device that plays a GPU, of the modelled clock.
+double seconds_now(FyDevice device);
 
 // Runs the block and stores its seconds. The device is synchronised before and after, so that the time is that of the
 // block's work, all of it and nothing else:
