@@ -174,14 +174,14 @@ static void shared_state(FyDevice device) {
 // [article]
 // One model after the other, each from its first run on, the clock stopped after a wait for the device.
 static double benchmark_model(FyModule *model, FyTensor *input, int iterations) {
-  const double start = seconds_now();
+  const double start = seconds_now(fy_device_of(input));
   for (int i = 0; i < iterations; i++) {
     fy_scope {
       fy_forward(model, input);
     }
   }
   fy_synchronize(fy_device_of(input)); // PyTorch: torch.cuda.synchronize()
-  return seconds_now() - start;
+  return seconds_now(fy_device_of(input)) - start;
 }
 // [end]
 
