@@ -330,12 +330,12 @@ static void a_slow_loop(const Chapter *chapter) {
 // [cost]
 static double best_step(const Loop *loop, double best) {
   for (int i = 0; i < 5; i++) {
-    double start = seconds_now();
+    double start = seconds_now(loop->device);
     fy_scope {
       step_in_ranges(loop);
       fy_synchronize(loop->device);
     }
-    double seconds = seconds_now() - start;
+    double seconds = seconds_now(loop->device) - start;
     best = seconds < best ? seconds : best;
   }
   return best;

@@ -157,15 +157,18 @@ void memory_freed(void *address) {
   memset(states + (a->address - arena), FREED, a->bytes);
 }
 
-void inspect_array(void *address, size_t bytes, const char *name) {
+void inspect_array(void *address, size_t bytes, const char *name, bool unwritten) {
   inspect_hold();
   uint64_t at = (uint64_t)(uintptr_t)address;
   struct allocation *a = find(at, false);
   if (a && bytes <= a->address + a->bytes - at) {
-    memset(states + (a->address - arena), UNALLOCATED, a->bytes);
-    memset(states + (at - arena), UNWRITTEN, bytes);
+    memset(states + (a->address - arena), UNALLOCATED, at - a->address);
+    memset(states + (at - arena) + bytes, UNALLOCATED, a->address + a->bytes - at - bytes);
+    if (unwritten)
+      memset(states + (at - arena), UNWRITTEN, bytes);
     a->address = at;
     a->bytes = bytes;
+    free(a->name);
     a->name = strdup(name);
   }
   inspect_release();

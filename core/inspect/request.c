@@ -69,6 +69,20 @@ static unsigned distinct_bytes(const uint64_t *distinct, unsigned count, unsigne
   return sum;
 }
 
+// What a modelled GPU wants to know besides.
+static void count_for_model(struct site *site, const uint64_t *distinct, unsigned count, unsigned bytes,
+                            unsigned wanted) {
+  uint64_t last = (uint64_t)-1;
+  for (unsigned i = 0; i < count; i++) {
+    const uint64_t line = distinct[i] / ROW;
+    site->lines += line != last;
+    last = line;
+    counts_touched(site->key, distinct[i] / SECTOR, (distinct[i] + bytes - 1) / SECTOR);
+  }
+  site->waves += wavefronts(distinct, count, bytes);
+  site->bytes += wanted;
+}
+
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
   uint64_t sorted[WARP];
   for (unsigned i = 0; i < lanes; i++)
@@ -83,5 +97,6 @@ void request_count(struct site *site, const uint64_t *addresses, unsigned lanes,
   } else {
     site->units += sectors(sorted, count, bytes);
     site->ideal += (wanted + SECTOR - 1) / SECTOR;
+    count_for_model(site, sorted, count, bytes, wanted);
   }
 }

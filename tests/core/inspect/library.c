@@ -31,6 +31,8 @@ static void layouts(void) {
   FyTensor *words = device_randn(fy_shape(50, 64));
   FyTensor *found = fy_embedding(fy_randint(0, 50, fy_shape(300), .device = device), words);
   fy_backward(fy_sum(found));
+  FyTensor *halves = fy_half(words), *indices = fy_randint(0, 50, fy_shape(300), .device = device);
+  fy_backward(fy_sum(fy_embedding(indices, halves)));
 }
 
 static void made_there(void) {
@@ -55,6 +57,7 @@ static void losses(void) {
   FyTensor *x = device_randn(fy_shape(128, 100)), *y = fy_detach(device_randn(fy_shape(128, 100)));
   fy_backward(fy_cross_entropy(x, fy_randint(0, 100, fy_shape(128), .device = device)));
   fy_backward(fy_mse_loss(x, y));
+  fy_mse_loss(x, y, .reduction = FY_REDUCE_NONE);
   FyTensor *w = device_randn(fy_shape(64, 100)), *bias = device_randn(fy_shape(64));
   fy_backward(fy_sum(fy_linear_relu(x, w, bias)));
   fy_backward(fy_sum(fy_linear(x, w, bias)));
@@ -76,6 +79,7 @@ static void images(void) {
   FyTensor *mean = fy_zeros(fy_shape(8), .device = device), *var = fy_ones(fy_shape(8), .device = device);
   FyTensor *scale = device_randn(fy_shape(8)), *shift = device_randn(fy_shape(8));
   fy_backward(fy_sum(fy_batch_norm(x, mean, var, scale, shift, true, 0.1, 1e-5)));
+  fy_batch_norm(x, mean, var, scale, shift, false, 0.1, 1e-5);
   implicit(fy_detach(x), fy_detach(w));
 }
 
@@ -94,6 +98,7 @@ static void training(void) {
   FyModule *model = fy_module_to(fy_nn_linear(64, 48), device);
   train(model, fy_sgd(fy_parameters(model), .lr = 0.1, .momentum = 0.9));
   train(model, fy_adam(fy_parameters(model)));
+  train(model, fy_adam(fy_parameters(model), .capturable = true));
 }
 
 int main(void) {

@@ -46,7 +46,7 @@ gone=$(comm -23 <(cut -f 1 "$table" | LC_ALL=C sort) <(cut -f 1 "$work/table" | 
 result $? 'every recorded kernel has run' "$gone"
 
 # Every kernel of core/op is in the table.
-missing=$(grep -rhoE '__global__ void [a-z0-9_]+' core/op --include='*.cu' --include='*.cuh' | awk '{ print $3 }' | sort -u |
+missing=$(grep -rhE '^[^/]*__global__ void' core/op --include='*.cu' --include='*.cuh' | grep -oE '__global__ void [a-z0-9_]+' | awk '{ print $3 }' | sort -u |
   comm -23 - <(cut -f 1 "$table" | sed 's/<.*//' | LC_ALL=C sort -u))
 [ -z "$missing" ]
 result $? 'every kernel of the library is in the table' "$missing"
