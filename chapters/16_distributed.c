@@ -312,7 +312,7 @@ static FyModule *new_mlp(void) {
 static double seconds_of_steps(FyModule *model, int batch, int steps) {
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = 0.01);
   FyTensor *x = fy_randn(fy_shape(batch, 784)), *y = fy_zeros(fy_shape(batch), .dtype = FY_INT64);
-  double start = seconds_now();
+  double start = seconds_now(FY_CPU_DEVICE);
   for (int step = 0; step < steps; step++) {
     fy_scope {
       fy_zero_grad(optimizer);
@@ -320,7 +320,7 @@ static double seconds_of_steps(FyModule *model, int batch, int steps) {
       fy_step(optimizer);
     }
   }
-  return seconds_now() - start;
+  return seconds_now(FY_CPU_DEVICE) - start;
 }
 
 // On the CPU: a simulated GPU's time would say nothing. One rank alone and all together take turns, since a machine is not
