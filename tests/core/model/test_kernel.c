@@ -102,10 +102,10 @@ static void more_of_anything_is_slower(void **state) {
     enum model_limit limit;
   } counts[] = {
 #define COUNT(field, up, limit) {offsetof(struct model_counts, field), #field, up, limit}
-      COUNT(load_waves, 512, MODEL_L1),    COUNT(l1_misses, 32, MODEL_L2),       COUNT(store_sectors, 64, MODEL_L2),
-      COUNT(dram_reads, 20, MODEL_DRAM),  COUNT(dram_writes, 20, MODEL_DRAM),   COUNT(shared_waves, 512, MODEL_L1),
-      COUNT(shared_passes, 64, MODEL_L1), COUNT(atomic_hottest, 20, MODEL_L2),  COUNT(fp64, 512, MODEL_ARITHMETIC),
-      COUNT(divisions, 200, MODEL_ISSUE),  COUNT(special, 512, MODEL_ARITHMETIC), COUNT(branches, 4000, MODEL_ISSUE),
+      COUNT(load_waves, 512, MODEL_L1),   COUNT(l1_misses, 32, MODEL_L2),        COUNT(store_sectors, 64, MODEL_L2),
+      COUNT(dram_reads, 20, MODEL_DRAM),  COUNT(dram_writes, 20, MODEL_DRAM),    COUNT(shared_waves, 512, MODEL_L1),
+      COUNT(shared_passes, 64, MODEL_L1), COUNT(atomic_hottest, 20, MODEL_L2),   COUNT(fp64, 512, MODEL_ARITHMETIC),
+      COUNT(divisions, 200, MODEL_ISSUE), COUNT(special, 512, MODEL_ARITHMETIC), COUNT(branches, 4000, MODEL_ISSUE),
       COUNT(ways, 2000, MODEL_LATENCY),
 #undef COUNT
   };
