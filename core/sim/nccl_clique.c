@@ -298,8 +298,10 @@ static ncclResult_t init_wait(struct ncclComm *comm) {
   struct sim_patience patience = sim_patience_begin(clique, "ncclCommInitRank", 0);
   char problem[SIM_NCCL_TEXT];
   while (atomic_load(&clique->wire->came) < clique->ranks)
-    if (!sim_patience_wait(&patience, has_no_pid, clique, problem))
+    if (!sim_patience_wait(&patience, has_no_pid, clique, problem)) {
+      shm_unlink(clique->name);
       return sim_clique_fail(clique, ncclRemoteError, false, problem);
+    }
   int here = 0;
   for (int r = 0; r < clique->ranks; r++)
     here += atomic_load(&clique->wire->rank[r].pid) == (int)getpid();
