@@ -71,6 +71,14 @@ static void copies_take_the_link(void **state) {
   near(model_copy_seconds(t4, 4, 0), t4->copy_start.value * 1e-6, 0.01);
 }
 
+// Two GPUs send each other what there is, once; eight send 7 / 8 of it twice.
+static void rings_take_the_link_between_gpus(void **state) {
+  (void)state;
+  const struct model_gpu *a100 = model_gpu_named("a100");
+  near(1e9 / model_ring_seconds(a100, 1e9, 2), a100->peer.value * 1e9, 0.01);
+  assert_true(model_ring_seconds(a100, 1, 8) > 3 * model_ring_seconds(a100, 1, 2));
+}
+
 // ---- more work ---------------------------------------------------------------------------------------------------------------
 
 static const struct model_counts ordinary = {.blocks = 50000,
@@ -102,10 +110,10 @@ static void more_of_anything_is_slower(void **state) {
     enum model_limit limit;
   } counts[] = {
 #define COUNT(field, up, limit) {offsetof(struct model_counts, field), #field, up, limit}
-      COUNT(load_waves, 512, MODEL_L1),    COUNT(l1_misses, 32, MODEL_L2),       COUNT(store_sectors, 64, MODEL_L2),
-      COUNT(dram_reads, 20, MODEL_DRAM),  COUNT(dram_writes, 20, MODEL_DRAM),   COUNT(shared_waves, 512, MODEL_L1),
-      COUNT(shared_passes, 64, MODEL_L1), COUNT(atomic_hottest, 20, MODEL_L2),  COUNT(fp64, 512, MODEL_ARITHMETIC),
-      COUNT(divisions, 200, MODEL_ISSUE),  COUNT(special, 512, MODEL_ARITHMETIC), COUNT(branches, 4000, MODEL_ISSUE),
+      COUNT(load_waves, 512, MODEL_L1),   COUNT(l1_misses, 32, MODEL_L2),        COUNT(store_sectors, 64, MODEL_L2),
+      COUNT(dram_reads, 20, MODEL_DRAM),  COUNT(dram_writes, 20, MODEL_DRAM),    COUNT(shared_waves, 512, MODEL_L1),
+      COUNT(shared_passes, 64, MODEL_L1), COUNT(atomic_hottest, 20, MODEL_L2),   COUNT(fp64, 512, MODEL_ARITHMETIC),
+      COUNT(divisions, 200, MODEL_ISSUE), COUNT(special, 512, MODEL_ARITHMETIC), COUNT(branches, 4000, MODEL_ISSUE),
       COUNT(ways, 2000, MODEL_LATENCY),
 #undef COUNT
   };
@@ -160,6 +168,7 @@ int main(void) {
       cmocka_unit_test(large_products_reach_a_known_share_of_the_peak),
       cmocka_unit_test(products_go_by_waves_of_tiles),
       cmocka_unit_test(copies_take_the_link),
+      cmocka_unit_test(rings_take_the_link_between_gpus),
       cmocka_unit_test(more_of_anything_is_slower),
       cmocka_unit_test(stores_of_parts_of_sectors_cost_more),
       cmocka_unit_test(fewer_resident_blocks_wait_longer),
