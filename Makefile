@@ -79,7 +79,7 @@ MODEL_C := $(filter plots/model/%.c,$(SOURCES))
 FUZZ_C := $(filter tests/fuzz/%.c,$(SOURCES))
 TEST_C := $(call named,test_%.c,$(filter tests/core/%,$(SOURCES)))
 TEST_CU := $(call named,test_%.cu,$(filter tests/core/%,$(SOURCES)))
-SUPPORT_C := $(filter-out $(TEST_C),$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
+SUPPORT_C := $(filter-out $(TEST_C) tests/core/inspect/library.c,$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
 
 ifneq ($(TESTS_WITH),) # only the tests whose source has this line
 TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
@@ -97,8 +97,8 @@ MODEL_OBJ := $(MODEL_C:%.c=$(B)/%.o)
 FUZZ_OBJ := $(FUZZ_C:%.c=$(B)/%.o)
 CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C)))
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
-C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) $(TEST_C:%.c=$(B)/%.o) \
-	$(SUPPORT_OBJ) $(GRADER_OBJ) $(INSPECT_OBJ)
+C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
+	$(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
 CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
 
 LIBRARY := $(B)/libferry.a
@@ -247,6 +247,7 @@ $(TEST_PROGRAMS): $(SUPPORT) $(LIBRARY) $(B)/stamp/link
 	@mkdir -p $(@D)
 	$(call link,$(filter %.o,$^),$(SUPPORT) $(LIBRARY) -lcmocka)
 
+include .ci/build/inspected.mk
 include .ci/build/bench.mk
 include .ci/build/fuzz.mk
 include .ci/build/checks.mk

@@ -85,7 +85,8 @@ output_of() { # PROGRAM ARGUMENT...
       environment+=("$1")
       shift
     done
-    env "${environment[@]}" "${FERRY_BUILD:-build}/$program" "$@" >"$file"
+    # ./ferry ends with status 1 when it has found something, which may be what the page is about.
+    env "${environment[@]}" "${FERRY_BUILD:-build}/$program" "$@" >"$file" || [ "$program" = ferry ]
   fi
   printf '%s' "$file"
 }

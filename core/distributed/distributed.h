@@ -47,6 +47,9 @@ FY_API void fy_init_process_group_with(FyInitProcessGroup options);
 // destroy_process_group(): waits for what is under way and for all ranks, unless the group has failed. Raises as collectives do.
 FY_API void fy_destroy_process_group(void);
 
+// torch.distributed.is_mpi_available(): can programs of several ranks be run? That Open MPI was found when Ferry was built, and
+// can be opened. Never raises.
+FY_API bool fy_distributed_is_available(void);
 FY_API bool fy_distributed_is_initialized(void); // torch.distributed.is_initialized(). Never raises
 FY_API const char *fy_get_backend(void);         // "mpi", "nccl" or "cpu:mpi,cuda:nccl"
 

@@ -227,6 +227,11 @@ void fy_init_process_group_with(FyInitProcessGroup options) {
 
 // ---- asking, and ending ------------------------------------------------------------------------------------------------------
 
+bool fy_distributed_is_available(void) {
+  char why[900];
+  return fy_distributed.mpi || fy_mpi_open(why, sizeof why);
+}
+
 bool fy_distributed_is_initialized(void) {
   return fy_distributed.initialized;
 }

@@ -185,7 +185,8 @@ struct allocation {
   uint64_t address;
   size_t bytes;
   uint32_t place, serial;
-  bool freed;
+  bool freed,
+      reset;  // reset: by cudaDeviceReset, which is as good as freeing it, but that the simulator keeps the memory
   char *name; // of the array in it, if anybody said one
 };
 
@@ -200,8 +201,9 @@ void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, const void *caller);
 void memory_freed(void *address);
-// For those who put guards round an array: of the memory here these bytes are the array, and nothing has written them yet.
-void inspect_array(void *address, size_t bytes, const char *name);
+void memory_reset(int device);
+// For those who put guards round an array: of the memory here these bytes are the array; nobody has written them yet, or as it was.
+void inspect_array(void *address, size_t bytes, const char *name, bool unwritten);
 // "byte 12 of out", "byte 12 of 400": into `text`.
 void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
 void memory_wrote(const void *address, size_t bytes);

@@ -281,6 +281,12 @@ static void freed(void *address) {
   inspect_release();
 }
 
+static void reset(int device) {
+  inspect_hold();
+  memory_reset(device);
+  inspect_release();
+}
+
 static void wrote(const void *address, size_t bytes) {
   inspect_hold();
   memory_wrote(address, bytes);
@@ -317,7 +323,7 @@ static bool will_count(const struct cudasim_launch_request *request) {
 
 static const struct sim_inspector inspector = {
     launch_begin, launch_end, block_begin, block_end, thread_runs, thread_done, barrier_opens, warp_met, fence,
-    pause_look,   divergent,  faulted,     allocated, freed,       wrote,       copied,        refused};
+    pause_look,   divergent,  faulted,     allocated, freed,       reset,       wrote,         copied,   refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "inspect/inspect.h"
+#include "sim/memory.h"
 #include "sim/sim.h"
 
 enum { PAGE = 1024, WORD = 4 };
@@ -144,7 +145,7 @@ void memory_allocated(void *address, size_t bytes, const void *caller) {
   }
   uint64_t at = (uint64_t)(uintptr_t)address;
   uint32_t serial = (uint32_t)allocation_count + 1;
-  allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, NULL};
+  allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, false, NULL};
   memset(states + (at - arena), UNWRITTEN, bytes);
 }
 
@@ -156,15 +157,18 @@ void memory_freed(void *address) {
   memset(states + (a->address - arena), FREED, a->bytes);
 }
 
-void inspect_array(void *address, size_t bytes, const char *name) {
+void inspect_array(void *address, size_t bytes, const char *name, bool unwritten) {
   inspect_hold();
   uint64_t at = (uint64_t)(uintptr_t)address;
   struct allocation *a = find(at, false);
   if (a && bytes <= a->address + a->bytes - at) {
-    memset(states + (a->address - arena), UNALLOCATED, a->bytes);
-    memset(states + (at - arena), UNWRITTEN, bytes);
+    memset(states + (a->address - arena), UNALLOCATED, at - a->address);
+    memset(states + (at - arena) + bytes, UNALLOCATED, a->address + a->bytes - at - bytes);
+    if (unwritten)
+      memset(states + (at - arena), UNWRITTEN, bytes);
     a->address = at;
     a->bytes = bytes;
+    free(a->name);
     a->name = strdup(name);
   }
   inspect_release();
@@ -179,10 +183,17 @@ void memory_describe(const struct allocation *a, uint64_t address, char *text, s
     snprintf(text, bytes, "byte %zd of %zu in device memory", (ssize_t)(address - a->address), a->bytes);
 }
 
+void memory_reset(int device) {
+  for (size_t i = 0; i < allocation_count; i++)
+    allocations[i].reset |= sim_device_of((const void *)(uintptr_t)allocations[i].address) == device;
+}
+
 const struct allocation *memory_live(size_t *index) {
-  while (*index < allocation_count)
-    if (!allocations[(*index)++].freed)
-      return &allocations[*index - 1];
+  while (*index < allocation_count) {
+    const struct allocation *a = &allocations[(*index)++];
+    if (!a->freed && !a->reset)
+      return a;
+  }
   return NULL;
 }
 

@@ -19,6 +19,9 @@ static struct range { uint64_t begin, bytes; } * constants;
 static int constant_count;
 static int array_count;
 
+// A place has to fit into a key beside the kind.
+enum { MOST_CODE = 1 << (32 - KIND_BITS) };
+
 static int find_parts(struct dl_phdr_info *info, size_t size, void *found) {
   (void)size;
   if (*(bool *)found) // the first is the program
@@ -27,6 +30,10 @@ static int find_parts(struct dl_phdr_info *info, size_t size, void *found) {
   loaded_at = info->dlpi_addr;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+    if (part->p_type == PT_LOAD && part->p_flags & PF_X && part->p_vaddr + part->p_memsz > MOST_CODE) {
+      fprintf(stderr, "ferry inspect: the program has more than %d MB of code\n", MOST_CODE >> 20);
+      exit(1);
+    }
     if (part->p_type == PT_TLS) {
       thread_local_bytes = part->p_memsz;
     } else if (part->p_type == PT_LOAD && part->p_flags & PF_W) {

@@ -4,8 +4,8 @@
 // the shapes in between. onnxruntime runs it, Netron draws it. What is written is opset 20; what is read is opset 9 to 26.
 // Gradients, random numbers and changes of state are no part of it.
 //
-// Files are packed and unpacked by protobuf-c, in C as the rest of the library: the C++ library of Debian would bring C++ code
-// made by its generator, exceptions and some 3 MB into every program.
+// Files are packed and unpacked by protobuf-c and not by protobuf's C++ library: that would bring generated C++ and its exceptions,
+// which have no place beside errors that jump, and 3.3 MB of library where protobuf-c has 43 kB (Debian 12, amd64).
 #ifndef FERRY_ONNX_ONNX_H
 #define FERRY_ONNX_ONNX_H
 

@@ -211,8 +211,10 @@ static FyProgram *program_for_any(FyOnnxReader *r, const Input *input) {
   }
   if (error.kind == FY_OUT_OF_MEMORY_ERROR)
     fy_raise_again(&error);
-  if (error.kind)
+  if (error.kind) { // what was made meanwhile is gone
+    memset(r->initializers, 0, r->graph->n_initializer * sizeof *r->initializers);
     return NULL;
+  }
   fy_onnx_open_batch(r->path, program, other);
   r->known = known;
   return program;

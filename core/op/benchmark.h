@@ -13,7 +13,9 @@
 //
 // Algorithms: on the CPU a matrix product over columns, oneDNN's direct convolution in chunks or on the whole batch, oneDNN's
 // Winograd (3x3 kernels, float32), and where it runs as one op with ReLU and pooling a direct one; on CUDA explicit and
-// implicit matrix products and, where cuDNN is installed, those of its algorithms that give the same bits in every run. One that does not do a convolution, or finds no memory, is passed over.
+// implicit matrix products and, where cuDNN is installed, those of its algorithms that give the same bits in every run. One that
+// does not do a convolution, or finds no memory, is passed over. Convolution, ReLU and pooling as one op have one algorithm for
+// both gradients.
 //
 // Results: each algorithm gives the same bits in every run, but they differ from each other in rounding (Winograd by the most,
 // about 1e-5 of the largest value), and a search may choose differently another time. So two runs of a program in this mode

@@ -6,6 +6,7 @@
 #include "block.h"
 #include "clock.h"
 #include "fault.h"
+#include "inspector.h"
 #include "memory.h"
 #include "model/gpu.h"
 #include "sim.h"
@@ -112,6 +113,7 @@ cudaError_t cudaDeviceReset(void) {
   sim_stream_drain(device->index);
   atomic_store(&device->sticky, cudaSuccess);
   memset(device->peer, 0, sizeof device->peer);
+  SIM_TELL(reset(device->index));
   return cudaSuccess;
 }
 

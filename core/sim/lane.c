@@ -101,12 +101,12 @@ void sim_lane_waited(struct sim_node *node) {
   __tsan_acquire(completion(node));
 }
 
-void sim_lane_releasing(struct sim_node *node) {
-  __tsan_release(&node->references);
+void sim_lane_releasing(atomic_int *references) {
+  __tsan_release(references);
 }
 
-void sim_lane_freeing(struct sim_node *node) {
-  __tsan_acquire(&node->references);
+void sim_lane_freeing(atomic_int *references) {
+  __tsan_acquire(references);
 }
 
 void sim_lane_run(struct sim_node *node, void (*run)(struct sim_node *)) {

@@ -19,9 +19,9 @@ void sim_lane_submitted(struct sim_node *node);
 void sim_lane_run(struct sim_node *node, void (*run)(struct sim_node *));
 // What the node did is before what the calling host thread does next.
 void sim_lane_waited(struct sim_node *node);
-// Whoever frees a node comes after all who let go of it.
-void sim_lane_releasing(struct sim_node *node);
-void sim_lane_freeing(struct sim_node *node);
+// Whoever frees a node, or work, comes after all who let go of it.
+void sim_lane_releasing(atomic_int *references);
+void sim_lane_freeing(atomic_int *references);
 // Hands the node to its lane's thread. sim.lock is held.
 void sim_lane_push(struct sim_node *node);
 #else
@@ -38,11 +38,11 @@ static inline void sim_lane_submitted(struct sim_node *node) {
 static inline void sim_lane_waited(struct sim_node *node) {
   (void)node;
 }
-static inline void sim_lane_releasing(struct sim_node *node) {
-  (void)node;
+static inline void sim_lane_releasing(atomic_int *references) {
+  (void)references;
 }
-static inline void sim_lane_freeing(struct sim_node *node) {
-  (void)node;
+static inline void sim_lane_freeing(atomic_int *references) {
+  (void)references;
 }
 static inline void sim_lane_run(struct sim_node *node, void (*run)(struct sim_node *)) {
   run(node);

@@ -28,8 +28,12 @@ struct sim_work *sim_work_retain(struct sim_work *work) {
 }
 
 void sim_work_release(struct sim_work *work) {
-  if (work == NULL || atomic_fetch_sub_explicit(&work->references, 1, memory_order_acq_rel) > 1)
+  if (work == NULL)
     return;
+  sim_lane_releasing(&work->references);
+  if (atomic_fetch_sub_explicit(&work->references, 1, memory_order_acq_rel) > 1)
+    return;
+  sim_lane_freeing(&work->references);
   if (work->destroy)
     work->destroy(work);
   free(work->price);
@@ -70,10 +74,10 @@ struct sim_node *sim_node_retain(struct sim_node *node) {
 void sim_node_release(struct sim_node *node) {
   if (node == NULL)
     return;
-  sim_lane_releasing(node);
+  sim_lane_releasing(&node->references);
   if (atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) > 1)
     return;
-  sim_lane_freeing(node);
+  sim_lane_freeing(&node->references);
   sim_work_release(node->work);
   if (node->task)
     sim_clock_free(node);

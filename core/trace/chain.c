@@ -62,7 +62,7 @@ static void fold(FyArray *a, int64_t period, int64_t count, bool repeats) {
   a->contiguous = !repeats && stride == 1;
 }
 
-int fy_chain_run(const FyChain *chain, int64_t task, void *const *in, void *out, void *memory) {
+int fy_chain_run(const FyChain *chain, int64_t task, void *const *in, void *out, void *memory, const FyLink **failed) {
   const int64_t first = task * chain->block;
   const int64_t count = chain->numel - first < chain->block ? chain->numel - first : chain->block;
   FyArray made[FY_MAX_CHAIN];
@@ -91,8 +91,10 @@ int fy_chain_run(const FyChain *chain, int64_t task, void *const *in, void *out,
       launch.in[k] = &given[k];
     launch.out[0] = &result;
     const int status = link->op->cpu(&launch);
-    if (status != FY_LAUNCH_OK)
+    if (status != FY_LAUNCH_OK) {
+      *failed = link;
       return status;
+    }
   }
   return FY_LAUNCH_OK;
 }

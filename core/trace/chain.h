@@ -38,7 +38,7 @@ static inline int64_t fy_chain_tasks(const FyChain *chain) {
   return (chain->numel + chain->block - 1) / chain->block;
 }
 
-// One block. Returns what kernels return. Any thread.
-int fy_chain_run(const FyChain *chain, int64_t task, void *const *in, void *out, void *memory);
+// One block. Returns what kernels return; *failed is the link whose kernel did not return FY_LAUNCH_OK. Any thread.
+int fy_chain_run(const FyChain *chain, int64_t task, void *const *in, void *out, void *memory, const FyLink **failed);
 
 #endif

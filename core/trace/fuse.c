@@ -15,8 +15,8 @@ typedef struct Fusion {
   const FyProgram *program;
   const int *uses;
   bool *taken;
-  FyGroup *group;
-  int64_t weight_room; // elements of the group's weights
+  FyGroup *group; // of the step `made`
+  int made;
 } Fusion;
 
 // The step that alone reads `value`, if it is this op and `value` is its first input; -1: none.
@@ -107,14 +107,13 @@ static void pack(FyStage *stage, const Source *source, float **at) {
   fy_scope_close(scope);
 }
 
-// Makes the group a step of the plan.
-static void add_group(Fusion *f, const Source *sources, int in, int out, int64_t samples, const char *name) {
+// When the group has all its stages: what its step reads and makes, and its weights.
+static void finish_group(Fusion *f, const Source *sources, int in, int out, int64_t samples, const char *name) {
   FyPlan *plan = f->plan;
   int64_t total = 0;
   for (int i = 0; i < f->group->count; i++)
     total += weight_size(&f->group->stages[i]);
-  FyPlanStep *step = fy_plan_add_step(plan, FY_STEP_GROUP, NULL, NULL);
-  step->group = f->group; // the plan's from here on
+  FyPlanStep *step = &plan->steps[f->made];
   step->name = name;
   step->n_in = step->n_out = 1;
   step->in[0] = in;
@@ -126,14 +125,17 @@ static void add_group(Fusion *f, const Source *sources, int in, int out, int64_t
     if (f->group->stages[i].kind == FY_STAGE_CONV || f->group->stages[i].kind == FY_STAGE_DENSE)
       pack(&f->group->stages[i], &sources[i], &at);
   fy_group_finish(f->group, samples, plan->threads);
-  step->memory = (plan->thread_bytes + 63) / 64 * 64;
-  plan->thread_bytes = step->memory + (size_t)f->group->memory * sizeof(float);
+  size_t *bytes = f->group->chunk ? &plan->thread_bytes : &plan->shared_bytes;
+  step->memory = *bytes;
+  *bytes += ((size_t)f->group->memory * sizeof(float) + 63) / 64 * 64;
 }
 
-static FyGroup *new_group(void) {
-  FyGroup *group = calloc(1, sizeof *group);
-  fy_check(group, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the plan of a traced module");
-  return group;
+// An empty group as the plan's next step, which frees it whatever is raised.
+static void begin_group(Fusion *f) {
+  FyPlanStep *step = fy_plan_add_step(f->plan, FY_STEP_GROUP, NULL, NULL);
+  f->made = (int)(step - f->plan->steps);
+  f->group = step->group = calloc(1, sizeof *step->group);
+  fy_check(f->group, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the plan of a traced module");
 }
 
 static void take(Fusion *f, int step) {
@@ -157,7 +159,7 @@ static void add_dense_group(Fusion *f, int i, int in, const FyFrame *frame, int6
   Source sources[FY_MOST_STAGES] = {{0}};
   int out = -1;
   int64_t samples = 0;
-  f->group = new_group();
+  begin_group(f);
   f->group->in_size = frame ? frame->height * frame->width * frame->channels : 0;
   while (i >= 0 && f->group->count < FY_MOST_STAGES && is_dense(f, &f->program->steps[i])) {
     const FyProgramStep *linear = &f->program->steps[i];
@@ -186,7 +188,7 @@ static void add_dense_group(Fusion *f, int i, int in, const FyFrame *frame, int6
   }
   static const char *const names[] = {"linear", "linear_relu", "linears"};
   const int kind = f->group->count > 1 ? 2 : f->group->stages[0].dense.relu;
-  add_group(f, sources, in, out, samples, names[kind]);
+  finish_group(f, sources, in, out, samples, names[kind]);
 }
 
 static bool is_empty(const FyArray *a) {
@@ -307,7 +309,7 @@ static bool fuse_conv(Fusion *f, int i) {
   FyStage frame = {.kind = FY_STAGE_FRAME, .channels = x.shape[1]};
   frame.frame = (FyFrame){x.shape[1], x.shape[2], x.shape[3], ((const FyConv2dParams *)step->params)->padding};
   frame.out_size = fy_frame_size(&frame.frame);
-  f->group = new_group();
+  begin_group(f);
   f->group->images = true;
   f->group->in_size = x.shape[1] * x.shape[2] * x.shape[3];
   fy_group_add(f->group, &frame);
@@ -324,7 +326,7 @@ static bool fuse_conv(Fusion *f, int i) {
     const FyArray flat = fy_plan_array(FY_FLOAT32, f->plan->device, 2, (int64_t[]){samples, fy_frame_size(&out_frame)});
     const int between = fy_plan_add_value(f->plan, &flat);
     f->group->out_size = conv->out_size;
-    add_group(f, sources, in, between, samples, name);
+    finish_group(f, sources, in, between, samples, name);
     take(f, view);
     add_dense_group(f, linear, between, &out_frame, channels);
     return true;
@@ -333,7 +335,7 @@ static bool fuse_conv(Fusion *f, int i) {
   empty.out_size = channels * out_frame.height * out_frame.width;
   fy_group_add(f->group, &empty);
   f->group->out_size = empty.out_size;
-  add_group(f, sources, in, last, samples, name);
+  finish_group(f, sources, in, last, samples, name);
   return true;
 }
 

@@ -111,8 +111,8 @@ static bool add_link(Builder *b, int i) {
   FyDescribed d;
   FyLink link = {.op = step->op, .params = step->params, .n_in = step->n_in};
   const bool cuda = b->plan->device.type == FY_CUDA;
-  if (chain->count == FY_MAX_CHAIN || !is_pointwise(step->op) || step->n_out != 1 || !is_ready(b, step) ||
-      (cuda && code_of(step->op) < 0))
+  if (chain->count == FY_MAX_CHAIN || !is_pointwise(step->op) || step->n_out != 1 || step->out[0] < 0 ||
+      !is_ready(b, step) || (cuda && code_of(step->op) < 0))
     return false;
   fy_plan_describe(b->plan, step, &d);
   const FyOutput *o = &d.output[0];
@@ -164,8 +164,8 @@ static bool add_blocks(Builder *b) {
   step->n_out = 1;
   memcpy(step->in, b->inputs, sizeof step->in);
   step->out[0] = b->last;
-  step->memory = (plan->thread_bytes + 63) / 64 * 64;
-  plan->thread_bytes = step->memory + b->chain->memory;
+  step->memory = plan->thread_bytes;
+  plan->thread_bytes += b->chain->memory; // whole cache lines
   return true;
 }
 

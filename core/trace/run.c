@@ -36,12 +36,13 @@ typedef struct FyRunner {
   size_t scratch_bytes, scratch_used, scratch_wanted;
   void *extra[MOST_SCRATCH]; // blocks beyond the scratch memory, which grows for the next run
   int extra_count;
-  FyArray *arrays;    // of the plan's values
-  FyLaunch *launches; // of its steps
-  Item *items;        // of all steps
-  int *first_item;    // of each step, and one behind the last
-  atomic_int status;  // of chains' kernels
-  const FyPlanStep *failed;
+  FyArray *arrays;       // of the plan's values
+  FyLaunch *launches;    // of its steps
+  Item *items;           // of all steps
+  int *first_item;       // of each step, and one behind the last
+  atomic_int status;     // of chains' kernels
+  const FyChain *failed; // one of its links, that is
+  const FyLink *failed_link;
 } FyRunner;
 
 // ---- making one --------------------------------------------------------------------------------------------------------------------
@@ -148,7 +149,7 @@ static void prepare_items(FyRunner *r) {
 
 static FyRunner *new_runner(const FyPlan *plan) {
   FyRunner *r = fy_object_new(sizeof *r, destroy_runner);
-  const size_t team = plan->thread_bytes * (size_t)plan->threads;
+  const size_t team = plan->shared_bytes + plan->thread_bytes * (size_t)plan->threads;
   int items = 1;
   void *pointer = NULL;
   r->plan = plan;
@@ -239,20 +240,21 @@ static int64_t take_task(Item *item, bool from_front) {
 static void run_task(FyRunner *r, const Item *item, int64_t task, int worker) {
   const FyPlanStep *step = item->step;
   void *out = r->arrays[step->out[0]].data;
+  char *own = r->memory + r->plan->shared_bytes + (size_t)worker * r->plan->thread_bytes;
   if (step->kind == FY_STEP_GROUP) {
-    const size_t own = step->group->chunk ? (size_t)worker * r->plan->thread_bytes : 0;
-    fy_group_run(step->group, item->stage, task, r->arrays[step->in[0]].data, out,
-                 (float *)(void *)(r->memory + own + step->memory));
+    char *memory = (step->group->chunk ? own : r->memory) + step->memory;
+    fy_group_run(step->group, item->stage, task, r->arrays[step->in[0]].data, out, (float *)(void *)memory);
     return;
   }
   void *in[FY_MAX_CHAIN_INPUTS];
   for (int i = 0; i < step->n_in; i++)
     in[i] = r->arrays[step->in[i]].data;
-  const int status =
-      fy_chain_run(step->chain, task, in, out, r->memory + (size_t)worker * r->plan->thread_bytes + step->memory);
-  if (status != FY_LAUNCH_OK) {
-    r->failed = step;
-    atomic_store(&r->status, status);
+  const FyLink *failed = NULL;
+  const int status = fy_chain_run(step->chain, task, in, out, own + step->memory, &failed);
+  int none = FY_LAUNCH_OK;
+  if (status != FY_LAUNCH_OK && atomic_compare_exchange_strong(&r->status, &none, status)) { // the first one tells
+    r->failed = step->chain;
+    r->failed_link = failed;
   }
 }
 
@@ -292,7 +294,10 @@ static void run_team(FyRunner *r, int first, int end) {
   const int status = atomic_load_explicit(&r->status, memory_order_relaxed);
   if (status != FY_LAUNCH_OK) {
     atomic_store(&r->status, FY_LAUNCH_OK);
-    fy_launch_check(r->failed->op, NULL, status);
+    const FyLink *link = r->failed_link;
+    const int from = link->source[0];
+    const FyArray first = {.dtype = from < 0 ? r->failed->inputs[-1 - from].dtype : r->failed->links[from].dtype};
+    fy_launch_check(link->op, &first, status);
   }
 }
 

@@ -94,10 +94,11 @@ static int one_step(Simplifier *s, const FyOp *op, const void *params, int n_in,
 // A layer in evaluation that scales and shifts what another layer made: y = (x - mean) / sqrt(var + eps) * weight + bias. With
 // x = W z + b this is W' z + b', where W' = W * scale, b' = (b - mean) * scale + bias, and scale = weight / sqrt(var + eps).
 static const FyProgramStep *norm_behind(const Simplifier *s, const FyProgramStep *layer) {
+  if (layer->op != &fy_op_conv2d && layer->op != &fy_op_linear)
+    return NULL;
   const int use = s->uses[layer->out[0]];
   const FyProgramStep *norm = use >= 0 ? &s->from->steps[use] : NULL;
-  if ((layer->op != &fy_op_conv2d && layer->op != &fy_op_linear) || !norm || norm->op != &fy_op_batch_norm ||
-      norm->in[FY_NORM_X] != layer->out[0])
+  if (!norm || norm->op != &fy_op_batch_norm || norm->in[FY_NORM_X] != layer->out[0])
     return NULL;
   const FyProgramValue *x = &s->from->values[layer->out[0]];
   bool known = fy_dtype_is_floating(x->dtype) && is_known(s, s->place[layer->in[1]]) &&

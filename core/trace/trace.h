@@ -13,7 +13,8 @@
 // State. As of torch.jit.trace, and not as of torch.jit.freeze, a traced module shares the parameters and buffers of its
 // model: they appear under the same names in fy_state_dict, and a change of one (a step of an optimizer, fy_load_state_dict,
 // fy_module_to) is seen by both. What the trace has made of them (folded constants, weights in another layout) is made again
-// at the next run. Other tensors that forward reads are kept as they were. Training mode is that of the trace: fy_eval first.
+// at the next run. Other tensors that forward reads are kept as they were. Training mode is that of the trace: fy_eval first. A
+// trace changes nothing outside of it: where forward changes its input in place, the trace's input stays as it is.
 //
 // Gradients. A traced module runs as under fy_no_grad: its result has no history, whatever its input or parameters ask for.
 //

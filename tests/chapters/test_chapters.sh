@@ -400,6 +400,19 @@ tracing() {
   has '^CIFAR CNN, one image +'
   has 'conv2d \+ relu \+ max_pool2d[,(]'
   cuda_graphs
+  algorithms
+}
+
+# Which algorithm wins is the machine's to say; how many searches there are is not. A simulated device is not timed.
+algorithms() {
+  simulated "^A simulated device's time says nothing about a GPU: what follows is timed on the CPU\\.\$"
+  has '^  \* (columns|oneDNN|explicit|implicit|cuDNN)'
+  has '^results: the same bits: (True|False); at most [0-9.]+e-0[4-9] apart|^results: the same bits: True; at most 0\.0e\+00 apart'
+  has '^step 1: .*, 4 searches$'
+  has '^step 4: .*, 0 searches$'
+  has '^all of one size +on +4 '
+  has '^each one smaller +off +0 '
+  has '^each one smaller +on +32 '
 }
 
 # Counts, which are the same in every mode of the simulator; the CPU has no graphs.
@@ -423,6 +436,30 @@ cuda_graphs() {
   has '^RuntimeError: CUDA error: capturing stream has unjoined work$'
   has '^RuntimeError: Attempting CUDA graph capture of step\(\) for an instance of Adam'
   simulated '^step 2, grad_fn of the output GraphedBackward: 24 launches, 2 graph launches$'
+}
+
+distributed() {
+  run 16_distributed --quick
+  ends_well
+  first_line
+  if ! command -v mpirun >/dev/null || ! [ -e build/libferry-mpi.so ]; then
+    has '^There is no Open MPI here, so there is one rank only'
+    return
+  fi
+  has '^\[1\] I am rank 1 of 2, on (cpu|cuda:[01]), and have 2$'
+  has '^\[1\] the sum over all ranks: 3$'
+  has '^\[0\] epoch 3: mean loss of all ranks 0\.[0-9]+$'
+  has '^\[1\] 320 samples were mine; weight\[0\]\[0\] is '
+  [ "$(sed -nE 's/.*samples were mine; (.*)/\1/p' "$work/out" | sort -u | wc -l)" = 1 ] &&
+    echo "ok $chapter: the weights are the same in both ranks" || echo "not ok $chapter: the weights are the same in both ranks - they differ"
+  has '^\[0\] equal to 1e-4: True$'
+  has '^\[0\] four backward calls, three of them in no_sync: 2 collectives$'
+  with 2 '^a step.s copies between the two GPUs: [0-9]+, of 4\.[0-9] MB together$'
+  has '^\[0\] fy_random_sampler: an epoch has 1280 samples, 640 of them in every rank$'
+  has '^\[0\] fy_distributed_sampler: an epoch has 640 samples, 0 of them in every rank$'
+  has '^\[0\] RuntimeError: \[rank 0\] all_reduce\(avg, torch.float32, 1 elements\), sequence 1: rank 1 did not call it within 1 s$'
+  has '^\[1\] 4 tensors read, the first is 0\.weight$'
+  has '^\[0\] efficiency: [0-9.]+$'
 }
 
 arguments() {
@@ -483,5 +520,6 @@ memory
 checkpointing
 profiling
 tracing
+distributed
 arguments
 no_colours

@@ -8,11 +8,12 @@
 static int parse(int argc, char **argv, InspectOptions *o) {
   for (int i = 1; i < argc; i++) {
     const char *option = argv[i];
-    const char **value = strcmp(option, "--kernel") == 0   ? &o->kernel
-                         : strcmp(option, "--blocks") == 0 ? &o->blocks
-                         : strcmp(option, "--json") == 0   ? &o->json
-                         : strcmp(option, "--html") == 0   ? &o->html
-                                                           : NULL;
+    const char **value = strcmp(option, "--kernel") == 0    ? &o->kernel
+                         : strcmp(option, "--blocks") == 0  ? &o->blocks
+                         : strcmp(option, "--program") == 0 ? &o->program
+                         : strcmp(option, "--json") == 0    ? &o->json
+                         : strcmp(option, "--html") == 0    ? &o->html
+                                                            : NULL;
     if (strcmp(option, "--") == 0) {
       o->arguments = argv + i; // the program's own name goes where -- was
       break;
@@ -28,8 +29,9 @@ static int parse(int argc, char **argv, InspectOptions *o) {
     else
       o->file = option;
   }
-  if (!o->file)
-    return usage_error(argv[0], "which file? ./ferry inspect FILE.cu");
+  if (o->program ? o->file != NULL || o->html != NULL : !o->file)
+    return o->program ? usage_error(argv[0], "--program takes the place of the file, and gives no page")
+                      : usage_error(argv[0], "which file? ./ferry inspect FILE.cu");
   char *end = (char *)"";
   if (o->blocks && (strtol(o->blocks, &end, 10) < 1 || *end))
     return usage_error(argv[0], "--blocks takes a number from 1 on, not %s", o->blocks);
@@ -101,8 +103,11 @@ static bool knows_kernel(const Inspection *i, const char *name) {
   return false;
 }
 
-static int report(Inspection *i, const InspectOptions *o) {
+static int report(Inspection *i, const InspectBuild *b, const InspectOptions *o) {
+  char said[512];
   inspection_finish(i);
+  if (inspect_ask_ptxas(b, o, said, sizeof said))
+    inspection_registers(i, said);
   if (o->kernel && !knows_kernel(i, o->kernel)) {
     fprintf(stderr, "ferry inspect: no kernel %s was launched; without --kernel all are shown\n", o->kernel);
     return EXIT_USAGE;
@@ -122,17 +127,17 @@ int cmd_inspect(int argc, char **argv) {
   int status = parse(argc, argv, &o);
   if (status != EXIT_PASS)
     return status;
-  char *text = file_read(o.file, NULL);
-  if (!text) {
+  char *text = o.program ? NULL : file_read(o.file, NULL);
+  if (!text && !o.program) {
     fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o.file, strerror(errno));
     return EXIT_USAGE;
   }
-  const char *name = strrchr(o.file, '/');
-  Inspection i = {.source = b.source, .title = name ? name + 1 : o.file, .text = text};
-  if (!has_main(text) && !(o.exercise = exercise_of(o.file)))
+  const char *shown = o.program ? o.program : o.file, *name = strrchr(shown, '/');
+  Inspection i = {.source = b.source, .title = name ? name + 1 : shown, .text = text};
+  if (text && !has_main(text) && !(o.exercise = exercise_of(o.file)))
     return not_a_program(&o);
   bool good = inspect_compile(&b, &o) && run_all(&i, &b, &o);
-  status = good ? report(&i, &o) : EXIT_GRADER;
+  status = good ? report(&i, &b, &o) : EXIT_GRADER;
   inspect_clean(&b);
   free(text);
   return status;

@@ -59,6 +59,10 @@ FyTensor *driver_tensor(Driver *d, const char *name);
 void driver_put(Driver *d, const char *name, FyTensor *t);
 #endif
 
+// In an inspected answer alone (core/inspect), else NULL: of the memory here these bytes are the array `name`, and what lies around
+// them is out of bounds. Nobody has written them yet, or what is known of that stays.
+__attribute__((weak)) void inspect_array(void *address, size_t bytes, const char *name, bool unwritten);
+
 #ifdef __cplusplus
 }
 #endif

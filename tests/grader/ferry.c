@@ -38,6 +38,8 @@ const Command commands[] = {
      "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. It is compiled so "
      "that each\n"
      "access can be seen, and run on a simulated device, its blocks' threads begun in either order.\n"
+     "--program PROG  one that is built already, its kernels as the file's would be (core/inspect), in place of a "
+     "file\n"
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
      "--json FILE     findings, kernels and lines as JSON, one a line\n"

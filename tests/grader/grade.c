@@ -84,10 +84,12 @@ static bool take_verdict(const Text *t, Verdict *v) {
 
 // ---- the jobs ------------------------------------------------------------------------------------------------------------
 
-static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exercise *e, int to) {
+static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exercise *e, int to, pid_t grader) {
   static Verdict v;
   char source[4096];
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != grader) // it died before the kernel was told
+    _exit(1);
   snprintf(source, sizeof source, "%s/%s.%s", l->folder, e->id, exercise_extension(e));
   judge_answer(&v, e, source, &g->options);
   send_verdict(to, &v);
@@ -99,10 +101,10 @@ static bool start(const Grading *g, Job *job, Learner *l, int exercise) {
   if (pipe(ends) != 0)
     return false;
   fflush(NULL);
-  pid_t pid = fork();
+  const pid_t grader = getpid(), pid = fork();
   if (pid == 0) {
     close(ends[0]);
-    be_worker(g, l, g->exercises[exercise], ends[1]);
+    be_worker(g, l, g->exercises[exercise], ends[1], grader);
   }
   close(ends[1]);
   if (pid < 0)

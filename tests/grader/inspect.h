@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 typedef struct InspectOptions {
-  const char *file, *kernel, *blocks, *json, *html;
+  const char *file, *program, *kernel, *blocks, *json,
+      *html;                // program: one that is built already, in place of the file
   char **arguments;         // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;
@@ -16,7 +17,7 @@ typedef struct InspectOptions {
 // ---- building and running ----------------------------------------------------------------------------------------------
 
 typedef struct InspectBuild {
-  char folder[256], program[300], source[4096]; // source: FILE, its links followed
+  char folder[256], program[4096], source[4096]; // source: FILE, its links followed
 } InspectBuild;
 
 // False after a message. The folder has to be removed in any case.
@@ -26,8 +27,10 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o);
 int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *order, const char *test, bool quiet,
                 char *record, size_t bytes);
 void inspect_clean(InspectBuild *b);
-// Runs a tool and waits; what it prints goes to the file `out` if there is one. The exit status.
-int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out);
+// Runs a tool and waits; what it prints goes to the files `out` and `err` where they are given. The exit status.
+int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err);
+// Compiles FILE with nvcc, where that is, and leaves what ptxas says of its kernels in the file `said`; false otherwise.
+bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes);
 
 // ---- what was counted --------------------------------------------------------------------------------------------------
 
@@ -90,8 +93,20 @@ typedef struct Inspection {
 
 // Adds what one run of the program recorded. A run in descending order adds findings alone: it has counted the same.
 bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending);
+// Places of a record: each is asked for, all are resolved together, then each has its line.
+void places_forget(void);
+void place_want(uint32_t at);
+bool places_resolve(const Inspection *i, const InspectBuild *b);
+Spot place_spot(uint32_t at);
+const char *place_file(const char *name); // one copy of each file's name, its links followed
+
+// Room for one more item behind `count` of them.
+void *inspect_grown(void *items, int count, size_t bytes);
+
 // To be called when all runs have been added.
 void inspection_finish(Inspection *i);
+// Takes the registers of the kernels from what ptxas said; of a template's instances the most.
+void inspection_registers(Inspection *i, const char *said);
 int inspection_errors(const Inspection *i);
 // How often, in the order of the threads in which it came more often.
 uint64_t inspect_times(const InspectFinding *f);

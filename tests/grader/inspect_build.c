@@ -60,7 +60,7 @@ static int wait_for(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out) {
+int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err) {
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
@@ -69,6 +69,8 @@ int inspect_tool(const char *const argv[], const char *folder, const char *in, c
     redirect(in ? in : "/dev/null", O_RDONLY, 0);
     if (out)
       redirect(out, O_WRONLY | O_CREAT | O_TRUNC, 1);
+    if (err)
+      redirect(err, O_WRONLY | O_CREAT | O_TRUNC, 2);
     execvp(argv[0], (char *const *)(uintptr_t)argv);
     _exit(127);
   }
@@ -76,7 +78,7 @@ int inspect_tool(const char *const argv[], const char *folder, const char *in, c
 }
 
 static bool tool(const Command *c, const InspectBuild *b, const char *does) {
-  int status = inspect_tool(c->argv, b->folder, NULL, NULL);
+  int status = inspect_tool(c->argv, b->folder, NULL, NULL, NULL);
   if (status == 127)
     fprintf(stderr, "ferry inspect: %s is not installed; ./ferry doctor says what installs it\n", c->argv[0]);
   else if (status != 0)
@@ -122,6 +124,24 @@ static bool compile(const InspectBuild *b, const InspectOptions *o) {
   return tool(&c, b, "the compilation");
 }
 
+bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes) {
+  Command c = {0};
+  char header[PATH_MAX];
+  if (!*CONFIG_NVCC || o->program)
+    return false;
+  snprintf(said, bytes, "%s/ptxas", b->folder);
+  word(&c, "", CONFIG_NVCC);
+  words(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
+  word(&c, "-I", CONFIG_ROOT "/core");
+  if (o->exercise) {
+    snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", o->exercise->id);
+    word(&c, "", "-include");
+    word(&c, "", header);
+  }
+  word(&c, "", b->source);
+  return inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0;
+}
+
 static bool take_copies(const InspectBuild *b) {
   Command c = {0};
   words(&c, "objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove "
@@ -149,8 +169,8 @@ static bool link_program(const InspectBuild *b, const InspectOptions *o) {
 
 bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
   const char *tmp = getenv("TMPDIR");
-  if (!realpath(o->file, b->source)) {
-    fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->file, strerror(errno));
+  if (!realpath(o->program ? o->program : o->file, b->source)) {
+    fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->program ? o->program : o->file, strerror(errno));
     return false;
   }
   snprintf(b->folder, sizeof b->folder, "%s/ferry-inspect-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -159,6 +179,10 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
     b->folder[0] = '\0';
     return false;
   }
+  if (o->program) {
+    snprintf(b->program, sizeof b->program, "%s", b->source);
+    return true;
+  }
   snprintf(b->program, sizeof b->program, "%s/program", b->folder);
   return transform(b) && compile(b, o) && take_copies(b) && link_program(b, o);
 }
@@ -166,7 +190,7 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
 void inspect_clean(InspectBuild *b) {
   const char *argv[] = {"rm", "-rf", "--", b->folder, NULL};
   if (b->folder[0])
-    inspect_tool(argv, "/", NULL, NULL);
+    inspect_tool(argv, "/", NULL, NULL, NULL);
   b->folder[0] = '\0';
 }
 

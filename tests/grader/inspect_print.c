@@ -203,13 +203,13 @@ static void print_resources(const InspectKernel *k) {
   printf("\n");
   print_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
                 (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
-  print_wrapped(2, "blocks that fit on an SM of %d threads and %d KB: %d by threads, %d by shared memory", SM_THREADS,
-                SM_SHARED >> 10, inspect_blocks_by_threads(k), inspect_blocks_by_shared(k));
+  print_wrapped(2, "an SM has room for %d of them by threads (%d), %d by shared memory (%d KB)",
+                inspect_blocks_by_threads(k), SM_THREADS, inspect_blocks_by_shared(k), SM_SHARED >> 10);
   if (k->registers)
-    print_wrapped(2, "registers (ptxas): %d a thread, so %d blocks; occupancy %.0f %%", k->registers,
+    print_wrapped(2, "registers (ptxas): %d a thread, room for %d by them; occupancy %.0f %%", k->registers,
                   inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
   else
-    print_wrapped(2, "registers: unknown; occupancy %.0f %% with 32 a thread, %.0f %% with 64, %.0f %% with 128",
+    print_wrapped(2, "registers unknown: occupancy %.0f %% with 32, %.0f %% with 64, %.0f %% with 128 of them",
                   100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
 }
 

@@ -1,8 +1,6 @@
 // What the inspected program recorded (core/inspect/record.c), its places turned into lines and added up.
 #include "case.h"
-#include "config.h"
 #include "inspect.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,119 +42,13 @@ static const InspectKind *kind_named(const char *id) {
   return NULL;
 }
 
-static void *grown(void *items, int count, size_t bytes) {
+void *inspect_grown(void *items, int count, size_t bytes) {
   if (count & (count - 1)) // room doubles at powers of two
     return items;
   void *more = realloc(items, (size_t)(count ? 2 * count : 1) * bytes);
   if (!more)
     grader_panic("no memory for an inspection");
   return more;
-}
-
-// ---- places --------------------------------------------------------------------------------------------------------------
-
-typedef struct Place {
-  uint32_t at;
-  Spot spot;
-} Place;
-
-static Place *places; // sorted by `at`
-static int place_count;
-
-static int by_place(const void *a, const void *b) {
-  uint32_t x = ((const Place *)a)->at, y = ((const Place *)b)->at;
-  return (x > y) - (x < y);
-}
-
-static Place *place_find(uint32_t at) {
-  Place wanted = {.at = at};
-  return place_count ? bsearch(&wanted, places, (size_t)place_count, sizeof *places, by_place) : NULL;
-}
-
-static Spot spot_of(uint32_t at) {
-  const Place *p = at ? place_find(at) : NULL;
-  return p ? p->spot : (Spot){0};
-}
-
-// One copy of each file's name.
-static const char *file_name(const char *name) {
-  static char *names[256];
-  static int count;
-  char real[PATH_MAX];
-  const char *whole = realpath(name, real) ? real : name;
-  for (int i = 0; i < count; i++)
-    if (strcmp(names[i], whole) == 0)
-      return names[i];
-  return count < 256 ? names[count++] = strdup(whole) : NULL;
-}
-
-// A frame of an inlined call: the innermost in FILE is the line that is meant, else the innermost that somebody wrote.
-static bool is_system(const char *file) {
-  return strstr(file, "/core/sim/include/") || strstr(file, "/c++/") || strncmp(file, "/usr/", 5) == 0 ||
-         strstr(file, "/answer.h") || strchr(file, '?');
-}
-
-static void take_frame(const Inspection *i, Place *place, char *frame) {
-  char *colon = strrchr(frame, ':');
-  int line = colon ? atoi(colon + 1) : 0;
-  if (!colon || line == 0)
-    return;
-  *colon = '\0';
-  if (is_system(frame))
-    return;
-  const char *file = file_name(frame);
-  bool better = !place->spot.file || (strcmp(place->spot.file, i->source) != 0 && file && strcmp(file, i->source) == 0);
-  if (better)
-    place->spot = (Spot){file, line};
-}
-
-static void read_frames(const Inspection *i, const char *path) {
-  char line[8192];
-  Place *place = NULL;
-  FILE *in = fopen(path, "r");
-  while (in && fgets(line, sizeof line, in)) {
-    line[strcspn(line, "\n")] = '\0';
-    if (strncmp(line, "0x", 2) == 0)
-      place = place_find((uint32_t)strtoul(line, NULL, 16) + 1);
-    else if (place)
-      take_frame(i, place, line);
-  }
-  if (in)
-    fclose(in);
-}
-
-static void want_place(uint32_t at) {
-  if (at == 0)
-    return;
-  places = grown(places, place_count, sizeof *places);
-  places[place_count++] = (Place){.at = at};
-}
-
-// A place is where a call returns to; the call is before it.
-static bool resolve(const Inspection *i, const InspectBuild *b) {
-  char in[300], out[300];
-  if (place_count == 0)
-    return true;
-  qsort(places, (size_t)place_count, sizeof *places, by_place);
-  int kept = 1;
-  for (int p = 1; p < place_count; p++)
-    if (places[p].at != places[kept - 1].at)
-      places[kept++] = places[p];
-  place_count = kept;
-  snprintf(in, sizeof in, "%s/places", b->folder);
-  snprintf(out, sizeof out, "%s/frames", b->folder);
-  FILE *file = fopen(in, "w");
-  for (int p = 0; file && p < place_count; p++)
-    fprintf(file, "0x%x\n", places[p].at - 1);
-  if (!file || fclose(file) != 0)
-    return false;
-  const char *argv[] = {"addr2line", "-i", "-a", "-e", b->program, NULL};
-  if (inspect_tool(argv, b->folder, in, out) != 0) {
-    fprintf(stderr, "ferry inspect: addr2line cannot read the program (apt install binutils)\n");
-    return false;
-  }
-  read_frames(i, out);
-  return true;
 }
 
 // ---- lines of the record ---------------------------------------------------------------------------------------------------
@@ -182,17 +74,17 @@ static uint32_t address(const char *text) {
 
 static void note_places(char **f) {
   if (strcmp(f[0], "site") == 0)
-    want_place(address(f[2]));
+    place_want(address(f[2]));
   if (strcmp(f[0], "finding") == 0)
     for (int i = 3; i <= 5; i++)
-      want_place(address(f[i]));
+      place_want(address(f[i]));
 }
 
 static int kernel_named(Inspection *i, const char *name) {
   for (int k = 0; k < i->kernel_count; k++)
     if (strcmp(i->kernels[k].name, name) == 0)
       return k;
-  i->kernels = grown(i->kernels, i->kernel_count, sizeof *i->kernels);
+  i->kernels = inspect_grown(i->kernels, i->kernel_count, sizeof *i->kernels);
   i->kernels[i->kernel_count] = (InspectKernel){.name = strdup(name)};
   return i->kernel_count++;
 }
@@ -226,13 +118,13 @@ static InspectLine *line_of(InspectKernel *k, Spot spot) {
   for (int i = 0; i < k->line_count; i++)
     if (k->lines[i].spot.file == spot.file && k->lines[i].spot.line == spot.line)
       return &k->lines[i];
-  k->lines = grown(k->lines, k->line_count, sizeof *k->lines);
+  k->lines = inspect_grown(k->lines, k->line_count, sizeof *k->lines);
   k->lines[k->line_count] = (InspectLine){.spot = spot};
   return &k->lines[k->line_count++];
 }
 
 static void take_site(InspectKernel *k, char **f) {
-  Spot spot = spot_of(address(f[2]));
+  Spot spot = place_spot(address(f[2]));
   if (!spot.file)
     return;
   InspectLine *line = line_of(k, spot);
@@ -248,13 +140,13 @@ static void take_site(InspectKernel *k, char **f) {
 }
 
 static void take_barrier(InspectKernel *k, char **f) {
-  Spot spot = {file_name(f[2]), atoi(f[3])};
+  Spot spot = {place_file(f[2]), atoi(f[3])};
   InspectBarrier *b = NULL;
   for (int i = 0; i < k->barrier_count; i++)
     if (k->barriers[i].spot.file == spot.file && k->barriers[i].spot.line == spot.line)
       b = &k->barriers[i];
   if (!b) {
-    k->barriers = grown(k->barriers, k->barrier_count, sizeof *k->barriers);
+    k->barriers = inspect_grown(k->barriers, k->barrier_count, sizeof *k->barriers);
     b = &k->barriers[k->barrier_count++];
     *b = (InspectBarrier){.spot = spot};
   }
@@ -278,7 +170,7 @@ static void add_finding(Inspection *i, InspectFinding found) {
     }
   }
   found.detail = strdup(found.detail);
-  i->findings = grown(i->findings, i->finding_count, sizeof *i->findings);
+  i->findings = inspect_grown(i->findings, i->finding_count, sizeof *i->findings);
   i->findings[i->finding_count++] = found;
 }
 
@@ -286,13 +178,13 @@ static void take_finding(Inspection *i, const int *kernels, char **f, bool desce
   int kernel = atoi(f[1]);
   InspectFinding found = {.kind = kind_named(f[2]),
                           .kernel = kernel >= 0 ? kernels[kernel] : -1,
-                          .first = spot_of(address(f[3])),
-                          .second = spot_of(address(f[4])),
-                          .third = spot_of(address(f[5])),
+                          .first = place_spot(address(f[3])),
+                          .second = place_spot(address(f[4])),
+                          .third = place_spot(address(f[5])),
                           .times = {descending ? 0 : number(f[9]), descending ? number(f[9]) : 0},
                           .detail = f[10]};
   if (strcmp(f[6], "-") != 0) {
-    found.first = (Spot){file_name(f[6]), atoi(f[7])};
+    found.first = (Spot){place_file(f[6]), atoi(f[7])};
     if (atoi(f[8]))
       found.second = (Spot){found.first.file, atoi(f[8])};
   }
@@ -333,14 +225,14 @@ bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bo
   FILE *in = fopen(record, "r");
   if (!in)
     return false;
-  place_count = 0;
+  places_forget();
   while (fgets(line, sizeof line, in)) {
     split(line, f);
     note_places(f);
     whole |= strcmp(f[0], "end") == 0;
   }
   rewind(in);
-  bool good = whole && resolve(i, b);
+  bool good = whole && places_resolve(i, b);
   if (good)
     take_lines(i, in, descending);
   fclose(in);
@@ -400,6 +292,29 @@ static void drop_equals_that_race(Inspection *i) {
       i->findings[kept++] = *f;
   }
   i->finding_count = kept;
+}
+
+// A kernel's name in a mangled one: its length stands before it.
+static bool is_of_kernel(const InspectKernel *k, const char *mangled) {
+  char wanted[256];
+  int length = (int)strcspn(k->name, "<");
+  snprintf(wanted, sizeof wanted, "%d%.*s", length, length, k->name);
+  return strstr(mangled, wanted) != NULL;
+}
+
+void inspection_registers(Inspection *i, const char *said) {
+  char line[4096], function[2048] = "";
+  FILE *in = fopen(said, "r");
+  while (in && fgets(line, sizeof line, in)) {
+    const char *compiling = strstr(line, "entry function '"), *used = strstr(line, "Used ");
+    if (compiling)
+      snprintf(function, sizeof function, "%s", compiling + 16);
+    for (int k = 0; used && k < i->kernel_count; k++)
+      if (is_of_kernel(&i->kernels[k], function) && atoi(used + 5) > i->kernels[k].registers)
+        i->kernels[k].registers = atoi(used + 5);
+  }
+  if (in)
+    fclose(in);
 }
 
 void inspection_finish(Inspection *i) {

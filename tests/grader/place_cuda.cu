@@ -10,9 +10,6 @@
 #include "sim/cudasim.h"
 #endif
 
-// Of an inspected answer (core/inspect): of the memory here these bytes are the array, which nothing has written yet.
-extern "C" __attribute__((weak)) void inspect_array(void *address, size_t bytes, const char *name);
-
 enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xA5, UNWRITTEN_BYTE = 0xFF, MAX_PLACED = 32 };
 
 typedef struct Placed {
@@ -56,7 +53,7 @@ static Placed *reserve(Driver *d, const char *name, FyDType dtype, Shape shape) 
   check(d, cudaMemset(p->base + GUARD_BYTES, UNWRITTEN_BYTE, p->bytes));
   if (inspect_array) {
     check(d, cudaDeviceSynchronize()); // the fills are done
-    inspect_array(p->base + GUARD_BYTES, p->bytes, p->name);
+    inspect_array(p->base + GUARD_BYTES, p->bytes, p->name, true);
   }
   return p;
 }

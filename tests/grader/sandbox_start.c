@@ -79,9 +79,27 @@ static _Noreturn void watch_command(const Ends *ends, const Plan *plan, pid_t co
   }
 }
 
+static void close_open(int descriptor) {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+// The supervisor dies with the grader. One that died before the kernel was told so is known by its end of the pipe, which nobody
+// holds any more: not this process either, that has it from the fork.
+static void die_with_grader(const Ends *ends, const Started *graders, int graders_start) {
+  struct pollfd status = {.fd = ends->status};
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  close_open(graders->status);
+  close_open(graders->output);
+  close_open(graders->socket);
+  close_open(graders->bubblewrap);
+  close_open(graders_start);
+  if (poll(&status, 1, 0) > 0 && status.revents & POLLERR)
+    _exit(1);
+}
+
 static _Noreturn void be_supervisor(const SandboxJob *job, const Ends *ends, const Plan *plan, uid_t user,
                                     gid_t group) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (ends->cgroup >= 0 && !sandbox_cgroup_enter(ends->cgroup))
     sandbox_give_up(ends, "cgroup");
   if ((plan->protections & PROTECT_USER_NAMESPACE) && !map_user(user, group))
@@ -105,11 +123,6 @@ static _Noreturn void be_supervisor(const SandboxJob *job, const Ends *ends, con
 }
 
 // ---- in the grader -------------------------------------------------------------------------------------------------------
-
-static void close_open(int descriptor) {
-  if (descriptor >= 0)
-    close(descriptor);
-}
 
 static bool open_pair(bool wanted, int *parents, int *childs) {
   int ends[2];
@@ -264,8 +277,10 @@ Started sandbox_attempt(const SandboxJob *job, const Plan *plan, char *why, size
   if (ready) {
     doing = "clone";
     pid = fork_into(plan);
-    if (pid == 0)
+    if (pid == 0) {
+      die_with_grader(&ends, &started, start);
       be_supervisor(job, &ends, plan, user, group);
+    }
   }
   int error = errno;
   snprintf(why, bytes, "%s: %s", doing, strerror(error));

@@ -76,6 +76,8 @@ static void add_cudnn(FySearch *search, Pass pass) {
                           "cuDNN Winograd, not fused"},
       [BACKWARD_WEIGHT] = {NULL, "cuDNN product", "cuDNN FFT", NULL, NULL, "cuDNN Winograd, not fused",
                            "cuDNN FFT in tiles"},
+      // Those that have one number for both gradients.
+      [FUSED_BACKWARD] = {NULL, "cuDNN product", "cuDNN FFT", NULL, NULL, "cuDNN Winograd, not fused"},
   };
   for (int i = 0; i < MOST; i++)
     if (names[pass][i])
@@ -98,13 +100,11 @@ static void add_cpu(FySearch *search, const Conv *c) {
 }
 
 static void add_cuda(FySearch *search, const Conv *c) {
-  if (c->pass == FUSED || c->pass == FUSED_BACKWARD)
-    return;
   search->rule = search->count;
   add(search, FY_CONV_EXPLICIT_GEMM);
   add(search, FY_CONV_IMPLICIT_GEMM);
   if (!fy_cuda_is_simulated())
-    add_cudnn(search, c->pass);
+    add_cudnn(search, c->pass == FUSED ? FORWARD : c->pass);
 }
 
 // ---- what the choice depends on ------------------------------------------------------------------------------------------

@@ -68,10 +68,19 @@ template <int N, class A> FY_DEVICE void fy_read(typename FyMath<A>::type *x, co
     x[k] = fy_load(&elements.at[k]);
 }
 
+// True of a thread that has none of them to do. It must not even read an operand of a single element, which in place is the one
+// that another thread writes.
+FY_DEVICE bool fy_is_idle(int64_t vectors, int64_t rest) {
+  const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  return i >= vectors && i >= rest;
+}
+
 // Threads take N elements at a time of the first N * vectors, then one at a time of the rest: the last few, or all of an
 // array that is not aligned.
 template <class F, class R, class A, int N>
 __global__ void fy_unary_flat(F f, R *out, FyOperand<A> a, int64_t vectors, int64_t n) {
+  if (fy_is_idle(vectors, n - vectors * N))
+    return;
   a.value = a.first();
   FY_GRID_STRIDE(i, vectors) {
     typename FyMath<A>::type x[N];
@@ -90,6 +99,8 @@ __global__ void fy_unary_flat(F f, R *out, FyOperand<A> a, int64_t vectors, int6
 
 template <class F, class R, class A, int N>
 __global__ void fy_binary_flat(F f, R *out, FyOperand<A> a, FyOperand<A> b, int64_t vectors, int64_t n) {
+  if (fy_is_idle(vectors, n - vectors * N))
+    return;
   a.value = a.first();
   b.value = b.first();
   FY_GRID_STRIDE(i, vectors) {

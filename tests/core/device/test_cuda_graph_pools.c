@@ -4,6 +4,7 @@
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=sync
+// tsan
 #include "expect.h"
 #include "ferry.h"
 #include <math.h>
@@ -238,6 +239,53 @@ TEST(frees_during_a_capture_wait_for_its_end) {
   assert_int_equal(fy_memory_stats(device).active_blocks, active + 6 + 1 - 1);
 }
 
+// The same for blocks that the capturing stream itself has used: a mark in it would be no mark, but a part of the graph.
+TEST(frees_of_what_the_capture_uses) {
+  FyTensor *x = fy_ones(fy_shape(5000), .device = device), *y = NULL;
+  FyTensor *used = fy_ones(fy_shape(5000), .device = device), *pinned = fy_pin_memory(fy_ones(fy_shape(5000)));
+  FyCudaGraph *graph = fy_cuda_graph_new();
+  fy_cuda_graph_capture(graph) {
+    fy_record_stream(used, fy_current_stream(device));
+    fy_drop(used);
+    fy_scope {
+      fy_to(pinned, device, .non_blocking = true);
+    }
+    fy_drop(pinned);
+    y = fy_add(x, x);
+  }
+  for (int i = 0; i < 3; i++)
+    fy_scope {
+      fy_pin_memory(fy_ones(fy_shape(5000)));
+      assert_true(fy_item(fy_sum(fy_ones(fy_shape(5000), .device = device))) == 5000);
+    }
+  fy_drop(y);
+}
+
+TEST(the_cache_is_given_back_first) {
+  FyTensor *x = fy_ones(fy_shape(10), .device = device);
+  FyCudaGraph *graph = fy_cuda_graph_new();
+  fy_drop(fy_empty(fy_shape(64 << 20), .device = device));
+  assert_true(fy_memory_reserved(device) > 256 * MIB);
+  fy_cuda_graph_capture(graph) {
+    fy_add(x, x);
+  }
+  assert_true(fy_memory_reserved(device) < 32 * MIB);
+}
+
+TEST(running_out_of_memory_leaves_the_capture_as_it_is) {
+  FyTensor *x = fy_ones(fy_shape(10), .device = device), *y = NULL;
+  FyTensor *cached = fy_empty(fy_shape(8 << 20), .device = device);
+  FyCudaGraph *graph = fy_cuda_graph_new();
+  fy_cuda_graph_capture(graph) {
+    fy_drop(cached); // cudaFree could have it, if it were allowed now
+    expect_error(FY_OUT_OF_MEMORY_ERROR, "CUDA out of memory", fy_empty(fy_shape((int64_t)1 << 40), .device = device));
+    fy_empty_cache();
+    y = fy_add(x, x);
+  }
+  fy_cuda_graph_replay(graph);
+  assert_true(fy_item(fy_sum(y)) == 20);
+}
+
 TEST(memory_that_cannot_be_had_during_a_capture) {
   FyTensor *x = fy_zeros(fy_shape(10), .device = device), *y = NULL;
   FyCudaGraph *graph = fy_cuda_graph_new();
@@ -414,6 +462,9 @@ int main(void) {
       cmocka_unit_test_teardown(a_pool_of_the_callers, nothing_is_held),
       cmocka_unit_test_teardown(other_streams_use_the_common_pool, nothing_is_held),
       cmocka_unit_test_teardown(frees_during_a_capture_wait_for_its_end, nothing_is_held),
+      cmocka_unit_test_teardown(frees_of_what_the_capture_uses, nothing_is_held),
+      cmocka_unit_test_teardown(the_cache_is_given_back_first, nothing_is_held),
+      cmocka_unit_test_teardown(running_out_of_memory_leaves_the_capture_as_it_is, nothing_is_held),
       cmocka_unit_test_teardown(memory_that_cannot_be_had_during_a_capture, nothing_is_held),
       cmocka_unit_test_teardown(captures_replays_and_resets_in_any_order, nothing_is_held),
   };

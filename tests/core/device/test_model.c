@@ -107,7 +107,8 @@ static void modelled_times_are_labelled(void **state) {
     assert_non_null(strstr(table, " (modelled)"));
     assert_null(strstr(table, "simulated"));
     const FyKeyAverages *averages = fy_key_averages(profile);
-    assert_true(fabs(averages->self_cuda_time_total * 1e-6 - model_streaming(gpu, 8e6, 4e6, 1e6).seconds) < 2e-9); // whole ns
+    assert_true(fabs(averages->self_cuda_time_total * 1e-6 - model_streaming(gpu, 8e6, 4e6, 1e6).seconds) <
+                2e-9); // whole ns
   }
 }
 

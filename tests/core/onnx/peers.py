@@ -73,7 +73,7 @@ class Network:
 
     def __init__(self, dice):
         self.dice = dice
-        self.opset = dice.choice([11, 13, 17, 18, 20, 21])
+        self.opset = dice.choice([11, 13, 17, 18, 20, 21, 23])
         self.nodes, self.initializers, self.count = [], [], 0
         self.shape = [3] + [dice.randint(2, 6) for _ in range(dice.choice([1, 2, 3]))]
         self.first = list(self.shape)

@@ -2,8 +2,8 @@
 // small runs, too.
 // run: FERRY_CUDA=off
 #include "../data/mutated.h"
+#include "arena.h"
 #include "networks.h"
-#include "onnx.pb-c.h"
 #include "onnx/file.h"
 #include "trace/traced.h"
 
@@ -161,26 +161,11 @@ static void change_graph(Onnx__GraphProto *graph) {
   }
 }
 
-// Memory of the network that is changed: its parts come to stand in several places, and are never freed one by one.
-static void *take(void *used, size_t bytes) {
-  static _Alignas(16) uint8_t arena[1 << 22];
-  size_t *at = used;
-  void *memory = arena + *at;
-  *at += (bytes + 15) / 16 * 16;
-  return *at <= sizeof arena ? memory : NULL;
-}
-static void give_back(void *used, void *memory) {
-  (void)used;
-  (void)memory;
-}
-
 // In place of mutated bytes, most times.
 static void change_network(Input *in) {
   static uint8_t packed[4 * LARGEST];
-  size_t used = 0;
-  ProtobufCAllocator allocator = {.alloc = take, .free = give_back, .allocator_data = &used};
   *in = seeds[roll(SEEDS)];
-  Onnx__ModelProto *model = onnx__model_proto__unpack(&allocator, in->length, in->bytes);
+  Onnx__ModelProto *model = arena_unpack(in->bytes, in->length);
   for (size_t times = 1 + roll(3); times > 0; times--)
     change_graph(model->graph);
   if (roll(8) == 0)

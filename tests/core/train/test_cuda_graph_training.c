@@ -4,6 +4,7 @@
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=sync
+// tsan
 #include "core/device/expect.h"
 #include "ferry.h"
 #include <math.h>

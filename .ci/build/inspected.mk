@@ -1,0 +1,27 @@
+# The library's own kernels, looked at by tests/core/inspect/test_library.sh: compiled as `./ferry inspect` compiles a file
+# (tests/grader/inspect_build.c has the same flags, and why), linked with the test of every op and with a program of typical sizes.
+# g++ alone: clang's instrumentation comes too late.
+
+ifeq ($(SANITIZE)$(CLANG),)
+INSPECT_FLAGS := -std=c++17 -O2 -g1 -gdwarf-4 -w -DCUDASIM_INSPECT $(SIM_TLS) -fsanitize=thread,bounds -fsanitize-coverage=trace-pc \
+	--param tsan-distinguish-volatile=1 -fno-tree-sra -fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memmove \
+	-fno-builtin-memset
+INSPECTED_CU := $(filter core/op/%.cu,$(CORE_CU))
+INSPECTED_OBJ := $(INSPECTED_CU:%.cu=$(B)/inspected/%.o)
+INSPECTED := $(addprefix $(B)/inspected/,library test_golden)
+
+$(INSPECTED_OBJ): $(B)/inspected/%.o: build/sim/%.cpp $(RULES) .ci/build/inspected.mk | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
+	$(call say,SIM,$*.cu (inspected))
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(INSPECT_FLAGS) -c $< -o $@
+	$(Q)objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset $@
+
+tests: $(INSPECTED)
+$(B)/inspected/library: $(B)/tests/core/inspect/library.o
+$(B)/inspected/test_golden: $(B)/tests/core/op/test_golden.o
+$(INSPECTED): $(INSPECTED_OBJ) $(LIBINSPECT) $(B)/libsupport.a $(B)/libferry.a $(B)/stamp/link
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(filter %.o,$^) -Wl,--whole-archive $(LIBINSPECT) -Wl,--no-whole-archive -o $@ $(LDFLAGS) $(B)/libsupport.a \
+		$(B)/libferry.a $(LDLIBS) -lcmocka
+-include $(INSPECTED_OBJ:.o=.d)
+endif

@@ -1,0 +1,49 @@
+// One rank, with a clock that moves when something happens; what the other ranks do is written down.
+#include "driver.h"
+#include "answer.h"
+
+static const double *costs; // of this rank's steps, the last one for all further ones
+static int64_t cost_count, steps_made;
+static double clock_now, late, others;
+static int barriers;
+
+// In every step the ranks average gradients: a rank that is not there yet is waited for.
+static void meet(void) {
+  if (steps_made >= 5) {
+    clock_now += late;
+    late = 0;
+  }
+}
+
+static void step(void) {
+  meet();
+  clock_now += costs[steps_made < cost_count ? steps_made : cost_count - 1];
+  steps_made++;
+}
+
+static void barrier(void) {
+  meet();
+  barriers++;
+}
+
+static double now(void) {
+  return clock_now;
+}
+
+static double slowest(double seconds) {
+  return seconds > others ? seconds : others;
+}
+
+void drive(Driver *d) {
+  const Array *cost = driver_array(d, "costs");
+  costs = cost->f64;
+  cost_count = cost->count;
+  clock_now = driver_number(d, "clock");
+  late = driver_number(d, "late");
+  others = driver_number(d, "others");
+  const double efficiency =
+      scaling_efficiency((int)driver_number(d, "ranks"), (int)driver_number(d, "batch"), (int)driver_number(d, "steps"),
+                         driver_number(d, "alone"), step, barrier, now, slowest);
+  driver_put_number(d, "efficiency", efficiency);
+  driver_put_number(d, "steps made", (double)steps_made);
+}

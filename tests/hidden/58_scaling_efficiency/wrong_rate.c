@@ -1,0 +1,15 @@
+// mistake: samples per second
+#include "ferry.h"
+
+double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),
+                          double (*now)(void), double (*slowest)(double seconds)) {
+  (void)alone;
+  for (int i = 0; i < 5; i++)
+    step();
+  barrier();
+  double begin = now();
+  for (int i = 0; i < steps; i++)
+    step();
+  double seconds = slowest(now() - begin);
+  return (double)ranks * batch * steps / seconds;
+}
