@@ -320,10 +320,7 @@ const char *text(const char *format, ...) {
   return out;
 }
 
-const char *time_text(FyDevice device, double seconds) {
-  const char *label = device.type != FY_CUDA || !fy_cuda_is_simulated() ? ""
-                      : fy_cuda_model()                                 ? " (modelled)"
-                                                                        : " (simulated)";
+static const char *labelled(double seconds, const char *label) {
   if (seconds < 1e-3) {
     return text("%.1f us%s", seconds * 1e6, label);
   }
@@ -331,6 +328,14 @@ const char *time_text(FyDevice device, double seconds) {
     return text("%.2f ms%s", seconds * 1e3, label);
   }
   return text("%.2f s%s", seconds, label);
+}
+
+const char *host_time_text(FyDevice device, double seconds) {
+  return labelled(seconds, device.type == FY_CUDA && fy_cuda_is_simulated() ? " (simulated)" : "");
+}
+
+const char *time_text(FyDevice device, double seconds) {
+  return device.type == FY_CUDA && fy_cuda_model() ? labelled(seconds, " (modelled)") : host_time_text(device, seconds);
 }
 
 const char *bytes_text(double bytes) {

@@ -73,6 +73,8 @@ Seconds seconds_of(FyDevice device, int repeats, void (*work)(void *context), vo
 // "3.21 ms", with " (simulated)" behind it when the device is a simulated one, " (modelled)" when that plays a GPU. Like the two below, the text stays valid
 // until eight further calls.
 const char *time_text(FyDevice device, double seconds);
+// The same for what the host measured by its own clock, a profile's CPU times: never modelled, whatever the device plays.
+const char *host_time_text(FyDevice device, double seconds);
 const char *bytes_text(double bytes);                                            // "4.2 MB", powers of 1000
 const char *text(const char *format, ...) __attribute__((format(printf, 1, 2))); // any short cell of a table
 

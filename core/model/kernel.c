@@ -237,3 +237,7 @@ double model_copy_seconds(const struct model_gpu *gpu, double bytes, int pageabl
 double model_peer_copy_seconds(const struct model_gpu *gpu, double bytes) {
   return bytes > 0 ? gpu->copy_start.value * 1e-6 + bytes / (gpu->peer.value * 1e9) : 0;
 }
+
+double model_ring_seconds(const struct model_gpu *gpu, double bytes, int ranks) {
+  return 2 * (ranks - 1) * gpu->least.value * 1e-6 + bytes / (gpu->peer.value * 1e9);
+}

@@ -41,4 +41,7 @@ struct model_time model_product(const struct model_gpu *gpu, double m, double n,
 double model_copy_seconds(const struct model_gpu *gpu, double bytes, int pageable);
 double model_peer_copy_seconds(const struct model_gpu *gpu, double bytes);
 
+// Of a collective among `ranks` GPUs in a ring, each of which sends and receives so many bytes in all.
+double model_ring_seconds(const struct model_gpu *gpu, double bytes, int ranks);
+
 #endif

@@ -165,6 +165,10 @@ void sim_clock_new(struct sim_node *node) {
   task->gap = task->engine == MODEL_KERNELS ? 1e-6 * sim.config.gpu->gap.value : 0;
 }
 
+void sim_clock_takes(struct sim_node *node, double seconds) {
+  node->task->seconds = seconds;
+}
+
 void sim_clock_in_graph(struct sim_node *node) {
   if (node->task->engine == MODEL_KERNELS)
     node->task->gap = 1e-6 * sim.config.gpu->graph_gap.value;

@@ -25,6 +25,9 @@ void sim_clock_price(struct sim_work *work, int device);
 // The host has made a call: queues a kernel or copy, or an event's point.
 void sim_clock_called(bool work);
 
+// The node, which waits for others and for no engine, takes so long. Before it is submitted.
+void sim_clock_takes(struct sim_node *node, double seconds);
+
 // In the order of a node's life. sim.lock may be held.
 void sim_clock_new(struct sim_node *node);
 void sim_clock_in_graph(struct sim_node *node);

@@ -71,6 +71,14 @@ static void copies_take_the_link(void **state) {
   near(model_copy_seconds(t4, 4, 0), t4->copy_start.value * 1e-6, 0.01);
 }
 
+// Two GPUs send each other what there is, once; eight send 7 / 8 of it twice.
+static void rings_take_the_link_between_gpus(void **state) {
+  (void)state;
+  const struct model_gpu *a100 = model_gpu_named("a100");
+  near(1e9 / model_ring_seconds(a100, 1e9, 2), a100->peer.value * 1e9, 0.01);
+  assert_true(model_ring_seconds(a100, 1, 8) > 3 * model_ring_seconds(a100, 1, 2));
+}
+
 // ---- more work ---------------------------------------------------------------------------------------------------------------
 
 static const struct model_counts ordinary = {.blocks = 50000,
@@ -160,6 +168,7 @@ int main(void) {
       cmocka_unit_test(large_products_reach_a_known_share_of_the_peak),
       cmocka_unit_test(products_go_by_waves_of_tiles),
       cmocka_unit_test(copies_take_the_link),
+      cmocka_unit_test(rings_take_the_link_between_gpus),
       cmocka_unit_test(more_of_anything_is_slower),
       cmocka_unit_test(stores_of_parts_of_sectors_cost_more),
       cmocka_unit_test(fewer_resident_blocks_wait_longer),
