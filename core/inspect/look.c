@@ -147,6 +147,7 @@ static struct look *own_look(void) {
     return own;
   own = inspect_allocate(sizeof *own);
   own->shared = program_shared();
+  own->shared_bytes = program_shared_bytes();
   own->shared_memory = memory_new(program_shared_bytes());
   own->dynamic_memory = memory_new(SIM_MAX_SHARED);
   return own;

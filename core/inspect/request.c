@@ -69,7 +69,25 @@ static unsigned distinct_bytes(const uint64_t *distinct, unsigned count, unsigne
   return sum;
 }
 
+// The two requests that there are most of: one element for all lanes, and elements side by side.
+static bool count_simple(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
+  uint64_t begin = addresses[0], apart = 0, beside = 0;
+  for (unsigned i = 0; i < lanes; i++) {
+    apart |= addresses[i] ^ begin;
+    beside |= addresses[i] ^ (begin + (uint64_t)i * bytes);
+  }
+  if (apart && beside)
+    return false;
+  unsigned wanted = apart ? lanes * bytes : bytes;
+  unsigned unit = site->shared ? ROW : SECTOR, step = site->shared ? BANK_BYTES : SECTOR;
+  site->units += ((unsigned)(begin % step) + wanted + unit - 1) / unit;
+  site->ideal += (wanted + unit - 1) / unit;
+  return true;
+}
+
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
+  if (!is_atomic(site->key) && count_simple(site, addresses, lanes, bytes))
+    return;
   uint64_t sorted[WARP];
   for (unsigned i = 0; i < lanes; i++)
     sorted[i] = addresses[i];
