@@ -102,7 +102,7 @@ static uint32_t runs = 1;
 
 static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
   inspect_hold();
-  bool looks = request->inspectable && is_wanted(request->name ? request->name : "kernel");
+  bool looks = request->inspected && is_wanted(request->name ? request->name : "kernel");
   bool samples = looks && blocks && blocks < count;
   if (!looks || samples)
     memory_assume_written();
@@ -297,7 +297,7 @@ static void copied(const void *to, const void *from, size_t bytes) {
 }
 
 static void refused(const struct cudasim_launch_request *request, int position, const void *caller) {
-  if (!request->inspectable)
+  if (!request->inspected)
     return;
   inspect_hold();
   const struct cudasim_pointer_argument *argument = &request->pointers[position];
