@@ -10,10 +10,11 @@ INSPECTED_CU := $(filter core/op/%.cu,$(CORE_CU))
 INSPECTED_OBJ := $(INSPECTED_CU:%.cu=$(B)/inspected/%.o)
 INSPECTED := $(addprefix $(B)/inspected/,library test_golden)
 
-$(INSPECTED_OBJ): $(B)/inspected/%.o: build/sim/%.cpp $(RULES) .ci/build/inspected.mk | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
+$(INSPECTED_OBJ): $(B)/inspected/%.o: %.cu $(CU2CPP) $(RULES) .ci/build/inspected.mk | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
 	$(call say,SIM,$*.cu (inspected))
 	@mkdir -p $(@D)
-	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(INSPECT_FLAGS) -c $< -o $@
+	$(Q)$(CU2CPP) --gcc $< $(@:.o=.cpp)
+	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(INSPECT_FLAGS) -c $(@:.o=.cpp) -o $@
 	$(Q)objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset $@
 
 tests: $(INSPECTED)

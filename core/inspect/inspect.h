@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP, MAX_DEPTH = 16 };
 
@@ -159,6 +160,7 @@ struct look {
   char *shared, *dynamic;            // where static and dynamic shared memory begin here
   size_t dynamic_bytes;
   struct memory *shared_memory, *dynamic_memory;
+  size_t shared_bytes;
   struct early *early; // race.c
   size_t early_count;
   uint32_t last_key;
@@ -190,13 +192,53 @@ struct allocation {
   char *name; // of the array in it, if anybody said one
 };
 
-struct memory *memory_new(size_t bytes);
-// The cells of `bytes` bytes at `offset`: how many in *count.
-struct cell *memory_cells(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
+enum { MEMORY_PAGE = 1024, MEMORY_WORD = 4, MEMORY_WRITTEN = 2 };
 
-enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset);
+// A page has a cell for each word, until somebody accesses a part of a word; then one for each byte.
+struct page {
+  bool bytes;
+  struct cell cells[];
+};
+
+struct memory {
+  size_t pages;
+  struct page **page;
+};
+
+extern uint8_t *memory_states; // a byte for each byte of the devices' memory
+extern uint64_t memory_arena, memory_arena_bytes;
+extern struct memory *memory_global;
+
+struct memory *memory_new(size_t bytes);
+struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
+enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset);
+void memory_check_slow(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
+
+// The cells of `bytes` bytes at `offset`: how many in *count.
+static inline struct cell *memory_cells(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
+  struct page *page = memory->page[offset / MEMORY_PAGE];
+  size_t within = offset % MEMORY_PAGE;
+  if (page == NULL || page->bytes || bytes < MEMORY_WORD || offset % MEMORY_WORD || within + bytes > MEMORY_PAGE)
+    return memory_cells_slow(memory, offset, bytes, count);
+  *count = bytes / MEMORY_WORD;
+  return &page->cells[within / MEMORY_WORD];
+}
+
+static inline enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
+  if ((*offset = address - memory_arena) >= memory_arena_bytes)
+    return memory_space_slow(l, address, memory, offset);
+  *memory = memory_global;
+  return SPACE_GLOBAL;
+}
+
 // Tells of global memory that is not allocated, or that nothing has written, and marks what is written now.
-void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
+static inline void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  const uint32_t written = MEMORY_WRITTEN * 0x01010101u;
+  uint32_t state;
+  memcpy(&state, memory_states + (address - memory_arena), sizeof state);
+  if (bytes != sizeof state || state != written)
+    memory_check_slow(l, address, bytes, key);
+}
 void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, const void *caller);
@@ -218,8 +260,11 @@ struct array {
   size_t offset, bytes;
 };
 void program_read(void);
-uint32_t program_place(const void *address); // as addr2line wants it
-char *program_shared(void);                  // this thread's thread-local memory
+extern uint64_t program_loaded_at;
+static inline uint32_t program_place(const void *address) { // as addr2line wants it
+  return (uint32_t)((uint64_t)(uintptr_t)address - program_loaded_at);
+}
+char *program_shared(void); // this thread's thread-local memory
 size_t program_shared_bytes(void);
 bool program_has_data(uint64_t address, uint64_t *first,
                       uint64_t *bytes); // is it in the program's variables, and no constant?

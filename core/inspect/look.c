@@ -103,7 +103,7 @@ static uint32_t runs = 1;
 
 static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
   inspect_hold();
-  bool looks = request->inspectable && is_wanted(request->name ? request->name : "kernel");
+  bool looks = request->inspected && is_wanted(request->name ? request->name : "kernel");
   bool samples = looks && blocks && blocks < count;
   if (!looks || samples)
     memory_assume_written();
@@ -150,6 +150,7 @@ static struct look *own_look(void) {
     return own;
   own = inspect_allocate(sizeof *own);
   own->shared = program_shared();
+  own->shared_bytes = program_shared_bytes();
   own->shared_memory = memory_new(program_shared_bytes());
   own->dynamic_memory = memory_new(SIM_MAX_SHARED);
   return own;
@@ -300,7 +301,7 @@ static void copied(const void *to, const void *from, size_t bytes) {
 }
 
 static void refused(const struct cudasim_launch_request *request, int position, const void *caller) {
-  if (!request->inspectable)
+  if (!request->inspected)
     return;
   inspect_hold();
   const struct cudasim_pointer_argument *argument = &request->pointers[position];

@@ -9,21 +9,9 @@
 #include "sim/memory.h"
 #include "sim/sim.h"
 
-enum { PAGE = 1024, WORD = 4 };
-enum { UNALLOCATED, UNWRITTEN, WRITTEN, FREED }; // states of a byte
+enum { UNALLOCATED, UNWRITTEN, WRITTEN = MEMORY_WRITTEN, FREED }; // of a byte
 
 // ---- cells -----------------------------------------------------------------------------------------------------------------
-
-// A page has a cell for each word, until somebody accesses a part of a word; then one for each byte.
-struct page {
-  bool bytes;
-  struct cell cells[];
-};
-
-struct memory {
-  size_t pages;
-  struct page **page;
-};
 
 static void *reserve(size_t bytes) {
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -36,59 +24,62 @@ static void *reserve(size_t bytes) {
 
 struct memory *memory_new(size_t bytes) {
   struct memory *memory = inspect_allocate(sizeof *memory);
-  memory->pages = bytes / PAGE + 2;
+  memory->pages = bytes / MEMORY_PAGE + 2;
   memory->page = reserve(memory->pages * sizeof *memory->page);
   return memory;
 }
 
 static struct page *new_page(bool bytes) {
-  struct page *page = inspect_allocate(sizeof *page + (size_t)PAGE / (bytes ? 1 : WORD) * sizeof page->cells[0]);
+  struct page *page =
+      inspect_allocate(sizeof *page + (size_t)MEMORY_PAGE / (bytes ? 1 : MEMORY_WORD) * sizeof page->cells[0]);
   page->bytes = bytes;
   return page;
 }
 
 static struct page *split(struct page *words) {
   struct page *page = new_page(true);
-  for (size_t i = 0; i < PAGE; i++)
-    page->cells[i] = words->cells[i / WORD];
+  for (size_t i = 0; i < MEMORY_PAGE; i++)
+    page->cells[i] = words->cells[i / MEMORY_WORD];
   free(words);
   return page;
 }
 
-struct cell *memory_cells(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
-  struct page **slot = &memory->page[offset / PAGE];
+struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
+  struct page **slot = &memory->page[offset / MEMORY_PAGE];
   struct page *page = *slot;
-  bool part = bytes < WORD || offset % WORD;
+  bool part = bytes < MEMORY_WORD || offset % MEMORY_WORD;
   if (__builtin_expect(page == NULL, 0))
     page = *slot = new_page(part);
   else if (__builtin_expect(part && !page->bytes, 0))
     page = *slot = split(page);
-  size_t within = offset % PAGE;
-  unsigned end = within + bytes <= PAGE ? bytes : (unsigned)(PAGE - within); // an unaligned access may end a page
-  *count = page->bytes ? end : end / WORD;
-  return &page->cells[page->bytes ? within : within / WORD];
+  size_t within = offset % MEMORY_PAGE;
+  unsigned end =
+      within + bytes <= MEMORY_PAGE ? bytes : (unsigned)(MEMORY_PAGE - within); // an unaligned access may end a page
+  *count = page->bytes ? end : end / MEMORY_WORD;
+  return &page->cells[page->bytes ? within : within / MEMORY_WORD];
 }
 
 // ---- spaces ------------------------------------------------------------------------------------------------------------------
 
-static uint8_t *states; // a byte for each byte of the devices' memory
-static uint64_t arena, arena_bytes;
-static struct memory *global, *variables;
+uint8_t *memory_states;
+uint64_t memory_arena, memory_arena_bytes;
+struct memory *memory_global;
+static struct memory *variables;
 static uint64_t variables_begin;
 
 static void begin(void) {
-  arena = (uint64_t)(uintptr_t)sim.arena;
-  arena_bytes = sim.span * (size_t)sim.config.devices;
-  states = reserve(arena_bytes);
-  global = memory_new(arena_bytes);
+  memory_arena = (uint64_t)(uintptr_t)sim.arena;
+  memory_arena_bytes = sim.span * (size_t)sim.config.devices;
+  memory_states = reserve(memory_arena_bytes);
+  memory_global = memory_new(memory_arena_bytes);
 }
 
-enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
-  if ((*offset = address - arena) < arena_bytes) {
-    *memory = global;
+enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
+  if ((*offset = address - memory_arena) < memory_arena_bytes) {
+    *memory = memory_global;
     return SPACE_GLOBAL;
   }
-  if ((*offset = address - (uintptr_t)l->shared) < program_shared_bytes()) {
+  if ((*offset = address - (uintptr_t)l->shared) < l->shared_bytes) {
     *memory = l->shared_memory;
     return SPACE_SHARED;
   }
@@ -137,7 +128,7 @@ static struct allocation *find_near(uint64_t address) {
 }
 
 void memory_allocated(void *address, size_t bytes, const void *caller) {
-  if (states == NULL)
+  if (memory_states == NULL)
     begin();
   if (allocation_count == allocation_room) {
     allocation_room = allocation_room ? 2 * allocation_room : 64;
@@ -146,7 +137,7 @@ void memory_allocated(void *address, size_t bytes, const void *caller) {
   uint64_t at = (uint64_t)(uintptr_t)address;
   uint32_t serial = (uint32_t)allocation_count + 1;
   allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, false, NULL};
-  memset(states + (at - arena), UNWRITTEN, bytes);
+  memset(memory_states + (at - memory_arena), UNWRITTEN, bytes);
 }
 
 void memory_freed(void *address) {
@@ -154,7 +145,7 @@ void memory_freed(void *address) {
   if (a == NULL)
     return;
   a->freed = true;
-  memset(states + (a->address - arena), FREED, a->bytes);
+  memset(memory_states + (a->address - memory_arena), FREED, a->bytes);
 }
 
 void inspect_array(void *address, size_t bytes, const char *name, bool unwritten) {
@@ -162,10 +153,10 @@ void inspect_array(void *address, size_t bytes, const char *name, bool unwritten
   uint64_t at = (uint64_t)(uintptr_t)address;
   struct allocation *a = find(at, false);
   if (a && bytes <= a->address + a->bytes - at) {
-    memset(states + (a->address - arena), UNALLOCATED, at - a->address);
-    memset(states + (at - arena) + bytes, UNALLOCATED, a->address + a->bytes - at - bytes);
+    memset(memory_states + (a->address - memory_arena), UNALLOCATED, at - a->address);
+    memset(memory_states + (at - memory_arena) + bytes, UNALLOCATED, a->address + a->bytes - at - bytes);
     if (unwritten)
-      memset(states + (at - arena), UNWRITTEN, bytes);
+      memset(memory_states + (at - memory_arena), UNWRITTEN, bytes);
     a->address = at;
     a->bytes = bytes;
     free(a->name);
@@ -199,23 +190,23 @@ const struct allocation *memory_live(size_t *index) {
 
 // What a place of device memory belongs to, freed or not; NULL when it is nobody's.
 const struct allocation *memory_allocation(uint64_t address) {
-  return address - arena < arena_bytes ? find(address, false) : NULL;
+  return address - memory_arena < memory_arena_bytes ? find(address, false) : NULL;
 }
 
 void memory_wrote(const void *address, size_t bytes) {
-  uint64_t offset = (uint64_t)(uintptr_t)address - arena;
-  if (states && offset < arena_bytes)
-    memset(states + offset, WRITTEN, bytes);
+  uint64_t offset = (uint64_t)(uintptr_t)address - memory_arena;
+  if (memory_states && offset < memory_arena_bytes)
+    memset(memory_states + offset, WRITTEN, bytes);
 }
 
 void memory_copied(const void *to, const void *from, size_t bytes) {
-  uint64_t offset = (uint64_t)(uintptr_t)to - arena, source = (uint64_t)(uintptr_t)from - arena;
-  if (states == NULL || offset >= arena_bytes)
+  uint64_t offset = (uint64_t)(uintptr_t)to - memory_arena, source = (uint64_t)(uintptr_t)from - memory_arena;
+  if (memory_states == NULL || offset >= memory_arena_bytes)
     return;
-  if (source < arena_bytes)
-    memmove(states + offset, states + source, bytes);
+  if (source < memory_arena_bytes)
+    memmove(memory_states + offset, memory_states + source, bytes);
   else
-    memset(states + offset, WRITTEN, bytes);
+    memset(memory_states + offset, WRITTEN, bytes);
 }
 
 void memory_assume_written(void) {
@@ -259,8 +250,8 @@ static void unwritten(struct look *l, uint64_t address, uint32_t key) {
 }
 
 // A read is of unwritten memory when all its bytes are: a vector or struct may have gaps that nobody means to read.
-void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
-  uint8_t *state = states + (address - arena);
+void memory_check_slow(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  uint8_t *state = memory_states + (address - memory_arena);
   bool written = false, unwritten_byte = false;
   for (unsigned i = 0; i < bytes; i++) {
     if (state[i] == UNALLOCATED || state[i] == FREED) {
@@ -282,7 +273,7 @@ void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint3
 
 static bool written_by_another(const struct launch *launch, const struct late *late) {
   unsigned count;
-  const struct note *write = &memory_cells(global, late->address - arena, 1, &count)->write;
+  const struct note *write = &memory_cells(memory_global, late->address - memory_arena, 1, &count)->write;
   return write->run >= launch->first_run && write->run < launch->end_run &&
          (write->run != late->run || write->thread != late->thread) && !is_atomic(write->key);
 }

@@ -12,7 +12,8 @@
 // and hits nothing that the simulator needs.
 __thread char inspect_guard[65536];
 
-static uint64_t loaded_at, data_begin, data_bytes;
+uint64_t program_loaded_at;
+static uint64_t data_begin, data_bytes;
 static size_t thread_local_bytes;
 static struct array *arrays;
 static struct range { uint64_t begin, bytes; } * constants;
@@ -27,7 +28,7 @@ static int find_parts(struct dl_phdr_info *info, size_t size, void *found) {
   if (*(bool *)found) // the first is the program
     return 1;
   *(bool *)found = true;
-  loaded_at = info->dlpi_addr;
+  program_loaded_at = info->dlpi_addr;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
     if (part->p_type == PT_LOAD && part->p_flags & PF_X && part->p_vaddr + part->p_memsz > MOST_CODE) {
@@ -53,10 +54,6 @@ char *program_shared(void) {
 
 size_t program_shared_bytes(void) {
   return guard_offset + sizeof inspect_guard;
-}
-
-uint32_t program_place(const void *address) {
-  return (uint32_t)((uint64_t)(uintptr_t)address - loaded_at);
 }
 
 bool program_has_data(uint64_t address, uint64_t *first, uint64_t *bytes) {
@@ -109,7 +106,7 @@ static void note_constants(const char *file, const ElfW(Ehdr) * head, const ElfW
   for (int i = 0; i < head->e_shnum; i++)
     if (strncmp(names + sections[i].sh_name, prefix, sizeof prefix - 1) == 0) {
       constants = inspect_resize(constants, (size_t)(constant_count + 1) * sizeof *constants);
-      constants[constant_count++] = (struct range){loaded_at + sections[i].sh_addr, sections[i].sh_size};
+      constants[constant_count++] = (struct range){program_loaded_at + sections[i].sh_addr, sections[i].sh_size};
     }
 }
 

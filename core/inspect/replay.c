@@ -13,25 +13,39 @@ struct replay {
 
 enum { DEEPEST = 200 }; // groups within groups
 
+static bool is_shared(const struct look *l, uint64_t address) {
+  return address - (uintptr_t)l->shared < l->shared_bytes || address - (uintptr_t)l->dynamic < l->dynamic_bytes;
+}
+
+static void count_in(struct replay *r, uint32_t key, bool shared, const uint64_t *addresses, unsigned lanes) {
+  struct site *site = kernel_site(r->kernel, key, shared);
+  site->runs++;
+  site->lanes += lanes;
+  site->live += r->live;
+  request_count(site, addresses, lanes, access_bytes(key));
+}
+
+// A pointer may lead some lanes to shared memory and others to global memory: that is one request to each.
 static void count_accesses(struct replay *r, uint32_t lanes, uint32_t key) {
-  uint64_t addresses[2][WARP];
-  unsigned count[2] = {0, 0};
+  uint64_t addresses[WARP], parted[2][WARP];
   const struct look *l = r->look;
+  unsigned count = 0, shared = 0, parts[2] = {0, 0};
   for (uint32_t left = lanes; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctz(left);
     uint64_t address = l->lanes[lane].addresses[r->address_at[lane]++];
-    bool shared =
-        address - (uintptr_t)l->shared < program_shared_bytes() || address - (uintptr_t)l->dynamic < l->dynamic_bytes;
-    addresses[shared][count[shared]++] = address;
+    addresses[count++] = address;
+    shared += is_shared(l, address);
   }
-  for (int shared = 0; shared < 2; shared++)
-    if (count[shared]) {
-      struct site *site = kernel_site(r->kernel, key, shared);
-      site->runs++;
-      site->lanes += count[shared];
-      site->live += r->live;
-      request_count(site, addresses[shared], count[shared], access_bytes(key));
-    }
+  if (shared == 0 || shared == count) {
+    count_in(r, key, shared > 0, addresses, count);
+    return;
+  }
+  for (unsigned i = 0; i < count; i++) {
+    bool there = is_shared(l, addresses[i]);
+    parted[there][parts[there]++] = addresses[i];
+  }
+  for (int space = 0; space < 2; space++)
+    count_in(r, key, space, parted[space], parts[space]);
 }
 
 // One warp instruction. The lanes' positions behind it are the caller's.

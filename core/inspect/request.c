@@ -69,21 +69,42 @@ static unsigned distinct_bytes(const uint64_t *distinct, unsigned count, unsigne
   return sum;
 }
 
-// What a modelled GPU wants to know besides.
-static void count_for_model(struct site *site, const uint64_t *distinct, unsigned count, unsigned bytes,
+// What a modelled GPU wants to know besides, of `count` pieces of `bytes` each, of which `wanted` bytes are.
+static void count_for_model(struct site *site, const uint64_t *pieces, unsigned count, unsigned bytes,
                             unsigned wanted) {
   uint64_t last = (uint64_t)-1;
   for (unsigned i = 0; i < count; i++) {
-    const uint64_t line = distinct[i] / ROW;
-    site->lines += line != last;
-    last = line;
-    counts_touched(site->key, distinct[i] / SECTOR, (distinct[i] + bytes - 1) / SECTOR);
+    for (uint64_t line = pieces[i] / ROW; line <= (pieces[i] + bytes - 1) / ROW; line++) {
+      site->lines += line != last;
+      last = line;
+    }
+    counts_touched(site->key, pieces[i] / SECTOR, (pieces[i] + bytes - 1) / SECTOR);
   }
-  site->waves += wavefronts(distinct, count, bytes);
+  site->waves += wavefronts(pieces, count, bytes);
   site->bytes += wanted;
 }
 
+// The two requests that there are most of: one element for all lanes, and elements side by side.
+static bool count_simple(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
+  uint64_t begin = addresses[0], apart = 0, beside = 0;
+  for (unsigned i = 0; i < lanes; i++) {
+    apart |= addresses[i] ^ begin;
+    beside |= addresses[i] ^ (begin + (uint64_t)i * bytes);
+  }
+  if (apart && beside)
+    return false;
+  unsigned wanted = apart ? lanes * bytes : bytes;
+  unsigned unit = site->shared ? ROW : SECTOR, step = site->shared ? BANK_BYTES : SECTOR;
+  site->units += ((unsigned)(begin % step) + wanted + unit - 1) / unit;
+  site->ideal += (wanted + unit - 1) / unit;
+  if (!site->shared)
+    count_for_model(site, &begin, 1, wanted, wanted); // one piece
+  return true;
+}
+
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
+  if (!is_atomic(site->key) && count_simple(site, addresses, lanes, bytes))
+    return;
   uint64_t sorted[WARP];
   for (unsigned i = 0; i < lanes; i++)
     sorted[i] = addresses[i];

@@ -304,7 +304,8 @@ int cudasim_next_thread_slow(void) {
 void sim_fiber_entry(void) {
   sim_fiber_landed(sim_executor->running);
   for (;;) {
-    sim_executor->launch->thread(sim_executor->launch->closure);
+    const struct sim_executor *e = sim_executor;
+    (e->inspected ? e->launch->inspected : e->launch->thread)(e->launch->closure);
     cudasim_next_thread_slow();
   }
 }
@@ -376,7 +377,12 @@ static void run_threads(struct sim_executor *e) {
   if (sigsetjmp(e->give_up, 0) == 0) {
     if (sim.config.order != SIM_ASCENDING || e->inspected)
       start_out_of_order(e);
-    e->launch->threads(e->launch->closure);
+    if (!e->inspected)
+      e->launch->threads(e->launch->closure);
+    else
+      do
+        e->launch->inspected(e->launch->closure);
+      while (cudasim_next_thread_slow());
     return;
   }
   if (e->running != &e->native)

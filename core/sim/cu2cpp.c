@@ -187,7 +187,8 @@ static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) 
   if (is_plain_name(kernel)) {
     append_string(out, "::cudasim::launch(");
     append_string(out, kernel);
-    append_string(out, ", [=](auto... cudasim_p) { ");
+    append_string(out, ", [=](auto... cudasim_p) ");
+    append_string(out, for_gcc ? "__attribute__((always_inline)) { " : "{ ");
     append_string(out, kernel);
     append_string(out, "(cudasim_p...); }, ");
   } else {

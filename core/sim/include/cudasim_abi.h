@@ -30,15 +30,16 @@
 #endif
 #endif
 
-#define __global__
 #define __device__
 #define __host__
-#ifdef CUDASIM_INSPECT // an inspector tells constants from other variables by their section; two in one may be const or not
+#ifdef CUDASIM_INSPECT // an inspector wants a kernel's code twice (closure in cudasim_launch.h), and tells constants from other variables by their section; two in one may be const or not
 #define CUDASIM_TEXT_OF(x) #x
 #define CUDASIM_SECTION(line) __attribute__((section("cudasim_constant_" CUDASIM_TEXT_OF(line))))
 #define __constant__ CUDASIM_SECTION(__LINE__)
+#define __global__ __attribute__((always_inline))
 #else
 #define __constant__
+#define __global__
 #endif
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))

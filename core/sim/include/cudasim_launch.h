@@ -33,6 +33,8 @@ enum { CUDASIM_MAX_POINTERS = 16 };
 struct cudasim_launch_request {
   void (*thread)(const void *closure);  // runs one simulated thread
   void (*threads)(const void *closure); // runs thread after thread until none is left to begin
+  void (*inspected)(
+      const void *closure); // runs one so that an inspector sees what it does; NULL where it was not compiled for that
   const void *closure;
   size_t closure_bytes;
   const void *function;
@@ -40,7 +42,6 @@ struct cudasim_launch_request {
   struct cudasim_dim3 grid, block;
   size_t shared_bytes;
   cudaStream_t stream;
-  int inspectable; // compiled so that an inspector sees what it does
   int pointer_count;
   struct cudasim_pointer_argument pointers[CUDASIM_MAX_POINTERS];
 };
@@ -96,14 +97,41 @@ static __forceinline__ bool cudasim_next_thread(void) {
 
 namespace cudasim {
 
+#ifdef CUDASIM_INSPECT
+// Arguments whose use is always inlined: nothing else may be in functions that have other sanitizers than the file.
+template <class... P> struct pack;
+template <> struct pack<> {
+  template <class Body, class... Done> __forceinline__ void call(const Body &body, Done... done) const {
+    body(done...);
+  }
+};
+template <class First, class... Rest> struct pack<First, Rest...> {
+  First first;
+  pack<Rest...> rest;
+  template <class Body, class... Done> __forceinline__ void call(const Body &body, Done... done) const {
+    rest.call(body, done..., first);
+  }
+};
+template <class... P> using argument_list = pack<P...>;
+#else
+template <class... P> using argument_list = std::tuple<P...>;
+#endif
+
 template <class Body, class... P> struct closure {
   Body body;
-  std::tuple<P...> arguments;
+  argument_list<P...> arguments;
 
-#ifdef CUDASIM_INSPECT // one copy of the kernel's code for all threads: an inspector compares program counters
-  __attribute__((noinline, noclone)) static void thread(const void *self) {
+#ifdef CUDASIM_INSPECT
+  // The kernel's code stands here twice: once with the calls that tell an inspector, once without, for blocks that nobody looks
+  // at. Neither is in a loop, since threadIdx is a constant to both.
+  __attribute__((noipa)) static void inspected(const void *self) {
     const closure *c = static_cast<const closure *>(self);
-    std::apply(c->body, c->arguments);
+    c->arguments.call(c->body);
+  }
+
+  __attribute__((noipa, no_sanitize("thread"), no_sanitize_coverage)) static void thread(const void *self) {
+    const closure *c = static_cast<const closure *>(self);
+    c->arguments.call(c->body);
   }
 
   __attribute__((no_sanitize("thread"), no_sanitize_coverage)) static void threads(const void *self) {
@@ -145,10 +173,13 @@ template <class Body, class... P> struct launcher {
   cudaError_t submit(P... arguments) const {
     using C = closure<Body, P...>;
     static_assert(alignof(C) <= 16, "the runtime aligns a copy of the arguments to 16 bytes");
-    const C c = {body, std::tuple<P...>(arguments...)};
+    const C c = {body, argument_list<P...>{arguments...}};
     cudasim_launch_request r = request;
     r.thread = C::thread;
     r.threads = C::threads;
+#ifdef CUDASIM_INSPECT
+    r.inspected = C::inspected;
+#endif
     r.closure = &c;
     r.closure_bytes = sizeof c;
     int position = 0;
@@ -171,9 +202,6 @@ inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *
   r.block = {block.x, block.y, block.z};
   r.shared_bytes = shared_bytes;
   r.stream = stream;
-#ifdef CUDASIM_INSPECT
-  r.inspectable = 1;
-#endif
   return {body, r};
 }
 
