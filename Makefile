@@ -75,6 +75,7 @@ CHAPTERS := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4%
 	chapters/8% chapters/9%,$(CHAPTER_C))
 BENCH_C := $(filter plots/bench/%.c,$(SOURCES))
 TIMELINE_C := $(filter plots/trace/%.c,$(SOURCES))
+MODEL_C := $(filter plots/model/%.c,$(SOURCES))
 FUZZ_C := $(filter tests/fuzz/%.c,$(SOURCES))
 TEST_C := $(call named,test_%.c,$(filter tests/core/%,$(SOURCES)))
 TEST_CU := $(call named,test_%.cu,$(filter tests/core/%,$(SOURCES)))
@@ -92,17 +93,19 @@ CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
 CHAPTER_OBJ := $(CHAPTER_C:%.c=$(B)/%.o)
 BENCH_OBJ := $(BENCH_C:%.c=$(B)/%.o)
 TIMELINE_OBJ := $(TIMELINE_C:%.c=$(B)/%.o)
+MODEL_OBJ := $(MODEL_C:%.c=$(B)/%.o)
 FUZZ_OBJ := $(FUZZ_C:%.c=$(B)/%.o)
 CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C)))
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
-C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(FUZZ_OBJ) $(TEST_C:%.c=$(B)/%.o) \
-	$(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
+C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
+	$(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
 CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
 
 LIBRARY := $(B)/libferry.a
 CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
 BENCH := $(B)/plots/bench/bench
 TIMELINE := $(B)/plots/trace/trace
+MODEL := $(B)/plots/model/check
 FUZZ := $(B)/tests/fuzz/interpreter
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
@@ -151,9 +154,10 @@ STAMP_grader := $(GRADER_OBJ)
 STAMP_inspect := $(INSPECT_OBJ)
 STAMP_bench := $(BENCH_OBJ)
 STAMP_timeline := $(TIMELINE_OBJ)
+STAMP_model := $(MODEL_OBJ)
 STAMP_fuzz := $(FUZZ_OBJ)
 
-STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader inspect bench timeline fuzz)
+STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader inspect bench timeline model fuzz)
 $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi

@@ -82,15 +82,19 @@ static const char *why_no_gpu_column(const Chapter *chapter) {
 
 static void print_gpu_table(const Processor *cpu, const Processor *gpu, FyDevice device, int64_t n) {
   FyDeviceProperties about = fy_cuda_get_device_properties(device.index);
-  Table table = table_begin({"", 34}, {"CPU", 20}, {"GPU", 28});
+  const char *model = fy_cuda_model();
+  Table table = table_begin({"", 34}, {"CPU", 20}, {model ? "GPU, modelled" : "GPU", 28});
   const char *cores = about.cuda_cores ? text("%d small ones", about.cuda_cores) : "unknown";
   table_row(&table, "cores", text("%ld large ones", sysconf(_SC_NPROCESSORS_ONLN)), cores);
   table_row(&table, "grouped in", "-", text("%d multiprocessors", about.multi_processor_count));
   table_row(&table, "built for", "one thread, soon", "very many threads, together");
-  table_row(&table, "memory bandwidth, a copy measured", text("%.1f GB/s", cpu->bandwidth / 1e9),
-            text("%.0f GB/s", gpu->bandwidth / 1e9));
+  table_row(&table, model ? "memory bandwidth of a copy" : "memory bandwidth, a copy measured",
+            text("%.1f GB/s", cpu->bandwidth / 1e9), text("%.0f GB/s", gpu->bandwidth / 1e9));
   table_row(&table, text("float32 product, n = %lld", (long long)n), rate_text(cpu->flops), rate_text(gpu->flops));
   table_row(&table, "the name in code", "\"cpu\"", "\"cuda\"");
+  if (model) {
+    printf("\nThe GPU's numbers are %s.", model);
+  }
   printf("\nHere the GPU moves %.0f times as many bytes per second and calculates %.0f times as fast.\n",
          gpu->bandwidth / cpu->bandwidth, gpu->flops / cpu->flops);
 }
@@ -106,11 +110,11 @@ static void print_cpu_table(const Chapter *chapter, const Processor *cpu, int64_
 }
 
 static Processor compare_processors(const Chapter *chapter) {
-  heading("The CPU and the GPU, measured here");
+  heading(chapter->modelled ? "The CPU, measured here, and a GPU, modelled" : "The CPU and the GPU, measured here");
   int64_t elements = size_for(chapter, 4 << 20, 32 << 20, 256 << 20);
   int64_t n = size_for(chapter, 256, 1024, 4096);
   Processor cpu = measure(FY_CPU_DEVICE, elements, n);
-  if (chapter->gpu) {
+  if (chapter->gpu || chapter->modelled) {
     Processor gpu = measure(chapter->device, elements, n);
     print_gpu_table(&cpu, &gpu, chapter->device, n);
   } else {

@@ -19,7 +19,9 @@ static void multiply(void *context) {
 }
 
 static void about_times(const Chapter *chapter) {
-  if (chapter->simulated) {
+  if (chapter->modelled) {
+    printf("Times of %s are %s.\nThe CPU's are measured.\n", fy_device_name_of(chapter->device), fy_cuda_model());
+  } else if (chapter->simulated) {
     printf("Times of %s are marked (simulated): they are this CPU playing a GPU, and are compared with nothing.\n",
            fy_device_name_of(chapter->device));
   } else if (!chapter->gpu) {
@@ -81,11 +83,11 @@ static void without_synchronising(const Chapter *chapter) {
   fy_matmul(a, b);
   fy_synchronize(device); // warmed up, and nothing is pending
 
-  double start = seconds_now();
+  double start = seconds_now(device);
   fy_matmul(a, b); // the call returns when the work is queued
-  double queued = seconds_now() - start;
+  double queued = seconds_now(device) - start;
   fy_synchronize(device); // PyTorch: torch.cuda.synchronize()
-  double finished = seconds_now() - start;
+  double finished = seconds_now(device) - start;
   printf("clock stopped when the call returned:    %s\n", time_text(device, queued));
   printf("clock stopped after synchronising:       %s\n", time_text(device, finished));
   if (device.type == FY_CUDA) {
@@ -108,10 +110,10 @@ static void with_work_still_pending(const Chapter *chapter) {
   fy_synchronize(device);
 
   fy_matmul(a, a); // queued by somebody else, a moment ago
-  double start = seconds_now();
+  double start = seconds_now(device);
   fy_mul_scalar(small, 2); // this is what should be measured
   fy_synchronize(device);
-  double crowded = seconds_now() - start;
+  double crowded = seconds_now(device) - start;
 
   double alone = 0;
   timed(alone, device) { // synchronises before it starts the clock
@@ -149,7 +151,7 @@ static void time_with_events(const Chapter *chapter) {
 // ---- from small to large --------------------------------------------------------------------------------------------
 
 static const char *winner(const Chapter *chapter, double cpu, double device, double device_with_moves) {
-  if (!chapter->gpu) {
+  if (!chapter->gpu && !chapter->modelled) {
     return "-";
   }
   return cpu < device ? "cpu" : cpu < device_with_moves ? "gpu, cpu with moves" : "gpu";
@@ -187,7 +189,7 @@ static void from_small_to_large(const Chapter *chapter) {
       one_size(chapter, &table, sizes[i]);
     }
   }
-  if (chapter->gpu) {
+  if (chapter->gpu || chapter->modelled) {
     printf("\nSmall products are over on the CPU before the GPU has been told; large ones repay the move.\n");
   } else {
     printf("\nWhich is faster is left open: it takes a GPU to say.\n");
@@ -225,7 +227,10 @@ static void where_the_time_goes(const Chapter *chapter) {
   printf("  the product there:      %s\n", time_text(device, product));
   printf("  the result back:        %s\n", time_text(device, back));
   printf("  the product on the cpu: %s\n", time_text(FY_CPU_DEVICE, cpu));
-  if (chapter->gpu) {
+  if (chapter->modelled) {
+    printf("By the model the GPU's product alone is %.1f times as fast as this CPU's; with the moves: %.1f times.\n",
+           cpu / product, cpu / (there + product + back));
+  } else if (chapter->gpu) {
     printf("The GPU's product alone: %.1f times as fast; with the moves: %.1f times.\n", cpu / product,
            cpu / (there + product + back));
   }

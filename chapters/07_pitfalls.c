@@ -26,13 +26,13 @@ typedef struct Work {
 
 static Work work_begin(FyDevice device) {
   fy_synchronize(device);
-  return (Work){device, fy_counters(), seconds_now()};
+  return (Work){device, fy_counters(), seconds_now(device)};
 }
 
 static void work_end(const Work *work, const char *name) {
   FyCounters done = counters_since(work->before);
   fy_synchronize(work->device);
-  printf("%-26s %s\n", name, time_text(work->device, seconds_now() - work->start));
+  printf("%-26s %s\n", name, time_text(work->device, seconds_now(work->device) - work->start));
   printf("  copies to the device %lld, back %lld; kernels started %lld; waits %lld\n", (long long)done.host_to_device,
          (long long)done.device_to_host, (long long)done.launches, (long long)done.synchronizations);
 }

@@ -85,8 +85,8 @@ static double train_and_save(const Chapter *chapter, const Data *data, FyDevice 
   printf("on %s: %lld pictures in batches of %d, %d epochs, schedule %s, seed %llu\n\n", fy_device_name_of(device),
          (long long)fy_loader_samples(training.train), options->batch_size, options->epochs, options->schedule,
          (unsigned long long)options->seed);
-  double start = seconds_now(), best = train(&training);
-  printf("in all, with the evaluations: %s\n", time_text(device, seconds_now() - start));
+  double start = seconds_now(device), best = train(&training);
+  printf("in all, with the evaluations: %s\n", time_text(device, seconds_now(device) - start));
   printf("best test accuracy: %.2f %% on %lld pictures%s\n", 100 * best, (long long)fy_loader_samples(training.test),
          data->train->synthetic ? ", made-up ones: nothing about clothes" : "");
   return best;

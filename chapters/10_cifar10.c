@@ -142,8 +142,8 @@ static void train_and_save(const Chapter *chapter, const Data *data, FyDevice de
   printf("on %s: %lld pictures in batches of %d, %d to a step, gradients %s, %d epochs\n\n", fy_device_name_of(device),
          (long long)fy_loader_samples(training.train), options->batch_size, options->accumulate,
          options->clip > 0 ? text("clipped to %g", options->clip) : "as they come", options->epochs);
-  double start = seconds_now(), best = train(&training);
-  printf("in all, with the evaluations: %s\n", time_text(device, seconds_now() - start));
+  double start = seconds_now(device), best = train(&training);
+  printf("in all, with the evaluations: %s\n", time_text(device, seconds_now(device) - start));
   printf("best test accuracy: %.2f %% on %lld pictures%s\n", 100 * best, (long long)fy_loader_samples(training.test),
          data->train->synthetic ? ", made-up ones: nothing about CIFAR-10" : "");
 }

@@ -288,7 +288,7 @@ static FyTensor *mixed_step(Mixed *m, FyTensor *inputs, FyTensor *labels) {
 // [epoch]
 // One pass over the data; prints the mean loss of every `every` batches (0: none). Returns the seconds.
 static double mixed_epoch(Mixed *m, FyDataLoader *loader, int epoch, int every) {
-  double start = seconds_now();
+  double start = seconds_now(m->device);
   fy_scope {
     FyTensor *running = fy_zeros(FY_SCALAR, .device = m->device);
     fy_train(m->model);
@@ -303,7 +303,7 @@ static double mixed_epoch(Mixed *m, FyDataLoader *loader, int epoch, int every) 
     }
     fy_synchronize(m->device);
   }
-  return seconds_now() - start;
+  return seconds_now(m->device) - start;
 }
 // [end]
 
@@ -328,13 +328,13 @@ static void train_cifar(const Chapter *chapter, FyDevice device, const TrainingO
   printf("%s, %lld of them, batches of %d, in %s on %s\n",
          fy_dataset_describe(data.train, description, sizeof description), (long long)part->count, options->batch_size,
          fy_dtype_name(mixed.dtype), fy_device_name_of(device));
-  double start = seconds_now();
+  double start = seconds_now(device);
   for (int epoch = 1; epoch <= options->epochs; epoch++) {
     fy_loader_set_epoch(loader, epoch - 1);
     double seconds = mixed_epoch(&mixed, loader, epoch, options->full ? 100 : 10);
     printf("Epoch %d completed in %s\n", epoch, time_text(device, seconds));
   }
-  printf("Training completed in %s\n", time_text(device, seconds_now() - start));
+  printf("Training completed in %s\n", time_text(device, seconds_now(device) - start));
   const char *weights = options->save ? options->save : temporary_file("optimized_cnn.safetensors");
   fy_safetensors_save(weights, fy_state_dict(mixed.model), NULL); // float32: the weights never were anything else
   printf("weights saved: %s of %s\n", bytes_text(4.0 * (double)parameter_count(mixed.model)),

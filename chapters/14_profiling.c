@@ -88,7 +88,7 @@ static void the_first_steps(FyDevice device) {
         }
       }
     }
-    printf("step %d: %s\n", i + 1, time_text(device, fy_key_averages(prof)->self_cpu_time_total * 1e-6));
+    printf("step %d: %s\n", i + 1, host_time_text(device, fy_key_averages(prof)->self_cpu_time_total * 1e-6));
   }
 }
 // [end]
@@ -318,7 +318,7 @@ static void a_slow_loop(const Chapter *chapter) {
   }
   const Table table = table_begin({"epoch", 24}, {"time", 22}, {"fy::linear", 12}, {"fy::copy", 10}, {"item", 6});
   for (int i = 0; i < VERSIONS; i++) {
-    table_row(&table, names[i], time_text(chapter->device, seconds_in(best[i])),
+    table_row(&table, names[i], host_time_text(chapter->device, seconds_in(best[i])),
               text("%lld", (long long)calls_of(best[i], "fy::linear")),
               text("%lld", (long long)calls_of(best[i], "fy::copy")),
               text("%lld", (long long)calls_of(best[i], "item")));
@@ -330,12 +330,12 @@ static void a_slow_loop(const Chapter *chapter) {
 // [cost]
 static double best_step(const Loop *loop, double best) {
   for (int i = 0; i < 5; i++) {
-    double start = seconds_now();
+    double start = seconds_now(loop->device);
     fy_scope {
       step_in_ranges(loop);
       fy_synchronize(loop->device);
     }
-    double seconds = seconds_now() - start;
+    double seconds = seconds_now(loop->device) - start;
     best = seconds < best ? seconds : best;
   }
   return best;

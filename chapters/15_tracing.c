@@ -5,6 +5,7 @@
 //
 // The lesson is docs/15_tracing.md.
 #include "algorithms.h"
+#include "base/threads.h" // fy_get_num_threads
 #include "cuda_graphs.h"
 #include "networks.h"
 #include "onnx_file.h"
@@ -173,14 +174,14 @@ static void shared_state(FyDevice device) {
 // [article]
 // One model after the other, each from its first run on, the clock stopped after a wait for the device.
 static double benchmark_model(FyModule *model, FyTensor *input, int iterations) {
-  const double start = seconds_now();
+  const double start = seconds_now(fy_device_of(input));
   for (int i = 0; i < iterations; i++) {
     fy_scope {
       fy_forward(model, input);
     }
   }
   fy_synchronize(fy_device_of(input)); // PyTorch: torch.cuda.synchronize()
-  return seconds_now() - start;
+  return seconds_now(fy_device_of(input)) - start;
 }
 // [end]
 
@@ -256,14 +257,17 @@ static void how_fast(const Chapter *chapter) {
       {"CIFAR CNN, one image", cifar, fy_shape(1, 3, 32, 32), quick ? 1 : 20},
       {"CIFAR CNN, many images", cifar, fy_shape(many, 3, 32, 32), 1},
   };
+  printf("CPU threads: %d\n", fy_get_num_threads());
   const Table table =
       table_begin({"", 24}, {"as it is", 12}, {"no gradients", 14}, {"traced", 12}, {"no gradients / traced", 22});
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     fy_scope {
       double best[MODULES];
       fy_eval(cases[i].model);
+      FySize one = cases[i].shape;
+      one.dim[0] = 1;
+      FyModule *traced = fy_trace(cases[i].model, fy_rand_with((FyFactory){.size = one, .device = device}));
       FyTensor *input = fy_rand_with((FyFactory){.size = cases[i].shape, .device = device});
-      FyModule *traced = fy_trace(cases[i].model, input);
       take_turns(cases[i].model, traced, input, cases[i].runs, best);
       table_row(&table, cases[i].name, time_text(device, best[0]), time_text(device, best[1]),
                 time_text(device, best[2]), text("%.1f", best[1] / best[2]));

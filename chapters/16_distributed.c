@@ -312,7 +312,7 @@ static FyModule *new_mlp(void) {
 static double seconds_of_steps(FyModule *model, int batch, int steps) {
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = 0.01);
   FyTensor *x = fy_randn(fy_shape(batch, 784)), *y = fy_zeros(fy_shape(batch), .dtype = FY_INT64);
-  double start = seconds_now();
+  double start = seconds_now(FY_CPU_DEVICE);
   for (int step = 0; step < steps; step++) {
     fy_scope {
       fy_zero_grad(optimizer);
@@ -320,7 +320,7 @@ static double seconds_of_steps(FyModule *model, int batch, int steps) {
       fy_step(optimizer);
     }
   }
-  return seconds_now() - start;
+  return seconds_now(FY_CPU_DEVICE) - start;
 }
 
 // On the CPU: a simulated GPU's time would say nothing. One rank alone and all together take turns, since a machine is not
@@ -385,10 +385,10 @@ static void spawn(const char *part, const char *program) {
   setenv("FERRY_CHAPTER_FILE", file, 1);
   setenv("OMP_NUM_THREADS", "1", 0); // ranks share the cores
   setenv("NO_COLOR", "1", 0);        // mpirun makes the ranks believe in a terminal
-  snprintf(
-      command, sizeof command,
-      "mpirun --quiet --allow-run-as-root --oversubscribe --bind-to none --tag-output -n %d '%s' --part %s %s %s 2>&1",
-      RANKS, program, part, chapter.device.type == FY_CPU ? "cpu" : "cuda", chapter.quick ? "quick" : "usual");
+  snprintf(command, sizeof command,
+           "mpirun --quiet --allow-run-as-root --oversubscribe --bind-to none --tag-output -n %d '%s' --part %s %s %s "
+           "2>&1 </dev/null",
+           RANKS, program, part, chapter.device.type == FY_CPU ? "cpu" : "cuda", chapter.quick ? "quick" : "usual");
   fflush(stdout);
   FILE *ranks = popen(command, "r");
   char line[1000], said[RANKS][8000] = {{0}};

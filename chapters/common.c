@@ -40,6 +40,7 @@ static void print_help(const char *title, const char *about, int count, const Ch
   printf("\nenvironment:\n"
          "  FERRY_CUDA=real|sim|off  which CUDA: a GPU, simulated devices, none (without it: a GPU if there is one)\n"
          "  FERRY_SIM_DEVICES=N      how many devices to simulate (2)\n"
+         "  FERRY_SIM_GPU=NAME       the GPU that they play, with modelled times (list: which there are)\n"
          "  NO_COLOR=1               no colours on a terminal\n");
 }
 
@@ -110,7 +111,9 @@ static void print_device_line(const Chapter *chapter) {
   const char *name = fy_device_name_of(chapter->device);
   if (chapter->device.type == FY_CUDA) {
     printf("device: %s, %s, %s\n", name, fy_cuda_get_device_name(chapter->device.index),
-           chapter->simulated ? "simulated: its times say nothing about a GPU" : "a real GPU");
+           chapter->modelled    ? fy_cuda_model()
+           : chapter->simulated ? "simulated: its times say nothing about a GPU"
+                                : "a real GPU");
     return;
   }
   char processor[256];
@@ -206,6 +209,7 @@ Chapter chapter_begin_with(int argc, char **argv, const char *title, const char 
   }
   chapter.device = usable_device(device ? device : fy_cuda_is_available() ? "cuda" : "cpu");
   chapter.simulated = chapter.device.type == FY_CUDA && fy_cuda_is_simulated();
+  chapter.modelled = chapter.simulated && fy_cuda_model();
   chapter.gpu = chapter.device.type == FY_CUDA && !chapter.simulated;
   if (chapter.device.type == FY_CUDA) {
     fy_cuda_set_device(chapter.device.index);
@@ -242,10 +246,8 @@ void show_error(const FyError *error) {
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
-double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+double seconds_now(FyDevice device) {
+  return fy_device_seconds(device);
 }
 
 FyCounters counters_since(FyCounters before) {
@@ -267,13 +269,13 @@ FyCounters counters_since(FyCounters before) {
 
 Stopwatch stopwatch_start(FyDevice device) {
   fy_synchronize(device);
-  return (Stopwatch){device, seconds_now(), true};
+  return (Stopwatch){device, seconds_now(device), true};
 }
 
 double stopwatch_stop(Stopwatch *stopwatch) {
   fy_synchronize(stopwatch->device);
   stopwatch->running = false;
-  return seconds_now() - stopwatch->start;
+  return seconds_now(stopwatch->device) - stopwatch->start;
 }
 
 static int by_size(const void *left, const void *right) {
@@ -318,8 +320,7 @@ const char *text(const char *format, ...) {
   return out;
 }
 
-const char *time_text(FyDevice device, double seconds) {
-  const char *label = device.type == FY_CUDA && fy_cuda_is_simulated() ? " (simulated)" : "";
+static const char *labelled(double seconds, const char *label) {
   if (seconds < 1e-3) {
     return text("%.1f us%s", seconds * 1e6, label);
   }
@@ -327,6 +328,14 @@ const char *time_text(FyDevice device, double seconds) {
     return text("%.2f ms%s", seconds * 1e3, label);
   }
   return text("%.2f s%s", seconds, label);
+}
+
+const char *host_time_text(FyDevice device, double seconds) {
+  return labelled(seconds, device.type == FY_CUDA && fy_cuda_is_simulated() ? " (simulated)" : "");
+}
+
+const char *time_text(FyDevice device, double seconds) {
+  return device.type == FY_CUDA && fy_cuda_model() ? labelled(seconds, " (modelled)") : host_time_text(device, seconds);
 }
 
 const char *bytes_text(double bytes) {

@@ -8,7 +8,8 @@
 typedef struct Chapter {
   FyDevice device; // --device; without it cuda where there is one, else cpu. Its index is always resolved
   bool quick;      // --quick: small sizes
-  bool simulated;  // the device is a simulated one, so its times are not a GPU's
+  bool simulated;  // the device is a simulated one, so its times are not a GPU's, but for a modelled one's
+  bool modelled;   // it plays a GPU (FERRY_SIM_GPU): times on it are modelled, and shown with fy_cuda_model()
   bool gpu;        // the device is a real GPU
 } Chapter;
 
@@ -45,8 +46,8 @@ void show_error(const FyError *error);
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
-// time.perf_counter(): seconds of a clock that never goes back.
-double seconds_now(void);
+// time.perf_counter(): seconds of a clock that never goes back; for a device that plays a GPU, of the modelled clock.
+double seconds_now(FyDevice device);
 
 // Runs the block and stores its seconds. The device is synchronised before and after, so that the time is that of the
 // block's work, all of it and nothing else:
@@ -69,9 +70,11 @@ typedef struct Seconds {
 } Seconds;
 Seconds seconds_of(FyDevice device, int repeats, void (*work)(void *context), void *context);
 
-// "3.21 ms", with " (simulated)" behind it when the device is a simulated one. Like the two below, the text stays valid
+// "3.21 ms", with " (simulated)" behind it when the device is a simulated one, " (modelled)" when that plays a GPU. Like the two below, the text stays valid
 // until eight further calls.
 const char *time_text(FyDevice device, double seconds);
+// The same for what the host measured by its own clock, a profile's CPU times: never modelled, whatever the device plays.
+const char *host_time_text(FyDevice device, double seconds);
 const char *bytes_text(double bytes);                                            // "4.2 MB", powers of 1000
 const char *text(const char *format, ...) __attribute__((format(printf, 1, 2))); // any short cell of a table
 

@@ -118,14 +118,14 @@ static void save_weights(const Training *training) {
 double train(Training *training) {
   FyCheckpoint state = resume(training);
   while (state.epoch < training->epochs) {
-    double lr = fy_learning_rate(training->optimizer), start = seconds_now();
+    double lr = fy_learning_rate(training->optimizer), start = seconds_now(training->device);
     fy_loader_set_epoch(training->train, state.epoch); // epoch e has the same order in every run, resumed or not
     train_epoch(training, label_of(training, state.epoch));
-    double trained = seconds_now();
+    double trained = seconds_now(training->device);
     Evaluation test = evaluate(training->model, training->test, training->device);
     printf("  lr %.2g, test loss %.4f, test accuracy %.2f %%; %s, and %s to evaluate\n", lr, test.loss,
            100 * test.accuracy, time_text(training->device, trained - start),
-           time_text(training->device, seconds_now() - trained));
+           time_text(training->device, seconds_now(training->device) - trained));
     if (test.accuracy > state.best) {
       state.best = test.accuracy;
       save_weights(training);

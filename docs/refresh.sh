@@ -8,6 +8,7 @@
 #   <!-- output chapters/03_tensor_moves 4 -->       section 4 of what it prints, without the heading
 #   <!-- output chapters/03_tensor_moves 0 -->       its lines before the first heading
 #   <!-- output chapters/03_tensor_moves 4 --device cpu -->   section 4 of what it prints with these arguments
+#   <!-- output chapters/03_tensor_moves 4 FERRY_SIM_GPU=a100 -->   the same in that environment: NAME=VALUE come first
 #   <!-- output ferry - scale --list -->             all that it prints with these arguments
 #   <!-- printed -->                                 before a line: renewed with machine and date when outputs are
 set -eu
@@ -73,15 +74,19 @@ section() { # FILE NUMBER
     }' "$1"
 }
 
-# What PROGRAM prints, run once with the same arguments per call of this script.
+# What PROGRAM prints, run once with the same arguments per call of this script; arguments NAME=VALUE are its environment.
 output_of() { # PROGRAM ARGUMENT...
-  local file program=$1
+  local file program=$1 environment=()
   shift
   file="$work/$(basename "$program")$(printf '%s' "$*" | tr -c 'a-z0-9' _).txt"
   if [ ! -e "$file" ]; then
     echo "running $program${*:+ $*}" >&2
+    while [[ ${1:-} =~ ^[A-Z_]+= ]]; do
+      environment+=("$1")
+      shift
+    done
     # ./ferry ends with status 1 when it has found something, which may be what the page is about.
-    "${FERRY_BUILD:-build}/$program" "$@" >"$file" || [ "$program" = ferry ]
+    env "${environment[@]}" "${FERRY_BUILD:-build}/$program" "$@" >"$file" || [ "$program" = ferry ]
   fi
   printf '%s' "$file"
 }

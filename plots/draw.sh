@@ -11,13 +11,14 @@ usage: plots/draw.sh [options]     (make plots ARGS="[options]")
   --fresh         measure again, also what is measured already
   --cpu FILE      draw this result of ./ferry bench as the CPU, and measure nothing
   --gpu FILE      draw this one as the GPU; "none" for none
+  --model GPU     the GPU whose modelled times are drawn, dashed (a100); a result file of one; "none" for none
   --recorded DIR  draw the newest recorded files alone (plots/recorded), into DIR; measure nothing
   --formats LIST  "png svg" (both)
   --themes LIST   "light dark" (both)
   --quick         small sizes: shows that the way from measuring to pictures works
   --help          this text
 Without --gpu: a GPU of this machine is measured; where there is none, the newest recorded one stands in for it, and the
-pictures say so. Results of simulated devices are left out.
+pictures say so. Results of simulated devices are left out, but for modelled ones, which are labelled.
 END
 }
 
@@ -26,10 +27,10 @@ refuse() {
   exit 2
 }
 
-build=build out=build/plots fresh='' cpu='' gpu='' recorded='' formats='png svg' themes='light dark' quick=''
+build=build out=build/plots fresh='' cpu='' gpu='' model='' recorded='' formats='png svg' themes='light dark' quick=''
 while [ $# -gt 0 ]; do
   case $1 in
-  --build | --out | --cpu | --gpu | --recorded | --formats | --themes)
+  --build | --out | --cpu | --gpu | --model | --recorded | --formats | --themes)
     [ $# -gt 1 ] || refuse "$1 needs a value after it"
     declare "${1#--}=$2"
     shift
@@ -107,6 +108,20 @@ if [ -z "$gpu" ]; then
 fi
 [ "$gpu" != none ] || gpu=
 
+# A played GPU's times: computed, so they need neither an idle machine nor a recording of their own.
+if [ -z "$model" ]; then
+  model=a100
+  if [ -n "$recorded" ] || [ $cpu_recorded = 1 ]; then model=none; fi
+fi
+if [ "$model" = none ]; then
+  model=
+elif [ ! -e "$model" ]; then
+  played=$model
+  model=$build/plots/data/modelled-$played${quick:+-quick}.tsv
+  [ -s "$model" ] && [ -z "$fresh" ] || echo "plots: computing what $played would take"
+  FERRY_CUDA=sim FERRY_SIM_GPU=$played measure "$model" --device cuda matmul train_100_50_10 train_784_256_128_10
+fi
+
 # Chapter 12's counts of gradients, which are no measurement: the recorded ones unless there are new ones.
 gradients=plots/recorded/gradients.dat
 if [ -z "$recorded" ] && [ $cpu_recorded = 0 ] && [ -x "$build/chapters/12_mixed_precision" ]; then
@@ -122,14 +137,17 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 prepare() { # FOLDER CPU-FILE GPU-FILE
-  mkdir -p "$1/cpu" "$1/gpu"
+  mkdir -p "$1/cpu" "$1/gpu" "$1/model"
   awk -v out="$1/cpu" -v name=cpu -f plots/prepare.awk "$2" >"$1/info.gp"
   if [ -n "$3" ]; then
     awk -v out="$1/gpu" -v name=gpu -f plots/prepare.awk "$3" >>"$1/info.gp"
   fi
+  if [ -n "$model" ]; then
+    awk -v out="$1/model" -v name=model -v kind=modelled -f plots/prepare.awk "$model" >>"$1/info.gp"
+  fi
   echo "cpu_recorded = $cpu_recorded; gpu_recorded = $gpu_recorded" >>"$1/info.gp"
   local file
-  for file in "$1"/?pu/*.dat; do
+  for file in "$1"/?pu/*.dat "$1"/model/*.dat; do
     if [ -e "$file" ]; then
       sort -n -o "$file" "$file"
     fi

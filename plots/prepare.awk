@@ -1,8 +1,12 @@
 # Splits the TSV of one run of ./ferry bench into a file per benchmark and dtype, for gnuplot, and prints what is known
 # about the run as gnuplot assignments. Rows of simulated devices are dropped here: nothing after this sees them.
+# With -v kind=modelled those of devices that play a GPU are kept, and no others.
 #   awk -v out=DIRECTORY -v name=cpu -f prepare.awk FILE
 # Files: DIRECTORY/BENCH-DTYPE.dat, tabs between size, median, q1, q3, rate, flops, bytes, label, rate of the best run.
-BEGIN { FS = OFS = "\t" }
+BEGIN {
+  FS = OFS = "\t"
+  if (kind == "") kind = "no"
+}
 /^# / {
   key = $0
   sub(/^# /, "", key)
@@ -30,7 +34,7 @@ NF != columns {
   failed = 1
   exit 1
 }
-$at["simulated"] == "no" && header["simulated"] == "no" {
+$at["simulated"] == kind && header["simulated"] == kind {
   file = out "/" $at["bench"] "-" $at["dtype"] ".dat"
   print $at["size"], $at["median"], $at["q1"], $at["q3"], $at["rate"], $at["flops"], $at["bytes"], $at["label"],
     ($at["rate"] != "-" ? $at["rate"] * $at["median"] / $at["min"] : "-") >file
@@ -43,6 +47,6 @@ END {
     exit 1
   }
   printf "%s_rows = %d\n", name, kept
-  split("machine cpu cores threads device device_name simulated driver version commit date others", keys, " ")
+  split("machine cpu cores threads device device_name simulated driver version commit date others model", keys, " ")
   for (i in keys) printf "%s_%s = \"%s\"\n", name, keys[i], header[keys[i]]
 }

@@ -10,6 +10,7 @@ set xlabel "n"
 set ylabel "time of one product"
 set format y "%.0s %cs"
 set key top left
+set yrange [*:1000] # room for the legend
 parts = "file('cpu', 'matmul-float32') using 1:2:3:4 with yerrorlines linetype 1 title 'CPU, float32'"
 if (have("cpu", "matmul-float64")) {
   parts = parts.", file('cpu', 'matmul-float64') using 1:2:3:4 with yerrorlines linetype 6 title 'CPU, float64'"
@@ -20,8 +21,18 @@ if (has_gpu && have("gpu", "matmul-float32")) {
 if (has_gpu && have("gpu", "matmul-bfloat16")) {
   parts = parts.", file('gpu', 'matmul-bfloat16') using 1:2:3:4 with yerrorlines linetype 5 title 'GPU, bfloat16'"
 }
+if (has_model && have("model", "matmul-float32")) {
+  parts = parts.", file('model', 'matmul-float32') using 1:2 with linespoints linetype 4 dashtype 2 pointtype 6 title model_title"
+  set label 5 "Dashed: ".model_model at screen 0.012,0.868 left font font_tiny textcolor rgb faint noenhanced
+}
+# What the source article of the lessons prints for its 5000 x 5000 product, on machines that it does not name.
+set label 6 "" at 5000,1.847 point pointtype 8 pointsize 1.2 linecolor rgb faint
+set label 7 "" at 5000,0.021 point pointtype 8 pointsize 1.2 linecolor rgb faint
+parts = parts.", NaN with points pointtype 8 linecolor rgb faint title 'reported: article 001, CPU and GPU'"
 eval "plot ".parts
 eval unset_texts
+set yrange [*:*]
+unset label 5; unset label 6; unset label 7
 
 eval right_panel
 if (has_gpu && have("gpu", "matmul-float32")) {

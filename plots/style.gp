@@ -30,6 +30,10 @@ have(source, name) = int(system("test -s '".file(source, name)."' && echo 1 || e
 best(source, name, column) = system("sort -g -t '\t' -k ".column." '".file(source, name)."' | tail -n 1 | cut -f ".column) + 0.
 
 has_gpu = exists("gpu_rows") && gpu_rows > 0
+# A played GPU's times, which are dashed, and say what they are in the legend and at the foot.
+has_model = exists("model_rows") && model_rows > 0
+model_gpu = has_model ? model_device_name[strlen("Simulated ") + 1:strlen(model_device_name) - strlen(" (model)")] : ""
+model_title = sprintf("%s, modelled, not measured", model_gpu)
 cpu_from = sprintf("%s, %s cores, %s threads", cpu_cpu, cpu_cores, cpu_threads)
 # What else was running is part of a measurement.
 beside(others) = others eq "" ? "" : others + 0 > 0.1 ? sprintf(", beside %.1f busy cores", others + 0) : ""

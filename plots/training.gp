@@ -20,5 +20,13 @@ do for [i=1:4] {
     parts = add(sprintf("file('gpu', '%s-float32') using 1:5 with linespoints linetype %d dashtype 2 pointtype 9 title 'GPU: %s'", \
       names[i], i, texts[i]))
   }
+  if (has_model && have("model", names[i]."-float32")) {
+    parts = add(sprintf("file('model', '%s-float32') using 1:5 with linespoints linetype %d dashtype 3 pointtype 6 title 'modelled GPU: %s'", \
+      names[i], i, texts[i]))
+  }
+}
+if (has_model) {
+  set label 5 "Dotted: ".model_model."; of its host's work, launches alone" \
+    at screen 0.012,0.868 left font font_tiny textcolor rgb faint noenhanced
 }
 eval "plot ".parts

@@ -11,9 +11,17 @@ $(TIMELINE): $(TIMELINE_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/timeline
 	$(call say,LINK,$@)
 	$(call link,$(TIMELINE_OBJ),$(LIBRARY))
 
-.PHONY: bench plots plots-recorded bench-torch
+$(MODEL_OBJ): private CPPFLAGS += -Iplots/model
+$(MODEL): $(MODEL_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/model
+	$(call say,LINK,$@)
+	$(call link,$(MODEL_OBJ),$(LIBRARY))
 
-bench: library $(BENCH) $(TIMELINE) ## the programs that ./ferry bench and ./ferry timeline run
+.PHONY: bench plots plots-recorded bench-torch model
+
+bench: library $(BENCH) $(TIMELINE) $(MODEL) ## the programs that ./ferry bench and ./ferry timeline run, and the model's check
+
+model: library $(MODEL) ## compare the modelled GPU with published measurements: docs/model.md and its picture
+	@plots/model/page.sh --build $(B) $(ARGS)
 
 plots: setup ## measure what is not measured yet, and draw the plots into build/plots
 	@$(MAKE) bench

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { FY_BACKEND_ABI = 4, FY_MAX_DEVICES = 16 };
+enum { FY_BACKEND_ABI = 5, FY_MAX_DEVICES = 16 };
 
 enum { FY_COPY_HOST_TO_DEVICE = 1, FY_COPY_DEVICE_TO_HOST = 2, FY_COPY_DEVICE_TO_DEVICE = 3 };
 
@@ -65,6 +65,15 @@ typedef struct FyActivity {
   unsigned grid[3], block[3]; // of a kernel, 0 where it is not known
   int64_t begin, end;         // queued: of the call that queues it, `end` being now; ran: on the device
 } FyActivity;
+
+// What an op does, whichever kernels compute it: bytes each way and operations (a multiply-add is two). A product of `batch`
+// matrices, m x k and k x n of elements of so many bytes, says so.
+typedef struct FyOpCost {
+  double bytes_read, bytes_written, flops;
+  double m, n, k, batch; // m 0: no product
+  int element_bytes;
+  bool counted; // PyTorch's profiler counts the flops
+} FyOpCost;
 
 typedef struct FyBackend {
   int abi; // FY_BACKEND_ABI
@@ -145,6 +154,13 @@ typedef struct FyBackend {
   void (*range_pop)(void);
 
   const struct FyNccl *nccl; // fy_nccl_table of this backend
+
+  // A simulated device that plays a GPU (FERRY_SIM_GPU): what its times are ("modelled, not measured: ..."), or NULL where none is
+  // played; the calling thread's time there, in seconds; and an op's begin, with its cost, and end (NULL), on the thread that
+  // launches its kernels. All NULL where devices are real.
+  const char *(*model_label)(void);
+  double (*model_seconds)(void);
+  void (*model_op)(const FyOpCost *cost);
 } FyBackend;
 
 // The one symbol of a backend. In the library this is the simulator's; in the shared object, NVIDIA's.

@@ -331,7 +331,30 @@ static const char *why_not_traced(void) {
 static void observe(void (*kernel)(void), void (*copied)(int kind, size_t bytes)) {
   cudasim_observe(kernel, copied);
 }
+
+static const char *model_label(void) {
+  return cudasim_model_label();
+}
+
+static double model_seconds(void) {
+  return cudasim_model_seconds();
+}
+
+static void model_op(const FyOpCost *cost) {
+  static thread_local struct cudasim_op op; // until the op's end
+  if (!cost) {
+    cudasim_op_end();
+    return;
+  }
+  op = {cost->bytes_read, cost->bytes_written, cost->flops,        cost->m, cost->n,
+        cost->k,          cost->batch,         cost->element_bytes};
+  cudasim_op_begin(&op);
+}
 #else
+static const char *(*const model_label)(void) = NULL;
+static double (*const model_seconds)(void) = NULL;
+static void (*const model_op)(const FyOpCost *cost) = NULL;
+
 #ifdef FERRY_CUPTI
 // Kernels' names, as they are shown: kept for good, once each.
 typedef struct KernelName {
@@ -551,6 +574,9 @@ static const FyBackend backend = {
     range_push,
     range_pop,
     &fy_nccl_table,
+    model_label,
+    model_seconds,
+    model_op,
 };
 
 extern "C" __attribute__((visibility("default"))) const FyBackend *fy_backend_table(void) {

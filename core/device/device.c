@@ -149,6 +149,7 @@ static FyDeviceProperties properties[FY_MAX_DEVICES];
 static bool properties_known[FY_MAX_DEVICES];
 static pthread_mutex_t properties_lock = PTHREAD_MUTEX_INITIALIZER;
 
+// A device that plays a GPU has that one's clocks; of another simulated one they stand for nothing.
 static void read_properties(const FyBackendProperties *from, bool simulated, FyDeviceProperties *to) {
   *to = (FyDeviceProperties){
       .major = from->major,
@@ -163,7 +164,7 @@ static void read_properties(const FyBackendProperties *from, bool simulated, FyD
       .simulated = simulated,
   };
   memcpy(to->name, from->name, sizeof to->name);
-  if (simulated)
+  if (simulated && !fy_cuda_model())
     return;
   to->cuda_cores = from->multi_processor_count * cores_per_multi_processor(from->major, from->minor);
   // Two transfers per clock, of bus-width bits each.

@@ -37,8 +37,18 @@ FY_API bool fy_cuda_is_available(void);
 // torch.cuda.device_count(). 0 without CUDA; never raises.
 FY_API int fy_cuda_device_count(void);
 
-// True when the CUDA devices are simulated on the CPU: their times say nothing about a GPU.
+// True when the CUDA devices are simulated on the CPU: their times say nothing about a GPU, unless they play one.
 FY_API bool fy_cuda_is_simulated(void);
+
+// What the times of simulated devices that play a GPU (FERRY_SIM_GPU) are: "modelled, not measured: computed from counts and the
+// data sheet of NVIDIA A100". NULL where no GPU is played: then times are measured. Whoever shows a modelled time says so with it.
+// The text lives as long as the program. Never raises; any thread. PyTorch has nothing like it.
+FY_API const char *fy_cuda_model(void);
+
+// Seconds on the clock that work on `device` is timed by, as time.perf_counter() has them: the machine's own; for CUDA devices
+// that play a GPU the calling thread's time there, which calls and waits move on, and work of the host in between does not. Only
+// differences mean something, after fy_synchronize. Never raises; any thread.
+FY_API double fy_device_seconds(FyDevice device);
 
 // Why CUDA is what it is, in one sentence for a person: which runtime was picked, or why none. Static string.
 FY_API const char *fy_cuda_description(void);
@@ -61,12 +71,13 @@ typedef struct FyDeviceProperties {
   char name[256];
   int major, minor;          // compute capability
   int multi_processor_count; // streaming multiprocessors
-  int cuda_cores;            // CUDA cores by the capability's cores per multiprocessor; 0 when unknown or simulated
+  int cuda_cores; // CUDA cores by the capability's cores per multiprocessor; 0 when unknown, or simulated and no GPU is played
   int warp_size, max_threads_per_block, max_threads_per_multi_processor;
   size_t total_memory;                           // bytes
   size_t shared_memory_per_block, l2_cache_size; // bytes
-  double memory_bandwidth; // bytes per second by bus width and memory clock; 0 when unknown or simulated
-  double clock_rate;       // Hz; 0 when unknown or simulated
+  double
+      memory_bandwidth; // bytes per second by bus width and memory clock; 0 when unknown, or simulated and no GPU is played
+  double clock_rate; // Hz; 0 when unknown, or simulated and no GPU is played
   bool simulated;
 } FyDeviceProperties;
 FY_API FyDeviceProperties fy_cuda_get_device_properties(int index);

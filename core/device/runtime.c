@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef FERRY_PLUGIN_PATH
@@ -201,6 +202,20 @@ int fy_cuda_device_count(void) {
 bool fy_cuda_is_simulated(void) {
   const FyBackend *table = fy_backend();
   return table && table->simulated;
+}
+
+const char *fy_cuda_model(void) {
+  const FyBackend *table = fy_backend();
+  return table && table->model_label ? table->model_label() : NULL;
+}
+
+double fy_device_seconds(FyDevice device) {
+  const FyBackend *table = device.type == FY_CUDA ? fy_backend() : NULL;
+  if (table && table->model_label && table->model_label())
+    return table->model_seconds();
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 const char *fy_cuda_description(void) {

@@ -154,7 +154,7 @@ void fy_announce(FyWork *work) {
   }
 }
 
-bool fy_waits_for_announcement(const FyWork *work, int rank) {
+static bool waits_for_announcement(const FyWork *work, int rank) {
   return work->group->requests[rank] != NULL;
 }
 
@@ -196,6 +196,6 @@ bool fy_announcements_arrived(FyWork *work) {
   if (all && !work->failed)
     compare(work);
   else if (!work->failed)
-    fy_check_patience(work, fy_waits_for_announcement);
+    fy_check_patience(work, waits_for_announcement);
   return all || work->failed;
 }

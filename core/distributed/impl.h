@@ -107,7 +107,6 @@ extern FyDistributed fy_distributed;
 FyGroup *fy_group_required(FyGroup *group);
 // The rank in the group of one of the program; raises FY_VALUE_ERROR where it has none.
 int fy_group_rank_of(const FyGroup *group, int rank, const char *function);
-FyGroup *fy_group_new(int number, const int *ranks, int count, void *comm); // this rank is one of them
 
 // ---- engine.c --------------------------------------------------------------------------------------------------------------
 
@@ -134,7 +133,6 @@ void fy_work_fail(FyWork *work, const char *format, ...) __attribute__((format(p
 // Fails the work where it has taken too long, or where a rank that it waits for has died. `waits(work, rank)` says for whom.
 void fy_check_patience(FyWork *work, bool (*waits)(const FyWork *work, int rank));
 bool fy_rank_has_ended(const FyGroup *group, int rank); // on this machine; any thread may ask
-bool fy_waits_for_announcement(const FyWork *work, int rank);
 
 // ---- run.c: what a collective does when all have announced it, and how messages go on ------------------------------------------
 

@@ -33,6 +33,8 @@ static int init(int *rank, int *size) {
   if (!initialized) {
     // A rank that waits lets others have its core, unless the user has decided otherwise: ranks may share cores.
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    // Announcements with short data go out at once, without asking whether there is room (FY_SHORT_BYTES).
+    setenv("OMPI_MCA_btl_vader_eager_limit", "16384", 0);
     error = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
     began = error == MPI_SUCCESS;
   } else {

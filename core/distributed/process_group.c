@@ -34,7 +34,8 @@ int fy_get_node_local_rank(void) {
 
 // ---- groups ----------------------------------------------------------------------------------------------------------------
 
-FyGroup *fy_group_new(int number, const int *ranks, int count, void *comm) {
+// This rank is one of them.
+static FyGroup *group_new(int number, const int *ranks, int count, void *comm) {
   FyGroup *group = calloc(1, sizeof *group);
   const size_t n = (size_t)count;
   if (group) {
@@ -139,7 +140,7 @@ FyGroup *fy_new_group(const int *ranks, int count) {
       comm = work->made_comm;
     }
     if (member)
-      group = fy_group_new(number, ranks, count, comm);
+      group = group_new(number, ranks, count, comm);
   }
   return group;
 }
@@ -221,7 +222,7 @@ void fy_init_process_group_with(FyInitProcessGroup options) {
   int all[fy_distributed.size];
   for (int i = 0; i < fy_distributed.size; i++)
     all[i] = i;
-  fy_distributed.world = fy_group_new(0, all, fy_distributed.size, world_comm);
+  fy_distributed.world = group_new(0, all, fy_distributed.size, world_comm);
   fy_distributed.initialized = true;
 }
 

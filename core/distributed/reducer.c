@@ -104,10 +104,18 @@ static void make_buckets(FyReducer *r, const int *order, const size_t *limits, i
 
 static void finish(FyReducer *r);
 
+// Are gradients of this kind divided on their way into the bucket? One pass less over the bucket.
+static bool is_divided_before(const FyTensor *t) {
+  return t->device.type == FY_CPU && t->array.dtype == FY_FLOAT32;
+}
+
+// The last one is waited for at once, so that no thread need be woken for it.
 static void send_full_buckets(FyReducer *r) {
   while (r->next_bucket < r->bucket_count && r->buckets[r->next_bucket].pending == 0) {
     FyBucket *bucket = &r->buckets[r->next_bucket++];
-    bucket->work = fy_retain(fy_all_reduce(bucket->flat, .op = FY_REDUCE_OP_AVG, .group = r->group, .async_op = true));
+    const FyReduceOp op = is_divided_before(bucket->flat) ? FY_REDUCE_OP_SUM : FY_REDUCE_OP_AVG;
+    bucket->work = fy_retain(
+        fy_all_reduce(bucket->flat, .op = op, .group = r->group, .async_op = r->next_bucket < r->bucket_count));
   }
   if (r->next_bucket == r->bucket_count)
     finish(r);
@@ -121,6 +129,25 @@ static void mark_ready(FyReducer *r, int i) {
   send_full_buckets(r);
 }
 
+static void divide_into(float *to, const float *from, int64_t count, int ranks) {
+  const float share = 1 / (float)ranks;
+  for (int64_t i = 0; i < count; i++)
+    to[i] = from[i] * share;
+}
+
+static void put_into(FyTensor *view, FyTensor *grad, int ranks) {
+  const bool there = grad->array.data == view->array.data;
+  if (is_divided_before(view) && grad->array.contiguous && grad->array.dtype == FY_FLOAT32 &&
+      grad->device.type == FY_CPU) {
+    divide_into(view->array.data, grad->array.data, fy_numel(grad), ranks);
+    return;
+  }
+  if (!there)
+    fy_copy_(view, grad);
+  if (is_divided_before(view))
+    divide_into(view->array.data, view->array.data, fy_numel(view), ranks);
+}
+
 // The gradient goes to its place in the bucket, and lives there from now on.
 static void take_gradient(FyTensor *leaf, FyGradHookContext *context) {
   FyReducer *r = context->reducer;
@@ -130,10 +157,9 @@ static void take_gradient(FyTensor *leaf, FyGradHookContext *context) {
   fy_scope {
     fy_no_grad {
       FyTensor *view = r->views[i], *grad = fy_grad(leaf);
-      if (grad->array.data != view->array.data) {
-        fy_copy_(view, grad);
+      put_into(view, grad, r->group->size);
+      if (grad->array.data != view->array.data)
         fy_set_grad(leaf, view);
-      }
       r->used[i] = 1;
       mark_ready(r, i);
     }
@@ -170,7 +196,8 @@ static void finish(FyReducer *r) {
   for (int b = 0; b < r->bucket_count; b++) {
     FyWork *work = r->buckets[b].work;
     r->buckets[b].work = NULL;
-    fy_work_wait(fy_adopt(work));
+    if (work)
+      fy_work_wait(fy_adopt(work));
   }
   if (r->find_unused)
     give_to_unused(r);

@@ -7,6 +7,7 @@
 //     lane.c      each lane's events, kept until the warp is complete
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
+//   counts.c      all of it as numbers for a modelled GPU (core/model)
 //   look.c        what the simulator tells: launches, blocks, barriers
 //   finding.c, record.c   what was found, and the file that ./ferry reads
 #ifndef INSPECT_INSPECT_H
@@ -59,11 +60,12 @@ struct lane {
 // One place of the program, as warps came to it.
 struct site {
   uint32_t key;
-  bool shared;             // memory; else global
-  uint64_t runs;           // by a warp
-  uint64_t lanes, live;    // that took part; that had not returned
-  uint64_t units, ideal;   // sectors of global memory, wavefronts of shared memory
-  uint64_t same, same_max; // atomics: lanes at the busiest address, summed up; at most
+  bool shared;                  // memory; else global
+  uint64_t runs;                // by a warp
+  uint64_t lanes, live;         // that took part; that had not returned
+  uint64_t units, ideal;        // sectors of global memory, wavefronts of shared memory
+  uint64_t same, same_max;      // atomics: lanes at the busiest address, summed up; at most
+  uint64_t lines, waves, bytes; // global memory, where a GPU is played: lines of 128 bytes, wavefronts, distinct bytes
 };
 
 struct barrier {
@@ -122,6 +124,7 @@ struct launch {
   struct history *histories;
   struct late *late; // reads of memory that nothing had written
   size_t late_count;
+  struct model_counts *before; // counts.c: of the kernel, before the launch
 };
 
 // One access, as a word remembers it.
@@ -276,6 +279,13 @@ void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key)
 void lane_flush(struct look *l);
 void replay(struct look *l, uint32_t active);
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
+
+// What a launch did, for a device that plays a GPU; elsewhere these do nothing. The sectors from the first to the last were
+// touched by one request.
+void counts_begin_launch(struct launch *launch);
+void counts_end_launch(struct launch *launch);
+void counts_end_block(void);
+void counts_touched(uint32_t key, uint64_t first, uint64_t last);
 
 struct flow *flow_new(void);
 void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, const uint32_t last[MAX_DEPTH]);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "inspect/inspect.h"
+#include "sim/cudasim.h"
 #include "sim/inspector.h"
 
 #include "cudasim_launch.h"
@@ -124,6 +125,7 @@ static void *launch_begin(const struct cudasim_launch_request *request, unsigned
     k->launches++;
     k->blocks += count;
     k->looked += launch->end - launch->first;
+    counts_begin_launch(launch);
   }
   inspect_release();
   return launch;
@@ -134,6 +136,7 @@ static void launch_end(void *data) {
   inspect_hold();
   memory_resolve_late(launch);
   order_end_launch(launch);
+  counts_end_launch(launch);
   free(launch->late);
   free(launch);
   inspect_release();
@@ -194,6 +197,7 @@ static void block_end(void) {
   struct look *l = inspect_now;
   inspect_now = NULL;
   end_phase(l);
+  counts_end_block();
   inspect_release();
 }
 
@@ -314,6 +318,10 @@ static void refused(const struct cudasim_launch_request *request, int position, 
 
 // ---- beginning and end ---------------------------------------------------------------------------------------------------------
 
+static bool will_count(const struct cudasim_launch_request *request) {
+  return request->inspectable && is_wanted(request->name ? request->name : "kernel");
+}
+
 static const struct sim_inspector inspector = {
     launch_begin, launch_end, block_begin, block_end, thread_runs, thread_done, barrier_opens, warp_met, fence,
     pause_look,   divergent,  faulted,     allocated, freed,       reset,       wrote,         copied,   refused};
@@ -331,5 +339,6 @@ __attribute__((constructor)) static void begin(void) {
   blocks = count ? strtoul(count, NULL, 10) : 0;
   program_read();
   sim_inspector = &inspector;
+  cudasim_counts_come(will_count);
   atexit(at_exit);
 }

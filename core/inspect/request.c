@@ -69,6 +69,21 @@ static unsigned distinct_bytes(const uint64_t *distinct, unsigned count, unsigne
   return sum;
 }
 
+// What a modelled GPU wants to know besides, of `count` pieces of `bytes` each, of which `wanted` bytes are.
+static void count_for_model(struct site *site, const uint64_t *pieces, unsigned count, unsigned bytes,
+                            unsigned wanted) {
+  uint64_t last = (uint64_t)-1;
+  for (unsigned i = 0; i < count; i++) {
+    for (uint64_t line = pieces[i] / ROW; line <= (pieces[i] + bytes - 1) / ROW; line++) {
+      site->lines += line != last;
+      last = line;
+    }
+    counts_touched(site->key, pieces[i] / SECTOR, (pieces[i] + bytes - 1) / SECTOR);
+  }
+  site->waves += wavefronts(pieces, count, bytes);
+  site->bytes += wanted;
+}
+
 // The two requests that there are most of: one element for all lanes, and elements side by side.
 static inline void compare(const uint64_t *addresses, unsigned lanes, unsigned bytes, uint64_t *apart,
                            uint64_t *beside) {
@@ -91,6 +106,8 @@ static bool count_simple(struct site *site, const uint64_t *addresses, unsigned 
   unsigned unit = site->shared ? ROW : SECTOR, step = site->shared ? BANK_BYTES : SECTOR;
   site->units += ((unsigned)(begin % step) + wanted + unit - 1) / unit;
   site->ideal += (wanted + unit - 1) / unit;
+  if (!site->shared)
+    count_for_model(site, &begin, 1, wanted, wanted); // one piece
   return true;
 }
 
@@ -110,5 +127,6 @@ void request_count(struct site *site, const uint64_t *addresses, unsigned lanes,
   } else {
     site->units += sectors(sorted, count, bytes);
     site->ideal += (wanted + SECTOR - 1) / SECTOR;
+    count_for_model(site, sorted, count, bytes, wanted);
   }
 }

@@ -170,8 +170,25 @@ static FyKernel *prepare_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
   return fy_backend()->kernels[op->id];
 }
 
+// A device that plays a GPU is told what the op does, and until when.
+static void tell_model(const FyOp *op, const FyLaunch *launch) {
+  if (__builtin_expect(fy_cuda_model() == NULL, true))
+    return;
+  const FyOpCost cost = fy_cost_of(op, launch);
+  fy_backend()->model_op(&cost);
+}
+
+static void tell_model_end(void) {
+  if (__builtin_expect(fy_cuda_model() != NULL, false))
+    fy_backend()->model_op(NULL);
+}
+
 int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
-  return prepare_on_cuda(op, device, launch)(launch);
+  FyKernel *kernel = prepare_on_cuda(op, device, launch);
+  tell_model(op, launch);
+  const int result = kernel(launch);
+  tell_model_end();
+  return result;
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.
@@ -192,7 +209,11 @@ static void run_kernel(const FyCall *call) {
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
   FyKernel *kernel =
       call->device.type == FY_CPU ? call->op->cpu : prepare_on_cuda(call->op, call->device.index, &launch);
+  if (call->device.type == FY_CUDA)
+    tell_model(call->op, &launch);
   int result = run_chosen(call, &launch, kernel);
+  if (call->device.type == FY_CUDA)
+    tell_model_end();
   free_scratch(&scratch);
   check_result(call, &scratch, result);
 }

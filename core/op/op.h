@@ -117,6 +117,10 @@ struct FyOp {
   // input's: the engine sums broadcast dimensions away and casts. grad_out[i] is NULL for an output nobody used.
   void (*backward)(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in);
 
+  // What a launch does, where it is not what fy_cost_of takes an op for: bytes, operations, a product. `cost` holds that
+  // already. Never raises.
+  void (*cost)(const FyLaunch *launch, FyOpCost *cost);
+
   size_t params_size;
   int id; // FY_OP_ID_<name>
 
@@ -186,6 +190,19 @@ bool fy_all_bfloat16(const FyCall *call);
 
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
+
+// ---- cost (cost.c) -------------------------------------------------------------------------------------------------------
+
+// What a launch does, from the sizes of its arrays: by its record's `cost`, or else that it reads each input and writes each
+// output once, with one operation for each element of output 0. Never raises.
+FyOpCost fy_cost_of(const FyOp *op, const FyLaunch *launch);
+
+// For records' `cost`: ops that read nothing; whose flops PyTorch counts.
+void fy_cost_fill(const FyLaunch *launch, FyOpCost *cost);
+void fy_cost_counted(const FyLaunch *launch, FyOpCost *cost);
+
+// That it is a product, or several, and its flops.
+void fy_cost_product(const FyLaunch *launch, FyOpCost *cost, double m, double n, double k, double batch);
 
 // ---- preparing (dispatch.c) ----------------------------------------------------------------------------------------------
 

@@ -273,6 +273,7 @@ FyKeyAverages *fy_key_averages_with(FyKeyAveragesOptions options) {
   a->by_source = options.group_by_source;
   a->base.options = *o;
   a->base.simulated = r->simulated;
+  a->base.model = r->model;
   a->base.dropped = r->dropped;
   fy_scope {
     const Use *uses = uses_of(r);

@@ -77,6 +77,10 @@ static void write_threads(Trace *t) {
   }
 }
 
+static const char *kind_of_time(const FyRecords *r) {
+  return r->model ? " (modelled)" : r->simulated ? " (simulated)" : "";
+}
+
 static const char *category_of(const FySpan *span) {
   static const char *const categories[] = {[FY_RANGE_OP] = "cpu_op",
                                            [FY_RANGE_NODE] = "cpu_op",
@@ -154,7 +158,7 @@ static void name_row(Trace *t, const Rows *rows, int place, int kind) {
   static const char *const copies[] = {"", ": copies HtoD", ": copies DtoH", ": copies DtoD"};
   char name[96], stream[32];
   snprintf(stream, sizeof stream, rows->stream[place] ? "stream %d" : "default stream", place);
-  snprintf(name, sizeof name, "%s%s%s", stream, copies[kind], t->records->simulated ? " (simulated)" : "");
+  snprintf(name, sizeof name, "%s%s%s", stream, copies[kind], kind_of_time(t->records));
   int tid = place * ROWS_OF_A_STREAM + kind;
   write_meta(t, "thread_name", rows->device[place], tid, name);
   write_order(t, "thread_sort_index", rows->device[place], tid, rows->stream[place] ? tid + 1 : kind);
@@ -165,8 +169,7 @@ static void name_devices(Trace *t, const Rows *rows) {
   for (int place = 0; place < rows->count; place++) {
     int device = rows->device[place];
     char name[320];
-    snprintf(name, sizeof name, "cuda:%d %s%s", device, fy_cuda_get_device_name(device),
-             t->records->simulated ? " (simulated)" : "");
+    snprintf(name, sizeof name, "cuda:%d %s%s", device, fy_cuda_get_device_name(device), kind_of_time(t->records));
     if (!named[device]) {
       write_meta(t, "process_name", device, 0, name);
       write_order(t, "process_sort_index", device, 0, device);
@@ -185,7 +188,10 @@ static void write_activity_args(Trace *t, const FyActivity *a) {
   else if (a->grid[0])
     fy_text_add(t->text, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", a->grid[0], a->grid[1], a->grid[2], a->block[0],
                 a->block[1], a->block[2]);
-  fy_text_add(t->text, "%s}", t->records->simulated ? ",\"simulated\":true" : "");
+  fy_text_add(t->text, "%s}",
+              t->records->model       ? ",\"modelled\":true"
+              : t->records->simulated ? ",\"simulated\":true"
+                                      : "");
 }
 
 // ---- arrows ----------------------------------------------------------------------------------------------------------------------
@@ -314,7 +320,8 @@ void fy_export_chrome_trace(FyProfile *profile, const char *path) {
                .text = fy_text_new(),
                .pid = (int)getpid()};
     fy_text_add(t.text, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"device_times\":\"%s\",\"traceEvents\":[",
-                t.records->simulated        ? "simulated"
+                t.records->model            ? "modelled"
+                : t.records->simulated      ? "simulated"
                 : t.records->activity_count ? "measured"
                                             : "none");
     write_threads(&t);

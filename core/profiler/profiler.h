@@ -13,7 +13,9 @@
 // ("AddmmBackward0", "AccumulateGrad"), backward as a whole, steps of optimizers and loaders, item, ranges of the program's own,
 // and calls of the CUDA runtime (launches, copies, waits, cudaMalloc), on every thread, each within the one around it.
 //
-// Device times: on a simulated device they are the simulator's, of one CPU doing a GPU's work. They show the order of things and
+// Device times: on a device that plays a GPU (FERRY_SIM_GPU) they are modelled, and labelled so; they count from the program's
+// start on a clock of their own, so in a trace they stand on their own beside the CPU's. On another simulated device they are the
+// simulator's, of one CPU doing a GPU's work. They show the order of things and
 // who waits for whom, and say nothing about a GPU's speed; tables and traces are marked. On a real GPU they are CUPTI's, which is
 // a part of NVIDIA's CUDA toolkit and found when a profile is taken; where it is not found, or another profiler has it, a warning
 // says so once, and the ops, copies and waits of the host are there alone. What CUPTI knows less of: streams bear its numbers,
@@ -113,6 +115,7 @@ typedef struct FyKeyAverages {
   double self_cpu_time_total;  // microseconds: of all rows together
   double self_cuda_time_total; // of all rows on_device
   bool simulated;              // CUDA times are a simulated device's
+  const char *model;           // what they are where it plays a GPU (fy_cuda_model), else NULL
   FyProfileOptions options;    // those of the profile
   int64_t dropped; // ranges that were not kept, for want of memory or because more than 128 were open at once
 } FyKeyAverages;

@@ -476,6 +476,7 @@ void fy_records_stop(FyRecords *records) {
     return;
   *records = (FyRecords){.begin = started, .end = now(), .simulated = simulated};
   collect(records, current);
+  records->model = simulated ? fy_cuda_model() : NULL;
   records->dropped += atomic_load(&dropped);
 }
 

@@ -292,7 +292,9 @@ static void write_sums(FyText *text, const FyKeyAverages *a) {
   fy_text_add(text, "Self CPU time total: %s\n", time_cell(cell, a->self_cpu_time_total));
   if (a->self_cuda_time_total > 0)
     fy_text_add(text, "Self CUDA time total: %s%s\n", time_cell(cell, a->self_cuda_time_total),
-                a->simulated ? " (simulated)" : "");
+                a->model       ? " (modelled)"
+                : a->simulated ? " (simulated)"
+                               : "");
   if (a->dropped)
     fy_text_add(text, "Not kept: %lld ranges\n", (long long)a->dropped);
 }
@@ -305,7 +307,9 @@ static void write_table(FyText *text, Layout *layout) {
   }
   layout->name_width = longest < LEAST_NAME ? LEAST_NAME : longest > MOST_NAME ? MOST_NAME : longest;
   choose_columns(layout);
-  if (layout->averages->simulated && layout->averages->self_cuda_time_total > 0)
+  if (layout->averages->model && layout->averages->self_cuda_time_total > 0)
+    fy_text_add(text, "CUDA times are %s.\n", layout->averages->model);
+  else if (layout->averages->simulated && layout->averages->self_cuda_time_total > 0)
     fy_text_add(text, "CUDA times are those of a simulated device, not of a GPU.\n");
   write_rule(text, layout);
   write_row(text, layout, NULL);

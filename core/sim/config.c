@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/gpu.h"
+
 static void reject(const char *variable, const char *value, const char *allowed) {
   fprintf(stderr, "ferry: %s=%s is not valid: use %s\n", variable, value, allowed);
   exit(2);
@@ -59,11 +61,39 @@ static enum sim_order read_order(unsigned int *seed) {
   return SIM_RANDOM;
 }
 
+static void list_gpus(FILE *out) {
+  for (int i = 0; i < model_gpu_count; i++) {
+    const struct model_gpu *gpu = &model_gpus[i];
+    if (model_gpu_can_be_played(gpu))
+      fprintf(out, "  %-16s %-24s %3.0f multiprocessors, %5.0f GB/s, %3.0f GiB\n", gpu->id, gpu->name, gpu->sms.value,
+              gpu->dram.value, gpu->memory.value / 1024);
+  }
+}
+
+static const struct model_gpu *read_gpu(void) {
+  const char *value = getenv("FERRY_SIM_GPU");
+  if (value == NULL || *value == '\0')
+    return NULL;
+  if (strcmp(value, "list") == 0) {
+    printf("GPUs that a simulated device can play (FERRY_SIM_GPU):\n");
+    list_gpus(stdout);
+    exit(0);
+  }
+  const struct model_gpu *gpu = model_gpu_named(value);
+  if (gpu && model_gpu_can_be_played(gpu))
+    return gpu;
+  fprintf(stderr, "ferry: FERRY_SIM_GPU=%s is not valid: use one of\n", value);
+  list_gpus(stderr);
+  exit(2);
+}
+
 struct sim_config sim_config_read(void) {
   struct sim_config config = {.mode = read_mode()};
   config.order = read_order(&config.seed);
   config.devices = (int)read_number("FERRY_SIM_DEVICES", 1, SIM_MAX_DEVICES, 2);
-  config.memory_bytes = (size_t)read_number("FERRY_SIM_MEMORY_MB", 1, 1 << 20, 4096) << 20;
+  config.gpu = read_gpu();
+  const long memory = config.gpu ? (long)config.gpu->memory.value : 4096;
+  config.memory_bytes = (size_t)read_number("FERRY_SIM_MEMORY_MB", 1, 1 << 20, memory) << 20;
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   long workers = cores < 2 ? 2 : cores > SIM_MAX_WORKERS ? SIM_MAX_WORKERS : cores;
   config.workers = (int)read_number("FERRY_SIM_THREADS", 1, SIM_MAX_WORKERS, workers);

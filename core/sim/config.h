@@ -15,6 +15,8 @@ enum sim_mode {
 
 enum sim_order { SIM_ASCENDING, SIM_DESCENDING, SIM_RANDOM };
 
+struct model_gpu;
+
 struct sim_config {
   int devices;
   enum sim_mode mode;
@@ -22,9 +24,10 @@ struct sim_config {
   unsigned int seed;    // of SIM_RANDOM
   size_t memory_bytes;  // of each device
   int workers;
-  bool guard;       // device memory is inaccessible while no operation runs
-  bool check;       // pointers passed to kernels are looked up at the launch
-  int nccl_seconds; // how long a rank waits for others
+  bool guard;                  // device memory is inaccessible while no operation runs
+  bool check;                  // pointers passed to kernels are looked up at the launch
+  int nccl_seconds;            // how long a rank waits for others
+  const struct model_gpu *gpu; // that the devices play; NULL: none
 };
 
 // Reads the environment. A bad value is reported with its variable's name and ends the program with status 2.

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cudasim.h"
 #include "inspector.h"
 #include "memory.h"
+#include "model/kernel.h"
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
@@ -57,6 +59,30 @@ static void describe_copy(const struct sim_work *base, struct cudasim_activity *
   activity->bytes = copy_bytes(copy);
 }
 
+static void cost_copy(const struct sim_work *base, struct sim_cost *cost) {
+  const struct copy_work *work = (const struct copy_work *)base;
+  const struct copy *copy = &work->copy;
+  const struct model_gpu *gpu = sim.config.gpu;
+  const double bytes = (double)copy_bytes(copy);
+  const bool in = copy->kind == cudaMemcpyHostToDevice, out = copy->kind == cudaMemcpyDeviceToHost;
+  if (in || out) {
+    const bool pageable = work->staged || !sim_is_pinned(in ? copy->src : copy->dst);
+    cost->engine = in ? MODEL_COPY_IN : MODEL_COPY_OUT;
+    cost->seconds = model_copy_seconds(gpu, bytes, pageable);
+    cost->host_waits = work->staged != NULL;
+  } else if (copy->kind == cudaMemcpyHostToHost) {
+    cost->seconds = bytes / (gpu->pageable.value * 1e9);
+  } else if (sim_device_of(copy->src) != sim_device_of(copy->dst)) {
+    cost->engine = MODEL_PEER;
+    cost->from = sim_device_of(copy->src);
+    cost->to = sim_device_of(copy->dst);
+    cost->seconds = model_peer_copy_seconds(gpu, bytes);
+  } else {
+    cost->engine = MODEL_KERNELS;
+    cost->seconds = model_streaming(gpu, bytes, bytes, 0).seconds;
+  }
+}
+
 static void stage(struct copy_work *work) {
   struct copy *copy = &work->copy;
   work->staged = sim_allocate(copy_bytes(copy));
@@ -93,6 +119,7 @@ static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool sta
   struct copy_work *work = sim_work_new(sizeof *work, run_copy, destroy_copy);
   work->base.count = count_copy;
   work->base.describe = describe_copy;
+  work->base.cost = cost_copy;
   work->copy = copy;
   work->staged = NULL;
   if (staged)
@@ -239,6 +266,11 @@ static void describe_fill(const struct sim_work *base, struct cudasim_activity *
   activity->bytes = ((const struct fill_work *)base)->bytes;
 }
 
+static void cost_fill(const struct sim_work *base, struct sim_cost *cost) {
+  cost->engine = MODEL_KERNELS;
+  cost->seconds = model_streaming(sim.config.gpu, 0, (double)((const struct fill_work *)base)->bytes, 0).seconds;
+}
+
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t handle) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
@@ -252,6 +284,7 @@ cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t
   struct fill_work *work = sim_work_new(sizeof *work, run_fill, NULL);
   work->base.count = count_fill;
   work->base.describe = describe_fill;
+  work->base.cost = cost_fill;
   work->pointer = pointer;
   work->value = value;
   work->bytes = bytes;

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cudasim.h"
 #include "gemm.h"
 #include "inspector.h"
 #include "memory.h"
+#include "model/kernel.h"
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
@@ -198,6 +200,18 @@ static void describe_gemm(const struct sim_work *work, struct cudasim_activity *
   activity->name = "cublas gemm";
 }
 
+static void cost_gemm(const struct sim_work *base, struct sim_cost *cost) {
+  const struct sim_gemm *g = &((const struct gemm_work *)base)->gemm;
+  const int bytes = sim_element_bytes(g->a.type);
+  const enum model_product type = bytes == 8   ? MODEL_PRODUCT_FP64
+                                  : bytes == 2 ? MODEL_PRODUCT_HALF
+                                               : MODEL_PRODUCT_FP32;
+  const struct model_time time = model_product(sim.config.gpu, g->m, g->n, g->k, g->count, type);
+  cost->engine = MODEL_KERNELS;
+  cost->seconds = time.seconds;
+  cost->share = time.share;
+}
+
 // The bytes from a matrix's (or batch's) first element to its last.
 static size_t reach(const struct sim_matrix *matrix, int rows, int columns, int count) {
   if (rows == 0 || columns == 0 || count == 0)
@@ -256,6 +270,7 @@ static cublasStatus_t multiply(const char *function, cublasHandle_t handle, stru
   struct gemm_work *work = sim_work_new(sizeof *work, run_gemm, NULL);
   work->base.count = count_product;
   work->base.describe = describe_gemm;
+  work->base.cost = cost_gemm;
   work->gemm = gemm;
   work->alpha = on_device ? alpha : NULL;
   work->beta = on_device ? beta : NULL;
@@ -391,6 +406,16 @@ static void describe_vector(const struct sim_work *work, struct cudasim_activity
   activity->name = "cublas gemv"; // or a dot product
 }
 
+static void cost_vector(const struct sim_work *base, struct sim_cost *cost) {
+  const struct vector_work *w = (const struct vector_work *)base;
+  const double matrix = w->a ? (double)w->m * w->n : 0, x = w->a && w->transpose ? w->m : w->n;
+  const double y = w->a && !w->transpose ? w->m : w->n;
+  const struct model_time time = model_streaming(sim.config.gpu, 4 * (matrix + x + y), 4 * y, 2 * (matrix + y));
+  cost->engine = MODEL_KERNELS;
+  cost->seconds = time.seconds;
+  cost->share = time.share;
+}
+
 static cudaError_t run_vector(struct sim_work *base) {
   struct vector_work *w = (struct vector_work *)base;
   float alpha = w->alpha_pointer ? *w->alpha_pointer : w->alpha;
@@ -435,6 +460,7 @@ static cublasStatus_t vector_operation(const char *function, cublasHandle_t hand
   *work = operation;
   work->base.count = count_product;
   work->base.describe = describe_vector;
+  work->base.cost = cost_vector;
   return submit(stream, &work->base);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CUDASIM_H
 #define CUDASIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -49,6 +50,36 @@ struct cudasim_activity {
 // anybody who waits for it goes on. What a graph repeats is queued by cudaGraphLaunch. No lock of the simulator's is held. NULL:
 // not at all.
 void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(const struct cudasim_activity *));
+
+// ---- a played GPU (FERRY_SIM_GPU): the modelled clock. Without one, none of this does anything. ----
+
+// "modelled, not measured: computed from counts and the data sheet of NVIDIA A100", for as long as the program runs; NULL: no GPU
+// is played. Whoever shows a modelled time shows this with it; of a program that never asks, the first cudaEventElapsedTime says
+// it on stderr.
+const char *cudasim_model_label(void);
+bool cudasim_plays_gpu(void);
+
+// The calling thread's time on the modelled clock, in seconds: what its calls and waits would have taken. 0: no GPU is played.
+double cudasim_model_seconds(void);
+
+// What an operation of a library does, whichever kernels compute it here: bytes each way and operations (a multiply-add is two),
+// or a product of `batch` matrices of m x k and k x n. Until the end, the first kernel that the calling thread queues has all of
+// its time, and further ones have none.
+struct cudasim_op {
+  double bytes_read, bytes_written, flops;
+  double m, n, k, batch; // m 0: no product
+  int element_bytes;     // 8, 4 or 2: what a product is of
+};
+void cudasim_op_begin(const struct cudasim_op *op);
+void cudasim_op_end(void);
+
+// For whoever looks at kernels: `will` says of a launch, when it is queued, whether cudasim_counts will be called for it by the
+// thread that runs it, before it has run (NULL: of none). Until then its time is open. In those counts dram_reads and dram_writes
+// are the distinct bytes; what the L2 cache holds of them is taken off here.
+struct cudasim_launch_request;
+struct model_counts; // model/counts.h
+void cudasim_counts_come(bool (*will)(const struct cudasim_launch_request *request));
+void cudasim_counts(const struct model_counts *counts);
 
 void cudasim_get_stats(struct cudasim_stats *stats);
 void cudasim_reset_stats(void);

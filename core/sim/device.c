@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "block.h"
+#include "clock.h"
 #include "fault.h"
 #include "inspector.h"
 #include "memory.h"
+#include "model/gpu.h"
 #include "sim.h"
 #include "stream.h"
 
@@ -27,6 +29,8 @@ static void initialise(void) {
     sim.device[i].index = i;
     sim.device[i].legacy = sim_stream_new(i, cudaStreamDefault, 0);
   }
+  if (sim.config.gpu)
+    sim_clock_start();
   pthread_atfork(NULL, NULL, after_fork);
 }
 
@@ -145,6 +149,24 @@ static const struct cudaDeviceProp common = {.name = "Simulated CUDA device (CPU
                                              .memoryPoolsSupported = 1};
 enum { CLOCK_KHZ = 1000000, MEMORY_CLOCK_KHZ = 1600000 };
 
+// What the GPU's table says in the place of that.
+static void play(const struct model_gpu *gpu, struct cudaDeviceProp *properties) {
+  const struct model_architecture *a = gpu->architecture;
+  snprintf(properties->name, sizeof properties->name, "Simulated %s (model)", gpu->name);
+  properties->major = a->major;
+  properties->minor = a->minor;
+  properties->multiProcessorCount = (int)gpu->sms.value;
+  properties->l2CacheSize = (int)(gpu->l2.value * 1024);
+  properties->memoryBusWidth = (int)gpu->memory_bus.value;
+  properties->asyncEngineCount = (int)gpu->copy_engines.value;
+  properties->maxThreadsPerMultiProcessor = (int)a->threads.value;
+  properties->maxBlocksPerMultiProcessor = (int)a->blocks.value;
+  properties->regsPerMultiprocessor = (int)a->registers.value;
+  properties->sharedMemPerMultiprocessor = (size_t)a->shared.value;
+  properties->sharedMemPerBlockOptin = (size_t)a->shared_block.value;
+  properties->reservedSharedMemPerBlock = a->major >= 8 ? 1024 : 0;
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
   SIM_TRY(sim_enter());
   if (properties == NULL || !sim_is_device(device))
@@ -152,6 +174,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
   *properties = common;
   properties->totalGlobalMem = sim.config.memory_bytes;
   properties->multiProcessorCount = sim.config.workers;
+  if (sim.config.gpu)
+    play(sim.config.gpu, properties);
   properties->pciBusID = device + 1;
   memcpy(properties->uuid.bytes, "ferry-sim-dev-", 14);
   properties->uuid.bytes[15] = (char)device;
@@ -179,11 +203,11 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
   case cudaDevAttrMaxRegistersPerBlock:
     return p->regsPerBlock;
   case cudaDevAttrClockRate:
-    return CLOCK_KHZ;
+    return sim.config.gpu ? (int)(sim.config.gpu->clock.value * 1000) : CLOCK_KHZ;
   case cudaDevAttrMultiProcessorCount:
     return p->multiProcessorCount;
   case cudaDevAttrMemoryClockRate:
-    return MEMORY_CLOCK_KHZ;
+    return sim.config.gpu ? (int)(sim.config.gpu->memory_clock.value * 1000) : MEMORY_CLOCK_KHZ;
   case cudaDevAttrGlobalMemoryBusWidth:
     return p->memoryBusWidth;
   case cudaDevAttrL2CacheSize:

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "graph.h"
 #include "lane.h"
 #include "sim.h"
@@ -79,6 +80,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
   sim_lock();
   sim_stream_add_wait(stream, event->node);
   sim_unlock();
+  if (sim.config.gpu)
+    sim_clock_called(false);
   return cudaSuccess;
 }
 
@@ -116,6 +119,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   bool done = node == NULL || atomic_load(&node->done);
   if (node && done)
     sim_lane_waited(node);
+  if (node && done && node->task)
+    sim_clock_waited(node);
   sim_node_release(node);
   cudaError_t error = sim_sticky(event->device);
   return error ? sim_fail(error) : done ? cudaSuccess : cudaErrorNotReady;
@@ -129,6 +134,11 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) 
     return sim_fail(cudaErrorInvalidResourceHandle);
   if (!atomic_load(&start->node->done) || !atomic_load(&end->node->done))
     return sim_fail(cudaErrorNotReady);
+  if (sim.config.gpu) {
+    sim_clock_label();
+    *ms = (float)((sim_clock_finish(end->node) - sim_clock_finish(start->node)) * 1e3);
+    return cudaSuccess;
+  }
   const struct timespec *a = &start->node->finished, *b = &end->node->finished;
   *ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) * 1e-6);
   return cudaSuccess;

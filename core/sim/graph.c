@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "lane.h"
 #include "sim.h"
 #include "trace.h"
@@ -282,6 +283,8 @@ static void make_nodes(const struct graph_nodes *graph, struct CUstream_st *stre
   for (size_t i = 0; i < graph->count; i++) {
     const struct graph_node *g = &graph->items[i];
     nodes[i + 1] = sim_node_new(g->device, sim_work_retain(g->work), g->lane);
+    if (nodes[i + 1]->task)
+      sim_clock_in_graph(nodes[i + 1]);
   }
 }
 
@@ -325,6 +328,8 @@ static void trace_nodes(const struct graph_nodes *graph, struct sim_node **nodes
     first = first ? first : nodes[i + 1]->traced;
     nodes[i + 1]->launch = first;
     struct cudasim_activity activity = sim_trace_describe(nodes[i + 1]);
+    if (nodes[i + 1]->task)
+      sim_clock_tell(nodes[i + 1], &activity);
     sim_trace_queued(&activity, begin);
   }
 }
@@ -342,6 +347,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   size_t count = exec->nodes.count + 2;
   struct sim_node **nodes = sim_allocate(count * sizeof(struct sim_node *));
   make_nodes(&exec->nodes, stream, nodes);
+  if (sim.config.gpu)
+    sim_clock_called(true);
   count_works(&exec->nodes);
   if (sim_is_traced())
     trace_nodes(&exec->nodes, nodes, stream);

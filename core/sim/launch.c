@@ -1,15 +1,18 @@
 // Launches: checking them, and spreading a grid's blocks over the workers.
+#include <math.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "block.h"
+#include "clock.h"
 #include "cudasim.h"
 #include "cudasim_launch.h"
 #include "fault.h"
 #include "inspector.h"
 #include "memory.h"
+#include "model/kernel.h"
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
@@ -163,13 +166,17 @@ static void opt_in(const void *function, int bytes) {
   sim_unlock();
 }
 
+static int most_shared_bytes(void) {
+  return sim.config.gpu ? (int)sim.config.gpu->architecture->shared_block.value : SIM_MAX_SHARED_BYTES;
+}
+
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value) {
   SIM_TRY(sim_enter());
   if (function == NULL)
     return sim_fail(cudaErrorInvalidDeviceFunction);
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
     return cudaSuccess;
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > SIM_MAX_SHARED_BYTES)
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > most_shared_bytes())
     return sim_fail(cudaErrorInvalidValue);
   opt_in(function, value);
   return cudaSuccess;
@@ -193,6 +200,10 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
   SIM_TRY(sim_enter());
   if (blocks == NULL || function == NULL || threads < 1 || threads > SIM_MAX_BLOCK_THREADS)
     return sim_fail(cudaErrorInvalidValue);
+  if (sim.config.gpu) {
+    *blocks = model_resident_blocks(sim.config.gpu, threads, (double)shared_bytes, 0);
+    return cudaSuccess;
+  }
   int whole_warps = (threads + 31) / 32 * 32;
   int by_threads = MAX_THREADS_PER_SM / whole_warps;
   int by_shared = (int)(SHARED_BYTES_PER_SM / (shared_bytes + RESERVED_SHARED_BYTES));
@@ -230,6 +241,31 @@ static bool check_pointers(const struct cudasim_launch_request *request, int dev
   return true;
 }
 
+// Until somebody has looked at the kernel: that each thread reads and writes four bytes in order.
+static void cost_launch(const struct sim_work *base, struct sim_cost *cost) {
+  const struct cudasim_launch_request *r = &((const struct launch_work *)base)->request;
+  const double threads = (double)r->block.x * r->block.y * r->block.z;
+  const double blocks = (double)r->grid.x * r->grid.y * r->grid.z, warps = blocks * ceil(threads / 32);
+  const struct model_counts counts = {.blocks = blocks,
+                                      .threads = threads,
+                                      .shared_bytes = (double)r->shared_bytes,
+                                      .loads = warps,
+                                      .load_sectors = 4 * warps,
+                                      .load_lines = warps,
+                                      .stores = warps,
+                                      .store_sectors = 4 * warps,
+                                      .store_lines = warps,
+                                      .l1_misses = 4 * warps,
+                                      .dram_reads = 4 * blocks * threads,
+                                      .dram_writes = 4 * blocks * threads,
+                                      .integer = 8 * warps};
+  const struct model_time time = model_kernel(sim.config.gpu, &counts);
+  cost->engine = MODEL_KERNELS;
+  cost->seconds = time.seconds;
+  cost->share = time.share;
+  cost->counted = sim_clock_counts_come(r);
+}
+
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
@@ -246,6 +282,7 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   struct launch_work *work = sim_work_new(sizeof *work + request->closure_bytes, run_launch, NULL);
   work->base.count = count_launch;
   work->base.describe = describe_launch;
+  work->base.cost = cost_launch;
   work->request = *request;
   memcpy(work->closure, request->closure, request->closure_bytes);
   work->request.closure = work->closure;

@@ -31,7 +31,7 @@ void sim_nccl_unlock(void) {
 
 static pthread_mutex_t problem_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void sim_nccl_note(const char *problem) {
+static void note(const char *problem) {
   pthread_mutex_lock(&problem_lock);
   snprintf(last_problem, sizeof last_problem, "%s", problem);
   pthread_mutex_unlock(&problem_lock);
@@ -54,7 +54,7 @@ ncclResult_t sim_nccl_refuse(ncclResult_t error, const char *function, const cha
   vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
   va_end(arguments);
   fprintf(stderr, "cudasim: %s\n", text);
-  sim_nccl_note(text);
+  note(text);
   return error;
 }
 
@@ -62,7 +62,7 @@ ncclResult_t sim_clique_fail(struct sim_clique *clique, ncclResult_t error, bool
   int none = ncclSuccess;
   if (!atomic_compare_exchange_strong(&clique->error, &none, (int)error))
     return (ncclResult_t)none;
-  sim_nccl_note(problem);
+  note(problem);
   fprintf(stderr, "cudasim: %s\n", problem);
   if (clique->wire)
     atomic_store(&clique->wire->failed, true);
@@ -298,8 +298,10 @@ static ncclResult_t init_wait(struct ncclComm *comm) {
   struct sim_patience patience = sim_patience_begin(clique, "ncclCommInitRank", 0);
   char problem[SIM_NCCL_TEXT];
   while (atomic_load(&clique->wire->came) < clique->ranks)
-    if (!sim_patience_wait(&patience, has_no_pid, clique, problem))
+    if (!sim_patience_wait(&patience, has_no_pid, clique, problem)) {
+      shm_unlink(clique->name);
       return sim_clique_fail(clique, ncclRemoteError, false, problem);
+    }
   int here = 0;
   for (int r = 0; r < clique->ranks; r++)
     here += atomic_load(&clique->wire->rank[r].pid) == (int)getpid();

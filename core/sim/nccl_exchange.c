@@ -27,6 +27,8 @@ static void take(struct sim_joint *joint, const struct sim_nccl_call *call, cons
                  int target, size_t first, size_t count) {
   const struct sim_clique *clique = joint->clique;
   const size_t size = sim_nccl_bytes(call->type), bytes = count * size, offset = first * size;
+  if (bytes == 0)
+    return;
   if (reduces(call->kind))
     sim_nccl_combine(call->type, call->op, parts, clique->ranks, scratch, count);
   for (int r = 0; r < clique->ranks; r++) {
@@ -104,7 +106,7 @@ static void show(struct sim_joint *joint, const struct sim_nccl_call *call, int 
     if (!joint->part[r].here)
       continue;
     wire->rank[r].call = joint->part[r].call;
-    if (call->kind != SIM_BROADCAST || r == call->root)
+    if (bytes > 0 && (call->kind != SIM_BROADCAST || r == call->root))
       memcpy(sim_wire_slot(wire, r), given(&joint->part[r], call, target, offset), bytes);
   }
 }

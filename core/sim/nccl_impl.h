@@ -132,7 +132,6 @@ bool sim_is_leader(const struct sim_clique *clique, int rank);                  
 // The clique has failed: says why on stderr, once, and keeps it for ncclGetLastError; its devices here fail too, if
 // `devices`. Returns error.
 ncclResult_t sim_clique_fail(struct sim_clique *clique, ncclResult_t error, bool devices, const char *problem);
-void sim_nccl_note(const char *problem); // for ncclGetLastError alone
 // The same for a call that is refused: "cudasim: FUNCTION: ..."; returns error.
 ncclResult_t sim_nccl_refuse(ncclResult_t error, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
+#include "model/kernel.h"
 #include "nccl_impl.h"
 #include "sim.h"
 #include "trace.h"
@@ -118,10 +120,28 @@ static void check_group(struct sim_joint *joint, const struct sim_nccl_op *op) {
   }
 }
 
+// On played GPUs, as a ring: what each rank sends in all.
+static double modelled_seconds(const struct sim_joint *joint) {
+  const struct sim_nccl_call *call = any_call(joint);
+  const int ranks = joint->clique->ranks;
+  const double bytes = (double)call->count * (double)sim_nccl_bytes(call->type), others = ranks - 1.0;
+  switch (call->kind) {
+  case SIM_ALL_REDUCE:
+    return model_ring_seconds(sim.config.gpu, 2 * others / ranks * bytes, ranks);
+  case SIM_ALL_GATHER:
+  case SIM_REDUCE_SCATTER: // `count` is of one rank's part
+    return model_ring_seconds(sim.config.gpu, others * bytes, ranks);
+  default:
+    return model_ring_seconds(sim.config.gpu, bytes, 2);
+  }
+}
+
 // A node that all ranks of this process have called, or that is given up, may run.
 static void release_joint(struct sim_joint *joint) {
   struct sim_node *node = joint->node;
   unlink_open(joint);
+  if (node->task && (joint->came > 0 || joint->transfer_count > 0))
+    sim_clock_takes(node, modelled_seconds(joint));
   sim_lock();
   sim_node_unhold(node);
   sim_worker_signal_done();
@@ -187,6 +207,8 @@ static void joint_joined(struct joined *joined, struct sim_joint *joint, bool co
   if (joined->traced) {
     sim_trace_name(joined->node, 0);
     joined->activity = sim_trace_describe(joined->node);
+    if (joined->node->task)
+      sim_clock_tell(joined->node, &joined->activity);
   }
   release_joint(joint);
   sim_node_release(joined->node); // the maker's reference

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "lane.h"
 #include "memory.h"
 #include "sim.h"
@@ -35,6 +36,7 @@ void sim_work_release(struct sim_work *work) {
   sim_lane_freeing(&work->references);
   if (work->destroy)
     work->destroy(work);
+  free(work->price);
   free(work);
 }
 
@@ -58,6 +60,8 @@ struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane
   node->pending = 1;
   node->held = true;
   SIM_COUNT(live_nodes, 1);
+  if (sim.config.gpu)
+    sim_clock_new(node);
   return node;
 }
 
@@ -75,6 +79,8 @@ void sim_node_release(struct sim_node *node) {
     return;
   sim_lane_freeing(&node->references);
   sim_work_release(node->work);
+  if (node->task)
+    sim_clock_free(node);
   free(node->waits_for.items);
   free(node->successors.items);
   free(node);
@@ -84,6 +90,8 @@ void sim_node_release(struct sim_node *node) {
 void sim_node_after(struct sim_node *node, struct sim_node *on) {
   if (on == NULL)
     return;
+  if (node->task)
+    sim_clock_after(node, on);
   bool done = atomic_load(&on->done);
 #ifndef CUDASIM_TSAN // the sanitizer must be told of finished ones too
   if (done)
@@ -103,6 +111,8 @@ static void make_ready(struct sim_node *node) {
 
 void sim_node_unhold(struct sim_node *node) {
   sim_lane_submitted(node);
+  if (node->task)
+    sim_clock_submitted(node);
   node->held = false;
   if (--node->pending == 0)
     make_ready(node);
@@ -133,16 +143,20 @@ static void complete(struct sim_node *node) {
 static void run(struct sim_node *node) {
   if (node->work && sim_sticky(node->device) == cudaSuccess) {
     const long long begin = node->traced ? sim_now() : 0;
+    if (node->task)
+      sim_clock_runs(node);
     sim_access_begin();
     cudaError_t error = node->work->run(node->work);
     sim_access_end();
     if (error != cudaSuccess)
       sim_set_sticky(node->device, error);
-    if (node->traced) {
+    if (node->traced && node->task == NULL) {
       struct cudasim_activity activity = sim_trace_describe(node);
       sim_trace_ran(&activity, begin);
     }
   }
+  if (node->task)
+    sim_clock_ran(node);
   sim_work_release(node->work);
   node->work = NULL;
 }
@@ -274,6 +288,8 @@ void sim_node_wait(struct sim_node *node) {
     }
   }
   sim_lane_waited(node);
+  if (node->task)
+    sim_clock_waited(node);
 }
 
 void sim_node_run_if_sync(struct sim_node *node) {

@@ -14,6 +14,8 @@
 #include "cuda_runtime_api.h"
 
 struct cudasim_activity;
+struct model_task;
+struct sim_cost;
 
 struct sim_work {
   atomic_int references;
@@ -22,6 +24,8 @@ struct sim_work {
   cudaError_t (*run)(struct sim_work *work);
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
+  void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there
+  struct sim_cost *price;                                           // what that said
 };
 
 // `size` bytes that begin with a struct sim_work; the caller holds the only reference.
@@ -53,6 +57,7 @@ struct sim_node {
   unsigned long long launch; // then that of the first which the same call has queued
   unsigned long long stream; // then its handle
   struct sim_node *next_ready;
+  struct model_task *task; // on the modelled clock; NULL: no GPU is played
 };
 
 // Takes over the caller's reference to the work. The node waits for nothing yet, but is held.

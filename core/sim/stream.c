@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "graph.h"
 #include "lane.h"
 #include "sim.h"
@@ -125,9 +126,18 @@ void sim_stream_append(struct CUstream_st *stream, struct sim_node *node) {
   sim_node_unhold(node);
 }
 
+// The host's time goes on by what the call takes, unless the work is part of an operation that is one on the played GPU.
+static void clock_call(struct sim_node *node, const struct CUstream_st *stream) {
+  node->task->priority = -stream->priority;
+  if (node->work == NULL || !node->work->price->part)
+    sim_clock_called(node->work && node->work->cost);
+}
+
 cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct sim_node **result) {
   if (result)
     *result = NULL;
+  if (sim.config.gpu)
+    sim_clock_price(work, stream->device);
   if (stream->capture && work)
     return sim_graph_add(stream, work);
   cudaError_t error = sim_sticky(stream->device);
@@ -139,13 +149,18 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
     work->count(work);
   sim_worker_start();
   struct sim_node *node = sim_node_new(stream->device, work, stream->lane);
+  if (node->task)
+    clock_call(node, stream);
   struct cudasim_activity activity;
   const bool traced = work && work->describe && sim_is_traced();
   const long long begin = traced ? sim_now() : 0;
   if (traced) {
     sim_trace_name(node, stream == sim.device[stream->device].legacy ? 0 : (unsigned long long)(uintptr_t)stream);
     activity = sim_trace_describe(node);
+    if (node->task)
+      sim_clock_tell(node, &activity);
   }
+  const bool host_waits = node->task && work && work->price->host_waits;
   bool sync = sim.config.mode == SIM_SYNC;
   if (sync)
     sim_execution_lock();
@@ -157,6 +172,8 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
     sim_execution_unlock();
   if (traced)
     sim_trace_queued(&activity, begin);
+  if (host_waits)
+    sim_clock_host_waits(node);
   if (result)
     *result = node;
   else
@@ -241,8 +258,11 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
       sim_node_wait(list.items[i]);
     done = done && atomic_load(&list.items[i]->done);
   }
-  for (size_t i = 0; done && i < list.count; i++)
+  for (size_t i = 0; done && i < list.count; i++) {
     sim_lane_waited(list.items[i]);
+    if (sim.config.gpu)
+      sim_clock_waited(list.items[i]);
+  }
   release_all(list);
   cudaError_t error = sim_sticky(stream->device);
   return error ? sim_fail(error) : done ? cudaSuccess : cudaErrorNotReady;

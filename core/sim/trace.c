@@ -46,9 +46,13 @@ void sim_trace_queued(struct cudasim_activity *activity, long long begin) {
 }
 
 void sim_trace_ran(struct cudasim_activity *activity, long long begin) {
-  void (*tell)(const struct cudasim_activity *) = atomic_load(&tell_ran);
   activity->begin = begin;
   activity->end = sim_now();
+  sim_trace_tell_ran(activity);
+}
+
+void sim_trace_tell_ran(const struct cudasim_activity *activity) {
+  void (*tell)(const struct cudasim_activity *) = atomic_load(&tell_ran);
   if (tell)
     tell(activity);
 }

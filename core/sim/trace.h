@@ -17,5 +17,6 @@ struct cudasim_activity sim_trace_describe(const struct sim_node *node);
 // What was described has been queued by a call that began then, or has run since then.
 void sim_trace_queued(struct cudasim_activity *activity, long long begin);
 void sim_trace_ran(struct cudasim_activity *activity, long long begin);
+void sim_trace_tell_ran(const struct cudasim_activity *activity); // with the times that it has
 
 #endif

@@ -125,8 +125,9 @@ static void finish_group(Fusion *f, const Source *sources, int in, int out, int6
     if (f->group->stages[i].kind == FY_STAGE_CONV || f->group->stages[i].kind == FY_STAGE_DENSE)
       pack(&f->group->stages[i], &sources[i], &at);
   fy_group_finish(f->group, samples, plan->threads);
-  step->memory = (plan->thread_bytes + 63) / 64 * 64;
-  plan->thread_bytes = step->memory + (size_t)f->group->memory * sizeof(float);
+  size_t *bytes = f->group->chunk ? &plan->thread_bytes : &plan->shared_bytes;
+  step->memory = *bytes;
+  *bytes += ((size_t)f->group->memory * sizeof(float) + 63) / 64 * 64;
 }
 
 // An empty group as the plan's next step, which frees it whatever is raised.

@@ -164,8 +164,8 @@ static bool add_blocks(Builder *b) {
   step->n_out = 1;
   memcpy(step->in, b->inputs, sizeof step->in);
   step->out[0] = b->last;
-  step->memory = (plan->thread_bytes + 63) / 64 * 64;
-  plan->thread_bytes = step->memory + b->chain->memory;
+  step->memory = plan->thread_bytes;
+  plan->thread_bytes += b->chain->memory; // whole cache lines
   return true;
 }
 

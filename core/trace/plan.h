@@ -44,7 +44,7 @@ typedef struct FyPlanStep {
   int in[FY_MAX_CHAIN_INPUTS], out[FY_MAX_OUTPUTS];
   FyGroup *group;
   FyChain *chain;
-  size_t memory; // of groups and chains: where theirs is in a thread's memory
+  size_t memory; // of groups and chains: where theirs is in a thread's memory, or, without chunks, in that of all
 } FyPlanStep;
 
 // What a constant was made of: when a parameter changes, the plan is out of date.
@@ -67,7 +67,7 @@ typedef struct FyPlan {
   FyWatchedState *watched;
   int input, output;                  // values
   size_t arena_bytes, arena_unshared; // and what it would take if each value had memory of its own
-  size_t thread_bytes;                // of groups and chains, for each thread
+  size_t thread_bytes, shared_bytes;  // of groups and chains: for each thread, and for all threads together
   pthread_mutex_t lock;
   struct FyRunner *idle; // (run.c) runners that no thread is using
 } FyPlan;

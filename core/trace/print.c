@@ -139,7 +139,8 @@ void fy_traced_print_plan_of(FyModule *traced) {
       print_plan_step(plan, &plan->steps[i]);
     printf("  return (");
     print_value(plan, plan->output);
-    printf(")\n  memory: %zu bytes, %zu if values shared none", plan->arena_bytes, plan->arena_unshared);
-    printf(plan->thread_bytes ? "; %zu for each thread\n" : "\n", plan->thread_bytes);
+    printf(")\n  memory: %zu bytes, %zu if values shared none\n", plan->arena_bytes, plan->arena_unshared);
+    if (plan->thread_bytes + plan->shared_bytes)
+      printf("  within fused ops: %zu bytes, and %zu for each thread\n", plan->shared_bytes, plan->thread_bytes);
   }
 }

@@ -149,7 +149,7 @@ static void prepare_items(FyRunner *r) {
 
 static FyRunner *new_runner(const FyPlan *plan) {
   FyRunner *r = fy_object_new(sizeof *r, destroy_runner);
-  const size_t team = plan->thread_bytes * (size_t)plan->threads;
+  const size_t team = plan->shared_bytes + plan->thread_bytes * (size_t)plan->threads;
   int items = 1;
   void *pointer = NULL;
   r->plan = plan;
@@ -240,18 +240,17 @@ static int64_t take_task(Item *item, bool from_front) {
 static void run_task(FyRunner *r, const Item *item, int64_t task, int worker) {
   const FyPlanStep *step = item->step;
   void *out = r->arrays[step->out[0]].data;
+  char *own = r->memory + r->plan->shared_bytes + (size_t)worker * r->plan->thread_bytes;
   if (step->kind == FY_STEP_GROUP) {
-    const size_t own = step->group->chunk ? (size_t)worker * r->plan->thread_bytes : 0;
-    fy_group_run(step->group, item->stage, task, r->arrays[step->in[0]].data, out,
-                 (float *)(void *)(r->memory + own + step->memory));
+    char *memory = (step->group->chunk ? own : r->memory) + step->memory;
+    fy_group_run(step->group, item->stage, task, r->arrays[step->in[0]].data, out, (float *)(void *)memory);
     return;
   }
   void *in[FY_MAX_CHAIN_INPUTS];
   for (int i = 0; i < step->n_in; i++)
     in[i] = r->arrays[step->in[i]].data;
   const FyLink *failed = NULL;
-  char *memory = r->memory + (size_t)worker * r->plan->thread_bytes + step->memory;
-  const int status = fy_chain_run(step->chain, task, in, out, memory, &failed);
+  const int status = fy_chain_run(step->chain, task, in, out, own + step->memory, &failed);
   int none = FY_LAUNCH_OK;
   if (status != FY_LAUNCH_OK && atomic_compare_exchange_strong(&r->status, &none, status)) { // the first one tells
     r->failed = step->chain;

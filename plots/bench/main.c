@@ -193,7 +193,9 @@ static const char *sizes_of(const Bench *bench, const Options *o, FyDevice devic
     return o->sizes;
   }
   bool cuda = device.type == FY_CUDA;
-  Preset preset = o->quick || (cuda && fy_cuda_is_simulated()) ? SMALL : cuda ? FOR_GPU : FOR_CPU;
+  Preset preset = o->quick || (cuda && fy_cuda_is_simulated() && !fy_cuda_model()) ? SMALL
+                  : cuda && !fy_cuda_is_simulated()                                ? FOR_GPU
+                                                                                   : FOR_CPU;
   return bench->sizes[preset] ? bench->sizes[preset] : bench->sizes[FOR_CPU];
 }
 
@@ -342,9 +344,12 @@ static int bench(const Options *o, FyDevice device) {
   }
   char path[4096];
   result_path(o->out ? o->out : BENCH_ROOT "/build/bench", device, path, sizeof path);
-  printf("device: %s, %s%s; %d CPU thread%s\n", fy_device_name_of(device), machine.device,
-         machine.simulated ? ", simulated: its times say nothing about a GPU" : "", machine.threads,
-         machine.threads == 1 ? "" : "s");
+  printf("device: %s, %s%s%s; %d CPU thread%s\n", fy_device_name_of(device), machine.device,
+         machine.simulated ? ", " : "",
+         machine.model       ? machine.model
+         : machine.simulated ? "simulated: its times say nothing about a GPU"
+                             : "",
+         machine.threads, machine.threads == 1 ? "" : "s");
   Outcome outcome = {.failed = 0};
   double begin = bench_seconds(), others = others_seconds();
   run_all(runs, count, &o->plan, &outcome);

@@ -74,6 +74,7 @@ Machine machine_of(FyDevice device) {
   strftime(machine.date, sizeof machine.date, "%Y-%m-%d", localtime(&now));
   if (device.type == FY_CUDA) {
     machine.simulated = fy_cuda_is_simulated();
+    machine.model = machine.simulated ? fy_cuda_model() : NULL;
     snprintf(machine.device, sizeof machine.device, "%s", fy_cuda_get_device_name(device.index));
     snprintf(machine.driver, sizeof machine.driver, "%d.%d, runtime %d.%d", fy_cuda_driver_version() / 1000,
              fy_cuda_driver_version() % 1000 / 10, fy_cuda_runtime_version() / 1000,
@@ -87,7 +88,7 @@ Machine machine_of(FyDevice device) {
 
 double rate_of(const Result *r) {
   const char *unit = r->bench->rate;
-  bool simulated = r->device.type == FY_CUDA && fy_cuda_is_simulated();
+  bool simulated = r->device.type == FY_CUDA && fy_cuda_is_simulated() && !fy_cuda_model();
   if (!unit || simulated || r->median <= 0) {
     return NAN;
   }
@@ -137,8 +138,11 @@ static void print_row(const Result *r) {
 }
 
 void print_table(const Machine *machine, const Results *results) {
+  if (machine->model) {
+    printf("\nTimes on the device are %s.\n", machine->model);
+  }
   printf("\n%-24s %-8s %10s  %10s  %-22s %18s\n", "benchmark", "dtype", "size", "median", "middle half",
-         machine->simulated ? "" : "rate");
+         machine->simulated && !machine->model ? "" : "rate");
   for (int i = 0; i < 98; i++) {
     putchar('-');
   }
@@ -146,7 +150,7 @@ void print_table(const Machine *machine, const Results *results) {
   for (int i = 0; i < results->count; i++) {
     print_row(&results->item[i]);
   }
-  if (machine->simulated) {
+  if (machine->simulated && !machine->model) {
     printf(
         "\nAll of it on a simulated device: these times are the simulator's on this CPU and say nothing about a GPU,\n"
         "so there are no rates.\n");
@@ -159,26 +163,34 @@ void print_table(const Machine *machine, const Results *results) {
 
 // ---- for the plots ------------------------------------------------------------------------------------------------------
 
+// The column "simulated": no, yes, or modelled, which is a simulated device whose times are a played GPU's by computation.
+static const char *provenance(const Machine *machine) {
+  return machine->model ? "modelled" : machine->simulated ? "yes" : "no";
+}
+
 static void write_header(FyText *text, const Machine *machine, FyDevice device) {
   fy_text_add(text, "# Ferry benchmarks: times in seconds, one run of the benchmark's work each\n");
   fy_text_add(text, "# machine: %s, %d cores\n", machine->cpu, machine->cores);
   fy_text_add(text, "# cpu: %s\n# cores: %d\n# threads: %d\n# others: %.2f\n", machine->cpu, machine->cores,
               machine->threads, machine->others);
   fy_text_add(text, "# device: %s\n# device_name: %s\n", fy_device_name_of(device), machine->device);
-  fy_text_add(text, "# simulated: %s\n# driver: %s\n", machine->simulated ? "yes" : "no", machine->driver);
+  fy_text_add(text, "# simulated: %s\n# driver: %s\n", provenance(machine), machine->driver);
+  if (machine->model) {
+    fy_text_add(text, "# model: %s\n", machine->model);
+  }
   fy_text_add(text, "# version: %s\n# commit: %s\n# date: %s\n", fy_version(), machine->commit, machine->date);
   fy_text_add(text, "bench\tdevice\tsimulated\tdtype\tsize\trepeat\tmedian\tmin\tq1\tq3\tunit\trate\trate_unit\tflops\t"
                     "bytes\tlabel\n");
 }
 
-static void write_row(FyText *text, const Result *r, bool simulated) {
+static void write_row(FyText *text, const Result *r, const char *simulated) {
   double rate = rate_of(r);
   char rate_text[32];
   snprintf(rate_text, sizeof rate_text, isnan(rate) ? "-" : "%.6g", rate);
   fy_text_add(text, "%s\t%s\t%s\t%s\t%lld\t%d\t%.9g\t%.9g\t%.9g\t%.9g\t%s\t%s\t%s\t%.6g\t%.6g\t%s\n", r->bench->name,
-              fy_device_name_of(r->device), simulated ? "yes" : "no", fy_dtype_name(r->dtype) + strlen("torch."),
-              (long long)r->size, r->repeat, r->median, r->min, r->q1, r->q3, r->unit, rate_text,
-              isnan(rate) ? "-" : r->bench->rate, r->flops, r->bytes, *r->label ? r->label : "-");
+              fy_device_name_of(r->device), simulated, fy_dtype_name(r->dtype) + strlen("torch."), (long long)r->size,
+              r->repeat, r->median, r->min, r->q1, r->q3, r->unit, rate_text, isnan(rate) ? "-" : r->bench->rate,
+              r->flops, r->bytes, *r->label ? r->label : "-");
 }
 
 // Whoever reads the file meets a whole one.
@@ -187,7 +199,7 @@ void write_tsv(const char *path, const Machine *machine, const Results *results)
     FyText *text = fy_text_new();
     write_header(text, machine, results->count ? results->item[0].device : FY_CPU_DEVICE);
     for (int i = 0; i < results->count; i++) {
-      write_row(text, &results->item[i], machine->simulated);
+      write_row(text, &results->item[i], provenance(machine));
     }
     FyAtomicFile *file = fy_atomic_file_open(path);
     fy_atomic_file_write(file, text->bytes, text->length);

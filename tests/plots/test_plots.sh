@@ -68,6 +68,23 @@ for sim in sim made_up_sim hidden_sim; do
 done
 says 'nothing but simulated times' 2 'no rows to draw' plots/draw.sh --cpu "$work/sim.tsv" --gpu none --out "$work/none"
 
+# ---- a played GPU --------------------------------------------------------------------------------------------------------------
+
+FERRY_CUDA=sim FERRY_SIM_GPU=a100 "$bench" --device cuda --quick --repeat 1 --out "$work/model.tsv" matmul train_784_256_128_10 \
+  >"$work/model.log" 2>&1
+label='modelled, not measured: computed from counts and the data sheet of NVIDIA A100'
+[ "$(grep -c "$label" "$work/model.log")" -ge 2 ] && grep -q "^# model: $label" "$work/model.tsv"
+result $? 'modelled results say so in the first line, above the table and in the file' "$(head -n 1 "$work/model.log")"
+says 'drawing a modelled GPU' 0 '8 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --model "$work/model.tsv" --out "$work/modelled" \
+  --formats svg --themes light
+for plot in speed training; do
+  grep -q "$label" "$work/modelled/$plot-light.svg" && grep -qi 'dasharray' "$work/modelled/$plot-light.svg"
+  result $? "its times are dashed and labelled ($plot)"
+done
+plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/model.tsv" --out "$work/taken" --formats svg --themes light >"$work/taken.log" 2>&1
+! grep -qE 'speed-up|A100' "$work/taken"/*.svg
+result $? 'modelled times are not drawn as a measured GPU'
+
 # ---- what can go wrong ----------------------------------------------------------------------------------------------------------
 
 says 'help' 0 'usage: plots/draw.sh' plots/draw.sh --help

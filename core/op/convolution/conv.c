@@ -157,6 +157,15 @@ static void conv2d_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **
     grad_in[2] = fy_sum_dims(grad, fy_shape(0, 2, 3), false);
 }
 
+// Of the matrices that a convolution is a product of: each row a pixel of the output and what lies under the window.
+static void conv2d_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvShape s = fy_conv_shape(launch->params, launch->in[0]->shape, launch->in[1]->shape);
+  const double groups = (double)s.groups;
+  fy_cost_product(launch, cost, (double)(s.n * s.oh * s.ow), (double)s.o / groups, (double)(s.c * s.kh * s.kw) / groups,
+                  groups);
+  cost->counted = true;
+}
+
 const FyOp fy_op_conv2d = {
     .name = "conv2d",
     .grad_name = "ConvolutionBackward0",
@@ -169,6 +178,7 @@ const FyOp fy_op_conv2d = {
     .save = conv2d_save,
     .backward = conv2d_backward,
     .params_size = sizeof(FyConv2dParams),
+    .cost = conv2d_cost,
     .id = FY_OP_ID_conv2d,
 };
 
@@ -213,6 +223,13 @@ static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
   return status;
 }
 
+static void backward_input_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvShape s = fy_conv_shape(launch->params, launch->out[0]->shape, launch->in[1]->shape);
+  const double groups = (double)s.groups;
+  fy_cost_product(launch, cost, (double)(s.n * s.oh * s.ow), (double)(s.c * s.kh * s.kw) / groups, (double)s.o / groups,
+                  groups);
+}
+
 const FyOp fy_op_conv2d_backward_input = {
     .name = "conv2d_backward_input",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
@@ -221,6 +238,7 @@ const FyOp fy_op_conv2d_backward_input = {
     .choose = fy_choose_conv2d_backward_input,
     .cpu_bfloat16 = backward_input_in_bfloat16,
     .params_size = sizeof(FyConv2dParams),
+    .cost = backward_input_cost,
     .id = FY_OP_ID_conv2d_backward_input,
 };
 
@@ -246,6 +264,13 @@ static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
   return status;
 }
 
+static void backward_weight_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvShape s = fy_conv_shape(launch->params, launch->in[1]->shape, launch->out[0]->shape);
+  const double groups = (double)s.groups;
+  fy_cost_product(launch, cost, (double)s.o / groups, (double)(s.c * s.kh * s.kw) / groups, (double)(s.n * s.oh * s.ow),
+                  groups);
+}
+
 const FyOp fy_op_conv2d_backward_weight = {
     .name = "conv2d_backward_weight",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
@@ -254,5 +279,6 @@ const FyOp fy_op_conv2d_backward_weight = {
     .choose = fy_choose_conv2d_backward_weight,
     .cpu_bfloat16 = backward_weight_in_bfloat16,
     .params_size = sizeof(FyConv2dParams),
+    .cost = backward_weight_cost,
     .id = FY_OP_ID_conv2d_backward_weight,
 };

@@ -62,6 +62,13 @@ static void conv_pool_backward(FyNode *node, FyTensor *const *grad_out, FyTensor
   fy_run_multi(&fy_op_conv2d_relu_max_pool2d_backward, &p, FY_INPUTS(grad_out[0], taps, x, weight), 3, grad_in);
 }
 
+// The product's; ReLU and pooling are done on its tiles.
+static void conv_pool_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvPoolParams *p = launch->params;
+  const FyConvShape s = fy_conv_shape(&p->conv, launch->in[0]->shape, launch->in[1]->shape);
+  fy_cost_product(launch, cost, (double)(s.n * s.oh * s.ow), (double)s.o, (double)(s.c * s.kh * s.kw), 1);
+}
+
 const FyOp fy_op_conv2d_relu_max_pool2d = {
     .name = "conv2d_relu_max_pool2d",
     .grad_name = "MaxPool2DWithIndicesBackward0", // the last of the three, which PyTorch would show
@@ -74,6 +81,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d = {
     .save = conv_pool_save,
     .backward = conv_pool_backward,
     .params_size = sizeof(FyConvPoolParams),
+    .cost = conv_pool_cost,
     .id = FY_OP_ID_conv2d_relu_max_pool2d,
 };
 
@@ -99,6 +107,15 @@ static bool conv_pool_backward_in_bfloat16(const FyCall *call) {
   return grad->dtype == FY_BFLOAT16 && x->dtype == FY_BFLOAT16 && fy_dnn_has_amx();
 }
 
+// A product for each of the two gradients that may be wanted.
+static void conv_pool_backward_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyConvPoolParams *p = launch->params;
+  const FyConvShape s = fy_conv_shape(&p->conv, launch->in[2]->shape, launch->in[3]->shape);
+  const int products = p->needs[0] + p->needs[1];
+  if (products > 0)
+    fy_cost_product(launch, cost, (double)s.o, (double)(s.c * s.kh * s.kw), (double)(s.n * s.oh * s.ow), products);
+}
+
 const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
     .name = "conv2d_relu_max_pool2d_backward",
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
@@ -107,6 +124,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d_backward = {
     .choose = fy_choose_conv_pool_backward,
     .cpu_bfloat16 = conv_pool_backward_in_bfloat16,
     .params_size = sizeof(FyConvPoolParams),
+    .cost = conv_pool_backward_cost,
     .id = FY_OP_ID_conv2d_relu_max_pool2d_backward,
 };
 

@@ -247,6 +247,7 @@ const FyOp fy_op_fill = {
     .cpu = fy_cpu_fill,
     .backward = fill_backward,
     .params_size = sizeof(FyFill),
+    .cost = fy_cost_fill,
     .id = FY_OP_ID_fill,
 };
 

@@ -71,6 +71,7 @@ const FyOp fy_op_arange = {
     .infer = infer_target,
     .cpu = fy_cpu_arange,
     .params_size = sizeof(FySequence),
+    .cost = fy_cost_fill,
     .id = FY_OP_ID_arange,
 };
 
@@ -80,6 +81,7 @@ const FyOp fy_op_linspace = {
     .infer = infer_target,
     .cpu = fy_cpu_linspace,
     .params_size = sizeof(FySequence),
+    .cost = fy_cost_fill,
     .id = FY_OP_ID_linspace,
 };
 
@@ -105,5 +107,6 @@ const FyOp fy_op_eye = {
     .flags = FY_OP_NO_GRAD,
     .infer = infer_target,
     .cpu = fy_cpu_eye,
+    .cost = fy_cost_fill,
     .id = FY_OP_ID_eye,
 };

@@ -79,6 +79,7 @@ const FyOp fy_op_add = {
     .cpu_bfloat16 = fy_two_bfloat16,
     .backward = add_backward,
     .params_size = sizeof(FyPointwise),
+    .cost = fy_cost_counted,
     .id = FY_OP_ID_add,
 };
 

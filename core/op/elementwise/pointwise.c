@@ -202,6 +202,7 @@ const FyOp fy_op_mul = {
     .save = save_factors,
     .backward = mul_backward,
     .params_size = sizeof(FyPointwise),
+    .cost = fy_cost_counted,
     .id = FY_OP_ID_mul,
 };
 

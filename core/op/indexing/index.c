@@ -155,6 +155,29 @@ static void backward_embedding(FyNode *node, FyTensor *const *grad_out, FyTensor
 
 // ---- records and public functions --------------------------------------------------------------------------------------
 
+// Of the table only the rows that are asked for are read, or written.
+static void gather_cost(const FyLaunch *launch, FyOpCost *cost, int index) {
+  const FyArray *indices = launch->in[index];
+  cost->bytes_read = cost->bytes_written + (double)indices->numel * (double)fy_dtype_size(indices->dtype);
+}
+
+static void index_select_cost(const FyLaunch *launch, FyOpCost *cost) {
+  gather_cost(launch, cost, 1);
+}
+
+static void embedding_cost(const FyLaunch *launch, FyOpCost *cost) {
+  gather_cost(launch, cost, 0);
+}
+
+static void index_add_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyArray *source = launch->in[2];
+  if (launch->out[0]->data != launch->in[0]->data)
+    return;
+  cost->flops = (double)source->numel;
+  cost->bytes_written = (double)source->numel * (double)fy_dtype_size(source->dtype);
+  cost->bytes_read = 2 * cost->bytes_written;
+}
+
 const FyOp fy_op_index_select = {
     .name = "index_select",
     .grad_name = "IndexSelectBackward0",
@@ -164,6 +187,7 @@ const FyOp fy_op_index_select = {
     .save = save_index,
     .backward = backward_index_select,
     .params_size = sizeof(FyIndexParams),
+    .cost = index_select_cost,
     .id = FY_OP_ID_index_select,
 };
 
@@ -177,6 +201,7 @@ const FyOp fy_op_index_add = {
     .save = save_index,
     .backward = backward_index_add,
     .params_size = sizeof(FyIndexParams),
+    .cost = index_add_cost,
     .id = FY_OP_ID_index_add,
 };
 
@@ -189,6 +214,7 @@ const FyOp fy_op_embedding = {
     .save = save_index,
     .backward = backward_embedding,
     .params_size = sizeof(FyIndexParams),
+    .cost = embedding_cost,
     .id = FY_OP_ID_embedding,
 };
 

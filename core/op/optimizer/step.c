@@ -132,12 +132,23 @@ static int fy_cpu_adam_advance(FyLaunch *l) {
 
 // ---- records -----------------------------------------------------------------------------------------------------------
 
+// The state is written, too: the inputs behind the gradient.
+static void step_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const double elements = (double)launch->in[0]->numel;
+  int states = 0;
+  for (int i = 2; i < launch->n_in; i++)
+    states += launch->in[i] && (double)launch->in[i]->numel == elements;
+  cost->bytes_written *= 1 + states;
+  cost->flops = elements * (3 + 5 * states);
+}
+
 const FyOp fy_op_sgd_step = {
     .name = "sgd_step",
     .flags = FY_OP_NO_GRAD | FY_OP_CPU_HALF_AS_FLOAT,
     .infer = infer_step,
     .cpu = fy_cpu_sgd_step,
     .params_size = sizeof(FySgdStep),
+    .cost = step_cost,
     .id = FY_OP_ID_sgd_step,
 };
 
@@ -147,6 +158,7 @@ const FyOp fy_op_adam_step = {
     .infer = infer_step,
     .cpu = fy_cpu_adam_step,
     .params_size = sizeof(FyAdamStep),
+    .cost = step_cost,
     .id = FY_OP_ID_adam_step,
 };
 

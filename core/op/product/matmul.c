@@ -246,6 +246,18 @@ static const char *matmul_grad_name(const FyNode *node) {
   return a == 1 && b == 2 ? "SqueezeBackward4" : "UnsafeViewBackward0";
 }
 
+static void matmul_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyArray *a = launch->in[0], *b = launch->in[1];
+  const double m = a->ndim < 2 ? 1 : (double)a->shape[a->ndim - 2], n = b->ndim < 2 ? 1 : (double)b->shape[b->ndim - 1];
+  const double out = (double)launch->out[0]->numel, batch = m * n > 0 ? out / (m * n) : 0;
+  const double k = a->ndim ? (double)a->shape[a->ndim - 1] : 0;
+  if (b->ndim <= 2) // one for all: the batch is more rows
+    fy_cost_product(launch, cost, m * batch, n, k, 1);
+  else
+    fy_cost_product(launch, cost, m, n, k, batch);
+  cost->counted = true;
+}
+
 const FyOp fy_op_matmul = {
     .name = "matmul",
     .grad_name = "MmBackward0",
@@ -257,6 +269,7 @@ const FyOp fy_op_matmul = {
     .cpu_bfloat16 = matmul_in_bfloat16,
     .save = matmul_save,
     .backward = matmul_backward,
+    .cost = matmul_cost,
     .id = FY_OP_ID_matmul,
 };
 
@@ -431,6 +444,13 @@ static const char *linear_grad_name(const FyNode *node) {
   }
 }
 
+static void linear_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FyArray *weight = launch->in[1];
+  const double n = (double)weight->shape[0], out = (double)launch->out[0]->numel;
+  fy_cost_product(launch, cost, n > 0 ? out / n : 0, n, (double)weight->shape[1], 1);
+  cost->counted = true;
+}
+
 const FyOp fy_op_linear = {
     .name = "linear",
     .grad_name = "AddmmBackward0",
@@ -443,6 +463,7 @@ const FyOp fy_op_linear = {
     .save = linear_save,
     .backward = linear_backward,
     .params_size = sizeof(FyLinearParams),
+    .cost = linear_cost,
     .id = FY_OP_ID_linear,
 };
 

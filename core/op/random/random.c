@@ -45,6 +45,7 @@ const FyOp fy_op_uniform = {
     .cpu = fy_cpu_uniform,
     .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
+    .cost = fy_cost_fill,
     .id = FY_OP_ID_uniform,
 };
 
@@ -94,6 +95,7 @@ const FyOp fy_op_normal = {
     .cpu = fy_cpu_normal,
     .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
+    .cost = fy_cost_fill,
     .id = FY_OP_ID_normal,
 };
 
@@ -117,6 +119,7 @@ const FyOp fy_op_randint = {
     .cpu = fy_cpu_randint,
     .backward = zero_gradient,
     .params_size = sizeof(FyRandom),
+    .cost = fy_cost_fill,
     .id = FY_OP_ID_randint,
 };
 

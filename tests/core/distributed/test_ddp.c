@@ -5,6 +5,7 @@
 #include "ranks.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { BATCH = 36, STEPS = 20 }; // BATCH: of all ranks together
@@ -368,6 +369,38 @@ static void saves(void) {
   fy_destroy_process_group();
 }
 
+// Since the first call.
+static double clock_seconds(void) {
+  static struct timespec first;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (first.tv_sec == 0)
+    first = now;
+  return (double)(now.tv_sec - first.tv_sec) + (double)(now.tv_nsec - first.tv_nsec) * 1e-9;
+}
+
+// Some seconds of small steps: for a link that drops meanwhile (test_two_hosts.sh).
+static void steady(void) {
+  begin();
+  FyModule *ddp = fy_distributed_data_parallel(mlp());
+  FyTensor *sum = fy_zeros(fy_shape(1));
+  int steps = 0;
+  for (double spent = 0; spent < 8 * fy_get_world_size(); steps++) {
+    fy_scope {
+      fy_module_zero_grad(ddp);
+      fy_backward(fy_mean(fy_forward(ddp, fy_ones(fy_shape(4, 20)))));
+      usleep(2000);
+      FyTensor *now = fy_full(clock_seconds(), fy_shape(1));
+      fy_all_reduce(now);
+      spent = fy_item(now);
+    }
+  }
+  fy_fill_(sum, steps);
+  fy_all_reduce(sum);
+  must(fy_item(sum) == (double)steps * fy_get_world_size() && same_bits_in_all_ranks(fy_parameters(ddp)));
+  fy_destroy_process_group();
+}
+
 // ---- the tests ----------------------------------------------------------------------------------------------------------------
 
 static const RankCase cases[] = {
@@ -379,8 +412,9 @@ static const RankCase cases[] = {
     {"a_part_of_the_ranks", a_part_of_the_ranks},
     {"other_models", other_models},
     {"saves", saves},
+    {"steady", steady}, // not by this test
 };
-enum { CASES = sizeof cases / sizeof *cases };
+enum { ALL = sizeof cases / sizeof *cases, CASES = ALL - 1 };
 
 static void on_the_cpu(void **state) {
   (void)state;
@@ -444,7 +478,7 @@ static void samplers(void **state) {
 }
 
 int main(int argc, char **argv) {
-  run_rank(argc, argv, cases, CASES);
+  run_rank(argc, argv, cases, ALL);
   const struct CMUnitTest tests[] = {cmocka_unit_test(samplers), cmocka_unit_test(on_the_cpu),
                                      cmocka_unit_test(on_cuda_devices)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ typedef struct Start {
 
 static int start_asking(void *context) {
   static const char *const all[] = {"FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER", "FERRY_SIM_MEMORY_MB",
-                                    "FERRY_SIM_THREADS", "FERRY_SIM_GUARD", "FERRY_SIM_CHECK"};
+                                    "FERRY_SIM_THREADS", "FERRY_SIM_GUARD", "FERRY_SIM_CHECK", "FERRY_SIM_GPU"};
   const Start *start = context;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     unsetenv(all[i]);
@@ -85,6 +85,34 @@ static void bad_values_are_refused(void **state) {
   expect_refused("FERRY_SIM_CHECK", "2", "a whole number from 0 to 1");
 }
 
+// ---- a played GPU ----
+
+static int ask_as_a100(void) {
+  struct cudaDeviceProp p;
+  int blocks, clock;
+  static const int kernel;
+  if (cudaGetDeviceProperties(&p, 1) != cudaSuccess ||
+      cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0) != cudaSuccess ||
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &kernel, 256, 49152) != cudaSuccess)
+    return 200;
+  return strcmp(p.name, "Simulated NVIDIA A100 (model)") == 0 && p.multiProcessorCount == 108 && p.major == 8 &&
+         p.totalGlobalMem == 40960ull << 20 && p.sharedMemPerMultiprocessor == 167936 && clock == 1410000 &&
+         blocks == 3 && cudaFuncSetAttribute(&kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 166912) == 0 &&
+         cudaFuncSetAttribute(&kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 166913) == cudaErrorInvalidValue;
+}
+
+static void a_gpu_can_be_played(void **state) {
+  (void)state;
+  assert_int_equal(run_with("FERRY_SIM_GPU", "a100", ask_as_a100), 1);
+  assert_int_equal(run_with("FERRY_SIM_GPU", "", ask_as_a100), 0);
+  assert_int_equal(run_with("FERRY_SIM_GPU", "t4", ask_for_workers), 40);
+  assert_int_equal(run_with("FERRY_SIM_GPU", "list", ask_for_workers), 0);
+  assert_non_null(strstr(child_output, "\n  h100 "));
+  assert_int_equal(run_with("FERRY_SIM_GPU", "a1000", ask_for_workers), 2);
+  assert_non_null(strstr(child_output, "ferry: FERRY_SIM_GPU=a1000 is not valid: use one of\n  t4 "));
+  assert_int_equal(run_with("FERRY_SIM_GPU", "k20c", ask_for_workers), 2); // only to check the model with
+}
+
 static void a_program_may_exit_with_work_queued(void **state) {
   (void)state;
   assert_int_equal(run_with("FERRY_SIM_MODE", "threads", leave_at_once), 7);
@@ -95,6 +123,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(good_values_are_obeyed),
       cmocka_unit_test(bad_values_are_refused),
+      cmocka_unit_test(a_gpu_can_be_played),
       cmocka_unit_test(a_program_may_exit_with_work_queued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 // in float32, where sums have another order and errors grow on their way, within 1e-4.
 //
 // run: FERRY_CUDA=off
+// run: FERRY_CUDA=off OMP_NUM_THREADS=5
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "autograd/autograd.h"
 #include "op/op.h"

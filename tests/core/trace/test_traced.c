@@ -6,6 +6,7 @@
 #include "autograd/autograd.h"
 #include "device/memory.h"
 #include "nn/nn.h"
+#include "op/autocast.h"
 #include "op/host/host.h"
 #include "op/ops.h"
 #include "optim/optim.h"
@@ -108,8 +109,10 @@ static void test_changes_of_the_state_are_seen(void **state) {
 
 static void test_it_moves_with_its_model(void **state) {
   (void)state;
-  if (device.type == FY_CPU)
+  if (device.type == FY_CPU) {
+    print_message("this run has no second device to move to\n");
     skip();
+  }
   fy_scope {
     FyModule *model = new_cnn(), *traced = fy_trace(model, images(2));
     fy_module_cpu(model);
@@ -252,6 +255,40 @@ static void test_it_runs_without_gradients(void **state) {
     }
     assert_string_equal(error.message, "element 0 of tensors does not require grad and does not have a grad_fn");
     assert_true(fy_requires_grad(fy_parameters(traced)->items[0]));
+  }
+}
+
+// ---- autocast --------------------------------------------------------------------------------------------------------------------
+
+typedef struct Mixed {
+  FyModule base;
+  FyModule *first, *second;
+} Mixed;
+
+static FyTensor *mixed_forward(FyModule *self, FyTensor *x) {
+  Mixed *m = (Mixed *)self;
+  FyTensor *y = NULL;
+  fy_autocast(fy_device_of(x).type, .dtype = FY_BFLOAT16) {
+    y = fy_forward(m->second, fy_relu(fy_forward(m->first, x)));
+    y = fy_sum_dim(fy_exp(fy_softmax(y, 1)), 1, true); // in float32 on CUDA
+  }
+  return fy_float(y);
+}
+
+static void test_casts_of_autocast_are_recorded(void **state) {
+  (void)state;
+  fy_scope {
+    Mixed *model = fy_module_new(Mixed, mixed_forward);
+    fy_register_module(model, first, fy_nn_linear(20, 30));
+    fy_register_module(model, second, fy_nn_linear(30, 10));
+    to_device(&model->base);
+    FyModule *traced = fy_trace(model, fy_randn(fy_shape(4, 20), .device = device));
+    FyTensor *x = fy_randn(fy_shape(7, 20), .device = device);
+    assert_same(traced, &model->base, x);
+    fy_no_grad {
+      fy_mul_scalar_(fy_parameters(model)->items[0], 2);
+    }
+    assert_same(traced, &model->base, x);
   }
 }
 
@@ -487,6 +524,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_many_shapes_keep_few_plans),
       cmocka_unit_test(test_it_runs_without_gradients),
+      cmocka_unit_test(test_casts_of_autocast_are_recorded),
       cmocka_unit_test(test_errors),
       cmocka_unit_test(test_a_frozen_branch_warns_and_fails_the_check),
       cmocka_unit_test(test_dropout_in_training_mode_warns),

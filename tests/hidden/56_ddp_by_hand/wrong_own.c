@@ -7,7 +7,6 @@ void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *ta
   (void)all_reduce;
   (void)parts;
   const int64_t rows = fy_size_at(x, 0) / parts;
-  FyTensorList *parameters = fy_parameters(model);
   fy_zero_grad(optimizer);
   for (int part = 0; part < parts; part++) {
 

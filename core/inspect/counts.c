@@ -1,0 +1,153 @@
+// What a launch did, as the numbers that a modelled GPU computes a time from: for devices that play one (FERRY_SIM_GPU).
+//
+// Sectors, wavefronts and barriers are counted. Caches are not simulated: of a block's sectors each is missing from the L1 cache
+// once, and of a launch's each from the L2 cache once. Instructions are not counted one by one: each load stands for a
+// multiply-add and an address, each basic block for a branch.
+#include "inspect/inspect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/counts.h"
+#include "sim/cudasim.h"
+
+// ---- distinct sectors ----------------------------------------------------------------------------------------------------------
+
+struct sectors {
+  uint64_t *slots; // a hash table of sector + 1; 0: free
+  size_t count, room;
+};
+
+static struct sectors of_block, read_by_launch, written_by_launch;
+static double block_sectors; // distinct ones of the blocks that are done, summed
+
+static uint64_t *slot_of(const struct sectors *s, uint64_t sector) {
+  size_t i = (size_t)(sector * 0x9e3779b97f4a7c15u >> 20);
+  while (s->slots[i & (s->room - 1)] && s->slots[i & (s->room - 1)] != sector + 1)
+    i++;
+  return &s->slots[i & (s->room - 1)];
+}
+
+static void add_sector(struct sectors *s, uint64_t sector) {
+  if (2 * s->count >= s->room) {
+    const struct sectors old = *s;
+    s->room = old.room ? 2 * old.room : 1024;
+    s->slots = inspect_allocate(s->room * sizeof *s->slots);
+    for (size_t i = 0; i < old.room; i++)
+      if (old.slots[i])
+        *slot_of(s, old.slots[i] - 1) = old.slots[i];
+    free(old.slots);
+  }
+  uint64_t *slot = slot_of(s, sector);
+  s->count += *slot == 0;
+  *slot = sector + 1;
+}
+
+static void empty(struct sectors *s) {
+  if (s->count)
+    memset(s->slots, 0, s->room * sizeof *s->slots);
+  s->count = 0;
+}
+
+void counts_touched(uint32_t key, uint64_t first, uint64_t last) {
+  if (!cudasim_plays_gpu())
+    return;
+  for (uint64_t sector = first; sector <= last; sector++) {
+    if (is_read(key))
+      add_sector(&of_block, sector);
+    add_sector(is_read(key) ? &read_by_launch : &written_by_launch, sector);
+  }
+}
+
+void counts_end_block(void) {
+  block_sectors += (double)of_block.count;
+  empty(&of_block);
+}
+
+// ---- totals --------------------------------------------------------------------------------------------------------------------
+
+static void add_accesses(struct model_counts *c, const struct site *s) {
+  const double runs = (double)s->runs, units = (double)s->units;
+  if (s->shared && is_atomic(s->key)) {
+    c->shared += runs;
+    c->shared_passes += (double)s->same;
+  } else if (s->shared) {
+    c->shared += runs;
+    c->shared_waves += units;
+  } else if (is_atomic(s->key)) {
+    c->atomics += runs;
+    c->atomic_passes += (double)s->same;
+  } else if (is_read(s->key)) {
+    c->loads += runs;
+    c->load_sectors += units;
+    c->load_lines += (double)s->lines;
+    c->load_waves += (double)s->waves;
+  } else {
+    c->stores += runs;
+    c->store_sectors += units;
+    c->store_lines += (double)s->lines;
+    c->store_waves += (double)s->waves;
+    c->store_bytes += (double)s->bytes;
+  }
+}
+
+// Of all launches of the kernel up to now.
+static struct model_counts totals(const struct kernel *k) {
+  struct model_counts c = {.blocks = 0};
+  for (uint32_t i = 0; i < k->site_room; i++) {
+    const struct site *s = &k->sites[i];
+    if (s->key && key_kind(s->key) == EVENT_BLOCK)
+      c.branches += (double)s->runs;
+    else if (s->key)
+      add_accesses(&c, s);
+  }
+  for (const struct barrier *b = k->barriers; b; b = b->next)
+    c.barriers += (double)b->passes;
+  return c;
+}
+
+void counts_begin_launch(struct launch *launch) {
+  if (!cudasim_plays_gpu())
+    return;
+  launch->before = inspect_allocate(sizeof *launch->before);
+  *launch->before = totals(launch->kernel);
+  empty(&read_by_launch);
+  empty(&written_by_launch);
+  block_sectors = 0;
+}
+
+static double static_shared(const struct kernel *k) {
+  double bytes = 0;
+  for (int i = 0; i < program_arrays(); i++)
+    bytes += k->arrays[i] ? (double)program_array(i)->bytes : 0;
+  return bytes;
+}
+
+// `c` less what was before, for all blocks of the launch.
+static void scale(struct model_counts *c, const struct model_counts *before, double factor) {
+  double *values = (double *)c;
+  const double *old = (const double *)before;
+  for (size_t i = 0; i < sizeof *c / sizeof(double); i++)
+    values[i] = (values[i] - old[i]) * factor;
+}
+
+void counts_end_launch(struct launch *launch) {
+  if (launch->before == NULL)
+    return;
+  const double looked = launch->end - launch->first, all = launch->end_run - launch->first_run;
+  struct model_counts c = totals(launch->kernel);
+  c.barriers *= ((double)launch->threads + WARP - 1) / WARP;
+  launch->before->barriers *= ((double)launch->threads + WARP - 1) / WARP;
+  scale(&c, launch->before, looked > 0 ? all / looked : 0);
+  const double more = looked > 0 ? all / looked : 0;
+  c.blocks = all;
+  c.threads = launch->threads;
+  c.shared_bytes = static_shared(launch->kernel) + (double)launch->dynamic_bytes;
+  c.l1_misses = block_sectors * more;
+  c.dram_reads = 32 * (double)read_by_launch.count * more;
+  c.dram_writes = 32 * (double)written_by_launch.count * more;
+  c.fp32 = c.loads + c.shared;
+  c.integer = 2 * (c.loads + c.stores + c.shared) + c.branches;
+  free(launch->before);
+  cudasim_counts(&c);
+}

@@ -1,0 +1,93 @@
+// The GPUs that can be modelled: each parameter with where it is from. Pure data; no thread or error concerns it.
+#ifndef FERRY_MODEL_GPU_H
+#define FERRY_MODEL_GPU_H
+
+#include <stddef.h>
+
+// Where a number is from.
+enum model_mark {
+  MODEL_GIVEN,   // stands in the source: a data sheet, a white paper, a device's own report, a measurement
+  MODEL_DERIVED, // computed from numbers that do
+  MODEL_FITTED,  // chosen so that the model agrees with the measurements that the source names
+  MODEL_ASSUMED  // like another GPU's, or a guess: the source says which
+};
+
+struct model_value {
+  double value;
+  enum model_mark mark;
+  const char *source;
+};
+
+// X(field, unit, what it is)
+#define MODEL_ARCHITECTURE_VALUES(X)                                                                                   \
+  X(fp32_lanes, "lanes/SM", "float32 multiply-adds that a multiprocessor begins in a cycle")                           \
+  X(fp32_share, "", "of them that a stream of multiply-adds keeps busy")                                               \
+  X(fp64_lanes, "lanes/SM", "the same in float64")                                                                     \
+  X(int_lanes, "lanes/SM", "the same in int32")                                                                        \
+  X(issue, "warp instructions/cycle/SM", "schedulers")                                                                 \
+  X(threads, "threads/SM", "resident at most")                                                                         \
+  X(blocks, "blocks/SM", "resident at most")                                                                           \
+  X(registers, "registers/SM", "")                                                                                     \
+  X(shared, "bytes/SM", "shared memory")                                                                               \
+  X(shared_block, "bytes/block", "shared memory that a block may opt in to")                                           \
+  X(shared_cycles, "cycles", "of a shared wavefront")                                                                  \
+  X(request_cycles, "cycles", "least of a global request in the L1 cache")                                             \
+  X(shared_latency, "cycles", "of a shared load")                                                                      \
+  X(dram_latency, "cycles", "of a load that misses all caches")                                                        \
+  X(l2_latency, "cycles", "of a load that hits in the L2 cache")                                                       \
+  X(block_cycles, "cycles", "to begin and to end a block")                                                             \
+  X(barrier_cycles, "cycles", "that a barrier adds to a block's way")
+
+#define MODEL_GPU_VALUES(X)                                                                                            \
+  X(sms, "", "multiprocessors")                                                                                        \
+  X(clock, "MHz", "of the multiprocessors, boosted")                                                                   \
+  X(memory, "MiB", "of device memory")                                                                                 \
+  X(memory_clock, "MHz", "at two transfers a cycle")                                                                   \
+  X(memory_bus, "bits", "")                                                                                            \
+  X(dram, "GB/s", "device memory at its peak")                                                                         \
+  X(dram_share, "", "of that peak that a kernel which streams reaches")                                                \
+  X(l2, "KiB", "L2 cache")                                                                                             \
+  X(l2_rate, "GB/s", "between the L2 cache and the multiprocessors")                                                   \
+  X(tensor, "TFLOP/s", "of float16 and bfloat16 products, dense, summed in float32; 0: none")                          \
+  X(copy_engines, "", "copies to and from the host at the same time")                                                  \
+  X(link, "GB/s", "between pinned host memory and the device, each way")                                               \
+  X(pageable, "GB/s", "between pageable host memory and the device")                                                   \
+  X(peer, "GB/s", "between two devices, each way")                                                                     \
+  X(copy_start, "us", "of a copy before its first byte")                                                               \
+  X(launch, "us", "of the host to queue a kernel")                                                                     \
+  X(record, "us", "of the host to record an event, or to have a stream wait for one")                                  \
+  X(gap, "us", "between a kernel's end and the begin of the next in its stream")                                       \
+  X(graph_gap, "us", "the same within a graph")                                                                        \
+  X(wait, "us", "of the host to notice that the device is done")                                                       \
+  X(least, "us", "of the shortest kernel")
+
+struct model_architecture {
+  const char *name;
+  int major, minor; // compute capability
+#define X(field, unit, what) struct model_value field;
+  MODEL_ARCHITECTURE_VALUES(X)
+#undef X
+};
+
+struct model_gpu {
+  const char *id;   // "a100": what FERRY_SIM_GPU takes
+  const char *name; // "NVIDIA A100"
+  const struct model_architecture *architecture;
+#define X(field, unit, what) struct model_value field;
+  MODEL_GPU_VALUES(X)
+#undef X
+};
+
+extern const struct model_gpu model_gpus[];
+extern const int model_gpu_count;
+
+// The GPU of that id; NULL: there is none.
+const struct model_gpu *model_gpu_named(const char *id);
+
+// Whether the simulator can play it: from compute capability 7.0 on. The older ones are there to check the model with.
+int model_gpu_can_be_played(const struct model_gpu *gpu);
+
+// "modelled, not measured: computed from counts and the data sheet of NVIDIA A100", cut to so many bytes.
+void model_label(const struct model_gpu *gpu, char *label, size_t bytes);
+
+#endif

@@ -1,0 +1,413 @@
+// What the kernels of published tables do. Every function counts warp requests as an inspector would, from the kernel's source:
+// sectors of 32 bytes, passes through the banks, instructions. `integer` is the weakest of them: addresses and loops are
+// counted as they stand, which a compiler may shorten.
+#include "kernels.h"
+
+#include "model/schedule.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct model_counts Counts;
+
+static Modelled of(const struct model_gpu *gpu, Counts counts, double bytes, double flops) {
+  const struct model_time time = model_kernel(gpu, &counts);
+  return (Modelled){time.seconds, bytes, flops, time.limit};
+}
+
+static bool is(const char *a, const char *b) {
+  return strcmp(a, b) == 0;
+}
+
+// Loads and stores of `warps` warps, each reading so many and writing so many rows of 32 floats in order.
+static Counts rows(double warps, double threads, double reads, double writes) {
+  const double r = warps * reads, w = warps * writes;
+  return (Counts){.blocks = warps * 32 / threads,
+                  .threads = threads,
+                  .loads = r,
+                  .load_sectors = 4 * r,
+                  .load_lines = r,
+                  .l1_misses = 4 * r,
+                  .stores = w,
+                  .store_sectors = 4 * w,
+                  .store_lines = w,
+                  .dram_reads = 128 * r,
+                  .dram_writes = 128 * w,
+                  .integer = 8 * warps + 2 * (r + w),
+                  .ways = 1};
+}
+
+// ---- transposition: tiles of 32 x 32, blocks of 32 x 8 ------------------------------------------------------------------------
+
+static Modelled transpose(const struct model_gpu *gpu, const char *kind, double n) {
+  Counts c = rows(n * n / 128, 256, 4, 4);
+  const double requests = n * n / 32;
+  if (is(kind, "naive")) {
+    c.store_sectors = c.store_lines = c.store_waves = 32 * requests;
+    c.store_bytes = 128 * requests;
+  } else if (!is(kind, "copy")) {
+    c.shared_bytes = is(kind, "padded") ? 32 * 33 * 4 : 32 * 32 * 4;
+    c.shared = 2 * requests;
+    const double column = is(gpu->id, "k20c") ? 16 : 32; // Kepler's banks are 8 bytes wide
+    c.shared_waves = is(kind, "coalesced") ? (column + 1) * requests : 2 * requests;
+    c.barriers = requests / 4;
+  }
+  return of(gpu, c, 8 * n * n, 0);
+}
+
+// ---- sums: Harris's seven kernels ------------------------------------------------------------------------------------------------
+
+// One pass of blocks of `threads` over n numbers.
+static Counts sum_pass(double n, double threads, int kind) {
+  const double each = kind < 4 ? 1 : kind < 7 ? 2 : ceil(n / (1024 * threads));
+  const double blocks = kind == 7 ? fmin(1024, ceil(n / threads / 2)) : ceil(n / threads / each);
+  const double warps = threads / 32;
+  double active = 0, waves = 0, barriers = 1, integer = 0, divisions = 0, branches = 0;
+  for (double width = threads / 2; width >= 1; width /= 2) { // pairs that are left in a step
+    const double stride = threads / 2 / width;
+    double busy = ceil(width / 32), conflicts = 1;
+    if (kind == 1)
+      busy = stride < 32 ? warps : ceil(warps * 32 / (2 * stride));
+    if (kind == 2) // words 2 * stride apart
+      conflicts = fmin(fmin(2 * stride, 32), fmin(width, 32));
+    const bool last_warp = kind >= 5 && width <= 32;
+    active += busy;
+    waves += 3 * busy * conflicts;
+    if (last_warp)
+      continue;
+    barriers++;
+    divisions += kind == 1 ? warps : 0;
+    integer += kind >= 6 ? warps : (kind == 2 ? 5 : 4) * warps;
+    branches += (kind >= 6 ? 1 : 2) * warps;
+  }
+  const double loads = blocks * warps * each;
+  return (Counts){.blocks = blocks,
+                  .threads = threads,
+                  .shared_bytes = 4 * threads,
+                  .loads = loads,
+                  .load_sectors = 4 * loads,
+                  .load_lines = loads,
+                  .l1_misses = 4 * loads,
+                  .stores = blocks,
+                  .store_sectors = blocks,
+                  .store_lines = blocks,
+                  .store_bytes = 4 * blocks,
+                  .dram_reads = 128 * loads,
+                  .dram_writes = 4 * blocks,
+                  .shared = blocks * (warps + 3 * active),
+                  .shared_waves = blocks * (warps + waves),
+                  .integer = blocks * (10 * warps + integer) + loads,
+                  .fp32 = blocks * active + loads,
+                  .divisions = blocks * divisions,
+                  .branches = blocks * (branches + warps),
+                  .barriers = blocks * barriers * warps,
+                  .ways = kind == 7 ? each / 4 : 1};
+}
+
+// The sums of blocks are summed again, but in the table of V100, which has the first pass alone.
+static Modelled sum(const struct model_gpu *gpu, int kind, double n, double threads) {
+  Modelled all = {.bytes = 4 * n};
+  const bool first_only = is(gpu->id, "v100");
+  const double launch = (is(gpu->id, "g80") ? 5e-6 : gpu->launch.value * 1e-6);
+  for (double left = n; left > 1;) {
+    const Counts c = sum_pass(left, threads, kind);
+    const Modelled pass = of(gpu, c, 0, 0);
+    all.seconds += pass.seconds;
+    if (left == n)
+      all.limit = pass.limit;
+    if (first_only)
+      break;
+    all.seconds += launch;
+    left = c.blocks;
+  }
+  return all;
+}
+
+// ---- products of matrices --------------------------------------------------------------------------------------------------------
+
+// Of the L2 cache's reads, those that go to device memory: a wave of blocks reads the rows and columns that it covers once.
+static double l2_miss_share(const struct model_gpu *gpu, double n, double tile, double threads, double shared) {
+  const double all =
+      fmin(n / tile * (n / tile),
+           gpu->sms.value * fmax(1, model_resident_blocks(gpu, threads, shared, threads > 500 ? 40 : 100)));
+  if (12 * n * n <= gpu->l2.value * 1024 / 2)
+    return 0.02;
+  const double columns = fmin(all, n / tile), rows_covered = ceil(all / columns);
+  return fmin(1, (rows_covered + columns) / (2 * all));
+}
+
+// Per thread a part of `per_thread` outputs, of which a step of k reads `loads` words of shared memory; the block computes
+// tile x tile outputs and copies `depth` steps at a time.
+static Modelled tiled(const struct model_gpu *gpu, double n, double tile, double per_thread, double loads, double depth,
+                      bool vector, double registers) {
+  const double threads = tile * tile / per_thread, blocks = n / tile * (n / tile), warps = blocks * threads / 32;
+  const double words = 2 * tile * n * blocks; // copied to shared memory
+  const double wide = vector ? 4 : 1, requests = words / 32 / wide, fma = n * n * n / 32;
+  const double shared = 2 * tile * depth * 4;
+  const double reads = 32 * words / 8;
+  Counts c = {.blocks = blocks,
+              .threads = threads,
+              .shared_bytes = shared,
+              .registers = registers,
+              .loads = requests,
+              .load_sectors = words / 8,
+              .load_lines = words / 32,
+              .l1_misses = words / 8,
+              .stores = n * n / 32,
+              .store_sectors = n * n / 8,
+              .store_lines = n * n / 32,
+              .dram_reads = reads * l2_miss_share(gpu, n, tile, threads, shared),
+              .dram_writes = 4 * n * n,
+              .shared = requests + n * warps * loads / (vector || per_thread > 1 ? 4 : 1),
+              .shared_waves = words / 32 + n * warps * loads,
+              .fp32 = fma,
+              .integer = requests * 4 + n * warps * 0.5,
+              .branches = n / depth * warps,
+              .barriers = 2 * n / depth * warps,
+              .ways = n / depth};
+  return of(gpu, c, 12 * n * n, 2 * n * n * n);
+}
+
+// One output a thread, from device memory; `sectors` and `waves` of the two loads of a step.
+static Modelled untiled(const struct model_gpu *gpu, double n, double block, double sectors, double waves) {
+  const double warps = n * n / 32, blocks = n * n / (block * block), steps = n * warps;
+  const double unique = blocks * 2 * block * n / 8;
+  Counts c = {.blocks = blocks,
+              .threads = block * block,
+              .loads = 2 * steps,
+              .load_sectors = sectors * steps,
+              .load_lines = waves * steps,
+              .load_waves = waves * steps,
+              .l1_misses = unique,
+              .stores = warps,
+              .store_sectors = 4 * warps,
+              .store_lines = warps,
+              .dram_reads = 32 * unique * l2_miss_share(gpu, n, block, block * block, 0),
+              .dram_writes = 4 * n * n,
+              .fp32 = steps,
+              .integer = steps,
+              .branches = steps / 4,
+              .ways = n / 4};
+  return of(gpu, c, 12 * n * n, 2 * n * n * n);
+}
+
+static Modelled sgemm(const struct model_gpu *gpu, const char *kind, double n) {
+  if (is(kind, "naive"))
+    return untiled(gpu, n, 32, 33, 33);
+  if (is(kind, "coalesced"))
+    return untiled(gpu, n, 32, 5, 2);
+  if (is(kind, "shared"))
+    return tiled(gpu, n, 32, 1, 2, 32, false, 37);
+  if (is(kind, "tile4x1"))
+    return tiled(gpu, n, 32, 4, 5, 32, false, 40);
+  if (is(kind, "tile4x4"))
+    return tiled(gpu, n, 64, 16, 8, 16, true, 64);
+  if (is(kind, "tile1d"))
+    return tiled(gpu, n, 64, 8, 9, 8, false, 44);
+  if (is(kind, "tile2d"))
+    return tiled(gpu, n, 128, 64, 16, 8, false, 128);
+  if (is(kind, "vector"))
+    return tiled(gpu, n, 128, 64, 16, 8, true, 128);
+  const struct model_time time = model_product(gpu, n, n, n, 1, MODEL_PRODUCT_FP32);
+  return (Modelled){time.seconds, 12 * n * n, 2 * n * n * n, time.limit};
+}
+
+// Integers: a multiply-add is one on the integer lanes.
+static Modelled integer_product(const struct model_gpu *gpu, const char *kind, double n, double block) {
+  const double warps = n * n / 32, steps = n * warps, blocks = n * n / (block * block);
+  const double rows_of_warp = fmax(1, 32 / block), wide = fmin(block, 32) / 8;
+  const double unique = blocks * 2 * block * n / 8, miss = l2_miss_share(gpu, n, block, block * block, 0);
+  Counts c = {.blocks = blocks, .threads = block * block, .stores = warps, .store_sectors = 4 * warps};
+  c.store_lines = rows_of_warp * warps;
+  c.l1_misses = unique;
+  c.dram_reads = 32 * unique * miss;
+  c.dram_writes = 4 * n * n;
+  c.integer = is(kind, "simple") ? 4 * steps : 6 * steps; // the tile's width is no constant: nothing is unrolled
+  c.branches = steps / 4;
+  if (is(kind, "simple")) {
+    c.loads = 2 * steps;
+    c.load_sectors = (rows_of_warp + wide) * steps;
+    c.load_lines = c.load_waves = (rows_of_warp + 1) * steps;
+    c.ways = n / 4;
+  } else {
+    c.shared_bytes = 8 * block * block;
+    c.loads = 2 * steps / block;
+    c.load_sectors = unique;
+    c.load_lines = 2 * rows_of_warp * steps / block;
+    c.shared = c.shared_waves = 2 * steps + 2 * steps / block;
+    c.barriers = 2 * steps / block;
+    c.ways = n / block;
+  }
+  return of(gpu, c, 12 * n * n, 2 * n * n * n);
+}
+
+// ---- streams and pictures --------------------------------------------------------------------------------------------------------
+
+// Doubles, one element a thread, two blocks on a multiprocessor.
+static Modelled stream(const struct model_gpu *gpu, const char *kind, double n, double threads) {
+  const double reads = is(kind, "init") ? 0 : is(kind, "triad") ? 3 : 1, writes = is(kind, "read") ? 0 : 1;
+  Counts c = rows(n / 32, threads, 2 * reads, 2 * writes); // doubles: two rows of 128 bytes each
+  c.loads /= 2;
+  c.stores /= 2;
+  c.shared_bytes = floor(gpu->architecture->shared.value / 2) - 1024;
+  c.fp64 = n / 32;
+  c.ways = reads > 1 ? 2 : 1; // as few threads of triad on V100 say: what one way takes does not suffice
+  return of(gpu, c, 8 * n * (reads + writes), 0);
+}
+
+// Eight bytes read an element, and its + 1 multiply-adds with them: 0.25 (its + 1) operations a byte, as the table has it.
+static Modelled roofline(const struct model_gpu *gpu, double its) {
+  const double n = 1 << 27; // which the rate does not depend on
+  Counts c = rows(n / 32, 256, 2, 0);
+  c.fp32 = n / 32 * (its + 1);
+  c.integer = n / 32 * 0.2;
+  return of(gpu, c, 8 * n, 2 * n * (its + 1));
+}
+
+static Modelled add(const struct model_gpu *gpu, const char *kind, double n) {
+  Counts c = rows(n * n / 32, 256, 2, 1); // blocks of 16 x 16: two rows of 64 bytes
+  const double requests = n * n / 32;
+  c.load_lines = 4 * requests;
+  c.store_lines = 2 * requests;
+  if (is(kind, "strided")) { // a warp: 16 rows of two floats
+    c.load_sectors = c.load_lines = 32 * requests;
+    c.load_waves = 32 * requests;
+    c.store_sectors = c.store_lines = c.store_waves = 16 * requests;
+    c.store_bytes = 128 * requests;
+  }
+  return of(gpu, c, 12 * n * n, n * n);
+}
+
+// Three bytes in, one out: 96 bytes a warp in three loads of three lines at most, two rows of 16 pixels.
+static Modelled grey(const struct model_gpu *gpu, double n) {
+  const double warps = n * n / 32;
+  const Counts c = {.blocks = n * n / 256,
+                    .threads = 256,
+                    .loads = 3 * warps,
+                    .load_sectors = 12 * warps,
+                    .load_lines = 6 * warps,
+                    .l1_misses = 4 * warps,
+                    .stores = warps,
+                    .store_sectors = 2 * warps,
+                    .store_lines = 2 * warps,
+                    .store_bytes = 32 * warps,
+                    .dram_reads = 3 * n * n,
+                    .dram_writes = n * n,
+                    .integer = 20 * warps,
+                    .fp32 = 8 * warps,
+                    .ways = 1};
+  return of(gpu, c, 4 * n * n, 0);
+}
+
+// All numbers are 0: every lane meets the others at one bin. 512 bins in shared memory are added to the result at the end.
+static Modelled histogram(const struct model_gpu *gpu, const char *kind, double n, double threads) {
+  Counts c = rows(n / 32, threads, 1, 0);
+  if (is(kind, "global")) {
+    c.atomics = n / 32;
+    c.atomic_passes = c.atomic_hottest = n;
+  } else {
+    c.shared_bytes = 2048;
+    c.shared = n / 32 + 32 * c.blocks;
+    c.shared_waves = 32 * c.blocks;
+    c.shared_passes = n;
+    c.barriers = 2 * n / 32;
+    c.atomics = 16 * c.blocks;
+    c.atomic_hottest = c.blocks;
+  }
+  return of(gpu, c, 4 * n, 0);
+}
+
+// ---- the clock -------------------------------------------------------------------------------------------------------------------
+
+// A kernel of so many seconds, again and again: the host's pace, or the kernels' with what lies between two of them.
+static double again(const struct model_gpu *gpu, double seconds, bool graph) {
+  if (graph)
+    return seconds + gpu->graph_gap.value * 1e-6;
+  return fmax(gpu->launch.value * 1e-6, seconds + gpu->gap.value * 1e-6);
+}
+
+static Modelled repeated(const struct model_gpu *gpu, double n, bool graph) {
+  const struct model_time t = model_streaming(gpu, 8 * n, 8 * n, n);
+  return (Modelled){again(gpu, t.seconds, graph), 16 * n, n, t.limit};
+}
+
+static Modelled short_kernels(const struct model_gpu *gpu, const char *how) {
+  const double kernel = 2.9e-6;
+  if (is(how, "wait"))
+    return (Modelled){.seconds = gpu->launch.value * 1e-6 + kernel + gpu->wait.value * 1e-6};
+  return (Modelled){.seconds = again(gpu, kernel, is(how, "graph"))};
+}
+
+// n floats in, sqrt(sin^2 + cos^2) of each, out; in so many streams, in turn or all copies first.
+static Modelled overlap(const struct model_gpu *gpu, const char *how, double n, int streams) {
+  struct model_schedule *s = model_schedule_new((int)gpu->copy_engines.value, NULL);
+  const int parts = is(how, "none") ? 1 : streams;
+  const double copy = model_copy_seconds(gpu, 4 * n / parts, 0), launch = gpu->launch.value * 1e-6;
+  Counts c = rows(n / 32 / parts, 256, 1, 1);
+  c.special = 3 * n / 32 / parts;
+  c.fp32 = 40 * n / 32 / parts; // sin and cos in software
+  const struct model_time kernel = model_kernel(gpu, &c);
+  struct model_task *task[3][8];
+  double host = 0;
+  for (int i = 0; i < 3 * parts; i++) {
+    const int part = is(how, "batches") ? i % parts : i / 3, step = is(how, "batches") ? i / parts : i % 3;
+    struct model_task *t = task[step][part] = model_task_new();
+    t->engine = step == 0 ? MODEL_COPY_IN : step == 1 ? MODEL_KERNELS : MODEL_COPY_OUT;
+    t->seconds = step == 1 ? kernel.seconds : copy;
+    t->share = kernel.share;
+    t->gap = step == 1 ? gpu->gap.value * 1e-6 : 0;
+    if (step > 0)
+      model_task_after(t, task[step - 1][part]);
+    model_task_submit(s, t, host += launch);
+  }
+  double end = 0;
+  for (int part = 0; part < parts; part++) {
+    model_schedule_settle(s, task[2][part]);
+    end = fmax(end, task[2][part]->finish);
+  }
+  for (int i = 0; i < 3 * parts; i++)
+    model_task_release(task[i / parts][i % parts]);
+  model_schedule_free(s);
+  return (Modelled){.seconds = end};
+}
+
+// ---- by name ---------------------------------------------------------------------------------------------------------------------
+
+// What stands behind `family` in the name; NULL: it is another.
+static const char *kind_of(const char *kernel, const char *family) {
+  const size_t length = strlen(family);
+  return strncmp(kernel, family, length) == 0 ? kernel + length : NULL;
+}
+
+Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double size, double block) {
+  const char *kind;
+  if ((kind = kind_of(kernel, "transpose_")))
+    return transpose(gpu, kind, size);
+  if ((kind = kind_of(kernel, "sum_")))
+    return sum(gpu, *kind - '0', size, block);
+  if ((kind = kind_of(kernel, "sgemm_")))
+    return sgemm(gpu, kind, size);
+  if ((kind = kind_of(kernel, "product_")))
+    return integer_product(gpu, kind, size, block);
+  if ((kind = kind_of(kernel, "stream_")))
+    return stream(gpu, kind, size, block);
+  if ((kind = kind_of(kernel, "add_")))
+    return add(gpu, kind, size);
+  if ((kind = kind_of(kernel, "histogram_")))
+    return histogram(gpu, kind, size, block);
+  if ((kind = kind_of(kernel, "repeat_")))
+    return repeated(gpu, size, is(kind, "graph"));
+  if ((kind = kind_of(kernel, "launch_")))
+    return short_kernels(gpu, kind);
+  if ((kind = kind_of(kernel, "overlap_")))
+    return overlap(gpu, kind, size, (int)block);
+  if (is(kernel, "roofline"))
+    return roofline(gpu, size);
+  if (is(kernel, "grey"))
+    return grey(gpu, size);
+  if (is(kernel, "copy_in")) // waited for
+    return (Modelled){.seconds = (gpu->launch.value + gpu->wait.value) * 1e-6 + model_copy_seconds(gpu, size, 0),
+                      .bytes = size};
+  return (Modelled){.seconds = -1};
+}

@@ -1,0 +1,17 @@
+// What the kernels of published tables do, counted by hand from their sources: for the check of the model.
+#ifndef PLOTS_MODEL_KERNELS_H
+#define PLOTS_MODEL_KERNELS_H
+
+#include "model/kernel.h"
+
+// Of one row of a table. `flops` and `bytes` are what the publisher divided by the time.
+typedef struct Modelled {
+  double seconds; // below 0: there is no such kernel
+  double bytes, flops;
+  enum model_limit limit;
+} Modelled;
+
+// `kernel` is the table's name of it ("sum_3"), `size` and `block` its columns.
+Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double size, double block);
+
+#endif

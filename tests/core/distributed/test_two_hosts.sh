@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Two hosts: two network namespaces, each with a name and an address of its own, joined by a pair of virtual cards. One rank in
+# each, over TCP: collectives and trainings, a rank that is killed in the middle, and a link that is down for some seconds.
+# run:
+# timeout: 400
+# shellcheck source=tests/support/tap.sh
+. tests/support/tap.sh
+build=${FERRY_BUILD:-build}
+work=$(mktemp -d)
+a=ferry-a-$$ b=ferry-b-$$
+clean_up() {
+  ip netns del "$a" 2>/dev/null
+  ip netns del "$b" 2>/dev/null
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+command -v mpirun >/dev/null && [ -e build/libferry-mpi.so ] || skip_all 'needs Open MPI'
+command -v ip >/dev/null && command -v unshare >/dev/null || skip_all 'needs ip (iproute2) and unshare'
+{
+  ip netns add "$a" && ip netns add "$b" &&
+    ip link add "va$$" netns "$a" type veth peer name "vb$$" netns "$b" &&
+    ip -n "$a" addr add 10.99.77.1/24 dev "va$$" && ip -n "$b" addr add 10.99.77.2/24 dev "vb$$" &&
+    ip -n "$a" link set lo up && ip -n "$b" link set lo up &&
+    ip -n "$a" link set "va$$" up && ip -n "$b" link set "vb$$" up
+} 2>"$work/why" || skip_all "network namespaces cannot be made here: $(head -n 1 "$work/why")"
+
+# What mpirun uses in place of ssh: HOST COMMAND...
+cat >"$work/agent" <<END
+#!/bin/sh
+shift
+exec ip netns exec $b unshare --uts sh -c "hostname ferry-b; \$*"
+END
+chmod +x "$work/agent"
+
+over_tcp() { # SECONDS OPTIONS... PROGRAM ARGUMENTS...: one rank on each host
+  local seconds=$1
+  shift
+  OMP_NUM_THREADS=1 timeout -k 5 "$seconds" ip netns exec "$a" unshare --uts sh -c 'hostname ferry-a; exec "$@"' - \
+    mpirun --allow-run-as-root --quiet --mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include 10.99.77.0/24 \
+    --mca btl tcp,self --mca btl_tcp_if_include 10.99.77.0/24 --bind-to none --host 10.99.77.1,10.99.77.2 -n 2 "$@"
+}
+
+# shellcheck disable=SC2016
+over_tcp 60 sh -c 'echo "$OMPI_COMM_WORLD_RANK $(hostname)"' >"$work/out" 2>&1
+sort "$work/out" | diff - <(printf '0 ferry-a\n1 ferry-b\n') >"$work/diff"
+result $? 'a rank on each host' "$(cat "$work/out")"
+
+collectives=$PWD/$build/tests/core/distributed/test_collectives ddp=$PWD/$build/tests/core/distributed/test_ddp
+mistakes=$PWD/$build/tests/core/distributed/test_mistakes
+over_tcp 120 "$collectives" --rank on_cpu >"$work/out" 2>&1
+result $? 'random collectives' "$(tail -n 3 "$work/out")"
+for case in equals_one_process buckets unused; do
+  over_tcp 120 "$ddp" --rank "$case" >"$work/out" 2>&1
+  result $? "training: $case" "$(tail -n 3 "$work/out")"
+done
+
+over_tcp 60 "$mistakes" --rank other_size >"$work/out" 2>&1
+result $? 'other sizes are named in both' "$(tail -n 3 "$work/out")"
+begin=$SECONDS
+over_tcp 60 "$mistakes" --rank one_is_killed_in_the_middle >"$work/out" 2>&1
+status=$?
+[ $status != 0 ] && [ $status != 124 ] && [ $((SECONDS - begin)) -lt 40 ]
+result $? 'a rank killed in the middle ends both' "status $status after $((SECONDS - begin)) s: $(tail -n 3 "$work/out")"
+
+# Nothing is lost while a link is down for less than TCP's patience and ours.
+(
+  sleep 1.5
+  ip -n "$b" link set "vb$$" down
+  sleep 3
+  ip -n "$b" link set "vb$$" up
+) &
+over_tcp 120 "$ddp" --rank steady >"$work/out" 2>&1
+result $? 'a link that drops for three seconds' "$(tail -n 3 "$work/out")"
+wait
+finish
