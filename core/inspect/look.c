@@ -319,7 +319,7 @@ static void refused(const struct cudasim_launch_request *request, int position, 
 // ---- beginning and end ---------------------------------------------------------------------------------------------------------
 
 static bool will_count(const struct cudasim_launch_request *request) {
-  return request->inspectable && is_wanted(request->name ? request->name : "kernel");
+  return request->inspected && is_wanted(request->name ? request->name : "kernel");
 }
 
 static const struct sim_inspector inspector = {

@@ -85,12 +85,21 @@ static void count_for_model(struct site *site, const uint64_t *pieces, unsigned 
 }
 
 // The two requests that there are most of: one element for all lanes, and elements side by side.
+static inline void compare(const uint64_t *addresses, unsigned lanes, unsigned bytes, uint64_t *apart,
+                           uint64_t *beside) {
+  uint64_t begin = addresses[0];
+  for (unsigned i = 0; i < lanes; i++) {
+    *apart |= addresses[i] ^ begin;
+    *beside |= addresses[i] ^ (begin + (uint64_t)i * bytes);
+  }
+}
+
 static bool count_simple(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
   uint64_t begin = addresses[0], apart = 0, beside = 0;
-  for (unsigned i = 0; i < lanes; i++) {
-    apart |= addresses[i] ^ begin;
-    beside |= addresses[i] ^ (begin + (uint64_t)i * bytes);
-  }
+  if (lanes == WARP) // a number that the compiler knows
+    compare(addresses, WARP, bytes, &apart, &beside);
+  else
+    compare(addresses, lanes, bytes, &apart, &beside);
   if (apart && beside)
     return false;
   unsigned wanted = apart ? lanes * bytes : bytes;
