@@ -40,10 +40,13 @@ static FyTensor *images(int64_t batch) {
   return fy_randn(fy_shape(batch, 1, 12, 12), .device = device);
 }
 
-static void assert_same(FyModule *a, FyModule *b, FyTensor *x) {
+static void assert_within(FyModule *a, FyModule *b, FyTensor *x, double relative) {
   fy_no_grad {
-    assert_true(fy_allclose(fy_forward(a, x), fy_forward(b, x), 1e-5, 1e-6));
+    assert_true(fy_allclose(fy_forward(a, x), fy_forward(b, x), relative, 1e-6));
   }
+}
+static void assert_same(FyModule *a, FyModule *b, FyTensor *x) {
+  assert_within(a, b, x, 1e-5);
 }
 
 // What the block writes to stderr.
@@ -275,6 +278,9 @@ static FyTensor *mixed_forward(FyModule *self, FyTensor *x) {
   return fy_float(y);
 }
 
+// A layer and what follows it are rounded once where they run as one, and a bfloat16 between may come out one place apart.
+#define BFLOAT16_SUM 5e-5
+
 static void test_casts_of_autocast_are_recorded(void **state) {
   (void)state;
   fy_scope {
@@ -284,11 +290,11 @@ static void test_casts_of_autocast_are_recorded(void **state) {
     to_device(&model->base);
     FyModule *traced = fy_trace(model, fy_randn(fy_shape(4, 20), .device = device));
     FyTensor *x = fy_randn(fy_shape(7, 20), .device = device);
-    assert_same(traced, &model->base, x);
+    assert_within(traced, &model->base, x, BFLOAT16_SUM);
     fy_no_grad {
       fy_mul_scalar_(fy_parameters(model)->items[0], 2);
     }
-    assert_same(traced, &model->base, x);
+    assert_within(traced, &model->base, x, BFLOAT16_SUM);
   }
 }
 
