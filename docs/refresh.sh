@@ -86,7 +86,7 @@ output_of() { # PROGRAM ARGUMENT...
       shift
     done
     # ./ferry ends with status 1 when it has found something, which may be what the page is about.
-    env "${environment[@]}" "${FERRY_BUILD:-build}/$program" "$@" >"$file" || [ "$program" = ferry ]
+    env "${environment[@]}" "${FERRY_BUILD:-build}/$program" "$@" >"$file" </dev/null || [ "$program" = ferry ]
   fi
   printf '%s' "$file"
 }
