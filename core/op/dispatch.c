@@ -156,39 +156,32 @@ int fy_launch_alone(const FyLaunch *launch, FyKernel *kernel) {
 }
 
 // Where the op has several ways to compute, and is asked to look for the fastest.
-static int run_chosen(const FyCall *call, FyLaunch *launch, FyKernel *kernel) {
-  return call->op->choose && fy_is_benchmarking() ? call->op->choose(launch, kernel, call->device) : kernel(launch);
+static int run_chosen(const FyOp *op, FyDevice device, FyLaunch *launch, FyKernel *kernel) {
+  return op->choose && fy_is_benchmarking() ? op->choose(launch, kernel, device) : kernel(launch);
 }
 
-// Makes the device current and tells the launch of it.
-static FyKernel *prepare_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
-  launch->device = device;
-  fy_use_device(device);
-  launch->stream = fy_raw_stream(device);
+// Makes the device current and tells the launch of it. A device that plays a GPU is told what the op does, and until when.
+static int run_on_cuda(const FyOp *op, FyDevice device, FyLaunch *launch, bool choose) {
+  launch->device = device.index;
+  fy_use_device(device.index);
+  launch->stream = fy_raw_stream(device.index);
   launch->blas = fy_raw_blas;
-  launch->multi_processors = fy_multi_processors(device);
-  return fy_backend()->kernels[op->id];
-}
-
-// A device that plays a GPU is told what the op does, and until when.
-static void tell_model(const FyOp *op, const FyLaunch *launch) {
-  if (__builtin_expect(fy_cuda_model() == NULL, true))
-    return;
-  const FyOpCost cost = fy_cost_of(op, launch);
-  fy_backend()->model_op(&cost);
-}
-
-static void tell_model_end(void) {
-  if (__builtin_expect(fy_cuda_model() != NULL, false))
-    fy_backend()->model_op(NULL);
+  launch->multi_processors = fy_multi_processors(device.index);
+  const FyBackend *backend = fy_backend();
+  FyKernel *kernel = backend->kernels[op->id];
+  const bool modelled = __builtin_expect(fy_cuda_model() != NULL, false);
+  if (modelled) {
+    const FyOpCost cost = fy_cost_of(op, launch);
+    backend->model_op(&cost);
+  }
+  const int result = choose ? run_chosen(op, device, launch, kernel) : kernel(launch);
+  if (modelled)
+    backend->model_op(NULL);
+  return result;
 }
 
 int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
-  FyKernel *kernel = prepare_on_cuda(op, device, launch);
-  tell_model(op, launch);
-  const int result = kernel(launch);
-  tell_model_end();
-  return result;
+  return run_on_cuda(op, (FyDevice){FY_CUDA, (int16_t)device}, launch, false);
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.
@@ -207,13 +200,8 @@ static void run_kernel(const FyCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  FyKernel *kernel =
-      call->device.type == FY_CPU ? call->op->cpu : prepare_on_cuda(call->op, call->device.index, &launch);
-  if (call->device.type == FY_CUDA)
-    tell_model(call->op, &launch);
-  int result = run_chosen(call, &launch, kernel);
-  if (call->device.type == FY_CUDA)
-    tell_model_end();
+  const int result = call->device.type == FY_CPU ? run_chosen(call->op, call->device, &launch, call->op->cpu)
+                                                 : run_on_cuda(call->op, call->device, &launch, true);
   free_scratch(&scratch);
   check_result(call, &scratch, result);
 }
