@@ -5,10 +5,18 @@
 #include "judge.h"
 #include "registry.h"
 
+// Who reads --help in a command line.
+typedef enum Help {
+  HELP_ANYWHERE, // ./ferry does
+  HELP_ALONE,    // ./ferry does where it is all there is: else it is one of the arguments of a program that is started
+  HELP_OWN,      // the command, or the program that it starts
+} Help;
+
 typedef struct Command {
   const char *name, *arguments, *summary, *help; // help: options and what they do, several lines
   int (*run)(int argc, char **argv);             // argv[0] is the command's name; returns the exit status
   bool hidden;                                   // for those who make exercises
+  Help help_by;
 } Command;
 
 extern const Command commands[]; // ends with a NULL name

@@ -9,12 +9,13 @@ const Command commands[] = {
     {"start", "", "make the workspace work/ with an unsolved copy of each exercise",
      "What is in work/ already is never written over: run it again after an update to get new exercises.\n"
      "Environment: FERRY_WORK=DIR, a workspace elsewhere.\n",
-     cmd_start, false},
-    {"list", "[--ids]", "all exercises, by chapter, and how far you are", "--ids  the names alone\n", cmd_list, false},
+     cmd_start, false, HELP_ANYWHERE},
+    {"list", "[--ids]", "all exercises, by chapter, and how far you are", "--ids  the names alone\n", cmd_list, false,
+     HELP_ANYWHERE},
     {"chapter", "N [--read]", "run chapter N, or show its lesson",
      "--read  the lesson, through $PAGER on a terminal\nFurther arguments go to the chapter's program (--device, "
      "--quick).\n",
-     cmd_chapter, false},
+     cmd_chapter, false, HELP_ALONE},
     {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
      "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"
      "--all             the report of every failed test, not of the first alone\n"
@@ -23,17 +24,18 @@ const Command commands[] = {
      "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP
      "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test),\n"
      "FERRY_ANSWER_MEMORY_MB (2048).\n",
-     cmd_run, false},
+     cmd_run, false, HELP_ANYWHERE},
     {"watch", "[EX] [options]", "check again at every save",
-     "Checks whichever exercise is saved in the workspace. Ctrl-C ends it.\n" SANDBOX_HELP, cmd_watch, false},
-    {"hint", "[EX]", "a hint; one more at each asking", "", cmd_hint, false},
-    {"edit", "[EX]", "open an exercise in $EDITOR", "", cmd_edit, false},
-    {"reset", "EX", "begin an exercise anew; the old file is kept aside", "", cmd_reset, false},
+     "Checks whichever exercise is saved in the workspace. Ctrl-C ends it.\n" SANDBOX_HELP, cmd_watch, false,
+     HELP_ANYWHERE},
+    {"hint", "[EX]", "a hint; one more at each asking", "", cmd_hint, false, HELP_ANYWHERE},
+    {"edit", "[EX]", "open an exercise in $EDITOR", "", cmd_edit, false, HELP_ANYWHERE},
+    {"reset", "EX", "begin an exercise anew; the old file is kept aside", "", cmd_reset, false, HELP_ANYWHERE},
     {"solution", "EX [--spoil]", "another answer, after yours has passed", "--spoil  also before\n", cmd_solution,
-     false},
-    {"next", "", "which exercise comes next", "", cmd_next, false},
+     false, HELP_ANYWHERE},
+    {"next", "", "which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
     {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
-     cmd_doctor, false},
+     cmd_doctor, false, HELP_ANYWHERE},
     {"inspect", "FILE.cu [options] [-- ARGS]", "what a file's kernels do, line by line, and what is wrong with them",
      "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. It is compiled so "
      "that each\n"
@@ -46,9 +48,9 @@ const Command commands[] = {
      "--html FILE     a page: the source, its counts in the margin, findings in place\n"
      "-- ARGS         the program's arguments\n"
      "Exit status: 0 nothing found, 1 something is wrong, 2 wrong command line, 3 it could not be compiled or run.\n",
-     cmd_inspect, false},
-    {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false},
-    {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false},
+     cmd_inspect, false, HELP_ANYWHERE},
+    {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
+    {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false, HELP_OWN},
     {"scale", "[options]", "how a training scales to many GPUs, on paper",
      "What is sent (one of them):\n"
      "--model NAME          a network whose layers are known; --list has them all\n"
@@ -73,7 +75,7 @@ const Command commands[] = {
      "--plot FOLDER         pictures (gnuplot)\n"
      "--published           published figures beside the model's\n"
      "--list                models, nodes and networks, with their numbers and sources\n",
-     cmd_scale, false},
+     cmd_scale, false, HELP_ANYWHERE},
     {"launch", "-n N PROGRAM", "run a program as N processes that work together (chapter 16)",
      "-n N           how many processes (\"ranks\"); more than there are cores is allowed\n"
      "--hosts LIST   on which machines; Ferry is at the same path on each, and ssh reaches them without a password\n"
@@ -84,8 +86,8 @@ const Command commands[] = {
      "the exit\n"
      "status is that rank's.\n"
      "Environment: NO_COLOR.\n",
-     cmd_launch, false},
-    {"launch-rank", "", "one rank, between mpirun and its program", "", cmd_launch_rank, true},
+     cmd_launch, false, HELP_ALONE},
+    {"launch-rank", "", "one rank, between mpirun and its program", "", cmd_launch_rank, true, HELP_OWN},
     {"grade", "[options]", "grade the answers of one learner or of a class",
      "--answers DIR     one learner's folder (default: the workspace)\n"
      "--class DIR       a folder for each learner; several are graded at a time\n"
@@ -101,11 +103,11 @@ const Command commands[] = {
      "                  results; each file is valid at every moment, and begins as all-zero. With --class, FILE holds "
      "all.\n"
      "Exit status: 0 everything passed, 1 something did not, 2 wrong command line, 3 trouble of the grader's own.\n",
-     cmd_grade, false},
+     cmd_grade, false, HELP_ANYWHERE},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
-     "--check  fail where a stub is not what would be cut\n", cmd_cut, true},
-    {"help", "[COMMAND]", "this list, or more about a command", "", cmd_help, false},
-    {NULL, NULL, NULL, NULL, NULL, false},
+     "--check  fail where a stub is not what would be cut\n", cmd_cut, true, HELP_ANYWHERE},
+    {"help", "[COMMAND]", "this list, or more about a command", "", cmd_help, false, HELP_OWN},
+    {NULL, NULL, NULL, NULL, NULL, false, HELP_OWN},
 };
 
 int usage_error(const char *command, const char *format, ...) {
@@ -187,10 +189,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "ferry: there is no command %s. ./ferry help lists them.\n", argv[1]);
     return EXIT_USAGE;
   }
-  if (c->run != cmd_help && c->run != cmd_chapter && c->run != cmd_bench && c->run != cmd_timeline &&
-      c->run != cmd_launch && c->run != cmd_launch_rank && asks_for_help(argc - 1, argv + 1))
-    return help_on(c);
-  if ((c->run == cmd_chapter || c->run == cmd_launch) && argc == 3 && asks_for_help(argc - 1, argv + 1))
+  if ((c->help_by == HELP_ANYWHERE || (c->help_by == HELP_ALONE && argc == 3)) && asks_for_help(argc - 1, argv + 1))
     return help_on(c);
   return c->run(argc - 1, argv + 1);
 }
