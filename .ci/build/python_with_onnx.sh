@@ -1,12 +1,12 @@
 #!/bin/sh
 # python_with_onnx.sh [--venv]: prints the path of a python3 that has onnx and onnxruntime; fails where there is none.
 #
-# In this order: $PYTHON, PyPI's in build/venv, python3. --venv puts them into build/venv first, once, beside what is there
+# python_that_imports.sh says where it looks. --venv puts them into build/venv first, once, beside what is there
 # (python_with_torch.sh).
 set -eu
 cd "$(dirname "$0")/../.."
-has='import numpy, onnx, onnxruntime'
-if [ "${1:-}" = --venv ] && ! build/venv/bin/python -c "$has" >/dev/null 2>&1; then
+modules='numpy, onnx, onnxruntime'
+if [ "${1:-}" = --venv ] && ! build/venv/bin/python -c "import $modules" >/dev/null 2>&1; then
   echo 'onnx and onnxruntime from PyPI go into build/venv' >&2
   mkdir -p build
   { [ -x build/venv/bin/python ] || python3 -m venv build/venv; } &&
@@ -15,14 +15,4 @@ if [ "${1:-}" = --venv ] && ! build/venv/bin/python -c "$has" >/dev/null 2>&1; t
     exit 2
   }
 fi
-for python in ${PYTHON:-} build/venv/bin/python python3; do
-  if "$python" -c "$has" >/dev/null 2>&1; then
-    found=$(command -v "$python")
-    case $found in
-    /*) echo "$found" ;;
-    *) echo "$PWD/$found" ;;
-    esac
-    exit 0
-  fi
-done
-exit 1
+exec .ci/build/python_that_imports.sh "$modules"

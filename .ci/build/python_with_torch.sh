@@ -1,7 +1,7 @@
 #!/bin/sh
 # python_with_torch.sh [--venv]: prints the path of a python3 that has torch; fails where there is none.
 #
-# In this order: $PYTHON, PyTorch from PyPI in build/venv, python3, Debian's. --venv makes build/venv first, once.
+# python_that_imports.sh says where it looks. --venv puts PyTorch from PyPI into build/venv first, once.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ "${1:-}" = --venv ] && ! [ -x build/venv/bin/python ]; then
@@ -14,14 +14,4 @@ if [ "${1:-}" = --venv ] && ! [ -x build/venv/bin/python ]; then
     exit 2
   }
 fi
-for python in ${PYTHON:-} build/venv/bin/python python3 /usr/bin/python3; do
-  if "$python" -c 'import torch' >/dev/null 2>&1; then
-    found=$(command -v "$python")
-    case $found in
-    /*) echo "$found" ;;
-    *) echo "$PWD/$found" ;;
-    esac
-    exit 0
-  fi
-done
-exit 1
+exec .ci/build/python_that_imports.sh torch
