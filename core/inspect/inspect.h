@@ -82,6 +82,8 @@ struct kernel {
   unsigned int grid[3], block[3];
   size_t dynamic_bytes;
   uint64_t launches, blocks, looked;
+  double modelled;         // seconds of all its launches, where a GPU is played
+  double limits[6];        // of them, those of launches that enum model_limit's each was the limit of
   bool shapes_differ, cut; // cut: a thread did more than is kept of one
   struct site *sites;      // a hash table
   uint32_t site_count, site_room;

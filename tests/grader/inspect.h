@@ -10,6 +10,7 @@
 typedef struct InspectOptions {
   const char *file, *program, *kernel, *blocks, *json,
       *html;                // program: one that is built already, in place of the file
+  bool table;               // a line for each kernel, without the program's output
   char **arguments;         // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;
@@ -61,7 +62,9 @@ typedef struct InspectKernel {
   unsigned grid[3], block[3];
   uint64_t shared_bytes, dynamic_bytes, launches, looked, blocks;
   bool shapes_differ, cut;
-  int registers; // 0: unknown
+  int registers;   // 0: unknown
+  double modelled; // seconds of all launches, where a GPU was played; else 0
+  char limit[32];  // what limits the launches that take most of them
   InspectLine *lines;
   int line_count;
   InspectBarrier *barriers;
@@ -114,6 +117,8 @@ uint64_t inspect_times(const InspectFinding *f);
 // ---- showing it --------------------------------------------------------------------------------------------------------
 
 void inspect_print(const Inspection *i);
+void inspect_print_findings(const Inspection *i);
+void inspect_print_table(const Inspection *i, const char *only); // `only`: this kernel and its instances; NULL: all
 bool inspect_write_json(const Inspection *i, const char *path);
 bool inspect_write_html(const Inspection *i, const char *path);
 

@@ -108,6 +108,8 @@ static int take_kernel(Inspection *i, char **f, bool counts) {
     k->launches += number(f[11]);
     k->looked += number(f[12]);
     k->blocks += number(f[13]);
+    k->modelled += strtod(f[16], NULL);
+    snprintf(k->limit, sizeof k->limit, "%s", f[17]);
   }
   k->shapes_differ |= *f[14] == '1';
   k->cut |= *f[15] == '1';
