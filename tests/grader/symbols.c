@@ -15,8 +15,8 @@ static const char *const startup_sections[] = {".init_array", ".fini_array", ".p
                                                ".dtors",      ".init",       ".fini"};
 static const char *const never[] = {
     "main", "drive", "cudasim_get_stats", "cudasim_reset_stats", "cudasim_observe", "fy_reset_peak_memory_stats"};
-static const char *const never_prefixes[] = {"driver_", "child_",    "message_", "place_",  "wire_",
-                                             "sim_",    "fy_count_", "ledger_",  "__real_", "__wrap_"};
+static const char *const never_prefixes[] = {"driver_", "child_",    "message_", "place_",   "wire_",
+                                             "sim_",    "fy_count_", "ledger_",  "course_",  "__real_", "__wrap_"};
 
 static bool is_listed(const char *const *list, size_t count, const char *name) {
   for (size_t i = 0; i < count; i++)
