@@ -39,6 +39,7 @@ typedef struct Test {
   void (*ask)(Case *c);
   void (*judge)(Case *c);
   int devices;  // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
+  int at_most;  // with so many of the devices that there are, where they are simulated; 0: with all
   bool no_cuda; // the answer is run as on a machine without CUDA
   const Mistake *crash;   // named when the answer dies of a signal
   const Mistake *timeout; // named when it does not end

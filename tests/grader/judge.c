@@ -258,9 +258,10 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
     v->status = STATUS_SKIPPED;
     return;
   }
-  bool kernel = strcmp(exercise_extension(e), "cu") == 0;
-  if (run_once(v, a, e, o->devices, "ascending") && kernel && !a->real_gpu)
-    run_once(v, a, e, o->devices, "descending");
+  bool kernel = strcmp(exercise_extension(e), "cu") == 0, fewer = v->test->at_most && !a->real_gpu;
+  int devices = fewer && v->test->at_most < o->devices ? v->test->at_most : o->devices;
+  if (run_once(v, a, e, devices, "ascending") && kernel && !a->real_gpu)
+    run_once(v, a, e, devices, "descending");
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------
