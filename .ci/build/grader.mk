@@ -3,7 +3,7 @@
 # Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and
 # judges them is in test_replies there, too.
 
-GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c tests/grader/ledger_sim.c
+GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c tests/grader/course.c tests/grader/ledger_sim.c
 GRADER_C := $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
