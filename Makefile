@@ -67,7 +67,7 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/cu2cpp.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/cu2cpp%.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
@@ -190,10 +190,10 @@ include .ci/build/proto.mk
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
-$(CU2CPP): core/sim/cu2cpp.c | $(PACKAGES)
+$(CU2CPP): $(wildcard core/sim/cu2cpp*.c) core/sim/cu2cpp.h | $(PACKAGES)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $< -o $@
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $(filter %.c,$^) -o $@
 
 SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU))
 SIM_CUH := $(CUH:%=build/sim/%)
