@@ -220,7 +220,10 @@ $(filter $(B)/tests/%,$(C_OBJ)): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 # Its header alone, where the toolkit is: nvcc is not needed.
 CUPTI_HEADERS := $(wildcard $(addprefix $(or $(CUDA_HOME),$(CUDA_DIR),/usr/local/cuda)/,include extras/CUPTI/include))
-$(B)/tests/core/device/test_cupti.o: private CPPFLAGS += $(CUPTI_HEADERS:%=-isystem %)
+# In place of the simulator's, whose cuda.h has not what CUPTI's headers want of it.
+ifneq ($(CUPTI_HEADERS),)
+$(B)/tests/core/device/test_cupti.o: private SIM_CPPFLAGS := $(CUPTI_HEADERS:%=-isystem %)
+endif
 
 $(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(PROTO_H) $(BUNDLE_READY)
 	$(call say,CC,$<)
