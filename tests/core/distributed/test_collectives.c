@@ -375,6 +375,43 @@ static void without_open_mpi_it_says_so(void **state) {
   expect_child_wrote("libopenmpi-dev");
 }
 
+// The variables that Slurm sets, without Slurm: in a batch script of four tasks a program is one process; in a step of two
+// that srun has started without PMIx they cannot find each other.
+static int in_a_batch_script(void *context) {
+  (void)context;
+  setenv("SLURM_NTASKS", "4", 1);
+  setenv("SLURM_PROCID", "0", 1);
+  setenv("SLURM_LOCALID", "0", 1);
+  fy_init_process_group("mpi");
+  if (fy_get_world_size() != 1 || fy_get_rank() != 0)
+    return 3;
+  fy_destroy_process_group();
+  return 0;
+}
+
+static int in_a_step_without_pmix(void *context) {
+  (void)context;
+  setenv("SLURM_NTASKS", "2", 1);
+  setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+  setenv("SLURM_PROCID", "1", 1);
+  setenv("SLURM_LOCALID", "1", 1);
+  if (fy_get_node_local_rank() != 1)
+    return 3;
+  fy_init_process_group("mpi");
+  return 0;
+}
+
+static void the_variables_of_slurm(void **state) {
+  (void)state;
+  assert_int_equal(run_child(in_a_batch_script, NULL), 0);
+  if (cannot_start_ranks())
+    return;
+  assert_int_equal(run_child(in_a_step_without_pmix, NULL), 1);
+  expect_child_wrote("srun has started 2 processes without PMIx");
+  expect_child_wrote("srun --mpi=pmix -n 2");
+  expect_ranks(2, "on_cpu", "SLURM_NTASKS=4 SLURM_PROCID=0"); // mpirun in a batch script
+}
+
 static FyError error;
 #define expect_error(wanted, text, ...)                                                                                \
   do {                                                                                                                 \
@@ -428,6 +465,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_group_of_one_needs_nothing),
       cmocka_unit_test(without_open_mpi_it_says_so),
+      cmocka_unit_test(the_variables_of_slurm),
       cmocka_unit_test(on_cpu_in_ranks),
       cmocka_unit_test(on_cuda_in_ranks),
       cmocka_unit_test(arguments_are_checked),
