@@ -272,7 +272,7 @@ static void data_parallel_counts(void) {
     fy_backward(fy_mean(fy_forward(parallel, x)));
     fy_synchronize(fy_cuda_device(0));
   }
-  FyCounters step = counters_since(before);
+  FyCounters step = fy_counters_since(before);
   printf("a step's copies between the two GPUs: %lld, of %s together\n", (long long)step.device_to_device,
          bytes_text((double)step.device_to_device_bytes));
 }
