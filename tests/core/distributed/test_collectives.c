@@ -4,6 +4,7 @@
 #include "../../support/child.h"
 #include "../nn/check.h"
 #include "device/runtime.h"
+#include "profiler/profiler.h"
 #include "ranks.h"
 #include <math.h>
 #include <stdlib.h>
@@ -323,12 +324,36 @@ static void cuda_messages(void) {
   fy_destroy_process_group();
 }
 
+// A profile has the collectives, on the thread that drove them, and does not have what only waits.
+static void profiled(void) {
+  fy_init_process_group("mpi", .timeout = 20);
+  FyProfile *profile = NULL;
+  fy_profile(profile, FY_PROFILE_CPU) {
+    FyTensor *t = fy_ones(fy_shape(100000));
+    fy_all_reduce(t);
+    fy_work_wait(fy_all_reduce(t, .async_op = true));
+    fy_broadcast(t, 0);
+    fy_barrier();
+  }
+  const FyKeyAverages *averages = fy_key_averages(profile);
+  int64_t reductions = 0, broadcasts = 0, others = 0;
+  for (int i = 0; i < averages->count; i++) {
+    const FyAverage *row = &averages->rows[i];
+    reductions += strcmp(row->key, "mpi:all_reduce") == 0 ? row->count : 0;
+    broadcasts += strcmp(row->key, "mpi:broadcast") == 0 ? row->count : 0;
+    others += strncmp(row->key, "mpi:", 4) == 0 ? row->count : 0;
+  }
+  must(reductions == 2 && broadcasts == 1 && others == 3);
+  fy_destroy_process_group();
+}
+
 static void on_cpu_in_ranks(void **state) {
   (void)state;
   needs_ranks();
   for (int n = 1; n <= 4; n++)
     expect_ranks(n, "on_cpu", "");
   expect_ranks(3, "nan_on_cpu", "");
+  expect_ranks(2, "profiled", "");
 }
 
 static void on_cuda_in_ranks(void **state) {
@@ -459,6 +484,7 @@ int main(int argc, char **argv) {
                                    {"on_cuda", on_cuda},
                                    {"cuda_messages", cuda_messages},
                                    {"cuda_messages_first", cuda_messages_first},
+                                   {"profiled", profiled},
                                    {"nan_on_cpu", nan_on_cpu},
                                    {"nan_on_cuda", nan_on_cuda}};
   run_rank(argc, argv, cases, sizeof cases / sizeof *cases);
