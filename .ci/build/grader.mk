@@ -65,10 +65,11 @@ $(B)/tests/grader/answer.o $(B)/tests/grader/symbols.o: $(GRADER_CONFIG)
 
 .PHONY: ferry
 ferry: $(FERRY) ## ./ferry, the command of the workbook
-$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) \
+FERRY_MODEL := $(addprefix $(B)/core/model/,gpu.o gpus.o kernel.o)
+$(FERRY): $(FERRY_OBJ) $(FERRY_MODEL) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) \
 		build/cu2cpp $(B)/stamp/grader
 	$(call say,LINK,$@)
-	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) -lm && mv $@.new $@
+	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) $(FERRY_MODEL) -lm && mv $@.new $@
 	$(if $(filter build,$(B)),@ln -sfn $@ ferry)
 
 tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))

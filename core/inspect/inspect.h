@@ -7,7 +7,7 @@
 //     lane.c      each lane's events, kept until the warp is complete
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
-//   counts.c      all of it as numbers for a modelled GPU (core/model)
+//   counts.c      all of it as numbers for a modelled GPU (core/model); mix.c: what a basic block computes
 //   look.c        what the simulator tells: launches, blocks, barriers
 //   finding.c, record.c   what was found, and the file that ./ferry reads
 #ifndef INSPECT_INSPECT_H
@@ -86,7 +86,8 @@ struct kernel {
   struct site *sites;      // a hash table
   uint32_t site_count, site_room;
   struct barrier *barriers;
-  uint8_t *arrays; // by number of the shared array: touched
+  uint8_t *arrays;           // by number of the shared array: touched
+  struct modelled *modelled; // counts.c: its times on the GPU that is played
   struct flow *flow;
 };
 
@@ -285,7 +286,20 @@ void request_count(struct site *site, const uint64_t *addresses, unsigned lanes,
 void counts_begin_launch(struct launch *launch);
 void counts_end_launch(struct launch *launch);
 void counts_end_block(void);
+struct modelled { // of all launches together
+  double seconds, term[6], least, resident, share, launches;
+  double stored_sectors, stored_bytes;
+};
 void counts_touched(uint32_t key, uint64_t first, uint64_t last);
+
+// Instructions of a basic block, as a GPU would have them: multiply-adds (which fp32 has, too), float32, float64, ...
+struct mix {
+  uint32_t place;
+  int fma, fp32, fp64, integer, special, divisions;
+};
+void mix_read(void);
+bool mix_known(void); // false: nobody has told, and nothing is known of any block
+const struct mix *mix_at(uint32_t place);
 
 struct flow *flow_new(void);
 void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, const uint32_t last[MAX_DEPTH]);

@@ -44,6 +44,7 @@ const Command commands[] = {
      "file\n"
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
+     "--gpu NAME      play this GPU, and say how long each kernel would take there and why (FERRY_SIM_GPU=list)\n"
      "--json FILE     findings, kernels and lines as JSON, one a line\n"
      "--html FILE     a page: the source, its counts in the margin, findings in place\n"
      "-- ARGS         the program's arguments\n"

@@ -198,7 +198,11 @@ static void set(const char *name, const char *value) {
     unsetenv(name);
 }
 
-static void begin_child(const InspectOptions *o, const char *order, bool quiet, const char *record, int socket) {
+static void begin_child(const InspectOptions *o, const char *order, bool quiet, const char *record, const char *mix,
+                        int socket) {
+  set("FERRY_INSPECT_MIX", mix);
+  if (o->gpu)
+    set("FERRY_SIM_GPU", o->gpu);
   set("FERRY_INSPECT_RECORD", record);
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);
@@ -247,7 +251,7 @@ int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *orde
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
-    begin_child(o, order, quiet, record, ends[1]);
+    begin_child(o, order, quiet, record, b->mix[0] ? b->mix : NULL, ends[1]);
     o->arguments[0] = (char *)(uintptr_t)b->program;
     execv(b->program, o->arguments);
     _exit(127);
