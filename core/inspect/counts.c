@@ -143,20 +143,17 @@ static void scale(struct model_counts *c, const struct model_counts *before, dou
     values[i] = (values[i] - old[i]) * factor;
 }
 
-static void add_time(struct kernel *k, const struct model_counts *c) {
+static void add_time(struct kernel *k, const struct model_counts *c, const struct model_time *t) {
   const struct model_gpu *gpu = model_gpu_named(getenv("FERRY_SIM_GPU"));
-  if (gpu == NULL)
-    return;
   if (k->modelled == NULL)
     k->modelled = inspect_allocate(sizeof *k->modelled);
   struct modelled *m = k->modelled;
-  const struct model_time t = model_kernel(gpu, c);
-  m->seconds += t.seconds;
+  m->seconds += t->seconds;
   for (int i = 0; i < MODEL_LIMITS; i++)
-    m->term[i] += t.term[i];
-  m->least += gpu->least.value * 1e-6;
-  m->resident += t.resident;
-  m->share += t.share;
+    m->term[i] += t->term[i];
+  m->least += gpu ? gpu->least.value * 1e-6 : 0;
+  m->resident += t->resident;
+  m->share += t->share;
   m->launches++;
   m->stored_sectors += c->store_sectors;
   m->stored_bytes += c->store_bytes;
@@ -182,6 +179,7 @@ void counts_end_launch(struct launch *launch) {
     c.integer = 2 * (c.loads + c.stores + c.shared) + c.branches;
   }
   free(launch->before);
-  add_time(launch->kernel, &c);
-  cudasim_counts(&c);
+  struct model_time time;
+  if (cudasim_counts(&c, &time))
+    add_time(launch->kernel, &c, &time);
 }

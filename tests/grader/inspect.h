@@ -11,6 +11,7 @@ typedef struct InspectOptions {
   const char *file, *program, *kernel, *blocks, *json,
       *html;                // program: one that is built already, in place of the file
   const char *gpu;          // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
+  bool table;               // a line for each kernel, without the program's output
   char **arguments;         // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;
@@ -155,6 +156,8 @@ uint64_t inspect_times(const InspectFinding *f);
 // ---- showing it --------------------------------------------------------------------------------------------------------
 
 void inspect_print(const Inspection *i);
+void inspect_print_findings(const Inspection *i);
+void inspect_print_table(const Inspection *i, const char *only); // `only`: this kernel and its instances; NULL: all
 bool inspect_write_json(const Inspection *i, const char *path);
 bool inspect_write_html(const Inspection *i, const char *path);
 

@@ -94,7 +94,7 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
   inspect_wrapped(9, "%s", f->kind->remedy);
 }
 
-static void print_findings(const Inspection *i) {
+void inspect_print_findings(const Inspection *i) {
   int errors = inspection_errors(i), notes = i->finding_count - errors;
   if (errors == 0)
     printf("%sno findings%s", style(GREEN), style(PLAIN));
@@ -195,7 +195,7 @@ static void print_kernel(const Inspection *i, const InspectKernel *k) {
 }
 
 void inspect_print(const Inspection *i) {
-  print_findings(i);
+  inspect_print_findings(i);
   for (int k = 0; k < i->kernel_count; k++)
     if (i->kernels[k].launches)
       print_kernel(i, &i->kernels[k]);
