@@ -24,6 +24,12 @@ static int parse(int argc, char **argv, InspectOptions *o) {
       o->table = true;
       continue;
     }
+    if (strcmp(option, "--with") == 0) {
+      if (i + 1 == argc || o->with_count == INSPECT_FILES)
+        return usage_error(argv[0], "--with needs a file, and there can be %d of them", INSPECT_FILES);
+      o->with[o->with_count++] = argv[++i];
+      continue;
+    }
     if (value && i + 1 == argc)
       return usage_error(argv[0], "%s needs a value", option);
     if (value)

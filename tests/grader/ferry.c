@@ -42,6 +42,8 @@ const Command commands[] = {
      "access can be seen, and run on a simulated device, its blocks' threads begun in either order.\n"
      "--program PROG  one that is built already, its kernels as the file's would be (core/inspect), in place of a "
      "file\n"
+     "--with FILE.cu  compiled and linked beside it, when its kernels or functions stand in several files; may be "
+     "repeated\n"
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
      "--gpu NAME      play this GPU, and say how long each kernel would take there and why (FERRY_SIM_GPU=list)\n"

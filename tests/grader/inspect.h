@@ -7,9 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { INSPECT_FILES = 8 };
+
 typedef struct InspectOptions {
   const char *file, *program, *kernel, *blocks, *json,
-      *html;                // program: one that is built already, in place of the file
+      *html;                       // program: one that is built already, in place of the file
+  const char *with[INSPECT_FILES]; // files that are compiled and linked beside it
+  int with_count;
   const char *gpu;          // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
   bool table;               // a line for each kernel, without the program's output
   char **arguments;         // of the program, ends with NULL
@@ -121,6 +125,8 @@ typedef struct Inspection {
   InspectFinding *findings;
   int finding_count;
   int runs;
+  const char *with[INSPECT_FILES]; // files that are compiled and linked beside it
+  int with_count;
   const char *gpu; // that was played; NULL: none
 } Inspection;
 
