@@ -19,6 +19,7 @@ struct sectors {
   size_t count, room;
 };
 
+bool counts_wanted;
 static struct sectors of_block, read_by_launch, written_by_launch;
 static double block_sectors; // distinct ones of the blocks that are done, summed
 
@@ -51,8 +52,6 @@ static void empty(struct sectors *s) {
 }
 
 void counts_touched(uint32_t key, uint64_t first, uint64_t last) {
-  if (!cudasim_plays_gpu())
-    return;
   for (uint64_t sector = first; sector <= last; sector++) {
     if (is_read(key))
       add_sector(&of_block, sector);
@@ -119,7 +118,8 @@ static struct model_counts totals(const struct kernel *k) {
 }
 
 void counts_begin_launch(struct launch *launch) {
-  if (!cudasim_plays_gpu())
+  counts_wanted = cudasim_plays_gpu();
+  if (!counts_wanted)
     return;
   launch->before = inspect_allocate(sizeof *launch->before);
   *launch->before = totals(launch->kernel);

@@ -225,6 +225,16 @@ static inline struct cell *memory_cells(struct memory *memory, size_t offset, un
   return &page->cells[within / MEMORY_WORD];
 }
 
+// The cell that an access will look at soon: threads that walk down columns find each one anew in the slow memory.
+static inline void memory_prefetch(const struct memory *memory, size_t offset) {
+  const struct page *page = memory->page[offset / MEMORY_PAGE];
+  if (page == NULL || page->bytes)
+    return;
+  const char *cell = (const char *)&page->cells[offset % MEMORY_PAGE / MEMORY_WORD];
+  __builtin_prefetch(cell, 1);
+  __builtin_prefetch(cell + sizeof(struct cell) - 1, 1);
+}
+
 static inline enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
   if ((*offset = address - memory_arena) >= memory_arena_bytes)
     return memory_space_slow(l, address, memory, offset);
@@ -281,7 +291,7 @@ void lane_flush(struct look *l);
 void replay(struct look *l, uint32_t active);
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
 
-// What a launch did, for a device that plays a GPU; elsewhere these do nothing. The sectors from the first to the last were
+// What a launch did, for a device that plays a GPU; elsewhere `counts_wanted` is false, and these do nothing. The sectors from the first to the last were
 // touched by one request.
 void counts_begin_launch(struct launch *launch);
 void counts_end_launch(struct launch *launch);
@@ -290,6 +300,7 @@ struct modelled { // of all launches together
   double seconds, term[6], least, resident, share, launches;
   double stored_sectors, stored_bytes;
 };
+extern bool counts_wanted;
 void counts_touched(uint32_t key, uint64_t first, uint64_t last);
 
 // Instructions of a basic block, as a GPU would have them: multiply-adds (which fp32 has, too), float32, float64, ...
