@@ -330,6 +330,8 @@ struct kernel *kernels_at(size_t i);
 
 // Writes everything to the file that FERRY_INSPECT_RECORD names. At exit, too.
 void inspect_write_record(void);
+// The same as a text (malloc), for who sends it on; NULL: no memory.
+char *inspect_record_text(void);
 
 void *inspect_allocate(size_t bytes); // zeroed
 void *inspect_resize(void *memory, size_t bytes);

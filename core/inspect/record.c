@@ -70,16 +70,30 @@ static void find_leaks(void) {
     finding_add(FIND_LEAK, NULL, (struct place){.first = a->place}, "%zu bytes", a->bytes);
 }
 
-void inspect_write_record(void) {
-  const char *path = getenv("FERRY_INSPECT_RECORD");
-  FILE *out = path ? fopen(path, "w") : NULL;
-  if (out == NULL)
-    return;
+static void write_all(FILE *out) {
   find_leaks();
   for (size_t i = 0; kernels_at(i); i++)
     write_kernel(out, kernels_at(i), i);
   for (size_t i = 0; finding_at(i); i++)
     write_finding(out, finding_at(i));
   fprintf(out, "end\n");
+}
+
+void inspect_write_record(void) {
+  const char *path = getenv("FERRY_INSPECT_RECORD");
+  FILE *out = path ? fopen(path, "w") : NULL;
+  if (out == NULL)
+    return;
+  write_all(out);
   fclose(out);
+}
+
+char *inspect_record_text(void) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  if (out == NULL)
+    return NULL;
+  write_all(out);
+  return fclose(out) == 0 ? text : NULL;
 }
