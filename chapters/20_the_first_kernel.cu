@@ -142,12 +142,12 @@ static void row(const Table *table, Arrays *all, const char *name, int blocks, i
             time_text(milliseconds));
 }
 
-static void five_versions(bool quick) {
+static void five_versions(void) {
   heading("Five versions");
   Arrays all = arrays_new(1 << 20);
   const int n = all.n, threads = 256, rows = 1 << 10, columns = n / rows;
   float *d_y = all.d_y, *d_x = all.d_x, ms = 0;
-  const Table table = {quick || time_text(1)[0] == '-' ? 5 : 6, {16, 8, 8, 12, 6, 20}};
+  const Table table = {shows_times() ? 6 : 5, {16, 8, 8, 12, 6, 20}};
   printf("%d elements\n\n", n);
   table_row(&table, "version", "blocks", "threads", "elements", "right", "time");
   table_row(&table, "", "", "a block", "a thread", "", "");
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
   Chapter chapter =
       chapter_begin(argc, argv, "The first kernel", "Saxpy in five versions; a launch, its grid, its errors.");
   whole_program();
-  five_versions(chapter.quick);
+  five_versions();
   printing();
   launch_errors();
   if (!chapter.counted) // it ends every use of the device
