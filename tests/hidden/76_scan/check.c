@@ -3,39 +3,47 @@
 
 #define LESSON "docs/25_scan.md"
 
-static const Mistake EXCLUSIVE = {"sums before each element", "out[i] holds what stands before x[i]; it has to hold x[i], too.",
+static const Mistake EXCLUSIVE = {"sums before each element",
+                                  "out[i] holds what stands before x[i]; it has to hold x[i], too.",
                                   LESSON "#a-scan-within-a-block"};
-static const Mistake PIECES = {"each piece for itself",
-                               "Every block begins at 0 again. What stands before its piece has to be added: the sums of all pieces "
-                               "before it.",
-                               LESSON "#over-blocks"};
-static const Mistake NEIGHBOUR = {"the sum of the one piece before",
-                                  "A block added the sum of the piece before its own. Before it stand all the earlier ones: the "
-                                  "pieces' sums have to be scanned as well.",
-                                  LESSON "#over-blocks"};
-static const Mistake WARPS = {"each warp for itself",
-                              "Shuffles reach the 32 lanes of a warp and no further. What the warps before it sum to has to be "
-                              "added, through shared memory.",
-                              LESSON "#warps"};
-static const Mistake NO_BARRIER = {"read and written in the same step",
-                                   "In a step one thread reads an element that another one writes. All have to have read before "
-                                   "anyone writes: two arrays that take turns, or two barriers.",
-                                   LESSON "#a-scan-within-a-block"};
+static const Mistake PIECES = {
+    "each piece for itself",
+    "Every block begins at 0 again. What stands before its piece has to be added: the sums of all pieces "
+    "before it.",
+    LESSON "#over-blocks"};
+static const Mistake NEIGHBOUR = {
+    "the sum of the one piece before",
+    "A block added the sum of the piece before its own. Before it stand all the earlier ones: the "
+    "pieces' sums have to be scanned as well.",
+    LESSON "#over-blocks"};
+static const Mistake WARPS = {
+    "each warp for itself",
+    "Shuffles reach the 32 lanes of a warp and no further. What the warps before it sum to has to be "
+    "added, through shared memory.",
+    LESSON "#warps"};
+static const Mistake NO_BARRIER = {
+    "read and written in the same step",
+    "In a step one thread reads an element that another one writes. All have to have read before "
+    "anyone writes: two arrays that take turns, or two barriers.",
+    LESSON "#a-scan-within-a-block"};
 static const Mistake DIVERGENT = {"a barrier that some threads do not reach",
                                   "Threads beyond n returned, and the others wait for them. Let them bring a 0.",
                                   LESSON "#a-scan-within-a-block"};
-static const Mistake MANY_PIECES = {"more pieces than threads",
-                                    "The first pieces are right, and those beyond what one block can scan at a time are not. There "
-                                    "are up to 400000 elements: the scan of the pieces' sums needs a loop.",
-                                    LESSON "#over-blocks"};
-static const Mistake ROUNDED_DOWN = {"blocks rounded down", "n / threads is rounded down, so the last elements were left out.",
-                                     LESSON "#over-blocks"};
-static const Mistake BEYOND = {"threads beyond n",
-                               "In the last block there are more threads than elements: they read x behind its end. They have to "
-                               "bring a 0, and write nothing.",
-                               LESSON "#over-blocks"};
+static const Mistake MANY_PIECES = {
+    "more pieces than threads",
+    "The first pieces are right, and those beyond what one block can scan at a time are not. There "
+    "are up to 400000 elements: the scan of the pieces' sums needs a loop.",
+    LESSON "#over-blocks"};
+static const Mistake ROUNDED_DOWN = {
+    "blocks rounded down", "n / threads is rounded down, so the last elements were left out.", LESSON "#over-blocks"};
+static const Mistake BEYOND = {
+    "threads beyond n",
+    "In the last block there are more threads than elements: they read x behind its end. They have to "
+    "bring a 0, and write nothing.",
+    LESSON "#over-blocks"};
 static const Mistake ALONE = {"one thread adds up everything",
-                              "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked. That is the CPU's loop, on a processor that is much slower "
+                              "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked. That "
+                              "is the CPU's loop, on a processor that is much slower "
                               "at it.",
                               LESSON "#a-scan-within-a-block"};
 static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
@@ -138,11 +146,13 @@ EXERCISE = {
     .kind = "kernel",
     .chapter = 25,
     .lesson = LESSON "#over-blocks",
-    .hints = {"A step within a block: sums[!now][t] = sums[now][t] + (t >= before ? sums[now][t - before] : 0), then now = !now and "
-              "a barrier; before = 1, 2, 4, ...",
-              "Threads beyond n bring a 0 to every step and write nothing in the end.",
-              "room[b] gets the sum of block b. A second launch, of one block, makes of it what stands before each block.",
-              "The second launch goes on in pieces of its own: a loop that carries the sum of what it has done."},
+    .hints =
+        {"A step within a block: sums[!now][t] = sums[now][t] + (t >= before ? sums[now][t - before] : 0), then now = "
+         "!now and "
+         "a barrier; before = 1, 2, 4, ...",
+         "Threads beyond n bring a 0 to every step and write nothing in the end.",
+         "room[b] gets the sum of block b. A second launch, of one block, makes of it what stands before each block.",
+         "The second launch goes on in pieces of its own: a loop that carries the sum of what it has done."},
     .functions = {"scan_on_device"},
     .tests = {{.name = "whole blocks: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},

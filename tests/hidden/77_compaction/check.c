@@ -5,43 +5,52 @@
 
 #define LESSON "docs/25_scan.md"
 
-static const Mistake ORDER = {"not in their order",
-                              "The right elements are there, in another order. Places that are drawn by an atomic operation come in "
-                              "the order in which threads draw; a scan gives each element its own.",
-                              LESSON "#compaction"};
+static const Mistake ORDER = {
+    "not in their order",
+    "The right elements are there, in another order. Places that are drawn by an atomic operation come in "
+    "the order in which threads draw; a scan gives each element its own.",
+    LESSON "#compaction"};
 static const Mistake EQUAL = {"what equals the bound", "Kept is what is larger than the bound, not what equals it.",
                               LESSON "#compaction"};
-static const Mistake HOLES = {"left where it was",
-                              "Each kept element was written to the place that it had in x, with holes in between. Its place is the "
-                              "number of elements kept before it.",
-                              LESSON "#compaction"};
-static const Mistake OWN_PIECE = {"each block from the beginning",
-                                  "Every block wrote to the first places of out, over what others wrote. What stands before a block is "
-                                  "the sum of the counts of the blocks before it.",
-                                  LESSON "#over-blocks"};
-static const Mistake ONE_TOO_FAR = {"one place too far",
-                                    "The inclusive scan counts the element itself, too: its place is one less. The first element of "
-                                    "out was left unwritten.",
-                                    LESSON "#compaction"};
+static const Mistake HOLES = {
+    "left where it was",
+    "Each kept element was written to the place that it had in x, with holes in between. Its place is the "
+    "number of elements kept before it.",
+    LESSON "#compaction"};
+static const Mistake OWN_PIECE = {
+    "each block from the beginning",
+    "Every block wrote to the first places of out, over what others wrote. What stands before a block is "
+    "the sum of the counts of the blocks before it.",
+    LESSON "#over-blocks"};
+static const Mistake ONE_TOO_FAR = {
+    "one place too far",
+    "The inclusive scan counts the element itself, too: its place is one less. The first element of "
+    "out was left unwritten.",
+    LESSON "#compaction"};
 static const Mistake COUNT = {"the count left out", "*count has to hold how many were kept, for n = 0 as well.",
                               LESSON "#compaction"};
 static const Mistake WRITTEN_BEHIND = {"written behind the last one kept", "out is not to be touched from *count on.",
                                        LESSON "#compaction"};
-static const Mistake BEYOND = {"threads beyond n",
-                               "In the last block there are more threads than elements: they read x behind its end. They bring a 0.",
-                               LESSON "#over-blocks"};
+static const Mistake BEYOND = {
+    "threads beyond n",
+    "In the last block there are more threads than elements: they read x behind its end. They bring a 0.",
+    LESSON "#over-blocks"};
 static const Mistake NO_BARRIER = {"a barrier is missing",
                                    "Threads of a block read in shared memory what others write at the same time.",
                                    LESSON "#a-scan-within-a-block"};
-static const Mistake DIVERGENT = {"a barrier that some threads do not reach",
-                                  "Threads beyond n returned, or those that keep nothing, and the others wait for them. Let them "
-                                  "bring a 0.",
-                                  LESSON "#a-scan-within-a-block"};
-static const Mistake ATOMICS = {"places drawn by atomic operations",
-                                "The order came out right this time; which thread draws first is not for the program to say. A scan "
-                                "gives each element its place.",
-                                LESSON "#compaction"};
-static const Mistake ALONE = {"one thread does it all", "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked.", LESSON "#compaction"};
+static const Mistake DIVERGENT = {
+    "a barrier that some threads do not reach",
+    "Threads beyond n returned, or those that keep nothing, and the others wait for them. Let them "
+    "bring a 0.",
+    LESSON "#a-scan-within-a-block"};
+static const Mistake ATOMICS = {
+    "places drawn by atomic operations",
+    "The order came out right this time; which thread draws first is not for the program to say. A scan "
+    "gives each element its place.",
+    LESSON "#compaction"};
+static const Mistake ALONE = {"one thread does it all",
+                              "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked.",
+                              LESSON "#compaction"};
 static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
                                    LESSON "#over-blocks"};
 static const Mistake LAUNCHES = {"a launch for every piece", "Three launches do: counts, their scan, and the writing.",
@@ -174,7 +183,9 @@ static bool expect_kept(Case *c, const Array *want, int64_t count) {
   for (int64_t i = 0; i < out->count; i++) {
     float a = out->f32[i], b = want->f32[i];
     if (a != b && !(isnan(a) && isnan(b)))
-      return expect_that(c, false, NULL, i < count ? "out[%lld]: expected %g, got %g" : "out[%lld], behind the kept ones: expected %g (as it was), got %g",
+      return expect_that(c, false, NULL,
+                         i < count ? "out[%lld]: expected %g, got %g"
+                                   : "out[%lld], behind the kept ones: expected %g (as it was), got %g",
                          (long long)i, (double)b, (double)a);
   }
   return true;
@@ -207,10 +218,11 @@ EXERCISE = {
     .kind = "kernel",
     .chapter = 25,
     .lesson = LESSON "#compaction",
-    .hints = {"__syncthreads_count(flag) is a barrier, and gives every thread of the block how many brought a flag.",
-              "room[b] gets the count of block b; one block makes of it what stands before each, and writes *count.",
-              "An element's place: what stands before its block, plus the inclusive scan of the block's flags, less 1.",
-              "Threads beyond n bring the flag 0. For n = 0 only the second of the three launches is left, and writes 0."},
+    .hints =
+        {"__syncthreads_count(flag) is a barrier, and gives every thread of the block how many brought a flag.",
+         "room[b] gets the count of block b; one block makes of it what stands before each, and writes *count.",
+         "An element's place: what stands before its block, plus the inclusive scan of the block's flags, less 1.",
+         "Threads beyond n bring the flag 0. For n = 0 only the second of the three launches is left, and writes 0."},
     .functions = {"keep_on_device"},
     .tests = {{.name = "whole blocks", .ask = ask_whole, .judge = judge_lanes, .inspect = true},
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},

@@ -52,7 +52,7 @@ __global__ void write_kept(float *out, const int *before, const float *x, float 
 
 extern "C" void keep_on_device(float *out, int *count, const float *x, int *room, float bound, int n) {
   int blocks = (n + THREADS - 1) / THREADS;
-    count_kept<<<blocks, THREADS>>>(room, x, bound, n);
+  count_kept<<<blocks, THREADS>>>(room, x, bound, n);
   scan_counts<<<1, THREADS>>>(room, count, blocks);
-    write_kept<<<blocks, THREADS>>>(out, room, x, bound, n);
+  write_kept<<<blocks, THREADS>>>(out, room, x, bound, n);
 }

@@ -3,40 +3,50 @@
 
 #define LESSON "docs/25_scan.md"
 
-static const Mistake CUT = {"runs cut at the edge of a block",
-                            "Each block's first element was taken for a head. It is one only if it differs from the element before "
-                            "it, which belongs to another block.",
-                            LESSON "#runs"};
-static const Mistake LAST = {"the length of the last run",
-                             "The last run has no next one: it ends at n.", LESSON "#runs"};
-static const Mistake FIRST = {"the first run left out", "Element 0 has none before it, and is a head all the same.", LESSON "#runs"};
+static const Mistake CUT = {
+    "runs cut at the edge of a block",
+    "Each block's first element was taken for a head. It is one only if it differs from the element before "
+    "it, which belongs to another block.",
+    LESSON "#runs"};
+static const Mistake LAST = {"the length of the last run", "The last run has no next one: it ends at n.",
+                             LESSON "#runs"};
+static const Mistake FIRST = {"the first run left out", "Element 0 has none before it, and is a head all the same.",
+                              LESSON "#runs"};
 static const Mistake ENDS = {"where runs begin in place of how long they are",
-                             "lengths holds places of x. A run's length is the next run's place less its own.", LESSON "#runs"};
+                             "lengths holds places of x. A run's length is the next run's place less its own.",
+                             LESSON "#runs"};
 static const Mistake TAILS = {"the element after each run",
                               "values holds what comes behind a run (or before it). A run's value is that of its head.",
                               LESSON "#runs"};
-static const Mistake ORDER = {"runs out of order", "The right runs are there, in another order: a scan gives each head its place.",
+static const Mistake ORDER = {"runs out of order",
+                              "The right runs are there, in another order: a scan gives each head its place.",
                               LESSON "#compaction"};
-static const Mistake ATOMICS = {"places drawn by atomic operations",
-                                "The order came out right this time; which thread draws first is not for the program to say. A scan "
-                                "gives each head its place.",
-                                LESSON "#compaction"};
-static const Mistake COUNT = {"the count left out", "*count has to hold how many runs there are, for n = 0 as well.", LESSON "#runs"};
-static const Mistake BEHIND = {"written behind the last run",
-                               "values and lengths are not to be touched from *count on: threads without a run write nothing.",
-                               LESSON "#runs"};
+static const Mistake ATOMICS = {
+    "places drawn by atomic operations",
+    "The order came out right this time; which thread draws first is not for the program to say. A scan "
+    "gives each head its place.",
+    LESSON "#compaction"};
+static const Mistake COUNT = {"the count left out", "*count has to hold how many runs there are, for n = 0 as well.",
+                              LESSON "#runs"};
+static const Mistake BEHIND = {
+    "written behind the last run",
+    "values and lengths are not to be touched from *count on: threads without a run write nothing.", LESSON "#runs"};
 static const Mistake BEYOND = {"an element that is not there",
-                               "A thread looked at the element before the first one, or behind the last.", LESSON "#runs"};
+                               "A thread looked at the element before the first one, or behind the last.",
+                               LESSON "#runs"};
 static const Mistake NO_BARRIER = {"a barrier is missing",
                                    "Threads of a block read in shared memory what others write at the same time.",
                                    LESSON "#a-scan-within-a-block"};
-static const Mistake ALONE = {"one thread does it all", "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked.", LESSON "#runs"};
+static const Mistake ALONE = {"one thread does it all",
+                              "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked.",
+                              LESSON "#runs"};
 static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
                                    LESSON "#over-blocks"};
-static const Mistake ON_HOST = {"the count fetched to the host",
-                                "The host waited for the number of runs. A kernel with a thread for each element reads it on the "
-                                "device.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake ON_HOST = {
+    "the count fetched to the host",
+    "The host waited for the number of runs. A kernel with a thread for each element reads it on the "
+    "device.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake LAUNCHES = {"a launch for every run", "Four launches do, however many runs there are.",
                                  "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
@@ -177,8 +187,8 @@ static bool expect_runs(Case *c, const char *name, const Array *want) {
     return false;
   for (int64_t i = 0; i < a->count; i++)
     if (a->i32[i] != want->i32[i])
-      return expect_that(c, false, NULL, "%s[%lld]: expected %d, got %d (-1: as it was)", name, (long long)i, want->i32[i],
-                         a->i32[i]);
+      return expect_that(c, false, NULL, "%s[%lld]: expected %d, got %d (-1: as it was)", name, (long long)i,
+                         want->i32[i], a->i32[i]);
   return true;
 }
 
@@ -215,7 +225,8 @@ EXERCISE = {
     .hints = {"Element i is a head if i is 0 or x[i] != x[i - 1]; a block's first thread looks at the block before.",
               "Compaction of the heads, as in exercise 77, but what is written is the place i: starts[run] = i.",
               "Then a thread for each run: values[run] = x[starts[run]], lengths[run] = starts[run + 1] - starts[run].",
-              "The last run ends at n. Launch that kernel with as many threads as there are elements; those with run >= *count "
+              "The last run ends at n. Launch that kernel with as many threads as there are elements; those with run "
+              ">= *count "
               "return."},
     .functions = {"runs_on_device"},
     .tests = {{.name = "short runs", .ask = ask_whole, .judge = judge_lanes, .inspect = true},
