@@ -132,8 +132,8 @@ static void judge_traffic(Case *c) {
 }
 
 EXERCISE = {
-    .id = "74_pixels_to_planes",
-    .title = "Pixels into planes",
+    .id = "74_channels_apart",
+    .title = "Channels taken apart, any number of them",
     .kind = "kernel",
     .chapter = 23,
     .lesson = LESSON "#a-transpose-step-by-step",
