@@ -287,13 +287,21 @@ static const char *truth(bool value) {
 
 static const Table table = {5, {10, 7, 6, 20, 10}};
 
-// A line about a kernel that took `ms` and left the sums of `blocks` blocks, or one alone in `sum`.
+// What the sums of the blocks add up to.
+static double added_up(int blocks) {
+  double all = 0;
+  float *of_blocks = (float *)malloc(blocks * sizeof(float));
+  CHECK(cudaMemcpy(of_blocks, sums, blocks * sizeof(float), cudaMemcpyDeviceToHost));
+  for (int b = 0; b < blocks; b++)
+    all += of_blocks[b];
+  free(of_blocks);
+  return all;
+}
+
+// A line about a kernel that took `ms` and left the sums of `blocks` blocks, or (`finished`) one alone in `sum`.
 static void row(const char *kernel, int blocks, bool finished, int n, float ms) {
-  if (!finished) {
-    shuffles<<<1, THREADS>>>(sum, sums, blocks);
-    CHECK_LAUNCH();
-  }
-  table_row(&table, kernel, text("%d", blocks), truth(fetched(sum) == right), time_text(ms),
+  const double all = finished ? fetched(sum) : added_up(blocks);
+  table_row(&table, kernel, text("%d", blocks), truth(all == right), time_text(ms),
             rate_text((double)n * sizeof(float), ms));
 }
 
@@ -307,7 +315,7 @@ static void seven_steps(int n) {
   heading("Seven steps");
   const int blocks = n / THREADS, half = blocks / 2, few = half < MOST_BLOCKS ? half : MOST_BLOCKS;
   float ms = 0;
-  printf("%d floats; the blocks' sums are added by a second launch, which is not timed\n", n);
+  printf("%d floats; the blocks' sums are added up by the host, which is not timed\n", n);
   table_row(&table, "kernel", "blocks", "right", "time", "rate");
   timed(ms)
     divergent<<<blocks, THREADS>>>(sums, x);
@@ -385,9 +393,19 @@ static void votes_and_groups(int n) {
   printf("rows of 8:       %s\n", truth(wrong == 0));
 }
 
+// The kernel `shuffles` again, in two launches, under another name: so the inspector counts the one in the table by itself.
+__global__ void two_passes(float *sums, const float *x, int n) {
+  float own = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    own += x[i];
+  own = block_sum(own);
+  if (threadIdx.x == 0)
+    sums[blockIdx.x] = own;
+}
+
 static float kernels_sum(int n, int blocks) {
-  shuffles<<<blocks, THREADS>>>(sums, x, n);
-  shuffles<<<1, THREADS>>>(sum, sums, blocks);
+  two_passes<<<blocks, THREADS>>>(sums, x, n);
+  two_passes<<<1, THREADS>>>(sum, sums, blocks);
   CHECK_LAUNCH();
   return fetched(sum);
 }

@@ -44,6 +44,7 @@ const Command commands[] = {
      "file\n"
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
+     "--quiet         the report alone, without the program's output\n"
      "--table         a line for each kernel alone, without the program's output; with modelled times where "
      "FERRY_SIM_GPU "
      "names a GPU\n"

@@ -10,7 +10,8 @@
 typedef struct InspectOptions {
   const char *file, *program, *kernel, *blocks, *json,
       *html;                // program: one that is built already, in place of the file
-  bool table;               // a line for each kernel, without the program's output
+  bool quiet;               // without the program's output
+  bool table;               // a line for each kernel
   char **arguments;         // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;
