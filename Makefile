@@ -67,7 +67,7 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/cu2cpp.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/cu2cpp%.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
@@ -190,10 +190,10 @@ include .ci/build/proto.mk
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
-$(CU2CPP): core/sim/cu2cpp.c | $(PACKAGES)
+$(CU2CPP): $(wildcard core/sim/cu2cpp*.c) core/sim/cu2cpp.h | $(PACKAGES)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $< -o $@
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $(filter %.c,$^) -o $@
 
 SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU))
 SIM_CUH := $(CUH:%=build/sim/%)
@@ -220,7 +220,10 @@ $(filter $(B)/tests/%,$(C_OBJ)): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 # Its header alone, where the toolkit is: nvcc is not needed.
 CUPTI_HEADERS := $(wildcard $(addprefix $(or $(CUDA_HOME),$(CUDA_DIR),/usr/local/cuda)/,include extras/CUPTI/include))
-$(B)/tests/core/device/test_cupti.o: private CPPFLAGS += $(CUPTI_HEADERS:%=-isystem %)
+# In place of the simulator's, whose cuda.h has not what CUPTI's headers want of it.
+ifneq ($(CUPTI_HEADERS),)
+$(B)/tests/core/device/test_cupti.o: private SIM_CPPFLAGS := $(CUPTI_HEADERS:%=-isystem %)
+endif
 
 $(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(PROTO_H) $(BUNDLE_READY)
 	$(call say,CC,$<)

@@ -243,14 +243,15 @@ static bool link_program(Answer *a) {
   words(&c, CONFIG_LINKER " -o program answer.o");
   words(&c, a->for_inspector ? "-Wl,--whole-archive " INSPECT_LIBRARY " -Wl,--no-whole-archive" : "-Wl,--strip-debug");
   words(&c, kernel ? "-Wl,--wrap=sim_submit"
-                   : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization");
+                   : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization "
+                     "-Wl,--wrap=fy_event_record,--wrap=fy_event_wait,--wrap=fy_event_query,--wrap=fy_event_elapsed_time "
+                     "-Wl,--wrap=fy_stream_query,--wrap=fy_stream_wait_stream,--wrap=fy_step");
   word(&c, "%s", driver);
   word(&c, "%s", CONFIG_OBJECTS "/tests/grader/child.o");
   word(&c, "%s", CONFIG_OBJECTS "/tests/grader/wire.o");
   word(&c, "%s",
        kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o" : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
-  if (kernel)
-    word(&c, "%s", CONFIG_OBJECTS "/tests/grader/ledger_sim.o");
+  word(&c, "%s", kernel ? CONFIG_OBJECTS "/tests/grader/ledger_sim.o" : CONFIG_OBJECTS "/tests/grader/course.o");
   word(&c, "%s", CONFIG_LIBRARY);
   words(&c, CONFIG_LINK);
   return run_tool(a, &c, (const char *[2]){driver, NULL}, COMPILE_SECONDS, NULL);

@@ -4,7 +4,7 @@
 
 #include "exercise.h"
 
-enum { MAX_SUSPECTS = 64, MAX_OWNED = 256, FINDING_BYTES = 4096 };
+enum { MAX_SUSPECTS = 64, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
 
 typedef struct Suspect {
   const char *name, *error; // a result or an error's text
@@ -30,6 +30,8 @@ struct Case {
   const Mistake *fallback; // named when no other is
   Suspect suspects[MAX_SUSPECTS];
   int suspect_count;
+  const char *refused[MAX_REFUSED]; // results whose values were not what expect_array expected
+  int refused_count;
   void *owned[MAX_OWNED];
   int owned_count;
 };

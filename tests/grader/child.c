@@ -181,6 +181,8 @@ void driver_stop(Driver *d) {
   for (size_t i = 0; i < sizeof now / sizeof(int64_t); i++)
     difference[i] -= before[i];
   child_add(d, 'c', "counts")->counts = now;
+  if (place_count_end)
+    place_count_end(d);
 }
 
 // Of an inspected answer (core/inspect), which the `_exit` below would keep from writing. `ferry inspect` wants a file, a test has

@@ -356,10 +356,12 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
     return;
   }
   bool kernel = strcmp(exercise_extension(e), "cu") == 0 && !a->real_gpu;
+  bool fewer = v->test->at_most && !a->real_gpu && v->test->at_most < o->devices;
+  int devices = fewer ? v->test->at_most : o->devices;
   if (v->test->inspect && kernel)
-    run_inspected(v, a, e, o->devices);
-  else if (run_once(v, a, e, o->devices, "ascending") && kernel)
-    run_once(v, a, e, o->devices, "descending");
+    run_inspected(v, a, e, devices);
+  else if (run_once(v, a, e, devices, "ascending") && kernel)
+    run_once(v, a, e, devices, "descending");
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------

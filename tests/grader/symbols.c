@@ -16,7 +16,7 @@ static const char *const startup_sections[] = {".init_array", ".fini_array", ".p
 static const char *const never[] = {
     "main", "drive", "cudasim_get_stats", "cudasim_reset_stats", "cudasim_observe", "fy_reset_peak_memory_stats"};
 static const char *const never_prefixes[] = {"driver_",   "child_",  "message_", "place_",  "wire_",   "sim_",
-                                             "fy_count_", "ledger_", "__real_",  "__wrap_", "inspect_"};
+                                             "fy_count_", "ledger_", "course_",  "__real_", "__wrap_", "inspect_"};
 // What the compiler makes an inspected kernel call; an answer that has its own would be blind to itself.
 static const char *const never_defined[] = {"__tsan_", "__sanitizer_", "__ubsan_", "inspect_"};
 
