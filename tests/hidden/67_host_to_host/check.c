@@ -6,29 +6,34 @@
 #define WHOLE "docs/20_the_first_kernel.md#host-and-device"
 #define ERRORS "docs/20_the_first_kernel.md#errors-at-once-and-later"
 
-static const Mistake NOT_FETCHED = {"the result was not copied back",
-                                    "y is the host's array. The kernel's result is in the device's memory, until cudaMemcpy with "
-                                    "cudaMemcpyDeviceToHost copies it.",
-                                    WHOLE};
+static const Mistake NOT_FETCHED = {
+    "the result was not copied back",
+    "y is the host's array. The kernel's result is in the device's memory, until cudaMemcpy with "
+    "cudaMemcpyDeviceToHost copies it.",
+    WHOLE};
 static const Mistake NOT_BROUGHT = {
-    "the input was not copied there", "cudaMalloc gives memory with nothing in it. x has to be copied to the device first.", WHOLE};
+    "the input was not copied there",
+    "cudaMalloc gives memory with nothing in it. x has to be copied to the device first.", WHOLE};
 static const Mistake IN_ELEMENTS = {"bytes counted in elements",
                                     "cudaMalloc and cudaMemcpy count bytes: n * sizeof(float) of them, not n.", WHOLE};
-static const Mistake KEPT = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.", WHOLE};
-static const Mistake IGNORED = {"an error was ignored",
-                                "cudaMalloc returned an error, because the device had no memory left. Look at what each call returns, "
-                                "say it in *error, and do not go on.",
-                                ERRORS};
-static const Mistake INVENTED = {"an error where there was none", "*error is cudaSuccess, 0, where all calls have succeeded.",
-                                 ERRORS};
+static const Mistake KEPT = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
+                             WHOLE};
+static const Mistake IGNORED = {
+    "an error was ignored",
+    "cudaMalloc returned an error, because the device had no memory left. Look at what each call returns, "
+    "say it in *error, and do not go on.",
+    ERRORS};
+static const Mistake INVENTED = {"an error where there was none",
+                                 "*error is cudaSuccess, 0, where all calls have succeeded.", ERRORS};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 there is nothing to launch: a grid of 0 blocks is an invalid configuration.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake ROUNDED_DOWN = {
     "blocks rounded down", "n / threads leaves the last, partial block out. Round up: (n + threads - 1) / threads.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake HOST_POINTER = {"host memory given to a kernel",
-                                     "x and y are addresses of the host: a kernel can use what cudaMalloc gave, and nothing else.", WHOLE};
+static const Mistake HOST_POINTER = {
+    "host memory given to a kernel",
+    "x and y are addresses of the host: a kernel can use what cudaMalloc gave, and nothing else.", WHOLE};
 static const Mistake TOO_MANY = {"more copies than needed", "x goes to the device once, y comes back once.", WHOLE};
 
 static void ask(Case *c, int64_t n) {
@@ -78,6 +83,8 @@ static bool only_a_begin(const Case *c, int64_t *done) {
 static void suspect_values(Case *c) {
   const int64_t n = (int64_t)given_number(c, "n");
   int64_t done = 0;
+  if (n > 0 && counts(c)->host_to_device == 0)
+    suspect_error(c, "illegal", &HOST_POINTER);
   suspect_that(c, n > 0 && counts(c)->launches == 0 && got_number(c, "last error") > 0, &HOST_POINTER);
   suspect_that(c, n > 0 && counts(c)->launches == 0 && counts(c)->host_to_device == 0, &NO_KERNEL);
   suspect_that(c, counts(c)->device_to_host == 0 && n > 0, &NOT_FETCHED);
@@ -93,8 +100,8 @@ static void suspect_values(Case *c) {
 static bool judge_call(Case *c) {
   const int64_t n = (int64_t)given_number(c, "n");
   const int64_t error = got_count(c, "error");
-  suspect_error(c, "illegal", &PAST_THE_END);
   suspect_values(c);
+  suspect_error(c, "illegal", &PAST_THE_END);
   if (n == 0) {
     suspect_that(c, error == 9, &EMPTY_GRID);
     return expect_exactly(c, "*error", error, 0, error == 9 ? &EMPTY_GRID : &INVENTED) &&
@@ -143,7 +150,8 @@ EXERCISE = {
     .lesson = WHOLE,
     .hints = {"Six steps: cudaMalloc, cudaMemcpy there, the launch, cudaGetLastError, cudaMemcpy back, cudaFree.",
               "What if cudaMalloc fails? Nothing may be launched or copied then, and *error has to say it.",
-              "One function that does the steps and returns at the first error, and one that calls it and frees what there is: "
+              "One function that does the steps and returns at the first error, and one that calls it and frees what "
+              "there is: "
               "cudaFree(NULL) does nothing."},
     .functions = {"scale_on_device"},
     .tests = {{.name = "small and odd", .ask = ask_small, .judge = judge},

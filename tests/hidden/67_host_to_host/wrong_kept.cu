@@ -22,5 +22,4 @@ extern "C" void scale_on_device(float *y, const float *x, float a, int n, int *e
   *error = cudaMemcpy(y, d_y, bytes, cudaMemcpyDeviceToHost);
 end:
   cudaFree(d_x);
-
 }

@@ -4,30 +4,33 @@
 
 #define LESSON "docs/20_the_first_kernel.md#errors-at-once-and-later"
 
-static const Mistake BLAMED = {"an earlier error taken for this launch's",
-                               "An error was there before the call. cudaGetLastError returns and clears it: ask before the launch, too.",
-                               LESSON};
-static const Mistake PEEKED = {"the error was left behind",
-                               "cudaPeekAtLastError looks and leaves the error for the next who asks. cudaGetLastError clears it.",
-                               LESSON};
+static const Mistake BLAMED = {
+    "an earlier error taken for this launch's",
+    "An error was there before the call. cudaGetLastError returns and clears it: ask before the launch, too.", LESSON};
+static const Mistake PEEKED = {
+    "the error was left behind",
+    "cudaPeekAtLastError looks and leaves the error for the next who asks. cudaGetLastError clears it.", LESSON};
 static const Mistake NOT_ASKED = {"the launch was not asked for its error",
-                                  "A launch returns nothing. cudaGetLastError() behind it says whether it could begin.", LESSON};
-static const Mistake NOT_AWAITED = {"the kernel was not waited for",
-                                    "When the launch returns, the kernel may not have begun. cudaDeviceSynchronize waits, and returns "
-                                    "what went wrong.",
-                                    LESSON};
-static const Mistake MIXED = {"the launch's error reported as the kernel's",
-                              "A launch that could not begin has no kernel that ran: *launch has the error, *kernel is cudaSuccess.",
-                              LESSON};
-static const Mistake EARLIER_LOST = {"the earlier error was lost", "*before is to have the error that was there before the call.",
-                                     LESSON};
+                                  "A launch returns nothing. cudaGetLastError() behind it says whether it could begin.",
+                                  LESSON};
+static const Mistake NOT_AWAITED = {
+    "the kernel was not waited for",
+    "When the launch returns, the kernel may not have begun. cudaDeviceSynchronize waits, and returns "
+    "what went wrong.",
+    LESSON};
+static const Mistake MIXED = {
+    "the launch's error reported as the kernel's",
+    "A launch that could not begin has no kernel that ran: *launch has the error, *kernel is cudaSuccess.", LESSON};
+static const Mistake EARLIER_LOST = {"the earlier error was lost",
+                                     "*before is to have the error that was there before the call.", LESSON};
 static const Mistake BY_HAND = {"errors guessed from the arguments",
                                 "Which launches fail is for the runtime to say: other GPUs have other limits.", LESSON};
 
 enum { INVALID_CONFIGURATION = 9, ILLEGAL_ADDRESS = 700 };
 
 static void ask(Case *c, int64_t blocks, int64_t threads, bool stale, bool null) {
-  give_array(c, "size", new_array(c, FY_INT32, shape(blocks * (threads > 1024 || threads < 1 ? 1 : threads))), (Give){.device = "cpu"});
+  give_array(c, "size", new_array(c, FY_INT32, shape(blocks * (threads > 1024 || threads < 1 ? 1 : threads))),
+             (Give){.device = "cpu"});
   give_number(c, "blocks", (double)blocks);
   give_number(c, "threads", (double)threads);
   give_number(c, "stale", stale);
@@ -71,10 +74,14 @@ static void judge(Case *c) {
   if (null)
     expect_error(c, "illegal", NULL); // it stays
   if (stale)
-    expect_exactly(c, "*before", before, INVALID_CONFIGURATION, launch == INVALID_CONFIGURATION ? &BLAMED : &EARLIER_LOST);
+    expect_exactly(c, "*before", before, INVALID_CONFIGURATION,
+                   launch == INVALID_CONFIGURATION ? &BLAMED : &EARLIER_LOST);
   else
     expect_exactly(c, "*before", before, 0, NULL);
-  expect_exactly(c, "*launch", launch, want, bad ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED) : stale ? &BLAMED : NULL);
+  expect_exactly(c, "*launch", launch, want,
+                 bad     ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED)
+                 : stale ? &BLAMED
+                         : NULL);
   expect_exactly(c, "*kernel", kernel, null ? ILLEGAL_ADDRESS : 0, null ? &NOT_AWAITED : &MIXED);
   if (!null)
     expect_exactly(c, "the error that the next one finds", got_count(c, "left behind"), 0, &PEEKED);
@@ -91,7 +98,8 @@ static void judge(Case *c) {
 static void judge_bad(Case *c) {
   judge(c);
   if (got_count(c, "launch") == INVALID_CONFIGURATION)
-    expect_exactly(c, "*before", got_count(c, "before"), given_number(c, "stale") != 0 ? INVALID_CONFIGURATION : 0, &BY_HAND);
+    expect_exactly(c, "*before", got_count(c, "before"), given_number(c, "stale") != 0 ? INVALID_CONFIGURATION : 0,
+                   &BY_HAND);
 }
 
 EXERCISE = {
@@ -111,5 +119,7 @@ EXERCISE = {
               {.name = "an error from before", .ask = ask_stale, .judge = judge},
               {.name = "an error from before, and one of the launch", .ask = ask_stale_and_bad, .judge = judge_bad},
               {.name = "a kernel that goes wrong", .ask = ask_wild, .judge = judge},
-              {.name = "an error from before, and a kernel that goes wrong", .ask = ask_stale_and_wild, .judge = judge}},
+              {.name = "an error from before, and a kernel that goes wrong",
+               .ask = ask_stale_and_wild,
+               .judge = judge}},
 };

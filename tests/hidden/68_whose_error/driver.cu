@@ -21,8 +21,8 @@ void drive(Driver *d) {
   }
   busy<<<1, 1>>>(sum, 20000000); // whoever does not wait asks before the kernel has run
   driver_count(d);
-  mark_on_device(driver_number(d, "null") != 0 ? NULL : out, (int)driver_number(d, "value"), blocks, threads, &before, &launch,
-                 &kernel);
+  mark_on_device(driver_number(d, "null") != 0 ? NULL : out, (int)driver_number(d, "value"), blocks, threads, &before,
+                 &launch, &kernel);
   driver_stop(d);
   driver_put_number(d, "before", before);
   driver_put_number(d, "launch", launch);

@@ -5,17 +5,20 @@
 #define WAVES "docs/21_the_machine.md#waves-and-tails"
 
 static const Mistake WARPS = {"threads not rounded up to whole warps",
-                              "A block of 33 threads takes two warps: the room of 64 threads, and the registers of 64.", ROOM};
-static const Mistake PORTIONS = {"registers not rounded up",
-                                 "A warp's registers are given out 256 at a time: 33 a thread are 1056, which takes 1280.", ROOM};
-static const Mistake RESERVED = {"the reserved bytes forgotten", "Each block takes reserved_bytes of shared memory besides its own.",
-                                 ROOM};
+                              "A block of 33 threads takes two warps: the room of 64 threads, and the registers of 64.",
+                              ROOM};
+static const Mistake PORTIONS = {
+    "registers not rounded up",
+    "A warp's registers are given out 256 at a time: 33 a thread are 1056, which takes 1280.", ROOM};
+static const Mistake RESERVED = {"the reserved bytes forgotten",
+                                 "Each block takes reserved_bytes of shared memory besides its own.", ROOM};
 static const Mistake MOST_BLOCKS = {"the limit of blocks forgotten",
                                     "A multiprocessor holds at most so many blocks, however small they are.", ROOM};
-static const Mistake NO_REGISTERS = {"registers left out", "The registers are a third kind of room, beside threads and shared memory.",
-                                     ROOM};
+static const Mistake NO_REGISTERS = {"registers left out",
+                                     "The registers are a third kind of room, beside threads and shared memory.", ROOM};
 static const Mistake ONE_SM = {"one multiprocessor for the whole GPU",
-                               "A wave is what all multiprocessors hold together: blocks that fit, times their number.", WAVES};
+                               "A wave is what all multiprocessors hold together: blocks that fit, times their number.",
+                               WAVES};
 static const Mistake DOWN = {"waves rounded down", "A wave that is not full is a wave, too: round up.", WAVES};
 static const Mistake FULL_IS_ZERO = {"a full last wave taken for an empty one",
                                      "Where the blocks divide evenly the last wave is full: 1, not 0.", WAVES};
@@ -67,9 +70,8 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
   give_array(c, "cases", cases, (Give){.device = "cpu"});
 }
 
-static const int64_t GPUS[3][6] = {{108, 2048, 32, 65536, 167936, 1024},
-                                   {40, 1024, 16, 65536, 65536, 0},
-                                   {84, 1536, 16, 65536, 102400, 1024}};
+static const int64_t GPUS[3][6] = {
+    {108, 2048, 32, 65536, 167936, 1024}, {40, 1024, 16, 65536, 65536, 0}, {84, 1536, 16, 65536, 102400, 1024}};
 static void ask_a100(Case *c) {
   ask(c, GPUS[0], 0);
 }
@@ -94,7 +96,8 @@ static Array *fits(Case *c, Slip slip) {
 static Array *wave_numbers(Case *c, bool down, bool one_sm) {
   Array *all = new_array(c, FY_INT64, shape(CASES));
   for (int i = 0; i < CASES; i++) {
-    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS, wave = (one_sm ? 1 : gpu_of(c).multiprocessors) * want[4];
+    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS,
+                  wave = (one_sm ? 1 : gpu_of(c).multiprocessors) * want[4];
     all->i64[i] = down ? want[3] / wave : up(want[3], wave);
   }
   return all;
@@ -103,7 +106,8 @@ static Array *wave_numbers(Case *c, bool down, bool one_sm) {
 static Array *last_shares(Case *c, bool full_is_zero, bool one_sm) {
   Array *all = new_array(c, FY_FLOAT64, shape(CASES));
   for (int i = 0; i < CASES; i++) {
-    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS, wave = (one_sm ? 1 : gpu_of(c).multiprocessors) * want[4];
+    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS,
+                  wave = (one_sm ? 1 : gpu_of(c).multiprocessors) * want[4];
     const int64_t rest = want[3] % wave;
     all->f64[i] = rest || full_is_zero ? (double)rest / (double)wave : 1;
   }
@@ -131,7 +135,8 @@ EXERCISE = {
     .kind = "write",
     .chapter = 21,
     .lesson = ROOM,
-    .hints = {"Four numbers, of which the least counts: by threads, by registers, by shared memory, and the most blocks there may be.",
+    .hints = {"Four numbers, of which the least counts: by threads, by registers, by shared memory, and the most "
+              "blocks there may be.",
               "Count warps first: (threads + 31) / 32. A warp takes (registers * 32 + 255) / 256 * 256 registers.",
               "blocks_in_grid - (waves - 1) * (a wave's blocks) are left for the last wave."},
     .functions = {"blocks_that_fit", "waves", "last_wave"},

@@ -5,7 +5,8 @@ enum { FIELDS = 5 };
 
 void drive(Driver *d) {
   const Array *cases = driver_array(d, "cases"), *room = driver_array(d, "gpu");
-  const Gpu gpu = {(int)room->i64[0], (int)room->i64[1], (int)room->i64[2], (int)room->i64[3], (int)room->i64[4], (int)room->i64[5]};
+  const Gpu gpu = {(int)room->i64[0], (int)room->i64[1], (int)room->i64[2],
+                   (int)room->i64[3], (int)room->i64[4], (int)room->i64[5]};
   const int64_t count = cases->shape.size[0];
   int64_t fit[64], number[64];
   double last[64];

@@ -12,7 +12,8 @@ int blocks_that_fit(const Gpu *gpu, int threads, int registers, int shared_bytes
   int warps = threads / 32 + (threads % 32 != 0), blocks = 0;
   for (;;) {
     int more = blocks + 1;
-    if (more > gpu->blocks || more * warps * 32 > gpu->threads || more * (shared_bytes + gpu->reserved_bytes) > gpu->shared_bytes ||
+    if (more > gpu->blocks || more * warps * 32 > gpu->threads ||
+        more * (shared_bytes + gpu->reserved_bytes) > gpu->shared_bytes ||
         more * warps * warp_registers(registers) > gpu->registers)
       return blocks;
     blocks = more;

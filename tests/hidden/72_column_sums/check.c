@@ -4,15 +4,18 @@
 
 #define LESSON "docs/22_global_memory.md#sectors"
 
-static const Mistake ROWS = {"rows summed instead of columns", "sums[c] has the elements in[r * columns + c] of all rows r.", LESSON};
-static const Mistake TRANSPOSED = {"rows and columns mixed up",
-                                   "Row r begins at r * columns: the length of a row is the number of columns.", LESSON};
-static const Mistake STRIDED = {"neighbouring lanes far apart",
-                                "Lanes of a warp read elements that are not beside each other, so that each takes a sector of its own. "
-                                "Neighbouring threads should have neighbouring columns, all in the same row.",
-                                "docs/22_global_memory.md#a-ladder-of-strides"};
+static const Mistake ROWS = {"rows summed instead of columns",
+                             "sums[c] has the elements in[r * columns + c] of all rows r.", LESSON};
+static const Mistake TRANSPOSED = {
+    "rows and columns mixed up", "Row r begins at r * columns: the length of a row is the number of columns.", LESSON};
+static const Mistake STRIDED = {
+    "neighbouring lanes far apart",
+    "Lanes of a warp read elements that are not beside each other, so that each takes a sector of its own. "
+    "Neighbouring threads should have neighbouring columns, all in the same row.",
+    "docs/22_global_memory.md#a-ladder-of-strides"};
 static const Mistake ROUNDED_DOWN = {
-    "blocks rounded down", "columns / threads leaves the last, partial block out. Round up: (columns + threads - 1) / threads.",
+    "blocks rounded down",
+    "columns / threads leaves the last, partial block out. Round up: (columns + threads - 1) / threads.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake LAST_ROW = {"the last row left out", "There are `rows` rows, from 0 to rows - 1.", LESSON};
 static const Mistake ADDED = {"added to what was there", "sums holds nothing yet: set it, do not add to it.", LESSON};
@@ -54,7 +57,8 @@ static Array *sums(Case *c, Way way, int64_t threads) {
     }
     for (int64_t j = 0; way == OF_ROWS && k < rows && j < columns; j++)
       sum += in->f32[k * columns + j];
-    out->f32[k] = (way == OF_ROWS && k >= rows) || (way == WHOLE_BLOCKS && k >= columns / threads * threads) ? NAN : (float)sum;
+    out->f32[k] =
+        (way == OF_ROWS && k >= rows) || (way == WHOLE_BLOCKS && k >= columns / threads * threads) ? NAN : (float)sum;
   }
   return out;
 }

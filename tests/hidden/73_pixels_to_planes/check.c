@@ -4,20 +4,25 @@
 
 #define LESSON "docs/22_global_memory.md#pixels-or-planes"
 
-static const Mistake MEMBERS = {"pixels loaded member by member",
-                                "Neighbouring lanes read every fourth float: 16 sectors for 4 sectors' worth, three times over. Load the "
-                                "pixel whole, as a float4.",
-                                LESSON};
+static const Mistake MEMBERS = {
+    "pixels loaded member by member",
+    "Neighbouring lanes read every fourth float: 16 sectors for 4 sectors' worth, three times over. Load the "
+    "pixel whole, as a float4.",
+    LESSON};
 static const Mistake THREE = {"pixels taken for three floats",
-                              "A pixel has four floats, the fourth being its alpha: pixel i begins at pixels + 4 * i.", LESSON};
-static const Mistake ORDER = {"colours exchanged", "The four floats of a pixel are red, green, blue and alpha, in this order.", LESSON};
+                              "A pixel has four floats, the fourth being its alpha: pixel i begins at pixels + 4 * i.",
+                              LESSON};
+static const Mistake ORDER = {"colours exchanged",
+                              "The four floats of a pixel are red, green, blue and alpha, in this order.", LESSON};
 static const Mistake PLANES = {"planes read as planes",
                                "The pixels lie one after another, four floats each. Red i is not pixels[i].", LESSON};
-static const Mistake MULTIPLIED = {"alpha multiplied in", "Colours are only moved: nothing is to be done with alpha.", LESSON};
+static const Mistake MULTIPLIED = {"alpha multiplied in", "Colours are only moved: nothing is to be done with alpha.",
+                                   LESSON};
 static const Mistake ROUNDED_DOWN = {
     "blocks rounded down", "n / threads leaves the last, partial block out. Round up: (n + threads - 1) / threads.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake SEVERAL = {"a launch per colour", "Three launches read all the pixels three times. One writes all planes.", LESSON};
+static const Mistake SEVERAL = {"a launch per colour",
+                                "Three launches read all the pixels three times. One writes all planes.", LESSON};
 
 static void ask(Case *c, int64_t n) {
   give_array(c, "pixels", draw_array(c, FY_FLOAT32, shape(n, 4), 2, 9), (Give){.device = "cuda:0"});
@@ -45,8 +50,10 @@ static Array *plane(Case *c, int colour, Way way, int64_t threads) {
   const int64_t n = pixels->shape.size[0];
   Array *out = new_array(c, FY_FLOAT32, shape(n));
   for (int64_t i = 0; i < n; i++) {
-    const int64_t at = way == OF_THREE ? 3 * i + colour : way == BACKWARDS ? 4 * i + 2 - colour : way == AS_PLANES ? colour * n + i
-                                                                                                 : 4 * i + colour;
+    const int64_t at = way == OF_THREE    ? 3 * i + colour
+                       : way == BACKWARDS ? 4 * i + 2 - colour
+                       : way == AS_PLANES ? colour * n + i
+                                          : 4 * i + colour;
     out->f32[i] = way == WHOLE_BLOCKS && i >= n / threads * threads ? NAN : pixels->f32[at];
     if (way == TIMES_ALPHA)
       out->f32[i] *= pixels->f32[4 * i + 3];
