@@ -111,6 +111,16 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
   return group->values[buffer];
 }
 
+// Not in the header: an inspected kernel's instructions are counted, and this loop is none of them.
+unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, int line) {
+  unsigned int lanes, votes = 0;
+  const uint64_t *values = cudasim_warp(mask, predicate != 0, &lanes, file, line);
+  for (int lane = 0; lane < SIM_WARP_THREADS; lane++)
+    if ((lanes >> lane & 1u) && values[lane])
+      votes |= 1u << lane;
+  return votes;
+}
+
 unsigned int cudasim_active_lanes(void) {
   struct sim_executor *e = sim_executor;
   sim_track(e);

@@ -20,8 +20,9 @@ static int parse(int argc, char **argv, InspectOptions *o) {
       o->arguments = argv + i; // the program's own name goes where -- was
       break;
     }
-    if (strcmp(option, "--table") == 0) {
-      o->table = true;
+    if (strcmp(option, "--table") == 0 || strcmp(option, "--quiet") == 0) {
+      o->quiet = true;
+      o->table |= strcmp(option, "--table") == 0;
       continue;
     }
     if (strcmp(option, "--with") == 0) {
@@ -85,7 +86,7 @@ static int not_a_program(const InspectOptions *o) {
 static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, const char *test) {
   char record[512];
   for (int descending = 0; descending < 2; descending++) {
-    int status = inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test || o->table,
+    int status = inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test || o->quiet,
                              record, sizeof record);
     if (!descending && status != 0 && !test)
       printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");

@@ -15,7 +15,8 @@ typedef struct InspectOptions {
   const char *with[INSPECT_FILES]; // files that are compiled and linked beside it
   int with_count;
   const char *gpu;          // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
-  bool table;               // a line for each kernel, without the program's output
+  bool quiet;               // without the program's output
+  bool table;               // a line for each kernel
   char **arguments;         // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;

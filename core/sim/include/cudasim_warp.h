@@ -13,6 +13,8 @@ void cudasim_barrier(const char *file, int line);
 int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file, int line);
 // Waits for the lanes of `mask`; the values they brought, one per lane, and in *lanes which of them came.
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line);
+// Which lanes of `mask` came with a predicate that is not 0.
+unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, int line);
 unsigned int cudasim_active_lanes(void);
 // Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
@@ -48,12 +50,7 @@ static inline unsigned int __activemask(void) {
 }
 
 static inline unsigned int __ballot_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
-  unsigned int lanes, votes = 0;
-  const uint64_t *values = cudasim_warp(mask, predicate != 0, &lanes, file, line);
-  for (int lane = 0; lane < 32; lane++)
-    if ((lanes >> lane & 1) && values[lane])
-      votes |= 1u << lane;
-  return votes;
+  return cudasim_ballot(mask, predicate, file, line);
 }
 static inline int __any_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
   return __ballot_sync(mask, predicate, file, line) != 0;
