@@ -24,6 +24,7 @@ struct sim_config {
   unsigned int seed;    // of SIM_RANDOM
   size_t memory_bytes;  // of each device
   int workers;
+  bool zeroed;                 // fresh device memory is zero, not NaN
   bool guard;                  // device memory is inaccessible while no operation runs
   bool check;                  // pointers passed to kernels are looked up at the launch
   int nccl_seconds;            // how long a rank waits for others

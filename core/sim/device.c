@@ -146,6 +146,16 @@ static const struct cudaDeviceProp common = {.name = "Simulated CUDA device (CPU
                                              .maxBlocksPerMultiProcessor = 32,
                                              .reservedSharedMemPerBlock = 1024,
                                              .hostRegisterSupported = 1,
+                                             .managedMemory = 1,
+                                             .concurrentManagedAccess = 1,
+                                             .textureAlignment = 512,
+                                             .texturePitchAlignment = 32,
+                                             .surfaceAlignment = 512,
+                                             .globalL1CacheSupported = 1,
+                                             .localL1CacheSupported = 1,
+                                             .canUseHostPointerForRegisteredMem = 1,
+                                             .deviceOverlap = 1,
+                                             .singleToDoublePrecisionPerfRatio = 2,
                                              .memoryPoolsSupported = 1};
 enum { CLOCK_KHZ = 1000000, MEMORY_CLOCK_KHZ = 1600000 };
 
@@ -176,6 +186,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
   properties->multiProcessorCount = sim.config.workers;
   if (sim.config.gpu)
     play(sim.config.gpu, properties);
+  properties->clockRate = sim.config.gpu ? (int)(sim.config.gpu->clock.value * 1000) : CLOCK_KHZ;
+  properties->memoryClockRate = sim.config.gpu ? (int)(sim.config.gpu->memory_clock.value * 1000) : MEMORY_CLOCK_KHZ;
   properties->pciBusID = device + 1;
   memcpy(properties->uuid.bytes, "ferry-sim-dev-", 14);
   properties->uuid.bytes[15] = (char)device;
@@ -203,11 +215,11 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
   case cudaDevAttrMaxRegistersPerBlock:
     return p->regsPerBlock;
   case cudaDevAttrClockRate:
-    return sim.config.gpu ? (int)(sim.config.gpu->clock.value * 1000) : CLOCK_KHZ;
+    return p->clockRate;
   case cudaDevAttrMultiProcessorCount:
     return p->multiProcessorCount;
   case cudaDevAttrMemoryClockRate:
-    return sim.config.gpu ? (int)(sim.config.gpu->memory_clock.value * 1000) : MEMORY_CLOCK_KHZ;
+    return p->memoryClockRate;
   case cudaDevAttrGlobalMemoryBusWidth:
     return p->memoryBusWidth;
   case cudaDevAttrL2CacheSize:
@@ -232,6 +244,14 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
     return p->maxBlocksPerMultiProcessor;
   case cudaDevAttrReservedSharedMemoryPerBlock:
     return (int)p->reservedSharedMemPerBlock;
+  case cudaDevAttrTextureAlignment:
+    return (int)p->textureAlignment;
+  case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+    return p->singleToDoublePrecisionPerfRatio;
+  case cudaDevAttrGpuOverlap:
+  case cudaDevAttrManagedMemory:
+  case cudaDevAttrConcurrentManagedAccess:
+  case cudaDevAttrCanUseHostPointerForRegisteredMem:
   case cudaDevAttrCanMapHostMemory:
   case cudaDevAttrConcurrentKernels:
   case cudaDevAttrUnifiedAddressing:
@@ -243,8 +263,13 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
   case cudaDevAttrEccEnabled:
   case cudaDevAttrPciDeviceId:
   case cudaDevAttrPciDomainId:
-  case cudaDevAttrManagedMemory:
-  case cudaDevAttrConcurrentManagedAccess:
+  case cudaDevAttrKernelExecTimeout:
+  case cudaDevAttrComputeMode:
+  case cudaDevAttrTccDriver:
+  case cudaDevAttrIsMultiGpuBoard:
+  case cudaDevAttrHostNativeAtomicSupported:
+  case cudaDevAttrPageableMemoryAccess:
+  case cudaDevAttrComputePreemptionSupported:
   case cudaDevAttrCooperativeLaunch:
     return 0;
   }

@@ -376,3 +376,29 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void 
   work->data = data;
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }
+
+struct callback_work {
+  struct sim_work base;
+  cudaStream_t stream;
+  cudaStreamCallback_t callback;
+  void *data;
+};
+
+static cudaError_t run_callback(struct sim_work *base) {
+  struct callback_work *work = (struct callback_work *)base;
+  work->callback(work->stream, cudaSuccess, work->data);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void *data, unsigned int flags) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  if (callback == NULL || flags != 0)
+    return sim_fail(cudaErrorInvalidValue);
+  struct callback_work *work = sim_work_new(sizeof *work, run_callback, NULL);
+  work->stream = handle;
+  work->callback = callback;
+  work->data = data;
+  return sim_fail(sim_submit(stream, &work->base, NULL));
+}

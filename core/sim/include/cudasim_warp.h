@@ -71,18 +71,29 @@ static inline int lane(void) {
 // `source` maps (lane, first lane of the segment, segment width) to the lane to read from.
 template <class T, class Source>
 inline T shuffle(unsigned int mask, T value, int width, const char *file, int line, Source source) {
-  static_assert(sizeof(T) <= 8, "a shuffle takes values of at most 8 bytes");
-  uint64_t bits = 0;
-  __builtin_memcpy(&bits, &value, sizeof value);
-  unsigned int lanes;
-  const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
-  int self = lane(), first = self & ~(width - 1);
-  int from = source(self, first, width);
-  if (!(lanes >> from & 1)) // undefined on a GPU
-    from = self;
-  T result;
-  __builtin_memcpy(&result, &values[from], sizeof result);
-  return result;
+  if constexpr (sizeof(T) > 8) { // in pieces
+    T whole;
+    for (size_t at = 0; at < sizeof(T); at += 8) {
+      const size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
+      uint64_t piece = 0;
+      __builtin_memcpy(&piece, reinterpret_cast<const char *>(&value) + at, bytes);
+      piece = shuffle(mask, piece, width, file, line, source);
+      __builtin_memcpy(reinterpret_cast<char *>(&whole) + at, &piece, bytes);
+    }
+    return whole;
+  } else {
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof value);
+    unsigned int lanes;
+    const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
+    int self = lane(), first = self & ~(width - 1);
+    int from = source(self, first, width);
+    if (!(lanes >> from & 1)) // undefined on a GPU
+      from = self;
+    T result;
+    __builtin_memcpy(&result, &values[from], sizeof result);
+    return result;
+  }
 }
 
 } // namespace cudasim
