@@ -87,6 +87,13 @@ static const struct model_gpu *read_gpu(void) {
   exit(2);
 }
 
+// The converted program defines it (cudasim_program.h).
+extern const int cudasim_is_program __attribute__((weak));
+
+bool sim_config_is_program(void) {
+  return &cudasim_is_program != NULL;
+}
+
 struct sim_config sim_config_read(void) {
   struct sim_config config = {.mode = read_mode()};
   config.order = read_order(&config.seed);

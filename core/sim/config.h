@@ -31,6 +31,9 @@ struct sim_config {
   const struct model_gpu *gpu; // that the devices play; NULL: none
 };
 
+// True in a program that ./ferry nvcc has built. What every GPU lets pass is a warning there, not an error.
+bool sim_config_is_program(void);
+
 // Reads the environment. A bad value is reported with its variable's name and ends the program with status 2.
 struct sim_config sim_config_read(void);
 

@@ -155,6 +155,7 @@ static const struct cudaDeviceProp common = {.name = "Simulated CUDA device (CPU
                                              .localL1CacheSupported = 1,
                                              .canUseHostPointerForRegisteredMem = 1,
                                              .deviceOverlap = 1,
+                                             .cooperativeLaunch = 1,
                                              .singleToDoublePrecisionPerfRatio = 2,
                                              .memoryPoolsSupported = 1};
 enum { CLOCK_KHZ = 1000000, MEMORY_CLOCK_KHZ = 1600000 };
@@ -249,6 +250,7 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
   case cudaDevAttrSingleToDoublePrecisionPerfRatio:
     return p->singleToDoublePrecisionPerfRatio;
   case cudaDevAttrGpuOverlap:
+  case cudaDevAttrCooperativeLaunch:
   case cudaDevAttrManagedMemory:
   case cudaDevAttrConcurrentManagedAccess:
   case cudaDevAttrCanUseHostPointerForRegisteredMem:
@@ -270,7 +272,6 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
   case cudaDevAttrHostNativeAtomicSupported:
   case cudaDevAttrPageableMemoryAccess:
   case cudaDevAttrComputePreemptionSupported:
-  case cudaDevAttrCooperativeLaunch:
     return 0;
   }
   *known = false;

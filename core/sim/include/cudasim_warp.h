@@ -13,10 +13,13 @@ void cudasim_barrier(const char *file, int line);
 int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file, int line);
 // Waits for the lanes of `mask`; the values they brought, one per lane, and in *lanes which of them came.
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line);
-unsigned int cudasim_active_lanes(void);
+unsigned int cudasim_active_lanes(const char *file, int line);
 // Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
 void cudasim_fence(void);
+// Blocks of a cooperative launch wait for each other; whether this launch is one.
+void cudasim_grid_barrier(const char *file, int line);
+int cudasim_is_cooperative(void);
 // Says on stderr what cannot be simulated, with kernel, block, thread, file and line, and fails the kernel with
 // cudaErrorNotSupported; outside a kernel ends the program.
 void cudasim_refuse(const char *what, const char *file, int line) __attribute__((noreturn));
@@ -42,9 +45,9 @@ static inline void __syncwarp(unsigned int mask = 0xffffffffu, CUDASIM_HERE) {
   unsigned int lanes;
   cudasim_warp(mask, 0, &lanes, file, line);
 }
-// The lanes that have not returned. A GPU answers with those that run together at this moment.
-static inline unsigned int __activemask(void) {
-  return cudasim_active_lanes();
+// The lanes that come to this place together: this one waits for those that still can.
+static inline unsigned int __activemask(CUDASIM_HERE) {
+  return cudasim_active_lanes(file, line);
 }
 
 static inline unsigned int __ballot_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
