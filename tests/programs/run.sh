@@ -53,7 +53,7 @@ export work logs limit run samples hecbench llmc
 # ---- the list: collection, name, folder ------------------------------------------------------------------------------
 
 list_samples() {
-  find "$samples/Samples" -name '*.cu' -printf '%h\n' | sort -u |
+  find "$samples/Samples" -name '*.cu' -printf '%h\n' | sed 's@/src$@@' | sort -u |
     grep -vE '/[78]_|nvrtc|Drv|GL|EGL|NPP|D3D|D3D1|Vulkan|vulkan|nvJPEG|NvSci|Nvsci|cuSolver|jitLto|MMAP|memMap|ptxjit|MPI|cuDLA|IPC' |
     while IFS= read -r dir; do
       grep -qliE 'GL/|helper_gl|rendercheck_gl|nvrtc|freeimage' "$dir"/*.cu "$dir"/*.cpp "$dir"/*.h 2>/dev/null ||
@@ -80,10 +80,10 @@ list_llmc() {
 build_samples() { # DIR
   cp -R "$1/." . && chmod -R u+w .
   local sources
-  sources=$(sed 's/#.*//' CMakeLists.txt | tr '\n' ' ' | grep -oE 'add_executable\([^)]*\)' | head -n 1 | tr -d '()' |
-    cut -d' ' -f3- | tr ' ' '\n' | grep -E '\.(cu|cpp|c)$')
+  sources=$(sed 's/#.*//' CMakeLists.txt | tr '\n()' '   ' | grep -oE 'add_executable .*' | tr ' ' '\n' |
+    sed '/^target_\|^set_/,$d' | grep -E '\.(cu|cpp|c)$' | sort -u)
   # shellcheck disable=SC2086
-  timeout 120 "$work/nvcc" -O2 -I. -I"$samples/Common" ${sources:-*.cu} -o main -lpthread
+  timeout 120 "$work/nvcc" -O2 -I. -Iinc -I"$samples/Common" ${sources:-*.cu} -o main -lpthread
 }
 build_hecbench() {
   mkdir -p ../src

@@ -210,6 +210,9 @@ template <unsigned int Size, class Parent = void> class thread_block_tile : publ
 public:
   thread_block_tile(void) : cudasim_lanes(cudasim_detail::tile_mask(Size)) {
   }
+  template <class Other>
+  thread_block_tile(const thread_block_tile<Size, Other> &) : cudasim_lanes(cudasim_detail::tile_mask(Size)) {
+  }
   static constexpr unsigned int size(void) {
     return Size;
   }

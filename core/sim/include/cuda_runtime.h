@@ -117,6 +117,12 @@ inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, voi
       grid, block, kernel, [shared_bytes](int) { return shared_bytes; }, limit);
 }
 
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *kernel,
+                                                             size_t shared_bytes = 0, int limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSize(grid, block, reinterpret_cast<void (*)(void)>(const_cast<void *>(kernel)),
+                                            shared_bytes, limit);
+}
+
 template <class T>
 inline cudaError_t cudaMallocManaged(T **pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal) {
   return cudaMallocManaged(reinterpret_cast<void **>(pointer), bytes, flags);

@@ -117,11 +117,11 @@ CUDASIM_SCOPES(atomicXor)
 CUDASIM_SCOPES(atomicInc)
 CUDASIM_SCOPES(atomicDec)
 #undef CUDASIM_SCOPES
-template <class T, class V> inline T atomicCAS_block(T *address, T compare, V value) {
-  return atomicCAS(address, compare, (T)value);
+template <class T, class C, class V> inline T atomicCAS_block(T *address, C compare, V value) {
+  return atomicCAS(address, (T)compare, (T)value);
 }
-template <class T, class V> inline T atomicCAS_system(T *address, T compare, V value) {
-  return atomicCAS(address, compare, (T)value);
+template <class T, class C, class V> inline T atomicCAS_system(T *address, C compare, V value) {
+  return atomicCAS(address, (T)compare, (T)value);
 }
 
 #endif

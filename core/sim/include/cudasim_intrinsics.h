@@ -197,6 +197,25 @@ static inline unsigned int __funnelshift_rc(unsigned int low, unsigned int high,
 
 // ---- integers ----
 
+static inline unsigned int umin(unsigned int a, unsigned int b) {
+  return b < a ? b : a;
+}
+static inline unsigned int umax(unsigned int a, unsigned int b) {
+  return a < b ? b : a;
+}
+static inline long long llmin(long long a, long long b) {
+  return b < a ? b : a;
+}
+static inline long long llmax(long long a, long long b) {
+  return a < b ? b : a;
+}
+static inline unsigned long long ullmin(unsigned long long a, unsigned long long b) {
+  return b < a ? b : a;
+}
+static inline unsigned long long ullmax(unsigned long long a, unsigned long long b) {
+  return a < b ? b : a;
+}
+
 static inline unsigned int __umul24(unsigned int x, unsigned int y) {
   return (x & 0xffffffu) * (y & 0xffffffu);
 }
