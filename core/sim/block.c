@@ -65,6 +65,10 @@ bool sim_block_running(void) {
   return sim_executor && sim_executor->inside;
 }
 
+int cudasim_in_kernel(void) {
+  return sim_block_running();
+}
+
 void *cudasim_dynamic_shared(void) {
   return get_executor()->dynamic_shared;
 }

@@ -373,6 +373,21 @@ static size_t rewrite_coordinate(struct converter *c, size_t i) {
   return i + 11;
 }
 
+// clock() is the device's in a kernel and the C library's elsewhere.
+static size_t rewrite_clock(struct converter *c, size_t i) {
+  const struct text *in = c->in;
+  size_t open = skip_space(in, i + 5), close = in->bytes[open] == '(' ? skip_space(in, open + 1) : open;
+  size_t before = back_over_space(c->out, c->out->length);
+  char last = before > 0 ? c->out->bytes[before - 1] : ';';
+  if (in->bytes[open] != '(' || in->bytes[close] != ')' || last == ':' || last == '.' || is_word(last) ||
+      (last == '>' && before > 1 && c->out->bytes[before - 2] == '-'))
+    return ends_with_word(c->out, before, "return") && in->bytes[close] == ')' && in->bytes[open] == '('
+               ? (append_string(c->out, "cudasim_clock"), i + 5)
+               : i;
+  append_string(c->out, "cudasim_clock");
+  return i + 5;
+}
+
 // cudaLaunchKernel((void *)kernel, ...): without the cast, by which the kernel's parameters would be forgotten.
 static size_t rewrite_launch_call(struct converter *c, size_t i, size_t end) {
   const struct text *in = c->in;
@@ -439,6 +454,8 @@ static size_t convert_word(struct converter *c, size_t i) {
     after = rewrite_assembly(c, i, end - i);
   else if (!c->system_header && word_at(in, i, "threadIdx"))
     after = rewrite_coordinate(c, i);
+  else if (!c->system_header && word_at(in, i, "clock"))
+    after = rewrite_clock(c, i);
   else if (word_at(in, i, "cudaLaunchKernel") || word_at(in, i, "cudaLaunchCooperativeKernel"))
     after = rewrite_launch_call(c, i, end);
   if (after != i)

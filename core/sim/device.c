@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "clock.h"
+#include "count.h"
 #include "fault.h"
 #include "inspector.h"
 #include "memory.h"
@@ -32,6 +33,7 @@ static void initialise(void) {
   if (sim.config.gpu)
     sim_clock_start();
   pthread_atfork(NULL, NULL, after_fork);
+  sim_count_start();
 }
 
 cudaError_t sim_enter(void) {

@@ -219,6 +219,7 @@ cudaError_t cudaFree(void *pointer) {
   SIM_TRY(sim_capture_forbids());
   if (device < 0) {
     SIM_TRY(sim_unpin(pointer, true, true, cudaErrorInvalidValue));
+    SIM_COUNT(frees, 1);
     free(pointer);
     return sim_fail(sim_sticky(sim_current_device));
   }

@@ -433,6 +433,9 @@ static inline long long clock64(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
+static inline clock_t cudasim_clock(void) {
+  return cudasim_in_kernel() ? (clock_t)clock64() : clock();
+}
 static inline unsigned long long __nv_globaltimer(void) {
   return (unsigned long long)clock64();
 }

@@ -20,6 +20,7 @@ void cudasim_fence(void);
 // Blocks of a cooperative launch wait for each other; whether this launch is one.
 void cudasim_grid_barrier(const char *file, int line);
 int cudasim_is_cooperative(void);
+int cudasim_in_kernel(void); // false on the host
 // Says on stderr what cannot be simulated, with kernel, block, thread, file and line, and fails the kernel with
 // cudaErrorNotSupported; outside a kernel ends the program.
 void cudasim_refuse(const char *what, const char *file, int line) __attribute__((noreturn));
