@@ -13,6 +13,7 @@
 #include "inspector.h"
 #include "sanitizer.h"
 #include "sim.h"
+#include "watchdog.h"
 
 __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim, gridDim;
@@ -423,7 +424,9 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
   cudasim_left = e->threads - 1;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
   e->inside = true;
+  sim_watch_begin(e);
   run_threads(e);
+  sim_watch_end();
   e->inside = false;
   if (e->inspected)
     sim_inspector->block_end();

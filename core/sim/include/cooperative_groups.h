@@ -373,8 +373,7 @@ template <class T> inline T exclusive_scan(const cudasim_lanes &group, T value, 
 
 // ---- copies by a group, for memcpy_async.h: done at once ----
 
-template <class Group>
-inline void memcpy_async(const Group &group, void *to, const void *from, size_t bytes) {
+template <class Group> inline void memcpy_async(const Group &group, void *to, const void *from, size_t bytes) {
   for (size_t at = group.thread_rank(); at < bytes; at += group.size())
     static_cast<char *>(to)[at] = static_cast<const char *>(from)[at];
 }

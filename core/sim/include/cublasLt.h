@@ -32,20 +32,20 @@ typedef enum { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 } cublasLtMatmulPref
 
 typedef struct cublasLtContext {
   cublasHandle_t blas;
-} *cublasLtHandle_t;
+} * cublasLtHandle_t;
 typedef struct cublasLtMatrixLayout {
   cudaDataType type;
   uint64_t rows, columns;
   int64_t leading;
-} *cublasLtMatrixLayout_t;
+} * cublasLtMatrixLayout_t;
 typedef struct cublasLtMatmulDesc {
   cublasComputeType_t compute;
   int32_t transpose_a, transpose_b, epilogue;
   const void *bias;
-} *cublasLtMatmulDesc_t;
+} * cublasLtMatmulDesc_t;
 typedef struct cublasLtMatmulPreference {
   size_t workspace;
-} *cublasLtMatmulPreference_t;
+} * cublasLtMatmulPreference_t;
 typedef struct {
   uint64_t data[8];
 } cublasLtMatmulAlgo_t;
@@ -143,7 +143,8 @@ template <class T> inline void lt_epilogue(T *d, const T *bias, int rows, long l
   }
 }
 template <class T>
-inline void lt_launch(const cublasLtMatmulDesc *desc, void *d, const cublasLtMatrixLayout *layout, cudaStream_t stream) {
+inline void lt_launch(const cublasLtMatmulDesc *desc, void *d, const cublasLtMatrixLayout *layout,
+                      cudaStream_t stream) {
   launch_pointer(&lt_epilogue<T>, "cublasLt epilogue", dim3((unsigned int)layout->columns), 256, 0,
                  stream)(static_cast<T *>(d), static_cast<const T *>(desc->bias), (int)layout->rows,
                          (long long)layout->leading, (int)desc->epilogue);

@@ -52,8 +52,7 @@ cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit) CUDASIM_SYMB
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config) CUDASIM_SYMBOL(cudaDeviceSetCacheConfig);
 cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config) CUDASIM_SYMBOL(cudaDeviceGetCacheConfig);
 cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) CUDASIM_SYMBOL(cudaDeviceSetSharedMemConfig);
-cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config)
-    CUDASIM_SYMBOL(cudaDeviceGetSharedMemConfig);
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config) CUDASIM_SYMBOL(cudaDeviceGetSharedMemConfig);
 cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
     CUDASIM_SYMBOL(cudaFuncSetCacheConfig);
 cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config)
@@ -87,8 +86,7 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags) CU
 cudaError_t cudaHostUnregister(void *pointer) CUDASIM_SYMBOL(cudaHostUnregister);
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags)
     CUDASIM_SYMBOL(cudaHostGetDevicePointer);
-cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
-    CUDASIM_SYMBOL(cudaMallocPitch);
+cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) CUDASIM_SYMBOL(cudaMallocPitch);
 cudaError_t cudaHostGetFlags(unsigned int *flags, void *host) CUDASIM_SYMBOL(cudaHostGetFlags);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) CUDASIM_SYMBOL(cudaMemGetInfo);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
