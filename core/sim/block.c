@@ -70,6 +70,10 @@ int cudasim_in_kernel(void) {
   return sim_block_running();
 }
 
+_Noreturn void sim_block_fail(cudaError_t error) {
+  sim_give_up(sim_executor, error);
+}
+
 void *cudasim_dynamic_shared(void) {
   return get_executor()->dynamic_shared;
 }

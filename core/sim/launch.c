@@ -307,8 +307,43 @@ static void cost_launch(const struct sim_work *base, struct sim_cost *cost) {
   cost->counted = sim_clock_counts_come(r);
 }
 
+// ---- launches by kernels ----
+
+struct nested {
+  const struct cudasim_launch_request *request;
+  unsigned int blocks;
+  cudaError_t error;
+};
+
+static void *run_nested(void *data) {
+  struct nested *child = data;
+  sim_worker_prepare_thread();
+  sim_access_begin();
+  for (unsigned int block = 0; block < child->blocks && child->error == cudaSuccess; block++)
+    child->error = sim_block_run(child->request, block, NULL);
+  sim_access_end();
+  return NULL;
+}
+
+// A grid that a kernel launches runs at once and to its end, on a thread of its own, since this one is in the middle of a block.
+// That is one of the orders that CUDA permits; the streams that devices make change nothing about it.
+static cudaError_t launch_nested(const struct cudasim_launch_request *request) {
+  struct nested child = {request, request->grid.x * request->grid.y * request->grid.z, cudaSuccess};
+  pthread_t thread;
+  SIM_TRY(check_shape(request));
+  sim_count_kernel(&sim.counters.launches);
+  if (request->cooperative || pthread_create(&thread, NULL, run_nested, &child) != 0)
+    return sim_fail(request->cooperative ? cudaErrorNotSupported : cudaErrorLaunchOutOfResources);
+  pthread_join(thread, NULL);
+  if (child.error != cudaSuccess)
+    sim_block_fail(child.error);
+  return cudaSuccess;
+}
+
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   SIM_TRY(sim_enter());
+  if (sim_block_running())
+    return launch_nested(request);
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(request->stream, &stream));
   if (stream->device != sim_current_device)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block.h"
 #include "clock.h"
 #include "graph.h"
 #include "lane.h"
@@ -216,7 +217,10 @@ static void wait_for(struct sim_node_list list) {
   release_all(list);
 }
 
+// A kernel's own launches are done when they return, and to wait for anything else would be to wait for itself.
 void sim_stream_drain(int device) {
+  if (sim_block_running())
+    return;
   struct sim_node_list list = {0};
   sim_lock();
   add_outstanding(&list, sim.device[device].legacy);
@@ -241,7 +245,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (stream->capture)
     return sim_fail(sim_graph_spoil(stream, cudaErrorStreamCaptureUnsupported));
   SIM_COUNT(synchronizations, 1);
-  wait_for(outstanding(stream));
+  if (!sim_block_running())
+    wait_for(outstanding(stream));
   return sim_fail(sim_sticky(stream->device));
 }
 
