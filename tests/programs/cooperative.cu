@@ -21,7 +21,8 @@ __global__ void sum(const int *x, int *out, int n) {
 }
 __global__ void tiles(int *out) {
   auto tile = cg::tiled_partition<8>(cg::this_thread_block());
-  out[threadIdx.x] = 100 * (int)tile.meta_group_rank() + cg::inclusive_scan(tile, 1) + 10 * tile.shfl((int)threadIdx.x, 7) * 0;
+  out[threadIdx.x] =
+      100 * (int)tile.meta_group_rank() + cg::inclusive_scan(tile, 1) + 10 * tile.shfl((int)threadIdx.x, 7) * 0;
   if (threadIdx.x % 3 == 0) {
     cg::coalesced_group some = cg::coalesced_threads();
     out[threadIdx.x] += 10000 * (int)some.size();

@@ -45,7 +45,8 @@ int main() {
   parent<<<1, 64>>>(n);
   failed |= cudaDeviceSynchronize() != cudaSuccess || n[0] != 64;
   printf("children: %d\n", n[0]);
-  timed<<<1, 1>>>(cycles);
+  timed
+    <<<1, 1>>>(cycles);
   failed |= cudaDeviceSynchronize() != cudaSuccess || cycles[0] < 1000000;
   n[0] = 0;
   handed_on<<<1, 64>>>(n);

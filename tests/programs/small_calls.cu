@@ -65,9 +65,11 @@ int main() {
   cudaDeviceSetLimit(cudaLimitMallocHeapSize, 1 << 24);
   cudaDeviceGetLimit(&limit, cudaLimitMallocHeapSize);
   expect("a limit", limit == 1 << 24);
-  expect("occupancy", cudaOccupancyMaxPotentialBlockSize(&grid, &block, numbers, 0, 0) == cudaSuccess && block >= 32 && grid > 0);
+  expect("occupancy",
+         cudaOccupancyMaxPotentialBlockSize(&grid, &block, numbers, 0, 0) == cudaSuccess && block >= 32 && grid > 0);
   expect("the compute mode", cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0) == cudaSuccess && mode == 0);
-  expect("flags and profiler", cudaSetDeviceFlags(cudaDeviceScheduleSpin) == cudaSuccess && cudaProfilerStart() == cudaSuccess);
+  expect("flags and profiler",
+         cudaSetDeviceFlags(cudaDeviceScheduleSpin) == cudaSuccess && cudaProfilerStart() == cudaSuccess);
 
   double *d;
   unsigned *u;

@@ -46,11 +46,11 @@ done
 
 "$ferry" cuda "$here/wrong.cu" >"$work/errors" 2>&1
 check 'errors: exit status' test $? = 1
-check 'errors: too few arguments' says 'wrong.cu:10:16: error: too few arguments to function' cat "$work/errors"
-check 'errors: a wrong argument' says 'wrong.cu:11:18: error: cannot convert' cat "$work/errors"
-check 'errors: a template that does not fit' says 'wrong.cu:12:16: error: no matching function for call to' cat "$work/errors"
-check 'errors: no such kernel' says 'wrong.cu:13:3: error:' cat "$work/errors"
-check 'errors: written template arguments' says 'wrong.cu:14:25: error: cannot convert' cat "$work/errors"
+check 'errors: too few arguments' says 'wrong.cu:11:16: error: too few arguments to function' cat "$work/errors"
+check 'errors: a wrong argument' says 'wrong.cu:12:18: error: cannot convert' cat "$work/errors"
+check 'errors: a template that does not fit' says 'wrong.cu:13:16: error: no matching function for call to' cat "$work/errors"
+check 'errors: no such kernel' says 'wrong.cu:14:3: error:' cat "$work/errors"
+check 'errors: written template arguments' says 'wrong.cu:15:25: error: cannot convert' cat "$work/errors"
 check 'errors: each of them once' test "$(grep -c 'error:' "$work/errors")" = 5
 check 'errors: no words of the simulator' says_not cudasim cat "$work/errors"
 printf 'int main() {\n  k<<<1, 2;\n}\n' >"$work/open.cu"

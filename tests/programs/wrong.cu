@@ -1,3 +1,4 @@
+// clang-format off
 // Does not compile: each error has to be in these lines and in these words.
 template <class T> __global__ void add(T *x, int n) {
   x[0] = n;
