@@ -2,6 +2,7 @@
 // through here (--wrap). On a real GPU nobody tells, and there is no course.
 #include "course.h"
 #include "child.h"
+#include "device/impl.h"
 #include "device/runtime.h"
 #include "driver.h"
 #include "sim/cudasim.h"
@@ -89,6 +90,15 @@ void course_waited(void) {
 
 int64_t driver_stream(FyStream *stream) {
   return (int64_t)(uintptr_t)fy_stream_raw(stream);
+}
+
+void driver_copies_first(Driver *d) {
+  (void)d;
+  for (int64_t i = 0; i < course.count && i < COURSE_MOST; i++)
+    if (course.entries[i].kind == COURSE_IN && course.entries[i].stream) {
+      fy_use_device((int)course.entries[i].device);
+      fy_backend_required()->stream_synchronize((void *)(uintptr_t)course.entries[i].stream);
+    }
 }
 
 // ---- what an answer calls --------------------------------------------------------------------------------------------------
