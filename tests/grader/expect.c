@@ -424,6 +424,8 @@ void case_judge(Case *c) {
     c->map[0] = '\0';
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
   }
+  if (c->failed)
+    case_add_finding(c);
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
     if (fits(c, &c->suspects[i]))
       c->mistake = c->suspects[i].mistake;
