@@ -45,9 +45,27 @@ static int64_t kind_of(const struct cudasim_activity *a) {
   return a->copy_kind == 1 ? COURSE_IN : a->copy_kind == 2 ? COURSE_OUT : COURSE_WITHIN; // cudaMemcpyKind
 }
 
+static _Thread_local bool from_pinned_memory; // what the library is about to copy
+
 static void queued(const struct cudasim_activity *a) {
-  add((CourseEntry){.kind = kind_of(a), .device = a->device, .stream = (int64_t)a->stream, .bytes = (int64_t)a->bytes},
+  add((CourseEntry){.kind = kind_of(a),
+                    .device = a->device,
+                    .stream = (int64_t)a->stream,
+                    .bytes = (int64_t)a->bytes,
+                    .number = kind_of(a) == COURSE_IN && from_pinned_memory},
       a->id);
+}
+
+void __real_fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
+                          size_t bytes, bool non_blocking);
+void __wrap_fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
+                          size_t bytes, bool non_blocking);
+
+void __wrap_fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
+                          size_t bytes, bool non_blocking) {
+  from_pinned_memory = from_device < 0 && from_pinned;
+  __real_fy_copy_bytes(to, to_device, to_pinned, from, from_device, from_pinned, bytes, non_blocking);
+  from_pinned_memory = false;
 }
 
 static void ran(const struct cudasim_activity *a) {

@@ -18,8 +18,13 @@ static const Mistake WITHOUT_CUDA = {"pinned without CUDA",
                                      "docs/02_device_check.md#choosing-once-at-the-start"};
 static const Mistake PAGEABLE = {
     "non_blocking from ordinary memory",
-    "From ordinary memory .non_blocking makes no difference: the host waits for each copy. Pin the batch first.",
+    "From ordinary memory the driver copies to pinned memory of its own first, and the host waits for that, whatever "
+    ".non_blocking says. Pin the batch first.",
     "docs/03_tensor_moves.md#questions"};
+static const Mistake NOT_USED = {"pinned, and the pinned copy not used",
+                                 "Pinned memory was taken, and the copies came from ordinary memory all the same: "
+                                 "fy_pin_memory does not pin its argument, it returns another tensor.",
+                                 "docs/03_tensor_moves.md#questions"};
 static const Mistake EACH_WAITED = {
     "a wait for each copy",
     "The host waited after each copy. It goes on only when what is copied is the pinned tensor, `.non_blocking = true` says so, "
@@ -143,12 +148,16 @@ static bool waited_last(const Case *c) {
 
 static void judge_costs(Case *c, int count) {
   const Counts *n = counts(c);
-  bool ordinary = !(batch_at(c, "batch", 0)->flags & ARRAY_PINNED);
+  bool none = !(batch_at(c, "batch", 0)->flags & ARRAY_PINNED) && got_number(c, "pinned in load_all") == 0;
+  Course all = course(c);
+  int64_t ordinary = 0;
+  for (int64_t i = 0; i < all.count; i++)
+    ordinary += all.entries[i].kind == COURSE_IN && all.entries[i].number != 1;
   expect_at_most(c, "copies from host to device", n->host_to_device, count, &ROW_BY_ROW);
   expect_exactly(c, "copies between devices", n->device_to_device, 0, &FIRST_GPU);
+  expect_exactly(c, "copies from memory that is not pinned", ordinary, 0, none ? &PAGEABLE : &NOT_USED);
   expect_at_least(c, "synchronisations", n->synchronizations, 1, &NOBODY_WAITED);
-  expect_at_most(c, "synchronisations", n->synchronizations, 1,
-                 ordinary && got_number(c, "pinned in load_all") == 0 ? &PAGEABLE : &EACH_WAITED);
+  expect_at_most(c, "synchronisations", n->synchronizations, 1, none ? &PAGEABLE : &EACH_WAITED);
   expect_exactly(c, "copies that had not arrived on return", course_unfinished(c), 0,
                  waited_last(c) ? &WAITED_ELSEWHERE : &WAITED_EARLY);
 }

@@ -1,4 +1,4 @@
-// mistake: a wait for each copy
+// mistake: pinned, and the pinned copy not used
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {
