@@ -32,9 +32,7 @@ __global__ void uses_file_scope(float *x) {
   x[threadIdx.x] = (float)at_file_scope[blockDim.x - 1 - threadIdx.x];
 }
 
-#define REVERSE(n)                                                                                                     \
-  reverse<float, n>                                                                                                    \
-      <<<1, n, n * sizeof(float)>>>(x);
+#define REVERSE(n) reverse<float, n><<<1, n, n * sizeof(float)>>>(x);
 
 static int failed;
 static void expect(const char *what, float *x, float first, float last) {
@@ -57,9 +55,7 @@ int main() {
   expect("host function of the same name", x, 9, 8);
   REVERSE(8)
   expect("macro with continuations", x, 8, 9);
-  reverse
-      <float, 8>
-      <<<1, 8, 32>>>(x);
+  reverse<float, 8><<<1, 8, 32>>>(x);
   expect("space before template arguments", x, 9, 8);
   void (*table[2])(float *, float) = {fill, scale<float>};
   table[1]<<<1, 8>>>(x, 3.0f);

@@ -1,6 +1,6 @@
 """Looks at every page of the book in a real browser, from file:// as a reader without a server does.
 
-usage: check.py SITE [CHROMIUM]     prints one line for each check, "ok NAME" or "not ok NAME - why"
+usage: check.py SITE [CHROMIUM]     prints a line for each check, and ends with 1 where one has failed
 """
 
 import re
@@ -20,13 +20,18 @@ CLOSE_LOOK = ["index.html", "01_why_a_gpu.html", "exercises.html", "api/nn_nn.ht
               "performance.html"]
 
 
+failed = 0
+
+
 def report(name, faults):
+    global failed
+    failed += bool(faults)
     if faults:
         for fault in faults[:25]:
             print(f"# {fault}")
-        print(f"not ok {name} - {len(faults)} faults, the first: {faults[0]}")
+        print(f"FAULTY {name} - {len(faults)} faults, the first: {faults[0]}")
     else:
-        print(f"ok {name}")
+        print(f"in order: {name}")
 
 
 def links_and_anchors():
@@ -139,3 +144,4 @@ with sync_playwright() as driver:
     themes(chromium)
     accessibility(chromium)
     chromium.close()
+sys.exit(failed > 0)

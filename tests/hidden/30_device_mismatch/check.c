@@ -27,10 +27,11 @@ static const Mistake MADE_AND_MOVED = {
     "A tensor that the function makes itself can be made on the device: every factory "
     "takes `.device =`.",
     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
-static const Mistake TWICE = {"moved twice",
-                              "More crossed than mean and std, once each, and nothing was made on the CPU: one of them was "
-                              "moved again. What fy_to returned can be used as often as needed.",
-                              "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake TWICE = {
+    "moved twice",
+    "More crossed than mean and std, once each, and nothing was made on the CPU: one of them was "
+    "moved again. What fy_to returned can be used as often as needed.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake KEPT = {"kept from the call before",
                              "Mean and std that an earlier call was given were used again. Each call gets its own.",
                              "docs/07_pitfalls.md#mismatched-devices"};

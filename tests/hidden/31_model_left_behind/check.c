@@ -22,19 +22,20 @@ static const Mistake COPIES = {
 static const Mistake BROUGHT_BACK = {"the model brought back",
                                      "The model was to stay on the device after the training.",
                                      "docs/05_model_moves.md#cuda-against-todevice"};
-static const Mistake ONLY_IN_LOOP = {
-    "without a step the model stays behind",
-    "No steps were asked for, and the model is still on the CPU. It belongs on the device when the function returns: move it "
-    "before the loop, not in it.",
-    "docs/05_model_moves.md#when-they-are-apart"};
-static const Mistake GRAPH_KEPT = {
-    "a graph kept in the losses",
-    "The losses require a gradient: each holds on to the graph of its step. Store fy_detach(loss), or copy it in fy_no_grad.",
+static const Mistake ONLY_IN_LOOP = {"without a step the model stays behind",
+                                     "No steps were asked for, and the model is still on the CPU. It belongs on the "
+                                     "device when the function returns: move it "
+                                     "before the loop, not in it.",
+                                     "docs/05_model_moves.md#when-they-are-apart"};
+static const Mistake GRAPH_KEPT = {"a graph kept in the losses",
+                                   "The losses require a gradient: each holds on to the graph of its step. Store "
+                                   "fy_detach(loss), or copy it in fy_no_grad.",
+                                   "docs/05_model_moves.md#training-steps"};
+static const Mistake TRAINED_TWICE = {
+    "one step more",
+    "The losses are right, and the parameters have been changed once more than there are "
+    "steps.",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake TRAINED_TWICE = {"one step more",
-                                      "The losses are right, and the parameters have been changed once more than there are "
-                                      "steps.",
-                                      "docs/05_model_moves.md#training-steps"};
 static const Mistake EACH_STEP = {"the model moved in every step",
                                   "There and back for every step. Move the model once, before the training.",
                                   "docs/05_model_moves.md#questions"};

@@ -32,18 +32,20 @@ static const Mistake ALL_MOVED = {
     "The model sees batches, but all of the data is on the device. Bring each batch when its "
     "turn comes.",
     "docs/07_pitfalls.md#more-memory-than-there-is"};
-static const Mistake KEPT = {"memory of all batches kept",
-                             "The memory grew with every batch: what one turn made was still there in the next. Give each turn "
-                             "a fy_scope of its own, and keep no more than its scores.",
-                             "docs/07_pitfalls.md#more-memory-than-there-is"};
-static const Mistake FIRST_GPU = {"always the first GPU", "The batches belong on the device that is given, where the model is.",
+static const Mistake KEPT = {
+    "memory of all batches kept",
+    "The memory grew with every batch: what one turn made was still there in the next. Give each turn "
+    "a fy_scope of its own, and keep no more than its scores.",
+    "docs/07_pitfalls.md#more-memory-than-there-is"};
+static const Mistake FIRST_GPU = {"always the first GPU",
+                                  "The batches belong on the device that is given, where the model is.",
                                   "docs/06_several_gpus.md#the-gpu-of-your-choice"};
 static const Mistake TWICE = {"through the model more than once",
                               "There were more forward passes than batches: each batch goes through the model once.",
                               "docs/07_pitfalls.md#sample-by-sample-against-batches"};
-static const Mistake SMALLER = {"smaller batches",
-                                "There were more forward passes than needed: each of `batch` samples, the last of what is left.",
-                                "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake SMALLER = {
+    "smaller batches", "There were more forward passes than needed: each of `batch` samples, the last of what is left.",
+    "docs/07_pitfalls.md#sample-by-sample-against-batches"};
 static const Mistake WRONG_PLACE = {"a batch in the wrong place",
                                     "The scores of the batch that begins at sample i belong into the rows from i on.",
                                     "docs/07_pitfalls.md#sample-by-sample-against-batches"};
@@ -217,7 +219,7 @@ static void judge(Case *c) {
   if (!expect_at_most(c, "samples in a forward pass", got_count(c, "most rows"), (int64_t)given_number(c, "batch"),
                       &TOO_MANY) ||
       !expect_exactly(c, "forward passes", got_count(c, "calls"), batches,
-                      calls < count      ? got_count(c, "most rows") == (int64_t)given_number(c, "batch") ? &TWICE : &SMALLER
+                      calls < count ? got_count(c, "most rows") == (int64_t)given_number(c, "batch") ? &TWICE : &SMALLER
                       : moved || !gpu ? &ONE_BY_ONE
                                       : &FORWARD_EACH) ||
       !expect_exactly(c, "forward passes that record a graph", got_count(c, "recorded"), 0, &RECORDED))
