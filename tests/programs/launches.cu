@@ -1,4 +1,5 @@
-// clang-format off: how a launch is written is what is tested here
+// How a launch is written is what is tested here:
+// clang-format off
 // Launches of every kind: deduced templates, default arguments, a host function of the kernel's name, macros with line
 // continuations, a space before template arguments, kernels by value, cudaLaunchKernel with a cast, function pointers.
 #include <cstdio>
