@@ -1,10 +1,11 @@
 // cu2cpp IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites
-//     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel",
-// config)(args) extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared(); and copies everything else
-// as it stands, line breaks included, so that the #line it begins with holds to the end. With --gcc before IN, #pragma unroll
-// becomes what g++ calls it.
+//     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
+//     extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared();
+//     threadIdx.x                    ->  (+threadIdx.x)
+// and copies everything else as it stands, line breaks included, so that the #line it begins with holds to the end. With --gcc
+// before IN, #pragma unroll becomes what g++ calls it.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,6 +259,28 @@ static size_t rewrite_unroll(const struct text *in, size_t i, struct text *out) 
   return (size_t)(p - in->bytes);
 }
 
+// threadIdx.x at i, for reading: (+threadIdx.x) is an unsigned int where threadIdx.x is an object that knows where to look. In an
+// assert it stays, whose message has the words.
+static size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out) {
+  static size_t assert_end;
+  const char *p = in->bytes + i;
+  if (i > 1 && (is_word(p[-1]) || p[-1] == '.' || (p[-1] == '>' && p[-2] == '-')))
+    return i;
+  if (strncmp(p, "assert", 6) == 0 && *skip_spaces(p + 6) == '(') {
+    const char *end = strchr(p, ';');
+    assert_end = end ? (size_t)(end - in->bytes) : in->length;
+  }
+  if (i < assert_end || strncmp(p, "threadIdx.", 10) != 0 || strchr("xyz", p[10]) == NULL || is_word(p[11]))
+    return i;
+  const char *next = skip_spaces(p + 11);
+  if (*next == '=' && next[1] != '=')
+    return i;
+  append_string(out, "(+");
+  append(out, p, 11);
+  append_string(out, ")");
+  return i + 11;
+}
+
 static void transform(const struct text *in, struct text *out) {
   append_string(out, "#line 1 ");
   append_quoted(out, input_name);
@@ -269,7 +292,8 @@ static void transform(const struct text *in, struct text *out) {
       i = after;
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(in, i, out);
-    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i || (after = rewrite_unroll(in, i, out)) != i) {
+    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i || (after = rewrite_unroll(in, i, out)) != i ||
+               (after = rewrite_coordinate(in, i, out)) != i) {
       i = after;
     } else {
       append(out, in->bytes + i, 1);

@@ -88,11 +88,11 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
     use_warps(e);
   int thread = e->current, lane = thread % SIM_WARP_THREADS;
   struct sim_warp *warp = &e->warp[thread / SIM_WARP_THREADS];
-  e->file[thread] = file;
-  e->line[thread] = line;
+  e->waiter[thread].file = file;
+  e->waiter[thread].line = line;
   if (!(mask >> lane & 1u)) {
     sim_report(e, "a lane called a warp function without being in its mask");
-    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", threadIdx.x, threadIdx.y, threadIdx.z, mask, file,
+    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, mask, file,
             line);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
