@@ -10,6 +10,8 @@
 #   <!-- output chapters/03_tensor_moves 4 --device cpu -->   section 4 of what it prints with these arguments
 #   <!-- output chapters/03_tensor_moves 4 FERRY_SIM_GPU=a100 -->   the same in that environment: NAME=VALUE come first
 #   <!-- output ferry - scale --list -->             all that it prints with these arguments
+#   <!-- output ferry - FERRY_SIM_GPU=a100 inspect chapters/22_global_memory.cu --table --kernel copy -->   counts of its kernels,
+#                                                    a line each, and modelled times
 #   <!-- printed -->                                 before a line: renewed with machine and date when outputs are
 set -eu
 cd "$(dirname "$0")/.."

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/counts.h"
+#include "model/kernel.h"
 #include "sim/cudasim.h"
 
 // ---- distinct sectors ----------------------------------------------------------------------------------------------------------
@@ -149,5 +150,9 @@ void counts_end_launch(struct launch *launch) {
   c.fp32 = c.loads + c.shared;
   c.integer = 2 * (c.loads + c.stores + c.shared) + c.branches;
   free(launch->before);
-  cudasim_counts(&c);
+  struct model_time time;
+  if (cudasim_counts(&c, &time)) {
+    launch->kernel->modelled += time.seconds;
+    launch->kernel->limits[time.limit] += time.seconds;
+  }
 }

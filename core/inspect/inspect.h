@@ -82,6 +82,8 @@ struct kernel {
   unsigned int grid[3], block[3];
   size_t dynamic_bytes;
   uint64_t launches, blocks, looked;
+  double modelled;         // seconds of all its launches, where a GPU is played
+  double limits[6];        // of them, those of launches that enum model_limit's each was the limit of
   bool shapes_differ, cut; // cut: a thread did more than is kept of one
   struct site *sites;      // a hash table
   uint32_t site_count, site_room;
@@ -328,6 +330,8 @@ struct kernel *kernels_at(size_t i);
 
 // Writes everything to the file that FERRY_INSPECT_RECORD names. At exit, too.
 void inspect_write_record(void);
+// The same as a text (malloc), for who sends it on; NULL: no memory.
+char *inspect_record_text(void);
 
 void *inspect_allocate(size_t bytes); // zeroed
 void *inspect_resize(void *memory, size_t bytes);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inspect/inspect.h"
+#include "model/kernel.h"
 
 static const char *const names[FINDINGS] = {"race-block",
                                             "race-warp",
@@ -21,13 +22,22 @@ static const char *const names[FINDINGS] = {"race-block",
                                             "argument",
                                             "leak"};
 
+// What limits the launches that take most of its time; "-" where no GPU is played.
+static const char *limit_of(const struct kernel *k) {
+  int most = 0;
+  for (int i = 1; i < MODEL_LIMITS; i++)
+    most = k->limits[i] > k->limits[most] ? i : most;
+  return k->modelled > 0 ? model_limit_name((enum model_limit)most) : "-";
+}
+
 static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
   size_t shared = 0;
   for (int i = 0; i < program_arrays(); i++)
     shared += k->arrays[i] ? program_array(i)->bytes : 0;
-  fprintf(out, "kernel\t%zu\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%zu\t%zu\t%lu\t%lu\t%lu\t%d\t%d\n", number, k->name,
+  fprintf(out, "kernel\t%zu\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%zu\t%zu\t%lu\t%lu\t%lu\t%d\t%d\t%.9g\t%s\n", number, k->name,
           k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], shared, k->dynamic_bytes,
-          (unsigned long)k->launches, (unsigned long)k->looked, (unsigned long)k->blocks, k->shapes_differ, k->cut);
+          (unsigned long)k->launches, (unsigned long)k->looked, (unsigned long)k->blocks, k->shapes_differ, k->cut,
+          k->modelled, limit_of(k));
   for (uint32_t i = 0; i < k->site_room; i++) {
     const struct site *s = &k->sites[i];
     if (s->key == 0)
@@ -60,16 +70,30 @@ static void find_leaks(void) {
     finding_add(FIND_LEAK, NULL, (struct place){.first = a->place}, "%zu bytes", a->bytes);
 }
 
-void inspect_write_record(void) {
-  const char *path = getenv("FERRY_INSPECT_RECORD");
-  FILE *out = path ? fopen(path, "w") : NULL;
-  if (out == NULL)
-    return;
+static void write_all(FILE *out) {
   find_leaks();
   for (size_t i = 0; kernels_at(i); i++)
     write_kernel(out, kernels_at(i), i);
   for (size_t i = 0; finding_at(i); i++)
     write_finding(out, finding_at(i));
   fprintf(out, "end\n");
+}
+
+void inspect_write_record(void) {
+  const char *path = getenv("FERRY_INSPECT_RECORD");
+  FILE *out = path ? fopen(path, "w") : NULL;
+  if (out == NULL)
+    return;
+  write_all(out);
   fclose(out);
+}
+
+char *inspect_record_text(void) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  if (out == NULL)
+    return NULL;
+  write_all(out);
+  return fclose(out) == 0 ? text : NULL;
 }

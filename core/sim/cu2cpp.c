@@ -5,104 +5,15 @@
 //     extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared();
 //     threadIdx.x                    ->  (+threadIdx.x)
 // and copies everything else as it stands, line breaks included, so that the #line it begins with holds to the end. With --gcc
-// before IN, #pragma unroll becomes what g++ calls it.
-#include <ctype.h>
+// before IN, #pragma unroll becomes what g++ calls it. With --program, IN is a whole program, preprocessed with
+// -DCUDASIM_PROGRAM: see cu2cpp_program.c.
+#include "cu2cpp.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct text {
-  char *bytes; // always NUL-terminated
-  size_t length, capacity;
-};
-
-static const char *input_name;
 static int for_gcc;
-
-static void fail(const char *name, const char *why) {
-  fprintf(stderr, "cu2cpp: %s: %s\n", name, why);
-  exit(1);
-}
-
-static void append(struct text *text, const char *bytes, size_t length) {
-  if (text->length + length + 1 > text->capacity) {
-    text->capacity = 2 * (text->length + length + 1);
-    text->bytes = realloc(text->bytes, text->capacity);
-    if (text->bytes == NULL)
-      fail(input_name, "out of memory");
-  }
-  memcpy(text->bytes + text->length, bytes, length);
-  text->length += length;
-  text->bytes[text->length] = '\0';
-}
-
-static void append_string(struct text *text, const char *string) {
-  append(text, string, strlen(string));
-}
-
-static int is_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-static int is_space(char c) {
-  return isspace((unsigned char)c);
-}
-
-static size_t line_of(const struct text *in, size_t at) {
-  size_t line = 1;
-  for (size_t i = 0; i < at; i++)
-    line += in->bytes[i] == '\n';
-  return line;
-}
-
-static void fail_at(const struct text *in, size_t at, const char *why) {
-  fprintf(stderr, "%s:%zu: cu2cpp: %s\n", input_name, line_of(in, at), why);
-  exit(1);
-}
-
-static size_t skip_line_comment(const struct text *in, size_t i) {
-  while (i < in->length && in->bytes[i] != '\n')
-    i += in->bytes[i] == '\\' && i + 1 < in->length ? 2 : 1;
-  return i;
-}
-
-static size_t skip_quoted(const struct text *in, size_t i) {
-  char quote = in->bytes[i++];
-  while (i < in->length && in->bytes[i] != quote && in->bytes[i] != '\n')
-    i += in->bytes[i] == '\\' && i + 1 < in->length ? 2 : 1;
-  return i + 1 < in->length ? i + 1 : in->length;
-}
-
-static size_t skip_raw_string(const struct text *in, size_t i) {
-  const char *open = strchr(in->bytes + i, '(');
-  if (open == NULL)
-    fail_at(in, i, "a raw string has no '('");
-  struct text close = {0};
-  append_string(&close, ")");
-  append(&close, in->bytes + i + 2, (size_t)(open - (in->bytes + i + 2)));
-  append_string(&close, "\"");
-  const char *end = strstr(open, close.bytes);
-  size_t length = close.length;
-  free(close.bytes);
-  return end ? (size_t)(end - in->bytes) + length : in->length;
-}
-
-// The end of the comment or literal that begins at i; i itself when none does.
-static size_t skip_opaque(const struct text *in, size_t i) {
-  const char *p = in->bytes + i;
-  char before = i > 0 ? p[-1] : ' ';
-  if (p[0] == '/' && p[1] == '/')
-    return skip_line_comment(in, i);
-  if (p[0] == '/' && p[1] == '*') {
-    const char *end = strstr(p + 2, "*/");
-    return end ? (size_t)(end - in->bytes) + 2 : in->length;
-  }
-  if (p[0] == 'R' && p[1] == '"' && !is_word(before))
-    return skip_raw_string(in, i);
-  int digit_separator = p[0] == '\'' && isxdigit((unsigned char)before);
-  if (p[0] == '"' || (p[0] == '\'' && !digit_separator))
-    return skip_quoted(in, i);
-  return i;
-}
 
 // Back over one bracketed group that ends before `end`; `end` itself when no such group ends there.
 static size_t back_over_group(const struct text *out, size_t end, char open, char close) {
@@ -142,16 +53,6 @@ static int is_plain_name(const char *kernel) {
     if (!is_word(*p) && *p != ':')
       return 0;
   return 1;
-}
-
-static void append_quoted(struct text *out, const char *string) {
-  append_string(out, "\"");
-  for (const char *p = string; *p; p++) {
-    if (*p == '"' || *p == '\\')
-      append_string(out, "\\");
-    append(out, *p == '\n' ? " " : p, 1);
-  }
-  append_string(out, "\"");
 }
 
 // The position of the >>> that ends the configuration beginning at i.
@@ -246,39 +147,15 @@ static size_t rewrite_dynamic_shared(const struct text *in, size_t i, struct tex
   return (size_t)(semicolon - in->bytes);
 }
 
-// #pragma unroll, alone or with a number, at i: all of a loop is at most 64 steps here.
-static size_t rewrite_unroll(const struct text *in, size_t i, struct text *out) {
-  static const char pragma[] = "#pragma unroll";
-  const char *p = in->bytes + i + sizeof pragma - 1;
-  if (!for_gcc || strncmp(in->bytes + i, pragma, sizeof pragma - 1) != 0 || is_word(*p))
-    return i;
-  append_string(out, "#pragma GCC unroll ");
-  p += strspn(p, " \t");
-  if (*p == '\n' || *p == '\r' || *p == '/')
-    append_string(out, "64 ");
-  return (size_t)(p - in->bytes);
-}
-
-// threadIdx.x at i, for reading: (+threadIdx.x) is an unsigned int where threadIdx.x is an object that knows where to look. In an
-// assert it stays, whose message has the words.
-static size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out) {
+// In an assert threadIdx.x stays as it is: the message has the words.
+static size_t rewrite_thread(const struct text *in, size_t i, struct text *out) {
   static size_t assert_end;
   const char *p = in->bytes + i;
-  if (i > 1 && (is_word(p[-1]) || p[-1] == '.' || (p[-1] == '>' && p[-2] == '-')))
-    return i;
-  if (strncmp(p, "assert", 6) == 0 && *skip_spaces(p + 6) == '(') {
+  if (strncmp(p, "assert", 6) == 0 && *skip_spaces(p + 6) == '(' && (i == 0 || !is_word(p[-1]))) {
     const char *end = strchr(p, ';');
     assert_end = end ? (size_t)(end - in->bytes) : in->length;
   }
-  if (i < assert_end || strncmp(p, "threadIdx.", 10) != 0 || strchr("xyz", p[10]) == NULL || is_word(p[11]))
-    return i;
-  const char *next = skip_spaces(p + 11);
-  if (*next == '=' && next[1] != '=')
-    return i;
-  append_string(out, "(+");
-  append(out, p, 11);
-  append_string(out, ")");
-  return i + 11;
+  return i < assert_end ? i : rewrite_coordinate(in, i, out);
 }
 
 static void transform(const struct text *in, struct text *out) {
@@ -292,8 +169,8 @@ static void transform(const struct text *in, struct text *out) {
       i = after;
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(in, i, out);
-    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i || (after = rewrite_unroll(in, i, out)) != i ||
-               (after = rewrite_coordinate(in, i, out)) != i) {
+    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i || (for_gcc && (after = rewrite_unroll(in, i, out)) != i) ||
+               (after = rewrite_thread(in, i, out)) != i) {
       i = after;
     } else {
       append(out, in->bytes + i, 1);
@@ -302,33 +179,21 @@ static void transform(const struct text *in, struct text *out) {
   }
 }
 
-static struct text read_file(const char *name) {
-  FILE *file = fopen(name, "rb");
-  if (file == NULL)
-    fail(name, "cannot be opened");
-  struct text text = {0};
-  append(&text, "", 0);
-  char buffer[1 << 16];
-  size_t got;
-  while ((got = fread(buffer, 1, sizeof buffer, file)) > 0)
-    append(&text, buffer, got);
-  if (ferror(file))
-    fail(name, "cannot be read");
-  fclose(file);
-  return text;
-}
-
 int main(int argc, char **argv) {
+  int program = argc > 1 && strcmp(argv[1], "--program") == 0;
   for_gcc = argc > 1 && strcmp(argv[1], "--gcc") == 0;
-  argc -= for_gcc;
-  argv += for_gcc;
+  argc -= for_gcc || program;
+  argv += for_gcc || program;
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] IN.cu OUT.cpp\n");
+    fprintf(stderr, "usage: cu2cpp [--gcc] IN.cu OUT.cpp\n       cu2cpp --program IN.ii OUT.ii\n");
     return 2;
   }
   input_name = argv[1];
   struct text in = read_file(argv[1]), out = {0};
-  transform(&in, &out);
+  if (program)
+    convert_program(&in, &out);
+  else
+    transform(&in, &out);
   FILE *file = fopen(argv[2], "wb");
   if (file == NULL || fwrite(out.bytes, 1, out.length, file) != out.length || fclose(file) != 0)
     fail(argv[2], "cannot be written");

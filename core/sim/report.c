@@ -85,6 +85,19 @@ void cudasim_assert_fail(const char *assertion, const char *file, unsigned int l
   sim_give_up(sim_executor, cudaErrorAssert);
 }
 
+void cudasim_refuse(const char *what, const char *file, int line) {
+  const bool inside = sim_block_running();
+  char message[600];
+  snprintf(message, sizeof message, "%s:%d: not simulated: %s", file, line, what);
+  if (!inside) {
+    fprintf(stderr, "cudasim: %s\n", message);
+    abort();
+  }
+  sim_report(sim_executor, message);
+  sim_report_thread();
+  sim_give_up(sim_executor, cudaErrorNotSupported);
+}
+
 #ifdef SIM_ASAN
 // AddressSanitizer calls this before its report, which knows the line but not the thread of the grid.
 void __asan_on_error(void);

@@ -19,7 +19,7 @@ typedef struct Options {
   int name_count;
   const char *device, *sizes, *out;
   int threads;
-  bool quick, list, worker;
+  bool quick, list, worker, ranks;
   Plan plan;
 } Options;
 
@@ -133,6 +133,8 @@ static void take_argument(Options *o, int argc, char **argv, int *i) {
     o->list = true;
   } else if (strcmp(argument, "--worker") == 0) {
     o->worker = true;
+  } else if (strcmp(argument, "--ranks") == 0) {
+    o->ranks = true;
   } else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
     printf("%s", usage_text);
     exit(0);
@@ -384,5 +386,5 @@ int main(int argc, char **argv) {
   }
   FyDevice device = device_named(options.device);
   fy_manual_seed(0);
-  return options.worker ? worker(device) : bench(&options, device);
+  return options.ranks ? ranks_worker() : options.worker ? worker(device) : bench(&options, device);
 }

@@ -44,7 +44,7 @@ outputs_are_there() {
     report $? "outputs of $page" "empty: $empty"
     while read -r line; do
       program=$(awk '{ print $3 }' <<<"$line")
-      [ -e "$program.c" ] || [ "$program" = ferry ]
+      [ -e "$program.c" ] || [ -e "$program.cu" ] || [ "$program" = ferry ]
       report $? "$page: the source of $program" 'there is none'
     done < <(grep '^<!-- output ' "$page" | sort -u -k3,3)
   done

@@ -18,6 +18,10 @@ static int parse(int argc, char **argv, InspectOptions *o) {
       o->arguments = argv + i; // the program's own name goes where -- was
       break;
     }
+    if (strcmp(option, "--table") == 0) {
+      o->table = true;
+      continue;
+    }
     if (value && i + 1 == argc)
       return usage_error(argv[0], "%s needs a value", option);
     if (value)
@@ -73,8 +77,8 @@ static int not_a_program(const InspectOptions *o) {
 static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, const char *test) {
   char record[512];
   for (int descending = 0; descending < 2; descending++) {
-    int status =
-        inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test, record, sizeof record);
+    int status = inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test || o->table,
+                             record, sizeof record);
     if (!descending && status != 0 && !test)
       printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
     if (status >= 0 && inspection_add(i, b, record, !descending))
@@ -112,7 +116,10 @@ static int report(Inspection *i, const InspectBuild *b, const InspectOptions *o)
     fprintf(stderr, "ferry inspect: no kernel %s was launched; without --kernel all are shown\n", o->kernel);
     return EXIT_USAGE;
   }
-  inspect_print(i);
+  if (o->table)
+    inspect_print_table(i, o->kernel);
+  else
+    inspect_print(i);
   if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
     fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", strerror(errno));
     return EXIT_GRADER;

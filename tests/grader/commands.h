@@ -42,6 +42,8 @@ int cmd_scale(int argc, char **argv);
 int cmd_launch(int argc, char **argv);
 int cmd_launch_rank(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
+int cmd_cuda(int argc, char **argv);
+int cmd_nvcc(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_help(int argc, char **argv);

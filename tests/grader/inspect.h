@@ -10,9 +10,21 @@
 typedef struct InspectOptions {
   const char *file, *program, *kernel, *blocks, *json,
       *html;                // program: one that is built already, in place of the file
+  bool table;               // a line for each kernel, without the program's output
   char **arguments;         // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;
+
+// What makes g++ call the inspector (core/inspect/callbacks.c) at each access and basic block: before the loops are optimised, so that
+// -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. Then the copies, which
+// the C library would do unseen.
+#define INSPECT_FLAGS                                                                                                  \
+  "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "                  \
+  "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "           \
+  "-fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
+#define INSPECT_COPIES                                                                                                 \
+  "--redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset"
+#define INSPECT_LIBRARY CONFIG_OBJECTS "/libinspect.a"
 
 // ---- building and running ----------------------------------------------------------------------------------------------
 
@@ -61,7 +73,9 @@ typedef struct InspectKernel {
   unsigned grid[3], block[3];
   uint64_t shared_bytes, dynamic_bytes, launches, looked, blocks;
   bool shapes_differ, cut;
-  int registers; // 0: unknown
+  int registers;   // 0: unknown
+  double modelled; // seconds of all launches, where a GPU was played; else 0
+  char limit[32];  // what limits the launches that take most of them
   InspectLine *lines;
   int line_count;
   InspectBarrier *barriers;
@@ -93,12 +107,19 @@ typedef struct Inspection {
 
 // Adds what one run of the program recorded. A run in descending order adds findings alone: it has counted the same.
 bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending);
-// Places of a record: each is asked for, all are resolved together, then each has its line.
+// The same in steps, for records of a program that is not trusted. Places are asked for in each record, then all have their lines.
+bool inspection_want(FILE *record); // false: it is not whole
+void inspection_take(Inspection *i, FILE *record, bool descending);
+void inspection_free(Inspection *i);
+// Places of records: each is asked for, all are resolved together, then each has its line.
 void places_forget(void);
 void place_want(uint32_t at);
+int places_list(FILE *to);                           // as addr2line reads them; how many
+void places_read(const Inspection *i, FILE *frames); // what it said, with -i and -a
 bool places_resolve(const Inspection *i, const InspectBuild *b);
 Spot place_spot(uint32_t at);
-const char *place_file(const char *name); // one copy of each file's name, its links followed
+const char *place_file(const char *name); // one copy of each file's name, its links followed; NULL: too many
+void place_files_forget(void);            // with all spots
 
 // Room for one more item behind `count` of them.
 void *inspect_grown(void *items, int count, size_t bytes);
@@ -108,12 +129,16 @@ void inspection_finish(Inspection *i);
 // Takes the registers of the kernels from what ptxas said; of a template's instances the most.
 void inspection_registers(Inspection *i, const char *said);
 int inspection_errors(const Inspection *i);
+// Of the errors the first whose kind is `kind` ("race-block") or begins with it ("race"); NULL: any kind. NULL: there is none.
+const InspectFinding *inspection_finding(const Inspection *i, const char *kind);
 // How often, in the order of the threads in which it came more often.
 uint64_t inspect_times(const InspectFinding *f);
 
 // ---- showing it --------------------------------------------------------------------------------------------------------
 
 void inspect_print(const Inspection *i);
+void inspect_print_findings(const Inspection *i);
+void inspect_print_table(const Inspection *i, const char *only); // `only`: this kernel and its instances; NULL: all
 bool inspect_write_json(const Inspection *i, const char *path);
 bool inspect_write_html(const Inspection *i, const char *path);
 

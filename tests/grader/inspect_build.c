@@ -97,16 +97,12 @@ static bool transform(const InspectBuild *b) {
   return tool(&c, b, "the transformation of the launches");
 }
 
-// Before the loops are optimised each access becomes a call, and each basic block another; -O2 with loops unrolled where the source
-// says so leaves what nvcc would leave. Nothing may be merged afterwards: no vectors, no struct taken apart.
 static bool compile(const InspectBuild *b, const InspectOptions *o) {
   Command c = {0};
   char folder[PATH_MAX];
   snprintf(folder, sizeof folder, "%s", b->source);
   *strrchr(folder, '/') = '\0';
-  words(&c, "g++ -std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "
-            "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "
-            "-fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset");
+  words(&c, "g++ " INSPECT_FLAGS);
   word(&c, "-I", CONFIG_ROOT "/build/sim/core");
   word(&c, "-I", CONFIG_ROOT "/core/sim/include");
   word(&c, "-I", CONFIG_ROOT "/core");
@@ -144,8 +140,7 @@ bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *sai
 
 static bool take_copies(const InspectBuild *b) {
   Command c = {0};
-  words(&c, "objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove "
-            "--redefine-sym memset=inspect_memset kernels.o");
+  words(&c, "objcopy " INSPECT_COPIES " kernels.o");
   return tool(&c, b, "objcopy");
 }
 
@@ -153,7 +148,7 @@ static bool link_program(const InspectBuild *b, const InspectOptions *o) {
   Command c = {0};
   word(&c, "", CONFIG_CXX);
   words(&c, "-o program kernels.o");
-  word(&c, "-Wl,--whole-archive,", CONFIG_OBJECTS "/libinspect.a,--no-whole-archive");
+  word(&c, "-Wl,--whole-archive,", INSPECT_LIBRARY ",--no-whole-archive");
   if (o->exercise) {
     word(&c, CONFIG_OBJECTS "/sim/tests/hidden/", o->exercise->id);
     c.used--; // the file goes on

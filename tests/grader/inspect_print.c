@@ -7,50 +7,6 @@
 
 enum { COLUMNS = 80 };
 
-// ---- what the other reports show, too ------------------------------------------------------------------------------------
-
-void inspect_source_line(const Inspection *i, Spot spot, char *text, size_t bytes) {
-  const char *at = i->text;
-  *text = '\0';
-  if (!at || !spot.file || strcmp(spot.file, i->source) != 0)
-    return;
-  for (int line = 1; line < spot.line && at; line++)
-    at = (at = strchr(at, '\n')) ? at + 1 : NULL;
-  if (!at)
-    return;
-  at += strspn(at, " \t");
-  size_t length = strcspn(at, "\r\n");
-  snprintf(text, bytes, "%.*s", (int)(length < bytes ? length : bytes - 1), at);
-  for (char *c = text; *c; c++)
-    *c = (unsigned char)*c < ' ' ? ' ' : *c;
-}
-
-const char *inspect_spot(const Inspection *i, Spot spot, char *text, size_t bytes) {
-  const char *name = spot.file ? strrchr(spot.file, '/') : NULL;
-  if (!spot.file)
-    snprintf(text, bytes, "(unknown line)");
-  else if (strcmp(spot.file, i->source) == 0)
-    snprintf(text, bytes, "%s:%d", i->title, spot.line);
-  else
-    snprintf(text, bytes, "%s:%d", name ? name + 1 : spot.file, spot.line);
-  return text;
-}
-
-static void add(Tally *sum, const Tally *t) {
-  sum->runs += t->runs;
-  sum->lanes += t->lanes;
-  sum->live += t->live;
-}
-
-double inspect_active(const InspectLine *line) {
-  Tally sum = {0};
-  for (int space = 0; space < SPACES; space++)
-    for (int kind = 0; kind < ACCESSES; kind++)
-      add(&sum, &line->access[space][kind]);
-  const Tally *t = sum.runs ? &sum : &line->way;
-  return t->live ? (double)t->lanes / (double)t->live : 1;
-}
-
 static bool has_access(const InspectLine *line) {
   for (int space = 0; space < SPACES; space++)
     for (int kind = 0; kind < ACCESSES; kind++)
@@ -140,7 +96,7 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
   print_wrapped(9, "%s", f->kind->remedy);
 }
 
-static void print_findings(const Inspection *i) {
+void inspect_print_findings(const Inspection *i) {
   int errors = inspection_errors(i), notes = i->finding_count - errors;
   if (errors == 0)
     printf("%sno findings%s", style(GREEN), style(PLAIN));
@@ -240,7 +196,7 @@ static void print_kernel(const Inspection *i, const InspectKernel *k) {
 }
 
 void inspect_print(const Inspection *i) {
-  print_findings(i);
+  inspect_print_findings(i);
   for (int k = 0; k < i->kernel_count; k++)
     if (i->kernels[k].launches)
       print_kernel(i, &i->kernels[k]);

@@ -2,6 +2,7 @@
 #include "judge.h"
 #include "registry.h"
 #include "case.h"
+#include "inspect.h"
 #include "plain.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -162,15 +163,21 @@ static bool counts_agree(const Case *c, const Ledger *ledger) {
          n->device_to_device_bytes == bytes[LEDGER_DEVICE_TO_DEVICE];
 }
 
-static void take_reply(Case *c, SandboxResult *r, Status *status) {
+static void unpack_reply(Case *c, SandboxResult *r, Status *status) {
   const char *wrong = r->reply ? message_unpack(&c->reply, r->reply, r->reply_bytes) : NULL;
-  if (wrong || r->forged) {
-    r->forged = true;
+  c->replied = r->reply && !wrong && !r->forged;
+  r->forged |= wrong != NULL;
+  if (r->forged)
     *status = STATUS_FAIL;
-    return;
-  }
+}
+
+static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool unseen) {
   if (*status == STATUS_PASS && !counts_agree(c, &r->ledger)) {
     case_fail(c, NULL, "the counts are not what was counted: the answer changed the counters or hid from them");
+    *status = STATUS_FAIL;
+  }
+  if (*status == STATUS_PASS && unseen) {
+    case_fail(c, NULL, "what the inspector saw did not come with the reply: the answer hid from it");
     *status = STATUS_FAIL;
   }
   if (*status == STATUS_PASS) {
@@ -222,33 +229,123 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
   v->report = shown(t.at);
 }
 
-static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const char *order) {
-  static Case c; // large
-  case_begin(&c, e, v->test, v->seed, devices);
-  guard_check(&c, "drew");
-  case_ask(&c);
-  guard_check(&c, "");
-  if (getrandom(&c.request.nonce, sizeof c.request.nonce, 0) != (ssize_t)sizeof c.request.nonce)
-    grader_panic("no random numbers from the system: %s", strerror(errno));
+// One run of a test, from the asking to the reply.
+typedef struct Run {
+  Case c; // large
+  SandboxResult r;
+  const char *order;
+  Status status;
+} Run;
+
+static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise *e, int devices, const char *order) {
   size_t bytes = 0;
-  uint8_t *request = message_pack(&c.request, &bytes);
+  Case *c = &run->c;
+  case_begin(c, e, v->test, v->seed, devices);
+  guard_check(c, "drew");
+  case_ask(c);
+  guard_check(c, "");
+  if (getrandom(&c->request.nonce, sizeof c->request.nonce, 0) != (ssize_t)sizeof c->request.nonce)
+    grader_panic("no random numbers from the system: %s", strerror(errno));
+  uint8_t *request = message_pack(&c->request, &bytes);
   if (!request)
     grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
-  SandboxResult r = answer_run(a, request, bytes, devices, v->test->no_cuda, order);
-  if (r.end != SANDBOX_NOT_STARTED)
-    a->protections &= r.protections;
-  v->status = status_of(&r);
-  c.replied = r.reply != NULL;
-  take_reply(&c, &r, &v->status);
-  c.replied = c.replied && !r.forged;
-  v->mistake = mistake_of(&c, &r, v->status);
-  if (v->status != STATUS_PASS)
-    write_report(v, a, &c, &r, order);
-  v->seconds += r.seconds;
+  run->order = order;
+  run->r = answer_run(a, request, bytes, devices, v->test->no_cuda, order);
+  if (run->r.end != SANDBOX_NOT_STARTED)
+    a->protections &= run->r.protections;
+  run->status = status_of(&run->r);
+  unpack_reply(c, &run->r, &run->status);
   free(request);
-  sandbox_result_free(&r);
-  case_free(&c);
+}
+
+static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
+  judge_reply(&run->c, &run->r, &run->status, a->for_inspector && !run->c.inspection);
+  v->status = run->status;
+  v->mistake = mistake_of(&run->c, &run->r, v->status);
+  if (v->status != STATUS_PASS)
+    write_report(v, a, &run->c, &run->r, run->order);
   return v->status == STATUS_PASS;
+}
+
+static void run_free(Run *run, TestVerdict *v) {
+  v->seconds += run->r.seconds;
+  sandbox_result_free(&run->r);
+  case_free(&run->c);
+}
+
+static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const char *order) {
+  static Run run;
+  run_begin(&run, v, a, e, devices, order);
+  bool passed = run_end(&run, v, a);
+  run_free(&run, v);
+  return passed;
+}
+
+// ---- what the inspector saw --------------------------------------------------------------------------------------------------
+
+enum { RECORD_LIMIT = 4 << 20 };
+
+// The record in a reply, to be read; NULL: there is none that could be right.
+static FILE *record_of(Run *run) {
+  Item *item = run->c.replied ? message_find(&run->c.reply, 't', INSPECTION_ITEM) : NULL;
+  size_t bytes = item && item->text ? strlen(item->text) : 0;
+  FILE *record = bytes > 0 && bytes < RECORD_LIMIT ? fmemopen(item->text, bytes, "r") : NULL;
+  if (record && inspection_want(record))
+    return record;
+  if (record)
+    fclose(record);
+  return NULL;
+}
+
+// Of the runs in both orders together. False when addr2line failed.
+static bool inspect_runs(Inspection *i, Run *runs, int count, Answer *a) {
+  FILE *record[2] = {0};
+  places_forget();
+  for (int n = 0; n < count; n++)
+    record[n] = record_of(&runs[n]);
+  bool good = answer_find_places(a, i);
+  for (int n = 0; n < count; n++)
+    if (record[n]) {
+      if (good)
+        inspection_take(i, record[n], n == 1);
+      runs[n].c.inspection = i;
+      fclose(record[n]);
+    }
+  inspection_finish(i);
+  return good;
+}
+
+static bool judge_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
+  static Run runs[2];
+  Inspection i = {.title = a->title, .source = a->source, .text = a->text};
+  run_begin(&runs[0], v, a, e, devices, "ascending");
+  int count = runs[0].c.replied ? 2 : 1;
+  if (count == 2)
+    run_begin(&runs[1], v, a, e, devices, "descending");
+  bool good = inspect_runs(&i, runs, count, a);
+  for (int n = 0; n < count; n++) {
+    if (good && (n == 0 || v->status == STATUS_PASS))
+      run_end(&runs[n], v, a);
+    run_free(&runs[n], v);
+  }
+  inspection_free(&i);
+  place_files_forget();
+  return good;
+}
+
+// The answer again, compiled for the inspector. What that compiler says of it, or what became of it, is the answer's.
+static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
+  Answer *b = answer_inspected(a);
+  if (b->status == STATUS_NOT_RUN && judge_inspected(v, b, e, devices)) {
+    a->protections &= b->protections;
+    return;
+  }
+  v->status = b->status == STATUS_GRADER_ERROR ? STATUS_GRADER_ERROR : STATUS_FAIL;
+  free(v->report);
+  if (asprintf(&v->report, "  compiled for the inspector, it came to this:\n%s", b->diagnostics ? b->diagnostics : "") <
+      0)
+    v->report = NULL;
+  v->report = shown(v->report);
 }
 
 // A kernel runs twice, its blocks' threads begun in either order: a missing barrier that one order hides, the other shows.
@@ -258,9 +355,13 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
     v->status = STATUS_SKIPPED;
     return;
   }
-  bool kernel = strcmp(exercise_extension(e), "cu") == 0;
-  if (run_once(v, a, e, o->devices, "ascending") && kernel && !a->real_gpu)
-    run_once(v, a, e, o->devices, "descending");
+  bool kernel = strcmp(exercise_extension(e), "cu") == 0 && !a->real_gpu;
+  bool fewer = v->test->at_most && !a->real_gpu && v->test->at_most < o->devices;
+  int devices = fewer ? v->test->at_most : o->devices;
+  if (v->test->inspect && kernel)
+    run_inspected(v, a, e, devices);
+  else if (run_once(v, a, e, devices, "ascending") && kernel)
+    run_once(v, a, e, devices, "descending");
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------

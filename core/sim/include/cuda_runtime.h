@@ -4,8 +4,21 @@
 
 #include "cuda_runtime_api.h"
 
-#ifdef __cplusplus
+#define __CUDA_RUNTIME_H__
+
+#if defined(__cplusplus) && defined(CUDASIM_HOST) // a host compiler's source: no kernels, no device functions
+#include "vector_functions.h"
+#elif defined(__cplusplus)
 #include <stdio.h>
+#ifdef CUDASIM_PROGRAM // nvcc's programs get by without them
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cudasim_program.h"
+#endif
 
 #include "cudasim_atomic.h"
 #include "cudasim_launch.h"
@@ -15,6 +28,9 @@
 
 // A constant, not a macro: cudaDeviceProp has a member of this name.
 static constexpr int warpSize = 32;
+#endif
+
+#ifdef __cplusplus
 
 // The typed overloads that NVIDIA's header has.
 template <class T> inline cudaError_t cudaMalloc(T **pointer, size_t bytes) {

@@ -3,6 +3,7 @@
 // Signatures and meanings are CUDA 13's; NVIDIA's reference describes them. README.md of core/sim says what differs.
 #ifndef CUDASIM_CUDA_RUNTIME_API_H
 #define CUDASIM_CUDA_RUNTIME_API_H
+#define __CUDA_RUNTIME_API_H__ // what helper headers ask for
 
 #include "cudasim_abi.h"
 #include "driver_types.h"

@@ -44,7 +44,15 @@
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#ifdef CUDASIM_STATIC_SHARED
+#define __managed__
+#define __grid_constant__
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __inline_hint__
+#define __CUDA_ARCH_HAS_FEATURE__(...) 0
+#if defined(CUDASIM_PROGRAM) // cu2cpp --program turns it into what stands below, or into a pointer where it is extern
+#define __shared__ __cudasim_shared__
+#elif defined(CUDASIM_STATIC_SHARED)
 #define __shared__ static
 #else
 #define __shared__ thread_local

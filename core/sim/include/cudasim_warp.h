@@ -17,6 +17,9 @@ unsigned int cudasim_active_lanes(void);
 // Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
 void cudasim_fence(void);
+// Says on stderr what cannot be simulated, with kernel, block, thread, file and line, and fails the kernel with
+// cudaErrorNotSupported; outside a kernel ends the program.
+void cudasim_refuse(const char *what, const char *file, int line) __attribute__((noreturn));
 CUDASIM_END_C
 
 #ifdef __cplusplus

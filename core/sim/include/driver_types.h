@@ -1,6 +1,7 @@
 // The types of the CUDA runtime API: errors, flags, handles, properties. Names and values are CUDA 13's.
 #ifndef CUDASIM_DRIVER_TYPES_H
 #define CUDASIM_DRIVER_TYPES_H
+#define __DRIVER_TYPES_H__ // what helper headers ask for
 
 #include <stddef.h>
 #include <stdint.h>

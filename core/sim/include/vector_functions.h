@@ -1,6 +1,7 @@
 // make_float4 and its like.
 #ifndef CUDASIM_VECTOR_FUNCTIONS_H
 #define CUDASIM_VECTOR_FUNCTIONS_H
+#define __VECTOR_FUNCTIONS_H__ // what helper headers ask for
 
 #include "vector_types.h"
 

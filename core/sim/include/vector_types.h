@@ -1,6 +1,7 @@
 // CUDA's small vector types, under CUDA's own names, valid in C and in C++.
 #ifndef CUDASIM_VECTOR_TYPES_H
 #define CUDASIM_VECTOR_TYPES_H
+#define __VECTOR_TYPES_H__ // what helper headers ask for
 
 #define CUDASIM_ALIGNED(bytes) __attribute__((aligned(bytes)))
 

@@ -23,4 +23,21 @@ FERRY_SIM_GPU=a100 "$ferry" inspect tests/core/inspect/kernels/modelled.cu --blo
 naive() { awk '$1 == "naive" && $3 == "us" { print $2 }' "$@"; }
 awk -v a="$(naive "$work/first" "$work/threads.err")" -v b="$(naive "$work/sampled")" 'BEGIN { exit !(a > 0 && b / a > 0.9 && b / a < 1.1) }'
 result $? 'counts of some blocks stand for all' "$(naive "$work/first" "$work/threads.err") and $(naive "$work/sampled")"
+
+# ---- a line for each kernel ----
+
+"$ferry" inspect tests/core/inspect/kernels/counts.cu --table >"$work/table" 2>&1
+long=$(awk 'length($0) > 80' "$work/table")
+[ -z "$long" ] && grep -q '^kernel  *runs  *load store  *load store lanes  *launch$' "$work/table"
+result $? 'a table without a GPU has no times' "$(tr '\n' ';' <"$work/table")"
+FERRY_SIM_GPU=a100 "$ferry" inspect chapters/kernels/transpose.cu --table >"$work/table" 2>&1
+grep -q "^times are modelled, from counts and the A100's data sheet, not measured$" "$work/table"
+result $? 'a table says that its times are modelled' "$(tr '\n' ';' <"$work/table")"
+row() { grep "^$1 " "$work/table"; }
+awk '{ exit !($3 == "4.0" && $4 == "32.0" && $5 == "-" && $6 == "-" && $9 > 0) }' <<<"$(row naive)"
+result $? 'its counts and its time stand in the row of a kernel' "$(row naive)"
+awk 'NR == 1 { naive = $9 } NR == 2 { exit !(naive > 1.2 * $11) }' <<<"$(row naive; row "tiled<TILE + 1>")"
+result $? "a slower kernel has a longer time" "$(row naive; row "tiled<TILE + 1>")"
+! grep -q ' us$' "$work/table"
+result $? "and the program's own output does not" "$(tr '\n' ';' <"$work/table")"
 finish

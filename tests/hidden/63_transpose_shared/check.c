@@ -184,6 +184,19 @@ static void judge_traffic(Case *c) {
                  2 * number(c, "shared requests"), &BANKS);
 }
 
+// The same seen by the inspector, for each way to memory, with the line that is to blame. At sizes that are no multiples of eight
+// a row begins in the middle of a sector, so that a request of 32 elements takes one more than the fewest.
+static void judge_inspected(Case *c) {
+  suspect_finding(c, "race", &NO_BARRIER);
+  suspect_finding(c, "divergent", &DIVERGENT_BARRIER);
+  suspect_finding(c, "bounds", &PAST_THE_END);
+  if (!judge_values(c) || !expect_no_finding(c))
+    return;
+  bool tile = isnan(got_number(c, "barriers")) || number(c, "shared accesses") > 0;
+  expect_sectors(c, 1.6, tile ? &DOWN_COLUMNS : &NO_TILE);
+  expect_wavefronts(c, 2, &BANKS);
+}
+
 EXERCISE = {
     .id = "63_transpose_shared",
     .title = "A transpose through shared memory",
@@ -203,5 +216,6 @@ EXERCISE = {
               {.name = "smaller than a tile", .ask = ask_small, .judge = judge},
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge},
-              {.name = "large, odd", .ask = ask_large, .judge = judge}},
+              {.name = "large, odd", .ask = ask_large, .judge = judge},
+              {.name = "what its warps ask for", .inspect = true, .ask = ask_wide, .judge = judge_inspected}},
 };

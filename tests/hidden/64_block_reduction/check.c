@@ -14,6 +14,11 @@ static const Mistake UNPROTECTED = {
     "well "
     "here because a simulated device ran them one by one. Use atomicAdd, or a second launch over the blocks' sums.",
     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake NO_FENCE = {"a flag without a fence before it",
+                                 "One block writes its sum and then counts itself as done, another sees the count and "
+                                 "reads the sum. The two writes may arrive "
+                                 "in the other order; __threadfence() between them keeps them in theirs.",
+                                 "docs/01_why_a_gpu.md#why-many-small-cores-help"};
 static const Mistake ONE_BLOCK = {"one block for everything",
                                   "A block runs on one multiprocessor, and the others have nothing to do. Spread the "
                                   "elements over many blocks, and then "
@@ -165,19 +170,36 @@ static void expect_cooperation(Case *c) {
               "one launch of %lld blocks, and nothing that combines blocks", (long long)number(c, "blocks"));
 }
 
-static void judge(Case *c) {
+static bool judge_sum(Case *c) {
   Array *want = new_array(c, FY_FLOAT32, shape(1));
   want->f32[0] = (float)sum_of(c, size_of(c), 1, 1);
   suspect_mistakes(c);
   if (!expect_array(c, "sum", want, 0))
-    return;
-  if (size_of(c) > 0)
-    expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
-  expect_that(c, !broken_guard(c, "partial"), &ROOM, "memory behind partial was written");
-  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST);
-  expect_at_most(c, "launches", counts(c)->launches, 4, &LAUNCHES);
-  if (counted(c) && size_of(c) > 1024)
+    return false;
+  bool held = size_of(c) == 0 || expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+  held &= expect_that(c, !broken_guard(c, "partial"), &ROOM, "memory behind partial was written");
+  held &= expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST);
+  return held & expect_at_most(c, "launches", counts(c)->launches, 4, &LAUNCHES);
+}
+
+static void judge(Case *c) {
+  if (judge_sum(c) && counted(c) && size_of(c) > 1024)
     expect_cooperation(c);
+}
+
+// With threads that see each other's accesses: a mistake that both orders of the threads hide is found here.
+static void judge_inspected(Case *c) {
+  suspect_finding(c, "race-block", &NO_BARRIER);
+  suspect_finding(c, "race-warp", &NO_BARRIER);
+  // An atomic operation for each block and a race between blocks nevertheless: the flag of "the last block adds up".
+  bool flag = counted(c) && number(c, "atomics") > 0 && counts(c)->launches == 1;
+  suspect_finding(c, "race-grid", flag ? &NO_FENCE : &UNPROTECTED);
+  suspect_finding(c, "divergent", &DIVERGENT);
+  suspect_finding(c, "uninitialised-global", &NOT_ZEROED);
+  suspect_finding(c, "uninitialised-shared", &BEYOND);
+  suspect_finding(c, "bounds", &BEYOND);
+  if (judge_sum(c))
+    expect_no_finding(c);
 }
 
 EXERCISE = {
@@ -200,5 +222,6 @@ EXERCISE = {
               {.name = "less than a warp", .ask = ask_less_than_a_warp, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
-              {.name = "no elements", .ask = ask_none, .judge = judge}},
+              {.name = "no elements", .ask = ask_none, .judge = judge},
+              {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };
