@@ -191,8 +191,8 @@ _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
 static void tell_divergent(struct sim_executor *e, int first, int other) {
   bool waits = e->state[other] == SIM_AT_BARRIER;
   if (e->inspected)
-    sim_inspector->divergent(first, e->waiter[first].file, e->waiter[first].line, other, waits ? e->waiter[other].file : NULL,
-                             waits ? e->waiter[other].line : 0);
+    sim_inspector->divergent(first, e->waiter[first].file, e->waiter[first].line, other,
+                             waits ? e->waiter[other].file : NULL, waits ? e->waiter[other].line : 0);
 }
 
 static int first_done(const struct sim_executor *e) {

@@ -41,10 +41,10 @@ struct sim_waiter {
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
-  bool exact;           // thread by thread, so that a fault is one thread's
+  bool exact;                // thread by thread, so that a fault is one thread's
   const void *faulting;      // an address that this block's threads used when they ran as one loop
   const char *faulting_what; // NULL: there is none
-  cudaError_t error; /* why the block was given up */
+  cudaError_t error;         /* why the block was given up */
   sigjmp_buf give_up;
 
   // Until a thread waits there is only cudasim_thread; from then on `tracking` is true and the tables below count.

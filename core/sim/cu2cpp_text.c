@@ -122,7 +122,6 @@ struct text read_file(const char *name) {
   return text;
 }
 
-
 void append_quoted(struct text *out, const char *string) {
   append_string(out, "\"");
   for (const char *p = string; *p; p++) {

@@ -92,8 +92,8 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
   e->waiter[thread].line = line;
   if (!(mask >> lane & 1u)) {
     sim_report(e, "a lane called a warp function without being in its mask");
-    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, mask, file,
-            line);
+    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", cudasim_thread->x, cudasim_thread->y,
+            cudasim_thread->z, mask, file, line);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   struct sim_warp_group *group = find_group(e, warp, mask);

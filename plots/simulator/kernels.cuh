@@ -16,8 +16,8 @@ __global__ void saxpy(int n, float a, const float *x, float *y) {
 __global__ void stencil(int n, const float *in, float *out) {
   int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
   if (c > 0 && r > 0 && c < n - 1 && r < n - 1)
-    out[r * n + c] = 0.2f * (in[r * n + c] + in[r * n + c - 1] + in[r * n + c + 1] + in[(r - 1) * n + c] +
-                             in[(r + 1) * n + c]);
+    out[r * n + c] =
+        0.2f * (in[r * n + c] + in[r * n + c - 1] + in[r * n + c + 1] + in[(r - 1) * n + c] + in[(r + 1) * n + c]);
 }
 
 // C = A B, all n x n, with tiles of 16 x 16 in shared memory.

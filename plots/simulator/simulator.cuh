@@ -30,7 +30,7 @@ static void *device(size_t bytes, const void *from) {
     for (int run = 0; run < RUNS; run++) {                                                                             \
       const double begin = now_ms();                                                                                   \
       __VA_ARGS__;                                                                                                     \
-      finish();                                                                                                          \
+      finish();                                                                                                        \
       const double took = now_ms() - begin;                                                                            \
       best = took < best ? took : best;                                                                                \
     }                                                                                                                  \
@@ -84,10 +84,11 @@ static void time_histogram(const char *program) {
 static void time_launches(const char *program) {
   double queued, alone;
   TIMED(queued, for (int i = 0; i < LAUNCHES; i++) LAUNCH(nothing, 1, 32, i));
-  TIMED(alone, for (int i = 0; i < LAUNCHES; i++) {
-    LAUNCH(nothing, 1, 32, i);
-    finish();
-  });
+  TIMED(
+      alone, for (int i = 0; i < LAUNCHES; i++) {
+        LAUNCH(nothing, 1, 32, i);
+        finish();
+      });
   report(program, "launch_us", 1e3 * queued / LAUNCHES, 1);
   report(program, "launch_and_wait_us", 1e3 * alone / LAUNCHES, 1);
 }

@@ -31,7 +31,7 @@ enum { CUDASIM_MAX_POINTERS = 16 };
 
 // One launch as the C++ side hands it to launch.c, which copies `closure_bytes` of `closure`.
 struct cudasim_launch_request {
-  void (*thread)(const void *closure);  // runs one simulated thread
+  void (*thread)(const void *closure); // runs one simulated thread
   // Runs one thread after another, in ascending order, until all are done or one has waited and is done; x as a place in the
   // grid runs from first to end. NULL: not compiled.
   void (*threads)(const void *closure, int first, int end);

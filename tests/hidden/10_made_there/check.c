@@ -25,24 +25,25 @@ static const Mistake EXPANDED = {"a view in place of memory",
                                  "fy_expand repeats one row by a stride of 0: there is one row in memory.",
                                  "docs/07_pitfalls.md"};
 
-static const Mistake NOT_CONTIGUOUS = {
-    "rows that do not lie in memory one after the other",
-    "The values are right, but the tensor is a view, of a transposed one perhaps. Asked for is memory of its own, row by row: "
-    "fy_contiguous.",
-    "docs/07_pitfalls.md#view-against-reshape"};
-static const Mistake CUT = {"the offset cut to a whole number",
-                            "The offset is a double and may lie between two whole numbers; an int in between loses that.",
-                            "docs/03_tensor_moves.md"};
-static const Mistake BY_ANOTHER_GPU = {"by way of another GPU",
-                                       "The grid was made on one GPU and copied to the one that was asked for. Make it there.",
-                                       "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake NOT_CONTIGUOUS = {"rows that do not lie in memory one after the other",
+                                       "The values are right, but the tensor is a view, of a transposed one perhaps. "
+                                       "Asked for is memory of its own, row by row: "
+                                       "fy_contiguous.",
+                                       "docs/07_pitfalls.md#view-against-reshape"};
+static const Mistake CUT = {
+    "the offset cut to a whole number",
+    "The offset is a double and may lie between two whole numbers; an int in between loses that.",
+    "docs/03_tensor_moves.md"};
+static const Mistake BY_ANOTHER_GPU = {
+    "by way of another GPU", "The grid was made on one GPU and copied to the one that was asked for. Make it there.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake ANOTHER_TYPE = {"another dtype", "float32 is asked for. Factories take `.dtype = FY_FLOAT32`.",
                                      "docs/03_tensor_moves.md#made-there-in-the-first-place"};
-static const Mistake MINUS_ONE = {
-    "-1 where there are no elements",
-    "-1 stands for what the number of elements leaves over. Of no elements any number of rows could be made, so fy_view "
-    "refuses; say both sizes.",
-    "docs/07_pitfalls.md#view-against-reshape"};
+static const Mistake MINUS_ONE = {"-1 where there are no elements",
+                                  "-1 stands for what the number of elements leaves over. Of no elements any number of "
+                                  "rows could be made, so fy_view "
+                                  "refuses; say both sizes.",
+                                  "docs/07_pitfalls.md#view-against-reshape"};
 
 static void ask_on(Case *c, const char *device, int64_t rows, int64_t columns) {
   give_text(c, "device", device);

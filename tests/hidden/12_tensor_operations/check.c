@@ -22,17 +22,18 @@ static const Mistake CPU_ONLY = {"calculated on the CPU alone",
 static const Mistake IGNORED = {"the result of to ignored",
                                 "fy_to does not move its argument: it returns another tensor, which is on the device.",
                                 "docs/03_tensor_moves.md#questions"};
-static const Mistake FETCHED = {"the device's product fetched",
-                                "*on_device is to stay where it was calculated. Only what is compared has to come here.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake FETCHED = {
+    "the device's product fetched",
+    "*on_device is to stay where it was calculated. Only what is compared has to come here.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake NOT_COMPARED = {
     "not compared with the device's result",
     "Nothing came back from the device, so its result cannot have been compared with anything.",
     "docs/03_tensor_moves.md#todevice"};
-static const Mistake NOT_ON_CPU = {
-    "the CPU's product calculated on the device",
-    "*on_cpu is the device's result, fetched. The question is whether the two calculate alike, so the CPU has to calculate too.",
-    "docs/03_tensor_moves.md#todevice"};
+static const Mistake NOT_ON_CPU = {"the CPU's product calculated on the device",
+                                   "*on_cpu is the device's result, fetched. The question is whether the two calculate "
+                                   "alike, so the CPU has to calculate too.",
+                                   "docs/03_tensor_moves.md#todevice"};
 static const Mistake LOWEST = {"the smallest difference", "Asked for is the largest difference, not the smallest.",
                                "docs/03_tensor_moves.md"};
 static const Mistake FIRST_GPU = {"always the first GPU",
