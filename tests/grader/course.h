@@ -8,7 +8,7 @@
 typedef enum CourseKind {
   COURSE_KERNEL = 1, // a kernel, a matrix product
   COURSE_FILL,
-  COURSE_IN,         // a copy from the host to a device
+  COURSE_IN,         // a copy from the host to a device: `number` is 1 when it was pinned memory that was copied
   COURSE_OUT,        // from a device to the host
   COURSE_WITHIN,     // from a device to a device
   COURSE_WAIT,       // the host waited
