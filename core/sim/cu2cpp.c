@@ -156,7 +156,8 @@ static void transform(const struct text *in, struct text *out) {
       i = after;
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(in, i, out);
-    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i || (for_gcc && (after = rewrite_unroll(in, i, out)) != i)) {
+    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i ||
+               (for_gcc && (after = rewrite_unroll(in, i, out)) != i)) {
       i = after;
     } else {
       append(out, in->bytes + i, 1);

@@ -339,7 +339,10 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   size_t close = skip_group(in, open);
   struct text flat = {0};
   append_flat(&flat, in->bytes + open + 1, close - open - 2);
-  static const char *const signs[] = {".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".u16", ".b16", ".f16", ".u8", ".sync", ".pred", "%%clock", "%%lane", "trap;", "exit;", "membar", "fence", ".v2", ".v4", "brkpt", "griddepcontrol", ".bf16"};
+  static const char *const signs[] = {".u32",    ".s32",   ".b32",           ".f32",  ".u64",   ".s64",  ".b64",
+                                      ".f64",    ".u16",   ".b16",           ".f16",  ".u8",    ".sync", ".pred",
+                                      "%%clock", "%%lane", "trap;",          "exit;", "membar", "fence", ".v2",
+                                      ".v4",     "brkpt",  "griddepcontrol", ".bf16"};
   int ptx = 0;
   for (size_t s = 0; s < sizeof signs / sizeof *signs; s++)
     ptx |= strstr(flat.bytes, signs[s]) != NULL;

@@ -122,7 +122,6 @@ struct text read_file(const char *name) {
   return text;
 }
 
-
 void append_quoted(struct text *out, const char *string) {
   append_string(out, "\"");
   for (const char *p = string; *p; p++) {
@@ -144,4 +143,3 @@ size_t rewrite_unroll(const struct text *in, size_t i, struct text *out) {
     append_string(out, "64 ");
   return (size_t)(p - in->bytes);
 }
-

@@ -141,9 +141,8 @@ static CourseEntry on_stream(int64_t kind, FyStream *stream) {
   if (!stream && fy_cuda_is_available())
     stream = fy_current_stream(fy_cuda_device(-1));
   FyDevice device = stream ? fy_stream_device(stream) : FY_CPU_DEVICE;
-  return (CourseEntry){.kind = kind,
-                       .device = device.type == FY_CUDA ? device.index : -1,
-                       .stream = stream ? driver_stream(stream) : 0};
+  return (CourseEntry){
+      .kind = kind, .device = device.type == FY_CUDA ? device.index : -1, .stream = stream ? driver_stream(stream) : 0};
 }
 
 static int64_t named(const void *object) {
