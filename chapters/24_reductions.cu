@@ -4,7 +4,7 @@
 // prints: ^many +True
 // prints: ^shuffles +True
 // prints: ^one_pass +True
-// prints: ^above the mean: +[0-9]+, True$
+// prints: ^above 1.5: +[0-9]+, True$
 // prints: ^rows of 8: +True$
 // prints: ^the kernel, again +[0-9.]+ +same bits: True$
 #include "kernels.h"
@@ -287,13 +287,21 @@ static const char *truth(bool value) {
 
 static const Table table = {5, {10, 7, 6, 20, 10}};
 
-// A line about a kernel that took `ms` and left the sums of `blocks` blocks, or one alone in `sum`.
+// What the sums of the blocks add up to.
+static double added_up(int blocks) {
+  double all = 0;
+  float *of_blocks = (float *)malloc(blocks * sizeof(float));
+  CHECK(cudaMemcpy(of_blocks, sums, blocks * sizeof(float), cudaMemcpyDeviceToHost));
+  for (int b = 0; b < blocks; b++)
+    all += of_blocks[b];
+  free(of_blocks);
+  return all;
+}
+
+// A line about a kernel that took `ms` and left the sums of `blocks` blocks, or (`finished`) one alone in `sum`.
 static void row(const char *kernel, int blocks, bool finished, int n, float ms) {
-  if (!finished) {
-    shuffles<<<1, THREADS>>>(sum, sums, blocks);
-    CHECK_LAUNCH();
-  }
-  table_row(&table, kernel, text("%d", blocks), truth(fetched(sum) == right), time_text(ms),
+  const double all = finished ? fetched(sum) : added_up(blocks);
+  table_row(&table, kernel, text("%d", blocks), truth(all == right), time_text(ms),
             rate_text((double)n * sizeof(float), ms));
 }
 
@@ -307,7 +315,7 @@ static void seven_steps(int n) {
   heading("Seven steps");
   const int blocks = n / THREADS, half = blocks / 2, few = half < MOST_BLOCKS ? half : MOST_BLOCKS;
   float ms = 0;
-  printf("%d floats; the blocks' sums are added by a second launch, which is not timed\n", n);
+  printf("%d floats; the blocks' sums are added up by the host, which is not timed\n", n);
   table_row(&table, "kernel", "blocks", "right", "time", "rate");
   timed(ms)
     divergent<<<blocks, THREADS>>>(sums, x);
@@ -369,7 +377,7 @@ static void votes_and_groups(int n) {
   CHECK(cudaFree(count));
   for (int i = 0; i < some; i++)
     want += x_host[i] > 1.5f;
-  printf("above the mean:  %d, %s\n", got, truth(got == want));
+  printf("above 1.5:       %d, %s\n", got, truth(got == want));
 
   sum_rows<<<(8 * rows + THREADS - 1) / THREADS, THREADS>>>(sums, x, rows);
   CHECK_LAUNCH();
@@ -385,9 +393,19 @@ static void votes_and_groups(int n) {
   printf("rows of 8:       %s\n", truth(wrong == 0));
 }
 
+// The kernel `shuffles` again, in two launches, under another name: so the inspector counts the one in the table by itself.
+__global__ void two_passes(float *sums, const float *x, int n) {
+  float own = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    own += x[i];
+  own = block_sum(own);
+  if (threadIdx.x == 0)
+    sums[blockIdx.x] = own;
+}
+
 static float kernels_sum(int n, int blocks) {
-  shuffles<<<blocks, THREADS>>>(sums, x, n);
-  shuffles<<<1, THREADS>>>(sum, sums, blocks);
+  two_passes<<<blocks, THREADS>>>(sums, x, n);
+  two_passes<<<1, THREADS>>>(sum, sums, blocks);
   CHECK_LAUNCH();
   return fetched(sum);
 }
@@ -404,13 +422,13 @@ static void which_order(int n) {
     from_behind += x_host[n - 1 - i];
   }
   CHECK(cudaMemcpy(x, x_host, n * sizeof(float), cudaMemcpyHostToDevice));
-  const float first = kernels_sum(n, 64), again = kernels_sum(n, 64), other = kernels_sum(n, 96);
+  const float first = kernels_sum(n, 64), again = kernels_sum(n, 64), other = kernels_sum(n, 5);
   printf("in double          %10.6f\n", exact);
   printf("one by one         %10.6f\n", one_by_one);
   printf("from behind        %10.6f\n", from_behind);
   printf("the kernel         %10.6f\n", first);
   printf("the kernel, again  %10.6f  same bits: %s\n", again, truth(first == again));
-  printf("with 96 blocks     %10.6f  same bits: %s\n", other, truth(first == other));
+  printf("with 5 blocks      %10.6f  same bits: %s\n", other, truth(first == other));
 }
 
 int main(int argc, char **argv) {

@@ -122,6 +122,11 @@ static MAYBE_UNUSED void heading(const char *title) {
 
 // ---- times --------------------------------------------------------------------------------------------------------------
 
+// Whether times say something here: on a GPU, and on a device that plays one. A table's column of times is left out elsewhere.
+static MAYBE_UNUSED bool shows_times(void) {
+  return !chapter_now_.simulated || chapter_now_.modelled;
+}
+
 // Runs the block and stores the device's milliseconds between its begin and its end, by two events of the default stream:
 //   timed(milliseconds) { scale<<<blocks, threads>>>(x, n); }
 #define timed(milliseconds) for (Timer timer_ = timer_start(); timer_.running; (milliseconds) = timer_stop(&timer_))
@@ -171,7 +176,7 @@ static MAYBE_UNUSED const char *text(const char *format, ...) {
 // simulated device that plays none, whose times say nothing.
 static MAYBE_UNUSED const char *time_text(float milliseconds) {
   const char *label = chapter_now_.modelled ? " (modelled)" : "", *about = chapter_now_.counted ? "" : "~";
-  if (chapter_now_.simulated && !chapter_now_.modelled)
+  if (!shows_times())
     return "-";
   if (milliseconds < 1)
     return text("%s%.1f us%s", chapter_now_.modelled ? about : "", 1e3 * (double)milliseconds, label);
@@ -180,7 +185,7 @@ static MAYBE_UNUSED const char *time_text(float milliseconds) {
 
 // Bytes moved in so many milliseconds, "812 GB/s"; "-" where there is no time.
 static MAYBE_UNUSED const char *rate_text(double bytes, float milliseconds) {
-  if ((chapter_now_.simulated && !chapter_now_.modelled) || milliseconds <= 0)
+  if (!shows_times() || milliseconds <= 0)
     return "-";
   return text("%.0f GB/s", bytes / 1e6 / (double)milliseconds);
 }

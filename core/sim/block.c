@@ -4,13 +4,16 @@
 #include "block_internal.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cooperative.h"
 #include "inspector.h"
 #include "sanitizer.h"
 #include "sim.h"
+#include "watchdog.h"
 
 __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim, gridDim;
@@ -22,7 +25,7 @@ __thread struct sim_executor *sim_executor;
 static pthread_key_t executor_key;
 static pthread_once_t executor_once = PTHREAD_ONCE_INIT;
 
-enum { POLLS_BETWEEN_SWITCHES = 1024, POLLS_UNTIL_LIVELOCK = 64 << 20 };
+enum { POLLS_BETWEEN_SWITCHES = 1024, POLLS_UNTIL_SPREAD = 64 << 10, POLLS_UNTIL_LIVELOCK = 64 << 20 };
 
 // ---- the executor ----
 
@@ -63,8 +66,16 @@ bool sim_block_running(void) {
   return sim_executor && sim_executor->inside;
 }
 
+int cudasim_in_kernel(void) {
+  return sim_block_running();
+}
+
+_Noreturn void sim_block_fail(cudaError_t error) {
+  sim_give_up(sim_executor, error);
+}
+
 void *cudasim_dynamic_shared(void) {
-  return sim_executor->dynamic_shared;
+  return get_executor()->dynamic_shared;
 }
 
 static struct sim_fiber *take_fiber(struct sim_executor *e) {
@@ -214,7 +225,9 @@ static int check_barrier(struct sim_executor *e) {
       sim_give_up(e, cudaErrorIllegalAddress);
     }
   }
-  if (e->done > 0) {
+  if (e->done > 0 && sim_config_is_program()) {
+    sim_warn_returned(e);
+  } else if (e->done > 0) {
     sim_report(e, "divergent __syncthreads(): threads of the block have returned without coming to it");
     sim_report_threads(e);
     tell_divergent(e, first, first_done(e));
@@ -249,6 +262,8 @@ static int pick_thread(struct sim_executor *e) {
     if (e->look_again) {
       e->look_again = false;
       e->cursor = 0;
+    } else if (e->converging) {
+      sim_converge(e);
     } else if (e->at_barrier == 0 && e->at_warp == 0) {
       return -1;
     } else if (e->at_warp > 0) {
@@ -342,6 +357,10 @@ void cudasim_poll(void) {
   if (e == NULL || !e->inside || ++e->polls % POLLS_BETWEEN_SWITCHES != 0)
     return;
   sim_track(e);
+  if (e->polls == POLLS_UNTIL_SPREAD)
+    sim_launch_spread();
+  if (e->polls > POLLS_UNTIL_SPREAD)
+    sched_yield(); // for the blocks on other threads
   if (e->polls > POLLS_UNTIL_LIVELOCK) {
     sim_report(e, "livelock: a thread polls memory that no other thread of its block changes");
     sim_report_threads(e);
@@ -409,7 +428,9 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
   cudasim_left = e->threads - 1;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
   e->inside = true;
+  sim_watch_begin(e);
   run_threads(e);
+  sim_watch_end();
   e->inside = false;
   if (e->inspected)
     sim_inspector->block_end();

@@ -10,9 +10,9 @@
 #include "cudasim_warp.h"
 #include "fiber.h"
 
-enum { SIM_WARP_THREADS = 32, SIM_MAX_WARPS = SIM_MAX_BLOCK_THREADS / SIM_WARP_THREADS, SIM_WARP_GROUPS = 8 };
+enum { SIM_WARP_THREADS = 32, SIM_MAX_WARPS = SIM_MAX_BLOCK_THREADS / SIM_WARP_THREADS, SIM_WARP_GROUPS = 32 };
 
-enum sim_thread_state { SIM_UNSTARTED, SIM_READY, SIM_RUNNING, SIM_AT_BARRIER, SIM_AT_WARP, SIM_DONE };
+enum sim_thread_state { SIM_UNSTARTED, SIM_READY, SIM_RUNNING, SIM_AT_BARRIER, SIM_AT_WARP, SIM_CONVERGING, SIM_DONE };
 
 // Lanes that meet in warp functions with one mask. Two buffers: lanes may arrive at the next meeting before all have
 // read the values of this one.
@@ -56,6 +56,8 @@ struct sim_executor {
   uint16_t order[SIM_MAX_BLOCK_THREADS];
   uint16_t warp_place[SIM_MAX_WARPS]; // where in `order` a warp's threads begin
 
+  bool converging;                               // some thread is SIM_CONVERGING
+  unsigned int converged[SIM_MAX_BLOCK_THREADS]; // lanes that came to __activemask together
   bool warps_used;
   struct sim_warp warp[SIM_MAX_WARPS];
 
@@ -78,10 +80,14 @@ static inline void sim_track(struct sim_executor *e) {
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error);
 
 // warp.c
+// Lets go on those that wait in __activemask, when nobody else in the block can run.
+void sim_converge(struct sim_executor *e);
 void sim_warp_thread_done(struct sim_executor *e, int thread);
 
 // report.c
 void sim_report(struct sim_executor *e, const char *what);
 void sim_report_threads(struct sim_executor *e);
+// Once for each kernel: threads have returned before a barrier of the others, which a GPU lets pass.
+void sim_warn_returned(struct sim_executor *e);
 
 #endif

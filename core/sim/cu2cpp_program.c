@@ -358,6 +358,57 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   return ptx ? close : i;
 }
 
+// ---- small things ----
+
+// threadIdx.x at i, for reading: (+threadIdx.x) is an unsigned int whatever threadIdx is.
+static size_t rewrite_coordinate(struct converter *c, size_t i) {
+  const char *p = c->in->bytes + i;
+  size_t before = back_over_space(c->out, c->out->length);
+  if (strncmp(p, "threadIdx.", 10) != 0 || strchr("xyz", p[10]) == NULL || is_word(p[11]) ||
+      (before > 0 && strchr(".>&", c->out->bytes[before - 1]) && c->out->bytes[before - 1] != '>'))
+    return i;
+  append_string(c->out, "(+");
+  append(c->out, p, 11);
+  append_string(c->out, ")");
+  return i + 11;
+}
+
+// clock() is the device's in a kernel and the C library's elsewhere.
+static size_t rewrite_clock(struct converter *c, size_t i) {
+  const struct text *in = c->in;
+  size_t open = skip_space(in, i + 5), close = in->bytes[open] == '(' ? skip_space(in, open + 1) : open;
+  size_t before = back_over_space(c->out, c->out->length);
+  char last = before > 0 ? c->out->bytes[before - 1] : ';';
+  if (in->bytes[open] != '(' || in->bytes[close] != ')' || last == ':' || last == '.' || is_word(last) ||
+      (last == '>' && before > 1 && c->out->bytes[before - 2] == '-'))
+    return ends_with_word(c->out, before, "return") && in->bytes[close] == ')' && in->bytes[open] == '('
+               ? (append_string(c->out, "cudasim_clock"), i + 5)
+               : i;
+  append_string(c->out, "cudasim_clock");
+  return i + 5;
+}
+
+// cudaLaunchKernel((void *)kernel, ...): without the cast, by which the kernel's parameters would be forgotten.
+static size_t rewrite_launch_call(struct converter *c, size_t i, size_t end) {
+  const struct text *in = c->in;
+  size_t open = skip_space(in, end), cast = in->bytes[open] == '(' ? skip_space(in, open + 1) : open;
+  if (in->bytes[open] != '(' || in->bytes[cast] != '(')
+    return i;
+  struct text inside = {0};
+  size_t past = skip_group(in, cast);
+  for (size_t at = cast + 1; at < past - 1; at++)
+    if (!is_space(in->bytes[at]))
+      append(&inside, in->bytes + at, 1);
+  append(&inside, "", 0);
+  int forgets = strcmp(inside.bytes, "void*") == 0 || strcmp(inside.bytes, "constvoid*") == 0;
+  free(inside.bytes);
+  if (!forgets)
+    return i;
+  append(c->out, in->bytes + i, cast - i);
+  append_blank(in, cast, past, c->out);
+  return past;
+}
+
 // ---- all of it ----
 
 static void open_brace(struct converter *c) {
@@ -401,6 +452,12 @@ static size_t convert_word(struct converter *c, size_t i) {
     after = rewrite_dynamic_shared(c, i);
   else if (word_at(in, i, "asm") || word_at(in, i, "__asm__") || word_at(in, i, "__asm"))
     after = rewrite_assembly(c, i, end - i);
+  else if (!c->system_header && word_at(in, i, "threadIdx"))
+    after = rewrite_coordinate(c, i);
+  else if (!c->system_header && word_at(in, i, "clock"))
+    after = rewrite_clock(c, i);
+  else if (word_at(in, i, "cudaLaunchKernel") || word_at(in, i, "cudaLaunchCooperativeKernel"))
+    after = rewrite_launch_call(c, i, end);
   if (after != i)
     return after;
   size_t before = back_over_space(c->out, c->out->length);

@@ -1,6 +1,7 @@
 // Messages about kernels that went wrong: which kernel, block and thread, and what the other threads were doing.
 #include "block_internal.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,8 @@ static void describe(const struct sim_executor *e, unsigned int thread, unsigned
     fprintf(stderr, "waiting in __syncthreads at %s:%d\n", e->file[thread], e->line[thread]);
   else if (e->state[thread] == SIM_AT_WARP)
     fprintf(stderr, "waiting in a warp function at %s:%d\n", e->file[thread], e->line[thread]);
+  else if (e->state[thread] == SIM_CONVERGING)
+    fprintf(stderr, "in __activemask at %s:%d\n", e->file[thread], e->line[thread]);
   else
     fprintf(stderr, "running\n");
 }
@@ -50,6 +53,17 @@ void sim_report_threads(struct sim_executor *e) {
       }
     describe(e, t, count);
   }
+}
+
+void sim_warn_returned(struct sim_executor *e) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static const void *warned; // one kernel after another: seldom more than one does so
+  pthread_mutex_lock(&lock);
+  if (warned != e->launch->function)
+    sim_report(e, "warning: __syncthreads() after threads of the block have returned: a GPU lets it pass, "
+                  "CUDA does not promise it");
+  warned = e->launch->function;
+  pthread_mutex_unlock(&lock);
 }
 
 static void report_thread(void) {

@@ -290,3 +290,17 @@ bool expect_global_atomics(Case *c, int64_t most, const Mistake *mistake) {
 bool expect_kernel_launches(Case *c, int64_t most, const Mistake *mistake) {
   return expect_inspected(c, KERNEL_LAUNCHES, (Where){.in_all = true}, (double)most, mistake);
 }
+
+bool expect_threads(Case *c, int64_t least, const Mistake *mistake) {
+  int64_t most = 0;
+  if (!c->inspection || counts(c)->launches == 0)
+    return true;
+  if (!was_seen(c))
+    return false;
+  for (int n = 0; n < c->inspection->kernel_count; n++) {
+    const InspectKernel *k = &c->inspection->kernels[n];
+    int64_t threads = (int64_t)k->grid[0] * k->grid[1] * k->grid[2] * k->block[0] * k->block[1] * k->block[2];
+    most = threads > most ? threads : most;
+  }
+  return expect_at_least(c, "threads of the largest launch", most, least, mistake);
+}

@@ -1,7 +1,11 @@
 // Simulated cuBLAS: the matrix products and vector operations of a tensor library, with cuBLAS's names and values.
 #ifndef CUDASIM_CUBLAS_V2_H
 #define CUDASIM_CUBLAS_V2_H
+#define CUBLAS_API_H_ // what helper headers ask for
+#define CUBLAS_V2_H_
 
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
 #include "cuda_runtime_api.h"
 
 #define CUBLAS_VER_MAJOR 13

@@ -42,6 +42,7 @@ struct cudasim_launch_request {
   struct cudasim_dim3 grid, block;
   size_t shared_bytes;
   cudaStream_t stream;
+  int cooperative; // every block runs at once: cudaLaunchCooperativeKernel
   int pointer_count;
   struct cudasim_pointer_argument pointers[CUDASIM_MAX_POINTERS];
 };
@@ -228,11 +229,22 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block,
   return cudasim::unpack(l, kernel, arguments, std::index_sequence_for<P...>());
 }
 
+template <class... P>
+inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **arguments,
+                                               size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  auto l = cudasim::launch_pointer(kernel, nullptr, grid, block, shared_bytes, stream);
+  l.request.cooperative = 1;
+  return cudasim::unpack(l, kernel, arguments, std::index_sequence_for<P...>());
+}
+
 template <class... P, class... A>
 inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...arguments) {
-  return cudasim::launch_pointer(kernel, nullptr, config->gridDim, config->blockDim, config->dynamicSmemBytes,
-                                 config->stream)
-      .submit(static_cast<P>(arguments)...);
+  auto l = cudasim::launch_pointer(kernel, nullptr, config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                                   config->stream);
+  for (unsigned int i = 0; i < config->numAttrs; i++)
+    if (config->attrs[i].id == cudaLaunchAttributeCooperative)
+      l.request.cooperative = config->attrs[i].val.cooperative;
+  return l.submit(static_cast<P>(arguments)...);
 }
 #endif
 

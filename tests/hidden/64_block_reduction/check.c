@@ -7,62 +7,62 @@ static const Mistake ATOMIC_EACH = {"an atomic for every element",
                                     "All elements queue at one address, and the additions happen one after another. "
                                     "Let a block (or a warp) add up its own "
                                     "first, and then add once.",
-                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                    "docs/24_reductions.md#atomics"};
 static const Mistake UNPROTECTED = {
     "blocks that add without an atomic operation",
     "Blocks run at the same time. When two of them read *sum, add, and write it back, one of the sums is lost; it went "
     "well "
     "here because a simulated device ran them one by one. Use atomicAdd, or a second launch over the blocks' sums.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake NO_FENCE = {"a flag without a fence before it",
                                  "One block writes its sum and then counts itself as done, another sees the count and "
                                  "reads the sum. The two writes may arrive "
                                  "in the other order; __threadfence() between them keeps them in theirs.",
-                                 "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                 "docs/24_reductions.md#seven-steps"};
 static const Mistake ONE_BLOCK = {"one block for everything",
                                   "A block runs on one multiprocessor, and the others have nothing to do. Spread the "
                                   "elements over many blocks, and then "
                                   "add the blocks' sums.",
-                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                  "docs/24_reductions.md#seven-steps"};
 static const Mistake NOT_TOGETHER = {"threads that do not work together",
                                      "There was no barrier, no shuffle and no atomic operation: either one thread adds "
                                      "up everything, or many add to one place "
                                      "at once and lose each other's sums.",
-                                     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                     "docs/24_reductions.md#seven-steps"};
 static const Mistake NO_BARRIER = {"no barrier between the steps",
                                    "At each step a thread reads what another one wrote in the step before. "
                                    "__syncthreads() belongs after the loading and "
                                    "after each step.",
-                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                   "docs/24_reductions.md#seven-steps"};
 static const Mistake DIVERGENT = {"a barrier or shuffle that some threads do not reach",
                                   "A barrier waits for every thread of the block, a shuffle for every lane of its "
                                   "mask. Threads beyond n have to come too, "
                                   "and bring a 0.",
-                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                  "docs/24_reductions.md#masks"};
 static const Mistake BEYOND = {"threads beyond n that bring something",
                                "In the last block there are more threads than elements. Those have to bring a 0: "
                                "neither what lies behind x, nor what "
                                "their place in shared memory held before.",
-                               "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                               "docs/24_reductions.md#seven-steps"};
 static const Mistake FIRST_BLOCK = {
     "the sum of one block", "Each block has a sum, and only one block's arrived. The blocks' sums are to be added.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#seven-steps"};
 static const Mistake FIRST_WARPS = {"the sum of one warp of each block",
                                     "Shuffles reach the 32 lanes of a warp and no further. The warps of a block have "
                                     "to hand their sums on through shared "
                                     "memory.",
-                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                    "docs/24_reductions.md#shuffles"};
 static const Mistake NOT_ZEROED = {
     "added to what was there", "*sum holds anything before. It has to be zeroed on the device before blocks add to it.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#atomics"};
 static const Mistake PARTIALS = {
     "partial sums left out",
     "There were more blocks' sums than the last stage has threads. Its threads need a loop over them, too.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ROOM = {
     "more blocks than partial has room for",
     "partial has room for 1024 sums. With a grid-stride loop 1024 blocks are enough for any n.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ON_HOST = {"finished on the host",
                                 "The blocks' sums were copied to the host and added there, which makes the host wait. "
                                 "A second launch adds them where "
@@ -73,7 +73,7 @@ static const Mistake LAUNCHES = {"a launch for every piece",
                                  "docs/07_pitfalls.md#many-small-transfers-against-one"};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 a grid of n / threads blocks is an invalid configuration; the sum is 0 still.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#seven-steps"};
 
 enum { BEHIND = 1024 }; // elements that follow and do not belong
 
@@ -206,8 +206,8 @@ EXERCISE = {
     .id = "64_block_reduction",
     .title = "The sum of a block, the sum of all",
     .kind = "kernel",
-    .chapter = 1,
-    .lesson = "docs/01_why_a_gpu.md#why-many-small-cores-help",
+    .chapter = 24,
+    .lesson = "docs/24_reductions.md#seven-steps",
     .hints =
         {"Each thread first adds up the elements it meets in a grid-stride loop: in a register, 0 when it meets none.",
          "Then for (int half = THREADS / 2; half > 0; half /= 2): the first `half` threads add what lies `half` "
