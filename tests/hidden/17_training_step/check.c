@@ -42,10 +42,10 @@ static const Mistake HALVED = {
 static const Mistake KEPT_GRAPH = {"a loss that is not the step's",
                                    "The loss that is returned is to be the one before the update, of this step.",
                                    "docs/05_model_moves.md#training-steps"};
-static const Mistake CLEARED_EARLY = {
-    "gradients cleared before the update",
-    "After clearing there is no gradient, fy_grad returns NULL. First the update, then the clearing.",
-    "docs/05_model_moves.md#training-steps"};
+static const Mistake CLEARED_EARLY = {"an update without a gradient",
+                                      "fy_grad returned NULL: the gradient had been cleared before the update, or the "
+                                      "loss does not depend on the parameter.",
+                                      "docs/05_model_moves.md#training-steps"};
 static const Mistake WAITED = {"waited in the step",
                                "A value was fetched from the device in the step, so host and device waited for one "
                                "another. Return the loss as the "

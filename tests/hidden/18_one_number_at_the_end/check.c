@@ -124,7 +124,7 @@ static void suspects(Case *c) {
   }
   double sizes = (double)(rows * out), batches = (double)((rows + batch - 1) / batch);
   double most = whole ? squares(c, 0, whole) : 0;
-  suspect_that(c, whole == rows && !(result == result), &NO_BATCH);
+  suspect_that(c, whole == rows && !*got_error(c) && !(result == result), &NO_BATCH);
   if (is_near(result, all / sizes))
     return;
   suspect_that(c, is_near(result, most / sizes) && whole, &LAST_DROPPED);

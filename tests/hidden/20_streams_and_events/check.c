@@ -39,6 +39,9 @@ static const Mistake NOT_MEASURED = {"the time is not the device's",
                                      "after the product: more than 0, and no "
                                      "longer than all the work there.",
                                      "docs/04_benchmarks.md#the-devices-own-clock"};
+static const Mistake FETCHED = {"the result fetched",
+                                "The product was made on the device and brought to the host. It is wanted there.",
+                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake SECONDS = {"seconds in place of milliseconds",
                                 "fy_event_elapsed_time returns milliseconds, and milliseconds are asked for.",
                                 "docs/04_benchmarks.md#the-devices-own-clock"};
@@ -184,7 +187,8 @@ static void judge_time(Case *c, const Places *p) {
     waits = all.entries[i].kind == COURSE_WAIT_EVENT && all.entries[i].stream == p->computing ? i : waits;
   if (!expect_that(c, begin >= 0 && end >= 0, &NOT_MEASURED, "milliseconds: its events were not recorded"))
     return;
-  if (!expect_that(c, begin < end, &BACKWARDS, "milliseconds: the event given first was recorded last"))
+  if (!expect_that(c, begin != end, &OTHER_TIME, "milliseconds: both events are the same") ||
+      !expect_that(c, begin < end, &BACKWARDS, "milliseconds: the event given first was recorded last"))
     return;
   bool on_computing = all.entries[begin].stream == p->computing && all.entries[end].stream == p->computing;
   expect_that(c, on_computing, &OTHER_TIME, "milliseconds: its events were not recorded on `computing`");
@@ -245,7 +249,10 @@ static void judge(Case *c) {
   suspects(c, second);
   if (!expect_array(c, "result", product(c, "batch", "weight"), 1e-6))
     return;
-  expect_device(c, "result", second ? "cuda:1" : "cuda:0", counts(c)->launches > 0 ? &FIRST_GPU : &ON_CPU);
+  expect_device(c, "result", second ? "cuda:1" : "cuda:0",
+                counts(c)->launches == 0                      ? &ON_CPU
+                : strcmp(got_device(c, "result"), "cpu") == 0 ? &FETCHED
+                                                              : &FIRST_GPU);
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 1, &SEVERAL_COPIES);
   if (course(c).known)
     judge_course(c);

@@ -200,6 +200,8 @@ static void judge_copies(Case *c) {
   expect_at_most(c, "copies from host to device", n->host_to_device, batches, &TRANSFER_EACH);
   expect_at_least(c, "copies from host to device", n->host_to_device, batches, &ALL_MOVED);
   expect_at_most(c, "copies from device to host", n->device_to_host, batches, &FETCH_EACH);
+  expect_at_most(c, "bytes copied to the device", n->host_to_device_bytes,
+                 given(c, "data")->count * (int64_t)sizeof(float), &ALL_MOVED);
   expect_at_most(c, "kernels started", n->launches, 8 * batches + 8, NULL);
   expect_exactly(c, "copies between devices", n->device_to_device, 0, &FIRST_GPU);
   expect_at_most(c, "bytes of device memory", n->cuda_peak_bytes, enough_memory(c), &KEPT);
