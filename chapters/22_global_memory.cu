@@ -4,8 +4,8 @@
 // prints: ^32 +32 +4 +12 %$
 // prints: ^1 +5 +4$
 // prints: ^copies are right: yes$
-// prints: ^one by one +32768 +128$
-// prints: ^four by four +8192 +512$
+// prints: ^one by one +32768 +128( |$)
+// prints: ^four by four +8192 +512( |$)
 // prints: ^the two pictures are equal: yes$
 // prints: ^through the read-only path: equal$
 #include "kernels.h"

@@ -83,10 +83,11 @@ install: $(FERRY) $(LIBCUDASIM) $(CU2CPP) ## `ferry cuda` and `ferry nvcc` for e
 
 .PHONY: ferry
 ferry: $(FERRY) ## ./ferry, the command of the workbook
-$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) $(LIBCUDASIM) \
+FERRY_MODEL := $(addprefix $(B)/core/model/,gpu.o gpus.o kernel.o)
+$(FERRY): $(FERRY_OBJ) $(FERRY_MODEL) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) $(LIBCUDASIM) \
 		build/cu2cpp $(B)/stamp/grader
 	$(call say,LINK,$@)
-	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) -lm && mv $@.new $@
+	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) $(FERRY_MODEL) -lm && mv $@.new $@
 	$(if $(filter build,$(B)),@ln -sfn $@ ferry)
 
 tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))

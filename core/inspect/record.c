@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "inspect/inspect.h"
-#include "model/kernel.h"
 
 static const char *const names[FINDINGS] = {"race-block",
                                             "race-warp",
@@ -22,22 +21,41 @@ static const char *const names[FINDINGS] = {"race-block",
                                             "argument",
                                             "leak"};
 
-// What limits the launches that take most of its time; "-" where no GPU is played.
-static const char *limit_of(const struct kernel *k) {
-  int most = 0;
-  for (int i = 1; i < MODEL_LIMITS; i++)
-    most = k->limits[i] > k->limits[most] ? i : most;
-  return k->modelled > 0 ? model_limit_name((enum model_limit)most) : "-";
+// What its threads computed: each lane's instructions.
+static void write_mix(FILE *out, const struct kernel *k, size_t number) {
+  double fma = 0, fp32 = 0, fp64 = 0, integer = 0, special = 0;
+  for (uint32_t i = 0; i < k->site_room; i++) {
+    const struct site *s = &k->sites[i];
+    if (s->key == 0 || key_kind(s->key) != EVENT_BLOCK)
+      continue;
+    const struct mix *m = mix_at(key_place(s->key));
+    const double lanes = (double)s->lanes;
+    fma += lanes * m->fma;
+    fp32 += lanes * m->fp32;
+    fp64 += lanes * m->fp64;
+    integer += lanes * (m->integer + m->divisions);
+    special += lanes * m->special;
+  }
+  if (mix_known())
+    fprintf(out, "mix\t%zu\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\n", number, fma, fp32, fp64, integer, special);
+}
+
+static void write_time(FILE *out, const struct modelled *m, size_t number) {
+  fprintf(out, "time\t%zu\t%g\t%g\t%g\t%g\t%g\t%g", number, m->launches, m->seconds, m->least,
+          m->resident / m->launches, m->share / m->launches,
+          m->stored_sectors ? m->stored_bytes / (32 * m->stored_sectors) : 1);
+  for (int i = 0; i < (int)(sizeof m->term / sizeof *m->term); i++)
+    fprintf(out, "\t%g", m->term[i]);
+  fprintf(out, "\n");
 }
 
 static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
   size_t shared = 0;
   for (int i = 0; i < program_arrays(); i++)
     shared += k->arrays[i] ? program_array(i)->bytes : 0;
-  fprintf(out, "kernel\t%zu\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%zu\t%zu\t%lu\t%lu\t%lu\t%d\t%d\t%.9g\t%s\n", number, k->name,
+  fprintf(out, "kernel\t%zu\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%zu\t%zu\t%lu\t%lu\t%lu\t%d\t%d\n", number, k->name,
           k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], shared, k->dynamic_bytes,
-          (unsigned long)k->launches, (unsigned long)k->looked, (unsigned long)k->blocks, k->shapes_differ, k->cut,
-          k->modelled, limit_of(k));
+          (unsigned long)k->launches, (unsigned long)k->looked, (unsigned long)k->blocks, k->shapes_differ, k->cut);
   for (uint32_t i = 0; i < k->site_room; i++) {
     const struct site *s = &k->sites[i];
     if (s->key == 0)
@@ -47,6 +65,9 @@ static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
             s->shared, (unsigned long)s->runs, (unsigned long)s->lanes, (unsigned long)s->live, (unsigned long)s->units,
             (unsigned long)s->ideal, (unsigned long)s->same, (unsigned long)s->same_max);
   }
+  write_mix(out, k, number);
+  if (k->modelled)
+    write_time(out, k->modelled, number);
   for (const struct barrier *b = k->barriers; b; b = b->next)
     fprintf(out, "barrier\t%zu\t%s\t%d\t%lu\t%lu\n", number, b->file, b->line, (unsigned long)b->passes,
             (unsigned long)b->needed);

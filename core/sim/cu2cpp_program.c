@@ -339,7 +339,10 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   size_t close = skip_group(in, open);
   struct text flat = {0};
   append_flat(&flat, in->bytes + open + 1, close - open - 2);
-  static const char *const signs[] = {".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".u16", ".b16", ".f16", ".u8", ".sync", ".pred", "%%clock", "%%lane", "trap;", "exit;", "membar", "fence", ".v2", ".v4", "brkpt", "griddepcontrol", ".bf16"};
+  static const char *const signs[] = {".u32",    ".s32",   ".b32",           ".f32",  ".u64",   ".s64",  ".b64",
+                                      ".f64",    ".u16",   ".b16",           ".f16",  ".u8",    ".sync", ".pred",
+                                      "%%clock", "%%lane", "trap;",          "exit;", "membar", "fence", ".v2",
+                                      ".v4",     "brkpt",  "griddepcontrol", ".bf16"};
   int ptx = 0;
   for (size_t s = 0; s < sizeof signs / sizeof *signs; s++)
     ptx |= strstr(flat.bytes, signs[s]) != NULL;
@@ -353,6 +356,44 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   }
   free(flat.bytes);
   return ptx ? close : i;
+}
+
+// ---- small things ----
+
+// clock() is the device's in a kernel and the C library's elsewhere.
+static size_t rewrite_clock(struct converter *c, size_t i) {
+  const struct text *in = c->in;
+  size_t open = skip_space(in, i + 5), close = in->bytes[open] == '(' ? skip_space(in, open + 1) : open;
+  size_t before = back_over_space(c->out, c->out->length);
+  char last = before > 0 ? c->out->bytes[before - 1] : ';';
+  if (in->bytes[open] != '(' || in->bytes[close] != ')' || last == ':' || last == '.' || is_word(last) ||
+      (last == '>' && before > 1 && c->out->bytes[before - 2] == '-'))
+    return ends_with_word(c->out, before, "return") && in->bytes[close] == ')' && in->bytes[open] == '('
+               ? (append_string(c->out, "cudasim_clock"), i + 5)
+               : i;
+  append_string(c->out, "cudasim_clock");
+  return i + 5;
+}
+
+// cudaLaunchKernel((void *)kernel, ...): without the cast, by which the kernel's parameters would be forgotten.
+static size_t rewrite_launch_call(struct converter *c, size_t i, size_t end) {
+  const struct text *in = c->in;
+  size_t open = skip_space(in, end), cast = in->bytes[open] == '(' ? skip_space(in, open + 1) : open;
+  if (in->bytes[open] != '(' || in->bytes[cast] != '(')
+    return i;
+  struct text inside = {0};
+  size_t past = skip_group(in, cast);
+  for (size_t at = cast + 1; at < past - 1; at++)
+    if (!is_space(in->bytes[at]))
+      append(&inside, in->bytes + at, 1);
+  append(&inside, "", 0);
+  int forgets = strcmp(inside.bytes, "void*") == 0 || strcmp(inside.bytes, "constvoid*") == 0;
+  free(inside.bytes);
+  if (!forgets)
+    return i;
+  append(c->out, in->bytes + i, cast - i);
+  append_blank(in, cast, past, c->out);
+  return past;
 }
 
 // ---- all of it ----
@@ -398,6 +439,12 @@ static size_t convert_word(struct converter *c, size_t i) {
     after = rewrite_dynamic_shared(c, i);
   else if (word_at(in, i, "asm") || word_at(in, i, "__asm__") || word_at(in, i, "__asm"))
     after = rewrite_assembly(c, i, end - i);
+  else if (!c->system_header && word_at(in, i, "threadIdx"))
+    after = rewrite_coordinate(in, i, c->out);
+  else if (!c->system_header && word_at(in, i, "clock"))
+    after = rewrite_clock(c, i);
+  else if (word_at(in, i, "cudaLaunchKernel") || word_at(in, i, "cudaLaunchCooperativeKernel"))
+    after = rewrite_launch_call(c, i, end);
   if (after != i)
     return after;
   size_t before = back_over_space(c->out, c->out->length);

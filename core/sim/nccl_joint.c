@@ -213,6 +213,8 @@ static void joint_joined(struct joined *joined, struct sim_joint *joint, const s
     if (joined->node->task)
       sim_clock_tell(joined->node, &joined->activity);
   }
+  // In the lane of the caller who goes on with it: the first one's may be waiting for another process, which waits for this.
+  joined->node->lane = stream->lane;
   release_joint(joint);
   sim_node_release(joined->node); // the maker's reference
 }

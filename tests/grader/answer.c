@@ -242,10 +242,11 @@ static bool link_program(Answer *a) {
   program(&c, CONFIG_CXX);
   words(&c, CONFIG_LINKER " -o program answer.o");
   words(&c, a->for_inspector ? "-Wl,--whole-archive " INSPECT_LIBRARY " -Wl,--no-whole-archive" : "-Wl,--strip-debug");
-  words(&c, kernel ? "-Wl,--wrap=sim_submit"
-                   : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization "
-                     "-Wl,--wrap=fy_event_record,--wrap=fy_event_wait,--wrap=fy_event_query,--wrap=fy_event_elapsed_time "
-                     "-Wl,--wrap=fy_stream_query,--wrap=fy_stream_wait_stream,--wrap=fy_step");
+  words(&c, kernel
+                ? "-Wl,--wrap=sim_submit"
+                : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization "
+                  "-Wl,--wrap=fy_event_record,--wrap=fy_event_wait,--wrap=fy_event_query,--wrap=fy_event_elapsed_time "
+                  "-Wl,--wrap=fy_stream_query,--wrap=fy_stream_wait_stream,--wrap=fy_step,--wrap=fy_copy_bytes");
   word(&c, "%s", driver);
   word(&c, "%s", CONFIG_OBJECTS "/tests/grader/child.o");
   word(&c, "%s", CONFIG_OBJECTS "/tests/grader/wire.o");

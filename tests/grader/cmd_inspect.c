@@ -1,6 +1,7 @@
 // `ferry inspect`: what a file's kernels do, line by line.
 #include "commands.h"
 #include "inspect.h"
+#include "model/gpu.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ static int parse(int argc, char **argv, InspectOptions *o) {
                          : strcmp(option, "--program") == 0 ? &o->program
                          : strcmp(option, "--json") == 0    ? &o->json
                          : strcmp(option, "--html") == 0    ? &o->html
+                         : strcmp(option, "--gpu") == 0     ? &o->gpu
                                                             : NULL;
     if (strcmp(option, "--") == 0) {
       o->arguments = argv + i; // the program's own name goes where -- was
@@ -21,6 +23,12 @@ static int parse(int argc, char **argv, InspectOptions *o) {
     if (strcmp(option, "--table") == 0 || strcmp(option, "--quiet") == 0) {
       o->quiet = true;
       o->table |= strcmp(option, "--table") == 0;
+      continue;
+    }
+    if (strcmp(option, "--with") == 0) {
+      if (i + 1 == argc || o->with_count == INSPECT_FILES)
+        return usage_error(argv[0], "--with needs a file, and there can be %d of them", INSPECT_FILES);
+      o->with[o->with_count++] = argv[++i];
       continue;
     }
     if (value && i + 1 == argc)
@@ -128,6 +136,11 @@ static int report(Inspection *i, const InspectBuild *b, const InspectOptions *o)
   return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
 }
 
+static bool can_be_played(const char *id) {
+  const struct model_gpu *gpu = model_gpu_named(id);
+  return gpu && model_gpu_can_be_played(gpu);
+}
+
 int cmd_inspect(int argc, char **argv) {
   static char *no_arguments[2];
   InspectOptions o = {.arguments = no_arguments};
@@ -144,7 +157,13 @@ int cmd_inspect(int argc, char **argv) {
   Inspection i = {.source = b.source, .title = name ? name + 1 : shown, .text = text};
   if (text && !has_main(text) && !(o.exercise = exercise_of(o.file)))
     return not_a_program(&o);
-  bool good = inspect_compile(&b, &o) && run_all(&i, &b, &o);
+  if (o.gpu && !can_be_played(o.gpu))
+    return usage_error(argv[0], "no GPU %s can be played: FERRY_SIM_GPU=list shows which", o.gpu);
+  i.gpu = o.gpu ? o.gpu : getenv("FERRY_SIM_GPU");
+  bool good = inspect_compile(&b, &o);
+  if (good && !inspect_write_mix(&b, b.mix, sizeof b.mix))
+    b.mix[0] = '\0';
+  good = good && run_all(&i, &b, &o);
   status = good ? report(&i, &b, &o) : EXIT_GRADER;
   inspect_clean(&b);
   free(text);

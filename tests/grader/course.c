@@ -2,6 +2,7 @@
 // through here (--wrap). On a real GPU nobody tells, and there is no course.
 #include "course.h"
 #include "child.h"
+#include "device/impl.h"
 #include "device/runtime.h"
 #include "driver.h"
 #include "sim/cudasim.h"
@@ -44,9 +45,27 @@ static int64_t kind_of(const struct cudasim_activity *a) {
   return a->copy_kind == 1 ? COURSE_IN : a->copy_kind == 2 ? COURSE_OUT : COURSE_WITHIN; // cudaMemcpyKind
 }
 
+static _Thread_local bool from_pinned_memory; // what the library is about to copy
+
 static void queued(const struct cudasim_activity *a) {
-  add((CourseEntry){.kind = kind_of(a), .device = a->device, .stream = (int64_t)a->stream, .bytes = (int64_t)a->bytes},
+  add((CourseEntry){.kind = kind_of(a),
+                    .device = a->device,
+                    .stream = (int64_t)a->stream,
+                    .bytes = (int64_t)a->bytes,
+                    .number = kind_of(a) == COURSE_IN && from_pinned_memory},
       a->id);
+}
+
+void __real_fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
+                          size_t bytes, bool non_blocking);
+void __wrap_fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
+                          size_t bytes, bool non_blocking);
+
+void __wrap_fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
+                          size_t bytes, bool non_blocking) {
+  from_pinned_memory = from_device < 0 && from_pinned;
+  __real_fy_copy_bytes(to, to_device, to_pinned, from, from_device, from_pinned, bytes, non_blocking);
+  from_pinned_memory = false;
 }
 
 static void ran(const struct cudasim_activity *a) {
@@ -91,6 +110,15 @@ int64_t driver_stream(FyStream *stream) {
   return (int64_t)(uintptr_t)fy_stream_raw(stream);
 }
 
+void driver_copies_first(Driver *d) {
+  (void)d;
+  for (int64_t i = 0; i < course.count && i < COURSE_MOST; i++)
+    if (course.entries[i].kind == COURSE_IN && course.entries[i].stream) {
+      fy_use_device((int)course.entries[i].device);
+      fy_backend_required()->stream_synchronize((void *)(uintptr_t)course.entries[i].stream);
+    }
+}
+
 // ---- what an answer calls --------------------------------------------------------------------------------------------------
 
 void __real_fy_event_record(FyEvent *event, FyStream *stream);
@@ -113,9 +141,8 @@ static CourseEntry on_stream(int64_t kind, FyStream *stream) {
   if (!stream && fy_cuda_is_available())
     stream = fy_current_stream(fy_cuda_device(-1));
   FyDevice device = stream ? fy_stream_device(stream) : FY_CPU_DEVICE;
-  return (CourseEntry){.kind = kind,
-                       .device = device.type == FY_CUDA ? device.index : -1,
-                       .stream = stream ? driver_stream(stream) : 0};
+  return (CourseEntry){
+      .kind = kind, .device = device.type == FY_CUDA ? device.index : -1, .stream = stream ? driver_stream(stream) : 0};
 }
 
 static int64_t named(const void *object) {

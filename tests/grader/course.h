@@ -8,16 +8,16 @@
 typedef enum CourseKind {
   COURSE_KERNEL = 1, // a kernel, a matrix product
   COURSE_FILL,
-  COURSE_IN,     // a copy from the host to a device
-  COURSE_OUT,    // from a device to the host
-  COURSE_WITHIN, // from a device to a device
-  COURSE_WAIT,   // the host waited
-  COURSE_RECORD, // an event was recorded: `number` is the event
-  COURSE_WAIT_EVENT,  // a stream was told to wait for an event (`number`), or for another stream (then 0)
-  COURSE_QUERY,       // an event or a stream was asked whether it is done
-  COURSE_ELAPSED,     // the time between two events was asked for: `number` and `other`; `result` is the answer in nanoseconds
-  COURSE_STEP,        // an optimizer's step
-  COURSE_MARK,        // of a driver's own: driver_mark
+  COURSE_IN,         // a copy from the host to a device: `number` is 1 when it was pinned memory that was copied
+  COURSE_OUT,        // from a device to the host
+  COURSE_WITHIN,     // from a device to a device
+  COURSE_WAIT,       // the host waited
+  COURSE_RECORD,     // an event was recorded: `number` is the event
+  COURSE_WAIT_EVENT, // a stream was told to wait for an event (`number`), or for another stream (then 0)
+  COURSE_QUERY,      // an event or a stream was asked whether it is done
+  COURSE_ELAPSED, // the time between two events was asked for: `number` and `other`; `result` is the answer in nanoseconds
+  COURSE_STEP,    // an optimizer's step
+  COURSE_MARK,    // of a driver's own: driver_mark
   COURSE_KINDS
 } CourseKind;
 

@@ -26,31 +26,36 @@ const Mistake NOT_WRITTEN = {
     "Some elements of the output still hold what was in the memory before. Does every index have its thread?",
     "docs/01_why_a_gpu.md"};
 
-const Mistake CALLERS_CHANGED = {
-    "the caller's tensor changed",
-    "A tensor that was given is not what it was before the call. It is the caller's, who will need it again: an operation "
-    "with an underscore writes into its first argument, one without makes a new tensor.",
+const Mistake CALLERS_CHANGED = {"the caller's tensor changed",
+                                 "A tensor that was given is not what it was before the call. It is the caller's, who "
+                                 "will need it again: an operation "
+                                 "with an underscore writes into its first argument, one without makes a new tensor.",
+                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
+const Mistake GRAD_LEFT = {
+    "gradients left off",
+    "After the call autograd does not record as it did before. fy_no_grad { } ends by itself; what "
+    "fy_set_grad_enabled switched has to be switched back.",
+    "docs/05_model_moves.md#training-steps"};
+const Mistake STREAM_LEFT = {"another stream left current",
+                             "After the call another stream is current than before, and the caller's operations go "
+                             "there. fy_stream_guard { } puts "
+                             "the old one back; after fy_set_stream that has to be done by hand.",
+                             "docs/04_benchmarks.md#the-devices-own-clock"};
+const Mistake DEVICE_LEFT = {
+    "another device left current",
+    "After the call another device is current than before, and the caller's \"cuda\" means that "
+    "one. fy_device_guard puts the old one back.",
+    "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+const Mistake AUTOCAST_LEFT = {
+    "autocast left switched",
+    "After the call autocast is not as it was before. Its block ends by itself; what was opened by hand "
+    "has to be closed.",
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
-const Mistake GRAD_LEFT = {"gradients left off",
-                           "After the call autograd no longer records as it did before. fy_no_grad { } ends by itself, but "
-                           "not when `return` leaves it; fy_set_grad_enabled has to be set back.",
-                           "docs/05_model_moves.md#training-steps"};
-const Mistake STREAM_LEFT = {
-    "another stream left current",
-    "After the call another stream is current than before, and the caller's operations go there. fy_stream_guard { } puts "
-    "the old one back, but not when `return` leaves it; after fy_set_stream that has to be done by hand.",
-    "docs/04_benchmarks.md#the-devices-own-clock"};
-const Mistake DEVICE_LEFT = {"another device left current",
-                             "After the call another device is current than before, and the caller's \"cuda\" means that "
-                             "one. fy_device_guard puts the old one back.",
-                             "docs/06_several_gpus.md#the-gpu-of-your-choice"};
-const Mistake AUTOCAST_LEFT = {"autocast left switched",
-                               "After the call autocast is not as it was before: `return` does not close its block.",
-                               "docs/07_pitfalls.md#in-place-and-the-gradients"};
-const Mistake SCOPE_LEFT = {"a scope left open",
-                            "fy_scope { } may not be left by return, break or goto: it stays open, and all that the caller "
-                            "makes from now on is in it. fy_keep hands a result out of a scope.",
-                            "docs/07_pitfalls.md#more-memory-than-there-is"};
+const Mistake SCOPE_LEFT = {
+    "a scope left open",
+    "What fy_scope_open opens, fy_scope_close has to close: all that the caller makes from now on is "
+    "in it. fy_scope { } does both.",
+    "docs/07_pitfalls.md#more-memory-than-there-is"};
 
 // ---- elements --------------------------------------------------------------------------------------------------------
 

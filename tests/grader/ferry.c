@@ -42,8 +42,11 @@ const Command commands[] = {
      "access can be seen, and run on a simulated device, its blocks' threads begun in either order.\n"
      "--program PROG  one that is built already, its kernels as the file's would be (core/inspect), in place of a "
      "file\n"
+     "--with FILE.cu  compiled and linked beside it, when its kernels or functions stand in several files; may be "
+     "repeated\n"
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
+     "--gpu NAME      play this GPU, and say how long each kernel would take there and why (FERRY_SIM_GPU=list)\n"
      "--quiet         the report alone, without the program's output\n"
      "--table         a line for each kernel alone, without the program's output; with modelled times where "
      "FERRY_SIM_GPU "
@@ -72,6 +75,11 @@ const Command commands[] = {
      "__CUDA_ARCH__ is 900 in the whole file: host and device code are compiled together.\n"
      "What is built runs by itself. FERRY_SIM_COUNT=1 counts what it does, as ./ferry cuda --count.\n",
      cmd_nvcc, false, HELP_ALONE},
+    {"book", "[PAGE]", "open the book in a browser",
+     "PAGE is a lesson's or an exercise's number, a function (fy_to), or a page's name (model). `make book` makes the "
+     "book, in\n"
+     "build/book/site; $BROWSER opens it, or the desktop's own browser. Without either its address is printed.\n",
+     cmd_book, false, HELP_ANYWHERE},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
     {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false, HELP_OWN},
     {"scale", "[options]", "how a training scales to many GPUs, on paper",

@@ -50,9 +50,7 @@ double inspect_occupancy(const InspectKernel *k, int registers) {
 
 // ---- text --------------------------------------------------------------------------------------------------------------------
 
-// Breaks between words; lines after the first begin with `indent` blanks.
-static void print_wrapped(int indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void print_wrapped(int indent, const char *format, ...) {
+void inspect_wrapped(int indent, const char *format, ...) {
   char text[2048];
   va_list arguments;
   va_start(arguments, format);
@@ -84,7 +82,7 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
   inspect_spot(i, f->second, second, sizeof second);
   if (inspect_times(f) > 1 && strcmp(f->kind->id, "barrier") != 0)
     snprintf(count, sizeof count, ", %llu times", (unsigned long long)inspect_times(f));
-  print_wrapped(9, "%s%s%s: %s%s", first, two ? " and " : "", two ? second : "", f->detail, count);
+  inspect_wrapped(9, "%s%s%s: %s%s", first, two ? " and " : "", two ? second : "", f->detail, count);
   for (int n = 0; n < 1 + two; n++) {
     Spot spot = n ? f->second : f->first;
     inspect_source_line(i, spot, source, sizeof source - 12);
@@ -92,8 +90,8 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
       printf("         %s%4d%s %s\n", style(DIM), spot.line, style(PLAIN), source);
   }
   if (f->third.file)
-    print_wrapped(9, "It was allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
-  print_wrapped(9, "%s", f->kind->remedy);
+    inspect_wrapped(9, "It was allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
+  inspect_wrapped(9, "%s", f->kind->remedy);
 }
 
 void inspect_print_findings(const Inspection *i) {
@@ -131,10 +129,10 @@ static void print_atomics(const InspectLine *line, int space) {
   if (!t->runs)
     return;
   ratio(t, text, sizeof text);
-  print_wrapped(13, "%llu atomic requests in %s memory, %s %s; %.1f lanes at one address, at most %llu",
-                (unsigned long long)t->runs, space == SHARED ? "shared" : "global", text,
-                space == SHARED ? "passes" : "sectors", (double)t->same / (double)t->runs,
-                (unsigned long long)t->same_max);
+  inspect_wrapped(13, "%llu atomic requests in %s memory, %s %s; %.1f lanes at one address, at most %llu",
+                  (unsigned long long)t->runs, space == SHARED ? "shared" : "global", text,
+                  space == SHARED ? "passes" : "sectors", (double)t->same / (double)t->runs,
+                  (unsigned long long)t->same_max);
 }
 
 static void print_line(const Inspection *i, const InspectLine *line, const char **file) {
@@ -157,26 +155,26 @@ static void print_line(const Inspection *i, const InspectLine *line, const char 
 static void print_resources(const InspectKernel *k) {
   unsigned threads = k->block[0] * k->block[1] * k->block[2];
   printf("\n");
-  print_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
-                (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
-  print_wrapped(2, "an SM has room for %d of them by threads (%d), %d by shared memory (%d KB)",
-                inspect_blocks_by_threads(k), SM_THREADS, inspect_blocks_by_shared(k), SM_SHARED >> 10);
+  inspect_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
+                  (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
+  inspect_wrapped(2, "an SM has room for %d of them by threads (%d), %d by shared memory (%d KB)",
+                  inspect_blocks_by_threads(k), SM_THREADS, inspect_blocks_by_shared(k), SM_SHARED >> 10);
   if (k->registers)
-    print_wrapped(2, "registers (ptxas): %d a thread, room for %d by them; occupancy %.0f %%", k->registers,
-                  inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
+    inspect_wrapped(2, "registers (ptxas): %d a thread, room for %d by them; occupancy %.0f %%", k->registers,
+                    inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
   else
-    print_wrapped(2, "registers unknown: occupancy %.0f %% with 32, %.0f %% with 64, %.0f %% with 128 of them",
-                  100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
+    inspect_wrapped(2, "registers unknown: occupancy %.0f %% with 32, %.0f %% with 64, %.0f %% with 128 of them",
+                    100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
 }
 
 static void print_left_out(const InspectKernel *k) {
   if (k->looked < k->blocks)
-    print_wrapped(2,
-                  "Counts and findings are of the %llu blocks looked at; races with the others, and reads of memory "
-                  "that only they should have written, are not seen.",
-                  (unsigned long long)k->looked);
+    inspect_wrapped(2,
+                    "Counts and findings are of the %llu blocks looked at; races with the others, and reads of memory "
+                    "that only they should have written, are not seen.",
+                    (unsigned long long)k->looked);
   if (k->cut)
-    print_wrapped(2, "Some threads did more than is kept of one: the counts are of their first 4 million steps.");
+    inspect_wrapped(2, "Some threads did more than is kept of one: the counts are of their first 4 million steps.");
 }
 
 static void print_kernel(const Inspection *i, const InspectKernel *k) {
@@ -185,13 +183,14 @@ static void print_kernel(const Inspection *i, const InspectKernel *k) {
          k->block[0], k->block[1], k->block[2]);
   printf("   %llu launch%s%s\n", (unsigned long long)k->launches, k->launches == 1 ? "" : "es",
          k->shapes_differ ? " (the first)" : "");
-  print_wrapped(2, "looked at %llu of %llu blocks", (unsigned long long)k->looked, (unsigned long long)k->blocks);
+  inspect_wrapped(2, "looked at %llu of %llu blocks", (unsigned long long)k->looked, (unsigned long long)k->blocks);
   printf("\n       lanes   global: sectors/ideal  shared: passes/ideal\n");
   printf(" line active      load      store      load      store    source\n");
   for (int n = 0; n < k->line_count; n++)
     if (inspect_worth_showing(&k->lines[n]))
       print_line(i, &k->lines[n], &file);
   print_resources(k);
+  inspect_print_time(i, k);
   print_left_out(k);
 }
 

@@ -112,8 +112,6 @@ static int take_kernel(Inspection *i, char **f, bool counts) {
     k->launches += number(f[11]);
     k->looked += number(f[12]);
     k->blocks += number(f[13]);
-    k->modelled += strtod(f[16], NULL);
-    snprintf(k->limit, sizeof k->limit, "%s", f[17]);
   }
   k->shapes_differ |= *f[14] == '1';
   k->cut |= *f[15] == '1';
@@ -162,6 +160,27 @@ static void take_barrier(InspectKernel *k, char **f) {
   }
   b->passes += number(f[4]);
   b->needed += number(f[5]);
+}
+
+static void take_mix(InspectKernel *k, char **f) {
+  k->mixed = true;
+  k->mix.fma += strtod(f[2], NULL);
+  k->mix.fp32 += strtod(f[3], NULL);
+  k->mix.fp64 += strtod(f[4], NULL);
+  k->mix.integer += strtod(f[5], NULL);
+  k->mix.special += strtod(f[6], NULL);
+}
+
+static void take_time(InspectKernel *k, char **f) {
+  InspectTime *t = &k->time;
+  t->launches += strtod(f[2], NULL);
+  t->seconds += strtod(f[3], NULL);
+  t->least += strtod(f[4], NULL);
+  t->resident = strtod(f[5], NULL);
+  t->share = strtod(f[6], NULL);
+  t->filled = strtod(f[7], NULL);
+  for (int n = 0; n < INSPECT_LIMITS; n++)
+    t->term[n] += strtod(f[8 + n], NULL);
 }
 
 static bool same_spot(Spot a, Spot b) {
@@ -232,6 +251,10 @@ void inspection_take(Inspection *i, FILE *record, bool descending) {
       continue;
     else if (strcmp(f[0], "site") == 0 && !descending)
       take_site(&i->kernels[kernels[kernel]], f);
+    else if (strcmp(f[0], "mix") == 0 && !descending)
+      take_mix(&i->kernels[kernels[kernel]], f);
+    else if (strcmp(f[0], "time") == 0 && !descending)
+      take_time(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "barrier") == 0)
       take_barrier(&i->kernels[kernels[kernel]], f);
   }

@@ -62,8 +62,8 @@ static void print_row(const InspectKernel *k, bool modelled) {
     for (int kind = LOAD; kind <= STORE; kind++)
       print_ratio(5, &t.access[space][kind]);
   printf(" %4.0f%% %8.3f", 100 * t.lanes, t.bytes / 1e6 / (double)(k->launches ? k->launches : 1));
-  if (modelled && k->modelled > 0)
-    printf(" %9.1f %s", 1e6 * k->modelled / (double)k->launches, short_limit(k->limit));
+  if (modelled && k->time.seconds > 0)
+    printf(" %9.1f %s", 1e6 * k->time.seconds / (double)k->launches, short_limit(inspect_limit(&k->time)));
   printf("\n");
 }
 
@@ -83,11 +83,11 @@ static void print_label(const char *gpu) {
 void inspect_print_table(const Inspection *i, const char *only) {
   bool modelled = false;
   for (int k = 0; k < i->kernel_count; k++)
-    modelled |= i->kernels[k].modelled > 0;
+    modelled |= i->kernels[k].time.seconds > 0;
   if (inspection_errors(i))
     inspect_print_findings(i);
   if (modelled)
-    print_label(getenv("FERRY_SIM_GPU"));
+    print_label(i->gpu);
   printf("%-20s %4s %11s %11s %5s %8s%s\n", "", "", "sectors", "passes", "", "MB a", modelled ? "     us a" : "");
   printf("%-20s %4s %5s %5s %5s %5s %5s %8s%s\n", "kernel", "runs", "load", "store", "load", "store", "lanes", "launch",
          modelled ? "    launch limit" : "");

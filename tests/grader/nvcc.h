@@ -19,10 +19,10 @@ typedef enum NvccAction { NVCC_LINK, NVCC_COMPILE, NVCC_PREPROCESS, NVCC_DEPENDE
 
 typedef struct NvccOptions {
   NvccAction action;
-  const char *output;   // NULL: nvcc's default
-  const char *language; // of -x; NULL: by the file's name
-  const char *standard; // c++17
-  const char *optimize; // -O2
+  const char *output;                   // NULL: nvcc's default
+  const char *language;                 // of -x; NULL: by the file's name
+  const char *standard;                 // c++17
+  const char *optimize;                 // -O2
   Words preprocessor, compiler, linker; // words for g++
   Words inputs;                         // sources, objects, libraries, in order
   Words ignored;                        // what has no meaning here

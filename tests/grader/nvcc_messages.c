@@ -20,7 +20,8 @@ static bool begins_message(const char *line, size_t length) {
 
 // "In file included from", "In function", "required from": they come before the message that they belong to.
 static bool leads_in(const char *line, size_t length) {
-  static const char *const words[] = {"In file included from ", "                 from ", ": In ", ":   required ", ": At "};
+  static const char *const words[] = {"In file included from ", "                 from ", ": In ", ":   required ",
+                                      ": At "};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
     const char *at = strstr(line, words[k]);
     if (at && at < line + length)

@@ -36,7 +36,11 @@
 #define CUDASIM_TEXT_OF(x) #x
 #define CUDASIM_SECTION(line) __attribute__((section("cudasim_constant_" CUDASIM_TEXT_OF(line))))
 #define __constant__ CUDASIM_SECTION(__LINE__)
+#ifdef CUDASIM_KERNELS_APART // some that are launched here are defined in another file; then nobody can inline them
+#define __global__
+#else
 #define __global__ __attribute__((always_inline))
+#endif
 #else
 #define __constant__
 #define __global__

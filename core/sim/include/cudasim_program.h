@@ -4,6 +4,9 @@
 
 #include "cudasim_warp.h"
 
+// The runtime looks whether somebody defines it.
+extern "C" __attribute__((weak, used)) const int cudasim_is_program = 1;
+
 namespace cudasim {
 
 inline void ptx(const char *text, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {

@@ -13,6 +13,9 @@ static const Mistake NUMBER_BY_NUMBER = {
 static const Mistake LEFT_ON_CPU = {"left on the CPU",
                                     "The device that was asked for has to reach every factory, as `.device = device`.",
                                     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake BROUGHT_BACK = {"brought back to the CPU",
+                                     "The grid was made on the device and then fetched. It is wanted there.",
+                                     "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake FIRST_GPU = {"always the first GPU",
                                   "\"cuda\" is the current device, cuda:0 mostly. Pass on the device that was given.",
                                   "docs/06_several_gpus.md"};
@@ -25,24 +28,25 @@ static const Mistake EXPANDED = {"a view in place of memory",
                                  "fy_expand repeats one row by a stride of 0: there is one row in memory.",
                                  "docs/07_pitfalls.md"};
 
-static const Mistake NOT_CONTIGUOUS = {
-    "rows that do not lie in memory one after the other",
-    "The values are right, but the tensor is a view, of a transposed one perhaps. Asked for is memory of its own, row by row: "
-    "fy_contiguous.",
-    "docs/07_pitfalls.md#view-against-reshape"};
-static const Mistake CUT = {"the offset cut to a whole number",
-                            "The offset is a double and may lie between two whole numbers; an int in between loses that.",
-                            "docs/03_tensor_moves.md"};
-static const Mistake BY_ANOTHER_GPU = {"by way of another GPU",
-                                       "The grid was made on one GPU and copied to the one that was asked for. Make it there.",
-                                       "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake NOT_CONTIGUOUS = {"rows that do not lie in memory one after the other",
+                                       "The values are right, but the tensor is a view, of a transposed one perhaps. "
+                                       "Asked for is memory of its own, row by row: "
+                                       "fy_contiguous.",
+                                       "docs/07_pitfalls.md#view-against-reshape"};
+static const Mistake CUT = {
+    "the offset cut to a whole number",
+    "The offset is a double and may lie between two whole numbers; an int in between loses that.",
+    "docs/03_tensor_moves.md"};
+static const Mistake BY_ANOTHER_GPU = {
+    "by way of another GPU", "The grid was made on one GPU and copied to the one that was asked for. Make it there.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake ANOTHER_TYPE = {"another dtype", "float32 is asked for. Factories take `.dtype = FY_FLOAT32`.",
                                      "docs/03_tensor_moves.md#made-there-in-the-first-place"};
-static const Mistake MINUS_ONE = {
-    "-1 where there are no elements",
-    "-1 stands for what the number of elements leaves over. Of no elements any number of rows could be made, so fy_view "
-    "refuses; say both sizes.",
-    "docs/07_pitfalls.md#view-against-reshape"};
+static const Mistake MINUS_ONE = {"-1 where there are no elements",
+                                  "-1 stands for what the number of elements leaves over. Of no elements any number of "
+                                  "rows could be made, so fy_view "
+                                  "refuses; say both sizes.",
+                                  "docs/07_pitfalls.md#view-against-reshape"};
 
 static void ask_on(Case *c, const char *device, int64_t rows, int64_t columns) {
   give_text(c, "device", device);
@@ -95,7 +99,10 @@ static void judge(Case *c) {
   const Array *want = grid_with(c, offset_of(c), false);
   if (!expect_array(c, "grid", want, 1e-6))
     return;
-  expect_device(c, "grid", given_text(c, "device"), *device == 'c' && device[1] == 'p' ? &LEFT_ON_CPU : &FIRST_GPU);
+  expect_device(c, "grid", given_text(c, "device"),
+                strcmp(device, "cpu") != 0      ? &FIRST_GPU
+                : counts(c)->device_to_host > 0 ? &BROUGHT_BACK
+                                                : &LEFT_ON_CPU);
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 0,
                  counts(c)->host_to_device > 1 ? &NUMBER_BY_NUMBER : &CARRIED);
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &CARRIED);

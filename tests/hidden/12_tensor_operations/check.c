@@ -1,6 +1,7 @@
 // Exercise 12: a product on two devices, and how far the two are apart.
 #include "exercise.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const Mistake ROW_BY_ROW = {"one transfer per row",
@@ -22,17 +23,18 @@ static const Mistake CPU_ONLY = {"calculated on the CPU alone",
 static const Mistake IGNORED = {"the result of to ignored",
                                 "fy_to does not move its argument: it returns another tensor, which is on the device.",
                                 "docs/03_tensor_moves.md#questions"};
-static const Mistake FETCHED = {"the device's product fetched",
-                                "*on_device is to stay where it was calculated. Only what is compared has to come here.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake FETCHED = {
+    "the device's product fetched",
+    "*on_device is to stay where it was calculated. Only what is compared has to come here.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake NOT_COMPARED = {
     "not compared with the device's result",
     "Nothing came back from the device, so its result cannot have been compared with anything.",
     "docs/03_tensor_moves.md#todevice"};
-static const Mistake NOT_ON_CPU = {
-    "the CPU's product calculated on the device",
-    "*on_cpu is the device's result, fetched. The question is whether the two calculate alike, so the CPU has to calculate too.",
-    "docs/03_tensor_moves.md#todevice"};
+static const Mistake NOT_ON_CPU = {"the CPU's product calculated on the device",
+                                   "*on_cpu is the device's result, fetched. The question is whether the two calculate "
+                                   "alike, so the CPU has to calculate too.",
+                                   "docs/03_tensor_moves.md#todevice"};
 static const Mistake LOWEST = {"the smallest difference", "Asked for is the largest difference, not the smallest.",
                                "docs/03_tensor_moves.md"};
 static const Mistake FIRST_GPU = {"always the first GPU",
@@ -170,7 +172,10 @@ static void suspect_products(Case *c, const Array *a, const Array *b) {
     suspect_that(c, near(got(c, "on_cpu"), product(c, b, a)), &SWAPPED);
   }
   suspect_error(c, "shapes cannot be multiplied", &SWAPPED);
-  suspect_error(c, "must match the size of tensor b", &ELEMENTWISE);
+  char sizes[96]; // of a * b: the columns of both, as they are given
+  snprintf(sizes, sizeof sizes, "tensor a (%lld) must match the size of tensor b (%lld)", (long long)a->shape.size[1],
+           (long long)b->shape.size[1]);
+  suspect_that(c, strstr(got_error(c), sizes) && a->shape.size[1] != b->shape.size[1], &ELEMENTWISE);
   suspect_error(c, "on the same device", &APART);
 }
 

@@ -36,12 +36,13 @@ static const Mistake NO_BIAS = {"bias left out", "The layer is x @ weight.T + bi
 static const Mistake ONES = {"another input", "The dummy input counts 0, 1, 2, ... along each row and on in the next.",
                              "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 
-static const Mistake ROUNDABOUT = {"by way of another GPU",
-                                   "Something was copied from GPU to GPU on its way. From the host each device is one copy away.",
-                                   "docs/05_model_moves.md#cuda-against-todevice"};
-static const Mistake THROUGH_HOST = {"by way of the host",
-                                     "From one GPU to another the parameters went through the CPU. fy_module_to sends them over.",
-                                     "docs/05_model_moves.md#cuda-against-todevice"};
+static const Mistake ROUNDABOUT = {
+    "by way of another GPU",
+    "Something was copied from GPU to GPU on its way. From the host each device is one copy away.",
+    "docs/05_model_moves.md#cuda-against-todevice"};
+static const Mistake THROUGH_HOST = {
+    "by way of the host", "From one GPU to another the parameters went through the CPU. fy_module_to sends them over.",
+    "docs/05_model_moves.md#cuda-against-todevice"};
 static const Mistake NOT_BACK = {
     "moved only to CUDA", "The device that is given may be the CPU, or another GPU than the one where the model is.",
     "docs/05_model_moves.md#cuda-against-todevice"};
@@ -99,7 +100,10 @@ static Array *output_of(Case *c, bool counting, bool with_bias, bool relu) {
 static bool judge_model(Case *c) {
   const Array *weight = given(c, "weight"), *made = got(c, "weight");
   int64_t count = got_count(c, "parameters");
-  if (!expect_exactly(c, "parameters of the model", count, 2, count == 0 ? &UNREGISTERED : count == 1 ? &NO_BIAS : NULL))
+  if (!expect_exactly(c, "parameters of the model", count, 2,
+                      count == 0   ? &UNREGISTERED
+                      : count == 1 ? &NO_BIAS
+                                   : NULL))
     return false;
   if (!expect_text(c, "weight", "fc.weight"))
     return false;
@@ -115,8 +119,10 @@ static void judge_places(Case *c, const char *device) {
   bool cuda = strcmp(device, "cpu") != 0, from_cuda = strcmp(start, "cpu") != 0, moved = strcmp(start, device) != 0;
   bool here = cuda && strcmp(got_device(c, "output"), "cpu") == 0;
   bool stayed = moved && from_cuda && strcmp(got_device(c, "output"), start) == 0;
-  const Mistake *elsewhere =
-      stayed ? &NOT_BACK : here ? counts(c)->device_to_host ? &FETCHED : &MODEL_LEFT : cuda ? &FIRST_GPU : &NOT_BACK;
+  const Mistake *elsewhere = stayed ? &NOT_BACK
+                             : here ? counts(c)->device_to_host ? &FETCHED : &MODEL_LEFT
+                             : cuda ? &FIRST_GPU
+                                    : &NOT_BACK;
   if (!expect_device(c, "output", device, elsewhere))
     return;
   expect_text(c, "weight is on", device);
@@ -124,7 +130,8 @@ static void judge_places(Case *c, const char *device) {
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, moved && cuda && !from_cuda ? 2 : 0,
                  counts(c)->device_to_host && from_cuda ? &THROUGH_HOST : &CARRIED);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, moved && !cuda ? 2 : 0, &FETCHED);
-  expect_at_most(c, "copies between devices", counts(c)->device_to_device, moved && cuda && from_cuda ? 2 : 0, &ROUNDABOUT);
+  expect_at_most(c, "copies between devices", counts(c)->device_to_device, moved && cuda && from_cuda ? 2 : 0,
+                 &ROUNDABOUT);
 }
 
 // The right shape, and other values.

@@ -43,7 +43,8 @@ static const Mistake UNREGISTERED = {
     "layer not registered",
     "A layer in a plain field is not found by .to, parameters() or DataParallel. Use fy_register_module for each.",
     "docs/05_model_moves.md#a-model-of-ones-own"};
-static const Mistake NO_BIAS = {"bias left out", "conv1 and fc have a bias each, which nn.Conv2d and nn.Linear make by themselves.",
+static const Mistake NO_BIAS = {"bias left out",
+                                "conv1 and fc have a bias each, which nn.Conv2d and nn.Linear make by themselves.",
                                 "docs/06_several_gpus.md#a-convolutional-network"};
 static const Mistake OTHER_LAYER = {
     "a layer of another size",
@@ -180,7 +181,8 @@ typedef struct Convolved {
 
 // Of each 2 x 2 the chosen pixel hands its gradient on to the 27 products that it is the sum of.
 static void one_back(Case *c, const Convolved *back, int64_t n, int f, const int at[2], double slope) {
-  const float *x = given(c, "x")->f32 + n * CHANNELS * SIDE * SIDE, *w = given(c, "conv1.weight")->f32 + f * CHANNELS * 9;
+  const float *x = given(c, "x")->f32 + n * CHANNELS * SIDE * SIDE,
+              *w = given(c, "conv1.weight")->f32 + f * CHANNELS * 9;
   for (int k = 0; k < CHANNELS * 9; k++) {
     int i = at[0] + k / 3 % 3 - 1, j = at[1] + k % 3 - 1, from = k / 9 * SIDE * SIDE + i * SIDE + j;
     if (i < 0 || i >= SIDE || j < 0 || j >= SIDE)
@@ -281,7 +283,10 @@ static void judge(Case *c) {
   }
   const char *missing = got_text(c, "missing");
   bool bias = strstr(missing, "bias") != NULL; // the weights come first
-  if (!expect_that(c, !*missing, bias ? &NO_BIAS : got_count(c, "parameters") < 4 ? &UNREGISTERED : NULL,
+  if (!expect_that(c, !*missing,
+                   bias                             ? &NO_BIAS
+                   : got_count(c, "parameters") < 4 ? &UNREGISTERED
+                                                    : NULL,
                    "parameters of the network: there is no %.40s", missing) ||
       !expect_that(c, !*got_text(c, "of another size"), &OTHER_LAYER, "%.40s: it has another size",
                    got_text(c, "of another size")) ||
