@@ -108,7 +108,8 @@ static void remember(const Verdict *v, const RunOptions *o, const char *own_file
 
 static int run_once(const RunOptions *o, const char *own_file) {
   static Verdict v; // large
-  JudgeOptions options = {.seed = o->seed, .replay = o->replay > 0, .only = o->test, .first = o->first, .devices = wanted_devices()};
+  JudgeOptions options = {
+      .seed = o->seed, .replay = o->replay > 0, .only = o->test, .first = o->first, .devices = wanted_devices()};
   judge_answer(&v, o->exercise, o->file, &options);
   verdict_print(&v, o->file, o->all);
   if (o->test && v.test_count == 0)

@@ -4,7 +4,9 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
+import hashlib
 import io
+import json
 import os
 import pathlib
 import random
@@ -17,6 +19,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 EQUIVALENT, SCORES = HERE / "equivalent.txt", HERE / "scores.txt"
+KNOWN = ROOT / "build/mutants/verdicts"  # of changes that were judged before by the same hidden tests
 
 # `line` counts from 1; `times` says the how-manieth line with this text in its file it is.
 Mutant = collections.namedtuple("Mutant", "exercise file line times before after own")
@@ -154,10 +157,8 @@ def same_code(m, folder):
 # ---- the verdict on one -------------------------------------------------------------------------------------------------
 
 
-def judge(m, ferry, listed):
-    """killed, survived, equivalent (listed, or the same machine code), invalid (it does not compile) or broken (the grader)"""
-    if key_of(m) in listed:
-        return "equivalent", listed[key_of(m)]
+def judge(m, ferry):
+    """killed, survived, equivalent (the same machine code), invalid (it does not compile) or broken (the grader)"""
     environment = dict(os.environ, NO_COLOR="1", FERRY_CUDA="sim", OMP_WAIT_POLICY="passive")
     environment.setdefault("FERRY_ANSWER_SECONDS", "5")
     with tempfile.TemporaryDirectory(prefix="mutant.") as name:
@@ -176,6 +177,27 @@ def judge(m, ferry, listed):
         return ("equivalent", "the same machine code") if same_code(m, folder) else ("survived", "")
 
 
+# ---- verdicts of before: a campaign that was stopped goes on where it was -------------------------------------------------
+
+
+def fingerprint(m, tests={}):
+    """Of what is judged and of the tests that judge it. A change of the grader or the library is not in it: --again."""
+    if m.exercise not in tests:
+        folder = ROOT / "tests/hidden" / m.exercise
+        files = sorted(f for f in folder.iterdir() if not re.match("right_|wrong_", f.name))
+        tests[m.exercise] = b"".join(f.read_bytes() for f in files)
+    return hashlib.sha256(tests[m.exercise] + mutated(m).encode()).hexdigest()[:24]
+
+
+def known_verdicts():
+    known = {}
+    for line in KNOWN.read_text().splitlines() if KNOWN.exists() else []:
+        with contextlib.suppress(ValueError):
+            key, verdict, said = json.loads(line)
+            known[key] = (verdict, said)
+    return known
+
+
 # ---- the campaign -------------------------------------------------------------------------------------------------------
 
 
@@ -186,6 +208,21 @@ class Campaign:
         self.ends = time.monotonic() + options.limit if options.limit else None
         self.verdicts = collections.defaultdict(list)  # by exercise: (mutant, verdict, what was said)
         self.begun = time.monotonic()
+        self.known = {} if options.again else known_verdicts()
+        KNOWN.parent.mkdir(parents=True, exist_ok=True)
+        self.kept = None if options.again else KNOWN.open("a")
+
+    def judge(self, m):
+        if key_of(m) in self.listed:
+            return "equivalent", self.listed[key_of(m)]
+        key = fingerprint(m)
+        if key in self.known:
+            return self.known[key]
+        verdict = judge(m, self.options.ferry)
+        if self.kept and verdict[0] != "broken":
+            self.kept.write(json.dumps((key,) + verdict) + "\n")
+            self.kept.flush()
+        return verdict
 
     def late(self):
         return self.ends is not None and time.monotonic() > self.ends
@@ -207,7 +244,7 @@ class Campaign:
             batch = [m for m, _ in zip(waiting, range(min(want - valid, 8)))]
             if not batch:
                 break
-            for m, (verdict, said) in zip(batch, pool.map(lambda m: judge(m, self.options.ferry, self.listed), batch)):
+            for m, (verdict, said) in zip(batch, pool.map(self.judge, batch)):
                 self.take(m, verdict, said)
                 valid += verdict in ("killed", "survived", "equivalent")
         self.progress(exercise)
@@ -271,6 +308,7 @@ def arguments():
     p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="answers at a time")
     p.add_argument("--limit", type=float, default=0, metavar="SECONDS", help="begin nothing more after that")
     p.add_argument("--ferry", default=str(ROOT / "build/ferry"), help="the grader's program")
+    p.add_argument("--again", action="store_true", help="judge anew what the same tests have judged before")
     p.add_argument("--write", action="store_true", help="write the scores to tests/mutants/scores.txt")
     p.add_argument("--check-list", action="store_true", help="only look whether equivalent.txt fits the answers")
     return p.parse_args()

@@ -37,8 +37,8 @@ static const Mistake WHOLE_PASSES = {
 
 static void ask(Case *c, int64_t n, int64_t blocks, int64_t threads) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
-  give_number(c, "a", (double)draw_int(c, 2, 4));
-  give_number(c, "b", (double)draw_int(c, 5, 9));
+  give_number(c, "a", (double)draw_int(c, 2, 4) + 0.25);
+  give_number(c, "b", (double)draw_int(c, 5, 9) + 0.5);
   give_number(c, "blocks", (double)blocks);
   give_number(c, "threads", (double)threads);
 }
