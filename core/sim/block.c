@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudasim_judged.h"
 #include "inspector.h"
 #include "sanitizer.h"
+#include "shared.h"
 #include "sim.h"
+#include "weak.h"
 
 __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim, gridDim;
@@ -34,7 +37,7 @@ static void free_executor(void *pointer) {
     sim_fiber_free(fiber);
   }
   ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, SIM_MAX_SHARED_BYTES);
-  free(e->dynamic_shared);
+  free(e->dynamic_shared - CUDASIM_SHARED_GUARD);
   free(e);
   sim_executor = NULL;
 }
@@ -48,13 +51,13 @@ static struct sim_executor *get_executor(void) {
     return sim_executor;
   pthread_once(&executor_once, make_key);
   struct sim_executor *e = calloc(1, sizeof *e);
-  char *shared = aligned_alloc(128, SIM_MAX_SHARED_BYTES);
+  char *shared = aligned_alloc(128, SIM_MAX_SHARED_BYTES + 2 * CUDASIM_SHARED_GUARD);
   if (e == NULL || shared == NULL) {
     fprintf(stderr, "ferry: the simulated CUDA device has no memory to run a kernel\n");
     exit(1);
   }
   e->native = sim_fiber_native();
-  e->dynamic_shared = shared;
+  e->dynamic_shared = shared + CUDASIM_SHARED_GUARD;
   pthread_setspecific(executor_key, e);
   return sim_executor = e;
 }
@@ -228,6 +231,8 @@ static void open_barrier(struct sim_executor *e) {
   if (e->inspected)
     sim_inspector->barrier_opens(e->file[first], e->line[first], e->voted);
   e->voted = false;
+  if (e->launch->judged)
+    sim_weak_barrier();
   for (unsigned int t = 0; t < e->threads; t++)
     if (e->state[t] == SIM_AT_BARRIER)
       e->state[t] = SIM_READY;
@@ -261,8 +266,18 @@ static int pick_thread(struct sim_executor *e) {
   }
 }
 
+// Of a kernel that is judged: what the running thread did up to here is looked at.
+static void look_at_thread(struct sim_executor *e) {
+  if (!e->launch->judged)
+    return;
+  sim_weak_thread_stops();
+  if (sim_shared_is_broken(e))
+    sim_give_up(e, cudaErrorIllegalAddress);
+}
+
 // The current thread's state says what it waits for; others run until it can go on.
 void sim_suspend(struct sim_executor *e) {
+  look_at_thread(e);
   e->fiber[e->current] = e->running;
   int thread = pick_thread(e);
   struct sim_fiber *fiber = e->state[thread] == SIM_UNSTARTED ? take_fiber(e) : e->fiber[thread];
@@ -275,6 +290,7 @@ int cudasim_next_thread_slow(void) {
   struct sim_executor *e = sim_executor;
   if (!e->tracking)
     return false;
+  look_at_thread(e);
   e->state[e->current] = SIM_DONE;
   e->done++;
   if (e->inspected)
@@ -349,6 +365,7 @@ void cudasim_poll(void) {
   }
   e->state[e->current] = SIM_READY;
   e->look_again = true;
+  sim_weak_publish(false); // it goes on where it is
   if (e->inspected) {
     sim_inspector->pause(true);
     sim_inspector->pause(false);
@@ -375,7 +392,7 @@ static void forget_fibers(struct sim_executor *e) {
 
 static void run_threads(struct sim_executor *e) {
   if (sigsetjmp(e->give_up, 0) == 0) {
-    if (sim.config.order != SIM_ASCENDING || e->inspected)
+    if (sim.config.order != SIM_ASCENDING || e->inspected || (sim.config.weak && e->launch->judged))
       start_out_of_order(e);
     if (!e->inspected)
       e->launch->threads(e->launch->closure);
@@ -408,8 +425,16 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
   e->running = &e->native;
   cudasim_left = e->threads - 1;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
+  if (launch->judged) {
+    sim_weak_block_begin();
+    sim_shared_block_begin(e);
+  }
   e->inside = true;
   run_threads(e);
+  if (launch->judged) {
+    sim_shared_is_broken(e);
+    sim_weak_block_end();
+  }
   e->inside = false;
   if (e->inspected)
     sim_inspector->block_end();

@@ -82,6 +82,7 @@ void sim_warp_thread_done(struct sim_executor *e, int thread);
 
 // report.c
 void sim_report(struct sim_executor *e, const char *what);
+void sim_report_thread(struct sim_executor *e); // the one that runs
 void sim_report_threads(struct sim_executor *e);
 
 #endif

