@@ -38,6 +38,7 @@ typedef struct Test {
   void (*ask)(Case *c);
   void (*judge)(Case *c);
   int devices;  // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
+  int passes;   // a kernel's: in how many of its ways it is run (judge.c); 0: in all
   bool no_cuda; // the answer is run as on a machine without CUDA
   const Mistake *crash;   // named when the answer dies of a signal
   const Mistake *timeout; // named when it does not end
@@ -75,6 +76,7 @@ Array *draw_array(Case *c, FyDType dtype, Shape shape, double low, double high);
 Array *new_array(Case *c, FyDType dtype, Shape shape); // zeros
 Array *array_cast(Case *c, const Array *a, FyDType dtype);
 
+const char *case_test(const Case *c); // the test's name
 int case_devices(const Case *c); // CUDA devices that the answer will see
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
@@ -132,11 +134,23 @@ void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake 
 void suspect_error(Case *c, const char *text, const Mistake *mistake); // the error contains it
 void suspect_that(Case *c, bool holds, const Mistake *mistake);
 
+// A kernel exercise: grid x, y, z and block x, y, z of the i-th launch while it was counted, and of the last one that was refused
+// for its shape; NULL: there is none, or it was not recorded (a GPU does not tell).
+const int64_t *launch_shape(const Case *c, int i);
+const int64_t *refused_shape(const Case *c);
+
+// What the simulator said of a kernel that went wrong names one of the mistakes below. First in `judge`, since it is evidence.
+void suspect_faults(Case *c);
+
 // Mistakes that every kernel exercise has in common; use them in place of your own where they fit.
 extern const Mistake NO_KERNEL;        // "no kernel was launched": launches are 0
 extern const Mistake PAST_THE_END;     // "wrote past the end": a guard element changed (found by expect_array)
 extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
 extern const Mistake POINTER_ON_HOST;  // "device memory used by the host": found where a run ends by it
+extern const Mistake READ_PAST;     // "memory read past the end": found by suspect_faults
+extern const Mistake READ_BEFORE;      // "memory read before the beginning"
+extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
+extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
 extern const Mistake NOT_WRITTEN; // "elements left unwritten": the output still has its NaN filling (by expect_array)
 
 #endif

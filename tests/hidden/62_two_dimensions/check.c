@@ -1,6 +1,7 @@
 // Exercise 62: two-dimensional indices, a guard for each, and rows that lie a pitch apart.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 static const Mistake MIXED_UP = {
     "rows and columns mixed up",
@@ -40,6 +41,25 @@ static const Mistake GAIN_BY_COLUMN = {"gain taken by the column",
                                        "gain has an element for each row, shift has one for each column.",
                                        "docs/03_tensor_moves.md"};
 
+static const Mistake PITCHES_EXCHANGED = {"pitches exchanged",
+                                          "in_pitch is the distance between rows of in, out_pitch that of out.",
+                                          "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake LAST_LEFT_OUT = {"the last row or column left out",
+                                      "Rows go from 0 to rows - 1, columns to columns - 1: an index equal to size - 1 is "
+                                      "still within.",
+                                      "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake X_DOWN = {"x down the rows",
+                               "Neighbouring threads are numbered along x. With x along the rows of memory they read neighbours; "
+                               "down a column each reads a sector of its own.",
+                               "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake FEW_THREADS = {"a thread for a whole row",
+                                    "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
+                                    "for each pixel.",
+                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake TERM_LEFT_OUT = {"gain or shift left out", "A pixel is multiplied by its row's gain, and its column's shift "
+                                                                "is added.",
+                                      "docs/03_tensor_moves.md"};
+
 static void ask(Case *c, int64_t rows, int64_t columns) {
   int64_t in_padding = draw_int(c, 3, 9), out_padding = in_padding + draw_int(c, 2, 9);
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(rows, columns + in_padding), -4, 4), (Give){.device = "cuda:0"});
@@ -59,7 +79,7 @@ static void ask_small(Case *c) {
   ask(c, 3, 5);
 }
 static void ask_whole(Case *c) {
-  ask(c, 64, 128);
+  ask(c, 64, 128); // what lies behind the last row's end is no memory
 }
 static void ask_one_row(Case *c) {
   ask(c, 1, draw_odd(c, 1025, 1199));
@@ -102,9 +122,12 @@ static Array *gains_by_column(Case *c) {
   Array *wrong = part(c, INT64_MAX, INT64_MAX);
   const Array *in = given(c, "in"), *gain = given(c, "gain"), *offset = given(c, "shift");
   int64_t rows = size_of(c, "rows"), columns = size_of(c, "columns");
-  for (int64_t r = 0; r < rows && columns <= rows; r++)
+  uint32_t guard = 0xa5a5a5a5; // what lies behind gain
+  float behind;
+  memcpy(&behind, &guard, sizeof behind);
+  for (int64_t r = 0; r < rows; r++)
     for (int64_t k = 0; k < columns; k++)
-      wrong->f32[r * out_width(c) + k] = gain->f32[k] * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
+      wrong->f32[r * out_width(c) + k] = (k < rows ? gain->f32[k] : behind) * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
   return wrong;
 }
 
@@ -130,6 +153,7 @@ static void suspect_pitches(Case *c) {
   if (size_of(c, "rows") < 2 || tight < 2)
     return;
   suspect_that(c, second_row(c, tight, tight) || second_row(c, tight, from) || second_row(c, to, tight), &NO_PITCH);
+  suspect_that(c, second_row(c, from, to), &PITCHES_EXCHANGED);
   suspect_that(c, second_row(c, from, from) || second_row(c, to, to), &ONE_PITCH);
   suspect_that(c, second_row(c, 4 * to, 4 * from) || second_row(c, 4 * to, from) || second_row(c, to, 4 * from),
                &PITCH_IN_ELEMENTS);
@@ -162,27 +186,60 @@ static bool only_a_corner(const Case *c, int64_t *rows, int64_t *columns) {
 
 static void suspect_corner(Case *c) {
   int64_t rows, columns, all_rows = size_of(c, "rows"), all_columns = size_of(c, "columns");
-  if (!only_a_corner(c, &rows, &columns) || (rows == all_rows && columns == all_columns))
+  const int64_t *s = launch_shape(c, 0);
+  if (!s || !only_a_corner(c, &rows, &columns) || (rows == all_rows && columns == all_columns))
     return;
-  bool one_block = rows * columns <= 1024 && rows < all_rows - 32 && columns < all_columns - 32;
-  bool edges = (rows == all_rows || rows > all_rows - 32) && (columns == all_columns || columns > all_columns - 32);
+  bool one_block = rows <= s[4] && columns <= s[3] && s[0] * s[1] > 1;
+  bool edges = (rows == all_rows || rows == s[1] * s[4]) && (columns == all_columns || columns == s[0] * s[3]);
+  bool last = rows >= all_rows - 1 && columns >= all_columns - 1;
   suspect_that(c, one_block, &BLOCK_INDEX);
-  suspect_that(c, edges, &EDGES);
-  suspect_that(c, true, &MIXED_UP);
+  suspect_that(c, edges && (all_rows - rows < s[4] || rows == all_rows) && (all_columns - columns < s[3] || columns == all_columns),
+               &EDGES);
+  suspect_that(c, last, &LAST_LEFT_OUT);
+  suspect_that(c, s[0] * s[3] >= all_rows && s[0] * s[3] < all_columns, &MIXED_UP);
+  suspect_that(c, columns == all_rows || rows == all_columns || s[1] * s[4] < all_rows, &MIXED_UP);
+}
+
+// Without the factor, or without the term.
+static Array *without(Case *c, bool gain, bool shift_) {
+  Array *wrong = part(c, INT64_MAX, INT64_MAX);
+  const Array *in = given(c, "in");
+  for (int64_t r = 0; r < size_of(c, "rows"); r++)
+    for (int64_t k = 0; k < size_of(c, "columns"); k++)
+      wrong->f32[r * out_width(c) + k] = (gain ? 1 : given(c, "gain")->f32[r]) * in->f32[r * in->shape.size[1] + k] +
+                                         (shift_ ? 0 : given(c, "shift")->f32[k]);
+  return wrong;
+}
+
+// A thread for each pixel, or for a few, and neighbours along the rows.
+static void expect_shape(Case *c) {
+  const int64_t *s = launch_shape(c, 0);
+  int64_t rows = size_of(c, "rows"), columns = size_of(c, "columns");
+  if (!s || rows * columns < 4096)
+    return;
+  int64_t along_x = s[0] * s[3], along_y = s[1] * s[4], threads = along_x * along_y * s[2] * s[5];
+  expect_that(c, 8 * threads >= rows * columns, &FEW_THREADS, "the launch has %lld threads for %lld pixels", (long long)threads,
+              (long long)(rows * columns));
+  bool down = along_x >= rows && along_y >= columns && !(along_x >= columns && along_y >= rows);
+  expect_that(c, !down, &X_DOWN, "the grid has %lld threads along x and %lld along y, for %lld columns and %lld rows",
+              (long long)along_x, (long long)along_y, (long long)columns, (long long)rows);
 }
 
 static void judge(Case *c) {
-  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
-  suspect_that(c, counts(c)->launches > 1, &ROW_BY_ROW);
   suspect_pitches(c);
   suspect_array(c, "out", gains_by_column(c), &GAIN_BY_COLUMN);
+  suspect_array(c, "out", without(c, true, false), &TERM_LEFT_OUT);
+  suspect_array(c, "out", without(c, false, true), &TERM_LEFT_OUT);
+  suspect_faults(c);
+  suspect_that(c, counts(c)->launches == 0 && !*got_error(c), &NO_KERNEL);
+  suspect_that(c, counts(c)->launches > 1, &ROW_BY_ROW);
   suspect_that(c, padding_written(c), &PADDING);
   suspect_corner(c);
-  suspect_error(c, "illegal", &PAST_THE_END);
-  if (!expect_array(c, "out", part(c, INT64_MAX, INT64_MAX), 1e-5))
+  suspect_that(c, refused_shape(c) != NULL, &EDGES);
+  if (!expect_array(c, "out", part(c, INT64_MAX, INT64_MAX), 1e-5) || !expect_by_kernel(c) ||
+      !expect_at_most(c, "launches", counts(c)->launches, 1, &ROW_BY_ROW))
     return;
-  expect_by_kernel(c);
-  expect_at_most(c, "launches", counts(c)->launches, 1, &ROW_BY_ROW);
+  expect_shape(c);
 }
 
 EXERCISE = {
