@@ -73,6 +73,19 @@ static enum sim_edge read_edge(void) {
   return SIM_EDGE_BEFORE;
 }
 
+static unsigned int read_weak(void) {
+  static const char *const names[] = {"none", "within", "between", "both"};
+  const char *value = getenv("FERRY_SIM_WEAK");
+  if (value == NULL || *value == '\0')
+    return 0;
+  unsigned int mode = 0;
+  while (mode < 4 && strcmp(value, names[mode]) != 0)
+    mode++;
+  if (mode == 4)
+    reject("FERRY_SIM_WEAK", value, "none, within, between or both");
+  return mode;
+}
+
 static void list_gpus(FILE *out) {
   for (int i = 0; i < model_gpu_count; i++) {
     const struct model_gpu *gpu = &model_gpus[i];
@@ -104,7 +117,7 @@ struct sim_config sim_config_read(void) {
   config.order = read_order("FERRY_SIM_ORDER", &config.seed);
   config.blocks = read_order("FERRY_SIM_BLOCKS", &config.blocks_seed);
   config.edge = read_edge();
-  config.weak = read_number("FERRY_SIM_WEAK", 0, 1, 0) != 0;
+  config.weak = read_weak();
   config.ahead = read_number("FERRY_SIM_AHEAD", 0, 1, 0) != 0;
   config.polls = (int)read_number("FERRY_SIM_POLLS", 0, 1 << 20, 0);
   config.delays = (unsigned int)read_number("FERRY_SIM_DELAYS", 0, INT_MAX, 0);

@@ -15,6 +15,8 @@ enum sim_mode {
 
 enum sim_order { SIM_ASCENDING, SIM_DESCENDING, SIM_RANDOM };
 
+enum { SIM_WEAK_WITHIN = 1, SIM_WEAK_BETWEEN = 2 };
+
 enum sim_edge {
   SIM_NO_EDGE,
   SIM_EDGE_BEHIND, // an inaccessible page follows each allocation
@@ -31,7 +33,7 @@ struct sim_config {
   enum sim_order blocks; // in which a grid's blocks run
   unsigned int blocks_seed;
   enum sim_edge edge;
-  bool weak;             // writes reach other threads at barriers, other blocks at fences: weak.h
+  unsigned int weak;     // of SIM_WEAK_WITHIN and SIM_WEAK_BETWEEN: weak.h
   bool ahead;            // lazy mode: whatever other streams can do is done first
   int polls;             // lazy mode: queries of one thing that run nothing, before one does
   unsigned int delays;   // threads mode: operations begin after a delay drawn from this; 0: at once

@@ -49,7 +49,9 @@ static bool say_array(const void *address, const char *does, char *text, size_t 
   for (int i = 0; i < named_count; i++)
     if (distance(&named[i], address) < (nearest ? distance(nearest, address) : NEAR_AN_ARRAY))
       nearest = &named[i];
-  if (!nearest)
+  // Far before an array may as well be far behind another.
+  enum { JUST_BEFORE = 512 };
+  if (!nearest || ((const char *)address < nearest->begin && distance(nearest, address) > JUST_BEFORE))
     return false;
   const long long size_of_one = (long long)nearest->element_bytes, byte = (const char *)address - nearest->begin;
   const long long index = byte >= 0 ? byte / size_of_one : -((-byte + size_of_one - 1) / size_of_one);

@@ -55,7 +55,7 @@ static bool take_differences(const char *live, const char *base, size_t bytes, c
 // ---- shared memory ---------------------------------------------------------------------------------------------------------------
 
 void sim_weak_add_shared(char *live, size_t bytes) {
-  if (!active || shared_count == MAX_SHARED || bytes == 0)
+  if (!active || !(sim.config.weak & SIM_WEAK_WITHIN) || work > WEAK_WORK || shared_count == MAX_SHARED || bytes == 0)
     return;
   struct shared_view *view = &shared[shared_count++];
   *view = (struct shared_view){.live = live, .bytes = bytes, .base = sim_allocate(2 * bytes)};
@@ -109,7 +109,7 @@ void sim_weak_launch_begin(const struct cudasim_launch_request *request, int dev
   active = sim.config.weak && request->judged && sim.config.mode != SIM_THREADS;
   work = 0;
   const struct sim_heap *heap = &sim.device[device].heap;
-  if (!active || blocks < 2 || live_bytes(heap) > WEAK_WORK / blocks)
+  if (!active || !(sim.config.weak & SIM_WEAK_BETWEEN) || blocks < 2 || live_bytes(heap) > WEAK_WORK / blocks)
     return;
   globals = sim_allocate(heap->count * sizeof *globals);
   for (size_t i = 0; i < heap->count; i++)
@@ -144,8 +144,6 @@ void sim_weak_block_end(void) {
       memcpy(view->base, view->start, view->bytes);
   }
   sim_weak_forget_shared();
-  if (work > WEAK_WORK)
-    active = global_count > 0; // no more shared arrays are looked at in this launch
 }
 
 static void fetch_bytes(struct global_view *view, size_t begin, size_t end) {

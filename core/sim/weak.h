@@ -1,7 +1,7 @@
 // FERRY_SIM_WEAK: memory as weakly ordered as a GPU may have it, so that what was not ordered shows as a wrong result, in every run.
 //
-// Shared memory: what a thread writes the others of its block see after the next barrier, or once it came to a warp function or a
-// fence; until then they see what was there before. Device memory: a block sees what was there when the launch began, what it wrote
+// Shared memory ("within" blocks): what a thread writes the others of its block see after the next barrier, or once it came to a warp function or a
+// fence; until then they see what was there before. Device memory ("between" blocks): a block sees what was there when the launch began, what it wrote
 // itself, and what other blocks had written before a __threadfence() of theirs, as soon as it comes to a fence or an atomic
 // operation; everything else of theirs is there when the launch ends. Atomic operations are done at once and for all.
 //

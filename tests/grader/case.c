@@ -99,6 +99,10 @@ Array *array_cast(Case *c, const Array *a, FyDType dtype) {
   return cast;
 }
 
+KernelPass case_pass(const Case *c) {
+  return c->pass;
+}
+
 const char *case_test(const Case *c) {
   return c->test->name;
 }

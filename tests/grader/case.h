@@ -18,6 +18,7 @@ struct Case {
   const Test *test;
   uint64_t seed, random; // where this case's numbers begin, and where they are now
   int devices;
+  KernelPass pass;
   Message request, reply;
   bool replied;
   bool failed, error_expected;

@@ -139,6 +139,18 @@ void suspect_that(Case *c, bool holds, const Mistake *mistake);
 const int64_t *launch_shape(const Case *c, int i);
 const int64_t *refused_shape(const Case *c);
 
+// The ways in which a kernel is run, one after the other up to the first that fails. So in PASS_THREADS_DOWN and
+// PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
+// which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs.
+typedef enum KernelPass {
+  PASS_IN_ORDER,
+  PASS_THREADS_DOWN,
+  PASS_WITHIN_BLOCKS,
+  PASS_BLOCKS_DOWN,
+  PASS_BETWEEN_BLOCKS
+} KernelPass;
+KernelPass case_pass(const Case *c);
+
 // What the simulator said of a kernel that went wrong names one of the mistakes below. First in `judge`, since it is evidence.
 void suspect_faults(Case *c);
 

@@ -391,7 +391,8 @@ void suspect_error(Case *c, const char *text, const Mistake *mistake) {
 }
 
 void suspect_that(Case *c, bool holds, const Mistake *mistake) {
-  suspect(c, (Suspect){.holds = holds, .mistake = mistake});
+  if (holds)
+    suspect(c, (Suspect){.holds = true, .mistake = mistake});
 }
 
 static bool fits(const Case *c, const Suspect *s) {

@@ -204,22 +204,25 @@ static char *shown(char *text) {
 typedef struct Pass {
   const char *threads, *blocks; // in which order they begin; "random" has the seed added
   const char *edge;             // on which side of an array even a read is an error
-  bool weak;                    // others see a write no sooner than they can rely on it
+  const char *weak;             // to whom a write is shown no sooner than they can rely on it
 } Pass;
 
-static const Pass once = {"ascending", "ascending", "none", false};
-static const Pass kernel_passes[] = {{"ascending", "ascending", "before", false},
-                                     {"descending", "descending", "behind", false},
-                                     {"random", "random", "behind", true},
-                                     {"ascending", "random", "behind", true}};
+static const Pass once = {"ascending", "ascending", "none", "none"};
+static const Pass kernel_passes[] = {[PASS_IN_ORDER] = {"ascending", "ascending", "before", "none"},
+                                     [PASS_THREADS_DOWN] = {"descending", "ascending", "behind", "none"},
+                                     [PASS_WITHIN_BLOCKS] = {"random", "ascending", "behind", "within"},
+                                     [PASS_BLOCKS_DOWN] = {"ascending", "descending", "before", "none"},
+                                     [PASS_BETWEEN_BLOCKS] = {"ascending", "random", "behind", "between"}};
 
 static void say_pass(Text *t, const Pass *p) {
-  if (p == &once || p == &kernel_passes[0])
-    return;
-  say(t, "  with the threads of each block begun in %s order, and the blocks in %s%s\n", p->threads,
-      strcmp(p->threads, p->blocks) == 0 ? "the same" : p->blocks, strcmp(p->threads, p->blocks) == 0 ? "" : " order");
-  if (p->weak)
-    say(t, "  and what a thread wrote seen by its block after the next barrier, by other blocks after a fence\n");
+  static const char *const says[] = {
+      [PASS_THREADS_DOWN] = "with the threads of each block begun in descending order",
+      [PASS_WITHIN_BLOCKS] = "with the threads of each block in random order, and what one writes to shared memory seen by the "
+                             "others after the next barrier",
+      [PASS_BLOCKS_DOWN] = "with the blocks run in descending order",
+      [PASS_BETWEEN_BLOCKS] = "with the blocks side by side: what one writes the others see after a fence or when the kernel ends"};
+  if (p != &once && p != &kernel_passes[PASS_IN_ORDER])
+    say(t, "  %s\n", says[p - kernel_passes]);
 }
 
 static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Pass *pass) {
@@ -252,17 +255,19 @@ static void setting(char *text, size_t bytes, const char *name, const char *valu
 
 static SandboxResult run_pass(const Answer *a, const TestVerdict *v, const uint8_t *request, size_t bytes, int devices,
                               const Pass *p) {
-  char threads[64], blocks[64], edge[64];
+  char threads[64], blocks[64], edge[64], weak[64];
   setting(threads, sizeof threads, "FERRY_SIM_ORDER", p->threads, v->seed);
   setting(blocks, sizeof blocks, "FERRY_SIM_BLOCKS", p->blocks, v->seed >> 16);
   setting(edge, sizeof edge, "FERRY_SIM_EDGE", p->edge, 0);
-  const char *const settings[] = {threads, blocks, edge, p->weak ? "FERRY_SIM_WEAK=1" : NULL, NULL};
+  setting(weak, sizeof weak, "FERRY_SIM_WEAK", p->weak, 0);
+  const char *const settings[] = {threads, blocks, edge, weak, NULL};
   return answer_run(a, request, bytes, devices, v->test->no_cuda, settings);
 }
 
 static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
   static Case c; // large
   case_begin(&c, e, v->test, v->seed, devices);
+  c.pass = pass == &once ? PASS_IN_ORDER : (KernelPass)(pass - kernel_passes);
   guard_check(&c, "drew");
   case_ask(&c);
   guard_check(&c, "");

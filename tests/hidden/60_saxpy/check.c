@@ -144,7 +144,8 @@ static void expect_shape(Case *c, int64_t n) {
   int64_t blocks = s[0] * s[1] * s[2], threads = s[3] * s[4] * s[5];
   expect_that(c, blocks * threads > 1, &ONE_THREAD, "the launch has one block of one thread, for %lld elements", (long long)n);
   expect_that(c, blocks > 1, &ONE_BLOCK, "the launch has one block, for %lld elements", (long long)n);
-  expect_that(c, threads >= 32, &SMALL_BLOCKS, "the launch has blocks of %lld threads; a warp has 32", (long long)threads);
+  bool exchanged = blocks >= 32 && blocks <= 1024 && blocks % 32 == 0 && threads == (n + blocks - 1) / blocks;
+  expect_that(c, threads >= 32, exchanged ? &EXCHANGED : &SMALL_BLOCKS, "the launch has blocks of %lld threads; a warp has 32", (long long)threads);
   expect_that(c, s[1] * s[2] == 1, &BLOCKS_IN_Y, "the grid has %lld blocks along y and %lld along z", (long long)s[1],
               (long long)s[2]);
 }
@@ -158,8 +159,9 @@ static void judge(Case *c) {
   suspect_that(c, refused(c, true) && (!none_before || launches == 0), &ROUNDED_DOWN);
   suspect_that(c, refused(c, true), &EMPTY_GRID);
   suspect_that(c, launches == 0 && !refused_shape(c) && !*got_error(c), &NO_KERNEL);
-  suspect_results(c, want);
   bool computed = expect_array(c, "y", want, 1e-6);
+  if (!computed && n < 200000)
+    suspect_results(c, want);
   if (computed && !expect_by_kernel(c))
     return;
   const Mistake *many = none_before && launches == 2 ? &FOR_NONE : launches >= n / 2 && n > 8 ? &LAUNCH_EACH : &SEVERAL;
@@ -178,8 +180,8 @@ EXERCISE = {
               "The last block has threads to spare. What do they do with an index of n or more?",
               "Blocks: (n + 255) / 256. And what if that is 0?"},
     .functions = {"saxpy_on_device"},
-    .tests = {{"small and odd", ask_small, judge},
-              {"several blocks, odd", ask_odd, judge},
+    .tests = {{"several blocks, odd", ask_odd, judge},
+              {"small and odd", ask_small, judge},
               {"whole blocks", ask_exact, judge},
               {"large", ask_large, judge},
               {.name = "millions", .ask = ask_millions, .judge = judge, .passes = 1},

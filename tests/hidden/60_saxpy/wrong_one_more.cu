@@ -1,4 +1,4 @@
-// mistake: memory read past the end
+// mistake: wrote past the end
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

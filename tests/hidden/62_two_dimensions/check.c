@@ -75,6 +75,10 @@ static void ask_wide(Case *c) {
 static void ask_tall(Case *c) {
   ask(c, draw_odd(c, 131, 159), draw_odd(c, 35, 49));
 }
+// So few rows that what goes four times too far still lands where it is seen.
+static void ask_few(Case *c) {
+  ask(c, draw_odd(c, 7, 9), draw_odd(c, 11, 15));
+}
 static void ask_small(Case *c) {
   ask(c, 3, 5);
 }
@@ -197,6 +201,7 @@ static void suspect_corner(Case *c) {
                &EDGES);
   suspect_that(c, last, &LAST_LEFT_OUT);
   suspect_that(c, s[0] * s[3] >= all_rows && s[0] * s[3] < all_columns, &MIXED_UP);
+  suspect_that(c, (columns < all_columns && columns == s[1] * s[4]) || (rows < all_rows && rows == s[0] * s[3]), &MIXED_UP);
   suspect_that(c, columns == all_rows || rows == all_columns || s[1] * s[4] < all_rows, &MIXED_UP);
 }
 
@@ -218,7 +223,7 @@ static void expect_shape(Case *c) {
   if (!s || rows * columns < 4096)
     return;
   int64_t along_x = s[0] * s[3], along_y = s[1] * s[4], threads = along_x * along_y * s[2] * s[5];
-  expect_that(c, 8 * threads >= rows * columns, &FEW_THREADS, "the launch has %lld threads for %lld pixels", (long long)threads,
+  expect_that(c, threads >= 2048 || rows * columns < 65536, &FEW_THREADS, "the launch has %lld threads for %lld pixels", (long long)threads,
               (long long)(rows * columns));
   bool down = along_x >= rows && along_y >= columns && !(along_x >= columns && along_y >= rows);
   expect_that(c, !down, &X_DOWN, "the grid has %lld threads along x and %lld along y, for %lld columns and %lld rows",
@@ -254,7 +259,8 @@ EXERCISE = {
          "Row r begins at (const float *)((const char *)in + r * in_pitch).",
          "dim3 blocks((columns + 31) / 32, (rows + 7) / 8) for dim3 threads(32, 8)."},
     .functions = {"light_on_device"},
-    .tests = {{.name = "wide", .ask = ask_wide, .judge = judge},
+    .tests = {{.name = "few rows", .ask = ask_few, .judge = judge},
+              {.name = "wide", .ask = ask_wide, .judge = judge},
               {.name = "tall", .ask = ask_tall, .judge = judge},
               {.name = "smaller than a block", .ask = ask_small, .judge = judge},
               {.name = "whole blocks", .ask = ask_whole, .judge = judge},
