@@ -11,8 +11,9 @@
 #include "sim.h"
 #include "weak.h"
 
-// Fresh elements are NaN, or -1: never a lucky zero. Guards hold something else.
-enum { FRESH = 0xff, GUARD = 0xb7, MAX_ARRAYS = 64, DYNAMIC = 0 };
+// Fresh elements are huge, 3.4e38 or 2139062143: never a lucky zero, and told from device memory, which is NaN. Guards hold
+// something else.
+enum { FRESH = 0x7f, GUARD = 0xb7, MAX_ARRAYS = 64, DYNAMIC = 0 };
 
 struct shared_array {
   char *begin;

@@ -134,13 +134,18 @@ static bool few_bins(const Case *c, const Array *want, int64_t period) {
   return wrong > 0;
 }
 
-// Some count is one less than it should be: it began at the filling of fresh memory, -1.
+// Each count began at the filling of fresh memory: -1, or 0x7f7f7f7f for each block in shared memory.
 static bool from_filling(const Case *c, const Array *want) {
   const Array *a = got_shaped(c, "counts", want->shape);
-  for (int64_t b = 0; a && b < want->count; b++)
-    if (a->i32[b] != want->i32[b] - 1)
-      return false;
-  return a != NULL;
+  bool all_less = a != NULL, all_filled = a != NULL;
+  for (int64_t b = 0; a && b < want->count; b++) {
+    uint32_t more = (uint32_t)a->i32[b] - (uint32_t)want->i32[b], blocks = 1;
+    while (blocks < 4096 && blocks * 0x7f7f7f7fu != more)
+      blocks++;
+    all_less = all_less && more == 0xffffffffu;
+    all_filled = all_filled && blocks < 4096;
+  }
+  return all_less || all_filled;
 }
 
 static bool knows_atomics(const Case *c) {
@@ -156,7 +161,7 @@ static bool lacks_high_bits(const Case *c, const Array *want, int32_t size) {
       return false;
     differs = differs || a->i32[b] != want->i32[b];
   }
-  return a && differs;
+  return a && differs && want->count > 1;
 }
 
 // Right in the first quarter of the bins, and one too few (from -1) behind it.
@@ -176,7 +181,7 @@ static bool none_is_above(const Case *c, const Array *want) {
   for (int64_t b = 0; a && b < want->count; b++)
     if (a->i32[b] > want->i32[b] || a->i32[b] < 0)
       return false;
-  return a != NULL;
+  return a && want->count > 1;
 }
 
 // The result was right in the passes before this one.
