@@ -162,7 +162,8 @@ static const char *skip_spaces(const char *p) {
 
 static int begins_word(const struct text *in, size_t i, const char *word) {
   size_t length = strlen(word);
-  return strncmp(in->bytes + i, word, length) == 0 && !is_word(in->bytes[i + length]) && (i == 0 || !is_word(in->bytes[i - 1]));
+  return strncmp(in->bytes + i, word, length) == 0 && !is_word(in->bytes[i + length]) &&
+         (i == 0 || !is_word(in->bytes[i - 1]));
 }
 
 // Is a function of that name declared here: 0 no, 1 without __global__, 2 with it?
@@ -202,7 +203,8 @@ static void expect_global(const struct text *in, size_t at, const char *kernel) 
   size_t length;
   const char *name = base_name(kernel, &length);
   char why[300];
-  snprintf(why, sizeof why, "error: %.100s is launched, and it is no kernel: nvcc refuses a function that is not marked __global__",
+  snprintf(why, sizeof why,
+           "error: %.100s is launched, and it is no kernel: nvcc refuses a function that is not marked __global__",
            kernel);
   if (for_judge && declared(in, name, length) == 1)
     fail_at(in, at, why);
@@ -309,11 +311,12 @@ static int append_guarded(struct text *out, const char *type, size_t type_length
   dimensions = dimensions < end ? dimensions : end;
   char line[512];
   int name_length = (int)(name_end - name);
-  int written = snprintf(line, sizeof line,
-                         "typedef %.*s cudasim_t_%.*s %.*s; __shared__ ::cudasim::guarded<cudasim_t_%.*s> cudasim_of_%.*s; "
-                         "[[maybe_unused]] auto &%.*s = cudasim_of_%.*s.of(\"%.*s\")",
-                         (int)type_length, type, name_length, name, (int)(end - dimensions), dimensions, name_length, name,
-                         name_length, name, name_length, name, name_length, name, name_length, name);
+  int written =
+      snprintf(line, sizeof line,
+               "typedef %.*s cudasim_t_%.*s %.*s; __shared__ ::cudasim::guarded<cudasim_t_%.*s> cudasim_of_%.*s; "
+               "[[maybe_unused]] auto &%.*s = cudasim_of_%.*s.of(\"%.*s\")",
+               (int)type_length, type, name_length, name, (int)(end - dimensions), dimensions, name_length, name,
+               name_length, name, name_length, name, name_length, name, name_length, name);
   if (written < 0 || (size_t)written >= sizeof line)
     return 0;
   append_string(out, line);

@@ -81,8 +81,7 @@ void sim_heap_shift(struct sim_heap *heap, char *address, size_t offset, size_t 
 
 size_t sim_heap_give(struct sim_heap *heap, char *address) {
   size_t at = pieces_up_to(heap, address);
-  if (at == 0 || heap->pieces[at - 1].address + heap->pieces[at - 1].offset != address ||
-      !heap->pieces[at - 1].used)
+  if (at == 0 || heap->pieces[at - 1].address + heap->pieces[at - 1].offset != address || !heap->pieces[at - 1].used)
     return 0;
   size_t size = heap->pieces[--at].size;
   heap->pieces[at].used = false;

@@ -40,10 +40,10 @@ struct launch_work {
 struct grid_run {
   atomic_int references;
   atomic_uint next, finished;
-  atomic_int error; /* of the first block that failed */
+  atomic_int error;                 /* of the first block that failed */
   unsigned int blocks, step, shift; // step and shift: of a random order
-  void *inspection;      // an inspector's
-  struct sim_work *work; // retained
+  void *inspection;                 // an inspector's
+  struct sim_work *work;            // retained
 };
 
 static void release_run(struct grid_run *run) {

@@ -150,8 +150,8 @@ void sim_describe(const void *address, char *text, size_t size) {
   int length = snprintf(text, size, "cuda:%d", device);
   const struct sim_piece *piece = sim_heap_find(&sim.device[device].heap, address);
   if (piece)
-    snprintf(text + length, size - (size_t)length, ", byte %zu of a %zu-byte allocation%s",
-             offset_in(piece, address), piece->asked, piece->used ? "" : ", already freed");
+    snprintf(text + length, size - (size_t)length, ", byte %zu of a %zu-byte allocation%s", offset_in(piece, address),
+             piece->asked, piece->used ? "" : ", already freed");
 }
 
 // ---- device memory ----

@@ -48,10 +48,10 @@ struct sim_node {
   struct sim_lane *lane;          // thread sanitizer builds: the stream whose clock it runs on
   struct sim_node_list waits_for; // retained
   struct sim_node_list successors;
-  int pending;  // nodes it waits for, and one until it is released
-  bool held;    // has not been released
-  bool running; // in the lazy mode
-  int polls;    // queries of it, there
+  int pending;         // nodes it waits for, and one until it is released
+  bool held;           // has not been released
+  bool running;        // in the lazy mode
+  int polls;           // queries of it, there
   unsigned int number; // how many were made before
   atomic_bool done;
   struct timespec finished;

@@ -18,8 +18,8 @@ const char *cudasim_fault(void) {
 static void note_fault(const struct sim_executor *e, const char *what) {
   if (first_fault[0] == '\0')
     snprintf(first_fault, sizeof first_fault, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s",
-             e->launch->name ? e->launch->name : "without a name", blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
-             threadIdx.z, what);
+             e->launch->name ? e->launch->name : "without a name", blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x,
+             threadIdx.y, threadIdx.z, what);
 }
 
 // ---- arrays with names ---------------------------------------------------------------------------------------------------
@@ -55,8 +55,8 @@ static bool say_array(const void *address, const char *does, char *text, size_t 
     return false;
   const long long size_of_one = (long long)nearest->element_bytes, byte = (const char *)address - nearest->begin;
   const long long index = byte >= 0 ? byte / size_of_one : -((-byte + size_of_one - 1) / size_of_one);
-  snprintf(text, size, "it %s %s[%lld], and %s has %zu element%s", does, nearest->name, index, nearest->name, nearest->count,
-           nearest->count == 1 ? "" : "s");
+  snprintf(text, size, "it %s %s[%lld], and %s has %zu element%s", does, nearest->name, index, nearest->name,
+           nearest->count, nearest->count == 1 ? "" : "s");
   return true;
 }
 

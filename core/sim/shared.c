@@ -64,8 +64,8 @@ static void tell(struct sim_executor *e, const struct shared_array *array, long 
   char what[256];
   const long long size = (long long)array->element_bytes;
   const long long index = byte >= 0 ? byte / size : -((-byte + size - 1) / size);
-  snprintf(what, sizeof what, "%s[%lld] was written, outside of the shared array: it has %zu elements, from 0 to %zu", array->name,
-           index, array->bytes / array->element_bytes, array->bytes / array->element_bytes - 1);
+  snprintf(what, sizeof what, "%s[%lld] was written, outside of the shared array: it has %zu elements, from 0 to %zu",
+           array->name, index, array->bytes / array->element_bytes, array->bytes / array->element_bytes - 1);
   sim_report(e, what);
   sim_report_thread(e);
 }

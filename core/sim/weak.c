@@ -97,7 +97,8 @@ static size_t live_bytes(const struct sim_heap *heap) {
 
 static void copy_piece(struct global_view *view, const struct sim_piece *piece) {
   const size_t bytes = piece->asked;
-  *view = (struct global_view){.live = piece->address + piece->offset, .bytes = bytes, .start = sim_allocate(4 * bytes)};
+  *view =
+      (struct global_view){.live = piece->address + piece->offset, .bytes = bytes, .start = sim_allocate(4 * bytes)};
   view->published = view->start + bytes;
   view->last = view->published + bytes;
   view->base = view->last + bytes;

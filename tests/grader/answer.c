@@ -196,7 +196,8 @@ static bool compile_for_simulator(Answer *a) {
     return false;
   program(&c, CONFIG_CXX);
   // -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it.
-  words(&c, "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra -Wno-unknown-pragmas -ftls-model=local-exec "
+  words(&c, "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra -Wno-unknown-pragmas "
+            "-ftls-model=local-exec "
             "-I" CONFIG_ROOT "/core/sim/include");
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");
@@ -389,17 +390,17 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
   snprintf(home, sizeof home, "HOME=%s", folder);
   const char *environment[24] = {"PATH=/usr/bin:/bin",
-                               "LC_ALL=C.UTF-8",
-                               temporary,
-                               home,
-                               "OMP_NUM_THREADS=2",
-                               "OMP_WAIT_POLICY=passive",
-                               no_cuda       ? "FERRY_CUDA=off"
-                               : a->real_gpu ? "FERRY_CUDA=real"
-                                             : "FERRY_CUDA=sim",
-                               "FERRY_SIM_MODE=lazy",
-                               "FERRY_SIM_MEMORY_MB=512",
-                               device_count};
+                                 "LC_ALL=C.UTF-8",
+                                 temporary,
+                                 home,
+                                 "OMP_NUM_THREADS=2",
+                                 "OMP_WAIT_POLICY=passive",
+                                 no_cuda       ? "FERRY_CUDA=off"
+                                 : a->real_gpu ? "FERRY_CUDA=real"
+                                               : "FERRY_CUDA=sim",
+                                 "FERRY_SIM_MODE=lazy",
+                                 "FERRY_SIM_MEMORY_MB=512",
+                                 device_count};
   int used = 0;
   while (environment[used])
     used++;

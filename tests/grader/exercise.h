@@ -77,7 +77,7 @@ Array *new_array(Case *c, FyDType dtype, Shape shape); // zeros
 Array *array_cast(Case *c, const Array *a, FyDType dtype);
 
 const char *case_test(const Case *c); // the test's name
-int case_devices(const Case *c); // CUDA devices that the answer will see
+int case_devices(const Case *c);      // CUDA devices that the answer will see
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ extern const Mistake NO_KERNEL;        // "no kernel was launched": launches are
 extern const Mistake PAST_THE_END;     // "wrote past the end": a guard element changed (found by expect_array)
 extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
 extern const Mistake POINTER_ON_HOST;  // "device memory used by the host": found where a run ends by it
-extern const Mistake READ_PAST;     // "memory read past the end": found by suspect_faults
+extern const Mistake READ_PAST;        // "memory read past the end": found by suspect_faults
 extern const Mistake READ_BEFORE;      // "memory read before the beginning"
 extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
 extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"

@@ -26,18 +26,18 @@ const Mistake NOT_WRITTEN = {
     "Some elements of the output still hold what was in the memory before. Does every index have its thread?",
     "docs/01_why_a_gpu.md"};
 
-const Mistake READ_PAST = {
-    "memory read past the end",
-    "A thread beyond the last element has to leave the memory alone: to read there is an error as well. The comparison with the "
-    "size comes before the access.",
-    "docs/01_why_a_gpu.md"};
+const Mistake READ_PAST = {"memory read past the end",
+                           "A thread beyond the last element has to leave the memory alone: to read there is an error "
+                           "as well. The comparison with the "
+                           "size comes before the access.",
+                           "docs/01_why_a_gpu.md"};
 const Mistake READ_BEFORE = {"memory read before the beginning",
                              "An index below 0 was used to read. Which thread has it, and what should it do?",
                              "docs/01_why_a_gpu.md"};
-const Mistake SHARED_OUTSIDE = {
-    "outside of a shared array",
-    "A thread wrote before the beginning or behind the end of an array in __shared__ memory, where other arrays of the block lie.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+const Mistake SHARED_OUTSIDE = {"outside of a shared array",
+                                "A thread wrote before the beginning or behind the end of an array in __shared__ "
+                                "memory, where other arrays of the block lie.",
+                                "docs/01_why_a_gpu.md#why-many-small-cores-help"};
 const Mistake BLOCK_TOO_LARGE = {
     "a block of more than 1024 threads",
     "The launch was refused: a block has at most 1024 threads. More threads take more blocks.", "docs/01_why_a_gpu.md"};
@@ -352,7 +352,8 @@ bool expect_error(Case *c, const char *text, const Mistake *mistake) {
 
 static const int64_t *shape_row(const Case *c, const char *name, int i) {
   const Array *a = got(c, name);
-  bool good = a && a->dtype == FY_INT64 && a->shape.rank == 2 && a->shape.size[1] == 6 && i >= 0 && i < a->shape.size[0];
+  bool good =
+      a && a->dtype == FY_INT64 && a->shape.rank == 2 && a->shape.size[1] == 6 && i >= 0 && i < a->shape.size[0];
   return good ? a->i64 + 6 * (int64_t)i : NULL;
 }
 

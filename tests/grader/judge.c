@@ -217,10 +217,12 @@ static const Pass kernel_passes[] = {[PASS_IN_ORDER] = {"ascending", "ascending"
 static void say_pass(Text *t, const Pass *p) {
   static const char *const says[] = {
       [PASS_THREADS_DOWN] = "with the threads of each block begun in descending order",
-      [PASS_WITHIN_BLOCKS] = "with the threads of each block in random order, and what one writes to shared memory seen by the "
-                             "others after the next barrier",
+      [PASS_WITHIN_BLOCKS] =
+          "with the threads of each block in random order, and what one writes to shared memory seen by the "
+          "others after the next barrier",
       [PASS_BLOCKS_DOWN] = "with the blocks run in descending order",
-      [PASS_BETWEEN_BLOCKS] = "with the blocks side by side: what one writes the others see after a fence or when the kernel ends"};
+      [PASS_BETWEEN_BLOCKS] =
+          "with the blocks side by side: what one writes the others see after a fence or when the kernel ends"};
   if (p != &once && p != &kernel_passes[PASS_IN_ORDER])
     say(t, "  %s\n", says[p - kernel_passes]);
 }

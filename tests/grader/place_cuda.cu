@@ -236,10 +236,10 @@ extern "C" cudaError_t __wrap_cudaMalloc(void **pointer, size_t bytes) {
 }
 
 static void count_copy(enum cudaMemcpyKind kind, size_t bytes) {
-  int64_t *copies = kind == cudaMemcpyHostToDevice   ? &real.host_to_device
+  int64_t *copies = kind == cudaMemcpyHostToDevice ? &real.host_to_device
                     : kind == cudaMemcpyDeviceToHost ? &real.device_to_host
                                                      : &real.device_to_device;
-  int64_t *copied = kind == cudaMemcpyHostToDevice   ? &real.host_to_device_bytes
+  int64_t *copied = kind == cudaMemcpyHostToDevice ? &real.host_to_device_bytes
                     : kind == cudaMemcpyDeviceToHost ? &real.device_to_host_bytes
                                                      : &real.device_to_device_bytes;
   count_operation(copies);

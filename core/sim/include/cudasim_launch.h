@@ -230,7 +230,8 @@ namespace cudasim {
 struct kernel_entry {
   const void *kernel;
   const char *name;
-  cudaError_t (*launch)(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes, cudaStream_t stream);
+  cudaError_t (*launch)(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+                        cudaStream_t stream);
 };
 enum { MAX_KERNEL_POINTERS = 64 };
 inline kernel_entry kernel_entries[MAX_KERNEL_POINTERS];
@@ -254,8 +255,8 @@ template <class... P> inline void *kernel_pointer(void (*kernel)(P...), const ch
 }
 } // namespace cudasim
 
-inline cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared_bytes = 0,
-                                    cudaStream_t stream = nullptr) {
+inline cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   for (const cudasim::kernel_entry &entry : cudasim::kernel_entries)
     if (kernel && entry.kernel == kernel)
       return entry.launch(entry, grid, block, arguments, shared_bytes, stream);

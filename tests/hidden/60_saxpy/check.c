@@ -17,38 +17,42 @@ static const Mistake EMPTY_GRID = {
 static const Mistake LAUNCH_EACH = {"a launch per element",
                                     "One launch has a thread for every element; a launch costs microseconds.",
                                     "docs/07_pitfalls.md"};
-static const Mistake SEVERAL = {"more than one launch", "One launch does for all elements; a launch costs microseconds.",
-                                "docs/07_pitfalls.md"};
-static const Mistake FOR_NONE = {"a launch for no elements",
-                                 "For n = 0 there is nothing to do, and nothing to launch: the launch alone costs microseconds.",
-                                 "docs/01_why_a_gpu.md"};
-static const Mistake WHOLE_FACTOR = {"the factor rounded to a whole number",
-                                     "a is a float, and somewhere an int took its place: what is behind the point was lost.",
-                                     "docs/01_why_a_gpu.md"};
-static const Mistake EXCHANGED = {
-    "blocks and threads exchanged",
-    "kernel<<<blocks, threads>>>: the number of blocks comes first. The threads of a block are at most 1024, whatever n is.",
+static const Mistake SEVERAL = {
+    "more than one launch", "One launch does for all elements; a launch costs microseconds.", "docs/07_pitfalls.md"};
+static const Mistake FOR_NONE = {
+    "a launch for no elements",
+    "For n = 0 there is nothing to do, and nothing to launch: the launch alone costs microseconds.",
     "docs/01_why_a_gpu.md"};
+static const Mistake WHOLE_FACTOR = {
+    "the factor rounded to a whole number",
+    "a is a float, and somewhere an int took its place: what is behind the point was lost.", "docs/01_why_a_gpu.md"};
+static const Mistake EXCHANGED = {"blocks and threads exchanged",
+                                  "kernel<<<blocks, threads>>>: the number of blocks comes first. The threads of a "
+                                  "block are at most 1024, whatever n is.",
+                                  "docs/01_why_a_gpu.md"};
 static const Mistake BLOCKS_IN_Y = {"blocks along y",
                                     "A grid has room for 2147483647 blocks along x and for 65535 along y: a long array "
                                     "lies along x.",
                                     "docs/01_why_a_gpu.md"};
-static const Mistake FIRST_LEFT_OUT = {
-    "the first element left out", "Indices begin at 0: so do blockIdx.x and threadIdx.x.", "docs/01_why_a_gpu.md"};
+static const Mistake FIRST_LEFT_OUT = {"the first element left out",
+                                       "Indices begin at 0: so do blockIdx.x and threadIdx.x.", "docs/01_why_a_gpu.md"};
 static const Mistake SWAPPED = {"x and y exchanged", "x is what is scaled, and y what it is added to.",
                                 "docs/01_why_a_gpu.md"};
-static const Mistake ONE_THREAD = {"one thread for everything",
-                                   "A loop over all elements in one thread uses one of the thousands of lanes of a GPU. Each "
-                                   "thread takes its own element.",
-                                   "docs/01_why_a_gpu.md"};
-static const Mistake ONE_BLOCK = {"one block for everything",
-                                  "A block runs on one multiprocessor, and the others have nothing to do. Many elements take "
-                                  "many blocks.",
-                                  "docs/01_why_a_gpu.md"};
-static const Mistake SMALL_BLOCKS = {"a block for each element",
-                                     "A block of few threads leaves most lanes of its warp of 32 idle. Let a block have "
-                                     "whole warps, 256 threads for instance.",
-                                     "docs/01_why_a_gpu.md"};
+static const Mistake ONE_THREAD = {
+    "one thread for everything",
+    "A loop over all elements in one thread uses one of the thousands of lanes of a GPU. Each "
+    "thread takes its own element.",
+    "docs/01_why_a_gpu.md"};
+static const Mistake ONE_BLOCK = {
+    "one block for everything",
+    "A block runs on one multiprocessor, and the others have nothing to do. Many elements take "
+    "many blocks.",
+    "docs/01_why_a_gpu.md"};
+static const Mistake SMALL_BLOCKS = {
+    "a block for each element",
+    "A block of few threads leaves most lanes of its warp of 32 idle. Let a block have "
+    "whole warps, 256 threads for instance.",
+    "docs/01_why_a_gpu.md"};
 
 // a has a part behind the point, and all products and sums are exact.
 static void ask(Case *c, int64_t n) {
@@ -142,10 +146,12 @@ static void expect_shape(Case *c, int64_t n) {
   if (!s || n <= 1024)
     return;
   int64_t blocks = s[0] * s[1] * s[2], threads = s[3] * s[4] * s[5];
-  expect_that(c, blocks * threads > 1, &ONE_THREAD, "the launch has one block of one thread, for %lld elements", (long long)n);
+  expect_that(c, blocks * threads > 1, &ONE_THREAD, "the launch has one block of one thread, for %lld elements",
+              (long long)n);
   expect_that(c, blocks > 1, &ONE_BLOCK, "the launch has one block, for %lld elements", (long long)n);
   bool exchanged = blocks >= 32 && blocks <= 1024 && blocks % 32 == 0 && threads == (n + blocks - 1) / blocks;
-  expect_that(c, threads >= 32, exchanged ? &EXCHANGED : &SMALL_BLOCKS, "the launch has blocks of %lld threads; a warp has 32", (long long)threads);
+  expect_that(c, threads >= 32, exchanged ? &EXCHANGED : &SMALL_BLOCKS,
+              "the launch has blocks of %lld threads; a warp has 32", (long long)threads);
   expect_that(c, s[1] * s[2] == 1, &BLOCKS_IN_Y, "the grid has %lld blocks along y and %lld along z", (long long)s[1],
               (long long)s[2]);
 }

@@ -47,12 +47,14 @@ static const Mistake INDEX_FOR_THREAD = {
     "who[i] is the number of the thread that did element i: it stays the same in all turns of that thread's loop.",
     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
 static const Mistake LOCAL_NUMBER = {
-    "the number within the block", "Threads are numbered through the whole grid: the threads of all blocks before count, too.",
+    "the number within the block",
+    "Threads are numbered through the whole grid: the threads of all blocks before count, too.",
     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake TWICE = {"elements done twice",
-                              "Each element is one thread's, and is done once. Somewhere two threads met at one, or a thread "
-                              "came by twice.",
-                              "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake TWICE = {
+    "elements done twice",
+    "Each element is one thread's, and is done once. Somewhere two threads met at one, or a thread "
+    "came by twice.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
 
 static void ask(Case *c, int64_t n, int64_t blocks, int64_t threads) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
@@ -166,7 +168,8 @@ static bool has_given_shape(const Case *c) {
 
 static bool exchanged(const Case *c) {
   int64_t blocks = (int64_t)given_number(c, "blocks"), threads = (int64_t)given_number(c, "threads");
-  return blocks != threads && (is_shape(launch_shape(c, 0), threads, blocks) || is_shape(refused_shape(c), threads, blocks));
+  return blocks != threads &&
+         (is_shape(launch_shape(c, 0), threads, blocks) || is_shape(refused_shape(c), threads, blocks));
 }
 
 // Is who[i] = i modulo `period`, somewhere not what is wanted?
@@ -237,8 +240,9 @@ static void judge(Case *c) {
     return;
   const int64_t *s = launch_shape(c, 0);
   if (!expect_that(c, has_given_shape(c), exchanged(c) ? &EXCHANGED : &OWN_SHAPE,
-                   "the launch: expected %.0f blocks of %.0f threads, got %lld blocks of %lld", given_number(c, "blocks"),
-                   given_number(c, "threads"), s ? (long long)(s[0] * s[1] * s[2]) : 0, s ? (long long)(s[3] * s[4] * s[5]) : 0))
+                   "the launch: expected %.0f blocks of %.0f threads, got %lld blocks of %lld",
+                   given_number(c, "blocks"), given_number(c, "threads"), s ? (long long)(s[0] * s[1] * s[2]) : 0,
+                   s ? (long long)(s[3] * s[4] * s[5]) : 0))
     return;
   expect_array(c, "who", want, 0);
 }

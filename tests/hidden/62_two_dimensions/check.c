@@ -44,20 +44,24 @@ static const Mistake GAIN_BY_COLUMN = {"gain taken by the column",
 static const Mistake PITCHES_EXCHANGED = {"pitches exchanged",
                                           "in_pitch is the distance between rows of in, out_pitch that of out.",
                                           "docs/01_why_a_gpu.md#two-kinds-of-work"};
-static const Mistake LAST_LEFT_OUT = {"the last row or column left out",
-                                      "Rows go from 0 to rows - 1, columns to columns - 1: an index equal to size - 1 is "
-                                      "still within.",
-                                      "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake X_DOWN = {"x down the rows",
-                               "Neighbouring threads are numbered along x. With x along the rows of memory they read neighbours; "
-                               "down a column each reads a sector of its own.",
-                               "docs/01_why_a_gpu.md#two-kinds-of-work"};
-static const Mistake FEW_THREADS = {"a thread for a whole row",
-                                    "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
-                                    "for each pixel.",
-                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake TERM_LEFT_OUT = {"gain or shift left out", "A pixel is multiplied by its row's gain, and its column's shift "
-                                                                "is added.",
+static const Mistake LAST_LEFT_OUT = {
+    "the last row or column left out",
+    "Rows go from 0 to rows - 1, columns to columns - 1: an index equal to size - 1 is "
+    "still within.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake X_DOWN = {
+    "x down the rows",
+    "Neighbouring threads are numbered along x. With x along the rows of memory they read neighbours; "
+    "down a column each reads a sector of its own.",
+    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake FEW_THREADS = {
+    "a thread for a whole row",
+    "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
+    "for each pixel.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake TERM_LEFT_OUT = {"gain or shift left out",
+                                      "A pixel is multiplied by its row's gain, and its column's shift "
+                                      "is added.",
                                       "docs/03_tensor_moves.md"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
@@ -131,7 +135,8 @@ static Array *gains_by_column(Case *c) {
   memcpy(&behind, &guard, sizeof behind);
   for (int64_t r = 0; r < rows; r++)
     for (int64_t k = 0; k < columns; k++)
-      wrong->f32[r * out_width(c) + k] = (k < rows ? gain->f32[k] : behind) * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
+      wrong->f32[r * out_width(c) + k] =
+          (k < rows ? gain->f32[k] : behind) * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
   return wrong;
 }
 
@@ -197,11 +202,14 @@ static void suspect_corner(Case *c) {
   bool edges = (rows == all_rows || rows == s[1] * s[4]) && (columns == all_columns || columns == s[0] * s[3]);
   bool last = rows >= all_rows - 1 && columns >= all_columns - 1;
   suspect_that(c, one_block, &BLOCK_INDEX);
-  suspect_that(c, edges && (all_rows - rows < s[4] || rows == all_rows) && (all_columns - columns < s[3] || columns == all_columns),
+  suspect_that(c,
+               edges && (all_rows - rows < s[4] || rows == all_rows) &&
+                   (all_columns - columns < s[3] || columns == all_columns),
                &EDGES);
   suspect_that(c, last, &LAST_LEFT_OUT);
   suspect_that(c, s[0] * s[3] >= all_rows && s[0] * s[3] < all_columns, &MIXED_UP);
-  suspect_that(c, (columns < all_columns && columns == s[1] * s[4]) || (rows < all_rows && rows == s[0] * s[3]), &MIXED_UP);
+  suspect_that(c, (columns < all_columns && columns == s[1] * s[4]) || (rows < all_rows && rows == s[0] * s[3]),
+               &MIXED_UP);
   suspect_that(c, columns == all_rows || rows == all_columns || s[1] * s[4] < all_rows, &MIXED_UP);
 }
 
@@ -223,8 +231,8 @@ static void expect_shape(Case *c) {
   if (!s || rows * columns < 4096)
     return;
   int64_t along_x = s[0] * s[3], along_y = s[1] * s[4], threads = along_x * along_y * s[2] * s[5];
-  expect_that(c, threads >= 2048 || rows * columns < 65536, &FEW_THREADS, "the launch has %lld threads for %lld pixels", (long long)threads,
-              (long long)(rows * columns));
+  expect_that(c, threads >= 2048 || rows * columns < 65536, &FEW_THREADS, "the launch has %lld threads for %lld pixels",
+              (long long)threads, (long long)(rows * columns));
   bool down = along_x >= rows && along_y >= columns && !(along_x >= columns && along_y >= rows);
   expect_that(c, !down, &X_DOWN, "the grid has %lld threads along x and %lld along y, for %lld columns and %lld rows",
               (long long)along_x, (long long)along_y, (long long)columns, (long long)rows);

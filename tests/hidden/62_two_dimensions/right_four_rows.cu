@@ -8,8 +8,8 @@ __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_p
     return;
   float own_shift = shift[c];
   for (int r = blockIdx.y * 4; r < blockIdx.y * 4 + 4 && r < rows; r++) {
-  const float *from = (const float *)((const char *)in + r * in_pitch);
-  float *to = (float *)((char *)out + r * out_pitch);
+    const float *from = (const float *)((const char *)in + r * in_pitch);
+    float *to = (float *)((char *)out + r * out_pitch);
     to[c] = gain[r] * from[c] + own_shift;
   }
 }

@@ -1,5 +1,6 @@
 #include "driver.h"
 #include "answer.h"
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -22,7 +23,8 @@ static uint16_t turns[MAX_THREADS][KINDS];
 static Tally tallies[KINDS];
 static int64_t access_count, barriers;
 static const float *global_begin[2], *global_end[2];
-static const Array *behind_load; // the elements of `in`, which are not where they seem to be: who goes past load reads NaN
+static const Array
+    *behind_load; // the elements of `in`, which are not where they seem to be: who goes past load reads NaN
 
 static int is_global(const float *address) {
   return (address >= global_begin[0] && address < global_end[0]) ||
@@ -102,11 +104,23 @@ static void watch_memory(const float *in, const float *out, int64_t count) {
   global_end[1] = out + count;
 }
 
+// NaN, and not the one that fresh memory holds.
+static const float *decoy(Driver *d, const char *name, const Array *elements) {
+  void *place = driver_device_new(d, name, FY_FLOAT32, elements->shape);
+  float *nan = (float *)malloc((size_t)elements->count * sizeof *nan + 1);
+  for (int64_t i = 0; nan && i < elements->count; i++)
+    nan[i] = NAN;
+  if (nan)
+    cudaMemcpy(place, nan, (size_t)elements->count * sizeof *nan, cudaMemcpyHostToDevice);
+  free(nan);
+  return (const float *)place;
+}
+
 static const float *place(Driver *d, const Array *matrix) {
   behind_load = matrix;
   if (inspect_array)
     return (const float *)driver_device(d, "in");
-  return (const float *)driver_device_new(d, "in", FY_FLOAT32, matrix->shape);
+  return decoy(d, "in", matrix);
 }
 #else // a GPU does not tell
 static const float *place(Driver *d, const Array *) {

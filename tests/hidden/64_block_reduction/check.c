@@ -70,29 +70,31 @@ static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 a grid of n / threads blocks is an invalid configuration; the sum is 0 still.",
     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
 
-static const Mistake WHOLE_NUMBERS = {"added as whole numbers",
-                                      "x holds floats, and somewhere on the way an int took their place: what is behind the "
-                                      "point was lost.",
+static const Mistake WHOLE_NUMBERS = {
+    "added as whole numbers",
+    "x holds floats, and somewhere on the way an int took their place: what is behind the "
+    "point was lost.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake ZEROED_INSIDE = {"zeroed while others add",
+                                      "A block sets *sum to 0 in the kernel that adds to it. Blocks begin in any "
+                                      "order: what others had added by then is lost. Zero it "
+                                      "before the launch, by cudaMemsetAsync or another kernel.",
                                       "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake ZEROED_INSIDE = {
-    "zeroed while others add",
-    "A block sets *sum to 0 in the kernel that adds to it. Blocks begin in any order: what others had added by then is lost. Zero it "
-    "before the launch, by cudaMemsetAsync or another kernel.",
+static const Mistake LAST_BY_NUMBER = {"the block with the last number taken for the last to finish",
+                                       "Blocks run and end in any order. A block that needs the others' sums has to "
+                                       "know that they are there: by a second launch, or "
+                                       "by a counter that each block raises with an atomic operation.",
+                                       "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake NO_FENCE = {"no fence before the counter",
+                                 "The atomic operation counts a block, and does not make its sum visible to others. "
+                                 "__threadfence() belongs between the writing of "
+                                 "the sum and the counting.",
+                                 "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake ONE_THREAD = {
+    "one thread adds up everything",
+    "A single thread goes through all the numbers, one after the other. Let the threads of a block "
+    "halve them together.",
     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake LAST_BY_NUMBER = {
-    "the block with the last number taken for the last to finish",
-    "Blocks run and end in any order. A block that needs the others' sums has to know that they are there: by a second launch, or "
-    "by a counter that each block raises with an atomic operation.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake NO_FENCE = {
-    "no fence before the counter",
-    "The atomic operation counts a block, and does not make its sum visible to others. __threadfence() belongs between the writing of "
-    "the sum and the counting.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake ONE_THREAD = {"one thread adds up everything",
-                                   "A single thread goes through all the numbers, one after the other. Let the threads of a block "
-                                   "halve them together.",
-                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
 
 enum { BEHIND = 1024 }; // elements that follow and do not belong
 
@@ -220,11 +222,13 @@ static void suspect_mistakes(Case *c) {
     suspect_order(c);
     return;
   }
-  suspect_that(c, counted(c) && nan_sum && number(c, "atomics") > 0 && counts(c)->operations == counts(c)->launches, &NOT_ZEROED);
+  suspect_that(c, counted(c) && nan_sum && number(c, "atomics") > 0 && counts(c)->operations == counts(c)->launches,
+               &NOT_ZEROED);
   suspect_whole_numbers(c);
   for (int64_t threads = 64; threads <= 1024; threads *= 2)
     suspect_values(c, threads);
-  bool few = counted(c) && number(c, "shuffles") == 0 && number(c, "barriers") < barriers_of_a_tree(c);
+  bool few =
+      counted(c) && !*got_error(c) && number(c, "shuffles") == 0 && number(c, "barriers") < barriers_of_a_tree(c);
   suspect_that(c, few && number(c, "atomics") < size_of(c) && size_of(c) > 1024, &NO_BARRIER);
 }
 
@@ -241,7 +245,8 @@ static void expect_cooperation(Case *c) {
   }
   bool together = number(c, "barriers") > 0 || number(c, "shuffles") > 0;
   expect_at_most(c, "atomic operations", number(c, "atomics"), n / 32 + 32, &ATOMIC_EACH);
-  expect_that(c, !one_thread(launch_shape(c, (int)launches - 1)), &ONE_THREAD, "a launch of one thread adds numbers up");
+  expect_that(c, !one_thread(launch_shape(c, (int)launches - 1)), &ONE_THREAD,
+              "a launch of one thread adds numbers up");
   expect_that(c, together, &NOT_TOGETHER, "there were no barriers and no shuffles");
   expect_that(c, most_blocks > 1, &ONE_BLOCK, "no launch has more than one block, for %lld elements", (long long)n);
 }

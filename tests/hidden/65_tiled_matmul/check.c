@@ -2,6 +2,7 @@
 // elements are few quarters: every order of adding is exact.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 static const Mistake READ_TOO_OFTEN = {
     "global memory read too often",
@@ -52,10 +53,11 @@ static const Mistake LAUNCHES = {
 static const Mistake NO_TILE = {"no shared tile",
                                 "There was not one barrier, so no tile was brought by the threads of a block together.",
                                 "docs/01_why_a_gpu.md#two-kinds-of-work"};
-static const Mistake BLOCKS_MEET = {"blocks that add to the same element",
-                                    "Several blocks add to one element of c without an atomic operation. They run in any order and "
-                                    "side by side: let one block add up all of its tile's sum.",
-                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake BLOCKS_MEET = {
+    "blocks that add to the same element",
+    "Several blocks add to one element of c without an atomic operation. They run in any order and "
+    "side by side: let one block add up all of its tile's sum.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
 static const Mistake WHOLE_NUMBERS = {"added as whole numbers",
                                       "The matrices hold floats, and somewhere on the way an int took their place.",
                                       "docs/01_why_a_gpu.md#why-many-small-cores-help"};
@@ -129,11 +131,13 @@ static bool lacks_a_barrier(const Case *c) {
   return one_each;
 }
 
-// Of the elements: NaN, or what fresh shared memory makes of a sum.
-static void odd_ones(const Array *a, int64_t *nan, int64_t *huge) {
-  *nan = *huge = 0;
+// Of the elements: NaN as fresh memory holds it, NaN as those find it who go past load, and what fresh shared memory makes of a sum.
+static void odd_ones(const Array *a, int64_t *fresh, int64_t *past_load, int64_t *huge) {
+  *fresh = *past_load = *huge = 0;
   for (int64_t i = 0; a && i < a->count; i++) {
-    *nan += isnan(a->f32[i]);
+    bool is_fresh = memcmp(&a->f32[i], "\xff\xff\xff\xff", sizeof(float)) == 0;
+    *fresh += is_fresh;
+    *past_load += isnan(a->f32[i]) && !is_fresh && !signbit(a->f32[i]);
     *huge += fabsf(a->f32[i]) > 1e30f;
   }
 }
@@ -169,7 +173,7 @@ static void suspect_tiles(Case *c, int64_t tile) {
 }
 
 static void suspect_mistakes(Case *c, const Array *want) {
-  int64_t k = size_of(c, "k"), nan, huge, loads = counted(c) ? got_count(c, "loads") : 1;
+  int64_t k = size_of(c, "k"), fresh, past_load, huge;
   KernelPass pass = case_pass(c);
   const Array *result = got(c, "c");
   suspect_error(c, "divergent", &DIVERGENT);
@@ -186,12 +190,11 @@ static void suspect_mistakes(Case *c, const Array *want) {
   if (k > 1)
     suspect_array(c, "c", product(c, 0, k, true), &B_TURNED);
   suspect_array(c, "c", floors(c, want), &WHOLE_NUMBERS);
-  odd_ones(result, &nan, &huge);
-  bool few_loads = loads < size_of(c, "m") * k || loads < k * size_of(c, "n");
-  suspect_that(c, result && nan > 0 && few_loads, &NOT_COUNTED);
-  suspect_that(c, result && nan == result->count && !few_loads && huge == 0, &ADDED);
-  suspect_that(c, counted(c) && lacks_a_barrier(c), &NO_BARRIER);
-  suspect_that(c, huge + nan > 0 && counted(c) && got_count(c, "barriers") > 0 && k % 8 != 0, &BEYOND);
+  odd_ones(result, &fresh, &past_load, &huge);
+  suspect_that(c, counted(c) && past_load > 0 && huge == 0, &NOT_COUNTED);
+  suspect_that(c, result && fresh == result->count && counted(c) && got_count(c, "loads") > 0, &ADDED);
+  suspect_that(c, fresh == 0 && counted(c) && lacks_a_barrier(c), &NO_BARRIER);
+  suspect_that(c, huge > 0 && counted(c) && got_count(c, "barriers") > 0 && k % 8 != 0, &BEYOND);
 }
 
 static void judge(Case *c) {

@@ -3,27 +3,30 @@
 #include "exercise.h"
 #include <math.h>
 
-static const Mistake NOT_ATOMIC = {
-    "additions that are not atomic",
-    "counts[b]++ reads, adds and writes; two threads, or two blocks, that do so at the same time count once. atomicAdd does it in one "
-    "step.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake ZEROED_INSIDE = {
-    "zeroed while others add",
-    "A block zeroes `counts` in the kernel in which others add to it. Blocks begin in any order: what others had added by then is lost. "
-    "Zero it before the launch.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake SIXTEEN_BITS = {"counts of too few bits", "A bin may have more than 65535 elements: count in 32 bits.",
-                                     "docs/01_why_a_gpu.md#two-kinds-of-work"};
-static const Mistake FEW_BLOCKS = {"one block for everything",
-                                   "A block runs on one multiprocessor, and the others have nothing to do. Let several blocks share x.",
+static const Mistake NOT_ATOMIC = {"additions that are not atomic",
+                                   "counts[b]++ reads, adds and writes; two threads, or two blocks, that do so at the "
+                                   "same time count once. atomicAdd does it in one "
+                                   "step.",
                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake BYTES_FOR_BINS = {
-    "bins bytes zeroed", "cudaMemset counts bytes: bins * sizeof *counts of them.", "docs/01_why_a_gpu.md#two-kinds-of-work"};
-static const Mistake ELEMENTS_LEFT_OUT = {"elements left out",
-                                          "Some elements were counted by nobody. With fewer threads than elements each thread has a "
-                                          "loop.",
-                                          "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake ZEROED_INSIDE = {"zeroed while others add",
+                                      "A block zeroes `counts` in the kernel in which others add to it. Blocks begin "
+                                      "in any order: what others had added by then is lost. "
+                                      "Zero it before the launch.",
+                                      "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake SIXTEEN_BITS = {"counts of too few bits",
+                                     "A bin may have more than 65535 elements: count in 32 bits.",
+                                     "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake FEW_BLOCKS = {
+    "one block for everything",
+    "A block runs on one multiprocessor, and the others have nothing to do. Let several blocks share x.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake BYTES_FOR_BINS = {"bins bytes zeroed", "cudaMemset counts bytes: bins * sizeof *counts of them.",
+                                       "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake ELEMENTS_LEFT_OUT = {
+    "elements left out",
+    "Some elements were counted by nobody. With fewer threads than elements each thread has a "
+    "loop.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
 static const Mistake ALL_GLOBAL = {"all additions in global memory",
                                    "Threads of all blocks queue at the same few addresses of global memory. Count in "
                                    "__shared__ memory first, and add each bin "
@@ -217,7 +220,8 @@ static void suspect_mistakes(Case *c, const Array *want) {
     suspect_that(c, few_bins(c, want, threads), &FEW_BINS);
   if (sum_of(clamped) > sum_of(want))
     suspect_array(c, "counts", clamped, &CLAMPED);
-  bool barriers = knows_atomics(c) && got_number(c, "shared atomics") > 0 && got_number(c, "barriers") < 2;
+  bool barriers =
+      knows_atomics(c) && !*got_error(c) && got_number(c, "shared atomics") > 0 && got_number(c, "barriers") < 2;
   suspect_that(c, barriers, &NO_BARRIER);
   bool short_of_some = a && n > 1024 && none_is_above(c, want) && sum_of(a) > 0;
   suspect_that(c, short_of_some && knows_atomics(c) && got_number(c, "global atomics") == 0, &ONE_BLOCK);
