@@ -49,8 +49,10 @@ OPENMP := -fopenmp
 PLUGIN_PATH := $(CURDIR)/build/libferry-cuda.so
 CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(PLUGIN_PATH)"' -MMD -MP
 CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
-# The simulator's kernels are many templates: -O3 doubles their compile time and gains nothing measurable.
-CXXFLAGS = -std=c++17 $(OPTIMIZE) -O2 -g1 $(WARNINGS) -Wno-unknown-pragmas $(SAN)
+# The simulator's kernels are many templates: -O3 doubles their compile time, and what it gains comes from these of its parts, by
+# which the loop over a block's threads is vectorised.
+VECTORIZE := $(if $(CLANG),,-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops)
+CXXFLAGS = -std=c++17 $(OPTIMIZE) -O2 $(if $(SANITIZE),,$(VECTORIZE)) -g1 $(WARNINGS) -Wno-unknown-pragmas $(SAN)
 SIM_CPPFLAGS := -Icore/sim/include
 # threadIdx and its like are thread-local; programs link statically with them, so no table is needed in between.
 SIM_TLS := -ftls-model=local-exec
@@ -67,12 +69,15 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/cu2cpp.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/cu2cpp%.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
 CHAPTERS := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4% chapters/5% chapters/6% chapters/7% \
 	chapters/8% chapters/9%,$(CHAPTER_C))
+# Chapters on kernels: CUDA C alone, for simulated devices here and for nvcc in cuda.mk.
+CHAPTER_CU := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4% chapters/5% chapters/6% chapters/7% \
+	chapters/8% chapters/9%,$(filter chapters/%.cu,$(SOURCES)))
 BENCH_C := $(filter plots/bench/%.c,$(SOURCES))
 TIMELINE_C := $(filter plots/trace/%.c,$(SOURCES))
 MODEL_C := $(filter plots/model/%.c,$(SOURCES))
@@ -99,10 +104,11 @@ CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C))
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
 C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
 	$(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
-CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
+CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU))
 
 LIBRARY := $(B)/libferry.a
 CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
+CHAPTER_CU_PROGRAMS := $(CHAPTER_CU:%.cu=$(B)/%)
 BENCH := $(B)/plots/bench/bench
 TIMELINE := $(B)/plots/trace/trace
 MODEL := $(B)/plots/model/check
@@ -120,7 +126,7 @@ all: library chapters bench tests ferry ## the library, the chapters, the benchm
 
 library: $(LIBRARY) $(PLUGIN) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so where nvcc is found, libferry-mpi.so with mpicc
 
-chapters: library $(CHAPTER_PROGRAMS) ## the chapter programs
+chapters: library $(CHAPTER_PROGRAMS) $(CHAPTER_CU_PROGRAMS) $(CUDA_CHAPTER_RUNS) ## the chapter programs
 
 tests: library $(TEST_PROGRAMS) $(FUZZ) ## the test programs
 
@@ -186,12 +192,12 @@ include .ci/build/proto.mk
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
-$(CU2CPP): core/sim/cu2cpp.c | $(PACKAGES)
+$(CU2CPP): $(wildcard core/sim/cu2cpp*.c) core/sim/cu2cpp.h | $(PACKAGES)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $< -o $@
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $(filter %.c,$^) -o $@
 
-SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU))
+SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU))
 SIM_CUH := $(CUH:%=build/sim/%)
 $(SIM_CPP): build/sim/%.cpp: %.cu $(CU2CPP)
 	@mkdir -p $(@D)
@@ -216,7 +222,10 @@ $(filter $(B)/tests/%,$(C_OBJ)): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 # Its header alone, where the toolkit is: nvcc is not needed.
 CUPTI_HEADERS := $(wildcard $(addprefix $(or $(CUDA_HOME),$(CUDA_DIR),/usr/local/cuda)/,include extras/CUPTI/include))
-$(B)/tests/core/device/test_cupti.o: private CPPFLAGS += $(CUPTI_HEADERS:%=-isystem %)
+# In place of the simulator's, whose cuda.h has not what CUPTI's headers want of it.
+ifneq ($(CUPTI_HEADERS),)
+$(B)/tests/core/device/test_cupti.o: private SIM_CPPFLAGS := $(CUPTI_HEADERS:%=-isystem %)
+endif
 
 $(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(PROTO_H) $(BUNDLE_READY)
 	$(call say,CC,$<)
@@ -239,6 +248,11 @@ link = $(Q)$(CXX) $(1) -o $@ $(LDFLAGS) $(2) $(LDLIBS)
 $(CHAPTER_PROGRAMS): $(B)/%: $(B)/%.o $(CHAPTER_COMMON) $(LIBRARY) $(B)/stamp/link $(B)/stamp/support
 	$(call say,LINK,$@)
 	$(call link,$< $(CHAPTER_COMMON),$(LIBRARY))
+
+$(CHAPTER_CU_PROGRAMS): $(B)/%: $(B)/sim/%.o $(LIBRARY) $(B)/stamp/link
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(call link,$<,$(LIBRARY))
 
 $(TEST_C:%.c=$(B)/%): $(B)/%: $(B)/%.o
 $(TEST_CU:%.cu=$(B)/%): $(B)/%: $(B)/sim/%.o

@@ -177,7 +177,7 @@ static void two_kinds_of_work(const Chapter *chapter, const Processor *cpu) {
 // ---- many small cores -----------------------------------------------------------------------------------------------
 
 // [independent]
-// relu(x) at one place needs x at that place and nothing else. So a GPU gives each element a thread of its own.
+// relu(x) at one place needs x at that place and nothing else. So a GPU can give each element to another thread.
 static void independent_elements(const Chapter *chapter) {
   heading("Why so many small cores help: the elements do not wait for each other");
   FyTensor *x = fy_randn(fy_shape(2, 4), .device = chapter->device); // (2, 4)

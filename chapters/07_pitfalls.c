@@ -30,7 +30,7 @@ static Work work_begin(FyDevice device) {
 }
 
 static void work_end(const Work *work, const char *name) {
-  FyCounters done = counters_since(work->before);
+  FyCounters done = fy_counters_since(work->before);
   fy_synchronize(work->device);
   printf("%-26s %s\n", name, time_text(work->device, seconds_now(work->device) - work->start));
   printf("  copies to the device %lld, back %lld; kernels started %lld; waits %lld\n", (long long)done.host_to_device,

@@ -93,7 +93,7 @@ static double classify(FyModule *model, FyDataset *data, int batch_size, FyDevic
       }
     }
   }
-  *used = counters_since(before);
+  *used = fy_counters_since(before);
   return seconds;
 }
 
@@ -197,7 +197,7 @@ static void copy_and_watch(FyTensor *from, bool non_blocking, FyDevice device, c
       double start = seconds_now(device);
       fy_to(from, device, .non_blocking = non_blocking);
       double back = seconds_now(device) - start;
-      waits = counters_since(before).synchronizations;
+      waits = fy_counters_since(before).synchronizations;
       fy_synchronize(device);
       double done = seconds_now(device) - start;
       returned = run < 0 ? returned : fmin(returned, back);
@@ -270,7 +270,7 @@ static void print_transfers(const char *name, void (*work)(void *), Cargo *cargo
   fy_scope {
     work(cargo);
   }
-  FyCounters sent = counters_since(before);
+  FyCounters sent = fy_counters_since(before);
   printf("%-20s %4lld copies, %9s in %s\n", name, (long long)sent.host_to_device,
          bytes_text((double)sent.host_to_device_bytes),
          time_text(cargo->device, seconds_of(cargo->device, 5, work, cargo).best));

@@ -192,7 +192,7 @@ static void what_waits(FyDevice device) {
   do {                                                                                                                 \
     FyCounters before = fy_counters();                                                                                 \
     call;                                                                                                              \
-    FyCounters done = counters_since(before);                                                                          \
+    FyCounters done = fy_counters_since(before);                                                                       \
     table_row(&table, #call, text("%lld", (long long)done.launches), text("%lld", (long long)done.synchronizations));  \
   } while (0)
   fy_autocast(device.type) {

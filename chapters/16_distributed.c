@@ -219,6 +219,40 @@ static void buckets(void) {
 }
 // [end]
 
+// [timeline]
+// A step of a deeper model, seen by the profiler: when each bucket is sent.
+static void timeline(void) {
+  setup();
+  FyDevice device = device_of_rank();
+  FyModule *model = fy_nn_sequential(fy_nn_linear(512, 512), fy_nn_relu(), fy_nn_linear(512, 512), fy_nn_relu(),
+                                     fy_nn_linear(512, 512), fy_nn_relu(), fy_nn_linear(512, 512), fy_nn_relu(),
+                                     fy_nn_linear(512, 10));
+  FyModule *ddp = fy_distributed_data_parallel(fy_module_to(model, device), .bucket_cap_mb = 1);
+  FyOptimizer *optimizer = fy_sgd(fy_parameters(ddp), .lr = 0.1);
+  FyTensor *x = fy_randn(fy_shape(512, 512), .device = device);
+  for (int step = 0; step < 3; step++) {
+    FyProfile *profile = NULL;
+    fy_zero_grad(optimizer);
+    fy_barrier();
+    fy_profile(profile, FY_PROFILE_CPU | FY_PROFILE_CUDA) {
+      FyTensor *loss = fy_mean(fy_forward(ddp, x));
+      fy_record_function("backward") {
+        fy_backward(loss);
+      }
+      fy_step(optimizer);
+    }
+    const char *trace = getenv("FERRY_CHAPTER_TRACE"); // from the third step on, all is made and warm
+    if (step == 2 && trace && fy_get_rank() == 0) {
+      fy_export_chrome_trace(profile, trace);
+    }
+  }
+  if (fy_get_rank() == 0) {
+    printf("%d buckets in each backward\n", fy_ddp_bucket_count(ddp));
+  }
+  cleanup();
+}
+// [end]
+
 // [data_parallel]
 // DataParallel's step on two devices of one process: what crosses between host and devices, and between devices.
 static void data_parallel_counts(void) {
@@ -238,7 +272,7 @@ static void data_parallel_counts(void) {
     fy_backward(fy_mean(fy_forward(parallel, x)));
     fy_synchronize(fy_cuda_device(0));
   }
-  FyCounters step = counters_since(before);
+  FyCounters step = fy_counters_since(before);
   printf("a step's copies between the two GPUs: %lld, of %s together\n", (long long)step.device_to_device,
          bytes_text((double)step.device_to_device_bytes));
 }
@@ -360,9 +394,9 @@ typedef struct Part {
 } Part;
 
 static const Part parts[] = {
-    {"collectives", collectives}, {"train", train_ddp},       {"equal", one_process_or_many},
-    {"buckets", buckets},         {"same_data", same_data},   {"waiting", a_rank_that_waits},
-    {"saving", save_and_load},    {"efficiency", efficiency},
+    {"collectives", collectives},   {"train", train_ddp},      {"equal", one_process_or_many},
+    {"buckets", buckets},           {"timeline", timeline},    {"same_data", same_data},
+    {"waiting", a_rank_that_waits}, {"saving", save_and_load}, {"efficiency", efficiency},
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
@@ -434,8 +468,13 @@ int main(int argc, char **argv) {
     run_part(argv[2]);
     return 0;
   }
-  chapter =
-      chapter_begin(argc, argv, "Chapter 16: one model on many processes", "Processes that train one model together.");
+  const char *trace = NULL;
+  ChapterOption option = {.name = "--trace", .help = "a trace of one step goes there", .value = "FILE", .text = &trace};
+  chapter = chapter_begin_with(argc, argv, "Chapter 16: one model on many processes",
+                               "Processes that train one model together.", 1, &option);
+  if (trace) {
+    setenv("FERRY_CHAPTER_TRACE", trace, 1);
+  }
   char program[4096];
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = '\0';
@@ -449,6 +488,7 @@ int main(int argc, char **argv) {
                   {"A training in every rank", "train"},
                   {"One process or many", "equal"},
                   {"What is sent", "buckets"},
+                  {"When it is sent", "timeline"},
                   {"What DataParallel copies", NULL},
                   {"What goes wrong: the same samples everywhere", "same_data"},
                   {"What goes wrong: a rank that waits for ever", "waiting"},

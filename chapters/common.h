@@ -2,7 +2,6 @@
 #ifndef CHAPTERS_COMMON_H
 #define CHAPTERS_COMMON_H
 
-#include "device/runtime.h" // fy_counters: what crossed between host and device, and how often the host waited
 #include "ferry.h"
 
 typedef struct Chapter {
@@ -77,9 +76,6 @@ const char *time_text(FyDevice device, double seconds);
 const char *host_time_text(FyDevice device, double seconds);
 const char *bytes_text(double bytes);                                            // "4.2 MB", powers of 1000
 const char *text(const char *format, ...) __attribute__((format(printf, 1, 2))); // any short cell of a table
-
-// What was counted since `before`, which fy_counters() returned then.
-FyCounters counters_since(FyCounters before);
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ static void what_the_host_does(FyDevice device) {
     fy_zero_grad(t.optimizer);
     step(&t);
   }
-  FyCounters one = counters_since(before);
+  FyCounters one = fy_counters_since(before);
   printf("a training step: %lld ops, %lld launches\n", (long long)one.ops, (long long)one.launches);
 }
 // [end]
@@ -183,7 +183,7 @@ static FyCounters train_captured(FyDevice device, float *losses) {
     fy_cuda_graph_replay(graph);
     fy_copy_to_host(loss, &losses[i]); // waits
   }
-  return counters_since(before); // of the last step
+  return fy_counters_since(before); // of the last step
 }
 // [end]
 
@@ -198,7 +198,7 @@ static FyCounters train_eager(FyDevice device, float *losses) {
     next_batch(&t, &seed);
     eager_step(&t, side, &losses[i]);
   }
-  return counters_since(before);
+  return fy_counters_since(before);
 }
 
 static void count_row(const Table *table, const char *what, FyCounters c) {
@@ -337,7 +337,7 @@ static void modules_that_are_graphs(FyDevice device) {
       if (fy_item(loss) < 100) // between the two graphs the host may look, and decide
         fy_backward(loss);
       fy_step(t.optimizer);
-      FyCounters one = counters_since(before);
+      FyCounters one = fy_counters_since(before);
       printf("step %d, grad_fn of the output %s: %lld launches, %lld graph launches\n", i, fy_grad_fn_name(output),
              (long long)one.launches, (long long)one.graph_launches);
     }

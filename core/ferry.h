@@ -16,6 +16,7 @@
 #include "data/loader.h"
 #include "data/safetensors.h"
 #include "data/transform.h"
+#include "device/counters.h"
 #include "device/cuda_graph.h"
 #include "device/device.h"
 #include "device/memory.h"

@@ -10,6 +10,8 @@
 #   <!-- output chapters/03_tensor_moves 4 --device cpu -->   section 4 of what it prints with these arguments
 #   <!-- output chapters/03_tensor_moves 4 FERRY_SIM_GPU=a100 -->   the same in that environment: NAME=VALUE come first
 #   <!-- output ferry - scale --list -->             all that it prints with these arguments
+#   <!-- output ferry /^strided/ FERRY_SIM_GPU=a100 inspect chapters/22_global_memory.cu --table -->   of a table of kernels the rows
+#                                                    that match (one run serves a page's parts of it); - has all of them
 #   <!-- printed -->                                 before a line: renewed with machine and date when outputs are
 set -eu
 cd "$(dirname "$0")/.."
@@ -74,6 +76,14 @@ section() { # FILE NUMBER
     }' "$1"
 }
 
+# Of a table of ./ferry inspect, its titles and the kernels whose names match.
+rows() { # FILE EXPRESSION
+  awk -v wanted="$2" '
+    !titles { print; titles = /^kernel / }
+    titles && $0 !~ /^kernel / && $1 ~ wanted { print; found = 1 }
+    END { exit !found }' "$1"
+}
+
 # What PROGRAM prints, run once with the same arguments per call of this script; arguments NAME=VALUE are its environment.
 output_of() { # PROGRAM ARGUMENT...
   local file program=$1 environment=()
@@ -120,6 +130,11 @@ new_block() { # MARKER PAGE
     file=$(output_of "${words[1]}" "${words[@]:3}")
     if [ ${#words[@]} -lt 3 ] || [ "${words[2]}" = - ]; then
       cat "$file" >"$work/block"
+    elif [[ ${words[2]} == /*/ ]]; then
+      if ! rows "$file" "${words[2]:1:-1}" >"$work/block"; then
+        echo "$2: ${words[*]:1} prints no row ${words[2]}" >&2
+        exit 1
+      fi
     elif ! section "$file" "${words[2]}" >"$work/block"; then
       echo "$2: ${words[1]} prints no section ${words[2]}" >&2
       exit 1

@@ -1,4 +1,4 @@
-// Exercise 64: the sum of a block, the sum of all                                   (chapter 1, docs/01_why_a_gpu.md)
+// Exercise 64: the sum of a block, the sum of all                                 (chapter 24, docs/24_reductions.md)
 //
 // Write sum_on_device and its kernels:
 //

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the lessons' pictures of traces into docs/images: profiles of chapters 8 and 14 on a simulated device, which the
+# Draws the lessons' pictures of traces into docs/images: profiles of chapters 8, 14 and 16 on simulated devices, which the
 # pictures say. `plots/traces.sh --help` says how.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -41,3 +41,9 @@ picture waiting trace_waiting 'Copy, compute, wait' --depth 2
 picture prefetching trace_prefetching 'With a prefetcher' --depth 2
 "$build/chapters/14_profiling" --quick --device cuda --trace "$work/steps.json" >"$work/log"
 picture steps trace_steps 'Two steps of chapter 14' --depth 4
+if command -v mpirun >/dev/null && [ -e build/libferry-mpi.so ]; then
+  FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads "$build/chapters/16_distributed" --quick --device cuda --trace "$work/buckets.json" >"$work/log"
+  picture buckets trace_buckets 'One of two ranks: a step of chapter 16' --depth 2
+else
+  echo 'plots/traces.sh: the picture of chapter 16 is left as it is: it needs Open MPI' >&2
+fi

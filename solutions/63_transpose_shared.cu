@@ -1,4 +1,4 @@
-// Exercise 63: a transpose through shared memory                                    (chapter 1, docs/01_why_a_gpu.md)
+// Exercise 63: a transpose through shared memory                               (chapter 23, docs/23_shared_memory.md)
 //
 // Write the kernel transpose, and transpose_on_device, which launches it:
 //

@@ -1,4 +1,4 @@
-// Exercise 66: counting in shared memory                                            (chapter 1, docs/01_why_a_gpu.md)
+// Exercise 66: counting in shared memory                                                (chapter 25, docs/25_scan.md)
 //
 // Write the kernel histogram, and histogram_on_device, which launches it:
 //

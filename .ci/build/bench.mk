@@ -16,7 +16,7 @@ $(MODEL): $(MODEL_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/model
 	$(call say,LINK,$@)
 	$(call link,$(MODEL_OBJ),$(LIBRARY))
 
-.PHONY: bench plots plots-recorded bench-torch model
+.PHONY: bench plots plots-recorded bench-torch bench-ranks model
 
 bench: library $(BENCH) $(TIMELINE) $(MODEL) ## the programs that ./ferry bench and ./ferry timeline run, and the model's check
 
@@ -33,3 +33,7 @@ plots-recorded: ## draw the pictures of the lessons from plots/recorded into doc
 bench-torch: setup ## Ferry and PyTorch in turn, the same work: a table of ratios
 	@$(MAKE) bench
 	@plots/torch/compare.sh --build $(B) $(ARGS)
+
+bench-ranks: setup ## several processes that train one model: scaling efficiency, beside PyTorch's DDP and MPI's all-reduce
+	@$(MAKE) bench
+	@plots/torch/ranks.sh --build $(B) $(ARGS)

@@ -17,6 +17,12 @@ CUDA_OBJ := $(CORE_CU:%.cu=build/cuda/%.o)
 CUDA_TEST_CU := $(if $(TEST_CU),$(shell grep -L '^// sim only' $(TEST_CU)))
 CUDA_TEST_OBJ := $(CUDA_TEST_CU:%.cu=build/cuda/%.o)
 CUDA_TEST_PROGRAMS := $(CUDA_TEST_OBJ:.o=)
+# The chapters on kernels are the reader's to compile, by plain `nvcc FILE`: nothing of the library is in reach. One that says
+# `// with the library` is compiled with its headers, and not linked.
+CUDA_CHAPTERS := $(if $(CHAPTER_CU),$(shell grep -L '^// with the library' $(CHAPTER_CU)))
+CUDA_CHAPTER_PROGRAMS := $(CUDA_CHAPTERS:%.cu=build/cuda/%)
+CUDA_CHAPTER_OBJ := $(patsubst %.cu,build/cuda/%.o,$(filter-out $(CUDA_CHAPTERS),$(CHAPTER_CU)))
+CUDA_CHAPTER_RUNS := $(if $(SANITIZE),,$(if $(NVCC),$(if $(wildcard /dev/nvidiactl),$(CUDA_CHAPTER_PROGRAMS))))
 # Calls of the runtime that cuda_backend.cu counts on their way.
 CUDA_COUNTED := __cudaPushCallConfiguration cudaMemsetAsync cudaMemcpyAsync cudaMemcpyPeerAsync
 PLUGIN := $(if $(SANITIZE),,$(if $(NVCC),$(if $(CORE_CU),build/libferry-cuda.so)))
@@ -40,7 +46,7 @@ cuda-arch: # asks again
 	@.ci/build/arch.sh '$(NVCC)' '$(CUDA_ARCH)' | cmp -s - $(CUDA_ARCH_FILE) || rm -f $(CUDA_ARCH_FILE)
 
 $(CUDA_TEST_OBJ): private CUDA_INCLUDES += $(TEST_CPPFLAGS)
-$(CUDA_OBJ) $(CUDA_TEST_OBJ): build/cuda/%.o: %.cu build/cuda/stamp/cuda $(CUDA_ARCH_FILE) .ci/build/cuda.mk \
+$(CUDA_OBJ) $(CUDA_TEST_OBJ) $(CUDA_CHAPTER_OBJ): build/cuda/%.o: %.cu build/cuda/stamp/cuda $(CUDA_ARCH_FILE) .ci/build/cuda.mk \
 		| $(WHERE) $(BUNDLE_READY)
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
@@ -56,13 +62,19 @@ $(CUDA_TEST_PROGRAMS): %: %.o
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) -o $@ $< $(if $(BUNDLE),-Lbuild/bundle/lib) -lcublas -lcmocka -Xlinker --as-needed$(CUDA_RPATH)
 
+$(CUDA_CHAPTER_PROGRAMS): build/cuda/%: %.cu $(wildcard chapters/*.cuh chapters/kernels.h) build/cuda/stamp/cuda $(CUDA_ARCH_FILE) \
+		.ci/build/cuda.mk
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) -O2 -lineinfo -Werror all-warnings -Xcompiler -Wall,-Wextra $$(cat $(CUDA_ARCH_FILE)) $< -o $@
+
 .PHONY: cuda-check
-cuda-check: ## compile the real CUDA build and every CUDA test with nvcc, warnings as errors
+cuda-check: ## compile the real CUDA build, every CUDA test and the chapters on kernels with nvcc, warnings as errors
 	@$(if $(NVCC),,echo 'cuda-check: no nvcc (looked in CUDA_HOME, PATH and /usr/local/cuda)' && exit 2)
 	@$(MAKE) cuda-programs
 	@.ci/build/cuda-check.sh build/libferry-cuda.so
 
 .PHONY: cuda-programs
-cuda-programs: $(PLUGIN) $(CUDA_TEST_PROGRAMS)
+cuda-programs: $(PLUGIN) $(CUDA_TEST_PROGRAMS) $(CUDA_CHAPTER_PROGRAMS) $(CUDA_CHAPTER_OBJ)
 
--include $(CUDA_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d)
+-include $(CUDA_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d) $(CUDA_CHAPTER_OBJ:.o=.d)

@@ -3,12 +3,12 @@
 # Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and
 # judges them is in test_replies there, too.
 
-GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c tests/grader/ledger_sim.c
+GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c tests/grader/course.c tests/grader/ledger_sim.c
 GRADER_C := $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
 GRADER_CU := $(filter tests/grader/%.cu tests/hidden/%/driver.cu,$(filter-out tests/grader/attacks/%,$(SOURCES)))
-JUDGE_C := $(addprefix tests/grader/,case.c expect.c registry.c wire.c)
+JUDGE_C := $(addprefix tests/grader/,case.c expect.c expect_inspect.c inspect_look.c registry.c wire.c)
 REPLIES_C := tests/grader/test_replies.c
 SANDBOX_C := tests/grader/plain.c tests/grader/wire.c $(filter tests/grader/sandbox%,$(GRADER_C))
 SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
@@ -63,12 +63,31 @@ $(GRADER_OBJ): | $(GRADER_CONFIG)
 $(patsubst %.c,$(B)/%.o,$(CHECK_C)): private CFLAGS += -Wno-missing-field-initializers
 $(B)/tests/grader/answer.o $(B)/tests/grader/symbols.o: $(GRADER_CONFIG)
 
+# What `./ferry nvcc` links programs with: the simulator alone.
+CUDASIM_OBJ := $(patsubst %.c,$(B)/%.o,$(filter core/sim/% core/model/%,$(CORE_C)))
+LIBCUDASIM := $(B)/libcudasim.a
+$(LIBCUDASIM): $(CUDASIM_OBJ) $(B)/stamp/library
+	$(call say,AR,$@)
+	@rm -f $@.new
+	$(Q)ar rcs $@.new $(CUDASIM_OBJ) && mv $@.new $@
+
+PREFIX ?= /usr/local
+.PHONY: install
+install: $(FERRY) $(LIBCUDASIM) $(CU2CPP) ## `ferry cuda` and `ferry nvcc` for everywhere, under PREFIX=/usr/local
+	@mkdir -p '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/ferry/include'
+	@install -m 755 $(FERRY) '$(DESTDIR)$(PREFIX)/bin/ferry'
+	@install -m 755 $(CU2CPP) '$(DESTDIR)$(PREFIX)/lib/ferry/cu2cpp'
+	@install -m 644 $(LIBCUDASIM) '$(DESTDIR)$(PREFIX)/lib/ferry/libcudasim.a'
+	@cp -R core/sim/include/. '$(DESTDIR)$(PREFIX)/lib/ferry/include/'
+	$(call say,INST,$(DESTDIR)$(PREFIX)/bin/ferry)
+
 .PHONY: ferry
 ferry: $(FERRY) ## ./ferry, the command of the workbook
-$(FERRY): $(FERRY_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) \
+FERRY_MODEL := $(addprefix $(B)/core/model/,gpu.o gpus.o kernel.o)
+$(FERRY): $(FERRY_OBJ) $(FERRY_MODEL) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) $(LIBCUDASIM) \
 		build/cu2cpp $(B)/stamp/grader
 	$(call say,LINK,$@)
-	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) -lm && mv $@.new $@
+	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) $(FERRY_MODEL) -lm && mv $@.new $@
 	$(if $(filter build,$(B)),@ln -sfn $@ ferry)
 
 tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))

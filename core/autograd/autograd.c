@@ -22,6 +22,8 @@ FyGradGuard fy_grad_guard_open(bool enabled) {
 }
 
 void fy_grad_guard_close(FyGradGuard *guard) {
+  if (!guard->open)
+    return;
   fy_grad_enabled = guard->previous;
   guard->open = false;
 }

@@ -31,7 +31,8 @@ FY_API void fy_autograd_grad(FyTensor *output, FyTensors inputs, FyTensor *gradi
 #define fy_no_grad fy_grad_mode(false)
 #define fy_enable_grad fy_grad_mode(true)
 #define fy_grad_mode(enabled)                                                                                          \
-  for (FyGradGuard fy_guard = fy_grad_guard_open(enabled); fy_guard.open; fy_grad_guard_close(&fy_guard))
+  for (FY_AT_END(fy_grad_guard_close) FyGradGuard fy_guard = fy_grad_guard_open(enabled); fy_guard.open;               \
+       fy_grad_guard_close(&fy_guard))
 FY_API bool fy_is_grad_enabled(void);
 FY_API void fy_set_grad_enabled(bool enabled); // torch.set_grad_enabled(enabled)
 

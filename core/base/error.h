@@ -39,13 +39,17 @@ typedef struct FyError {
 // "RuntimeError", "ValueError", ... as Python prints it. The string is static.
 FY_API const char *fy_error_name(FyErrorKind kind);
 
+// Blocks that open something close it however they are left: at their end, with return, break or goto (a cleanup of the loop
+// variable, which gcc and clang have), or by an error (which restores what was at the trap).
+#define FY_AT_END(function) __attribute__((cleanup(function)))
+
 // Runs the following block; an error raised in it ends the block and is stored in `error` (an FyError variable).
 // Scopes, device, stream, grad mode and autocast are restored to what they were at the trap. Local variables that the
-// block assigns and that are read after an error must be volatile (as with any setjmp). Do not leave the block with
-// return, break or goto.
+// block assigns and that are read after an error must be volatile (as with any setjmp). Leaving the block with return, break
+// or goto ends the trap.
 #define fy_trap(variable)                                                                                              \
-  for (FyTrap *volatile fy_opened_trap = fy_trap_open(&(FyTrap){.error = &(variable)}); fy_opened_trap;                \
-       fy_opened_trap = fy_trap_close(fy_opened_trap))                                                                 \
+  for (FY_AT_END(fy_trap_leave) FyTrap *volatile fy_opened_trap = fy_trap_open(&(FyTrap){.error = &(variable)});       \
+       fy_opened_trap; fy_opened_trap = fy_trap_close(fy_opened_trap))                                                 \
     if (setjmp(fy_opened_trap->jump) == 0)
 
 // Raises an error of `kind`; does not return. Never call it with a lock held, from a thread that has no trap and is not
@@ -86,6 +90,10 @@ typedef struct FyTrap {
 
 FY_API FyTrap *fy_trap_open(FyTrap *trap);  /* no location */
 FY_API FyTrap *fy_trap_close(FyTrap *trap); /* no location */
+static inline void fy_trap_leave(FyTrap *volatile *trap) {
+  if (*trap)
+    fy_trap_close(*trap);
+}
 
 // The caller of the public function that is running: set by the wrappers of ferry_where.h.
 extern _Thread_local const char *fy_where_file;

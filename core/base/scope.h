@@ -22,14 +22,20 @@ typedef struct FyObject {
   void (*destroy)(void *object); // called once, when the last reference goes
 } FyObject;
 
-// Opens a scope for the following block and closes it after. Do not leave the block with return, break or goto.
+// Opens a scope for the following block and closes it after, however the block is left. What is returned out of it must be
+// kept: `return fy_keep(y);` hands y to the scope around, plain `return y;` returns a tensor that is gone.
 #define fy_scope                                                                                                       \
-  for (int fy_opened_scope = fy_scope_open(); fy_opened_scope >= 0; fy_opened_scope = fy_scope_close(fy_opened_scope))
+  for (FY_AT_END(fy_scope_leave) int fy_opened_scope = fy_scope_open(); fy_opened_scope >= 0;                          \
+       fy_opened_scope = fy_scope_close(fy_opened_scope))
 
 // The same by hand: open returns a mark, close releases all that was made since the mark, in reverse order (inner scopes
 // left open included), and returns -1.
 FY_API int fy_scope_open(void);
 FY_API int fy_scope_close(int mark);
+static inline void fy_scope_leave(const int *mark) {
+  if (*mark >= 0)
+    fy_scope_close(*mark);
+}
 
 // Hands `object` from the innermost scope to the one around it and returns it: how a function returns a tensor out of a
 // scope of its own. At the outermost scope it does nothing.

@@ -84,7 +84,9 @@ void fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, in
   void *stream = fy_raw_stream(device);
   fy_use_device(device);
   fy_cuda_check(backend->copy(to, from, bytes, kind, stream));
-  if (kind == FY_COPY_DEVICE_TO_DEVICE || (non_blocking && pinned))
+  // From pageable memory CUDA returns when the bytes are staged, and to pageable memory when they are there: the second is a
+  // wait like any other, though the driver does it.
+  if (kind == FY_COPY_DEVICE_TO_DEVICE || (non_blocking && (pinned || kind == FY_COPY_HOST_TO_DEVICE)))
     return;
   fy_count_synchronization();
   fy_cuda_check(backend->stream_synchronize(stream));

@@ -74,3 +74,20 @@ FyCounters fy_counters(void) {
       .synchronizations = read_of(&synchronizations),
   };
 }
+
+FyCounters fy_counters_since(FyCounters before) {
+  FyCounters now = fy_counters();
+  return (FyCounters){
+      .host_to_device = now.host_to_device - before.host_to_device,
+      .device_to_host = now.device_to_host - before.device_to_host,
+      .device_to_device = now.device_to_device - before.device_to_device,
+      .host_to_device_bytes = now.host_to_device_bytes - before.host_to_device_bytes,
+      .device_to_host_bytes = now.device_to_host_bytes - before.device_to_host_bytes,
+      .device_to_device_bytes = now.device_to_device_bytes - before.device_to_device_bytes,
+      .launches = now.launches - before.launches,
+      .graph_launches = now.graph_launches - before.graph_launches,
+      .graph_nodes = now.graph_nodes - before.graph_nodes,
+      .ops = now.ops - before.ops,
+      .synchronizations = now.synchronizations - before.synchronizations,
+  };
+}

@@ -318,6 +318,8 @@ int fy_thread_captures(void) {
 }
 
 void fy_capture_guard_close(FyCaptureGuard *guard) {
+  if (!guard->open)
+    return;
   static bool warned;
   FyCudaGraph *graph = guard->graph;
   guard->open = false;

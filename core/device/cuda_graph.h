@@ -47,8 +47,7 @@ typedef enum FyCaptureErrors {
 //
 // First waits for the current device and gives its cached memory back. In the block, `stream` is current: NULL stands for one
 // that the device has for captures; it must not be the default stream. What other streams do belongs to the graph once they
-// wait for the capturing one, and has to be waited for by it again before the block ends. Do not leave the block with return,
-// break or goto.
+// wait for the capturing one, and has to be waited for by it again before the block ends. Return, break and goto end it, too.
 //
 // Raises FY_RUNTIME_ERROR: "This CUDAGraph instance already owns a captured graph. ...", "CUDA graphs must be captured on a
 // non-default stream. ...", "beginAllocateToPool: already recording to mempool_id", without CUDA, and at the block's end CUDA's
@@ -61,8 +60,9 @@ typedef struct FyCudaGraphCapture {
   FyCaptureErrors error_mode;
 } FyCudaGraphCapture;
 #define fy_cuda_graph_capture(...)                                                                                     \
-  for (FyCaptureGuard fy_guard = fy_capture_guard_open((FyCudaGraphCapture){.graph = __VA_ARGS__}); fy_guard.open;     \
-       fy_capture_guard_close(&fy_guard))
+  for (FY_AT_END(fy_capture_guard_close)                                                                               \
+           FyCaptureGuard fy_guard = fy_capture_guard_open((FyCudaGraphCapture){.graph = __VA_ARGS__});                \
+       fy_guard.open; fy_capture_guard_close(&fy_guard))
 
 // graph.replay(): queues what was captured on the current stream of the graph's device, which may be the default one. Counts as
 // one graph launch, not as launches. Raises FY_RUNTIME_ERROR "Called CUDAGraph::replay without a preceding successful

@@ -60,7 +60,8 @@ FY_API void fy_cuda_set_device(int index);
 
 // with torch.cuda.device(index): runs the following block on another current device.
 #define fy_cuda_device_guard(index)                                                                                    \
-  for (FyDeviceGuard fy_guard = fy_device_guard_open(index); fy_guard.open; fy_device_guard_close(&fy_guard))
+  for (FY_AT_END(fy_device_guard_close) FyDeviceGuard fy_guard = fy_device_guard_open(index); fy_guard.open;           \
+       fy_device_guard_close(&fy_guard))
 
 // torch.cuda.get_device_name(index), with -1 for the current device. Raises as fy_cuda_set_device does. The string
 // lives as long as the program.
@@ -118,7 +119,8 @@ FY_API void fy_set_stream(FyStream *stream);
 
 // with torch.cuda.stream(stream): runs the following block with `stream` current (and its device).
 #define fy_stream_guard(stream)                                                                                        \
-  for (FyStreamGuard fy_guard = fy_stream_guard_open(stream); fy_guard.open; fy_stream_guard_close(&fy_guard))
+  for (FY_AT_END(fy_stream_guard_close) FyStreamGuard fy_guard = fy_stream_guard_open(stream); fy_guard.open;          \
+       fy_stream_guard_close(&fy_guard))
 
 FY_API FyDevice fy_stream_device(FyStream *stream);
 

@@ -3,6 +3,7 @@
 #define FERRY_DEVICE_RUNTIME_H
 
 #include "device/backend.h"
+#include "device/counters.h"
 #include "device/device.h"
 #include "device/memory.h"
 
@@ -58,24 +59,10 @@ void fy_pinned_record_stream(void *block, int device, void *raw_stream);
 // ---- moves and counts -----------------------------------------------------------------------------------------------------
 
 // Copies `bytes` between two places of any kind (device -1 is the host), in the current stream of the CUDA device
-// involved. Synchronous unless non_blocking and the host side is pinned. Raises what fy_cuda_check does.
+// involved. With non_blocking it does not wait for pinned memory; from pageable memory it returns when the bytes are staged, as
+// cudaMemcpyAsync does; to pageable memory it always waits. Raises what fy_cuda_check does.
 void fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *from, int from_device, bool from_pinned,
                    size_t bytes, bool non_blocking);
-
-// What all threads have done with CUDA devices since the start, each counted when it was queued: read by tests and lessons.
-typedef struct FyCounters {
-  // Copies between the host and a device, and between two devices.
-  int64_t host_to_device, device_to_host, device_to_device;
-  int64_t host_to_device_bytes, device_to_host_bytes, device_to_device_bytes;
-  // Kernels started: Ferry's and a program's own, cuBLAS calls (one each), fills (cudaMemset), copies within one device.
-  int64_t launches;
-  // Replays of CUDA graphs (one cudaGraphLaunch each), and what they ran: nothing else here counts that, nor what is captured.
-  int64_t graph_launches, graph_nodes;
-  int64_t ops; // ops that ran on a device: each starts no kernel, one, or several
-  // Waits of the host for a device that Ferry asked for: fy_synchronize, fy_item, a copy that is not non-blocking, ...
-  int64_t synchronizations;
-} FyCounters;
-FyCounters fy_counters(void); // never raises
 
 // Has `watcher` told of every event of the allocators that a recording would keep, on the thread that caused it and with
 // allocators' locks held; `device` is -1 for the CPU. NULL: no longer. Never raises. For profiler/.

@@ -209,6 +209,8 @@ FyDeviceGuard fy_device_guard_open(int index) {
 }
 
 void fy_device_guard_close(FyDeviceGuard *guard) {
+  if (!guard->open)
+    return;
   guard->open = false;
   pop_guard();
 }
@@ -224,6 +226,8 @@ FyStreamGuard fy_stream_guard_open(FyStream *stream) {
 }
 
 void fy_stream_guard_close(FyStreamGuard *guard) {
+  if (!guard->open)
+    return;
   guard->open = false;
   pop_guard();
 }

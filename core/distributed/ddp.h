@@ -54,16 +54,20 @@ FY_API FyModule *fy_distributed_data_parallel_with(FyDistributedDataParallel opt
 FY_API FyModule *fy_ddp_module(FyModule *ddp);
 
 // with ddp.no_sync(): runs the following block, in which forward and backward add up gradients on this rank alone. The next
-// backward outside averages the sums. Belongs to the thread. Do not leave the block with return, break or goto.
+// backward outside averages the sums. Belongs to the thread; return, break and goto end the block, too.
 #define fy_ddp_no_sync(model)                                                                                          \
-  for (FyNoSync *fy_guard = fy_ddp_no_sync_open(&(FyNoSync){.ddp = (model)}); fy_guard;                                \
-       fy_guard = fy_ddp_no_sync_close(fy_guard))
+  for (FY_AT_END(fy_ddp_no_sync_leave) FyNoSync *fy_guard = fy_ddp_no_sync_open(&(FyNoSync){.ddp = (model)});          \
+       fy_guard; fy_guard = fy_ddp_no_sync_close(fy_guard))
 typedef struct FyNoSync {
   FyModule *ddp;
   struct FyNoSync *outer;
 } FyNoSync;
 FY_API FyNoSync *fy_ddp_no_sync_open(FyNoSync *guard);
 FY_API FyNoSync *fy_ddp_no_sync_close(FyNoSync *guard);
+static inline void fy_ddp_no_sync_leave(FyNoSync *const *guard) {
+  if (*guard)
+    fy_ddp_no_sync_close(*guard);
+}
 
 // To look at: the buckets as they are now, in the order in which they are sent; parameters are numbered as fy_parameters has
 // those that require a gradient.

@@ -21,7 +21,9 @@
 
 #include "tensor/tensor.h"
 
-// torch.distributed.ReduceOp. Averages of integers are cut off towards zero; of bools there is none, their sum is "any".
+// torch.distributed.ReduceOp. Averages of integers are cut off towards zero; of bools there is none, their sum is "any". MIN and MAX
+// pass over a NaN where another rank has a number, and give NaN where none has: NCCL does so (fmin, fmax), and CPU tensors follow
+// it. MPI's own MPI_MIN, and PyTorch over gloo, say nothing of NaN: what comes out depends on the order of the ranks.
 typedef enum FyReduceOp {
   FY_REDUCE_OP_SUM = 0,
   FY_REDUCE_OP_AVG,
@@ -125,7 +127,9 @@ FY_API void fy_barrier_with(FyCollective options);
 
 // send(tensor, dst) and recv(tensor, src): between two ranks; sends from one rank to another arrive in order, at receives of the
 // same size and dtype. A send is over when its receive has taken the data: two ranks that both send first wait for each other
-// (and get the timeout's error), as GPUs do; one of them receives first, or sends with .async_op = true.
+// (and get the timeout's error), as GPUs do; one of them receives first, or sends with .async_op = true. On CUDA devices, two ranks
+// of a larger group that exchange messages before the group's first collective make a communicator of their own by that, for which
+// each waits for the other: start a ring of messages by a collective of CUDA tensors, such as fy_broadcast.
 #define fy_send(collective_tensor, ...) fy_send_with((FyCollective){.tensor = (collective_tensor), .rank = __VA_ARGS__})
 #define fy_recv(collective_tensor, ...) fy_recv_with((FyCollective){.tensor = (collective_tensor), .rank = __VA_ARGS__})
 FY_API FyWork *fy_send_with(FyCollective options);

@@ -1,5 +1,6 @@
 // The engine: one queue of collectives for all groups, in the order of the calls, and the messages beside it. Whoever waits
 // drives it, and while nobody does, a thread.
+#include "base/watch.h"
 #include "distributed/impl.h"
 #include <pthread.h>
 #include <sched.h>
@@ -27,6 +28,15 @@ static void finish(FyWork *work) {
   finished = work;
 }
 
+// What a profile has of it: the part in which data move, on the thread that drives.
+static void run_watched(FyWork *work) {
+  static const char *const names[] = {"mpi:all_reduce", "mpi:broadcast", "mpi:all_gather", "mpi:reduce_scatter"};
+  const bool told = work->call.kind <= FY_CALL_REDUCE_SCATTER && !work->call.cuda;
+  const bool watched = told && fy_range_open(FY_RANGE_LIBRARY, names[work->call.kind]);
+  fy_run_collective(work);
+  fy_range_close(watched);
+}
+
 static bool advance_queue(void) {
   FyWork *head = queue_first;
   bool moved = false;
@@ -43,7 +53,7 @@ static bool advance_queue(void) {
     if (!head->failed) {
       atomic_store(&in_mpi_since, fy_seconds_now());
       atomic_store(&in_mpi, head);
-      fy_run_collective(head);
+      run_watched(head);
       atomic_store(&in_mpi, NULL);
     }
     head->state = FY_WORK_DONE;

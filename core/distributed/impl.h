@@ -40,6 +40,13 @@ enum {
   FY_FAILURE_TEXT = 1200
 };
 
+// A communicator of NCCL's and the stream for what goes over it.
+typedef struct FyChannel {
+  void *nccl; // ncclComm_t, of the device; NULL: not made yet
+  int device;
+  FyStream *stream; // counted
+} FyChannel;
+
 struct FyGroup {
   int number; // 0: all ranks; the same in every rank
   int rank, size;
@@ -51,10 +58,8 @@ struct FyGroup {
   // announcements of the collective that is at the head of the queue
   char *outgoing, *incoming; // one; [size]
   void **requests;           // [2 * size]: receives, then sends
-  // NCCL
-  void *nccl; // ncclComm_t, of nccl_device
-  int nccl_device;
-  FyStream *stream; // counted
+  FyChannel channel;         // NCCL between all
+  FyChannel *pairs; // [size] NCCL with one other rank, for messages before the first collective; NULL: none yet
   struct FyGroup *next;
 };
 

@@ -125,38 +125,46 @@ static int test(void **request) {
 
 // ---- reductions ----
 
-// float16 and bfloat16 are none of MPI's types: numbers of two bytes, and operations of our own.
-static void reduce_short(void *in, void *inout, int count, int dtype, FyReduceOp op) {
-  fy_reduce_two(inout, in, (size_t)count, dtype, op);
-}
-#define SHORT_OPERATION(name, dtype, op)                                                                               \
+// Operations of our own: all of float16 and bfloat16, which are none of MPI's types (here: numbers of two bytes), and the least and
+// the greatest of other floats, since MPI's depend on the ranks' order where there are NaNs.
+#define OWN_OPERATION(name, dtype, op)                                                                                 \
   static void name(void *in, void *inout, int *count, MPI_Datatype *type) {                                            \
     (void)type;                                                                                                        \
-    reduce_short(in, inout, *count, dtype, op);                                                                        \
+    fy_reduce_two(inout, in, (size_t)*count, dtype, op);                                                               \
   }
-SHORT_OPERATION(half_sum, FY_FLOAT16, FY_REDUCE_OP_SUM)
-SHORT_OPERATION(half_min, FY_FLOAT16, FY_REDUCE_OP_MIN)
-SHORT_OPERATION(half_max, FY_FLOAT16, FY_REDUCE_OP_MAX)
-SHORT_OPERATION(half_product, FY_FLOAT16, FY_REDUCE_OP_PRODUCT)
-SHORT_OPERATION(bfloat_sum, FY_BFLOAT16, FY_REDUCE_OP_SUM)
-SHORT_OPERATION(bfloat_min, FY_BFLOAT16, FY_REDUCE_OP_MIN)
-SHORT_OPERATION(bfloat_max, FY_BFLOAT16, FY_REDUCE_OP_MAX)
-SHORT_OPERATION(bfloat_product, FY_BFLOAT16, FY_REDUCE_OP_PRODUCT)
+OWN_OPERATION(half_sum, FY_FLOAT16, FY_REDUCE_OP_SUM)
+OWN_OPERATION(half_min, FY_FLOAT16, FY_REDUCE_OP_MIN)
+OWN_OPERATION(half_max, FY_FLOAT16, FY_REDUCE_OP_MAX)
+OWN_OPERATION(half_product, FY_FLOAT16, FY_REDUCE_OP_PRODUCT)
+OWN_OPERATION(bfloat_sum, FY_BFLOAT16, FY_REDUCE_OP_SUM)
+OWN_OPERATION(bfloat_min, FY_BFLOAT16, FY_REDUCE_OP_MIN)
+OWN_OPERATION(bfloat_max, FY_BFLOAT16, FY_REDUCE_OP_MAX)
+OWN_OPERATION(bfloat_product, FY_BFLOAT16, FY_REDUCE_OP_PRODUCT)
+OWN_OPERATION(float_min, FY_FLOAT32, FY_REDUCE_OP_MIN)
+OWN_OPERATION(float_max, FY_FLOAT32, FY_REDUCE_OP_MAX)
+OWN_OPERATION(double_min, FY_FLOAT64, FY_REDUCE_OP_MIN)
+OWN_OPERATION(double_max, FY_FLOAT64, FY_REDUCE_OP_MAX)
 
-static MPI_Op short_operation(bool is_half, FyReduceOp op) {
-  static MPI_Op made[2][FY_REDUCE_OP_COUNT];
-  static bool known[2][FY_REDUCE_OP_COUNT];
-  static MPI_User_function *const functions[2][FY_REDUCE_OP_COUNT] = {{[FY_REDUCE_OP_SUM] = bfloat_sum,
-                                                                       [FY_REDUCE_OP_MIN] = bfloat_min,
-                                                                       [FY_REDUCE_OP_MAX] = bfloat_max,
-                                                                       [FY_REDUCE_OP_PRODUCT] = bfloat_product},
-                                                                      {[FY_REDUCE_OP_SUM] = half_sum,
-                                                                       [FY_REDUCE_OP_MIN] = half_min,
-                                                                       [FY_REDUCE_OP_MAX] = half_max,
-                                                                       [FY_REDUCE_OP_PRODUCT] = half_product}};
-  if (!known[is_half][op])
-    known[is_half][op] = MPI_Op_create(functions[is_half][op], 1, &made[is_half][op]) == MPI_SUCCESS;
-  return made[is_half][op];
+// MPI_OP_NULL: MPI's own will do.
+static MPI_Op own_operation(int dtype, FyReduceOp op) {
+  static MPI_User_function *const functions[FY_DTYPE_COUNT][FY_REDUCE_OP_COUNT] = {
+      [FY_FLOAT16] = {[FY_REDUCE_OP_SUM] = half_sum,
+                      [FY_REDUCE_OP_MIN] = half_min,
+                      [FY_REDUCE_OP_MAX] = half_max,
+                      [FY_REDUCE_OP_PRODUCT] = half_product},
+      [FY_BFLOAT16] = {[FY_REDUCE_OP_SUM] = bfloat_sum,
+                       [FY_REDUCE_OP_MIN] = bfloat_min,
+                       [FY_REDUCE_OP_MAX] = bfloat_max,
+                       [FY_REDUCE_OP_PRODUCT] = bfloat_product},
+      [FY_FLOAT32] = {[FY_REDUCE_OP_MIN] = float_min, [FY_REDUCE_OP_MAX] = float_max},
+      [FY_FLOAT64] = {[FY_REDUCE_OP_MIN] = double_min, [FY_REDUCE_OP_MAX] = double_max}};
+  static MPI_Op made[FY_DTYPE_COUNT][FY_REDUCE_OP_COUNT];
+  static bool known[FY_DTYPE_COUNT][FY_REDUCE_OP_COUNT];
+  if (!functions[dtype][op])
+    return MPI_OP_NULL;
+  if (!known[dtype][op])
+    known[dtype][op] = MPI_Op_create(functions[dtype][op], 1, &made[dtype][op]) == MPI_SUCCESS;
+  return made[dtype][op];
 }
 
 // The type and the operation; an average's sum is divided afterwards. Of bools the sum says whether any is true.
@@ -171,9 +179,8 @@ static void choose(int dtype, FyReduceOp op, MPI_Datatype *type, MPI_Op *operati
           : dtype == FY_INT32                     ? MPI_INT32_T
           : dtype == FY_UINT8 || dtype == FY_BOOL ? MPI_UINT8_T
                                                   : MPI_UINT16_T;
-  if (dtype == FY_FLOAT16 || dtype == FY_BFLOAT16)
-    *operation = short_operation(dtype == FY_FLOAT16, op);
-  else
+  *operation = own_operation(dtype, op);
+  if (*operation == MPI_OP_NULL)
     *operation = op == FY_REDUCE_OP_MIN       ? MPI_MIN
                  : op == FY_REDUCE_OP_MAX     ? MPI_MAX
                  : op == FY_REDUCE_OP_PRODUCT ? MPI_PROD

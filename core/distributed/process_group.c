@@ -20,7 +20,8 @@ static int from_environment(const char *const *names) {
 }
 
 static int launched_ranks(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE", "SLURM_NTASKS", NULL};
+  // srun's is that of its step: SLURM_NTASKS is also there in a batch script, where a program is one process.
+  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE", "SLURM_STEP_NUM_TASKS", NULL};
   int ranks = from_environment(names);
   return ranks > 0 ? ranks : 1;
 }
@@ -175,6 +176,16 @@ static void at_exit(void) {
     fy_distributed.mpi->finalize();
 }
 
+// Open MPI would end the process, with a text about how it was built.
+static void check_srun(int ranks) {
+  const bool step = getenv("SLURM_STEP_NUM_TASKS") && !getenv("OMPI_COMM_WORLD_SIZE");
+  fy_check(
+      !step || getenv("PMIX_NAMESPACE") || getenv("PMI_SIZE"), FY_RUNTIME_ERROR,
+      "fy_init_process_group: srun has started %d processes without PMIx, by which they find each other: use `srun "
+      "--mpi=pmix -n %d PROGRAM`",
+      ranks, ranks);
+}
+
 static void open_mpi(void) {
   char why[900];
   const FyMpi *mpi = fy_mpi_open(why, sizeof why);
@@ -182,6 +193,7 @@ static void open_mpi(void) {
   int rank, size;
   fy_check(mpi, FY_RUNTIME_ERROR, "fy_init_process_group: %d processes need Open MPI to talk to each other, and %s",
            wanted, why);
+  check_srun(wanted);
   int error = mpi->init(&rank, &size);
   fy_check(error == 0, FY_RUNTIME_ERROR, "fy_init_process_group: MPI cannot begin: %s", mpi->error_string(error));
   if (!fy_distributed.mpi) {

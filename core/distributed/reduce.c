@@ -10,13 +10,13 @@
     case FY_REDUCE_OP_MIN:                                                                                             \
       for (size_t i = 0; i < count; i++) {                                                                             \
         wide a = load(into[i]), b = load(from[i]);                                                                     \
-        into[i] = store(b < a ? b : a);                                                                                \
+        into[i] = store(b < a || a != a ? b : a); /* a NaN is passed over */                                           \
       }                                                                                                                \
       break;                                                                                                           \
     case FY_REDUCE_OP_MAX:                                                                                             \
       for (size_t i = 0; i < count; i++) {                                                                             \
         wide a = load(into[i]), b = load(from[i]);                                                                     \
-        into[i] = store(b > a ? b : a);                                                                                \
+        into[i] = store(b > a || a != a ? b : a);                                                                      \
       }                                                                                                                \
       break;                                                                                                           \
     case FY_REDUCE_OP_PRODUCT:                                                                                         \

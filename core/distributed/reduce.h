@@ -4,7 +4,8 @@
 
 #include "distributed/distributed.h"
 
-// into[i] = op(into[i], from[i]) for `count` elements of the dtype. An average is a sum here. None of these raises.
+// into[i] = op(into[i], from[i]) for `count` elements of the dtype. An average is a sum here; the least and the greatest
+// pass over a NaN. None of these raises.
 void fy_reduce_two(void *into, const void *from, size_t count, int dtype, FyReduceOp op);
 
 // The sum becomes the average of `ranks`: integers are cut off towards zero, as NCCL does it.

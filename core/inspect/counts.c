@@ -1,14 +1,15 @@
 // What a launch did, as the numbers that a modelled GPU computes a time from: for devices that play one (FERRY_SIM_GPU).
 //
 // Sectors, wavefronts and barriers are counted. Caches are not simulated: of a block's sectors each is missing from the L1 cache
-// once, and of a launch's each from the L2 cache once. Instructions are not counted one by one: each load stands for a
-// multiply-add and an address, each basic block for a branch.
+// once, and of a launch's each from the L2 cache once. Instructions are counted by basic block (mix.c); where nobody has told what
+// the blocks compute, each load stands for a multiply-add and an address. Each basic block is a branch.
 #include "inspect/inspect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/counts.h"
+#include "model/kernel.h"
 #include "sim/cudasim.h"
 
 // ---- distinct sectors ----------------------------------------------------------------------------------------------------------
@@ -18,6 +19,7 @@ struct sectors {
   size_t count, room;
 };
 
+bool counts_wanted;
 static struct sectors of_block, read_by_launch, written_by_launch;
 static double block_sectors; // distinct ones of the blocks that are done, summed
 
@@ -50,8 +52,6 @@ static void empty(struct sectors *s) {
 }
 
 void counts_touched(uint32_t key, uint64_t first, uint64_t last) {
-  if (!cudasim_plays_gpu())
-    return;
   for (uint64_t sector = first; sector <= last; sector++) {
     if (is_read(key))
       add_sector(&of_block, sector);
@@ -91,13 +91,24 @@ static void add_accesses(struct model_counts *c, const struct site *s) {
   }
 }
 
+static void add_block(struct model_counts *c, const struct site *s) {
+  const double runs = (double)s->runs;
+  const struct mix *m = mix_at(key_place(s->key));
+  c->branches += runs;
+  c->fp32 += runs * m->fp32;
+  c->fp64 += runs * m->fp64;
+  c->integer += runs * m->integer;
+  c->special += runs * m->special;
+  c->divisions += runs * m->divisions;
+}
+
 // Of all launches of the kernel up to now.
 static struct model_counts totals(const struct kernel *k) {
   struct model_counts c = {.blocks = 0};
   for (uint32_t i = 0; i < k->site_room; i++) {
     const struct site *s = &k->sites[i];
     if (s->key && key_kind(s->key) == EVENT_BLOCK)
-      c.branches += (double)s->runs;
+      add_block(&c, s);
     else if (s->key)
       add_accesses(&c, s);
   }
@@ -107,7 +118,8 @@ static struct model_counts totals(const struct kernel *k) {
 }
 
 void counts_begin_launch(struct launch *launch) {
-  if (!cudasim_plays_gpu())
+  counts_wanted = cudasim_plays_gpu();
+  if (!counts_wanted)
     return;
   launch->before = inspect_allocate(sizeof *launch->before);
   *launch->before = totals(launch->kernel);
@@ -131,6 +143,22 @@ static void scale(struct model_counts *c, const struct model_counts *before, dou
     values[i] = (values[i] - old[i]) * factor;
 }
 
+static void add_time(struct kernel *k, const struct model_counts *c, const struct model_time *t) {
+  const struct model_gpu *gpu = model_gpu_named(getenv("FERRY_SIM_GPU"));
+  if (k->modelled == NULL)
+    k->modelled = inspect_allocate(sizeof *k->modelled);
+  struct modelled *m = k->modelled;
+  m->seconds += t->seconds;
+  for (int i = 0; i < MODEL_LIMITS; i++)
+    m->term[i] += t->term[i];
+  m->least += gpu ? gpu->least.value * 1e-6 : 0;
+  m->resident += t->resident;
+  m->share += t->share;
+  m->launches++;
+  m->stored_sectors += c->store_sectors;
+  m->stored_bytes += c->store_bytes;
+}
+
 void counts_end_launch(struct launch *launch) {
   if (launch->before == NULL)
     return;
@@ -146,8 +174,12 @@ void counts_end_launch(struct launch *launch) {
   c.l1_misses = block_sectors * more;
   c.dram_reads = 32 * (double)read_by_launch.count * more;
   c.dram_writes = 32 * (double)written_by_launch.count * more;
-  c.fp32 = c.loads + c.shared;
-  c.integer = 2 * (c.loads + c.stores + c.shared) + c.branches;
+  if (!mix_known()) {
+    c.fp32 = c.loads + c.shared;
+    c.integer = 2 * (c.loads + c.stores + c.shared) + c.branches;
+  }
   free(launch->before);
-  cudasim_counts(&c);
+  struct model_time time;
+  if (cudasim_counts(&c, &time))
+    add_time(launch->kernel, &c, &time);
 }

@@ -7,7 +7,7 @@
 //     lane.c      each lane's events, kept until the warp is complete
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
-//   counts.c      all of it as numbers for a modelled GPU (core/model)
+//   counts.c      all of it as numbers for a modelled GPU (core/model); mix.c: what a basic block computes
 //   look.c        what the simulator tells: launches, blocks, barriers
 //   finding.c, record.c   what was found, and the file that ./ferry reads
 #ifndef INSPECT_INSPECT_H
@@ -86,7 +86,8 @@ struct kernel {
   struct site *sites;      // a hash table
   uint32_t site_count, site_room;
   struct barrier *barriers;
-  uint8_t *arrays; // by number of the shared array: touched
+  uint8_t *arrays;           // by number of the shared array: touched
+  struct modelled *modelled; // counts.c: its times on the GPU that is played
   struct flow *flow;
 };
 
@@ -224,6 +225,16 @@ static inline struct cell *memory_cells(struct memory *memory, size_t offset, un
   return &page->cells[within / MEMORY_WORD];
 }
 
+// The cell that an access will look at soon: threads that walk down columns find each one anew in the slow memory.
+static inline void memory_prefetch(const struct memory *memory, size_t offset) {
+  const struct page *page = memory->page[offset / MEMORY_PAGE];
+  if (page == NULL || page->bytes)
+    return;
+  const char *cell = (const char *)&page->cells[offset % MEMORY_PAGE / MEMORY_WORD];
+  __builtin_prefetch(cell, 1);
+  __builtin_prefetch(cell + sizeof(struct cell) - 1, 1);
+}
+
 static inline enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
   if ((*offset = address - memory_arena) >= memory_arena_bytes)
     return memory_space_slow(l, address, memory, offset);
@@ -280,12 +291,26 @@ void lane_flush(struct look *l);
 void replay(struct look *l, uint32_t active);
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
 
-// What a launch did, for a device that plays a GPU; elsewhere these do nothing. The sectors from the first to the last were
+// What a launch did, for a device that plays a GPU; elsewhere `counts_wanted` is false, and these do nothing. The sectors from the first to the last were
 // touched by one request.
 void counts_begin_launch(struct launch *launch);
 void counts_end_launch(struct launch *launch);
 void counts_end_block(void);
+struct modelled { // of all launches together
+  double seconds, term[6], least, resident, share, launches;
+  double stored_sectors, stored_bytes;
+};
+extern bool counts_wanted;
 void counts_touched(uint32_t key, uint64_t first, uint64_t last);
+
+// Instructions of a basic block, as a GPU would have them: multiply-adds (which fp32 has, too), float32, float64, ...
+struct mix {
+  uint32_t place;
+  int fma, fp32, fp64, integer, special, divisions;
+};
+void mix_read(void);
+bool mix_known(void); // false: nobody has told, and nothing is known of any block
+const struct mix *mix_at(uint32_t place);
 
 struct flow *flow_new(void);
 void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, const uint32_t last[MAX_DEPTH]);
@@ -328,6 +353,8 @@ struct kernel *kernels_at(size_t i);
 
 // Writes everything to the file that FERRY_INSPECT_RECORD names. At exit, too.
 void inspect_write_record(void);
+// The same as a text (malloc), for who sends it on; NULL: no memory.
+char *inspect_record_text(void);
 
 void *inspect_allocate(size_t bytes); // zeroed
 void *inspect_resize(void *memory, size_t bytes);

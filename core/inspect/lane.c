@@ -60,6 +60,8 @@ void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key)
   if (space == SPACE_NONE)
     return;
   if (space == SPACE_GLOBAL)
+    memory_prefetch(memory, offset);
+  if (space == SPACE_GLOBAL)
     memory_check_global(l, address, bytes, key);
   else if (space == SPACE_SHARED && !skip)
     note_array(l, offset, key);

@@ -338,6 +338,7 @@ __attribute__((constructor)) static void begin(void) {
   only = getenv("FERRY_INSPECT_KERNEL");
   blocks = count ? strtoul(count, NULL, 10) : 0;
   program_read();
+  mix_read();
   sim_inspector = &inspector;
   cudasim_counts_come(will_count);
   atexit(at_exit);

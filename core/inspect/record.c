@@ -21,6 +21,34 @@ static const char *const names[FINDINGS] = {"race-block",
                                             "argument",
                                             "leak"};
 
+// What its threads computed: each lane's instructions.
+static void write_mix(FILE *out, const struct kernel *k, size_t number) {
+  double fma = 0, fp32 = 0, fp64 = 0, integer = 0, special = 0;
+  for (uint32_t i = 0; i < k->site_room; i++) {
+    const struct site *s = &k->sites[i];
+    if (s->key == 0 || key_kind(s->key) != EVENT_BLOCK)
+      continue;
+    const struct mix *m = mix_at(key_place(s->key));
+    const double lanes = (double)s->lanes;
+    fma += lanes * m->fma;
+    fp32 += lanes * m->fp32;
+    fp64 += lanes * m->fp64;
+    integer += lanes * (m->integer + m->divisions);
+    special += lanes * m->special;
+  }
+  if (mix_known())
+    fprintf(out, "mix\t%zu\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\n", number, fma, fp32, fp64, integer, special);
+}
+
+static void write_time(FILE *out, const struct modelled *m, size_t number) {
+  fprintf(out, "time\t%zu\t%g\t%g\t%g\t%g\t%g\t%g", number, m->launches, m->seconds, m->least,
+          m->resident / m->launches, m->share / m->launches,
+          m->stored_sectors ? m->stored_bytes / (32 * m->stored_sectors) : 1);
+  for (int i = 0; i < (int)(sizeof m->term / sizeof *m->term); i++)
+    fprintf(out, "\t%g", m->term[i]);
+  fprintf(out, "\n");
+}
+
 static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
   size_t shared = 0;
   for (int i = 0; i < program_arrays(); i++)
@@ -37,6 +65,9 @@ static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
             s->shared, (unsigned long)s->runs, (unsigned long)s->lanes, (unsigned long)s->live, (unsigned long)s->units,
             (unsigned long)s->ideal, (unsigned long)s->same, (unsigned long)s->same_max);
   }
+  write_mix(out, k, number);
+  if (k->modelled)
+    write_time(out, k->modelled, number);
   for (const struct barrier *b = k->barriers; b; b = b->next)
     fprintf(out, "barrier\t%zu\t%s\t%d\t%lu\t%lu\n", number, b->file, b->line, (unsigned long)b->passes,
             (unsigned long)b->needed);
@@ -60,16 +91,30 @@ static void find_leaks(void) {
     finding_add(FIND_LEAK, NULL, (struct place){.first = a->place}, "%zu bytes", a->bytes);
 }
 
-void inspect_write_record(void) {
-  const char *path = getenv("FERRY_INSPECT_RECORD");
-  FILE *out = path ? fopen(path, "w") : NULL;
-  if (out == NULL)
-    return;
+static void write_all(FILE *out) {
   find_leaks();
   for (size_t i = 0; kernels_at(i); i++)
     write_kernel(out, kernels_at(i), i);
   for (size_t i = 0; finding_at(i); i++)
     write_finding(out, finding_at(i));
   fprintf(out, "end\n");
+}
+
+void inspect_write_record(void) {
+  const char *path = getenv("FERRY_INSPECT_RECORD");
+  FILE *out = path ? fopen(path, "w") : NULL;
+  if (out == NULL)
+    return;
+  write_all(out);
   fclose(out);
+}
+
+char *inspect_record_text(void) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  if (out == NULL)
+    return NULL;
+  write_all(out);
+  return fclose(out) == 0 ? text : NULL;
 }

@@ -73,6 +73,8 @@ static unsigned distinct_bytes(const uint64_t *distinct, unsigned count, unsigne
 static void count_for_model(struct site *site, const uint64_t *pieces, unsigned count, unsigned bytes,
                             unsigned wanted) {
   uint64_t last = (uint64_t)-1;
+  if (!counts_wanted)
+    return;
   for (unsigned i = 0; i < count; i++) {
     for (uint64_t line = pieces[i] / ROW; line <= (pieces[i] + bytes - 1) / ROW; line++) {
       site->lines += line != last;

@@ -6,10 +6,11 @@
 
 // Where a number is from.
 enum model_mark {
-  MODEL_GIVEN,   // stands in the source: a data sheet, a white paper, a device's own report, a measurement
-  MODEL_DERIVED, // computed from numbers that do
-  MODEL_FITTED,  // chosen so that the model agrees with the measurements that the source names
-  MODEL_ASSUMED  // like another GPU's, or a guess: the source says which
+  MODEL_GIVEN,    // stands in the source: a data sheet, a white paper, a device's own report, a measurement
+  MODEL_DERIVED,  // computed from numbers that do
+  MODEL_FITTED,   // chosen so that the model agrees with the measurements that the source names
+  MODEL_ASSUMED,  // like another GPU's, or a guess: the source says which
+  MODEL_UNCHECKED // from memory: no source was found, or one for a rounder number alone
 };
 
 struct model_value {

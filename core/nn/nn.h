@@ -158,6 +158,7 @@ FY_API FyModule *fy_module_clone_with(const FyModule *module, FyTensors paramete
 
 typedef struct FyLayerOptions {
   int out_features;
+  FyNamedOptions no_number_here; // .no_bias = true, ...
   bool no_bias;
   FyDevice device;
   FyDType dtype;

@@ -217,6 +217,8 @@ FyAutocastGuard fy_autocast_guard_open(FyAutocast options) {
 }
 
 void fy_autocast_guard_close(FyAutocastGuard *guard) {
+  if (!guard->open)
+    return;
   settings.regions--;
   settings.enabled[guard->device_type] = guard->enabled;
   settings.dtype[guard->device_type] = (uint8_t)guard->dtype;

@@ -18,7 +18,7 @@
 // with torch.autocast(device_type, dtype, enabled, cache_enabled): fy_autocast(FY_CUDA) { ... },
 // fy_autocast(device.type, .dtype = FY_BFLOAT16, .enabled = use_amp) { ... }. Applies to ops on tensors of that device type, in
 // the calling thread; regions nest, and an inner one with .enabled = false computes in the inputs' own types. Errors
-// that leave the region restore what was before it. Do not leave the block with return, break or goto.
+// that leave the region restore what was before it, and so do return, break and goto.
 //   dtype          0 stands for what fy_get_autocast_dtype(device_type) says: float16 on CUDA, bfloat16 on a CPU at first
 //   enabled        true unless it is named
 //   cache_enabled  as in the region around it, true at first, unless it is named. While it is, a float32 leaf that requires
@@ -34,7 +34,7 @@ typedef struct FyAutocast {
   const char *named; // the arguments' text, by the macro: what is named in it. NULL: `enabled` and `cache_enabled` hold
 } FyAutocast;
 #define fy_autocast(...)                                                                                               \
-  for (FyAutocastGuard fy_autocast_guard =                                                                             \
+  for (FY_AT_END(fy_autocast_guard_close) FyAutocastGuard fy_autocast_guard =                                          \
            fy_autocast_guard_open((FyAutocast){.named = FY_TEXT_OF(__VA_ARGS__), .device_type = __VA_ARGS__});         \
        fy_autocast_guard.open; fy_autocast_guard_close(&fy_autocast_guard))
 

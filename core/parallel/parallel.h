@@ -12,8 +12,7 @@
 // An error of a replica is raised again here, after all threads have ended, with "Caught RuntimeError in replica 1 on
 // device 1." and a line break before its text. Replicas draw random numbers (dropout) each from a generator of its own, which
 // follows from fy_manual_seed and the replica's index: the same in every run, though others than on one device. Ids that do not exist raise FY_RUNTIME_ERROR, repeated ones FY_VALUE_ERROR.
-#define fy_nn_data_parallel(module, device_ids, count)                                                                 \
-  fy_nn_data_parallel_with((FyModule *)(module), (device_ids), (count))
+#define fy_nn_data_parallel(module, ...) fy_nn_data_parallel_with((FyModule *)(module), __VA_ARGS__)
 FY_API FyModule *fy_nn_data_parallel_with(FyModule *module, const int *device_ids, int count);
 
 // The module inside (DataParallel's .module).

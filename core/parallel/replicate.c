@@ -1,4 +1,9 @@
 // replicate: the same module on several devices, its parameters tied to the original's through autograd.
+//
+// By copies, not by NCCL's broadcast and reduce. A copy is an op that autograd has, with the way back; a broadcast would be a new one,
+// with communicators for each list of devices. It is no faster where it could be measured, on two simulated devices: six tensors
+// of 4 KiB take 30 us instead of 14, of 128 KiB 51 instead of 43, of 4 MiB 1.9 ms instead of 1.8. Between two devices both move the
+// same bytes; what a ring saves between more real GPUs, DistributedDataParallel has.
 #include "nn/impl.h"
 #include "parallel/impl.h"
 #include "tensor/impl.h"

@@ -58,13 +58,13 @@ typedef struct FyProfileOptions {
 } FyProfileOptions;
 
 // torch.profiler.profile(activities, ...): profiles the block and stores the profile in `variable` (a FyProfile *), where it
-// is good from within the block on. Do not leave the block with return, break or goto. Where device times are recorded, the
+// is good from within the block on. Return, break and goto end it as its end does. Where device times are recorded, the
 // host waits at its end for the devices that it started something on, so that nothing is missing. One profile at a time in a
 // program: raises FY_RUNTIME_ERROR while there is another. Raises FY_VALUE_ERROR for a bad schedule and
 // FY_OUT_OF_MEMORY_ERROR. When an error ends the block, so it does the profile, without a call of on_trace_ready. Other
 // threads are seen too; of a range that has not ended on them by then nothing is kept.
 #define fy_profile(variable, ...)                                                                                      \
-  for (FyProfile *volatile fy_opened_profile = (variable) =                                                            \
+  for (FY_AT_END(fy_profile_leave) FyProfile *volatile fy_opened_profile = (variable) =                                \
            fy_profile_begin((FyProfileOptions){.activities = __VA_ARGS__});                                            \
        fy_opened_profile; fy_opened_profile = fy_profile_end(fy_opened_profile))
 
@@ -78,16 +78,24 @@ FY_API int64_t fy_profile_step_num(const FyProfile *profile);
 // The rest of the macro. `end` returns NULL.
 FY_API FyProfile *fy_profile_begin(FyProfileOptions options);
 FY_API FyProfile *fy_profile_end(FyProfile *profile);
+static inline void fy_profile_leave(FyProfile *volatile *profile) {
+  if (*profile)
+    fy_profile_end(*profile);
+}
 
 // record_function(name): the block is a range of its own, within those around it on its thread. Ranges nest, and any thread may
-// have some. The name is copied. Do not leave the block with return, break or goto. Never raises.
+// have some. The name is copied. Return, break and goto end the range, too. Never raises.
 #define fy_record_function(name)                                                                                       \
-  for (volatile int fy_opened_range = fy_record_function_enter(name); fy_opened_range >= 0;                            \
-       fy_opened_range = fy_record_function_exit(fy_opened_range))
+  for (FY_AT_END(fy_record_function_leave) volatile int fy_opened_range = fy_record_function_enter(name);              \
+       fy_opened_range >= 0; fy_opened_range = fy_record_function_exit(fy_opened_range))
 
 // The same by hand: enter returns a mark for exit, which also ends what was left open within, and returns -1.
 FY_API int fy_record_function_enter(const char *name);
 FY_API int fy_record_function_exit(int mark);
+static inline void fy_record_function_leave(const volatile int *mark) {
+  if (*mark >= 0)
+    fy_record_function_exit(*mark);
+}
 
 // ---- what it says ----------------------------------------------------------------------------------------------------
 

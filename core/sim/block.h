@@ -15,6 +15,9 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
 // True on a thread that runs a kernel's block at this moment.
 bool sim_block_running(void);
 
+// Gives the running block up: what it has launched has failed, and said why.
+_Noreturn void sim_block_fail(cudaError_t error);
+
 // Reports an illegal access by the running kernel and gives the block up; called by the signal handler.
 // "reads" or "writes" is what it `does`; `what` is said of an address that is near no array with a name.
 _Noreturn void sim_block_fault(const void *address, const char *does, const char *what);

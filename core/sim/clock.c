@@ -229,15 +229,18 @@ static void make_known(struct model_task *task, double seconds, double share) {
   sim_unlock();
 }
 
-void cudasim_counts(const struct model_counts *counts) {
+bool cudasim_counts(const struct model_counts *counts, struct model_time *result) {
   if (running == NULL)
-    return;
+    return false;
   struct model_counts used = *counts;
   const double beyond = model_beyond_l2(sim.config.gpu, used.dram_reads + used.dram_writes);
   used.dram_reads *= beyond;
   used.dram_writes *= beyond;
   const struct model_time time = model_kernel(sim.config.gpu, &used);
   make_known(running->task, time.seconds, time.share);
+  if (result)
+    *result = time;
+  return true;
 }
 
 // Nobody has counted: then the guess it is.

@@ -112,6 +112,13 @@ static const struct model_gpu *read_gpu(void) {
   exit(2);
 }
 
+// The converted program defines it (cudasim_program.h).
+extern const int cudasim_is_program __attribute__((weak));
+
+bool sim_config_is_program(void) {
+  return &cudasim_is_program != NULL;
+}
+
 struct sim_config sim_config_read(void) {
   struct sim_config config = {.mode = read_mode()};
   config.order = read_order("FERRY_SIM_ORDER", &config.seed);
@@ -129,6 +136,7 @@ struct sim_config sim_config_read(void) {
   long workers = cores < 2 ? 2 : cores > SIM_MAX_WORKERS ? SIM_MAX_WORKERS : cores;
   config.workers = (int)read_number("FERRY_SIM_THREADS", 1, SIM_MAX_WORKERS, workers);
   config.guard = read_number("FERRY_SIM_GUARD", 0, 1, config.mode == SIM_LAZY) != 0;
+  config.zeroed = read_number("FERRY_SIM_ZERO", 0, 1, 0) != 0;
   config.check = read_number("FERRY_SIM_CHECK", 0, 1, 1) != 0;
   config.nccl_seconds = (int)read_number("FERRY_SIM_NCCL_SECONDS", 1, 86400, 30);
   return config;

@@ -39,11 +39,15 @@ struct sim_config {
   unsigned int delays; // threads mode: operations begin after a delay drawn from this; 0: at once
   size_t memory_bytes; // of each device
   int workers;
+  bool zeroed;                 // fresh device memory is zero, not NaN
   bool guard;                  // device memory is inaccessible while no operation runs
   bool check;                  // pointers passed to kernels are looked up at the launch
   int nccl_seconds;            // how long a rank waits for others
   const struct model_gpu *gpu; // that the devices play; NULL: none
 };
+
+// True in a program that ./ferry nvcc has built. What every GPU lets pass is a warning there, not an error.
+bool sim_config_is_program(void);
 
 // Reads the environment. A bad value is reported with its variable's name and ends the program with status 2.
 struct sim_config sim_config_read(void);

@@ -98,6 +98,7 @@ static enum cudaMemcpyKind kind_of(bool dst_device, bool src_device) {
   return src_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
+// Of memory that is both the host's and the device's, any kind is right.
 static cudaError_t check(struct copy *copy) {
   if (copy->kind < cudaMemcpyHostToHost || copy->kind > cudaMemcpyDefault)
     return cudaErrorInvalidMemcpyDirection;
@@ -106,7 +107,7 @@ static cudaError_t check(struct copy *copy) {
   if (copy_bytes(copy) == 0)
     return cudaSuccess;
   enum cudaMemcpyKind kind = kind_of(sim_device_of(copy->dst) >= 0, sim_device_of(copy->src) >= 0);
-  if (copy->kind != cudaMemcpyDefault && copy->kind != kind)
+  if (copy->kind != cudaMemcpyDefault && copy->kind != kind && !sim_is_managed(copy->dst) && !sim_is_managed(copy->src))
     return cudaErrorInvalidValue;
   copy->kind = kind;
   if (copy->dst == NULL || copy->src == NULL)
@@ -240,19 +241,47 @@ cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t bytes, si
   return copy_symbol(linear(dst, (const char *)symbol + offset, bytes, counted));
 }
 
+static cudaError_t copy_symbol_async(struct copy copy, cudaStream_t handle) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  SIM_TRY(sim_sticky(stream->device));
+  if (copy.dst == NULL || copy.src == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  return sim_fail(submit(stream, copy, false, false));
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t bytes, size_t offset,
+                                    enum cudaMemcpyKind kind, cudaStream_t stream) {
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    return sim_fail(cudaErrorInvalidMemcpyDirection);
+  enum cudaMemcpyKind counted = kind_of(true, sim_device_of(src) >= 0);
+  return copy_symbol_async(linear((char *)(uintptr_t)symbol + offset, src, bytes, counted), stream);
+}
+
+cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t bytes, size_t offset,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream) {
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    return sim_fail(cudaErrorInvalidMemcpyDirection);
+  enum cudaMemcpyKind counted = kind_of(sim_device_of(dst) >= 0, true);
+  return copy_symbol_async(linear(dst, (const char *)symbol + offset, bytes, counted), stream);
+}
+
 // ---- fills ----
 
 struct fill_work {
   struct sim_work base;
-  void *pointer;
+  char *pointer;
   int value;
-  size_t bytes;
+  size_t pitch, bytes, rows; // bytes: of a row
 };
 
 static cudaError_t run_fill(struct sim_work *base) {
   struct fill_work *work = (struct fill_work *)base;
-  memset(work->pointer, work->value, work->bytes);
-  SIM_TELL(wrote(work->pointer, work->bytes));
+  for (size_t row = 0; row < work->rows; row++) {
+    memset(work->pointer + row * work->pitch, work->value, work->bytes);
+    SIM_TELL(wrote(work->pointer + row * work->pitch, work->bytes));
+  }
   return cudaSuccess;
 }
 
@@ -263,32 +292,47 @@ static void count_fill(const struct sim_work *base) {
 
 static void describe_fill(const struct sim_work *base, struct cudasim_activity *activity) {
   activity->kind = CUDASIM_FILL;
-  activity->bytes = ((const struct fill_work *)base)->bytes;
+  activity->bytes = ((const struct fill_work *)base)->bytes * ((const struct fill_work *)base)->rows;
 }
 
 static void cost_fill(const struct sim_work *base, struct sim_cost *cost) {
   cost->engine = MODEL_KERNELS;
-  cost->seconds = model_streaming(sim.config.gpu, 0, (double)((const struct fill_work *)base)->bytes, 0).seconds;
+  const struct fill_work *work = (const struct fill_work *)base;
+  cost->seconds = model_streaming(sim.config.gpu, 0, (double)(work->bytes * work->rows), 0).seconds;
 }
 
-cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t handle) {
+cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t bytes, size_t rows, cudaStream_t handle) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
   SIM_TRY(sim_sticky(stream->device));
-  if (bytes == 0)
+  if (bytes == 0 || rows == 0)
     return cudaSuccess;
+  if (rows > 1 && pitch < bytes)
+    return sim_fail(cudaErrorInvalidPitchValue);
   if (sim_device_of(pointer) < 0 && !sim_is_pinned(pointer))
     return sim_fail(cudaErrorInvalidValue);
-  SIM_TRY(sim_range_check(pointer, bytes));
+  SIM_TRY(sim_range_check(pointer, (rows - 1) * pitch + bytes));
   struct fill_work *work = sim_work_new(sizeof *work, run_fill, NULL);
   work->base.count = count_fill;
   work->base.describe = describe_fill;
   work->base.cost = cost_fill;
   work->pointer = pointer;
   work->value = value;
+  work->pitch = pitch;
   work->bytes = bytes;
+  work->rows = rows;
   return sim_fail(sim_submit(stream, &work->base, NULL));
+}
+
+cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream) {
+  return cudaMemset2DAsync(pointer, bytes, value, bytes, 1, stream);
+}
+
+cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t bytes, size_t rows) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_capture_forbids());
+  return cudaMemset2DAsync(pointer, pitch, value, bytes, rows, cudaStreamLegacy);
 }
 
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes) {

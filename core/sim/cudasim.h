@@ -80,8 +80,10 @@ void cudasim_op_end(void);
 // are the distinct bytes; what the L2 cache holds of them is taken off here.
 struct cudasim_launch_request;
 struct model_counts; // model/counts.h
+struct model_time;   // model/kernel.h
 void cudasim_counts_come(bool (*will)(const struct cudasim_launch_request *request));
-void cudasim_counts(const struct model_counts *counts);
+// The time that a launch with these counts takes goes to `time`, where that is given; false: nothing runs that has a time.
+bool cudasim_counts(const struct model_counts *counts, struct model_time *time);
 
 void cudasim_get_stats(struct cudasim_stats *stats);
 void cudasim_reset_stats(void);

@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "clock.h"
+#include "count.h"
 #include "fault.h"
 #include "inspector.h"
 #include "memory.h"
@@ -32,6 +33,7 @@ static void initialise(void) {
   if (sim.config.gpu)
     sim_clock_start();
   pthread_atfork(NULL, NULL, after_fork);
+  sim_count_start();
 }
 
 cudaError_t sim_enter(void) {
@@ -146,6 +148,17 @@ static const struct cudaDeviceProp common = {.name = "Simulated CUDA device (CPU
                                              .maxBlocksPerMultiProcessor = 32,
                                              .reservedSharedMemPerBlock = 1024,
                                              .hostRegisterSupported = 1,
+                                             .managedMemory = 1,
+                                             .concurrentManagedAccess = 1,
+                                             .textureAlignment = 512,
+                                             .texturePitchAlignment = 32,
+                                             .surfaceAlignment = 512,
+                                             .globalL1CacheSupported = 1,
+                                             .localL1CacheSupported = 1,
+                                             .canUseHostPointerForRegisteredMem = 1,
+                                             .deviceOverlap = 1,
+                                             .cooperativeLaunch = 1,
+                                             .singleToDoublePrecisionPerfRatio = 2,
                                              .memoryPoolsSupported = 1};
 enum { CLOCK_KHZ = 1000000, MEMORY_CLOCK_KHZ = 1600000 };
 
@@ -176,6 +189,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
   properties->multiProcessorCount = sim.config.workers;
   if (sim.config.gpu)
     play(sim.config.gpu, properties);
+  properties->clockRate = sim.config.gpu ? (int)(sim.config.gpu->clock.value * 1000) : CLOCK_KHZ;
+  properties->memoryClockRate = sim.config.gpu ? (int)(sim.config.gpu->memory_clock.value * 1000) : MEMORY_CLOCK_KHZ;
   properties->pciBusID = device + 1;
   memcpy(properties->uuid.bytes, "ferry-sim-dev-", 14);
   properties->uuid.bytes[15] = (char)device;
@@ -203,11 +218,11 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
   case cudaDevAttrMaxRegistersPerBlock:
     return p->regsPerBlock;
   case cudaDevAttrClockRate:
-    return sim.config.gpu ? (int)(sim.config.gpu->clock.value * 1000) : CLOCK_KHZ;
+    return p->clockRate;
   case cudaDevAttrMultiProcessorCount:
     return p->multiProcessorCount;
   case cudaDevAttrMemoryClockRate:
-    return sim.config.gpu ? (int)(sim.config.gpu->memory_clock.value * 1000) : MEMORY_CLOCK_KHZ;
+    return p->memoryClockRate;
   case cudaDevAttrGlobalMemoryBusWidth:
     return p->memoryBusWidth;
   case cudaDevAttrL2CacheSize:
@@ -232,6 +247,15 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
     return p->maxBlocksPerMultiProcessor;
   case cudaDevAttrReservedSharedMemoryPerBlock:
     return (int)p->reservedSharedMemPerBlock;
+  case cudaDevAttrTextureAlignment:
+    return (int)p->textureAlignment;
+  case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+    return p->singleToDoublePrecisionPerfRatio;
+  case cudaDevAttrGpuOverlap:
+  case cudaDevAttrCooperativeLaunch:
+  case cudaDevAttrManagedMemory:
+  case cudaDevAttrConcurrentManagedAccess:
+  case cudaDevAttrCanUseHostPointerForRegisteredMem:
   case cudaDevAttrCanMapHostMemory:
   case cudaDevAttrConcurrentKernels:
   case cudaDevAttrUnifiedAddressing:
@@ -243,9 +267,13 @@ static int attribute_value(enum cudaDeviceAttr attribute, const struct cudaDevic
   case cudaDevAttrEccEnabled:
   case cudaDevAttrPciDeviceId:
   case cudaDevAttrPciDomainId:
-  case cudaDevAttrManagedMemory:
-  case cudaDevAttrConcurrentManagedAccess:
-  case cudaDevAttrCooperativeLaunch:
+  case cudaDevAttrKernelExecTimeout:
+  case cudaDevAttrComputeMode:
+  case cudaDevAttrTccDriver:
+  case cudaDevAttrIsMultiGpuBoard:
+  case cudaDevAttrHostNativeAtomicSupported:
+  case cudaDevAttrPageableMemoryAccess:
+  case cudaDevAttrComputePreemptionSupported:
     return 0;
   }
   *known = false;

@@ -39,7 +39,8 @@ void sim_heap_clear(struct sim_heap *heap);
 struct sim_range {
   char *address;
   size_t size;
-  bool owned; // allocated by cudaHostAlloc, not registered by the user
+  bool owned;   // allocated by cudaHostAlloc, not registered by the user
+  bool managed; // the host's and the device's: cudaMallocManaged, or a __device__ variable whose address was asked for
 };
 
 struct sim_ranges {

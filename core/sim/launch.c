@@ -7,6 +7,7 @@
 
 #include "block.h"
 #include "clock.h"
+#include "cooperative.h"
 #include "cudasim.h"
 #include "cudasim_launch.h"
 #include "fault.h"
@@ -53,6 +54,8 @@ static void release_run(struct grid_run *run) {
   free(run);
 }
 
+static __thread struct grid_run *current_run;
+
 // Which block runs as the `turn`-th one. Random: turn * step + shift modulo their number, which reaches each of them once.
 static unsigned int block_at(const struct grid_run *run, unsigned int turn) {
   if (sim.config.blocks == SIM_ASCENDING)
@@ -75,6 +78,7 @@ static void choose_order(struct grid_run *run) {
 }
 
 static void run_blocks(struct grid_run *run) {
+  current_run = run;
 #ifdef CUDASIM_STATIC_SHARED // there is one copy of each shared array in the program
   static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&one_at_a_time);
@@ -93,6 +97,7 @@ static void run_blocks(struct grid_run *run) {
 #ifdef CUDASIM_STATIC_SHARED
   pthread_mutex_unlock(&one_at_a_time);
 #endif
+  current_run = NULL;
 }
 
 static void help(void *data) {
@@ -112,6 +117,29 @@ static void offer_blocks(struct grid_run *run) {
     release_run(run);
 }
 
+static void *help_on_own_thread(void *run) {
+  sim_worker_prepare_thread();
+  help(run);
+  return NULL;
+}
+
+// A block has polled for so long that it may wait for one that has not begun: the rest of the grid gets threads of its own.
+void sim_launch_spread(void) {
+  enum { MOST = 64 };
+  struct grid_run *run = current_run;
+  if (run == NULL || sim.config.mode == SIM_SYNC)
+    return;
+  for (int i = 0; i < MOST && atomic_load(&run->next) + (unsigned int)i < run->blocks; i++) {
+    pthread_t thread;
+    atomic_fetch_add(&run->references, 1);
+    if (pthread_create(&thread, NULL, help_on_own_thread, run) != 0) {
+      release_run(run);
+      return;
+    }
+    pthread_detach(thread);
+  }
+}
+
 static bool worth_sharing(const struct cudasim_launch_request *request, unsigned int blocks) {
 #if defined(CUDASIM_TSAN) || defined(CUDASIM_STATIC_SHARED) // a launch's blocks stay on one thread
   (void)request;
@@ -126,6 +154,8 @@ static bool worth_sharing(const struct cudasim_launch_request *request, unsigned
 static cudaError_t run_launch(struct sim_work *base) {
   const struct cudasim_launch_request *request = &((struct launch_work *)base)->request;
   sim_fault_prepare_thread();
+  if (request->cooperative)
+    return sim_cooperative_run(request, request->grid.x * request->grid.y * request->grid.z);
   struct grid_run *run = sim_allocate(sizeof *run);
   *run = (struct grid_run){.references = 1, .work = sim_work_retain(base)};
   run->blocks = request->grid.x * request->grid.y * request->grid.z;
@@ -250,6 +280,17 @@ static cudaError_t check_shape(const struct cudasim_launch_request *request) {
   good = good && (unsigned long long)grid.x * grid.y * grid.z <= 0x7fffffffu; // the simulator's own limit
   if (!good)
     return cudaErrorInvalidConfiguration;
+  if (request->cooperative) {
+    int blocks = 0, device = sim_current_device;
+    struct cudaDeviceProp properties;
+    SIM_TRY(cudaGetDeviceProperties(&properties, device));
+    SIM_TRY(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, request->function, (int)threads, request->shared_bytes));
+    const unsigned long long wanted = (unsigned long long)grid.x * grid.y * grid.z;
+    if (wanted > (unsigned long long)blocks * (unsigned long long)properties.multiProcessorCount ||
+        wanted * threads > SIM_MAX_COOPERATIVE_THREADS)
+      return cudaErrorCooperativeLaunchTooLarge;
+  }
   return request->shared_bytes <= (size_t)max_dynamic_shared(request->function) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -318,8 +359,43 @@ static void cost_launch(const struct sim_work *base, struct sim_cost *cost) {
   cost->counted = sim_clock_counts_come(r);
 }
 
+// ---- launches by kernels ----
+
+struct nested {
+  const struct cudasim_launch_request *request;
+  unsigned int blocks;
+  cudaError_t error;
+};
+
+static void *run_nested(void *data) {
+  struct nested *child = data;
+  sim_worker_prepare_thread();
+  sim_access_begin();
+  for (unsigned int block = 0; block < child->blocks && child->error == cudaSuccess; block++)
+    child->error = sim_block_run(child->request, block, NULL);
+  sim_access_end();
+  return NULL;
+}
+
+// A grid that a kernel launches runs at once and to its end, on a thread of its own, since this one is in the middle of a block.
+// That is one of the orders that CUDA permits; the streams that devices make change nothing about it.
+static cudaError_t launch_nested(const struct cudasim_launch_request *request) {
+  struct nested child = {request, request->grid.x * request->grid.y * request->grid.z, cudaSuccess};
+  pthread_t thread;
+  SIM_TRY(check_shape(request));
+  sim_count_kernel(&sim.counters.launches);
+  if (request->cooperative || pthread_create(&thread, NULL, run_nested, &child) != 0)
+    return sim_fail(request->cooperative ? cudaErrorNotSupported : cudaErrorLaunchOutOfResources);
+  pthread_join(thread, NULL);
+  if (child.error != cudaSuccess)
+    sim_block_fail(child.error);
+  return cudaSuccess;
+}
+
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   SIM_TRY(sim_enter());
+  if (sim_block_running())
+    return launch_nested(request);
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(request->stream, &stream));
   if (stream->device != sim_current_device)
@@ -332,6 +408,7 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
     return cudaSuccess;
   }
   struct launch_work *work = sim_work_new(sizeof *work + request->closure_bytes, run_launch, NULL);
+  work->base.on_any_thread = true;
   work->base.count = count_launch;
   work->base.describe = describe_launch;
   work->base.cost = cost_launch;

@@ -117,6 +117,14 @@ static size_t offset_in(const struct sim_piece *piece, const void *address) {
   return (size_t)((const char *)address - (piece->address + piece->offset));
 }
 
+bool sim_is_managed(const void *address) {
+  sim_lock();
+  const struct sim_range *range = sim_ranges_find(&sim.pinned, address);
+  bool managed = range && range->managed;
+  sim_unlock();
+  return managed;
+}
+
 cudaError_t sim_range_check(const void *address, size_t bytes) {
   int device = sim_device_of(address);
   if (device < 0)
@@ -207,7 +215,7 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes, const void
   SIM_COUNT(allocations, 1);
   sim_access_begin();
   ASAN_UNPOISON_MEMORY_REGION(address, bytes);
-  memset(address, 0xff, bytes); // fresh memory is NaN, never a lucky zero
+  memset(address, sim.config.zeroed ? 0 : 0xff, bytes); // fresh memory is NaN, never a lucky zero
   size_t end = (bytes + 255) / 256 * 256 + 256;
   ASAN_POISON_MEMORY_REGION(address + bytes, end - bytes);
   sim_access_end();
@@ -248,9 +256,15 @@ cudaError_t cudaFree(void *pointer) {
   if (pointer == NULL)
     return sim_fail(sim_sticky(sim_current_device));
   int device = sim_device_of(pointer);
-  if (device < 0)
+  if (device < 0 && !sim_is_managed(pointer))
     return sim_fail(cudaErrorInvalidValue);
   SIM_TRY(sim_capture_forbids());
+  if (device < 0) {
+    SIM_TRY(sim_unpin(pointer, true, true, cudaErrorInvalidValue));
+    SIM_COUNT(frees, 1);
+    free(pointer);
+    return sim_fail(sim_sticky(sim_current_device));
+  }
   sim_stream_drain(device);
   cudaError_t error = sim_release(pointer);
   return sim_fail(sim_sticky(device) ? sim_sticky(device) : error);
@@ -287,6 +301,15 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }
 
+cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) {
+  enum { PITCH = 512 };
+  SIM_TRY(sim_enter());
+  if (pointer == NULL || pitch == NULL)
+    return sim_fail(cudaErrorInvalidValue);
+  *pitch = (width + PITCH - 1) / PITCH * PITCH;
+  return cudaMalloc(pointer, *pitch * height);
+}
+
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   SIM_TRY(sim_enter());
   SIM_TRY(sim_sticky(sim_current_device));
@@ -300,9 +323,9 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
 
 // ---- pinned host memory ----
 
-static cudaError_t add_pinned(void *pointer, size_t bytes, bool owned) {
+cudaError_t sim_pin(void *pointer, size_t bytes, bool owned, bool managed) {
   sim_lock();
-  bool added = sim_ranges_add(&sim.pinned, (struct sim_range){pointer, bytes, owned});
+  bool added = sim_ranges_add(&sim.pinned, (struct sim_range){pointer, bytes, owned, managed});
   sim_unlock();
   return added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
 }
@@ -318,7 +341,7 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) {
   void *memory;
   if (posix_memalign(&memory, 256, bytes) != 0)
     return sim_fail(cudaErrorMemoryAllocation);
-  SIM_TRY(add_pinned(memory, bytes, true));
+  SIM_TRY(sim_pin(memory, bytes, true, false));
   *pointer = memory;
   return cudaSuccess;
 }
@@ -327,11 +350,14 @@ cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
   return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
 }
 
-static cudaError_t remove_pinned(void *pointer, bool owned, cudaError_t otherwise) {
+cudaError_t sim_unpin(void *pointer, bool owned, bool managed, cudaError_t otherwise) {
+  for (int device = 0; device < sim.config.devices; device++) // kernels and copies may still be using it
+    sim_stream_drain(device);
   sim_lock();
   const struct sim_range *found = sim_ranges_find(&sim.pinned, pointer);
   struct sim_range removed;
-  bool good = found && found->owned == owned && sim_ranges_remove(&sim.pinned, pointer, &removed);
+  bool good =
+      found && found->owned == owned && found->managed == managed && sim_ranges_remove(&sim.pinned, pointer, &removed);
   sim_unlock();
   return good ? cudaSuccess : otherwise;
 }
@@ -341,9 +367,7 @@ cudaError_t cudaFreeHost(void *pointer) {
   if (pointer == NULL)
     return cudaSuccess;
   SIM_TRY(sim_capture_forbids());
-  for (int device = 0; device < sim.config.devices; device++) // copies may still be using it
-    sim_stream_drain(device);
-  SIM_TRY(remove_pinned(pointer, true, cudaErrorInvalidValue));
+  SIM_TRY(sim_unpin(pointer, true, false, cudaErrorInvalidValue));
   free(pointer);
   return cudaSuccess;
 }
@@ -353,14 +377,20 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags) {
   (void)flags;
   if (pointer == NULL || bytes == 0 || sim_device_of(pointer) >= 0)
     return sim_fail(cudaErrorInvalidValue);
-  return sim_fail(add_pinned(pointer, bytes, false));
+  return sim_fail(sim_pin(pointer, bytes, false, false));
 }
 
 cudaError_t cudaHostUnregister(void *pointer) {
   SIM_TRY(sim_enter());
-  for (int device = 0; device < sim.config.devices; device++)
-    sim_stream_drain(device);
-  return sim_fail(remove_pinned(pointer, false, cudaErrorHostMemoryNotRegistered));
+  return sim_fail(sim_unpin(pointer, false, false, cudaErrorHostMemoryNotRegistered));
+}
+
+cudaError_t cudaHostGetFlags(unsigned int *flags, void *host) {
+  SIM_TRY(sim_enter());
+  if (flags == NULL || !sim_is_pinned(host))
+    return sim_fail(cudaErrorInvalidValue);
+  *flags = cudaHostAllocPortable | cudaHostAllocMapped; // all of it is
+  return cudaSuccess;
 }
 
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags) {
@@ -382,8 +412,9 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
   if (live)
     *attributes = (struct cudaPointerAttributes){cudaMemoryTypeDevice, device, (void *)(uintptr_t)pointer, NULL};
   else if (pinned)
-    *attributes = (struct cudaPointerAttributes){cudaMemoryTypeHost, sim_current_device, (void *)(uintptr_t)pointer,
-                                                 (void *)(uintptr_t)pointer};
+    *attributes =
+        (struct cudaPointerAttributes){sim_is_managed(pointer) ? cudaMemoryTypeManaged : cudaMemoryTypeHost,
+                                       sim_current_device, (void *)(uintptr_t)pointer, (void *)(uintptr_t)pointer};
   else
     attributes->hostPointer = (void *)(uintptr_t)pointer;
   return cudaSuccess;

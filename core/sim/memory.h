@@ -13,6 +13,13 @@ void sim_memory_init(void);
 // The device in whose memory an address lies; -1 for every other address.
 int sim_device_of(const void *address);
 bool sim_is_pinned(const void *address);
+// Memory that both the host and the devices call their own (pinned, too).
+bool sim_is_managed(const void *address);
+
+// Adds host memory to what devices may use; with `owned` it is freed when it is given back.
+cudaError_t sim_pin(void *pointer, size_t bytes, bool owned, bool managed);
+// Ends what sim_pin began, once nothing uses it any more.
+cudaError_t sim_unpin(void *pointer, bool owned, bool managed, cudaError_t otherwise);
 
 // cudaErrorInvalidValue unless the bytes are outside every device's memory or within one live allocation.
 cudaError_t sim_range_check(const void *address, size_t bytes);

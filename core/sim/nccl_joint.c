@@ -199,17 +199,22 @@ struct joined {
   struct cudasim_activity activity;
 };
 
-static void joint_joined(struct joined *joined, struct sim_joint *joint, bool complete) {
+// `stream`: the last caller's, in whose row of a trace the operation stands where it is of the operation's device.
+static void joint_joined(struct joined *joined, struct sim_joint *joint, const struct CUstream_st *stream,
+                         bool complete) {
   *joined = (struct joined){.node = sim_node_retain(joint->node), .complete = complete};
   if (!complete)
     return;
   joined->traced = sim_is_traced();
   if (joined->traced) {
-    sim_trace_name(joined->node, 0);
+    const bool named = stream->device == joined->node->device && stream != sim.device[stream->device].legacy;
+    sim_trace_name(joined->node, named ? (unsigned long long)(uintptr_t)stream : 0);
     joined->activity = sim_trace_describe(joined->node);
     if (joined->node->task)
       sim_clock_tell(joined->node, &joined->activity);
   }
+  // In the lane of the caller who goes on with it: the first one's may be waiting for another process, which waits for this.
+  joined->node->lane = stream->lane;
   release_joint(joint);
   sim_node_release(joined->node); // the maker's reference
 }
@@ -223,14 +228,14 @@ static int join_all(struct sim_nccl_op *ops, int count, struct sim_node *before,
     struct sim_joint *joint = is_transfer(&ops[i]) ? join_pair(&ops[i]) : join_collective(&ops[i]);
     if (joint->collective)
       ops[i].comm->collectives++;
-    joint_joined(&joined[made++], joint, add_part(joint, &ops[i], before));
+    joint_joined(&joined[made++], joint, ops[i].stream, add_part(joint, &ops[i], before));
   }
   struct sim_joint *transfers = join_transfers(ops, count);
   if (transfers) {
     sim_lock();
     sim_node_after(transfers->node, before);
     sim_unlock();
-    joint_joined(&joined[made++], transfers, true);
+    joint_joined(&joined[made++], transfers, ops[0].stream, true);
   }
   return made;
 }

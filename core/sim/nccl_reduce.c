@@ -16,9 +16,9 @@ size_t sim_nccl_bytes(int type) {
     case ncclProd:                                                                                                     \
       return (sum_type)(a * b);                                                                                        \
     case ncclMax:                                                                                                      \
-      return a < b || b != b ? b : a; /* NaN stays NaN */                                                              \
+      return b > a || a != a ? b : a; /* a NaN is passed over, as by fmax */                                           \
     case ncclMin:                                                                                                      \
-      return b < a || b != b ? b : a;                                                                                  \
+      return b < a || a != a ? b : a;                                                                                  \
     default:                                                                                                           \
       return (sum_type)(a + b);                                                                                        \
     }                                                                                                                  \

@@ -1,6 +1,7 @@
 // Messages about kernels that went wrong: which kernel, block and thread, and what the other threads were doing.
 #include "block_internal.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@ const char *cudasim_fault(void) {
 static void note_fault(const struct sim_executor *e, const char *what) {
   if (first_fault[0] == '\0')
     snprintf(first_fault, sizeof first_fault, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s",
-             e->launch->name ? e->launch->name : "without a name", blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x,
-             threadIdx.y, threadIdx.z, what);
+             e->launch->name ? e->launch->name : "without a name", blockIdx.x, blockIdx.y, blockIdx.z,
+             cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, what);
 }
 
 // ---- arrays with names ---------------------------------------------------------------------------------------------------
@@ -73,18 +74,20 @@ static bool alike(const struct sim_executor *e, unsigned int a, unsigned int b) 
     return false;
   if (e->state[a] != SIM_AT_BARRIER && e->state[a] != SIM_AT_WARP)
     return true;
-  return e->line[a] == e->line[b] && e->file[a] == e->file[b];
+  return e->waiter[a].line == e->waiter[b].line && e->waiter[a].file == e->waiter[b].file;
 }
 
 static void describe(const struct sim_executor *e, unsigned int thread, unsigned int count) {
-  const struct uint3 *index = &e->index[thread];
+  const struct cudasim_index *index = &e->waiter[thread].index;
   fprintf(stderr, "    %4u thread(s), the first (%u,%u,%u): ", count, index->x, index->y, index->z);
   if (e->state[thread] == SIM_DONE)
     fprintf(stderr, "returned from the kernel\n");
   else if (e->state[thread] == SIM_AT_BARRIER)
-    fprintf(stderr, "waiting in __syncthreads at %s:%d\n", e->file[thread], e->line[thread]);
+    fprintf(stderr, "waiting in __syncthreads at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
   else if (e->state[thread] == SIM_AT_WARP)
-    fprintf(stderr, "waiting in a warp function at %s:%d\n", e->file[thread], e->line[thread]);
+    fprintf(stderr, "waiting in a warp function at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
+  else if (e->state[thread] == SIM_CONVERGING)
+    fprintf(stderr, "in __activemask at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
   else
     fprintf(stderr, "running\n");
 }
@@ -105,9 +108,19 @@ void sim_report_threads(struct sim_executor *e) {
   }
 }
 
-void sim_report_thread(struct sim_executor *e) {
-  (void)e;
-  fprintf(stderr, "    thread (%u,%u,%u)\n", threadIdx.x, threadIdx.y, threadIdx.z);
+void sim_warn_returned(struct sim_executor *e) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static const void *warned; // one kernel after another: seldom more than one does so
+  pthread_mutex_lock(&lock);
+  if (warned != e->launch->function)
+    sim_report(e, "warning: __syncthreads() after threads of the block have returned: a GPU lets it pass, "
+                  "CUDA does not promise it");
+  warned = e->launch->function;
+  pthread_mutex_unlock(&lock);
+}
+
+void sim_report_thread(void) {
+  fprintf(stderr, "    thread (%u,%u,%u)\n", cudasim_thread->x, cudasim_thread->y, cudasim_thread->z);
 }
 
 // Below the stack pointer of the native stack, or in a fiber's guard page.
@@ -120,8 +133,7 @@ static bool is_stack_overflow(const struct sim_executor *e, const void *address)
   return e->running == &e->native && byte >= e->native.low - NEAR && byte < e->native.low + e->native.size;
 }
 
-_Noreturn void sim_block_fault(const void *address, const char *does, const char *what) {
-  struct sim_executor *e = sim_executor;
+void sim_report_fault(struct sim_executor *e, const void *address, const char *does, const char *what) {
   char message[300], array[160];
   if (is_stack_overflow(e, address))
     what = "stack overflow of a simulated thread";
@@ -130,10 +142,6 @@ _Noreturn void sim_block_fault(const void *address, const char *does, const char
   note_fault(e, what);
   snprintf(message, sizeof message, "illegal address %p in a kernel: %s", (void *)(uintptr_t)address, what);
   sim_report(e, message);
-  sim_report_thread(e);
-  if (e->inspected)
-    sim_inspector->faulted(address);
-  sim_give_up(e, cudaErrorIllegalAddress);
 }
 
 /* In CUDA's words. */
@@ -143,8 +151,21 @@ void cudasim_assert_fail(const char *assertion, const char *file, unsigned int l
     abort();
   }
   fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, function,
-          blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, assertion);
+          blockIdx.x, blockIdx.y, blockIdx.z, cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, assertion);
   sim_give_up(sim_executor, cudaErrorAssert);
+}
+
+void cudasim_refuse(const char *what, const char *file, int line) {
+  const bool inside = sim_block_running();
+  char message[600];
+  snprintf(message, sizeof message, "%s:%d: not simulated: %s", file, line, what);
+  if (!inside) {
+    fprintf(stderr, "cudasim: %s\n", message);
+    abort();
+  }
+  sim_report(sim_executor, message);
+  sim_report_thread();
+  sim_give_up(sim_executor, cudaErrorNotSupported);
 }
 
 #ifdef SIM_ASAN
@@ -155,6 +176,6 @@ void __asan_on_error(void) {
   if (!sim_block_running())
     return;
   sim_report(e, "AddressSanitizer found the error below in");
-  sim_report_thread(e);
+  sim_report_thread();
 }
 #endif

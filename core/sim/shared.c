@@ -67,7 +67,15 @@ static void tell(struct sim_executor *e, const struct shared_array *array, long 
   snprintf(what, sizeof what, "%s[%lld] was written, outside of the shared array: it has %zu elements, from 0 to %zu",
            array->name, index, array->bytes / array->element_bytes, array->bytes / array->element_bytes - 1);
   sim_report(e, what);
-  sim_report_thread(e);
+  sim_report_thread();
+}
+
+bool sim_shared_is_written_outside(const struct sim_executor *e) {
+  for (int i = e->launch->shared_bytes > 0 ? 0 : 1; i < array_count; i++)
+    if (broken_at(arrays[i].begin - CUDASIM_SHARED_GUARD, true) >= 0 ||
+        broken_at(arrays[i].begin + arrays[i].bytes, false) >= 0)
+      return true;
+  return false;
 }
 
 bool sim_shared_is_broken(struct sim_executor *e) {

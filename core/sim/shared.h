@@ -10,5 +10,7 @@ struct sim_executor;
 void sim_shared_block_begin(struct sim_executor *e);
 // Has a guard been written over? Then a message says so, the block's error is set, and the guard is as it was.
 bool sim_shared_is_broken(struct sim_executor *e);
+// The same question, and nothing else.
+bool sim_shared_is_written_outside(const struct sim_executor *e);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block.h"
 #include "clock.h"
 #include "graph.h"
 #include "lane.h"
@@ -226,7 +227,10 @@ static void wait_for(struct sim_node_list list) {
   release_all(list);
 }
 
+// A kernel's own launches are done when they return, and to wait for anything else would be to wait for itself.
 void sim_stream_drain(int device) {
+  if (sim_block_running())
+    return;
   struct sim_node_list list = {0};
   sim_lock();
   add_outstanding(&list, sim.device[device].legacy);
@@ -251,7 +255,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (stream->capture)
     return sim_fail(sim_graph_spoil(stream, cudaErrorStreamCaptureUnsupported));
   SIM_COUNT(synchronizations, 1);
-  wait_for(outstanding(stream));
+  if (!sim_block_running())
+    wait_for(outstanding(stream));
   return sim_fail(sim_sticky(stream->device));
 }
 
@@ -382,6 +387,32 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void 
     return sim_fail(cudaErrorInvalidValue);
   struct host_work *work = sim_work_new(sizeof *work, run_host_function, NULL);
   work->function = function;
+  work->data = data;
+  return sim_fail(sim_submit(stream, &work->base, NULL));
+}
+
+struct callback_work {
+  struct sim_work base;
+  cudaStream_t stream;
+  cudaStreamCallback_t callback;
+  void *data;
+};
+
+static cudaError_t run_callback(struct sim_work *base) {
+  struct callback_work *work = (struct callback_work *)base;
+  work->callback(work->stream, cudaSuccess, work->data);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void *data, unsigned int flags) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  if (callback == NULL || flags != 0)
+    return sim_fail(cudaErrorInvalidValue);
+  struct callback_work *work = sim_work_new(sizeof *work, run_callback, NULL);
+  work->stream = handle;
+  work->callback = callback;
   work->data = data;
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }

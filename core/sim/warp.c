@@ -73,7 +73,7 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
       group = &warp->group[i];
   }
   if (group == NULL) {
-    sim_report(e, "a warp meets with more than 8 different masks at once");
+    sim_report(e, "a warp meets with more than 32 different masks at once");
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   group->mask = mask;
@@ -90,12 +90,12 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
     use_warps(e);
   int thread = e->current, lane = thread % SIM_WARP_THREADS;
   struct sim_warp *warp = &e->warp[thread / SIM_WARP_THREADS];
-  e->file[thread] = file;
-  e->line[thread] = line;
+  e->waiter[thread].file = file;
+  e->waiter[thread].line = line;
   if (!(mask >> lane & 1u)) {
     sim_report(e, "a lane called a warp function without being in its mask");
-    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", threadIdx.x, threadIdx.y, threadIdx.z, mask, file,
-            line);
+    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", cudasim_thread->x, cudasim_thread->y,
+            cudasim_thread->z, mask, file, line);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   struct sim_warp_group *group = find_group(e, warp, mask);
@@ -113,12 +113,48 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
   return group->values[buffer];
 }
 
-unsigned int cudasim_active_lanes(void) {
+// Not in the header: an inspected kernel's instructions are counted, and this loop is none of them.
+unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, int line) {
+  unsigned int lanes, votes = 0;
+  const uint64_t *values = cudasim_warp(mask, predicate != 0, &lanes, file, line);
+  for (int lane = 0; lane < SIM_WARP_THREADS; lane++)
+    if ((lanes >> lane & 1u) && values[lane])
+      votes |= 1u << lane;
+  return votes;
+}
+
+// On a GPU, those lanes that run together. Here lanes run one after another, so that the first to come waits until every other
+// thread of the block has come, too, has returned, or waits for something else: then those of its warp at the same place are it.
+unsigned int cudasim_active_lanes(const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
-  if (!e->warps_used)
-    use_warps(e);
-  return ~e->warp[e->current / SIM_WARP_THREADS].exited;
+  sim_weak_publish(false);
+  const int thread = e->current;
+  e->waiter[thread].file = file;
+  e->waiter[thread].line = line;
+  e->state[thread] = SIM_CONVERGING;
+  e->converging = true;
+  sim_suspend(e);
+  return e->converged[thread];
+}
+
+void sim_converge(struct sim_executor *e) {
+  e->converging = false;
+  for (unsigned int t = 0; t < e->threads; t++) {
+    if (e->state[t] != SIM_CONVERGING)
+      continue;
+    const unsigned int first = t / SIM_WARP_THREADS * SIM_WARP_THREADS;
+    unsigned int together = 0;
+    for (unsigned int u = t; u < e->threads && u < first + SIM_WARP_THREADS; u++)
+      if (e->state[u] == SIM_CONVERGING && e->waiter[u].line == e->waiter[t].line && e->waiter[u].file == e->waiter[t].file)
+        together |= 1u << (u - first);
+    for (unsigned int rest = together; rest; rest &= rest - 1) {
+      const unsigned int u = first + (unsigned int)__builtin_ctz(rest);
+      e->converged[u] = together;
+      e->state[u] = SIM_READY;
+    }
+  }
+  e->cursor = 0;
 }
 
 // Out of line: the thread sanitizer, which kernels may be built with, does not know fences.

@@ -26,6 +26,17 @@ typedef struct FySize {
 #define fy_shape(...) ((FySize){.ndim = FY_COUNT_OF(__VA_ARGS__), .dim = {__VA_ARGS__}})
 #define FY_SCALAR ((FySize){.ndim = 0})
 
+// What macros with options put before them, so that the compiler refuses numbers where a size or a named option belongs. Without
+// it C would take `fy_zeros(3, 3)` for the first members of a size, and `fy_arange(1, 10)` for an end of 1. A call of
+// fy_sizes_are_written_fy_shape is an error of the compiler; a number is no pointer to what is not even declared.
+#define FY_SIZE_AND_OPTIONS(...) .size = FY_FIRST_SIZE(__VA_ARGS__, ~), FY_AFTER_FIRST(__VA_ARGS__, )
+#define FY_FIRST_SIZE(first, ...) _Generic((first), FySize : (first), default : fy_sizes_are_written_fy_shape())
+#define FY_AFTER_FIRST(first, ...) __VA_ARGS__
+FySize fy_sizes_are_written_fy_shape(void)
+    __attribute__((error("write sizes as fy_shape(3, 3): fy_zeros(fy_shape(3, 3))")));
+typedef const struct fy_options_are_written_with_their_names *FyNamedOptions;
+#pragma GCC diagnostic error "-Wint-conversion" // as gcc 14 and clang 15 have it anyway
+
 // A list of tensors by value: fy_cat(fy_list(a, b), 0). The array is borrowed.
 typedef struct FyTensors {
   int count;

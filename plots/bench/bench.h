@@ -119,6 +119,11 @@ void write_tsv(const char *path, const Machine *machine, const Results *results)
 // plots/torch/compare.py. Returns the exit status.
 int worker(FyDevice device);
 
+// The same as a rank of several, see ranks.c: one side of plots/torch/ranks.py.
+int ranks_worker(void);
+
+const Bench *bench_named(const char *name); // raises FY_KEY_ERROR
+
 // ---- what several benchmarks share ------------------------------------------------------------------------------------
 
 typedef enum Model { MLP_SMALL, MLP, MLP_WIDE, CNN_001, CNN_002, MODELS } Model;

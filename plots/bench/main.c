@@ -19,7 +19,7 @@ typedef struct Options {
   int name_count;
   const char *device, *sizes, *out;
   int threads;
-  bool quick, list, worker;
+  bool quick, list, worker, ranks;
   Plan plan;
 } Options;
 
@@ -37,6 +37,7 @@ static const char usage_text[] =
     "  --quick       small sizes and few samples: shows that everything runs\n"
     "  --out PLACE   a directory, where the file is named by device and time (build/bench), or a file name.tsv\n"
     "  --list        the benchmarks, their groups, sizes and units\n"
+    "  --simulator   kernels on the simulated device in place of all that, beside HIP-CPU and PoCL (with --help: how)\n"
     "  --help        this text\n"
     "\n"
     "Each sample is one run, or as many in a row as the clock needs, with the device idle before and after. The table\n"
@@ -133,6 +134,8 @@ static void take_argument(Options *o, int argc, char **argv, int *i) {
     o->list = true;
   } else if (strcmp(argument, "--worker") == 0) {
     o->worker = true;
+  } else if (strcmp(argument, "--ranks") == 0) {
+    o->ranks = true;
   } else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
     printf("%s", usage_text);
     exit(0);
@@ -384,5 +387,5 @@ int main(int argc, char **argv) {
   }
   FyDevice device = device_named(options.device);
   fy_manual_seed(0);
-  return options.worker ? worker(device) : bench(&options, device);
+  return options.ranks ? ranks_worker() : options.worker ? worker(device) : bench(&options, device);
 }

@@ -20,7 +20,7 @@
 
 enum { MOST_SAMPLES = 100 };
 
-static const Bench *bench_named(const char *name) {
+const Bench *bench_named(const char *name) {
   for (const Bench *b = benches; b->name; b++) {
     if (strcmp(b->name, name) == 0 && b->body) {
       return b;

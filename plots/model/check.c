@@ -178,16 +178,16 @@ static void print_worst(void) {
 }
 
 static void print_parameters(void) {
-  static const char *const marks[] = {"given", "derived", "fitted", "assumed"};
-  int counts[4] = {0};
+  static const char *const marks[] = {"given", "derived", "fitted", "assumed", "not checked"};
+  int counts[5] = {0};
   for (int i = 0; i < model_gpu_count; i++) {
 #define X(field, unit, what) counts[model_gpus[i].field.mark]++;
     MODEL_GPU_VALUES(X)
 #undef X
   }
   printf("Of the numbers in the table of GPUs (architectures apart) ");
-  for (int i = 0; i < 4; i++)
-    printf("%d are %s%s", counts[i], marks[i], i < 2 ? ", " : i == 2 ? " and " : ".\n");
+  for (int i = 0; i < 5; i++)
+    printf("%d are %s%s", counts[i], marks[i], i < 3 ? ", " : i == 3 ? " and " : ".\n");
 }
 
 static void print_rows(void) {

@@ -4,15 +4,19 @@
 #include "case.h"
 #include "config.h"
 #include "gpu.h"
+#include "inspect.h"
 #include "registry.h"
 #include "symbols.h"
 #include "tools_root.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *NO_FILES[2];
@@ -89,6 +93,7 @@ static void set_readable(SandboxJob *job, const char *extra, const char *more) {
                                CONFIG_ROOT "/build/bundle",
                                CONFIG_ROOT "/tests/grader",
                                CONFIG_LIBRARY,
+                               INSPECT_LIBRARY,
                                CONFIG_OBJECTS "/tests/grader",
                                CONFIG_OBJECTS "/sim/tests/grader",
                                extra,
@@ -189,16 +194,17 @@ static bool compile_for_simulator(Answer *a) {
   Command transform = {0}, c = {0};
   char header[512];
   word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
-  word(&transform, "%s", "--judge");
+  words(&transform, a->for_inspector ? "--gcc" : "--judge");
   word(&transform, "%s.cu", a->exercise->id);
   word(&transform, "%s", "answer.cpp");
   if (!run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
-  program(&c, CONFIG_CXX);
+  program(&c, a->for_inspector ? "g++" : CONFIG_CXX);
   // -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it.
-  words(&c, "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra -Wno-unknown-pragmas "
-            "-ftls-model=local-exec "
-            "-I" CONFIG_ROOT "/core/sim/include");
+  words(&c, a->for_inspector ? INSPECT_FLAGS
+                             : "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra "
+                               "-Wno-unknown-pragmas -ftls-model=local-exec");
+  words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");
   return run_tool(a, &c, (const char *[2]){header, NULL}, COMPILE_SECONDS, NULL);
@@ -212,7 +218,7 @@ static bool keep_own_symbols(Answer *a) {
   words(&look, "-SsW answer.o");
   if (!run_tool(a, &look, NO_FILES, COMPILE_SECONDS, &listing))
     return false;
-  char *refused = symbols_refused(a->exercise, listing);
+  char *refused = symbols_refused(a->exercise, listing, a->for_inspector);
   free(listing);
   if (refused) {
     a->status = STATUS_COMPILE_ERROR;
@@ -222,6 +228,9 @@ static bool keep_own_symbols(Answer *a) {
   program(&keep, "objcopy");
   for (int i = 0; i < MAX_FUNCTIONS && a->exercise->functions[i]; i++)
     word(&keep, "--keep-global-symbol=%s", a->exercise->functions[i]);
+  // The one thing that runs before main calls an empty function (__tsan_init), or is none of the compiler's.
+  words(&keep,
+        a->for_inspector ? INSPECT_COPIES " --remove-section=.init_array* --remove-section=.rela.init_array*" : "");
   word(&keep, "%s", "answer.o");
   return run_tool(a, &keep, NO_FILES, COMPILE_SECONDS, NULL);
 }
@@ -232,16 +241,19 @@ static bool link_program(Answer *a) {
   bool kernel = is_kernel(a);
   driver_object(a, driver, sizeof driver);
   program(&c, CONFIG_CXX);
-  words(&c, CONFIG_LINKER " -Wl,--strip-debug -o program answer.o");
-  words(&c, kernel ? "-Wl,--wrap=sim_submit"
-                   : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization");
+  words(&c, CONFIG_LINKER " -o program answer.o");
+  words(&c, a->for_inspector ? "-Wl,--whole-archive " INSPECT_LIBRARY " -Wl,--no-whole-archive" : "-Wl,--strip-debug");
+  words(&c, kernel
+                ? "-Wl,--wrap=sim_submit"
+                : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization "
+                  "-Wl,--wrap=fy_event_record,--wrap=fy_event_wait,--wrap=fy_event_query,--wrap=fy_event_elapsed_time "
+                  "-Wl,--wrap=fy_stream_query,--wrap=fy_stream_wait_stream,--wrap=fy_step,--wrap=fy_copy_bytes");
   word(&c, "%s", driver);
   word(&c, "%s", CONFIG_OBJECTS "/tests/grader/child.o");
   word(&c, "%s", CONFIG_OBJECTS "/tests/grader/wire.o");
   word(&c, "%s",
        kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o" : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
-  if (kernel)
-    word(&c, "%s", CONFIG_OBJECTS "/tests/grader/ledger_sim.o");
+  word(&c, "%s", kernel ? CONFIG_OBJECTS "/tests/grader/ledger_sim.o" : CONFIG_OBJECTS "/tests/grader/course.o");
   word(&c, "%s", CONFIG_LIBRARY);
   words(&c, CONFIG_LINK);
   return run_tool(a, &c, (const char *[2]){driver, NULL}, COMPILE_SECONDS, NULL);
@@ -295,8 +307,13 @@ static bool copy_source(Answer *a, const char *source) {
   close(in);
   if (used > SOURCE_LIMIT)
     return refuse(a, STATUS_COMPILE_ERROR, "it is longer than 256 KiB\n");
+  a->text = strndup(text, used);
   snprintf(to, sizeof to, "%s/%s.%s", a->folder, a->exercise->id, exercise_extension(a->exercise));
   int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  char *whole = realpath(to, NULL);
+  snprintf(a->source, sizeof a->source, "%s", whole ? whole : to);
+  snprintf(a->title, sizeof a->title, "%s.%s", a->exercise->id, exercise_extension(a->exercise));
+  free(whole);
   bool written = out >= 0 && write(out, text, used) == (ssize_t)used;
   if (out >= 0)
     close(out);
@@ -323,6 +340,138 @@ bool answers_begin(const char *level, char *why, size_t bytes) {
   ready = sandbox_choose(asked, gpu_wanted(), why, bytes) && tools_root_prepare(gpu_wanted(), why, bytes);
   return ready;
 }
+
+// ---- the same answer, as the inspector wants it ---------------------------------------------------------------------------
+
+static bool wants_inspection(const Exercise *e) {
+  for (int i = 0; i < MAX_TESTS && e->tests[i].name; i++)
+    if (e->tests[i].inspect)
+      return true;
+  return false;
+}
+
+static void build_for_inspector(Answer *a) {
+  if (access(INSPECT_LIBRARY, R_OK) != 0)
+    refuse(a, STATUS_GRADER_ERROR, "what inspects kernels has not been built: make ferry\n");
+  else if (compile_for_simulator(a) && keep_own_symbols(a) && link_program(a))
+    take_program(a);
+}
+
+static void say_built(const Answer *a, int to) {
+  uint32_t head[3] = {(uint32_t)a->status, a->protections, a->diagnostics ? (uint32_t)strlen(a->diagnostics) : 0};
+  if (write(to, head, sizeof head) == (ssize_t)sizeof head && head[2])
+    head[0] = (uint32_t)write(to, a->diagnostics, head[2]);
+}
+
+static bool read_all(int from, void *to, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t n = read(from, (char *)to + done, bytes - done);
+    if (n <= 0)
+      return false;
+    done += (size_t)n;
+  }
+  return true;
+}
+
+// Beside this process, if a sandbox here never sweeps up what is not its own: where each has a tree of processes for itself.
+static void begin_for_inspector(Answer *a, const char *source) {
+  Answer *b = a->inspected = calloc(1, sizeof *b);
+  int ends[2];
+  if (!b)
+    grader_panic("no memory for an answer");
+  *b = (Answer){.exercise = a->exercise, .for_inspector = true};
+  if (!sandbox_folder(b->folder, sizeof b->folder)) {
+    b->folder[0] = '\0';
+    refuse(b, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+    return;
+  }
+  snprintf(b->program, sizeof b->program, "%s/program", b->folder);
+  if (!copy_source(b, source))
+    return;
+  bool beside = strcmp(sandbox_chosen(), "namespaces") == 0 || strcmp(sandbox_chosen(), "user") == 0;
+  if (!beside || pipe2(ends, O_CLOEXEC) != 0) {
+    build_for_inspector(b);
+    return;
+  }
+  fflush(NULL);
+  const pid_t grader = getpid();
+  b->builder = fork();
+  if (b->builder == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != grader)
+      _exit(1);
+    sandbox_help(grader);
+    build_for_inspector(b);
+    say_built(b, ends[1]);
+    _exit(0);
+  }
+  close(ends[1]);
+  b->builder_says = ends[0];
+  if (b->builder < 0) {
+    close(ends[0]);
+    b->builder = 0;
+    build_for_inspector(b);
+  }
+}
+
+Answer *answer_inspected(Answer *a) {
+  Answer *b = a->inspected;
+  uint32_t head[3];
+  if (!b || !b->builder)
+    return b;
+  if (!read_all(b->builder_says, head, sizeof head)) {
+    refuse(b, STATUS_GRADER_ERROR, "what compiles an answer for the inspector has died\n");
+  } else {
+    b->status = (Status)head[0];
+    b->protections = head[1];
+    b->diagnostics = head[2] ? calloc(1, (size_t)head[2] + 1) : NULL;
+    if (b->diagnostics && !read_all(b->builder_says, b->diagnostics, head[2]))
+      b->diagnostics[0] = '\0';
+  }
+  close(b->builder_says);
+  while (waitpid(b->builder, NULL, 0) < 0 && errno == EINTR) {
+  }
+  b->builder = 0;
+  return b;
+}
+
+static bool write_places(const char *folder, int *count) {
+  char path[320];
+  snprintf(path, sizeof path, "%s/places", folder);
+  FILE *list = fopen(path, "wxe");
+  *count = list ? places_list(list) : 0;
+  return list && fclose(list) == 0;
+}
+
+// The program's folder is the grader's since it was taken over; the tool works in one of its own.
+bool answer_find_places(Answer *a, const Inspection *inspection) {
+  Command c = {0};
+  Answer tool = {.exercise = a->exercise};
+  char *frames = NULL;
+  int count = 0;
+  if (!sandbox_folder(tool.folder, sizeof tool.folder))
+    return refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+  bool good =
+      write_places(tool.folder, &count) || refuse(&tool, STATUS_GRADER_ERROR, "no list of places was written\n");
+  program(&c, "addr2line");
+  word(&c, "-iae%s", a->program);
+  word(&c, "%s", "@places");
+  good = good && (count == 0 || run_tool(&tool, &c, (const char *[2]){a->program, NULL}, COMPILE_SECONDS, &frames));
+  FILE *in = frames && *frames ? fmemopen(frames, strlen(frames), "r") : NULL;
+  if (in) {
+    places_read(inspection, in);
+    fclose(in);
+  }
+  free(frames);
+  sandbox_folder_remove(tool.folder);
+  if (!good) {
+    refuse(a, STATUS_GRADER_ERROR, tool.diagnostics ? tool.diagnostics : "");
+    free(tool.diagnostics);
+  }
+  return good;
+}
+
+// ---- the whole ---------------------------------------------------------------------------------------------------------
 
 void answer_build(Answer *a, const Exercise *exercise, const char *source) {
   char why[768], line[800];
@@ -351,6 +500,8 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
   }
   if (!answer_build_is_whole(a))
     return;
+  if (is_kernel(a) && wants_inspection(exercise))
+    begin_for_inspector(a, source);
   if (is_kernel(a) ? !compile_for_simulator(a) : !compile_c(a))
     return;
   if (keep_own_symbols(a) && link_program(a))
@@ -358,72 +509,13 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
 }
 
 void answer_free(Answer *a) {
+  if (answer_inspected(a))
+    answer_free(a->inspected);
+  free(a->inspected);
+  a->inspected = NULL;
   if (a->folder[0])
     sandbox_folder_remove(a->folder);
+  free(a->text);
   free(a->diagnostics);
-  a->diagnostics = NULL;
-}
-
-// How long one test may take. FERRY_ANSWER_SECONDS gives slow machines more.
-static double test_seconds(const Answer *a) {
-  const char *wanted = getenv("FERRY_ANSWER_SECONDS");
-  double seconds = wanted ? strtod(wanted, NULL) : 0;
-  return seconds >= 1 && seconds <= 600 ? seconds : a->real_gpu ? 30 : 10;
-}
-
-// And how much memory: FERRY_ANSWER_MEMORY_MB.
-size_t answer_memory(const Answer *a) {
-  const char *wanted = getenv("FERRY_ANSWER_MEMORY_MB");
-  long megabytes = wanted ? strtol(wanted, NULL, 10) : 0;
-  return (size_t)(megabytes >= 256 && megabytes <= 1 << 20 ? megabytes : a->real_gpu ? 8192 : 2048) * MIB;
-}
-
-// ---- one run -------------------------------------------------------------------------------------------------------------
-
-SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
-                         const char *const *settings) {
-  char device_count[64], temporary[300], home[300], bundle[512],
-      folder[256]; // a folder of this run's own
-  if (!sandbox_folder(folder, sizeof folder))
-    return (SandboxResult){.end = SANDBOX_NOT_STARTED, .output = strdup("no temporary folder could be made\n")};
-  snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
-  snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
-  snprintf(home, sizeof home, "HOME=%s", folder);
-  const char *environment[24] = {"PATH=/usr/bin:/bin",
-                                 "LC_ALL=C.UTF-8",
-                                 temporary,
-                                 home,
-                                 "OMP_NUM_THREADS=2",
-                                 "OMP_WAIT_POLICY=passive",
-                                 no_cuda       ? "FERRY_CUDA=off"
-                                 : a->real_gpu ? "FERRY_CUDA=real"
-                                               : "FERRY_CUDA=sim",
-                                 "FERRY_SIM_MODE=lazy",
-                                 "FERRY_SIM_MEMORY_MB=512",
-                                 device_count};
-  int used = 0;
-  while (environment[used])
-    used++;
-  for (int i = 0; settings[i] && used < (int)(sizeof environment / sizeof environment[0]) - 1; i++)
-    environment[used++] = settings[i];
-  const char *argv[] = {a->program, NULL};
-  SandboxJob job = {.argv = argv,
-                    .environment = environment,
-                    .folder = folder,
-                    .scratch = true,
-                    .request = request,
-                    .request_bytes = bytes,
-                    .seconds = test_seconds(a),
-                    .memory = answer_memory(a),
-                    .gpu = a->real_gpu,
-                    .file_bytes = 16 * MIB,
-                    .output_bytes = MIB,
-                    .lines = 25};
-  job.readable[0] = a->program;
-  tools_path(bundle, sizeof bundle, CONFIG_ROOT "/build/bundle");
-  job.readable[1] = bundle; // what is not there is left out
-  job.readable[2] = a->real_gpu ? CONFIG_ROOT "/build/libferry-cuda.so" : NULL;
-  SandboxResult result = sandbox_run(&job);
-  sandbox_folder_remove(folder);
-  return result;
+  a->text = a->diagnostics = NULL;
 }

@@ -21,14 +21,22 @@ typedef enum Status {
 
 const char *status_name(Status status); // "out of memory"
 
+struct Inspection;
+
 typedef struct Answer {
   const Exercise *exercise;
-  char folder[256];  // of its own, removed by answer_free
-  char program[320]; // what a test executes
-  Status status;     // STATUS_NOT_RUN when it was built
-  char *diagnostics; // the compiler's, or why it was refused (malloc)
+  char folder[256];            // of its own, removed by answer_free
+  char program[320];           // what a test executes
+  Status status;               // STATUS_NOT_RUN when it was built
+  char source[512], title[80]; // of what was compiled: its path, its links followed, and its name
+  char *text;                  // and its text (malloc)
+  char *diagnostics;           // the compiler's, or why it was refused (malloc)
   unsigned protections;
-  bool real_gpu;
+  bool real_gpu, for_inspector;
+  struct Answer
+      *inspected;   // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
+  pid_t builder;    // the process that compiles it beside this one; 0: it is done
+  int builder_says; // what it found, through a pipe
 } Answer;
 
 // Before the first answer, in the process that those of all answers come from: chooses how answers are shut in (`level` by its
@@ -39,6 +47,10 @@ bool answers_begin(const char *level, char *why, size_t bytes);
 // Compiles and links `source` in the sandbox.
 void answer_build(Answer *a, const Exercise *exercise, const char *source);
 void answer_free(Answer *a);
+// The inspected one, waited for; its status is STATUS_NOT_RUN when it was built.
+Answer *answer_inspected(Answer *a);
+// The lines of the places that inspected replies spoke of (inspect.h). False: addr2line did not do it, `a` says why.
+bool answer_find_places(Answer *a, const struct Inspection *inspection);
 
 // Whether what answers are linked with (`driver` among it) is there and no newer than ./ferry; if not, `why` says what to do.
 bool build_is_whole(const char *driver, char *why, size_t bytes);

@@ -4,7 +4,7 @@
 
 #include "exercise.h"
 
-enum { MAX_SUSPECTS = 32, MAX_OWNED = 256, FINDING_BYTES = 4096 };
+enum { MAX_SUSPECTS = 64, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
 
 typedef struct Suspect {
   const char *name, *error; // a result or an error's text
@@ -13,6 +13,8 @@ typedef struct Suspect {
   const Mistake *mistake;
 } Suspect;
 
+struct Inspection;
+
 struct Case {
   const Exercise *exercise;
   const Test *test;
@@ -20,6 +22,7 @@ struct Case {
   int devices;
   KernelPass pass;
   Message request, reply;
+  const struct Inspection *inspection; // of a test with `inspect`; NULL: nobody looked
   bool replied;
   bool failed, error_expected;
   char finding[FINDING_BYTES]; // what did not hold, for the learner
@@ -28,6 +31,8 @@ struct Case {
   const Mistake *fallback; // named when no other is
   Suspect suspects[MAX_SUSPECTS];
   int suspect_count;
+  const char *refused[MAX_REFUSED]; // results whose values were not what expect_array expected
+  int refused_count;
   void *owned[MAX_OWNED];
   int owned_count;
 };
@@ -39,6 +44,8 @@ void case_ask(Case *c);   // fills the request
 void case_judge(Case *c); // looks at the reply; sets failed, finding and mistake
 
 bool case_counted(const Case *c); // there are counts in the reply
+
+void case_add_finding(Case *c); // after what did not hold, what the inspector found, if that has not been said
 
 void case_fail(Case *c, const Mistake *mistake, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

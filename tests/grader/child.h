@@ -14,6 +14,7 @@ struct Driver {
   const char *test;
   Counts before;
   int counting; // 1 while, 2 when ended
+  bool failed;  // an error ended `drive`
 };
 typedef struct Driver Driver;
 
@@ -33,6 +34,12 @@ void ledger_add(uint32_t kind, uint64_t value);   // takes the lock
 void place_run(Driver *d);      // drive(d), errors caught and reported
 void place_count_begin(void);   // peaks begin anew
 void place_counts(Counts *now); // since the start
+
+// With the library alone: what the answer has left switched, or open, and its course (course.h).
+__attribute__((weak)) void place_count_end(Driver *d);
+void course_begin(void);
+void course_end(Driver *d);
+void course_waited(void); // the host is about to wait
 
 #ifdef __cplusplus
 }

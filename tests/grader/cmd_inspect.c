@@ -1,6 +1,7 @@
 // `ferry inspect`: what a file's kernels do, line by line.
 #include "commands.h"
 #include "inspect.h"
+#include "model/gpu.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,22 @@ static int parse(int argc, char **argv, InspectOptions *o) {
                          : strcmp(option, "--program") == 0 ? &o->program
                          : strcmp(option, "--json") == 0    ? &o->json
                          : strcmp(option, "--html") == 0    ? &o->html
+                         : strcmp(option, "--gpu") == 0     ? &o->gpu
                                                             : NULL;
     if (strcmp(option, "--") == 0) {
       o->arguments = argv + i; // the program's own name goes where -- was
       break;
+    }
+    if (strcmp(option, "--table") == 0 || strcmp(option, "--quiet") == 0) {
+      o->quiet = true;
+      o->table |= strcmp(option, "--table") == 0;
+      continue;
+    }
+    if (strcmp(option, "--with") == 0) {
+      if (i + 1 == argc || o->with_count == INSPECT_FILES)
+        return usage_error(argv[0], "--with needs a file, and there can be %d of them", INSPECT_FILES);
+      o->with[o->with_count++] = argv[++i];
+      continue;
     }
     if (value && i + 1 == argc)
       return usage_error(argv[0], "%s needs a value", option);
@@ -73,8 +86,8 @@ static int not_a_program(const InspectOptions *o) {
 static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, const char *test) {
   char record[512];
   for (int descending = 0; descending < 2; descending++) {
-    int status =
-        inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test, record, sizeof record);
+    int status = inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test || o->quiet,
+                             record, sizeof record);
     if (!descending && status != 0 && !test)
       printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
     if (status >= 0 && inspection_add(i, b, record, !descending))
@@ -112,12 +125,20 @@ static int report(Inspection *i, const InspectBuild *b, const InspectOptions *o)
     fprintf(stderr, "ferry inspect: no kernel %s was launched; without --kernel all are shown\n", o->kernel);
     return EXIT_USAGE;
   }
-  inspect_print(i);
+  if (o->table)
+    inspect_print_table(i, o->kernel);
+  else
+    inspect_print(i);
   if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
     fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", strerror(errno));
     return EXIT_GRADER;
   }
   return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
+}
+
+static bool can_be_played(const char *id) {
+  const struct model_gpu *gpu = model_gpu_named(id);
+  return gpu && model_gpu_can_be_played(gpu);
 }
 
 int cmd_inspect(int argc, char **argv) {
@@ -136,7 +157,13 @@ int cmd_inspect(int argc, char **argv) {
   Inspection i = {.source = b.source, .title = name ? name + 1 : shown, .text = text};
   if (text && !has_main(text) && !(o.exercise = exercise_of(o.file)))
     return not_a_program(&o);
-  bool good = inspect_compile(&b, &o) && run_all(&i, &b, &o);
+  if (o.gpu && !can_be_played(o.gpu))
+    return usage_error(argv[0], "no GPU %s can be played: FERRY_SIM_GPU=list shows which", o.gpu);
+  i.gpu = o.gpu ? o.gpu : getenv("FERRY_SIM_GPU");
+  bool good = inspect_compile(&b, &o);
+  if (good && !inspect_write_mix(&b, b.mix, sizeof b.mix))
+    b.mix[0] = '\0';
+  good = good && run_all(&i, &b, &o);
   status = good ? report(&i, &b, &o) : EXIT_GRADER;
   inspect_clean(&b);
   free(text);

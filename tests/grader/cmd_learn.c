@@ -140,6 +140,15 @@ static int show_text(const char *path) {
   return EXIT_PASS;
 }
 
+// A chapter on kernels runs as nvcc built it where that is done and a GPU is there.
+static void chapter_program(const char *source, char *program, size_t bytes) {
+  const char *name = strrchr(source, '/') + 1, *end = strrchr(name, '.'), *cuda = getenv("FERRY_CUDA");
+  in_root(program, bytes, "build/cuda/chapters/%.*s", (int)(end - name), name);
+  bool gpu = strcmp(end, ".cu") == 0 && access("/dev/nvidiactl", F_OK) == 0 && (!cuda || strcmp(cuda, "real") == 0);
+  if (!gpu || access(program, X_OK) != 0)
+    in_root(program, bytes, "build/chapters/%.*s", (int)(end - name), name);
+}
+
 int cmd_chapter(int argc, char **argv) {
   if (argc < 2)
     return usage_error(argv[0], "which one? ./ferry chapter 3");
@@ -147,7 +156,7 @@ int cmd_chapter(int argc, char **argv) {
   bool read = argc > 2 && strcmp(argv[2], "--read") == 0;
   char pattern[4096], program[4096];
   glob_t found;
-  in_root(pattern, sizeof pattern, read ? "docs/%02d_*.md" : "chapters/%02d_*.c", number);
+  in_root(pattern, sizeof pattern, read ? "docs/%02d_*.md" : "chapters/%02d_*.c*", number);
   if (glob(pattern, 0, NULL, &found) != 0)
     return usage_error(argv[0], "there is no chapter %s", argv[1]);
   if (read) {
@@ -155,8 +164,7 @@ int cmd_chapter(int argc, char **argv) {
     globfree(&found);
     return status;
   }
-  const char *name = strrchr(found.gl_pathv[0], '/') + 1;
-  in_root(program, sizeof program, "build/chapters/%.*s", (int)strlen(name) - 2, name);
+  chapter_program(found.gl_pathv[0], program, sizeof program);
   globfree(&found);
   argv[1] = program;
   execv(program, argv + 1);

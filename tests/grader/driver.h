@@ -57,6 +57,17 @@ void driver_put_device(Driver *d, const char *name);
 FyTensor *driver_tensor(Driver *d, const char *name);
 // Sends back values, dtype, shape, device and flags of `t`; NULL is reported as such.
 void driver_put(Driver *d, const char *name, FyTensor *t);
+
+// The answer may change this tensor's values, or the driver does. All others have to be at the end what they were; and each keeps
+// its shape and device, and whether it requires a gradient.
+void driver_may_change(Driver *d, const char *name);
+
+// For the course (course.h): an entry of the driver's own, and the number that stands for a stream there.
+void driver_mark(Driver *d, int64_t number);
+int64_t driver_stream(FyStream *stream);
+
+// Of what was counted, runs the streams that copied from the host, and then all else: what did not wait for its turn is seen.
+void driver_copies_first(Driver *d);
 #endif
 
 // In an inspected answer alone (core/inspect), else NULL: of the memory here these bytes are the array `name`, and what lies around

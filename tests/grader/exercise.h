@@ -22,6 +22,7 @@
 #ifndef GRADER_EXERCISE_H
 #define GRADER_EXERCISE_H
 
+#include "course.h"
 #include "wire.h"
 #include <stdbool.h>
 
@@ -39,7 +40,9 @@ typedef struct Test {
   void (*judge)(Case *c);
   int devices;  // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
   int passes;   // a kernel's: in how many of its ways it is run (judge.c); 0: in all
+  int at_most;  // with so many of the devices that there are, where they are simulated; 0: with all
   bool no_cuda; // the answer is run as on a machine without CUDA
+  bool inspect; // a kernel's: what it does to memory is looked at (below), so draw small inputs: some 10 000 elements
   const Mistake *crash;   // named when the answer dies of a signal
   const Mistake *timeout; // named when it does not end
 } Test;
@@ -107,6 +110,17 @@ const char *got_device(const Case *c, const char *name); // "" when not
 const char *got_error(const Case *c);                    // the error the answer raised, "RuntimeError: ...", or ""
 const Counts *counts(const Case *c); // what the library counted between driver_count and driver_stop
 
+// What was done between driver_count and driver_stop, entry by entry. Not known on a real GPU, where nobody tells: then it has no
+// entries, and what is judged by it is not judged.
+typedef struct Course {
+  bool known;
+  int64_t count;
+  const CourseEntry *entries;
+} Course;
+Course course(const Case *c);
+int64_t course_count(const Case *c, CourseKind kind, int device); // entries of that kind; device -1: on any
+int64_t course_unfinished(const Case *c);                         // what had not run when counting ended
+
 // Each returns whether it held. The first that does not is what the learner sees; none prints more than one element.
 
 // dtype, shape and values: |got - want| <= tolerance * max(1, |want|), NaN equal to NaN. Guards around a kernel's output
@@ -125,11 +139,54 @@ bool expect_that(Case *c, bool holds, const Mistake *mistake, const char *format
 // kernel launched beside it for the count is no answer.
 bool expect_by_kernel(Case *c);
 
+// ---- judging: what the inspector saw --------------------------------------------------------------------------------------
+//
+// For a test with `.inspect`, whose kernels are compiled so that each access is seen (core/inspect), in both orders of the
+// threads. What does not hold is said with the line of the answer. On a real GPU nobody looks, and all of these hold.
+
+typedef enum Inspected {
+  LOADED_SECTORS,  // sectors of global memory per request of a warp, over the fewest that its bytes fit into: at most
+  STORED_SECTORS,  // the same of what is written
+  WAVEFRONTS,      // passes over the banks of shared memory per request, over the fewest: at most
+  ACTIVE_LANES,    // share of a warp's lanes that take part, 0 to 1: at least
+  GLOBAL_ATOMICS,  // lanes' atomic operations on global memory: at most
+  SHARED_ATOMICS,  // on shared memory: at most
+  KERNEL_LAUNCHES, // of kernels: at most
+} Inspected;
+
+typedef struct Where {
+  const char *kernel; // this kernel alone (all instances of a template); NULL: any
+  bool in_all;        // all kernels together, not each of them
+  bool each_line;     // each line of source, the strictest
+} Where;
+
+bool expect_inspected(Case *c, Inspected what, Where where, double bound, const Mistake *mistake);
+bool expect_sectors(Case *c, double factor, const Mistake *mistake);        // loads and stores of each kernel
+bool expect_wavefronts(Case *c, double factor, const Mistake *mistake);     // of each kernel
+bool expect_lanes(Case *c, double share, const Mistake *mistake);           // of each kernel
+bool expect_global_atomics(Case *c, int64_t most, const Mistake *mistake);  // on global memory, in all
+bool expect_kernel_launches(Case *c, int64_t most, const Mistake *mistake); // in all
+bool expect_threads(Case *c, int64_t least, const Mistake *mistake);        // of the launch that has the most
+
+// No race, no access out of bounds, no read of what nobody wrote, no barrier that a thread misses: whatever `ferry inspect` calls
+// an error. The verdict has the finding's sentence, both lines and the remedy. Where no suspected mistake fits, one that is
+// common to its kind is named (RACE and so on, below).
+bool expect_no_finding(Case *c);
+// Known by a finding, when the test fails: "race", "bounds", "uninitialised", "divergent", "misaligned", "freed", "illegal",
+// "argument", "leak"; or one kind of these, by its whole name as `ferry inspect --json` has it: "race-warp".
+void suspect_finding(Case *c, const char *kind, const Mistake *mistake);
+
+// For checks that want to know more: was it looked at, is there such a finding, and the worst number (per kernel, or as said).
+bool case_inspected(const Case *c);
+bool has_finding(const Case *c, const char *kind);
+double inspected(const Case *c, Inspected what, Where where);
+
 // The answer has to raise an error that contains `text`. Without this an error fails the test.
 bool expect_error(Case *c, const char *text, const Mistake *mistake);
 
 // Known mistakes: named when the test fails and no failed expectation has named one. In `ask` or `judge`; the first that
-// fits is taken. suspect_array: the result equals `wrong` (within 1e-5) and that is not what is expected.
+// fits is taken. suspect_array: expect_array has refused the result's values, and they are those of `wrong` (within 1e-5),
+// dtype and all. suspect_that: say in `holds` all that is evidence of this mistake and of no other.
 void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake *mistake);
 void suspect_error(Case *c, const char *text, const Mistake *mistake); // the error contains it
 void suspect_that(Case *c, bool holds, const Mistake *mistake);
@@ -163,6 +220,14 @@ extern const Mistake READ_PAST;        // "memory read past the end": found by s
 extern const Mistake READ_BEFORE;      // "memory read before the beginning"
 extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
 extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
+extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, BAD_ADDRESS; // of a finding, by its kind
+// Found wherever the library is used, without a check's doing: see driver_may_change.
+extern const Mistake CALLERS_CHANGED; // "the caller's tensor changed"
+extern const Mistake GRAD_LEFT;       // "gradients left off"
+extern const Mistake STREAM_LEFT;     // "another stream left current"
+extern const Mistake DEVICE_LEFT;     // "another device left current"
+extern const Mistake AUTOCAST_LEFT;   // "autocast left switched"
+extern const Mistake SCOPE_LEFT;      // "a scope left open"
 extern const Mistake NOT_WRITTEN; // "elements left unwritten": the output still has its NaN filling (by expect_array)
 
 #endif

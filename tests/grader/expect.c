@@ -41,6 +41,36 @@ const Mistake SHARED_OUTSIDE = {"outside of a shared array",
 const Mistake BLOCK_TOO_LARGE = {
     "a block of more than 1024 threads",
     "The launch was refused: a block has at most 1024 threads. More threads take more blocks.", "docs/01_why_a_gpu.md"};
+const Mistake CALLERS_CHANGED = {"the caller's tensor changed",
+                                 "A tensor that was given is not what it was before the call. It is the caller's, who "
+                                 "will need it again: an operation "
+                                 "with an underscore writes into its first argument, one without makes a new tensor.",
+                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
+const Mistake GRAD_LEFT = {
+    "gradients left off",
+    "After the call autograd does not record as it did before. fy_no_grad { } ends by itself; what "
+    "fy_set_grad_enabled switched has to be switched back.",
+    "docs/05_model_moves.md#training-steps"};
+const Mistake STREAM_LEFT = {"another stream left current",
+                             "After the call another stream is current than before, and the caller's operations go "
+                             "there. fy_stream_guard { } puts "
+                             "the old one back; after fy_set_stream that has to be done by hand.",
+                             "docs/04_benchmarks.md#the-devices-own-clock"};
+const Mistake DEVICE_LEFT = {
+    "another device left current",
+    "After the call another device is current than before, and the caller's \"cuda\" means that "
+    "one. fy_device_guard puts the old one back.",
+    "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+const Mistake AUTOCAST_LEFT = {
+    "autocast left switched",
+    "After the call autocast is not as it was before. Its block ends by itself; what was opened by hand "
+    "has to be closed.",
+    "docs/07_pitfalls.md#in-place-and-the-gradients"};
+const Mistake SCOPE_LEFT = {
+    "a scope left open",
+    "What fy_scope_open opens, fy_scope_close has to close: all that the caller makes from now on is "
+    "in it. fy_scope { } does both.",
+    "docs/07_pitfalls.md#more-memory-than-there-is"};
 
 // ---- elements --------------------------------------------------------------------------------------------------------
 
@@ -264,6 +294,8 @@ bool expect_array(Case *c, const char *name, const Array *want, double tolerance
     return false;
   }
   bool right = values_match(c, name, a, want, tolerance);
+  if (!right && c->refused_count < MAX_REFUSED)
+    c->refused[c->refused_count++] = name;
   if (a->flags & ARRAY_GUARD_BROKEN) {
     c->fallback = &PAST_THE_END;
     case_fail(c, NULL, "%s: memory before or after it was written", name);
@@ -396,6 +428,13 @@ void suspect_that(Case *c, bool holds, const Mistake *mistake) {
     suspect(c, (Suspect){.holds = true, .mistake = mistake});
 }
 
+static bool was_refused(const Case *c, const char *name) {
+  for (int i = 0; i < c->refused_count; i++)
+    if (strcmp(c->refused[i], name) == 0)
+      return true;
+  return false;
+}
+
 static bool fits(const Case *c, const Suspect *s) {
   if (s->error)
     return strstr(got_error(c), s->error) != NULL;
@@ -403,7 +442,26 @@ static bool fits(const Case *c, const Suspect *s) {
     return s->holds;
   const Array *a = got(c, s->name);
   int64_t first;
-  return a && same_shape(a->shape, s->wrong->shape) && mismatches(a, s->wrong, 1e-5, &first) == 0;
+  return a && was_refused(c, s->name) && a->dtype == s->wrong->dtype && same_shape(a->shape, s->wrong->shape) &&
+         mismatches(a, s->wrong, 1e-5, &first) == 0;
+}
+
+// What the driver found after the call: another mode, a tensor of the caller's that is another one. Values come first.
+static void judge_side_effects(Case *c) {
+  static const struct {
+    const char *what, *finding;
+    const Mistake *mistake;
+  } left[] = {{"gradients off", "after the call autograd no longer records", &GRAD_LEFT},
+              {"gradients on", "after the call autograd records again", &GRAD_LEFT},
+              {"stream", "after the call another stream is current than before", &STREAM_LEFT},
+              {"device", "after the call another device is current than before", &DEVICE_LEFT},
+              {"autocast", "after the call autocast is not as it was before", &AUTOCAST_LEFT},
+              {"scope", "after the call a scope is open that was not before", &SCOPE_LEFT}};
+  for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
+    if (strcmp(got_text(c, "#left"), left[i].what) == 0)
+      case_fail(c, left[i].mistake, "%s", left[i].finding);
+  if (*got_text(c, "#changed"))
+    case_fail(c, &CALLERS_CHANGED, "after the call: %.200s", got_text(c, "#changed"));
 }
 
 void case_judge(Case *c) {
@@ -414,9 +472,13 @@ void case_judge(Case *c) {
     c->map[0] = '\0';
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
   }
+  if (c->failed)
+    case_add_finding(c);
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
     if (fits(c, &c->suspects[i]))
       c->mistake = c->suspects[i].mistake;
+  if (!*got_error(c) && (!c->failed || !c->mistake))
+    judge_side_effects(c);
   if (c->failed && !c->mistake)
     c->mistake = c->fallback;
 }

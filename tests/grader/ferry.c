@@ -42,13 +42,44 @@ const Command commands[] = {
      "access can be seen, and run on a simulated device, its blocks' threads begun in either order.\n"
      "--program PROG  one that is built already, its kernels as the file's would be (core/inspect), in place of a "
      "file\n"
+     "--with FILE.cu  compiled and linked beside it, when its kernels or functions stand in several files; may be "
+     "repeated\n"
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
+     "--gpu NAME      play this GPU, and say how long each kernel would take there and why (FERRY_SIM_GPU=list)\n"
+     "--quiet         the report alone, without the program's output\n"
+     "--table         a line for each kernel alone, without the program's output; with modelled times where "
+     "FERRY_SIM_GPU "
+     "names a GPU\n"
      "--json FILE     findings, kernels and lines as JSON, one a line\n"
      "--html FILE     a page: the source, its counts in the margin, findings in place\n"
      "-- ARGS         the program's arguments\n"
      "Exit status: 0 nothing found, 1 something is wrong, 2 wrong command line, 3 it could not be compiled or run.\n",
      cmd_inspect, false, HELP_ANYWHERE},
+    {"cuda", "FILE.cu... [-- ARGS]", "compile a CUDA program and run it on a simulated device",
+     "Any CUDA program, from anywhere. No GPU and no CUDA toolkit are needed: g++ compiles it.\n"
+     "--count     after the run: launches, copies, bytes, waits, and device memory that was not freed\n"
+     "--inspect   what its kernels do, line by line (./ferry inspect)\n"
+     "-- ARGS     the program's arguments\n"
+     "Options of nvcc (-I, -D, -std, -O, -l, ...) are taken as ./ferry nvcc takes them. The exit status is the "
+     "program's.\n"
+     "Environment: FERRY_SIM_GPU=a100 and others, and the rest of core/sim/README.md.\n",
+     cmd_cuda, false, HELP_ALONE},
+    {"nvcc", "[options] FILE...", "nvcc's command line, for the simulated device: make NVCC=\".../ferry nvcc\"",
+     "-o FILE, -c, -dc, -E, -M, -lib, -shared; -I, -D, -U, -L, -l, -include, -isystem, -x cu, -std, -O, -g, -w;\n"
+     "-Xcompiler LIST, -Xlinker LIST; -dryrun and -v show the commands; --version.\n"
+     ".cu files are compiled as CUDA, .c and .cpp by the host's compiler; objects and libraries are linked.\n"
+     "What speaks of a GPU's code (-arch, -gencode, -rdc, -Xptxas, -lineinfo, -use_fast_math ...) is ignored, with a "
+     "note;\n"
+     "-ptx, -cubin, -fatbin and -dlink are refused. Standards before C++17 are taken for C++17.\n"
+     "__CUDA_ARCH__ is 900 in the whole file: host and device code are compiled together.\n"
+     "What is built runs by itself. FERRY_SIM_COUNT=1 counts what it does, as ./ferry cuda --count.\n",
+     cmd_nvcc, false, HELP_ALONE},
+    {"book", "[PAGE]", "open the book in a browser",
+     "PAGE is a lesson's or an exercise's number, a function (fy_to), or a page's name (model). `make book` makes the "
+     "book, in\n"
+     "build/book/site; $BROWSER opens it, or the desktop's own browser. Without either its address is printed.\n",
+     cmd_book, false, HELP_ANYWHERE},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
     {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false, HELP_OWN},
     {"scale", "[options]", "how a training scales to many GPUs, on paper",

@@ -7,17 +7,36 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { INSPECT_FILES = 8 };
+
 typedef struct InspectOptions {
   const char *file, *program, *kernel, *blocks, *json,
-      *html;                // program: one that is built already, in place of the file
+      *html;                       // program: one that is built already, in place of the file
+  const char *with[INSPECT_FILES]; // files that are compiled and linked beside it
+  int with_count;
+  const char *gpu;          // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
+  bool quiet;               // without the program's output
+  bool table;               // a line for each kernel
   char **arguments;         // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;
+
+// What makes g++ call the inspector (core/inspect/callbacks.c) at each access and basic block: before the loops are optimised, so that
+// -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. Then the copies, which
+// the C library would do unseen.
+#define INSPECT_FLAGS                                                                                                  \
+  "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "                  \
+  "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "           \
+  "-fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
+#define INSPECT_COPIES                                                                                                 \
+  "--redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset"
+#define INSPECT_LIBRARY CONFIG_OBJECTS "/libinspect.a"
 
 // ---- building and running ----------------------------------------------------------------------------------------------
 
 typedef struct InspectBuild {
   char folder[256], program[4096], source[4096]; // source: FILE, its links followed
+  char mix[300];                                 // the file of inspect_write_mix; "": none
 } InspectBuild;
 
 // False after a message. The folder has to be removed in any case.
@@ -29,6 +48,8 @@ int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *orde
 void inspect_clean(InspectBuild *b);
 // Runs a tool and waits; what it prints goes to the files `out` and `err` where they are given. The exit status.
 int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err);
+// What the basic blocks compute, for the program that runs: its path in `path`. False: unknown on this machine.
+bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes);
 // Compiles FILE with nvcc, where that is, and leaves what ptxas says of its kernels in the file `said`; false otherwise.
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes);
 
@@ -56,12 +77,28 @@ typedef struct InspectBarrier {
   uint64_t passes, needed;
 } InspectBarrier;
 
+// Instructions of all threads together; fma: of fp32, those that multiply and add.
+typedef struct InspectMix {
+  double fma, fp32, fp64, integer, special;
+} InspectMix;
+
+enum { INSPECT_LIMITS = 6 }; // as model_limit_name names them
+// Modelled, not measured: of all launches together; on average of a launch: blocks on a multiprocessor, share of them all.
+typedef struct InspectTime {
+  double launches, seconds, least, resident, share; // launches 0: no GPU was played
+  double filled;                                    // of the sectors that it writes
+  double term[INSPECT_LIMITS];
+} InspectTime;
+
 typedef struct InspectKernel {
   char *name;
   unsigned grid[3], block[3];
   uint64_t shared_bytes, dynamic_bytes, launches, looked, blocks;
   bool shapes_differ, cut;
   int registers; // 0: unknown
+  bool mixed;    // the mix is known
+  InspectMix mix;
+  InspectTime time;
   InspectLine *lines;
   int line_count;
   InspectBarrier *barriers;
@@ -89,16 +126,26 @@ typedef struct Inspection {
   InspectFinding *findings;
   int finding_count;
   int runs;
+  const char *with[INSPECT_FILES]; // files that are compiled and linked beside it
+  int with_count;
+  const char *gpu; // that was played; NULL: none
 } Inspection;
 
 // Adds what one run of the program recorded. A run in descending order adds findings alone: it has counted the same.
 bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending);
-// Places of a record: each is asked for, all are resolved together, then each has its line.
+// The same in steps, for records of a program that is not trusted. Places are asked for in each record, then all have their lines.
+bool inspection_want(FILE *record); // false: it is not whole
+void inspection_take(Inspection *i, FILE *record, bool descending);
+void inspection_free(Inspection *i);
+// Places of records: each is asked for, all are resolved together, then each has its line.
 void places_forget(void);
 void place_want(uint32_t at);
+int places_list(FILE *to);                           // as addr2line reads them; how many
+void places_read(const Inspection *i, FILE *frames); // what it said, with -i and -a
 bool places_resolve(const Inspection *i, const InspectBuild *b);
 Spot place_spot(uint32_t at);
-const char *place_file(const char *name); // one copy of each file's name, its links followed
+const char *place_file(const char *name); // one copy of each file's name, its links followed; NULL: too many
+void place_files_forget(void);            // with all spots
 
 // Room for one more item behind `count` of them.
 void *inspect_grown(void *items, int count, size_t bytes);
@@ -108,14 +155,24 @@ void inspection_finish(Inspection *i);
 // Takes the registers of the kernels from what ptxas said; of a template's instances the most.
 void inspection_registers(Inspection *i, const char *said);
 int inspection_errors(const Inspection *i);
+// Of the errors the first whose kind is `kind` ("race-block") or begins with it ("race"); NULL: any kind. NULL: there is none.
+const InspectFinding *inspection_finding(const Inspection *i, const char *kind);
 // How often, in the order of the threads in which it came more often.
 uint64_t inspect_times(const InspectFinding *f);
 
 // ---- showing it --------------------------------------------------------------------------------------------------------
 
 void inspect_print(const Inspection *i);
+void inspect_print_findings(const Inspection *i);
+void inspect_print_table(const Inspection *i, const char *only); // `only`: this kernel and its instances; NULL: all
 bool inspect_write_json(const Inspection *i, const char *path);
 bool inspect_write_html(const Inspection *i, const char *path);
+
+// Breaks between words, at 80 columns; lines after the first begin with `indent` blanks, too.
+void inspect_wrapped(int indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void inspect_print_time(const Inspection *i, const InspectKernel *k); // inspect_time.c
+// What limits it: "device memory", ..., "launch" where the shortest kernel takes most of it.
+const char *inspect_limit(const InspectTime *t);
 
 // The line of FILE, without its line break, cut to `bytes`; "" for other files.
 void inspect_source_line(const Inspection *i, Spot spot, char *text, size_t bytes);

@@ -88,25 +88,32 @@ static bool tool(const Command *c, const InspectBuild *b, const char *does) {
 
 // ---- building ------------------------------------------------------------------------------------------------------------
 
-static bool transform(const InspectBuild *b) {
+// The file's number in the folder: "/kernels0.cpp".
+static const char *numbered(const char *name, int number, const char *ending) {
+  static char text[64];
+  snprintf(text, sizeof text, "%s%d%s", name, number, ending);
+  return text;
+}
+
+static bool transform(const InspectBuild *b, const char *source, int number) {
   Command c = {0};
   word(&c, "", CONFIG_ROOT "/build/cu2cpp");
   word(&c, "", "--gcc");
-  word(&c, "", b->source);
-  word(&c, b->folder, "/kernels.cpp");
+  word(&c, "", source);
+  word(&c, b->folder, numbered("/kernels", number, ".cpp"));
   return tool(&c, b, "the transformation of the launches");
 }
 
-// Before the loops are optimised each access becomes a call, and each basic block another; -O2 with loops unrolled where the source
-// says so leaves what nvcc would leave. Nothing may be merged afterwards: no vectors, no struct taken apart.
-static bool compile(const InspectBuild *b, const InspectOptions *o) {
+// `apart`: for kernels that are launched here and defined in another file. What the compiler says goes to the file `said`, or is
+// seen where that is NULL.
+static bool compile_as(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
+                       const char *said) {
   Command c = {0};
   char folder[PATH_MAX];
-  snprintf(folder, sizeof folder, "%s", b->source);
+  snprintf(folder, sizeof folder, "%s", source);
   *strrchr(folder, '/') = '\0';
-  words(&c, "g++ -std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "
-            "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "
-            "-fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset");
+  words(&c, "g++ " INSPECT_FLAGS);
+  words(&c, apart ? "-DCUDASIM_KERNELS_APART" : "");
   word(&c, "-I", CONFIG_ROOT "/build/sim/core");
   word(&c, "-I", CONFIG_ROOT "/core/sim/include");
   word(&c, "-I", CONFIG_ROOT "/core");
@@ -120,8 +127,19 @@ static bool compile(const InspectBuild *b, const InspectOptions *o) {
     word(&c, "", "-include");
     word(&c, "", header);
   }
-  words(&c, "-c kernels.cpp -o kernels.o");
-  return tool(&c, b, "the compilation");
+  word(&c, "", "-c");
+  word(&c, "", numbered("kernels", number, ".cpp"));
+  word(&c, "", "-o");
+  word(&c, "", numbered("kernels", number, ".o"));
+  return said ? inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0 : tool(&c, b, "the compilation");
+}
+
+// A kernel's code is to stand in its launch. Where it cannot, since only its declaration is there, it stays a function, which is
+// looked at as well, and is slower where it is not.
+static bool compile(const InspectBuild *b, const InspectOptions *o, const char *source, int number) {
+  char said[300];
+  snprintf(said, sizeof said, "%s/said", b->folder);
+  return compile_as(b, o, source, number, false, said) || compile_as(b, o, source, number, true, NULL);
 }
 
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes) {
@@ -142,18 +160,20 @@ bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *sai
   return inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0;
 }
 
-static bool take_copies(const InspectBuild *b) {
+static bool take_copies(const InspectBuild *b, int number) {
   Command c = {0};
-  words(&c, "objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove "
-            "--redefine-sym memset=inspect_memset kernels.o");
+  words(&c, "objcopy " INSPECT_COPIES);
+  word(&c, "", numbered("kernels", number, ".o"));
   return tool(&c, b, "objcopy");
 }
 
 static bool link_program(const InspectBuild *b, const InspectOptions *o) {
   Command c = {0};
   word(&c, "", CONFIG_CXX);
-  words(&c, "-o program kernels.o");
-  word(&c, "-Wl,--whole-archive,", CONFIG_OBJECTS "/libinspect.a,--no-whole-archive");
+  words(&c, "-o program");
+  for (int n = 0; n <= o->with_count; n++)
+    word(&c, "", numbered("kernels", n, ".o"));
+  word(&c, "-Wl,--whole-archive,", INSPECT_LIBRARY ",--no-whole-archive");
   if (o->exercise) {
     word(&c, CONFIG_OBJECTS "/sim/tests/hidden/", o->exercise->id);
     c.used--; // the file goes on
@@ -164,7 +184,7 @@ static bool link_program(const InspectBuild *b, const InspectOptions *o) {
   }
   word(&c, "", CONFIG_LIBRARY);
   words(&c, CONFIG_LINK);
-  return tool(&c, b, "linking");
+  return tool(&c, b, "linking (--with FILE.cu adds a file)");
 }
 
 bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
@@ -184,7 +204,16 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
     return true;
   }
   snprintf(b->program, sizeof b->program, "%s/program", b->folder);
-  return transform(b) && compile(b, o) && take_copies(b) && link_program(b, o);
+  for (int n = 0; n <= o->with_count; n++) {
+    char source[PATH_MAX];
+    if (!realpath(n ? o->with[n - 1] : b->source, source)) {
+      fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->with[n - 1], strerror(errno));
+      return false;
+    }
+    if (!transform(b, source, n) || !compile(b, o, source, n) || !take_copies(b, n))
+      return false;
+  }
+  return link_program(b, o);
 }
 
 void inspect_clean(InspectBuild *b) {
@@ -203,7 +232,11 @@ static void set(const char *name, const char *value) {
     unsetenv(name);
 }
 
-static void begin_child(const InspectOptions *o, const char *order, bool quiet, const char *record, int socket) {
+static void begin_child(const InspectOptions *o, const char *order, bool quiet, const char *record, const char *mix,
+                        int socket) {
+  set("FERRY_INSPECT_MIX", mix);
+  if (o->gpu)
+    set("FERRY_SIM_GPU", o->gpu);
   set("FERRY_INSPECT_RECORD", record);
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);
@@ -252,7 +285,7 @@ int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *orde
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
-    begin_child(o, order, quiet, record, ends[1]);
+    begin_child(o, order, quiet, record, b->mix[0] ? b->mix : NULL, ends[1]);
     o->arguments[0] = (char *)(uintptr_t)b->program;
     execv(b->program, o->arguments);
     _exit(127);

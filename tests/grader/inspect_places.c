@@ -27,16 +27,21 @@ Spot place_spot(uint32_t at) {
   return p ? p->spot : (Spot){0};
 }
 
-// One copy of each file's name.
+static char *names[256]; // of files, one copy of each
+static int name_count;
+
+void place_files_forget(void) {
+  while (name_count > 0)
+    free(names[--name_count]);
+}
+
 const char *place_file(const char *name) {
-  static char *names[256];
-  static int count;
   char real[PATH_MAX];
   const char *whole = realpath(name, real) ? real : name;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < name_count; i++)
     if (strcmp(names[i], whole) == 0)
       return names[i];
-  return count < 256 ? names[count++] = strdup(whole) : NULL;
+  return name_count < 256 ? names[name_count++] = strdup(whole) : NULL;
 }
 
 // A frame of an inlined call: the innermost in FILE is the line that is meant, else the innermost that somebody wrote.
@@ -59,19 +64,16 @@ static void take_frame(const Inspection *i, Place *place, char *frame) {
     place->spot = (Spot){file, line};
 }
 
-static void read_frames(const Inspection *i, const char *path) {
+void places_read(const Inspection *i, FILE *frames) {
   char line[8192];
   Place *place = NULL;
-  FILE *in = fopen(path, "r");
-  while (in && fgets(line, sizeof line, in)) {
+  while (fgets(line, sizeof line, frames)) {
     line[strcspn(line, "\n")] = '\0';
     if (strncmp(line, "0x", 2) == 0)
       place = place_find((uint32_t)strtoul(line, NULL, 16) + 1);
     else if (place)
       take_frame(i, place, line);
   }
-  if (in)
-    fclose(in);
 }
 
 void place_want(uint32_t at) {
@@ -82,29 +84,38 @@ void place_want(uint32_t at) {
 }
 
 // A place is where a call returns to; the call is before it.
-bool places_resolve(const Inspection *i, const InspectBuild *b) {
-  char in[300], out[300];
-  if (place_count == 0)
-    return true;
-  qsort(places, (size_t)place_count, sizeof *places, by_place);
-  int kept = 1;
-  for (int p = 1; p < place_count; p++)
-    if (places[p].at != places[kept - 1].at)
+int places_list(FILE *to) {
+  int kept = 0;
+  if (place_count)
+    qsort(places, (size_t)place_count, sizeof *places, by_place);
+  for (int p = 0; p < place_count; p++)
+    if (kept == 0 || places[p].at != places[kept - 1].at)
       places[kept++] = places[p];
   place_count = kept;
+  for (int p = 0; p < place_count; p++)
+    fprintf(to, "0x%x\n", places[p].at - 1);
+  return place_count;
+}
+
+bool places_resolve(const Inspection *i, const InspectBuild *b) {
+  char in[300], out[300];
   snprintf(in, sizeof in, "%s/places", b->folder);
   snprintf(out, sizeof out, "%s/frames", b->folder);
   FILE *file = fopen(in, "w");
-  for (int p = 0; file && p < place_count; p++)
-    fprintf(file, "0x%x\n", places[p].at - 1);
+  int count = file ? places_list(file) : 0;
   if (!file || fclose(file) != 0)
     return false;
+  if (count == 0)
+    return true;
   const char *argv[] = {"addr2line", "-i", "-a", "-e", b->program, NULL};
   if (inspect_tool(argv, b->folder, in, out, NULL) != 0) {
     fprintf(stderr, "ferry inspect: addr2line cannot read the program (apt install binutils)\n");
     return false;
   }
-  read_frames(i, out);
+  if (!(file = fopen(out, "r")))
+    return false;
+  places_read(i, file);
+  fclose(file);
   return true;
 }
 

@@ -7,50 +7,6 @@
 
 enum { COLUMNS = 80 };
 
-// ---- what the other reports show, too ------------------------------------------------------------------------------------
-
-void inspect_source_line(const Inspection *i, Spot spot, char *text, size_t bytes) {
-  const char *at = i->text;
-  *text = '\0';
-  if (!at || !spot.file || strcmp(spot.file, i->source) != 0)
-    return;
-  for (int line = 1; line < spot.line && at; line++)
-    at = (at = strchr(at, '\n')) ? at + 1 : NULL;
-  if (!at)
-    return;
-  at += strspn(at, " \t");
-  size_t length = strcspn(at, "\r\n");
-  snprintf(text, bytes, "%.*s", (int)(length < bytes ? length : bytes - 1), at);
-  for (char *c = text; *c; c++)
-    *c = (unsigned char)*c < ' ' ? ' ' : *c;
-}
-
-const char *inspect_spot(const Inspection *i, Spot spot, char *text, size_t bytes) {
-  const char *name = spot.file ? strrchr(spot.file, '/') : NULL;
-  if (!spot.file)
-    snprintf(text, bytes, "(unknown line)");
-  else if (strcmp(spot.file, i->source) == 0)
-    snprintf(text, bytes, "%s:%d", i->title, spot.line);
-  else
-    snprintf(text, bytes, "%s:%d", name ? name + 1 : spot.file, spot.line);
-  return text;
-}
-
-static void add(Tally *sum, const Tally *t) {
-  sum->runs += t->runs;
-  sum->lanes += t->lanes;
-  sum->live += t->live;
-}
-
-double inspect_active(const InspectLine *line) {
-  Tally sum = {0};
-  for (int space = 0; space < SPACES; space++)
-    for (int kind = 0; kind < ACCESSES; kind++)
-      add(&sum, &line->access[space][kind]);
-  const Tally *t = sum.runs ? &sum : &line->way;
-  return t->live ? (double)t->lanes / (double)t->live : 1;
-}
-
 static bool has_access(const InspectLine *line) {
   for (int space = 0; space < SPACES; space++)
     for (int kind = 0; kind < ACCESSES; kind++)
@@ -94,9 +50,7 @@ double inspect_occupancy(const InspectKernel *k, int registers) {
 
 // ---- text --------------------------------------------------------------------------------------------------------------------
 
-// Breaks between words; lines after the first begin with `indent` blanks.
-static void print_wrapped(int indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void print_wrapped(int indent, const char *format, ...) {
+void inspect_wrapped(int indent, const char *format, ...) {
   char text[2048];
   va_list arguments;
   va_start(arguments, format);
@@ -128,7 +82,7 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
   inspect_spot(i, f->second, second, sizeof second);
   if (inspect_times(f) > 1 && strcmp(f->kind->id, "barrier") != 0)
     snprintf(count, sizeof count, ", %llu times", (unsigned long long)inspect_times(f));
-  print_wrapped(9, "%s%s%s: %s%s", first, two ? " and " : "", two ? second : "", f->detail, count);
+  inspect_wrapped(9, "%s%s%s: %s%s", first, two ? " and " : "", two ? second : "", f->detail, count);
   for (int n = 0; n < 1 + two; n++) {
     Spot spot = n ? f->second : f->first;
     inspect_source_line(i, spot, source, sizeof source - 12);
@@ -136,11 +90,11 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
       printf("         %s%4d%s %s\n", style(DIM), spot.line, style(PLAIN), source);
   }
   if (f->third.file)
-    print_wrapped(9, "It was allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
-  print_wrapped(9, "%s", f->kind->remedy);
+    inspect_wrapped(9, "It was allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
+  inspect_wrapped(9, "%s", f->kind->remedy);
 }
 
-static void print_findings(const Inspection *i) {
+void inspect_print_findings(const Inspection *i) {
   int errors = inspection_errors(i), notes = i->finding_count - errors;
   if (errors == 0)
     printf("%sno findings%s", style(GREEN), style(PLAIN));
@@ -175,10 +129,10 @@ static void print_atomics(const InspectLine *line, int space) {
   if (!t->runs)
     return;
   ratio(t, text, sizeof text);
-  print_wrapped(13, "%llu atomic requests in %s memory, %s %s; %.1f lanes at one address, at most %llu",
-                (unsigned long long)t->runs, space == SHARED ? "shared" : "global", text,
-                space == SHARED ? "passes" : "sectors", (double)t->same / (double)t->runs,
-                (unsigned long long)t->same_max);
+  inspect_wrapped(13, "%llu atomic requests in %s memory, %s %s; %.1f lanes at one address, at most %llu",
+                  (unsigned long long)t->runs, space == SHARED ? "shared" : "global", text,
+                  space == SHARED ? "passes" : "sectors", (double)t->same / (double)t->runs,
+                  (unsigned long long)t->same_max);
 }
 
 static void print_line(const Inspection *i, const InspectLine *line, const char **file) {
@@ -201,26 +155,26 @@ static void print_line(const Inspection *i, const InspectLine *line, const char 
 static void print_resources(const InspectKernel *k) {
   unsigned threads = k->block[0] * k->block[1] * k->block[2];
   printf("\n");
-  print_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
-                (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
-  print_wrapped(2, "an SM has room for %d of them by threads (%d), %d by shared memory (%d KB)",
-                inspect_blocks_by_threads(k), SM_THREADS, inspect_blocks_by_shared(k), SM_SHARED >> 10);
+  inspect_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
+                  (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
+  inspect_wrapped(2, "an SM has room for %d of them by threads (%d), %d by shared memory (%d KB)",
+                  inspect_blocks_by_threads(k), SM_THREADS, inspect_blocks_by_shared(k), SM_SHARED >> 10);
   if (k->registers)
-    print_wrapped(2, "registers (ptxas): %d a thread, room for %d by them; occupancy %.0f %%", k->registers,
-                  inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
+    inspect_wrapped(2, "registers (ptxas): %d a thread, room for %d by them; occupancy %.0f %%", k->registers,
+                    inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
   else
-    print_wrapped(2, "registers unknown: occupancy %.0f %% with 32, %.0f %% with 64, %.0f %% with 128 of them",
-                  100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
+    inspect_wrapped(2, "registers unknown: occupancy %.0f %% with 32, %.0f %% with 64, %.0f %% with 128 of them",
+                    100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
 }
 
 static void print_left_out(const InspectKernel *k) {
   if (k->looked < k->blocks)
-    print_wrapped(2,
-                  "Counts and findings are of the %llu blocks looked at; races with the others, and reads of memory "
-                  "that only they should have written, are not seen.",
-                  (unsigned long long)k->looked);
+    inspect_wrapped(2,
+                    "Counts and findings are of the %llu blocks looked at; races with the others, and reads of memory "
+                    "that only they should have written, are not seen.",
+                    (unsigned long long)k->looked);
   if (k->cut)
-    print_wrapped(2, "Some threads did more than is kept of one: the counts are of their first 4 million steps.");
+    inspect_wrapped(2, "Some threads did more than is kept of one: the counts are of their first 4 million steps.");
 }
 
 static void print_kernel(const Inspection *i, const InspectKernel *k) {
@@ -229,18 +183,19 @@ static void print_kernel(const Inspection *i, const InspectKernel *k) {
          k->block[0], k->block[1], k->block[2]);
   printf("   %llu launch%s%s\n", (unsigned long long)k->launches, k->launches == 1 ? "" : "es",
          k->shapes_differ ? " (the first)" : "");
-  print_wrapped(2, "looked at %llu of %llu blocks", (unsigned long long)k->looked, (unsigned long long)k->blocks);
+  inspect_wrapped(2, "looked at %llu of %llu blocks", (unsigned long long)k->looked, (unsigned long long)k->blocks);
   printf("\n       lanes   global: sectors/ideal  shared: passes/ideal\n");
   printf(" line active      load      store      load      store    source\n");
   for (int n = 0; n < k->line_count; n++)
     if (inspect_worth_showing(&k->lines[n]))
       print_line(i, &k->lines[n], &file);
   print_resources(k);
+  inspect_print_time(i, k);
   print_left_out(k);
 }
 
 void inspect_print(const Inspection *i) {
-  print_findings(i);
+  inspect_print_findings(i);
   for (int k = 0; k < i->kernel_count; k++)
     if (i->kernels[k].launches)
       print_kernel(i, &i->kernels[k]);

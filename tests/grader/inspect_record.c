@@ -80,10 +80,14 @@ static void note_places(char **f) {
       place_want(address(f[i]));
 }
 
+enum { MAX_KERNELS = 1024, MAX_FINDINGS = 1024, MAX_BARRIERS = 1024, MAX_LINES = 1 << 14 };
+
 static int kernel_named(Inspection *i, const char *name) {
   for (int k = 0; k < i->kernel_count; k++)
     if (strcmp(i->kernels[k].name, name) == 0)
       return k;
+  if (i->kernel_count == MAX_KERNELS)
+    return i->kernel_count - 1;
   i->kernels = inspect_grown(i->kernels, i->kernel_count, sizeof *i->kernels);
   i->kernels[i->kernel_count] = (InspectKernel){.name = strdup(name)};
   return i->kernel_count++;
@@ -118,6 +122,8 @@ static InspectLine *line_of(InspectKernel *k, Spot spot) {
   for (int i = 0; i < k->line_count; i++)
     if (k->lines[i].spot.file == spot.file && k->lines[i].spot.line == spot.line)
       return &k->lines[i];
+  if (k->line_count == MAX_LINES)
+    return &k->lines[MAX_LINES - 1];
   k->lines = inspect_grown(k->lines, k->line_count, sizeof *k->lines);
   k->lines[k->line_count] = (InspectLine){.spot = spot};
   return &k->lines[k->line_count++];
@@ -145,6 +151,8 @@ static void take_barrier(InspectKernel *k, char **f) {
   for (int i = 0; i < k->barrier_count; i++)
     if (k->barriers[i].spot.file == spot.file && k->barriers[i].spot.line == spot.line)
       b = &k->barriers[i];
+  if (!b && k->barrier_count == MAX_BARRIERS)
+    return;
   if (!b) {
     k->barriers = inspect_grown(k->barriers, k->barrier_count, sizeof *k->barriers);
     b = &k->barriers[k->barrier_count++];
@@ -152,6 +160,27 @@ static void take_barrier(InspectKernel *k, char **f) {
   }
   b->passes += number(f[4]);
   b->needed += number(f[5]);
+}
+
+static void take_mix(InspectKernel *k, char **f) {
+  k->mixed = true;
+  k->mix.fma += strtod(f[2], NULL);
+  k->mix.fp32 += strtod(f[3], NULL);
+  k->mix.fp64 += strtod(f[4], NULL);
+  k->mix.integer += strtod(f[5], NULL);
+  k->mix.special += strtod(f[6], NULL);
+}
+
+static void take_time(InspectKernel *k, char **f) {
+  InspectTime *t = &k->time;
+  t->launches += strtod(f[2], NULL);
+  t->seconds += strtod(f[3], NULL);
+  t->least += strtod(f[4], NULL);
+  t->resident = strtod(f[5], NULL);
+  t->share = strtod(f[6], NULL);
+  t->filled = strtod(f[7], NULL);
+  for (int n = 0; n < INSPECT_LIMITS; n++)
+    t->term[n] += strtod(f[8 + n], NULL);
 }
 
 static bool same_spot(Spot a, Spot b) {
@@ -169,15 +198,21 @@ static void add_finding(Inspection *i, InspectFinding found) {
       return;
     }
   }
+  if (i->finding_count == MAX_FINDINGS)
+    return;
   found.detail = strdup(found.detail);
   i->findings = inspect_grown(i->findings, i->finding_count, sizeof *i->findings);
   i->findings[i->finding_count++] = found;
 }
 
+// Of the record's kernel that number; -1: none.
+static int kernel_of(const int *kernels, int number) {
+  return number >= 0 && number < MAX_KERNELS ? kernels[number] : -1;
+}
+
 static void take_finding(Inspection *i, const int *kernels, char **f, bool descending) {
-  int kernel = atoi(f[1]);
   InspectFinding found = {.kind = kind_named(f[2]),
-                          .kernel = kernel >= 0 ? kernels[kernel] : -1,
+                          .kernel = kernel_of(kernels, atoi(f[1])),
                           .first = place_spot(address(f[3])),
                           .second = place_spot(address(f[4])),
                           .third = place_spot(address(f[5])),
@@ -197,13 +232,13 @@ static void take_finding(Inspection *i, const int *kernels, char **f, bool desce
   add_finding(i, found);
 }
 
-enum { MAX_KERNELS = 1024 };
-
-// Reads the record's lines, which have been seen to be whole.
-static void take_lines(Inspection *i, FILE *in, bool descending) {
+// Reads the record's lines, which have been seen to be whole. An answer may have made them up: a kernel comes before what is of it.
+void inspection_take(Inspection *i, FILE *record, bool descending) {
   static int kernels[MAX_KERNELS]; // of the record, in the inspection
   char line[8192], *f[FIELDS];
-  while (fgets(line, sizeof line, in)) {
+  memset(kernels, -1, sizeof kernels);
+  rewind(record);
+  while (fgets(line, sizeof line, record)) {
     split(line, f);
     uint64_t kernel = number(f[1]);
     if (strcmp(f[0], "finding") == 0)
@@ -212,32 +247,55 @@ static void take_lines(Inspection *i, FILE *in, bool descending) {
       continue;
     else if (strcmp(f[0], "kernel") == 0)
       kernels[kernel] = take_kernel(i, f, !descending);
+    else if (kernels[kernel] < 0)
+      continue;
     else if (strcmp(f[0], "site") == 0 && !descending)
       take_site(&i->kernels[kernels[kernel]], f);
+    else if (strcmp(f[0], "mix") == 0 && !descending)
+      take_mix(&i->kernels[kernels[kernel]], f);
+    else if (strcmp(f[0], "time") == 0 && !descending)
+      take_time(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "barrier") == 0)
       take_barrier(&i->kernels[kernels[kernel]], f);
   }
+  i->runs++;
 }
 
-bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending) {
+bool inspection_want(FILE *record) {
   char line[8192], *f[FIELDS];
   bool whole = false;
-  FILE *in = fopen(record, "r");
-  if (!in)
-    return false;
-  places_forget();
-  while (fgets(line, sizeof line, in)) {
+  rewind(record);
+  while (fgets(line, sizeof line, record)) {
     split(line, f);
     note_places(f);
     whole |= strcmp(f[0], "end") == 0;
   }
-  rewind(in);
-  bool good = whole && places_resolve(i, b);
+  return whole;
+}
+
+bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending) {
+  FILE *in = fopen(record, "r");
+  if (!in)
+    return false;
+  places_forget();
+  bool good = inspection_want(in) && places_resolve(i, b);
   if (good)
-    take_lines(i, in, descending);
+    inspection_take(i, in, descending);
   fclose(in);
-  i->runs += good;
   return good;
+}
+
+void inspection_free(Inspection *i) {
+  for (int k = 0; k < i->kernel_count; k++) {
+    free(i->kernels[k].name);
+    free(i->kernels[k].lines);
+    free(i->kernels[k].barriers);
+  }
+  for (int n = 0; n < i->finding_count; n++)
+    free(i->findings[n].detail);
+  free(i->kernels);
+  free(i->findings);
+  *i = (Inspection){0};
 }
 
 // ---- at the end ------------------------------------------------------------------------------------------------------------
@@ -288,7 +346,9 @@ static void drop_equals_that_race(Inspection *i) {
               ((same_spot(g->first, f->first) && same_spot(g->second, f->second)) ||
                (same_spot(g->first, f->second) && same_spot(g->second, f->first)));
     }
-    if (!drop)
+    if (drop)
+      free(f->detail);
+    else
       i->findings[kept++] = *f;
   }
   i->finding_count = kept;
@@ -325,15 +385,4 @@ void inspection_finish(Inspection *i) {
       qsort(i->kernels[k].lines, (size_t)i->kernels[k].line_count, sizeof *i->kernels[k].lines, by_line);
   if (i->finding_count)
     qsort(i->findings, (size_t)i->finding_count, sizeof *i->findings, by_weight);
-}
-
-uint64_t inspect_times(const InspectFinding *f) {
-  return f->times[0] > f->times[1] ? f->times[0] : f->times[1];
-}
-
-int inspection_errors(const Inspection *i) {
-  int errors = 0;
-  for (int n = 0; n < i->finding_count; n++)
-    errors += !i->findings[n].kind->note;
-  return errors;
 }

@@ -2,6 +2,8 @@
 #include "judge.h"
 #include "registry.h"
 #include "case.h"
+#include "inspect.h"
+#include "pass.h"
 #include "plain.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -162,15 +164,21 @@ static bool counts_agree(const Case *c, const Ledger *ledger) {
          n->device_to_device_bytes == bytes[LEDGER_DEVICE_TO_DEVICE];
 }
 
-static void take_reply(Case *c, SandboxResult *r, Status *status) {
+static void unpack_reply(Case *c, SandboxResult *r, Status *status) {
   const char *wrong = r->reply ? message_unpack(&c->reply, r->reply, r->reply_bytes) : NULL;
-  if (wrong || r->forged) {
-    r->forged = true;
+  c->replied = r->reply && !wrong && !r->forged;
+  r->forged |= wrong != NULL;
+  if (r->forged)
     *status = STATUS_FAIL;
-    return;
-  }
+}
+
+static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool unseen) {
   if (*status == STATUS_PASS && !counts_agree(c, &r->ledger)) {
     case_fail(c, NULL, "the counts are not what was counted: the answer changed the counters or hid from them");
+    *status = STATUS_FAIL;
+  }
+  if (*status == STATUS_PASS && unseen) {
+    case_fail(c, NULL, "what the inspector saw did not come with the reply: the answer hid from it");
     *status = STATUS_FAIL;
   }
   if (*status == STATUS_PASS) {
@@ -200,33 +208,6 @@ static char *shown(char *text) {
   return plain;
 }
 
-// How the simulator runs an answer, once for each. What one of them hides the other shows, and the same seed gives the same.
-typedef struct Pass {
-  const char *threads, *blocks; // in which order they begin; "random" has the seed added
-  const char *edge;             // on which side of an array even a read is an error
-  const char *weak;             // to whom a write is shown no sooner than they can rely on it
-} Pass;
-
-static const Pass once = {"ascending", "ascending", "none", "none"};
-static const Pass kernel_passes[] = {[PASS_IN_ORDER] = {"ascending", "ascending", "before", "none"},
-                                     [PASS_THREADS_DOWN] = {"descending", "ascending", "behind", "none"},
-                                     [PASS_WITHIN_BLOCKS] = {"random", "ascending", "behind", "within"},
-                                     [PASS_BLOCKS_DOWN] = {"ascending", "descending", "before", "none"},
-                                     [PASS_BETWEEN_BLOCKS] = {"ascending", "random", "behind", "between"}};
-
-static void say_pass(Text *t, const Pass *p) {
-  static const char *const says[] = {
-      [PASS_THREADS_DOWN] = "with the threads of each block begun in descending order",
-      [PASS_WITHIN_BLOCKS] =
-          "with the threads of each block in random order, and what one writes to shared memory seen by the "
-          "others after the next barrier",
-      [PASS_BLOCKS_DOWN] = "with the blocks run in descending order",
-      [PASS_BETWEEN_BLOCKS] =
-          "with the blocks side by side: what one writes the others see after a fence or when the kernel ends"};
-  if (p != &once && p != &kernel_passes[PASS_IN_ORDER])
-    say(t, "  %s\n", says[p - kernel_passes]);
-}
-
 static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Pass *pass) {
   Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
   char asked[2048];
@@ -235,7 +216,8 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
   case_describe(c, asked, sizeof asked);
   if (*asked)
     say(&t, "  given: %s\n", asked);
-  say_pass(&t, pass);
+  if (pass->says)
+    say(&t, "  %s\n", pass->says);
   if (c->replied)
     say_finding(&t, c);
   else
@@ -248,52 +230,132 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
   v->report = shown(t.at);
 }
 
-static void setting(char *text, size_t bytes, const char *name, const char *value, uint64_t seed) {
-  if (strcmp(value, "random") == 0)
-    snprintf(text, bytes, "%s=random:%u", name, (unsigned)(seed & 0xffff));
-  else
-    snprintf(text, bytes, "%s=%s", name, value);
+// One run of a test, from the asking to the reply.
+typedef struct Run {
+  Case c; // large
+  SandboxResult r;
+  const Pass *pass;
+  Status status;
+} Run;
+
+static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
+  PassSettings settings;
+  size_t bytes = 0;
+  Case *c = &run->c;
+  case_begin(c, e, v->test, v->seed, devices);
+  c->pass = pass->is;
+  guard_check(c, "drew");
+  case_ask(c);
+  guard_check(c, "");
+  if (getrandom(&c->request.nonce, sizeof c->request.nonce, 0) != (ssize_t)sizeof c->request.nonce)
+    grader_panic("no random numbers from the system: %s", strerror(errno));
+  uint8_t *request = message_pack(&c->request, &bytes);
+  if (!request)
+    grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
+  run->pass = pass;
+  pass_settings(&settings, pass, v->seed);
+  run->r = answer_run(a, request, bytes, devices, v->test->no_cuda, settings.list);
+  if (run->r.end != SANDBOX_NOT_STARTED)
+    a->protections &= run->r.protections;
+  run->status = status_of(&run->r);
+  unpack_reply(c, &run->r, &run->status);
+  free(request);
 }
 
-static SandboxResult run_pass(const Answer *a, const TestVerdict *v, const uint8_t *request, size_t bytes, int devices,
-                              const Pass *p) {
-  char threads[64], blocks[64], edge[64], weak[64];
-  setting(threads, sizeof threads, "FERRY_SIM_ORDER", p->threads, v->seed);
-  setting(blocks, sizeof blocks, "FERRY_SIM_BLOCKS", p->blocks, v->seed >> 16);
-  setting(edge, sizeof edge, "FERRY_SIM_EDGE", p->edge, 0);
-  setting(weak, sizeof weak, "FERRY_SIM_WEAK", p->weak, 0);
-  const char *const settings[] = {threads, blocks, edge, weak, NULL};
-  return answer_run(a, request, bytes, devices, v->test->no_cuda, settings);
+static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
+  judge_reply(&run->c, &run->r, &run->status, a->for_inspector && !run->c.inspection);
+  v->status = run->status;
+  v->mistake = mistake_of(&run->c, &run->r, v->status);
+  if (v->status != STATUS_PASS)
+    write_report(v, a, &run->c, &run->r, run->pass);
+  return v->status == STATUS_PASS;
+}
+
+static void run_free(Run *run, TestVerdict *v) {
+  v->seconds += run->r.seconds;
+  sandbox_result_free(&run->r);
+  case_free(&run->c);
 }
 
 static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
-  static Case c; // large
-  case_begin(&c, e, v->test, v->seed, devices);
-  c.pass = pass == &once ? PASS_IN_ORDER : (KernelPass)(pass - kernel_passes);
-  guard_check(&c, "drew");
-  case_ask(&c);
-  guard_check(&c, "");
-  if (getrandom(&c.request.nonce, sizeof c.request.nonce, 0) != (ssize_t)sizeof c.request.nonce)
-    grader_panic("no random numbers from the system: %s", strerror(errno));
-  size_t bytes = 0;
-  uint8_t *request = message_pack(&c.request, &bytes);
-  if (!request)
-    grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
-  SandboxResult r = run_pass(a, v, request, bytes, devices, pass);
-  if (r.end != SANDBOX_NOT_STARTED)
-    a->protections &= r.protections;
-  v->status = status_of(&r);
-  c.replied = r.reply != NULL;
-  take_reply(&c, &r, &v->status);
-  c.replied = c.replied && !r.forged;
-  v->mistake = mistake_of(&c, &r, v->status);
-  if (v->status != STATUS_PASS)
-    write_report(v, a, &c, &r, pass);
-  v->seconds += r.seconds;
-  free(request);
-  sandbox_result_free(&r);
-  case_free(&c);
-  return v->status == STATUS_PASS;
+  static Run run;
+  run_begin(&run, v, a, e, devices, pass);
+  bool passed = run_end(&run, v, a);
+  run_free(&run, v);
+  return passed;
+}
+
+// ---- what the inspector saw --------------------------------------------------------------------------------------------------
+
+enum { RECORD_LIMIT = 4 << 20 };
+
+// The record in a reply, to be read; NULL: there is none that could be right.
+static FILE *record_of(Run *run) {
+  Item *item = run->c.replied ? message_find(&run->c.reply, 't', INSPECTION_ITEM) : NULL;
+  size_t bytes = item && item->text ? strlen(item->text) : 0;
+  FILE *record = bytes > 0 && bytes < RECORD_LIMIT ? fmemopen(item->text, bytes, "r") : NULL;
+  if (record && inspection_want(record))
+    return record;
+  if (record)
+    fclose(record);
+  return NULL;
+}
+
+// Of the runs in both orders together. False when addr2line failed.
+static bool inspect_runs(Inspection *i, Run *runs, int count, Answer *a) {
+  FILE *record[2] = {0};
+  places_forget();
+  for (int n = 0; n < count; n++)
+    record[n] = record_of(&runs[n]);
+  bool good = answer_find_places(a, i);
+  for (int n = 0; n < count; n++)
+    if (record[n]) {
+      if (good)
+        inspection_take(i, record[n], n == 1);
+      runs[n].c.inspection = i;
+      fclose(record[n]);
+    }
+  inspection_finish(i);
+  return good;
+}
+
+static bool judge_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
+  static Run runs[2];
+  Inspection i = {.title = a->title, .source = a->source, .text = a->text};
+  run_begin(&runs[0], v, a, e, devices, &inspected_passes[0]);
+  int count = runs[0].c.replied ? 2 : 1;
+  if (count == 2)
+    run_begin(&runs[1], v, a, e, devices, &inspected_passes[1]);
+  bool good = inspect_runs(&i, runs, count, a);
+  for (int n = 0; n < count; n++) {
+    if (good && (n == 0 || v->status == STATUS_PASS))
+      run_end(&runs[n], v, a);
+    run_free(&runs[n], v);
+  }
+  inspection_free(&i);
+  place_files_forget();
+  return good;
+}
+
+// The answer again, compiled for the inspector. What that compiler says of it, or what became of it, is the answer's.
+static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
+  Answer *b = answer_inspected(a);
+  if (b->status == STATUS_NOT_RUN && judge_inspected(v, b, e, devices)) {
+    a->protections &= b->protections;
+    return;
+  }
+  v->status = b->status == STATUS_GRADER_ERROR ? STATUS_GRADER_ERROR : STATUS_FAIL;
+  free(v->report);
+  if (asprintf(&v->report, "  compiled for the inspector, it came to this:\n%s", b->diagnostics ? b->diagnostics : "") <
+      0)
+    v->report = NULL;
+  v->report = shown(v->report);
+}
+
+static void run_kernel(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
+  int passes = v->test->passes > 0 ? v->test->passes : KERNEL_PASSES;
+  for (int i = 0; i < passes && run_once(v, a, e, devices, &kernel_passes[i]); i++)
+    continue;
 }
 
 static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
@@ -302,15 +364,15 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
     v->status = STATUS_SKIPPED;
     return;
   }
-  bool kernel = strcmp(exercise_extension(e), "cu") == 0;
-  if (!kernel || a->real_gpu) {
-    run_once(v, a, e, o->devices, &once);
-    return;
-  }
-  size_t all = sizeof kernel_passes / sizeof kernel_passes[0];
-  size_t passes = v->test->passes > 0 ? (size_t)v->test->passes : all;
-  for (size_t i = 0; i < passes && run_once(v, a, e, o->devices, &kernel_passes[i]); i++)
-    continue;
+  bool kernel = strcmp(exercise_extension(e), "cu") == 0 && !a->real_gpu;
+  bool fewer = v->test->at_most && !a->real_gpu && v->test->at_most < o->devices;
+  int devices = fewer ? v->test->at_most : o->devices;
+  if (v->test->inspect && kernel)
+    run_inspected(v, a, e, devices);
+  else if (kernel)
+    run_kernel(v, a, e, devices);
+  else
+    run_once(v, a, e, devices, &pass_once);
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------

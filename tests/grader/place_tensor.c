@@ -45,19 +45,64 @@ static FyTensor *placed(const Array *a) {
   return fy_retain(t);
 }
 
+static struct {
+  char name[NAME_BYTES];
+  FyTensor *tensor;
+  bool may_change;
+} known[MAX_ITEMS];
+static int known_count;
+
 FyTensor *driver_tensor(Driver *d, const char *name) {
-  static struct {
-    char name[NAME_BYTES];
-    FyTensor *tensor;
-  } known[MAX_ITEMS];
-  static int count;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < known_count; i++)
     if (strcmp(known[i].name, name) == 0)
       return known[i].tensor;
   FyTensor *t = placed(driver_array(d, name));
-  strcpy(known[count].name, name);
-  known[count++].tensor = t;
+  strcpy(known[known_count].name, name);
+  known[known_count++].tensor = t;
   return t;
+}
+
+void driver_may_change(Driver *d, const char *name) {
+  driver_tensor(d, name);
+  for (int i = 0; i < known_count; i++)
+    known[i].may_change |= strcmp(known[i].name, name) == 0;
+}
+
+// What is no longer as it was given, in words; NULL when all is.
+static const char *change_of(Driver *d, const char *name, FyTensor *t, bool may_change) {
+  const Array *before = driver_array(d, name);
+  FySize size = fy_size(t), given = size_of(before->shape);
+  bool same_size = size.ndim == given.ndim;
+  for (int i = 0; same_size && i < size.ndim; i++)
+    same_size = size.dim[i] == given.dim[i];
+  if (!same_size || fy_dtype_of(t) != before->dtype)
+    return "has another shape or dtype";
+  if (fy_get_device(t) != before->device)
+    return "is on another device";
+  if (fy_requires_grad(t) != ((before->flags & ARRAY_REQUIRES_GRAD) != 0))
+    return before->flags & ARRAY_REQUIRES_GRAD ? "no longer requires a gradient" : "requires a gradient now";
+  if (may_change)
+    return NULL;
+  size_t bytes = fy_nbytes(t);
+  void *now = malloc(bytes + 1);
+  if (!now)
+    child_bug("no memory for", name);
+  fy_copy_to_host(t, now);
+  bool same = memcmp(now, before->data, bytes) == 0;
+  free(now);
+  return same ? NULL : "was changed";
+}
+
+static void put_changed(Driver *d) {
+  char text[256];
+  for (int i = 0; i < known_count; i++) {
+    const char *change = change_of(d, known[i].name, known[i].tensor, known[i].may_change);
+    if (change) {
+      snprintf(text, sizeof text, "%.63s %s", known[i].name, change);
+      driver_put_text(d, "#changed", text);
+      return;
+    }
+  }
 }
 
 void driver_put(Driver *d, const char *name, FyTensor *t) {
@@ -69,7 +114,8 @@ void driver_put(Driver *d, const char *name, FyTensor *t) {
   FySize size = fy_size(t);
   Array a = {.dtype = fy_dtype_of(t), .count = fy_numel(t), .device = fy_get_device(t)};
   if (size.ndim > MAX_RANK)
-    child_bug("the answer's tensor has too many dimensions:", name);
+    fy_raise(FY_VALUE_ERROR, "'%s' has %d dimensions; no tensor here has so many. Was fy_shape(...) left out?", name,
+             size.ndim);
   a.shape.rank = size.ndim;
   for (int i = 0; i < size.ndim; i++)
     a.shape.size[i] = size.dim[i];
@@ -86,7 +132,9 @@ void place_run(Driver *d) {
   FyError error;
   fy_trap(error) {
     drive(d);
+    put_changed(d);
   }
+  d->failed = error.kind != 0;
   if (error.kind) {
     char text[sizeof error.message + 256];
     int used = snprintf(text, sizeof text, "%s: %s", fy_error_name(error.kind), error.message);
@@ -115,6 +163,53 @@ void place_counts(Counts *now) {
     now->cuda_peak_bytes += (int64_t)stats.allocated_peak;
     now->cuda_live_bytes += (int64_t)stats.allocated;
   }
+}
+
+// ---- what has to be after the answer's call as it was before ---------------------------------------------------------
+
+enum { MOST_DEVICES = 16 };
+
+typedef struct Switches {
+  int scope, device;
+  bool grad, autocast[2];
+  FyStream *streams[MOST_DEVICES];
+} Switches;
+
+static Switches switches_before;
+
+static Switches switches_now(void) {
+  Switches s = {.scope = fy_scope_open(), .device = fy_cuda_is_available() ? fy_cuda_current_device() : -1};
+  fy_scope_close(s.scope);
+  s.grad = fy_is_grad_enabled();
+  s.autocast[0] = fy_is_autocast_enabled(FY_CPU);
+  s.autocast[1] = fy_is_autocast_enabled(FY_CUDA);
+  for (int i = 0; i < fy_cuda_device_count() && i < MOST_DEVICES; i++)
+    s.streams[i] = fy_current_stream(fy_cuda_device(i));
+  return s;
+}
+
+static const char *left_switched(const Switches *before, const Switches *after) {
+  if (before->grad != after->grad)
+    return after->grad ? "gradients on" : "gradients off";
+  for (int i = 0; i < MOST_DEVICES; i++)
+    if (before->streams[i] != after->streams[i])
+      return "stream";
+  if (before->device != after->device)
+    return "device";
+  if (before->autocast[0] != after->autocast[0] || before->autocast[1] != after->autocast[1])
+    return "autocast";
+  return NULL;
+}
+
+// An error leaves by another way, and its scopes and guards are closed behind the driver.
+void place_count_end(Driver *d) {
+  Switches after = switches_now();
+  course_end(d);
+  if (d->failed)
+    return;
+  const char *left = left_switched(&switches_before, &after);
+  if (left || after.scope != switches_before.scope)
+    driver_put_text(d, "#left", left ? left : "scope");
 }
 
 // The linker sends the library's own calls of what it counts with through here (--wrap).
@@ -147,9 +242,12 @@ void __wrap_fy_count_synchronization(void) {
   __real_fy_count_synchronization();
   ledger_write(LEDGER_SYNCHRONIZATION, 0);
   ledger_unlock();
+  course_waited();
 }
 
 void place_count_begin(void) {
   for (int i = 0; i < fy_cuda_device_count(); i++)
     fy_reset_peak_memory_stats(fy_cuda_device(i));
+  switches_before = switches_now();
+  course_begin();
 }

@@ -65,12 +65,19 @@ uid_t sandbox_user_of(pid_t grader) {
   return user && user == number_of("/proc/self/gid_map", (unsigned)grader) ? (uid_t)user : (uid_t)-1;
 }
 
+static pid_t helped; // the grader whose commands this process runs for it; 0: it is one itself
+
+void sandbox_help(pid_t grader) {
+  helped = grader;
+}
+
 uid_t sandbox_other_user(void) {
   static pid_t asked; // workers are processes of their own, each with another user
   static uid_t user;
-  if (asked != getpid())
-    user = sandbox_user_of(getpid());
-  asked = getpid();
+  pid_t grader = helped ? helped : getpid();
+  if (asked != grader)
+    user = sandbox_user_of(grader);
+  asked = grader;
   return geteuid() == 0 ? user : (uid_t)-1;
 }
 

@@ -22,8 +22,10 @@ static const char *const never[] = {"main",
                                     "cudasim_name_array",
                                     "cudasim_fault",
                                     "fy_reset_peak_memory_stats"};
-static const char *const never_prefixes[] = {"driver_", "child_",    "message_", "place_",  "wire_",
-                                             "sim_",    "fy_count_", "ledger_",  "__real_", "__wrap_"};
+static const char *const never_prefixes[] = {"driver_",   "child_",  "message_", "place_",  "wire_",   "sim_",
+                                             "fy_count_", "ledger_", "course_",  "__real_", "__wrap_", "inspect_"};
+// What the compiler makes an inspected kernel call; an answer that has its own would be blind to itself.
+static const char *const never_defined[] = {"__tsan_", "__sanitizer_", "__ubsan_", "inspect_"};
 
 static bool is_listed(const char *const *list, size_t count, const char *name) {
   for (size_t i = 0; i < count; i++)
@@ -78,6 +80,14 @@ static bool is_public(const char *name) {
   return IS_LISTED(public_but_unlisted, name);
 }
 
+static bool begins_with(const char *const *prefixes, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+      return true;
+  return false;
+}
+#define BEGINS_WITH(prefixes, name) begins_with(prefixes, sizeof(prefixes) / sizeof(prefixes)[0], name)
+
 static bool may_use(const Exercise *exercise, const char *name) {
   bool kernel = strcmp(exercise_extension(exercise), "cu") == 0;
   // The simulator's runtime goes by CUDA's names behind a prefix.
@@ -87,9 +97,8 @@ static bool may_use(const Exercise *exercise, const char *name) {
     return false;
   if (runtime)
     return kernel;
-  for (size_t i = 0; i < sizeof never_prefixes / sizeof never_prefixes[0]; i++)
-    if (strncmp(name, never_prefixes[i], strlen(never_prefixes[i])) == 0)
-      return false;
+  if (BEGINS_WITH(never_prefixes, name))
+    return false;
   if (strncmp(name, "fy_", 3) == 0)
     return !kernel && is_public(name);
   return true;
@@ -98,7 +107,7 @@ static bool may_use(const Exercise *exercise, const char *name) {
 typedef struct Findings {
   bool defined[MAX_FUNCTIONS];
   char forbidden[256], startup[64];
-  bool indirect;
+  bool indirect, inspected; // inspected: .init_array will be taken out
 } Findings;
 
 // "  [ 5] .init_array  INIT_ARRAY ..."
@@ -108,6 +117,8 @@ static void read_section(const char *line, Findings *f) {
     return;
   for (size_t i = 0; i < sizeof startup_sections / sizeof startup_sections[0]; i++) {
     size_t length = strlen(startup_sections[i]);
+    if (f->inspected && strcmp(startup_sections[i], ".init_array") == 0)
+      continue;
     if (strncmp(name, startup_sections[i], length) == 0 && (name[length] == '\0' || name[length] == '.'))
       snprintf(f->startup, sizeof f->startup, "%s", startup_sections[i]);
   }
@@ -125,6 +136,8 @@ static void read_symbol(const Exercise *exercise, const char *line, Findings *f)
       snprintf(f->forbidden, sizeof f->forbidden, "%.250s", name);
     return;
   }
+  if (BEGINS_WITH(never_defined, name) && !f->forbidden[0])
+    snprintf(f->forbidden, sizeof f->forbidden, "%.250s", name);
   for (int i = 0; i < MAX_FUNCTIONS && exercise->functions[i]; i++)
     f->defined[i] |= strcmp(bind, "LOCAL") != 0 && strcmp(exercise->functions[i], name) == 0;
 }
@@ -134,8 +147,8 @@ static char *say(const char *format, const char *what) {
   return asprintf(&text, format, what) < 0 ? strdup("refused\n") : text;
 }
 
-char *symbols_refused(const Exercise *exercise, const char *listing) {
-  Findings f = {0};
+char *symbols_refused(const Exercise *exercise, const char *listing, bool inspected) {
+  Findings f = {.inspected = inspected};
   for (const char *at = listing; at && *at;) {
     char line[LINE_BYTES];
     const char *end = strchr(at, '\n');

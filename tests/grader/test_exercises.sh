@@ -13,6 +13,7 @@
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^4
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^5
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^6
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^7
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --all-of-them
 # timeout: 600
 # shellcheck source=tests/grader/common.sh

@@ -40,6 +40,7 @@ result $? 'reset keeps the old file aside'
 says 'edit without EDITOR' 2 'EDITOR' "$ferry" edit 10
 says 'edit' 0 '10_made_there.c' env EDITOR='echo -n' "$ferry" edit 10
 says 'a lesson' 0 '# 3.' "$ferry" chapter 3 --read
+says 'a chapter on kernels' 0 'CPU and device agree: yes' "$ferry" chapter 20 --quick
 says 'no such exercise' 2 'is no exercise' "$ferry" run nonsense
 says 'no such command' 2 'no command' "$ferry" nonsense
 says 'doctor' 0 'Everything needed is here' "$ferry" doctor

@@ -20,6 +20,7 @@ typedef struct Planes {
   int64_t tiles_down, tiles_across;
 } Planes;
 
+// [transpose]
 template <class T> __global__ void transpose_kernel(T *out, const T *in, Planes p, FyIndexer<2> planes, int64_t tiles) {
   __shared__ T tile[TILE][TILE + 1];
   const int x = (int)threadIdx.x % TILE, y = (int)threadIdx.x / TILE;
@@ -37,6 +38,7 @@ template <class T> __global__ void transpose_kernel(T *out, const T *in, Planes 
     __syncthreads();
   }
 }
+// [end]
 
 // The dimension that is contiguous in the input where the last is in the output, if there is a plane worth a tile; else -1.
 static int transposed_row(const FyIter *iter) {

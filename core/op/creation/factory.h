@@ -26,6 +26,7 @@ FY_API void fy_set_rng_state(FyRngState state);
 // device: the CPU when not given. pin_memory: page-locked host memory, CPU only.
 typedef struct FyFactory {
   FySize size;
+  FyNamedOptions no_number_here; // .dtype = ..., .device = ...
   FyDType dtype;
   FyDevice device;
   bool requires_grad, pin_memory;
@@ -34,7 +35,7 @@ typedef struct FyFactory {
 // torch.tensor(data, ...): copies row-major host data of `size`, FySize, whose element type is that of the pointer:
 //   fy_tensor(fy_floats(1, 2, 3, 4), fy_shape(2, 2), .device = device)
 // Without .dtype the result has the pointer's element type. On a CUDA device the copy is complete when the call returns.
-#define fy_tensor(data, ...) fy_tensor_with((data), FY_DTYPE_OF(data), (FyFactory){.size = __VA_ARGS__})
+#define fy_tensor(data, ...) fy_tensor_with((data), FY_DTYPE_OF(data), (FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 #define fy_floats(...) ((float[]){__VA_ARGS__})
 #define fy_doubles(...) ((double[]){__VA_ARGS__})
 #define fy_longs(...) ((int64_t[]){__VA_ARGS__})
@@ -42,27 +43,27 @@ typedef struct FyFactory {
 FY_API FyTensor *fy_tensor_with(const void *data, FyDType data_dtype, FyFactory options);
 
 // torch.empty: uninitialised (on a simulated device: NaN).
-#define fy_empty(...) fy_empty_with((FyFactory){.size = __VA_ARGS__})
+#define fy_empty(...) fy_empty_with((FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 FY_API FyTensor *fy_empty_with(FyFactory options);
 
 // torch.zeros, torch.ones: fy_zeros(fy_shape(3, 3), .device = device).
-#define fy_zeros(...) fy_zeros_with((FyFactory){.size = __VA_ARGS__})
+#define fy_zeros(...) fy_zeros_with((FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 FY_API FyTensor *fy_zeros_with(FyFactory options);
-#define fy_ones(...) fy_ones_with((FyFactory){.size = __VA_ARGS__})
+#define fy_ones(...) fy_ones_with((FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 FY_API FyTensor *fy_ones_with(FyFactory options);
 
 // torch.full(size, value): fy_full(3.5, fy_shape(2, 2)). The value comes first here.
-#define fy_full(value, ...) fy_full_with((value), (FyFactory){.size = __VA_ARGS__})
+#define fy_full(value, ...) fy_full_with((value), (FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 FY_API FyTensor *fy_full_with(double value, FyFactory options);
 
 // torch.rand: uniform in [0, 1). torch.randn: standard normal. Floating dtypes only (FY_TYPE_ERROR).
-#define fy_rand(...) fy_rand_with((FyFactory){.size = __VA_ARGS__})
+#define fy_rand(...) fy_rand_with((FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 FY_API FyTensor *fy_rand_with(FyFactory options);
-#define fy_randn(...) fy_randn_with((FyFactory){.size = __VA_ARGS__})
+#define fy_randn(...) fy_randn_with((FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 FY_API FyTensor *fy_randn_with(FyFactory options);
 
 // torch.randint(low, high, size): integers in [low, high). Raises FY_RUNTIME_ERROR unless low < high.
-#define fy_randint(low, high, ...) fy_randint_with((low), (high), (FyFactory){.size = __VA_ARGS__})
+#define fy_randint(low, high, ...) fy_randint_with((low), (high), (FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 FY_API FyTensor *fy_randint_with(int64_t low, int64_t high, FyFactory options);
 
 // torch.randperm(n): a random permutation of 0..n-1, int64. Raises FY_TYPE_ERROR unless n is whole, FY_RUNTIME_ERROR below 0;
@@ -72,7 +73,9 @@ FY_API FyTensor *fy_randint_with(int64_t low, int64_t high, FyFactory options);
 // numbers and no dtype is given, else float32.
 #define fy_arange(...) fy_arange_with((FyRange){.end = __VA_ARGS__})
 typedef struct FyRange {
-  double end, start, step; // a step of 0 stands for 1
+  double end;
+  FyNamedOptions no_number_here; // .start = ..., .step = ...
+  double start, step;            // a step of 0 stands for 1
   FyDType dtype;
   FyDevice device;
   bool requires_grad;

@@ -58,6 +58,7 @@ extern "C" int fy_cuda_embedding(FyLaunch *l) {
 
 // ---- index_add: atomics, so that floating sums of equal indices may differ in the last bits from run to run ----------------
 
+// [add_rows]
 template <class To, class T, class Index>
 __global__ void add_rows(To *out, const T *source, const Index *index, FyIndexShape s, int64_t n) {
   FY_GRID_STRIDE(i, n) {
@@ -67,6 +68,7 @@ __global__ void add_rows(To *out, const T *source, const Index *index, FyIndexSh
     fy_atomic_add(out + (place.outer * s.n + to) * s.inner + place.inner, fy_cast<To>(source[i]));
   }
 }
+// [end]
 
 template <class To, class T> static int run_add(FyLaunch *l, To *out) {
   const FyIndexShape s = fy_index_shape(l->in[0], ((const FyIndexParams *)l->params)->dim, l->in[1]);

@@ -211,6 +211,7 @@ struct FyMin {
   }
 };
 
+// [block_reduce]
 // The reduction over the 32 lanes of a full warp, in every lane.
 template <class X, class Op> FY_DEVICE X fy_warp_reduce(X x, Op op) {
   for (int lanes = FY_WARP / 2; lanes > 0; lanes /= 2)
@@ -233,6 +234,7 @@ template <class X, class Op> __device__ X fy_block_reduce(X x, Op op) {
   __syncthreads();
   return x;
 }
+// [end]
 
 template <class X> FY_DEVICE X fy_warp_sum(X x) {
   return fy_warp_reduce(x, FySum());

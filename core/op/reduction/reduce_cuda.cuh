@@ -40,6 +40,7 @@ __device__ __forceinline__ typename Op::Acc fy_reduce_terms(Op op, const Source 
   return op.combine(op.combine(a, b), op.combine(c, d));
 }
 
+// [reduce_rows]
 // A group of `lanes` neighbouring threads (a power of two up to a warp) per output and chunk: for terms that lie together.
 template <class Op, class Source, class Sink>
 __global__ void fy_reduce_rows(Op op, Source source, Sink sink, int64_t outputs, int64_t terms, int64_t chunks,
@@ -61,6 +62,7 @@ __global__ void fy_reduce_rows(Op op, Source source, Sink sink, int64_t outputs,
       sink.put(group, acc);
   }
 }
+// [end]
 
 // A thread per output and chunk: for outputs that lie together.
 template <class Op, class Source, class Sink>

@@ -100,6 +100,9 @@ static inline int __hisinf(__nv_bfloat16 value) {
   return (value.__x & 0x7fffu) != 0x7f80u ? 0 : value.__x & 0x8000u ? -1 : 1;
 }
 
+static inline __nv_bfloat162 __float2bfloat162_rn(float value) {
+  return __nv_bfloat162(__nv_bfloat16(value), __nv_bfloat16(value));
+}
 static inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 low, __nv_bfloat16 high) {
   return __nv_bfloat162(low, high);
 }

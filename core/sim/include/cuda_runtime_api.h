@@ -3,6 +3,7 @@
 // Signatures and meanings are CUDA 13's; NVIDIA's reference describes them. README.md of core/sim says what differs.
 #ifndef CUDASIM_CUDA_RUNTIME_API_H
 #define CUDASIM_CUDA_RUNTIME_API_H
+#define __CUDA_RUNTIME_API_H__ // what helper headers ask for
 
 #include "cudasim_abi.h"
 #include "driver_types.h"
@@ -38,6 +39,41 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) CUDASIM_SYMB
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) CUDASIM_SYMBOL(cudaDeviceEnablePeerAccess);
 cudaError_t cudaDeviceDisablePeerAccess(int peer) CUDASIM_SYMBOL(cudaDeviceDisablePeerAccess);
 
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device, int peer)
+    CUDASIM_SYMBOL(cudaDeviceGetP2PAttribute);
+
+// What tunes a GPU and changes nothing here: settings.c
+cudaError_t cudaSetDeviceFlags(unsigned int flags) CUDASIM_SYMBOL(cudaSetDeviceFlags);
+cudaError_t cudaGetDeviceFlags(unsigned int *flags) CUDASIM_SYMBOL(cudaGetDeviceFlags);
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) CUDASIM_SYMBOL(cudaInitDevice);
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *properties) CUDASIM_SYMBOL(cudaChooseDevice);
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) CUDASIM_SYMBOL(cudaDeviceSetLimit);
+cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit) CUDASIM_SYMBOL(cudaDeviceGetLimit);
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config) CUDASIM_SYMBOL(cudaDeviceSetCacheConfig);
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config) CUDASIM_SYMBOL(cudaDeviceGetCacheConfig);
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) CUDASIM_SYMBOL(cudaDeviceSetSharedMemConfig);
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config) CUDASIM_SYMBOL(cudaDeviceGetSharedMemConfig);
+cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
+    CUDASIM_SYMBOL(cudaFuncSetCacheConfig);
+cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config)
+    CUDASIM_SYMBOL(cudaFuncSetSharedMemConfig);
+cudaError_t cudaProfilerStart(void) CUDASIM_SYMBOL(cudaProfilerStart);
+cudaError_t cudaProfilerStop(void) CUDASIM_SYMBOL(cudaProfilerStop);
+
+// Managed memory is pinned memory, and the addresses of __device__ variables are managed memory: managed.c
+cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags CUDASIM_DEFAULT(cudaMemAttachGlobal))
+    CUDASIM_SYMBOL(cudaMallocManaged);
+cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location, unsigned int flags,
+                                 cudaStream_t stream CUDASIM_DEFAULT(0)) CUDASIM_SYMBOL(cudaMemPrefetchAsync);
+cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation location) CUDASIM_SYMBOL(cudaMemAdvise);
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes CUDASIM_DEFAULT(0),
+                                     unsigned int flags CUDASIM_DEFAULT(cudaMemAttachSingle))
+    CUDASIM_SYMBOL(cudaStreamAttachMemAsync);
+// Not CUDA's: the C++ header's cudaGetSymbolAddress, which knows the variable's size.
+cudaError_t cudasim_symbol_address(void **pointer, const void *symbol, size_t bytes)
+    CUDASIM_SYMBOL(cudasim_symbol_address);
+
 // Memory: memory.c
 cudaError_t cudaMalloc(void **pointer, size_t bytes) CUDASIM_SYMBOL(cudaMalloc);
 cudaError_t cudaFree(void *pointer) CUDASIM_SYMBOL(cudaFree);
@@ -50,6 +86,8 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags) CU
 cudaError_t cudaHostUnregister(void *pointer) CUDASIM_SYMBOL(cudaHostUnregister);
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags)
     CUDASIM_SYMBOL(cudaHostGetDevicePointer);
+cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) CUDASIM_SYMBOL(cudaMallocPitch);
+cudaError_t cudaHostGetFlags(unsigned int *flags, void *host) CUDASIM_SYMBOL(cudaHostGetFlags);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) CUDASIM_SYMBOL(cudaMemGetInfo);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
     CUDASIM_SYMBOL(cudaPointerGetAttributes);
@@ -73,6 +111,16 @@ cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t bytes
 cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t bytes, size_t offset CUDASIM_DEFAULT(0),
                                  enum cudaMemcpyKind kind CUDASIM_DEFAULT(cudaMemcpyDeviceToHost))
     CUDASIM_SYMBOL(cudaMemcpyFromSymbol);
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t bytes, size_t offset,
+                                    enum cudaMemcpyKind kind, cudaStream_t stream CUDASIM_DEFAULT(0))
+    CUDASIM_SYMBOL(cudaMemcpyToSymbolAsync);
+cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t bytes, size_t offset,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream CUDASIM_DEFAULT(0))
+    CUDASIM_SYMBOL(cudaMemcpyFromSymbolAsync);
+cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height)
+    CUDASIM_SYMBOL(cudaMemset2D);
+cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream CUDASIM_DEFAULT(0)) CUDASIM_SYMBOL(cudaMemset2DAsync);
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes) CUDASIM_SYMBOL(cudaMemset);
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream CUDASIM_DEFAULT(0))
     CUDASIM_SYMBOL(cudaMemsetAsync);
@@ -93,12 +141,16 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     CUDASIM_SYMBOL(cudaStreamWaitEvent);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
     CUDASIM_SYMBOL(cudaLaunchHostFunc);
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned int flags)
+    CUDASIM_SYMBOL(cudaStreamAddCallback);
 
 // Events: event.c
 cudaError_t cudaEventCreate(cudaEvent_t *event) CUDASIM_SYMBOL(cudaEventCreate);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) CUDASIM_SYMBOL(cudaEventCreateWithFlags);
 cudaError_t cudaEventDestroy(cudaEvent_t event) CUDASIM_SYMBOL(cudaEventDestroy);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream CUDASIM_DEFAULT(0)) CUDASIM_SYMBOL(cudaEventRecord);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream CUDASIM_DEFAULT(0),
+                                     unsigned int flags CUDASIM_DEFAULT(0)) CUDASIM_SYMBOL(cudaEventRecordWithFlags);
 cudaError_t cudaEventSynchronize(cudaEvent_t event) CUDASIM_SYMBOL(cudaEventSynchronize);
 cudaError_t cudaEventQuery(cudaEvent_t event) CUDASIM_SYMBOL(cudaEventQuery);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) CUDASIM_SYMBOL(cudaEventElapsedTime);
@@ -132,6 +184,10 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int threads,
                                                           size_t shared_bytes)
     CUDASIM_SYMBOL(cudaOccupancyMaxActiveBlocksPerMultiprocessor);
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
+                                                                   size_t shared_bytes, unsigned int flags)
+    CUDASIM_SYMBOL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags);
 
 CUDASIM_END_C
 

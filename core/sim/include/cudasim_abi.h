@@ -36,7 +36,11 @@
 #define CUDASIM_TEXT_OF(x) #x
 #define CUDASIM_SECTION(line) __attribute__((section("cudasim_constant_" CUDASIM_TEXT_OF(line))))
 #define __constant__ CUDASIM_SECTION(__LINE__)
+#ifdef CUDASIM_KERNELS_APART // some that are launched here are defined in another file; then nobody can inline them
+#define __global__
+#else
 #define __global__ __attribute__((always_inline))
+#endif
 #else
 #define __constant__
 #define __global__
@@ -44,7 +48,15 @@
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#ifdef CUDASIM_STATIC_SHARED
+#define __managed__
+#define __grid_constant__
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __inline_hint__
+#define __CUDA_ARCH_HAS_FEATURE__(...) 0
+#if defined(CUDASIM_PROGRAM) // cu2cpp --program turns it into what stands below, or into a pointer where it is extern
+#define __shared__ __cudasim_shared__
+#elif defined(CUDASIM_STATIC_SHARED)
 #define __shared__ static
 #else
 #define __shared__ thread_local

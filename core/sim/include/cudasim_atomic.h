@@ -111,4 +111,43 @@ static inline unsigned int atomicDec(unsigned int *address, unsigned int limit) 
       address, [=](unsigned int old) { return old == 0 || old > limit ? limit : old - 1; });
 }
 
+static inline long long atomicMax(long long *address, long long value) {
+  CUDASIM_EXCLUSIVE(address);
+  return cudasim::atomic_update<long long>(address, [=](long long old) { return old < value ? value : old; });
+}
+static inline long long atomicMin(long long *address, long long value) {
+  CUDASIM_EXCLUSIVE(address);
+  return cudasim::atomic_update<long long>(address, [=](long long old) { return value < old ? value : old; });
+}
+static inline double atomicExch(double *address, double value) {
+  CUDASIM_EXCLUSIVE(address);
+  return cudasim::atomic_update<uint64_t>(address, [=](double) { return value; });
+}
+
+// Of the block or of the whole system: it is all the same here.
+#define CUDASIM_SCOPES(name)                                                                                           \
+  template <class T, class V> inline T name##_block(T *address, V value) {                                             \
+    return name(address, (T)value);                                                                                    \
+  }                                                                                                                    \
+  template <class T, class V> inline T name##_system(T *address, V value) {                                            \
+    return name(address, (T)value);                                                                                    \
+  }
+CUDASIM_SCOPES(atomicAdd)
+CUDASIM_SCOPES(atomicSub)
+CUDASIM_SCOPES(atomicExch)
+CUDASIM_SCOPES(atomicMin)
+CUDASIM_SCOPES(atomicMax)
+CUDASIM_SCOPES(atomicAnd)
+CUDASIM_SCOPES(atomicOr)
+CUDASIM_SCOPES(atomicXor)
+CUDASIM_SCOPES(atomicInc)
+CUDASIM_SCOPES(atomicDec)
+#undef CUDASIM_SCOPES
+template <class T, class C, class V> inline T atomicCAS_block(T *address, C compare, V value) {
+  return atomicCAS(address, (T)compare, (T)value);
+}
+template <class T, class C, class V> inline T atomicCAS_system(T *address, C compare, V value) {
+  return atomicCAS(address, (T)compare, (T)value);
+}
+
 #endif

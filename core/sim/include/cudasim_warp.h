@@ -13,11 +13,20 @@ void cudasim_barrier(const char *file, int line);
 int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file, int line);
 // Waits for the lanes of `mask`; the values they brought, one per lane, and in *lanes which of them came.
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line);
-unsigned int cudasim_active_lanes(void);
+// Which lanes of `mask` came with a predicate that is not 0.
+unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, int line);
+unsigned int cudasim_active_lanes(const char *file, int line);
 // Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
 void cudasim_fence(void);
 void cudasim_fence_block(void);
+// Blocks of a cooperative launch wait for each other; whether this launch is one.
+void cudasim_grid_barrier(const char *file, int line);
+int cudasim_is_cooperative(void);
+int cudasim_in_kernel(void); // false on the host
+// Says on stderr what cannot be simulated, with kernel, block, thread, file and line, and fails the kernel with
+// cudaErrorNotSupported; outside a kernel ends the program.
+void cudasim_refuse(const char *what, const char *file, int line) __attribute__((noreturn));
 CUDASIM_END_C
 
 #ifdef __cplusplus
@@ -40,18 +49,13 @@ static inline void __syncwarp(unsigned int mask = 0xffffffffu, CUDASIM_HERE) {
   unsigned int lanes;
   cudasim_warp(mask, 0, &lanes, file, line);
 }
-// The lanes that have not returned. A GPU answers with those that run together at this moment.
-static inline unsigned int __activemask(void) {
-  return cudasim_active_lanes();
+// The lanes that come to this place together: this one waits for those that still can.
+static inline unsigned int __activemask(CUDASIM_HERE) {
+  return cudasim_active_lanes(file, line);
 }
 
 static inline unsigned int __ballot_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
-  unsigned int lanes, votes = 0;
-  const uint64_t *values = cudasim_warp(mask, predicate != 0, &lanes, file, line);
-  for (int lane = 0; lane < 32; lane++)
-    if ((lanes >> lane & 1) && values[lane])
-      votes |= 1u << lane;
-  return votes;
+  return cudasim_ballot(mask, predicate, file, line);
 }
 static inline int __any_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
   return __ballot_sync(mask, predicate, file, line) != 0;
@@ -69,18 +73,29 @@ static inline int lane(void) {
 // `source` maps (lane, first lane of the segment, segment width) to the lane to read from.
 template <class T, class Source>
 inline T shuffle(unsigned int mask, T value, int width, const char *file, int line, Source source) {
-  static_assert(sizeof(T) <= 8, "a shuffle takes values of at most 8 bytes");
-  uint64_t bits = 0;
-  __builtin_memcpy(&bits, &value, sizeof value);
-  unsigned int lanes;
-  const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
-  int self = lane(), first = self & ~(width - 1);
-  int from = source(self, first, width);
-  if (!(lanes >> from & 1)) // undefined on a GPU
-    from = self;
-  T result;
-  __builtin_memcpy(&result, &values[from], sizeof result);
-  return result;
+  if constexpr (sizeof(T) > 8) { // in pieces
+    T whole;
+    for (size_t at = 0; at < sizeof(T); at += 8) {
+      const size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
+      uint64_t piece = 0;
+      __builtin_memcpy(&piece, reinterpret_cast<const char *>(&value) + at, bytes);
+      piece = shuffle(mask, piece, width, file, line, source);
+      __builtin_memcpy(reinterpret_cast<char *>(&whole) + at, &piece, bytes);
+    }
+    return whole;
+  } else {
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof value);
+    unsigned int lanes;
+    const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
+    int self = lane(), first = self & ~(width - 1);
+    int from = source(self, first, width);
+    if (!(lanes >> from & 1)) // undefined on a GPU
+      from = self;
+    T result;
+    __builtin_memcpy(&result, &values[from], sizeof result);
+    return result;
+  }
 }
 
 } // namespace cudasim

@@ -1,5 +1,6 @@
 // Simulated NCCL: communicators of devices, in one process and between processes of one machine, with NCCL's names and
-// values. Left out: communicators with a configuration, registered buffers, operations of one's own.
+// values. ncclMin and ncclMax pass over a NaN, as NVIDIA's do by fmin and fmax. Left out: communicators with a configuration,
+// registered buffers, operations of one's own.
 #ifndef CUDASIM_NCCL_H
 #define CUDASIM_NCCL_H
 

@@ -1,6 +1,7 @@
 // make_float4 and its like.
 #ifndef CUDASIM_VECTOR_FUNCTIONS_H
 #define CUDASIM_VECTOR_FUNCTIONS_H
+#define __VECTOR_FUNCTIONS_H__ // what helper headers ask for
 
 #include "vector_types.h"
 
@@ -24,6 +25,8 @@ CUDASIM_MAKE(short, short)
 CUDASIM_MAKE(ushort, unsigned short)
 CUDASIM_MAKE(int, int)
 CUDASIM_MAKE(uint, unsigned int)
+CUDASIM_MAKE(long, long)
+CUDASIM_MAKE(ulong, unsigned long)
 CUDASIM_MAKE(longlong, long long)
 CUDASIM_MAKE(ulonglong, unsigned long long)
 CUDASIM_MAKE(float, float)

@@ -1,6 +1,7 @@
 // CUDA's small vector types, under CUDA's own names, valid in C and in C++.
 #ifndef CUDASIM_VECTOR_TYPES_H
 #define CUDASIM_VECTOR_TYPES_H
+#define __VECTOR_TYPES_H__ // what helper headers ask for
 
 #define CUDASIM_ALIGNED(bytes) __attribute__((aligned(bytes)))
 
@@ -28,6 +29,8 @@ CUDASIM_VECTORS(short, short, 4, 8)
 CUDASIM_VECTORS(ushort, unsigned short, 4, 8)
 CUDASIM_VECTORS(int, int, 8, 16)
 CUDASIM_VECTORS(uint, unsigned int, 8, 16)
+CUDASIM_VECTORS(long, long, 16, 16)
+CUDASIM_VECTORS(ulong, unsigned long, 16, 16)
 CUDASIM_VECTORS(longlong, long long, 16, 16)
 CUDASIM_VECTORS(ulonglong, unsigned long long, 16, 16)
 CUDASIM_VECTORS(float, float, 8, 16)

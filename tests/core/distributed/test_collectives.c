@@ -4,7 +4,9 @@
 #include "../../support/child.h"
 #include "../nn/check.h"
 #include "device/runtime.h"
+#include "profiler/profiler.h"
 #include "ranks.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -236,7 +238,72 @@ static void on_cuda(void) {
   fy_destroy_process_group();
 }
 
-// Messages on CUDA devices, once a collective has begun the group.
+// The least and the greatest where some ranks, or all, have a NaN: short enough to go with the announcements, and longer.
+static void check_nan(FyDevice device, FyDType dtype, FyReduceOp op, int64_t count) {
+  const int rank = fy_get_rank(), n = fy_get_world_size();
+  FyTensor *t = fy_empty(fy_shape(count), .dtype = FY_FLOAT64);
+  double *data = fy_data_ptr(t);
+  for (int64_t i = 0; i < count; i++) // all have a NaN in every fifth place, one of them in each other
+    data[i] = i % 5 == 0 || i % n == rank ? NAN : rank + 1;
+  t = fy_to(t, device, .dtype = dtype);
+  fy_all_reduce(t, .op = op);
+  t = fy_to(t, FY_CPU_DEVICE, .dtype = FY_FLOAT64);
+  data = fy_data_ptr(t);
+  for (int64_t i = 0; i < count; i++) {
+    const bool least = op == FY_REDUCE_OP_MIN, first = i % n == 0, last = i % n == n - 1;
+    const double wanted = i % 5 == 0 ? NAN : least ? 1 + first : n - last;
+    must(i % 5 == 0 ? isnan(data[i]) : data[i] == wanted);
+  }
+}
+
+static void nan_on(FyDevice device) {
+  static const FyDType dtypes[] = {FY_FLOAT16, FY_BFLOAT16, FY_FLOAT32, FY_FLOAT64};
+  for (int d = 0; d < 4; d++)
+    for (int op = FY_REDUCE_OP_MIN; op <= FY_REDUCE_OP_MAX; op++)
+      fy_scope {
+        check_nan(device, dtypes[d], (FyReduceOp)op, 100);
+        check_nan(device, dtypes[d], (FyReduceOp)op, 30000);
+      }
+}
+
+static void nan_on_cpu(void) {
+  fy_init_process_group("mpi", .timeout = 20);
+  nan_on(FY_CPU_DEVICE);
+  fy_destroy_process_group();
+}
+
+static void nan_on_cuda(void) {
+  fy_init_process_group("nccl", .timeout = 20);
+  nan_on(fy_cuda_device(fy_get_node_local_rank()));
+  fy_destroy_process_group();
+}
+
+// Messages on CUDA devices before any collective, between each two ranks and both ways; and after one.
+static void cuda_messages_first(void) {
+  fy_init_process_group(NULL, .timeout = 20);
+  const int rank = fy_get_rank(), n = fy_get_world_size();
+  FyDevice device = fy_cuda_device(fy_get_node_local_rank());
+  for (int turn = 0; turn < 3; turn++) {
+    FyTensor *t = fy_full(rank, fy_shape(5000), .device = device), *u = fy_empty_like(t);
+    for (int a = 0; a < n; a++)
+      for (int b = 0; b < a; b++) {
+        if (rank == a) {
+          fy_send(t, b);
+          fy_recv(u, b);
+        } else if (rank == b) {
+          fy_recv(u, a);
+          fy_send(t, a);
+        }
+        must((rank != a && rank != b) || fy_item(fy_mean(u)) == a + b - rank);
+      }
+    if (turn == 1)
+      fy_all_reduce(t);
+    must(fy_item(fy_mean(t)) == (turn == 1 ? n * (n - 1) / 2 : rank));
+  }
+  fy_destroy_process_group();
+}
+
+// Once a collective has begun the group.
 static void cuda_messages(void) {
   fy_init_process_group(NULL, .timeout = 20);
   const int rank = fy_get_rank(), n = fy_get_world_size();
@@ -257,11 +324,36 @@ static void cuda_messages(void) {
   fy_destroy_process_group();
 }
 
+// A profile has the collectives, on the thread that drove them, and does not have what only waits.
+static void profiled(void) {
+  fy_init_process_group("mpi", .timeout = 20);
+  FyProfile *profile = NULL;
+  fy_profile(profile, FY_PROFILE_CPU) {
+    FyTensor *t = fy_ones(fy_shape(100000));
+    fy_all_reduce(t);
+    fy_work_wait(fy_all_reduce(t, .async_op = true));
+    fy_broadcast(t, 0);
+    fy_barrier();
+  }
+  const FyKeyAverages *averages = fy_key_averages(profile);
+  int64_t reductions = 0, broadcasts = 0, others = 0;
+  for (int i = 0; i < averages->count; i++) {
+    const FyAverage *row = &averages->rows[i];
+    reductions += strcmp(row->key, "mpi:all_reduce") == 0 ? row->count : 0;
+    broadcasts += strcmp(row->key, "mpi:broadcast") == 0 ? row->count : 0;
+    others += strncmp(row->key, "mpi:", 4) == 0 ? row->count : 0;
+  }
+  must(reductions == 2 && broadcasts == 1 && others == 3);
+  fy_destroy_process_group();
+}
+
 static void on_cpu_in_ranks(void **state) {
   (void)state;
   needs_ranks();
   for (int n = 1; n <= 4; n++)
     expect_ranks(n, "on_cpu", "");
+  expect_ranks(3, "nan_on_cpu", "");
+  expect_ranks(2, "profiled", "");
 }
 
 static void on_cuda_in_ranks(void **state) {
@@ -273,7 +365,11 @@ static void on_cuda_in_ranks(void **state) {
     expect_ranks(n, "on_cuda", "FERRY_CUDA=sim FERRY_SIM_DEVICES=4");
   expect_ranks(3, "on_cuda", "FERRY_CUDA=sim FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy");
   expect_ranks(3, "on_cuda", "FERRY_CUDA=sim FERRY_SIM_DEVICES=4 FERRY_DISTRIBUTED_DEBUG=OFF");
+  expect_ranks(3, "nan_on_cuda", "FERRY_CUDA=sim FERRY_SIM_DEVICES=4");
   expect_ranks(3, "cuda_messages", "FERRY_CUDA=sim FERRY_SIM_DEVICES=4");
+  for (int n = 2; n <= 4; n++)
+    expect_ranks(n, "cuda_messages_first", "FERRY_CUDA=sim FERRY_SIM_DEVICES=4");
+  expect_ranks(3, "cuda_messages_first", "FERRY_CUDA=sim FERRY_SIM_DEVICES=4 FERRY_DISTRIBUTED_DEBUG=OFF");
 }
 
 // Without a launcher there is one rank, and no Open MPI is needed.
@@ -302,6 +398,43 @@ static void without_open_mpi_it_says_so(void **state) {
   assert_int_equal(run_child(without_mpi, NULL), 1);
   expect_child_wrote("2 processes need Open MPI to talk to each other, and /nowhere was not built");
   expect_child_wrote("libopenmpi-dev");
+}
+
+// The variables that Slurm sets, without Slurm: in a batch script of four tasks a program is one process; in a step of two
+// that srun has started without PMIx they cannot find each other.
+static int in_a_batch_script(void *context) {
+  (void)context;
+  setenv("SLURM_NTASKS", "4", 1);
+  setenv("SLURM_PROCID", "0", 1);
+  setenv("SLURM_LOCALID", "0", 1);
+  fy_init_process_group("mpi");
+  if (fy_get_world_size() != 1 || fy_get_rank() != 0)
+    return 3;
+  fy_destroy_process_group();
+  return 0;
+}
+
+static int in_a_step_without_pmix(void *context) {
+  (void)context;
+  setenv("SLURM_NTASKS", "2", 1);
+  setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+  setenv("SLURM_PROCID", "1", 1);
+  setenv("SLURM_LOCALID", "1", 1);
+  if (fy_get_node_local_rank() != 1)
+    return 3;
+  fy_init_process_group("mpi");
+  return 0;
+}
+
+static void the_variables_of_slurm(void **state) {
+  (void)state;
+  assert_int_equal(run_child(in_a_batch_script, NULL), 0);
+  if (cannot_start_ranks())
+    return;
+  assert_int_equal(run_child(in_a_step_without_pmix, NULL), 1);
+  expect_child_wrote("srun has started 2 processes without PMIx");
+  expect_child_wrote("srun --mpi=pmix -n 2");
+  expect_ranks(2, "on_cpu", "SLURM_NTASKS=4 SLURM_PROCID=0"); // mpirun in a batch script
 }
 
 static FyError error;
@@ -347,11 +480,18 @@ static void arguments_are_checked(void **state) {
 }
 
 int main(int argc, char **argv) {
-  static const RankCase cases[] = {{"on_cpu", on_cpu}, {"on_cuda", on_cuda}, {"cuda_messages", cuda_messages}};
+  static const RankCase cases[] = {{"on_cpu", on_cpu},
+                                   {"on_cuda", on_cuda},
+                                   {"cuda_messages", cuda_messages},
+                                   {"cuda_messages_first", cuda_messages_first},
+                                   {"profiled", profiled},
+                                   {"nan_on_cpu", nan_on_cpu},
+                                   {"nan_on_cuda", nan_on_cuda}};
   run_rank(argc, argv, cases, sizeof cases / sizeof *cases);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_group_of_one_needs_nothing),
       cmocka_unit_test(without_open_mpi_it_says_so),
+      cmocka_unit_test(the_variables_of_slurm),
       cmocka_unit_test(on_cpu_in_ranks),
       cmocka_unit_test(on_cuda_in_ranks),
       cmocka_unit_test(arguments_are_checked),

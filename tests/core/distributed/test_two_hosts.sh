@@ -6,39 +6,14 @@
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 build=${FERRY_BUILD:-build}
-work=$(mktemp -d)
-a=ferry-a-$$ b=ferry-b-$$
-clean_up() {
-  ip netns del "$a" 2>/dev/null
-  ip netns del "$b" 2>/dev/null
-  rm -rf "$work"
-}
-trap clean_up EXIT
-
-command -v mpirun >/dev/null && [ -e build/libferry-mpi.so ] || skip_all 'needs Open MPI'
-command -v ip >/dev/null && command -v unshare >/dev/null || skip_all 'needs ip (iproute2) and unshare'
-{
-  ip netns add "$a" && ip netns add "$b" &&
-    ip link add "va$$" netns "$a" type veth peer name "vb$$" netns "$b" &&
-    ip -n "$a" addr add 10.99.77.1/24 dev "va$$" && ip -n "$b" addr add 10.99.77.2/24 dev "vb$$" &&
-    ip -n "$a" link set lo up && ip -n "$b" link set lo up &&
-    ip -n "$a" link set "va$$" up && ip -n "$b" link set "vb$$" up
-} 2>"$work/why" || skip_all "network namespaces cannot be made here: $(head -n 1 "$work/why")"
-
-# What mpirun uses in place of ssh: HOST COMMAND...
-cat >"$work/agent" <<END
-#!/bin/sh
-shift
-exec ip netns exec $b unshare --uts sh -c "hostname ferry-b; \$*"
-END
-chmod +x "$work/agent"
+# shellcheck source=tests/support/two_hosts.sh
+. tests/support/two_hosts.sh
 
 over_tcp() { # SECONDS OPTIONS... PROGRAM ARGUMENTS...: one rank on each host
   local seconds=$1
   shift
-  OMP_NUM_THREADS=1 timeout -k 5 "$seconds" ip netns exec "$a" unshare --uts sh -c 'hostname ferry-a; exec "$@"' - \
-    mpirun --allow-run-as-root --quiet --mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include 10.99.77.0/24 \
-    --mca btl tcp,self --mca btl_tcp_if_include 10.99.77.0/24 --bind-to none --host 10.99.77.1,10.99.77.2 -n 2 "$@"
+  OMP_NUM_THREADS=1 on_first timeout -k 5 "$seconds" mpirun --allow-run-as-root --quiet --mca plm_rsh_agent "$agent" \
+    --mca oob_tcp_if_include 10.99.77.0/24 --mca btl tcp,self --mca btl_tcp_if_include 10.99.77.0/24 --bind-to none --host 10.99.77.1,10.99.77.2 -n 2 "$@"
 }
 
 # shellcheck disable=SC2016

@@ -88,4 +88,7 @@ echo 'int main(void) { return nothing; }' >"$work/bad.cu"
 says 'a file that does not compile' 3 'the compilation failed' "$ferry" inspect "$work/bad.cu"
 printf '#include <cstdlib>\nint main() { abort(); }\n' >"$work/abort.cu"
 says 'a program that aborts' 3 'left no record' "$ferry" inspect "$work/abort.cu"
+"$ferry" inspect tests/core/inspect/kernels/apart.cu --with tests/core/inspect/kernels/apart_kernel.cu --json "$work/apart" >"$work/out" 2>&1
+grep -q '"kind": "bounds-global".*"kernel": "doubled", "file": "apart_kernel.cu", "line": 7' "$work/apart"
+result $? 'a kernel that is launched in one file and defined in another' "$(head -n 5 "$work/out")"
 finish

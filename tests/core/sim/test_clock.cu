@@ -269,7 +269,7 @@ static bool count_all(const struct cudasim_launch_request *) {
 __global__ void fill_and_count(float *x) {
   x[threadIdx.x] = 1;
   if (threadIdx.x == 0)
-    cudasim_counts(&counted);
+    cudasim_counts(&counted, NULL);
 }
 
 static void counts_decide_the_time_of_a_kernel(void **state) {

@@ -1,5 +1,7 @@
 // Exercise 10: a tensor made on its device, not carried there.
 #include "exercise.h"
+#include <math.h>
+#include <string.h>
 
 static const Mistake CARRIED = {
     "made on the CPU and moved",
@@ -11,6 +13,9 @@ static const Mistake NUMBER_BY_NUMBER = {
 static const Mistake LEFT_ON_CPU = {"left on the CPU",
                                     "The device that was asked for has to reach every factory, as `.device = device`.",
                                     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake BROUGHT_BACK = {"brought back to the CPU",
+                                     "The grid was made on the device and then fetched. It is wanted there.",
+                                     "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake FIRST_GPU = {"always the first GPU",
                                   "\"cuda\" is the current device, cuda:0 mostly. Pass on the device that was given.",
                                   "docs/06_several_gpus.md"};
@@ -23,11 +28,31 @@ static const Mistake EXPANDED = {"a view in place of memory",
                                  "fy_expand repeats one row by a stride of 0: there is one row in memory.",
                                  "docs/07_pitfalls.md"};
 
+static const Mistake NOT_CONTIGUOUS = {"rows that do not lie in memory one after the other",
+                                       "The values are right, but the tensor is a view, of a transposed one perhaps. "
+                                       "Asked for is memory of its own, row by row: "
+                                       "fy_contiguous.",
+                                       "docs/07_pitfalls.md#view-against-reshape"};
+static const Mistake CUT = {
+    "the offset cut to a whole number",
+    "The offset is a double and may lie between two whole numbers; an int in between loses that.",
+    "docs/03_tensor_moves.md"};
+static const Mistake BY_ANOTHER_GPU = {
+    "by way of another GPU", "The grid was made on one GPU and copied to the one that was asked for. Make it there.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake ANOTHER_TYPE = {"another dtype", "float32 is asked for. Factories take `.dtype = FY_FLOAT32`.",
+                                     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake MINUS_ONE = {"-1 where there are no elements",
+                                  "-1 stands for what the number of elements leaves over. Of no elements any number of "
+                                  "rows could be made, so fy_view "
+                                  "refuses; say both sizes.",
+                                  "docs/07_pitfalls.md#view-against-reshape"};
+
 static void ask_on(Case *c, const char *device, int64_t rows, int64_t columns) {
   give_text(c, "device", device);
   give_number(c, "rows", (double)rows);
   give_number(c, "columns", (double)columns);
-  give_number(c, "offset", (double)draw_int(c, 2, 50));
+  give_number(c, "offset", (double)draw_odd(c, 9, 199) / 4); // never a whole number
 }
 
 static void ask_gpu(Case *c) {
@@ -44,6 +69,10 @@ static void ask_large(Case *c) {
 }
 static void ask_no_rows(Case *c) {
   ask_on(c, "cuda:0", 0, draw_int(c, 1, 9));
+}
+
+static void ask_no_columns(Case *c) {
+  ask_on(c, "cuda:0", draw_int(c, 1, 9), 0);
 }
 
 static double offset_of(const Case *c) {
@@ -64,14 +93,22 @@ static void judge(Case *c) {
   const Array *grid = got(c, "grid");
   suspect_array(c, "grid", grid_with(c, offset_of(c), true), &SWAPPED);
   suspect_array(c, "grid", grid_with(c, 0, false), &NO_OFFSET);
+  suspect_array(c, "grid", grid_with(c, floor(offset_of(c)), false), &CUT);
+  suspect_that(c, grid && grid->dtype != FY_FLOAT32, &ANOTHER_TYPE);
+  suspect_that(c, given_number(c, "columns") == 0 && strstr(got_error(c), "-1"), &MINUS_ONE);
   const Array *want = grid_with(c, offset_of(c), false);
   if (!expect_array(c, "grid", want, 1e-6))
     return;
-  expect_device(c, "grid", given_text(c, "device"), *device == 'c' && device[1] == 'p' ? &LEFT_ON_CPU : &FIRST_GPU);
+  expect_device(c, "grid", given_text(c, "device"),
+                strcmp(device, "cpu") != 0      ? &FIRST_GPU
+                : counts(c)->device_to_host > 0 ? &BROUGHT_BACK
+                                                : &LEFT_ON_CPU);
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 0,
                  counts(c)->host_to_device > 1 ? &NUMBER_BY_NUMBER : &CARRIED);
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &CARRIED);
-  expect_that(c, want->count == 0 || (grid->flags & ARRAY_CONTIGUOUS), &EXPANDED, "grid: it is not contiguous");
+  expect_exactly(c, "copies between devices", counts(c)->device_to_device, 0, &BY_ANOTHER_GPU);
+  expect_that(c, want->count == 0 || (grid->flags & ARRAY_CONTIGUOUS),
+              got_number(c, "one row repeated") == 1 ? &EXPANDED : &NOT_CONTIGUOUS, "grid: it is not contiguous");
 }
 
 EXERCISE = {
@@ -89,5 +126,6 @@ EXERCISE = {
               {"on the CPU", ask_cpu, judge},
               {"on the second GPU", ask_second, judge, .devices = 2},
               {"large and odd", ask_large, judge},
-              {"no rows", ask_no_rows, judge}},
+              {"no rows", ask_no_rows, judge},
+              {"no columns", ask_no_columns, judge}},
 };

@@ -8,4 +8,5 @@ void drive(Driver *d) {
   FyTensor *grid = offset_grid(device, rows, columns, driver_number(d, "offset"));
   driver_stop(d);
   driver_put(d, "grid", grid);
+  driver_put_number(d, "one row repeated", grid && fy_dim(grid) == 2 && rows > 1 && fy_stride_at(grid, 0) == 0);
 }

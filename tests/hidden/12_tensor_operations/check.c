@@ -1,6 +1,7 @@
 // Exercise 12: a product on two devices, and how far the two are apart.
 #include "exercise.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const Mistake ROW_BY_ROW = {"one transfer per row",
@@ -22,6 +23,20 @@ static const Mistake CPU_ONLY = {"calculated on the CPU alone",
 static const Mistake IGNORED = {"the result of to ignored",
                                 "fy_to does not move its argument: it returns another tensor, which is on the device.",
                                 "docs/03_tensor_moves.md#questions"};
+static const Mistake FETCHED = {
+    "the device's product fetched",
+    "*on_device is to stay where it was calculated. Only what is compared has to come here.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake NOT_COMPARED = {
+    "not compared with the device's result",
+    "Nothing came back from the device, so its result cannot have been compared with anything.",
+    "docs/03_tensor_moves.md#todevice"};
+static const Mistake NOT_ON_CPU = {"the CPU's product calculated on the device",
+                                   "*on_cpu is the device's result, fetched. The question is whether the two calculate "
+                                   "alike, so the CPU has to calculate too.",
+                                   "docs/03_tensor_moves.md#todevice"};
+static const Mistake LOWEST = {"the smallest difference", "Asked for is the largest difference, not the smallest.",
+                               "docs/03_tensor_moves.md"};
 static const Mistake FIRST_GPU = {"always the first GPU",
                                   "The device that was given is the one to use, whatever its number.",
                                   "docs/03_tensor_moves.md#todevice"};
@@ -71,20 +86,23 @@ static void ask_nothing(Case *c) {
 
 static void judge_difference(Case *c) {
   const Array *x = given(c, "x"), *y = given(c, "y");
-  double largest = 0, highest = -INFINITY, lowest = INFINITY, sum = 0;
+  double largest = 0, smallest = INFINITY, highest = -INFINITY, lowest = INFINITY, sum = 0;
   for (int64_t i = 0; i < x->count; i++) {
     double difference = (double)x->f32[i] - y->f32[i];
     largest = fmax(largest, fabs(difference));
+    smallest = fmin(smallest, fabs(difference));
     highest = fmax(highest, difference);
     lowest = fmin(lowest, difference);
     sum += fabs(difference);
   }
   double result = got_number(c, "difference");
-  suspect_that(c, fabs(result - highest) < 1e-5 || fabs(result - lowest) < 1e-5, &SIGNED);
-  suspect_that(c, fabs(result - sum / (double)x->count) < 1e-4, &MEAN);
+  bool wrong = !(fabs(result - largest) < 1e-5), any = x->count > 0;
+  suspect_that(c, any && wrong && (fabs(result - highest) < 1e-5 || fabs(result - lowest) < 1e-5), &SIGNED);
+  suspect_that(c, any && wrong && fabs(result - sum / (double)x->count) < 1e-4, &MEAN);
+  suspect_that(c, any && wrong && fabs(result - smallest) < 1e-6, &LOWEST);
   suspect_error(c, "on the same device", &APART);
-  suspect_that(c, x->count == 0 && *got_error(c), &EMPTY);
-  suspect_that(c, result == 0 || result == -1, &CONSTANT);
+  suspect_that(c, x->count == 0 && strstr(got_error(c), "max"), &EMPTY);
+  suspect_that(c, wrong && (result == 0 || result == -1), &CONSTANT);
   expect_number(c, "difference", largest, 1e-6);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 1, &BACK_IN_PIECES);
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, &MOVED_AGAIN);
@@ -93,8 +111,13 @@ static void judge_difference(Case *c) {
 // ---- the products ----------------------------------------------------------------------------------------------------
 
 static void ask_product(Case *c, int64_t m, int64_t k, int64_t n, const char *device, Give how) {
-  give_array(c, "a", draw_array(c, FY_FLOAT32, shape(m, k), -4, 4), how);
-  give_array(c, "b", draw_array(c, FY_FLOAT32, shape(k, n), -4, 4), how);
+  Array *a = draw_array(c, FY_FLOAT32, shape(m, k), -4, 4), *b = draw_array(c, FY_FLOAT32, shape(k, n), -4, 4);
+  for (int64_t i = 0; i < a->count; i++) // products that have to be rounded
+    a->f32[i] /= 3;
+  for (int64_t i = 0; i < b->count; i++)
+    b->f32[i] /= 7;
+  give_array(c, "a", a, how);
+  give_array(c, "b", b, how);
   give_text(c, "device", device);
 }
 
@@ -103,7 +126,7 @@ static void ask_gpu(Case *c) {
 }
 static void ask_square(Case *c) {
   int64_t n = draw_odd(c, 17, 31);
-  ask_product(c, n, n, n, "cuda:0", (Give){0});
+  ask_product(c, n, n, n, "cuda:0", (Give){.requires_grad = true});
 }
 static void ask_large(Case *c) {
   ask_product(c, draw_odd(c, 101, 149), draw_odd(c, 151, 199), draw_int(c, 60, 90), "cuda:0", (Give){0});
@@ -149,7 +172,10 @@ static void suspect_products(Case *c, const Array *a, const Array *b) {
     suspect_that(c, near(got(c, "on_cpu"), product(c, b, a)), &SWAPPED);
   }
   suspect_error(c, "shapes cannot be multiplied", &SWAPPED);
-  suspect_error(c, "must match the size of tensor b", &ELEMENTWISE);
+  char sizes[96]; // of a * b: the columns of both, as they are given
+  snprintf(sizes, sizeof sizes, "tensor a (%lld) must match the size of tensor b (%lld)", (long long)a->shape.size[1],
+           (long long)b->shape.size[1]);
+  suspect_that(c, strstr(got_error(c), sizes) && a->shape.size[1] != b->shape.size[1], &ELEMENTWISE);
   suspect_error(c, "on the same device", &APART);
 }
 
@@ -171,13 +197,19 @@ static void judge_products(Case *c) {
   if (!expect_array(c, "on_cpu", want, 1e-4) || !expect_array(c, "on_device", want, 1e-4))
     return;
   expect_device(c, "on_cpu", "cpu", NULL);
-  expect_device(c, "on_device", device, strcmp(got_device(c, "on_device"), "cpu") == 0 ? &IGNORED : &FIRST_GPU);
-  expect_number(c, "difference", difference_of(got(c, "on_cpu"), got(c, "on_device")), 1e-8);
+  bool here = strcmp(got_device(c, "on_device"), "cpu") == 0;
+  const Mistake *elsewhere = !here ? &FIRST_GPU : counts(c)->launches ? &FETCHED : &IGNORED;
+  expect_device(c, "on_device", device, elsewhere);
+  expect_number(c, "difference", difference_of(got(c, "on_cpu"), got(c, "on_device")), 1e-6);
   int64_t there = counts(c)->host_to_device;
   expect_at_most(c, "copies from host to device", there, 2, there >= rows ? &ROW_BY_ROW : &MOVED_AGAIN);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, cuda ? 1 : 0, &BACK_IN_PIECES);
-  if (cuda)
-    expect_at_least(c, "launches", counts(c)->launches, 1, &CPU_ONLY);
+  if (!cuda)
+    return;
+  expect_at_least(c, "launches", counts(c)->launches, 1, &CPU_ONLY);
+  expect_at_least(c, "copies from device to host", counts(c)->device_to_host, 1, &NOT_COMPARED);
+  expect_that(c, !(got_number(c, "launches for the CPU's gradients") > 0), &NOT_ON_CPU,
+              "on_cpu: it was calculated on the device, and fetched");
 }
 
 EXERCISE = {

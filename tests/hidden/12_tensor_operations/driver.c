@@ -1,5 +1,6 @@
 #include "driver.h"
 #include "answer.h"
+#include "device/runtime.h"
 
 static void drive_difference(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
@@ -23,4 +24,9 @@ void drive(Driver *d) {
   driver_put(d, "on_cpu", on_cpu);
   driver_put(d, "on_device", on_device);
   driver_put_number(d, "difference", difference);
+  if (on_cpu && fy_requires_grad(on_cpu)) { // what was computed on the CPU has its gradients there
+    int64_t launches = fy_counters().launches;
+    fy_backward(fy_sum(on_cpu));
+    driver_put_number(d, "launches for the CPU's gradients", (double)(fy_counters().launches - launches));
+  }
 }

@@ -1,5 +1,6 @@
 // Exercise 13: a model moved, and an input made where it went.
 #include "exercise.h"
+#include <math.h>
 #include <string.h>
 
 static const Mistake UNREGISTERED = {"layer not registered",
@@ -35,9 +36,20 @@ static const Mistake NO_BIAS = {"bias left out", "The layer is x @ weight.T + bi
 static const Mistake ONES = {"another input", "The dummy input counts 0, 1, 2, ... along each row and on in the next.",
                              "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 
-static void ask(Case *c, const char *device, bool already, int64_t batch, int64_t in, int64_t out) {
+static const Mistake ROUNDABOUT = {
+    "by way of another GPU",
+    "Something was copied from GPU to GPU on its way. From the host each device is one copy away.",
+    "docs/05_model_moves.md#cuda-against-todevice"};
+static const Mistake THROUGH_HOST = {
+    "by way of the host", "From one GPU to another the parameters went through the CPU. fy_module_to sends them over.",
+    "docs/05_model_moves.md#cuda-against-todevice"};
+static const Mistake NOT_BACK = {
+    "moved only to CUDA", "The device that is given may be the CPU, or another GPU than the one where the model is.",
+    "docs/05_model_moves.md#cuda-against-todevice"};
+
+static void ask(Case *c, const char *device, const char *start, int64_t batch, int64_t in, int64_t out) {
   give_text(c, "device", device);
-  give_number(c, "already there", already);
+  give_text(c, "starts on", start);
   give_number(c, "batch", (double)batch);
   give_number(c, "in_features", (double)in);
   give_number(c, "out_features", (double)out);
@@ -46,22 +58,28 @@ static void ask(Case *c, const char *device, bool already, int64_t batch, int64_
 }
 
 static void ask_gpu(Case *c) {
-  ask(c, "cuda:0", false, draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+  ask(c, "cuda:0", "cpu", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
 }
 static void ask_there(Case *c) {
-  ask(c, "cuda:0", true, draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+  ask(c, "cuda:0", "cuda:0", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
 }
 static void ask_large(Case *c) {
-  ask(c, "cuda:0", false, draw_odd(c, 31, 39), 100, 10);
+  ask(c, "cuda:0", "cpu", draw_odd(c, 31, 39), 100, 10);
 }
 static void ask_one(Case *c) {
-  ask(c, "cuda:0", false, 1, draw_odd(c, 11, 15), 3);
+  ask(c, "cuda:0", "cpu", 1, draw_odd(c, 11, 15), 3);
 }
 static void ask_second(Case *c) {
-  ask(c, "cuda:1", false, draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+  ask(c, "cuda:1", "cpu", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+}
+static void ask_back(Case *c) {
+  ask(c, "cpu", "cuda:0", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+}
+static void ask_between(Case *c) {
+  ask(c, "cuda:0", "cuda:1", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
 }
 static void ask_cpu(Case *c) {
-  ask(c, "cpu", false, draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+  ask(c, "cpu", "cpu", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
 }
 
 // x @ weight.T + bias for an x that counts, or is all ones.
@@ -81,7 +99,11 @@ static Array *output_of(Case *c, bool counting, bool with_bias, bool relu) {
 
 static bool judge_model(Case *c) {
   const Array *weight = given(c, "weight"), *made = got(c, "weight");
-  if (!expect_exactly(c, "parameters of the model", got_count(c, "parameters"), 2, &UNREGISTERED))
+  int64_t count = got_count(c, "parameters");
+  if (!expect_exactly(c, "parameters of the model", count, 2,
+                      count == 0   ? &UNREGISTERED
+                      : count == 1 ? &NO_BIAS
+                                   : NULL))
     return false;
   if (!expect_text(c, "weight", "fc.weight"))
     return false;
@@ -93,24 +115,44 @@ static bool judge_model(Case *c) {
 
 // Where everything went, and by how many copies.
 static void judge_places(Case *c, const char *device) {
-  bool cuda = strcmp(device, "cpu") != 0, moved = cuda && given_number(c, "already there") == 0;
-  bool still_here = cuda && strcmp(got_device(c, "output"), "cpu") == 0;
-  const Mistake *elsewhere = still_here ? counts(c)->device_to_host ? &FETCHED : &MODEL_LEFT : &FIRST_GPU;
+  const char *start = given_text(c, "starts on");
+  bool cuda = strcmp(device, "cpu") != 0, from_cuda = strcmp(start, "cpu") != 0, moved = strcmp(start, device) != 0;
+  bool here = cuda && strcmp(got_device(c, "output"), "cpu") == 0;
+  bool stayed = moved && from_cuda && strcmp(got_device(c, "output"), start) == 0;
+  const Mistake *elsewhere = stayed ? &NOT_BACK
+                             : here ? counts(c)->device_to_host ? &FETCHED : &MODEL_LEFT
+                             : cuda ? &FIRST_GPU
+                                    : &NOT_BACK;
   if (!expect_device(c, "output", device, elsewhere))
     return;
   expect_text(c, "weight is on", device);
   expect_text(c, "bias is on", device);
-  expect_at_most(c, "copies from host to device", counts(c)->host_to_device, moved ? 2 : 0, &CARRIED);
-  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &FETCHED);
+  expect_at_most(c, "copies from host to device", counts(c)->host_to_device, moved && cuda && !from_cuda ? 2 : 0,
+                 counts(c)->device_to_host && from_cuda ? &THROUGH_HOST : &CARRIED);
+  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, moved && !cuda ? 2 : 0, &FETCHED);
+  expect_at_most(c, "copies between devices", counts(c)->device_to_device, moved && cuda && from_cuda ? 2 : 0,
+                 &ROUNDABOUT);
+}
+
+// The right shape, and other values.
+static bool was_refused_output(Case *c) {
+  const Array *have = got(c, "output"), *want = output_of(c, true, true, false);
+  if (!have || have->dtype != FY_FLOAT32 || !same_shape(have->shape, want->shape))
+    return false;
+  int64_t different = 0;
+  for (int64_t i = 0; i < want->count; i++)
+    different += !(fabs((double)have->f32[i] - want->f32[i]) <= 1e-3 * fmax(1, fabs((double)want->f32[i])));
+  return different > 0;
 }
 
 static void judge(Case *c) {
   const char *device = given_text(c, "device");
   bool model_there = strcmp(got_text(c, "weight is on"), device) == 0;
   bool apart = strstr(got_error(c), "on the same device") != NULL;
-  suspect_that(c, apart && !model_there, &MODEL_LEFT);
+  bool cuda = strcmp(device, "cpu") != 0, was_cuda = strcmp(given_text(c, "starts on"), "cpu") != 0;
+  suspect_that(c, apart && !model_there, cuda && !was_cuda ? &MODEL_LEFT : &NOT_BACK);
   suspect_that(c, apart && model_there, &INPUT_LEFT);
-  suspect_that(c, got(c, "output") && !model_there, &NEW_MODEL);
+  suspect_that(c, was_refused_output(c) && !model_there, &NEW_MODEL);
   suspect_array(c, "output", output_of(c, true, true, true), &ACTIVATION);
   suspect_array(c, "output", output_of(c, true, false, false), &NO_BIAS);
   suspect_array(c, "output", output_of(c, false, true, false), &ONES);
@@ -140,5 +182,8 @@ EXERCISE = {
               {"100 features, 10 classes", ask_large, .judge = judge},
               {"a batch of one", ask_one, .judge = judge},
               {"on the second GPU", ask_second, .judge = judge, .devices = 2},
+              {"from a GPU to the CPU", ask_back, .judge = judge},
+              {"to the CPU, with CUDA there", ask_cpu, .judge = judge},
+              {"from one GPU to another", ask_between, .judge = judge, .devices = 2},
               {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
 };

@@ -31,8 +31,7 @@ void drive(Driver *d) {
   FyTensorList *parameters = fy_parameters(model);
   if (!fill(d, parameters))
     return;
-  if (driver_number(d, "already there") != 0)
-    fy_module_to(model, device);
+  fy_module_to(model, fy_device(driver_text(d, "starts on")));
   FyError error;
   FyTensor *volatile output = NULL;
   driver_count(d);

@@ -43,6 +43,24 @@ static const Mistake UNREGISTERED = {
     "layer not registered",
     "A layer in a plain field is not found by .to, parameters() or DataParallel. Use fy_register_module for each.",
     "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake NO_BIAS = {"bias left out",
+                                "conv1 and fc have a bias each, which nn.Conv2d and nn.Linear make by themselves.",
+                                "docs/06_several_gpus.md#a-convolutional-network"};
+static const Mistake OTHER_LAYER = {
+    "a layer of another size",
+    "conv1 is nn.Conv2d(3, 16, kernel_size=3, padding=1), fc is nn.Linear(16 * 16 * 16, 10).",
+    "docs/06_several_gpus.md#a-convolutional-network"};
+static const Mistake OTHER_POOL = {"pooling with another stride",
+                                   "MaxPool2d(2) takes each 2 x 2 once: its stride is 2, and 32 x 32 become 16 x 16.",
+                                   "docs/06_several_gpus.md#a-convolutional-network"};
+static const Mistake INPUT_CUT = {
+    "no gradient for the input",
+    "The network may be a part of a larger one: gradients have to find their way through it, to what was given to it.",
+    "docs/06_several_gpus.md#where-the-gradients-are"};
+static const Mistake NOT_WORKING = {
+    "GPUs that only hold rows",
+    "Other GPUs were given rows, and the first one computed nearly all of it. Each has to compute its share.",
+    "docs/06_several_gpus.md#training-on-all-of-them"};
 static const Mistake NO_GRAPH = {"no graph recorded",
                                  "The output has no gradient function: forward ran in fy_no_grad or was detached.",
                                  "docs/06_several_gpus.md#where-the-gradients-are"};
@@ -52,7 +70,8 @@ static const Mistake NO_GRAPH = {"no graph recorded",
 // Values with so few digits that the convolution is exact in float32, in whatever order it is summed.
 static void ask(Case *c, int64_t batch) {
   const char *device = case_devices(c) > 0 ? "cuda:0" : "cpu";
-  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(batch, CHANNELS, SIDE, SIDE), -1, 1), (Give){.device = device});
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(batch, CHANNELS, SIDE, SIDE), -1, 1),
+             (Give){.device = device, .requires_grad = true});
   give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(batch, CLASSES), -1, 1), (Give){.device = device});
   give_array(c, "conv1.weight", draw_array(c, FY_FLOAT32, shape(FILTERS, CHANNELS, 3, 3), -0.25, 0.25), (Give){0});
   give_array(c, "conv1.bias", draw_array(c, FY_FLOAT32, shape(FILTERS), -1, 0), (Give){0});
@@ -156,15 +175,71 @@ static Array *conv_bias_gradient(Case *c, const Pooled *p) {
   return out;
 }
 
+typedef struct Convolved {
+  Array *weight, *x;
+} Convolved;
+
+// Of each 2 x 2 the chosen pixel hands its gradient on to the 27 products that it is the sum of.
+static void one_back(Case *c, const Convolved *back, int64_t n, int f, const int at[2], double slope) {
+  const float *x = given(c, "x")->f32 + n * CHANNELS * SIDE * SIDE,
+              *w = given(c, "conv1.weight")->f32 + f * CHANNELS * 9;
+  for (int k = 0; k < CHANNELS * 9; k++) {
+    int i = at[0] + k / 3 % 3 - 1, j = at[1] + k % 3 - 1, from = k / 9 * SIDE * SIDE + i * SIDE + j;
+    if (i < 0 || i >= SIDE || j < 0 || j >= SIDE)
+      continue;
+    back->weight->f64[f * CHANNELS * 9 + k] += slope * x[from];
+    back->x->f64[n * CHANNELS * SIDE * SIDE + from] += slope * w[k];
+  }
+}
+
+static Convolved convolved_back(Case *c) {
+  const Array *g = given(c, "gradient"), *fc = given(c, "fc.weight");
+  Convolved back = {new_array(c, FY_FLOAT64, given(c, "conv1.weight")->shape),
+                    new_array(c, FY_FLOAT64, given(c, "x")->shape)};
+  for (int64_t i = 0; i < g->shape.size[0] * FEATURES; i++) {
+    int f = (int)(i % FEATURES / (HALF * HALF)), row = (int)(i / HALF % HALF), column = (int)(i % HALF), best = 0;
+    double largest = -INFINITY, slope = 0;
+    for (int k = 0; k < 4; k++) {
+      double value = convolution(c, i / FEATURES, f, 2 * row + k / 2, 2 * column + k % 2);
+      best = value > largest ? k : best;
+      largest = fmax(largest, value);
+    }
+    for (int k = 0; k < CLASSES; k++)
+      slope += (double)g->f32[i / FEATURES * CLASSES + k] * fc->f32[k * FEATURES + i % FEATURES];
+    if (largest > 0)
+      one_back(c, &back, i / FEATURES, f, (int[]){2 * row + best / 2, 2 * column + best % 2}, slope);
+  }
+  return (Convolved){array_cast(c, back.weight, FY_FLOAT32), array_cast(c, back.x, FY_FLOAT32)};
+}
+
 // ---- judging ---------------------------------------------------------------------------------------------------------
 
-// Pieces have batch / devices rows, rounded up.
-static int64_t sharing(const Case *c) {
+// As many GPUs as pieces of batch / devices rows, rounded up, have to work at least; no more can than there are rows.
+static int64_t fewest_sharing(const Case *c) {
   int64_t batch = given(c, "x")->shape.size[0], devices = case_devices(c);
   if (devices == 0)
     return 0;
   int64_t piece = (batch + devices - 1) / devices;
   return (batch + piece - 1) / piece;
+}
+
+// On each GPU that works, the network's kernels are started: not many fewer than on the one with most.
+static int64_t idlest_share(const Case *c) {
+  int64_t most = 0, least = INT64_MAX;
+  for (int i = 0; i < case_devices(c); i++) {
+    int64_t kernels = course_count(c, COURSE_KERNEL, i);
+    most = kernels > most ? kernels : most;
+    least = kernels > 0 && kernels < least ? kernels : least;
+  }
+  return most ? 100 * least / most : 100;
+}
+
+// So many GPUs started kernels.
+static int64_t computing(const Case *c) {
+  int64_t found = 0;
+  for (int i = 0; i < case_devices(c); i++)
+    found += course_count(c, COURSE_KERNEL, i) > 0;
+  return found;
 }
 
 static void suspects(Case *c) {
@@ -175,10 +250,11 @@ static void suspects(Case *c) {
   suspect_error(c, "invalid device ordinal", &FIXED_IDS);
   suspect_error(c, "x3600 and 4096x10", &NO_PADDING);
   suspect_error(c, "is invalid for input of size", &FIXED_BATCH);
-  suspect_error(c, "shapes cannot be multiplied", &FLATTENED);
+  suspect_error(c, "x15376 and 4096x10", &OTHER_POOL);
+  suspect_that(c, strstr(got_error(c), "shapes cannot be multiplied (1x"), &FLATTENED);
   suspect_error(c, "does not require grad", &NO_GRAPH);
   suspect_that(c, got(c, "output") && got(c, "output")->shape.rank == 1, &FLATTENED);
-  suspect_that(c, case_devices(c) == 0 && *got_error(c), &NOT_ASKED);
+  suspect_that(c, case_devices(c) == 0 && (strstr(got_error(c), "CUDA") || strstr(got_error(c), "cuda")), &NOT_ASKED);
 }
 
 static void judge_gradients(Case *c, const Pooled *p, const char *device) {
@@ -188,11 +264,16 @@ static void judge_gradients(Case *c, const Pooled *p, const char *device) {
   expect_array(c, "fc.bias.grad", fc_bias_gradient(c), 1e-4);
   expect_array(c, "fc.weight.grad", fc_weight_gradient(c, p), 1e-4);
   expect_array(c, "conv1.bias.grad", conv_bias_gradient(c, p), 1e-3);
+  Convolved back = convolved_back(c);
+  expect_array(c, "conv1.weight.grad", back.weight, 1e-3);
+  if (expect_that(c, got(c, "x.grad") != NULL, &INPUT_CUT, "x.grad: there is none"))
+    expect_array(c, "x.grad", back.x, 1e-3);
 }
 
 static void judge(Case *c) {
   const char *device = case_devices(c) > 0 ? "cuda:0" : "cpu";
-  int64_t want = sharing(c), working = got_count(c, "working");
+  int64_t least = fewest_sharing(c), working = course(c).known ? computing(c) : got_count(c, "working");
+  int64_t rows = given(c, "x")->shape.size[0], most = rows < case_devices(c) ? rows : case_devices(c);
   suspects(c);
   suspect_array(c, "output", scores(c, pooled(c, false, false).value), &NO_RELU);
   suspect_array(c, "output", scores(c, pooled(c, true, true).value), &AVERAGE);
@@ -200,14 +281,25 @@ static void judge(Case *c) {
     expect_that(c, false, NULL, "simple_cnn: the answer returned NULL");
     return;
   }
-  if (!expect_exactly(c, "parameters of the network", got_count(c, "parameters"), 4, &UNREGISTERED))
+  const char *missing = got_text(c, "missing");
+  bool bias = strstr(missing, "bias") != NULL; // the weights come first
+  if (!expect_that(c, !*missing,
+                   bias                             ? &NO_BIAS
+                   : got_count(c, "parameters") < 4 ? &UNREGISTERED
+                                                    : NULL,
+                   "parameters of the network: there is no %.40s", missing) ||
+      !expect_that(c, !*got_text(c, "of another size"), &OTHER_LAYER, "%.40s: it has another size",
+                   got_text(c, "of another size")) ||
+      !expect_exactly(c, "parameters of the network", got_count(c, "parameters"), 4, NULL))
     return;
   Pooled p = pooled(c, true, false);
   if (!expect_array(c, "output", scores(c, p.value), 1e-3))
     return;
   expect_device(c, "output", device, &NOT_ON_FIRST);
-  expect_exactly(c, "GPUs that worked on the batch", working, want,
-                 working > 1 || working > want ? &FIXED_IDS : &NOT_SHARED);
+  expect_at_least(c, "GPUs that worked on the batch", working, least, working > 1 ? &FIXED_IDS : &NOT_SHARED);
+  expect_at_most(c, "GPUs that worked on the batch", working, most, NULL);
+  expect_at_least(c, "kernels on the GPU with fewest, in percent of those on the one with most", idlest_share(c), 34,
+                  &NOT_WORKING);
   judge_gradients(c, &p, device);
 }
 
@@ -225,6 +317,7 @@ EXERCISE = {
     .functions = {"simple_cnn", "on_all_devices"},
     .tests = {{"a batch", ask_batch, .judge = judge},
               {"a batch that does not divide", ask_odd, .judge = judge},
+              {"one GPU alone", ask_odd, .judge = judge, .at_most = 1},
               {"two GPUs", ask_batch, .judge = judge, .devices = 2},
               {"four GPUs, an odd batch", ask_odd, .judge = judge, .devices = 4},
               {"fewer rows than GPUs", ask_few, .judge = judge, .devices = 4},

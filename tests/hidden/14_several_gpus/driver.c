@@ -1,13 +1,36 @@
 #include "driver.h"
 #include "answer.h"
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_DEVICES = 16 };
 static const char *const names[] = {"conv1.weight", "conv1.bias", "fc.weight", "fc.bias"};
 
+static bool same_size(FyTensor *a, FyTensor *b) {
+  bool same = fy_dim(a) == fy_dim(b);
+  for (int i = 0; same && i < fy_dim(a); i++)
+    same = fy_size_at(a, i) == fy_size_at(b, i);
+  return same;
+}
+
+// Are the four there, and of the size that they have to be? The first that is not is reported.
+static bool are_right(Driver *d, const FyTensorList *parameters) {
+  for (int i = 0; i < 4; i++) {
+    FyTensor *found = NULL;
+    for (int k = 0; k < parameters->count; k++)
+      if (strcmp(parameters->names[k], names[i]) == 0)
+        found = parameters->items[k];
+    if (!found || !same_size(found, driver_tensor(d, names[i]))) {
+      driver_put_text(d, found ? "of another size" : "missing", names[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool fill(Driver *d, FyTensorList *parameters) {
   driver_put_number(d, "parameters", parameters->count);
-  if (parameters->count != 4)
+  if (!are_right(d, parameters) || parameters->count != 4)
     return false;
   fy_no_grad {
     for (int i = 0; i < 4; i++)
@@ -53,4 +76,5 @@ void drive(Driver *d) {
     snprintf(name, sizeof name, "%s.grad", names[i]);
     driver_put(d, name, fy_grad(fy_list_get(parameters, names[i])));
   }
+  driver_put(d, "x.grad", fy_grad(driver_tensor(d, "x")));
 }

@@ -1,5 +1,6 @@
 // Exercise 16: a module with a parameter, a buffer and a child, each registered as what it is.
 #include "exercise.h"
+#include <math.h>
 #include <string.h>
 
 static const Mistake PLAIN_BUFFER = {"buffer in a plain field",
@@ -35,6 +36,29 @@ static const Mistake DETACHED = {"no gradient for scale",
                                  "The output does not depend on `scale` as far as autograd can see: it was detached, "
                                  "copied out, or used in fy_no_grad.",
                                  "docs/05_model_moves.md#training-steps"};
+static const Mistake OTHER_NAME = {
+    "registered under another name",
+    "The names are part of the file format: whoever loads a state_dict looks for scale, mean, "
+    "fc.weight and fc.bias.",
+    "docs/05_model_moves.md#every-parameter-verified"};
+static const Mistake OTHER_SIZE = {
+    "a tensor of another size", "scale and mean have one element for each feature; fc is (out_features, in_features).",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake NO_INPUT = {"no gradient for the input",
+                                 "A module may stand behind others: the gradient has to find its way through it, to x.",
+                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake NO_LAYER = {"no gradient for the layer",
+                                 "The output does not depend on fc's weight as far as autograd can see: forward ran in "
+                                 "fy_no_grad, or its result was detached.",
+                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake LEARNS = {"a buffer that requires a gradient",
+                               "The mean is known, not learnt: autograd has nothing to compute for it.",
+                               "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake LAST_MADE = {
+    "one module for all",
+    "As soon as another module was made, this one computed with that one's tensors. Each has "
+    "its own: forward gets the module as `self`; a global is shared by all.",
+    "docs/05_model_moves.md#a-model-of-ones-own"};
 static const Mistake TRANSFER = {"a transfer in forward",
                                  "Something crosses between host and device at every call. What is registered has "
                                  "moved with the module; use it there.",
@@ -45,6 +69,7 @@ static const Mistake TRANSFER = {"a transfer in forward",
 static void ask(Case *c, const char *device, int64_t batch, bool loaded, Give how) {
   int64_t in = draw_int(c, 10, 16), out = draw_odd(c, 17, 25);
   how.device = device;
+  how.requires_grad = true;
   give_text(c, "device", device);
   give_number(c, "in_features", (double)in);
   give_number(c, "out_features", (double)out);
@@ -112,6 +137,35 @@ static Array *scale_gradient(Case *c) {
   return gradient;
 }
 
+// d output / d x, weighted by the gradient: (gradient @ weight) * scale.
+static Array *input_gradient(Case *c) {
+  const Array *x = given(c, "x"), *scale = given(c, "scale"), *weight = given(c, "fc.weight"),
+              *g = given(c, "gradient");
+  int64_t in = x->shape.size[1], out = weight->shape.size[0];
+  Array *gradient = new_array(c, FY_FLOAT32, x->shape);
+  for (int64_t i = 0; i < x->count; i++) {
+    double sum = 0;
+    for (int64_t j = 0; j < out; j++)
+      sum += (double)g->f32[i / in * out + j] * weight->f32[j * in + i % in];
+    gradient->f32[i] = (float)(sum * scale->f32[i % in]);
+  }
+  return gradient;
+}
+
+// d output / d fc.weight: gradient.T @ ((x - mean) * scale).
+static Array *weight_gradient(Case *c) {
+  const Array *x = given(c, "x"), *scale = given(c, "scale"), *mean = given(c, "mean"), *g = given(c, "gradient");
+  int64_t batch = x->shape.size[0], in = x->shape.size[1], out = g->shape.size[1];
+  Array *gradient = new_array(c, FY_FLOAT32, shape(out, in));
+  for (int64_t i = 0; i < gradient->count; i++) {
+    double sum = 0;
+    for (int64_t n = 0; n < batch; n++)
+      sum += ((double)x->f32[n * in + i % in] - mean->f32[i % in]) * scale->f32[i % in] * g->f32[n * out + i / in];
+    gradient->f32[i] = (float)sum;
+  }
+  return gradient;
+}
+
 static bool has(const Case *c, const char *list, const char *name) {
   char text[600] = " ", wanted[64] = " ";
   strncat(text, got_text(c, list), 512);
@@ -121,21 +175,48 @@ static bool has(const Case *c, const char *list, const char *name) {
   return strstr(text, wanted) != NULL;
 }
 
+static int names_in(const Case *c, const char *list) {
+  int names = *got_text(c, list) ? 1 : 0;
+  for (const char *at = got_text(c, list); *at; at++)
+    names += *at == ' ';
+  return names;
+}
+
+static bool all_named(const Case *c) {
+  return has(c, "state", "scale") && has(c, "state", "mean") && has(c, "state", "fc.weight") &&
+         has(c, "state", "fc.bias");
+}
+
 static bool was_made(const Case *c) {
   return *got_text(c, "made") != '\0';
+}
+
+static bool is_near(const Array *a, const Array *want) {
+  int64_t near = 0;
+  if (!a || a->dtype != FY_FLOAT32 || !same_shape(a->shape, want->shape))
+    return false;
+  for (int64_t i = 0; i < want->count; i++)
+    near += fabs((double)a->f32[i] - want->f32[i]) <= 1e-4 * fmax(1, fabs((double)want->f32[i]));
+  return near == want->count;
 }
 
 static void suspects(Case *c) {
   bool made = was_made(c);
   suspect_that(c, made && has(c, "parameters", "mean"), &LEARNT_MEAN);
   suspect_that(c, made && has(c, "buffers", "scale"), &FIXED_SCALE);
+  suspect_that(c, made && names_in(c, "state") == 4 && !all_named(c), &OTHER_NAME);
   suspect_that(c, made && !has(c, "state", "mean"), &PLAIN_BUFFER);
   suspect_that(c, made && !has(c, "state", "scale"), &PLAIN_PARAMETER);
   suspect_that(c, made && !has(c, "state", "fc.weight"), &PLAIN_CHILD);
   suspect_array(c, "output", output_of(c, WITHOUT_SCALE), &NO_SCALE);
   suspect_array(c, "output", output_of(c, WITHOUT_MEAN), &NO_MEAN);
   suspect_array(c, "output", output_of(c, SCALE_FIRST), &SCALED_FIRST);
-  suspect_that(c, made && got(c, "output") && !got(c, "scale.grad"), &DETACHED);
+  Array *alone = output_of(c, RIGHT);
+  suspect_that(c, is_near(got(c, "output alone"), alone) && got(c, "output") && !is_near(got(c, "output"), alone),
+               &LAST_MADE);
+  bool ran = made && got(c, "output"), weight = got(c, "fc.weight.grad") != NULL;
+  suspect_that(c, made && strstr(got_error(c), "does not require grad"), &NO_LAYER);
+  suspect_that(c, ran && all_named(c) && weight && !got(c, "scale.grad"), &DETACHED);
 }
 
 static bool judge_registered(Case *c) {
@@ -160,12 +241,20 @@ static void judge(Case *c) {
   if (!expect_that(c, all_are(got(c, "first scale"), 1) && all_are(got(c, "first mean"), 0), &FIRST_VALUES,
                    "a new module: expected a scale of ones and a mean of zeros"))
     return;
+  if (!expect_that(c, !*got_text(c, "of another size"), &OTHER_SIZE, "%.40s: it has another size",
+                   got_text(c, "of another size")))
+    return;
   if (!expect_array(c, "output", output_of(c, RIGHT), 1e-4))
     return;
   expect_device(c, "output", given_text(c, "device"), NULL);
   for (int i = 0; i < 4; i++)
     expect_device(c, moved[i], given_text(c, "device"), NULL);
+  expect_that(c, got_number(c, "mean learns") == 0, &LEARNS, "mean: it requires a gradient");
   expect_array(c, "scale.grad", scale_gradient(c), 1e-3);
+  if (expect_that(c, got(c, "fc.weight.grad") != NULL, &NO_LAYER, "fc.weight.grad: there is none"))
+    expect_array(c, "fc.weight.grad", weight_gradient(c), 1e-3);
+  if (expect_that(c, got(c, "x.grad") != NULL, &NO_INPUT, "x.grad: there is none"))
+    expect_array(c, "x.grad", input_gradient(c), 1e-3);
   expect_at_most(c, "copies in forward",
                  counts(c)->host_to_device + counts(c)->device_to_host + counts(c)->device_to_device, 0, &TRANSFER);
 }

@@ -32,15 +32,22 @@ static void look_at(Driver *d, FyModule *m) {
 // The check's values for whatever is registered under its name.
 static void fill(Driver *d, FyModule *m) {
   FyTensorList *state = fy_state_dict(m);
+  const char *other = NULL;
   for (int i = 0; i < 4; i++) {
     FyTensor *t = find(state, names[i]), *value = driver_tensor(d, names[i]);
     if (t && fy_numel(t) == fy_numel(value) && fy_size_at(t, 0) == fy_size_at(value, 0))
       fy_copy_(t, value);
+    else if (t && !other)
+      other = names[i];
   }
+  if (other)
+    driver_put_text(d, "of another size", other);
 }
 
 static void put_state(Driver *d, FyModule *m) {
   FyTensorList *state = fy_state_dict(m), *parameters = fy_parameters(m);
+  FyTensor *mean = find(fy_buffers(m), "mean");
+  driver_put_number(d, "mean learns", mean && fy_requires_grad(mean));
   for (int i = 0; i < 4; i++) {
     char name[32];
     FyTensor *parameter = find(parameters, names[i]);
@@ -49,6 +56,7 @@ static void put_state(Driver *d, FyModule *m) {
     snprintf(name, sizeof name, "%s.grad", names[i]);
     driver_put(d, name, parameter ? fy_grad(parameter) : NULL);
   }
+  driver_put(d, "x.grad", fy_grad(driver_tensor(d, "x")));
 }
 
 void drive(Driver *d) {
@@ -64,8 +72,13 @@ void drive(Driver *d) {
     fy_load_state_dict(other, fy_state_dict(m));
     m = other;
   }
-  fy_module_to(m, fy_device(driver_text(d, "device")));
+  FyDevice device = fy_device(driver_text(d, "device"));
+  fy_module_to(m, device);
   FyTensor *x = driver_tensor(d, "x");
+  fy_no_grad {
+    driver_put(d, "output alone", fy_forward(m, fy_clone(x)));
+  }
+  fy_module_to(centered_linear(in, out), device); // another one beside it, made later
   driver_count(d);
   FyTensor *output = fy_forward(m, x);
   driver_stop(d);

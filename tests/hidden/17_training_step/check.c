@@ -30,10 +30,22 @@ static const Mistake NO_GRAPH = {
     "The loss does not depend on weight and bias as far as autograd knows: something in the "
     "forward pass was detached, in fy_no_grad, or told to require no gradient.",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake CLEARED_EARLY = {
-    "gradients cleared before the update",
-    "After clearing there is no gradient, fy_grad returns NULL. First the update, then the clearing.",
+static const Mistake BY_OPTIMIZER = {"an optimizer's step",
+                                     "The update was left to an optimizer of the library. Here it is to be written: "
+                                     "for each parameter, -lr times its gradient.",
+                                     "docs/05_model_moves.md#training-steps"};
+static const Mistake HALVED = {
+    "half of the gradient",
+    "The derivative of error * error is 2 * error. backward computes it; by hand the 2 is easily "
+    "lost.",
     "docs/05_model_moves.md#training-steps"};
+static const Mistake KEPT_GRAPH = {"a loss that is not the step's",
+                                   "The loss that is returned is to be the one before the update, of this step.",
+                                   "docs/05_model_moves.md#training-steps"};
+static const Mistake CLEARED_EARLY = {"an update without a gradient",
+                                      "fy_grad returned NULL: the gradient had been cleared before the update, or the "
+                                      "loss does not depend on the parameter.",
+                                      "docs/05_model_moves.md#training-steps"};
 static const Mistake WAITED = {"waited in the step",
                                "A value was fetched from the device in the step, so host and device waited for one "
                                "another. Return the loss as the "
@@ -127,6 +139,15 @@ static Trained trained(Case *c, Variant v) {
 
 // ---- judging ---------------------------------------------------------------------------------------------------------
 
+// Is the first loss that came back what the second has to be?
+static bool losses_shifted(Case *c) {
+  const Array *first = got_shaped(c, "first loss", (Shape){.rank = 0});
+  Trained want = trained(c, (Variant){1, 1, 1, false});
+  double one = want.losses[0]->f32[0], two = want.losses[1]->f32[0];
+  return first && first->dtype == FY_FLOAT32 && fabs(one - two) > 1e-3 &&
+         fabs(first->f32[0] - two) < 1e-5 * fmax(1, two);
+}
+
 static void suspects(Case *c) {
   double lr = given_number(c, "lr"), elements = (double)given(c, "target")->count;
   if (got(c, "first loss")) // a stub changes nothing either
@@ -136,6 +157,9 @@ static void suspects(Case *c) {
   suspect_array(c, "weight", trained(c, (Variant){-1, -1, 1, false}).weight, &UPHILL);
   suspect_array(c, "weight", trained(c, (Variant){1 / lr, 1 / lr, 1, false}).weight, &NO_RATE);
   suspect_array(c, "first loss", trained(c, (Variant){1, 1, elements, false}).losses[0], &SUMMED);
+  suspect_array(c, "weight", trained(c, (Variant){0.5, 0.5, 1, false}).weight, &HALVED);
+  suspect_that(c, losses_shifted(c), &KEPT_GRAPH);
+  suspect_that(c, got_number(c, "recording after the first") == 0, &GRAD_LEFT);
   suspect_error(c, "is being used in an in-place operation", &RECORDED);
   suspect_error(c, "does not require grad", &NO_GRAPH);
   suspect_error(c, "NULL", &CLEARED_EARLY);
@@ -155,6 +179,7 @@ static void judge(Case *c) {
   if (!expect_array(c, "first loss", want.losses[0], 1e-5) || !expect_array(c, "weight", want.weight, 1e-5) ||
       !expect_array(c, "bias", want.bias, 1e-5) || !expect_array(c, "second loss", want.losses[1], 1e-5))
     return;
+  expect_exactly(c, "steps of an optimizer", course_count(c, COURSE_STEP, -1), 0, &BY_OPTIMIZER);
   expect_device(c, "weight", device, &ON_HOST);
   expect_device(c, "first loss", device, &WAITED);
   expect_that(c, is_cleared(got(c, "weight.grad")) && is_cleared(got(c, "bias.grad")), &ACCUMULATED,

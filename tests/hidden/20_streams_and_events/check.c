@@ -1,6 +1,7 @@
 // Exercise 20: what is queued where, and who waits for whom. Old values in the result tell of work that did not wait.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 static const Mistake NO_WAIT = {
     "computed before the copy arrived",
@@ -38,6 +39,26 @@ static const Mistake NOT_MEASURED = {"the time is not the device's",
                                      "after the product: more than 0, and no "
                                      "longer than all the work there.",
                                      "docs/04_benchmarks.md#the-devices-own-clock"};
+static const Mistake FETCHED = {"the result fetched",
+                                "The product was made on the device and brought to the host. It is wanted there.",
+                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake SECONDS = {"seconds in place of milliseconds",
+                                "fy_event_elapsed_time returns milliseconds, and milliseconds are asked for.",
+                                "docs/04_benchmarks.md#the-devices-own-clock"};
+static const Mistake OTHER_TIME = {
+    "not the time of the product",
+    "The two events do not stand around the product: they belong on `computing`, one right "
+    "before it is queued and one right behind it.",
+    "docs/04_benchmarks.md#the-devices-own-clock"};
+static const Mistake WAIT_TIMED = {"the wait for the copy on the clock",
+                                   "The first event was recorded before `computing` was told to wait, so the time "
+                                   "holds the copy too. First the wait, then the "
+                                   "event.",
+                                   "docs/04_benchmarks.md#the-devices-own-clock"};
+static const Mistake COMPUTED_ON_COPYING = {"computed on the copying stream",
+                                            "Something was computed on `copying`, where nothing knows whether the "
+                                            "weight is there yet. Only the batch's copy belongs there.",
+                                            "docs/04_benchmarks.md#the-devices-own-clock"};
 static const Mistake BACKWARDS = {"the events the wrong way round",
                                   "fy_event_elapsed_time(start, end): the earlier event is the first argument.",
                                   "docs/04_benchmarks.md#the-devices-own-clock"};
@@ -85,24 +106,156 @@ static Array *product(Case *c, const char *left, const char *right) {
   return result;
 }
 
-static void judge(Case *c) {
-  bool second = given(c, "weight")->device == 1;
+// ---- what was queued where, and when (course.h) ----------------------------------------------------------------------------
+
+// Where things stand in the course; -1: nowhere.
+typedef struct Places {
+  int64_t copy, first_kernel, last_kernel, wait,
+      waits_before_kernel;    // the batch's copy; the product; the host's last wait
+  int64_t copying, computing; // the two streams
+  bool copy_elsewhere, kernel_on_copying, kernel_elsewhere;
+} Places;
+
+static Places places_of(const Case *c) {
+  Course all = course(c);
+  Places p = {-1, -1, -1, -1, 0, got_count(c, "copying"), got_count(c, "computing"), false, false, false};
+  for (int64_t i = 0; i < all.count; i++) {
+    const CourseEntry *e = &all.entries[i];
+    bool computes = e->kind == COURSE_KERNEL || e->kind == COURSE_WITHIN;
+    if (e->kind == COURSE_IN) {
+      p.copy = i;
+      p.copy_elsewhere |= e->stream != p.copying;
+    }
+    if (computes) {
+      p.first_kernel = p.first_kernel < 0 ? i : p.first_kernel;
+      p.last_kernel = i;
+      p.kernel_on_copying |= e->stream == p.copying;
+      p.kernel_elsewhere |= e->stream != p.computing;
+    }
+    if (e->kind == COURSE_WAIT)
+      p.wait = i;
+    p.waits_before_kernel += p.first_kernel < 0 && (e->kind == COURSE_WAIT || e->kind == COURSE_QUERY);
+  }
+  return p;
+}
+
+// The last record of an event before entry `end`.
+static int64_t recorded(const Course *all, int64_t event, int64_t end) {
+  for (int64_t i = end - 1; i >= 0; i--)
+    if (all->entries[i].kind == COURSE_RECORD && all->entries[i].number == event)
+      return i;
+  return -1;
+}
+
+// The last time that was asked for and is what the answer stored, times `factor`.
+static int64_t asked_for(const Case *c, double factor) {
+  Course all = course(c);
   double milliseconds = got_number(c, "milliseconds");
+  for (int64_t i = all.count - 1; i >= 0; i--)
+    if (all.entries[i].kind == COURSE_ELAPSED && fabs((double)all.entries[i].result * 1e-6 * factor - milliseconds) <=
+                                                     1e-6 * fmax(1e-6, fabs(milliseconds)) + 1e-6 * factor)
+      return i;
+  return -1;
+}
+
+static bool judge_streams(Case *c, const Places *p) {
+  return expect_that(c, !p->copy_elsewhere, &WRONG_COPY_STREAM, "the copy was not queued on `copying`") &&
+         expect_that(c, !p->kernel_on_copying, &COMPUTED_ON_COPYING, "something was computed on `copying`") &&
+         expect_that(c, !p->kernel_elsewhere, &WRONG_COMPUTE_STREAM, "the product was not queued on `computing`");
+}
+
+// Was all that came before entry `end` on the stream `computing` done when entry `asked` was made?
+static bool was_done(const Course *all, int64_t computing, int64_t end, int64_t asked) {
+  for (int64_t i = 0; i < end; i++) {
+    const CourseEntry *e = &all->entries[i];
+    if (e->kind <= COURSE_WITHIN && e->stream == computing && (e->ran < 0 || e->ran > asked))
+      return false;
+  }
+  return true;
+}
+
+static void judge_time(Case *c, const Places *p) {
+  Course all = course(c);
+  int64_t asked = asked_for(c, 1), seconds = asked_for(c, 1e-3);
+  if (!expect_that(c, asked >= 0, seconds >= 0 ? &SECONDS : &NOT_MEASURED,
+                   "milliseconds: it is not what fy_event_elapsed_time returned"))
+    return;
+  int64_t begin = recorded(&all, all.entries[asked].number, asked),
+          end = recorded(&all, all.entries[asked].other, asked);
+  int64_t waits = -1;
+  for (int64_t i = 0; i < p->first_kernel; i++)
+    waits = all.entries[i].kind == COURSE_WAIT_EVENT && all.entries[i].stream == p->computing ? i : waits;
+  if (!expect_that(c, begin >= 0 && end >= 0, &NOT_MEASURED, "milliseconds: its events were not recorded"))
+    return;
+  if (!expect_that(c, begin != end, &OTHER_TIME, "milliseconds: both events are the same") ||
+      !expect_that(c, begin < end, &BACKWARDS, "milliseconds: the event given first was recorded last"))
+    return;
+  bool on_computing = all.entries[begin].stream == p->computing && all.entries[end].stream == p->computing;
+  expect_that(c, on_computing, &OTHER_TIME, "milliseconds: its events were not recorded on `computing`");
+  expect_that(c, begin < p->first_kernel, &OTHER_TIME, "milliseconds: the first event came after the product");
+  expect_that(c, end > p->last_kernel, &OTHER_TIME, "milliseconds: the second event came before the product");
+  expect_that(c, begin > waits, &WAIT_TIMED, "milliseconds: the first event came before the wait for the copy");
+  expect_that(c, was_done(&all, p->computing, end, asked), &NOBODY_WAITS,
+              "the time was asked for before the product was done");
+}
+
+static void judge_course(Case *c) {
+  Places p = places_of(c);
+  if (!judge_streams(c, &p) ||
+      !expect_exactly(c, "waits before the product was queued", p.waits_before_kernel, 0, &HOST_WAITS))
+    return;
+  judge_time(c, &p);
+  expect_exactly(c, "pieces of work that were not done on return", course_unfinished(c), 0, &NOBODY_WAITS);
+}
+
+// Was `computing` told to wait for anything behind the copy?
+static bool ordered(const Course *all, const Places *p) {
+  for (int64_t i = p->copy; i < p->first_kernel; i++)
+    if (all->entries[i].kind == COURSE_WAIT_EVENT && all->entries[i].stream == p->computing)
+      return true;
+  return false;
+}
+
+static void suspects(Case *c, bool second) {
+  Course all = course(c);
+  Places p = places_of(c);
+  bool came = got(c, "result") != NULL;
   suspect_error(c, "enable_timing", &NO_TIMING);
-  suspect_error(c, "recorded", &NOT_MEASURED);
+  suspect_that(c, strstr(got_error(c), "must be recorded") != NULL, &NOT_MEASURED);
+  suspect_that(c, strstr(got_error(c), "must be completed") != NULL, &NOBODY_WAITS);
   if (second)
     suspect_error(c, "device", &FIRST_GPU);
   suspect_error(c, "device", &ON_CPU);
-  suspect_that(c, got(c, "result") && counts(c)->launches == 0, &ON_CPU);
-  suspect_that(c, got(c, "result") && counts(c)->synchronizations == 0, &NOBODY_WAITS);
+  suspect_that(c, came && counts(c)->launches == 0, &ON_CPU);
+  suspect_that(c, came && all.known && p.kernel_on_copying, &COMPUTED_ON_COPYING);
+  suspect_that(c, came && all.known && p.copy_elsewhere && !p.kernel_elsewhere, &WRONG_COPY_STREAM);
+  suspect_that(c, came && all.known && p.kernel_elsewhere, &WRONG_COMPUTE_STREAM);
   suspect_array(c, "result", product(c, "old batch", "weight"), &WRONG_COPY_STREAM);
   suspect_array(c, "result", product(c, "batch", "old weight"), &WRONG_COMPUTE_STREAM);
   suspect_array(c, "result", product(c, "old batch", "old weight"), &WRONG_COMPUTE_STREAM);
-  suspect_that(c, got(c, "result") && counts(c)->host_to_device > 0, &NO_WAIT);
+  if (!came || !all.known || p.copy < 0 || p.first_kernel < 0)
+    return;
+  int64_t copied = all.entries[p.copy].ran, computed = all.entries[p.first_kernel].ran, last_record = -1;
+  for (int64_t i = 0; i < all.count; i++)
+    last_record = all.entries[i].kind == COURSE_RECORD ? i : last_record;
+  suspect_that(c, computed >= 0 && (copied < 0 || copied > computed || p.copy > p.first_kernel), &NO_WAIT);
+  suspect_that(c, computed >= 0 && !ordered(&all, &p), &NO_WAIT);
+  suspect_that(c, computed < 0, last_record < p.first_kernel ? &OTHER_TIME : &NOBODY_WAITS);
+}
+
+static void judge(Case *c) {
+  bool second = given(c, "weight")->device == 1;
+  double milliseconds = got_number(c, "milliseconds");
+  suspects(c, second);
   if (!expect_array(c, "result", product(c, "batch", "weight"), 1e-6))
     return;
-  expect_device(c, "result", second ? "cuda:1" : "cuda:0", counts(c)->launches > 0 ? &FIRST_GPU : &ON_CPU);
+  expect_device(c, "result", second ? "cuda:1" : "cuda:0",
+                counts(c)->launches == 0                      ? &ON_CPU
+                : strcmp(got_device(c, "result"), "cpu") == 0 ? &FETCHED
+                                                              : &FIRST_GPU);
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 1, &SEVERAL_COPIES);
+  if (course(c).known)
+    judge_course(c);
   expect_at_least(c, "times the host waited", counts(c)->synchronizations, 1, &NOBODY_WAITS);
   expect_at_most(c, "times the host waited", counts(c)->synchronizations, 1, &HOST_WAITS);
   expect_that(c, !isnan(milliseconds), &NOT_MEASURED, "milliseconds: nothing was stored");

@@ -4,6 +4,8 @@
 
 void drive(Driver *d) {
   FyTensor *batch = driver_tensor(d, "old batch"), *weight = driver_tensor(d, "old weight");
+  driver_may_change(d, "old batch");
+  driver_may_change(d, "old weight");
   FyTensor *new_batch = driver_tensor(d, "batch"), *new_weight = driver_tensor(d, "weight");
   FyDevice device = fy_device_of(weight);
   FyStream *copying = fy_stream_new(device, 0), *computing = fy_stream_new(device, 0);
@@ -18,6 +20,8 @@ void drive(Driver *d) {
     fy_copy_async_(weight, new_weight);
   }
   double milliseconds = NAN;
+  driver_put_number(d, "copying", (double)driver_stream(copying));
+  driver_put_number(d, "computing", (double)driver_stream(computing));
   driver_count(d);
   FyTensor *result = streamed_product(batch, weight, copying, computing, &milliseconds);
   driver_stop(d);

@@ -1,5 +1,6 @@
 // Exercise 30: tensors on two devices.
 #include "exercise.h"
+#include <string.h>
 
 static const Mistake LEFT_BEHIND = {
     "a tensor left on the CPU",
@@ -27,6 +28,17 @@ static const Mistake MADE_AND_MOVED = {
     "A tensor that the function makes itself can be made on the device: every factory "
     "takes `.device =`.",
     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake BROUGHT_BACK = {"the result brought back",
+                                     "The table was computed on x's device and then fetched. It is wanted there.",
+                                     "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake TWICE = {
+    "moved twice",
+    "More crossed than mean and std, once each, and nothing was made on the CPU: one of them was "
+    "moved again. What fy_to returned can be used as often as needed.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake KEPT = {"kept from the call before",
+                             "Mean and std that an earlier call was given were used again. Each call gets its own.",
+                             "docs/07_pitfalls.md#mismatched-devices"};
 static const Mistake PIECE_BY_PIECE = {
     "one transfer per element", "Each number crossed on its own. A transfer has a fixed price; move the tensor whole.",
     "docs/07_pitfalls.md#many-small-transfers-against-one"};
@@ -67,10 +79,11 @@ static void ask_second(Case *c) {
 static void ask_both(Case *c) {
   int64_t columns = ask_shape(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){.device = "cuda:0"});
   give_array(c, "x on the cpu", draw_array(c, FY_FLOAT32, shape(draw_odd(c, 5, 9), columns), -8, 8), (Give){0});
+  give_array(c, "second mean", draw_array(c, FY_FLOAT32, shape(columns), -2, 2), (Give){0});
+  give_array(c, "second std", draw_array(c, FY_FLOAT32, shape(columns), 2, 5), (Give){0});
 }
 
-static Array *standardized(Case *c, const Array *x, double place) {
-  const Array *mean = given(c, "mean"), *std = given(c, "std");
+static Array *standardized_by(Case *c, const Array *x, const Array *mean, const Array *std, double place) {
   Array *want = new_array(c, FY_FLOAT32, x->shape);
   int64_t columns = x->shape.size[1];
   for (int64_t i = 0; i < x->count; i++) {
@@ -80,13 +93,19 @@ static Array *standardized(Case *c, const Array *x, double place) {
   return want;
 }
 
+static Array *standardized(Case *c, const Array *x, double place) {
+  return standardized_by(c, x, given(c, "mean"), given(c, "std"), place);
+}
+
 static void suspect_all(Case *c, const Array *x) {
   const Counts *n = counts(c);
-  bool error = *got_error(c);
+  bool error = *got_error(c), apart = strstr(got_error(c), "same device") != NULL;
   int64_t columns = x->shape.size[1];
-  suspect_that(c, error && got(c, "result"), &ALWAYS_CUDA); // the second call failed, on the CPU
-  suspect_that(c, error && x->device > 0 && n->host_to_device >= 2, &ALWAYS_CUDA);
-  suspect_that(c, error && n->host_to_device >= 2, &THROWN_AWAY);
+  bool second = apart && got(c, "result"); // the second call failed, on the CPU
+  suspect_that(c, second && got_number(c, "copies to a device in the second call") == 0, &KEPT);
+  suspect_that(c, second, &ALWAYS_CUDA);
+  suspect_that(c, apart && x->device > 0 && n->host_to_device >= 2, &ALWAYS_CUDA);
+  suspect_that(c, apart && n->host_to_device >= 2, &THROWN_AWAY);
   suspect_error(c, "same device", &LEFT_BEHIND);
   suspect_array(c, "result", standardized(c, x, 0), &NO_PLACE);
   suspect_that(c, !error && !got(c, "result"), &NOTHING);
@@ -97,21 +116,33 @@ static void suspect_all(Case *c, const Array *x) {
 static void judge(Case *c) {
   const Array *x = given(c, "x");
   const Counts *n = counts(c);
+  bool on_cpu = n->host_to_device == 0; // mean and std did not go there
   suspect_all(c, x);
   if (!expect_array(c, "result", standardized(c, x, 1), 1e-5))
     return;
   if (!expect_device(c, "result", x->device == 0 ? "cuda:0" : "cuda:1",
-                     got(c, "result")->device < 0 ? &ON_CPU : &ALWAYS_CUDA))
+                     got(c, "result")->device >= 0 ? &ALWAYS_CUDA
+                     : on_cpu                      ? &ON_CPU
+                                                   : &BROUGHT_BACK))
     return;
   expect_exactly(c, "copies from device to host", n->device_to_host, 0, &AND_BACK);
   expect_at_most(c, "copies from host to device", n->host_to_device, 2,
-                 n->host_to_device > 3 ? &PIECE_BY_PIECE : &MADE_AND_MOVED);
+                 n->host_to_device >= 2 * x->shape.size[1] ? &PIECE_BY_PIECE
+                 : n->cpu_allocations > 0                  ? &MADE_AND_MOVED
+                                                           : &TWICE);
   expect_exactly(c, "copies between devices", n->device_to_device, 0, &ALWAYS_CUDA);
 }
 
 static void judge_both(Case *c) {
   judge(c);
-  if (expect_array(c, "second result", standardized(c, given(c, "x on the cpu"), 1), 1e-5))
+  const Array *x = given(c, "x on the cpu");
+  const Array *mean = given(c, "mean"), *std = given(c, "std");
+  suspect_array(c, "second result", standardized_by(c, x, mean, std, 1), &KEPT);
+  suspect_array(c, "second result", standardized_by(c, x, mean, given(c, "second std"), 1), &KEPT);
+  suspect_array(c, "second result", standardized_by(c, x, given(c, "second mean"), std, 1), &KEPT);
+  if (*got_error(c))
+    return;
+  if (expect_array(c, "second result", standardized_by(c, x, given(c, "second mean"), given(c, "second std"), 1), 1e-5))
     expect_device(c, "second result", "cpu", &ALWAYS_CUDA);
 }
 

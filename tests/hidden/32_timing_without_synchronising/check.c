@@ -36,6 +36,14 @@ static const Mistake NO_WARM_UP = {
     "docs/04_benchmarks.md#one-product-with-care"};
 static const Mistake WARM_UP_TIMED = {"the warm-up on the clock", "The warm-up comes before the clock is started.",
                                       "docs/04_benchmarks.md#one-product-with-care"};
+static const Mistake TOO_MANY = {
+    "more turns than asked for",
+    "Between the two readings there were more turns than `turns`, by which the time is divided.",
+    "docs/04_benchmarks.md#one-product-with-care"};
+static const Mistake TOO_FEW = {
+    "fewer turns than asked for",
+    "Between the two readings there were fewer turns than `turns`, by which the time is divided.",
+    "docs/04_benchmarks.md#one-product-with-care"};
 static const Mistake ALL_TURNS = {"the time of all turns", "The time of one turn was asked for.",
                                   "docs/04_benchmarks.md#one-product-with-care"};
 static const Mistake NO_CLOCK = {
@@ -127,9 +135,10 @@ static bool judge_start(Case *c, const Log *log, const Span *span) {
   if (!expect_at_least(c, "turns before the clock was started", start[2] - pending[2], 1, &NO_WARM_UP))
     return false;
   bool waits_then = log->row[span->begin + 1][1] > start[1]; // the next event is the first turn
-  return expect_at_least(c, "waits between earlier work and the start of the clock", waits_before(log, span->begin), 1,
-                         waits_then ? &AFTER_THE_START : &STILL_PENDING) &&
-         expect_exactly(c, "earlier work finished when the clock was started", start[3], start[2], &OTHER_QUEUE);
+  const Mistake *why = waits_before(log, span->begin) > 0 ? &OTHER_QUEUE
+                       : waits_then                       ? &AFTER_THE_START
+                                                          : &STILL_PENDING;
+  return expect_exactly(c, "earlier work finished when the clock was started", start[3], start[2], why);
 }
 
 static bool judge_turns(Case *c, const Log *log, const Span *span) {
@@ -140,9 +149,8 @@ static bool judge_turns(Case *c, const Log *log, const Span *span) {
 static bool judge_end(Case *c, const Log *log, const Span *span) {
   const int64_t *end = log->row[span->end];
   bool waits_then = log->row[log->events - 1][1] > end[1];
-  return expect_at_least(c, "waits between the last turn and the end of the clock", waits_before(log, span->end), 1,
-                         waits_then ? &AFTER_THE_STOP : &TOO_EARLY) &&
-         expect_exactly(c, "work finished when the clock was stopped", end[3], end[2], &OTHER_QUEUE);
+  const Mistake *why = waits_before(log, span->end) > 0 ? &OTHER_QUEUE : waits_then ? &AFTER_THE_STOP : &TOO_EARLY;
+  return expect_exactly(c, "work finished when the clock was stopped", end[3], end[2], why);
 }
 
 static bool expect_span(Case *c, const Log *log, Span *span) {
@@ -156,8 +164,11 @@ static bool expect_span(Case *c, const Log *log, Span *span) {
   if (!expect_that(c, find_span(c, log, seconds, turns, span), all ? &ALL_TURNS : NULL,
                    "the result is no difference of two readings of the clock, divided by turns"))
     return false;
+  int64_t before = log->row[span->begin][2] - log->row[0][2], more = span->calls - (int64_t)turns;
   return expect_exactly(c, "turns between the two readings", span->calls, (int64_t)turns,
-                        span->calls > (int64_t)turns ? &WARM_UP_TIMED : NULL);
+                        more == 1 && before == 0 ? &WARM_UP_TIMED
+                        : more > 0               ? &TOO_MANY
+                                                 : &TOO_FEW);
 }
 
 static void judge(Case *c) {

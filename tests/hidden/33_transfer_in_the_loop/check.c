@@ -8,6 +8,18 @@ static const Mistake TO_AND_FRO = {
     "The state comes to the host after each turn and goes back for the next. It can stay where "
     "it is computed.",
     "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake MADE_HERE = {
+    "the changes made on the host",
+    "Each turn's change was computed on the CPU and sent over. The device has both states; it can "
+    "compute the change where it is wanted.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake TURN_LEFT_OUT = {"a turn left out",
+                                      "The loop ended a turn too early: there are as many turns as changes.",
+                                      "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake ONE_STEP_BEHIND = {
+    "the changes of another turn",
+    "The changes are right, but they do not stand where they belong: changes[i] is what turn i has changed.",
+    "docs/07_pitfalls.md#waiting-in-a-loop"};
 static const Mistake MATRIX_EACH_TURN = {"the same tensor moved in every turn",
                                          "What does not change in the loop crosses once, before it.",
                                          "docs/07_pitfalls.md#many-small-transfers-against-one"};
@@ -112,11 +124,22 @@ static Array *one_turn(Case *c) {
   return wrong;
 }
 
+// So many copies to the device were of `bytes` bytes.
+static int64_t copies_in_of(const Case *c, int64_t bytes) {
+  Course all = course(c);
+  int64_t found = 0;
+  for (int64_t i = 0; i < all.count; i++)
+    found += all.entries[i].kind == COURSE_IN && all.entries[i].bytes == bytes;
+  return found;
+}
+
 static const Mistake *too_many_copies(const Case *c) {
   const Counts *n = counts(c);
   int64_t rows = given(c, "state")->count, turns = (int64_t)given_number(c, "turns");
   if (turns > 0 && n->device_to_host >= turns)
-    return n->host_to_device > 2 ? &TO_AND_FRO : &WAITS;
+    return n->host_to_device <= 2                              ? &WAITS
+           : copies_in_of(c, rows * 4) > 1 || !course(c).known ? &TO_AND_FRO
+                                                               : &MADE_HERE;
   if (n->device_to_host > 0)
     return &BROUGHT_BACK;
   return n->host_to_device > rows ? &ROW_BY_ROW : &MATRIX_EACH_TURN;
@@ -126,7 +149,12 @@ static void suspect_all(Case *c) {
   const Array *changes = got(c, "changes");
   suspect_that(c, !*got_error(c) && !got(c, "result"), &NOTHING);
   suspect_array(c, "result", new_array(c, FY_FLOAT32, given(c, "state")->shape), &CONSTANT);
-  suspect_that(c, changes && changes->count && changes->dtype == FY_FLOAT32 && changes->f32[0] == -1, &NOT_FILLED);
+  int64_t untouched = 0;
+  for (int64_t i = 0; changes && changes->dtype == FY_FLOAT32 && i < changes->count; i++)
+    untouched += changes->f32[i] == -1;
+  suspect_that(c, untouched > 0 && untouched == changes->count, &NOT_FILLED);
+  suspect_that(c, untouched == 1 && changes->f32[changes->count - 1] == -1, &TURN_LEFT_OUT);
+  suspect_that(c, untouched == 1 && changes->count > 1 && changes->f32[0] == -1, &ONE_STEP_BEHIND);
   if (given_number(c, "turns") > 1)
     suspect_array(c, "result", one_turn(c), &FROM_THE_START);
 }

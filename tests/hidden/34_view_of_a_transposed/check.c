@@ -55,7 +55,8 @@ static void ask_sizes(Case *c, int64_t sensors, int64_t frames, int64_t moments,
   Shape s = shape(sensors, frames * moments);
   give_number(c, "moments", (double)moments);
   give_array(c, "readings", draw_array(c, FY_FLOAT32, s, -50, 50), how);
-  give_array(c, "turned", draw_array(c, FY_FLOAT32, s, -50, 50), (Give){.device = how.device, .transposed = true});
+  give_array(c, "turned", draw_array(c, FY_FLOAT32, s, -50, 50),
+             (Give){.device = how.device, .transposed = true, .requires_grad = how.requires_grad});
 }
 static void ask_usual(Case *c, Give how) {
   ask_sizes(c, draw_odd(c, 3, 7), draw_int(c, 4, 9), draw_int(c, 2, 5), how);
@@ -133,7 +134,7 @@ static void suspect_all(Case *c, const Array *x) {
 }
 
 // Row k of the readings' gradient is gathered from where the frames took it.
-static Array *gradient_of(Case *c, const Array *x) {
+static Array *gradient_of(Case *c, const Array *x) { // the same for the turned ones
   const Array *gradient = given(c, "gradient");
   Array *want = new_array(c, FY_FLOAT32, x->shape);
   int64_t sensors = x->shape.size[0], all = x->shape.size[1];
@@ -165,7 +166,11 @@ static void judge(Case *c) {
       !expect_array(c, "second frames", right(c, turned), 0))
     return;
   if (x->flags & ARRAY_REQUIRES_GRAD)
-    expect_array(c, "readings.grad", gradient_of(c, x), 0);
+    if (expect_that(c, got(c, "readings.grad") != NULL, &CUT_OFF, "readings.grad: there is none") &&
+        expect_array(c, "readings.grad", gradient_of(c, x), 0) &&
+        expect_that(c, got(c, "turned.grad") != NULL, &CUT_OFF,
+                    "readings that lie moment by moment: there is no gradient"))
+      expect_array(c, "turned.grad", gradient_of(c, turned), 0);
   judge_counts(c, x);
 }
 

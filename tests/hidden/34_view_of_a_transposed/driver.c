@@ -15,6 +15,10 @@ static void call_on_turned(Driver *d, int64_t moments) {
   driver_put_number(d, "second launches", (double)(fy_counters().launches - launches));
   driver_put_number(d, "second shares", second && fy_shares_storage(second, turned));
   driver_put(d, "second frames", second);
+  if (second && driver_has(d, "gradient") && fy_requires_grad(second)) {
+    fy_backward(second, .gradient = driver_tensor(d, "gradient"));
+    driver_put(d, "turned.grad", fy_grad(turned));
+  }
 }
 
 void drive(Driver *d) {

@@ -18,18 +18,23 @@ static const Mistake HALF = {
     "The value is right, but a part of it was taken from a detached tensor, and no gradient flows "
     "through that.",
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
-static const Mistake UNSCALED = {"the rescaling left out", "The outputs have to lie between -1 and 1: 2 * gate - 1.",
-                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake UNSCALED = {
+    "no rescaling",
+    "The outputs have to lie between -1 and 1: 2 * gate - 1. It was left out, or its result was "
+    "thrown away: without the underscore an operation returns a new tensor.",
+    "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake SUMMED = {"the sum instead of the mean", "F.mse_loss takes the mean over all elements.",
+                               "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake UNSHIFTED = {
     "the 0.5 left out",
     "Adding in place after a matrix product is harmless: its backward needs the factors, not "
     "the product.",
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
-static const Mistake DISCARDED = {
-    "the result thrown away",
-    "Without the underscore an operation returns a new tensor and leaves its first argument as "
-    "it was.",
-    "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake DISCARDED = {"the result thrown away",
+                                  "One half of 2 * gate - 1 has no effect: without the underscore an operation returns "
+                                  "a new tensor and leaves its first "
+                                  "argument as it was.",
+                                  "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake CALLERS = {
     "the caller's tensor changed",
     "The target belongs to the caller, who will need it again. Write the difference elsewhere.",
@@ -114,6 +119,13 @@ static Result result_of(Case *c, Formula f) {
   return r;
 }
 
+// The sum of the squares in place of their mean.
+static Array *summed(Case *c) {
+  Array *loss = result_of(c, (Formula){0.5, 2, -1, 2}).loss;
+  loss->f32[0] *= (float)given(c, "target")->count;
+  return loss;
+}
+
 static void suspect_all(Case *c) {
   suspect_array(c, "loss", new_array(c, FY_FLOAT32, (Shape){0}), &CONSTANT);
   suspect_error(c, "modified by an inplace operation", &CHANGED);
@@ -123,6 +135,7 @@ static void suspect_all(Case *c) {
   suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, -1, 1}).loss, &DISCARDED);
   suspect_array(c, "loss", result_of(c, (Formula){0.5, 2, 0, 2}).loss, &DISCARDED);
   suspect_array(c, "loss", result_of(c, (Formula){0, 2, -1, 2}).loss, &UNSHIFTED);
+  suspect_array(c, "loss", summed(c), &SUMMED);
   suspect_array(c, "weight.grad", result_of(c, (Formula){0.5, 2, -1, 1}).weight, &HALF);
 }
 

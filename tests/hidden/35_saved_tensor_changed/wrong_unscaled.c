@@ -1,4 +1,4 @@
-// mistake: the rescaling left out
+// mistake: no rescaling
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,6 +1,7 @@
 // Exercise 36: tensors in plain fields of a module. The error comes in the forward pass, after the driver has said what the
 // module lists.
 #include "exercise.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,25 @@ static const Mistake CONSTANT = {"a constant in place of the result",
 static const Mistake NOTHING = {"nothing returned", "The function has to return the module.",
                                 "docs/05_model_moves.md#a-model-of-ones-own"};
 
+static const Mistake LAST_MADE = {
+    "one module for all",
+    "As soon as another module was made, this one computed with that one's tensors. Each has "
+    "its own: forward gets the module as `self`; a global is shared by all.",
+    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake NO_GRAPH = {
+    "no gradient for the gain",
+    "The gain is trained, and the result does not depend on it as far as autograd can see: forward "
+    "ran in fy_no_grad, or used a detached gain.",
+    "docs/05_model_moves.md#training-steps"};
+static const Mistake NO_INPUT = {"no gradient for the input",
+                                 "A module may stand behind others: the gradient has to find its way through it, to x.",
+                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake LEARNS = {"a buffer that requires a gradient",
+                               "Mean and std are known, not learnt: autograd has nothing to compute for them.",
+                               "docs/05_model_moves.md#parameters-and-buffers-too"};
 static void ask_sizes(Case *c, int64_t rows, int64_t features, Give how) {
+  how.requires_grad = true;
+  give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(rows, features), -2, 2), (Give){.device = how.device});
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, features), -8, 8), how);
   give_array(c, "gain", draw_array(c, FY_FLOAT32, shape(features), 1, 3), (Give){0});
   give_array(c, "mean", draw_array(c, FY_FLOAT32, shape(features), -2, 2), (Give){0});
@@ -85,6 +104,29 @@ static Array *scaled(Case *c, const Array *mean, const Array *std) {
   return want;
 }
 
+// Of x: gradient * gain / std. Of the gain: the sum over rows of gradient * (x - mean) / std.
+static Array *gradient_of(Case *c, bool of_gain) {
+  const Array *x = given(c, "x"), *gain = given(c, "gain"), *mean = given(c, "mean"), *std = given(c, "std");
+  const Array *g = given(c, "gradient");
+  int64_t features = x->shape.size[1];
+  Array *sums = new_array(c, FY_FLOAT64, of_gain ? shape(features) : x->shape);
+  for (int64_t i = 0; i < x->count; i++) {
+    int64_t j = i % features;
+    double slope = g->f32[i] / (double)std->f32[j];
+    sums->f64[of_gain ? j : i] += slope * (of_gain ? (double)x->f32[i] - mean->f32[j] : gain->f32[j]);
+  }
+  return array_cast(c, sums, FY_FLOAT32);
+}
+
+static bool is_near(const Array *a, const Array *want) {
+  int64_t near = 0;
+  if (!a || a->dtype != FY_FLOAT32 || !same_shape(a->shape, want->shape))
+    return false;
+  for (int64_t i = 0; i < want->count; i++)
+    near += fabs((double)a->f32[i] - want->f32[i]) <= 1e-5 * fmax(1, fabs((double)want->f32[i]));
+  return near == want->count;
+}
+
 static bool lists(const Case *c, const char *what, const char *name) {
   char names[600], wanted[64];
   snprintf(names, sizeof names, " %.500s ", got_text(c, what));
@@ -114,7 +156,10 @@ static void suspect_all(Case *c) {
   bool both = lists(c, "buffers", "mean") && lists(c, "buffers", "std"), error = *got_error(c);
   suspect_that(c, !error && got_number(c, "made") == 0, &NOTHING);
   suspect_that(c, error && !both, not_a_buffer(c));
-  suspect_that(c, error && both, &ORIGINAL);
+  Array *alone = scaled(c, given(c, "mean"), given(c, "std"));
+  bool was_right = is_near(got(c, "result alone"), alone);
+  suspect_that(c, was_right && got(c, "result") && !is_near(got(c, "result"), alone), &LAST_MADE);
+  suspect_that(c, error && both && strstr(got_error(c), "same device"), &ORIGINAL);
   if (given(c, "x")->count > 0)
     suspect_array(c, "result", new_array(c, FY_FLOAT32, given(c, "x")->shape), &CONSTANT);
 }
@@ -134,6 +179,12 @@ static void judge(Case *c) {
     return;
   expect_exactly(c, "copies from host to device in the forward pass", n->host_to_device, 0, &ORIGINAL);
   expect_exactly(c, "copies from device to host in the forward pass", n->device_to_host, 0, &NOT_LOADED);
+  expect_that(c, !*got_text(c, "learns"), &LEARNS, "%.40s: it requires a gradient", got_text(c, "learns"));
+  const char *no_gain = "gain.grad: there is none";
+  if (expect_that(c, got_number(c, "recorded") == 1 && got(c, "gain.grad"), &NO_GRAPH, "%s", no_gain) &&
+      expect_array(c, "gain.grad", gradient_of(c, true), 1e-4) &&
+      expect_that(c, got(c, "x.grad") != NULL, &NO_INPUT, "x.grad: there is none"))
+    expect_array(c, "x.grad", gradient_of(c, false), 1e-4);
   suspect_array(c, "after loading", scaled(c, given(c, "mean"), given(c, "std")), &NOT_LOADED);
   expect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "loaded std")), 1e-5);
 }

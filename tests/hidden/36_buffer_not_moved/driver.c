@@ -14,9 +14,15 @@ static void put_names(Driver *d, const char *what, const FyTensorList *list) {
 
 static void put_state(Driver *d, FyModule *module) {
   FyTensorList *state = fy_state_dict(module);
+  const char *learns = NULL;
   put_names(d, "parameters", fy_parameters(module));
   put_names(d, "buffers", fy_buffers(module));
   put_names(d, "state", state);
+  for (int i = 0; i < fy_buffers(module)->count; i++)
+    if (fy_requires_grad(fy_buffers(module)->items[i]))
+      learns = fy_buffers(module)->names[i];
+  if (learns)
+    driver_put_text(d, "learns", learns);
   for (int i = 0; i < state->count; i++)
     if (strcmp(state->names[i], "mean") == 0 || strcmp(state->names[i], "std") == 0)
       driver_put(d, state->names[i], state->items[i]);
@@ -45,11 +51,23 @@ void drive(Driver *d) {
       fy_copy_(fy_parameters(module)->items[0], driver_tensor(d, "gain"));
     }
   }
+  fy_no_grad {
+    driver_put(d, "result alone", fy_forward(module, fy_clone(x)));
+  }
+  FyModule *beside = scaler(fy_zeros(fy_size(driver_tensor(d, "mean"))), fy_ones(fy_size(driver_tensor(d, "mean"))));
+  fy_module_to(beside, device); // another one, made later
+  FyTensor *again = fy_detach(fy_clone(x));
   driver_count(d);
   FyTensor *result = fy_forward(module, x);
-  fy_forward(module, x);
+  fy_forward(module, again);
   driver_stop(d);
   driver_put(d, "result", result);
+  driver_put_number(d, "recorded", fy_requires_grad(result));
+  if (fy_requires_grad(result)) {
+    fy_backward(result, .gradient = driver_tensor(d, "gradient"));
+    driver_put(d, "x.grad", fy_grad(x));
+    driver_put(d, "gain.grad", fy_parameters(module)->count ? fy_grad(fy_parameters(module)->items[0]) : NULL);
+  }
   load_state(d, module);
   driver_put(d, "after loading", fy_forward(module, x));
 }

@@ -32,6 +32,20 @@ static const Mistake ALL_MOVED = {
     "The model sees batches, but all of the data is on the device. Bring each batch when its "
     "turn comes.",
     "docs/07_pitfalls.md#more-memory-than-there-is"};
+static const Mistake KEPT = {
+    "memory of all batches kept",
+    "The memory grew with every batch: what one turn made was still there in the next. Give each turn "
+    "a fy_scope of its own, and keep no more than its scores.",
+    "docs/07_pitfalls.md#more-memory-than-there-is"};
+static const Mistake FIRST_GPU = {"always the first GPU",
+                                  "The batches belong on the device that is given, where the model is.",
+                                  "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+static const Mistake TWICE = {"through the model more than once",
+                              "There were more forward passes than batches: each batch goes through the model once.",
+                              "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake SMALLER = {
+    "smaller batches", "There were more forward passes than needed: each of `batch` samples, the last of what is left.",
+    "docs/07_pitfalls.md#sample-by-sample-against-batches"};
 static const Mistake WRONG_PLACE = {"a batch in the wrong place",
                                     "The scores of the batch that begins at sample i belong into the rows from i on.",
                                     "docs/07_pitfalls.md#sample-by-sample-against-batches"};
@@ -88,7 +102,7 @@ static void ask_one_left(Case *c) {
   ask_sizes(c, "cuda:0", batch * draw_int(c, 3, 5) + 1, batch, (Give){0});
 }
 static void ask_large(Case *c) {
-  ask_sizes(c, "cuda:0", 64 * draw_int(c, 12, 18) + draw_odd(c, 5, 59), 64, (Give){0});
+  ask_sizes(c, "cuda:0", 64 * draw_int(c, 60, 70) + draw_odd(c, 5, 59), 64, (Give){0});
 }
 static void ask_second(Case *c) {
   ask_usual(c, "cuda:1", (Give){0});
@@ -134,15 +148,49 @@ static bool whole_batches_right(const Case *c, const Array *want) {
   return true;
 }
 
+static bool same_row(const Array *a, int64_t i, const Array *b, int64_t k) {
+  int64_t classes = b->shape.size[1], near = 0;
+  for (int64_t j = 0; j < classes; j++)
+    near += fabs((double)a->f32[i * classes + j] - b->f32[k * classes + j]) < 1e-5;
+  return near == classes;
+}
+
+// Does one of the first rows hold what another row has to?
+static bool misplaced(const Case *c, const Array *want) {
+  const Array *scores = got_shaped(c, "scores", want->shape);
+  int64_t rows = want->shape.size[0];
+  if (!scores || scores->dtype != FY_FLOAT32)
+    return false;
+  for (int64_t i = 0; i < rows && i < 64; i++)
+    if (!same_row(scores, i, want, i))
+      for (int64_t k = 0; k < rows; k++)
+        if (same_row(scores, i, want, k))
+          return true;
+  return false;
+}
+
+// Of one batch: its samples, what lies between the layers, its scores, some of each; and the scores of all. In blocks of
+// 512 bytes.
+static int64_t enough_memory(const Case *c) {
+  int64_t batch = (int64_t)given_number(c, "batch"), classes = given(c, "w2")->shape.size[0];
+  int64_t widest = given(c, "w1")->shape.size[0], samples = given(c, "data")->shape.size[0];
+  int64_t blocks = (batch * widest * (int64_t)sizeof(float) + 511) / 512;
+  int64_t all = (samples * classes * (int64_t)sizeof(float) + 511) / 512;
+  return 512 * (12 * blocks + 2 * all);
+}
+
 static void suspect_all(Case *c, const Array *want) {
   const Array *scores = got(c, "scores");
   bool rest_missing = got_number(c, "calls") < (double)batches_of(c) && whole_batches_right(c, want);
   suspect_that(c, strstr(got_error(c), "start (") || strstr(got_error(c), "exceeds"), &PAST_THE_DATA);
-  suspect_error(c, "same device", &ON_CPU);
+  bool crossed = counts(c)->host_to_device + counts(c)->device_to_device > 0;
+  bool second = strcmp(given_text(c, "device"), "cuda:1") == 0;
+  suspect_that(c, strstr(got_error(c), "same device") && crossed && second, &FIRST_GPU);
+  suspect_that(c, strstr(got_error(c), "same device") && !crossed, &ON_CPU);
   suspect_that(c, !*got_error(c) && !scores, &NOTHING);
   suspect_that(c, rest_missing, &LAST_LEFT_OUT);
   suspect_array(c, "scores", new_array(c, FY_FLOAT32, want->shape), &CONSTANT);
-  suspect_that(c, scores && got_number(c, "calls") == (double)batches_of(c), &WRONG_PLACE);
+  suspect_that(c, misplaced(c, want), &WRONG_PLACE);
 }
 
 static void judge_copies(Case *c) {
@@ -153,7 +201,11 @@ static void judge_copies(Case *c) {
   expect_at_most(c, "copies from host to device", n->host_to_device, batches, &TRANSFER_EACH);
   expect_at_least(c, "copies from host to device", n->host_to_device, batches, &ALL_MOVED);
   expect_at_most(c, "copies from device to host", n->device_to_host, batches, &FETCH_EACH);
-  expect_at_most(c, "kernels started", n->launches, 8 * batches + 8, &FORWARD_EACH);
+  expect_at_most(c, "bytes copied to the device", n->host_to_device_bytes,
+                 given(c, "data")->count * (int64_t)sizeof(float), &ALL_MOVED);
+  expect_at_most(c, "kernels started", n->launches, 8 * batches + 8, NULL);
+  expect_exactly(c, "copies between devices", n->device_to_device, 0, &FIRST_GPU);
+  expect_at_most(c, "bytes of device memory", n->cuda_peak_bytes, enough_memory(c), &KEPT);
 }
 
 static void judge(Case *c) {
@@ -163,13 +215,16 @@ static void judge(Case *c) {
   suspect_all(c, want);
   if (!expect_array(c, "scores", want, 1e-4) || !expect_device(c, "scores", "cpu", &LEFT_THERE))
     return;
+  int64_t calls = got_count(c, "calls");
   bool gpu = strcmp(given_text(c, "device"), "cpu") != 0, moved = n->host_to_device >= count;
   if (gpu && !expect_at_least(c, "kernels started", n->launches, 1, &ON_CPU))
     return;
   if (!expect_at_most(c, "samples in a forward pass", got_count(c, "most rows"), (int64_t)given_number(c, "batch"),
                       &TOO_MANY) ||
       !expect_exactly(c, "forward passes", got_count(c, "calls"), batches,
-                      moved || !gpu ? &ONE_BY_ONE : &FORWARD_EACH) ||
+                      calls < count ? got_count(c, "most rows") == (int64_t)given_number(c, "batch") ? &TWICE : &SMALLER
+                      : moved || !gpu ? &ONE_BY_ONE
+                                      : &FORWARD_EACH) ||
       !expect_exactly(c, "forward passes that record a graph", got_count(c, "recorded"), 0, &RECORDED))
     return;
   judge_copies(c);

@@ -7,8 +7,10 @@ FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batc
   fy_no_grad {
     int64_t batches = (count + batch - 1) / batch;
     for (int64_t k = 0; k < batches; k++) {
-      FyTensor *part = fy_slice(data, 0, k * batch, k + 1 < batches ? (k + 1) * batch : count, 1);
-      fy_copy_(fy_narrow(there, 0, k * batch, fy_size_at(part, 0)), fy_forward(model, fy_to(part, device)));
+      fy_scope {
+        FyTensor *part = fy_slice(data, 0, k * batch, k + 1 < batches ? (k + 1) * batch : count, 1);
+        fy_copy_(fy_narrow(there, 0, k * batch, fy_size_at(part, 0)), fy_forward(model, fy_to(part, device)));
+      }
     }
   }
   return fy_cpu(there);

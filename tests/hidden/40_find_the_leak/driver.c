@@ -20,6 +20,8 @@ static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
 
 void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
+  driver_may_change(d, "weight");
+  driver_may_change(d, "bias");
   Watched *model = fy_module_new(Watched, watched_forward);
   fy_register_parameter(model, weight, driver_tensor(d, "weight"));
   fy_register_parameter(model, bias, driver_tensor(d, "bias"));

@@ -48,6 +48,8 @@ static void put_notes(Driver *d, const Watched *model, FyGradScaler *scaler, int
 
 void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
+  driver_may_change(d, "weight");
+  driver_may_change(d, "bias");
   Watched *model = fy_module_new(Watched, watched_forward);
   FyTensor *results[16][3];
   int steps = (int)fy_size_at(x, 0);

@@ -17,6 +17,8 @@ static FyTensor *counted_forward(FyModule *self, FyTensor *x) {
 
 void drive(Driver *d) {
   FyTensor *batches = driver_tensor(d, "batches"), *targets = driver_tensor(d, "targets");
+  driver_may_change(d, "weight");
+  driver_may_change(d, "bias");
   Counted *model = fy_module_new(Counted, counted_forward);
   fy_register_parameter(model, weight, driver_tensor(d, "weight"));
   fy_register_parameter(model, bias, driver_tensor(d, "bias"));

@@ -5,15 +5,15 @@
 static const Mistake BLOCK_INDEX = {"index local to the block",
                                     "threadIdx.x alone begins at 0 again in every block. The index in the grid is "
                                     "blockIdx.x * blockDim.x + threadIdx.x.",
-                                    "docs/01_why_a_gpu.md"};
+                                    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake ROUNDED_DOWN = {
     "blocks rounded down", "n / threads leaves the last, partial block out. Round up: (n + threads - 1) / threads.",
-    "docs/01_why_a_gpu.md"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake OVERWRITTEN = {"y overwritten", "a * x is added to y; what was there counts.",
-                                    "docs/01_why_a_gpu.md"};
+                                    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 there is nothing to launch: a grid of 0 blocks is an invalid configuration.",
-    "docs/01_why_a_gpu.md"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake LAUNCH_EACH = {"a launch per element",
                                     "One launch has a thread for every element; a launch costs microseconds.",
                                     "docs/07_pitfalls.md"};
@@ -180,8 +180,8 @@ EXERCISE = {
     .id = "60_saxpy",
     .title = "An index for every thread",
     .kind = "kernel",
-    .chapter = 1,
-    .lesson = "docs/01_why_a_gpu.md",
+    .chapter = 20,
+    .lesson = "docs/20_the_first_kernel.md#grid-block-guard",
     .hints = {"A thread knows its block (blockIdx.x), the block's size (blockDim.x) and its place there (threadIdx.x).",
               "The last block has threads to spare. What do they do with an index of n or more?",
               "Blocks: (n + 255) / 256. And what if that is 0?"},

@@ -5,27 +5,27 @@ static const Mistake ONE_PASS = {"only the first pass",
                                  "Each thread did one element, so the elements beyond the grid were left. Turn the if "
                                  "into a loop that goes on by the "
                                  "number of threads in the grid.",
-                                 "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                 "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake BLOCK_STRIDE = {
     "stride of one block",
     "With a step of blockDim.x every block walks over what the next block does as well. The step is the whole grid: "
     "gridDim.x * blockDim.x.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake BLOCK_INDEX = {"index local to the block",
                                     "threadIdx.x begins at 0 again in every block, so all blocks did the same "
                                     "elements. A thread's number in the grid is "
                                     "blockIdx.x * blockDim.x + threadIdx.x.",
-                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake PIECES = {
     "a piece of its own for each thread",
     "Each thread walked through a run of neighbours. Then the threads of a warp are far apart at every step, and each "
     "needs a memory transaction of its own; let neighbouring threads take neighbouring elements.",
-    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake OWN_SHAPE = {"another launch shape",
                                   "The launch has to have the blocks and threads that were given. A loop in the kernel "
                                   "makes up for a grid that is too "
                                   "small.",
-                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                  "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake PASS_BY_PASS = {"a launch per pass",
                                      "The host launched the kernel again for every part of the work. One launch does "
                                      "all of it when the kernel has the loop.",
@@ -33,28 +33,28 @@ static const Mistake PASS_BY_PASS = {"a launch per pass",
 static const Mistake WHOLE_PASSES = {
     "the last, partial pass left out",
     "n divided by the number of threads is rounded down, so the rest of n elements was left. Compare the index with n.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 
 static const Mistake EXCHANGED = {"blocks and threads exchanged",
                                   "kernel<<<blocks, threads>>>: the number of blocks comes first.",
-                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                  "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake WHOLE_NUMBERS = {
     "factors rounded to whole numbers",
     "a and b are floats, and somewhere an int took their place: what is behind the point was lost.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake INDEX_FOR_THREAD = {
     "the index in place of the thread's number",
     "who[i] is the number of the thread that did element i: it stays the same in all turns of that thread's loop.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake LOCAL_NUMBER = {
     "the number within the block",
     "Threads are numbered through the whole grid: the threads of all blocks before count, too.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake TWICE = {
     "elements done twice",
     "Each element is one thread's, and is done once. Somewhere two threads met at one, or a thread "
     "came by twice.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 
 static void ask(Case *c, int64_t n, int64_t blocks, int64_t threads) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
@@ -251,8 +251,8 @@ EXERCISE = {
     .id = "61_grid_stride",
     .title = "A grid smaller than the work",
     .kind = "kernel",
-    .chapter = 1,
-    .lesson = "docs/01_why_a_gpu.md#why-many-small-cores-help",
+    .chapter = 20,
+    .lesson = "docs/20_the_first_kernel.md#five-versions-of-saxpy",
     .hints = {"A thread that has done one element goes on to another. To which, so that no two threads meet?",
               "The grid has gridDim.x * blockDim.x threads. That is the step; the thread's number is where it begins.",
               "for (int i = thread; i < n; i += stride): the condition is the guard, too."},

@@ -12,5 +12,5 @@ __global__ void affine(float *x, int *who, float a, float b, int n) {
 extern "C" void affine_on_device(float *x, int *who, float a, float b, int n, int blocks, int threads) {
   int needed = (n + threads - 1) / threads;
   if (n > 0)
-    affine < <<needed<blocks ? needed : blocks, threads>>>(x, who, a, b, n);
+    affine<<<(needed < blocks ? needed : blocks), threads>>>(x, who, a, b, n);
 }

@@ -7,32 +7,32 @@ static const Mistake MIXED_UP = {
     "rows and columns mixed up",
     "The grid covers the columns along x and the rows along y; the kernel takes its column from x, its row from y, and "
     "compares each with its own size. Somewhere one stands for the other.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake NO_PITCH = {
     "pitch ignored",
     "Row r does not begin at r * columns: there is padding behind each row. It begins r * pitch bytes after the image.",
-    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake PITCH_IN_ELEMENTS = {"pitch counted in elements",
                                           "A pitch is in bytes. Adding it to a float * goes four times too far: go "
                                           "through char *, or divide by sizeof(float).",
-                                          "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                          "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake ONE_PITCH = {"one pitch for both images",
                                   "in and out have different distances between their rows; each index needs its own.",
-                                  "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                  "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake PADDING = {"padding written",
                                 "Threads beyond the last column wrote behind their row, where the memory is not the "
                                 "image's. Compare the column with "
                                 "columns, not the flat index with rows * columns.",
-                                "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake EDGES = {
     "blocks rounded down",
     "The division of a size by the block's size leaves the last, partial block out. Round up, in both dimensions.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake BLOCK_INDEX = {
     "index local to the block",
     "threadIdx begins at (0, 0) again in every block. Add blockIdx.x * blockDim.x to the column and blockIdx.y * "
     "blockDim.y to the row.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake ROW_BY_ROW = {
     "a launch per row",
     "The host launched the kernel for each row. A grid has two dimensions, so one launch does all rows.",
@@ -48,7 +48,7 @@ static const Mistake LAST_LEFT_OUT = {
     "the last row or column left out",
     "Rows go from 0 to rows - 1, columns to columns - 1: an index equal to size - 1 is "
     "still within.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake X_DOWN = {
     "x down the rows",
     "Neighbouring threads are numbered along x. With x along the rows of memory they read neighbours; "
@@ -58,7 +58,7 @@ static const Mistake FEW_THREADS = {
     "a thread for a whole row",
     "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
     "for each pixel.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake TERM_LEFT_OUT = {"gain or shift left out",
                                       "A pixel is multiplied by its row's gain, and its column's shift "
                                       "is added.",
@@ -259,8 +259,8 @@ EXERCISE = {
     .id = "62_two_dimensions",
     .title = "Rows, columns and a pitch",
     .kind = "kernel",
-    .chapter = 1,
-    .lesson = "docs/01_why_a_gpu.md#why-many-small-cores-help",
+    .chapter = 20,
+    .lesson = "docs/20_the_first_kernel.md#five-versions-of-saxpy",
     .hints =
         {"The column is computed from blockIdx.x, blockDim.x and threadIdx.x, the row in the same way from their y.",
          "A thread may be beyond the columns while its row exists: two comparisons, not one.",

@@ -6,45 +6,45 @@ static const Mistake NO_TILE = {
     "no shared tile",
     "The elements went straight from global memory to global memory, so either the reading or the writing runs down "
     "columns, a sector of its own for every thread. Turn a tile in __shared__ memory.",
-    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+    "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake DOWN_COLUMNS = {"global memory read or written down columns",
                                      "There is a tile, but neighbouring threads still touch global memory a whole row "
                                      "apart. Both times threadIdx.x has to "
                                      "run along a row; the tile is what is read the other way round.",
-                                     "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                     "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake BANKS = {"bank conflicts",
                               "A column of the tile lies in one bank (or in few), so that its elements are served one "
                               "after another. Make the rows of "
                               "the tile one word longer.",
-                              "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                              "docs/23_shared_memory.md#banks"};
 static const Mistake NO_BARRIER = {
     "no barrier",
     "A thread reads elements of the tile that other threads write, and they may not have done so yet. __syncthreads() "
     "belongs between the writing and the reading.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/23_shared_memory.md#a-blocks-own-memory"};
 static const Mistake DIVERGENT_BARRIER = {"a barrier that some threads do not reach",
                                           "Threads beyond the edge returned, or went around the if, and the others "
                                           "wait at __syncthreads() for ever. Every thread "
                                           "of the block has to get there; guard the accesses instead.",
-                                          "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                          "docs/23_shared_memory.md#a-blocks-own-memory"};
 static const Mistake TILE_IN_PLACE = {"tiles turned, but left in their places",
                                       "Each tile is turned, but written where it came from: the tile in column x and "
                                       "row y belongs in column y and row x.",
-                                      "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                      "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake TILE_NOT_TURNED = {
     "tiles moved, but not turned",
     "The tiles are in the right places, but their elements are as before. Write along the tile's rows, read down its "
     "columns: tile[y][x] here, tile[x][y] there.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake EDGES = {"tiles at the edge",
                               "Whole tiles are right, those cut off by an edge are not. Round the number of tiles up, "
                               "and mind that after the turn the "
                               "row of out is compared with columns and its column with rows.",
-                              "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                              "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake NOT_COUNTED = {"accesses past load and store",
                                     "The kernel has to read and write memory, global and shared, through load and "
                                     "store, because they are what is counted.",
-                                    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                    "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake SEVERAL = {"more than one launch", "One launch has a block for every tile.",
                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
@@ -198,12 +198,25 @@ static void judge_traffic(Case *c) {
                  2 * number(c, "shared requests"), &BANKS);
 }
 
+// The same seen by the inspector, for each way to memory, with the line that is to blame. At sizes that are no multiples of eight
+// a row begins in the middle of a sector, so that a request of 32 elements takes one more than the fewest.
+static void judge_inspected(Case *c) {
+  suspect_finding(c, "race", &NO_BARRIER);
+  suspect_finding(c, "divergent", &DIVERGENT_BARRIER);
+  suspect_finding(c, "bounds", &PAST_THE_END);
+  if (!judge_values(c) || !expect_no_finding(c))
+    return;
+  bool tile = isnan(got_number(c, "barriers")) || number(c, "shared accesses") > 0;
+  expect_sectors(c, 1.6, tile ? &DOWN_COLUMNS : &NO_TILE);
+  expect_wavefronts(c, 2, &BANKS);
+}
+
 EXERCISE = {
     .id = "63_transpose_shared",
     .title = "A transpose through shared memory",
     .kind = "kernel",
-    .chapter = 1,
-    .lesson = "docs/01_why_a_gpu.md#two-kinds-of-work",
+    .chapter = 23,
+    .lesson = "docs/23_shared_memory.md#a-transpose-step-by-step",
     .hints = {"Two halves with a barrier between: global to tile along rows of in, tile to global along rows of out.",
               "The block at (blockIdx.x, blockIdx.y) writes its tile to the rows that begin at blockIdx.x * TILE.",
               "In the second half the thread's row of out is blockIdx.x * TILE + threadIdx.y, to be compared with "
@@ -217,5 +230,6 @@ EXERCISE = {
               {.name = "smaller than a tile", .ask = ask_small, .judge = judge},
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge},
-              {.name = "large, odd", .ask = ask_large, .judge = judge}},
+              {.name = "large, odd", .ask = ask_large, .judge = judge},
+              {.name = "what its warps ask for", .inspect = true, .ask = ask_wide, .judge = judge_inspected}},
 };

@@ -7,57 +7,62 @@ static const Mistake ATOMIC_EACH = {"an atomic for every element",
                                     "All elements queue at one address, and the additions happen one after another. "
                                     "Let a block (or a warp) add up its own "
                                     "first, and then add once.",
-                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                    "docs/24_reductions.md#atomics"};
 static const Mistake UNPROTECTED = {
     "blocks that add without an atomic operation",
     "Blocks run at the same time. When two of them read *sum, add, and write it back, one of the sums is lost; it went "
     "well "
     "as long as blocks ran one by one. Use atomicAdd, or a second launch over the blocks' sums.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#one-launch-or-two"};
+static const Mistake NO_FENCE = {"a flag without a fence before it",
+                                 "One block writes its sum and then counts itself as done, another sees the count and "
+                                 "reads the sum. The two writes may arrive "
+                                 "in the other order; __threadfence() between them keeps them in theirs.",
+                                 "docs/24_reductions.md#seven-steps"};
 static const Mistake ONE_BLOCK = {"one block for everything",
                                   "A block runs on one multiprocessor, and the others have nothing to do. Spread the "
                                   "elements over many blocks, and then "
                                   "add the blocks' sums.",
-                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                  "docs/24_reductions.md#seven-steps"};
 static const Mistake NOT_TOGETHER = {"threads that do not work together",
                                      "There was no barrier, no shuffle and no atomic operation: either one thread adds "
                                      "up everything, or many add to one place "
                                      "at once and lose each other's sums.",
-                                     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                     "docs/24_reductions.md#seven-steps"};
 static const Mistake NO_BARRIER = {"no barrier between the steps",
                                    "At each step a thread reads what another one wrote in the step before. "
                                    "__syncthreads() belongs after the loading and "
                                    "after each step.",
-                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                   "docs/24_reductions.md#seven-steps"};
 static const Mistake DIVERGENT = {"a barrier or shuffle that some threads do not reach",
                                   "A barrier waits for every thread of the block, a shuffle for every lane of its "
                                   "mask. Threads beyond n have to come too, "
                                   "and bring a 0.",
-                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                  "docs/24_reductions.md#masks"};
 static const Mistake BEYOND = {"threads beyond n that bring something",
                                "In the last block there are more threads than elements. Those have to bring a 0: "
                                "neither what lies behind x, nor what "
                                "their place in shared memory held before.",
-                               "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                               "docs/24_reductions.md#seven-steps"};
 static const Mistake FIRST_BLOCK = {
     "the sum of one block", "Each block has a sum, and only one block's arrived. The blocks' sums are to be added.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#seven-steps"};
 static const Mistake FIRST_WARPS = {"the sum of one warp of each block",
                                     "Shuffles reach the 32 lanes of a warp and no further. The warps of a block have "
                                     "to hand their sums on through shared "
                                     "memory.",
-                                    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                    "docs/24_reductions.md#shuffles"};
 static const Mistake NOT_ZEROED = {
     "added to what was there", "*sum holds anything before. It has to be zeroed on the device before blocks add to it.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#atomics"};
 static const Mistake PARTIALS = {
     "partial sums left out",
     "There were more blocks' sums than the last stage has threads. Its threads need a loop over them, too.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ROOM = {
     "more blocks than partial has room for",
     "partial has room for 1024 sums. With a grid-stride loop 1024 blocks are enough for any n.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ON_HOST = {"finished on the host",
                                 "The blocks' sums were copied to the host and added there, which makes the host wait. "
                                 "A second launch adds them where "
@@ -68,33 +73,28 @@ static const Mistake LAUNCHES = {"a launch for every piece",
                                  "docs/07_pitfalls.md#many-small-transfers-against-one"};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 a grid of n / threads blocks is an invalid configuration; the sum is 0 still.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#seven-steps"};
 
 static const Mistake WHOLE_NUMBERS = {
     "added as whole numbers",
     "x holds floats, and somewhere on the way an int took their place: what is behind the "
     "point was lost.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#seven-steps"};
 static const Mistake ZEROED_INSIDE = {"zeroed while others add",
                                       "A block sets *sum to 0 in the kernel that adds to it. Blocks begin in any "
                                       "order: what others had added by then is lost. Zero it "
                                       "before the launch, by cudaMemsetAsync or another kernel.",
-                                      "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                      "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake LAST_BY_NUMBER = {"the block with the last number taken for the last to finish",
                                        "Blocks run and end in any order. A block that needs the others' sums has to "
                                        "know that they are there: by a second launch, or "
                                        "by a counter that each block raises with an atomic operation.",
-                                       "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake NO_FENCE = {"no fence before the counter",
-                                 "The atomic operation counts a block, and does not make its sum visible to others. "
-                                 "__threadfence() belongs between the writing of "
-                                 "the sum and the counting.",
-                                 "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                       "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ONE_THREAD = {
     "one thread adds up everything",
     "A single thread goes through all the numbers, one after the other. Let the threads of a block "
     "halve them together.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/24_reductions.md#seven-steps"};
 
 enum { BEHIND = 1024 }; // elements that follow and do not belong
 
@@ -251,27 +251,44 @@ static void expect_cooperation(Case *c) {
   expect_that(c, most_blocks > 1, &ONE_BLOCK, "no launch has more than one block, for %lld elements", (long long)n);
 }
 
-static void judge(Case *c) {
+static bool judge_sum(Case *c) {
   Array *want = new_array(c, FY_FLOAT32, shape(1));
   want->f32[0] = (float)right(c);
   suspect_mistakes(c);
   if (!expect_array(c, "sum", want, 0))
-    return;
-  if (size_of(c) > 0)
-    expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
-  expect_that(c, !broken_guard(c, "partial"), &ROOM, "memory behind partial was written");
-  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST);
-  expect_at_most(c, "launches", counts(c)->launches, 4, &LAUNCHES);
-  if (counted(c) && size_of(c) > 1024)
+    return false;
+  bool held = size_of(c) == 0 || expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+  held &= expect_that(c, !broken_guard(c, "partial"), &ROOM, "memory behind partial was written");
+  held &= expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST);
+  return held & expect_at_most(c, "launches", counts(c)->launches, 4, &LAUNCHES);
+}
+
+static void judge(Case *c) {
+  if (judge_sum(c) && counted(c) && size_of(c) > 1024)
     expect_cooperation(c);
+}
+
+// With threads that see each other's accesses: a mistake that both orders of the threads hide is found here.
+static void judge_inspected(Case *c) {
+  suspect_finding(c, "race-block", &NO_BARRIER);
+  suspect_finding(c, "race-warp", &NO_BARRIER);
+  // An atomic operation for each block and a race between blocks nevertheless: the flag of "the last block adds up".
+  bool flag = counted(c) && number(c, "atomics") > 0 && counts(c)->launches == 1;
+  suspect_finding(c, "race-grid", flag ? &NO_FENCE : &UNPROTECTED);
+  suspect_finding(c, "divergent", &DIVERGENT);
+  suspect_finding(c, "uninitialised-global", &NOT_ZEROED);
+  suspect_finding(c, "uninitialised-shared", &BEYOND);
+  suspect_finding(c, "bounds", &BEYOND);
+  if (judge_sum(c))
+    expect_no_finding(c);
 }
 
 EXERCISE = {
     .id = "64_block_reduction",
     .title = "The sum of a block, the sum of all",
     .kind = "kernel",
-    .chapter = 1,
-    .lesson = "docs/01_why_a_gpu.md#why-many-small-cores-help",
+    .chapter = 24,
+    .lesson = "docs/24_reductions.md#seven-steps",
     .hints =
         {"Each thread first adds up the elements it meets in a grid-stride loop: in a register, 0 when it meets none.",
          "Then for (int half = THREADS / 2; half > 0; half /= 2): the first `half` threads add what lies `half` "
@@ -286,5 +303,6 @@ EXERCISE = {
               {.name = "less than a warp", .ask = ask_less_than_a_warp, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
-              {.name = "no elements", .ask = ask_none, .judge = judge}},
+              {.name = "no elements", .ask = ask_none, .judge = judge},
+              {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };

@@ -7,59 +7,59 @@ static const Mistake NOT_ATOMIC = {"additions that are not atomic",
                                    "counts[b]++ reads, adds and writes; two threads, or two blocks, that do so at the "
                                    "same time count once. atomicAdd does it in one "
                                    "step.",
-                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                   "docs/25_scan.md#a-histogram"};
 static const Mistake ZEROED_INSIDE = {"zeroed while others add",
                                       "A block zeroes `counts` in the kernel in which others add to it. Blocks begin "
                                       "in any order: what others had added by then is lost. "
                                       "Zero it before the launch.",
-                                      "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                      "docs/25_scan.md#a-histogram"};
 static const Mistake SIXTEEN_BITS = {"counts of too few bits",
                                      "A bin may have more than 65535 elements: count in 32 bits.",
-                                     "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                     "docs/25_scan.md#a-histogram"};
 static const Mistake FEW_BLOCKS = {
     "one block for everything",
     "A block runs on one multiprocessor, and the others have nothing to do. Let several blocks share x.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/25_scan.md#a-histogram"};
 static const Mistake BYTES_FOR_BINS = {"bins bytes zeroed", "cudaMemset counts bytes: bins * sizeof *counts of them.",
-                                       "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                       "docs/25_scan.md#a-histogram"};
 static const Mistake ELEMENTS_LEFT_OUT = {
     "elements left out",
     "Some elements were counted by nobody. With fewer threads than elements each thread has a "
     "loop.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/25_scan.md#a-histogram"};
 static const Mistake ALL_GLOBAL = {"all additions in global memory",
                                    "Threads of all blocks queue at the same few addresses of global memory. Count in "
                                    "__shared__ memory first, and add each bin "
                                    "once for each block; with few blocks, each of many elements, that is little.",
-                                   "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                   "docs/25_scan.md#a-histogram"};
 static const Mistake NOT_ZEROED = {"counted on from what was there",
                                    "Neither `counts` nor a block's shared bins begin at 0 by themselves. Both have to "
                                    "be zeroed, the shared ones by the block's "
                                    "threads.",
-                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                   "docs/25_scan.md#a-histogram"};
 static const Mistake NO_BARRIER = {"a barrier is missing",
                                    "Threads counted before the bins were zeroed, or added bins up that others were "
                                    "still counting in. __syncthreads() belongs "
                                    "between each two of the three parts.",
-                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                   "docs/25_scan.md#a-histogram"};
 static const Mistake FEW_BINS = {"more bins than threads",
                                  "A thread took care of one bin, and there are more bins than threads in a block. "
                                  "Zeroing and adding up need a loop over the "
                                  "bins.",
-                                 "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                 "docs/25_scan.md#a-histogram"};
 static const Mistake CLAMPED = {
     "outsiders counted",
     "Values below 0 or beyond the last bin are not to be counted, and not in the outermost bins "
     "either.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/25_scan.md#a-histogram"};
 static const Mistake ONE_BLOCK = {
     "only one block's counts",
     "Each block wrote its bins over those of the others. The blocks' bins are to be added, by atomicAdd.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/25_scan.md#a-histogram"};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks",
     "For n = 0 a grid of n / threads blocks is an invalid configuration; the counts are 0 still.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/25_scan.md#a-histogram"};
 static const Mistake ON_HOST = {"finished on the host", "The counts were copied to the host, which waits for them.",
                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake LAUNCHES = {"a launch for every bin", "One launch counts all bins.",
@@ -259,8 +259,8 @@ EXERCISE = {
     .id = "66_histogram",
     .title = "Counting in shared memory",
     .kind = "kernel",
-    .chapter = 1,
-    .lesson = "docs/01_why_a_gpu.md#why-many-small-cores-help",
+    .chapter = 25,
+    .lesson = "docs/25_scan.md#a-histogram",
     .hints =
         {"for (int b = threadIdx.x; b < bins; b += blockDim.x) reaches all bins, however many threads there are.",
          "atomicAdd(&of_block[x[i]], 1u) counts in shared memory; the same function adds a block's bin to counts[b].",

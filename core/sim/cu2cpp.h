@@ -1,0 +1,50 @@
+// What the two converters of cu2cpp share.
+#ifndef CU2CPP_H
+#define CU2CPP_H
+
+#include <stddef.h>
+
+struct text {
+  char *bytes; // always NUL-terminated
+  size_t length, capacity;
+};
+
+extern const char *input_name;
+
+_Noreturn void fail(const char *name, const char *why);
+_Noreturn void fail_at(const struct text *in, size_t at, const char *why);
+struct text read_file(const char *name);
+
+void append(struct text *text, const char *bytes, size_t length);
+void append_string(struct text *text, const char *string);
+void append_quoted(struct text *out, const char *string); // as a C string, on one line
+
+int is_word(char c);
+int is_space(char c);
+
+// The end of the comment or literal that begins at i; i itself when none does.
+size_t skip_opaque(const struct text *in, size_t i);
+
+// #pragma unroll at i, alone or with a number, as g++ calls it: all of a loop is at most 64 steps here. The position after what was
+// rewritten; i itself when it is something else.
+size_t rewrite_unroll(const struct text *in, size_t i, struct text *out);
+
+// threadIdx.x at i, for reading: (+threadIdx.x) is an unsigned int for auto and templates, too, where threadIdx.x is an object that
+// knows where to look. The position after it; i itself when it is something else.
+size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out);
+
+const char *skip_spaces(const char *p);
+// Past __align__(n) and alignas(n): shared memory is aligned to 128 bytes anyway.
+const char *skip_alignment(const char *p);
+
+// cu2cpp_judge.c. expect_global fails where `kernel` is declared in the text without __global__; the others rewrite what is at i, and
+// return the position after it, or i itself when it is something else.
+extern int for_judge;
+void expect_global(const struct text *in, size_t at, const char *kernel);
+size_t rewrite_shared(const struct text *in, size_t i, struct text *out);      // __shared__ T a[4], b;
+size_t rewrite_kernel_cast(const struct text *in, size_t i, struct text *out); // (const void *)kernel
+
+// cu2cpp_program.c: a program that has been preprocessed with -DCUDASIM_PROGRAM.
+void convert_program(const struct text *in, struct text *out);
+
+#endif

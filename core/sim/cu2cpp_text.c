@@ -1,0 +1,176 @@
+// Text, and how to step over what a converter must not look into.
+#include "cu2cpp.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *input_name;
+
+_Noreturn void fail(const char *name, const char *why) {
+  fprintf(stderr, "cu2cpp: %s: %s\n", name, why);
+  exit(1);
+}
+
+void append(struct text *text, const char *bytes, size_t length) {
+  if (text->length + length + 1 > text->capacity) {
+    text->capacity = 2 * (text->length + length + 1);
+    text->bytes = realloc(text->bytes, text->capacity);
+    if (text->bytes == NULL)
+      fail(input_name, "out of memory");
+  }
+  memcpy(text->bytes + text->length, bytes, length);
+  text->length += length;
+  text->bytes[text->length] = '\0';
+}
+
+void append_string(struct text *text, const char *string) {
+  append(text, string, strlen(string));
+}
+
+int is_word(char c) {
+  return isalnum((unsigned char)c) || c == '_';
+}
+int is_space(char c) {
+  return isspace((unsigned char)c);
+}
+
+// Where `at` stands: in a preprocessed text the lines `# 12 "file"` tell.
+static void locate(const struct text *in, size_t at, char *file, size_t bytes, size_t *line) {
+  *line = 1;
+  snprintf(file, bytes, "%s", input_name);
+  for (size_t i = 0; i < at; i++) {
+    if (in->bytes[i] != '\n')
+      continue;
+    ++*line;
+    char name[1024];
+    size_t number;
+    if (sscanf(in->bytes + i + 1, "# %zu \"%1023[^\"]\"", &number, name) == 2) {
+      *line = number - 1;
+      snprintf(file, bytes, "%s", name);
+    }
+  }
+}
+
+_Noreturn void fail_at(const struct text *in, size_t at, const char *why) {
+  char file[1024];
+  size_t line;
+  locate(in, at, file, sizeof file, &line);
+  fprintf(stderr, "%s:%zu: cu2cpp: %s\n", file, line, why);
+  exit(1);
+}
+
+static size_t skip_line_comment(const struct text *in, size_t i) {
+  while (i < in->length && in->bytes[i] != '\n')
+    i += in->bytes[i] == '\\' && i + 1 < in->length ? 2 : 1;
+  return i;
+}
+
+static size_t skip_quoted(const struct text *in, size_t i) {
+  char quote = in->bytes[i++];
+  while (i < in->length && in->bytes[i] != quote && in->bytes[i] != '\n')
+    i += in->bytes[i] == '\\' && i + 1 < in->length ? 2 : 1;
+  return i + 1 < in->length ? i + 1 : in->length;
+}
+
+static size_t skip_raw_string(const struct text *in, size_t i) {
+  const char *open = strchr(in->bytes + i, '(');
+  if (open == NULL)
+    fail_at(in, i, "a raw string has no '('");
+  struct text close = {0};
+  append_string(&close, ")");
+  append(&close, in->bytes + i + 2, (size_t)(open - (in->bytes + i + 2)));
+  append_string(&close, "\"");
+  const char *end = strstr(open, close.bytes);
+  size_t length = close.length;
+  free(close.bytes);
+  return end ? (size_t)(end - in->bytes) + length : in->length;
+}
+
+// The end of the comment or literal that begins at i; i itself when none does.
+size_t skip_opaque(const struct text *in, size_t i) {
+  const char *p = in->bytes + i;
+  char before = i > 0 ? p[-1] : ' ';
+  if (p[0] == '/' && p[1] == '/')
+    return skip_line_comment(in, i);
+  if (p[0] == '/' && p[1] == '*') {
+    const char *end = strstr(p + 2, "*/");
+    return end ? (size_t)(end - in->bytes) + 2 : in->length;
+  }
+  if (p[0] == 'R' && p[1] == '"' && !is_word(before))
+    return skip_raw_string(in, i);
+  int digit_separator = p[0] == '\'' && isxdigit((unsigned char)before);
+  if (p[0] == '"' || (p[0] == '\'' && !digit_separator))
+    return skip_quoted(in, i);
+  return i;
+}
+
+struct text read_file(const char *name) {
+  FILE *file = fopen(name, "rb");
+  if (file == NULL)
+    fail(name, "cannot be opened");
+  struct text text = {0};
+  append(&text, "", 0);
+  char buffer[1 << 16];
+  size_t got;
+  while ((got = fread(buffer, 1, sizeof buffer, file)) > 0)
+    append(&text, buffer, got);
+  if (ferror(file))
+    fail(name, "cannot be read");
+  fclose(file);
+  return text;
+}
+
+void append_quoted(struct text *out, const char *string) {
+  append_string(out, "\"");
+  for (const char *p = string; *p; p++) {
+    if (*p == '"' || *p == '\\')
+      append_string(out, "\\");
+    append(out, *p == '\n' ? " " : p, 1);
+  }
+  append_string(out, "\"");
+}
+
+size_t rewrite_unroll(const struct text *in, size_t i, struct text *out) {
+  static const char pragma[] = "#pragma unroll";
+  const char *p = in->bytes + i + sizeof pragma - 1;
+  if (strncmp(in->bytes + i, pragma, sizeof pragma - 1) != 0 || is_word(*p))
+    return i;
+  append_string(out, "#pragma GCC unroll ");
+  p += strspn(p, " \t");
+  if (*p == '\n' || *p == '\r' || *p == '/')
+    append_string(out, "64 ");
+  return (size_t)(p - in->bytes);
+}
+
+size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out) {
+  const char *p = in->bytes + i;
+  if (strncmp(p, "threadIdx.", 10) != 0 || strchr("xyz", p[10]) == NULL || is_word(p[11]))
+    return i;
+  if (i > 1 && (is_word(p[-1]) || p[-1] == '.' || (p[-1] == '>' && p[-2] == '-')))
+    return i;
+  const char *next = p + 11;
+  while (is_space(*next))
+    next++;
+  if (*next == '=' && next[1] != '=') // somebody's own variable
+    return i;
+  append_string(out, "(+");
+  append(out, p, 11);
+  append_string(out, ")");
+  return i + 11;
+}
+
+const char *skip_spaces(const char *p) {
+  while (is_space(*p))
+    p++;
+  return p;
+}
+
+// Past __align__(n) and alignas(n): dynamic shared memory is aligned to 128 bytes anyway.
+const char *skip_alignment(const char *p) {
+  if (strncmp(p, "__align__", 9) != 0 && strncmp(p, "alignas", 7) != 0)
+    return p;
+  const char *close = strchr(p, ')');
+  return close ? skip_spaces(close + 1) : p;
+}

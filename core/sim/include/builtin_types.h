@@ -1,0 +1,2 @@
+// All in cuda_runtime_api.h.
+#include "cuda_runtime_api.h"

@@ -1,0 +1,2 @@
+// All in cooperative_groups.h.
+#include "../cooperative_groups.h"

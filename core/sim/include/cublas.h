@@ -1,0 +1,2 @@
+// The interface of cublas_v2.h.
+#include "cublas_v2.h"

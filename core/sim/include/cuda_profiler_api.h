@@ -1,0 +1,2 @@
+// cudaProfilerStart and cudaProfilerStop.
+#include "cuda_runtime_api.h"

@@ -1,0 +1,2 @@
+// All in cudasim_abi.h.
+#include "cudasim_abi.h"

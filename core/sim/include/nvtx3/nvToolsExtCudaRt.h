@@ -1,0 +1,2 @@
+// NVTX, where version 3 has it.
+#include "../nvToolsExt.h"

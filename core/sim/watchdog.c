@@ -1,0 +1,151 @@
+// A thread looks once a second whether each running block has made progress: ended, passed a barrier, polled. One that has not is
+// asked by a signal to say itself where it is.
+#include "watchdog.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "block_internal.h"
+#include "sim.h"
+
+struct watched {
+  struct sim_executor *_Atomic e; // NULL: no block runs
+  pthread_t thread;
+  atomic_uint blocks; // begun
+  unsigned int seen_blocks, seen_phase, seen_polls, idle_seconds;
+  bool told;
+  struct watched *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct watched *all;
+static int report_after = 10, end_after;
+static __thread struct watched *mine;
+static pthread_key_t key;
+
+static const char words[] =
+    "a thread of this block has run for long without a barrier or an atomic function. If it waits for "
+    "another by a plain or volatile load, it waits for ever here: use atomicAdd(address, 0)";
+
+// On the thread that runs the block.
+static void on_signal(int signal) {
+  struct sim_executor *e = sim_executor;
+  (void)signal;
+  if (mine == NULL || mine->e == NULL || e == NULL || !e->inside)
+    return;
+  void *frames[24];
+  const bool end = end_after > 0 && (int)mine->idle_seconds >= end_after;
+  if (!mine->told) {
+    mine->told = true;
+    sim_report(e, words);
+    if (e->tracking)
+      sim_report_threads(e);
+    fprintf(stderr, "  where it is (addr2line -e PROGRAM tells the lines):\n");
+    const int count = backtrace(frames, 24);
+    if (count > 2)
+      backtrace_symbols_fd(frames + 2, count - 2 < 4 ? count - 2 : 4, STDERR_FILENO);
+  }
+  if (end) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGURG);
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL); // the handler is left by a long jump
+    sim_report(e, "given up (FERRY_SIM_SECONDS)");
+    sim_give_up(e, cudaErrorLaunchTimeout);
+  }
+}
+
+// An executor lives as long as its thread, and is looked at under the lock that the thread's end takes.
+static bool has_moved(struct watched *w, const struct sim_executor *e) {
+  const unsigned int blocks = atomic_load(&w->blocks), phase = e->phase, polls = e->polls;
+  const bool moved = blocks != w->seen_blocks || phase != w->seen_phase || polls != w->seen_polls;
+  w->seen_blocks = blocks;
+  w->seen_phase = phase;
+  w->seen_polls = polls;
+  return moved;
+}
+
+static void *watch(void *unused) {
+  (void)unused;
+  for (;;) {
+    nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    pthread_mutex_lock(&lock);
+    for (struct watched *w = all; w; w = w->next) {
+      const struct sim_executor *e = w->e;
+      if (e == NULL || has_moved(w, e)) {
+        w->idle_seconds = 0;
+        w->told = false;
+        continue;
+      }
+      w->idle_seconds++;
+      if ((int)w->idle_seconds == report_after || (end_after > 0 && (int)w->idle_seconds >= end_after))
+        pthread_kill(w->thread, SIGURG);
+    }
+    pthread_mutex_unlock(&lock);
+  }
+  return NULL;
+}
+
+static void forget(void *data) {
+  struct watched **link = &all;
+  pthread_mutex_lock(&lock);
+  while (*link != data)
+    link = &(*link)->next;
+  *link = (*link)->next;
+  pthread_mutex_unlock(&lock);
+  free(data);
+}
+
+static int seconds(const char *variable, int otherwise) {
+  const char *value = getenv(variable);
+  return value && *value ? atoi(value) : otherwise;
+}
+
+static bool enabled;
+
+static void start(void) {
+  pthread_t thread;
+  report_after = seconds("FERRY_SIM_WATCHDOG", 10);
+  end_after = seconds("FERRY_SIM_SECONDS", 0);
+  enabled = (sim_config_is_program() || end_after > 0) && report_after > 0;
+  if (!enabled)
+    return;
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGURG, &action, NULL);
+  pthread_key_create(&key, forget);
+  void *frame;
+  backtrace(&frame, 1); // loads what it needs now, not in the handler
+  enabled = pthread_create(&thread, NULL, watch, NULL) == 0;
+  if (enabled)
+    pthread_detach(thread);
+}
+
+void sim_watch_begin(struct sim_executor *e) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, start);
+  if (!enabled)
+    return;
+  if (mine == NULL) {
+    mine = sim_allocate(sizeof *mine);
+    *mine = (struct watched){.thread = pthread_self()};
+    pthread_setspecific(key, mine);
+    pthread_mutex_lock(&lock);
+    mine->next = all;
+    all = mine;
+    pthread_mutex_unlock(&lock);
+  }
+  mine->e = e;
+  atomic_fetch_add_explicit(&mine->blocks, 1, memory_order_relaxed);
+}
+
+void sim_watch_end(void) {
+  if (mine)
+    mine->e = NULL;
+}

@@ -1,0 +1,38 @@
+// Exercise 75: the largest of each row, and where it is                        (chapter 24, docs/24_reductions.md)
+//
+// Write the kernel row_maximum, and row_maximum_on_device, which launches it:
+//
+//   best[r] = the largest of x[r][0 .. columns-1]        at[r] = the first column that has it        r = 0 .. rows-1
+//
+//   PyTorch:  best, at = torch.max(x, dim=1)
+//
+// Given, in device memory: x (float32, rows x columns, row after row; columns at least 1), best (float32) and at (int), to be
+// written. rows may be 0. There are no NaN, but numbers below 0, and equal ones.
+// Let a warp take a row: its lanes read neighbouring columns, each keeps the largest that it meets and its column, and then the
+// lanes put theirs together by shuffles: the number and its column travel side by side. Of two equal numbers the one in the
+// lower column wins, at every step: then the result does not depend on who meets whom. A row may be shorter than a warp, and the
+// last block may have more warps than there are rows left; a shuffle waits for every lane of its mask all the same.
+// Counted: launches (one), and by the inspector sectors per request (at most 1.5 times the fewest), atomic operations (none),
+// races and accesses out of bounds.
+//
+// In the library: fy_reduce_rows in core/op/reduction/reduce_cuda.cuh has a group of lanes for each row.
+#include <cuda_runtime.h>
+#include <math.h>
+
+enum { THREADS = 128, WARP = 32 };
+
+__global__ void row_maximum(float *best, int *at, const float *x, int rows, int columns) {
+  (void)best;
+  (void)at;
+  (void)x;
+  (void)rows;
+  (void)columns;
+}
+
+extern "C" void row_maximum_on_device(float *best, int *at, const float *x, int rows, int columns) {
+  (void)best;
+  (void)at;
+  (void)x;
+  (void)rows;
+  (void)columns;
+}

@@ -1,0 +1,74 @@
+// Exercise 70: blocks that fit                                                         (chapter 21, docs/21_the_machine.md)
+//
+// Write three functions that do by arithmetic what cudaOccupancyMaxActiveBlocksPerMultiprocessor and a look at the grid tell:
+//
+//   blocks_that_fit   how many blocks a multiprocessor holds at a time, of so many threads, so many registers for each thread and
+//                     so many bytes of shared memory
+//   waves             in how many waves a grid runs, where so many blocks fit on each multiprocessor
+//   last_wave         the share of the places that the last wave fills: more than 0, and 1 where it is full
+//
+// Given:
+//
+//   typedef struct Gpu {
+//     int multiprocessors;
+//     int threads, blocks; // room of one multiprocessor: threads in whole warps of 32, and a limit of blocks
+//     int registers;       // of one multiprocessor. A warp's are given out in portions of 256: 32 threads of 33 registers
+//                          // are 1056, and take 1280
+//     int shared_bytes;    // of one multiprocessor
+//     int reserved_bytes;  // of that, what each block takes besides its own
+//   } Gpu;
+//
+// All sizes of blocks and grids are above 0; shared_bytes + reserved_bytes of a block may be 0, and then sets no limit.
+//
+//   PyTorch asks the same before it launches many of its kernels: cudaOccupancyMaxActiveBlocksPerMultiprocessor.
+#include "ferry.h"
+
+// [answer]
+static int up(int a, int b) {
+  return (a + b - 1) / b;
+}
+
+static int least(int a, int b) {
+  return a < b ? a : b;
+}
+
+// [stub]
+// [end]
+int blocks_that_fit(const Gpu *gpu, int threads, int registers, int shared_bytes) {
+  // [answer]
+  int warps = up(threads, 32), bytes = shared_bytes + gpu->reserved_bytes;
+  int blocks = least(gpu->blocks, gpu->threads / (warps * 32));
+  blocks = least(blocks, gpu->registers / (up(registers * 32, 256) * 256 * warps));
+  return bytes > 0 ? least(blocks, gpu->shared_bytes / bytes) : blocks;
+  // [stub]
+  //| (void)gpu;
+  //| (void)threads;
+  //| (void)registers;
+  //| (void)shared_bytes;
+  //| return 0;
+  // [end]
+}
+
+int waves(const Gpu *gpu, int blocks_in_grid, int blocks_that_fit) {
+  // [answer]
+  return up(blocks_in_grid, gpu->multiprocessors * blocks_that_fit);
+  // [stub]
+  //| (void)gpu;
+  //| (void)blocks_in_grid;
+  //| (void)blocks_that_fit;
+  //| return 0;
+  // [end]
+}
+
+double last_wave(const Gpu *gpu, int blocks_in_grid, int blocks_that_fit) {
+  // [answer]
+  int wave = gpu->multiprocessors * blocks_that_fit;
+  int left = blocks_in_grid - (waves(gpu, blocks_in_grid, blocks_that_fit) - 1) * wave;
+  return (double)left / wave;
+  // [stub]
+  //| (void)gpu;
+  //| (void)blocks_in_grid;
+  //| (void)blocks_that_fit;
+  //| return 0;
+  // [end]
+}

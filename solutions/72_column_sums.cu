@@ -1,0 +1,36 @@
+// Exercise 72: columns without strides                                                (chapter 22, docs/22_global_memory.md)
+//
+// Write column_sums_on_device and its kernel: the sum of each column of a matrix that is stored row after row.
+//
+//   sums[c] = in[0 * columns + c] + in[1 * columns + c] + ...        for c = 0 .. columns-1
+//
+//   PyTorch:  sums = in.sum(dim=0)
+//
+// Given: in and sums in device memory; rows and columns, both above 0. Nothing has been written to sums.
+// Counted: launches, one does it; sectors. A warp that reads 32 floats side by side takes 4 of them, and 1.3 times the fewest is the
+// most that passes.
+#include <cuda_runtime.h>
+
+// [answer]
+__global__ void column_sums(float *sums, const float *in, int rows, int columns) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x;
+  if (c >= columns)
+    return;
+  float sum = 0;
+  for (int r = 0; r < rows; r++)
+    sum += in[r * columns + c];
+  sums[c] = sum;
+}
+
+// [stub]
+// [end]
+extern "C" void column_sums_on_device(float *sums, const float *in, int rows, int columns) {
+  // [answer]
+  column_sums<<<(columns + 127) / 128, 128>>>(sums, in, rows, columns);
+  // [stub]
+  //| (void)sums;
+  //| (void)in;
+  //| (void)rows;
+  //| (void)columns;
+  // [end]
+}

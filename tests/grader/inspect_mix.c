@@ -1,0 +1,225 @@
+// What each basic block computes, read from the inspected program's machine code: the compiler has put a call to
+// __sanitizer_cov_trace_pc at the begin of each, and core/inspect counts how often warps come by. Only for x86-64, whose scalar
+// instructions are one each what a GPU's are; what a GPU does in an operand (a negation, a constant, an offset) counts nothing.
+#include "inspect.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { HANDLER_STEPS = 16 }; // so soon after its begin a bounds check's handler makes its call
+
+typedef enum Step {
+  STEP_NOTHING,
+  STEP_BLOCK,   // the call that begins a basic block
+  STEP_HANDLER, // the call of a bounds check that failed
+  STEP_END,     // a jump or return: nothing comes after it
+  STEP_BRANCH,
+  STEP_ADD,
+  STEP_MULTIPLY,
+  STEP_FP32,
+  STEP_ADD64,
+  STEP_MULTIPLY64,
+  STEP_FP64,
+  STEP_SPECIAL,
+  STEP_INTEGER,
+  STEP_COMPARE,
+  STEP_DIVISION
+} Step;
+
+typedef struct Instruction {
+  uint64_t at, to; // to: of a branch
+  Step step;
+} Instruction;
+
+typedef struct Program {
+  Instruction *list;
+  int count;
+} Program;
+
+// ---- one instruction -----------------------------------------------------------------------------------------------------
+
+static bool is_one_of(const char *const *list, const char *name) {
+  for (; *list; list++)
+    if (strcmp(*list, name) == 0)
+      return true;
+  return false;
+}
+
+static Step floating(const char *name) {
+  static const char *const adds[] = {"addss", "subss", NULL}, *const adds64[] = {"addsd", "subsd", NULL};
+  static const char *const fp32[] = {"maxss", "minss", "comiss", "ucomiss", NULL};
+  static const char *const fp64[] = {"maxsd", "minsd", "comisd", "ucomisd", NULL};
+  static const char *const special[] = {"divss", "sqrtss", "divsd", "sqrtsd", NULL};
+  if (is_one_of(adds, name))
+    return STEP_ADD;
+  if (strcmp(name, "mulss") == 0)
+    return STEP_MULTIPLY;
+  if (is_one_of(adds64, name))
+    return STEP_ADD64;
+  if (strcmp(name, "mulsd") == 0)
+    return STEP_MULTIPLY64;
+  if (is_one_of(fp32, name) || strncmp(name, "cmp", 3) == 0)
+    return strcmp(name + strlen(name) - 2, "ss") == 0 || is_one_of(fp32, name) ? STEP_FP32
+           : strcmp(name + strlen(name) - 2, "sd") == 0                        ? STEP_FP64
+                                                                               : STEP_NOTHING;
+  if (is_one_of(fp64, name))
+    return STEP_FP64;
+  return is_one_of(special, name) || strncmp(name, "cvt", 3) == 0 ? STEP_SPECIAL : STEP_NOTHING;
+}
+
+// A register is set to 0 by itself; an address that is a register and an offset is part of the access, and so is one that goes
+// straight to the call that tells of the access (in rdi).
+static bool is_free(const char *name, const char *operands) {
+  const char *comma = strrchr(operands, ',');
+  if (strncmp(name, "xor", 3) == 0 || strncmp(name, "sub", 3) == 0)
+    return comma && strlen(comma + 1) == (size_t)(comma - operands) &&
+           strncmp(operands, comma + 1, (size_t)(comma - operands)) == 0;
+  const char *open = strchr(operands, '(');
+  return strncmp(name, "lea", 3) == 0 && open &&
+         (memchr(open, ',', strcspn(open, ")")) == NULL || strcmp(comma + 1, "%rdi") == 0);
+}
+
+static Step integer(const char *name, const char *operands) {
+  static const char *const some[] = {"add", "sub", "imul", "shl", "sal", "sar", "shr", "and", "or",
+                                     "xor", "not", "neg",  "inc", "dec", "lea", "bt",  NULL};
+  char stem[32];
+  snprintf(stem, sizeof stem, "%s", name);
+  size_t length = strlen(stem);
+  if (strstr(operands, "%rsp") || strstr(operands, "%xmm"))
+    return STEP_NOTHING;
+  for (int turn = 0; turn < 2; turn++) { // as it is, then without the size: addl
+    if (is_one_of(some, stem))
+      return is_free(stem, operands) ? STEP_NOTHING : STEP_INTEGER;
+    if (strcmp(stem, "cmp") == 0 || strcmp(stem, "test") == 0)
+      return STEP_COMPARE;
+    if (strcmp(stem, "div") == 0 || strcmp(stem, "idiv") == 0)
+      return STEP_DIVISION;
+    if (length > 2 && strchr("bwlq", stem[length - 1]))
+      stem[length - 1] = '\0';
+  }
+  return strncmp(name, "cmov", 4) == 0 ? STEP_INTEGER : STEP_NOTHING;
+}
+
+// A call of the mathematical library: "call 1234 <expf@plt>".
+static Step called(const char *operands) {
+  static const char *const functions[] = {"exp", "exp2", "log", "log2", "sin", "cos",
+                                          "tan", "tanh", "pow", "erf",  "sqrt"};
+  const char *name = strchr(operands, '<');
+  if (!name)
+    return STEP_NOTHING;
+  name++;
+  if (strncmp(name, "__sanitizer_cov_trace_pc", 24) == 0)
+    return STEP_BLOCK;
+  if (strncmp(name, "__ubsan_handle_out_of_bounds", 28) == 0)
+    return STEP_HANDLER;
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    size_t length = strlen(functions[i]);
+    if (strncmp(name, functions[i], length) == 0 && strchr("f@>", name[length]))
+      return STEP_SPECIAL;
+  }
+  return STEP_NOTHING;
+}
+
+static Step step_of(const char *name, const char *operands) {
+  if (strncmp(name, "call", 4) == 0)
+    return called(operands);
+  if (strncmp(name, "jmp", 3) == 0 || strncmp(name, "ret", 3) == 0 || strcmp(name, "ud2") == 0)
+    return STEP_END;
+  if (name[0] == 'j')
+    return STEP_BRANCH;
+  Step step = floating(name);
+  return step != STEP_NOTHING ? step : integer(name, operands);
+}
+
+// ---- the whole program ---------------------------------------------------------------------------------------------------
+
+// "    1234:\tmulss  %xmm2,%xmm0"
+static bool read_instruction(const char *line, Instruction *i) {
+  char name[32], operands[256] = "";
+  unsigned long at;
+  if (sscanf(line, " %lx:\t%31s %255[^\n]", &at, name, operands) < 2)
+    return false;
+  *i = (Instruction){.at = at, .to = strtoull(operands, NULL, 16), .step = step_of(name, operands)};
+  return true;
+}
+
+static Program read_program(FILE *in) {
+  Program p = {0};
+  char line[1024];
+  Instruction i;
+  while (fgets(line, sizeof line, in))
+    if (read_instruction(line, &i)) {
+      p.list = inspect_grown(p.list, p.count, sizeof *p.list);
+      p.list[p.count++] = i;
+    }
+  return p;
+}
+
+static bool leads_to_handler(const Program *p, uint64_t at) {
+  int low = 0, high = p->count;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (p->list[middle].at < at)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (int n = low; n < p->count && n < low + HANDLER_STEPS && p->list[n].step != STEP_END; n++)
+    if (p->list[n].step == STEP_HANDLER)
+      return true;
+  return false;
+}
+
+// A multiplication and an addition are one instruction of a GPU's, where there is one of each: nvcc contracts them.
+static int pairs(int a, int b) {
+  return a < b ? a : b;
+}
+
+// Of the basic block that begins behind `first`, written as core/inspect/mix.c reads it.
+static void write_block(FILE *out, const Program *p, int first) {
+  int of[STEP_DIVISION + 1] = {0};
+  bool compared = false;
+  for (int n = first + 1; n < p->count; n++) {
+    const Instruction *i = &p->list[n];
+    if (i->step == STEP_END || i->step == STEP_BLOCK)
+      break;
+    // The comparison of a bounds check is none of the source's.
+    if (i->step == STEP_BRANCH && compared && leads_to_handler(p, i->to))
+      of[STEP_COMPARE]--;
+    compared = i->step == STEP_COMPARE || (compared && i->step != STEP_BRANCH);
+    of[i->step]++;
+  }
+  int fma = pairs(of[STEP_ADD], of[STEP_MULTIPLY]), fma64 = pairs(of[STEP_ADD64], of[STEP_MULTIPLY64]);
+  if (first + 1 < p->count)
+    fprintf(out, "%lx %d %d %d %d %d %d\n", (unsigned long)p->list[first + 1].at, fma,
+            of[STEP_ADD] + of[STEP_MULTIPLY] - fma + of[STEP_FP32],
+            of[STEP_ADD64] + of[STEP_MULTIPLY64] - fma64 + of[STEP_FP64], of[STEP_INTEGER] + of[STEP_COMPARE],
+            of[STEP_SPECIAL], of[STEP_DIVISION]);
+}
+
+bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes) {
+#ifdef __x86_64__
+  char listing[300];
+  const char *argv[] = {"objdump", "-d", "--no-show-raw-insn", b->program, NULL};
+  snprintf(path, bytes, "%s/mix", b->folder);
+  snprintf(listing, sizeof listing, "%s/listing", b->folder);
+  if (inspect_tool(argv, b->folder, NULL, listing, "/dev/null") != 0)
+    return false;
+  FILE *in = fopen(listing, "r"), *out = fopen(path, "w");
+  if (in && out) {
+    Program p = read_program(in);
+    for (int n = 0; n < p.count; n++)
+      if (p.list[n].step == STEP_BLOCK)
+        write_block(out, &p, n);
+    free(p.list);
+  }
+  bool good = in && out;
+  if (in)
+    fclose(in);
+  return out && fclose(out) == 0 && good;
+#else
+  (void)b;
+  (void)path;
+  (void)bytes;
+  return false;
+#endif
+}

@@ -1,0 +1,41 @@
+// `ferry nvcc` and `ferry cuda`: nvcc's command line, and CUDA programs built for the simulated device with g++ alone.
+#ifndef GRADER_NVCC_H
+#define GRADER_NVCC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Words {
+  const char **items; // ends with a NULL
+  size_t count, room;
+} Words;
+
+// Both copy the text; it lives as long as the program.
+void words_add(Words *w, const char *word);
+void words_addf(Words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void words_add_all(Words *w, const Words *more);
+
+typedef enum NvccAction { NVCC_LINK, NVCC_COMPILE, NVCC_PREPROCESS, NVCC_DEPENDENCIES, NVCC_ARCHIVE } NvccAction;
+
+typedef struct NvccOptions {
+  NvccAction action;
+  const char *output;                   // NULL: nvcc's default
+  const char *language;                 // of -x; NULL: by the file's name
+  const char *standard;                 // c++17
+  const char *optimize;                 // -O2
+  Words preprocessor, compiler, linker; // words for g++
+  Words inputs;                         // sources, objects, libraries, in order
+  Words ignored;                        // what has no meaning here
+  bool shared, dry_run, verbose;
+} NvccOptions;
+
+// From nvcc's words to those of g++. An exit status, EXIT_PASS when all is well.
+int nvcc_parse(NvccOptions *o, int argc, char **argv);
+
+// Does what they say. An exit status: 0, 1 when a tool has failed.
+int nvcc_build(const NvccOptions *o);
+
+// g++'s messages without those that are about what the simulator has made of a launch. Reads `path`, writes on stderr.
+void nvcc_show_messages(const char *path);
+
+#endif

@@ -1,0 +1,247 @@
+// From .cu to objects and programs: g++ -E, cu2cpp --program, g++ -c, and one link with the simulator.
+#include "nvcc.h"
+#include "commands.h"
+#include "config.h"
+#include "inspect.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Installed, everything is in lib/ferry beside bin; otherwise where it was built.
+typedef struct Places {
+  char converter[PATH_MAX + 32], archive[PATH_MAX + 32], include[PATH_MAX + 32];
+} Places;
+
+static void find_places(Places *p) {
+  char self[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[length > 0 ? length : 0] = '\0';
+  for (int up = 0; up < 2 && strrchr(self, '/'); up++)
+    *strrchr(self, '/') = '\0';
+  snprintf(p->converter, sizeof p->converter, "%s/lib/ferry/cu2cpp", self);
+  if (access(p->converter, X_OK) == 0) {
+    snprintf(p->archive, sizeof p->archive, "%s/lib/ferry/libcudasim.a", self);
+    snprintf(p->include, sizeof p->include, "%s/lib/ferry/include", self);
+    return;
+  }
+  snprintf(p->converter, sizeof p->converter, "%s", CONFIG_ROOT "/build/cu2cpp");
+  snprintf(p->archive, sizeof p->archive, "%s", CONFIG_OBJECTS "/libcudasim.a");
+  snprintf(p->include, sizeof p->include, "%s", CONFIG_ROOT "/core/sim/include");
+}
+
+typedef struct Builder {
+  const NvccOptions *options;
+  Places places;
+  char folder[PATH_MAX]; // temporary
+} Builder;
+
+static int execute(const Builder *b, const Words *command, const char *out, const char *messages) {
+  if (b->options->dry_run || b->options->verbose) {
+    fprintf(stderr, "#$");
+    for (size_t i = 0; i < command->count; i++)
+      fprintf(stderr, " %s", command->items[i]);
+    fprintf(stderr, "\n");
+  }
+  if (b->options->dry_run)
+    return 0;
+  int status = inspect_tool(command->items, ".", NULL, out, messages);
+  if (status == 127)
+    fprintf(stderr, "ferry nvcc: %s is not installed; ./ferry doctor says what installs it\n", command->items[0]);
+  return status;
+}
+
+static void split(Words *w, const char *list) {
+  while (*list) {
+    size_t length = strcspn(list, " ");
+    if (length)
+      words_addf(w, "%.*s", (int)length, list);
+    list += length + (list[length] == ' ');
+  }
+}
+
+static void begin_command(const Builder *b, Words *w, bool cuda) {
+  words_add(w, *CONFIG_CXX ? CONFIG_CXX : "g++");
+  words_addf(w, "-std=%s", b->options->standard);
+  words_add(w, b->options->optimize);
+  if (cuda)
+    split(w, "-march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
+  if (cuda && strstr(CONFIG_CXX, "clang") == NULL) // the loop over a block's threads; clang does so by itself
+    split(w, "-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops");
+  words_add_all(w, &b->options->compiler);
+}
+
+// CUDA's headers come before the source, as nvcc has it, and CUDA's macros say what nvcc's would.
+static void add_preprocessing(const Builder *b, Words *w, bool cuda) {
+  words_add_all(w, &b->options->preprocessor);
+  words_add(w, "-isystem");
+  words_add(w, b->places.include);
+  words_add(w, "-D_GNU_SOURCE");
+  if (!cuda) {
+    words_add(w, "-DCUDASIM_HOST");
+    return;
+  }
+  split(w, "-DCUDASIM_PROGRAM -D__CUDACC__ -D__NVCC__ -D__CUDA_ARCH__=900 -D__CUDA_ARCH_LIST__=900 "
+           "-D__CUDACC_VER_MAJOR__=13 -D__CUDACC_VER_MINOR__=0 -D__CUDACC_VER_BUILD__=0 -D__CUDACC_RDC__ "
+           "-D__CUDACC_EXTENDED_LAMBDA__ -D__CUDACC_RELAXED_CONSTEXPR__ -include cuda_runtime.h");
+}
+
+static const char *extension(const char *file) {
+  const char *dot = strrchr(file, '.'), *slash = strrchr(file, '/');
+  return dot && (!slash || dot > slash) ? dot : "";
+}
+
+static bool is_source(const NvccOptions *o, const char *file) {
+  static const char *const known[] = {".cu", ".cpp", ".cc", ".cxx", ".c++", ".C", ".c", NULL};
+  const char *end = extension(file);
+  for (const char *const *k = known; *k; k++)
+    if (strcmp(*k, end) == 0)
+      return true;
+  return o->language && *end != '\0' && strcmp(end, ".o") != 0 && strcmp(end, ".a") != 0 && file[0] != '-';
+}
+
+static bool is_cuda(const NvccOptions *o, const char *file) {
+  return o->language ? strcmp(o->language, "cu") == 0 : strcmp(extension(file), ".cu") == 0;
+}
+
+// ---- one source ----------------------------------------------------------------------------------------------------------
+
+static int preprocess(const Builder *b, const char *source, const char *out) {
+  Words w = {0};
+  bool cuda = is_cuda(b->options, source);
+  begin_command(b, &w, cuda);
+  if (b->options->action != NVCC_DEPENDENCIES)
+    words_add(&w, "-E");
+  add_preprocessing(b, &w, cuda);
+  if (cuda || b->options->language)
+    split(&w, "-x c++");
+  words_add(&w, source);
+  if (out) {
+    words_add(&w, "-o");
+    words_add(&w, out);
+  }
+  return execute(b, &w, NULL, NULL);
+}
+
+static int compile_cuda(const Builder *b, const char *source, const char *object) {
+  char raw[PATH_MAX + 32], converted[PATH_MAX + 32], messages[PATH_MAX + 32];
+  snprintf(raw, sizeof raw, "%s/raw.ii", b->folder);
+  snprintf(converted, sizeof converted, "%s/program.ii", b->folder);
+  snprintf(messages, sizeof messages, "%s/messages", b->folder);
+  int status = preprocess(b, source, raw);
+  if (status != 0)
+    return status;
+  Words convert = {0}, w = {0};
+  words_add(&convert, b->places.converter);
+  words_add(&convert, "--program");
+  words_add(&convert, raw);
+  words_add(&convert, converted);
+  status = execute(b, &convert, NULL, NULL);
+  if (status != 0)
+    return status;
+  begin_command(b, &w, true);
+  words_add(&w, b->options->shared ? "-ftls-model=initial-exec" : "-ftls-model=local-exec");
+  split(&w, "-fpreprocessed -c -o");
+  words_add(&w, object);
+  words_add(&w, converted);
+  status = execute(b, &w, NULL, messages);
+  nvcc_show_messages(messages);
+  return status;
+}
+
+static int compile_host(const Builder *b, const char *source, const char *object) {
+  Words w = {0};
+  bool c = strcmp(extension(source), ".c") == 0;
+  if (c) {
+    words_add(&w, CONFIG_CC);
+    words_add(&w, b->options->optimize);
+    words_add_all(&w, &b->options->compiler);
+  } else {
+    begin_command(b, &w, false);
+  }
+  add_preprocessing(b, &w, false);
+  split(&w, "-c -o");
+  words_add(&w, object);
+  words_add(&w, source);
+  return execute(b, &w, NULL, NULL);
+}
+
+static int compile(const Builder *b, const char *source, const char *object) {
+  return is_cuda(b->options, source) ? compile_cuda(b, source, object) : compile_host(b, source, object);
+}
+
+// ---- all of them ---------------------------------------------------------------------------------------------------------
+
+static int compile_each(const Builder *b) {
+  int status = 0;
+  for (size_t i = 0; status == 0 && i < b->options->inputs.count; i++) {
+    const char *file = b->options->inputs.items[i], *slash = strrchr(file, '/');
+    char object[PATH_MAX];
+    if (!is_source(b->options, file))
+      continue;
+    const char *name = slash ? slash + 1 : file;
+    snprintf(object, sizeof object, "%.*s.o", (int)(strlen(name) - strlen(extension(name))), name);
+    if (b->options->action == NVCC_COMPILE)
+      status = compile(b, file, b->options->output ? b->options->output : object);
+    else
+      status = preprocess(b, file, b->options->output);
+  }
+  return status;
+}
+
+static int link_all(const Builder *b) {
+  Words w = {0};
+  if (b->options->action == NVCC_ARCHIVE)
+    split(&w, "ar rcs");
+  else
+    split(&w, *CONFIG_CXX ? CONFIG_CXX " -o" : "g++ -o");
+  words_add(&w, b->options->output ? b->options->output : b->options->action == NVCC_ARCHIVE ? "a.a" : "a.out");
+  for (size_t i = 0; i < b->options->inputs.count; i++) {
+    const char *file = b->options->inputs.items[i];
+    if (!is_source(b->options, file)) {
+      words_add(&w, file);
+      continue;
+    }
+    char object[PATH_MAX + 32];
+    snprintf(object, sizeof object, "%s/%zu.o", b->folder, i);
+    int status = compile(b, file, object);
+    if (status != 0)
+      return status;
+    words_add(&w, object);
+  }
+  if (b->options->action != NVCC_ARCHIVE) {
+    words_add_all(&w, &b->options->compiler);
+    words_add_all(&w, &b->options->linker);
+    words_add(&w, "-Wl,--as-needed");
+    if (!b->options->shared)
+      words_add(&w, b->places.archive);
+    split(&w, CONFIG_LINK);
+  }
+  return execute(b, &w, NULL, NULL);
+}
+
+static void tell_ignored(const NvccOptions *o) {
+  if (!o->ignored.count)
+    return;
+  fprintf(stderr, "ferry nvcc: note: no meaning for a simulated device:");
+  for (size_t i = 0; i < o->ignored.count; i++)
+    fprintf(stderr, " %s", o->ignored.items[i]);
+  fprintf(stderr, "\n");
+}
+
+int nvcc_build(const NvccOptions *o) {
+  Builder b = {.options = o};
+  const char *tmp = getenv("TMPDIR");
+  find_places(&b.places);
+  tell_ignored(o);
+  snprintf(b.folder, sizeof b.folder, "%s/ferry-nvcc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  if (!mkdtemp(b.folder)) {
+    perror("ferry nvcc: no temporary folder");
+    return EXIT_GRADER;
+  }
+  int status = o->action == NVCC_LINK || o->action == NVCC_ARCHIVE ? link_all(&b) : compile_each(&b);
+  const char *argv[] = {"rm", "-rf", "--", b.folder, NULL};
+  inspect_tool(argv, "/", NULL, NULL, NULL);
+  return status ? EXIT_ANSWER : EXIT_PASS;
+}

@@ -1,0 +1,27 @@
+// Parameter by parameter, and the input by the device that they then have.
+#include "ferry.h"
+
+typedef struct SimpleNet {
+  FyModule base;
+  FyModule *fc;
+} SimpleNet;
+
+// (N, in_features) -> (N, out_features)
+static FyTensor *simple_net_forward(FyModule *self, FyTensor *x) {
+  return fy_forward(((SimpleNet *)self)->fc, x);
+}
+
+FyModule *simple_net(int in_features, int out_features) {
+  SimpleNet *net = fy_module_new(SimpleNet, simple_net_forward);
+  fy_register_module(net, fc, fy_nn_linear(in_features, out_features));
+  return &net->base;
+}
+
+FyTensor *run_on(FyModule *model, FyDevice device, int64_t batch, int64_t in_features) {
+  FyTensorList *parameters = fy_parameters(model);
+  if (!fy_device_equal(fy_device_of(parameters->items[0]), device))
+    fy_module_to(model, device);
+  device = fy_device_of(parameters->items[parameters->count - 1]);
+  FyTensor *x = fy_arange((double)(batch * in_features), .dtype = FY_FLOAT32, .device = device);
+  return fy_forward(model, fy_view(x, fy_shape(batch, in_features)));
+}

@@ -1,0 +1,22 @@
+// mistake: registered under another name
+#include "ferry.h"
+
+typedef struct CenteredLinear {
+  FyModule base;
+  FyTensor *scale, *mean; // (in_features)
+  FyModule *fc;
+} CenteredLinear;
+
+static FyTensor *centered_linear_forward(FyModule *self, FyTensor *x) {
+  CenteredLinear *m = (CenteredLinear *)self;
+  return fy_forward(m->fc, fy_mul(fy_sub(x, m->mean), m->scale));
+}
+
+FyModule *centered_linear(int in_features, int out_features) {
+  CenteredLinear *m = fy_module_new(CenteredLinear, centered_linear_forward);
+  m->scale = fy_module_add_tensor(&m->base, "factor", FY_PARAMETER, fy_ones(fy_shape(in_features)),
+                                  (char *)&m->scale - (char *)m);
+  fy_register_buffer(m, mean, fy_zeros(fy_shape(in_features)));
+  fy_register_module(m, fc, fy_nn_linear(in_features, out_features));
+  return &m->base;
+}

@@ -1,0 +1,163 @@
+// Exercise 67: everything from cudaMalloc to cudaFree.
+#include "exercise.h"
+#include <math.h>
+#include <string.h>
+
+#define WHOLE "docs/20_the_first_kernel.md#host-and-device"
+#define ERRORS "docs/20_the_first_kernel.md#errors-at-once-and-later"
+
+static const Mistake NOT_FETCHED = {
+    "the result was not copied back",
+    "y is the host's array. The kernel's result is in the device's memory, until cudaMemcpy with "
+    "cudaMemcpyDeviceToHost copies it.",
+    WHOLE};
+static const Mistake NOT_BROUGHT = {
+    "the input was not copied there",
+    "cudaMalloc gives memory with nothing in it. x has to be copied to the device first.", WHOLE};
+static const Mistake IN_ELEMENTS = {"bytes counted in elements",
+                                    "cudaMalloc and cudaMemcpy count bytes: n * sizeof(float) of them, not n.", WHOLE};
+static const Mistake KEPT = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
+                             WHOLE};
+static const Mistake IGNORED = {
+    "an error was ignored",
+    "cudaMalloc returned an error, because the device had no memory left. Look at what each call returns, "
+    "say it in *error, and do not go on.",
+    ERRORS};
+static const Mistake INVENTED = {"an error where there was none",
+                                 "*error is cudaSuccess, 0, where all calls have succeeded.", ERRORS};
+static const Mistake EMPTY_GRID = {
+    "a grid of no blocks", "For n = 0 there is nothing to launch: a grid of 0 blocks is an invalid configuration.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake ROUNDED_DOWN = {
+    "blocks rounded down", "n / threads leaves the last, partial block out. Round up: (n + threads - 1) / threads.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake HOST_POINTER = {
+    "host memory given to a kernel",
+    "x and y are addresses of the host: a kernel can use what cudaMalloc gave, and nothing else.", WHOLE};
+static const Mistake TOO_MANY = {"more copies than needed", "x goes to the device once, y comes back once.", WHOLE};
+
+static void ask(Case *c, int64_t n) {
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n > 0 ? n : 5), 1, 4), (Give){.device = "cpu"});
+  give_number(c, "n", (double)n);
+  give_number(c, "a", (double)draw_int(c, 2, 9));
+}
+static void ask_small(Case *c) {
+  ask(c, draw_odd(c, 33, 99));
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 3001, 3999));
+}
+static void ask_large(Case *c) {
+  ask(c, draw_odd(c, 100001, 120001));
+}
+static void ask_none(Case *c) {
+  ask(c, 0);
+}
+
+static Array *right(Case *c, int64_t count) {
+  const Array *x = given(c, "x");
+  Array *y = new_array(c, FY_FLOAT32, x->shape);
+  for (int64_t i = 0; i < y->count; i++)
+    y->f32[i] = i < count ? (float)given_number(c, "a") * x->f32[i] : NAN;
+  return y;
+}
+
+// Nothing of y was written.
+static bool untouched(const Case *c) {
+  const Array *y = got(c, "y");
+  for (int64_t i = 0; y && i < y->count; i++)
+    if (!isnan(y->f32[i]))
+      return false;
+  return y != NULL;
+}
+
+// Some elements at the begin are right, the others are as they were, or what new memory holds.
+static bool only_a_begin(const Case *c, int64_t *done) {
+  const Array *y = got(c, "y"), *x = given(c, "x");
+  *done = 0;
+  while (y && *done < y->count && y->f32[*done] == (float)given_number(c, "a") * x->f32[*done])
+    ++*done;
+  return y && *done < y->count;
+}
+
+static void suspect_values(Case *c) {
+  const int64_t n = (int64_t)given_number(c, "n");
+  int64_t done = 0;
+  if (n > 0 && counts(c)->host_to_device == 0)
+    suspect_error(c, "illegal", &HOST_POINTER);
+  suspect_that(c, n > 0 && counts(c)->launches == 0 && got_number(c, "last error") > 0, &HOST_POINTER);
+  suspect_that(c, n > 0 && counts(c)->launches == 0 && counts(c)->host_to_device == 0, &NO_KERNEL);
+  suspect_that(c, counts(c)->device_to_host == 0 && n > 0, &NOT_FETCHED);
+  suspect_that(c, counts(c)->host_to_device == 0 && n > 0, &NOT_BROUGHT);
+  if (n > 0 && only_a_begin(c, &done)) {
+    const int64_t bytes = counts(c)->device_to_host_bytes, there = counts(c)->host_to_device_bytes;
+    suspect_that(c, bytes == n || there == n, &IN_ELEMENTS);
+    for (int64_t threads = 32; threads <= 1024; threads *= 2)
+      suspect_that(c, done == n / threads * threads, &ROUNDED_DOWN);
+  }
+}
+
+static bool judge_call(Case *c) {
+  const int64_t n = (int64_t)given_number(c, "n");
+  const int64_t error = got_count(c, "error");
+  suspect_values(c);
+  suspect_error(c, "illegal", &PAST_THE_END);
+  if (n == 0) {
+    suspect_that(c, error == 9, &EMPTY_GRID);
+    return expect_exactly(c, "*error", error, 0, error == 9 ? &EMPTY_GRID : &INVENTED) &&
+           expect_exactly(c, "launches", counts(c)->launches, 0, &EMPTY_GRID) &&
+           expect_that(c, untouched(c), &PAST_THE_END, "y was written, although n is 0");
+  }
+  if (!expect_array(c, "y", right(c, n), 1e-6))
+    return false;
+  // y is right: by whom?
+  return expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL) &&
+         expect_at_least(c, "bytes copied to the device", counts(c)->host_to_device_bytes, n * 4, &COMPUTED_ON_HOST) &&
+         expect_at_least(c, "bytes copied to the host", counts(c)->device_to_host_bytes, n * 4, &COMPUTED_ON_HOST) &&
+         expect_at_most(c, "bytes copied to the device", counts(c)->host_to_device_bytes, n * 4, &TOO_MANY) &&
+         expect_at_most(c, "bytes copied to the host", counts(c)->device_to_host_bytes, n * 4, &TOO_MANY) &&
+         expect_exactly(c, "*error", error, 0, &INVENTED);
+}
+
+static void judge(Case *c) {
+  if (judge_call(c))
+    expect_exactly(c, "bytes of the device not given back", got_count(c, "bytes kept"), 0, &KEPT);
+}
+
+// A second call, for n elements, shows that an answer for 0 works at all.
+static void judge_too_large(Case *c) {
+  suspect_error(c, "illegal", &IGNORED);
+  suspect_values(c);
+  if (got_number(c, "memory taken") == 1 &&
+      !expect_exactly(c, "*error where the device has no memory left", got_count(c, "error of too much"), 2, &IGNORED))
+    return;
+  judge(c);
+}
+
+static void judge_inspected(Case *c) {
+  suspect_finding(c, "leak", &KEPT);
+  suspect_finding(c, "bounds", &PAST_THE_END);
+  suspect_finding(c, "uninitialised", &NOT_BROUGHT);
+  if (judge_call(c) && expect_no_finding(c) && case_inspected(c))
+    expect_sectors(c, 1.3, NULL);
+}
+
+EXERCISE = {
+    .id = "67_host_to_host",
+    .title = "From host to host",
+    .kind = "kernel",
+    .chapter = 20,
+    .lesson = WHOLE,
+    .hints = {"Six steps: cudaMalloc, cudaMemcpy there, the launch, cudaGetLastError, cudaMemcpy back, cudaFree.",
+              "What if cudaMalloc fails? Nothing may be launched or copied then, and *error has to say it.",
+              "One function that does the steps and returns at the first error, and one that calls it and frees what "
+              "there is: "
+              "cudaFree(NULL) does nothing."},
+    .functions = {"scale_on_device"},
+    .tests = {{.name = "small and odd", .ask = ask_small, .judge = judge},
+              {.name = "several blocks, odd", .ask = ask_odd, .judge = judge},
+              {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "no elements", .ask = ask_none, .judge = judge},
+              {.name = "too large, then small", .ask = ask_small, .judge = judge_too_large, .crash = &IGNORED},
+              {.name = "looked at", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
+};

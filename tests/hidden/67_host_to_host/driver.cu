@@ -1,0 +1,57 @@
+#include "driver.h"
+#include "answer.h"
+#include <cuda_runtime.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEFT_FREE = 32 << 20 };
+
+static size_t available(void) {
+  size_t now = 0, total = 0;
+  cudaMemGetInfo(&now, &total);
+  return now;
+}
+
+// All of the device's memory but a little is taken, and the arrays are larger than that.
+static void ask_too_much(Driver *d) {
+  const Array *x = driver_array(d, "x");
+  void *taken = NULL;
+  int error = -1;
+  float y[1] = {0};
+  if (cudaMalloc(&taken, available() - LEFT_FREE) != cudaSuccess)
+    taken = NULL;
+  driver_put_number(d, "memory taken", taken != NULL);
+  scale_on_device(y, x->f32, 2, 4 * (LEFT_FREE / (int)sizeof(float)), &error);
+  driver_put_number(d, "error of too much", error);
+  cudaFree(taken);
+  cudaGetLastError(); // the next call is another matter
+}
+
+void drive(Driver *d) {
+  const Array *x = driver_array(d, "x");
+  const int n = (int)driver_number(d, "n");
+  float *y = (float *)malloc((size_t)x->count * sizeof(float));
+  int error = -1;
+  void *warm = NULL;
+  memset(y, 0xff, (size_t)x->count * sizeof(float));
+  cudaMalloc(&warm, 256);
+  cudaFree(warm);
+  if (strcmp(driver_test(d), "too large, then small") == 0)
+    ask_too_much(d);
+  const size_t before = available();
+  driver_count(d);
+  scale_on_device(y, x->f32, (float)driver_number(d, "a"), n, &error);
+  driver_stop(d);
+  const size_t after = available();
+#ifdef FERRY_SIM // a real GPU's driver keeps pools of its own
+  driver_put_number(d, "bytes kept", before > after ? (double)(before - after) : 0);
+#else
+  (void)before;
+  (void)after;
+  driver_put_number(d, "bytes kept", 0);
+#endif
+  driver_put_number(d, "error", error);
+  driver_put_number(d, "last error", cudaGetLastError());
+  driver_put_array(d, "y", FY_FLOAT32, x->shape, y);
+  free(y);
+}

@@ -1,0 +1,125 @@
+// Exercise 68: errors of a launch, errors of a kernel, and errors of somebody before.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/20_the_first_kernel.md#errors-at-once-and-later"
+
+static const Mistake BLAMED = {
+    "an earlier error taken for this launch's",
+    "An error was there before the call. cudaGetLastError returns and clears it: ask before the launch, too.", LESSON};
+static const Mistake PEEKED = {
+    "the error was left behind",
+    "cudaPeekAtLastError looks and leaves the error for the next who asks. cudaGetLastError clears it.", LESSON};
+static const Mistake NOT_ASKED = {"the launch was not asked for its error",
+                                  "A launch returns nothing. cudaGetLastError() behind it says whether it could begin.",
+                                  LESSON};
+static const Mistake NOT_AWAITED = {
+    "the kernel was not waited for",
+    "When the launch returns, the kernel may not have begun. cudaDeviceSynchronize waits, and returns "
+    "what went wrong.",
+    LESSON};
+static const Mistake MIXED = {
+    "the launch's error reported as the kernel's",
+    "A launch that could not begin has no kernel that ran: *launch has the error, *kernel is cudaSuccess.", LESSON};
+static const Mistake EARLIER_LOST = {"the earlier error was lost",
+                                     "*before is to have the error that was there before the call.", LESSON};
+static const Mistake BY_HAND = {"errors guessed from the arguments",
+                                "Which launches fail is for the runtime to say: other GPUs have other limits.", LESSON};
+
+enum { INVALID_CONFIGURATION = 9, ILLEGAL_ADDRESS = 700 };
+
+static void ask(Case *c, int64_t blocks, int64_t threads, bool stale, bool null) {
+  give_array(c, "size", new_array(c, FY_INT32, shape(blocks * (threads > 1024 || threads < 1 ? 1 : threads))),
+             (Give){.device = "cpu"});
+  give_number(c, "blocks", (double)blocks);
+  give_number(c, "threads", (double)threads);
+  give_number(c, "stale", stale);
+  give_number(c, "null", null);
+  give_number(c, "value", (double)draw_int(c, 100, 999));
+}
+static void ask_good(Case *c) {
+  ask(c, draw_int(c, 3, 9), 32 * draw_int(c, 2, 9), false, false);
+}
+static void ask_large(Case *c) {
+  ask(c, draw_int(c, 3, 9), 1024, false, false);
+}
+static void ask_too_many(Case *c) {
+  ask(c, draw_int(c, 3, 9), draw_int(c, 1025, 1999), false, false);
+}
+static void ask_no_threads(Case *c) {
+  ask(c, draw_int(c, 3, 9), 0, false, false);
+}
+static void ask_stale(Case *c) {
+  ask(c, draw_int(c, 3, 9), 64, true, false);
+}
+static void ask_stale_and_bad(Case *c) {
+  ask(c, draw_int(c, 3, 9), draw_int(c, 1025, 1999), true, false);
+}
+static void ask_wild(Case *c) {
+  ask(c, 1, 32, false, true);
+}
+static void ask_stale_and_wild(Case *c) {
+  ask(c, 1, 32, true, true);
+}
+
+static bool is_bad(const Case *c) {
+  return given_number(c, "threads") > 1024 || given_number(c, "threads") < 1;
+}
+
+static void judge(Case *c) {
+  const bool stale = given_number(c, "stale") != 0, null = given_number(c, "null") != 0, bad = is_bad(c);
+  const int64_t before = got_count(c, "before"), launch = got_count(c, "launch"), kernel = got_count(c, "kernel");
+  const int64_t want = bad ? INVALID_CONFIGURATION : 0;
+  suspect_that(c, !bad && counts(c)->launches == 0, &NO_KERNEL);
+  if (null)
+    expect_error(c, "illegal", NULL); // it stays
+  if (stale)
+    expect_exactly(c, "*before", before, INVALID_CONFIGURATION,
+                   launch == INVALID_CONFIGURATION ? &BLAMED : &EARLIER_LOST);
+  else
+    expect_exactly(c, "*before", before, 0, NULL);
+  expect_exactly(c, "*launch", launch, want,
+                 bad     ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED)
+                 : stale ? &BLAMED
+                         : NULL);
+  expect_exactly(c, "*kernel", kernel, null ? ILLEGAL_ADDRESS : 0, null ? &NOT_AWAITED : &MIXED);
+  if (!null)
+    expect_exactly(c, "the error that the next one finds", got_count(c, "left behind"), 0, &PEEKED);
+  if (null || bad)
+    return;
+  Array *all = new_array(c, FY_INT32, given(c, "size")->shape);
+  for (int64_t i = 0; i < all->count; i++)
+    all->i32[i] = (int32_t)given_number(c, "value");
+  if (expect_array(c, "out", all, 0))
+    expect_by_kernel(c);
+}
+
+// The answer may not look at the number of threads: 1024 is this GPU's limit.
+static void judge_bad(Case *c) {
+  judge(c);
+  if (got_count(c, "launch") == INVALID_CONFIGURATION)
+    expect_exactly(c, "*before", got_count(c, "before"), given_number(c, "stale") != 0 ? INVALID_CONFIGURATION : 0,
+                   &BY_HAND);
+}
+
+EXERCISE = {
+    .id = "68_whose_error",
+    .title = "Whose error?",
+    .kind = "kernel",
+    .chapter = 20,
+    .lesson = LESSON,
+    .hints = {"cudaGetLastError returns the last error and clears it: call it at two places.",
+              "cudaDeviceSynchronize waits for the kernel and returns its error.",
+              "If the launch could not begin there is nothing to wait for: *kernel is cudaSuccess."},
+    .functions = {"mark_on_device"},
+    .tests = {{.name = "a launch without a fault", .ask = ask_good, .judge = judge},
+              {.name = "the largest block", .ask = ask_large, .judge = judge},
+              {.name = "too many threads", .ask = ask_too_many, .judge = judge_bad},
+              {.name = "no threads", .ask = ask_no_threads, .judge = judge_bad},
+              {.name = "an error from before", .ask = ask_stale, .judge = judge},
+              {.name = "an error from before, and one of the launch", .ask = ask_stale_and_bad, .judge = judge_bad},
+              {.name = "a kernel that goes wrong", .ask = ask_wild, .judge = judge},
+              {.name = "an error from before, and a kernel that goes wrong",
+               .ask = ask_stale_and_wild,
+               .judge = judge}},
+};

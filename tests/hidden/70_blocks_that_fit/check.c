@@ -1,0 +1,147 @@
+// Exercise 70: occupancy and waves, as arithmetic.
+#include "exercise.h"
+
+#define ROOM "docs/21_the_machine.md#occupancy"
+#define WAVES "docs/21_the_machine.md#waves-and-tails"
+
+static const Mistake WARPS = {"threads not rounded up to whole warps",
+                              "A block of 33 threads takes two warps: the room of 64 threads, and the registers of 64.",
+                              ROOM};
+static const Mistake PORTIONS = {
+    "registers not rounded up",
+    "A warp's registers are given out 256 at a time: 33 a thread are 1056, which takes 1280.", ROOM};
+static const Mistake RESERVED = {"the reserved bytes forgotten",
+                                 "Each block takes reserved_bytes of shared memory besides its own.", ROOM};
+static const Mistake MOST_BLOCKS = {"the limit of blocks forgotten",
+                                    "A multiprocessor holds at most so many blocks, however small they are.", ROOM};
+static const Mistake NO_REGISTERS = {"registers left out",
+                                     "The registers are a third kind of room, beside threads and shared memory.", ROOM};
+static const Mistake ONE_SM = {"one multiprocessor for the whole GPU",
+                               "A wave is what all multiprocessors hold together: blocks that fit, times their number.",
+                               WAVES};
+static const Mistake DOWN = {"waves rounded down", "A wave that is not full is a wave, too: round up.", WAVES};
+static const Mistake FULL_IS_ZERO = {"a full last wave taken for an empty one",
+                                     "Where the blocks divide evenly the last wave is full: 1, not 0.", WAVES};
+
+enum { CASES = 40, FIELDS = 5 };
+typedef struct Gpu {
+  int64_t multiprocessors, threads, blocks, registers, shared, reserved;
+} Gpu;
+typedef enum Slip { NONE, NO_WARPS, NO_PORTIONS, NO_RESERVE, NO_LIMIT, NO_REGISTER_ROOM } Slip;
+
+static Gpu gpu_of(const Case *c) {
+  const int64_t *g = given(c, "gpu")->i64;
+  return (Gpu){g[0], g[1], g[2], g[3], g[4], g[5]};
+}
+
+static int64_t up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t fit(const Gpu *g, const int64_t *want, Slip slip) {
+  const int64_t warps = up(want[0], 32), portion = slip == NO_PORTIONS ? 1 : 256;
+  const int64_t threads = slip == NO_WARPS ? want[0] : 32 * warps;
+  const int64_t registers = slip == NO_WARPS ? want[0] * want[1] : up(32 * want[1], portion) * portion * warps;
+  const int64_t bytes = want[2] + (slip == NO_RESERVE ? 0 : g->reserved);
+  int64_t blocks = g->threads / threads;
+  if (bytes > 0)
+    blocks = least(blocks, g->shared / bytes);
+  if (slip != NO_REGISTER_ROOM)
+    blocks = least(blocks, g->registers / registers);
+  return slip == NO_LIMIT ? blocks : least(blocks, g->blocks);
+}
+
+static void ask(Case *c, const int64_t *gpu, int kind) {
+  Array *g = new_array(c, FY_INT64, shape(6)), *cases = new_array(c, FY_INT64, shape(CASES, FIELDS));
+  for (int i = 0; i < 6; i++)
+    g->i64[i] = gpu[i];
+  for (int i = 0; i < CASES; i++) {
+    int64_t *want = cases->i64 + (ptrdiff_t)i * FIELDS;
+    want[0] = kind == 1 ? 32 * draw_int(c, 1, 32) : draw_int(c, 1, 1024);
+    want[1] = draw_int(c, 16, 64);
+    want[2] = kind == 2 ? draw_int(c, 1, 48) * 1024 : draw_int(c, 0, 3) * 2000;
+    want[4] = draw_int(c, 1, 16);
+    want[3] = i % 4 == 0 ? gpu[0] * want[4] * draw_int(c, 1, 5) : draw_int(c, 1, 9000);
+  }
+  give_array(c, "gpu", g, (Give){.device = "cpu"});
+  give_array(c, "cases", cases, (Give){.device = "cpu"});
+}
+
+static const int64_t GPUS[3][6] = {
+    {108, 2048, 32, 65536, 167936, 1024}, {40, 1024, 16, 65536, 65536, 0}, {84, 1536, 16, 65536, 102400, 1024}};
+static void ask_a100(Case *c) {
+  ask(c, GPUS[0], 0);
+}
+static void ask_t4(Case *c) {
+  ask(c, GPUS[1], 1);
+}
+static void ask_a6000(Case *c) {
+  ask(c, GPUS[2], 0);
+}
+static void ask_shared(Case *c) {
+  ask(c, GPUS[0], 2);
+}
+
+static Array *fits(Case *c, Slip slip) {
+  const Gpu g = gpu_of(c);
+  Array *all = new_array(c, FY_INT64, shape(CASES));
+  for (int i = 0; i < CASES; i++)
+    all->i64[i] = fit(&g, given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS, slip);
+  return all;
+}
+
+static Array *wave_numbers(Case *c, bool down, bool one_sm) {
+  Array *all = new_array(c, FY_INT64, shape(CASES));
+  for (int i = 0; i < CASES; i++) {
+    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS,
+                  wave = (one_sm ? 1 : gpu_of(c).multiprocessors) * want[4];
+    all->i64[i] = down ? want[3] / wave : up(want[3], wave);
+  }
+  return all;
+}
+
+static Array *last_shares(Case *c, bool full_is_zero, bool one_sm) {
+  Array *all = new_array(c, FY_FLOAT64, shape(CASES));
+  for (int i = 0; i < CASES; i++) {
+    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS,
+                  wave = (one_sm ? 1 : gpu_of(c).multiprocessors) * want[4];
+    const int64_t rest = want[3] % wave;
+    all->f64[i] = rest || full_is_zero ? (double)rest / (double)wave : 1;
+  }
+  return all;
+}
+
+static void judge(Case *c) {
+  suspect_array(c, "fit", fits(c, NO_WARPS), &WARPS);
+  suspect_array(c, "fit", fits(c, NO_PORTIONS), &PORTIONS);
+  suspect_array(c, "fit", fits(c, NO_RESERVE), &RESERVED);
+  suspect_array(c, "fit", fits(c, NO_LIMIT), &MOST_BLOCKS);
+  suspect_array(c, "fit", fits(c, NO_REGISTER_ROOM), &NO_REGISTERS);
+  suspect_array(c, "waves", wave_numbers(c, false, true), &ONE_SM);
+  suspect_array(c, "waves", wave_numbers(c, true, false), &DOWN);
+  suspect_array(c, "last", last_shares(c, false, true), &ONE_SM);
+  suspect_array(c, "last", last_shares(c, true, false), &FULL_IS_ZERO);
+  expect_array(c, "fit", fits(c, NONE), 0);
+  expect_array(c, "waves", wave_numbers(c, false, false), 0);
+  expect_array(c, "last", last_shares(c, false, false), 1e-12);
+}
+
+EXERCISE = {
+    .id = "70_blocks_that_fit",
+    .title = "Blocks that fit",
+    .kind = "write",
+    .chapter = 21,
+    .lesson = ROOM,
+    .hints = {"Four numbers, of which the least counts: by threads, by registers, by shared memory, and the most "
+              "blocks there may be.",
+              "Count warps first: (threads + 31) / 32. A warp takes (registers * 32 + 255) / 256 * 256 registers.",
+              "blocks_in_grid - (waves - 1) * (a wave's blocks) are left for the last wave."},
+    .functions = {"blocks_that_fit", "waves", "last_wave"},
+    .tests = {{.name = "an A100", .ask = ask_a100, .judge = judge},
+              {.name = "a T4, whole warps", .ask = ask_t4, .judge = judge},
+              {.name = "an RTX A6000", .ask = ask_a6000, .judge = judge},
+              {.name = "much shared memory", .ask = ask_shared, .judge = judge}},
+};

@@ -1,0 +1,27 @@
+// mistake: threads not rounded up to whole warps
+#include "ferry.h"
+
+static int up(int a, int b) {
+  return (a + b - 1) / b;
+}
+
+static int least(int a, int b) {
+  return a < b ? a : b;
+}
+
+int blocks_that_fit(const Gpu *gpu, int threads, int registers, int shared_bytes) {
+  int bytes = shared_bytes + gpu->reserved_bytes;
+  int blocks = least(gpu->blocks, gpu->threads / threads);
+  blocks = least(blocks, gpu->registers / (registers * threads));
+  return bytes > 0 ? least(blocks, gpu->shared_bytes / bytes) : blocks;
+}
+
+int waves(const Gpu *gpu, int blocks_in_grid, int blocks_that_fit) {
+  return up(blocks_in_grid, gpu->multiprocessors * blocks_that_fit);
+}
+
+double last_wave(const Gpu *gpu, int blocks_in_grid, int blocks_that_fit) {
+  int wave = gpu->multiprocessors * blocks_that_fit;
+  int left = blocks_in_grid - (waves(gpu, blocks_in_grid, blocks_that_fit) - 1) * wave;
+  return (double)left / wave;
+}

@@ -1,0 +1,16 @@
+// mistake: a branch by lane
+#include <cuda_runtime.h>
+
+__global__ void two_kinds(float *out, const float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  if (i % 2 == 0)
+    out[i] = even_work(x[i]);
+  else
+    out[i] = odd_work(x[i]);
+}
+
+extern "C" void two_kinds_on_device(float *out, const float *x, int n) {
+  two_kinds<<<(n + 255) / 256, 256>>>(out, x, n);
+}

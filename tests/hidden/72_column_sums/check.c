@@ -1,0 +1,115 @@
+// Exercise 72: the sum of each column, at four sectors a request.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/22_global_memory.md#sectors"
+
+static const Mistake ROWS = {"rows summed instead of columns",
+                             "sums[c] has the elements in[r * columns + c] of all rows r.", LESSON};
+static const Mistake TRANSPOSED = {
+    "rows and columns mixed up", "Row r begins at r * columns: the length of a row is the number of columns.", LESSON};
+static const Mistake STRIDED = {
+    "neighbouring lanes far apart",
+    "Lanes of a warp read elements that are not beside each other, so that each takes a sector of its own. "
+    "Neighbouring threads should have neighbouring columns, all in the same row.",
+    "docs/22_global_memory.md#a-ladder-of-strides"};
+static const Mistake ROUNDED_DOWN = {
+    "blocks rounded down",
+    "columns / threads leaves the last, partial block out. Round up: (columns + threads - 1) / threads.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake LAST_ROW = {"the last row left out", "There are `rows` rows, from 0 to rows - 1.", LESSON};
+static const Mistake ADDED = {"added to what was there", "sums holds nothing yet: set it, do not add to it.", LESSON};
+static const Mistake EACH = {"a launch per row or column", "One launch has a thread for every column.", LESSON};
+
+static void ask(Case *c, int64_t rows, int64_t columns) {
+  give_array(c, "in", draw_array(c, FY_FLOAT32, shape(rows, columns), 1, 4), (Give){.device = "cuda:0"});
+}
+static void ask_wide(Case *c) {
+  ask(c, draw_odd(c, 21, 39), draw_odd(c, 401, 599));
+}
+static void ask_tall(Case *c) {
+  ask(c, draw_odd(c, 401, 599), draw_odd(c, 21, 39));
+}
+static void ask_row(Case *c) {
+  ask(c, 1, draw_odd(c, 1025, 1999));
+}
+static void ask_column(Case *c) {
+  ask(c, draw_odd(c, 201, 399), 1);
+}
+static void ask_large(Case *c) {
+  ask(c, draw_odd(c, 101, 149), draw_odd(c, 3001, 3999));
+}
+static void ask_inspected(Case *c) {
+  ask(c, draw_odd(c, 17, 29), 256 + 8 * draw_odd(c, 1, 15));
+}
+
+typedef enum Way { RIGHT, OF_ROWS, MIXED, WITHOUT_LAST, WHOLE_BLOCKS } Way;
+
+static Array *sums(Case *c, Way way, int64_t threads) {
+  const Array *in = given(c, "in");
+  const int64_t rows = in->shape.size[0], columns = in->shape.size[1];
+  Array *out = new_array(c, FY_FLOAT32, shape(columns));
+  for (int64_t k = 0; k < columns; k++) {
+    double sum = 0;
+    for (int64_t r = 0; way != OF_ROWS && r < rows - (way == WITHOUT_LAST); r++) {
+      const int64_t at = way == MIXED ? k * rows + r : r * columns + k;
+      sum += in->f32[at];
+    }
+    for (int64_t j = 0; way == OF_ROWS && k < rows && j < columns; j++)
+      sum += in->f32[k * columns + j];
+    out->f32[k] =
+        (way == OF_ROWS && k >= rows) || (way == WHOLE_BLOCKS && k >= columns / threads * threads) ? NAN : (float)sum;
+  }
+  return out;
+}
+
+static bool all_nan(const Case *c) {
+  const Array *a = got(c, "sums");
+  for (int64_t i = 0; a && i < a->count; i++)
+    if (!isnan(a->f32[i]))
+      return false;
+  return a != NULL;
+}
+
+static bool judge_values(Case *c) {
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_that(c, counts(c)->launches > 1, &EACH);
+  suspect_array(c, "sums", sums(c, MIXED, 0), &TRANSPOSED);
+  suspect_array(c, "sums", sums(c, WITHOUT_LAST, 0), &LAST_ROW);
+  suspect_array(c, "sums", sums(c, OF_ROWS, 0), &ROWS);
+  for (int64_t threads = 32; threads <= 1024; threads *= 2)
+    if (given(c, "in")->shape.size[1] > threads)
+      suspect_array(c, "sums", sums(c, WHOLE_BLOCKS, threads), &ROUNDED_DOWN);
+  suspect_finding(c, "uninitialised", &ADDED);
+  suspect_finding(c, "bounds", &PAST_THE_END);
+  suspect_that(c, counts(c)->launches == 1 && all_nan(c) && has_finding(c, "uninitialised"), &ADDED);
+  return expect_array(c, "sums", sums(c, RIGHT, 0), 1e-4) && expect_by_kernel(c) &&
+         expect_at_most(c, "launches", counts(c)->launches, 1, &EACH);
+}
+
+static void judge(Case *c) {
+  judge_values(c);
+}
+
+static void judge_inspected(Case *c) {
+  if (judge_values(c) && expect_no_finding(c))
+    expect_sectors(c, 1.3, &STRIDED);
+}
+
+EXERCISE = {
+    .id = "72_column_sums",
+    .title = "Columns without strides",
+    .kind = "kernel",
+    .chapter = 22,
+    .lesson = LESSON,
+    .hints = {"A thread for each column, which goes down all rows.",
+              "Which elements do threads c and c + 1 read at the same moment? in[r * columns + c] and its neighbour.",
+              "float sum = 0; for (int r = 0; r < rows; r++) sum += in[r * columns + c]; with a guard for c."},
+    .functions = {"column_sums_on_device"},
+    .tests = {{.name = "wide", .ask = ask_wide, .judge = judge},
+              {.name = "tall", .ask = ask_tall, .judge = judge},
+              {.name = "one row", .ask = ask_row, .judge = judge},
+              {.name = "one column", .ask = ask_column, .judge = judge},
+              {.name = "large", .ask = ask_large, .judge = judge},
+              {.name = "what its warps ask for", .inspect = true, .ask = ask_inspected, .judge = judge_inspected}},
+};

@@ -1,0 +1,13 @@
+// mistake: added to what was there
+#include <cuda_runtime.h>
+
+__global__ void add_up(float *sums, const float *in, int rows, int columns) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x;
+  if (c < columns)
+    for (int r = 0; r < rows; r++)
+      sums[c] += in[r * columns + c];
+}
+
+extern "C" void column_sums_on_device(float *sums, const float *in, int rows, int columns) {
+  add_up<<<(columns + 255) / 256, 256>>>(sums, in, rows, columns);
+}

@@ -1,0 +1,16 @@
+// mistake: blocks rounded down
+#include <cuda_runtime.h>
+
+__global__ void add_up(float *sums, const float *in, int rows, int columns) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x;
+  if (c >= columns)
+    return;
+  float sum = 0;
+  for (int r = 0; r < rows; r++)
+    sum += in[r * columns + c];
+  sums[c] = sum;
+}
+
+extern "C" void column_sums_on_device(float *sums, const float *in, int rows, int columns) {
+  add_up<<<columns / 32, 32>>>(sums, in, rows, columns);
+}

@@ -1,0 +1,155 @@
+// Exercise 74: interleaved numbers taken apart through dynamic shared memory, judged by values and by the inspector's counts.
+#include "exercise.h"
+#include <math.h>
+#include <string.h>
+
+#define LESSON "docs/23_shared_memory.md"
+
+static const Mistake NO_TILE = {
+    "no shared tile",
+    "A warp's request touched several times the sectors that its bytes need: neighbouring threads read (or write) "
+    "words that are "
+    "`channels` apart. Read the block's words in the order in which they lie, into shared memory.",
+    LESSON "#a-transpose-step-by-step"};
+static const Mistake BANKS = {
+    "bank conflicts",
+    "Words of shared memory that are 32 apart are in one bank, and with 4, 8 or 16 channels a warp's words "
+    "fall into few banks. Leave a word out after every 32: place i + i / 32.",
+    LESSON "#banks"};
+static const Mistake NO_BARRIER = {
+    "no barrier",
+    "A thread reads words of the tile that other threads write. __syncthreads() belongs between the two loops.",
+    LESSON "#a-blocks-own-memory"};
+static const Mistake DIVERGENT = {
+    "a barrier that some threads do not reach",
+    "Threads beyond the last pixel returned before __syncthreads(). Every thread of the block has to "
+    "get there; guard the accesses instead.",
+    LESSON "#a-blocks-own-memory"};
+static const Mistake NOT_TAKEN_APART = {
+    "pixels copied as they were",
+    "The numbers arrived, but pixel after pixel, as they were before: number k of pixel i "
+    "belongs at k * n + i.",
+    LESSON "#a-transpose-step-by-step"};
+static const Mistake LOCAL = {
+    "planes within each block",
+    "Each block wrote planes of its own pixels, one block behind the other. A plane holds all n pixels: "
+    "number k of pixel i belongs at k * n + i.",
+    LESSON "#a-transpose-step-by-step"};
+static const Mistake ROOM = {
+    "too little shared memory",
+    "The block has more words to keep than it has shared memory. With `extern __shared__` the launch's "
+    "third argument says how much: for all its pixels, all channels and the gaps, in bytes.",
+    LESSON "#the-launch-says-how-much"};
+static const Mistake FIXED = {"a number of channels taken for granted",
+                              "The right numbers are there for one number of channels alone. It is an argument.",
+                              LESSON "#the-launch-says-how-much"};
+static const Mistake ROUNDED_DOWN = {
+    "blocks rounded down", "n / threads is rounded down, so the last pixels were left out. Round up, and guard.",
+    LESSON "#a-blocks-own-memory"};
+static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
+                                   LESSON "#a-blocks-own-memory"};
+static const Mistake SEVERAL = {"a launch per plane", "One launch takes all planes out of a tile that was read once.",
+                                "docs/07_pitfalls.md#many-small-transfers-against-one"};
+
+static void ask(Case *c, int64_t n, int64_t channels) {
+  give_array(c, "in", draw_array(c, FY_FLOAT32, shape(n, channels), -90, 90), (Give){.device = "cuda:0"});
+  give_number(c, "n", (double)n);
+  give_number(c, "channels", (double)channels);
+}
+static void ask_whole(Case *c) {
+  ask(c, 512 * draw_int(c, 1, 2), 4);
+}
+static void ask_eight(Case *c) {
+  ask(c, 512, 8);
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 601, 999), 3);
+}
+static void ask_few(Case *c) {
+  ask(c, draw_odd(c, 3, 29), 5);
+}
+static void ask_grey(Case *c) {
+  ask(c, draw_odd(c, 301, 499), 1);
+}
+static void ask_many(Case *c) {
+  ask(c, draw_odd(c, 10001, 12001), 16);
+}
+static void ask_none_first(Case *c) {
+  ask(c, 37, 4);
+  give_number(c, "none first", 1);
+}
+
+// Right are the pixels below `end`, with planes for every `piece` pixels.
+static Array *taken_apart(Case *c, int64_t piece) {
+  const Array *in = given(c, "in");
+  int64_t n = in->shape.size[0], channels = in->shape.size[1];
+  Array *out = new_array(c, FY_FLOAT32, shape(channels, n));
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < channels; k++) {
+      int64_t first = i - i % piece, pixels = n - first < piece ? n - first : piece;
+      out->f32[first * channels + k * pixels + i % piece] = in->f32[i * channels + k];
+    }
+  return out;
+}
+
+// Is the first whole warp's worth right, and the last pixel missing?
+static bool rounded_down(Case *c) {
+  const Array *want = taken_apart(c, given(c, "in")->shape.size[0]), *out = got_shaped(c, "out", want->shape);
+  return out && out->f32[0] == want->f32[0] && isnan(out->f32[out->count - 1]);
+}
+
+static void judge(Case *c) {
+  const Array *in = given(c, "in");
+  int64_t n = in->shape.size[0], channels = in->shape.size[1];
+  Array *same = new_array(c, FY_FLOAT32, shape(channels, n));
+  memcpy(same->f32, in->f32, (size_t)in->count * sizeof(float));
+  suspect_error(c, "invalid configuration", &EMPTY_GRID);
+  suspect_that(c, counts(c)->launches == 0 && n > 0, &NO_KERNEL);
+  suspect_finding(c, "divergent", &DIVERGENT);
+  suspect_finding(c, "race", &NO_BARRIER);
+  suspect_finding(c, "bounds", &ROOM);
+  if (channels > 1 && n > 1)
+    suspect_array(c, "out", same, &NOT_TAKEN_APART);
+  for (int64_t piece = 32; piece <= 1024 && n > piece; piece *= 2)
+    suspect_array(c, "out", taken_apart(c, piece), &LOCAL);
+  suspect_that(c, channels != 4 && channels != 8 && counts(c)->launches > 0 && n % 32 != 0 && !rounded_down(c), &FIXED);
+  suspect_that(c, n % 32 != 0 && rounded_down(c), &ROUNDED_DOWN);
+  if (!expect_array(c, "out", taken_apart(c, n > 0 ? n : 1), 0))
+    return;
+  if (n > 0 && !expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  expect_no_finding(c);
+}
+
+// Sizes are multiples of 32 here: every request of a warp can be as good as there are.
+static void judge_traffic(Case *c) {
+  judge(c);
+  expect_sectors(c, 1.3, &NO_TILE);
+  expect_that(c, !case_inspected(c) || inspected(c, WAVEFRONTS, (Where){0}) > 0, &NO_TILE,
+              "shared memory was not used");
+  expect_wavefronts(c, 1.3, &BANKS);
+}
+
+EXERCISE = {
+    .id = "74_channels_apart",
+    .title = "Channels taken apart, any number of them",
+    .kind = "kernel",
+    .chapter = 23,
+    .lesson = LESSON "#a-transpose-step-by-step",
+    .hints =
+        {"A block's THREADS * channels words lie in one piece, from in + blockIdx.x * THREADS * channels on: a loop "
+         "from "
+         "threadIdx.x in steps of THREADS reads them as they lie.",
+         "extern __shared__ float tile[]; and the launch's third argument is the number of bytes, gaps included.",
+         "Behind the barrier thread t writes number k of its pixel from word t * channels + k, for every k.",
+         "The last block has fewer pixels; no thread returns before __syncthreads(). For n = 0 there is no launch."},
+    .functions = {"planes_on_device"},
+    .tests = {{.name = "four channels: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
+              {.name = "eight channels: values and traffic", .ask = ask_eight, .judge = judge_traffic, .inspect = true},
+              {.name = "three channels, odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "less than a warp", .ask = ask_few, .judge = judge, .inspect = true},
+              {.name = "one channel", .ask = ask_grey, .judge = judge},
+              {.name = "sixteen channels, odd", .ask = ask_many, .judge = judge},
+              {.name = "no pixels, then some", .ask = ask_none_first, .judge = judge}},
+};

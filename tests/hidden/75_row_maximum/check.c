@@ -1,0 +1,185 @@
+// Exercise 75: the maximum of each row and its first column, a warp for each. The numbers are few different ones, so that most
+// rows have their largest several times.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/24_reductions.md"
+
+static const Mistake LAST_OF_EQUALS = {"the wrong one of equals",
+                                       "The largest number is right, its column is not the first: of two equal numbers "
+                                       "the one in the lower column has to win, where "
+                                       "a lane meets them as well as where lanes put theirs together.",
+                                       LESSON "#shuffles"};
+static const Mistake ZERO = {
+    "zero taken for the smallest number",
+    "A lane that has met no element yet holds -INFINITY, not 0: all numbers of a row may be below 0.", LESSON "#masks"};
+static const Mistake FIRST_LANES = {
+    "only the first 32 columns",
+    "Each lane took one element. A row may be longer than a warp: a lane goes on in steps of 32.", LESSON "#shuffles"};
+static const Mistake ONE_LANE = {
+    "what one lane met",
+    "Lane 0 wrote the largest of its own columns. The other lanes have met numbers, too: they are put "
+    "together by shuffles.",
+    LESSON "#shuffles"};
+static const Mistake BESIDE = {
+    "a thread for each row",
+    "A warp's request touched many more sectors than its bytes need: its lanes read from different rows. "
+    "Let the lanes of a warp share a row.",
+    LESSON "#shuffles"};
+static const Mistake IN_ALL = {"the column counted from the beginning of x", "`at` is a column: 0 .. columns-1.",
+                               LESSON "#shuffles"};
+static const Mistake ROUNDED_DOWN = {
+    "rows left out", "The number of blocks was rounded down, so the last rows had no warp.", LESSON "#shuffles"};
+static const Mistake BEYOND = {
+    "rows beyond the last",
+    "The last block has more warps than there are rows left. A warp without a row has nothing to read "
+    "and nothing to write.",
+    LESSON "#masks"};
+static const Mistake EMPTY_GRID = {"a grid of no blocks",
+                                   "For no rows a grid of no blocks is an invalid configuration.", LESSON "#shuffles"};
+static const Mistake ATOMICS = {"atomic operations", "A row is one warp's business: nobody else writes its result.",
+                                LESSON "#atomics"};
+static const Mistake SEVERAL = {"more than one launch", "One launch finds both, for all rows.",
+                                "docs/07_pitfalls.md#many-small-transfers-against-one"};
+
+static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
+  Array *whole = draw_array(c, FY_INT32, shape(rows, columns), low, high);
+  give_array(c, "x", array_cast(c, whole, FY_FLOAT32), (Give){.device = "cuda:0"});
+  give_number(c, "rows", (double)rows);
+  give_number(c, "columns", (double)columns);
+}
+static void ask_whole(Case *c) {
+  ask(c, 4 * draw_int(c, 4, 9), 128, -9, 9);
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 21, 49), draw_odd(c, 131, 199), -9, 9);
+}
+static void ask_below_zero(Case *c) {
+  ask(c, draw_odd(c, 21, 49), draw_odd(c, 33, 63), -9, -1);
+}
+static void ask_short(Case *c) {
+  ask(c, draw_odd(c, 33, 77), draw_odd(c, 3, 29), -9, 9);
+}
+static void ask_column(Case *c) {
+  ask(c, draw_odd(c, 33, 77), 1, -9, 9);
+}
+static void ask_large(Case *c) {
+  ask(c, draw_odd(c, 301, 399), draw_odd(c, 1001, 1099), -2000, 2000);
+}
+static void ask_none_first(Case *c) {
+  ask(c, 5, 5, -9, 9);
+  give_number(c, "none first", 1);
+}
+
+// The results when only columns k with k % period < part and k < end count; `last`: of equals the last.
+typedef struct Result {
+  Array *best, *at;
+} Result;
+static Result result(Case *c, int64_t end, int64_t period, bool last, double least) {
+  const Array *x = given(c, "x");
+  int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+  Result r = {new_array(c, FY_FLOAT32, shape(rows)), new_array(c, FY_INT32, shape(rows))};
+  for (int64_t row = 0; row < rows; row++) {
+    double most = least;
+    for (int64_t k = 0; k < columns && k < end; k += period) {
+      double value = x->f32[row * columns + k];
+      if (value > most || (last && value == most)) {
+        most = value;
+        r.at->i32[row] = (int32_t)k;
+      }
+    }
+    r.best->f32[row] = (float)most;
+  }
+  return r;
+}
+
+static Array *counted_in_all(Case *c, const Array *at) {
+  Array *wrong = new_array(c, FY_INT32, at->shape);
+  for (int64_t row = 0; row < at->count; row++)
+    wrong->i32[row] = at->i32[row] + (int32_t)(row * given(c, "x")->shape.size[1]);
+  return wrong;
+}
+
+static bool same_values(const Array *a, const Array *b) {
+  for (int64_t i = 0; a && i < a->count; i++)
+    if (a->f32[i] != b->f32[i])
+      return false;
+  return a != NULL;
+}
+
+static bool last_row_missing(const Case *c) {
+  const Array *best = got(c, "best");
+  return best && best->count > 0 && best->f32[best->count - 1] != best->f32[best->count - 1] &&
+         best->f32[0] == best->f32[0];
+}
+
+static void suspect_mistakes(Case *c, Result want) {
+  int64_t rows = want.best->count, columns = given(c, "x")->shape.size[1];
+  suspect_error(c, "invalid configuration", &EMPTY_GRID);
+  suspect_that(c, counts(c)->launches == 0 && rows > 0, &NO_KERNEL);
+  suspect_finding(c, "bounds", &BEYOND);
+  suspect_that(c, last_row_missing(c), &ROUNDED_DOWN);
+  suspect_array(c, "at", counted_in_all(c, want.at), &IN_ALL);
+  if (same_values(got_shaped(c, "best", want.best->shape), want.best))
+    return;
+  suspect_array(c, "best", result(c, columns, 1, false, 0).best, &ZERO);
+  suspect_array(c, "best", result(c, 32, 1, false, -INFINITY).best, &FIRST_LANES);
+  suspect_array(c, "best", result(c, columns, 32, false, -INFINITY).best, &ONE_LANE);
+}
+
+// Does `at` name, in each row, a column that has the largest?
+static bool names_a_largest(const Case *c, const Array *at) {
+  const Array *x = given(c, "x");
+  int64_t columns = x->shape.size[1];
+  for (int64_t row = 0; row < at->count; row++) {
+    const float *numbers = x->f32 + row * columns;
+    if (at->i32[row] < 0 || at->i32[row] >= columns)
+      return false;
+    for (int64_t k = 0; k < columns; k++)
+      if (numbers[k] > numbers[at->i32[row]])
+        return false;
+  }
+  return true;
+}
+
+static void judge(Case *c) {
+  Result want = result(c, given(c, "x")->shape.size[1], 1, false, -INFINITY);
+  suspect_mistakes(c, want);
+  if (!expect_array(c, "best", want.best, 0))
+    return;
+  const Array *at = got_shaped(c, "at", want.at->shape);
+  suspect_that(c, at != NULL && names_a_largest(c, at), &LAST_OF_EQUALS);
+  if (!expect_array(c, "at", want.at, 0))
+    return;
+  if (want.best->count > 0 && !expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  expect_no_finding(c);
+  expect_global_atomics(c, 0, &ATOMICS);
+}
+
+static void judge_traffic(Case *c) {
+  judge(c);
+  expect_sectors(c, 1.5, &BESIDE);
+}
+
+EXERCISE = {
+    .id = "75_row_maximum",
+    .title = "The largest of each row, and where it is",
+    .kind = "kernel",
+    .chapter = 24,
+    .lesson = LESSON "#shuffles",
+    .hints =
+        {"The warp's number in the grid is the row: (blockIdx.x * blockDim.x + threadIdx.x) / 32.",
+         "Each lane: most = -INFINITY, and for (k = lane; k < columns; k += 32) it keeps what is larger, and k.",
+         "Two shuffles a step, one for the number and one for its column, with the same distance: 16, 8, 4, 2, 1.",
+         "Take the other's when it is larger, or equal and further to the left. Lane 0 has the result in the end."},
+    .functions = {"row_maximum_on_device"},
+    .tests = {{.name = "whole warps: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
+              {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "all below zero", .ask = ask_below_zero, .judge = judge},
+              {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
+              {.name = "one column", .ask = ask_column, .judge = judge},
+              {.name = "large, odd", .ask = ask_large, .judge = judge},
+              {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},
+};

@@ -1,0 +1,10 @@
+// mistake: no kernel was launched
+#include <cuda_runtime.h>
+
+extern "C" void row_maximum_on_device(float *best, int *at, const float *x, int rows, int columns) {
+  (void)best;
+  (void)at;
+  (void)x;
+  (void)rows;
+  (void)columns;
+}

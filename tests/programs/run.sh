@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# Builds and runs CUDA programs that others wrote on the simulated device, and tells how each ended. It fetches nothing: the
+# checkouts are named by their paths, and nothing is written into them. `tests/programs/run.sh --help` says more.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+usage() {
+  cat <<'END'
+usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [options] [PATTERN]
+  --samples DIR   NVIDIA's cuda-samples: all that need no graphics, driver API, run-time compilation or further library
+  --hecbench DIR  HeCBench: --count programs of src/*-cuda (140), drawn by --seed (42)
+  --llmc DIR      llm.c: dev/cuda
+  PATTERN         only the programs whose name matches this extended regular expression
+  --compile-only  do not run them
+  --O0            compile faster
+  --limit S       seconds to run (60); a compilation gets 120
+  --jobs N        programs at a time (1)
+  --logs DIR      keep what each printed (default: a temporary folder, removed)
+  --table FILE    the results as a table in Markdown
+A program ends well when it exits with 0, has not said that a check failed, and the simulator has found nothing.
+END
+}
+
+samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize=''
+while [ $# -gt 0 ]; do
+  case $1 in
+  --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table)
+    [ $# -gt 1 ] || { usage >&2 && exit 2; }
+    printf -v "${1#--}" %s "$2"
+    shift
+    ;;
+  --compile-only) run= ;;
+  --O0) optimize=-O0 ;;
+  --help | -h) usage && exit 0 ;;
+  -*) usage >&2 && exit 2 ;;
+  *) pattern=$1 ;;
+  esac
+  shift
+done
+[ -n "$samples$hecbench$llmc" ] || { usage >&2 && exit 2; }
+[ -x "$root/ferry" ] || { echo "tests/programs/run.sh: build ./ferry first: make" >&2 && exit 2; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[ -n "$logs" ] || logs=$work/logs
+mkdir -p "$logs" "$work/src"
+# The compiler's own folders without /usr/local/include, where a toolkit's headers may be linked to.
+folders=$(g++ -E -v -x c++ /dev/null 2>&1 | sed -n 's@^ \(/[^ ]*\)$@\1@p' | grep -v '^/usr/local/include' | sed 's/^/-isystem /' | tr '\n' ' ')
+printf '#!/bin/sh\nexec "%s" nvcc "$@" %s -Xcompiler -nostdinc %s\n' "$root/build/ferry" "$optimize" "$folders" >"$work/nvcc"
+chmod +x "$work/nvcc"
+export work logs limit run samples hecbench llmc
+
+# ---- the list: collection, name, folder ------------------------------------------------------------------------------
+
+list_samples() {
+  find "$samples/Samples" -name '*.cu' -printf '%h\n' | sed 's@/src$@@' | sort -u |
+    grep -vE '/[78]_|nvrtc|Drv|GL|EGL|NPP|D3D|D3D1|Vulkan|vulkan|nvJPEG|NvSci|Nvsci|cuSolver|jitLto|MMAP|memMap|ptxjit|MPI|cuDLA|IPC' |
+    while IFS= read -r dir; do
+      grep -qliE 'GL/|helper_gl|rendercheck_gl|nvrtc|freeimage' "$dir"/*.cu "$dir"/*.cpp "$dir"/*.h 2>/dev/null ||
+        echo "samples $(basename "$dir") $dir"
+    done
+}
+list_hecbench() {
+  find "$hecbench/src" -maxdepth 1 -name '*-cuda' | sort | shuf --random-source=<(yes "$seed") -n "$count" | sort |
+    while IFS= read -r dir; do echo "HeCBench $(basename "$dir" -cuda) $dir"; done
+}
+list_llmc() {
+  for file in "$llmc"/dev/cuda/*.cu; do echo "llm.c $(basename "$file" .cu) $file"; done
+}
+
+{
+  [ -z "$samples" ] || list_samples
+  [ -z "$hecbench" ] || list_hecbench
+  [ -z "$llmc" ] || list_llmc
+} | awk -v pattern="$pattern" '$2 ~ pattern' >"$work/list"
+
+# ---- one program -----------------------------------------------------------------------------------------------------
+
+# Compile in the current folder; the program is left as ./main or named in ./run.
+build_samples() { # DIR
+  cp -R "$1/." . && chmod -R u+w .
+  local sources
+  sources=$(sed 's/#.*//' CMakeLists.txt | tr '\n()' '   ' | grep -oE 'add_executable .*' | tr ' ' '\n' |
+    sed '/^target_\|^set_/,$d' | grep -E '\.(cu|cpp|c)$' | sort -u)
+  # shellcheck disable=SC2086
+  timeout 120 "$work/nvcc" -O2 -I. -Iinc -I"$samples/Common" ${sources:-*.cu} -o main -lpthread
+}
+build_hecbench() {
+  mkdir -p ../src
+  ln -sfn "$hecbench"/src/* ../src/
+  rm -f "../src/$(basename "$1")"
+  cp -R "$1" ../src/ && chmod -R u+w "../src/$(basename "$1")"
+  cd "../src/$(basename "$1")" || return
+  timeout 120 make CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90
+}
+build_llmc() {
+  timeout 120 "$work/nvcc" -O2 -I"$(dirname "$1")" "$1" -o main -lcublas -lcublasLt
+}
+export -f build_samples build_hecbench build_llmc
+
+start() {
+  case $1 in
+  HeCBench) timeout "$limit" make run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 ;;
+  *) timeout "$limit" ./main ;;
+  esac
+}
+
+one() { # COLLECTION NAME DIR
+  local log=$logs/$1-$2 status=0 ended
+  mkdir -p "$work/$1-$2/here" && cd "$work/$1-$2/here" || return
+  case $1 in
+  samples) build_samples "$3" ;;
+  HeCBench) build_hecbench "$3" ;;
+  llm.c) build_llmc "$3" ;;
+  esac >"$log.build" 2>&1 || status=$?
+  if [ $status = 124 ]; then
+    ended='compiling takes too long'
+  elif [ $status != 0 ]; then
+    ended="does not compile: $(grep -m 1 -E 'error:|undefined reference|cu2cpp|\*\*\*' "$log.build" | sed 's@^/[^ ]*/@@' | cut -c 1-150)"
+  elif [ -z "$run" ]; then
+    ended=compiles
+  else
+    [ "$1" = HeCBench ] && cd "../src/$2-cuda"
+    start "$1" >"$log.run" 2>&1 || status=$?
+    ended=$(judge $status "$log.run")
+  fi
+  echo "$1|$2|$ended"
+  rm -rf "${work:?}/$1-$2"
+}
+
+judge() { # STATUS LOG
+  if [ "$1" = 124 ] || { [ "$1" = 2 ] && grep -qE 'Error 124' "$2"; }; then
+    echo "not done after $limit s"
+  elif grep -qE '^cudasim: ' "$2"; then
+    echo "stopped: $(grep -m 1 '^cudasim: ' "$2" | cut -c 1-120)"
+  elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening' "$2"; then
+    echo 'no data'
+  elif [ "$1" != 0 ]; then
+    echo "ends with status $1: $(grep -m 1 -iE 'error|fail' "$2" | cut -c 1-100)"
+  elif grep -qE '\bFAIL(ED)?\b|Test failed|Mismatch' "$2"; then
+    echo "its check fails: $(grep -m 1 -E '\bFAIL(ED)?\b|Test failed|Mismatch' "$2" | cut -c 1-100)"
+  elif grep -qiE '\bpass(ed)?\b|success|\bOK\b' "$2"; then
+    echo 'passes its check'
+  else
+    echo 'runs, has no check'
+  fi
+}
+export -f one start judge
+
+total=$(wc -l <"$work/list") n=0
+: >"$work/results"
+while IFS= read -r line; do
+  n=$((n + 1))
+  echo "$line" >>"$work/results"
+  printf '[%d/%d] %s\n' "$n" "$total" "$line"
+done < <(xargs -P "$jobs" -d '\n' -I{} bash -c 'set -- {}; one "$@"' <"$work/list")
+
+sort "$work/results" | awk -F'|' '
+  { group = $3; sub(/:.*/, "", group); count[$1, group]++; total[$1]++; names[$1]; groups[group] }
+  END {
+    print ""
+    for (name in names) {
+      printf "%s: %d programs\n", name, total[name]
+      for (group in groups) if (count[name, group]) printf "  %4d  %s\n", count[name, group], group
+    }
+  }'
+if [ -n "$table" ]; then
+  {
+    echo '| collection | program | how it ended |'
+    echo '|---|---|---|'
+    sort "$work/results" | sed 's/|/ | /; s/|\([^|]*\)$/| \1 |/; s/^/| /'
+  } >"$table"
+fi

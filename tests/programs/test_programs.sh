@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# ./ferry cuda and ./ferry nvcc: the programs of this folder, errors in the user's words, nvcc's command line, an installed copy.
+# timeout: 600
+set -u
+ferry=$PWD/ferry here=$PWD/tests/programs
+[ -x "$ferry" ] || { echo 'skipped: ./ferry is not built'; exit 0; }
+case ${FERRY_BUILD:-build} in *asan* | *tsan*)
+  echo 'skipped: sanitized builds have no ./ferry'
+  exit 0
+  ;;
+esac
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+unset FERRY_SIM_DEVICES FERRY_SIM_MODE FERRY_SIM_ORDER
+
+check() { # NAME, then a command that succeeds
+  local name=$1
+  shift
+  if "$@" >"$work/said" 2>&1; then
+    echo "ok $name"
+  else
+    echo "not ok $name"
+    sed 's/^/    /' "$work/said" | tail -n 20
+    failed=1
+  fi
+}
+says() { # TEXT COMMAND...
+  local text=$1
+  shift
+  "$@" 2>&1 | tee "$work/all" | grep -qF -- "$text" || { cat "$work/all" && false; }
+}
+says_not() {
+  local text=$1
+  shift
+  "$@" >"$work/all" 2>&1
+  ! grep -F -- "$text" "$work/all"
+}
+
+for program in "$here"/*.cu; do
+  name=$(basename "$program" .cu)
+  [ "$name" = wrong ] || check "$name" timeout 120 "$ferry" cuda -O1 "$program"
+done
+
+# ---- errors ------------------------------------------------------------------------------------------------------------
+
+"$ferry" cuda "$here/wrong.cu" >"$work/errors" 2>&1
+check 'errors: exit status' test $? = 1
+check 'errors: too few arguments' says 'wrong.cu:11:16: error: too few arguments to function' cat "$work/errors"
+check 'errors: a wrong argument' says 'wrong.cu:12:18: error: cannot convert' cat "$work/errors"
+check 'errors: a template that does not fit' says 'wrong.cu:13:16: error: no matching function for call to' cat "$work/errors"
+check 'errors: no such kernel' says 'wrong.cu:14:3: error:' cat "$work/errors"
+check 'errors: written template arguments' says 'wrong.cu:15:25: error: cannot convert' cat "$work/errors"
+check 'errors: each of them once' test "$(grep -c 'error:' "$work/errors")" = 5
+check 'errors: no words of the simulator' says_not cudasim cat "$work/errors"
+printf 'int main() {\n  k<<<1, 2;\n}\n' >"$work/open.cu"
+check 'errors: a launch that is not closed' says "$work/open.cu:2: cu2cpp: <<< without its >>>" "$ferry" cuda "$work/open.cu"
+
+# ---- ./ferry cuda --------------------------------------------------------------------------------------------------------
+
+cat >"$work/arguments.cu" <<'END'
+#include <cstdio>
+int main(int argc, char **argv) { void *p; cudaMalloc(&p, 100); printf("%d %s\n", argc, argc > 1 ? argv[1] : ""); return argc == 3 ? 5 : 0; }
+END
+check 'arguments' says '2 a b' "$ferry" cuda "$work/arguments.cu" -- 'a b'
+"$ferry" cuda "$work/arguments.cu" -- x y >/dev/null
+check "the program's exit status" test $? = 5
+check 'counts' says 'device memory left over' "$ferry" cuda --count "$work/arguments.cu"
+check 'counts: what is left' says_not 'left over         0 bytes' "$ferry" cuda --count "$work/arguments.cu"
+"$ferry" cuda >/dev/null 2>&1
+check 'no file' test $? = 2
+check 'help' says 'usage: ./ferry cuda' "$ferry" cuda --help
+
+cat >"$work/spins.cu" <<'END'
+#include <cstdio>
+__global__ void spins(volatile int *flag) { if (threadIdx.x == 0) { while (*flag == 0) {} } else *flag = 1; }
+int main() { int *f; cudaMalloc(&f, 4); cudaMemset(f, 0, 4); spins<<<1, 64>>>(f); puts(cudaGetErrorName(cudaDeviceSynchronize())); }
+END
+export FERRY_SIM_WATCHDOG=1 FERRY_SIM_SECONDS=2
+check 'a thread that spins: told' says 'kernel spins <<<(1,1,1), (64,1,1)>>>, block (0,0,0)' timeout 60 "$ferry" cuda "$work/spins.cu"
+check 'a thread that spins: ended' says cudaErrorLaunchTimeout timeout 60 "$ferry" cuda "$work/spins.cu"
+unset FERRY_SIM_WATCHDOG FERRY_SIM_SECONDS
+
+# ---- ./ferry nvcc --------------------------------------------------------------------------------------------------------
+
+mkdir "$work/project"
+cat >"$work/project/kernels.cu" <<'END'
+#include "kernels.h"
+__device__ int offset = OFFSET;
+__global__ void add(int *x) { x[threadIdx.x] += offset; }
+void run(int *x) { add<<<1, 4>>>(x); }
+END
+echo 'void run(int *x);' >"$work/project/kernels.h"
+cat >"$work/project/main.cpp" <<'END'
+#include <cuda_runtime.h>
+#include <cstdio>
+#include <algorithm>
+#include "kernels.h"
+using namespace std;
+int main() { int *x, h = 1; cudaMalloc(&x, 16); cudaMemset(x, 0, 16); run(x); cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); printf("%d\n", max(h, 2)); }
+END
+cat >"$work/project/Makefile" <<'END'
+NVCC = nvcc
+program: main.o kernels.o
+	$(NVCC) -arch=sm_90 -o $@ $^ -lcudart
+%.o: %.cu kernels.h
+	$(NVCC) -gencode arch=compute_80,code=sm_80 -Xptxas -v -rdc=true -std=c++14 -DOFFSET=5 -Xcompiler -Wall,-Wextra -lineinfo -dc $< -o $@
+%.o: %.cpp kernels.h
+	$(NVCC) -O3 -c $< -o $@
+END
+cd "$work/project" || exit 1
+check 'a makefile' make NVCC="$ferry nvcc"
+check 'what it built' says 5 ./program
+check 'what is ignored is told' says '-arch=sm_90' "$ferry" nvcc -arch=sm_90 -c kernels.cu -DOFFSET=1
+check 'several files at once' "$ferry" nvcc -DOFFSET=6 main.cpp kernels.cu -o both
+check 'what they built' says 6 ./both
+check 'a.out' eval '"$ferry" nvcc -DOFFSET=7 kernels.cu main.cpp && [ "$(./a.out)" = 7 ]'
+check 'another language by -x' eval 'cp kernels.cu kernels.other && "$ferry" nvcc -x cu -DOFFSET=7 -c kernels.other -o other.o'
+check '-E' says '__global__' "$ferry" nvcc -DOFFSET=7 -dryrun -E kernels.cu -D__global__=__global__
+check '-M' says 'kernels.h' "$ferry" nvcc -DOFFSET=7 -MM kernels.cu
+check 'a library' eval '"$ferry" nvcc -DOFFSET=8 -lib -o k.a kernels.cu && "$ferry" nvcc main.cpp k.a -o with && [ "$(./with)" = 8 ]'
+check '--version' says 'release 13.0' "$ferry" nvcc --version
+check 'PTX is refused' says 'no PTX is made' "$ferry" nvcc -ptx kernels.cu
+check 'a library that is missing' says 'not simulated' "$ferry" nvcc -DOFFSET=1 -c kernels.cu -lcufft
+check 'a value that is missing' says 'needs a value' "$ferry" nvcc kernels.cu -o
+check 'an unknown file' says 'none.cu' "$ferry" nvcc -c none.cu
+
+# ---- installed -----------------------------------------------------------------------------------------------------------
+
+root=$(dirname "$ferry")
+mkdir -p "$work/there/bin" "$work/there/lib/ferry/include"
+cp "$root/build/ferry" "$work/there/bin/"
+cp "$root/build/cu2cpp" "$root/build/libcudasim.a" "$work/there/lib/ferry/"
+cp -R "$root/core/sim/include/." "$work/there/lib/ferry/include/"
+check 'installed' says "$work/there/lib/ferry/cu2cpp" "$work/there/bin/ferry" nvcc -dryrun -DOFFSET=1 -c kernels.cu
+check 'installed, run' says 'PASS' "$work/there/bin/ferry" cuda "$here/launches.cu"
+
+exit $failed
