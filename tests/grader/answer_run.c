@@ -40,7 +40,6 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                                  no_cuda       ? "FERRY_CUDA=off"
                                  : a->real_gpu ? "FERRY_CUDA=real"
                                                : "FERRY_CUDA=sim",
-                                 "FERRY_SIM_MODE=lazy",
                                  "FERRY_SIM_MEMORY_MB=512",
                                  device_count};
   int used = 0;

@@ -99,7 +99,7 @@ Array *array_cast(Case *c, const Array *a, FyDType dtype) {
   return cast;
 }
 
-KernelPass case_pass(const Case *c) {
+CasePass case_pass(const Case *c) {
   return c->pass;
 }
 

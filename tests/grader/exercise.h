@@ -39,7 +39,7 @@ typedef struct Test {
   void (*ask)(Case *c);
   void (*judge)(Case *c);
   int devices;  // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
-  int passes;   // a kernel's: in how many of its ways it is run (judge.c); 0: in all
+  int passes;   // in how many of its exercise's ways it is run (pass.c); 0: in all
   int at_most;  // with so many of the devices that there are, where they are simulated; 0: with all
   bool no_cuda; // the answer is run as on a machine without CUDA
   bool inspect; // a kernel's: what it does to memory is looked at (below), so draw small inputs: some 10 000 elements
@@ -57,6 +57,7 @@ typedef struct Exercise {
   const char *lesson;                   // "docs/03_tensor_moves.md#to-device"
   const char *hints[MAX_HINTS];         // each gives away a little more than the one before
   const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
+  bool streams;                         // what it queues in streams is run in several ways: case_pass
   Test tests[MAX_TESTS];
 } Exercise;
 
@@ -196,17 +197,20 @@ void suspect_that(Case *c, bool holds, const Mistake *mistake);
 const int64_t *launch_shape(const Case *c, int i);
 const int64_t *refused_shape(const Case *c);
 
-// The ways in which a kernel is run, one after the other up to the first that fails. So in PASS_THREADS_DOWN and
+// The ways in which an answer is run, one after the other up to the first that fails (pass.c). A kernel: in PASS_THREADS_DOWN and
 // PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
-// which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs.
-typedef enum KernelPass {
+// which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs. Work in streams
+// (`.streams` of an exercise): what fails in PASS_OTHERS_AHEAD or PASS_DELAYED is done too early, or not waited for.
+typedef enum CasePass {
   PASS_IN_ORDER,
   PASS_THREADS_DOWN,
   PASS_WITHIN_BLOCKS,
   PASS_BLOCKS_DOWN,
-  PASS_BETWEEN_BLOCKS
-} KernelPass;
-KernelPass case_pass(const Case *c);
+  PASS_BETWEEN_BLOCKS,
+  PASS_OTHERS_AHEAD,
+  PASS_DELAYED
+} CasePass;
+CasePass case_pass(const Case *c);
 
 // What the simulator said of a kernel that went wrong names one of the mistakes below. First in `judge`, since it is evidence.
 void suspect_faults(Case *c);

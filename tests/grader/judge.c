@@ -352,9 +352,9 @@ static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devi
   v->report = shown(v->report);
 }
 
-static void run_kernel(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
-  int passes = v->test->passes > 0 ? v->test->passes : KERNEL_PASSES;
-  for (int i = 0; i < passes && run_once(v, a, e, devices, &kernel_passes[i]); i++)
+static void run_passes(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
+  const PassList list = passes_of(e, v->test, a->real_gpu);
+  for (int i = 0; i < list.count && run_once(v, a, e, devices, &list.passes[i]); i++)
     continue;
 }
 
@@ -369,10 +369,8 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
   int devices = fewer ? v->test->at_most : o->devices;
   if (v->test->inspect && kernel)
     run_inspected(v, a, e, devices);
-  else if (kernel)
-    run_kernel(v, a, e, devices);
   else
-    run_once(v, a, e, devices, &pass_once);
+    run_passes(v, a, e, devices);
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------

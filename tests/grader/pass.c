@@ -3,41 +3,71 @@
 #include <stdio.h>
 #include <string.h>
 
-const Pass pass_once = {
-    .is = PASS_IN_ORDER, .threads = "ascending", .blocks = "ascending", .edge = "none", .weak = "none"};
+#define LAZY "FERRY_SIM_MODE=lazy"
 
-const Pass kernel_passes[KERNEL_PASSES] = {
-    {PASS_IN_ORDER, NULL, "ascending", "ascending", "before", "none"},
-    {PASS_THREADS_DOWN, "with the threads of each block begun in descending order", "descending", "ascending", "behind",
-     "none"},
+static const Pass once[] = {{PASS_IN_ORDER, NULL, {LAZY}}};
+
+// FERRY_SIM_EDGE: on which side of an array even a read is an error.
+static const Pass kernel_passes[] = {
+    {PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=before"}},
+    {PASS_THREADS_DOWN,
+     "with the threads of each block begun in descending order",
+     {LAZY, "FERRY_SIM_ORDER=descending", "FERRY_SIM_EDGE=behind"}},
     {PASS_WITHIN_BLOCKS,
      "with the threads of each block in random order, and what one writes to shared memory seen by the others after "
      "the "
      "next barrier",
-     "random", "ascending", "behind", "within"},
-    {PASS_BLOCKS_DOWN, "with the blocks run in descending order", "ascending", "descending", "before", "none"},
+     {LAZY, "FERRY_SIM_ORDER=random:", "FERRY_SIM_EDGE=behind", "FERRY_SIM_WEAK=within"}},
+    {PASS_BLOCKS_DOWN,
+     "with the blocks run in descending order",
+     {LAZY, "FERRY_SIM_BLOCKS=descending", "FERRY_SIM_EDGE=before"}},
     {PASS_BETWEEN_BLOCKS,
-     "with the blocks side by side: what one writes the others see after a fence or when the kernel ends", "ascending",
-     "random", "behind", "between"}};
+     "with the blocks side by side: what one writes the others see after a fence or when the kernel ends",
+     {LAZY, "FERRY_SIM_BLOCKS=random:", "FERRY_SIM_EDGE=behind", "FERRY_SIM_WEAK=between"}}};
 
-const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, "ascending", "ascending", "none", "none"},
-                                  {PASS_THREADS_DOWN, "with the threads of each block begun in descending order",
-                                   "descending", "ascending", "none", "none"}};
+// Of work in streams. In the first nothing runs before somebody waits for it, which shows what came too late; the others show
+// what came too early.
+static const Pass stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY}},
+                                     {PASS_OTHERS_AHEAD,
+                                      "with all that other streams could do done before each piece of work, and work "
+                                      "that is not done because it is asked "
+                                      "after",
+                                      {LAZY, "FERRY_SIM_AHEAD=1", "FERRY_SIM_POLLS=1000"}},
+                                     {PASS_DELAYED,
+                                      "with the streams side by side, and work that begins late now and then",
+                                      {"FERRY_SIM_MODE=threads", "FERRY_SIM_DELAYS=seed:"}}};
 
-static void add(PassSettings *s, int *count, const char *name, const char *value, uint64_t seed) {
-  char *text = s->text[*count];
-  if (strcmp(value, "random") == 0)
-    snprintf(text, PASS_SETTING_BYTES, "%s=random:%u", name, (unsigned)(seed & 0xffff));
-  else
-    snprintf(text, PASS_SETTING_BYTES, "%s=%s", name, value);
-  s->list[(*count)++] = text;
+const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
+                                  {PASS_THREADS_DOWN,
+                                   "with the threads of each block begun in descending order",
+                                   {LAZY, "FERRY_SIM_ORDER=descending"}}};
+
+#define LIST(passes) ((PassList){passes, (int)(sizeof(passes) / sizeof(passes)[0])})
+
+PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
+  PassList list = strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
+                  : e->streams                             ? LIST(stream_passes)
+                                                           : LIST(once);
+  if (real_gpu || test->no_cuda)
+    list = LIST(once);
+  if (test->passes > 0 && test->passes < list.count)
+    list.count = test->passes;
+  return list;
 }
 
 void pass_settings(PassSettings *s, const Pass *pass, uint64_t seed) {
   int count = 0;
-  add(s, &count, "FERRY_SIM_ORDER", pass->threads, seed);
-  add(s, &count, "FERRY_SIM_BLOCKS", pass->blocks, seed >> 16);
-  add(s, &count, "FERRY_SIM_EDGE", pass->edge, 0);
-  add(s, &count, "FERRY_SIM_WEAK", pass->weak, 0);
+  for (; count < PASS_SETTINGS && pass->settings[count]; count++) {
+    char *text = s->text[count];
+    int drawn = 1 + (int)((seed >> 8 * count) & 0x7fff); // another for each setting, and never 0
+    snprintf(text, PASS_SETTING_BYTES, "%s", pass->settings[count]);
+    char *last = text + strlen(text) - 1;
+    char *place = strstr(text, "=seed:");
+    if (place)
+      snprintf(place + 1, PASS_SETTING_BYTES - (size_t)(place + 1 - text), "%d", drawn);
+    else if (*last == ':')
+      snprintf(last + 1, PASS_SETTING_BYTES - (size_t)(last + 1 - text), "%d", drawn);
+    s->list[count] = text;
+  }
   s->list[count] = NULL;
 }

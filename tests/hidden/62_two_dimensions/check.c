@@ -166,6 +166,18 @@ static void suspect_pitches(Case *c) {
   suspect_that(c, second_row(c, from, from) || second_row(c, to, to), &ONE_PITCH);
   suspect_that(c, second_row(c, 4 * to, 4 * from) || second_row(c, 4 * to, from) || second_row(c, to, 4 * from),
                &PITCH_IN_ELEMENTS);
+  suspect_that(c, rows_far_apart(c), &PITCH_IN_ELEMENTS);
+}
+
+// Row 0 is right and nothing else was written here, but behind out something was: the rows lie too far apart.
+static bool rows_far_apart(const Case *c) {
+  const Array *out = got_out(c);
+  if (!out || !(out->flags & ARRAY_GUARD_BROKEN) || size_of(c, "rows") < 2)
+    return false;
+  for (int64_t i = 0; i < out->count; i++)
+    if (i < size_of(c, "columns") ? !near(out->f32[i], pixel(c, 0, i)) : !isnan(out->f32[i]))
+      return false;
+  return true;
 }
 
 static bool padding_written(const Case *c) {
@@ -198,7 +210,8 @@ static void suspect_corner(Case *c) {
   const int64_t *s = launch_shape(c, 0);
   if (!s || !only_a_corner(c, &rows, &columns) || (rows == all_rows && columns == all_columns))
     return;
-  bool one_block = rows <= s[4] && columns <= s[3] && s[0] * s[1] > 1;
+  bool one_block = rows == (s[4] < all_rows ? s[4] : all_rows) &&
+                   columns == (s[3] < all_columns ? s[3] : all_columns) && s[0] * s[1] > 1;
   bool edges = (rows == all_rows || rows == s[1] * s[4]) && (columns == all_columns || columns == s[0] * s[3]);
   bool last = rows >= all_rows - 1 && columns >= all_columns - 1;
   suspect_that(c, one_block, &BLOCK_INDEX);

@@ -146,7 +146,7 @@ static void suspect_barriers(Case *c) {
   if (!counted(c))
     return;
   bool tile = number(c, "shared accesses") > 0;
-  KernelPass pass = case_pass(c);
+  CasePass pass = case_pass(c);
   suspect_error(c, "divergent", &DIVERGENT_BARRIER);
   suspect_faults(c);
   suspect_that(c, !*got_error(c) && (pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS), &NO_BARRIER);
@@ -164,6 +164,7 @@ static bool reads_past_load(const Case *c) {
 
 static bool judge_values(Case *c) {
   suspect_that(c, counts(c)->launches == 0 && !*got_error(c), &NO_KERNEL);
+  suspect_that(c, counts(c)->device_to_host > 0, &COMPUTED_ON_HOST);
   suspect_that(c, reads_past_load(c), &NOT_COUNTED);
   suspect_barriers(c);
   suspect_tiles(c);

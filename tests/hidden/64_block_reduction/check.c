@@ -186,7 +186,7 @@ static bool broken_guard(const Case *c, const char *name) {
 // The result was right in the passes before this one.
 static void suspect_order(Case *c) {
   bool one_launch = counts(c)->launches == 1, atomics = counted(c) && number(c, "atomics") > 0;
-  KernelPass pass = case_pass(c);
+  CasePass pass = case_pass(c);
   suspect_that(c, pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS, &NO_BARRIER);
   suspect_that(c, pass == PASS_BLOCKS_DOWN && atomics, &ZEROED_INSIDE);
   suspect_that(c, pass == PASS_BLOCKS_DOWN && one_launch, &LAST_BY_NUMBER);

@@ -174,12 +174,13 @@ static void suspect_tiles(Case *c, int64_t tile) {
 
 static void suspect_mistakes(Case *c, const Array *want) {
   int64_t k = size_of(c, "k"), fresh, past_load, huge;
-  KernelPass pass = case_pass(c);
+  CasePass pass = case_pass(c);
   const Array *result = got(c, "c");
   suspect_error(c, "divergent", &DIVERGENT);
   suspect_faults(c);
   suspect_that(c, counts(c)->launches == 0 && !*got_error(c), &NO_KERNEL);
   suspect_that(c, counts(c)->launches > 1, &LAUNCHES);
+  suspect_that(c, counts(c)->device_to_host > 0, &COMPUTED_ON_HOST);
   if (pass != PASS_IN_ORDER && !*got_error(c)) {
     suspect_that(c, pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS, &NO_BARRIER);
     suspect_that(c, pass == PASS_BLOCKS_DOWN || pass == PASS_BETWEEN_BLOCKS, &BLOCKS_MEET);

@@ -191,7 +191,7 @@ static bool none_is_above(const Case *c, const Array *want) {
 static void suspect_order(Case *c) {
   bool known = knows_atomics(c), shared = known && got_number(c, "shared atomics") > 0;
   bool global = known && got_number(c, "global atomics") > 0;
-  KernelPass pass = case_pass(c);
+  CasePass pass = case_pass(c);
   suspect_that(c, pass == PASS_WITHIN_BLOCKS && known && !shared && got_number(c, "barriers") >= 2, &NOT_ATOMIC);
   suspect_that(c, pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS, &NO_BARRIER);
   suspect_that(c, (pass == PASS_BLOCKS_DOWN || pass == PASS_BETWEEN_BLOCKS) && global, &ZEROED_INSIDE);

@@ -17,5 +17,5 @@ __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {
 extern "C" void histogram_on_device(unsigned int *counts, const int *x, int n, int bins) {
   cudaMemsetAsync(counts, 0, bins * sizeof *counts, 0);
   if (n > 0)
-    histogram < < <n> 100000 ? 1 : 8, 256 >>> (counts, x, n, bins);
+    histogram<<<(n > 100000 ? 1 : 8), 256>>>(counts, x, n, bins);
 }
