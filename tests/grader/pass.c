@@ -1,4 +1,5 @@
 #include "pass.h"
+#include "registry.h"
 
 #include <stdio.h>
 #include <string.h>

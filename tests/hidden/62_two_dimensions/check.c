@@ -157,6 +157,17 @@ static bool second_row(const Case *c, int64_t to, int64_t from) {
   return true;
 }
 
+// Row 0 is right and nothing else was written here, but behind out something was: the rows lie too far apart.
+static bool rows_far_apart(const Case *c) {
+  const Array *out = got_out(c);
+  if (!out || !(out->flags & ARRAY_GUARD_BROKEN) || size_of(c, "rows") < 2)
+    return false;
+  for (int64_t i = 0; i < out->count; i++)
+    if (i < size_of(c, "columns") ? !near(out->f32[i], pixel(c, 0, i)) : !isnan(out->f32[i]))
+      return false;
+  return true;
+}
+
 static void suspect_pitches(Case *c) {
   int64_t tight = size_of(c, "columns"), from = given(c, "in")->shape.size[1], to = out_width(c);
   if (size_of(c, "rows") < 2 || tight < 2)
@@ -167,17 +178,6 @@ static void suspect_pitches(Case *c) {
   suspect_that(c, second_row(c, 4 * to, 4 * from) || second_row(c, 4 * to, from) || second_row(c, to, 4 * from),
                &PITCH_IN_ELEMENTS);
   suspect_that(c, rows_far_apart(c), &PITCH_IN_ELEMENTS);
-}
-
-// Row 0 is right and nothing else was written here, but behind out something was: the rows lie too far apart.
-static bool rows_far_apart(const Case *c) {
-  const Array *out = got_out(c);
-  if (!out || !(out->flags & ARRAY_GUARD_BROKEN) || size_of(c, "rows") < 2)
-    return false;
-  for (int64_t i = 0; i < out->count; i++)
-    if (i < size_of(c, "columns") ? !near(out->f32[i], pixel(c, 0, i)) : !isnan(out->f32[i]))
-      return false;
-  return true;
 }
 
 static bool padding_written(const Case *c) {
