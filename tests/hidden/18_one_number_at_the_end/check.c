@@ -193,6 +193,7 @@ EXERCISE = {
               "fy_slice(x, 0, i, end, 1) are rows i to end - 1; end is i + batch, or N in the last turn. With "
               ".reduction = FY_REDUCE_SUM a short batch counts for what it holds.",
               "fy_no_grad around the loop, fy_scope { } in each turn, fy_item once, behind it."},
+    .streams = true,
     .functions = {"evaluate"},
     .tests = {{"on a GPU", ask_gpu, .judge = judge},
               {"on the CPU", ask_cpu, .judge = judge},
