@@ -1,6 +1,7 @@
 // One run of a built answer: its limits, its environment, what it sees.
 #include "answer.h"
 #include "config.h"
+#include "registry.h"
 #include "tools_root.h"
 #include <stdio.h>
 #include <stdlib.h>
