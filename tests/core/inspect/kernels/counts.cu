@@ -173,10 +173,10 @@ __device__ int4 turned(int4 v) {
 // count passed l23 sectors_store 16
 __global__ void passed(int4 *out, const int4 *in, Pair *pairs) {
   int i = threadIdx.x;
-  int4 x = turned(in[i]);     //@l19
-  out[i] = x;                 //@l20
-  Pair p = halved(pairs[i]);  //@l21
-  pairs[i + 32] = p;          //@l22
+  int4 x = turned(in[i]);           //@l19
+  out[i] = x;                       //@l20
+  Pair p = halved(pairs[i]);        //@l21
+  pairs[i + 32] = p;                //@l22
   out[i + 32] = turned(in[i + 32]); //@l23
 }
 
