@@ -1,6 +1,9 @@
 # Checks beyond the tests: sanitizers, formatting, a machine with a GPU.
 
-.PHONY: sanitize sanitize-address sanitize-thread format format-check gpu-check
+.PHONY: book sanitize sanitize-address sanitize-thread format format-check gpu-check
+
+book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
+	@docs/book/build.sh
 
 sanitize: ## every test under ASan and UBSan, those with threads under TSan
 	@$(MAKE) setup

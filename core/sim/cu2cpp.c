@@ -1,10 +1,12 @@
 // cu2cpp IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites
-//     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel",
-// config)(args) extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared(); and copies everything else
-// as it stands, line breaks included, so that the #line it begins with holds to the end. With --gcc before IN, #pragma unroll
-// becomes what g++ calls it. With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see cu2cpp_program.c.
+//     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
+//     extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared();
+//     threadIdx.x                    ->  (+threadIdx.x)
+// and copies everything else as it stands, line breaks included, so that the #line it begins with holds to the end. With --gcc
+// before IN, #pragma unroll becomes what g++ calls it. With --program, IN is a whole program, preprocessed with
+// -DCUDASIM_PROGRAM: see cu2cpp_program.c.
 #include "cu2cpp.h"
 
 #include <stdio.h>
@@ -145,6 +147,17 @@ static size_t rewrite_dynamic_shared(const struct text *in, size_t i, struct tex
   return (size_t)(semicolon - in->bytes);
 }
 
+// In an assert threadIdx.x stays as it is: the message has the words.
+static size_t rewrite_thread(const struct text *in, size_t i, struct text *out) {
+  static size_t assert_end;
+  const char *p = in->bytes + i;
+  if (strncmp(p, "assert", 6) == 0 && *skip_spaces(p + 6) == '(' && (i == 0 || !is_word(p[-1]))) {
+    const char *end = strchr(p, ';');
+    assert_end = end ? (size_t)(end - in->bytes) : in->length;
+  }
+  return i < assert_end ? i : rewrite_coordinate(in, i, out);
+}
+
 static void transform(const struct text *in, struct text *out) {
   append_string(out, "#line 1 ");
   append_quoted(out, input_name);
@@ -157,7 +170,7 @@ static void transform(const struct text *in, struct text *out) {
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(in, i, out);
     } else if ((after = rewrite_dynamic_shared(in, i, out)) != i ||
-               (for_gcc && (after = rewrite_unroll(in, i, out)) != i)) {
+               (for_gcc && (after = rewrite_unroll(in, i, out)) != i) || (after = rewrite_thread(in, i, out)) != i) {
       i = after;
     } else {
       append(out, in->bytes + i, 1);

@@ -29,6 +29,10 @@ size_t skip_opaque(const struct text *in, size_t i);
 // rewritten; i itself when it is something else.
 size_t rewrite_unroll(const struct text *in, size_t i, struct text *out);
 
+// threadIdx.x at i, for reading: (+threadIdx.x) is an unsigned int for auto and templates, too, where threadIdx.x is an object that
+// knows where to look. The position after it; i itself when it is something else.
+size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out);
+
 // cu2cpp_program.c: a program that has been preprocessed with -DCUDASIM_PROGRAM.
 void convert_program(const struct text *in, struct text *out);
 

@@ -143,3 +143,20 @@ size_t rewrite_unroll(const struct text *in, size_t i, struct text *out) {
     append_string(out, "64 ");
   return (size_t)(p - in->bytes);
 }
+
+size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out) {
+  const char *p = in->bytes + i;
+  if (strncmp(p, "threadIdx.", 10) != 0 || strchr("xyz", p[10]) == NULL || is_word(p[11]))
+    return i;
+  if (i > 1 && (is_word(p[-1]) || p[-1] == '.' || (p[-1] == '>' && p[-2] == '-')))
+    return i;
+  const char *next = p + 11;
+  while (is_space(*next))
+    next++;
+  if (*next == '=' && next[1] != '=') // somebody's own variable
+    return i;
+  append_string(out, "(+");
+  append(out, p, 11);
+  append_string(out, ")");
+  return i + 11;
+}

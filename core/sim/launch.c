@@ -356,6 +356,7 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
     return cudaSuccess;
   }
   struct launch_work *work = sim_work_new(sizeof *work + request->closure_bytes, run_launch, NULL);
+  work->base.on_any_thread = true;
   work->base.count = count_launch;
   work->base.describe = describe_launch;
   work->base.cost = cost_launch;

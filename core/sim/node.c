@@ -282,6 +282,11 @@ void sim_node_wait(struct sim_node *node) {
       demand(node);
     } else {
       sim_lock();
+      if (sim_worker_take(node)) { // quicker than a worker that has to wake up
+        sim_unlock();
+        sim_node_execute(node);
+        sim_lock();
+      }
       while (!atomic_load(&node->done) && !sim_worker_has_stopped())
         sim_worker_wait_done();
       sim_unlock();

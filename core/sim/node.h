@@ -22,6 +22,7 @@ struct sim_work {
   void (*describe)(const struct sim_work *work,
                    struct cudasim_activity *activity); // kind, name, sizes; NULL: not told of
   cudaError_t (*run)(struct sim_work *work);
+  bool on_any_thread;                         // a host thread that waits for it may run it itself
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
   void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there
@@ -94,6 +95,8 @@ void sim_worker_start(void);
 void sim_worker_prepare_thread(void);
 // A ready node, in the mode with workers. sim.lock is held.
 void sim_worker_push(struct sim_node *node);
+// True: no worker has begun with the ready node, and none will: who waits for it may run it. sim.lock is held.
+bool sim_worker_take(const struct sim_node *node);
 // Waits for the next change to any node's `done`, or for a node to be released that could be waited for. sim.lock is held.
 void sim_worker_wait_done(void);
 void sim_worker_signal_done(void);

@@ -21,20 +21,20 @@ static bool alike(const struct sim_executor *e, unsigned int a, unsigned int b) 
     return false;
   if (e->state[a] != SIM_AT_BARRIER && e->state[a] != SIM_AT_WARP)
     return true;
-  return e->line[a] == e->line[b] && e->file[a] == e->file[b];
+  return e->waiter[a].line == e->waiter[b].line && e->waiter[a].file == e->waiter[b].file;
 }
 
 static void describe(const struct sim_executor *e, unsigned int thread, unsigned int count) {
-  const struct uint3 *index = &e->index[thread];
+  const struct cudasim_index *index = &e->waiter[thread].index;
   fprintf(stderr, "    %4u thread(s), the first (%u,%u,%u): ", count, index->x, index->y, index->z);
   if (e->state[thread] == SIM_DONE)
     fprintf(stderr, "returned from the kernel\n");
   else if (e->state[thread] == SIM_AT_BARRIER)
-    fprintf(stderr, "waiting in __syncthreads at %s:%d\n", e->file[thread], e->line[thread]);
+    fprintf(stderr, "waiting in __syncthreads at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
   else if (e->state[thread] == SIM_AT_WARP)
-    fprintf(stderr, "waiting in a warp function at %s:%d\n", e->file[thread], e->line[thread]);
+    fprintf(stderr, "waiting in a warp function at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
   else if (e->state[thread] == SIM_CONVERGING)
-    fprintf(stderr, "in __activemask at %s:%d\n", e->file[thread], e->line[thread]);
+    fprintf(stderr, "in __activemask at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
   else
     fprintf(stderr, "running\n");
 }
@@ -66,8 +66,8 @@ void sim_warn_returned(struct sim_executor *e) {
   pthread_mutex_unlock(&lock);
 }
 
-static void report_thread(void) {
-  fprintf(stderr, "    thread (%u,%u,%u)\n", threadIdx.x, threadIdx.y, threadIdx.z);
+void sim_report_thread(void) {
+  fprintf(stderr, "    thread (%u,%u,%u)\n", cudasim_thread->x, cudasim_thread->y, cudasim_thread->z);
 }
 
 // Below the stack pointer of the native stack, or in a fiber's guard page.
@@ -80,17 +80,12 @@ static bool is_stack_overflow(const struct sim_executor *e, const void *address)
   return e->running == &e->native && byte >= e->native.low - NEAR && byte < e->native.low + e->native.size;
 }
 
-_Noreturn void sim_block_fault(const void *address, const char *what) {
-  struct sim_executor *e = sim_executor;
+void sim_report_fault(struct sim_executor *e, const void *address, const char *what) {
   char message[200];
   if (is_stack_overflow(e, address))
     what = "stack overflow of a simulated thread";
   snprintf(message, sizeof message, "illegal address %p in a kernel: %s", (void *)(uintptr_t)address, what);
   sim_report(e, message);
-  report_thread();
-  if (e->inspected)
-    sim_inspector->faulted(address);
-  sim_give_up(e, cudaErrorIllegalAddress);
 }
 
 /* In CUDA's words. */
@@ -100,7 +95,7 @@ void cudasim_assert_fail(const char *assertion, const char *file, unsigned int l
     abort();
   }
   fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, function,
-          blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, assertion);
+          blockIdx.x, blockIdx.y, blockIdx.z, cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, assertion);
   sim_give_up(sim_executor, cudaErrorAssert);
 }
 
@@ -113,7 +108,7 @@ void cudasim_refuse(const char *what, const char *file, int line) {
     abort();
   }
   sim_report(sim_executor, message);
-  report_thread();
+  sim_report_thread();
   sim_give_up(sim_executor, cudaErrorNotSupported);
 }
 
@@ -125,6 +120,6 @@ void __asan_on_error(void) {
   if (!sim_block_running())
     return;
   sim_report(e, "AddressSanitizer found the error below in");
-  report_thread();
+  sim_report_thread();
 }
 #endif

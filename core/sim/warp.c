@@ -88,12 +88,12 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
     use_warps(e);
   int thread = e->current, lane = thread % SIM_WARP_THREADS;
   struct sim_warp *warp = &e->warp[thread / SIM_WARP_THREADS];
-  e->file[thread] = file;
-  e->line[thread] = line;
+  e->waiter[thread].file = file;
+  e->waiter[thread].line = line;
   if (!(mask >> lane & 1u)) {
     sim_report(e, "a lane called a warp function without being in its mask");
-    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", threadIdx.x, threadIdx.y, threadIdx.z, mask, file,
-            line);
+    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", cudasim_thread->x, cudasim_thread->y,
+            cudasim_thread->z, mask, file, line);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   struct sim_warp_group *group = find_group(e, warp, mask);
@@ -127,8 +127,8 @@ unsigned int cudasim_active_lanes(const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
   const int thread = e->current;
-  e->file[thread] = file;
-  e->line[thread] = line;
+  e->waiter[thread].file = file;
+  e->waiter[thread].line = line;
   e->state[thread] = SIM_CONVERGING;
   e->converging = true;
   sim_suspend(e);
@@ -143,7 +143,7 @@ void sim_converge(struct sim_executor *e) {
     const unsigned int first = t / SIM_WARP_THREADS * SIM_WARP_THREADS;
     unsigned int together = 0;
     for (unsigned int u = t; u < e->threads && u < first + SIM_WARP_THREADS; u++)
-      if (e->state[u] == SIM_CONVERGING && e->line[u] == e->line[t] && e->file[u] == e->file[t])
+      if (e->state[u] == SIM_CONVERGING && e->waiter[u].line == e->waiter[t].line && e->waiter[u].file == e->waiter[t].file)
         together |= 1u << (u - first);
     for (unsigned int rest = together; rest; rest &= rest - 1) {
       const unsigned int u = first + (unsigned int)__builtin_ctz(rest);

@@ -133,6 +133,13 @@ void sim_worker_push(struct sim_node *node) {
     pthread_cond_signal(&work_arrived);
 }
 
+bool sim_worker_take(const struct sim_node *node) {
+  if (first_ready != node || node->work == NULL || !node->work->on_any_thread || stopping)
+    return false;
+  first_ready = node->next_ready;
+  return true;
+}
+
 int sim_worker_offer(struct sim_helper helper, int count) {
   sim_lock();
   int room = (int)(sizeof offers / sizeof *offers) - offer_count, accepted = 0;

@@ -75,6 +75,11 @@ const Command commands[] = {
      "__CUDA_ARCH__ is 900 in the whole file: host and device code are compiled together.\n"
      "What is built runs by itself. FERRY_SIM_COUNT=1 counts what it does, as ./ferry cuda --count.\n",
      cmd_nvcc, false, HELP_ALONE},
+    {"book", "[PAGE]", "open the book in a browser",
+     "PAGE is a lesson's or an exercise's number, a function (fy_to), or a page's name (model). `make book` makes the "
+     "book, in\n"
+     "build/book/site; $BROWSER opens it, or the desktop's own browser. Without either its address is printed.\n",
+     cmd_book, false, HELP_ANYWHERE},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
     {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false, HELP_OWN},
     {"scale", "[options]", "how a training scales to many GPUs, on paper",

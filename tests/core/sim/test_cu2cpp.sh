@@ -39,7 +39,10 @@ check 'aligned shared memory' "$(echo 'extern __shared__ __align__(16) unsigned 
   'unsigned char *raw = (unsigned char *)cudasim_dynamic_shared();'
 check 'other externs' "$(echo 'extern "C" int f(void); extern int shared[];' | transform)" 'extern "C" int f(void); extern int shared[];'
 
-for same in '// k<<<1, 1>>>();' '/* k<<<1, 1>>>(); */ x' 'const char *s = "k<<<1, 1>>>()\" extern __shared__";' \
+check 'coordinates' "$(echo 'f(a>threadIdx.x, threadIdx.y==0);' | transform)" 'f(a>(+threadIdx.x), (+threadIdx.y)==0);'
+
+for same in 'p.threadIdx.x, q->threadIdx.y, my_threadIdx.x, threadIdx.xy' 'threadIdx.x = 1;' 'assert(threadIdx.x < 32);' \
+  'uint3 t = threadIdx;' '// k<<<1, 1>>>();' '/* k<<<1, 1>>>(); */ x' 'const char *s = "k<<<1, 1>>>()\" extern __shared__";' \
   "char c = '\"'; int i = 1'000;" 'auto r = R"x(k<<<1, 1>>>() )" )x";' 'a << b >> c;'; do
   check "left alone: $same" "$(printf '%s\n' "$same" | transform)" "$same"
 done

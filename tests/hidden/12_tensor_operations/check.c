@@ -1,6 +1,7 @@
 // Exercise 12: a product on two devices, and how far the two are apart.
 #include "exercise.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const Mistake ROW_BY_ROW = {"one transfer per row",
@@ -171,7 +172,10 @@ static void suspect_products(Case *c, const Array *a, const Array *b) {
     suspect_that(c, near(got(c, "on_cpu"), product(c, b, a)), &SWAPPED);
   }
   suspect_error(c, "shapes cannot be multiplied", &SWAPPED);
-  suspect_error(c, "must match the size of tensor b", &ELEMENTWISE);
+  char sizes[96]; // of a * b: the columns of both, as they are given
+  snprintf(sizes, sizeof sizes, "tensor a (%lld) must match the size of tensor b (%lld)", (long long)a->shape.size[1],
+           (long long)b->shape.size[1]);
+  suspect_that(c, strstr(got_error(c), sizes) && a->shape.size[1] != b->shape.size[1], &ELEMENTWISE);
   suspect_error(c, "on the same device", &APART);
 }
 
