@@ -1,4 +1,4 @@
-// Exercise 65: a matrix product in tiles                                            (chapter 1, docs/01_why_a_gpu.md)
+// Exercise 65: a matrix product in tiles                                  (chapter 26, docs/26_the_matrix_product.md)
 //
 // Write the kernel matmul, and matmul_on_device, which launches it:
 //
