@@ -3,11 +3,11 @@ BEGIN {
   begin(860, 300, "A block has a square tile of c. In each step it brings a tile of a, from the rows of its tile, and a tile of b, from its columns. Within the block's tile a thread has a part of its own, which wants a column piece of a's tile and a row piece of b's")
   size = 150
   frame(30, 130, size, size, 7, "")
-  label(105, 208, "middle", 14, "a")
+  label(55, 150, "middle", 14, "a")
   cell(30, 180, size, 40, 1, "")
   bar(80, 180, 20, 40, 1, "")
   frame(200, 30, size, 90, 7, "")
-  label(275, 60, "middle", 14, "b")
+  label(225, 50, "middle", 14, "b")
   cell(250, 30, 40, 90, 2, "")
   bar(250, 70, 40, 20, 2, "")
   frame(200, 130, size, size, 7, "")
