@@ -19,11 +19,25 @@ struct sectors {
   size_t count, room;
 };
 
+// Lanes of atomics that met at an address.
+struct meeting {
+  uint64_t address; // + 1; 0: free
+  uint64_t lanes, block;
+  bool of_blocks; // more than one: more of them when all are looked at
+};
+
+struct meetings {
+  struct meeting *slots; // a hash table
+  size_t count, room;
+};
+
 // What a launch has done. Launches of one kernel may run side by side, and share its sites: `sum` has what was counted up to
 // the last change from one to another, `start` what the sites held then.
 struct counted {
   struct model_counts sum, start;
   struct sectors read, written;
+  struct meetings meetings;
+  uint64_t block;       // the one that is looked at: its number among those that are
   double block_sectors; // distinct ones of the blocks that are done, summed
 };
 
@@ -67,9 +81,57 @@ void counts_touched(uint32_t key, uint64_t first, uint64_t last) {
   }
 }
 
+// ---- addresses that atomics meet at ----------------------------------------------------------------------------------------------
+
+// The L2 cache does what meets at one address one after another, whichever blocks it is from: the busiest address of a launch
+// makes them all wait.
+static struct meeting *meeting_of(const struct meetings *all, uint64_t address) {
+  size_t i = (size_t)(address * 0x9e3779b97f4a7c15u >> 20);
+  while (all->slots[i & (all->room - 1)].address && all->slots[i & (all->room - 1)].address != address + 1)
+    i++;
+  return &all->slots[i & (all->room - 1)];
+}
+
+static void more_meetings(struct meetings *all) {
+  const struct meetings old = *all;
+  all->room = old.room ? 2 * old.room : 1024;
+  all->slots = inspect_allocate(all->room * sizeof *all->slots);
+  for (size_t i = 0; i < old.room; i++)
+    if (old.slots[i].address)
+      *meeting_of(all, old.slots[i].address - 1) = old.slots[i];
+  free(old.slots);
+}
+
+void counts_met(uint64_t address, unsigned lanes) {
+  if (now_counted == NULL)
+    return;
+  struct meetings *all = &now_counted->meetings;
+  if (2 * all->count >= all->room)
+    more_meetings(all);
+  struct meeting *m = meeting_of(all, address);
+  all->count += m->address == 0;
+  m->of_blocks |= m->address && m->block != now_counted->block;
+  m->address = address + 1;
+  m->block = now_counted->block;
+  m->lanes += lanes;
+}
+
+// Of the launch, where `more` blocks ran for each that was looked at. Of one block alone nobody knows which addresses others have.
+static double hottest(const struct meetings *all, double looked, double more) {
+  double most = 0;
+  for (size_t i = 0; i < all->room; i++) {
+    const struct meeting *m = &all->slots[i];
+    const double lanes = (double)m->lanes * (m->of_blocks || looked < 2 ? more : 1);
+    most = m->address && lanes > most ? lanes : most;
+  }
+  return most;
+}
+
 void counts_end_block(void) {
-  if (now_counted)
+  if (now_counted) {
     now_counted->block_sectors += (double)of_block.count;
+    now_counted->block++;
+  }
   empty(&of_block);
 }
 
@@ -85,6 +147,7 @@ static void add_accesses(struct model_counts *c, const struct site *s) {
     c->shared_waves += units;
   } else if (is_atomic(s->key)) {
     c->atomics += runs;
+    c->atomic_sectors += units;
     c->atomic_passes += (double)s->same;
   } else if (is_read(s->key)) {
     c->loads += runs;
@@ -193,6 +256,7 @@ void counts_end_launch(struct launch *launch) {
   struct model_counts c = own->sum;
   c.barriers *= ((double)launch->threads + WARP - 1) / WARP;
   scale(&c, more);
+  c.atomic_hottest = hottest(&own->meetings, looked, more);
   c.blocks = all;
   c.threads = launch->threads;
   c.shared_bytes = static_shared(launch->kernel) + (double)launch->dynamic_bytes;
@@ -205,6 +269,7 @@ void counts_end_launch(struct launch *launch) {
   }
   free(own->read.slots);
   free(own->written.slots);
+  free(own->meetings.slots);
   free(own);
   struct model_time time;
   if (cudasim_counts(&c, &time))
