@@ -163,7 +163,8 @@ static bool reads_past_load(const Case *c) {
 }
 
 static bool judge_values(Case *c) {
-  suspect_that(c, counts(c)->launches == 0 && !*got_error(c), &NO_KERNEL);
+  suspect_that(c, counts(c)->launches == 0 && !refused_shape(c) && !*got_error(c), &NO_KERNEL);
+  suspect_that(c, refused_shape(c) && !*got_error(c), &EDGES);
   suspect_that(c, counts(c)->device_to_host > 0, &COMPUTED_ON_HOST);
   suspect_that(c, reads_past_load(c), &NOT_COUNTED);
   suspect_barriers(c);
@@ -202,9 +203,9 @@ static void judge_traffic(Case *c) {
 // The same seen by the inspector, for each way to memory, with the line that is to blame. At sizes that are no multiples of eight
 // a row begins in the middle of a sector, so that a request of 32 elements takes one more than the fewest.
 static void judge_inspected(Case *c) {
-  suspect_finding(c, "race", &NO_BARRIER);
+  if (!has_finding(c, "bounds")) // an access that went astray meets others where it lands
+    suspect_finding(c, "race", &NO_BARRIER);
   suspect_finding(c, "divergent", &DIVERGENT_BARRIER);
-  suspect_finding(c, "bounds", &PAST_THE_END);
   if (!judge_values(c) || !expect_no_finding(c))
     return;
   bool tile = isnan(got_number(c, "barriers")) || number(c, "shared accesses") > 0;

@@ -270,11 +270,15 @@ static void judge(Case *c) {
 
 // With threads that see each other's accesses: a mistake that both orders of the threads hide is found here.
 static void judge_inspected(Case *c) {
-  suspect_finding(c, "race-block", &NO_BARRIER);
-  suspect_finding(c, "race-warp", &NO_BARRIER);
+  bool tree = counted(c) && number(c, "barriers") > 0;
+  if (tree) {
+    suspect_finding(c, "race-block", &NO_BARRIER);
+    suspect_finding(c, "race-warp", &NO_BARRIER);
+  }
   // An atomic operation for each block and a race between blocks nevertheless: the flag of "the last block adds up".
   bool flag = counted(c) && number(c, "atomics") > 0 && counts(c)->launches == 1;
-  suspect_finding(c, "race-grid", flag ? &NO_FENCE : &UNPROTECTED);
+  if (flag)
+    suspect_finding(c, "race-grid", &NO_FENCE);
   suspect_finding(c, "divergent", &DIVERGENT);
   suspect_finding(c, "uninitialised-global", &NOT_ZEROED);
   suspect_finding(c, "uninitialised-shared", &BEYOND);
