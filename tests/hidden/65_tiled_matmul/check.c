@@ -119,16 +119,14 @@ static bool counted(const Case *c) {
   return !isnan(got_number(c, "loads"));
 }
 
-// As many barriers as there are steps, where there should be twice as many. Sizes at which the steps of one width are twice
-// those of another say nothing.
-static bool lacks_a_barrier(const Case *c) {
+// Whether the barriers are `each` for every step of some tile. Sizes at which the steps of one width are twice those of another
+// say nothing: then both hold.
+static bool barriers_each(const Case *c, int64_t each) {
   int64_t k = size_of(c, "k"), barriers = got_count(c, "barriers");
-  bool one_each = barriers == 0;
   for (int64_t tile = 8; tile <= 32; tile *= 2)
-    one_each = one_each || barriers == (k + tile - 1) / tile;
-  for (int64_t tile = 8; tile <= 32; tile *= 2)
-    one_each = one_each && barriers != 2 * ((k + tile - 1) / tile);
-  return one_each;
+    if (barriers == each * ((k + tile - 1) / tile))
+      return true;
+  return false;
 }
 
 // Of the elements: NaN as fresh memory holds it, NaN as those find it who go past load, and what fresh shared memory makes of a sum.
@@ -194,8 +192,9 @@ static void suspect_mistakes(Case *c, const Array *want) {
   odd_ones(result, &fresh, &past_load, &huge);
   suspect_that(c, counted(c) && past_load > 0 && huge == 0, &NOT_COUNTED);
   suspect_that(c, result && fresh == result->count && counted(c) && got_count(c, "loads") > 0, &ADDED);
-  suspect_that(c, fresh == 0 && counted(c) && lacks_a_barrier(c), &NO_BARRIER);
-  suspect_that(c, huge > 0 && counted(c) && got_count(c, "barriers") > 0 && k % 8 != 0, &BEYOND);
+  suspect_that(c, fresh == 0 && counted(c) && barriers_each(c, got_count(c, "barriers") > 0) && !barriers_each(c, 2),
+               &NO_BARRIER);
+  suspect_that(c, huge > 0 && counted(c) && barriers_each(c, 2) && !barriers_each(c, 1) && k % 8 != 0, &BEYOND);
 }
 
 static void judge(Case *c) {
@@ -217,6 +216,15 @@ static void judge(Case *c) {
   expect_exactly(c, "elements read outside of a and b", got_count(c, "loads outside"), 0, &OUTSIDE_LOAD);
 }
 
+// Threads that see each other's accesses: what every order of them hides is found here.
+static void judge_inspected(Case *c) {
+  const Array *want = product(c, 0, size_of(c, "k"), false);
+  if (!expect_array(c, "c", want, 0))
+    suspect_mistakes(c, want);
+  else
+    expect_no_finding(c);
+}
+
 EXERCISE = {
     .id = "65_tiled_matmul",
     .title = "A matrix product in tiles",
@@ -234,5 +242,6 @@ EXERCISE = {
               {.name = "whole tiles: values and traffic", .ask = ask_whole, .judge = judge},
               {.name = "smaller than a tile", .ask = ask_small, .judge = judge},
               {.name = "a long inner size", .ask = ask_long, .judge = judge},
-              {.name = "an inner size of one", .ask = ask_outer, .judge = judge}},
+              {.name = "an inner size of one", .ask = ask_outer, .judge = judge},
+              {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };
