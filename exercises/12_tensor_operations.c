@@ -7,14 +7,15 @@
 //
 //   PyTorch:  (x - y.cpu()).abs().max().item()
 //
-// compare_products: the matrix product of a (m, k) and b (k, n), once on the CPU and once on `device`. Store both results,
-// each where it was calculated, and return their largest difference.
+// compare_products: the matrix product of a (m, k) and b (k, n), calculated on the CPU and calculated on `device`. Store both
+// results, each where it was calculated, and return their largest difference.
 //
 //   PyTorch:  on_cpu = a @ b
 //             on_device = a.to(device) @ b.to(device)
 //
 // Given: a and b on the CPU, float32, not always contiguous; a device: any GPU, or the CPU.
-// Counted: copies. compare_products needs two to the device and one back; largest_difference one back.
+// None of a, b, x and y may be changed.
+// Counted: copies. compare_products needs two to the device and one back; largest_difference one back, and none to the device.
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,6 +1,7 @@
 // Exercise 14: one network, all GPUs                                           (chapter 6, docs/06_several_gpus.md)
 //
-// Write simple_cnn: a network for pictures of 3 x 32 x 32 in 10 classes, with the children conv1, relu, pool and fc.
+// Write simple_cnn: a network for pictures of 3 x 32 x 32 in 10 classes, whose parameters are conv1.weight, conv1.bias,
+// fc.weight and fc.bias.
 //
 //   PyTorch:  self.conv1 = nn.Conv2d(3, 16, kernel_size=3, padding=1)
 //             self.relu = nn.ReLU()
@@ -17,7 +18,8 @@
 //             model.to(device)
 //
 // Given: batches of any size, on the first GPU (or the CPU); they need not divide by the number of GPUs.
-// Judged: which GPUs work, the output and the gradients, which are those of one device, and where they are: on the first.
+// Judged: how many GPUs compute (none has more than batch / GPUs rows, rounded up), the output and the gradients of parameters
+// and pictures, which are those of one device, and where they are: on the first.
 #include "ferry.h"
 
 typedef struct SimpleCnn {

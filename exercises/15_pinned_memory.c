@@ -1,7 +1,7 @@
 // Exercise 15: batches through pinned memory                                    (chapter 7, docs/07_pitfalls.md)
 //
-// A copy from ordinary memory makes the host wait until it is over. From pinned (page-locked) memory it can be queued, and
-// the host goes on. Write two functions.
+// A copy from ordinary memory keeps the host until the driver has put the bytes into pinned (page-locked) memory of its own.
+// From pinned memory it can be queued, and the host goes on. Write two functions.
 //
 // pinned: the batch in pinned memory; the batch itself when it is there already, or when the machine has no CUDA, where
 // nothing can be pinned.
@@ -14,8 +14,9 @@
 //   PyTorch:  loaded = [pinned(b).to(device, non_blocking=True) for b in batches]
 //             torch.cuda.synchronize(device)
 //
-// Given: CPU tensors of one width, the last with fewer rows; some are pinned from the start, some are views with gaps.
-// Counted: copies to the device, one per batch; synchronisations, one in all.
+// Given: float32 CPU tensors of one width, the last with fewer rows; some are pinned from the start, some are views with gaps.
+// Counted: copies to the device, one per batch and all from pinned memory; synchronisations, one in all. When load_all
+// returns, everything has arrived.
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

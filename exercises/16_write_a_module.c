@@ -16,8 +16,8 @@
 // under these names, so that .to, parameters() and state_dict() find them.
 //
 // Given: x of (N, in_features), where N may be 0, on any device, the module moved there before.
-// Judged: the names of parameters and buffers, first values, output and gradients, where everything is after a move, and a
-// module that another's state was loaded into.
+// Judged: the names of parameters and buffers, first values, output and gradients (of scale, fc and x; mean has none), where
+// everything is after a move, a module that another's state was loaded into, and two modules beside each other. x stays as it is.
 // Counted: copies between host and device. forward needs none.
 #include "ferry.h"
 

@@ -1,6 +1,7 @@
 // Exercise 17: one training step by hand                                        (chapter 5, docs/05_model_moves.md)
 //
-// What an optimizer does, done once without one. Write training_step for a linear model with the mean squared error:
+// What an optimizer does, done once without one (the library's may not be used). Write training_step for a linear model
+// with the mean squared error:
 //
 //   1. forward: the outputs x @ weight.T + bias, and their loss against the target
 //   2. backward: the gradients of weight and bias
@@ -18,7 +19,8 @@
 //             return loss
 //
 // Given: weight (out, in) and bias (out), which require gradients, x (N, in) and target (N, out), all on one device.
-// Judged: two steps, one after the other: losses, weight and bias, and that the gradients are cleared.
+// Judged: two steps, one after the other: losses, weight and bias, that the gradients are cleared, that weight and bias still
+// require gradients, and that afterwards autograd records as it did before. x and target stay as they are.
 // Counted: copies between host and device, and synchronisations. No step needs one: the loss stays where it is.
 #include "ferry.h"
 

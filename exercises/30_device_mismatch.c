@@ -10,6 +10,7 @@
 //   PyTorch, with everything on one device:  (x - mean) / std + torch.arange(x.size(1))
 //
 // Given: x (rows, columns) float32, any strides, on any device; mean and std (columns) float32, always on the CPU.
+// None of the three may be changed; a second call brings a mean and a std of its own.
 // Counted: copies between host and device. mean and std cross once each; nothing else has a reason to.
 #include "ferry.h"
 

@@ -129,7 +129,7 @@ FY_API void fy_barrier_with(FyCollective options);
 // same size and dtype. A send is over when its receive has taken the data: two ranks that both send first wait for each other
 // (and get the timeout's error), as GPUs do; one of them receives first, or sends with .async_op = true. On CUDA devices, two ranks
 // of a larger group that exchange messages before the group's first collective make a communicator of their own by that, for which
-// each waits for the other: start a ring of messages by a collective, such as fy_barrier(.group = g), or fy_broadcast of a CUDA tensor.
+// each waits for the other: start a ring of messages by a collective of CUDA tensors, such as fy_broadcast.
 #define fy_send(collective_tensor, ...) fy_send_with((FyCollective){.tensor = (collective_tensor), .rank = __VA_ARGS__})
 #define fy_recv(collective_tensor, ...) fy_recv_with((FyCollective){.tensor = (collective_tensor), .rank = __VA_ARGS__})
 FY_API FyWork *fy_send_with(FyCollective options);

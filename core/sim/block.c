@@ -3,6 +3,7 @@
 // without barriers never leaves the native stack, and a block of n threads needs at most n - 1 fibers.
 #include "block_internal.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,14 +11,17 @@
 #include <string.h>
 
 #include "cooperative.h"
+#include "cudasim_judged.h"
 #include "inspector.h"
 #include "sanitizer.h"
+#include "shared.h"
 #include "sim.h"
 #include "watchdog.h"
+#include "weak.h"
 
 __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim, gridDim;
-__thread unsigned int cudasim_left;
+__thread const struct cudasim_index *cudasim_thread;
 
 const struct sim_inspector *sim_inspector;
 
@@ -37,7 +41,7 @@ static void free_executor(void *pointer) {
     sim_fiber_free(fiber);
   }
   ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, SIM_MAX_SHARED_BYTES);
-  free(e->dynamic_shared);
+  free(e->dynamic_shared - CUDASIM_SHARED_GUARD);
   free(e);
   sim_executor = NULL;
 }
@@ -50,14 +54,16 @@ static struct sim_executor *get_executor(void) {
   if (sim_executor)
     return sim_executor;
   pthread_once(&executor_once, make_key);
-  struct sim_executor *e = calloc(1, sizeof *e);
-  char *shared = aligned_alloc(128, SIM_MAX_SHARED_BYTES);
+  struct sim_executor *e = aligned_alloc(64, (sizeof *e + 63) / 64 * 64);
+  char *shared = aligned_alloc(128, SIM_MAX_SHARED_BYTES + 2 * CUDASIM_SHARED_GUARD);
   if (e == NULL || shared == NULL) {
     fprintf(stderr, "ferry: the simulated CUDA device has no memory to run a kernel\n");
     exit(1);
   }
+  memset(e, 0, sizeof *e);
   e->native = sim_fiber_native();
-  e->dynamic_shared = shared;
+  e->by_number[0] = &e->native;
+  e->dynamic_shared = shared + CUDASIM_SHARED_GUARD;
   pthread_setspecific(executor_key, e);
   return sim_executor = e;
 }
@@ -84,7 +90,8 @@ static struct sim_fiber *take_fiber(struct sim_executor *e) {
     e->free_fibers = fiber->next_free;
     return fiber;
   }
-  fiber = sim_fiber_new(++e->fibers);
+  e->fibers++;
+  fiber = e->by_number[e->fibers] = sim_fiber_new(e->fibers);
   fiber->next = e->all_fibers;
   return e->all_fibers = fiber;
 }
@@ -92,14 +99,6 @@ static struct sim_fiber *take_fiber(struct sim_executor *e) {
 static void give_fiber(struct sim_executor *e, struct sim_fiber *fiber) {
   fiber->next_free = e->free_fibers;
   e->free_fibers = fiber;
-}
-
-static void switch_to(struct sim_executor *e, struct sim_fiber *fiber) {
-  struct sim_fiber *self = e->running;
-  if (fiber == self)
-    return;
-  e->running = fiber;
-  sim_fiber_switch(self, fiber);
 }
 
 // ---- the order in which threads begin ----
@@ -146,7 +145,7 @@ static void fill_indices(struct sim_executor *e) {
   for (unsigned int z = 0; z < e->shape.z; z++)
     for (unsigned int y = 0; y < e->shape.y; y++)
       for (unsigned int x = 0; x < e->shape.x; x++)
-        e->index[thread++] = (struct uint3){x, y, z};
+        e->waiter[thread++].index = (struct cudasim_index){x, y, z};
 }
 
 static void set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigned int block) {
@@ -164,29 +163,35 @@ static void set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigne
 
 // ---- scheduling ----
 
-// The first wait of this block: from the loop's counter to the tables. Threads so far have run in ascending order.
-void sim_start_tracking(struct sim_executor *e) {
-  unsigned int begun = e->threads - cudasim_left;
-  cudasim_left = 0;
+static void clear_tables(struct sim_executor *e) {
   e->tracking = true;
-  e->current = (int)begun - 1;
-  e->done = begun - 1;
-  e->cursor = begun;
-  e->at_barrier = e->at_warp = e->phase = 0;
-  e->look_again = e->complete = e->warps_used = false;
+  e->at_barrier = e->at_warp = e->phase = e->done = e->cursor = 0;
+  e->look_again = e->complete = e->warps_used = e->differs = false;
   memset(e->state, SIM_UNSTARTED, e->threads);
-  memset(e->state, SIM_DONE, e->done);
-  e->state[e->current] = SIM_RUNNING;
   for (int vote = 0; vote < CUDASIM_VOTES; vote++)
     e->votes[vote][0] = vote == CUDASIM_VOTE_AND;
 }
 
-static void begin_thread(struct sim_executor *e, int thread) {
+// The first wait of this block: from the loop's counter to the tables. Threads so far have run in ascending order.
+void sim_start_tracking(struct sim_executor *e) {
+  const struct cudasim_index i = *cudasim_thread;
+  clear_tables(e);
+  e->current = (int)(i.x + e->shape.x * (i.y + e->shape.y * i.z));
+  e->done = (unsigned int)e->current;
+  e->cursor = e->done + 1;
+  memset(e->state, SIM_DONE, e->done);
+  e->state[e->current] = SIM_RUNNING;
+}
+
+static inline void begin_thread(struct sim_executor *e, int thread) {
   e->current = thread;
   e->state[thread] = SIM_RUNNING;
-  threadIdx = e->index[thread];
-  if (e->inspected)
-    sim_inspector->thread_runs(thread);
+  cudasim_thread = &e->waiter[thread].index;
+  if (__builtin_expect(e->launch->inspected != NULL, 0)) {
+    threadIdx = (struct uint3){cudasim_thread->x, cudasim_thread->y, cudasim_thread->z};
+    if (e->inspected)
+      sim_inspector->thread_runs(thread);
+  }
 }
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
@@ -200,8 +205,8 @@ _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
 static void tell_divergent(struct sim_executor *e, int first, int other) {
   bool waits = e->state[other] == SIM_AT_BARRIER;
   if (e->inspected)
-    sim_inspector->divergent(first, e->file[first], e->line[first], other, waits ? e->file[other] : NULL,
-                             waits ? e->line[other] : 0);
+    sim_inspector->divergent(first, e->waiter[first].file, e->waiter[first].line, other,
+                             waits ? e->waiter[other].file : NULL, waits ? e->waiter[other].line : 0);
 }
 
 static int first_done(const struct sim_executor *e) {
@@ -211,19 +216,17 @@ static int first_done(const struct sim_executor *e) {
   return thread;
 }
 
-// The thread that stands for all that wait.
-static int check_barrier(struct sim_executor *e) {
-  int first = -1;
-  for (unsigned int t = 0; t < e->threads; t++) {
-    if (e->state[t] != SIM_AT_BARRIER)
+// Not all threads have come to the barrier that opens.
+static void check_barrier(struct sim_executor *e) {
+  const int first = e->barrier_first;
+  for (unsigned int t = 0; t < e->threads && e->differs; t++) {
+    if (e->state[t] != SIM_AT_BARRIER ||
+        (e->waiter[t].line == e->waiter[first].line && e->waiter[t].file == e->waiter[first].file))
       continue;
-    first = first < 0 ? (int)t : first;
-    if (e->line[t] != e->line[first] || e->file[t] != e->file[first]) {
-      sim_report(e, "divergent __syncthreads(): threads of one block wait at different barriers");
-      sim_report_threads(e);
-      tell_divergent(e, first, (int)t);
-      sim_give_up(e, cudaErrorIllegalAddress);
-    }
+    sim_report(e, "divergent __syncthreads(): threads of one block wait at different barriers");
+    sim_report_threads(e);
+    tell_divergent(e, first, (int)t);
+    sim_give_up(e, cudaErrorIllegalAddress);
   }
   if (e->done > 0 && sim_config_is_program()) {
     sim_warn_returned(e);
@@ -233,17 +236,18 @@ static int check_barrier(struct sim_executor *e) {
     tell_divergent(e, first, first_done(e));
     sim_give_up(e, cudaErrorIllegalAddress);
   }
-  return first;
 }
 
 static void open_barrier(struct sim_executor *e) {
-  int first = check_barrier(e);
+  if (e->differs || e->done > 0)
+    check_barrier(e);
   if (e->inspected)
-    sim_inspector->barrier_opens(e->file[first], e->line[first], e->voted);
+    sim_inspector->barrier_opens(e->waiter[e->barrier_first].file, e->waiter[e->barrier_first].line, e->voted);
   e->voted = false;
+  if (e->launch->judged)
+    sim_weak_barrier();
   for (unsigned int t = 0; t < e->threads; t++)
-    if (e->state[t] == SIM_AT_BARRIER)
-      e->state[t] = SIM_READY;
+    e->state[t] = e->state[t] == SIM_AT_BARRIER ? SIM_READY : e->state[t];
   e->at_barrier = 0;
   e->cursor = 0;
   e->phase++;
@@ -276,20 +280,55 @@ static int pick_thread(struct sim_executor *e) {
   }
 }
 
+// Of a kernel that is judged: what the running thread did up to here is looked at.
+static void look_at_thread(struct sim_executor *e) {
+  sim_weak_thread_stops();
+  if (sim_shared_is_broken(e))
+    sim_give_up(e, cudaErrorIllegalAddress);
+}
+
+// Goes on with `thread`; the current one waits, and this returns when it goes on. Ends in the switch itself, so that nothing but
+// the kernel's own frame and the saved registers is touched on either stack.
+static inline void go_on_with(struct sim_executor *e, int thread) {
+  struct sim_waiter *from = &e->waiter[e->current], *to = &e->waiter[thread];
+  struct sim_fiber *self = e->running, *other;
+  e->fiber[e->current] = (uint16_t)self->number;
+  if (__builtin_expect(e->state[thread] == SIM_UNSTARTED, 0)) {
+    other = take_fiber(e);
+    to->stack_pointer = other->stack_pointer;
+  } else {
+    other = e->by_number[e->fiber[thread]];
+  }
+  begin_thread(e, thread);
+  if (other == self)
+    return;
+  e->running = other;
+  sim_fiber_switch(self, &from->stack_pointer, other, to->stack_pointer);
+}
+
+static __attribute__((noinline)) void suspend_slow(struct sim_executor *e) {
+  go_on_with(e, pick_thread(e));
+}
+
 // The current thread's state says what it waits for; others run until it can go on.
 void sim_suspend(struct sim_executor *e) {
-  e->fiber[e->current] = e->running;
-  int thread = pick_thread(e);
-  struct sim_fiber *fiber = e->state[thread] == SIM_UNSTARTED ? take_fiber(e) : e->fiber[thread];
-  begin_thread(e, thread);
-  switch_to(e, fiber);
+  if (__builtin_expect(e->launch->judged, 0))
+    look_at_thread(e);
+  const unsigned int cursor = e->cursor;
+  const int thread = e->order[cursor < e->threads ? cursor : 0];
+  if (cursor == e->threads || e->state[thread] != SIM_READY) {
+    suspend_slow(e);
+    return;
+  }
+  e->cursor = cursor + 1;
+  go_on_with(e, thread);
 }
 
 // The calling fiber's thread has returned. True: another thread is to begin on this fiber.
-int cudasim_next_thread_slow(void) {
+static bool next_thread(void) {
   struct sim_executor *e = sim_executor;
-  if (!e->tracking)
-    return false;
+  if (e->launch->judged)
+    look_at_thread(e);
   e->state[e->current] = SIM_DONE;
   e->done++;
   if (e->inspected)
@@ -306,22 +345,27 @@ int cudasim_next_thread_slow(void) {
     give_fiber(e, self);
   if (thread >= 0) {
     begin_thread(e, thread);
-    switch_to(e, e->fiber[thread]);
+    e->running = e->by_number[e->fiber[thread]];
+    sim_fiber_switch(self, &self->stack_pointer, e->running, e->waiter[thread].stack_pointer);
   } else if (!native) {
     e->complete = true;
-    switch_to(e, &e->native);
+    e->running = &e->native;
+    sim_fiber_switch(self, &self->stack_pointer, &e->native, e->native.stack_pointer);
   } else {
     return false;
   }
   return !(native && e->complete);
 }
 
+static void run_thread(const struct sim_executor *e) {
+  (e->inspected ? e->launch->inspected : e->launch->thread)(e->launch->closure);
+}
+
 void sim_fiber_entry(void) {
   sim_fiber_landed(sim_executor->running);
   for (;;) {
-    const struct sim_executor *e = sim_executor;
-    (e->inspected ? e->launch->inspected : e->launch->thread)(e->launch->closure);
-    cudasim_next_thread_slow();
+    run_thread(sim_executor);
+    next_thread();
   }
 }
 
@@ -330,10 +374,15 @@ void sim_fiber_entry(void) {
 void cudasim_barrier(const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
-  e->file[e->current] = file;
-  e->line[e->current] = line;
-  e->state[e->current] = SIM_AT_BARRIER;
-  e->at_barrier++;
+  const int thread = e->current;
+  struct sim_waiter *self = &e->waiter[thread];
+  self->file = file;
+  self->line = line;
+  e->state[thread] = SIM_AT_BARRIER;
+  if (e->at_barrier++ == 0)
+    e->barrier_first = thread;
+  const struct sim_waiter *first = &e->waiter[e->barrier_first];
+  e->differs |= first->line != line || first->file != file;
   sim_suspend(e);
 }
 
@@ -368,6 +417,7 @@ void cudasim_poll(void) {
   }
   e->state[e->current] = SIM_READY;
   e->look_again = true;
+  sim_weak_publish(false); // it goes on where it is
   if (e->inspected) {
     sim_inspector->pause(true);
     sim_inspector->pause(false);
@@ -377,10 +427,9 @@ void cudasim_poll(void) {
 
 // ---- a block ----
 
-static void start_out_of_order(struct sim_executor *e) {
-  sim_track(e);
-  memset(e->state, SIM_UNSTARTED, e->threads);
-  e->done = e->cursor = 0;
+// From the first thread on by the tables: in another order, or each by itself.
+static void start_tracked(struct sim_executor *e) {
+  clear_tables(e);
   begin_thread(e, pick_thread(e));
 }
 
@@ -392,44 +441,109 @@ static void forget_fibers(struct sim_executor *e) {
   }
 }
 
+// As one loop, which the compiler sees whole? Places in the grid have to be ints for it, and nobody may look at single threads.
+static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
+  *first = (unsigned long long)blockIdx.x * blockDim.x;
+  const bool looked_at = e->inspected || e->exact || (sim.config.weak && e->launch->judged);
+  return sim.config.order == SIM_ASCENDING && !looked_at && e->launch->threads && *first + blockDim.x <= INT_MAX;
+}
+
 static void run_threads(struct sim_executor *e) {
+  unsigned long long first;
   if (sigsetjmp(e->give_up, 0) == 0) {
-    if (sim.config.order != SIM_ASCENDING || e->inspected)
-      start_out_of_order(e);
-    if (!e->inspected)
-      e->launch->threads(e->launch->closure);
-    else
-      do
-        e->launch->inspected(e->launch->closure);
-      while (cudasim_next_thread_slow());
+    if (as_loop(e, &first)) {
+      e->launch->threads(e->launch->closure, (int)first, (int)(first + blockDim.x));
+      if (!e->tracking)
+        return;
+    } else {
+      start_tracked(e);
+      run_thread(e);
+    }
+    while (next_thread())
+      run_thread(e);
     return;
   }
   if (e->running != &e->native)
     sim_fiber_landed(&e->native);
   forget_fibers(e);
-  cudasim_left = 0;
+}
+
+static void reset_block(struct sim_executor *e) {
+  e->tracking = e->complete = e->voted = false;
+  e->error = cudaSuccess;
+  e->polls = 0;
+  e->running = &e->native;
+}
+
+// The loop's threads ran together, in vectors even: which of them used the address is found by running the block again, each
+// thread by itself. Its device is lost in any case, so it does no harm that some of it is done twice.
+static void run_exactly(struct sim_executor *e) {
+  reset_block(e);
+  e->exact = true;
+  run_threads(e);
+  e->exact = false;
+}
+
+static void find_faulting_thread(struct sim_executor *e) {
+  const char *what = e->faulting_what, *does = e->faulting_does;
+  run_exactly(e);
+  if (e->error == cudaSuccess)
+    sim_report_fault(e, e->faulting, does, what);
+  e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
+}
+
+// The same when a thread of the loop wrote outside of a shared array.
+static void judged_block_end(struct sim_executor *e) {
+  if (!e->tracking && e->error == cudaSuccess && sim_shared_is_written_outside(e)) {
+    sim_shared_block_begin(e);
+    run_exactly(e);
+    e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
+  }
+  sim_shared_is_broken(e);
+  sim_weak_block_end();
+}
+
+// Called by the signal handler.
+_Noreturn void sim_block_fault(const void *address, const char *does, const char *what) {
+  struct sim_executor *e = sim_executor;
+  e->faulting_what = NULL;
+  if (!e->tracking && !e->exact) {
+    e->faulting = address;
+    e->faulting_what = what;
+    e->faulting_does = does;
+  } else {
+    sim_report_fault(e, address, does, what);
+    sim_report_thread();
+    if (e->inspected)
+      sim_inspector->faulted(address);
+  }
+  sim_give_up(e, cudaErrorIllegalAddress);
 }
 
 cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection) {
   struct sim_executor *e = get_executor();
   e->launch = launch;
-  e->tracking = e->complete = e->voted = false;
-  e->error = cudaSuccess;
-  e->polls = 0;
+  reset_block(e);
   set_shape(e, launch->block, index);
   struct cudasim_dim3 grid = launch->grid;
   blockIdx = (struct uint3){index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y};
   blockDim = launch->block;
   gridDim = grid;
-  threadIdx = (struct uint3){0, 0, 0};
   ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, launch->shared_bytes);
   ASAN_POISON_MEMORY_REGION(e->dynamic_shared + launch->shared_bytes, SIM_MAX_SHARED_BYTES - launch->shared_bytes);
-  e->running = &e->native;
-  cudasim_left = e->threads - 1;
+  e->faulting_what = NULL;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
+  if (launch->judged) {
+    sim_weak_block_begin();
+    sim_shared_block_begin(e);
+  }
   e->inside = true;
   sim_watch_begin(e);
   run_threads(e);
+  if (e->faulting_what)
+    find_faulting_thread(e);
+  if (launch->judged)
+    judged_block_end(e);
   sim_watch_end();
   e->inside = false;
   if (e->inspected)

@@ -29,14 +29,26 @@ struct sim_warp {
   struct sim_warp_group group[SIM_WARP_GROUPS];
 };
 
+// A thread that waits: its stack, and where in the source it is. Half a cache line: what a switch costs is the memory it touches.
+struct sim_waiter {
+  _Alignas(32) void *stack_pointer;
+  const char *file;
+  int line;
+  struct cudasim_index index; // its threadIdx, from when the block is tracked
+};
+
 // Everything that one operating-system thread needs to run blocks, kept between blocks.
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
-  cudaError_t error; /* why the block was given up */
+  bool exact;                // thread by thread, so that a fault is one thread's
+  const void *faulting;      // an address that this block's threads used when they ran as one loop
+  const char *faulting_what; // NULL: there is none
+  const char *faulting_does; // "reads" or "writes"
+  cudaError_t error;         /* why the block was given up */
   sigjmp_buf give_up;
 
-  // Until a thread waits there is only cudasim_left; from then on `tracking` is true and the tables below count.
+  // Until a thread waits there is only cudasim_thread; from then on `tracking` is true and the tables below count.
   bool tracking;
   unsigned int threads;
   struct cudasim_dim3 shape;
@@ -46,13 +58,13 @@ struct sim_executor {
   unsigned int at_barrier, at_warp, done;
   unsigned int phase; // barriers passed
   unsigned int polls;
+  bool differs;                // threads wait at different barriers
+  int barrier_first;           // the thread that came first to the barrier
   bool voted;                  // the barrier that threads wait at takes votes
   int votes[CUDASIM_VOTES][2]; // by the phase's parity
   uint8_t state[SIM_MAX_BLOCK_THREADS];
-  struct sim_fiber *fiber[SIM_MAX_BLOCK_THREADS]; // of a thread that waits
-  const char *file[SIM_MAX_BLOCK_THREADS];
-  int line[SIM_MAX_BLOCK_THREADS];
-  struct uint3 index[SIM_MAX_BLOCK_THREADS];
+  struct sim_waiter waiter[SIM_MAX_BLOCK_THREADS];
+  uint16_t fiber[SIM_MAX_BLOCK_THREADS]; // of a thread that waits, by its number
   uint16_t order[SIM_MAX_BLOCK_THREADS];
   uint16_t warp_place[SIM_MAX_WARPS]; // where in `order` a warp's threads begin
 
@@ -62,6 +74,7 @@ struct sim_executor {
   struct sim_warp warp[SIM_MAX_WARPS];
 
   struct sim_fiber native, *running;
+  struct sim_fiber *by_number[SIM_MAX_BLOCK_THREADS + 1]; // 0: native
   struct sim_fiber *free_fibers, *all_fibers;
   int fibers;
   char *dynamic_shared;
@@ -87,6 +100,8 @@ void sim_warp_thread_done(struct sim_executor *e, int thread);
 // report.c
 void sim_report(struct sim_executor *e, const char *what);
 void sim_report_threads(struct sim_executor *e);
+void sim_report_thread(void); // the one that runs
+void sim_report_fault(struct sim_executor *e, const void *address, const char *does, const char *what);
 // Once for each kernel: threads have returned before a barrier of the others, which a GPU lets pass.
 void sim_warn_returned(struct sim_executor *e);
 

@@ -360,19 +360,6 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
 
 // ---- small things ----
 
-// threadIdx.x at i, for reading: (+threadIdx.x) is an unsigned int whatever threadIdx is.
-static size_t rewrite_coordinate(struct converter *c, size_t i) {
-  const char *p = c->in->bytes + i;
-  size_t before = back_over_space(c->out, c->out->length);
-  if (strncmp(p, "threadIdx.", 10) != 0 || strchr("xyz", p[10]) == NULL || is_word(p[11]) ||
-      (before > 0 && strchr(".>&", c->out->bytes[before - 1]) && c->out->bytes[before - 1] != '>'))
-    return i;
-  append_string(c->out, "(+");
-  append(c->out, p, 11);
-  append_string(c->out, ")");
-  return i + 11;
-}
-
 // clock() is the device's in a kernel and the C library's elsewhere.
 static size_t rewrite_clock(struct converter *c, size_t i) {
   const struct text *in = c->in;
@@ -453,7 +440,7 @@ static size_t convert_word(struct converter *c, size_t i) {
   else if (word_at(in, i, "asm") || word_at(in, i, "__asm__") || word_at(in, i, "__asm"))
     after = rewrite_assembly(c, i, end - i);
   else if (!c->system_header && word_at(in, i, "threadIdx"))
-    after = rewrite_coordinate(c, i);
+    after = rewrite_coordinate(in, i, c->out);
   else if (!c->system_header && word_at(in, i, "clock"))
     after = rewrite_clock(c, i);
   else if (word_at(in, i, "cudaLaunchKernel") || word_at(in, i, "cudaLaunchCooperativeKernel"))

@@ -143,3 +143,34 @@ size_t rewrite_unroll(const struct text *in, size_t i, struct text *out) {
     append_string(out, "64 ");
   return (size_t)(p - in->bytes);
 }
+
+size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out) {
+  const char *p = in->bytes + i;
+  if (strncmp(p, "threadIdx.", 10) != 0 || strchr("xyz", p[10]) == NULL || is_word(p[11]))
+    return i;
+  if (i > 1 && (is_word(p[-1]) || p[-1] == '.' || (p[-1] == '>' && p[-2] == '-')))
+    return i;
+  const char *next = p + 11;
+  while (is_space(*next))
+    next++;
+  if (*next == '=' && next[1] != '=') // somebody's own variable
+    return i;
+  append_string(out, "(+");
+  append(out, p, 11);
+  append_string(out, ")");
+  return i + 11;
+}
+
+const char *skip_spaces(const char *p) {
+  while (is_space(*p))
+    p++;
+  return p;
+}
+
+// Past __align__(n) and alignas(n): dynamic shared memory is aligned to 128 bytes anyway.
+const char *skip_alignment(const char *p) {
+  if (strncmp(p, "__align__", 9) != 0 && strncmp(p, "alignas", 7) != 0)
+    return p;
+  const char *close = strchr(p, ')');
+  return close ? skip_spaces(close + 1) : p;
+}

@@ -26,9 +26,6 @@ static char *stack_top(const struct sim_fiber *fiber) {
   size_t stagger = (size_t)(fiber->number % 61) * 320;
   return (char *)((uintptr_t)(fiber->low + fiber->size - stagger) & ~(uintptr_t)15);
 }
-
-// Saves the callee-saved registers on the current stack and the stack pointer in *save; continues from `load`.
-void sim_fiber_swap(void **save, void *load);
 #endif
 
 #if defined(SIM_UCONTEXT)
@@ -171,17 +168,21 @@ void sim_fiber_before_jump(const struct sim_fiber *to) {
 #endif
 }
 
-void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to) {
+#if defined(SIM_ASAN) || defined(SIM_UCONTEXT)
+void sim_fiber_switch(struct sim_fiber *from, void **save, struct sim_fiber *to, void *load) {
 #ifdef SIM_ASAN
   __sanitizer_start_switch_fiber(&from->asan_stack, to->low, to->size);
 #endif
 #ifdef SIM_UCONTEXT
+  (void)save;
+  (void)load;
   swapcontext(&from->context, &to->context);
 #else
-  sim_fiber_swap(&from->stack_pointer, to->stack_pointer);
+  sim_fiber_swap(save, load);
 #endif
   sim_fiber_landed(from);
 }
+#endif
 
 bool sim_fiber_guards(const struct sim_fiber *fiber, const void *address) {
   const char *byte = address;

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sanitizer.h"
+
 #if !defined(__x86_64__) && !defined(__aarch64__)
 #define SIM_UCONTEXT 1
 #endif
@@ -35,8 +37,20 @@ void sim_fiber_free(struct sim_fiber *fiber);
 // Forgets what the fiber was doing: it begins in sim_fiber_entry again.
 void sim_fiber_reset(struct sim_fiber *fiber);
 
-// Suspends `from`, which the caller is on, and resumes `to`. Returns when something switches back.
-void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to);
+// Saves the callee-saved registers on the current stack and the stack pointer in *save; continues from `load`.
+void sim_fiber_swap(void **save, void *load);
+
+// Suspends `from`, which the caller is on, and resumes `to`; *save and `load` are their stack pointers. Returns when something
+// switches back. Without a sanitizer it is the swap alone, so that a caller can end in it.
+#if !defined(SIM_ASAN) && !defined(SIM_UCONTEXT)
+static inline void sim_fiber_switch(struct sim_fiber *from, void **save, struct sim_fiber *to, void *load) {
+  (void)from;
+  (void)to;
+  sim_fiber_swap(save, load);
+}
+#else
+void sim_fiber_switch(struct sim_fiber *from, void **save, struct sim_fiber *to, void *load);
+#endif
 
 // Must be the first call on a fiber that was not reached by a switch's return: in sim_fiber_entry, after a long jump.
 void sim_fiber_landed(struct sim_fiber *self);

@@ -22,6 +22,7 @@ struct sim_work {
   void (*describe)(const struct sim_work *work,
                    struct cudasim_activity *activity); // kind, name, sizes; NULL: not told of
   cudaError_t (*run)(struct sim_work *work);
+  bool on_any_thread;                         // a host thread that waits for it may run it itself
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
   void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there
@@ -48,9 +49,11 @@ struct sim_node {
   struct sim_lane *lane;          // thread sanitizer builds: the stream whose clock it runs on
   struct sim_node_list waits_for; // retained
   struct sim_node_list successors;
-  int pending;  // nodes it waits for, and one until it is released
-  bool held;    // has not been released
-  bool running; // in the lazy mode
+  int pending;         // nodes it waits for, and one until it is released
+  bool held;           // has not been released
+  bool running;        // in the lazy mode
+  int polls;           // queries of it, there
+  unsigned int number; // how many were made before
   atomic_bool done;
   struct timespec finished;
   unsigned long long traced; // the id of what somebody is told of; 0: nobody is
@@ -74,6 +77,13 @@ void sim_node_unhold(struct sim_node *node);
 // Returns when the node is done.
 void sim_node_wait(struct sim_node *node);
 
+// Lazy mode: a stream or event was queried that waits for the node. Nothing would ever finish while the host polls, so after
+// FERRY_SIM_POLLS queries of it (0: at once) the node runs.
+void sim_node_queried(struct sim_node *node);
+
+// A node that `root` needs or is, that could run now and is not `except`; NULL: there is none. sim.lock is held.
+struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except);
+
 // In the synchronous mode, runs a node that was unheld; otherwise does nothing.
 void sim_node_run_if_sync(struct sim_node *node);
 
@@ -94,6 +104,8 @@ void sim_worker_start(void);
 void sim_worker_prepare_thread(void);
 // A ready node, in the mode with workers. sim.lock is held.
 void sim_worker_push(struct sim_node *node);
+// True: no worker has begun with the ready node, and none will: who waits for it may run it. sim.lock is held.
+bool sim_worker_take(const struct sim_node *node);
 // Waits for the next change to any node's `done`, or for a node to be released that could be waited for. sim.lock is held.
 void sim_worker_wait_done(void);
 void sim_worker_signal_done(void);

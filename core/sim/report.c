@@ -9,8 +9,61 @@
 #include "inspector.h"
 #include "sanitizer.h"
 
+// The first thing that went wrong, in one line: for cudasim_fault.
+static char first_fault[512];
+
+const char *cudasim_fault(void) {
+  return first_fault;
+}
+
+static void note_fault(const struct sim_executor *e, const char *what) {
+  if (first_fault[0] == '\0')
+    snprintf(first_fault, sizeof first_fault, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s",
+             e->launch->name ? e->launch->name : "without a name", blockIdx.x, blockIdx.y, blockIdx.z,
+             cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, what);
+}
+
+// ---- arrays with names ---------------------------------------------------------------------------------------------------
+
+enum { MAX_NAMED = 32, NEAR_AN_ARRAY = 1 << 20 };
+
+static struct named {
+  const char *begin, *name;
+  size_t count, element_bytes;
+} named[MAX_NAMED];
+static int named_count;
+
+void cudasim_name_array(const void *begin, size_t count, size_t element_bytes, const char *name) {
+  if (named_count < MAX_NAMED)
+    named[named_count++] = (struct named){begin, name, count, element_bytes};
+}
+
+// How far an address is from the array: 0 within it.
+static size_t distance(const struct named *array, const char *address) {
+  const char *end = array->begin + array->count * array->element_bytes;
+  return address < array->begin ? (size_t)(array->begin - address) : address >= end ? (size_t)(address - end) + 1 : 0;
+}
+
+// "reads x[1025]: x has 1025 elements" of the nearest array that has a name; false: none is near.
+static bool say_array(const void *address, const char *does, char *text, size_t size) {
+  const struct named *nearest = NULL;
+  for (int i = 0; i < named_count; i++)
+    if (distance(&named[i], address) < (nearest ? distance(nearest, address) : NEAR_AN_ARRAY))
+      nearest = &named[i];
+  // Far before an array may as well be far behind another.
+  enum { JUST_BEFORE = 512 };
+  if (!nearest || ((const char *)address < nearest->begin && distance(nearest, address) > JUST_BEFORE))
+    return false;
+  const long long size_of_one = (long long)nearest->element_bytes, byte = (const char *)address - nearest->begin;
+  const long long index = byte >= 0 ? byte / size_of_one : -((-byte + size_of_one - 1) / size_of_one);
+  snprintf(text, size, "it %s %s[%lld], and %s has %zu element%s", does, nearest->name, index, nearest->name,
+           nearest->count, nearest->count == 1 ? "" : "s");
+  return true;
+}
+
 void sim_report(struct sim_executor *e, const char *what) {
   const struct cudasim_launch_request *launch = e->launch;
+  note_fault(e, what); // where nobody has said it shorter
   fprintf(stderr, "cudasim: %s\n  kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>>, block (%u,%u,%u)\n", what,
           launch->name ? launch->name : "without a name", launch->grid.x, launch->grid.y, launch->grid.z,
           launch->block.x, launch->block.y, launch->block.z, blockIdx.x, blockIdx.y, blockIdx.z);
@@ -21,20 +74,20 @@ static bool alike(const struct sim_executor *e, unsigned int a, unsigned int b) 
     return false;
   if (e->state[a] != SIM_AT_BARRIER && e->state[a] != SIM_AT_WARP)
     return true;
-  return e->line[a] == e->line[b] && e->file[a] == e->file[b];
+  return e->waiter[a].line == e->waiter[b].line && e->waiter[a].file == e->waiter[b].file;
 }
 
 static void describe(const struct sim_executor *e, unsigned int thread, unsigned int count) {
-  const struct uint3 *index = &e->index[thread];
+  const struct cudasim_index *index = &e->waiter[thread].index;
   fprintf(stderr, "    %4u thread(s), the first (%u,%u,%u): ", count, index->x, index->y, index->z);
   if (e->state[thread] == SIM_DONE)
     fprintf(stderr, "returned from the kernel\n");
   else if (e->state[thread] == SIM_AT_BARRIER)
-    fprintf(stderr, "waiting in __syncthreads at %s:%d\n", e->file[thread], e->line[thread]);
+    fprintf(stderr, "waiting in __syncthreads at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
   else if (e->state[thread] == SIM_AT_WARP)
-    fprintf(stderr, "waiting in a warp function at %s:%d\n", e->file[thread], e->line[thread]);
+    fprintf(stderr, "waiting in a warp function at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
   else if (e->state[thread] == SIM_CONVERGING)
-    fprintf(stderr, "in __activemask at %s:%d\n", e->file[thread], e->line[thread]);
+    fprintf(stderr, "in __activemask at %s:%d\n", e->waiter[thread].file, e->waiter[thread].line);
   else
     fprintf(stderr, "running\n");
 }
@@ -66,8 +119,8 @@ void sim_warn_returned(struct sim_executor *e) {
   pthread_mutex_unlock(&lock);
 }
 
-static void report_thread(void) {
-  fprintf(stderr, "    thread (%u,%u,%u)\n", threadIdx.x, threadIdx.y, threadIdx.z);
+void sim_report_thread(void) {
+  fprintf(stderr, "    thread (%u,%u,%u)\n", cudasim_thread->x, cudasim_thread->y, cudasim_thread->z);
 }
 
 // Below the stack pointer of the native stack, or in a fiber's guard page.
@@ -80,17 +133,15 @@ static bool is_stack_overflow(const struct sim_executor *e, const void *address)
   return e->running == &e->native && byte >= e->native.low - NEAR && byte < e->native.low + e->native.size;
 }
 
-_Noreturn void sim_block_fault(const void *address, const char *what) {
-  struct sim_executor *e = sim_executor;
-  char message[200];
+void sim_report_fault(struct sim_executor *e, const void *address, const char *does, const char *what) {
+  char message[300], array[160];
   if (is_stack_overflow(e, address))
     what = "stack overflow of a simulated thread";
+  else if (say_array(address, does, array, sizeof array))
+    what = array;
+  note_fault(e, what);
   snprintf(message, sizeof message, "illegal address %p in a kernel: %s", (void *)(uintptr_t)address, what);
   sim_report(e, message);
-  report_thread();
-  if (e->inspected)
-    sim_inspector->faulted(address);
-  sim_give_up(e, cudaErrorIllegalAddress);
 }
 
 /* In CUDA's words. */
@@ -100,7 +151,7 @@ void cudasim_assert_fail(const char *assertion, const char *file, unsigned int l
     abort();
   }
   fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, function,
-          blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, assertion);
+          blockIdx.x, blockIdx.y, blockIdx.z, cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, assertion);
   sim_give_up(sim_executor, cudaErrorAssert);
 }
 
@@ -113,7 +164,7 @@ void cudasim_refuse(const char *what, const char *file, int line) {
     abort();
   }
   sim_report(sim_executor, message);
-  report_thread();
+  sim_report_thread();
   sim_give_up(sim_executor, cudaErrorNotSupported);
 }
 
@@ -125,6 +176,6 @@ void __asan_on_error(void) {
   if (!sim_block_running())
     return;
   sim_report(e, "AddressSanitizer found the error below in");
-  report_thread();
+  sim_report_thread();
 }
 #endif

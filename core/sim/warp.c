@@ -5,6 +5,7 @@
 
 #include "inspector.h"
 #include "sim.h"
+#include "weak.h"
 
 static unsigned int lanes_beyond(unsigned int threads, unsigned int first) {
   unsigned int lanes = threads - first;
@@ -84,16 +85,17 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
+  sim_weak_publish(false);
   if (!e->warps_used)
     use_warps(e);
   int thread = e->current, lane = thread % SIM_WARP_THREADS;
   struct sim_warp *warp = &e->warp[thread / SIM_WARP_THREADS];
-  e->file[thread] = file;
-  e->line[thread] = line;
+  e->waiter[thread].file = file;
+  e->waiter[thread].line = line;
   if (!(mask >> lane & 1u)) {
     sim_report(e, "a lane called a warp function without being in its mask");
-    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", threadIdx.x, threadIdx.y, threadIdx.z, mask, file,
-            line);
+    fprintf(stderr, "    thread (%u,%u,%u), mask %08x, at %s:%d\n", cudasim_thread->x, cudasim_thread->y,
+            cudasim_thread->z, mask, file, line);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   struct sim_warp_group *group = find_group(e, warp, mask);
@@ -126,9 +128,10 @@ unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, 
 unsigned int cudasim_active_lanes(const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
+  sim_weak_publish(false);
   const int thread = e->current;
-  e->file[thread] = file;
-  e->line[thread] = line;
+  e->waiter[thread].file = file;
+  e->waiter[thread].line = line;
   e->state[thread] = SIM_CONVERGING;
   e->converging = true;
   sim_suspend(e);
@@ -143,7 +146,7 @@ void sim_converge(struct sim_executor *e) {
     const unsigned int first = t / SIM_WARP_THREADS * SIM_WARP_THREADS;
     unsigned int together = 0;
     for (unsigned int u = t; u < e->threads && u < first + SIM_WARP_THREADS; u++)
-      if (e->state[u] == SIM_CONVERGING && e->line[u] == e->line[t] && e->file[u] == e->file[t])
+      if (e->state[u] == SIM_CONVERGING && e->waiter[u].line == e->waiter[t].line && e->waiter[u].file == e->waiter[t].file)
         together |= 1u << (u - first);
     for (unsigned int rest = together; rest; rest &= rest - 1) {
       const unsigned int u = first + (unsigned int)__builtin_ctz(rest);
@@ -157,6 +160,12 @@ void sim_converge(struct sim_executor *e) {
 // Out of line: the thread sanitizer, which kernels may be built with, does not know fences.
 void cudasim_fence(void) {
   atomic_thread_fence(memory_order_seq_cst);
+  sim_weak_publish(true);
   if (sim_executor && sim_executor->inspected)
     sim_inspector->fence();
+}
+
+void cudasim_fence_block(void) {
+  atomic_thread_fence(memory_order_seq_cst);
+  sim_weak_publish(false);
 }

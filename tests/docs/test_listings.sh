@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The listings in README.md and docs/*.md are what their sources say; every output marker names a chapter that exists; links
-# between pages lead somewhere; and the check does find a difference.
+# The listings in README.md and docs/*.md are what their sources say, the drawings what their programs draw; every output marker names
+# a chapter that exists; links between pages lead somewhere; and the check does find a difference.
 # run:
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -64,7 +64,19 @@ links_lead_somewhere() {
   done
 }
 
+drawings_match() {
+  local file
+  mkdir "$work/images"
+  OUT=$work/images plots/pictures/draw.sh >"$work/drawn" 2>&1
+  report $? 'the drawings can be made' "$(tail -n 1 "$work/drawn")"
+  for file in "$work"/images/*.svg; do
+    cmp -s "$file" "docs/images/$(basename "$file")"
+    report $? "docs/images/$(basename "$file")" 'it is not what plots/pictures/draw.sh makes'
+  done
+}
+
 listings_match
+drawings_match
 check_finds_a_change 'a changed listing is found' 's/fy_to(cpu_tensor, device)/fy_to(cpu_tensor, other)/'
 check_finds_a_change 'a region that is not there is found' 's/^<!-- code \(.*\) to -->/<!-- code \1 nowhere -->/'
 outputs_are_there

@@ -36,6 +36,7 @@ int cmd_reset(int argc, char **argv);
 int cmd_solution(int argc, char **argv);
 int cmd_next(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_book(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_timeline(int argc, char **argv);
 int cmd_scale(int argc, char **argv);

@@ -19,6 +19,7 @@ const Command commands[] = {
     {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
      "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"
      "--all             the report of every failed test, not of the first alone\n"
+     "--first           no test after the first that fails\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
      "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP
@@ -75,6 +76,11 @@ const Command commands[] = {
      "__CUDA_ARCH__ is 900 in the whole file: host and device code are compiled together.\n"
      "What is built runs by itself. FERRY_SIM_COUNT=1 counts what it does, as ./ferry cuda --count.\n",
      cmd_nvcc, false, HELP_ALONE},
+    {"book", "[PAGE]", "open the book in a browser",
+     "PAGE is a lesson's or an exercise's number, a function (fy_to), or a page's name (model). `make book` makes the "
+     "book, in\n"
+     "build/book/site; $BROWSER opens it, or the desktop's own browser. Without either its address is printed.\n",
+     cmd_book, false, HELP_ANYWHERE},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
     {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false, HELP_OWN},
     {"scale", "[options]", "how a training scales to many GPUs, on paper",

@@ -1,4 +1,5 @@
-// clang-format off: how a launch is written is what is tested here
+// How a launch is written is what is tested here:
+// clang-format off
 // Launches of every kind: deduced templates, default arguments, a host function of the kernel's name, macros with line
 // continuations, a space before template arguments, kernels by value, cudaLaunchKernel with a cast, function pointers.
 #include <cstdio>
@@ -32,9 +33,7 @@ __global__ void uses_file_scope(float *x) {
   x[threadIdx.x] = (float)at_file_scope[blockDim.x - 1 - threadIdx.x];
 }
 
-#define REVERSE(n)                                                                                                     \
-  reverse<float, n>                                                                                                    \
-      <<<1, n, n * sizeof(float)>>>(x);
+#define REVERSE(n) reverse<float, n><<<1, n, n * sizeof(float)>>>(x);
 
 static int failed;
 static void expect(const char *what, float *x, float first, float last) {
@@ -57,9 +56,7 @@ int main() {
   expect("host function of the same name", x, 9, 8);
   REVERSE(8)
   expect("macro with continuations", x, 8, 9);
-  reverse
-      <float, 8>
-      <<<1, 8, 32>>>(x);
+  reverse<float, 8><<<1, 8, 32>>>(x);
   expect("space before template arguments", x, 9, 8);
   void (*table[2])(float *, float) = {fill, scale<float>};
   table[1]<<<1, 8>>>(x, 3.0f);

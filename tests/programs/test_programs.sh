@@ -71,6 +71,16 @@ check 'counts: what is left' says_not 'left over         0 bytes' "$ferry" cuda 
 check 'no file' test $? = 2
 check 'help' says 'usage: ./ferry cuda' "$ferry" cuda --help
 
+cat >"$work/spins.cu" <<'END'
+#include <cstdio>
+__global__ void spins(volatile int *flag) { if (threadIdx.x == 0) { while (*flag == 0) {} } else *flag = 1; }
+int main() { int *f; cudaMalloc(&f, 4); cudaMemset(f, 0, 4); spins<<<1, 64>>>(f); puts(cudaGetErrorName(cudaDeviceSynchronize())); }
+END
+export FERRY_SIM_WATCHDOG=1 FERRY_SIM_SECONDS=2
+check 'a thread that spins: told' says 'kernel spins <<<(1,1,1), (64,1,1)>>>, block (0,0,0)' timeout 60 "$ferry" cuda "$work/spins.cu"
+check 'a thread that spins: ended' says cudaErrorLaunchTimeout timeout 60 "$ferry" cuda "$work/spins.cu"
+unset FERRY_SIM_WATCHDOG FERRY_SIM_SECONDS
+
 # ---- ./ferry nvcc --------------------------------------------------------------------------------------------------------
 
 mkdir "$work/project"

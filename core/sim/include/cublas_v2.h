@@ -124,4 +124,28 @@ CUDASIM_END_C
 #define cublasSgemv cublasSgemv_v2
 #define cublasSaxpy cublasSaxpy_v2
 
+// By way of the products above. Sums are in float, of which a half is the rounding; alpha and beta are on the host.
+#ifdef __cplusplus
+static inline cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                         int m, int n, int k, const __half *alpha, const __half *A, int lda,
+                                         const __half *B, int ldb, const __half *beta, __half *C, int ldc) {
+  cublasPointerMode_t mode;
+  if (cublasGetPointerMode_v2(handle, &mode) != CUBLAS_STATUS_SUCCESS || mode != CUBLAS_POINTER_MODE_HOST)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  const float a = alpha->to_float(), b = beta->to_float();
+  return cublasGemmEx(handle, transa, transb, m, n, k, &a, A, CUDA_R_16F, lda, B, CUDA_R_16F, ldb, &b, C, CUDA_R_16F,
+                      ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+}
+#endif
+// Vectors without gaps; others answer CUBLAS_STATUS_NOT_SUPPORTED.
+static inline cublasStatus_t cublasDgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n,
+                                            const double *alpha, const double *A, int lda, const double *x, int incx,
+                                            const double *beta, double *y, int incy) {
+  const int rows = trans == CUBLAS_OP_N ? m : n, terms = trans == CUBLAS_OP_N ? n : m;
+  if (incx != 1 || incy != 1)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  return cublasDgemm_v2(handle, trans, CUBLAS_OP_N, rows, 1, terms, alpha, A, lda, x, terms, beta, y, rows);
+}
+#define cublasDgemv cublasDgemv_v2
+
 #endif

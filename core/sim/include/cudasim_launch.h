@@ -31,8 +31,10 @@ enum { CUDASIM_MAX_POINTERS = 16 };
 
 // One launch as the C++ side hands it to launch.c, which copies `closure_bytes` of `closure`.
 struct cudasim_launch_request {
-  void (*thread)(const void *closure);  // runs one simulated thread
-  void (*threads)(const void *closure); // runs thread after thread until none is left to begin
+  void (*thread)(const void *closure); // runs one simulated thread
+  // Runs one thread after another, in ascending order, until all are done or one has waited and is done; x as a place in the
+  // grid runs from first to end. NULL: not compiled.
+  void (*threads)(const void *closure, int first, int end);
   void (*inspected)(
       const void *closure); // runs one so that an inspector sees what it does; NULL where it was not compiled for that
   const void *closure;
@@ -42,6 +44,7 @@ struct cudasim_launch_request {
   struct cudasim_dim3 grid, block;
   size_t shared_bytes;
   cudaStream_t stream;
+  int judged;      // compiled with CUDASIM_JUDGED
   int cooperative; // every block runs at once: cudaLaunchCooperativeKernel
   int pointer_count;
   struct cudasim_pointer_argument pointers[CUDASIM_MAX_POINTERS];
@@ -55,46 +58,79 @@ CUDASIM_BEGIN_C
 void cudasim_assert_fail(const char *assertion, const char *file, unsigned int line, const char *function) __THROW
     __attribute__((noreturn));
 
-/* In an inspected kernel they are constants: they do not change while a thread lives, and reading them is nothing to look at. */
-#ifdef CUDASIM_INSPECT
+/* A block's constants: const to kernels, so that no store through a pointer makes the compiler read them again. */
+#ifdef __cplusplus
 #define CUDASIM_CONSTANT const
-extern __thread struct uint3 cudasim_thread_index CUDASIM_BUILT_IN(threadIdx);
 #else
 #define CUDASIM_CONSTANT
-#define cudasim_thread_index threadIdx
 #endif
-extern __thread CUDASIM_CONSTANT struct uint3 threadIdx CUDASIM_BUILT_IN(threadIdx);
 extern __thread CUDASIM_CONSTANT struct uint3 blockIdx CUDASIM_BUILT_IN(blockIdx);
 extern __thread CUDASIM_CONSTANT struct cudasim_dim3 blockDim CUDASIM_BUILT_IN(blockDim);
 extern __thread CUDASIM_CONSTANT struct cudasim_dim3 gridDim CUDASIM_BUILT_IN(gridDim);
 
-// Threads of this block that have not begun, as long as none has waited: the fast path's only state.
-extern __thread unsigned int cudasim_left CUDASIM_BUILT_IN(left);
+/* The running thread's place in its block is where cudasim_thread points: in a local variable of the loop over threads
+ * (closure::threads) until a thread waits, in the runtime's table from then on. In C++ the numbers are of a type of their own,
+ * which stores of a kernel's int, float and so on cannot change; that is how the compiler sees, in a kernel without waits, that
+ * the variable is a mere loop counter. An inspected kernel reads threadIdx, a constant: that is nothing to look at. */
+#ifdef __cplusplus
+enum cudasim_coordinate : unsigned int {};
+#else
+typedef unsigned int cudasim_coordinate;
+#endif
+struct cudasim_index {
+  cudasim_coordinate x, y, z;
+#ifdef __cplusplus
+  __forceinline__ cudasim_index(unsigned int x_, unsigned int y_, unsigned int z_)
+      : x(cudasim_coordinate(x_)), y(cudasim_coordinate(y_)), z(cudasim_coordinate(z_)) {
+  }
+  __forceinline__ ~cudasim_index() { // tells the compiler that nobody reads it after its thread
+  }
+#endif
+};
+extern __thread const struct cudasim_index *cudasim_thread CUDASIM_BUILT_IN(thread);
+#if !defined(__cplusplus) || defined(CUDASIM_INSPECT)
+extern __thread CUDASIM_CONSTANT struct uint3 threadIdx CUDASIM_BUILT_IN(threadIdx);
+#endif
 
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request);
-// A thread has ended: makes another the current one, false when the block has no thread left to begin.
-int cudasim_next_thread_slow(void);
 void *cudasim_dynamic_shared(void);
 
 CUDASIM_END_C
 
 #ifdef __cplusplus
+#include <new>
 #include <tuple>
 #include <type_traits>
 
-static __forceinline__ bool cudasim_next_thread(void) {
-  if (__builtin_expect(cudasim_left == 0, 0))
-    return cudasim_next_thread_slow();
-  cudasim_left--;
-  if (__builtin_expect(++cudasim_thread_index.x == blockDim.x, 0)) {
-    cudasim_thread_index.x = 0;
-    if (++cudasim_thread_index.y == blockDim.y) {
-      cudasim_thread_index.y = 0;
-      ++cudasim_thread_index.z;
-    }
+#ifndef CUDASIM_INSPECT
+// threadIdx. cu2cpp writes (+threadIdx.x) for threadIdx.x, which makes an unsigned int of it for auto and templates, too.
+#define CUDASIM_COORDINATE(name)                                                                                       \
+  struct name##_type {                                                                                                 \
+    __forceinline__ operator unsigned int(void) const {                                                                \
+      return cudasim_thread->name;                                                                                     \
+    }                                                                                                                  \
+  } name
+struct cudasim_thread_index {
+  CUDASIM_COORDINATE(x);
+  CUDASIM_COORDINATE(y);
+  CUDASIM_COORDINATE(z);
+  __forceinline__ operator uint3(void) const {
+    return {x, y, z};
   }
-  return true;
-}
+  __forceinline__ operator dim3(void) const {
+    return dim3(x, y, z);
+  }
+};
+#undef CUDASIM_COORDINATE
+static constexpr cudasim_thread_index threadIdx = {};
+#endif
+
+// A sanitizer's report names the thread: there the number has to be in memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(CUDASIM_STATIC_SHARED)
+#define CUDASIM_THREAD_BEGINS() __asm__ volatile("" ::: "memory")
+#else
+#define CUDASIM_THREAD_BEGINS() (void)0
+#endif
 
 namespace cudasim {
 
@@ -135,22 +171,39 @@ template <class Body, class... P> struct closure {
     c->arguments.call(c->body);
   }
 
-  __attribute__((no_sanitize("thread"), no_sanitize_coverage)) static void threads(const void *self) {
-    do
-      thread(self);
-    while (cudasim_next_thread());
-  }
+  static constexpr void (*threads)(const void *, int, int) = nullptr;
 #else
   static void thread(const void *self) {
     const closure *c = static_cast<const closure *>(self);
     std::apply(c->body, c->arguments);
   }
 
-  static void threads(const void *self) {
+  // The counter is of the whole grid, from first = blockIdx.x * blockDim.x: what kernels compute from blockIdx, blockDim and
+  // threadIdx comes out as the counter itself, of which the compiler knows that it does not overflow.
+  static void threads(const void *self, int first, int end) {
     const closure c = *static_cast<const closure *>(self); // a local copy: the loop keeps the arguments in registers
-    do
-      std::apply(c.body, c.arguments);
-    while (cudasim_next_thread());
+    alignas(cudasim_index) char room[sizeof(cudasim_index)];
+    cudasim_index *const index = reinterpret_cast<cudasim_index *>(room);
+    const unsigned int base = blockIdx.x * blockDim.x, height = blockDim.y, depth = blockDim.z;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wdangling-pointer" /* nobody looks there after the block */
+#endif
+    cudasim_thread = index;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+    for (unsigned int z = 0; z < depth; z++)
+      for (unsigned int y = 0; y < height; y++)
+        for (int x = first; x < end; x++) {
+          new (room) cudasim_index(static_cast<unsigned int>(x) - base, y, z);
+          CUDASIM_THREAD_BEGINS();
+          std::apply(c.body, c.arguments);
+          if (__builtin_expect(cudasim_thread != index, 0))
+            return; // it has waited
+          index->~cudasim_index();
+        }
   }
 #endif
 };
@@ -199,6 +252,9 @@ inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *
   cudasim_launch_request r = {};
   r.function = reinterpret_cast<const void *>(kernel);
   r.name = name;
+#ifdef CUDASIM_JUDGED
+  r.judged = 1;
+#endif
   r.grid = {grid.x, grid.y, grid.z};
   r.block = {block.x, block.y, block.z};
   r.shared_bytes = shared_bytes;
@@ -221,6 +277,44 @@ inline cudaError_t unpack(const L &l, void (*)(P...), void **arguments, std::ind
 }
 
 } // namespace cudasim
+
+// A kernel as a void pointer: cudaLaunchKernel finds by it how to launch it.
+namespace cudasim {
+struct kernel_entry {
+  const void *kernel;
+  const char *name;
+  cudaError_t (*launch)(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+                        cudaStream_t stream);
+};
+enum { MAX_KERNEL_POINTERS = 64 };
+inline kernel_entry kernel_entries[MAX_KERNEL_POINTERS];
+
+template <class... P>
+inline cudaError_t launch_entry(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+                                cudaStream_t stream) {
+  auto kernel = reinterpret_cast<void (*)(P...)>(const_cast<void *>(entry.kernel));
+  auto l = launch_pointer(kernel, entry.name, grid, block, shared_bytes, stream);
+  return unpack(l, kernel, arguments, std::index_sequence_for<P...>());
+}
+
+template <class... P> inline void *kernel_pointer(void (*kernel)(P...), const char *name) {
+  void *pointer = reinterpret_cast<void *>(kernel);
+  for (kernel_entry &entry : kernel_entries)
+    if (entry.kernel == nullptr || entry.kernel == pointer) {
+      entry = {pointer, name, launch_entry<P...>};
+      break;
+    }
+  return pointer;
+}
+} // namespace cudasim
+
+inline cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  for (const cudasim::kernel_entry &entry : cudasim::kernel_entries)
+    if (kernel && entry.kernel == kernel)
+      return entry.launch(entry, grid, block, arguments, shared_bytes, stream);
+  return cudaErrorInvalidDeviceFunction;
+}
 
 template <class... P>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **arguments,

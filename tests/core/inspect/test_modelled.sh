@@ -40,4 +40,73 @@ awk 'NR == 1 { naive = $9 } NR == 2 { exit !(naive > 1.2 * $11) }' <<<"$(row nai
 result $? "a slower kernel has a longer time" "$(row naive; row "tiled<TILE + 1>")"
 ! grep -q ' us$' "$work/table"
 result $? "and the program's own output does not" "$(tr '\n' ';' <"$work/table")"
+
+# ---- the report alone ----
+
+"$ferry" inspect chapters/kernels/transpose.cu --kernel naive >"$work/whole" 2>&1
+"$ferry" inspect chapters/kernels/transpose.cu --kernel naive --quiet >"$work/quiet" 2>&1
+[ "$(head -n 1 "$work/whole")" = 'no error' ] && diff <(tail -n +2 "$work/whole") "$work/quiet" >"$work/difference"
+result $? "--quiet leaves out what the program prints, and nothing else" "$(head -n 4 "$work/difference" | tr '\n' ';')"
+# A vote is one instruction, and not the loop that simulates it: its row has the time of a kernel that reads and no more.
+cat >"$work/votes.cu" <<'END'
+#include <cuda_runtime.h>
+__global__ void reads(const float *x, int *count, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && x[i] > 2 && threadIdx.x % 32 == 0)
+    atomicAdd(count, 1);
+}
+__global__ void votes(const float *x, int *count, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned int above = __ballot_sync(0xffffffffu, i < n && x[i] > 2);
+  if (above && threadIdx.x % 32 == 0)
+    atomicAdd(count, __popc(above));
+}
+int main(void) {
+  int *count;
+  float *x;
+  cudaMalloc(&count, sizeof *count);
+  cudaMalloc(&x, sizeof *x << 18);
+  cudaMemset(count, 0, sizeof *count);
+  cudaMemset(x, 0, sizeof *x << 18);
+  reads<<<1024, 256>>>(x, count, 1 << 18);
+  votes<<<1024, 256>>>(x, count, 1 << 18);
+  cudaDeviceSynchronize();
+  cudaFree(count);
+  cudaFree(x);
+  return 0;
+}
+END
+FERRY_SIM_GPU=v100 "$ferry" inspect "$work/votes.cu" --table --blocks 32 >"$work/table" 2>&1
+awk 'NR == 1 { reads = $9 } NR == 2 { exit !(reads > 0 && $9 < 1.3 * reads) }' <<<"$(row reads; row votes)"
+result $? "a vote costs an instruction" "$(row reads; row votes)"
+
+# What meets at one address waits for each other, whichever blocks it is from: 2^18 additions at 0.87 cycles of V100's 1530 MHz.
+cat >"$work/meet.cu" <<'END'
+#include <cuda_runtime.h>
+__global__ void everywhere(int *counts) {
+  atomicAdd(&counts[blockIdx.x * blockDim.x + threadIdx.x], 1);
+}
+__global__ void in_blocks(int *counts) {
+  atomicAdd(&counts[blockIdx.x], 1);
+}
+__global__ void at_one(int *counts) {
+  atomicAdd(counts, 1);
+}
+int main(void) {
+  int *counts;
+  cudaMalloc(&counts, sizeof *counts << 18);
+  cudaMemset(counts, 0, sizeof *counts << 18);
+  everywhere<<<1024, 256>>>(counts);
+  in_blocks<<<1024, 256>>>(counts);
+  at_one<<<1024, 256>>>(counts);
+  cudaDeviceSynchronize();
+  cudaFree(counts);
+  return 0;
+}
+END
+for blocks in 1024 32; do
+  FERRY_SIM_GPU=v100 "$ferry" inspect "$work/meet.cu" --table --blocks $blocks >"$work/table" 2>&1
+  awk 'NR < 3 { exit !($9 > 0 && $9 < 20) } { exit !($9 > 140 && $9 < 170 && $10 == "L2") }' <<<"$(row everywhere; row in_blocks; row at_one)"
+  result $? "atomics at one address wait for each other, $blocks blocks looked at" "$(row everywhere; row in_blocks; row at_one)"
+done
 finish

@@ -141,6 +141,12 @@ __device__ int descend(int depth) {
   return depth == 0 ? 0 : descend(depth - 1) + frame[0];
 }
 
+// One of the loop's threads, which the compiler may run in vectors, uses memory that is not there.
+__global__ void write_far_out_once(float *x, int which) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  x[i == which ? 1L << 30 : i] = 1.0f;
+}
+
 __global__ void overflow_the_stack(float *x) {
   __syncthreads();
   x[threadIdx.x] = (float)descend(100000);
@@ -175,6 +181,11 @@ static void bug_outside_its_mask(void) {
 
 static void bug_far_out(void) {
   write_far_out<<<1, 1>>>(allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
+static void bug_far_out_once(void) {
+  write_far_out_once<<<3, 32>>>(allocate(), 2 * 32 + 17);
   expect_sticky(cudaErrorIllegalAddress);
 }
 
@@ -304,6 +315,8 @@ static void warp_functions_that_cannot_meet(void **state) {
 static void illegal_accesses(void **state) {
   (void)state;
   expect_reported(bug_far_out, "device memory that is not allocated");
+  expect_reported(bug_far_out_once,
+                  "kernel write_far_out_once <<<(3,1,1), (32,1,1)>>>, block (2,0,0)\n    thread (17,0,0)");
 #ifdef CUDASIM_STATIC_SHARED // the undefined-behaviour sanitizer may be first, and end the program
   run_apart(bug_null);
   expect_output("null pointer");

@@ -13,6 +13,9 @@ static const Mistake NUMBER_BY_NUMBER = {
 static const Mistake LEFT_ON_CPU = {"left on the CPU",
                                     "The device that was asked for has to reach every factory, as `.device = device`.",
                                     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake BROUGHT_BACK = {"brought back to the CPU",
+                                     "The grid was made on the device and then fetched. It is wanted there.",
+                                     "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake FIRST_GPU = {"always the first GPU",
                                   "\"cuda\" is the current device, cuda:0 mostly. Pass on the device that was given.",
                                   "docs/06_several_gpus.md"};
@@ -96,7 +99,10 @@ static void judge(Case *c) {
   const Array *want = grid_with(c, offset_of(c), false);
   if (!expect_array(c, "grid", want, 1e-6))
     return;
-  expect_device(c, "grid", given_text(c, "device"), *device == 'c' && device[1] == 'p' ? &LEFT_ON_CPU : &FIRST_GPU);
+  expect_device(c, "grid", given_text(c, "device"),
+                strcmp(device, "cpu") != 0      ? &FIRST_GPU
+                : counts(c)->device_to_host > 0 ? &BROUGHT_BACK
+                                                : &LEFT_ON_CPU);
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 0,
                  counts(c)->host_to_device > 1 ? &NUMBER_BY_NUMBER : &CARRIED);
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &CARRIED);

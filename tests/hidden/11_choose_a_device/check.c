@@ -38,11 +38,11 @@ static const Mistake ASSUMED = {"this machine assumed",
                                 "It may have none, or several.",
                                 "docs/02_device_check.md#is-there-one"};
 
-static const Mistake TRIED = {
-    "tried out on this machine",
-    "choose_device made a tensor to see whether a device is there. The machine that it is asked about is described by its "
-    "arguments, and need not be this one.",
-    "docs/02_device_check.md#choosing-once-at-the-start"};
+static const Mistake TRIED = {"tried out on this machine",
+                              "choose_device made a tensor to see whether a device is there. The machine that it is "
+                              "asked about is described by its "
+                              "arguments, and need not be this one.",
+                              "docs/02_device_check.md#choosing-once-at-the-start"};
 
 // ---- what right and wrong choices look like ---------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ FyDevice choose_device(const char *wish, int cuda_devices, bool mps_available) {
   }
   bool there = !error.kind; // what this machine makes is what there is
   there &= wished.type == FY_CPU || (wished.type == FY_MPS && mps_available) ||
-               (wished.type == FY_CUDA && wished.index < cuda_devices); // "cuda" has the index -1
+           (wished.type == FY_CUDA && wished.index < cuda_devices); // "cuda" has the index -1
   return there && !(wished.type == FY_CUDA && cuda_devices == 0) ? wished : best;
 }
 

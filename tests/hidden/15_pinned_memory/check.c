@@ -25,11 +25,11 @@ static const Mistake NOT_USED = {"pinned, and the pinned copy not used",
                                  "Pinned memory was taken, and the copies came from ordinary memory all the same: "
                                  "fy_pin_memory does not pin its argument, it returns another tensor.",
                                  "docs/03_tensor_moves.md#questions"};
-static const Mistake EACH_WAITED = {
-    "a wait for each copy",
-    "The host waited after each copy. It goes on only when what is copied is the pinned tensor, `.non_blocking = true` says so, "
-    "and nothing else in the loop waits: fy_synchronize belongs behind it.",
-    "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake EACH_WAITED = {"a wait for each copy",
+                                    "The host waited after each copy. It goes on only when what is copied is the "
+                                    "pinned tensor, `.non_blocking = true` says so, "
+                                    "and nothing else in the loop waits: fy_synchronize belongs behind it.",
+                                    "docs/07_pitfalls.md#waiting-in-a-loop"};
 static const Mistake NOBODY_WAITED = {
     "nobody waited",
     "The copies were queued and the function returned. Whoever uses the batches has to know that they are there: "
@@ -39,11 +39,11 @@ static const Mistake WAITED_EARLY = {
     "waited before the last copy was queued",
     "The one wait came too early: it says nothing about the copies that were queued after it.",
     "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
-static const Mistake WAITED_ELSEWHERE = {
-    "waited for another device or stream",
-    "The host did wait, but not for the queue in which the copies are: on return they had not arrived. fy_synchronize(device) "
-    "waits for all queues of the device that was given.",
-    "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+static const Mistake WAITED_ELSEWHERE = {"waited for another device or stream",
+                                         "The host did wait, but not for the queue in which the copies are: on return "
+                                         "they had not arrived. fy_synchronize(device) "
+                                         "waits for all queues of the device that was given.",
+                                         "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
 static const Mistake COPIED_HERE = {"a copy without CUDA",
                                     "Where there is no CUDA, nothing is pinned, and the batch itself is the answer.",
                                     "docs/02_device_check.md#choosing-once-at-the-start"};
@@ -190,6 +190,7 @@ EXERCISE = {
     .hints = {"fy_pin_memory(batch) returns a pinned copy, or the batch itself when it is pinned. It needs CUDA.",
               "fy_to(x, device, .non_blocking = true) queues the copy and returns, if x is in pinned memory.",
               "One pinned tensor for each batch, all copies queued in the loop, one fy_synchronize(device) behind it."},
+    .streams = true,
     .functions = {"pinned", "load_all"},
     .tests = {{"one batch pinned", ask_ordinary, .judge = judge_batch},
               {"one batch with gaps", ask_gaps, .judge = judge_batch},

@@ -36,13 +36,14 @@ static const Mistake DETACHED = {"no gradient for scale",
                                  "The output does not depend on `scale` as far as autograd can see: it was detached, "
                                  "copied out, or used in fy_no_grad.",
                                  "docs/05_model_moves.md#training-steps"};
-static const Mistake OTHER_NAME = {"registered under another name",
-                                   "The names are part of the file format: whoever loads a state_dict looks for scale, mean, "
-                                   "fc.weight and fc.bias.",
-                                   "docs/05_model_moves.md#every-parameter-verified"};
-static const Mistake OTHER_SIZE = {"a tensor of another size",
-                                   "scale and mean have one element for each feature; fc is (out_features, in_features).",
-                                   "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake OTHER_NAME = {
+    "registered under another name",
+    "The names are part of the file format: whoever loads a state_dict looks for scale, mean, "
+    "fc.weight and fc.bias.",
+    "docs/05_model_moves.md#every-parameter-verified"};
+static const Mistake OTHER_SIZE = {
+    "a tensor of another size", "scale and mean have one element for each feature; fc is (out_features, in_features).",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
 static const Mistake NO_INPUT = {"no gradient for the input",
                                  "A module may stand behind others: the gradient has to find its way through it, to x.",
                                  "docs/05_model_moves.md#training-steps"};
@@ -53,10 +54,11 @@ static const Mistake NO_LAYER = {"no gradient for the layer",
 static const Mistake LEARNS = {"a buffer that requires a gradient",
                                "The mean is known, not learnt: autograd has nothing to compute for it.",
                                "docs/05_model_moves.md#parameters-and-buffers-too"};
-static const Mistake LAST_MADE = {"one module for all",
-                                  "As soon as another module was made, this one computed with that one's tensors. Each has "
-                                  "its own: forward gets the module as `self`; a global is shared by all.",
-                                  "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake LAST_MADE = {
+    "one module for all",
+    "As soon as another module was made, this one computed with that one's tensors. Each has "
+    "its own: forward gets the module as `self`; a global is shared by all.",
+    "docs/05_model_moves.md#a-model-of-ones-own"};
 static const Mistake TRANSFER = {"a transfer in forward",
                                  "Something crosses between host and device at every call. What is registered has "
                                  "moved with the module; use it there.",
@@ -137,7 +139,8 @@ static Array *scale_gradient(Case *c) {
 
 // d output / d x, weighted by the gradient: (gradient @ weight) * scale.
 static Array *input_gradient(Case *c) {
-  const Array *x = given(c, "x"), *scale = given(c, "scale"), *weight = given(c, "fc.weight"), *g = given(c, "gradient");
+  const Array *x = given(c, "x"), *scale = given(c, "scale"), *weight = given(c, "fc.weight"),
+              *g = given(c, "gradient");
   int64_t in = x->shape.size[1], out = weight->shape.size[0];
   Array *gradient = new_array(c, FY_FLOAT32, x->shape);
   for (int64_t i = 0; i < x->count; i++) {
@@ -180,7 +183,8 @@ static int names_in(const Case *c, const char *list) {
 }
 
 static bool all_named(const Case *c) {
-  return has(c, "state", "scale") && has(c, "state", "mean") && has(c, "state", "fc.weight") && has(c, "state", "fc.bias");
+  return has(c, "state", "scale") && has(c, "state", "mean") && has(c, "state", "fc.weight") &&
+         has(c, "state", "fc.bias");
 }
 
 static bool was_made(const Case *c) {
@@ -208,7 +212,8 @@ static void suspects(Case *c) {
   suspect_array(c, "output", output_of(c, WITHOUT_MEAN), &NO_MEAN);
   suspect_array(c, "output", output_of(c, SCALE_FIRST), &SCALED_FIRST);
   Array *alone = output_of(c, RIGHT);
-  suspect_that(c, is_near(got(c, "output alone"), alone) && got(c, "output") && !is_near(got(c, "output"), alone), &LAST_MADE);
+  suspect_that(c, is_near(got(c, "output alone"), alone) && got(c, "output") && !is_near(got(c, "output"), alone),
+               &LAST_MADE);
   bool ran = made && got(c, "output"), weight = got(c, "fc.weight.grad") != NULL;
   suspect_that(c, made && strstr(got_error(c), "does not require grad"), &NO_LAYER);
   suspect_that(c, ran && all_named(c) && weight && !got(c, "scale.grad"), &DETACHED);

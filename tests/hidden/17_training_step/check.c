@@ -30,21 +30,22 @@ static const Mistake NO_GRAPH = {
     "The loss does not depend on weight and bias as far as autograd knows: something in the "
     "forward pass was detached, in fy_no_grad, or told to require no gradient.",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake BY_OPTIMIZER = {
-    "an optimizer's step",
-    "The update was left to an optimizer of the library. Here it is to be written: for each parameter, -lr times its gradient.",
+static const Mistake BY_OPTIMIZER = {"an optimizer's step",
+                                     "The update was left to an optimizer of the library. Here it is to be written: "
+                                     "for each parameter, -lr times its gradient.",
+                                     "docs/05_model_moves.md#training-steps"};
+static const Mistake HALVED = {
+    "half of the gradient",
+    "The derivative of error * error is 2 * error. backward computes it; by hand the 2 is easily "
+    "lost.",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake HALVED = {"half of the gradient",
-                               "The derivative of error * error is 2 * error. backward computes it; by hand the 2 is easily "
-                               "lost.",
-                               "docs/05_model_moves.md#training-steps"};
 static const Mistake KEPT_GRAPH = {"a loss that is not the step's",
                                    "The loss that is returned is to be the one before the update, of this step.",
                                    "docs/05_model_moves.md#training-steps"};
-static const Mistake CLEARED_EARLY = {
-    "gradients cleared before the update",
-    "After clearing there is no gradient, fy_grad returns NULL. First the update, then the clearing.",
-    "docs/05_model_moves.md#training-steps"};
+static const Mistake CLEARED_EARLY = {"an update without a gradient",
+                                      "fy_grad returned NULL: the gradient had been cleared before the update, or the "
+                                      "loss does not depend on the parameter.",
+                                      "docs/05_model_moves.md#training-steps"};
 static const Mistake WAITED = {"waited in the step",
                                "A value was fetched from the device in the step, so host and device waited for one "
                                "another. Return the loss as the "
@@ -143,7 +144,8 @@ static bool losses_shifted(Case *c) {
   const Array *first = got_shaped(c, "first loss", (Shape){.rank = 0});
   Trained want = trained(c, (Variant){1, 1, 1, false});
   double one = want.losses[0]->f32[0], two = want.losses[1]->f32[0];
-  return first && first->dtype == FY_FLOAT32 && fabs(one - two) > 1e-3 && fabs(first->f32[0] - two) < 1e-5 * fmax(1, two);
+  return first && first->dtype == FY_FLOAT32 && fabs(one - two) > 1e-3 &&
+         fabs(first->f32[0] - two) < 1e-5 * fmax(1, two);
 }
 
 static void suspects(Case *c) {

@@ -1,4 +1,4 @@
-// mistake: gradients cleared before the update
+// mistake: an update without a gradient
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

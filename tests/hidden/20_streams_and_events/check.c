@@ -39,22 +39,26 @@ static const Mistake NOT_MEASURED = {"the time is not the device's",
                                      "after the product: more than 0, and no "
                                      "longer than all the work there.",
                                      "docs/04_benchmarks.md#the-devices-own-clock"};
+static const Mistake FETCHED = {"the result fetched",
+                                "The product was made on the device and brought to the host. It is wanted there.",
+                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake SECONDS = {"seconds in place of milliseconds",
                                 "fy_event_elapsed_time returns milliseconds, and milliseconds are asked for.",
                                 "docs/04_benchmarks.md#the-devices-own-clock"};
-static const Mistake OTHER_TIME = {"not the time of the product",
-                                   "The two events do not stand around the product: they belong on `computing`, one right "
-                                   "before it is queued and one right behind it.",
+static const Mistake OTHER_TIME = {
+    "not the time of the product",
+    "The two events do not stand around the product: they belong on `computing`, one right "
+    "before it is queued and one right behind it.",
+    "docs/04_benchmarks.md#the-devices-own-clock"};
+static const Mistake WAIT_TIMED = {"the wait for the copy on the clock",
+                                   "The first event was recorded before `computing` was told to wait, so the time "
+                                   "holds the copy too. First the wait, then the "
+                                   "event.",
                                    "docs/04_benchmarks.md#the-devices-own-clock"};
-static const Mistake WAIT_TIMED = {
-    "the wait for the copy on the clock",
-    "The first event was recorded before `computing` was told to wait, so the time holds the copy too. First the wait, then the "
-    "event.",
-    "docs/04_benchmarks.md#the-devices-own-clock"};
-static const Mistake COMPUTED_ON_COPYING = {
-    "computed on the copying stream",
-    "Something was computed on `copying`, where nothing knows whether the weight is there yet. Only the batch's copy belongs there.",
-    "docs/04_benchmarks.md#the-devices-own-clock"};
+static const Mistake COMPUTED_ON_COPYING = {"computed on the copying stream",
+                                            "Something was computed on `copying`, where nothing knows whether the "
+                                            "weight is there yet. Only the batch's copy belongs there.",
+                                            "docs/04_benchmarks.md#the-devices-own-clock"};
 static const Mistake BACKWARDS = {"the events the wrong way round",
                                   "fy_event_elapsed_time(start, end): the earlier event is the first argument.",
                                   "docs/04_benchmarks.md#the-devices-own-clock"};
@@ -106,8 +110,9 @@ static Array *product(Case *c, const char *left, const char *right) {
 
 // Where things stand in the course; -1: nowhere.
 typedef struct Places {
-  int64_t copy, first_kernel, last_kernel, wait, waits_before_kernel; // the batch's copy; the product; the host's last wait
-  int64_t copying, computing;                                        // the two streams
+  int64_t copy, first_kernel, last_kernel, wait,
+      waits_before_kernel;    // the batch's copy; the product; the host's last wait
+  int64_t copying, computing; // the two streams
   bool copy_elsewhere, kernel_on_copying, kernel_elsewhere;
 } Places;
 
@@ -147,8 +152,8 @@ static int64_t asked_for(const Case *c, double factor) {
   Course all = course(c);
   double milliseconds = got_number(c, "milliseconds");
   for (int64_t i = all.count - 1; i >= 0; i--)
-    if (all.entries[i].kind == COURSE_ELAPSED &&
-        fabs((double)all.entries[i].result * 1e-6 * factor - milliseconds) <= 1e-6 * fmax(1e-6, fabs(milliseconds)) + 1e-6 * factor)
+    if (all.entries[i].kind == COURSE_ELAPSED && fabs((double)all.entries[i].result * 1e-6 * factor - milliseconds) <=
+                                                     1e-6 * fmax(1e-6, fabs(milliseconds)) + 1e-6 * factor)
       return i;
   return -1;
 }
@@ -175,13 +180,15 @@ static void judge_time(Case *c, const Places *p) {
   if (!expect_that(c, asked >= 0, seconds >= 0 ? &SECONDS : &NOT_MEASURED,
                    "milliseconds: it is not what fy_event_elapsed_time returned"))
     return;
-  int64_t begin = recorded(&all, all.entries[asked].number, asked), end = recorded(&all, all.entries[asked].other, asked);
+  int64_t begin = recorded(&all, all.entries[asked].number, asked),
+          end = recorded(&all, all.entries[asked].other, asked);
   int64_t waits = -1;
   for (int64_t i = 0; i < p->first_kernel; i++)
     waits = all.entries[i].kind == COURSE_WAIT_EVENT && all.entries[i].stream == p->computing ? i : waits;
   if (!expect_that(c, begin >= 0 && end >= 0, &NOT_MEASURED, "milliseconds: its events were not recorded"))
     return;
-  if (!expect_that(c, begin < end, &BACKWARDS, "milliseconds: the event given first was recorded last"))
+  if (!expect_that(c, begin != end, &OTHER_TIME, "milliseconds: both events are the same") ||
+      !expect_that(c, begin < end, &BACKWARDS, "milliseconds: the event given first was recorded last"))
     return;
   bool on_computing = all.entries[begin].stream == p->computing && all.entries[end].stream == p->computing;
   expect_that(c, on_computing, &OTHER_TIME, "milliseconds: its events were not recorded on `computing`");
@@ -242,7 +249,10 @@ static void judge(Case *c) {
   suspects(c, second);
   if (!expect_array(c, "result", product(c, "batch", "weight"), 1e-6))
     return;
-  expect_device(c, "result", second ? "cuda:1" : "cuda:0", counts(c)->launches > 0 ? &FIRST_GPU : &ON_CPU);
+  expect_device(c, "result", second ? "cuda:1" : "cuda:0",
+                counts(c)->launches == 0                      ? &ON_CPU
+                : strcmp(got_device(c, "result"), "cpu") == 0 ? &FETCHED
+                                                              : &FIRST_GPU);
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 1, &SEVERAL_COPIES);
   if (course(c).known)
     judge_course(c);
@@ -266,6 +276,7 @@ EXERCISE = {
          "host waits in neither.",
          "The two events that measure are made by fy_event_new(true) and recorded on `computing`, around the product.",
          "fy_event_synchronize(end) is the one time that the host waits."},
+    .streams = true,
     .functions = {"streamed_product"},
     .tests = {{.name = "small and odd", .ask = ask_small, .judge = judge},
               {.name = "one row", .ask = ask_one_row, .judge = judge},

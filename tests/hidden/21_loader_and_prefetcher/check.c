@@ -40,16 +40,16 @@ static const Mistake NOT_AHEAD = {
     "each batch copied at its turn",
     "The next batch was asked for only after this one had been computed with. A prefetcher sends it on its way before.",
     "docs/08_data_pipeline.md#waiting-against-prefetching"};
-static const Mistake ONE_STREAM = {
-    "copied on the computing stream",
-    "The copies were queued early, but on the stream that computes, and there everything comes one after the other: a copy waits "
-    "for the products before it. On a stream of its own it can go on beside them.",
-    "docs/08_data_pipeline.md#waiting-against-prefetching"};
-static const Mistake USED_AGAIN = {
-    "memory used again too early",
-    "A batch's memory was given to the next batch's copy while a product had still to read it. Memory belongs to the stream on "
-    "which it was allocated; fy_record_stream says that another one uses it too.",
-    "docs/08_data_pipeline.md#waiting-against-prefetching"};
+static const Mistake ONE_STREAM = {"copied on the computing stream",
+                                   "The copies were queued early, but on the stream that computes, and there "
+                                   "everything comes one after the other: a copy waits "
+                                   "for the products before it. On a stream of its own it can go on beside them.",
+                                   "docs/08_data_pipeline.md#waiting-against-prefetching"};
+static const Mistake USED_AGAIN = {"memory used again too early",
+                                   "A batch's memory was given to the next batch's copy while a product had still to "
+                                   "read it. Memory belongs to the stream on "
+                                   "which it was allocated; fy_record_stream says that another one uses it too.",
+                                   "docs/08_data_pipeline.md#waiting-against-prefetching"};
 static const Mistake HOST_WAITS = {"the host waits in the loop",
                                    "Reading a value (fy_item, fy_cpu) or synchronising at each batch makes the host "
                                    "wait, and then it prepares nothing "
@@ -329,6 +329,7 @@ EXERCISE = {
               "Make the sums before the loop, and copy each to its place: fy_copy_(fy_select(sums, 0, batch.index), "
               "...). What "
               "is made in the block is gone after it."},
+    .streams = true,
     .functions = {"training_loader", "epoch_sums"},
     .tests = {{.name = "loader: a smaller last batch", .ask = ask_uneven, .judge = judge_loader},
               {.name = "loader: whole batches", .ask = ask_even, .judge = judge_loader},

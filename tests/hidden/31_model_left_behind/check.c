@@ -22,19 +22,27 @@ static const Mistake COPIES = {
 static const Mistake BROUGHT_BACK = {"the model brought back",
                                      "The model was to stay on the device after the training.",
                                      "docs/05_model_moves.md#cuda-against-todevice"};
-static const Mistake ONLY_IN_LOOP = {
-    "without a step the model stays behind",
-    "No steps were asked for, and the model is still on the CPU. It belongs on the device when the function returns: move it "
-    "before the loop, not in it.",
-    "docs/05_model_moves.md#when-they-are-apart"};
-static const Mistake GRAPH_KEPT = {
-    "a graph kept in the losses",
-    "The losses require a gradient: each holds on to the graph of its step. Store fy_detach(loss), or copy it in fy_no_grad.",
+static const Mistake ONLY_IN_LOOP = {"without a step the model stays behind",
+                                     "No steps were asked for, and the model is still on the CPU. It belongs on the "
+                                     "device when the function returns: move it "
+                                     "before the loop, not in it.",
+                                     "docs/05_model_moves.md#when-they-are-apart"};
+static const Mistake GRAPH_KEPT = {"a graph kept in the losses",
+                                   "The losses require a gradient: each holds on to the graph of its step. Store "
+                                   "fy_detach(loss), or copy it in fy_no_grad.",
+                                   "docs/05_model_moves.md#training-steps"};
+static const Mistake TRAINED_TWICE = {
+    "one step more",
+    "The losses are right, and the parameters have been changed once more than there are "
+    "steps.",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake TRAINED_TWICE = {"one step more",
-                                      "The losses are right, and the parameters have been changed once more than there are "
-                                      "steps.",
-                                      "docs/05_model_moves.md#training-steps"};
+static const Mistake BATCH_BEHIND = {
+    "the batch left behind",
+    "The model is on the device, and x or y is not. What meets in an operation has to be on one device.",
+    "docs/05_model_moves.md#when-they-are-apart"};
+static const Mistake LOSSES_LEFT = {"the losses left on the CPU",
+                                    "The losses are wanted on the device, also when there are none.",
+                                    "docs/05_model_moves.md#training-steps"};
 static const Mistake EACH_STEP = {"the model moved in every step",
                                   "There and back for every step. Move the model once, before the training.",
                                   "docs/05_model_moves.md#questions"};
@@ -181,6 +189,7 @@ static void suspect_all(Case *c, int64_t steps) {
   bool error = *got_error(c);
   suspect_that(c, error && got(c, "losses"), &ALWAYS_CUDA); // the second call failed, on the CPU
   suspect_that(c, error && n->device_to_host > 0, &EACH_STEP);
+  suspect_that(c, strstr(got_error(c), "same device") && got_number(c, "parameters there") == 4, &BATCH_BEHIND);
   suspect_error(c, "same device", not_moved(n));
   Net more = net_as_given(c);
   for (int64_t i = 0; i <= steps; i++) {
@@ -230,7 +239,11 @@ static const Array *judge_first(Case *c) {
     return losses;
   const char *device = given_text(c, "device");
   bool on_cpu = strcmp(got_device(c, "losses"), "cpu") == 0;
-  bool placed = expect_device(c, "losses", device, !on_cpu ? &ALWAYS_CUDA : n->device_to_host ? &WAITS : &ON_CPU);
+  bool placed = expect_device(c, "losses", device,
+                              !on_cpu                 ? &ALWAYS_CUDA
+                              : n->device_to_host     ? &WAITS
+                              : n->launches || !steps ? &LOSSES_LEFT
+                                                      : &ON_CPU);
   if (!expect_that(c, !(got(c, "losses")->flags & ARRAY_REQUIRES_GRAD), &GRAPH_KEPT, "losses: they require a gradient"))
     return losses;
   if (!placed || !expect_trained(c, &net, device))

@@ -20,10 +20,21 @@ void drive(Driver *d) {
   int64_t steps = (int64_t)driver_number(d, "steps");
   FyModule *model = model_as_given(d), *again = model_as_given(d);
   driver_count(d);
-  FyTensor *losses = train(model, x, y, fy_device(driver_text(d, "device")), steps);
+  FyDevice device = fy_device(driver_text(d, "device"));
+  FyTensor *volatile losses = NULL;
+  FyError error;
+  fy_trap(error) {
+    losses = train(model, x, y, device, steps);
+  }
   driver_stop(d);
-  driver_put(d, "losses", losses);
   FyTensorList *trained = fy_parameters(model);
+  int there = 0;
+  for (int i = 0; i < trained->count; i++)
+    there += fy_device_equal(fy_device_of(trained->items[i]), device);
+  driver_put_number(d, "parameters there", there);
+  if (error.kind)
+    fy_raise_again(&error);
+  driver_put(d, "losses", losses);
   driver_put(d, "0.weight", trained->items[0]);
   driver_put(d, "0.bias", trained->items[1]);
   driver_put(d, "2.weight", trained->items[2]);

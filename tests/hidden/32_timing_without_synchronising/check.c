@@ -36,12 +36,14 @@ static const Mistake NO_WARM_UP = {
     "docs/04_benchmarks.md#one-product-with-care"};
 static const Mistake WARM_UP_TIMED = {"the warm-up on the clock", "The warm-up comes before the clock is started.",
                                       "docs/04_benchmarks.md#one-product-with-care"};
-static const Mistake TOO_MANY = {"more turns than asked for",
-                                 "Between the two readings there were more turns than `turns`, by which the time is divided.",
-                                 "docs/04_benchmarks.md#one-product-with-care"};
-static const Mistake TOO_FEW = {"fewer turns than asked for",
-                                "Between the two readings there were fewer turns than `turns`, by which the time is divided.",
-                                "docs/04_benchmarks.md#one-product-with-care"};
+static const Mistake TOO_MANY = {
+    "more turns than asked for",
+    "Between the two readings there were more turns than `turns`, by which the time is divided.",
+    "docs/04_benchmarks.md#one-product-with-care"};
+static const Mistake TOO_FEW = {
+    "fewer turns than asked for",
+    "Between the two readings there were fewer turns than `turns`, by which the time is divided.",
+    "docs/04_benchmarks.md#one-product-with-care"};
 static const Mistake ALL_TURNS = {"the time of all turns", "The time of one turn was asked for.",
                                   "docs/04_benchmarks.md#one-product-with-care"};
 static const Mistake NO_CLOCK = {
@@ -133,7 +135,9 @@ static bool judge_start(Case *c, const Log *log, const Span *span) {
   if (!expect_at_least(c, "turns before the clock was started", start[2] - pending[2], 1, &NO_WARM_UP))
     return false;
   bool waits_then = log->row[span->begin + 1][1] > start[1]; // the next event is the first turn
-  const Mistake *why = waits_before(log, span->begin) > 0 ? &OTHER_QUEUE : waits_then ? &AFTER_THE_START : &STILL_PENDING;
+  const Mistake *why = waits_before(log, span->begin) > 0 ? &OTHER_QUEUE
+                       : waits_then                       ? &AFTER_THE_START
+                                                          : &STILL_PENDING;
   return expect_exactly(c, "earlier work finished when the clock was started", start[3], start[2], why);
 }
 
@@ -162,7 +166,9 @@ static bool expect_span(Case *c, const Log *log, Span *span) {
     return false;
   int64_t before = log->row[span->begin][2] - log->row[0][2], more = span->calls - (int64_t)turns;
   return expect_exactly(c, "turns between the two readings", span->calls, (int64_t)turns,
-                        more == 1 && before == 0 ? &WARM_UP_TIMED : more > 0 ? &TOO_MANY : &TOO_FEW);
+                        more == 1 && before == 0 ? &WARM_UP_TIMED
+                        : more > 0               ? &TOO_MANY
+                                                 : &TOO_FEW);
 }
 
 static void judge(Case *c) {
@@ -194,6 +200,7 @@ EXERCISE = {
          "There are two moments at which the device must have nothing left to do: when the clock is started, and when "
          "it is stopped.",
          "fy_synchronize(device) before each of the two readings, and none in the loop."},
+    .streams = true,
     .functions = {"seconds_per_turn"},
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "one turn", .ask = ask_one_turn, .judge = judge},

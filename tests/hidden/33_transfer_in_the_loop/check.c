@@ -8,11 +8,13 @@ static const Mistake TO_AND_FRO = {
     "The state comes to the host after each turn and goes back for the next. It can stay where "
     "it is computed.",
     "docs/07_pitfalls.md#to-and-fro-against-staying"};
-static const Mistake MADE_HERE = {"the changes made on the host",
-                                  "Each turn's change was computed on the CPU and sent over. The device has both states; it can "
-                                  "compute the change where it is wanted.",
-                                  "docs/07_pitfalls.md#to-and-fro-against-staying"};
-static const Mistake TURN_LEFT_OUT = {"a turn left out", "The loop ended a turn too early: there are as many turns as changes.",
+static const Mistake MADE_HERE = {
+    "the changes made on the host",
+    "Each turn's change was computed on the CPU and sent over. The device has both states; it can "
+    "compute the change where it is wanted.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake TURN_LEFT_OUT = {"a turn left out",
+                                      "The loop ended a turn too early: there are as many turns as changes.",
                                       "docs/07_pitfalls.md#waiting-in-a-loop"};
 static const Mistake ONE_STEP_BEHIND = {
     "the changes of another turn",
@@ -135,7 +137,9 @@ static const Mistake *too_many_copies(const Case *c) {
   const Counts *n = counts(c);
   int64_t rows = given(c, "state")->count, turns = (int64_t)given_number(c, "turns");
   if (turns > 0 && n->device_to_host >= turns)
-    return n->host_to_device <= 2 ? &WAITS : copies_in_of(c, rows * 4) > 1 || !course(c).known ? &TO_AND_FRO : &MADE_HERE;
+    return n->host_to_device <= 2                              ? &WAITS
+           : copies_in_of(c, rows * 4) > 1 || !course(c).known ? &TO_AND_FRO
+                                                               : &MADE_HERE;
   if (n->device_to_host > 0)
     return &BROUGHT_BACK;
   return n->host_to_device > rows ? &ROW_BY_ROW : &MATRIX_EACH_TURN;

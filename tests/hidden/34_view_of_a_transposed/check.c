@@ -55,7 +55,7 @@ static void ask_sizes(Case *c, int64_t sensors, int64_t frames, int64_t moments,
   Shape s = shape(sensors, frames * moments);
   give_number(c, "moments", (double)moments);
   give_array(c, "readings", draw_array(c, FY_FLOAT32, s, -50, 50), how);
-  give_array(c, "turned", draw_array(c, FY_FLOAT32, s, -50, 50), 
+  give_array(c, "turned", draw_array(c, FY_FLOAT32, s, -50, 50),
              (Give){.device = how.device, .transposed = true, .requires_grad = how.requires_grad});
 }
 static void ask_usual(Case *c, Give how) {

@@ -18,10 +18,11 @@ static const Mistake HALF = {
     "The value is right, but a part of it was taken from a detached tensor, and no gradient flows "
     "through that.",
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
-static const Mistake UNSCALED = {"no rescaling",
-                                 "The outputs have to lie between -1 and 1: 2 * gate - 1. It was left out, or its result was "
-                                 "thrown away: without the underscore an operation returns a new tensor.",
-                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake UNSCALED = {
+    "no rescaling",
+    "The outputs have to lie between -1 and 1: 2 * gate - 1. It was left out, or its result was "
+    "thrown away: without the underscore an operation returns a new tensor.",
+    "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake SUMMED = {"the sum instead of the mean", "F.mse_loss takes the mean over all elements.",
                                "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake UNSHIFTED = {
@@ -29,11 +30,11 @@ static const Mistake UNSHIFTED = {
     "Adding in place after a matrix product is harmless: its backward needs the factors, not "
     "the product.",
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
-static const Mistake DISCARDED = {
-    "the result thrown away",
-    "One half of 2 * gate - 1 has no effect: without the underscore an operation returns a new tensor and leaves its first "
-    "argument as it was.",
-    "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake DISCARDED = {"the result thrown away",
+                                  "One half of 2 * gate - 1 has no effect: without the underscore an operation returns "
+                                  "a new tensor and leaves its first "
+                                  "argument as it was.",
+                                  "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake CALLERS = {
     "the caller's tensor changed",
     "The target belongs to the caller, who will need it again. Write the difference elsewhere.",

@@ -47,14 +47,16 @@ static const Mistake CONSTANT = {"a constant in place of the result",
 static const Mistake NOTHING = {"nothing returned", "The function has to return the module.",
                                 "docs/05_model_moves.md#a-model-of-ones-own"};
 
-static const Mistake LAST_MADE = {"one module for all",
-                                  "As soon as another module was made, this one computed with that one's tensors. Each has "
-                                  "its own: forward gets the module as `self`; a global is shared by all.",
-                                  "docs/05_model_moves.md#a-model-of-ones-own"};
-static const Mistake NO_GRAPH = {"no gradient for the gain",
-                                 "The gain is trained, and the result does not depend on it as far as autograd can see: forward "
-                                 "ran in fy_no_grad, or used a detached gain.",
-                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake LAST_MADE = {
+    "one module for all",
+    "As soon as another module was made, this one computed with that one's tensors. Each has "
+    "its own: forward gets the module as `self`; a global is shared by all.",
+    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake NO_GRAPH = {
+    "no gradient for the gain",
+    "The gain is trained, and the result does not depend on it as far as autograd can see: forward "
+    "ran in fy_no_grad, or used a detached gain.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_INPUT = {"no gradient for the input",
                                  "A module may stand behind others: the gradient has to find its way through it, to x.",
                                  "docs/05_model_moves.md#training-steps"};

@@ -32,18 +32,20 @@ static const Mistake ALL_MOVED = {
     "The model sees batches, but all of the data is on the device. Bring each batch when its "
     "turn comes.",
     "docs/07_pitfalls.md#more-memory-than-there-is"};
-static const Mistake KEPT = {"memory of all batches kept",
-                             "The memory grew with every batch: what one turn made was still there in the next. Give each turn "
-                             "a fy_scope of its own, and keep no more than its scores.",
-                             "docs/07_pitfalls.md#more-memory-than-there-is"};
-static const Mistake FIRST_GPU = {"always the first GPU", "The batches belong on the device that is given, where the model is.",
+static const Mistake KEPT = {
+    "memory of all batches kept",
+    "The memory grew with every batch: what one turn made was still there in the next. Give each turn "
+    "a fy_scope of its own, and keep no more than its scores.",
+    "docs/07_pitfalls.md#more-memory-than-there-is"};
+static const Mistake FIRST_GPU = {"always the first GPU",
+                                  "The batches belong on the device that is given, where the model is.",
                                   "docs/06_several_gpus.md#the-gpu-of-your-choice"};
 static const Mistake TWICE = {"through the model more than once",
                               "There were more forward passes than batches: each batch goes through the model once.",
                               "docs/07_pitfalls.md#sample-by-sample-against-batches"};
-static const Mistake SMALLER = {"smaller batches",
-                                "There were more forward passes than needed: each of `batch` samples, the last of what is left.",
-                                "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake SMALLER = {
+    "smaller batches", "There were more forward passes than needed: each of `batch` samples, the last of what is left.",
+    "docs/07_pitfalls.md#sample-by-sample-against-batches"};
 static const Mistake WRONG_PLACE = {"a batch in the wrong place",
                                     "The scores of the batch that begins at sample i belong into the rows from i on.",
                                     "docs/07_pitfalls.md#sample-by-sample-against-batches"};
@@ -167,7 +169,8 @@ static bool misplaced(const Case *c, const Array *want) {
   return false;
 }
 
-// Of one batch: its samples, what lies between the layers, its scores, some of each; and the scores of all. In blocks of 512 bytes.
+// Of one batch: its samples, what lies between the layers, its scores, some of each; and the scores of all. In blocks of
+// 512 bytes.
 static int64_t enough_memory(const Case *c) {
   int64_t batch = (int64_t)given_number(c, "batch"), classes = given(c, "w2")->shape.size[0];
   int64_t widest = given(c, "w1")->shape.size[0], samples = given(c, "data")->shape.size[0];
@@ -198,6 +201,8 @@ static void judge_copies(Case *c) {
   expect_at_most(c, "copies from host to device", n->host_to_device, batches, &TRANSFER_EACH);
   expect_at_least(c, "copies from host to device", n->host_to_device, batches, &ALL_MOVED);
   expect_at_most(c, "copies from device to host", n->device_to_host, batches, &FETCH_EACH);
+  expect_at_most(c, "bytes copied to the device", n->host_to_device_bytes,
+                 given(c, "data")->count * (int64_t)sizeof(float), &ALL_MOVED);
   expect_at_most(c, "kernels started", n->launches, 8 * batches + 8, NULL);
   expect_exactly(c, "copies between devices", n->device_to_device, 0, &FIRST_GPU);
   expect_at_most(c, "bytes of device memory", n->cuda_peak_bytes, enough_memory(c), &KEPT);
@@ -217,7 +222,7 @@ static void judge(Case *c) {
   if (!expect_at_most(c, "samples in a forward pass", got_count(c, "most rows"), (int64_t)given_number(c, "batch"),
                       &TOO_MANY) ||
       !expect_exactly(c, "forward passes", got_count(c, "calls"), batches,
-                      calls < count      ? got_count(c, "most rows") == (int64_t)given_number(c, "batch") ? &TWICE : &SMALLER
+                      calls < count ? got_count(c, "most rows") == (int64_t)given_number(c, "batch") ? &TWICE : &SMALLER
                       : moved || !gpu ? &ONE_BY_ONE
                                       : &FORWARD_EACH) ||
       !expect_exactly(c, "forward passes that record a graph", got_count(c, "recorded"), 0, &RECORDED))

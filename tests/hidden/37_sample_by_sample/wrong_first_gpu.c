@@ -9,7 +9,8 @@ FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batc
     for (int64_t i = 0; i < count; i += batch) {
       fy_scope {
         int64_t rows = i + batch < count ? batch : count - i;
-        FyTensor *part = fy_to(fy_narrow(data, 0, i, rows), device.type == FY_CUDA ? fy_device("cuda:0") : device); // (rows, features)
+        FyTensor *part = fy_to(fy_narrow(data, 0, i, rows),
+                               device.type == FY_CUDA ? fy_device("cuda:0") : device); // (rows, features)
         fy_copy_(fy_narrow(scores, 0, i, rows), fy_forward(model, part));
       }
     }

@@ -1,0 +1,147 @@
+"""Looks at every page of the book in a real browser, from file:// as a reader without a server does.
+
+usage: check.py SITE [CHROMIUM]     prints a line for each check, and ends with 1 where one has failed
+"""
+
+import re
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+SITE = Path(sys.argv[1]).resolve()
+CHROMIUM = sys.argv[2] if len(sys.argv) > 2 else "/usr/bin/chromium"
+PAGES = sorted(p for p in SITE.rglob("*.html") if p.name != "404.html")  # 404.html is for servers
+TEXT_PAGES = [p for p in PAGES if "source" not in p.relative_to(SITE).parts]
+# One of each kind: a lesson, one with pictures, an exercise, a reference page, tables.
+CLOSE_LOOK = ["index.html", "01_why_a_gpu.html", "exercises.html", "api/nn_nn.html", "exercise/17_training_step.html",
+              "performance.html"]
+
+
+failed = 0
+
+
+def report(name, faults):
+    global failed
+    failed += bool(faults)
+    if faults:
+        for fault in faults[:25]:
+            print(f"# {fault}")
+        print(f"FAULTY {name} - {len(faults)} faults, the first: {faults[0]}")
+    else:
+        print(f"in order: {name}")
+
+
+def links_and_anchors():
+    """Every link of every page leads to a page that exists, and to an anchor that it has."""
+    anchors, links = {}, []
+    for page in PAGES:
+        text = page.read_text()
+        anchors[page] = set(re.findall(r'\bid="?([^"\s>]+)', text)) | set(re.findall(r'\bname="?([^"\s>]+)', text))
+        for target in re.findall(r'<(?:a|link|script|img|source)\b[^>]*?\b(?:href|src|srcset)="?([^"\s>]+)', text):
+            links.append((page, target))
+    faults = []
+    for page, target in links:
+        if re.match(r"(https?|mailto|data|javascript):", target):
+            continue
+        path, anchor = urldefrag(urljoin(page.as_uri(), target))
+        file = Path(unquote(path.removeprefix("file://")))
+        if file.is_dir():
+            file = file / "index.html"
+        if not file.exists():
+            faults.append(f"{page.relative_to(SITE)}: {target} is not there")
+        elif anchor and file in anchors and unquote(anchor) not in anchors[file] and anchor not in ("only-light", "only-dark", "__toc"):
+            faults.append(f"{page.relative_to(SITE)}: {target}: no such anchor")
+    report(f"links and anchors of {len(PAGES)} pages lead somewhere", sorted(set(faults)))
+
+
+def each_page(browser):
+    """Every page without an error of a script, a request to another host, or sideways scrolling at 360 pixels."""
+    wide, errors, requests = [], [], []
+    context = browser.new_context(viewport={"width": 360, "height": 800})
+    page = context.new_page()
+    page.on("pageerror", lambda e: errors.append(f"{page.url}: {e}"))
+    page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else requests.append(f"{page.url}: {r.url}"))
+    for path in TEXT_PAGES:
+        page.goto(path.as_uri(), wait_until="load")
+        width = page.evaluate("document.scrollingElement.scrollWidth")
+        if width > 360:
+            wide.append(f"{path.relative_to(SITE)}: {width} pixels")
+    report(f"{len(TEXT_PAGES)} pages fit into 360 pixels", wide)
+    report("no script fails", errors)
+    report("nothing is asked of another host", requests)
+    context.close()
+
+
+def search(browser):
+    """Search works without a server."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((SITE / "index.html").as_uri())
+    faults = []
+    for word, expected in (("pinned", "pipeline"), ("fy_cross_entropy", "ops")):
+        page.goto((SITE / "index.html").as_uri())
+        page.wait_for_timeout(500)
+        page.keyboard.press("/")
+        page.keyboard.type(word)
+        try:
+            page.wait_for_selector(".md-search-result__item a", timeout=15000)
+            found = page.locator(".md-search-result__item a").evaluate_all("a => a.map(x => x.href)")
+            if not any(expected in url for url in found):
+                faults.append(f"{word}: found {len(found)} places, none in a page '{expected}'")
+        except Exception as error:
+            faults.append(f"{word}: {str(error).splitlines()[0]}")
+    report("search finds 'pinned' and a function", faults)
+    page.close()
+
+
+def themes(browser):
+    """Light and dark: the page follows the system, the switch changes it, and pictures come along."""
+    faults = []
+    for scheme, shown, hidden in (("light", "only-light", "only-dark"), ("dark", "only-dark", "only-light")):
+        context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        page.goto((SITE / "01_why_a_gpu.html").as_uri())
+        page.wait_for_timeout(300)
+        for kind, visible in ((shown, True), (hidden, False)):
+            pictures = page.locator(f'img[src$="#{kind}"]')
+            if pictures.count() == 0 or pictures.first.is_visible() != visible:
+                faults.append(f"{scheme}: the picture {kind} is {'not ' if visible else ''}shown")
+        before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.locator("form[data-md-component=palette] label:visible").first.click()
+        page.wait_for_timeout(200)
+        if page.evaluate("getComputedStyle(document.body).backgroundColor") == before:
+            faults.append(f"{scheme}: the switch changes nothing")
+        context.close()
+    report("light and dark, with their pictures", faults)
+
+
+def accessibility(browser):
+    """axe-core finds nothing serious."""
+    faults = []
+    for scheme in ("light", "dark"):
+        context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        for name in CLOSE_LOOK if scheme == "light" else CLOSE_LOOK[1:5:3]:
+            page.goto((SITE / name).as_uri())
+            page.wait_for_timeout(300)
+            for v in Axe().run(page).response["violations"]:
+                if v["impact"] in ("serious", "critical"):
+                    for node in v["nodes"][:3]:
+                        place = " ".join(node["html"].split())[:150]
+                        why = " ".join(node.get("failureSummary", "").split())[:150]
+                        faults.append(f"{name} ({scheme}): {v['id']} ({len(v['nodes'])}): {place} {why}")
+        context.close()
+    report("axe-core finds nothing serious", faults)
+
+
+links_and_anchors()
+with sync_playwright() as driver:
+    chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    each_page(chromium)
+    search(chromium)
+    themes(chromium)
+    accessibility(chromium)
+    chromium.close()
+sys.exit(failed > 0)
