@@ -215,7 +215,7 @@ static void one_device_per_operation(FyDevice device) {
 // What is made inside goes when the block ends, however it is left. What is to outlive it has to be kept.
 static FyTensor *doubled_rows(FyTensor *x) {
   fy_scope {
-    FyTensor *doubled = fy_mul_scalar(x, 2); // x * 2: gone after this function
+    FyTensor *doubled = fy_mul_scalar(x, 2);       // x * 2: gone after this function
     return fy_keep(fy_sum_dim(doubled, 1, false)); // PyTorch: return (x * 2).sum(1)
   }
   return NULL; // not reached: for the compiler, which takes the block for a loop
@@ -227,10 +227,12 @@ static void how_long_a_tensor_lives(FyDevice device) {
   fy_print(doubled_rows(x));
   fy_scope {
     FyTensor *large = fy_zeros(fy_shape(1000, 1000), .device = device);
-    printf("elements: %lld, the last one %g\n", (long long)fy_numel(large), fy_item(fy_select(fy_select(large, 0, -1), 0, -1)));
+    printf("elements: %lld, the last one %g\n", (long long)fy_numel(large),
+           fy_item(fy_select(fy_select(large, 0, -1), 0, -1)));
     fy_drop(large); // PyTorch: del large. Its 4 MB are free from here on, not only at the end of the block
   }
-  volatile int64_t rows = 0; // set in the trap and read after an error: volatile, or the compiler may keep the old value
+  volatile int64_t rows =
+      0; // set in the trap and read after an error: volatile, or the compiler may keep the old value
   FyError error;
   fy_trap(error) {
     rows = fy_size(x).dim[0]; // PyTorch: x.shape[0]

@@ -26,6 +26,21 @@ const Mistake NOT_WRITTEN = {
     "Some elements of the output still hold what was in the memory before. Does every index have its thread?",
     "docs/01_why_a_gpu.md"};
 
+const Mistake READ_PAST = {"memory read past the end",
+                           "A thread beyond the last element has to leave the memory alone: to read there is an error "
+                           "as well. The comparison with the "
+                           "size comes before the access.",
+                           "docs/01_why_a_gpu.md"};
+const Mistake READ_BEFORE = {"memory read before the beginning",
+                             "An index below 0 was used to read. Which thread has it, and what should it do?",
+                             "docs/01_why_a_gpu.md"};
+const Mistake SHARED_OUTSIDE = {"outside of a shared array",
+                                "A thread wrote before the beginning or behind the end of an array in __shared__ "
+                                "memory, where other arrays of the block lie.",
+                                "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+const Mistake BLOCK_TOO_LARGE = {
+    "a block of more than 1024 threads",
+    "The launch was refused: a block has at most 1024 threads. More threads take more blocks.", "docs/01_why_a_gpu.md"};
 const Mistake CALLERS_CHANGED = {"the caller's tensor changed",
                                  "A tensor that was given is not what it was before the call. It is the caller's, who "
                                  "will need it again: an operation "
@@ -365,6 +380,33 @@ bool expect_error(Case *c, const char *text, const Mistake *mistake) {
   return false;
 }
 
+// ---- launches of kernels ---------------------------------------------------------------------------------------------
+
+static const int64_t *shape_row(const Case *c, const char *name, int i) {
+  const Array *a = got(c, name);
+  bool good =
+      a && a->dtype == FY_INT64 && a->shape.rank == 2 && a->shape.size[1] == 6 && i >= 0 && i < a->shape.size[0];
+  return good ? a->i64 + 6 * (int64_t)i : NULL;
+}
+
+const int64_t *launch_shape(const Case *c, int i) {
+  return shape_row(c, "launch shapes", i);
+}
+
+const int64_t *refused_shape(const Case *c) {
+  return shape_row(c, "refused launch", 0);
+}
+
+void suspect_faults(Case *c) {
+  const char *error = got_error(c), *reads = strstr(error, ": it reads ");
+  const int64_t *refused = refused_shape(c);
+  suspect_that(c, reads && !strstr(reads, "[-"), &READ_PAST);
+  suspect_that(c, reads && strstr(reads, "[-"), &READ_BEFORE);
+  suspect_error(c, ": it writes ", &PAST_THE_END);
+  suspect_error(c, "outside of the shared array", &SHARED_OUTSIDE);
+  suspect_that(c, refused && refused[3] * refused[4] * refused[5] > 1024, &BLOCK_TOO_LARGE);
+}
+
 // ---- known mistakes --------------------------------------------------------------------------------------------------
 
 static void suspect(Case *c, Suspect s) {
@@ -382,7 +424,8 @@ void suspect_error(Case *c, const char *text, const Mistake *mistake) {
 }
 
 void suspect_that(Case *c, bool holds, const Mistake *mistake) {
-  suspect(c, (Suspect){.holds = holds, .mistake = mistake});
+  if (holds)
+    suspect(c, (Suspect){.holds = true, .mistake = mistake});
 }
 
 static bool was_refused(const Case *c, const char *name) {
