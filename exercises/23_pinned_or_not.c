@@ -21,7 +21,8 @@
 // batch), copies back (none), and in the pinned epoch the host's waits between copies (none).
 #include "ferry.h"
 
-void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, Comparison *result) {
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result) {
   (void)model;
   (void)data;
   (void)batch_size;

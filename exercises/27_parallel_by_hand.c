@@ -16,7 +16,8 @@
 // Judged: two steps, one after the other: both losses, the parameters after them, and that each GPU that has a piece computed.
 #include "ferry.h"
 
-FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids, int count) {
+FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
+                        int count) {
   (void)model;
   (void)optimizer;
   (void)x;

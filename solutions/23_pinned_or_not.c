@@ -39,7 +39,8 @@ static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice de
 
 // [stub]
 // [end]
-void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, Comparison *result) {
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result) {
   // [answer]
   FyTensorList *parameters = fy_parameters(model);
   FyTensor *initial[8];
@@ -53,7 +54,8 @@ void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t 
     for (int i = 0; i < parameters->count; i++)
       fy_copy_(parameters->items[i], initial[i]);
   }
-  FyDataLoader *pinning = fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed, .pin_memory = true);
+  FyDataLoader *pinning =
+      fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed, .pin_memory = true);
   result->pinned = epoch_losses(model, pinning, device, true);
   // [stub]
   //| (void)model;

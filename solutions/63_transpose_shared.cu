@@ -31,7 +31,8 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   int r = blockIdx.y * TILE + threadIdx.y, c = blockIdx.x * TILE + threadIdx.x;
   for (int k = 0; k < TILE; k += TILE_ROWS)
     if (r + k < rows && c < columns)
-      store(&tile[threadIdx.y + k][threadIdx.x], load(&in[(size_t)(r + k) * columns + c])); // a product of ints overflows
+      store(&tile[threadIdx.y + k][threadIdx.x],
+            load(&in[(size_t)(r + k) * columns + c])); // a product of ints overflows
   __syncthreads();
   r = blockIdx.x * TILE + threadIdx.y; // of out, which has `columns` rows
   c = blockIdx.y * TILE + threadIdx.x;

@@ -7,6 +7,7 @@ typedef struct Comparison {
   FyTensor *pageable, *pinned; // (batches) each
 } Comparison;
 
-void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, Comparison *result);
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result);
 
 #endif

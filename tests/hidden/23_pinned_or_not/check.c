@@ -17,14 +17,16 @@ static const Mistake OTHER_ORDER = {"another order in the second epoch",
                                     "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake IN_SEQUENCE = {"not shuffled", "The samples came as they lie in the data set: .shuffle = true.",
                                     "docs/08_data_pipeline.md#the-order-of-an-epoch"};
-static const Mistake NEVER = {"pageable both times", "Nothing came from pinned memory: .pin_memory = true for the second.",
-                              PINNED};
-static const Mistake ALWAYS = {"pinned both times", "The first epoch is to have its batches in ordinary memory.", PINNED};
+static const Mistake NEVER = {"pageable both times",
+                              "Nothing came from pinned memory: .pin_memory = true for the second.", PINNED};
+static const Mistake ALWAYS = {"pinned both times", "The first epoch is to have its batches in ordinary memory.",
+                               PINNED};
 static const Mistake SWAPPED = {"the two exchanged", "First the pageable epoch, then the pinned one.", PINNED};
-static const Mistake BLOCKING = {"pinned, and waited for",
-                                 "From pinned memory a copy can go on while the host does, but only where it is told so: "
-                                 ".non_blocking = true.",
-                                 PINNED};
+static const Mistake BLOCKING = {
+    "pinned, and waited for",
+    "From pinned memory a copy can go on while the host does, but only where it is told so: "
+    ".non_blocking = true.",
+    PINNED};
 static const Mistake FETCHED = {"the host waits in the loop",
                                 "A loss was fetched from the device at each batch. Leave the losses there.",
                                 "docs/07_pitfalls.md#waiting-in-a-loop"};
@@ -177,7 +179,8 @@ static void judge(Case *c) {
   expect_device(c, "pageable", given_text(c, "device"), &FETCHED);
   expect_device(c, "pinned", given_text(c, "device"), &FETCHED);
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &FETCHED);
-  if (expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 4 * batches_of(c), NULL) && course(c).known)
+  if (expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 4 * batches_of(c), NULL) &&
+      course(c).known)
     judge_copies(c);
 }
 
@@ -190,7 +193,8 @@ EXERCISE = {
     .hints = {"One function that trains an epoch with a loader and returns its losses, called twice.",
               "Between the two: fy_clone of the parameters before, fy_copy_ back into them after, in fy_no_grad.",
               "Two loaders with the same .seed begin with the same order. A loader's second epoch has another one.",
-              ".pin_memory = true for the loader, .non_blocking = true for fy_to, and nothing that reads a value in the loop."},
+              ".pin_memory = true for the loader, .non_blocking = true for fy_to, and nothing that reads a value in "
+              "the loop."},
     .functions = {"compare_loading"},
     .tests = {{.name = "a smaller last batch", .ask = ask_smaller, .judge = judge},
               {.name = "whole batches", .ask = ask_whole, .judge = judge},

@@ -1,7 +1,8 @@
 // The step by hand, with a momentum of one's own, so that there is no optimizer to be made anew; a loop over the two ways.
 #include "ferry.h"
 
-void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, Comparison *result) {
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result) {
   FyTensorList *p = fy_parameters(model);
   FyTensor *begun[8], *speed[8], *losses[2];
   for (int i = 0; i < p->count; i++)
@@ -15,7 +16,8 @@ void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t 
       speed[i] = fy_mul_scalar(begun[i], 0);
     }
     fy_for_batches(batch, loader) {
-      FyTensor *x = fy_to(batch.data, device, .non_blocking = true), *y = fy_to(batch.target, device, .non_blocking = true);
+      FyTensor *x = fy_to(batch.data, device, .non_blocking = true),
+               *y = fy_to(batch.target, device, .non_blocking = true);
       FyTensor *loss = fy_mse_loss(fy_forward(model, x), y);
       fy_module_zero_grad(model);
       fy_backward(loss);

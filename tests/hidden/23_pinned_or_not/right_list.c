@@ -17,12 +17,15 @@ static FyTensor *trained(FyModule *model, FyDataLoader *loader, FyDevice device)
   return fy_cat((FyTensors){count, each}, 0);
 }
 
-void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, Comparison *result) {
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result) {
   FyTensorList *state = fy_state_dict(model), *copy = fy_tensor_list_new();
   for (int i = 0; i < state->count; i++)
     fy_list_add(copy, state->names[i], fy_clone(state->items[i]));
-  result->pageable = trained(model, fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed), device);
+  result->pageable =
+      trained(model, fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed), device);
   fy_load_state_dict(model, copy);
-  FyDataLoader *pinning = fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .pin_memory = true, .seed = seed);
+  FyDataLoader *pinning =
+      fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .pin_memory = true, .seed = seed);
   result->pinned = trained(model, pinning, device);
 }

@@ -16,7 +16,8 @@ static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice de
   return losses;
 }
 
-void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, Comparison *result) {
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result) {
   FyTensorList *parameters = fy_parameters(model);
   FyTensor *initial[8];
   fy_no_grad {

@@ -16,14 +16,16 @@ static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice de
   return losses;
 }
 
-void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, Comparison *result) {
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result) {
   FyTensorList *parameters = fy_parameters(model);
   FyTensor *initial[8];
   fy_no_grad {
     for (int i = 0; i < parameters->count; i++)
       initial[i] = fy_clone(parameters->items[i]);
   }
-  FyDataLoader *plain = fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed, .pin_memory = 1 == 1);
+  FyDataLoader *plain =
+      fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed, .pin_memory = 1 == 1);
   result->pageable = epoch_losses(model, plain, device, false);
   fy_no_grad {
     for (int i = 0; i < parameters->count; i++)

@@ -16,7 +16,8 @@ static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice de
   return losses;
 }
 
-void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, Comparison *result) {
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result) {
   FyTensorList *parameters = fy_parameters(model);
   FyTensor *initial[8];
   fy_no_grad {
@@ -26,6 +27,7 @@ void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t 
   FyDataLoader *plain = fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed);
   result->pageable = epoch_losses(model, plain, device, false);
   (void)initial;
-  FyDataLoader *pinning = fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed, .pin_memory = true);
+  FyDataLoader *pinning =
+      fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed, .pin_memory = true);
   result->pinned = epoch_losses(model, pinning, device, true);
 }

@@ -20,10 +20,11 @@ static const Mistake OF_BATCHES = {"the mean of the batches' shares",
                                    CLASSES};
 static const Mistake LAST_BATCH = {"the last batch left out", "The last batch is smaller, and a batch all the same.",
                                    CLASSES};
-static const Mistake NOT_A_NUMBER = {"a share of nothing",
-                                     "Of a class without a sample nothing is known: 0 / 0, NaN. 0 would say that all were "
-                                     "wrong.",
-                                     CLASSES};
+static const Mistake NOT_A_NUMBER = {
+    "a share of nothing",
+    "Of a class without a sample nothing is known: 0 / 0, NaN. 0 would say that all were "
+    "wrong.",
+    CLASSES};
 static const Mistake COUNTS = {"a count in place of a share", "Divide by the number of the class's samples.", CLASSES};
 static const Mistake TRAINING = {"evaluated in training mode", "fy_eval(model) before the loop.",
                                  "docs/09_training_a_classifier.md#evaluation"};
@@ -31,15 +32,17 @@ static const Mistake MODE = {"left in another mode", "The model has to be left i
                              "docs/09_training_a_classifier.md#evaluation"};
 static const Mistake GRAPH = {"a graph recorded", "Nothing is learnt here: fy_no_grad around the loop.",
                               "docs/09_training_a_classifier.md#evaluation"};
-static const Mistake WAITS = {"the host waits in the loop",
-                              "Something was read from the device in the loop. Count on the device; the caller reads the "
-                              "result.",
-                              "docs/08_data_pipeline.md#waiting-against-prefetching"};
+static const Mistake WAITS = {
+    "the host waits in the loop",
+    "Something was read from the device in the loop. Count on the device; the caller reads the "
+    "result.",
+    "docs/08_data_pipeline.md#waiting-against-prefetching"};
 static const Mistake ON_CPU = {"the result on the CPU", "The result belongs on `device`, where it is computed.",
                                "docs/03_tensor_moves.md#todevice"};
-static const Mistake COPIES = {"more copies than data and target",
-                               "Two copies for each batch, its data and its labels. What else is needed can be made there.",
-                               "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake COPIES = {
+    "more copies than data and target",
+    "Two copies for each batch, its data and its labels. What else is needed can be made there.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 
 static void ask_on(Case *c, const char *device, int64_t classes, bool training, int64_t empty) {
   int64_t features = draw_int(c, 4, 7), batch = draw_int(c, 8, 11), samples = 9 * batch + draw_int(c, 2, 5);
@@ -105,8 +108,9 @@ static Array *shares(Case *c, How how) {
   int64_t batch = how == BATCH_MEANS ? (int64_t)given_number(c, "batch size") : samples, batches = 0;
   Array *out = new_array(c, FY_FLOAT32, shape(classes));
   Array *sums = new_array(c, FY_FLOAT64, shape(classes));
-  int64_t end = how == NO_LAST ? samples / (int64_t)given_number(c, "batch size") * (int64_t)given_number(c, "batch size")
-                               : samples;
+  int64_t end = how == NO_LAST
+                    ? samples / (int64_t)given_number(c, "batch size") * (int64_t)given_number(c, "batch size")
+                    : samples;
   for (int64_t from = 0; from < end; from += batch, batches++) {
     double *right = new_array(c, FY_FLOAT64, shape(classes))->f64, *all = new_array(c, FY_FLOAT64, shape(classes))->f64;
     double hits = 0;
@@ -129,9 +133,8 @@ static void suspects(Case *c) {
   static const struct {
     How how;
     const Mistake *mistake;
-  } known[] = {{ALL_ONE, &OVERALL},     {OVER_ALL, &OF_ALL},      {PRECISION, &BY_GUESS},
-               {BATCH_MEANS, &OF_BATCHES}, {NO_LAST, &LAST_BATCH}, {ZERO, &NOT_A_NUMBER},
-               {PLAIN_COUNTS, &COUNTS}};
+  } known[] = {{ALL_ONE, &OVERALL},    {OVER_ALL, &OF_ALL},   {PRECISION, &BY_GUESS}, {BATCH_MEANS, &OF_BATCHES},
+               {NO_LAST, &LAST_BATCH}, {ZERO, &NOT_A_NUMBER}, {PLAIN_COUNTS, &COUNTS}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     suspect_array(c, "shares", shares(c, known[i].how), known[i].mistake);
   if (given_number(c, "training") == 1)
@@ -145,7 +148,8 @@ static void judge(Case *c) {
   if (!expect_array(c, "shares", shares(c, PER_CLASS), 1e-6) || !expect_device(c, "shares", device, &ON_CPU))
     return;
   expect_that(c, got_number(c, "training after") == given_number(c, "training"), &MODE,
-              "the model: it came in %s mode, and was left in the other", given_number(c, "training") == 1 ? "training" : "evaluation");
+              "the model: it came in %s mode, and was left in the other",
+              given_number(c, "training") == 1 ? "training" : "evaluation");
   expect_that(c, got_number(c, "graphs") == 0 && !(got(c, "shares")->flags & ARRAY_REQUIRES_GRAD), &GRAPH,
               "a pass through the model was recorded");
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &WAITS);
@@ -159,10 +163,11 @@ EXERCISE = {
     .kind = "write",
     .chapter = 10,
     .lesson = CLASSES,
-    .hints = {"Two counts for each class, on the device: its samples, and those of them that were guessed right.",
-              "fy_eq of labels as a column (N, 1) with the numbers of the classes (classes) is a table of N rows with one "
-              "true in each. Its sum over the rows counts the labels.",
-              "Multiply that table by a column that is 1 where the guess was right, and sum again."},
+    .hints =
+        {"Two counts for each class, on the device: its samples, and those of them that were guessed right.",
+         "fy_eq of labels as a column (N, 1) with the numbers of the classes (classes) is a table of N rows with one "
+         "true in each. Its sum over the rows counts the labels.",
+         "Multiply that table by a column that is 1 where the guess was right, and sum again."},
     .functions = {"accuracy_per_class"},
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},

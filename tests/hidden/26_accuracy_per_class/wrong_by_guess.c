@@ -9,7 +9,7 @@ FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t clas
   fy_no_grad {
     fy_for_prefetched_batches(batch, loader, device) {
       FyTensor *guess = fy_argmax_dim(fy_forward(model, batch.data), 1, false); // (N)
-      FyTensor *own = fy_eq(fy_unsqueeze(guess, 1), numbers); // (N, classes), one true in each row
+      FyTensor *own = fy_eq(fy_unsqueeze(guess, 1), numbers);                   // (N, classes), one true in each row
       FyTensor *hit = fy_unsqueeze(fy_eq(guess, batch.target), 1);              // (N, 1)
       fy_add_(all, fy_sum_dim(own, 0, false));
       fy_add_(right, fy_sum_dim(fy_mul(own, hit), 0, false));

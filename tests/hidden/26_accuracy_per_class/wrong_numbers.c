@@ -10,8 +10,8 @@ FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t clas
     fy_for_prefetched_batches(batch, loader, device) {
       FyTensor *guess = fy_argmax_dim(fy_forward(model, batch.data), 1, false); // (N)
       numbers = fy_to(fy_pin_memory(fy_arange((double)classes, .dtype = FY_INT64)), device, .non_blocking = true);
-      FyTensor *own = fy_eq(fy_unsqueeze(batch.target, 1), numbers);            // (N, classes), one true in each row
-      FyTensor *hit = fy_unsqueeze(fy_eq(guess, batch.target), 1);              // (N, 1)
+      FyTensor *own = fy_eq(fy_unsqueeze(batch.target, 1), numbers); // (N, classes), one true in each row
+      FyTensor *hit = fy_unsqueeze(fy_eq(guess, batch.target), 1);   // (N, 1)
       fy_add_(all, fy_sum_dim(own, 0, false));
       fy_add_(right, fy_sum_dim(fy_mul(own, hit), 0, false));
     }

@@ -6,25 +6,29 @@
 #define APART "docs/06_several_gpus.md#dataparallel-taken-apart"
 #define UNEVEN "docs/06_several_gpus.md#batches-that-do-not-divide"
 
-static const Mistake ONE_GPU = {"all rows on one GPU", "The pieces have to be scattered, and each worked on by a replica.",
-                                APART};
+static const Mistake ONE_GPU = {"all rows on one GPU",
+                                "The pieces have to be scattered, and each worked on by a replica.", APART};
 static const Mistake SHARES = {"other shares of the rows",
                                "A piece has N / count rows, rounded up; the last one what is left.", UNEVEN};
-static const Mistake TOO_MANY = {"more replicas than pieces",
-                                 "A small batch has fewer pieces than there are GPUs: fy_scatter returns how many. The rest "
-                                 "of the array is not filled.",
-                                 UNEVEN};
-static const Mistake PIECE = {"the loss of one piece", "The loss is that of all outputs, put together by fy_gather.", APART};
+static const Mistake TOO_MANY = {
+    "more replicas than pieces",
+    "A small batch has fewer pieces than there are GPUs: fy_scatter returns how many. The rest "
+    "of the array is not filled.",
+    UNEVEN};
+static const Mistake PIECE = {"the loss of one piece", "The loss is that of all outputs, put together by fy_gather.",
+                              APART};
 static const Mistake PIECES_MEAN = {"the mean of the pieces' means",
                                     "Pieces of unequal size count alike in it. Gather first, and take the mean of all.",
                                     UNEVEN};
-static const Mistake STALE = {"replicas of an earlier step",
-                              "The step changes the model's parameters, and the replicas that were made before are copies "
-                              "of the old ones. Replicate in every step.",
-                              APART};
+static const Mistake STALE = {
+    "replicas of an earlier step",
+    "The step changes the model's parameters, and the replicas that were made before are copies "
+    "of the old ones. Replicate in every step.",
+    APART};
 static const Mistake NO_STEP = {"no step", "backward computes gradients; fy_step is what changes the parameters.",
                                 "docs/05_model_moves.md#training-steps"};
-static const Mistake ACCUMULATED = {"gradients not cleared", "backward adds to the gradients that are there: fy_zero_grad.",
+static const Mistake ACCUMULATED = {"gradients not cleared",
+                                    "backward adds to the gradients that are there: fy_zero_grad.",
                                     "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_GRAPH = {"the graph cut off",
                                  "The loss has to lead back through gather and the replicas to the model's parameters.",
@@ -107,7 +111,8 @@ static double gradients(Case *c, Slip slip, const Trained *t, double *dw, double
 }
 
 static Trained trained(Case *c, Slip slip) {
-  Trained t = {.weight = array_cast(c, given(c, "weight"), FY_FLOAT32), .bias = array_cast(c, given(c, "bias"), FY_FLOAT32)};
+  Trained t = {.weight = array_cast(c, given(c, "weight"), FY_FLOAT32),
+               .bias = array_cast(c, given(c, "bias"), FY_FLOAT32)};
   double *dw = new_array(c, FY_FLOAT64, t.weight->shape)->f64, *db = new_array(c, FY_FLOAT64, t.bias->shape)->f64;
   double lr = slip == WITHOUT_STEP ? 0 : given_number(c, "lr");
   for (int step = 0; step < 2; step++) {
@@ -148,8 +153,11 @@ static void suspects(Case *c) {
   static const struct {
     Slip slip;
     const Mistake *mistake;
-  } known[] = {{FIRST_PIECE, &PIECE},   {MEAN_OF_MEANS, &PIECES_MEAN}, {STALE_REPLICAS, &STALE},
-               {WITHOUT_STEP, &NO_STEP}, {ADDED_UP, &ACCUMULATED}};
+  } known[] = {{FIRST_PIECE, &PIECE},
+               {MEAN_OF_MEANS, &PIECES_MEAN},
+               {STALE_REPLICAS, &STALE},
+               {WITHOUT_STEP, &NO_STEP},
+               {ADDED_UP, &ACCUMULATED}};
   for (size_t i = 0; i < sizeof known / sizeof *known && got(c, "first loss"); i++) {
     Trained wrong = trained(c, known[i].slip);
     suspect_array(c, "first loss", wrong.losses[0], known[i].mistake);
@@ -159,7 +167,8 @@ static void suspects(Case *c) {
   suspect_error(c, "same device", &ELSEWHERE);
   suspect_error(c, "a second time", &STALE); // their graph went with the first backward
   bool small = given(c, "x")->shape.size[0] < given(c, "ids")->count;
-  suspect_that(c, small && *got_error(c) && !strstr(got_error(c), "same device") && !strstr(got_error(c), "second time"),
+  suspect_that(c,
+               small && *got_error(c) && !strstr(got_error(c), "same device") && !strstr(got_error(c), "second time"),
                &TOO_MANY);
 }
 
@@ -181,10 +190,11 @@ EXERCISE = {
     .kind = "write",
     .chapter = 6,
     .lesson = APART,
-    .hints = {"fy_scatter, fy_replicate, fy_parallel_apply, fy_gather, in this order, and after them a training step as any "
-              "other.",
-              "fy_scatter returns how many pieces there are. Make so many replicas, and no more.",
-              "The gathered output is on ids[0], and so is the target."},
+    .hints =
+        {"fy_scatter, fy_replicate, fy_parallel_apply, fy_gather, in this order, and after them a training step as any "
+         "other.",
+         "fy_scatter returns how many pieces there are. Make so many replicas, and no more.",
+         "The gathered output is on ids[0], and so is the target."},
     .functions = {"parallel_step"},
     .tests = {{.name = "one GPU", .ask = ask_single, .judge = judge, .crash = &TOO_MANY},
               {.name = "two GPUs, an odd batch", .ask = ask_two, .judge = judge, .devices = 2},

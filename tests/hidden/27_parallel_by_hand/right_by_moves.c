@@ -1,7 +1,8 @@
 // The pieces cut and moved one by one; gathered by moves and fy_cat.
 #include "ferry.h"
 
-FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids, int count) {
+FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
+                        int count) {
   int64_t rows = fy_size_at(x, 0), piece = (rows + count - 1) / count;
   FyTensor *inputs[8], *outputs[8], *back[8];
   FyModule *replicas[8];

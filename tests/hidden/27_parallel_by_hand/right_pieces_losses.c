@@ -1,7 +1,8 @@
 // A loss for each piece where the piece is, weighted by its rows, and the losses added up.
 #include "ferry.h"
 
-FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids, int count) {
+FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
+                        int count) {
   FyTensor *pieces[16], *wanted[16], *outputs[16], *losses[16];
   FyModule *replicas[16];
   int used = fy_scatter(x, ids, count, 0, pieces);

@@ -1,7 +1,8 @@
 // mistake: no step
 #include "ferry.h"
 
-FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids, int count) {
+FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
+                        int count) {
   FyTensor *pieces[8], *outputs[8];
   FyModule *replicas[8];
   int used = fy_scatter(x, ids, count, 0, pieces); // fewer than count where the batch is small

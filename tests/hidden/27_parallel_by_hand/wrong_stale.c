@@ -2,7 +2,8 @@
 // devices: 2
 #include "ferry.h"
 
-FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids, int count) {
+FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
+                        int count) {
   FyTensor *pieces[8], *outputs[8];
   static FyModule *replicas[8];
   static bool made;

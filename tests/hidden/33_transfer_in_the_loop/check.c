@@ -56,11 +56,12 @@ static const Mistake CONSTANT = {"a constant in place of the result",
 static const Mistake NOTHING = {"nothing returned", "The function has to return the last state.",
                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
 
-static const Mistake ALL_STAY = {"tensors of every turn stay",
-                                 "What a loop makes stays until the scope around it ends: with more turns it takes more "
-                                 "memory. A scope in the loop ends with the turn, and fy_keep lets out what the next one "
-                                 "needs.",
-                                 "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+static const Mistake ALL_STAY = {
+    "tensors of every turn stay",
+    "What a loop makes stays until the scope around it ends: with more turns it takes more "
+    "memory. A scope in the loop ends with the turn, and fy_keep lets out what the next one "
+    "needs.",
+    "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
 
 static void ask_on(Case *c, const char *device, int64_t n, int64_t turns, Give how) {
   give_text(c, "device", device);
