@@ -137,7 +137,7 @@ typedef struct Inspection {
 // Adds what one run of the program recorded. A run in descending order adds findings alone: it has counted the same.
 bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending);
 // The same in steps, for records of a program that is not trusted. Places are asked for in each record, then all have their lines.
-bool inspection_want(FILE *record); // false: it is not whole
+bool inspection_want(FILE *record); // false: it is not whole, or has a launch that cannot be
 void inspection_take(Inspection *i, FILE *record, bool descending);
 void inspection_free(Inspection *i);
 // Places of records: each is asked for, all are resolved together, then each has its line.
