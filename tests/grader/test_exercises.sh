@@ -14,6 +14,8 @@
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^5
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^6
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^7
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^8
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --all-of-them
 # timeout: 600
 # shellcheck source=tests/grader/common.sh
