@@ -284,7 +284,7 @@ def write_scores(campaign):
         n = campaign.count(exercise)
         if n["killed"] + n["survived"]:
             rows[exercise] = f"{exercise} {n['killed']} {n['survived']} {n['equivalent']}"
-    SCORES.write_text("# Written by `make mutants ARGS=--write`: exercise, changes that were killed, that survived, that are equivalent.\n" +
+    SCORES.write_text("# Written by `make mutants ARGS=--write`: exercise, changes killed, survived, equivalent.\n" +
                       "".join(rows[exercise] + "\n" for exercise in sorted(rows)))
 
 

@@ -23,7 +23,8 @@ tests/mutants/mutants.sh --again --only '^60' --each 4 --jobs 2 --ferry "$(type 
 result $? 'where all is noticed, that is said' "$(tail -n 2 "$work/log" "$work/errors" | tr '\n' ' ')"
 
 # The limit is for slow machines; it is reached between two exercises, never a reason to fail.
-tests/mutants/mutants.sh --again --each 1 --seed 3 --jobs "${TEST_JOBS:-2}" --limit 150 --ferry "$work/ferry.real" >"$work/log" 2>"$work/errors"
+tests/mutants/mutants.sh --again --each 1 --seed 3 --jobs "${TEST_JOBS:-2}" --limit 120 \
+  --ferry "$work/ferry.real" >"$work/log" 2>"$work/errors"
 result $? 'a change of each exercise is noticed, or has a reason not to be' "$(grep -A 2 '^survived\|^broken' "$work/log" | tr '\n' ' ')"
 sed 's/^/# /' "$work/log"
 finish
