@@ -17,6 +17,7 @@ typedef struct RunOptions {
   uint64_t seed;
   int replay; // number of the test to repeat with `seed`, 0: none
   bool all;   // every report, not the first alone
+  bool first; // no test after the first that fails
 } RunOptions;
 
 int wanted_devices(void) {
@@ -61,6 +62,8 @@ static int parse(int argc, char **argv, RunOptions *o) {
       o->seed = strtoull(value, NULL, 16);
     else if (strcmp(option, "--all") == 0)
       o->all = true;
+    else if (strcmp(option, "--first") == 0)
+      o->first = true;
     else if (strcmp(option, "--replay") == 0 && !read_replay(value, o))
       return usage_error(argv[0], "--replay takes what a failed test printed, such as 2.1f3a");
     else if (option[0] == '-' && strcmp(option, "--replay") != 0)
@@ -105,7 +108,8 @@ static void remember(const Verdict *v, const RunOptions *o, const char *own_file
 
 static int run_once(const RunOptions *o, const char *own_file) {
   static Verdict v; // large
-  JudgeOptions options = {.seed = o->seed, .replay = o->replay > 0, .only = o->test, .devices = wanted_devices()};
+  JudgeOptions options = {
+      .seed = o->seed, .replay = o->replay > 0, .only = o->test, .first = o->first, .devices = wanted_devices()};
   judge_answer(&v, o->exercise, o->file, &options);
   verdict_print(&v, o->file, o->all);
   if (o->test && v.test_count == 0)

@@ -395,6 +395,8 @@ static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
     v->passed += t->status == STATUS_PASS;
     v->skipped += t->status == STATUS_SKIPPED;
     v->status = worst(v->status, t->status);
+    if (o->first && v->status != STATUS_PASS)
+      break;
   }
 }
 

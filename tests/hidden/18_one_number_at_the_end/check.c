@@ -84,7 +84,7 @@ static void ask_many(Case *c) {
   ask(c, "cuda:0", 32 * draw_int(c, 110, 130) + draw_int(c, 1, 20), 32, false);
 }
 static void ask_gaps(Case *c) {
-  ask(c, "cuda:0", 11 * draw_int(c, 3, 6) + draw_int(c, 1, 6), 11, true);
+  ask(c, "cuda:0", 11 * draw_int(c, 3, 6) + 1, 11, true); // one row is over
 }
 static void ask_whole(Case *c) {
   ask(c, "cuda:0", 8 * draw_int(c, 3, 6), 8, false);
