@@ -134,18 +134,10 @@ void progress_set(const Exercise *e, Progress p) {
 
 // ---- the order ---------------------------------------------------------------------------------------------------------
 
-// The first kernel is a way into chapter 1; the others want more patience and come after all chapters.
-int exercise_part(const Exercise *e) {
-  bool kernel = strcmp(e->kind, "kernel") == 0, first = kernel;
-  for (int i = 0; i < exercise_count(); i++)
-    first &= strcmp(exercise_at(i)->kind, "kernel") != 0 || strcmp(exercise_at(i)->id, e->id) >= 0;
-  return kernel && !first ? PART_KERNELS : e->chapter;
-}
-
-static int by_part(const void *a, const void *b) {
+// By lesson, so that what an exercise needs has been read; within one by number.
+static int by_lesson(const void *a, const void *b) {
   const Exercise *x = *(const Exercise *const *)a, *y = *(const Exercise *const *)b;
-  int difference = exercise_part(x) - exercise_part(y);
-  return difference ? difference : strcmp(x->id, y->id);
+  return x->chapter != y->chapter ? x->chapter - y->chapter : strcmp(x->id, y->id);
 }
 
 const Exercise *exercise_in_order(int i) {
@@ -154,7 +146,7 @@ const Exercise *exercise_in_order(int i) {
   if (count == 0) {
     for (count = 0; count < exercise_count() && count < MAX_PROGRESS; count++)
       order[count] = exercise_at(count);
-    qsort(order, (size_t)count, sizeof order[0], by_part);
+    qsort(order, (size_t)count, sizeof order[0], by_lesson);
   }
   return i >= 0 && i < count ? order[i] : NULL;
 }

@@ -159,7 +159,7 @@ EXERCISE = {
     .id = "65_tiled_matmul",
     .title = "A matrix product in tiles",
     .kind = "kernel",
-    .chapter = 1,
+    .chapter = 23,
     .lesson = "docs/01_why_a_gpu.md#two-kinds-of-work",
     .hints =
         {"In the step that begins at `begin`, thread (x, y) brings a[row][begin + x] and b[begin + y][column].",
