@@ -3,7 +3,7 @@
 # Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and
 # judges them is in test_replies there, too.
 
-GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c tests/grader/course.c tests/grader/ledger_sim.c
+GRADER_CHILD := $(addprefix tests/grader/,child.c place_tensor.c course.c ledger_sim.c play_count.c)
 GRADER_C := $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
@@ -40,6 +40,13 @@ JSON_OBJ := $(JSON_C:%.c=$(B)/%.o)
 GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
+# Of releases there are none yet: the commit's date and name, or "unknown" outside of git.
+FERRY_VERSION = $(or $(shell git log -1 --date=format:%Y.%m.%d --format='%cd (%h)' 2>/dev/null),unknown)
+VERSION_H := $(B)/include/ferry_version.h
+$(VERSION_H): FORCE
+	@$(shell mkdir -p $(@D))$(file >$@.new,#define FERRY_VERSION "$(FERRY_VERSION)")
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(B)/tests/grader/ferry.o: $(VERSION_H)
 GRADER_CONFIG := $(B)/include/grader_config.h
 absolute = $(subst -Lbuild/,-L$(CURDIR)/build/,$(1))
 define GRADER_CONFIG_TEXT

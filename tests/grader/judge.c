@@ -42,7 +42,7 @@ static void say_indented(Text *t, const char *text) {
 
 // A sentence or two, broken between words.
 static void say_wrapped(Text *t, const char *text) {
-  enum { COLUMNS = 96 };
+  enum { COLUMNS = 76 };
   while (*text) {
     size_t length = strlen(text);
     for (size_t i = length > COLUMNS ? COLUMNS : 0; i > 0; i--)
@@ -260,6 +260,8 @@ static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise 
 
 static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   judge_reply(&run->c, &run->r, &run->status, a->for_inspector && !run->c.inspection);
+  v->counted = case_counted(&run->c);
+  v->counts = *counts(&run->c);
   v->status = run->status;
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   if (v->status != STATUS_PASS)
@@ -374,6 +376,7 @@ static Status worst(Status a, Status b) {
 }
 
 static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
+  bool timed_out = false;
   v->status = STATUS_PASS;
   for (int i = 0; i < MAX_TESTS && v->exercise->tests[i].name; i++) {
     const Test *test = &v->exercise->tests[i];
@@ -382,7 +385,10 @@ static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
     TestVerdict *t = &v->tests[v->test_count++];
     t->test = test;
     t->seed = o->replay ? o->seed : hash_text(hash_text(o->seed, v->exercise->id), test->name);
+    if (timed_out && o->hurry)
+      continue; // it stays "not run"
     run_test(t, a, v->exercise, o);
+    timed_out |= t->status == STATUS_TIMEOUT;
     v->passed += t->status == STATUS_PASS;
     v->skipped += t->status == STATUS_SKIPPED;
     v->status = worst(v->status, t->status);

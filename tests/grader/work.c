@@ -26,6 +26,14 @@ void work_file(const Exercise *e, char *path, size_t bytes) {
   work_path(path, bytes, "%s.%s", e->id, exercise_extension(e));
 }
 
+void work_shown(const Exercise *e, char *path, size_t bytes) {
+  char here[4096], whole[4096];
+  work_file(e, whole, sizeof whole);
+  size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+  bool below = length > 0 && strncmp(whole, here, length) == 0 && whole[length] == '/';
+  snprintf(path, bytes, "%s", below ? whole + length + 1 : whole);
+}
+
 bool work_exists(void) {
   char path[4096];
   struct stat about;
