@@ -83,6 +83,10 @@ void cudasim_counts_come(bool (*will)(const struct cudasim_launch_request *reque
 // The time that a launch with these counts takes goes to `time`, where that is given; false: nothing runs that has a time.
 bool cudasim_counts(const struct model_counts *counts, struct model_time *time);
 
+// The last launch of this thread that was refused for its grid or its blocks (cudaErrorInvalidConfiguration): how large it was to
+// be. False: there was none.
+bool cudasim_refused_launch(unsigned grid[3], unsigned block[3]);
+
 void cudasim_get_stats(struct cudasim_stats *stats);
 void cudasim_reset_stats(void);
 

@@ -244,6 +244,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 
 // ---- launching ----
 
+static _Thread_local struct cudasim_dim3 refused_grid, refused_block;
+
+bool cudasim_refused_launch(unsigned grid[3], unsigned block[3]) {
+  memcpy(grid, &refused_grid, 3 * sizeof *grid);
+  memcpy(block, &refused_block, 3 * sizeof *block);
+  return grid[0] + grid[1] + grid[2] + block[0] + block[1] + block[2] > 0;
+}
+
 static cudaError_t check_shape(const struct cudasim_launch_request *request) {
   struct cudasim_dim3 grid = request->grid, block = request->block;
   unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
@@ -251,8 +259,11 @@ static cudaError_t check_shape(const struct cudasim_launch_request *request) {
   good = good && grid.x > 0 && grid.y > 0 && grid.z > 0;
   good = good && grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
   good = good && (unsigned long long)grid.x * grid.y * grid.z <= 0x7fffffffu; // the simulator's own limit
-  if (!good)
+  if (!good) {
+    refused_grid = grid;
+    refused_block = block;
     return cudaErrorInvalidConfiguration;
+  }
   if (request->cooperative) {
     int blocks = 0, device = sim_current_device;
     struct cudaDeviceProp properties;

@@ -3,6 +3,7 @@
 #include "answer.h"
 #include "case.h"
 #include "config.h"
+#include "diagnostics.h"
 #include "gpu.h"
 #include "inspect.h"
 #include "registry.h"
@@ -149,6 +150,21 @@ static bool run_tool(Answer *a, const Command *command, const char *readable[2],
   return done;
 }
 
+// The compiler itself. What it says of the answer is made fit to read.
+static bool run_compiler(Answer *a, const Command *command, const char *readable[2]) {
+  char *said = NULL;
+  bool done = run_tool(a, command, readable, COMPILE_SECONDS, &said);
+  if (done && said && !a->for_inspector)
+    a->warning = diagnostics_warning(said, a->title);
+  free(said);
+  if (!done && a->status == STATUS_COMPILE_ERROR && a->diagnostics && !strstr(a->diagnostics, "the compiler ")) {
+    char *fit = diagnostics_errors(a->diagnostics, a->title);
+    free(a->diagnostics);
+    a->diagnostics = fit;
+  }
+  return done;
+}
+
 static bool refuse(Answer *a, Status status, const char *why) {
   a->status = status;
   a->diagnostics = strdup(why);
@@ -187,7 +203,7 @@ static bool compile_c(Answer *a) {
   word(&c, "-c", "");
   word(&c, "%s.c", a->exercise->id);
   words(&c, "-o answer.o");
-  return run_tool(a, &c, (const char *[2]){header, NULL}, COMPILE_SECONDS, NULL);
+  return run_compiler(a, &c, (const char *[2]){header, NULL});
 }
 
 static bool compile_for_simulator(Answer *a) {
@@ -206,7 +222,7 @@ static bool compile_for_simulator(Answer *a) {
   words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");
-  return run_tool(a, &c, (const char *[2]){header, NULL}, COMPILE_SECONDS, NULL);
+  return run_compiler(a, &c, (const char *[2]){header, NULL});
 }
 
 // Only the functions of the exercise are seen from outside: an answer's own memcpy, cudaMalloc or main is its own alone.
@@ -516,5 +532,6 @@ void answer_free(Answer *a) {
     sandbox_folder_remove(a->folder);
   free(a->text);
   free(a->diagnostics);
-  a->text = a->diagnostics = NULL;
+  free(a->warning);
+  a->text = a->diagnostics = a->warning = NULL;
 }

@@ -17,6 +17,11 @@ const Mistake POINTER_ON_HOST = {"device memory used by the host",
                                  "A pointer from cudaMalloc means something to kernels alone; the host's code may pass "
                                  "it on, but not read or write there.",
                                  "docs/03_tensor_moves.md"};
+const Mistake LAUNCH_REFUSED = {"the launch was refused",
+                                "A block has at least 1 and at most 1024 threads (x times y times z, and z at most "
+                                "64), a grid at most 65535 blocks in y "
+                                "and in z. A launch beyond that runs nothing, and cudaGetLastError says so.",
+                                "docs/20_the_first_kernel.md"};
 const Mistake PAST_THE_END = {
     "wrote past the end",
     "A grid has more threads than there are elements. Each thread has to compare its index with the size first.",
@@ -421,6 +426,18 @@ static void judge_side_effects(Case *c) {
     case_fail(c, &CALLERS_CHANGED, "after the call: %.200s", got_text(c, "#changed"));
 }
 
+// A launch that could not be is the cause of whatever else is missing. A grid of no blocks is for the check to name.
+static void judge_launch(Case *c) {
+  unsigned grid[3] = {0};
+  const char *refused = got_text(c, REFUSED_LAUNCH);
+  if (sscanf(refused, "a grid of %u x %u x %u", &grid[0], &grid[1], &grid[2]) != 3 || !grid[0] || !grid[1] || !grid[2])
+    return;
+  c->failed = false;
+  c->mistake = NULL;
+  c->map[0] = '\0';
+  case_fail(c, &LAUNCH_REFUSED, "the runtime refused %.150s", refused);
+}
+
 void case_judge(Case *c) {
   c->test->judge(c);
   if (*got_error(c) && !c->error_expected) {
@@ -429,6 +446,8 @@ void case_judge(Case *c) {
     c->map[0] = '\0';
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
   }
+  if (c->failed)
+    judge_launch(c);
   if (c->failed)
     case_add_finding(c);
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)

@@ -418,7 +418,8 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
     not_judged(v, a.status);
   v->real_gpu = a.real_gpu;
   v->report = shown(a.diagnostics);
-  a.diagnostics = NULL;
+  v->warning = shown(a.warning);
+  a.diagnostics = a.warning = NULL;
   v->protections = a.protections;
   answer_free(&a);
   v->seconds = now() - began;
@@ -426,6 +427,7 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
 
 void verdict_free(Verdict *v) {
   free(v->report);
+  free(v->warning);
   for (int i = 0; i < v->test_count; i++)
     free(v->tests[i].report);
   *v = (Verdict){0};

@@ -18,7 +18,8 @@ typedef struct TestVerdict {
 typedef struct Verdict {
   const Exercise *exercise;
   Status status; // STATUS_PASS only when every test that could be run passed
-  char *report;  // of what concerns all tests: the compiler's diagnostics or its first warning (malloc), or NULL
+  char *report;  // of what concerns all tests: the compiler's diagnostics (malloc), or NULL
+  char *warning; // the compiler's first, of an answer that was built (malloc), or NULL
   TestVerdict tests[MAX_TESTS];
   int test_count, passed, skipped;
   unsigned protections;

@@ -173,6 +173,8 @@ static void print_row(Page *p, const Table *t, int row) {
     more = false;
     for (int k = 0; k < t->columns; k++) {
       size_t left = strlen(rest[k]), bytes = left > 0 ? term_fitting(rest[k], left, t->width[k]) : 0;
+      while (term_columns(rest[k], bytes) > t->width[k]) // one long word: it is cut
+        bytes--;
       int pad = k + 1 < t->columns ? t->width[k] - term_columns(rest[k], bytes) : 0;
       fprintf(p->to, "  %.*s%*s", (int)bytes, rest[k], pad > 0 ? pad : 0, "");
       rest[k] += bytes;
@@ -211,7 +213,9 @@ static void code_block(Page *p) {
   p->at += *p->at == '\n';
   while (*p->at && strncmp(p->at, "```", 3) != 0) {
     size_t length = strcspn(p->at, "\n");
-    fprintf(p->to, "%s%.*s\n", length ? "    " : "", (int)length, p->at);
+    char line[1024];
+    snprintf(line, sizeof line, "%s%.*s", length ? "    " : "", (int)length, p->at);
+    term_wrap(p->to, *line ? line : "\n", 4);
     p->at += length + (p->at[length] == '\n');
   }
 }

@@ -107,9 +107,25 @@ extern "C" void driver_put_device(Driver *d, const char *name) {
   free(host);
 }
 
+// A grid or blocks of a size that cannot be: why nothing ran, and what a person wants to hear first.
+static void tell_refused(Driver *d) {
+#ifdef FERRY_SIM
+  unsigned grid[3], block[3];
+  char text[200];
+  if (!cudasim_refused_launch(grid, block))
+    return;
+  snprintf(text, sizeof text, "a grid of %u x %u x %u blocks of %u x %u x %u threads", grid[0], grid[1], grid[2],
+           block[0], block[1], block[2]);
+  driver_put_text(d, REFUSED_LAUNCH, text);
+#else
+  (void)d;
+#endif
+}
+
 extern "C" void place_run(Driver *d) {
   drive(d);
   check(d, cudaGetLastError());
+  tell_refused(d);
 }
 
 extern "C" void place_count_begin(void) {
@@ -172,10 +188,10 @@ extern "C" cudaError_t __wrap_cudaMalloc(void **pointer, size_t bytes) {
 }
 
 static void count_copy(enum cudaMemcpyKind kind, size_t bytes) {
-  int64_t *copies = kind == cudaMemcpyHostToDevice   ? &real.host_to_device
+  int64_t *copies = kind == cudaMemcpyHostToDevice ? &real.host_to_device
                     : kind == cudaMemcpyDeviceToHost ? &real.device_to_host
                                                      : &real.device_to_device;
-  int64_t *copied = kind == cudaMemcpyHostToDevice   ? &real.host_to_device_bytes
+  int64_t *copied = kind == cudaMemcpyHostToDevice ? &real.host_to_device_bytes
                     : kind == cudaMemcpyDeviceToHost ? &real.device_to_host_bytes
                                                      : &real.device_to_device_bytes;
   count_operation(copies);

@@ -75,7 +75,9 @@ void verdict_print(const Verdict *v, const char *file, bool all) {
       shown = true;
     }
   if (v->report)
-    print_compiler("the compiler warns", v->report);
+    term_wrap(stdout, v->report, 2);
+  if (v->warning)
+    print_compiler("the compiler warns", v->warning);
   printf("\n");
   print_counts(v);
 }
