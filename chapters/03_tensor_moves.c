@@ -209,6 +209,39 @@ static void one_device_per_operation(FyDevice device) {
 }
 // [end]
 
+// ---- lifetimes ------------------------------------------------------------------------------------------------------
+
+// [lifetimes]
+// What is made inside goes when the block ends, however it is left. What is to outlive it has to be kept.
+static FyTensor *doubled_rows(FyTensor *x) {
+  fy_scope {
+    FyTensor *doubled = fy_mul_scalar(x, 2);       // x * 2: gone after this function
+    return fy_keep(fy_sum_dim(doubled, 1, false)); // PyTorch: return (x * 2).sum(1)
+  }
+  return NULL; // not reached: for the compiler, which takes the block for a loop
+}
+
+static void how_long_a_tensor_lives(FyDevice device) {
+  heading("How long a tensor lives");
+  FyTensor *x = fy_ones(fy_shape(2, 3), .device = device);
+  fy_print(doubled_rows(x));
+  fy_scope {
+    FyTensor *large = fy_zeros(fy_shape(1000, 1000), .device = device);
+    printf("elements: %lld, the last one %g\n", (long long)fy_numel(large),
+           fy_item(fy_select(fy_select(large, 0, -1), 0, -1)));
+    fy_drop(large); // PyTorch: del large. Its 4 MB are free from here on, not only at the end of the block
+  }
+  volatile int64_t rows =
+      0; // set in the trap and read after an error: volatile, or the compiler may keep the old value
+  FyError error;
+  fy_trap(error) {
+    rows = fy_size(x).dim[0]; // PyTorch: x.shape[0]
+    fy_raise(FY_VALUE_ERROR, "raised on purpose, with %lld rows", (long long)rows);
+  }
+  printf("%s: %s (rows: %lld)\n", fy_error_name(error.kind), error.message, (long long)rows);
+}
+// [end]
+
 int main(int argc, char **argv) {
   Chapter chapter = chapter_begin(argc, argv, "Chapter 3: tensor moves", "How tensors get from one device to another.");
   FyDevice device = chapter.device;
@@ -222,5 +255,6 @@ int main(int argc, char **argv) {
   out_to_numpy(device);
   numpy_shares_memory();
   one_device_per_operation(device);
+  how_long_a_tensor_lives(device);
   return 0;
 }

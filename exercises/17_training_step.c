@@ -1,6 +1,7 @@
 // Exercise 17: one training step by hand                                        (chapter 5, docs/05_model_moves.md)
 //
-// What an optimizer does, done once without one (the library's may not be used). Write training_step for a linear model with the mean squared error:
+// What an optimizer does, done once without one (the library's may not be used). Write training_step for a linear model
+// with the mean squared error:
 //
 //   1. forward: the outputs x @ weight.T + bias, and their loss against the target
 //   2. backward: the gradients of weight and bias

@@ -18,7 +18,8 @@
 //
 // Given: any device, the CPU or any GPU; the model may be there already, on the CPU, or on another GPU.
 // Judged: the parameters' names, the device of parameters and output, the output's values.
-// Counted: copies. Weight and bias have to cross, once and directly, unless they are there; nothing else does, in neither direction.
+// Counted: copies. Weight and bias have to cross, once and directly, unless they are there; nothing else does, in neither
+// direction.
 #include "ferry.h"
 
 typedef struct SimpleNet {

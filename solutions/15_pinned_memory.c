@@ -15,7 +15,8 @@
 //             torch.cuda.synchronize(device)
 //
 // Given: CPU tensors of one width, the last with fewer rows; some are pinned from the start, some are views with gaps.
-// Counted: copies to the device, one per batch and all from pinned memory; synchronisations, one in all. When load_all returns, everything has arrived.
+// Counted: copies to the device, one per batch and all from pinned memory; synchronisations, one in all. When load_all
+// returns, everything has arrived.
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -111,11 +111,6 @@ def lessons():
 def write_lessons():
     for path in lessons():
         text = page(path)
-        number = int(path.name[:2])
-        mine = [e for e in EXERCISES if e["chapter"] == number]
-        if mine:
-            rows = "".join(f"| [{e['id'][:2]}](exercise/{e['id']}.md) | {e['title']} | {e['kind']} |\n" for e in mine)
-            text += f"\n## Exercises of this lesson\n\n| | exercise | kind |\n| --- | --- | --- |\n{rows}"
         write(path.name, text)
     for path in (ROOT / "docs").glob("*.md"):
         if not path.name[0].isdigit():

@@ -15,10 +15,16 @@ prelude() {
 #pragma GCC diagnostic ignored "-Wunused"
 #pragma GCC diagnostic ignored "-Wunused-value"
 static FyDevice device;
-static FyTensor *a, *b, *c, *x, *y, *t, *loss, *output;
+static FyTensor *a, *b, *c, *x, *y, *t, *loss;
 static FyModule *model, *ddp;
-static struct { FyModule base, *fc1; } *net;
+static struct { FyModule base, *fc1; FyTensor *scale, *mean; } *net;
 static FyDataset *d, *dataset;
+static FyStream *s, *other;
+static FyEvent *event, *begin, *end;
+static FyTensor *weight, *bias, *target, *inputs, *targets, *output;
+static double lr;
+static bool was;
+static int64_t i;
 static FyDataLoader *loader;
 static FySampler *sampler;
 static FyTransform *transform;

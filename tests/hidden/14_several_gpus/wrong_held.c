@@ -33,7 +33,7 @@ static FyTensor *shared_forward(FyModule *self, FyTensor *x) {
   FyModule *replicas[MOST];
   for (int i = 0; i < count; i++)
     ids[i] = i;
-  (void)replicas, (void)outputs, (void)ids;
+  (void)replicas, (void)outputs, (void)ids, (void)pieces;
   for (int i = 1; i < count; i++) // they have something to do
     pieces[i] = fy_abs(fy_to(fy_narrow(x, 0, 0, 1), fy_cuda_device(i)));
   return fy_forward(((Shared *)self)->whole, x);

@@ -169,7 +169,8 @@ static bool misplaced(const Case *c, const Array *want) {
   return false;
 }
 
-// Of one batch: its samples, what lies between the layers, its scores, some of each; and the scores of all. In blocks of 512 bytes.
+// Of one batch: its samples, what lies between the layers, its scores, some of each; and the scores of all. In blocks of
+// 512 bytes.
 static int64_t enough_memory(const Case *c) {
   int64_t batch = (int64_t)given_number(c, "batch"), classes = given(c, "w2")->shape.size[0];
   int64_t widest = given(c, "w1")->shape.size[0], samples = given(c, "data")->shape.size[0];

@@ -139,6 +139,7 @@ static void suspects(Case *c) {
   suspect_that(c, losses && losses->dtype == FY_FLOAT32 && losses->count == batches && losses->f32[batches - 1] == 0,
                &NOT_NOTED);
   suspect_array(c, "losses", trained(c, (Variant){.late = true}).losses, &LATE);
+  suspect_array(c, "losses", trained(c, (Variant){.accumulate = true}).losses, &NOT_CLEARED);
   suspect_array(c, "weight", trained(c, (Variant){.accumulate = true}).weight, &NOT_CLEARED);
   if (losses)
     suspect_array(c, "weight", given(c, "weight"), &NOT_TRAINED);
