@@ -15,10 +15,11 @@
 //
 // Every access of the kernel to memory, global or shared, goes through
 //   float load(const float *address)      void store(float *address, float value)
-// which are there already, and are what is counted: sectors of each warp's access, and passes over the banks.
+// which are in counted.cuh, and are what is counted: sectors of each warp's access, and passes over the banks.
 // rows and columns are at least 1, differ, and are hardly ever multiples of the tile. Counted besides: launches (one).
 //
 // In the library: transpose_kernel in core/op/copy/copy.cu does this, with tiles of 64.
+#include "counted.cuh" // load, store
 #include <cuda_runtime.h>
 
 enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads, each with four elements of a tile

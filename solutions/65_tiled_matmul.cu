@@ -22,6 +22,7 @@
 // Counted besides: launches (one).
 //
 // In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to registers.
+#include "counted.cuh" // load, store
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

@@ -4,6 +4,7 @@
 #include "case.h"
 #include "config.h"
 #include "diagnostics.h"
+#include "files.h"
 #include "gpu.h"
 #include "inspect.h"
 #include "registry.h"
@@ -303,6 +304,20 @@ static bool build_with_nvcc(Answer *a) {
 
 // ---- the source ----------------------------------------------------------------------------------------------------------
 
+// What an answer may include by its name: it stands beside the exercises, and beside the learner's file.
+static bool copy_header(const Answer *a) {
+  char to[512];
+  size_t bytes;
+  char *text = is_kernel(a) ? file_read(CONFIG_ROOT "/exercises/" COUNTED_HEADER, &bytes) : NULL;
+  snprintf(to, sizeof to, "%s/" COUNTED_HEADER, a->folder);
+  int out = text ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644) : -1;
+  bool written = !text || (out >= 0 && write(out, text, bytes) == (ssize_t)bytes);
+  if (out >= 0)
+    close(out);
+  free(text);
+  return written;
+}
+
 // A regular file of a decent size; a link might lead to a file of the grader's.
 static bool copy_source(Answer *a, const char *source) {
   char to[512];
@@ -332,7 +347,7 @@ static bool copy_source(Answer *a, const char *source) {
   bool written = out >= 0 && write(out, text, used) == (ssize_t)used;
   if (out >= 0)
     close(out);
-  return written || refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
+  return (written && copy_header(a)) || refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
 }
 
 bool answer_build_is_whole(Answer *a) {

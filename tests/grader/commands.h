@@ -2,6 +2,7 @@
 #ifndef GRADER_COMMANDS_H
 #define GRADER_COMMANDS_H
 
+#include "files.h"
 #include "judge.h"
 #include "registry.h"
 #include <stdio.h>
@@ -78,11 +79,6 @@ const Exercise *exercise_named(const char *command, const char *name);
 
 // Root of the repository: where solutions/, exercises/, docs/ and work/ are.
 void in_root(char *path, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-// A whole file (malloc, NUL-terminated), NULL when it cannot be read. And one written through a temporary file and a rename:
-// at every moment the old or the new one is there, whole.
-char *file_read(const char *path, size_t *bytes);
-bool file_write(const char *path, const char *text, size_t bytes);
 
 // ---- on the terminal -------------------------------------------------------------------------------------------------
 

@@ -41,23 +41,51 @@ bool work_exists(void) {
   return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static int copy_stub(const Exercise *e) {
-  char from[4096], to[4096];
+// 1: copied, 0: it is there already, or there is nothing to copy, -1 after an error message.
+static int copy_in(const char *from, const char *to) {
   size_t bytes = 0;
-  in_root(from, sizeof from, "exercises/%s.%s", e->id, exercise_extension(e));
-  work_file(e, to, sizeof to);
   if (access(to, F_OK) == 0)
     return 0;
-  char *stub = file_read(from, &bytes);
-  if (!stub) {
+  char *text = file_read(from, &bytes);
+  if (!text) {
     fprintf(stderr, "ferry: %s is not there (./ferry cut makes it of the solution)\n", from);
     return 0;
   }
-  bool written = file_write(to, stub, bytes);
-  free(stub);
+  bool written = file_write(to, text, bytes);
+  free(text);
   if (!written)
     fprintf(stderr, "ferry: %s could not be copied to %s: %s\n", from, to, strerror(errno));
   return written ? 1 : -1;
+}
+
+static int copy_stub(const Exercise *e) {
+  char from[4096], to[4096];
+  in_root(from, sizeof from, "exercises/%s.%s", e->id, exercise_extension(e));
+  work_file(e, to, sizeof to);
+  return copy_in(from, to);
+}
+
+// For editors and nvcc: the header, and clangd's flags, which are right wherever the workspace is.
+static bool copy_beside(void) {
+  char from[4096], to[4096];
+  in_root(from, sizeof from, "exercises/" COUNTED_HEADER);
+  work_path(to, sizeof to, COUNTED_HEADER);
+  if (copy_in(from, to) < 0)
+    return false;
+  in_root(from, sizeof from, ".clangd");
+  work_path(to, sizeof to, ".clangd");
+  if (copy_in(from, to) < 0)
+    return false;
+  char flags[8192], root[4096];
+  in_root(root, sizeof root, "%s", "");
+  size_t length = strlen(root);
+  root[length > 0 && root[length - 1] == '/' ? length - 1 : length] = '\0';
+  int bytes = snprintf(flags, sizeof flags,
+                       "-D_GNU_SOURCE\n-Wall\n-Wextra\n-I%s/core\n-I%s/core/sim/include\n"
+                       "-I%s/build/include\n",
+                       root, root, root);
+  work_path(to, sizeof to, "compile_flags.txt");
+  return access(to, F_OK) == 0 || file_write(to, flags, (size_t)bytes);
 }
 
 bool work_is_untouched(const Exercise *e) {
@@ -81,6 +109,8 @@ int work_start(void) {
     fprintf(stderr, "ferry: the folder %s could not be made: %s\n", path, strerror(errno));
     return -1;
   }
+  if (!copy_beside())
+    return -1;
   for (int i = 0; i < exercise_count(); i++) {
     int one = copy_stub(exercise_at(i));
     if (one < 0)
