@@ -80,12 +80,31 @@ $(LIBCUDASIM): $(CUDASIM_OBJ) $(B)/stamp/library
 
 PREFIX ?= /usr/local
 .PHONY: install
-install: $(FERRY) $(LIBCUDASIM) $(CU2CPP) ## `ferry cuda` and `ferry nvcc` for everywhere, under PREFIX=/usr/local
-	@mkdir -p '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/ferry/include'
+# The library as programs elsewhere use it: `pkg-config --cflags ferry`, `pkg-config --libs --static ferry`.
+INSTALLED_HEADERS := $(filter-out core/sim/% core/inspect/%,$(HEADERS))
+define FERRY_PC
+prefix=$(abspath $(PREFIX))
+libdir=$${prefix}/lib
+includedir=$${prefix}/include/ferry
+
+Name: ferry
+Description: tensors, autograd, modules, devices and data parallelism in C, on CPU and CUDA
+Version: 0
+Cflags: -I$${includedir} -D_GNU_SOURCE $(OPENMP)
+Libs: -L$${libdir} -lferry $(call absolute,$(LDFLAGS)) $(LDLIBS) -lstdc++
+endef
+install: $(FERRY) $(B)/libferry.a $(LIBCUDASIM) build/cu2cpp build/include/ferry_where.h ## the library and `ferry`, under PREFIX=/usr/local: headers, archive, ferry.pc
+	@mkdir -p '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/ferry/include' '$(DESTDIR)$(PREFIX)/lib/pkgconfig' \
+		'$(DESTDIR)$(PREFIX)/include/ferry'
 	@install -m 755 $(FERRY) '$(DESTDIR)$(PREFIX)/bin/ferry'
 	@install -m 755 $(CU2CPP) '$(DESTDIR)$(PREFIX)/lib/ferry/cu2cpp'
 	@install -m 644 $(LIBCUDASIM) '$(DESTDIR)$(PREFIX)/lib/ferry/libcudasim.a'
 	@cp -R core/sim/include/. '$(DESTDIR)$(PREFIX)/lib/ferry/include/'
+	@install -m 644 $(LIBRARY) '$(DESTDIR)$(PREFIX)/lib/libferry.a'
+	@cd core && for header in $(INSTALLED_HEADERS:core/%=%); do \
+		install -D -m 644 $$header "$(abspath $(DESTDIR)$(PREFIX))/include/ferry/$$header" || exit 1; done
+	@install -m 644 $(WHERE) '$(DESTDIR)$(PREFIX)/include/ferry/ferry_where.h'
+	@$(file >$(B)/ferry.pc,$(FERRY_PC))install -m 644 $(B)/ferry.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig/ferry.pc'
 	$(call say,INST,$(DESTDIR)$(PREFIX)/bin/ferry)
 
 .PHONY: ferry

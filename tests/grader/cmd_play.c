@@ -1,8 +1,11 @@
 // `ferry play`: any file in C or CUDA C, compiled against the library or for the simulated device, run, and what was counted.
 #include "commands.h"
 #include "config.h"
+#include "diagnostics.h"
 #include "inspect.h"
 #include "nvcc.h"
+#include "plain.h"
+#include "term.h"
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +26,22 @@ static int run_tool(const Words *w) {
   return inspect_tool(w->items, ".", NULL, NULL, NULL);
 }
 
+// Its messages as a verdict has them: errors, or the first warning.
+static int run_compiler(const Words *w, const char *source, const char *folder) {
+  char messages[PATH_MAX];
+  snprintf(messages, sizeof messages, "%s/messages", folder);
+  int status = inspect_tool(w->items, ".", NULL, NULL, messages);
+  char *said = file_read(messages, NULL);
+  char *fit = !said ? NULL : status == 0 ? diagnostics_warning(said, source) : diagnostics_errors(said, source);
+  char *plain = fit ? plain_text(fit, strlen(fit)) : NULL;
+  if (plain)
+    term_wrap(stderr, plain, 2);
+  free(said);
+  free(fit);
+  free(plain);
+  return status;
+}
+
 // With the library's headers and as the chapters are, but for the warnings: those are shown, and stop nothing.
 static int build(const char *source, const char *folder, const char *program) {
   Words compile = {0}, link = {0};
@@ -33,7 +52,7 @@ static int build(const char *source, const char *folder, const char *program) {
   words_add(&compile, source);
   words_add(&compile, "-o");
   words_addf(&compile, "%s/program.o", folder);
-  if (run_tool(&compile) != 0)
+  if (run_compiler(&compile, source, folder) != 0)
     return EXIT_ANSWER;
   split(&link, CONFIG_CXX " " CONFIG_LINKER " -o");
   words_add(&link, program);
