@@ -48,6 +48,9 @@ static void flow(FILE *to, const char *text, size_t length, int at, int hang) {
     hang = 4;
   while (length > 0) {
     size_t bytes = term_fitting(text, length, width - at);
+    // One word that is wider than a line, a ruler for example, is cut, but for a path or an address, which somebody will copy.
+    for (bool path = memchr(text, '/', bytes); !path && bytes > 1 && term_columns(text, bytes) > width - at;)
+      bytes--;
     fprintf(to, "%.*s\n", (int)bytes, text);
     text += bytes;
     length -= bytes;
