@@ -42,6 +42,7 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                                : a->real_gpu ? "FERRY_CUDA=real"
                                              : "FERRY_CUDA=sim",
                                "FERRY_SIM_MODE=lazy",
+                               "FERRY_CHECKED=1", // a tensor used after its scope is an error, not a crash
                                "FERRY_SIM_MEMORY_MB=512",
                                device_count,
                                thread_order,

@@ -81,6 +81,7 @@ static int play_c(const char *source, char **arguments) {
   snprintf(program, sizeof program, "%s/program", folder);
   int status = build(source, folder, program);
   arguments[0] = program;
+  setenv("FERRY_CHECKED", "1", 0);
   if (status == EXIT_PASS)
     status = run_program("play", program, arguments);
   const char *remove[] = {"rm", "-rf", "--", folder, NULL};
