@@ -17,6 +17,10 @@ const Mistake POINTER_ON_HOST = {"device memory used by the host",
                                  "A pointer from cudaMalloc means something to kernels alone; the host's code may pass "
                                  "it on, but not read or write there.",
                                  "docs/03_tensor_moves.md"};
+const Mistake USED_AFTER_SCOPE = {"used after its scope",
+                                  "What is made within fy_scope { } is freed at its end. A result is handed out of it: "
+                                  "result = fy_keep(result), in the scope.",
+                                  "docs/03_tensor_moves.md#todevice"};
 const Mistake LAUNCH_REFUSED = {"the launch was refused",
                                 "A block has at least 1 and at most 1024 threads (x times y times z, and z at most "
                                 "64), a grid at most 65535 blocks in y "
@@ -445,6 +449,8 @@ void case_judge(Case *c) {
     c->mistake = NULL;
     c->map[0] = '\0';
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
+    if (strstr(got_error(c), "is used after its scope has ended")) // without the checked mode it would have crashed
+      c->fallback = c->test->crash ? c->test->crash : &USED_AFTER_SCOPE;
   }
   if (c->failed)
     judge_launch(c);

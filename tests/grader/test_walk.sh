@@ -148,6 +148,12 @@ from=$EPOCHREALTIME
 says 'an infinite loop' 1 'not run' env FERRY_ANSWER_SECONDS=2 "$ferry" run 10 --file "$work/endless.c"
 awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN { exit !(b - a < 9) }'
 result $? 'costs one timeout' "$(awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN { print b - a " s" }')"
+printf 'FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {\n  FyTensor *grid = NULL;\n  fy_scope {\n    grid = fy_add_scalar(fy_zeros(fy_shape(rows, columns), .device = device), offset);\n  }\n  return fy_add_scalar(grid, 1);\n}\n' |
+  cat <(echo '#include "ferry.h"') - >"$work/after.c"
+says 'a tensor used after its scope is an error, no crash' 1 'is used after its scope has ended' "$ferry" run 10 --file "$work/after.c"
+flat=$("$ferry" run 10 --file "$work/after.c" | tr -s '\n ' ' ')
+[[ $flat == *'it was made at 10_made_there.c:5, and freed with the scope at 10_made_there.c:4'*'fy_keep'* ]]
+result $? 'it says where it was made, what freed it, and the remedy' "$flat"
 sed 's/256>>>/2048>>>/; s/threads = 256/threads = 2048/' solutions/60_saxpy.cu >"$work/wide.cu"
 says 'a block of too many threads' 1 'known mistake: the launch was refused' "$ferry" run 60 --file "$work/wide.cu"
 printf '#include <stdio.h>\n#include "ferry.h"\nint main(void) {\n  FyTensor *x = fy_to(fy_ones(fy_shape(4)), fy_cuda_device(0));\n  printf("sum %%g\\n", fy_item(fy_sum(x)));\n}\n' \
