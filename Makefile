@@ -79,6 +79,8 @@ CHAPTERS := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4%
 # Chapters on kernels: CUDA C alone, for simulated devices here and for nvcc in cuda.mk.
 CHAPTER_CU := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4% chapters/5% chapters/6% chapters/7% \
 	chapters/8% chapters/9%,$(filter chapters/%.cu,$(SOURCES)))
+# Kernels of a C chapter, in a file of their own.
+CHAPTER_KERNELS := $(filter chapters/own_kernels.cu,$(SOURCES))
 BENCH_C := $(filter plots/bench/%.c,$(SOURCES))
 TIMELINE_C := $(filter plots/trace/%.c,$(SOURCES))
 MODEL_C := $(filter plots/model/%.c,$(SOURCES))
@@ -101,11 +103,11 @@ BENCH_OBJ := $(BENCH_C:%.c=$(B)/%.o)
 TIMELINE_OBJ := $(TIMELINE_C:%.c=$(B)/%.o)
 MODEL_OBJ := $(MODEL_C:%.c=$(B)/%.o)
 FUZZ_OBJ := $(FUZZ_C:%.c=$(B)/%.o)
-CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C)))
+CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C))) $(CHAPTER_KERNELS:%.cu=$(B)/sim/%.o)
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
 C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
 	$(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
-CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU))
+CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
 
 LIBRARY := $(B)/libferry.a
 CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
@@ -200,7 +202,7 @@ $(CU2CPP): $(wildcard core/sim/cu2cpp*.c) core/sim/cu2cpp.h | $(PACKAGES)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $(filter %.c,$^) -o $@
 
-SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU))
+SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
 SIM_CUH := $(CUH:%=build/sim/%)
 $(SIM_CPP): build/sim/%.cpp: %.cu $(CU2CPP)
 	@mkdir -p $(@D)

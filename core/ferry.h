@@ -8,6 +8,7 @@
 #include "amp/grad_scaler.h"
 #include "autograd/autograd.h"
 #include "autograd/checkpoint.h"
+#include "autograd/function.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/scope.h"

@@ -9,7 +9,7 @@
 //
 // Given: the data set, this rank's number and how many ranks there are, the epoch's number, and the size of a batch. The ranks are
 // different processes: what one of them draws or counts, the others do not see.
-// Judged: the samples that the loaders of all ranks bring in an epoch. Together they are all samples. Each rank has as many as the
+// Judged: the samples that the loaders of all ranks bring in an epoch, in batches of that size. Together they are all samples. Each rank has as many as the
 // others; where they do not divide evenly, a few samples come twice, as few as possible. The samples are shuffled, in another
 // order in each epoch, so that a rank does not meet the same ones again; and all is the same again in another run.
 #include "ferry.h"

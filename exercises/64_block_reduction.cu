@@ -12,8 +12,11 @@
 // each step, with __syncthreads() between the steps; or in a warp by __shfl_down_sync, and then the warps' sums. Then the
 // blocks' sums: either they go to partial and a second launch of one block adds those, or each block adds its own to *sum by
 // atomicAdd, after cudaMemsetAsync has zeroed it. Blocks that meet at one address without an atomic operation lose sums.
-// Threads that take several elements each (a grid-stride loop) keep the number of blocks small.
-// Counted: launches (at most 4), atomic operations (at most one for every 32 elements), copies to the host (none).
+// Threads that take several elements each (a grid-stride loop) keep the number of blocks small. Blocks run in any order, side by
+// side; what one wrote another sees only after a __threadfence(), or in the next launch.
+// Counted: launches (at most 4), atomic operations (at most one for every 32 elements), copies to the host (none). Where n is above
+// 1024: several blocks share x, the threads of a block add up together (barriers or shuffles), and the last launch has more than
+// one thread.
 //
 // In the library: fy_block_reduce in core/op/kernel/cuda_common.cuh, first in each warp, then among the warps.
 #include <cuda_runtime.h>

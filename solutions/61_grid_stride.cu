@@ -11,7 +11,8 @@
 // more; each thread takes every T-th element, T being the number of threads in the grid: thread 0 takes 0, T, 2 T, ...,
 // thread 1 takes 1, T + 1, ... Such a loop is called a grid-stride loop. It is right for any grid, and the threads of a warp
 // read neighbours at every step. Threads are numbered through the whole grid: blockIdx.x * blockDim.x + threadIdx.x.
-// Counted: launches (one), and which thread did what.
+// a and b are rarely whole numbers. Nothing lies behind the last elements: not even a read there is allowed.
+// Counted: launches (one), their shape (what was given), and which thread did what.
 //
 // In the library: FY_GRID_STRIDE in core/op/kernel/cuda_common.cuh is this loop, and most kernels there are written with it.
 #include <cuda_runtime.h>

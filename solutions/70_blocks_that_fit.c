@@ -3,7 +3,7 @@
 // Write three functions that do by arithmetic what cudaOccupancyMaxActiveBlocksPerMultiprocessor and a look at the grid tell:
 //
 //   blocks_that_fit   how many blocks a multiprocessor holds at a time, of so many threads, so many registers for each thread and
-//                     so many bytes of shared memory
+//                     so many bytes of shared memory; 0 where not one fits
 //   waves             in how many waves a grid runs, where so many blocks fit on each multiprocessor
 //   last_wave         the share of the places that the last wave fills: more than 0, and 1 where it is full
 //

@@ -1,6 +1,11 @@
 # Checks beyond the tests: sanitizers, formatting, a machine with a GPU.
 
-.PHONY: book sanitize sanitize-address sanitize-thread format format-check gpu-check
+# Unlike the others it builds only what judges an answer.
+mutants: setup ## change right answers to the exercises and see that the hidden tests notice (ARGS="--help")
+	@$(MAKE) ferry
+	@tests/mutants/mutants.sh $(ARGS)
+
+.PHONY: book mutants sanitize sanitize-address sanitize-thread format format-check gpu-check
 
 book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
 	@docs/book/build.sh

@@ -21,7 +21,7 @@ CUDA_TEST_PROGRAMS := $(CUDA_TEST_OBJ:.o=)
 # `// with the library` is compiled with its headers, and not linked.
 CUDA_CHAPTERS := $(if $(CHAPTER_CU),$(shell grep -L '^// with the library' $(CHAPTER_CU)))
 CUDA_CHAPTER_PROGRAMS := $(CUDA_CHAPTERS:%.cu=build/cuda/%)
-CUDA_CHAPTER_OBJ := $(patsubst %.cu,build/cuda/%.o,$(filter-out $(CUDA_CHAPTERS),$(CHAPTER_CU)))
+CUDA_CHAPTER_OBJ := $(patsubst %.cu,build/cuda/%.o,$(filter-out $(CUDA_CHAPTERS),$(CHAPTER_CU)) $(CHAPTER_KERNELS))
 CUDA_CHAPTER_RUNS := $(if $(SANITIZE),,$(if $(NVCC),$(if $(wildcard /dev/nvidiactl),$(CUDA_CHAPTER_PROGRAMS))))
 # Calls of the runtime that cuda_backend.cu counts on their way.
 CUDA_COUNTED := __cudaPushCallConfiguration cudaMemsetAsync cudaMemcpyAsync cudaMemcpyPeerAsync

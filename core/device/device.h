@@ -124,6 +124,11 @@ FY_API void fy_set_stream(FyStream *stream);
 
 FY_API FyDevice fy_stream_device(FyStream *stream);
 
+// stream.cuda_stream: the stream as the CUDA runtime knows it (a cudaStream_t; NULL is the device's default stream), for a launch
+// of one's own: kernel<<<blocks, threads, 0, (cudaStream_t)fy_stream_raw(fy_current_stream(device))>>>(...). Borrowed from the
+// stream. Never raises.
+FY_API void *fy_stream_raw(const FyStream *stream);
+
 // These raise FY_RUNTIME_ERROR for an error of earlier work, as fy_synchronize does.
 FY_API void fy_stream_synchronize(FyStream *stream);                  // stream.synchronize()
 FY_API bool fy_stream_query(FyStream *stream);                        // stream.query(): is all its work done?

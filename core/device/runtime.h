@@ -22,9 +22,8 @@ void fy_cuda_check(int error);
 // without one.
 void fy_use_device(int device);
 
-// The raw stream (cudaStream_t) that is current for `device` on this thread, and that of a stream. Never raise.
+// The raw stream (cudaStream_t) that is current for `device` on this thread. Never raises.
 void *fy_raw_stream(int device);
-void *fy_stream_raw(const FyStream *stream);
 
 // The calling thread's cuBLAS handle for `device`, which is current, set to the raw stream; made at the first call. Returns
 // 0 or an error code. Never raises.

@@ -45,6 +45,7 @@ static void node_free(FyNode *node) {
     free_retained(node->retained);
   if (node->stream)
     fy_release(node->stream);
+  fy_release(node->owned);
   for (int i = 0; i < node->n_in; i++)
     if (node->next[i].node)
       fy_node_release(node->next[i].node);

@@ -83,6 +83,7 @@ struct FyNode {
   FyHook *hooks;
   FyRetained *retained;
   FyNode *inner;    // CopySlices: the in-place op on the view, counted
+  void *owned;      // an object that the params speak of, counted; NULL: none
   const char *file; // the forward call, for anomaly mode
   int line;
   FySaved saved[FY_MAX_SAVED];         // the first n_saved

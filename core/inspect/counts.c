@@ -59,8 +59,71 @@ void counts_touched(uint32_t key, uint64_t first, uint64_t last) {
   }
 }
 
+// ---- addresses that atomics meet at ----------------------------------------------------------------------------------------------
+
+// The L2 cache does what meets at one address one after another, whichever blocks it is from: the busiest address of a launch
+// makes them all wait.
+struct meeting {
+  uint64_t address; // + 1; 0: free
+  uint64_t lanes, block;
+  bool of_blocks; // more than one: more of them when all are looked at
+};
+static struct {
+  struct meeting *slots;
+  size_t count, room;
+} meetings;
+static uint64_t block_number; // of those that are looked at, from the launch's first
+
+static struct meeting *meeting_of(uint64_t address) {
+  size_t i = (size_t)(address * 0x9e3779b97f4a7c15u >> 20);
+  while (meetings.slots[i & (meetings.room - 1)].address &&
+         meetings.slots[i & (meetings.room - 1)].address != address + 1)
+    i++;
+  return &meetings.slots[i & (meetings.room - 1)];
+}
+
+static void more_meetings(void) {
+  struct meeting *old = meetings.slots;
+  const size_t room = meetings.room;
+  meetings.room = room ? 2 * room : 1024;
+  meetings.slots = inspect_allocate(meetings.room * sizeof *meetings.slots);
+  for (size_t i = 0; i < room; i++)
+    if (old[i].address)
+      *meeting_of(old[i].address - 1) = old[i];
+  free(old);
+}
+
+void counts_met(uint64_t address, unsigned lanes) {
+  if (2 * meetings.count >= meetings.room)
+    more_meetings();
+  struct meeting *m = meeting_of(address);
+  meetings.count += m->address == 0;
+  m->of_blocks |= m->address && m->block != block_number;
+  m->address = address + 1;
+  m->block = block_number;
+  m->lanes += lanes;
+}
+
+static void forget_meetings(void) {
+  if (meetings.count)
+    memset(meetings.slots, 0, meetings.room * sizeof *meetings.slots);
+  meetings.count = 0;
+}
+
+// Of the launch, where `more` blocks ran for each that was looked at. Of one block alone nobody knows which addresses others have.
+static double hottest(double looked, double more) {
+  double most = 0;
+  for (size_t i = 0; i < meetings.room; i++) {
+    const struct meeting *m = &meetings.slots[i];
+    const double lanes = (double)m->lanes * (m->of_blocks || looked < 2 ? more : 1);
+    most = m->address && lanes > most ? lanes : most;
+  }
+  return most;
+}
+
 void counts_end_block(void) {
   block_sectors += (double)of_block.count;
+  block_number++;
   empty(&of_block);
 }
 
@@ -76,6 +139,7 @@ static void add_accesses(struct model_counts *c, const struct site *s) {
     c->shared_waves += units;
   } else if (is_atomic(s->key)) {
     c->atomics += runs;
+    c->atomic_sectors += units;
     c->atomic_passes += (double)s->same;
   } else if (is_read(s->key)) {
     c->loads += runs;
@@ -125,6 +189,7 @@ void counts_begin_launch(struct launch *launch) {
   *launch->before = totals(launch->kernel);
   empty(&read_by_launch);
   empty(&written_by_launch);
+  forget_meetings();
   block_sectors = 0;
 }
 
@@ -168,6 +233,7 @@ void counts_end_launch(struct launch *launch) {
   launch->before->barriers *= ((double)launch->threads + WARP - 1) / WARP;
   scale(&c, launch->before, looked > 0 ? all / looked : 0);
   const double more = looked > 0 ? all / looked : 0;
+  c.atomic_hottest = hottest(looked, more);
   c.blocks = all;
   c.threads = launch->threads;
   c.shared_bytes = static_shared(launch->kernel) + (double)launch->dynamic_bytes;

@@ -302,6 +302,7 @@ struct modelled { // of all launches together
 };
 extern bool counts_wanted;
 void counts_touched(uint32_t key, uint64_t first, uint64_t last);
+void counts_met(uint64_t address, unsigned lanes); // of one request, atomically, in global memory
 
 // Instructions of a basic block, as a GPU would have them: multiply-adds (which fp32 has, too), float32, float64, ...
 struct mix {

@@ -23,12 +23,22 @@ static unsigned unique(uint64_t *sorted, unsigned count) {
   return kept;
 }
 
+static void count_met(const struct site *site, uint64_t address, unsigned lanes) {
+  if (counts_wanted && !site->shared)
+    counts_met(address, lanes);
+}
+
 static void count_same(struct site *site, const uint64_t *sorted, unsigned lanes) {
   unsigned most = 1, here = 1;
   for (unsigned i = 1; i < lanes; i++) {
-    here = sorted[i] == sorted[i - 1] ? here + 1 : 1;
+    if (sorted[i] != sorted[i - 1]) {
+      count_met(site, sorted[i - 1], here);
+      here = 0;
+    }
+    here++;
     most = here > most ? here : most;
   }
+  count_met(site, sorted[lanes - 1], here);
   site->same += most;
   site->same_max = most > site->same_max ? most : site->same_max;
 }

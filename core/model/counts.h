@@ -20,6 +20,7 @@ struct model_counts {
       store_bytes; // distinct bytes of the stores, summed over requests: fewer than in store_sectors where sectors are
                    // written in part (0: unknown, taken for whole ones)
   double atomics, atomic_passes; // requests; per request the most lanes that meet at one address, summed
+  double atomic_sectors;         // that they touch
   double atomic_hottest;         // lanes that meet at the one address where most do, in the whole launch
 
   double shared, shared_waves; // requests; wavefronts: the most distinct words in one of 32 banks, summed

@@ -11,10 +11,13 @@
 #include <string.h>
 
 #include "cooperative.h"
+#include "cudasim_judged.h"
 #include "inspector.h"
 #include "sanitizer.h"
+#include "shared.h"
 #include "sim.h"
 #include "watchdog.h"
+#include "weak.h"
 
 __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim, gridDim;
@@ -38,7 +41,7 @@ static void free_executor(void *pointer) {
     sim_fiber_free(fiber);
   }
   ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, SIM_MAX_SHARED_BYTES);
-  free(e->dynamic_shared);
+  free(e->dynamic_shared - CUDASIM_SHARED_GUARD);
   free(e);
   sim_executor = NULL;
 }
@@ -52,7 +55,7 @@ static struct sim_executor *get_executor(void) {
     return sim_executor;
   pthread_once(&executor_once, make_key);
   struct sim_executor *e = aligned_alloc(64, (sizeof *e + 63) / 64 * 64);
-  char *shared = aligned_alloc(128, SIM_MAX_SHARED_BYTES);
+  char *shared = aligned_alloc(128, SIM_MAX_SHARED_BYTES + 2 * CUDASIM_SHARED_GUARD);
   if (e == NULL || shared == NULL) {
     fprintf(stderr, "ferry: the simulated CUDA device has no memory to run a kernel\n");
     exit(1);
@@ -60,7 +63,7 @@ static struct sim_executor *get_executor(void) {
   memset(e, 0, sizeof *e);
   e->native = sim_fiber_native();
   e->by_number[0] = &e->native;
-  e->dynamic_shared = shared;
+  e->dynamic_shared = shared + CUDASIM_SHARED_GUARD;
   pthread_setspecific(executor_key, e);
   return sim_executor = e;
 }
@@ -241,6 +244,8 @@ static void open_barrier(struct sim_executor *e) {
   if (e->inspected)
     sim_inspector->barrier_opens(e->waiter[e->barrier_first].file, e->waiter[e->barrier_first].line, e->voted);
   e->voted = false;
+  if (e->launch->judged)
+    sim_weak_barrier();
   for (unsigned int t = 0; t < e->threads; t++)
     e->state[t] = e->state[t] == SIM_AT_BARRIER ? SIM_READY : e->state[t];
   e->at_barrier = 0;
@@ -275,6 +280,13 @@ static int pick_thread(struct sim_executor *e) {
   }
 }
 
+// Of a kernel that is judged: what the running thread did up to here is looked at.
+static void look_at_thread(struct sim_executor *e) {
+  sim_weak_thread_stops();
+  if (sim_shared_is_broken(e))
+    sim_give_up(e, cudaErrorIllegalAddress);
+}
+
 // Goes on with `thread`; the current one waits, and this returns when it goes on. Ends in the switch itself, so that nothing but
 // the kernel's own frame and the saved registers is touched on either stack.
 static inline void go_on_with(struct sim_executor *e, int thread) {
@@ -300,6 +312,8 @@ static __attribute__((noinline)) void suspend_slow(struct sim_executor *e) {
 
 // The current thread's state says what it waits for; others run until it can go on.
 void sim_suspend(struct sim_executor *e) {
+  if (__builtin_expect(e->launch->judged, 0))
+    look_at_thread(e);
   const unsigned int cursor = e->cursor;
   const int thread = e->order[cursor < e->threads ? cursor : 0];
   if (cursor == e->threads || e->state[thread] != SIM_READY) {
@@ -313,6 +327,8 @@ void sim_suspend(struct sim_executor *e) {
 // The calling fiber's thread has returned. True: another thread is to begin on this fiber.
 static bool next_thread(void) {
   struct sim_executor *e = sim_executor;
+  if (e->launch->judged)
+    look_at_thread(e);
   e->state[e->current] = SIM_DONE;
   e->done++;
   if (e->inspected)
@@ -401,6 +417,7 @@ void cudasim_poll(void) {
   }
   e->state[e->current] = SIM_READY;
   e->look_again = true;
+  sim_weak_publish(false); // it goes on where it is
   if (e->inspected) {
     sim_inspector->pause(true);
     sim_inspector->pause(false);
@@ -424,11 +441,11 @@ static void forget_fibers(struct sim_executor *e) {
   }
 }
 
-// As one loop, which the compiler sees whole? Places in the grid have to be ints for it.
+// As one loop, which the compiler sees whole? Places in the grid have to be ints for it, and nobody may look at single threads.
 static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
   *first = (unsigned long long)blockIdx.x * blockDim.x;
-  return sim.config.order == SIM_ASCENDING && !e->inspected && !e->exact && e->launch->threads &&
-         *first + blockDim.x <= INT_MAX;
+  const bool looked_at = e->inspected || e->exact || (sim.config.weak && e->launch->judged);
+  return sim.config.order == SIM_ASCENDING && !looked_at && e->launch->threads && *first + blockDim.x <= INT_MAX;
 }
 
 static void run_threads(struct sim_executor *e) {
@@ -460,26 +477,42 @@ static void reset_block(struct sim_executor *e) {
 
 // The loop's threads ran together, in vectors even: which of them used the address is found by running the block again, each
 // thread by itself. Its device is lost in any case, so it does no harm that some of it is done twice.
-static void find_faulting_thread(struct sim_executor *e) {
+static void run_exactly(struct sim_executor *e) {
   reset_block(e);
   e->exact = true;
-  const char *what = e->faulting_what;
   run_threads(e);
-  if (e->error == cudaSuccess)
-    sim_report_fault(e, e->faulting, what);
-  e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
   e->exact = false;
 }
 
+static void find_faulting_thread(struct sim_executor *e) {
+  const char *what = e->faulting_what, *does = e->faulting_does;
+  run_exactly(e);
+  if (e->error == cudaSuccess)
+    sim_report_fault(e, e->faulting, does, what);
+  e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
+}
+
+// The same when a thread of the loop wrote outside of a shared array.
+static void judged_block_end(struct sim_executor *e) {
+  if (!e->tracking && e->error == cudaSuccess && sim_shared_is_written_outside(e)) {
+    sim_shared_block_begin(e);
+    run_exactly(e);
+    e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
+  }
+  sim_shared_is_broken(e);
+  sim_weak_block_end();
+}
+
 // Called by the signal handler.
-_Noreturn void sim_block_fault(const void *address, const char *what) {
+_Noreturn void sim_block_fault(const void *address, const char *does, const char *what) {
   struct sim_executor *e = sim_executor;
   e->faulting_what = NULL;
   if (!e->tracking && !e->exact) {
     e->faulting = address;
     e->faulting_what = what;
+    e->faulting_does = does;
   } else {
-    sim_report_fault(e, address, what);
+    sim_report_fault(e, address, does, what);
     sim_report_thread();
     if (e->inspected)
       sim_inspector->faulted(address);
@@ -500,11 +533,17 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
   ASAN_POISON_MEMORY_REGION(e->dynamic_shared + launch->shared_bytes, SIM_MAX_SHARED_BYTES - launch->shared_bytes);
   e->faulting_what = NULL;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
+  if (launch->judged) {
+    sim_weak_block_begin();
+    sim_shared_block_begin(e);
+  }
   e->inside = true;
   sim_watch_begin(e);
   run_threads(e);
   if (e->faulting_what)
     find_faulting_thread(e);
+  if (launch->judged)
+    judged_block_end(e);
   sim_watch_end();
   e->inside = false;
   if (e->inspected)

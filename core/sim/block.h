@@ -19,6 +19,7 @@ bool sim_block_running(void);
 _Noreturn void sim_block_fail(cudaError_t error);
 
 // Reports an illegal access by the running kernel and gives the block up; called by the signal handler.
-_Noreturn void sim_block_fault(const void *address, const char *what);
+// "reads" or "writes" is what it `does`; `what` is said of an address that is near no array with a name.
+_Noreturn void sim_block_fault(const void *address, const char *does, const char *what);
 
 #endif

@@ -44,6 +44,7 @@ struct sim_executor {
   bool exact;                // thread by thread, so that a fault is one thread's
   const void *faulting;      // an address that this block's threads used when they ran as one loop
   const char *faulting_what; // NULL: there is none
+  const char *faulting_does; // "reads" or "writes"
   cudaError_t error;         /* why the block was given up */
   sigjmp_buf give_up;
 
@@ -100,7 +101,7 @@ void sim_warp_thread_done(struct sim_executor *e, int thread);
 void sim_report(struct sim_executor *e, const char *what);
 void sim_report_threads(struct sim_executor *e);
 void sim_report_thread(void); // the one that runs
-void sim_report_fault(struct sim_executor *e, const void *address, const char *what);
+void sim_report_fault(struct sim_executor *e, const void *address, const char *does, const char *what);
 // Once for each kernel: threads have returned before a barrier of the others, which a GPU lets pass.
 void sim_warn_returned(struct sim_executor *e);
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,8 @@ static enum sim_mode read_mode(void) {
   return SIM_SYNC;
 }
 
-static enum sim_order read_order(unsigned int *seed) {
-  const char *value = getenv("FERRY_SIM_ORDER");
+static enum sim_order read_order(const char *variable, unsigned int *seed) {
+  const char *value = getenv(variable);
   if (value == NULL || *value == '\0' || strcmp(value, "ascending") == 0)
     return SIM_ASCENDING;
   if (strcmp(value, "descending") == 0)
@@ -56,9 +57,33 @@ static enum sim_order read_order(unsigned int *seed) {
   if (!random && strncmp(value, "random:", 7) == 0)
     random = parse_number(value + 7, &number);
   if (!random)
-    reject("FERRY_SIM_ORDER", value, "ascending, descending, random or random:SEED");
+    reject(variable, value, "ascending, descending, random or random:SEED");
   *seed = (unsigned int)number;
   return SIM_RANDOM;
+}
+
+static enum sim_edge read_edge(void) {
+  const char *value = getenv("FERRY_SIM_EDGE");
+  if (value == NULL || *value == '\0' || strcmp(value, "none") == 0)
+    return SIM_NO_EDGE;
+  if (strcmp(value, "behind") == 0)
+    return SIM_EDGE_BEHIND;
+  if (strcmp(value, "before") != 0)
+    reject("FERRY_SIM_EDGE", value, "none, behind or before");
+  return SIM_EDGE_BEFORE;
+}
+
+static unsigned int read_weak(void) {
+  static const char *const names[] = {"none", "within", "between", "both"};
+  const char *value = getenv("FERRY_SIM_WEAK");
+  if (value == NULL || *value == '\0')
+    return 0;
+  unsigned int mode = 0;
+  while (mode < 4 && strcmp(value, names[mode]) != 0)
+    mode++;
+  if (mode == 4)
+    reject("FERRY_SIM_WEAK", value, "none, within, between or both");
+  return mode;
 }
 
 static void list_gpus(FILE *out) {
@@ -96,7 +121,13 @@ bool sim_config_is_program(void) {
 
 struct sim_config sim_config_read(void) {
   struct sim_config config = {.mode = read_mode()};
-  config.order = read_order(&config.seed);
+  config.order = read_order("FERRY_SIM_ORDER", &config.seed);
+  config.blocks = read_order("FERRY_SIM_BLOCKS", &config.blocks_seed);
+  config.edge = read_edge();
+  config.weak = read_weak();
+  config.ahead = read_number("FERRY_SIM_AHEAD", 0, 1, 0) != 0;
+  config.polls = (int)read_number("FERRY_SIM_POLLS", 0, 1 << 20, 0);
+  config.delays = (unsigned int)read_number("FERRY_SIM_DELAYS", 0, INT_MAX, 0);
   config.devices = (int)read_number("FERRY_SIM_DEVICES", 1, SIM_MAX_DEVICES, 2);
   config.gpu = read_gpu();
   const long memory = config.gpu ? (long)config.gpu->memory.value : 4096;

@@ -15,14 +15,29 @@ enum sim_mode {
 
 enum sim_order { SIM_ASCENDING, SIM_DESCENDING, SIM_RANDOM };
 
+enum { SIM_WEAK_WITHIN = 1, SIM_WEAK_BETWEEN = 2 };
+
+enum sim_edge {
+  SIM_NO_EDGE,
+  SIM_EDGE_BEHIND, // an inaccessible page follows each allocation
+  SIM_EDGE_BEFORE  // one lies before it
+};
+
 struct model_gpu;
 
 struct sim_config {
   int devices;
   enum sim_mode mode;
-  enum sim_order order; // in which the threads of a block begin
-  unsigned int seed;    // of SIM_RANDOM
-  size_t memory_bytes;  // of each device
+  enum sim_order order;  // in which the threads of a block begin
+  unsigned int seed;     // of SIM_RANDOM
+  enum sim_order blocks; // in which a grid's blocks run
+  unsigned int blocks_seed;
+  enum sim_edge edge;
+  unsigned int weak;   // of SIM_WEAK_WITHIN and SIM_WEAK_BETWEEN: weak.h
+  bool ahead;          // lazy mode: whatever other streams can do is done first
+  int polls;           // lazy mode: queries of one thing that run nothing, before one does
+  unsigned int delays; // threads mode: operations begin after a delay drawn from this; 0: at once
+  size_t memory_bytes; // of each device
   int workers;
   bool zeroed;                 // fresh device memory is zero, not NaN
   bool guard;                  // device memory is inaccessible while no operation runs

@@ -1,12 +1,13 @@
-// cu2cpp IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
+// cu2cpp [--gcc] [--judge] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites
 //     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
 //     extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared();
 //     threadIdx.x                    ->  (+threadIdx.x)
-// and copies everything else as it stands, line breaks included, so that the #line it begins with holds to the end. With --gcc
-// before IN, #pragma unroll becomes what g++ calls it. With --program, IN is a whole program, preprocessed with
-// -DCUDASIM_PROGRAM: see cu2cpp_program.c.
+// and copies everything else as it stands, line breaks included, so that the #line it begins with holds to the end. A kernel that is
+// cast to void * becomes ::cudasim::kernel_pointer(kernel). With --gcc, #pragma unroll becomes what g++ calls it. With --judge,
+// shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
+// does. With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see cu2cpp_program.c.
 #include "cu2cpp.h"
 
 #include <stdio.h>
@@ -87,6 +88,7 @@ static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) 
     fail(input_name, "out of memory");
   out->length = begin;
   if (is_plain_name(kernel)) {
+    expect_global(in, i, kernel);
     append_string(out, "::cudasim::launch(");
     append_string(out, kernel);
     append_string(out, ", [=](auto... cudasim_p) ");
@@ -104,20 +106,6 @@ static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) 
   append_string(out, ")");
   free(kernel);
   return close + 3;
-}
-
-static const char *skip_spaces(const char *p) {
-  while (is_space(*p))
-    p++;
-  return p;
-}
-
-// Past __align__(n) and alignas(n): dynamic shared memory is aligned to 128 bytes anyway.
-static const char *skip_alignment(const char *p) {
-  if (strncmp(p, "__align__", 9) != 0 && strncmp(p, "alignas", 7) != 0)
-    return p;
-  const char *close = strchr(p, ')');
-  return close ? skip_spaces(close + 1) : p;
 }
 
 // Rewrites  extern __shared__ T name[];  at i, up to its semicolon; i itself when it is something else.
@@ -170,7 +158,8 @@ static void transform(const struct text *in, struct text *out) {
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(in, i, out);
     } else if ((after = rewrite_dynamic_shared(in, i, out)) != i ||
-               (for_gcc && (after = rewrite_unroll(in, i, out)) != i) || (after = rewrite_thread(in, i, out)) != i) {
+               (for_gcc && (after = rewrite_unroll(in, i, out)) != i) || (after = rewrite_thread(in, i, out)) != i ||
+               (after = rewrite_shared(in, i, out)) != i || (after = rewrite_kernel_cast(in, i, out)) != i) {
       i = after;
     } else {
       append(out, in->bytes + i, 1);
@@ -180,12 +169,14 @@ static void transform(const struct text *in, struct text *out) {
 }
 
 int main(int argc, char **argv) {
-  int program = argc > 1 && strcmp(argv[1], "--program") == 0;
-  for_gcc = argc > 1 && strcmp(argv[1], "--gcc") == 0;
-  argc -= for_gcc || program;
-  argv += for_gcc || program;
+  int program = 0;
+  for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
+    for_gcc |= strcmp(argv[1], "--gcc") == 0;
+    for_judge |= strcmp(argv[1], "--judge") == 0;
+    program |= strcmp(argv[1], "--program") == 0;
+  }
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] IN.cu OUT.cpp\n       cu2cpp --program IN.ii OUT.ii\n");
+    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] IN.cu OUT.cpp\n       cu2cpp --program IN.ii OUT.ii\n");
     return 2;
   }
   input_name = argv[1];

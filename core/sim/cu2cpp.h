@@ -33,6 +33,17 @@ size_t rewrite_unroll(const struct text *in, size_t i, struct text *out);
 // knows where to look. The position after it; i itself when it is something else.
 size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out);
 
+const char *skip_spaces(const char *p);
+// Past __align__(n) and alignas(n): shared memory is aligned to 128 bytes anyway.
+const char *skip_alignment(const char *p);
+
+// cu2cpp_judge.c. expect_global fails where `kernel` is declared in the text without __global__; the others rewrite what is at i, and
+// return the position after it, or i itself when it is something else.
+extern int for_judge;
+void expect_global(const struct text *in, size_t at, const char *kernel);
+size_t rewrite_shared(const struct text *in, size_t i, struct text *out);      // __shared__ T a[4], b;
+size_t rewrite_kernel_cast(const struct text *in, size_t i, struct text *out); // (const void *)kernel
+
 // cu2cpp_program.c: a program that has been preprocessed with -DCUDASIM_PROGRAM.
 void convert_program(const struct text *in, struct text *out);
 

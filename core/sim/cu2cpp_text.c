@@ -160,3 +160,17 @@ size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out) {
   append_string(out, ")");
   return i + 11;
 }
+
+const char *skip_spaces(const char *p) {
+  while (is_space(*p))
+    p++;
+  return p;
+}
+
+// Past __align__(n) and alignas(n): dynamic shared memory is aligned to 128 bytes anyway.
+const char *skip_alignment(const char *p) {
+  if (strncmp(p, "__align__", 9) != 0 && strncmp(p, "alignas", 7) != 0)
+    return p;
+  const char *close = strchr(p, ')');
+  return close ? skip_spaces(close + 1) : p;
+}

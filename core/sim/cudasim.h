@@ -13,6 +13,8 @@ extern "C" {
 // graph repeats counts again at each cudaGraphLaunch.
 struct cudasim_stats {
   unsigned long long launches;
+  unsigned long long refused_launches; // for their shape or their shared memory; the last one's:
+  unsigned int refused_grid[3], refused_block[3];
   unsigned long long matrix_products; // cuBLAS calls that compute
   unsigned long long fills;
   unsigned long long copies_host_to_device, bytes_host_to_device;
@@ -83,12 +85,13 @@ void cudasim_counts_come(bool (*will)(const struct cudasim_launch_request *reque
 // The time that a launch with these counts takes goes to `time`, where that is given; false: nothing runs that has a time.
 bool cudasim_counts(const struct model_counts *counts, struct model_time *time);
 
-// The last launch of this thread that was refused for its grid or its blocks (cudaErrorInvalidConfiguration): how large it was to
-// be. False: there was none.
-bool cudasim_refused_launch(unsigned grid[3], unsigned block[3]);
-
 void cudasim_get_stats(struct cudasim_stats *stats);
 void cudasim_reset_stats(void);
+
+// What went wrong first in a kernel, in one line: "kernel saxpy, block (4,0,0), thread (1,0,0): ..."; "": nothing did.
+const char *cudasim_fault(void);
+// Device memory that such a line calls by a name: `count` elements from `begin` on. `name` is kept, not copied; 32 names at most.
+void cudasim_name_array(const void *begin, size_t count, size_t element_bytes, const char *name);
 
 // "threads", "lazy" or "sync": the mode picked by FERRY_SIM_MODE.
 const char *cudasim_mode(void);

@@ -388,6 +388,7 @@ void cudasim_get_stats(struct cudasim_stats *stats) {
                                   .allocations = load(&c->allocations),
                                   .frees = load(&c->frees),
                                   .live_nodes = atomic_load(&c->live_nodes)};
+  sim_launch_stats(stats);
 }
 
 void cudasim_reset_stats(void) {

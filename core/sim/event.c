@@ -114,8 +114,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     return sim_fail(cudaErrorCapturedEvent);
   SIM_TRY(sim_capture_forbids());
   struct sim_node *node = get_node(event);
-  if (sim.config.mode == SIM_LAZY) // nothing would ever finish while the host polls
-    sim_node_wait(node);
+  sim_node_queried(node);
   bool done = node == NULL || atomic_load(&node->done);
   if (node && done)
     sim_lane_waited(node);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "block.h"
@@ -47,14 +48,14 @@ static void unblock(void) {
   pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
-static _Noreturn void kernel_fault(const void *address) {
+static _Noreturn void kernel_fault(const void *address, const char *does) {
   const char *what = "neither device nor pinned memory";
   if (sim_device_of(address) >= 0)
     what = "device memory that is not allocated";
   else if ((uintptr_t)address < NULL_PAGE)
     what = "null pointer";
   unblock(); // the handler is left by a long jump
-  sim_block_fault(address, what);
+  sim_block_fault(address, does, what);
 }
 
 static _Noreturn void host_fault(const void *address) {
@@ -80,9 +81,20 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
               NULL); // the access is repeated, and ends the program
 }
 
+// Whether the access was to read or to write, where the processor says so.
+static const char *access_of(const void *context) {
+#if defined(__x86_64__) && defined(REG_ERR)
+  enum { WRITE = 2 };
+  return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & WRITE ? "writes" : "reads";
+#else
+  (void)context;
+  return "uses";
+#endif
+}
+
 static void on_fault(int signal, siginfo_t *info, void *context) {
   if (sim_block_running())
-    kernel_fault(info->si_addr);
+    kernel_fault(info->si_addr, access_of(context));
   if (sim_device_of(info->si_addr) >= 0)
     host_fault(info->si_addr);
   pass_on(signal, info, context);

@@ -50,16 +50,16 @@ char *sim_heap_take(struct sim_heap *heap, size_t bytes, bool *grown) {
       continue;
     char *address = piece->address;
     size_t left = piece->size - need;
-    *piece = (struct sim_piece){address, need, bytes, true};
+    *piece = (struct sim_piece){address, need, bytes, 0, true};
     if (left > 0)
-      insert_piece(heap, i + 1, (struct sim_piece){address + need, left, 0, false});
+      insert_piece(heap, i + 1, (struct sim_piece){address + need, left, 0, 0, false});
     heap->used += need;
     return address;
   }
   if (need > heap->capacity - heap->reach)
     return NULL;
   char *address = heap->base + heap->reach;
-  insert_piece(heap, heap->count, (struct sim_piece){address, need, bytes, true});
+  insert_piece(heap, heap->count, (struct sim_piece){address, need, bytes, 0, true});
   heap->reach += need;
   heap->used += need;
   *grown = true;
@@ -73,9 +73,15 @@ static void merge_with_next(struct sim_heap *heap, size_t at) {
   remove_piece(heap, at + 1);
 }
 
+void sim_heap_shift(struct sim_heap *heap, char *address, size_t offset, size_t asked) {
+  struct sim_piece *piece = &heap->pieces[pieces_up_to(heap, address) - 1];
+  piece->offset = offset;
+  piece->asked = asked;
+}
+
 size_t sim_heap_give(struct sim_heap *heap, char *address) {
   size_t at = pieces_up_to(heap, address);
-  if (at == 0 || heap->pieces[at - 1].address != address || !heap->pieces[at - 1].used)
+  if (at == 0 || heap->pieces[at - 1].address + heap->pieces[at - 1].offset != address || !heap->pieces[at - 1].used)
     return 0;
   size_t size = heap->pieces[--at].size;
   heap->pieces[at].used = false;

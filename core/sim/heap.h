@@ -5,10 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// A piece of a heap: what was asked for, and what it takes up with its red zone.
+// A piece of a heap: what was asked for, and what it takes up with its red zone. What the caller has begins `offset` bytes after
+// the piece (FERRY_SIM_EDGE; else 0).
 struct sim_piece {
   char *address;
-  size_t size, asked;
+  size_t size, asked, offset;
   bool used;
 };
 
@@ -26,6 +27,9 @@ char *sim_heap_take(struct sim_heap *heap, size_t bytes, bool *grown);
 
 // Gives a piece back; 0 when `address` is not the start of a piece in use, else its size.
 size_t sim_heap_give(struct sim_heap *heap, char *address);
+
+// The last piece, just taken, is to be known by the address `offset` bytes after its beginning, with `asked` bytes from there.
+void sim_heap_shift(struct sim_heap *heap, char *address, size_t offset, size_t asked);
 
 // The piece in which an address lies, in use or not; NULL beyond `reach`.
 const struct sim_piece *sim_heap_find(const struct sim_heap *heap, const void *address);

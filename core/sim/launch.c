@@ -17,6 +17,7 @@
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
+#include "weak.h"
 
 enum {
   DEFAULT_SHARED_BYTES = 49152,
@@ -30,6 +31,7 @@ enum {
 struct launch_work {
   struct sim_work base;
   struct cudasim_launch_request request;
+  int device;
   alignas(16) char closure[];
 };
 
@@ -39,10 +41,10 @@ struct launch_work {
 struct grid_run {
   atomic_int references;
   atomic_uint next, finished;
-  atomic_int error; /* of the first block that failed */
-  unsigned int blocks;
-  void *inspection;      // an inspector's
-  struct sim_work *work; // retained
+  atomic_int error;                 /* of the first block that failed */
+  unsigned int blocks, step, shift; // step and shift: of a random order
+  void *inspection;                 // an inspector's
+  struct sim_work *work;            // retained
 };
 
 static void release_run(struct grid_run *run) {
@@ -54,6 +56,27 @@ static void release_run(struct grid_run *run) {
 
 static __thread struct grid_run *current_run;
 
+// Which block runs as the `turn`-th one. Random: turn * step + shift modulo their number, which reaches each of them once.
+static unsigned int block_at(const struct grid_run *run, unsigned int turn) {
+  if (sim.config.blocks == SIM_ASCENDING)
+    return turn;
+  if (sim.config.blocks == SIM_DESCENDING)
+    return run->blocks - 1 - turn;
+  return (unsigned int)(((unsigned long long)turn * run->step + run->shift) % run->blocks);
+}
+
+static unsigned int common_divisor(unsigned int a, unsigned int b) {
+  return b == 0 ? a : common_divisor(b, a % b);
+}
+
+static void choose_order(struct grid_run *run) {
+  unsigned int mixed = (sim.config.blocks_seed + 1) * 2654435761u;
+  run->shift = mixed % run->blocks;
+  run->step = (mixed >> 8) % run->blocks + 1;
+  while (common_divisor(run->step, run->blocks) > 1)
+    run->step++;
+}
+
 static void run_blocks(struct grid_run *run) {
   current_run = run;
 #ifdef CUDASIM_STATIC_SHARED // there is one copy of each shared array in the program
@@ -63,6 +86,7 @@ static void run_blocks(struct grid_run *run) {
   const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
   unsigned int block;
   while ((block = atomic_fetch_add(&run->next, 1)) < run->blocks) {
+    block = block_at(run, block);
     int none = cudaSuccess, error = cudaSuccess;
     if (atomic_load_explicit(&run->error, memory_order_relaxed) == cudaSuccess)
       error = (int)sim_block_run(request, block, run->inspection);
@@ -137,9 +161,12 @@ static cudaError_t run_launch(struct sim_work *base) {
   run->blocks = request->grid.x * request->grid.y * request->grid.z;
   if (sim_inspector)
     run->inspection = sim_inspector->launch_begin(request, run->blocks);
+  choose_order(run);
+  sim_weak_launch_begin(request, ((struct launch_work *)base)->device, run->blocks);
   if (worth_sharing(request, run->blocks))
     offer_blocks(run);
   run_blocks(run);
+  sim_weak_launch_end();
   while (atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks)
     sched_yield();
   cudaError_t error = (cudaError_t)atomic_load(&run->error);
@@ -244,14 +271,6 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 
 // ---- launching ----
 
-static _Thread_local struct cudasim_dim3 refused_grid, refused_block;
-
-bool cudasim_refused_launch(unsigned grid[3], unsigned block[3]) {
-  memcpy(grid, &refused_grid, 3 * sizeof *grid);
-  memcpy(block, &refused_block, 3 * sizeof *block);
-  return grid[0] + grid[1] + grid[2] + block[0] + block[1] + block[2] > 0;
-}
-
 static cudaError_t check_shape(const struct cudasim_launch_request *request) {
   struct cudasim_dim3 grid = request->grid, block = request->block;
   unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
@@ -259,11 +278,8 @@ static cudaError_t check_shape(const struct cudasim_launch_request *request) {
   good = good && grid.x > 0 && grid.y > 0 && grid.z > 0;
   good = good && grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
   good = good && (unsigned long long)grid.x * grid.y * grid.z <= 0x7fffffffu; // the simulator's own limit
-  if (!good) {
-    refused_grid = grid;
-    refused_block = block;
+  if (!good)
     return cudaErrorInvalidConfiguration;
-  }
   if (request->cooperative) {
     int blocks = 0, device = sim_current_device;
     struct cudaDeviceProp properties;
@@ -276,6 +292,31 @@ static cudaError_t check_shape(const struct cudasim_launch_request *request) {
       return cudaErrorCooperativeLaunchTooLarge;
   }
   return request->shared_bytes <= (size_t)max_dynamic_shared(request->function) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static struct {
+  unsigned long long count;
+  struct cudasim_dim3 grid, block; // of the last
+} refused;                         // under sim.lock
+
+static cudaError_t refuse_or_take(const struct cudasim_launch_request *request) {
+  const cudaError_t error = check_shape(request);
+  if (error == cudaSuccess)
+    return error;
+  sim_lock();
+  refused.count++;
+  refused.grid = request->grid;
+  refused.block = request->block;
+  sim_unlock();
+  return error;
+}
+
+void sim_launch_stats(struct cudasim_stats *stats) {
+  sim_lock();
+  stats->refused_launches = refused.count;
+  memcpy(stats->refused_grid, &refused.grid, sizeof stats->refused_grid);
+  memcpy(stats->refused_block, &refused.block, sizeof stats->refused_block);
+  sim_unlock();
 }
 
 // False after a message when a pointer argument is one that the kernel may not use.
@@ -360,7 +401,7 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   if (stream->device != sim_current_device)
     return sim_fail(cudaErrorInvalidResourceHandle);
   SIM_TRY(sim_sticky(stream->device));
-  SIM_TRY(check_shape(request));
+  SIM_TRY(refuse_or_take(request));
   if (!check_pointers(request, stream->device,
                       __builtin_return_address(0))) { // as on a GPU: the launch succeeds, what follows fails
     sim_set_sticky(stream->device, cudaErrorIllegalAddress);
@@ -372,6 +413,7 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   work->base.describe = describe_launch;
   work->base.cost = cost_launch;
   work->request = *request;
+  work->device = stream->device;
   memcpy(work->closure, request->closure, request->closure_bytes);
   work->request.closure = work->closure;
   return sim_fail(sim_submit(stream, &work->base, NULL));

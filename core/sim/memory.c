@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "inspector.h"
 #include "node.h"
@@ -30,11 +31,32 @@ static int protection(void) {
   return sim.config.guard && accesses == 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
 }
 
+static size_t page_bytes(void) {
+  return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+// With FERRY_SIM_EDGE a piece's last page, or its first, is never accessible.
+static void close_edges(const struct sim_heap *heap) {
+  const size_t page = page_bytes();
+  for (size_t i = 0; i < heap->count; i++) {
+    const struct sim_piece *piece = &heap->pieces[i];
+    if (!piece->used || piece->offset == 0)
+      continue;
+    char *begin = piece->address + piece->offset, *end = begin + (piece->asked + 15) / 16 * 16;
+    mprotect(sim.config.edge == SIM_EDGE_BEHIND ? end : begin - page, page, PROT_NONE);
+  }
+}
+
 // access_lock is held.
 static void protect_all(void) {
-  for (int i = 0; i < sim.config.devices; i++)
-    if (sim.device[i].heap.reach > 0)
-      mprotect(sim.device[i].heap.base, round_up(sim.device[i].heap.reach), protection());
+  for (int i = 0; i < sim.config.devices; i++) {
+    struct sim_heap *heap = &sim.device[i].heap;
+    if (heap->reach == 0)
+      continue;
+    mprotect(heap->base, round_up(heap->reach), protection());
+    if (sim.config.edge != SIM_NO_EDGE && protection() != PROT_NONE)
+      close_edges(heap);
+  }
 }
 
 void sim_access_begin(void) {
@@ -90,6 +112,11 @@ bool sim_is_pinned(const void *address) {
   return pinned;
 }
 
+// Of an address before what the caller has: more than any size.
+static size_t offset_in(const struct sim_piece *piece, const void *address) {
+  return (size_t)((const char *)address - (piece->address + piece->offset));
+}
+
 bool sim_is_managed(const void *address) {
   sim_lock();
   const struct sim_range *range = sim_ranges_find(&sim.pinned, address);
@@ -104,8 +131,8 @@ cudaError_t sim_range_check(const void *address, size_t bytes) {
     return cudaSuccess;
   sim_lock();
   const struct sim_piece *piece = sim_heap_find(&sim.device[device].heap, address);
-  bool within = piece && piece->used && (size_t)((const char *)address - piece->address) <= piece->asked &&
-                bytes <= piece->asked - (size_t)((const char *)address - piece->address);
+  bool within = piece && piece->used && offset_in(piece, address) <= piece->asked &&
+                bytes <= piece->asked - offset_in(piece, address);
   sim_unlock();
   return within ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -131,8 +158,8 @@ void sim_describe(const void *address, char *text, size_t size) {
   int length = snprintf(text, size, "cuda:%d", device);
   const struct sim_piece *piece = sim_heap_find(&sim.device[device].heap, address);
   if (piece)
-    snprintf(text + length, size - (size_t)length, ", byte %zu of a %zu-byte allocation%s",
-             (size_t)((const char *)address - piece->address), piece->asked, piece->used ? "" : ", already freed");
+    snprintf(text + length, size - (size_t)length, ", byte %zu of a %zu-byte allocation%s", offset_in(piece, address),
+             piece->asked, piece->used ? "" : ", already freed");
 }
 
 // ---- device memory ----
@@ -144,15 +171,30 @@ static void open_pages(struct sim_heap *heap, const char *address) {
     mprotect(heap->base + begin, end - begin, protection());
 }
 
+// With an inaccessible page behind the bytes, or before them; they are aligned to 16 (CUDA's 256 would leave room behind them).
+static char *take_at_edge(struct sim_heap *heap, size_t bytes, bool *grown) {
+  const size_t page = page_bytes(), whole = (bytes + page - 1) / page * page;
+  char *piece = sim_heap_take(heap, whole + 3 * page, grown);
+  if (piece == NULL)
+    return NULL;
+  char *first = (char *)(((uintptr_t)piece + page - 1) / page * page) + page;
+  char *address = sim.config.edge == SIM_EDGE_BEHIND ? first + whole - (bytes + 15) / 16 * 16 : first;
+  sim_heap_shift(heap, piece, (size_t)(address - piece), bytes);
+  return address;
+}
+
 static char *take(int device, size_t bytes) {
   struct sim_heap *heap = &sim.device[device].heap;
+  const bool edges = sim.config.edge != SIM_NO_EDGE;
   bool grown;
   pthread_mutex_lock(&access_lock);
   sim_lock();
-  char *address = sim_heap_take(heap, bytes, &grown);
+  char *address = edges ? take_at_edge(heap, bytes, &grown) : sim_heap_take(heap, bytes, &grown);
   sim_unlock();
-  if (grown)
+  if (grown && !edges)
     open_pages(heap, address);
+  if (edges)
+    protect_all();
   pthread_mutex_unlock(&access_lock);
   return address;
 }

@@ -8,6 +8,7 @@
 #include "lane.h"
 #include "memory.h"
 #include "sim.h"
+#include "stream.h"
 #include "trace.h"
 
 // ---- work ----
@@ -59,6 +60,8 @@ struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane
   node->lane = lane;
   node->pending = 1;
   node->held = true;
+  static atomic_uint made;
+  node->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
   SIM_COUNT(live_nodes, 1);
   if (sim.config.gpu)
     sim_clock_new(node);
@@ -249,6 +252,37 @@ static bool wait_for_others(struct sim_node *node) {
   return true;
 }
 
+struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except) {
+  if (root == NULL || atomic_load(&root->done))
+    return NULL;
+  bool can_run = !root->held && !root->running && root != except;
+  for (size_t i = 0; i < root->waits_for.count; i++) {
+    struct sim_node *before = root->waits_for.items[i];
+    if (atomic_load(&before->done))
+      continue;
+    can_run = false;
+    struct sim_node *ready = sim_node_ready(before, except);
+    if (ready)
+      return ready;
+  }
+  return can_run ? root : NULL;
+}
+
+// FERRY_SIM_AHEAD: everything that can run before `node` does, of all streams.
+static void run_others(const struct sim_node *node) {
+  struct sim_node *other;
+  do {
+    sim_lock();
+    other = sim_node_retain(sim_streams_ready(node));
+    if (other)
+      other->running = true;
+    sim_unlock();
+    if (other)
+      execute(other);
+    sim_node_release(other);
+  } while (other);
+}
+
 // Lazy mode: runs what `root` needs, and nothing else. The path from it is kept by hand: chains may be long.
 static void demand(struct sim_node *root) {
   struct sim_node_list path = {0};
@@ -265,6 +299,8 @@ static void demand(struct sim_node *root) {
     if (!atomic_load(&node->done) && wait_for_others(node))
       continue;
     path.count--;
+    if (sim.config.ahead && !atomic_load(&node->done))
+      run_others(node);
     if (!atomic_load(&node->done))
       execute(node);
     sim_node_release(node);
@@ -295,6 +331,11 @@ void sim_node_wait(struct sim_node *node) {
   sim_lane_waited(node);
   if (node->task)
     sim_clock_waited(node);
+}
+
+void sim_node_queried(struct sim_node *node) {
+  if (node && sim.config.mode == SIM_LAZY && node->polls++ >= sim.config.polls)
+    sim_node_wait(node);
 }
 
 void sim_node_run_if_sync(struct sim_node *node) {

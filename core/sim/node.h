@@ -49,9 +49,11 @@ struct sim_node {
   struct sim_lane *lane;          // thread sanitizer builds: the stream whose clock it runs on
   struct sim_node_list waits_for; // retained
   struct sim_node_list successors;
-  int pending;  // nodes it waits for, and one until it is released
-  bool held;    // has not been released
-  bool running; // in the lazy mode
+  int pending;         // nodes it waits for, and one until it is released
+  bool held;           // has not been released
+  bool running;        // in the lazy mode
+  int polls;           // queries of it, there
+  unsigned int number; // how many were made before
   atomic_bool done;
   struct timespec finished;
   unsigned long long traced; // the id of what somebody is told of; 0: nobody is
@@ -74,6 +76,13 @@ void sim_node_unhold(struct sim_node *node);
 
 // Returns when the node is done.
 void sim_node_wait(struct sim_node *node);
+
+// Lazy mode: a stream or event was queried that waits for the node. Nothing would ever finish while the host polls, so after
+// FERRY_SIM_POLLS queries of it (0: at once) the node runs.
+void sim_node_queried(struct sim_node *node);
+
+// A node that `root` needs or is, that could run now and is not `except`; NULL: there is none. sim.lock is held.
+struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except);
 
 // In the synchronous mode, runs a node that was unheld; otherwise does nothing.
 void sim_node_run_if_sync(struct sim_node *node);

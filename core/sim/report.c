@@ -9,8 +9,61 @@
 #include "inspector.h"
 #include "sanitizer.h"
 
+// The first thing that went wrong, in one line: for cudasim_fault.
+static char first_fault[512];
+
+const char *cudasim_fault(void) {
+  return first_fault;
+}
+
+static void note_fault(const struct sim_executor *e, const char *what) {
+  if (first_fault[0] == '\0')
+    snprintf(first_fault, sizeof first_fault, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s",
+             e->launch->name ? e->launch->name : "without a name", blockIdx.x, blockIdx.y, blockIdx.z,
+             cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, what);
+}
+
+// ---- arrays with names ---------------------------------------------------------------------------------------------------
+
+enum { MAX_NAMED = 32, NEAR_AN_ARRAY = 1 << 20 };
+
+static struct named {
+  const char *begin, *name;
+  size_t count, element_bytes;
+} named[MAX_NAMED];
+static int named_count;
+
+void cudasim_name_array(const void *begin, size_t count, size_t element_bytes, const char *name) {
+  if (named_count < MAX_NAMED)
+    named[named_count++] = (struct named){begin, name, count, element_bytes};
+}
+
+// How far an address is from the array: 0 within it.
+static size_t distance(const struct named *array, const char *address) {
+  const char *end = array->begin + array->count * array->element_bytes;
+  return address < array->begin ? (size_t)(array->begin - address) : address >= end ? (size_t)(address - end) + 1 : 0;
+}
+
+// "reads x[1025]: x has 1025 elements" of the nearest array that has a name; false: none is near.
+static bool say_array(const void *address, const char *does, char *text, size_t size) {
+  const struct named *nearest = NULL;
+  for (int i = 0; i < named_count; i++)
+    if (distance(&named[i], address) < (nearest ? distance(nearest, address) : NEAR_AN_ARRAY))
+      nearest = &named[i];
+  // Far before an array may as well be far behind another.
+  enum { JUST_BEFORE = 512 };
+  if (!nearest || ((const char *)address < nearest->begin && distance(nearest, address) > JUST_BEFORE))
+    return false;
+  const long long size_of_one = (long long)nearest->element_bytes, byte = (const char *)address - nearest->begin;
+  const long long index = byte >= 0 ? byte / size_of_one : -((-byte + size_of_one - 1) / size_of_one);
+  snprintf(text, size, "it %s %s[%lld], and %s has %zu element%s", does, nearest->name, index, nearest->name,
+           nearest->count, nearest->count == 1 ? "" : "s");
+  return true;
+}
+
 void sim_report(struct sim_executor *e, const char *what) {
   const struct cudasim_launch_request *launch = e->launch;
+  note_fault(e, what); // where nobody has said it shorter
   fprintf(stderr, "cudasim: %s\n  kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>>, block (%u,%u,%u)\n", what,
           launch->name ? launch->name : "without a name", launch->grid.x, launch->grid.y, launch->grid.z,
           launch->block.x, launch->block.y, launch->block.z, blockIdx.x, blockIdx.y, blockIdx.z);
@@ -80,10 +133,13 @@ static bool is_stack_overflow(const struct sim_executor *e, const void *address)
   return e->running == &e->native && byte >= e->native.low - NEAR && byte < e->native.low + e->native.size;
 }
 
-void sim_report_fault(struct sim_executor *e, const void *address, const char *what) {
-  char message[200];
+void sim_report_fault(struct sim_executor *e, const void *address, const char *does, const char *what) {
+  char message[300], array[160];
   if (is_stack_overflow(e, address))
     what = "stack overflow of a simulated thread";
+  else if (say_array(address, does, array, sizeof array))
+    what = array;
+  note_fault(e, what);
   snprintf(message, sizeof message, "illegal address %p in a kernel: %s", (void *)(uintptr_t)address, what);
   sim_report(e, message);
 }

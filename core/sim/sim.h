@@ -55,6 +55,9 @@ cudaError_t sim_fail(cudaError_t error);
       return sim_fail(sim_error);                                                                                      \
   } while (0)
 
+// What cudasim_stats has of launches that were refused (launch.c).
+void sim_launch_stats(struct cudasim_stats *stats);
+
 cudaError_t sim_sticky(int device);
 void sim_set_sticky(int device, cudaError_t error);
 bool sim_is_device(int device);

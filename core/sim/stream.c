@@ -205,6 +205,16 @@ static struct sim_node_list outstanding(struct CUstream_st *stream) {
   return list;
 }
 
+struct sim_node *sim_streams_ready(const struct sim_node *except) {
+  struct sim_node *ready = NULL;
+  for (int i = 0; ready == NULL && i < sim.config.devices; i++) {
+    ready = sim_node_ready(sim.device[i].legacy->last, except);
+    for (const struct CUstream_st *stream = sim.device[i].streams; ready == NULL && stream; stream = stream->next)
+      ready = sim_node_ready(stream->last, except);
+  }
+  return ready;
+}
+
 static void release_all(struct sim_node_list list) {
   for (size_t i = 0; i < list.count; i++)
     sim_node_release(list.items[i]);
@@ -259,8 +269,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   struct sim_node_list list = outstanding(stream);
   bool done = true;
   for (size_t i = 0; i < list.count; i++) {
-    if (sim.config.mode == SIM_LAZY) // nothing would ever finish while the host polls
-      sim_node_wait(list.items[i]);
+    sim_node_queried(list.items[i]);
     done = done && atomic_load(&list.items[i]->done);
   }
   for (size_t i = 0; done && i < list.count; i++) {

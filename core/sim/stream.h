@@ -40,6 +40,9 @@ void sim_stream_append(struct CUstream_st *stream, struct sim_node *node);
 // The next node of the stream will wait for `node` too (may be NULL). sim.lock is held.
 void sim_stream_add_wait(struct CUstream_st *stream, struct sim_node *node);
 
+// What sim_node_ready finds in any stream of any device. sim.lock is held.
+struct sim_node *sim_streams_ready(const struct sim_node *except);
+
 // Waits for everything queued on a device.
 void sim_stream_drain(int device);
 

@@ -5,6 +5,7 @@
 
 #include "inspector.h"
 #include "sim.h"
+#include "weak.h"
 
 static unsigned int lanes_beyond(unsigned int threads, unsigned int first) {
   unsigned int lanes = threads - first;
@@ -84,6 +85,7 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
+  sim_weak_publish(false);
   if (!e->warps_used)
     use_warps(e);
   int thread = e->current, lane = thread % SIM_WARP_THREADS;
@@ -126,6 +128,7 @@ unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, 
 unsigned int cudasim_active_lanes(const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
+  sim_weak_publish(false);
   const int thread = e->current;
   e->waiter[thread].file = file;
   e->waiter[thread].line = line;
@@ -157,6 +160,12 @@ void sim_converge(struct sim_executor *e) {
 // Out of line: the thread sanitizer, which kernels may be built with, does not know fences.
 void cudasim_fence(void) {
   atomic_thread_fence(memory_order_seq_cst);
+  sim_weak_publish(true);
   if (sim_executor && sim_executor->inspected)
     sim_inspector->fence();
+}
+
+void cudasim_fence_block(void) {
+  atomic_thread_fence(memory_order_seq_cst);
+  sim_weak_publish(false);
 }

@@ -28,10 +28,21 @@ static void run_one_offer(void) {
   sim_lock();
 }
 
+// FERRY_SIM_DELAYS: none for half of the operations, up to two milliseconds for the others; which ones depends on the seed alone.
+static void delay(const struct sim_node *node) {
+  unsigned int mixed = (node->number + 1) * 2654435761u ^ sim.config.delays * 2246822519u;
+  mixed = (mixed ^ mixed >> 15) * 3266489917u;
+  mixed ^= mixed >> 13;
+  if (mixed & 1)
+    nanosleep(&(struct timespec){.tv_nsec = (mixed >> 1) % 2000000}, NULL);
+}
+
 static void run_one_node(void) {
   struct sim_node *node = first_ready;
   first_ready = node->next_ready;
   sim_unlock();
+  if (sim.config.delays)
+    delay(node);
   sim_node_execute(node);
   sim_lock();
 }

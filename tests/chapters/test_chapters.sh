@@ -462,6 +462,23 @@ distributed() {
   has '^\[0\] efficiency: [0-9.]+$'
 }
 
+own_op() {
+  run 28_own_op --quick
+  ends_well
+  first_line
+  has '^grad_fn=<BiasGeluBackward>$'
+  has '^result: +True$'
+  has '^gradient of x: +True$'
+  has '^gradient of b: +True$'
+  has '^gradcheck: +True$'
+  has '^the loss falls: +True$'
+  has '^the same losses: True$'
+  without "^This program's kernels are built for simulated devices"
+  if [ "$runtime" = sim ]; then
+    hasnt "^This program's kernels"
+  fi
+}
+
 arguments() {
   local source name
   for source in chapters/[0-9]*.c; do
@@ -521,5 +538,6 @@ checkpointing
 profiling
 tracing
 distributed
+own_op
 arguments
 no_colours

@@ -198,7 +198,7 @@ static bool compile_c(Answer *a) {
   char header[512];
   program(&c, CONFIG_CC);
   words(&c, "-std=c17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror=implicit-function-declaration -Werror=int-conversion "
-            "-Werror=incompatible-pointer-types -fopenmp -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
+            "-Werror=incompatible-pointer-types -Werror=return-type -fopenmp -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
             "/build/include " CONFIG_INCLUDES);
   include_prototypes(a, &c, header, sizeof header);
   word(&c, "-c", "");
@@ -211,15 +211,16 @@ static bool compile_for_simulator(Answer *a) {
   Command transform = {0}, c = {0};
   char header[512];
   word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
-  words(&transform, a->for_inspector ? "--gcc" : "");
+  words(&transform, a->for_inspector ? "--gcc" : "--judge");
   word(&transform, "%s.cu", a->exercise->id);
   word(&transform, "%s", "answer.cpp");
   if (!run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
   program(&c, a->for_inspector ? "g++" : CONFIG_CXX);
+  // -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it.
   words(&c, a->for_inspector ? INSPECT_FLAGS
-                             : "-std=c++17 -D_GNU_SOURCE -O1 -DFERRY_SIM=1 -Wall -Wextra -Wno-unknown-pragmas "
-                               "-ftls-model=local-exec");
+                             : "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra "
+                               "-Wno-unknown-pragmas -Werror=return-type -ftls-model=local-exec");
   words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");

@@ -60,8 +60,9 @@ bool answer_build_is_whole(Answer *a);
 
 size_t answer_memory(const Answer *a); // bytes that a run may take
 
-// One run of the built answer with a packed request. `order` is FERRY_SIM_ORDER.
+// One run of the built answer with a packed request. `settings` are of the simulator's, "FERRY_SIM_ORDER=descending"; NULL
+// ends them.
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
-                         const char *order);
+                         const char *const *settings);
 
 #endif

@@ -23,30 +23,31 @@ size_t answer_memory(const Answer *a) {
 }
 
 SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, int devices, bool no_cuda,
-                         const char *order) {
-  char device_count[64], thread_order[64], temporary[300], home[300], bundle[512],
+                         const char *const *settings) {
+  char device_count[64], temporary[300], home[300], bundle[512],
       folder[256]; // a folder of this run's own
   if (!sandbox_folder(folder, sizeof folder))
     return (SandboxResult){.end = SANDBOX_NOT_STARTED, .output = strdup("no temporary folder could be made\n")};
   snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
   snprintf(home, sizeof home, "HOME=%s", folder);
-  snprintf(thread_order, sizeof thread_order, "FERRY_SIM_ORDER=%s", order);
-  const char *environment[] = {"PATH=/usr/bin:/bin",
-                               "LC_ALL=C.UTF-8",
-                               temporary,
-                               home,
-                               "OMP_NUM_THREADS=2",
-                               "OMP_WAIT_POLICY=passive",
-                               no_cuda       ? "FERRY_CUDA=off"
-                               : a->real_gpu ? "FERRY_CUDA=real"
-                                             : "FERRY_CUDA=sim",
-                               "FERRY_SIM_MODE=lazy",
-                               "FERRY_CHECKED=1", // a tensor used after its scope is an error, not a crash
-                               "FERRY_SIM_MEMORY_MB=512",
-                               device_count,
-                               thread_order,
-                               NULL};
+  const char *environment[24] = {"PATH=/usr/bin:/bin",
+                                 "LC_ALL=C.UTF-8",
+                                 temporary,
+                                 home,
+                                 "OMP_NUM_THREADS=2",
+                                 "OMP_WAIT_POLICY=passive",
+                                 no_cuda       ? "FERRY_CUDA=off"
+                                 : a->real_gpu ? "FERRY_CUDA=real"
+                                               : "FERRY_CUDA=sim",
+                                 "FERRY_SIM_MEMORY_MB=512",
+                                 "FERRY_CHECKED=1", // a tensor used after its scope is an error, not a crash
+                                 device_count};
+  int used = 0;
+  while (environment[used])
+    used++;
+  for (int i = 0; settings[i] && used < (int)(sizeof environment / sizeof environment[0]) - 1; i++)
+    environment[used++] = settings[i];
   const char *argv[] = {a->program, NULL};
   SandboxJob job = {.argv = argv,
                     .environment = environment,

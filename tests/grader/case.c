@@ -99,6 +99,14 @@ Array *array_cast(Case *c, const Array *a, FyDType dtype) {
   return cast;
 }
 
+CasePass case_pass(const Case *c) {
+  return c->pass;
+}
+
+const char *case_test(const Case *c) {
+  return c->test->name;
+}
+
 int case_devices(const Case *c) {
   return c->devices;
 }

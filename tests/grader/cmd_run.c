@@ -49,10 +49,12 @@ int run_parse(int argc, char **argv, RunOptions *o) {
       o->seed = strtoull(value, NULL, 16);
     else if (strcmp(option, "--all") == 0)
       o->all = true;
+    else if (strcmp(option, "--first") == 0)
+      o->first = true;
     else if (strcmp(option, "--replay") == 0 && !read_replay(value, o))
       return usage_error(argv[0], "--replay takes what a failed test printed, such as 2.1f3a");
     else if (option[0] == '-' && strcmp(option, "--replay") != 0)
-      return no_option(argv[0], option, "--all --test --replay --file --sandbox");
+      return no_option(argv[0], option, "--all --first --test --replay --file --sandbox");
     else if (option[0] != '-' && !(o->exercise = exercise_named(argv[0], option)))
       return EXIT_USAGE;
   }
@@ -124,8 +126,12 @@ static void say_how_to_go_on(const RunOptions *o) {
 
 int run_once(const RunOptions *o, const char *own_file) {
   static Verdict v; // large
-  JudgeOptions options = {
-      .seed = o->seed, .replay = o->replay > 0, .only = o->test, .devices = wanted_devices(), .hurry = !o->all};
+  JudgeOptions options = {.seed = o->seed,
+                          .replay = o->replay > 0,
+                          .only = o->test,
+                          .first = o->first,
+                          .devices = wanted_devices(),
+                          .hurry = !o->all};
   bool own = o->file == own_file;
   judge_answer(&v, o->exercise, o->file, &options);
   verdict_print(&v, o->file, o->all);

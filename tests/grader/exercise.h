@@ -39,6 +39,7 @@ typedef struct Test {
   void (*ask)(Case *c);
   void (*judge)(Case *c);
   int devices;  // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
+  int passes;   // in how many of its exercise's ways it is run (pass.c); 0: in all
   int at_most;  // with so many of the devices that there are, where they are simulated; 0: with all
   bool no_cuda; // the answer is run as on a machine without CUDA
   bool inspect; // a kernel's: what it does to memory is looked at (below), so draw small inputs: some 10 000 elements
@@ -56,6 +57,7 @@ typedef struct Exercise {
   const char *lesson;                   // "docs/03_tensor_moves.md#to-device"
   const char *hints[MAX_HINTS];         // each gives away a little more than the one before
   const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
+  bool streams;                         // what it queues in streams is run in several ways: case_pass
   Test tests[MAX_TESTS];
 } Exercise;
 
@@ -78,7 +80,8 @@ Array *draw_array(Case *c, FyDType dtype, Shape shape, double low, double high);
 Array *new_array(Case *c, FyDType dtype, Shape shape); // zeros
 Array *array_cast(Case *c, const Array *a, FyDType dtype);
 
-int case_devices(const Case *c); // CUDA devices that the answer will see
+const char *case_test(const Case *c); // the test's name
+int case_devices(const Case *c);      // CUDA devices that the answer will see
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -189,6 +192,29 @@ void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake 
 void suspect_error(Case *c, const char *text, const Mistake *mistake); // the error contains it
 void suspect_that(Case *c, bool holds, const Mistake *mistake);
 
+// A kernel exercise: grid x, y, z and block x, y, z of the i-th launch while it was counted, and of the last one that was refused
+// for its shape; NULL: there is none, or it was not recorded (a GPU does not tell).
+const int64_t *launch_shape(const Case *c, int i);
+const int64_t *refused_shape(const Case *c);
+
+// The ways in which an answer is run, one after the other up to the first that fails (pass.c). A kernel: in PASS_THREADS_DOWN and
+// PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
+// which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs. Work in streams
+// (`.streams` of an exercise): what fails in PASS_OTHERS_AHEAD or PASS_DELAYED is done too early, or not waited for.
+typedef enum CasePass {
+  PASS_IN_ORDER,
+  PASS_THREADS_DOWN,
+  PASS_WITHIN_BLOCKS,
+  PASS_BLOCKS_DOWN,
+  PASS_BETWEEN_BLOCKS,
+  PASS_OTHERS_AHEAD,
+  PASS_DELAYED
+} CasePass;
+CasePass case_pass(const Case *c);
+
+// What the simulator said of a kernel that went wrong names one of the mistakes below. First in `judge`, since it is evidence.
+void suspect_faults(Case *c);
+
 // Mistakes that every kernel exercise has in common; use them in place of your own where they fit.
 extern const Mistake NO_KERNEL;        // "no kernel was launched": launches are 0
 extern const Mistake PAST_THE_END;     // "wrote past the end": a guard element changed (found by expect_array)
@@ -196,6 +222,10 @@ extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expec
 extern const Mistake USED_AFTER_SCOPE; // "used after its scope": the library says so, in its checked mode
 extern const Mistake LAUNCH_REFUSED;   // "the launch was refused": blocks of more than 1024 threads and the like
 extern const Mistake POINTER_ON_HOST;  // "device memory used by the host": found where a run ends by it
+extern const Mistake READ_PAST;        // "memory read past the end": found by suspect_faults
+extern const Mistake READ_BEFORE;      // "memory read before the beginning"
+extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
+extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
 extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, BAD_ADDRESS; // of a finding, by its kind
 // Found wherever the library is used, without a check's doing: see driver_may_change.
 extern const Mistake CALLERS_CHANGED; // "the caller's tensor changed"

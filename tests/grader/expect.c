@@ -35,6 +35,21 @@ const Mistake NOT_WRITTEN = {
     "Some elements of the output still hold what was in the memory before. Does every index have its thread?",
     "docs/01_why_a_gpu.md"};
 
+const Mistake READ_PAST = {"memory read past the end",
+                           "A thread beyond the last element has to leave the memory alone: to read there is an error "
+                           "as well. The comparison with the "
+                           "size comes before the access.",
+                           "docs/01_why_a_gpu.md"};
+const Mistake READ_BEFORE = {"memory read before the beginning",
+                             "An index below 0 was used to read. Which thread has it, and what should it do?",
+                             "docs/01_why_a_gpu.md"};
+const Mistake SHARED_OUTSIDE = {"outside of a shared array",
+                                "A thread wrote before the beginning or behind the end of an array in __shared__ "
+                                "memory, where other arrays of the block lie.",
+                                "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+const Mistake BLOCK_TOO_LARGE = {
+    "a block of more than 1024 threads",
+    "The launch was refused: a block has at most 1024 threads. More threads take more blocks.", "docs/01_why_a_gpu.md"};
 const Mistake CALLERS_CHANGED = {"the caller's tensor changed",
                                  "A tensor that was given is not what it was before the call. It is the caller's, who "
                                  "will need it again: an operation "
@@ -374,6 +389,33 @@ bool expect_error(Case *c, const char *text, const Mistake *mistake) {
   return false;
 }
 
+// ---- launches of kernels ---------------------------------------------------------------------------------------------
+
+static const int64_t *shape_row(const Case *c, const char *name, int i) {
+  const Array *a = got(c, name);
+  bool good =
+      a && a->dtype == FY_INT64 && a->shape.rank == 2 && a->shape.size[1] == 6 && i >= 0 && i < a->shape.size[0];
+  return good ? a->i64 + 6 * (int64_t)i : NULL;
+}
+
+const int64_t *launch_shape(const Case *c, int i) {
+  return shape_row(c, "launch shapes", i);
+}
+
+const int64_t *refused_shape(const Case *c) {
+  return shape_row(c, "refused launch", 0);
+}
+
+void suspect_faults(Case *c) {
+  const char *error = got_error(c), *reads = strstr(error, ": it reads ");
+  const int64_t *refused = refused_shape(c);
+  suspect_that(c, reads && !strstr(reads, "[-"), &READ_PAST);
+  suspect_that(c, reads && strstr(reads, "[-"), &READ_BEFORE);
+  suspect_error(c, ": it writes ", &PAST_THE_END);
+  suspect_error(c, "outside of the shared array", &SHARED_OUTSIDE);
+  suspect_that(c, refused && refused[3] * refused[4] * refused[5] > 1024, &BLOCK_TOO_LARGE);
+}
+
 // ---- known mistakes --------------------------------------------------------------------------------------------------
 
 static void suspect(Case *c, Suspect s) {
@@ -391,7 +433,8 @@ void suspect_error(Case *c, const char *text, const Mistake *mistake) {
 }
 
 void suspect_that(Case *c, bool holds, const Mistake *mistake) {
-  suspect(c, (Suspect){.holds = holds, .mistake = mistake});
+  if (holds)
+    suspect(c, (Suspect){.holds = true, .mistake = mistake});
 }
 
 static bool was_refused(const Case *c, const char *name) {
@@ -432,14 +475,15 @@ static void judge_side_effects(Case *c) {
 
 // A launch that could not be is the cause of whatever else is missing. A grid of no blocks is for the check to name.
 static void judge_launch(Case *c) {
-  unsigned grid[3] = {0};
-  const char *refused = got_text(c, REFUSED_LAUNCH);
-  if (sscanf(refused, "a grid of %u x %u x %u", &grid[0], &grid[1], &grid[2]) != 3 || !grid[0] || !grid[1] || !grid[2])
+  const int64_t *n = refused_shape(c);
+  if (!n || n[0] * n[1] * n[2] == 0)
     return;
   c->failed = false;
   c->mistake = NULL;
   c->map[0] = '\0';
-  case_fail(c, &LAUNCH_REFUSED, "the runtime refused %.150s", refused);
+  case_fail(c, n[3] * n[4] * n[5] > 1024 ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
+            "the runtime refused a grid of %lld x %lld x %lld blocks of %lld x %lld x %lld threads", (long long)n[0],
+            (long long)n[1], (long long)n[2], (long long)n[3], (long long)n[4], (long long)n[5]);
 }
 
 void case_judge(Case *c) {

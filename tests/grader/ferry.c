@@ -22,6 +22,7 @@ const Command commands[] = {
     {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
      "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"
      "--all             the report of every failed test, not of the first alone\n"
+     "--first           no test after the first that fails\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
      "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP

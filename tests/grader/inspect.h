@@ -22,12 +22,13 @@ typedef struct InspectOptions {
 } InspectOptions;
 
 // What makes g++ call the inspector (core/inspect/callbacks.c) at each access and basic block: before the loops are optimised, so that
-// -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. Then the copies, which
-// the C library would do unseen.
+// -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. A struct that is passed to a function is read by an instruction
+// without a line, which has that of the one before: so instructions are not put into another order. Then the copies, which the C
+// library would do unseen.
 #define INSPECT_FLAGS                                                                                                  \
   "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "                  \
   "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "           \
-  "-fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
+  "-fno-tree-vectorize -fno-schedule-insns2 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
 #define INSPECT_COPIES                                                                                                 \
   "--redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset"
 #define INSPECT_LIBRARY CONFIG_OBJECTS "/libinspect.a"

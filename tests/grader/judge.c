@@ -3,6 +3,7 @@
 #include "registry.h"
 #include "case.h"
 #include "inspect.h"
+#include "pass.h"
 #include "plain.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -207,7 +208,7 @@ static char *shown(char *text) {
   return plain;
 }
 
-static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const char *order) {
+static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Pass *pass) {
   Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
   char asked[2048];
   if (!t.at)
@@ -215,8 +216,8 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
   case_describe(c, asked, sizeof asked);
   if (*asked)
     say(&t, "  given: %s\n", asked);
-  if (strcmp(order, "ascending") != 0)
-    say(&t, "  with the threads of each block begun in %s order\n", order);
+  if (pass->says)
+    say(&t, "  %s\n", pass->says);
   if (c->replied)
     say_finding(&t, c);
   else
@@ -233,14 +234,16 @@ static void write_report(TestVerdict *v, const Answer *a, const Case *c, const S
 typedef struct Run {
   Case c; // large
   SandboxResult r;
-  const char *order;
+  const Pass *pass;
   Status status;
 } Run;
 
-static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise *e, int devices, const char *order) {
+static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
+  PassSettings settings;
   size_t bytes = 0;
   Case *c = &run->c;
   case_begin(c, e, v->test, v->seed, devices);
+  c->pass = pass->is;
   guard_check(c, "drew");
   case_ask(c);
   guard_check(c, "");
@@ -249,8 +252,9 @@ static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise 
   uint8_t *request = message_pack(&c->request, &bytes);
   if (!request)
     grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
-  run->order = order;
-  run->r = answer_run(a, request, bytes, devices, v->test->no_cuda, order);
+  run->pass = pass;
+  pass_settings(&settings, pass, v->seed);
+  run->r = answer_run(a, request, bytes, devices, v->test->no_cuda, settings.list);
   if (run->r.end != SANDBOX_NOT_STARTED)
     a->protections &= run->r.protections;
   run->status = status_of(&run->r);
@@ -265,7 +269,7 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   v->status = run->status;
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   if (v->status != STATUS_PASS)
-    write_report(v, a, &run->c, &run->r, run->order);
+    write_report(v, a, &run->c, &run->r, run->pass);
   return v->status == STATUS_PASS;
 }
 
@@ -275,9 +279,9 @@ static void run_free(Run *run, TestVerdict *v) {
   case_free(&run->c);
 }
 
-static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const char *order) {
+static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
   static Run run;
-  run_begin(&run, v, a, e, devices, order);
+  run_begin(&run, v, a, e, devices, pass);
   bool passed = run_end(&run, v, a);
   run_free(&run, v);
   return passed;
@@ -320,10 +324,10 @@ static bool inspect_runs(Inspection *i, Run *runs, int count, Answer *a) {
 static bool judge_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
   static Run runs[2];
   Inspection i = {.title = a->title, .source = a->source, .text = a->text};
-  run_begin(&runs[0], v, a, e, devices, "ascending");
+  run_begin(&runs[0], v, a, e, devices, &inspected_passes[0]);
   int count = runs[0].c.replied ? 2 : 1;
   if (count == 2)
-    run_begin(&runs[1], v, a, e, devices, "descending");
+    run_begin(&runs[1], v, a, e, devices, &inspected_passes[1]);
   bool good = inspect_runs(&i, runs, count, a);
   for (int n = 0; n < count; n++) {
     if (good && (n == 0 || v->status == STATUS_PASS))
@@ -350,7 +354,12 @@ static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devi
   v->report = shown(v->report);
 }
 
-// A kernel runs twice, its blocks' threads begun in either order: a missing barrier that one order hides, the other shows.
+static void run_passes(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
+  const PassList list = passes_of(e, v->test, a->real_gpu);
+  for (int i = 0; i < list.count && run_once(v, a, e, devices, &list.passes[i]); i++)
+    continue;
+}
+
 static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
   int needed = v->test->devices > 1 ? v->test->devices : 1;
   if (o->devices < needed && !v->test->no_cuda) {
@@ -362,8 +371,8 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
   int devices = fewer ? v->test->at_most : o->devices;
   if (v->test->inspect && kernel)
     run_inspected(v, a, e, devices);
-  else if (run_once(v, a, e, devices, "ascending") && kernel)
-    run_once(v, a, e, devices, "descending");
+  else
+    run_passes(v, a, e, devices);
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------
@@ -392,6 +401,8 @@ static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
     v->passed += t->status == STATUS_PASS;
     v->skipped += t->status == STATUS_SKIPPED;
     v->status = worst(v->status, t->status);
+    if (o->first && v->status != STATUS_PASS)
+      break;
   }
 }
 

@@ -32,6 +32,7 @@ typedef struct JudgeOptions {
   uint64_t seed;
   bool replay;      // `seed` is that of one case
   const char *only; // a test's name, or NULL
+  bool first;       // no test is run after the first that fails
   int devices;      // simulated ones
   bool hurry;       // after a timeout the tests that are left are not run
 } JudgeOptions;

@@ -17,7 +17,8 @@ typedef struct Placed {
   FyDType dtype;
   Shape shape;
   size_t bytes;
-  unsigned char *base; // guard, elements, guard
+  unsigned char *base;  // guard, elements, guard
+  size_t front, behind; // bytes of the guards
 } Placed;
 
 static Placed placed[MAX_PLACED];
@@ -27,9 +28,25 @@ static int placed_count;
 static void check(Driver *d, cudaError_t error) {
   if (error == cudaSuccess || message_find(&d->reply, 'e', "error"))
     return;
-  char text[512];
-  snprintf(text, sizeof text, "RuntimeError: CUDA error: %s", cudaGetErrorString(error));
+  char text[1024];
+#ifdef FERRY_SIM
+  const char *fault = cudasim_fault();
+#else
+  const char *fault = "";
+#endif
+  snprintf(text, sizeof text, "RuntimeError: CUDA error: %s%s%s", cudaGetErrorString(error), *fault ? "\n" : "", fault);
   child_error(d, text);
+}
+
+// A simulated device may have an inaccessible page on one side of each allocation, where even a read is an error. Then there is no
+// guard on that side, but for what makes the size a multiple of 16 bytes.
+static void choose_guards(Placed *p) {
+  const char *edge = getenv("FERRY_SIM_EDGE");
+  p->front = p->behind = GUARD_BYTES;
+  if (edge && strcmp(edge, "before") == 0)
+    p->front = 0;
+  if (edge && strcmp(edge, "behind") == 0)
+    p->behind = (16 - p->bytes % 16) % 16;
 }
 
 static Placed *find(const char *name) {
@@ -47,14 +64,18 @@ static Placed *reserve(Driver *d, const char *name, FyDType dtype, Shape shape) 
   p->dtype = dtype;
   p->shape = shape;
   p->bytes = (size_t)shape_count(shape) * fy_dtype_size(dtype);
-  size_t all = p->bytes + 2 * GUARD_BYTES;
+  choose_guards(p);
+  size_t all = p->front + p->bytes + p->behind;
   check(d, cudaMalloc((void **)&p->base, all));
   check(d, cudaMemset(p->base, GUARD_BYTE, all));
-  check(d, cudaMemset(p->base + GUARD_BYTES, UNWRITTEN_BYTE, p->bytes));
+  check(d, cudaMemset(p->base + p->front, UNWRITTEN_BYTE, p->bytes));
   if (inspect_array) {
     check(d, cudaDeviceSynchronize()); // the fills are done
-    inspect_array(p->base + GUARD_BYTES, p->bytes, p->name, true);
+    inspect_array(p->base + p->front, p->bytes, p->name, true);
   }
+#ifdef FERRY_SIM
+  cudasim_name_array(p->base + p->front, p->bytes / fy_dtype_size(dtype), fy_dtype_size(dtype), p->name);
+#endif
   return p;
 }
 
@@ -63,9 +84,9 @@ extern "C" void *driver_device(Driver *d, const char *name) {
   if (!p) {
     const Array *a = driver_array(d, name);
     p = reserve(d, name, a->dtype, a->shape);
-    check(d, cudaMemcpy(p->base + GUARD_BYTES, a->data, p->bytes, cudaMemcpyHostToDevice));
+    check(d, cudaMemcpy(p->base + p->front, a->data, p->bytes, cudaMemcpyHostToDevice));
   }
-  return p->base + GUARD_BYTES;
+  return p->base + p->front;
 }
 
 extern "C" void *driver_device_new(Driver *d, const char *name, FyDType dtype, Shape shape) {
@@ -73,11 +94,11 @@ extern "C" void *driver_device_new(Driver *d, const char *name, FyDType dtype, S
   if (!p)
     p = reserve(d, name, dtype, shape);
   check(d, cudaDeviceSynchronize());
-  return p->base + GUARD_BYTES;
+  return p->base + p->front;
 }
 
-static bool guard_is_whole(const unsigned char *guard) {
-  for (int i = 0; i < GUARD_BYTES; i++)
+static bool guard_is_whole(const unsigned char *guard, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++)
     if (guard[i] != GUARD_BYTE)
       return false;
   return true;
@@ -88,7 +109,7 @@ extern "C" void driver_put_device(Driver *d, const char *name) {
   Placed *p = find(name);
   if (!p)
     child_bug("no device memory is called", name);
-  size_t all = p->bytes + 2 * GUARD_BYTES;
+  size_t all = p->front + p->bytes + p->behind;
   unsigned char *host = (unsigned char *)malloc(all);
   if (!host)
     child_bug("no memory for", name);
@@ -98,37 +119,64 @@ extern "C" void driver_put_device(Driver *d, const char *name) {
     error = cudaMemcpy(host, p->base, all, cudaMemcpyDeviceToHost);
   check(d, error);
   if (error == cudaSuccess) {
-    driver_put_array(d, name, p->dtype, p->shape, host + GUARD_BYTES);
+    driver_put_array(d, name, p->dtype, p->shape, host + p->front);
     Array *sent = &d->reply.items[d->reply.count - 1].array;
     sent->device = 0;
-    if (!guard_is_whole(host) || !guard_is_whole(host + GUARD_BYTES + p->bytes))
+    if (!guard_is_whole(host, p->front) || !guard_is_whole(host + p->front + p->bytes, p->behind))
       sent->flags |= ARRAY_GUARD_BROKEN;
   }
   free(host);
 }
 
-// A grid or blocks of a size that cannot be: why nothing ran, and what a person wants to hear first.
-static void tell_refused(Driver *d) {
 #ifdef FERRY_SIM
-  unsigned grid[3], block[3];
-  char text[200];
-  if (!cudasim_refused_launch(grid, block))
+// The shapes of the first launches while it was counted: grid x, y, z and block x, y, z of each.
+enum { MAX_SHAPES = 8 };
+static int64_t shapes[MAX_SHAPES][6];
+static int64_t shape_rows;
+static bool shapes_wanted;
+
+static void note_launch(const struct cudasim_activity *activity) {
+  if (activity->kind != CUDASIM_KERNEL || !shapes_wanted || shape_rows == MAX_SHAPES)
     return;
-  snprintf(text, sizeof text, "a grid of %u x %u x %u blocks of %u x %u x %u threads", grid[0], grid[1], grid[2],
-           block[0], block[1], block[2]);
-  driver_put_text(d, REFUSED_LAUNCH, text);
-#else
-  (void)d;
-#endif
+  for (int i = 0; i < 3; i++) {
+    shapes[shape_rows][i] = activity->grid[i];
+    shapes[shape_rows][3 + i] = activity->block[i];
+  }
+  shape_rows++;
 }
+
+static void put_shapes(Driver *d) {
+  struct cudasim_stats s;
+  cudasim_get_stats(&s);
+  Shape size = {2, {shape_rows, 6}}, one = {2, {1, 6}};
+  if (shape_rows > 0)
+    driver_put_array(d, "launch shapes", FY_INT64, size, shapes);
+  int64_t refused[6];
+  for (int i = 0; i < 3; i++) {
+    refused[i] = s.refused_grid[i];
+    refused[3 + i] = s.refused_block[i];
+  }
+  if (s.refused_launches > 0)
+    driver_put_array(d, "refused launch", FY_INT64, one, refused);
+}
+
+extern "C" void place_count_begin(void) {
+  shape_rows = 0;
+  shapes_wanted = true;
+  cudasim_trace(note_launch, NULL);
+}
+#else
+static void put_shapes(Driver *) {
+}
+
+extern "C" void place_count_begin(void) {
+}
+#endif
 
 extern "C" void place_run(Driver *d) {
   drive(d);
   check(d, cudaGetLastError());
-  tell_refused(d);
-}
-
-extern "C" void place_count_begin(void) {
+  put_shapes(d);
 }
 
 #ifdef FERRY_SIM

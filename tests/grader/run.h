@@ -10,6 +10,7 @@ typedef struct RunOptions {
   uint64_t seed;
   int replay; // number of the test to repeat with `seed`, 0: none
   bool all;   // every report, not the first alone
+  bool first; // no test after the first that fails
 } RunOptions;
 
 int run_parse(int argc, char **argv, RunOptions *o); // an exit status

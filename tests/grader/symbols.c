@@ -13,8 +13,15 @@ enum { LINE_BYTES = 4096, HEADERS_BYTES = 1 << 20 };
 static const char *const public_but_unlisted[] = {"fy_where_file", "fy_where_line"};
 static const char *const startup_sections[] = {".init_array", ".fini_array", ".preinit_array", ".ctors",
                                                ".dtors",      ".init",       ".fini"};
-static const char *const never[] = {
-    "main", "drive", "cudasim_get_stats", "cudasim_reset_stats", "cudasim_observe", "fy_reset_peak_memory_stats"};
+static const char *const never[] = {"main",
+                                    "drive",
+                                    "cudasim_get_stats",
+                                    "cudasim_reset_stats",
+                                    "cudasim_observe",
+                                    "cudasim_trace",
+                                    "cudasim_name_array",
+                                    "cudasim_fault",
+                                    "fy_reset_peak_memory_stats"};
 static const char *const never_prefixes[] = {"driver_",   "child_",  "message_", "place_",  "wire_",   "sim_",
                                              "fy_count_", "ledger_", "course_",  "__real_", "__wrap_", "inspect_"};
 // What the compiler makes an inspected kernel call; an answer that has its own would be blind to itself.

@@ -87,6 +87,11 @@ judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
       why="$output; $(grep -m 1 -A 3 '^  [a-z ]*  *[a-z]' <(grep -v '^  ok' "$report") | tr '\n' ' ' | head -c 400)"
     fi
     ;;
+  refused)
+    if ! grep -qF "$mistake" "$report"; then
+      why="the compiler does not say \"$mistake\" ($output)"
+    fi
+    ;;
   wrong)
     if [ "${passed:-1}" = "${all:-1}" ]; then
       why='it passes'
@@ -164,6 +169,9 @@ judge_answers() { # EXERCISE
   done
   for file in "$hidden"/wrong_*; do
     later "$exercise" "$file" wrong "$(mistake_of "$file")"
+  done
+  for file in "$hidden"/refused_*; do # by nvcc, and so by the simulator; its first line is what is said then
+    [ -e "$file" ] && later "$exercise" "$file" refused "$(sed -n '1s@^// compile error: @@p' "$file")"
   done
   for file in $(grep -l '^// devices: ' "$hidden"/wrong_*); do
     for devices in 1 4; do # two, or what the caller says, are what all the others run on

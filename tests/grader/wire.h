@@ -29,7 +29,6 @@ extern "C" {
 #endif
 
 enum { MAX_RANK = 6, MAX_ITEMS = 64, NAME_BYTES = 64, WIRE_MAGIC = 0x31595246, WIRE_LIMIT = 64 << 20 };
-#define REFUSED_LAUNCH "#refused"      // a launch that the runtime refused for its size, in words
 #define INSPECTION_ITEM "(inspection)" // the text in which an inspected answer's reply has its record
 enum { HEADER_BYTES = 16, LEDGER_MAGIC = 0x4c595246 };
 

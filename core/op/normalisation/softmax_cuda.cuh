@@ -21,6 +21,7 @@ FY_DEVICE double fy_exp(double x) {
   return exp(x);
 }
 
+// [exp_sum]
 // The maximum of a row and the sum of e^(x - maximum), kept while reading: one pass.
 template <class X> struct FyExpSum { X max, sum; };
 
@@ -45,6 +46,7 @@ template <class X> FY_DEVICE FyExpSum<X> fy_exp_sum_combine(FyExpSum<X> a, FyExp
     both.sum = a.sum * fy_exp(a.max - max) + b.sum * fy_exp(b.max - max);
   return both;
 }
+// [end]
 
 template <class X> FY_DEVICE FyExpSum<X> fy_exp_sum_shuffle(FyExpSum<X> s, int lanes) {
   s.max = __shfl_xor_sync(0xffffffffu, s.max, lanes);

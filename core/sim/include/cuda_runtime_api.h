@@ -6,6 +6,7 @@
 #define __CUDA_RUNTIME_API_H__ // what helper headers ask for
 
 #include "cudasim_abi.h"
+#include "cudasim_array.h"
 #include "driver_types.h"
 #include "library_types.h"
 

@@ -30,7 +30,6 @@
 #endif
 #endif
 
-#define __device__
 #define __host__
 #ifdef CUDASIM_INSPECT // an inspector wants a kernel's code twice (closure in cudasim_launch.h), and tells constants from other variables by their section; two in one may be const or not
 #define CUDASIM_TEXT_OF(x) #x
@@ -38,12 +37,15 @@
 #define __constant__ CUDASIM_SECTION(__LINE__)
 #ifdef CUDASIM_KERNELS_APART // some that are launched here are defined in another file; then nobody can inline them
 #define __global__
+#define __device__
 #else
 #define __global__ __attribute__((always_inline))
+#define __device__ __attribute__((always_inline)) // g++ tells nobody of a struct that it reads to pass it to a function, or writes as its result
 #endif
 #else
 #define __constant__
 #define __global__
+#define __device__
 #endif
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))

@@ -4,6 +4,14 @@
 
 #include "cudasim_warp.h"
 
+// Around an operation, of kernels that are judged.
+#ifdef CUDASIM_JUDGED
+#include "cudasim_judged.h"
+#define CUDASIM_EXCLUSIVE(address) const cudasim::exclusive cudasim_exclusively(address)
+#else
+#define CUDASIM_EXCLUSIVE(address) ((void)0)
+#endif
+
 namespace cudasim {
 
 // *address = update(*address), atomically, on the bits (of type U) of a T; the old value.
@@ -31,33 +39,42 @@ template <class T> inline T polled(T old, bool unchanged) {
 
 #define CUDASIM_ATOMICS(T)                                                                                             \
   static inline T atomicAdd(T *address, T value) {                                                                     \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     return cudasim::polled(__atomic_fetch_add(address, value, __ATOMIC_RELAXED), value == 0);                          \
   }                                                                                                                    \
   static inline T atomicSub(T *address, T value) {                                                                     \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     return __atomic_fetch_sub(address, value, __ATOMIC_RELAXED);                                                       \
   }                                                                                                                    \
   static inline T atomicAnd(T *address, T value) {                                                                     \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     return __atomic_fetch_and(address, value, __ATOMIC_RELAXED);                                                       \
   }                                                                                                                    \
   static inline T atomicOr(T *address, T value) {                                                                      \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     return cudasim::polled(__atomic_fetch_or(address, value, __ATOMIC_RELAXED), value == 0);                           \
   }                                                                                                                    \
   static inline T atomicXor(T *address, T value) {                                                                     \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);                                                       \
   }                                                                                                                    \
   static inline T atomicExch(T *address, T value) {                                                                    \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     const T old = __atomic_exchange_n(address, value, __ATOMIC_RELAXED);                                               \
     return cudasim::polled(old, old == value);                                                                         \
   }                                                                                                                    \
   static inline T atomicCAS(T *address, T compare, T value) {                                                          \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     T old = compare;                                                                                                   \
     bool done = __atomic_compare_exchange_n(address, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);          \
     return cudasim::polled(old, !done || compare == value);                                                            \
   }                                                                                                                    \
   static inline T atomicMax(T *address, T value) {                                                                     \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     return cudasim::atomic_update<T>(address, [=](T old) { return old < value ? value : old; });                       \
   }                                                                                                                    \
   static inline T atomicMin(T *address, T value) {                                                                     \
+    CUDASIM_EXCLUSIVE(address);                                                                                        \
     return cudasim::atomic_update<T>(address, [=](T old) { return value < old ? value : old; });                       \
   }
 
@@ -67,34 +84,43 @@ CUDASIM_ATOMICS(unsigned long long)
 #undef CUDASIM_ATOMICS
 
 static inline float atomicAdd(float *address, float value) {
+  CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<uint32_t>(address, [=](float old) { return old + value; });
 }
 static inline double atomicAdd(double *address, double value) {
+  CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<uint64_t>(address, [=](double old) { return old + value; });
 }
 static inline float atomicExch(float *address, float value) {
+  CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<uint32_t>(address, [=](float) { return value; });
 }
 static inline unsigned short atomicCAS(unsigned short *address, unsigned short compare, unsigned short value) {
+  CUDASIM_EXCLUSIVE(address);
   unsigned short old = compare;
   bool done = __atomic_compare_exchange_n(address, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return cudasim::polled(old, !done);
 }
 static inline unsigned int atomicInc(unsigned int *address, unsigned int limit) {
+  CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<unsigned int>(address, [=](unsigned int old) { return old >= limit ? 0 : old + 1; });
 }
 static inline unsigned int atomicDec(unsigned int *address, unsigned int limit) {
+  CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<unsigned int>(
       address, [=](unsigned int old) { return old == 0 || old > limit ? limit : old - 1; });
 }
 
 static inline long long atomicMax(long long *address, long long value) {
+  CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<long long>(address, [=](long long old) { return old < value ? value : old; });
 }
 static inline long long atomicMin(long long *address, long long value) {
+  CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<long long>(address, [=](long long old) { return value < old ? value : old; });
 }
 static inline double atomicExch(double *address, double value) {
+  CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<uint64_t>(address, [=](double) { return value; });
 }
 

@@ -44,6 +44,7 @@ struct cudasim_launch_request {
   struct cudasim_dim3 grid, block;
   size_t shared_bytes;
   cudaStream_t stream;
+  int judged;      // compiled with CUDASIM_JUDGED
   int cooperative; // every block runs at once: cudaLaunchCooperativeKernel
   int pointer_count;
   struct cudasim_pointer_argument pointers[CUDASIM_MAX_POINTERS];
@@ -251,6 +252,9 @@ inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *
   cudasim_launch_request r = {};
   r.function = reinterpret_cast<const void *>(kernel);
   r.name = name;
+#ifdef CUDASIM_JUDGED
+  r.judged = 1;
+#endif
   r.grid = {grid.x, grid.y, grid.z};
   r.block = {block.x, block.y, block.z};
   r.shared_bytes = shared_bytes;
@@ -273,6 +277,44 @@ inline cudaError_t unpack(const L &l, void (*)(P...), void **arguments, std::ind
 }
 
 } // namespace cudasim
+
+// A kernel as a void pointer: cudaLaunchKernel finds by it how to launch it.
+namespace cudasim {
+struct kernel_entry {
+  const void *kernel;
+  const char *name;
+  cudaError_t (*launch)(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+                        cudaStream_t stream);
+};
+enum { MAX_KERNEL_POINTERS = 64 };
+inline kernel_entry kernel_entries[MAX_KERNEL_POINTERS];
+
+template <class... P>
+inline cudaError_t launch_entry(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+                                cudaStream_t stream) {
+  auto kernel = reinterpret_cast<void (*)(P...)>(const_cast<void *>(entry.kernel));
+  auto l = launch_pointer(kernel, entry.name, grid, block, shared_bytes, stream);
+  return unpack(l, kernel, arguments, std::index_sequence_for<P...>());
+}
+
+template <class... P> inline void *kernel_pointer(void (*kernel)(P...), const char *name) {
+  void *pointer = reinterpret_cast<void *>(kernel);
+  for (kernel_entry &entry : kernel_entries)
+    if (entry.kernel == nullptr || entry.kernel == pointer) {
+      entry = {pointer, name, launch_entry<P...>};
+      break;
+    }
+  return pointer;
+}
+} // namespace cudasim
+
+inline cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  for (const cudasim::kernel_entry &entry : cudasim::kernel_entries)
+    if (kernel && entry.kernel == kernel)
+      return entry.launch(entry, grid, block, arguments, shared_bytes, stream);
+  return cudaErrorInvalidDeviceFunction;
+}
 
 template <class... P>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **arguments,

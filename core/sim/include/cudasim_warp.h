@@ -19,6 +19,7 @@ unsigned int cudasim_active_lanes(const char *file, int line);
 // Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
 void cudasim_fence(void);
+void cudasim_fence_block(void);
 // Blocks of a cooperative launch wait for each other; whether this launch is one.
 void cudasim_grid_barrier(const char *file, int line);
 int cudasim_is_cooperative(void);
@@ -130,7 +131,11 @@ static inline void __threadfence_system(void) {
   cudasim_fence();
 }
 static inline void __threadfence_block(void) {
+#ifdef CUDASIM_JUDGED
+  cudasim_fence_block();
+#else
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#endif
 }
 static inline void __nanosleep(unsigned int) {
   cudasim_poll();

@@ -39,7 +39,9 @@ typedef struct Start {
 
 static int start_asking(void *context) {
   static const char *const all[] = {"FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER", "FERRY_SIM_MEMORY_MB",
-                                    "FERRY_SIM_THREADS", "FERRY_SIM_GUARD", "FERRY_SIM_CHECK", "FERRY_SIM_GPU"};
+                                    "FERRY_SIM_THREADS", "FERRY_SIM_GUARD", "FERRY_SIM_CHECK", "FERRY_SIM_GPU",
+                                    "FERRY_SIM_BLOCKS",  "FERRY_SIM_EDGE",  "FERRY_SIM_WEAK",  "FERRY_SIM_AHEAD",
+                                    "FERRY_SIM_POLLS",   "FERRY_SIM_DELAYS"};
   const Start *start = context;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     unsetenv(all[i]);
@@ -78,6 +80,9 @@ static void bad_values_are_refused(void **state) {
   expect_refused("FERRY_SIM_DEVICES", "two", "a whole number from 1 to 16");
   expect_refused("FERRY_SIM_DEVICES", "2x", "a whole number from 1 to 16");
   expect_refused("FERRY_SIM_MODE", "fast", "threads, lazy or sync");
+  expect_refused("FERRY_SIM_BLOCKS", "up", "ascending, descending, random or random:SEED");
+  expect_refused("FERRY_SIM_EDGE", "yes", "none, behind or before");
+  expect_refused("FERRY_SIM_WEAK", "1", "none, within, between or both");
   expect_refused("FERRY_SIM_ORDER", "random:", "ascending, descending, random or random:SEED");
   expect_refused("FERRY_SIM_MEMORY_MB", "-1", "a whole number from 1 to 1048576");
   expect_refused("FERRY_SIM_THREADS", "17", "a whole number from 1 to 16");

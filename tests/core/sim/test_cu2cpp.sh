@@ -25,6 +25,23 @@ launch() { # what a launch of a plain kernel name becomes
   printf '::cudasim::launch(%s, [=](auto... cudasim_p) { %s(cudasim_p...); }, "%s", %s)%s' "$1" "$1" "$1" "$2" "$3"
 }
 
+judged() { # the same, to be judged
+  cat >"$work/in.cu"
+  "$cu2cpp" --judge "$work/in.cu" "$work/out.cpp" 2>&1 && tail -n +2 "$work/out.cpp"
+}
+
+guarded() { # a shared array with guards: TYPE NAME DIMENSIONS
+  printf 'typedef %s cudasim_t_%s %s; __shared__ ::cudasim::guarded<cudasim_t_%s> cudasim_of_%s; ' "$1" "$2" "$3" "$2" "$2"
+  printf '[[maybe_unused]] auto &%s = cudasim_of_%s.of("%s")' "$2" "$2" "$2"
+}
+
+check 'shared arrays, judged' "$(echo '__shared__ float a[4][T + 1], b;' | judged | tr -s ' ')" \
+  "$(guarded float a '[4][T + 1]'); $(guarded float b '' | tr -s ' ');"
+check 'shared arrays, not judged' "$(echo '__shared__ float a[4];' | transform)" '__shared__ float a[4];'
+check 'a function that is no kernel' "$(echo 'void k(int n) { } void f() { k<<<1, 1>>>(3); }' | judged | grep -c 'not marked __global__')" 1
+check 'a kernel as a void pointer' \
+  "$(echo '__global__ void k() { } void *p = (void *)k, *q = (void *)x;' | transform)" \
+  '__global__ void k() { } void *p = ::cudasim::kernel_pointer(k, "k"), *q = (void *)x;'
 check 'a launch' "$(echo 'add<<<n / 256, 256>>>(a, b);' | transform)" "$(launch add 'n / 256, 256' '(a, b);')"
 check 'a template' "$(echo 'if (x) mul<16, T><<<g, b, 0, s>>>(a);' | transform)" \
   "if (x) $(launch 'mul<16, T>' 'g, b, 0, s' '(a);')"

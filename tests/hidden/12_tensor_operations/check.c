@@ -62,12 +62,13 @@ static const Mistake EMPTY = {"the maximum of nothing",
 
 // ---- the largest difference ------------------------------------------------------------------------------------------
 
-static void ask_pair(Case *c, int64_t rows, int64_t columns, const char *device, Give how) {
+// Where the largest difference is, and whether it is x that is larger there, is the test's to say.
+static void ask_pair(Case *c, int64_t rows, int64_t columns, const char *device, Give how, bool last, bool above) {
   Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -4, 4), *y = draw_array(c, FY_FLOAT32, x->shape, -4, 4);
-  int64_t far = x->count ? draw_int(c, 0, x->count - 1) : -1;
-  if (far >= 0) { // the largest difference is a negative one
-    x->f32[far] = -7;
-    y->f32[far] = (float)draw_int(c, 3, 6);
+  int64_t far = x->count == 0 ? -1 : last ? x->count - 1 : draw_int(c, 0, x->count - 1);
+  if (far >= 0) {
+    x->f32[far] = above ? 7 : -7;
+    y->f32[far] = (float)(above ? -draw_int(c, 3, 6) : draw_int(c, 3, 6));
   }
   give_array(c, "x", x, how);
   how.device = device;
@@ -75,13 +76,13 @@ static void ask_pair(Case *c, int64_t rows, int64_t columns, const char *device,
 }
 
 static void ask_difference(Case *c) {
-  ask_pair(c, draw_odd(c, 3, 9), draw_int(c, 10, 20), "cuda:0", (Give){0});
+  ask_pair(c, draw_odd(c, 3, 9), draw_int(c, 10, 20), "cuda:0", (Give){0}, true, false);
 }
 static void ask_strided_difference(Case *c) {
-  ask_pair(c, draw_odd(c, 31, 49), draw_int(c, 10, 20), "cuda:0", (Give){.transposed = true});
+  ask_pair(c, draw_odd(c, 31, 49), draw_int(c, 10, 20), "cuda:0", (Give){.transposed = true}, false, true);
 }
 static void ask_nothing(Case *c) {
-  ask_pair(c, 0, draw_int(c, 1, 9), "cuda:0", (Give){0});
+  ask_pair(c, 0, draw_int(c, 1, 9), "cuda:0", (Give){0}, false, false);
 }
 
 static void judge_difference(Case *c) {

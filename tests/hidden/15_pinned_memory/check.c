@@ -190,6 +190,7 @@ EXERCISE = {
     .hints = {"fy_pin_memory(batch) returns a pinned copy, or the batch itself when it is pinned. It needs CUDA.",
               "fy_to(x, device, .non_blocking = true) queues the copy and returns, if x is in pinned memory.",
               "One pinned tensor for each batch, all copies queued in the loop, one fy_synchronize(device) behind it."},
+    .streams = true,
     .functions = {"pinned", "load_all"},
     .tests = {{"one batch pinned", ask_ordinary, .judge = judge_batch},
               {"one batch with gaps", ask_gaps, .judge = judge_batch},

@@ -84,7 +84,7 @@ static void ask_many(Case *c) {
   ask(c, "cuda:0", 32 * draw_int(c, 110, 130) + draw_int(c, 1, 20), 32, false);
 }
 static void ask_gaps(Case *c) {
-  ask(c, "cuda:0", 11 * draw_int(c, 3, 6) + draw_int(c, 1, 6), 11, true);
+  ask(c, "cuda:0", 11 * draw_int(c, 3, 6) + 1, 11, true); // one row is over
 }
 static void ask_whole(Case *c) {
   ask(c, "cuda:0", 8 * draw_int(c, 3, 6), 8, false);
@@ -193,6 +193,7 @@ EXERCISE = {
               "fy_slice(x, 0, i, end, 1) are rows i to end - 1; end is i + batch, or N in the last turn. With "
               ".reduction = FY_REDUCE_SUM a short batch counts for what it holds.",
               "fy_no_grad around the loop, fy_scope { } in each turn, fy_item once, behind it."},
+    .streams = true,
     .functions = {"evaluate"},
     .tests = {{"on a GPU", ask_gpu, .judge = judge},
               {"on the CPU", ask_cpu, .judge = judge},

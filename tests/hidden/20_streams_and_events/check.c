@@ -276,6 +276,7 @@ EXERCISE = {
          "host waits in neither.",
          "The two events that measure are made by fy_event_new(true) and recorded on `computing`, around the product.",
          "fy_event_synchronize(end) is the one time that the host waits."},
+    .streams = true,
     .functions = {"streamed_product"},
     .tests = {{.name = "small and odd", .ask = ask_small, .judge = judge},
               {.name = "one row", .ask = ask_one_row, .judge = judge},

@@ -329,6 +329,7 @@ EXERCISE = {
               "Make the sums before the loop, and copy each to its place: fy_copy_(fy_select(sums, 0, batch.index), "
               "...). What "
               "is made in the block is gone after it."},
+    .streams = true,
     .functions = {"training_loader", "epoch_sums"},
     .tests = {{.name = "loader: a smaller last batch", .ask = ask_uneven, .judge = judge_loader},
               {.name = "loader: whole batches", .ask = ask_even, .judge = judge_loader},

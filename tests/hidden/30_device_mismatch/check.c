@@ -68,7 +68,7 @@ static void ask_transposed(Case *c) {
   ask_shape(c, draw_odd(c, 11, 19), draw_odd(c, 3, 9), (Give){.device = "cuda:0", .transposed = true});
 }
 static void ask_large(Case *c) {
-  ask_shape(c, draw_odd(c, 401, 499), draw_odd(c, 201, 299), (Give){.device = "cuda:0"});
+  ask_shape(c, draw_odd(c, 401, 499), draw_odd(c, 301, 399), (Give){.device = "cuda:0"});
 }
 static void ask_no_rows(Case *c) {
   ask_shape(c, 0, draw_int(c, 2, 9), (Give){.device = "cuda:0"});

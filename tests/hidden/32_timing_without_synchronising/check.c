@@ -200,6 +200,7 @@ EXERCISE = {
          "There are two moments at which the device must have nothing left to do: when the clock is started, and when "
          "it is stopped.",
          "fy_synchronize(device) before each of the two readings, and none in the loop."},
+    .streams = true,
     .functions = {"seconds_per_turn"},
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "one turn", .ask = ask_one_turn, .judge = judge},

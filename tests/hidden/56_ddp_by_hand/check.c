@@ -42,6 +42,7 @@ static void ask(Case *c, int64_t ranks, int64_t parts) {
   give_array(c, "target", draw_array(c, FY_FLOAT32, shape(ranks, rows, out), 1, 3), (Give){0});
   give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1), (Give){0});
   give_array(c, "bias", draw_array(c, FY_FLOAT32, shape(out), -1, 1), (Give){0});
+  give_array(c, "shift", draw_array(c, FY_FLOAT32, shape(out), -1, 1), (Give){0});
   give_number(c, "parts", (double)parts);
 }
 // As many parts as ranks would make two mistakes look alike.
@@ -58,7 +59,7 @@ static void ask_whole(Case *c) {
 // ---- the step in plain loops -----------------------------------------------------------------------------------------
 
 typedef struct Step {
-  Array *weights, *biases; // of all ranks
+  Array *weights, *biases, *shifts; // of all ranks
 } Step;
 
 // Rows [first, last) of ranks [low, high), each gradient times `scale`, after one of 7 for `before`.
@@ -69,16 +70,18 @@ typedef struct How {
 } How;
 
 static Step step_of(Case *c, How how) {
-  const Array *x = given(c, "x"), *target = given(c, "target"), *weight = given(c, "weight"), *bias = given(c, "bias");
+  const Array *x = given(c, "x"), *target = given(c, "target"), *weight = given(c, "weight"), *bias = given(c, "bias"),
+              *shift = given(c, "shift");
   const int64_t ranks = x->shape.size[0], rows = x->shape.size[1], in = x->shape.size[2], out = bias->count;
-  Step step = {new_array(c, FY_FLOAT32, shape(ranks, out, in)), new_array(c, FY_FLOAT32, shape(ranks, out))};
+  Step step = {new_array(c, FY_FLOAT32, shape(ranks, out, in)), new_array(c, FY_FLOAT32, shape(ranks, out)),
+               new_array(c, FY_FLOAT32, shape(ranks, out))};
   for (int64_t rank = 0; rank < ranks; rank++)
     for (int64_t o = 0; o < out; o++) {
       double dw[16] = {0}, db = 0;
       for (int64_t r = how.own ? rank : 0; r < (how.own ? rank + 1 : ranks); r++)
         for (int64_t i = how.first; i < how.last; i++) {
           const float *row = x->f32 + (r * rows + i) * in;
-          double error = (double)bias->f32[o] - target->f32[(r * rows + i) * out + o];
+          double error = (double)bias->f32[o] + shift->f32[o] - target->f32[(r * rows + i) * out + o];
           for (int64_t k = 0; k < in; k++)
             error += (double)row[k] * weight->f32[o * in + k];
           for (int64_t k = 0; k < in; k++)
@@ -90,6 +93,7 @@ static Step step_of(Case *c, How how) {
         step.weights->f32[(rank * out + o) * in + k] =
             (float)(weight->f32[o * in + k] - 0.5 * (dw[k] * scale + before));
       step.biases->f32[rank * out + o] = (float)(bias->f32[o] - 0.5 * (db * scale + before));
+      step.shifts->f32[rank * out + o] = (float)(shift->f32[o] - 0.5 * (db * scale + before));
     }
   return step;
 }
@@ -128,10 +132,11 @@ static void judge(Case *c) {
     return;
   suspects(c, rows, ranks, parts);
   // More than one gradient: each part's may have been summed again, with results of many kinds.
-  const int64_t all = weight->count + bias->count, elements = got_count(c, "elements");
+  const int64_t all = weight->count + 2 * bias->count, elements = got_count(c, "elements");
   suspect_that(c, parts > 1 && elements >= parts * all, &EACH);
   const Step want = step_of(c, (How){0, rows, false, false, 1 / (double)ranks});
-  if (!expect_array(c, "weights", want.weights, 1e-4) || !expect_array(c, "biases", want.biases, 1e-4))
+  if (!expect_array(c, "weights", want.weights, 1e-4) || !expect_array(c, "biases", want.biases, 1e-4) ||
+      !expect_array(c, "shifts", want.shifts, 1e-4))
     return;
   expect_at_most(c, "elements given to all_reduce by a rank", elements, all, &EACH);
   if (parts > 1)

@@ -12,7 +12,7 @@ typedef struct Rank {
   pthread_t thread;
   FyTensor *reducing; // what it has brought to the present all-reduce
   int64_t elements, calls, rows, largest;
-  float *weight, *bias; // afterwards
+  float *weight, *bias, *shift; // afterwards
 } Rank;
 
 static Driver *driver;
@@ -63,26 +63,30 @@ static void all_reduce(FyTensor *t) {
   pthread_mutex_unlock(&lock);
 }
 
-typedef struct Counted { // a linear layer that notes what goes through it
+typedef struct Counted { // a linear layer and a shift, which note what goes through them
   FyModule base;
   FyModule *linear;
+  FyTensor *shift;
 } Counted;
 
 static FyTensor *counted_forward(FyModule *module, FyTensor *x) {
   const int64_t rows = fy_size_at(x, 0);
   self->rows += rows;
   self->largest = rows > self->largest ? rows : self->largest;
-  return fy_forward(((Counted *)module)->linear, x);
+  const Counted *model = (const Counted *)module;
+  return fy_add(fy_forward(model->linear, x), model->shift);
 }
 
 // With gradients of an earlier step.
-static FyModule *new_model(const Array *weight, const Array *bias) {
+static FyModule *new_model(const Array *weight, const Array *bias, const Array *shift) {
   Counted *model = fy_module_new(Counted, counted_forward);
   fy_register_module(model, linear, fy_nn_linear((int)weight->shape.size[1], (int)weight->shape.size[0]));
-  FyTensorList *parameters = fy_parameters(model);
-  memcpy(fy_data_ptr(parameters->items[0]), weight->f32, (size_t)weight->count * sizeof(float));
-  memcpy(fy_data_ptr(parameters->items[1]), bias->f32, (size_t)bias->count * sizeof(float));
-  for (int i = 0; i < 2; i++)
+  fy_register_parameter(model, shift, fy_zeros(fy_shape(shift->count)));
+  FyTensorList *parameters = fy_parameters(model); // its own first
+  memcpy(fy_data_ptr(parameters->items[0]), shift->f32, (size_t)shift->count * sizeof(float));
+  memcpy(fy_data_ptr(parameters->items[1]), weight->f32, (size_t)weight->count * sizeof(float));
+  memcpy(fy_data_ptr(parameters->items[2]), bias->f32, (size_t)bias->count * sizeof(float));
+  for (int i = 0; i < 3; i++)
     fy_set_grad(parameters->items[i], fy_full(7, fy_size(parameters->items[i])));
   return &model->base;
 }
@@ -99,13 +103,15 @@ static void *run(void *argument) {
   FyError error;
   fy_trap(error) {
     fy_scope {
-      FyModule *model = new_model(driver_array(driver, "weight"), driver_array(driver, "bias"));
+      FyModule *model =
+          new_model(driver_array(driver, "weight"), driver_array(driver, "bias"), driver_array(driver, "shift"));
       FyTensorList *parameters = fy_parameters(model);
       FyOptimizer *optimizer = fy_sgd(parameters, .lr = 0.5);
       ddp_step(model, optimizer, rows_of(driver_array(driver, "x")), rows_of(driver_array(driver, "target")),
                (int)driver_number(driver, "parts"), rank_count, all_reduce);
-      memcpy(self->weight, fy_data_ptr(parameters->items[0]), fy_nbytes(parameters->items[0]));
-      memcpy(self->bias, fy_data_ptr(parameters->items[1]), fy_nbytes(parameters->items[1]));
+      memcpy(self->shift, fy_data_ptr(parameters->items[0]), fy_nbytes(parameters->items[0]));
+      memcpy(self->weight, fy_data_ptr(parameters->items[1]), fy_nbytes(parameters->items[1]));
+      memcpy(self->bias, fy_data_ptr(parameters->items[2]), fy_nbytes(parameters->items[2]));
     }
   }
   pthread_mutex_lock(&lock);
@@ -122,11 +128,16 @@ void drive(Driver *d) {
   driver = d;
   const Array *x = driver_array(d, "x"), *weight = driver_array(d, "weight"), *bias = driver_array(d, "bias");
   driver_array(d, "target");
+  driver_array(d, "shift");
   rank_count = (int)x->shape.size[0];
   float *weights = calloc((size_t)(rank_count * weight->count), sizeof *weights);
   float *biases = calloc((size_t)(rank_count * bias->count), sizeof *biases);
+  float *shifts = calloc((size_t)(rank_count * bias->count), sizeof *shifts);
   for (int r = 0; r < rank_count; r++)
-    ranks[r] = (Rank){.number = r, .weight = weights + r * weight->count, .bias = biases + r * bias->count};
+    ranks[r] = (Rank){.number = r,
+                      .weight = weights + r * weight->count,
+                      .bias = biases + r * bias->count,
+                      .shift = shifts + r * bias->count};
   for (int r = 0; r < rank_count; r++)
     if (pthread_create(&ranks[r].thread, NULL, run, &ranks[r]) != 0)
       abort();
@@ -139,6 +150,7 @@ void drive(Driver *d) {
   }
   driver_put_array(d, "weights", FY_FLOAT32, shape(rank_count, weight->shape.size[0], weight->shape.size[1]), weights);
   driver_put_array(d, "biases", FY_FLOAT32, shape(rank_count, bias->count), biases);
+  driver_put_array(d, "shifts", FY_FLOAT32, shape(rank_count, bias->count), shifts);
   driver_put_number(d, "elements", (double)elements);
   driver_put_number(d, "rows", (double)rows);
   driver_put_number(d, "largest", (double)largest);

@@ -39,8 +39,8 @@ static const Mistake SAME_SHARE = {
 static const Mistake BY_CHANCE = {
     "another order in another run",
     "The same epoch, run again, has another order: it depends on the process's generator.", TRAINING};
-static const Mistake BATCHES = {"batches of another size", "No batch may have more samples than were asked for.",
-                                TRAINING};
+static const Mistake BATCHES = {"batches of another size",
+                                "All batches but the last have as many samples as were asked for.", TRAINING};
 
 static void ask(Case *c, int64_t ranks, int64_t samples) {
   give_number(c, "ranks", (double)ranks);
@@ -144,7 +144,8 @@ static void judge(Case *c) {
                    (long long)fewest))
     return;
   expect_at_most(c, "samples of a rank", most, s.each, &TOO_MANY);
-  expect_at_most(c, "samples of a batch", got_count(c, "largest batch"), (int64_t)given_number(c, "batch"), &BATCHES);
+  expect_exactly(c, "samples of the largest batch", got_count(c, "largest batch"), (int64_t)given_number(c, "batch"),
+                 &BATCHES);
   expect_that(c, !rises(&s), &IN_ORDER, "the first rank's samples came in order");
   expect_that(c, same_order(&s, 0, 2), &BY_CHANCE, "the same epoch in another run had another order");
   if (expect_that(c, !same_order(&s, 0, 1), &SAME_EPOCH, "the next epoch had the same order"))

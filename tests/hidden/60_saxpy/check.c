@@ -1,5 +1,6 @@
 // Exercise 60: index arithmetic with a guard.
 #include "exercise.h"
+#include <string.h>
 
 static const Mistake BLOCK_INDEX = {"index local to the block",
                                     "threadIdx.x alone begins at 0 again in every block. The index in the grid is "
@@ -16,11 +17,48 @@ static const Mistake EMPTY_GRID = {
 static const Mistake LAUNCH_EACH = {"a launch per element",
                                     "One launch has a thread for every element; a launch costs microseconds.",
                                     "docs/07_pitfalls.md"};
+static const Mistake SEVERAL = {
+    "more than one launch", "One launch does for all elements; a launch costs microseconds.", "docs/07_pitfalls.md"};
+static const Mistake FOR_NONE = {
+    "a launch for no elements",
+    "For n = 0 there is nothing to do, and nothing to launch: the launch alone costs microseconds.",
+    "docs/01_why_a_gpu.md"};
+static const Mistake WHOLE_FACTOR = {
+    "the factor rounded to a whole number",
+    "a is a float, and somewhere an int took its place: what is behind the point was lost.", "docs/01_why_a_gpu.md"};
+static const Mistake EXCHANGED = {"blocks and threads exchanged",
+                                  "kernel<<<blocks, threads>>>: the number of blocks comes first. The threads of a "
+                                  "block are at most 1024, whatever n is.",
+                                  "docs/01_why_a_gpu.md"};
+static const Mistake BLOCKS_IN_Y = {"blocks along y",
+                                    "A grid has room for 2147483647 blocks along x and for 65535 along y: a long array "
+                                    "lies along x.",
+                                    "docs/01_why_a_gpu.md"};
+static const Mistake FIRST_LEFT_OUT = {"the first element left out",
+                                       "Indices begin at 0: so do blockIdx.x and threadIdx.x.", "docs/01_why_a_gpu.md"};
+static const Mistake SWAPPED = {"x and y exchanged", "x is what is scaled, and y what it is added to.",
+                                "docs/01_why_a_gpu.md"};
+static const Mistake ONE_THREAD = {
+    "one thread for everything",
+    "A loop over all elements in one thread uses one of the thousands of lanes of a GPU. Each "
+    "thread takes its own element.",
+    "docs/01_why_a_gpu.md"};
+static const Mistake ONE_BLOCK = {
+    "one block for everything",
+    "A block runs on one multiprocessor, and the others have nothing to do. Many elements take "
+    "many blocks.",
+    "docs/01_why_a_gpu.md"};
+static const Mistake SMALL_BLOCKS = {
+    "a block for each element",
+    "A block of few threads leaves most lanes of its warp of 32 idle. Let a block have "
+    "whole warps, 256 threads for instance.",
+    "docs/01_why_a_gpu.md"};
 
+// a has a part behind the point, and all products and sums are exact.
 static void ask(Case *c, int64_t n) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
   give_array(c, "y", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
-  give_number(c, "a", (double)draw_int(c, 2, 9));
+  give_number(c, "a", (double)draw_odd(c, 9, 37) / 4);
 }
 static void ask_small(Case *c) {
   ask(c, draw_odd(c, 33, 99));
@@ -31,8 +69,12 @@ static void ask_odd(Case *c) {
 static void ask_exact(Case *c) {
   ask(c, 1024);
 }
+// Multiples of 4, and of no block's size: the memory ends where the last element does.
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 100001, 120001));
+  ask(c, 4 * draw_odd(c, 10001, 12001));
+}
+static void ask_millions(Case *c) {
+  ask(c, draw_odd(c, 2900001, 3000001));
 }
 // A call for no elements comes before the one that is judged; an answer that does nothing is not right.
 static void ask_none(Case *c) {
@@ -47,40 +89,91 @@ static Array *right(Case *c) {
   return want;
 }
 
-// What is there when only the first `done` elements were computed.
-static Array *partly(Case *c, int64_t done) {
+// What is there when only the elements begin .. end - 1 were computed.
+static Array *partly(Case *c, const Array *all, int64_t begin, int64_t end) {
   Array *wrong = array_cast(c, given(c, "y"), FY_FLOAT32);
-  const Array *all = right(c);
-  for (int64_t i = 0; i < done && i < all->count; i++)
+  for (int64_t i = begin; i < end && i < all->count; i++)
     wrong->f32[i] = all->f32[i];
   return wrong;
 }
 
-static bool only_first_block(const Case *c, const Array *want) {
-  const Array *y = got_shaped(c, "y", want->shape);
+// As it should be in the first `threads` elements, and nowhere after them computed.
+static bool only_first_block(const Case *c, const Array *want, int64_t threads) {
+  const Array *y = got_shaped(c, "y", want->shape), *before = given(c, "y");
   int64_t untouched = 0;
-  for (int64_t i = 1024; y && i < want->count; i++)
-    untouched += y->f32[i] == given(c, "y")->f32[i];
-  return y && want->count > 1024 && untouched == want->count - 1024;
+  if (!y || want->count <= threads)
+    return false;
+  for (int64_t i = threads; i < want->count; i++)
+    untouched += y->f32[i] == before->f32[i];
+  return untouched == want->count - threads && y->f32[0] != before->f32[0];
+}
+
+static bool refused(const Case *c, bool no_blocks) {
+  const int64_t *r = refused_shape(c);
+  return r && (r[0] * r[1] * r[2] == 0) == no_blocks;
+}
+
+// n / threads threads in each of `threads` blocks.
+static bool refused_exchanged(const Case *c, int64_t n) {
+  const int64_t *r = refused_shape(c);
+  return r && r[3] > 1024 && r[0] >= 32 && r[0] <= 1024 && (r[3] == (n + r[0] - 1) / r[0] || r[3] == n / r[0]);
+}
+
+static void suspect_results(Case *c, const Array *want) {
+  const Array *x = given(c, "x"), *y = given(c, "y");
+  Array *product = new_array(c, FY_FLOAT32, x->shape), *cut = new_array(c, FY_FLOAT32, x->shape);
+  Array *swapped = new_array(c, FY_FLOAT32, x->shape);
+  double a = given_number(c, "a");
+  for (int64_t i = 0; i < x->count; i++) {
+    product->f32[i] = (float)(a * x->f32[i]);
+    cut->f32[i] = (float)((double)(int)a * x->f32[i] + y->f32[i]);
+    swapped->f32[i] = (float)(a * y->f32[i] + x->f32[i]);
+  }
+  suspect_array(c, "y", product, &OVERWRITTEN);
+  suspect_array(c, "y", cut, &WHOLE_FACTOR);
+  suspect_array(c, "y", swapped, &SWAPPED);
+  suspect_array(c, "y", partly(c, want, 1, want->count), &FIRST_LEFT_OUT);
+  for (int64_t threads = 32; threads <= 1024; threads *= 2)
+    if (want->count % threads != 0)
+      suspect_array(c, "y", partly(c, want, 0, want->count / threads * threads), &ROUNDED_DOWN);
+  const int64_t *shape = launch_shape(c, 0);
+  suspect_that(c, only_first_block(c, want, shape ? shape[3] * shape[4] * shape[5] : 1024), &BLOCK_INDEX);
+}
+
+// A thread for each element, or a grid-stride loop, in blocks of whole warps.
+static void expect_shape(Case *c, int64_t n) {
+  const int64_t *s = launch_shape(c, 0);
+  if (!s || n <= 1024)
+    return;
+  int64_t blocks = s[0] * s[1] * s[2], threads = s[3] * s[4] * s[5];
+  expect_that(c, blocks * threads > 1, &ONE_THREAD, "the launch has one block of one thread, for %lld elements",
+              (long long)n);
+  expect_that(c, blocks > 1, &ONE_BLOCK, "the launch has one block, for %lld elements", (long long)n);
+  bool exchanged = blocks >= 32 && blocks <= 1024 && blocks % 32 == 0 && threads == (n + blocks - 1) / blocks;
+  expect_that(c, threads >= 32, exchanged ? &EXCHANGED : &SMALL_BLOCKS,
+              "the launch has blocks of %lld threads; a warp has 32", (long long)threads);
+  expect_that(c, s[1] * s[2] == 1, &BLOCKS_IN_Y, "the grid has %lld blocks along y and %lld along z", (long long)s[1],
+              (long long)s[2]);
 }
 
 static void judge(Case *c) {
-  const Array *want = right(c), *x = given(c, "x");
-  Array *product = new_array(c, FY_FLOAT32, x->shape);
-  for (int64_t i = 0; i < x->count; i++)
-    product->f32[i] = (float)(given_number(c, "a") * x->f32[i]);
-  suspect_that(c, want->count > 0 && counts(c)->launches == 0, &NO_KERNEL);
-  suspect_error(c, "invalid configuration", &EMPTY_GRID);
-  for (int64_t threads = 32; threads <= 1024; threads *= 2)
-    suspect_array(c, "y", partly(c, want->count / threads * threads), &ROUNDED_DOWN);
-  suspect_array(c, "y", product, &OVERWRITTEN);
-  suspect_that(c, only_first_block(c, want), &BLOCK_INDEX);
+  const Array *want = right(c);
+  int64_t n = want->count, launches = counts(c)->launches;
+  bool none_before = strncmp(case_test(c), "no elements", 11) == 0;
+  suspect_that(c, refused_exchanged(c, n), &EXCHANGED);
+  suspect_faults(c);
+  suspect_that(c, refused(c, true) && (!none_before || launches == 0), &ROUNDED_DOWN);
+  suspect_that(c, refused(c, true), &EMPTY_GRID);
+  suspect_that(c, launches == 0 && !refused_shape(c) && !*got_error(c), &NO_KERNEL);
   bool computed = expect_array(c, "y", want, 1e-6);
-  if (want->count > 0) {
-    if (computed)
-      expect_by_kernel(c);
-    expect_at_most(c, "launches", counts(c)->launches, 1, &LAUNCH_EACH);
-  }
+  if (!computed && n < 200000)
+    suspect_results(c, want);
+  if (computed && !expect_by_kernel(c))
+    return;
+  const Mistake *many = none_before && launches == 2 ? &FOR_NONE : launches >= n / 2 && n > 8 ? &LAUNCH_EACH : &SEVERAL;
+  expect_at_most(c, "launches", launches, 1, many);
+  if (computed && launches == 1)
+    expect_shape(c, n);
 }
 
 EXERCISE = {
@@ -93,9 +186,10 @@ EXERCISE = {
               "The last block has threads to spare. What do they do with an index of n or more?",
               "Blocks: (n + 255) / 256. And what if that is 0?"},
     .functions = {"saxpy_on_device"},
-    .tests = {{"small and odd", ask_small, judge},
-              {"several blocks, odd", ask_odd, judge},
+    .tests = {{"several blocks, odd", ask_odd, judge},
+              {"small and odd", ask_small, judge},
               {"whole blocks", ask_exact, judge},
-              {"large and odd", ask_large, judge},
+              {"large", ask_large, judge},
+              {.name = "millions", .ask = ask_millions, .judge = judge, .passes = 1},
               {"no elements, then some", ask_none, judge}},
 };

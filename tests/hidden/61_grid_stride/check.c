@@ -35,10 +35,31 @@ static const Mistake WHOLE_PASSES = {
     "n divided by the number of threads is rounded down, so the rest of n elements was left. Compare the index with n.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
 
+static const Mistake EXCHANGED = {"blocks and threads exchanged",
+                                  "kernel<<<blocks, threads>>>: the number of blocks comes first.",
+                                  "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake WHOLE_NUMBERS = {
+    "factors rounded to whole numbers",
+    "a and b are floats, and somewhere an int took their place: what is behind the point was lost.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake INDEX_FOR_THREAD = {
+    "the index in place of the thread's number",
+    "who[i] is the number of the thread that did element i: it stays the same in all turns of that thread's loop.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake LOCAL_NUMBER = {
+    "the number within the block",
+    "Threads are numbered through the whole grid: the threads of all blocks before count, too.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake TWICE = {
+    "elements done twice",
+    "Each element is one thread's, and is done once. Somewhere two threads met at one, or a thread "
+    "came by twice.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+
 static void ask(Case *c, int64_t n, int64_t blocks, int64_t threads) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
-  give_number(c, "a", (double)draw_int(c, 2, 4));
-  give_number(c, "b", (double)draw_int(c, 5, 9));
+  give_number(c, "a", (double)draw_odd(c, 9, 17) / 4);
+  give_number(c, "b", (double)draw_odd(c, 21, 37) / 4);
   give_number(c, "blocks", (double)blocks);
   give_number(c, "threads", (double)threads);
 }
@@ -46,7 +67,7 @@ static void ask_small_grid(Case *c) {
   ask(c, draw_odd(c, 1025, 1999), draw_int(c, 3, 5), 64);
 }
 static void ask_large_grid(Case *c) {
-  ask(c, draw_odd(c, 301, 399), 7, 96);
+  ask(c, 4 * draw_odd(c, 75, 99), 7, 96);
 }
 static void ask_one_block(Case *c) {
   ask(c, draw_odd(c, 501, 599), 1, 32 * draw_int(c, 1, 4));
@@ -61,7 +82,7 @@ static void ask_whole_passes(Case *c) {
   ask(c, 4 * 3 * 128, 3, 128);
 }
 static void ask_many(Case *c) {
-  ask(c, draw_odd(c, 100001, 120001), 13, 256);
+  ask(c, draw_odd(c, 50001, 60001), 13, 256);
 }
 static void ask_none_first(Case *c) {
   ask(c, draw_odd(c, 101, 199), 2, 32);
@@ -136,15 +157,76 @@ static bool in_pieces(const Case *c) {
   return who && grid_of(c) > 1 && grid_of(c) < who->count && 2 * same >= who->count - 1;
 }
 
-// Did threads take part that the given grid does not have, or the first thread alone?
-static bool other_grid(const Case *c) {
+static bool is_shape(const int64_t *s, int64_t blocks, int64_t threads) {
+  return s && s[0] == blocks && s[1] * s[2] == 1 && s[3] == threads && s[4] * s[5] == 1;
+}
+
+static bool has_given_shape(const Case *c) {
+  const int64_t *s = launch_shape(c, 0);
+  return !s || is_shape(s, (int64_t)given_number(c, "blocks"), (int64_t)given_number(c, "threads"));
+}
+
+static bool exchanged(const Case *c) {
+  int64_t blocks = (int64_t)given_number(c, "blocks"), threads = (int64_t)given_number(c, "threads");
+  return blocks != threads &&
+         (is_shape(launch_shape(c, 0), threads, blocks) || is_shape(refused_shape(c), threads, blocks));
+}
+
+// Is who[i] = i modulo `period`, somewhere not what is wanted?
+static bool who_is(const Case *c, int64_t period) {
   const Array *who = got(c, "who");
-  bool only_first = true, beyond = false;
+  bool differs = false;
   for (int64_t i = 0; who && i < who->count; i++) {
-    only_first = only_first && who->i32[i] == 0;
-    beyond = beyond || who->i32[i] >= grid_of(c);
+    if (who->i32[i] != i % period)
+      return false;
+    differs = differs || i % period != i % grid_of(c);
   }
-  return who && who->count > 1 && (beyond || (only_first && grid_of(c) > 1));
+  return who && differs;
+}
+
+static Array *in_whole_numbers(Case *c, bool of_a, bool of_b) {
+  Array *x = array_cast(c, given(c, "x"), FY_FLOAT32);
+  float a = (float)given_number(c, "a"), b = (float)given_number(c, "b");
+  for (int64_t i = 0; i < x->count; i++)
+    x->f32[i] = (of_a ? (float)(int)a : a) * x->f32[i] + (of_b ? (float)(int)b : b);
+  return x;
+}
+
+// Some elements were treated more than once, all others once.
+static bool some_twice(Case *c) {
+  const Array *x = got(c, "x"), *right = after(c, once);
+  float a = (float)given_number(c, "a"), b = (float)given_number(c, "b");
+  int64_t twice = 0;
+  for (int64_t i = 0; x && i < x->count; i++) {
+    if (x->f32[i] == right->f32[i])
+      continue;
+    if (x->f32[i] != a * right->f32[i] + b)
+      return false;
+    twice++;
+  }
+  return x && twice > 0;
+}
+
+static void suspect_mistakes(Case *c, int64_t n) {
+  suspect_that(c, exchanged(c), &EXCHANGED);
+  suspect_faults(c);
+  suspect_that(c, refused_shape(c) != NULL, &OWN_SHAPE);
+  suspect_that(c, n > 0 && counts(c)->launches == 0 && !*got_error(c), &NO_KERNEL);
+  suspect_that(c, counts(c)->launches > 1, &PASS_BY_PASS);
+  suspect_loop(c, first_pass, &ONE_PASS);
+  suspect_loop(c, whole_passes, &WHOLE_PASSES);
+  suspect_loop(c, by_each_block_before, &BLOCK_STRIDE);
+  suspect_loop(c, same_in_every_block, &BLOCK_INDEX);
+  suspect_loop(c, all_in_every_block, &BLOCK_INDEX);
+  suspect_array(c, "x", in_whole_numbers(c, true, true), &WHOLE_NUMBERS);
+  suspect_array(c, "x", in_whole_numbers(c, true, false), &WHOLE_NUMBERS);
+  suspect_array(c, "x", in_whole_numbers(c, false, true), &WHOLE_NUMBERS);
+  suspect_that(c, some_twice(c), &TWICE);
+  suspect_that(c, !has_given_shape(c), &OWN_SHAPE);
+  suspect_that(c, untouched(got(c, "who")), &NOT_WRITTEN);
+  suspect_that(c, grid_of(c) < n && who_is(c, n), &INDEX_FOR_THREAD);
+  suspect_that(c, who_is(c, (int64_t)given_number(c, "threads")), &LOCAL_NUMBER);
+  suspect_that(c, in_pieces(c), &PIECES);
 }
 
 static void judge(Case *c) {
@@ -152,21 +234,16 @@ static void judge(Case *c) {
   Array *want = new_array(c, FY_INT32, shape(n));
   for (int64_t i = 0; i < n; i++)
     want->i32[i] = (int32_t)(i % grid_of(c));
-  suspect_that(c, n > 0 && counts(c)->launches == 0, &NO_KERNEL);
-  suspect_that(c, counts(c)->launches > 1, &PASS_BY_PASS);
-  suspect_loop(c, first_pass, &ONE_PASS);
-  suspect_loop(c, whole_passes, &WHOLE_PASSES);
-  suspect_loop(c, by_each_block_before, &BLOCK_STRIDE);
-  suspect_loop(c, same_in_every_block, &BLOCK_INDEX);
-  suspect_loop(c, all_in_every_block, &BLOCK_INDEX);
-  suspect_that(c, untouched(got(c, "who")), &NOT_WRITTEN);
-  suspect_that(c, other_grid(c), &OWN_SHAPE);
-  suspect_that(c, in_pieces(c), &PIECES);
-  if (!expect_array(c, "x", after(c, once), 1e-6))
+  suspect_mistakes(c, n);
+  if (!expect_array(c, "x", after(c, once), 1e-6) || !expect_by_kernel(c) ||
+      !expect_at_most(c, "launches", counts(c)->launches, 1, &PASS_BY_PASS))
     return;
-  if (n > 0)
-    expect_by_kernel(c);
-  expect_at_most(c, "launches", counts(c)->launches, 1, &PASS_BY_PASS);
+  const int64_t *s = launch_shape(c, 0);
+  if (!expect_that(c, has_given_shape(c), exchanged(c) ? &EXCHANGED : &OWN_SHAPE,
+                   "the launch: expected %.0f blocks of %.0f threads, got %lld blocks of %lld",
+                   given_number(c, "blocks"), given_number(c, "threads"), s ? (long long)(s[0] * s[1] * s[2]) : 0,
+                   s ? (long long)(s[3] * s[4] * s[5]) : 0))
+    return;
   expect_array(c, "who", want, 0);
 }
 

@@ -1,6 +1,7 @@
 // Exercise 62: two-dimensional indices, a guard for each, and rows that lie a pitch apart.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 static const Mistake MIXED_UP = {
     "rows and columns mixed up",
@@ -40,6 +41,29 @@ static const Mistake GAIN_BY_COLUMN = {"gain taken by the column",
                                        "gain has an element for each row, shift has one for each column.",
                                        "docs/03_tensor_moves.md"};
 
+static const Mistake PITCHES_EXCHANGED = {"pitches exchanged",
+                                          "in_pitch is the distance between rows of in, out_pitch that of out.",
+                                          "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake LAST_LEFT_OUT = {
+    "the last row or column left out",
+    "Rows go from 0 to rows - 1, columns to columns - 1: an index equal to size - 1 is "
+    "still within.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake X_DOWN = {
+    "x down the rows",
+    "Neighbouring threads are numbered along x. With x along the rows of memory they read neighbours; "
+    "down a column each reads a sector of its own.",
+    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake FEW_THREADS = {
+    "a thread for a whole row",
+    "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
+    "for each pixel.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake TERM_LEFT_OUT = {"gain or shift left out",
+                                      "A pixel is multiplied by its row's gain, and its column's shift "
+                                      "is added.",
+                                      "docs/03_tensor_moves.md"};
+
 static void ask(Case *c, int64_t rows, int64_t columns) {
   int64_t in_padding = draw_int(c, 3, 9), out_padding = in_padding + draw_int(c, 2, 9);
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(rows, columns + in_padding), -4, 4), (Give){.device = "cuda:0"});
@@ -55,11 +79,15 @@ static void ask_wide(Case *c) {
 static void ask_tall(Case *c) {
   ask(c, draw_odd(c, 131, 159), draw_odd(c, 35, 49));
 }
+// So few rows that what goes four times too far still lands where it is seen.
+static void ask_few(Case *c) {
+  ask(c, draw_odd(c, 7, 9), draw_odd(c, 11, 15));
+}
 static void ask_small(Case *c) {
   ask(c, 3, 5);
 }
 static void ask_whole(Case *c) {
-  ask(c, 64, 128);
+  ask(c, 64, 128); // what lies behind the last row's end is no memory
 }
 static void ask_one_row(Case *c) {
   ask(c, 1, draw_odd(c, 1025, 1199));
@@ -102,9 +130,13 @@ static Array *gains_by_column(Case *c) {
   Array *wrong = part(c, INT64_MAX, INT64_MAX);
   const Array *in = given(c, "in"), *gain = given(c, "gain"), *offset = given(c, "shift");
   int64_t rows = size_of(c, "rows"), columns = size_of(c, "columns");
-  for (int64_t r = 0; r < rows && columns <= rows; r++)
+  uint32_t guard = 0xa5a5a5a5; // what lies behind gain
+  float behind;
+  memcpy(&behind, &guard, sizeof behind);
+  for (int64_t r = 0; r < rows; r++)
     for (int64_t k = 0; k < columns; k++)
-      wrong->f32[r * out_width(c) + k] = gain->f32[k] * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
+      wrong->f32[r * out_width(c) + k] =
+          (k < rows ? gain->f32[k] : behind) * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
   return wrong;
 }
 
@@ -125,14 +157,27 @@ static bool second_row(const Case *c, int64_t to, int64_t from) {
   return true;
 }
 
+// Row 0 is right and nothing else was written here, but behind out something was: the rows lie too far apart.
+static bool rows_far_apart(const Case *c) {
+  const Array *out = got_out(c);
+  if (!out || !(out->flags & ARRAY_GUARD_BROKEN) || size_of(c, "rows") < 2)
+    return false;
+  for (int64_t i = 0; i < out->count; i++)
+    if (i < size_of(c, "columns") ? !near(out->f32[i], pixel(c, 0, i)) : !isnan(out->f32[i]))
+      return false;
+  return true;
+}
+
 static void suspect_pitches(Case *c) {
   int64_t tight = size_of(c, "columns"), from = given(c, "in")->shape.size[1], to = out_width(c);
   if (size_of(c, "rows") < 2 || tight < 2)
     return;
   suspect_that(c, second_row(c, tight, tight) || second_row(c, tight, from) || second_row(c, to, tight), &NO_PITCH);
+  suspect_that(c, second_row(c, from, to), &PITCHES_EXCHANGED);
   suspect_that(c, second_row(c, from, from) || second_row(c, to, to), &ONE_PITCH);
   suspect_that(c, second_row(c, 4 * to, 4 * from) || second_row(c, 4 * to, from) || second_row(c, to, 4 * from),
                &PITCH_IN_ELEMENTS);
+  suspect_that(c, rows_far_apart(c), &PITCH_IN_ELEMENTS);
 }
 
 static bool padding_written(const Case *c) {
@@ -162,27 +207,65 @@ static bool only_a_corner(const Case *c, int64_t *rows, int64_t *columns) {
 
 static void suspect_corner(Case *c) {
   int64_t rows, columns, all_rows = size_of(c, "rows"), all_columns = size_of(c, "columns");
-  if (!only_a_corner(c, &rows, &columns) || (rows == all_rows && columns == all_columns))
+  const int64_t *s = launch_shape(c, 0);
+  if (!s || !only_a_corner(c, &rows, &columns) || (rows == all_rows && columns == all_columns))
     return;
-  bool one_block = rows * columns <= 1024 && rows < all_rows - 32 && columns < all_columns - 32;
-  bool edges = (rows == all_rows || rows > all_rows - 32) && (columns == all_columns || columns > all_columns - 32);
+  bool one_block = rows == (s[4] < all_rows ? s[4] : all_rows) &&
+                   columns == (s[3] < all_columns ? s[3] : all_columns) && s[0] * s[1] > 1;
+  bool edges = (rows == all_rows || rows == s[1] * s[4]) && (columns == all_columns || columns == s[0] * s[3]);
+  bool last = rows >= all_rows - 1 && columns >= all_columns - 1;
   suspect_that(c, one_block, &BLOCK_INDEX);
-  suspect_that(c, edges, &EDGES);
-  suspect_that(c, true, &MIXED_UP);
+  suspect_that(c,
+               edges && (all_rows - rows < s[4] || rows == all_rows) &&
+                   (all_columns - columns < s[3] || columns == all_columns),
+               &EDGES);
+  suspect_that(c, last, &LAST_LEFT_OUT);
+  suspect_that(c, s[0] * s[3] >= all_rows && s[0] * s[3] < all_columns, &MIXED_UP);
+  suspect_that(c, (columns < all_columns && columns == s[1] * s[4]) || (rows < all_rows && rows == s[0] * s[3]),
+               &MIXED_UP);
+  suspect_that(c, columns == all_rows || rows == all_columns || s[1] * s[4] < all_rows, &MIXED_UP);
+}
+
+// Without the factor, or without the term.
+static Array *without(Case *c, bool gain, bool shift_) {
+  Array *wrong = part(c, INT64_MAX, INT64_MAX);
+  const Array *in = given(c, "in");
+  for (int64_t r = 0; r < size_of(c, "rows"); r++)
+    for (int64_t k = 0; k < size_of(c, "columns"); k++)
+      wrong->f32[r * out_width(c) + k] = (gain ? 1 : given(c, "gain")->f32[r]) * in->f32[r * in->shape.size[1] + k] +
+                                         (shift_ ? 0 : given(c, "shift")->f32[k]);
+  return wrong;
+}
+
+// A thread for each pixel, or for a few, and neighbours along the rows.
+static void expect_shape(Case *c) {
+  const int64_t *s = launch_shape(c, 0);
+  int64_t rows = size_of(c, "rows"), columns = size_of(c, "columns");
+  if (!s || rows * columns < 4096)
+    return;
+  int64_t along_x = s[0] * s[3], along_y = s[1] * s[4], threads = along_x * along_y * s[2] * s[5];
+  expect_that(c, threads >= 2048 || rows * columns < 65536, &FEW_THREADS, "the launch has %lld threads for %lld pixels",
+              (long long)threads, (long long)(rows * columns));
+  bool down = along_x >= rows && along_y >= columns && !(along_x >= columns && along_y >= rows);
+  expect_that(c, !down, &X_DOWN, "the grid has %lld threads along x and %lld along y, for %lld columns and %lld rows",
+              (long long)along_x, (long long)along_y, (long long)columns, (long long)rows);
 }
 
 static void judge(Case *c) {
-  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
-  suspect_that(c, counts(c)->launches > 1, &ROW_BY_ROW);
   suspect_pitches(c);
   suspect_array(c, "out", gains_by_column(c), &GAIN_BY_COLUMN);
+  suspect_array(c, "out", without(c, true, false), &TERM_LEFT_OUT);
+  suspect_array(c, "out", without(c, false, true), &TERM_LEFT_OUT);
+  suspect_faults(c);
+  suspect_that(c, counts(c)->launches == 0 && !*got_error(c), &NO_KERNEL);
+  suspect_that(c, counts(c)->launches > 1, &ROW_BY_ROW);
   suspect_that(c, padding_written(c), &PADDING);
   suspect_corner(c);
-  suspect_error(c, "illegal", &PAST_THE_END);
-  if (!expect_array(c, "out", part(c, INT64_MAX, INT64_MAX), 1e-5))
+  suspect_that(c, refused_shape(c) != NULL, &EDGES);
+  if (!expect_array(c, "out", part(c, INT64_MAX, INT64_MAX), 1e-5) || !expect_by_kernel(c) ||
+      !expect_at_most(c, "launches", counts(c)->launches, 1, &ROW_BY_ROW))
     return;
-  expect_by_kernel(c);
-  expect_at_most(c, "launches", counts(c)->launches, 1, &ROW_BY_ROW);
+  expect_shape(c);
 }
 
 EXERCISE = {
@@ -197,7 +280,8 @@ EXERCISE = {
          "Row r begins at (const float *)((const char *)in + r * in_pitch).",
          "dim3 blocks((columns + 31) / 32, (rows + 7) / 8) for dim3 threads(32, 8)."},
     .functions = {"light_on_device"},
-    .tests = {{.name = "wide", .ask = ask_wide, .judge = judge},
+    .tests = {{.name = "few rows", .ask = ask_few, .judge = judge},
+              {.name = "wide", .ask = ask_wide, .judge = judge},
               {.name = "tall", .ask = ask_tall, .judge = judge},
               {.name = "smaller than a block", .ask = ask_small, .judge = judge},
               {.name = "whole blocks", .ask = ask_whole, .judge = judge},

@@ -8,6 +8,7 @@ extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n)
 extern "C" void note_atomic(void);
 extern "C" void note_barrier(void);
 extern "C" void note_shuffle(void);
+extern "C" void note_fence(void);
 
 #define atomicAdd(...) (note_atomic(), atomicAdd(__VA_ARGS__))
 #define atomicSub(...) (note_atomic(), atomicSub(__VA_ARGS__))
@@ -15,6 +16,7 @@ extern "C" void note_shuffle(void);
 #define atomicCAS(...) (note_atomic(), atomicCAS(__VA_ARGS__))
 #define atomicExch(...) (note_atomic(), atomicExch(__VA_ARGS__))
 #define __syncthreads() (note_barrier(), __syncthreads())
+#define __threadfence() (note_fence(), __threadfence())
 #define __shfl_sync(...) (note_shuffle(), __shfl_sync(__VA_ARGS__))
 #define __shfl_up_sync(...) (note_shuffle(), __shfl_up_sync(__VA_ARGS__))
 #define __shfl_down_sync(...) (note_shuffle(), __shfl_down_sync(__VA_ARGS__))

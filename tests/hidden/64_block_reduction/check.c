@@ -1,5 +1,5 @@
-// Exercise 64: a reduction within blocks and over blocks. The values are small whole numbers, so that any order of adding
-// them is exact.
+// Exercise 64: a reduction within blocks and over blocks. The values are few quarters, so that any order of adding them is
+// exact.
 #include "exercise.h"
 #include <math.h>
 
@@ -12,7 +12,7 @@ static const Mistake UNPROTECTED = {
     "blocks that add without an atomic operation",
     "Blocks run at the same time. When two of them read *sum, add, and write it back, one of the sums is lost; it went "
     "well "
-    "here because a simulated device ran them one by one. Use atomicAdd, or a second launch over the blocks' sums.",
+    "as long as blocks ran one by one. Use atomicAdd, or a second launch over the blocks' sums.",
     "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake NO_FENCE = {"a flag without a fence before it",
                                  "One block writes its sum and then counts itself as done, another sees the count and "
@@ -75,11 +75,35 @@ static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 a grid of n / threads blocks is an invalid configuration; the sum is 0 still.",
     "docs/24_reductions.md#seven-steps"};
 
+static const Mistake WHOLE_NUMBERS = {
+    "added as whole numbers",
+    "x holds floats, and somewhere on the way an int took their place: what is behind the "
+    "point was lost.",
+    "docs/24_reductions.md#seven-steps"};
+static const Mistake ZEROED_INSIDE = {"zeroed while others add",
+                                      "A block sets *sum to 0 in the kernel that adds to it. Blocks begin in any "
+                                      "order: what others had added by then is lost. Zero it "
+                                      "before the launch, by cudaMemsetAsync or another kernel.",
+                                      "docs/24_reductions.md#one-launch-or-two"};
+static const Mistake LAST_BY_NUMBER = {"the block with the last number taken for the last to finish",
+                                       "Blocks run and end in any order. A block that needs the others' sums has to "
+                                       "know that they are there: by a second launch, or "
+                                       "by a counter that each block raises with an atomic operation.",
+                                       "docs/24_reductions.md#one-launch-or-two"};
+static const Mistake ONE_THREAD = {
+    "one thread adds up everything",
+    "A single thread goes through all the numbers, one after the other. Let the threads of a block "
+    "halve them together.",
+    "docs/24_reductions.md#seven-steps"};
+
 enum { BEHIND = 1024 }; // elements that follow and do not belong
 
+// Odd numbers of quarters, so that no value is whole, and sums of up to 400000 of them are exact in any order.
 static void ask(Case *c, int64_t n) {
-  Array *whole = draw_array(c, FY_INT32, shape(n + BEHIND), 1, 9);
-  give_array(c, "x", array_cast(c, whole, FY_FLOAT32), (Give){.device = "cuda:0"});
+  Array *whole = draw_array(c, FY_INT32, shape(n + BEHIND), 0, 17), *x = array_cast(c, whole, FY_FLOAT32);
+  for (int64_t i = 0; i < x->count; i++)
+    x->f32[i] = (float)(2 * whole->i32[i] + 1) / 4;
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
   give_number(c, "n", (double)n);
 }
 static void ask_whole(Case *c) {
@@ -108,27 +132,43 @@ static int64_t size_of(const Case *c) {
   return (int64_t)given_number(c, "n");
 }
 
-// The sum of the elements below `end` whose index modulo `period` is below `part`.
-static double sum_of(const Case *c, int64_t end, int64_t period, int64_t part) {
+// The sum of the elements begin .. end - 1 whose index modulo `period` is below `part`.
+static double sum_of(const Case *c, int64_t begin, int64_t end, int64_t period, int64_t part) {
   const Array *x = given(c, "x");
   double sum = 0;
-  for (int64_t i = 0; i < end && i < x->count; i++)
+  for (int64_t i = begin; i < end && i < x->count; i++)
     sum += i % period < part ? x->f32[i] : 0;
   return sum;
 }
 
+static double right(const Case *c) {
+  return sum_of(c, 0, size_of(c), 1, 1);
+}
+
 static void suspect_value(Case *c, double wrong, const Mistake *mistake) {
   const Array *sum = got(c, "sum");
-  suspect_that(c, sum && sum->f32[0] == (float)wrong && wrong != sum_of(c, size_of(c), 1, 1), mistake);
+  suspect_that(c, sum && sum->count == 1 && sum->f32[0] == (float)wrong && wrong != right(c), mistake);
 }
 
 // What comes out of known mistakes with blocks of `threads` threads.
 static void suspect_values(Case *c, int64_t threads) {
   int64_t n = size_of(c);
-  suspect_value(c, sum_of(c, (n + threads - 1) / threads * threads, 1, 1), &BEYOND);
-  suspect_value(c, sum_of(c, n < threads ? n : threads, 1, 1), &FIRST_BLOCK);
-  suspect_value(c, sum_of(c, n, threads, 32), &FIRST_WARPS);
-  suspect_value(c, sum_of(c, threads * threads, 1, 1), &PARTIALS);
+  suspect_value(c, sum_of(c, 0, (n + threads - 1) / threads * threads, 1, 1), &BEYOND);
+  suspect_value(c, sum_of(c, 0, n < threads ? n : threads, 1, 1), &FIRST_BLOCK);
+  suspect_value(c, sum_of(c, (n - 1) / threads * threads, n, 1, 1), &FIRST_BLOCK);
+  suspect_value(c, sum_of(c, 0, n, threads, 32), &FIRST_WARPS);
+  suspect_value(c, sum_of(c, 0, threads * threads, 1, 1), &PARTIALS);
+}
+
+static void suspect_whole_numbers(Case *c) {
+  const Array *x = given(c, "x"), *sum = got(c, "sum");
+  double each = 0;
+  for (int64_t i = 0; i < size_of(c); i++)
+    each += floor(x->f32[i]);
+  suspect_value(c, each, &WHOLE_NUMBERS);
+  suspect_value(c, floor(right(c)), &WHOLE_NUMBERS);
+  bool is_whole = sum && sum->count == 1 && sum->f32[0] == floorf(sum->f32[0]);
+  suspect_that(c, is_whole && sum->f32[0] > each && sum->f32[0] < right(c), &WHOLE_NUMBERS);
 }
 
 static bool counted(const Case *c) {
@@ -143,36 +183,77 @@ static bool broken_guard(const Case *c, const char *name) {
   return a && a->flags & ARRAY_GUARD_BROKEN;
 }
 
-static void suspect_mistakes(Case *c) {
-  const Array *sum = got(c, "sum");
-  bool nan_sum = sum && isnan(sum->f32[0]);
-  suspect_error(c, "invalid configuration", &EMPTY_GRID);
-  suspect_that(c, counts(c)->launches == 0 && size_of(c) > 0, &NO_KERNEL);
-  suspect_error(c, "illegal", &DIVERGENT);
-  suspect_that(c, broken_guard(c, "partial"), &ROOM);
-  suspect_that(c, counted(c) && nan_sum && number(c, "atomics") > 0, &NOT_ZEROED);
-  for (int64_t threads = 64; threads <= 1024; threads *= 2)
-    suspect_values(c, threads);
-  bool few = counted(c) && number(c, "shuffles") == 0 && number(c, "barriers") <= counts(c)->launches;
-  suspect_that(c, few && number(c, "atomics") < size_of(c), &NO_BARRIER);
-  suspect_that(c, size_of(c) % 1024 != 0, &BEYOND);
+// The result was right in the passes before this one.
+static void suspect_order(Case *c) {
+  bool one_launch = counts(c)->launches == 1, atomics = counted(c) && number(c, "atomics") > 0;
+  CasePass pass = case_pass(c);
+  suspect_that(c, pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS, &NO_BARRIER);
+  suspect_that(c, pass == PASS_BLOCKS_DOWN && atomics, &ZEROED_INSIDE);
+  suspect_that(c, pass == PASS_BLOCKS_DOWN && one_launch, &LAST_BY_NUMBER);
+  suspect_that(c, pass == PASS_BETWEEN_BLOCKS && atomics && one_launch && number(c, "fences") == 0, &NO_FENCE);
+  suspect_that(c, pass == PASS_BETWEEN_BLOCKS && counted(c) && !atomics, &UNPROTECTED);
 }
 
-// How the blocks' sums came together; n is large enough for several blocks.
-static void expect_cooperation(Case *c) {
-  int64_t n = size_of(c), atomics = number(c, "atomics");
-  expect_at_most(c, "atomic operations", atomics, n / 32 + 32, &ATOMIC_EACH);
-  if (counts(c)->launches > 1 || atomics > 0)
+static bool refused_empty(const Case *c) {
+  const int64_t *r = refused_shape(c);
+  return r && r[0] * r[1] * r[2] == 0;
+}
+
+// One after the loading, and one after each step, in each launch.
+static int64_t barriers_of_a_tree(const Case *c) {
+  int64_t barriers = 0;
+  for (int i = 0; launch_shape(c, i); i++)
+    for (int64_t threads = 2 * launch_shape(c, i)[3]; threads > 1; threads /= 2)
+      barriers++;
+  return barriers;
+}
+
+static void suspect_mistakes(Case *c) {
+  const Array *sum = got(c, "sum");
+  bool nan_sum = sum && sum->count == 1 && isnan(sum->f32[0]);
+  suspect_error(c, "divergent", &DIVERGENT);
+  suspect_error(c, "deadlock: a warp function", &DIVERGENT);
+  suspect_that(c, broken_guard(c, "partial"), &ROOM);
+  suspect_error(c, "it writes partial[", &ROOM);
+  suspect_faults(c);
+  suspect_that(c, refused_empty(c), &EMPTY_GRID);
+  suspect_that(c, counts(c)->launches == 0 && size_of(c) > 0 && !*got_error(c), &NO_KERNEL);
+  if (case_pass(c) != PASS_IN_ORDER && !*got_error(c)) {
+    suspect_order(c);
     return;
-  bool alone = number(c, "blocks") == 1;
-  expect_that(c, number(c, "blocks") > 0, &NOT_TOGETHER, "one launch without barriers, shuffles and atomic operations");
-  expect_that(c, false, alone ? &ONE_BLOCK : &UNPROTECTED,
-              "one launch of %lld blocks, and nothing that combines blocks", (long long)number(c, "blocks"));
+  }
+  suspect_that(c, counted(c) && nan_sum && number(c, "atomics") > 0 && counts(c)->operations == counts(c)->launches,
+               &NOT_ZEROED);
+  suspect_whole_numbers(c);
+  for (int64_t threads = 64; threads <= 1024; threads *= 2)
+    suspect_values(c, threads);
+  bool few =
+      counted(c) && !*got_error(c) && number(c, "shuffles") == 0 && number(c, "barriers") < barriers_of_a_tree(c);
+  suspect_that(c, few && number(c, "atomics") < size_of(c) && size_of(c) > 1024, &NO_BARRIER);
+}
+
+static bool one_thread(const int64_t *s) {
+  return s && s[0] * s[1] * s[2] * s[3] * s[4] * s[5] == 1;
+}
+
+// How the sum came together; n is large enough for several blocks. The launches: the last, if there are several, and the largest.
+static void expect_cooperation(Case *c) {
+  int64_t n = size_of(c), launches = counts(c)->launches, most_blocks = 0;
+  for (int i = 0; launch_shape(c, i); i++) {
+    const int64_t *s = launch_shape(c, i);
+    most_blocks = s[0] * s[1] * s[2] > most_blocks ? s[0] * s[1] * s[2] : most_blocks;
+  }
+  bool together = number(c, "barriers") > 0 || number(c, "shuffles") > 0;
+  expect_at_most(c, "atomic operations", number(c, "atomics"), n / 32 + 32, &ATOMIC_EACH);
+  expect_that(c, !one_thread(launch_shape(c, (int)launches - 1)), &ONE_THREAD,
+              "a launch of one thread adds numbers up");
+  expect_that(c, together, &NOT_TOGETHER, "there were no barriers and no shuffles");
+  expect_that(c, most_blocks > 1, &ONE_BLOCK, "no launch has more than one block, for %lld elements", (long long)n);
 }
 
 static bool judge_sum(Case *c) {
   Array *want = new_array(c, FY_FLOAT32, shape(1));
-  want->f32[0] = (float)sum_of(c, size_of(c), 1, 1);
+  want->f32[0] = (float)right(c);
   suspect_mistakes(c);
   if (!expect_array(c, "sum", want, 0))
     return false;

@@ -2,7 +2,7 @@
 #include "answer.h"
 
 #ifdef FERRY_SIM
-static long long atomics, barriers, shuffles, blocks; // barriers and shuffles: of the first thread of all
+static long long atomics, fences, barriers, shuffles, blocks; // barriers and shuffles: of the first thread of all
 
 static void note_grid(void) {
   blocks = gridDim.x > blocks ? gridDim.x : blocks;
@@ -16,6 +16,9 @@ extern "C" void note_atomic(void) {
   note_grid();
   __atomic_fetch_add(&atomics, 1, __ATOMIC_RELAXED);
 }
+extern "C" void note_fence(void) {
+  __atomic_fetch_add(&fences, 1, __ATOMIC_RELAXED);
+}
 extern "C" void note_barrier(void) {
   note_grid();
   barriers += first_thread();
@@ -27,6 +30,7 @@ extern "C" void note_shuffle(void) {
 
 static void put_notes(Driver *d) {
   driver_put_number(d, "atomics", (double)atomics);
+  driver_put_number(d, "fences", (double)fences);
   driver_put_number(d, "barriers", (double)barriers);
   driver_put_number(d, "shuffles", (double)shuffles);
   driver_put_number(d, "blocks", (double)blocks);

@@ -1,4 +1,4 @@
-// mistake: threads that do not work together
+// mistake: one thread adds up everything
 #include <cuda_runtime.h>
 
 // The CPU's loop, on one thread of the GPU.

@@ -6,13 +6,16 @@
 extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m, int n, int k);
 
 #ifdef FERRY_SIM
-extern "C" void note_load(const float *address);
+extern "C" float note_load(const float *address);
 extern "C" void note_barrier(void);
 #define __syncthreads() (note_barrier(), __syncthreads())
 
 static inline float load(const float *address) {
-  note_load(address);
-  return *address;
+  float value = note_load(address);
+#ifdef CUDASIM_INSPECT // which looks at the access itself
+  value = *address;
+#endif
+  return value;
 }
 #else
 static __device__ __forceinline__ float load(const float *address) {

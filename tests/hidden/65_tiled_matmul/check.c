@@ -1,7 +1,8 @@
 // Exercise 65: a matrix product through shared tiles, judged by its values and by how often global memory is read. The
-// elements are small whole numbers: every order of adding is exact.
+// elements are few quarters: every order of adding is exact.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 static const Mistake READ_TOO_OFTEN = {
     "global memory read too often",
@@ -34,7 +35,7 @@ static const Mistake BEYOND = {"tiles not filled with zeros",
                                "or of the step before. Zeros have "
                                "to be written there, at each step.",
                                "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-static const Mistake READ_OUTSIDE = {"reads outside of the matrices",
+static const Mistake OUTSIDE_LOAD = {"reads outside of the matrices",
                                      "The result is right, but memory behind a or b was read: it may belong to others, "
                                      "or not exist. Compare row and column "
                                      "before loading.",
@@ -49,12 +50,32 @@ static const Mistake LAUNCHES = {
     "The loop over the tiles is on the host. In the kernel, the sums stay in registers from one tile to the next.",
     "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
+static const Mistake NO_TILE = {"no shared tile",
+                                "There was not one barrier, so no tile was brought by the threads of a block together.",
+                                "docs/01_why_a_gpu.md#two-kinds-of-work"};
+static const Mistake BLOCKS_MEET = {
+    "blocks that add to the same element",
+    "Several blocks add to one element of c without an atomic operation. They run in any order and "
+    "side by side: let one block add up all of its tile's sum.",
+    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+static const Mistake WHOLE_NUMBERS = {"added as whole numbers",
+                                      "The matrices hold floats, and somewhere on the way an int took their place.",
+                                      "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+
+// Odd numbers of quarters: none is whole, and every order of adding is exact.
+static Array *in_quarters(Case *c, const Array *whole) {
+  Array *a = array_cast(c, whole, FY_FLOAT32);
+  for (int64_t i = 0; i < a->count; i++)
+    a->f32[i] = (float)(2 * whole->i32[i] + 1) / 4;
+  return a;
+}
+
 // Behind each operand lie elements that are not zero.
 static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
   Array *a = draw_array(c, FY_INT32, shape((m + 32) * k + 32), 1, 5);
   Array *b = draw_array(c, FY_INT32, shape((k + 32) * n + 32), 1, 5);
-  give_array(c, "a", array_cast(c, a, FY_FLOAT32), (Give){.device = "cuda:0"});
-  give_array(c, "b", array_cast(c, b, FY_FLOAT32), (Give){.device = "cuda:0"});
+  give_array(c, "a", in_quarters(c, a), (Give){.device = "cuda:0"});
+  give_array(c, "b", in_quarters(c, b), (Give){.device = "cuda:0"});
   give_number(c, "m", (double)m);
   give_number(c, "n", (double)n);
   give_number(c, "k", (double)k);
@@ -110,49 +131,90 @@ static bool lacks_a_barrier(const Case *c) {
   return one_each;
 }
 
-static bool all_nan(const Array *a) {
-  int64_t numbers = 0;
-  for (int64_t i = 0; a && i < a->count; i++)
-    numbers += !isnan(a->f32[i]);
-  return a && numbers == 0;
+// Of the elements: NaN as fresh memory holds it, NaN as those find it who go past load, and what fresh shared memory makes of a sum.
+static void odd_ones(const Array *a, int64_t *fresh, int64_t *past_load, int64_t *huge) {
+  *fresh = *past_load = *huge = 0;
+  for (int64_t i = 0; a && i < a->count; i++) {
+    bool is_fresh = memcmp(&a->f32[i], "\xff\xff\xff\xff", sizeof(float)) == 0;
+    *fresh += is_fresh;
+    *past_load += isnan(a->f32[i]) && !is_fresh && !signbit(a->f32[i]);
+    *huge += fabsf(a->f32[i]) > 1e30f;
+  }
 }
 
-static void suspect_mistakes(Case *c) {
-  int64_t k = size_of(c, "k");
-  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+// The product, and what was left in the tiles from the step before where they reach beyond k.
+static Array *with_stale(Case *c, int64_t tile) {
+  int64_t k = size_of(c, "k"), end = (k + tile - 1) / tile * tile;
+  Array *sum = product(c, 0, k, false);
+  const Array *stale = product(c, k - tile, end - tile, false);
+  for (int64_t i = 0; i < sum->count; i++)
+    sum->f32[i] += stale->f32[i];
+  return sum;
+}
+
+static Array *floors(Case *c, const Array *of) {
+  Array *whole = array_cast(c, of, FY_FLOAT32);
+  for (int64_t i = 0; i < whole->count; i++)
+    whole->f32[i] = floorf(whole->f32[i]);
+  return whole;
+}
+
+static void suspect_tiles(Case *c, int64_t tile) {
+  int64_t k = size_of(c, "k"), whole = k / tile * tile, all = (k + tile - 1) / tile * tile;
+  if (k % tile != 0) {
+    suspect_array(c, "c", product(c, 0, whole, false), &STEPS_DOWN);
+    suspect_array(c, "c", product(c, 0, all, false), &BEYOND);
+  }
+  if (k > tile) {
+    suspect_array(c, "c", product(c, k % tile ? whole : k - tile, k, false), &LAST_TILE);
+    if (k % tile != 0)
+      suspect_array(c, "c", with_stale(c, tile), &BEYOND);
+  }
+}
+
+static void suspect_mistakes(Case *c, const Array *want) {
+  int64_t k = size_of(c, "k"), fresh, past_load, huge;
+  CasePass pass = case_pass(c);
+  const Array *result = got(c, "c");
+  suspect_error(c, "divergent", &DIVERGENT);
+  suspect_faults(c);
+  suspect_that(c, counts(c)->launches == 0 && !*got_error(c), &NO_KERNEL);
   suspect_that(c, counts(c)->launches > 1, &LAUNCHES);
-  suspect_error(c, "illegal", &DIVERGENT);
+  suspect_that(c, counts(c)->device_to_host > 0, &COMPUTED_ON_HOST);
+  if (pass != PASS_IN_ORDER && !*got_error(c)) {
+    suspect_that(c, pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS, &NO_BARRIER);
+    suspect_that(c, pass == PASS_BLOCKS_DOWN || pass == PASS_BETWEEN_BLOCKS, &BLOCKS_MEET);
+    return;
+  }
   for (int64_t tile = 8; tile <= 32; tile *= 2)
-    if (k % tile != 0) {
-      suspect_array(c, "c", product(c, 0, k / tile * tile, false), &STEPS_DOWN);
-      if (k > tile)
-        suspect_array(c, "c", product(c, k / tile * tile, k, false), &LAST_TILE);
-    } else if (k > tile) {
-      suspect_array(c, "c", product(c, k - tile, k, false), &LAST_TILE);
-    }
+    suspect_tiles(c, tile);
   if (k > 1)
     suspect_array(c, "c", product(c, 0, k, true), &B_TURNED);
-  suspect_that(c, counted(c) && got_number(c, "loads") > 0 && all_nan(got(c, "c")), &ADDED);
+  suspect_array(c, "c", floors(c, want), &WHOLE_NUMBERS);
+  odd_ones(result, &fresh, &past_load, &huge);
+  suspect_that(c, counted(c) && past_load > 0 && huge == 0, &NOT_COUNTED);
+  suspect_that(c, result && fresh == result->count && counted(c) && got_count(c, "loads") > 0, &ADDED);
+  suspect_that(c, fresh == 0 && counted(c) && lacks_a_barrier(c), &NO_BARRIER);
+  suspect_that(c, huge > 0 && counted(c) && got_count(c, "barriers") > 0 && k % 8 != 0, &BEYOND);
 }
 
 static void judge(Case *c) {
   int64_t m = size_of(c, "m"), n = size_of(c, "n"), k = size_of(c, "k");
-  const Array *want = product(c, 0, k, false), *result = got(c, "c");
-  suspect_mistakes(c);
-  suspect_that(c, counted(c) && lacks_a_barrier(c), &NO_BARRIER);
-  bool guards = !result || !(result->flags & ARRAY_GUARD_BROKEN);
-  suspect_that(c, guards && counted(c) && k % 32 != 0 && got_number(c, "barriers") > 0, &BEYOND);
-  if (!expect_array(c, "c", want, 0))
+  const Array *want = product(c, 0, k, false);
+  if (!expect_array(c, "c", want, 0)) {
+    suspect_mistakes(c, want);
     return;
+  }
   expect_by_kernel(c);
   expect_at_most(c, "launches", counts(c)->launches, 1, &LAUNCHES);
   if (!counted(c))
     return;
   int64_t loads = got_count(c, "loads");
   expect_at_least(c, "elements read by load", loads, m * k + k * n, &NOT_COUNTED);
-  if (m % 32 == 0 && n % 32 == 0 && k % 32 == 0)
-    expect_at_most(c, "elements read by load", loads, 2 * m * n * k / 8, &READ_TOO_OFTEN);
-  expect_exactly(c, "elements read outside of a and b", got_count(c, "loads outside"), 0, &READ_OUTSIDE);
+  if (m % 32 == 0 && n % 32 == 0 && k % 32 == 0 &&
+      expect_at_most(c, "elements read by load", loads, 2 * m * n * k / 8, &READ_TOO_OFTEN))
+    expect_at_least(c, "barriers", got_count(c, "barriers"), 1, &NO_TILE);
+  expect_exactly(c, "elements read outside of a and b", got_count(c, "loads outside"), 0, &OUTSIDE_LOAD);
 }
 
 EXERCISE = {

@@ -87,7 +87,8 @@ static void suspect_values(Case *c) {
     suspect_error(c, "illegal", &HOST_POINTER);
   suspect_that(c, n > 0 && counts(c)->launches == 0 && got_number(c, "last error") > 0, &HOST_POINTER);
   suspect_that(c, n > 0 && counts(c)->launches == 0 && counts(c)->host_to_device == 0, &NO_KERNEL);
-  suspect_that(c, counts(c)->device_to_host == 0 && n > 0, &NOT_FETCHED);
+  suspect_that(c, n > 0 && got_count(c, "error") == 9, &ROUNDED_DOWN); // to no block at all
+  suspect_that(c, counts(c)->device_to_host == 0 && n > 0 && got_count(c, "error") == 0, &NOT_FETCHED);
   suspect_that(c, counts(c)->host_to_device == 0 && n > 0, &NOT_BROUGHT);
   if (n > 0 && only_a_begin(c, &done)) {
     const int64_t bytes = counts(c)->device_to_host_bytes, there = counts(c)->host_to_device_bytes;
@@ -131,6 +132,15 @@ static void judge_too_large(Case *c) {
   if (got_number(c, "memory taken") == 1 &&
       !expect_exactly(c, "*error where the device has no memory left", got_count(c, "error of too much"), 2, &IGNORED))
     return;
+  if (got_number(c, "memory taken") == 1) {
+    const int64_t error = got_count(c, "error of half");
+    expect_that(c, error == 2 || (error == 0 && got_number(c, "right of half") == 1), &IGNORED,
+                "with room on the device for one of the arrays and not for two, *error is %lld%s", (long long)error,
+                error ? "" : ", and y is not right");
+    if (!expect_exactly(c, "bytes not given back after a call with room for one array of two",
+                        got_count(c, "kept of half"), 0, &KEPT))
+      return;
+  }
   judge(c);
 }
 

@@ -12,6 +12,22 @@ static size_t available(void) {
   return now;
 }
 
+// There is room for one such array, and not for two.
+static void ask_for_half(Driver *d, const float *x) {
+  const int n = LEFT_FREE / (int)sizeof(float) / 8 * 5;
+  float *large = (float *)calloc((size_t)n, sizeof *large);
+  int error = -1;
+  memcpy(large, x, 5 * sizeof *large);
+  cudaGetLastError();
+  const size_t before = available();
+  scale_on_device(large, large, 2, n, &error);
+  const size_t after = available();
+  driver_put_number(d, "error of half", error);
+  driver_put_number(d, "right of half", large[1] == 2 * x[1] && large[n - 1] == 0);
+  driver_put_number(d, "kept of half", before > after ? (double)(before - after) : 0);
+  free(large);
+}
+
 // All of the device's memory but a little is taken, and the arrays are larger than that.
 static void ask_too_much(Driver *d) {
   const Array *x = driver_array(d, "x");
@@ -23,6 +39,7 @@ static void ask_too_much(Driver *d) {
   driver_put_number(d, "memory taken", taken != NULL);
   scale_on_device(y, x->f32, 2, 4 * (LEFT_FREE / (int)sizeof(float)), &error);
   driver_put_number(d, "error of too much", error);
+  ask_for_half(d, x->f32);
   cudaFree(taken);
   cudaGetLastError(); // the next call is another matter
 }

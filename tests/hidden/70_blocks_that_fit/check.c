@@ -62,6 +62,10 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
     int64_t *want = cases->i64 + (ptrdiff_t)i * FIELDS;
     want[0] = kind == 1 ? 32 * draw_int(c, 1, 32) : draw_int(c, 1, 1024);
     want[1] = draw_int(c, 16, 64);
+    if (i % 8 == 1) { // more registers than there are
+      want[0] = kind == 1 ? 1024 : draw_int(c, 993, 1024);
+      want[1] = draw_int(c, 65, 255);
+    }
     want[2] = kind == 2 ? draw_int(c, 1, 48) * 1024 : draw_int(c, 0, 3) * 2000;
     want[4] = draw_int(c, 1, 16);
     want[3] = i % 4 == 0 ? gpu[0] * want[4] * draw_int(c, 1, 5) : draw_int(c, 1, 9000);

@@ -37,7 +37,7 @@ static void ask_column(Case *c) {
   ask(c, draw_odd(c, 201, 399), 1);
 }
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 101, 149), draw_odd(c, 3001, 3999));
+  ask(c, draw_odd(c, 101, 149), 1024 * draw_int(c, 2, 4) + 1); // one column more than whole blocks have
 }
 static void ask_inspected(Case *c) {
   ask(c, draw_odd(c, 17, 29), 256 + 8 * draw_odd(c, 1, 15));

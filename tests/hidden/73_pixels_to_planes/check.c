@@ -37,7 +37,7 @@ static void ask_exact(Case *c) {
   ask(c, 2048);
 }
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 50001, 60001));
+  ask(c, 1024 * draw_int(c, 49, 58) + 1); // one pixel more than whole blocks have
 }
 static void ask_inspected(Case *c) {
   ask(c, 2048 + draw_odd(c, 1, 99));

@@ -72,7 +72,10 @@ static void ask_grey(Case *c) {
   ask(c, draw_odd(c, 301, 499), 1);
 }
 static void ask_many(Case *c) {
-  ask(c, draw_odd(c, 10001, 12001), 16);
+  ask(c, 1024 * draw_int(c, 10, 11) + 1, 16); // one pixel more than whole blocks have
+}
+static void ask_one(Case *c) {
+  ask(c, 1, 6);
 }
 static void ask_none_first(Case *c) {
   ask(c, 37, 4);
@@ -151,5 +154,6 @@ EXERCISE = {
               {.name = "less than a warp", .ask = ask_few, .judge = judge, .inspect = true},
               {.name = "one channel", .ask = ask_grey, .judge = judge},
               {.name = "sixteen channels, odd", .ask = ask_many, .judge = judge},
+              {.name = "one pixel", .ask = ask_one, .judge = judge},
               {.name = "no pixels, then some", .ask = ask_none_first, .judge = judge}},
 };

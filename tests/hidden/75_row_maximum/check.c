@@ -64,7 +64,7 @@ static void ask_column(Case *c) {
   ask(c, draw_odd(c, 33, 77), 1, -9, 9);
 }
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 301, 399), draw_odd(c, 1001, 1099), -2000, 2000);
+  ask(c, 32 * draw_int(c, 9, 12) + 1, draw_odd(c, 1001, 1099), -2000, 2000);
 }
 static void ask_none_first(Case *c) {
   ask(c, 5, 5, -9, 9);

@@ -69,7 +69,10 @@ static void ask_block(Case *c) {
   ask(c, draw_odd(c, 33, 199));
 }
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 300001, 330001));
+  ask(c, 1024 * draw_int(c, 293, 322) + 1); // one element more than whole blocks have
+}
+static void ask_one(Case *c) {
+  ask(c, 1);
 }
 static void ask_none_first(Case *c) {
   ask(c, draw_odd(c, 1025, 1999));
@@ -159,5 +162,6 @@ EXERCISE = {
               {.name = "less than a block", .ask = ask_block, .judge = judge, .inspect = true},
               {.name = "less than a warp", .ask = ask_small, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements, then some", .ask = ask_none_first, .judge = judge}},
 };

@@ -58,6 +58,8 @@ static const Mistake LAUNCHES = {"a launch for every piece", "Three launches do:
 
 static void ask(Case *c, int64_t n, double bound) {
   Array *whole = draw_array(c, FY_INT32, shape(n), -9, 9);
+  if (n > 0)
+    whole->i32[n - 1] = 9; // kept by most bounds: a last block that is left out shows
   give_array(c, "x", array_cast(c, whole, FY_FLOAT32), (Give){.device = "cuda:0"});
   give_number(c, "bound", bound);
   give_number(c, "n", (double)n);
@@ -78,7 +80,10 @@ static void ask_small(Case *c) {
   ask(c, draw_odd(c, 13, 29), -3);
 }
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 80001, 99999), 2);
+  ask(c, 1024 * draw_int(c, 79, 96) + 1, 2); // one element more than whole blocks have
+}
+static void ask_one(Case *c) {
+  ask(c, 1, 2);
 }
 static void ask_none(Case *c) {
   ask(c, 0, 0);
@@ -240,5 +245,6 @@ EXERCISE = {
               {.name = "nothing kept", .ask = ask_nothing, .judge = judge},
               {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements", .ask = ask_none, .judge = judge}},
 };

@@ -76,7 +76,10 @@ static void ask_small(Case *c) {
   ask(c, draw_odd(c, 13, 29), 4);
 }
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 80001, 99999), 30);
+  ask(c, 1024 * draw_int(c, 79, 96) + 1, 30); // one element more than whole blocks have
+}
+static void ask_one(Case *c) {
+  ask(c, 1, 3);
 }
 static void ask_none(Case *c) {
   ask(c, 0, 3);
@@ -235,5 +238,6 @@ EXERCISE = {
               {.name = "runs longer than a block", .ask = ask_long, .judge = judge},
               {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements", .ask = ask_none, .judge = judge}},
 };

@@ -148,6 +148,38 @@ __global__ void called(float *out, const float *in) {
   out[t] = own;
 }
 
+struct Pair {
+  float a, b;
+};
+__device__ Pair halved(Pair p) {
+  return {p.a / 2, p.b / 2};
+}
+__device__ __attribute__((noinline)) int4 next(int4 v) {
+  return make_int4(v.x + 1, v.y + 1, v.z + 1, v.w + 1);
+}
+__device__ int4 turned(int4 v) {
+  int4 a = next(v), b = next(a);
+  return b.x < v.y ? make_int4(v.w, a.x, b.y, v.z) : make_int4(b.w, v.x, v.y, a.z);
+}
+
+// Structs that are passed by value: read where the function is called, which is not where its code stands.
+// count passed l19 sectors_load 16
+// count passed l19 sectors_store -
+// count passed l20 sectors_store 16
+// count passed l20 sectors_load -
+// count passed l21 sectors_load 8
+// count passed l22 sectors_store 8
+// count passed l23 sectors_load 16
+// count passed l23 sectors_store 16
+__global__ void passed(int4 *out, const int4 *in, Pair *pairs) {
+  int i = threadIdx.x;
+  int4 x = turned(in[i]);           //@l19
+  out[i] = x;                       //@l20
+  Pair p = halved(pairs[i]);        //@l21
+  pairs[i + 32] = p;                //@l22
+  out[i + 32] = turned(in[i + 32]); //@l23
+}
+
 int main(void) {
   enum { N = 64, BYTES = 16384 };
   float *in, *out;
@@ -172,6 +204,7 @@ int main(void) {
   adds<<<1, 32>>>((int *)out);
   parted<<<1, 32>>>(out, in);
   called<<<1, 32>>>(out, in);
+  passed<<<1, 32>>>((int4 *)out, (const int4 *)in, (Pair *)(out + 512));
   cudaDeviceSynchronize();
   cudaFree(in);
   cudaFree(out);

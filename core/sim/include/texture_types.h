@@ -1,0 +1,2 @@
+// All in cuda_runtime.h.
+#include "cuda_runtime.h"

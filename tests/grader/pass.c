@@ -1,0 +1,74 @@
+#include "pass.h"
+#include "registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LAZY "FERRY_SIM_MODE=lazy"
+
+static const Pass once[] = {{PASS_IN_ORDER, NULL, {LAZY}}};
+
+// FERRY_SIM_EDGE: on which side of an array even a read is an error.
+static const Pass kernel_passes[] = {
+    {PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=before"}},
+    {PASS_THREADS_DOWN,
+     "with the threads of each block begun in descending order",
+     {LAZY, "FERRY_SIM_ORDER=descending", "FERRY_SIM_EDGE=behind"}},
+    {PASS_WITHIN_BLOCKS,
+     "with the threads of each block in random order, and what one writes to shared memory seen by the others after "
+     "the "
+     "next barrier",
+     {LAZY, "FERRY_SIM_ORDER=random:", "FERRY_SIM_EDGE=behind", "FERRY_SIM_WEAK=within"}},
+    {PASS_BLOCKS_DOWN,
+     "with the blocks run in descending order",
+     {LAZY, "FERRY_SIM_BLOCKS=descending", "FERRY_SIM_EDGE=before"}},
+    {PASS_BETWEEN_BLOCKS,
+     "with the blocks side by side: what one writes the others see after a fence or when the kernel ends",
+     {LAZY, "FERRY_SIM_BLOCKS=random:", "FERRY_SIM_EDGE=behind", "FERRY_SIM_WEAK=between"}}};
+
+// Of work in streams. In the first nothing runs before somebody waits for it, which shows what came too late; the others show
+// what came too early.
+static const Pass stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY}},
+                                     {PASS_OTHERS_AHEAD,
+                                      "with all that other streams could do done before each piece of work, and work "
+                                      "that is not done because it is asked "
+                                      "after",
+                                      {LAZY, "FERRY_SIM_AHEAD=1", "FERRY_SIM_POLLS=1000"}},
+                                     {PASS_DELAYED,
+                                      "with the streams side by side, and work that begins late now and then",
+                                      {"FERRY_SIM_MODE=threads", "FERRY_SIM_DELAYS=seed:"}}};
+
+const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
+                                  {PASS_THREADS_DOWN,
+                                   "with the threads of each block begun in descending order",
+                                   {LAZY, "FERRY_SIM_ORDER=descending"}}};
+
+#define LIST(passes) ((PassList){passes, (int)(sizeof(passes) / sizeof(passes)[0])})
+
+PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
+  PassList list = strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
+                  : e->streams                             ? LIST(stream_passes)
+                                                           : LIST(once);
+  if (real_gpu || test->no_cuda)
+    list = LIST(once);
+  if (test->passes > 0 && test->passes < list.count)
+    list.count = test->passes;
+  return list;
+}
+
+void pass_settings(PassSettings *s, const Pass *pass, uint64_t seed) {
+  int count = 0;
+  for (; count < PASS_SETTINGS && pass->settings[count]; count++) {
+    char *text = s->text[count];
+    int drawn = 1 + (int)((seed >> 8 * count) & 0x7fff); // another for each setting, and never 0
+    snprintf(text, PASS_SETTING_BYTES, "%s", pass->settings[count]);
+    char *last = text + strlen(text) - 1;
+    char *place = strstr(text, "=seed:");
+    if (place)
+      snprintf(place + 1, PASS_SETTING_BYTES - (size_t)(place + 1 - text), "%d", drawn);
+    else if (*last == ':')
+      snprintf(last + 1, PASS_SETTING_BYTES - (size_t)(last + 1 - text), "%d", drawn);
+    s->list[count] = text;
+  }
+  s->list[count] = NULL;
+}

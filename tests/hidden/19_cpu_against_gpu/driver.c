@@ -1,0 +1,83 @@
+// Each product on the GPU is followed in its queue by a count that goes to the host without waiting. Every product and every
+// reading of the clock is noted, with what had been started, what had arrived and what had crossed by then.
+#include "driver.h"
+#include "answer.h"
+#include "device/runtime.h"
+#include <stdlib.h>
+
+enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 5, EVENTS = 400 };
+
+static struct {
+  FyDevice gpu;
+  FyTensor *a, *b;
+  FyTensor *counter, *arrived; // () float32 on the GPU, and in pinned memory
+  const Array *clock;
+  int64_t started, own_copies, readings, events;
+  int64_t noted[EVENTS][COLUMNS]; // kind, waits, started, arrived, copies of the answer's
+} bench;
+
+static void note(int kind) {
+  if (bench.events == EVENTS)
+    fy_raise(FY_RUNTIME_ERROR, "more than %d products and readings of the clock", EVENTS);
+  int64_t *row = bench.noted[bench.events++];
+  row[0] = kind;
+  row[1] = fy_counters().synchronizations;
+  row[2] = bench.started;
+  row[3] = (int64_t) * (volatile float *)fy_data_ptr(bench.arrived);
+  row[4] = fy_counters().host_to_device + fy_counters().device_to_host - bench.own_copies;
+}
+
+static void count_one(void) {
+  fy_add_scalar_(bench.counter, 1);
+  bench.started++;
+  int64_t before = fy_counters().device_to_host;
+  fy_copy_async_(bench.arrived, bench.counter);
+  bench.own_copies += fy_counters().device_to_host - before;
+}
+
+static bool same_size(FyTensor *x, FyTensor *y) {
+  return fy_size_at(x, 0) == fy_size_at(y, 0) && fy_size_at(x, 1) == fy_size_at(y, 1);
+}
+
+FyTensor *product(FyTensor *x, FyTensor *y) {
+  FyTensor *result = fy_matmul(x, y);
+  if (!same_size(x, bench.a) || !same_size(y, bench.b))
+    fy_raise(FY_VALUE_ERROR, "product was given other matrices than a and b");
+  if (fy_device_of(x).type == FY_CPU) {
+    note(ON_CPU);
+    return result;
+  }
+  if (fy_device_of(x).index != bench.gpu.index)
+    fy_raise(FY_VALUE_ERROR, "product was given matrices on another GPU than the one to be measured");
+  count_one();
+  note(ON_GPU);
+  return result;
+}
+
+double seconds_now(void) {
+  note(READING);
+  int64_t i = bench.readings++;
+  return i < bench.clock->count ? bench.clock->f64[i] : bench.clock->f64[0] + 1000 * (double)i;
+}
+
+void drive(Driver *d) {
+  setenv("FERRY_SIM_MODE", "lazy", 1); // nothing is finished before somebody waits for it
+  bench.gpu = fy_device(driver_text(d, "device"));
+  bench.counter = fy_zeros(FY_SCALAR, .device = bench.gpu);
+  bench.arrived = fy_zeros(FY_SCALAR, .pin_memory = true);
+  bench.clock = driver_array(d, "clock");
+  bench.a = driver_tensor(d, "a");
+  bench.b = driver_tensor(d, "b");
+  fy_synchronize(bench.gpu);
+  for (int64_t i = (int64_t)driver_number(d, "pending"); i > 0; i--)
+    count_one();
+  note(BEGIN);
+  Comparison c = {0};
+  compare(bench.a, bench.b, bench.gpu, (int)driver_number(d, "runs"), &c);
+  note(BEGIN);
+  driver_put_number(d, "cpu", c.cpu);
+  driver_put_number(d, "gpu", c.gpu);
+  driver_put_number(d, "times as fast", c.times_as_fast);
+  Shape s = {.rank = 2, .size = {bench.events, COLUMNS}};
+  driver_put_array(d, "events", FY_INT64, s, bench.noted);
+}

@@ -1,0 +1,29 @@
+// mistake: the middle one unsorted
+#include "ferry.h"
+
+enum { MOST_RUNS = 25 };
+
+static double median(double *times, int count) {
+  return (times[(count - 1) / 2] + times[count / 2]) / 2; // the same one twice where count is odd
+}
+
+static double median_seconds(FyTensor *a, FyTensor *b, FyDevice device, int runs) {
+  double times[MOST_RUNS];
+  product(a, b);
+  for (int i = 0; i < runs; i++) {
+    fy_scope {
+      fy_synchronize(device);
+      double start = seconds_now();
+      product(a, b);
+      fy_synchronize(device);
+      times[i] = seconds_now() - start;
+    }
+  }
+  return median(times, runs);
+}
+
+void compare(FyTensor *a, FyTensor *b, FyDevice gpu, int runs, Comparison *result) {
+  double on_cpu = median_seconds(a, b, FY_CPU_DEVICE, runs);
+  double on_gpu = median_seconds(fy_to(a, gpu), fy_to(b, gpu), gpu, runs);
+  *result = (Comparison){on_cpu, on_gpu, on_cpu / on_gpu};
+}

@@ -1,0 +1,133 @@
+// Three runs: one without interruption; one that is saved twice and goes on; and a new one that resumes from the first Saved.
+// What the driver keeps to compare with is its own.
+#include "driver.h"
+#include "answer.h"
+#include <string.h>
+
+typedef struct State {
+  FyTensorList *parameters, *buffers, *moments;
+  double lr, best;
+  int64_t steps, epoch;
+  FyRngState random;
+} State;
+
+typedef struct Task {
+  FyTensor *x, *y;
+  FyDevice device;
+  int hidden;
+  bool adam;
+} Task;
+
+static Run new_run(const Task *t, uint64_t seed) {
+  fy_manual_seed(seed);
+  FyModule *model = fy_nn_sequential(fy_nn_linear((int)fy_size_at(t->x, 1), t->hidden), fy_nn_batch_norm1d(t->hidden),
+                                     fy_nn_relu(), fy_nn_dropout(0.5), fy_nn_linear(t->hidden, 2));
+  fy_module_to(model, t->device);
+  FyTensorList *parameters = fy_parameters(model);
+  FyOptimizer *optimizer = t->adam ? fy_adam(parameters, .lr = 0.02) : fy_sgd(parameters, .lr = 0.02, .momentum = 0.9);
+  return (Run){model, optimizer, fy_step_lr(optimizer, 2, 0.5), 0, 1e30};
+}
+
+// Until so many epochs are done.
+static void train(Run *run, const Task *t, int64_t epochs) {
+  FyDataLoader *loader = fy_data_loader(fy_tensor_dataset(t->x, t->y), .batch_size = 4, .shuffle = true, .seed = 5);
+  while (run->epoch < epochs) {
+    double loss = 0;
+    fy_loader_set_epoch(loader, run->epoch);
+    fy_for_batches(batch, loader) {
+      FyTensor *output = fy_forward(run->model, fy_to(batch.data, t->device));
+      FyTensor *error = fy_mse_loss(output, fy_to(batch.target, t->device));
+      fy_zero_grad(run->optimizer);
+      fy_backward(error);
+      fy_step(run->optimizer);
+      loss += fy_item(error);
+    }
+    fy_zero_grad(run->optimizer);
+    fy_scheduler_step(run->scheduler);
+    run->best = loss < run->best ? loss : run->best;
+    run->epoch++;
+  }
+}
+
+static FyTensorList *copies(const FyTensorList *list) {
+  FyTensorList *all = fy_tensor_list_new();
+  for (int i = 0; i < list->count; i++)
+    fy_list_add(all, list->names[i], fy_to(fy_clone(fy_detach(list->items[i])), FY_CPU_DEVICE));
+  return all;
+}
+
+static State state_of(const Run *run) {
+  return (State){.parameters = copies(fy_parameters(run->model)),
+                 .buffers = copies(fy_buffers(run->model)),
+                 .moments = copies(fy_optimizer_state_dict(run->optimizer)),
+                 .lr = fy_learning_rate(run->optimizer),
+                 .best = run->best,
+                 .steps = fy_scheduler_last_epoch(run->scheduler),
+                 .epoch = run->epoch,
+                 .random = fy_get_rng_state()};
+}
+
+// Without the learning rate, which is told apart.
+static bool same(const FyTensorList *a, const FyTensorList *b) {
+  bool equal = a->count == b->count;
+  for (int i = 0; i < a->count && equal; i++) {
+    FyTensor *other = fy_list_find(b, a->names[i]);
+    equal = strstr(a->names[i], "lr") || (other && fy_equal(a->items[i], other));
+  }
+  return equal;
+}
+
+static void put_same(Driver *d, const State *now, const State *then) {
+  driver_put_number(d, "parameters", same(now->parameters, then->parameters));
+  driver_put_number(d, "buffers", same(now->buffers, then->buffers));
+  driver_put_number(d, "moments", same(now->moments, then->moments));
+  driver_put_number(d, "learning rate", now->lr == then->lr);
+  driver_put_number(d, "schedule", now->steps == then->steps);
+  driver_put_number(d, "random", memcmp(&now->random, &then->random, sizeof now->random) == 0);
+  driver_put_number(d, "epoch", (double)now->epoch);
+  driver_put_number(d, "best", now->best == then->best);
+}
+
+static FyTensor *weights(const Run *run) {
+  FyTensorList *all = fy_parameters(run->model);
+  FyTensor *rows[8];
+  for (int i = 0; i < all->count; i++)
+    rows[i] = fy_reshape(fy_detach(all->items[i]), fy_shape(-1));
+  return fy_to(fy_cat((FyTensors){all->count, rows}, 0), FY_CPU_DEVICE);
+}
+
+void drive(Driver *d) {
+  Task task = {.x = driver_tensor(d, "x"),
+               .y = driver_tensor(d, "y"),
+               .device = fy_device(driver_text(d, "device")),
+               .hidden = (int)driver_number(d, "hidden"),
+               .adam = driver_number(d, "adam") == 1};
+  int64_t first = (int64_t)driver_number(d, "saved after"), second = first + 2, all = first + 3;
+  uint64_t seed = (uint64_t)driver_number(d, "seed");
+  Run straight = new_run(&task, seed);
+  train(&straight, &task, all);
+
+  Run run = new_run(&task, seed);
+  train(&run, &task, first);
+  State before = state_of(&run);
+  Saved *saved = save_run(&run);
+  driver_put_number(d, "saved", saved != NULL);
+  if (!saved)
+    return;
+  State after = state_of(&run);
+  driver_put_number(d, "left alone", same(after.parameters, before.parameters) && same(after.buffers, before.buffers) &&
+                                         memcmp(&after.random, &before.random, sizeof after.random) == 0);
+  train(&run, &task, second);
+  save_run(&run);
+  train(&run, &task, all);
+
+  Run other = new_run(&task, seed + 1);
+  resume_run(&other, saved);
+  State resumed = state_of(&other);
+  put_same(d, &resumed, &before);
+  driver_put_number(d, "as it went on", first < all && same(resumed.parameters, copies(fy_parameters(run.model))));
+  if (other.epoch >= 0 && other.epoch <= all)
+    train(&other, &task, all);
+  driver_put(d, "straight", weights(&straight));
+  driver_put(d, "resumed", weights(&other));
+}

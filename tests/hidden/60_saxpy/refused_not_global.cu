@@ -1,0 +1,13 @@
+// compile error: nvcc refuses a function that is not marked __global__
+#include <cuda_runtime.h>
+
+void saxpy(float *y, const float *x, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i];
+}
+
+extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
+  if (n > 0)
+    saxpy<<<(n + 255) / 256, 256>>>(y, x, a, n);
+}

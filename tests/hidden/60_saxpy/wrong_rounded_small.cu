@@ -1,0 +1,12 @@
+// mistake: blocks rounded down
+#include <cuda_runtime.h>
+
+__global__ void saxpy(float *y, const float *x, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i];
+}
+
+extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
+  saxpy<<<n / 256, 256>>>(y, x, a, n);
+}

@@ -1,0 +1,15 @@
+// mistake: wrote past the end
+#include <cuda_runtime.h>
+
+__global__ void affine(float *x, int *who, float a, float b, int n) {
+  int thread = blockIdx.x * blockDim.x + threadIdx.x, i = thread;
+  do {
+    x[i] = a * x[i] + b;
+    who[i] = thread;
+    i += gridDim.x * blockDim.x;
+  } while (i < n);
+}
+
+extern "C" void affine_on_device(float *x, int *who, float a, float b, int n, int blocks, int threads) {
+  affine<<<blocks, threads>>>(x, who, a, b, n);
+}

@@ -1,0 +1,16 @@
+// mistake: elements done twice
+#include <cuda_runtime.h>
+
+__global__ void affine(float *x, int *who, float a, float b, int n) {
+  int thread = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+  if (thread < n && thread + stride >= n)
+    x[thread] = a * x[thread] + b;
+  for (int i = thread; i < n; i += stride) {
+    x[i] = a * x[i] + b;
+    who[i] = thread;
+  }
+}
+
+extern "C" void affine_on_device(float *x, int *who, float a, float b, int n, int blocks, int threads) {
+  affine<<<blocks, threads>>>(x, who, a, b, n);
+}

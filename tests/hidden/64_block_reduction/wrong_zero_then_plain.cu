@@ -1,0 +1,26 @@
+// mistake: blocks that add without an atomic operation
+#include <cuda_runtime.h>
+
+__global__ void zero(float *sum) {
+  *sum = 0;
+}
+
+__global__ void add_up(float *sum, const float *x, int n) {
+  __shared__ float shared[256];
+  int i = blockIdx.x * 256 + threadIdx.x;
+  shared[threadIdx.x] = i < n ? x[i] : 0;
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if ((int)threadIdx.x < half)
+      shared[threadIdx.x] += shared[threadIdx.x + half];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0)
+    *sum += shared[0];
+}
+
+extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
+  (void)partial;
+  zero<<<1, 1>>>(sum);
+  add_up<<<n / 256 + 1, 256>>>(sum, x, n);
+}

@@ -1,0 +1,31 @@
+// mistake: blocks that add to the same element
+#include <cuda_runtime.h>
+
+enum { TILE = 16 };
+
+__global__ void matmul(float *c, const float *a, const float *b, int m, int n, int k) {
+  __shared__ float a_tile[TILE][TILE], b_tile[TILE][TILE];
+  int y = threadIdx.y, x = threadIdx.x;
+  int row = blockIdx.y * TILE + y, column = blockIdx.x * TILE + x;
+  float sum = 0;
+  int half = (k + 2 * TILE - 1) / (2 * TILE) * TILE, end = blockIdx.z == 0 && half < k ? half : k;
+  for (int begin = blockIdx.z * half; begin < end; begin += TILE) {
+    a_tile[y][x] = row < m && begin + x < end ? load(&a[row * k + begin + x]) : 0;
+    b_tile[y][x] = begin + y < end && column < n ? load(&b[(begin + y) * n + column]) : 0;
+    __syncthreads();
+    for (int i = 0; i < TILE; i++)
+      sum += a_tile[y][i] * b_tile[i][x];
+    __syncthreads();
+  }
+  if (row >= m || column >= n)
+    return;
+  if (blockIdx.z == 0)
+    c[row * n + column] = sum;
+  else
+    c[row * n + column] += sum;
+}
+
+extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m, int n, int k) {
+  dim3 blocks((n + TILE - 1) / TILE, (m + TILE - 1) / TILE, 2);
+  matmul<<<blocks, dim3(TILE, TILE)>>>(c, a, b, m, n, k);
+}
