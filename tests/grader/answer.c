@@ -158,11 +158,19 @@ static bool run_compiler(Answer *a, const Command *command, const char *readable
   if (done && said && !a->for_inspector)
     a->warning = diagnostics_warning(said, a->title);
   free(said);
-  if (!done && a->status == STATUS_COMPILE_ERROR && a->diagnostics && !strstr(a->diagnostics, "the compiler ")) {
-    char *fit = diagnostics_errors(a->diagnostics, a->title);
-    free(a->diagnostics);
-    a->diagnostics = fit;
+  if (done || a->status != STATUS_COMPILE_ERROR || !a->diagnostics)
+    return done;
+  const char *last = NULL; // what ended the compiler, where it was not the compiler itself
+  for (const char *at = a->diagnostics; (at = strstr(at, "the compiler ")); at++)
+    if (at == a->diagnostics || at[-1] == '\n')
+      last = at;
+  char *fit = diagnostics_errors(a->diagnostics, a->title), *both = NULL;
+  if (last && !strstr(fit, last) && asprintf(&both, "%s\n%.80s", fit, last) >= 0) {
+    free(fit);
+    fit = both;
   }
+  free(a->diagnostics);
+  a->diagnostics = fit;
   return done;
 }
 
