@@ -1,4 +1,4 @@
-// Exercise 65: a matrix product in tiles                                            (chapter 1, docs/01_why_a_gpu.md)
+// Exercise 65: a matrix product in tiles                                       (chapter 23, docs/23_shared_memory.md)
 //
 // Write the kernel matmul, and matmul_on_device, which launches it:
 //
@@ -18,7 +18,7 @@
 //
 // The kernel reads a and b (global memory) through
 //   float load(const float *address)
-// which is there already, and is what is counted: at most an eighth of 2 m n k. What does not go through load finds NaN there.
+// which is in counted.cuh, and is what is counted: at most an eighth of 2 m n k. What does not go through load finds NaN there.
 // Shared memory is read and written as always. Counted besides: launches (one), and barriers (a tile needs them).
 //
 // In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to registers.

@@ -222,7 +222,7 @@ EXERCISE = {
     .title = "A matrix product in tiles",
     .kind = "kernel",
     .chapter = 23,
-    .lesson = "docs/01_why_a_gpu.md#two-kinds-of-work",
+    .lesson = "docs/23_shared_memory.md#a-blocks-own-memory",
     .hints =
         {"In the step that begins at `begin`, thread (x, y) brings a[row][begin + x] and b[begin + y][column].",
          "Then it adds a_tile[y][i] * b_tile[i][x] for all i of the tile to a sum of its own that lives in a register.",
