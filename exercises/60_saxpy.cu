@@ -24,6 +24,7 @@
 //
 // In the library: fy_unary_flat in core/op/elementwise/pointwise.cuh is such a kernel, for every op of one operand.
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {
   (void)y;

@@ -16,6 +16,7 @@
 //
 // In the library: FY_GRID_STRIDE in core/op/kernel/cuda_common.cuh is this loop, and most kernels there are written with it.
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -29,4 +30,6 @@ __global__ void affine(float *x, int *who, float a, float b, int n) {
 
 extern "C" void affine_on_device(float *x, int *who, float a, float b, int n, int blocks, int threads) {
   affine<<<blocks, threads>>>(x, who, a, b, n);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
+    fprintf(stderr, "affine: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
 }

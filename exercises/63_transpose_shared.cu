@@ -22,6 +22,7 @@
 // In the library: transpose_kernel in core/op/copy/copy.cu does this, with tiles of 64.
 #include "counted.cuh" // load, store
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads, each with four elements of a tile
 
@@ -35,4 +36,6 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {
   dim3 blocks((columns + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
   transpose<<<blocks, dim3(TILE, TILE_ROWS)>>>(out, in, rows, columns);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
+    fprintf(stderr, "transpose: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
 }

@@ -20,6 +20,7 @@
 //
 // In the library: fy_block_reduce in core/op/kernel/cuda_common.cuh, first in each warp, then among the warps.
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 enum { THREADS = 256, MOST_BLOCKS = 1024 };
 

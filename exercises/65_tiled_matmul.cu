@@ -1,4 +1,4 @@
-// Exercise 65: a matrix product in tiles                                       (chapter 23, docs/23_shared_memory.md)
+// Exercise 65: a matrix product in tiles                                  (chapter 26, docs/26_the_matrix_product.md)
 //
 // Write the kernel matmul, and matmul_on_device, which launches it:
 //
@@ -24,6 +24,7 @@
 // In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to registers.
 #include "counted.cuh" // load, store
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 enum { TILE = 16 };
 
@@ -39,4 +40,6 @@ __global__ void matmul(float *c, const float *a, const float *b, int m, int n, i
 extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m, int n, int k) {
   dim3 blocks((n + TILE - 1) / TILE, (m + TILE - 1) / TILE);
   matmul<<<blocks, dim3(TILE, TILE)>>>(c, a, b, m, n, k);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
+    fprintf(stderr, "matmul: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
 }

@@ -19,6 +19,7 @@
 //
 // In the library: add_rows in core/op/indexing/index.cu adds to places that many threads may share.
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 enum { MOST_BINS = 1024, THREADS = 256, MOST_BLOCKS = 8 };
 

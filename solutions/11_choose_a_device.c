@@ -25,9 +25,13 @@ FyDevice choose_device(const char *wish, int cuda_devices, bool mps_available) {
   if (strcmp(wish, "auto") == 0)
     return best;
   FyDevice wished = fy_device(wish);
-  bool there = wished.type == FY_CPU || (wished.type == FY_MPS && mps_available) ||
-               (wished.type == FY_CUDA && wished.index < cuda_devices); // "cuda" has the index -1
-  return there && !(wished.type == FY_CUDA && cuda_devices == 0) ? wished : best;
+  if (wished.type == FY_CPU)
+    return wished;
+  if (wished.type == FY_MPS && mps_available)
+    return wished;
+  if (wished.type == FY_CUDA && cuda_devices > 0 && wished.index < cuda_devices) // "cuda" has the index -1
+    return wished;
+  return best;
   // [stub]
   //| (void)wish;
   //| (void)cuda_devices;

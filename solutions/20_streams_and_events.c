@@ -31,6 +31,7 @@ FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying,
   }
   fy_stream_guard(computing) {
     fy_event_wait(copied, computing);
+    fy_record_stream(there, computing); // its memory belongs to `copying`, and is read here
     fy_event_record(begin, computing);
     result = fy_matmul(there, weight);
     fy_event_record(end, computing);

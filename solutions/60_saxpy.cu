@@ -24,6 +24,7 @@
 //
 // In the library: fy_unary_flat in core/op/elementwise/pointwise.cuh is such a kernel, for every op of one operand.
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {
   // [answer]
@@ -43,6 +44,8 @@ extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
   const int threads = 256;
   if (n > 0)
     saxpy<<<(n + threads - 1) / threads, threads>>>(y, x, a, n);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
+    fprintf(stderr, "saxpy: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
   // [stub]
   //| (void)y;
   //| (void)x;

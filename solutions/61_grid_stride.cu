@@ -16,12 +16,13 @@
 //
 // In the library: FY_GRID_STRIDE in core/op/kernel/cuda_common.cuh is this loop, and most kernels there are written with it.
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {
   // [answer]
   int thread = blockIdx.x * blockDim.x + threadIdx.x;
   int stride = gridDim.x * blockDim.x;
-  for (int i = thread; i < n; i += stride) {
+  for (long long i = thread; i < n; i += stride) { // an int i could pass INT_MAX in its last step
     x[i] = a * x[i] + b;
     who[i] = thread;
   }
@@ -38,4 +39,6 @@ __global__ void affine(float *x, int *who, float a, float b, int n) {
 
 extern "C" void affine_on_device(float *x, int *who, float a, float b, int n, int blocks, int threads) {
   affine<<<blocks, threads>>>(x, who, a, b, n);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
+    fprintf(stderr, "affine: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
 }

@@ -22,6 +22,7 @@
 // In the library: transpose_kernel in core/op/copy/copy.cu does this, with tiles of 64.
 #include "counted.cuh" // load, store
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 // [answer]
 enum { TILE = 32, TILE_ROWS = 8 };
@@ -31,13 +32,14 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   int r = blockIdx.y * TILE + threadIdx.y, c = blockIdx.x * TILE + threadIdx.x;
   for (int k = 0; k < TILE; k += TILE_ROWS)
     if (r + k < rows && c < columns)
-      store(&tile[threadIdx.y + k][threadIdx.x], load(&in[(r + k) * columns + c]));
+      store(&tile[threadIdx.y + k][threadIdx.x],
+            load(&in[(size_t)(r + k) * columns + c])); // a product of ints overflows
   __syncthreads();
   r = blockIdx.x * TILE + threadIdx.y; // of out, which has `columns` rows
   c = blockIdx.y * TILE + threadIdx.x;
   for (int k = 0; k < TILE; k += TILE_ROWS)
     if (r + k < columns && c < rows)
-      store(&out[(r + k) * rows + c], load(&tile[threadIdx.x][threadIdx.y + k]));
+      store(&out[(size_t)(r + k) * rows + c], load(&tile[threadIdx.x][threadIdx.y + k]));
 }
 // [stub]
 //| enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads, each with four elements of a tile
@@ -53,4 +55,6 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {
   dim3 blocks((columns + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
   transpose<<<blocks, dim3(TILE, TILE_ROWS)>>>(out, in, rows, columns);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
+    fprintf(stderr, "transpose: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
 }

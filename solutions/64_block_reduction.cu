@@ -20,6 +20,7 @@
 //
 // In the library: fy_block_reduce in core/op/kernel/cuda_common.cuh, first in each warp, then among the warps.
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 // [answer]
 enum { THREADS = 256, MOST_BLOCKS = 1024 };
@@ -28,7 +29,7 @@ enum { THREADS = 256, MOST_BLOCKS = 1024 };
 __global__ void block_sums(float *sums, const float *x, int n) {
   __shared__ float shared[THREADS];
   float own = 0;
-  for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
+  for (long long i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) // beyond INT_MAX at the end
     own += x[i];
   shared[threadIdx.x] = own;
   __syncthreads();
@@ -52,10 +53,12 @@ __global__ void block_sums(float *sums, const float *x, int n) {
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
   // [answer]
-  int blocks = n < THREADS * MOST_BLOCKS ? (n + THREADS - 1) / THREADS : MOST_BLOCKS;
+  int blocks = n < THREADS * MOST_BLOCKS ? (n + THREADS - 1) / THREADS : MOST_BLOCKS; // n + 255 only where n is small
   if (blocks > 0)
     block_sums<<<blocks, THREADS>>>(partial, x, n);
   block_sums<<<1, THREADS>>>(sum, partial, blocks);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
+    fprintf(stderr, "block_sums: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
   // [stub]
   //| (void)sum;
   //| (void)x;

@@ -19,6 +19,7 @@
 //
 // In the library: add_rows in core/op/indexing/index.cu adds to places that many threads may share.
 #include <cuda_runtime.h>
+#include <stdio.h>
 
 enum { MOST_BINS = 1024, THREADS = 256, MOST_BLOCKS = 8 };
 
@@ -28,7 +29,7 @@ __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {
   for (int b = threadIdx.x; b < bins; b += THREADS)
     of_block[b] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
+  for (long long i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) // beyond INT_MAX at the end
     if (x[i] >= 0 && x[i] < bins)
       atomicAdd(&of_block[x[i]], 1u);
   __syncthreads();
@@ -49,6 +50,8 @@ extern "C" void histogram_on_device(unsigned int *counts, const int *x, int n, i
   cudaMemsetAsync(counts, 0, bins * sizeof *counts, 0);
   if (blocks > 0)
     histogram<<<blocks, THREADS>>>(counts, x, n, bins);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
+    fprintf(stderr, "histogram: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
   // [stub]
   //| (void)counts;
   //| (void)x;

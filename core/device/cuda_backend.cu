@@ -152,7 +152,9 @@ static int set(void *pointer, int byte, size_t bytes, void *stream) {
 // ---- streams and events ----------------------------------------------------------------------------------------------
 
 static int stream_create(void **stream, int priority) {
+  // [stream]
   return (int)cudaStreamCreateWithPriority((cudaStream_t *)stream, cudaStreamNonBlocking, priority);
+  // [end]
 }
 
 static int stream_synchronize(void *stream) {

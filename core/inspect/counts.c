@@ -19,9 +19,31 @@ struct sectors {
   size_t count, room;
 };
 
+// Lanes of atomics that met at an address.
+struct meeting {
+  uint64_t address; // + 1; 0: free
+  uint64_t lanes, block;
+  bool of_blocks; // more than one: more of them when all are looked at
+};
+
+struct meetings {
+  struct meeting *slots; // a hash table
+  size_t count, room;
+};
+
+// What a launch has done. Launches of one kernel may run side by side, and share its sites: `sum` has what was counted up to
+// the last change from one to another, `start` what the sites held then.
+struct counted {
+  struct model_counts sum, start;
+  struct sectors read, written;
+  struct meetings meetings;
+  uint64_t block;       // the one that is looked at: its number among those that are
+  double block_sectors; // distinct ones of the blocks that are done, summed
+};
+
 bool counts_wanted;
-static struct sectors of_block, read_by_launch, written_by_launch;
-static double block_sectors; // distinct ones of the blocks that are done, summed
+static struct sectors of_block;
+static struct counted *now_counted; // of the launch whose block is looked at
 
 static uint64_t *slot_of(const struct sectors *s, uint64_t sector) {
   size_t i = (size_t)(sector * 0x9e3779b97f4a7c15u >> 20);
@@ -55,7 +77,7 @@ void counts_touched(uint32_t key, uint64_t first, uint64_t last) {
   for (uint64_t sector = first; sector <= last; sector++) {
     if (is_read(key))
       add_sector(&of_block, sector);
-    add_sector(is_read(key) ? &read_by_launch : &written_by_launch, sector);
+    add_sector(is_read(key) ? &now_counted->read : &now_counted->written, sector);
   }
 }
 
@@ -63,58 +85,42 @@ void counts_touched(uint32_t key, uint64_t first, uint64_t last) {
 
 // The L2 cache does what meets at one address one after another, whichever blocks it is from: the busiest address of a launch
 // makes them all wait.
-struct meeting {
-  uint64_t address; // + 1; 0: free
-  uint64_t lanes, block;
-  bool of_blocks; // more than one: more of them when all are looked at
-};
-static struct {
-  struct meeting *slots;
-  size_t count, room;
-} meetings;
-static uint64_t block_number; // of those that are looked at, from the launch's first
-
-static struct meeting *meeting_of(uint64_t address) {
+static struct meeting *meeting_of(const struct meetings *all, uint64_t address) {
   size_t i = (size_t)(address * 0x9e3779b97f4a7c15u >> 20);
-  while (meetings.slots[i & (meetings.room - 1)].address &&
-         meetings.slots[i & (meetings.room - 1)].address != address + 1)
+  while (all->slots[i & (all->room - 1)].address && all->slots[i & (all->room - 1)].address != address + 1)
     i++;
-  return &meetings.slots[i & (meetings.room - 1)];
+  return &all->slots[i & (all->room - 1)];
 }
 
-static void more_meetings(void) {
-  struct meeting *old = meetings.slots;
-  const size_t room = meetings.room;
-  meetings.room = room ? 2 * room : 1024;
-  meetings.slots = inspect_allocate(meetings.room * sizeof *meetings.slots);
-  for (size_t i = 0; i < room; i++)
-    if (old[i].address)
-      *meeting_of(old[i].address - 1) = old[i];
-  free(old);
+static void more_meetings(struct meetings *all) {
+  const struct meetings old = *all;
+  all->room = old.room ? 2 * old.room : 1024;
+  all->slots = inspect_allocate(all->room * sizeof *all->slots);
+  for (size_t i = 0; i < old.room; i++)
+    if (old.slots[i].address)
+      *meeting_of(all, old.slots[i].address - 1) = old.slots[i];
+  free(old.slots);
 }
 
 void counts_met(uint64_t address, unsigned lanes) {
-  if (2 * meetings.count >= meetings.room)
-    more_meetings();
-  struct meeting *m = meeting_of(address);
-  meetings.count += m->address == 0;
-  m->of_blocks |= m->address && m->block != block_number;
+  if (now_counted == NULL)
+    return;
+  struct meetings *all = &now_counted->meetings;
+  if (2 * all->count >= all->room)
+    more_meetings(all);
+  struct meeting *m = meeting_of(all, address);
+  all->count += m->address == 0;
+  m->of_blocks |= m->address && m->block != now_counted->block;
   m->address = address + 1;
-  m->block = block_number;
+  m->block = now_counted->block;
   m->lanes += lanes;
 }
 
-static void forget_meetings(void) {
-  if (meetings.count)
-    memset(meetings.slots, 0, meetings.room * sizeof *meetings.slots);
-  meetings.count = 0;
-}
-
 // Of the launch, where `more` blocks ran for each that was looked at. Of one block alone nobody knows which addresses others have.
-static double hottest(double looked, double more) {
+static double hottest(const struct meetings *all, double looked, double more) {
   double most = 0;
-  for (size_t i = 0; i < meetings.room; i++) {
-    const struct meeting *m = &meetings.slots[i];
+  for (size_t i = 0; i < all->room; i++) {
+    const struct meeting *m = &all->slots[i];
     const double lanes = (double)m->lanes * (m->of_blocks || looked < 2 ? more : 1);
     most = m->address && lanes > most ? lanes : most;
   }
@@ -122,8 +128,10 @@ static double hottest(double looked, double more) {
 }
 
 void counts_end_block(void) {
-  block_sectors += (double)of_block.count;
-  block_number++;
+  if (now_counted) {
+    now_counted->block_sectors += (double)of_block.count;
+    now_counted->block++;
+  }
   empty(&of_block);
 }
 
@@ -181,16 +189,32 @@ static struct model_counts totals(const struct kernel *k) {
   return c;
 }
 
+// The kernel's sites no longer count for the launch that they counted for.
+static void take(struct kernel *k) {
+  if (k->counting == NULL)
+    return;
+  const struct model_counts now = totals(k);
+  double *sum = (double *)&k->counting->counted->sum;
+  const double *then = (const double *)&k->counting->counted->start;
+  for (size_t i = 0; i < sizeof now / sizeof(double); i++)
+    sum[i] += ((const double *)&now)[i] - then[i];
+  k->counting = NULL;
+}
+
 void counts_begin_launch(struct launch *launch) {
   counts_wanted = cudasim_plays_gpu();
-  if (!counts_wanted)
+  if (counts_wanted)
+    launch->counted = inspect_allocate(sizeof *launch->counted);
+}
+
+void counts_begin_block(struct launch *launch) {
+  struct kernel *k = launch->kernel;
+  now_counted = launch->counted;
+  if (launch->counted == NULL || k->counting == launch)
     return;
-  launch->before = inspect_allocate(sizeof *launch->before);
-  *launch->before = totals(launch->kernel);
-  empty(&read_by_launch);
-  empty(&written_by_launch);
-  forget_meetings();
-  block_sectors = 0;
+  take(k);
+  launch->counted->start = totals(k);
+  k->counting = launch;
 }
 
 static double static_shared(const struct kernel *k) {
@@ -200,12 +224,9 @@ static double static_shared(const struct kernel *k) {
   return bytes;
 }
 
-// `c` less what was before, for all blocks of the launch.
-static void scale(struct model_counts *c, const struct model_counts *before, double factor) {
-  double *values = (double *)c;
-  const double *old = (const double *)before;
+static void scale(struct model_counts *c, double factor) {
   for (size_t i = 0; i < sizeof *c / sizeof(double); i++)
-    values[i] = (values[i] - old[i]) * factor;
+    ((double *)c)[i] *= factor;
 }
 
 static void add_time(struct kernel *k, const struct model_counts *c, const struct model_time *t) {
@@ -225,26 +246,31 @@ static void add_time(struct kernel *k, const struct model_counts *c, const struc
 }
 
 void counts_end_launch(struct launch *launch) {
-  if (launch->before == NULL)
+  if (launch->counted == NULL)
     return;
+  if (launch->kernel->counting == launch)
+    take(launch->kernel);
   const double looked = launch->end - launch->first, all = launch->end_run - launch->first_run;
-  struct model_counts c = totals(launch->kernel);
-  c.barriers *= ((double)launch->threads + WARP - 1) / WARP;
-  launch->before->barriers *= ((double)launch->threads + WARP - 1) / WARP;
-  scale(&c, launch->before, looked > 0 ? all / looked : 0);
   const double more = looked > 0 ? all / looked : 0;
-  c.atomic_hottest = hottest(looked, more);
+  struct counted *own = launch->counted;
+  struct model_counts c = own->sum;
+  c.barriers *= ((double)launch->threads + WARP - 1) / WARP;
+  scale(&c, more);
+  c.atomic_hottest = hottest(&own->meetings, looked, more);
   c.blocks = all;
   c.threads = launch->threads;
   c.shared_bytes = static_shared(launch->kernel) + (double)launch->dynamic_bytes;
-  c.l1_misses = block_sectors * more;
-  c.dram_reads = 32 * (double)read_by_launch.count * more;
-  c.dram_writes = 32 * (double)written_by_launch.count * more;
+  c.l1_misses = own->block_sectors * more;
+  c.dram_reads = 32 * (double)own->read.count * more;
+  c.dram_writes = 32 * (double)own->written.count * more;
   if (!mix_known()) {
     c.fp32 = c.loads + c.shared;
     c.integer = 2 * (c.loads + c.stores + c.shared) + c.branches;
   }
-  free(launch->before);
+  free(own->read.slots);
+  free(own->written.slots);
+  free(own->meetings.slots);
+  free(own);
   struct model_time time;
   if (cudasim_counts(&c, &time))
     add_time(launch->kernel, &c, &time);

@@ -88,6 +88,7 @@ struct kernel {
   struct barrier *barriers;
   uint8_t *arrays;           // by number of the shared array: touched
   struct modelled *modelled; // counts.c: its times on the GPU that is played
+  struct launch *counting;   // counts.c: the launch that its sites count for
   struct flow *flow;
 };
 
@@ -125,7 +126,7 @@ struct launch {
   struct history *histories;
   struct late *late; // reads of memory that nothing had written
   size_t late_count;
-  struct model_counts *before; // counts.c: of the kernel, before the launch
+  struct counted *counted; // counts.c: what it has done
 };
 
 // One access, as a word remembers it.
@@ -295,6 +296,7 @@ void request_count(struct site *site, const uint64_t *addresses, unsigned lanes,
 // touched by one request.
 void counts_begin_launch(struct launch *launch);
 void counts_end_launch(struct launch *launch);
+void counts_begin_block(struct launch *launch);
 void counts_end_block(void);
 struct modelled { // of all launches together
   double seconds, term[6], least, resident, share, launches;

@@ -182,6 +182,7 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   for (unsigned i = 0; i < launch->threads; i++)
     l->live[i / WARP] |= 1u << i % WARP;
   order_begin_block(l);
+  counts_begin_block(launch);
   inspect_now = l;
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct model_counts Counts;
@@ -256,6 +257,16 @@ static Modelled stream(const struct model_gpu *gpu, const char *kind, double n, 
   return of(gpu, c, 8 * n * (reads + writes), 0);
 }
 
+// Blocks that read the same so many KB between them, again and again, past the L1 cache: what the L2 cache holds, and what not.
+static Modelled shared_reads(const struct model_gpu *gpu, double kilobytes) {
+  const double values = 16, bytes = 200000.0 * 1024 * 8 * values; // of float64, for each thread
+  Counts c = rows(200000.0 * 32, 1024, 2 * values, 0);
+  c.loads /= 2;
+  c.dram_reads *= model_beyond_l2(gpu, 1024 * kilobytes);
+  c.fp64 = c.loads;
+  return of(gpu, c, bytes, 0);
+}
+
 // Eight bytes read an element, and its + 1 multiply-adds with them: 0.25 (its + 1) operations a byte, as the table has it.
 static Modelled roofline(const struct model_gpu *gpu, double its) {
   const double n = 1 << 27; // which the rate does not depend on
@@ -316,6 +327,116 @@ static Modelled histogram(const struct model_gpu *gpu, const char *kind, double 
     c.atomic_hottest = c.blocks;
   }
   return of(gpu, c, 4 * n, 0);
+}
+
+// ---- convolution, product with a vector, scan ---------------------------------------------------------------------------------------
+
+// In one dimension; `kind` ends in the mask's width. Its result is clamped between double constants: two conversions and two
+// comparisons of float64 for each element. Where elements lie between sectors a load touches one more, and two lines.
+static Modelled convolution(const struct model_gpu *gpu, const char *kind, double n, double threads) {
+  const size_t name = strcspn(kind, "0123456789");
+  const double width = atof(kind + name), warps = n / 32;
+  const bool tiled = strncmp(kind, "tiled", name) == 0, caching = strncmp(kind, "caching", name) == 0;
+  Counts c = rows(warps, threads, 1, 1);
+  c.fp64 = 4 * warps;
+  c.fp32 = width * warps;
+  c.integer = (8 + 3 * width) * warps;
+  c.branches = width * warps;
+  if (tiled || caching) {
+    const double edges = (tiled ? 2 : width - 1) * c.blocks; // loads by the warps at a block's ends
+    c.shared_bytes = 4 * (threads + (tiled ? width - 1 : 0));
+    c.shared = c.shared_waves = (1 + width) * warps;
+    c.barriers = warps;
+    c.loads += edges;
+    c.load_sectors += edges;
+    c.load_lines += edges;
+    c.l1_misses += 2 * c.blocks;
+    c.ways = 2;
+  } else {
+    c.loads = width * warps;
+    c.load_sectors = (5 * width - 1) * warps;
+    c.load_lines = (2 * width - 1) * warps;
+    if (strncmp(kind, "basic", name) == 0) { // the mask is read from device memory, too: a sector for all lanes
+      c.loads += width * warps;
+      c.load_sectors += width * warps;
+      c.load_lines += width * warps;
+    }
+  }
+  return of(gpu, c, 8 * n, 2 * width * n);
+}
+
+// A thread for each row: each lane reads along a row of its own, 32 lines for a request, of which the next seven find their
+// sectors in the L1 cache where it holds a line for each thread of the multiprocessor.
+static Modelled matrix_vector(const struct model_gpu *gpu, double n, double threads) {
+  const double warps = n / 32, steps = n * warps;
+  Counts c = {.blocks = n / threads,
+              .threads = threads,
+              .loads = 2 * steps,
+              .load_sectors = 33 * steps,
+              .load_lines = 33 * steps,
+              .load_waves = 33 * steps,
+              .l1_misses = n * n / 8,
+              .stores = warps,
+              .store_sectors = 4 * warps,
+              .store_lines = warps,
+              .dram_reads = 4 * n * n,
+              .dram_writes = 4 * n,
+              .integer = 2 * steps,
+              .branches = steps / 4,
+              .ways = n / 4};
+  return of(gpu, c, 4 * n * n, 2 * n * n);
+}
+
+// One block's scan of `section` elements: the counts of a warp, `steps` of `busy` warps' accesses, in a block of 512 threads.
+static Counts scan_sections(double n, const char *kind) {
+  const double threads = 512, warps = 16;
+  const double section = is(kind, "koggestone") ? 512 : is(kind, "brentkung") ? 1024 : 4096;
+  const double each = section / threads;
+  Counts c = rows(ceil(n / section) * warps, threads, each, each);
+  const double blocks = c.blocks;
+  double shared = 2 * section / 32, waves = shared, barriers = 0, adds = 0;
+  if (is(kind, "brentkung")) {
+    for (double stride = 1; stride < section; stride *= 2) { // up, and down again
+      const double pairs = section / (2 * stride), busy = ceil(pairs / 32);
+      shared += 2 * 3 * busy;
+      waves += 2 * 3 * busy * fmin(2 * stride, fmin(32, pairs));
+      barriers += 2;
+      adds += 2 * busy;
+    }
+  } else { // 512 sums in nine steps, from one half of the memory to the other
+    shared += 9 * 3 * warps;
+    waves += 9 * 3 * warps;
+    adds += 9 * warps;
+    barriers += 9;
+  }
+  if (is(kind, "threephase")) { // a thread's own eight, which lie eight words apart; then the sum before them is added
+    shared += (3 * each + 3 * each) * warps;
+    waves += (3 * each + 3 * each) * warps * each;
+    adds += 2 * each * warps;
+    barriers += 2;
+  }
+  c.stores += blocks;
+  c.store_sectors += blocks;
+  c.store_lines += blocks;
+  c.shared_bytes = is(kind, "koggestone") ? 4096 : 4 * section;
+  c.shared = blocks * shared;
+  c.shared_waves = blocks * waves;
+  c.barriers = blocks * barriers * warps;
+  c.integer += blocks * (adds + 4 * barriers * warps);
+  c.branches = blocks * barriers * warps;
+  return c;
+}
+
+// The sections, the scan of their sums, and a kernel that adds them. Memory for the sums is allocated and freed in between, which
+// is not counted.
+static Modelled scan(const struct model_gpu *gpu, const char *kind, double n) {
+  const Counts c = scan_sections(n, kind);
+  Modelled all = of(gpu, c, 8 * n, n);
+  if (c.blocks > 1) {
+    const Counts add = rows(n / 32, 512, 1, 1);
+    all.seconds += scan(gpu, kind, c.blocks).seconds + of(gpu, add, 0, 0).seconds;
+  }
+  return all;
 }
 
 // ---- the clock -------------------------------------------------------------------------------------------------------------------
@@ -396,6 +517,10 @@ Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double
     return add(gpu, kind, size);
   if ((kind = kind_of(kernel, "histogram_")))
     return histogram(gpu, kind, size, block);
+  if ((kind = kind_of(kernel, "convolution_")))
+    return convolution(gpu, kind, size, block);
+  if ((kind = kind_of(kernel, "scan_")))
+    return scan(gpu, kind, size);
   if ((kind = kind_of(kernel, "repeat_")))
     return repeated(gpu, size, is(kind, "graph"));
   if ((kind = kind_of(kernel, "launch_")))
@@ -404,6 +529,10 @@ Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double
     return overlap(gpu, kind, size, (int)block);
   if (is(kernel, "roofline"))
     return roofline(gpu, size);
+  if (is(kernel, "shared_reads"))
+    return shared_reads(gpu, size);
+  if (is(kernel, "matrix_vector"))
+    return matrix_vector(gpu, size, block);
   if (is(kernel, "grey"))
     return grey(gpu, size);
   if (is(kernel, "copy_in")) // waited for

@@ -22,13 +22,15 @@ typedef struct InspectOptions {
 } InspectOptions;
 
 // What makes g++ call the inspector (core/inspect/callbacks.c) at each access and basic block: before the loops are optimised, so that
-// -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. A struct that is passed to a function is read by an instruction
-// without a line, which has that of the one before: so instructions are not put into another order. Then the copies, which the C
-// library would do unseen.
+// -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. Nor may a path be doubled:
+// what stands behind a branch is one instruction for the whole warp, not one for each side. A struct that is passed to a function is
+// read by an instruction without a line, which has that of the one before: so they are not put into another order. Then the copies,
+// which the C library would do unseen.
 #define INSPECT_FLAGS                                                                                                  \
   "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "                  \
   "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "           \
-  "-fno-tree-vectorize -fno-schedule-insns2 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
+  "-fno-tree-vectorize -fno-thread-jumps -fno-split-paths -fno-schedule-insns2 -fno-builtin-memcpy "                   \
+  "-fno-builtin-memmove -fno-builtin-memset"
 #define INSPECT_COPIES                                                                                                 \
   "--redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset"
 #define INSPECT_LIBRARY CONFIG_OBJECTS "/libinspect.a"
@@ -135,7 +137,7 @@ typedef struct Inspection {
 // Adds what one run of the program recorded. A run in descending order adds findings alone: it has counted the same.
 bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending);
 // The same in steps, for records of a program that is not trusted. Places are asked for in each record, then all have their lines.
-bool inspection_want(FILE *record); // false: it is not whole
+bool inspection_want(FILE *record); // false: it is not whole, or has a launch that cannot be
 void inspection_take(Inspection *i, FILE *record, bool descending);
 void inspection_free(Inspection *i);
 // Places of records: each is asked for, all are resolved together, then each has its line.

@@ -93,6 +93,19 @@ static int kernel_named(Inspection *i, const char *name) {
   return i->kernel_count++;
 }
 
+// Has a launch this shape? What is computed from it divides by its warps, and by the room that its blocks need.
+static bool is_launch(char **f) {
+  enum { MOST_THREADS = 1024, MOST_SHARED = 1 << 24 };
+  uint64_t threads = 1;
+  for (int d = 0; d < 6; d++) {
+    uint64_t n = number(f[3 + d]);
+    if (n == 0 || n > (d < 3 ? INT32_MAX : MOST_THREADS))
+      return false;
+    threads *= d < 3 ? 1 : n;
+  }
+  return threads <= MOST_THREADS && number(f[9]) <= MOST_SHARED && number(f[10]) <= MOST_SHARED;
+}
+
 static int take_kernel(Inspection *i, char **f, bool counts) {
   int index = kernel_named(i, f[2]);
   InspectKernel *k = &i->kernels[index];
@@ -263,14 +276,15 @@ void inspection_take(Inspection *i, FILE *record, bool descending) {
 
 bool inspection_want(FILE *record) {
   char line[8192], *f[FIELDS];
-  bool whole = false;
+  bool whole = false, possible = true;
   rewind(record);
   while (fgets(line, sizeof line, record)) {
     split(line, f);
     note_places(f);
     whole |= strcmp(f[0], "end") == 0;
+    possible &= strcmp(f[0], "kernel") != 0 || is_launch(f);
   }
-  return whole;
+  return whole && possible;
 }
 
 bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bool descending) {

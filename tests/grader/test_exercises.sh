@@ -14,6 +14,8 @@
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^5
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^6
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^7
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^8
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --all-of-them
 # timeout: 600
 # shellcheck source=tests/grader/common.sh
@@ -237,6 +239,24 @@ END
           END { print mistake }' "tests/hidden/$exercise"/wrong_* | sort | uniq -c |
         sed -E 's/^ +1 (.*)/\1/; s/^ +([0-9]+) (.*)/\2 (\1)/' | paste -sd ';' | sed 's/;/; /g')"
   done
+  cat <<'END'
+
+## What becomes of changed answers
+
+`make mutants` changes solutions and right answers one line at a time, and the hidden tests judge what comes of it
+(`tests/mutants/README.md`). Killed: a test fails. Survived: all pass. Equivalent: the answer is as right as it was, which
+`tests/mutants/equivalent.txt` has the reasons for, or the compiler makes the same code of it. The score is the share of killed
+among those not equivalent. A seeded sample of all changes, as large as the numbers say:
+
+| exercise | killed | survived | equivalent | score |
+| --- | --- | --- | --- | --- |
+END
+  awk '/^[0-9]/ {
+      printf "| `%s` | %d | %d | %d | %.0f %% |\n", $1, $2, $3, $4, 100 * $2 / ($2 + $3)
+      killed += $2; survived += $3; equivalent += $4
+    }
+    END { printf "| all | %d | %d | %d | %.1f %% |\n", killed, survived, equivalent, 100 * killed / (killed + survived) }' \
+    tests/mutants/scores.txt
 }
 
 if [ "$what" = write ]; then

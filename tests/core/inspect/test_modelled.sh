@@ -47,6 +47,44 @@ result $? "and the program's own output does not" "$(tr '\n' ';' <"$work/table")
 "$ferry" inspect chapters/kernels/transpose.cu --kernel naive --quiet >"$work/quiet" 2>&1
 [ "$(head -n 1 "$work/whole")" = 'no error' ] && diff <(tail -n +2 "$work/whole") "$work/quiet" >"$work/difference"
 result $? "--quiet leaves out what the program prints, and nothing else" "$(head -n 4 "$work/difference" | tr '\n' ';')"
+
+# ---- launches side by side ----
+
+# Two kernels that do the same, one launched into one stream and one into four: a launch has the same time in both rows.
+cat >"$work/streams.cu" <<'END'
+#include <cuda_runtime.h>
+__global__ void in_one(double *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int turn = 0; turn < 200; turn++)
+    x[i] = x[i] * 0.5 + n;
+}
+__global__ void in_four(double *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int turn = 0; turn < 200; turn++)
+    x[i] = x[i] * 0.5 + n;
+}
+int main(void) {
+  enum { N = 256 * 64, STREAMS = 4 };
+  double *x;
+  cudaStream_t streams[STREAMS];
+  cudaMalloc(&x, 2 * STREAMS * N * sizeof(double));
+  cudaMemset(x, 0, 2 * STREAMS * N * sizeof(double));
+  for (int s = 0; s < STREAMS; s++)
+    cudaStreamCreate(&streams[s]);
+  for (int i = 0; i < 2 * STREAMS; i++)
+    in_one<<<N / 256, 256, 0, streams[0]>>>(x + i * N, 1);
+  cudaDeviceSynchronize();
+  for (int i = 0; i < 2 * STREAMS; i++)
+    in_four<<<N / 256, 256, 0, streams[i % STREAMS]>>>(x + i * N, 1);
+  cudaDeviceSynchronize();
+  cudaFree(x);
+  return 0;
+}
+END
+FERRY_SIM_GPU=rtx3090 "$ferry" inspect "$work/streams.cu" --table --blocks 16 >"$work/table" 2>&1
+awk '$1 == "in_one" { one = $9 } $1 == "in_four" { four = $9 } END { exit !(one > 5 && four / one > 0.95 && four / one < 1.05) }' "$work/table"
+result $? 'launches side by side have the time of their own work' "$(grep '^in_' "$work/table" | tr '\n' ';')"
+
 # A vote is one instruction, and not the loop that simulates it: its row has the time of a kernel that reads and no more.
 cat >"$work/votes.cu" <<'END'
 #include <cuda_runtime.h>

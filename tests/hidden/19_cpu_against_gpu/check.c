@@ -20,11 +20,11 @@ static const Mistake NO_WARM_UP = {
 static const Mistake MOVED_THERE = {"the moves on the clock",
                                     "The matrices crossed while the clock was running. Move them before.",
                                     "docs/04_benchmarks.md#where-the-time-of-a-round-trip-goes"};
-static const Mistake ALL_AT_ONCE = {
-    "one clock for all runs",
-    "Several products lay between two readings: that gives a mean, in which one disturbed run spoils all. Read the clock "
-    "around each.",
-    CARE};
+static const Mistake ALL_AT_ONCE = {"one clock for all runs",
+                                    "Several products lay between two readings: that gives a mean, in which one "
+                                    "disturbed run spoils all. Read the clock "
+                                    "around each.",
+                                    CARE};
 static const Mistake MEAN = {"the mean in place of the median",
                              "One run that something disturbed moves the mean, and leaves the median.", CARE};
 static const Mistake BEST = {"the best in place of the median",
@@ -158,11 +158,11 @@ static bool is(double got, double wrong, double right) {
 
 static const Mistake *wrong_middle(const Runs *r, double got) {
   Middle m = middle_of(r);
-  return is(got, m.mean, m.median)                                    ? &MEAN
-         : is(got, m.least, m.median)                                 ? &BEST
-         : is(got, m.lower, m.median) || is(got, m.upper, m.median)   ? &ONE_OF_TWO
+  return is(got, m.mean, m.median)                                                    ? &MEAN
+         : is(got, m.least, m.median)                                                 ? &BEST
+         : is(got, m.lower, m.median) || is(got, m.upper, m.median)                   ? &ONE_OF_TWO
          : is(got, m.unsorted, m.median) || is(got, r->times[r->timed / 2], m.median) ? &UNSORTED
-                                                                      : NULL;
+                                                                                      : NULL;
 }
 
 // ---- judging -------------------------------------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ static bool judge_times(Case *c, const Log *log, int64_t kind, const char *name)
     return false;
   double want = middle_of(&r).median, had = got_number(c, name);
   const Mistake *why = is(had, middle_of(&every).median, want) ? &OTHER_RUNS : wrong_middle(&r, had);
-  return expect_that(c, fabs(had - want) < 1e-9, why, "%s: expected %.6g s, the median of %d times, got %.6g",
-                     name, want, (int)runs, had);
+  return expect_that(c, fabs(had - want) < 1e-9, why, "%s: expected %.6g s, the median of %d times, got %.6g", name,
+                     want, (int)runs, had);
 }
 
 // At both readings around each product on the GPU.
@@ -199,8 +199,9 @@ static bool judge_clock(Case *c, const Log *log) {
 static void judge(Case *c) {
   const Array *events = got(c, "events");
   suspect_error(c, "another GPU", &OTHER_GPU);
-  if (!expect_that(c, events && events->dtype == FY_INT64 && events->shape.rank == 2 && events->shape.size[1] == COLUMNS, NULL,
-                   "compare did not return"))
+  if (!expect_that(c,
+                   events && events->dtype == FY_INT64 && events->shape.rank == 2 && events->shape.size[1] == COLUMNS,
+                   NULL, "compare did not return"))
     return;
   Log log = {(const int64_t(*)[COLUMNS])events->i64, events->shape.size[0]};
   if (!expect_at_least(c, "products on the GPU", runs_of(c, &log, ON_GPU, true).all, 1, &ONE_SIDE) ||
@@ -217,9 +218,10 @@ EXERCISE = {
     .kind = "write",
     .chapter = 4,
     .lesson = CARE,
-    .hints = {"One function that measures on a device, called twice: with a and b, and with their copies on the GPU.",
-              "Around each product: wait for the device, read the clock, multiply, wait for the device, read the clock.",
-              "Sort the times. (times[(n - 1) / 2] + times[n / 2]) / 2 is the median of an odd and of an even number."},
+    .hints =
+        {"One function that measures on a device, called twice: with a and b, and with their copies on the GPU.",
+         "Around each product: wait for the device, read the clock, multiply, wait for the device, read the clock.",
+         "Sort the times. (times[(n - 1) / 2] + times[n / 2]) / 2 is the median of an odd and of an even number."},
     .functions = {"compare"},
     .tests = {{.name = "an odd number of runs", .ask = ask_odd, .judge = judge},
               {.name = "an even number of runs", .ask = ask_even, .judge = judge},

@@ -4,16 +4,15 @@
 
 #define TWO_KINDS "docs/01_why_a_gpu.md#two-kinds-of-work"
 
-static const Mistake NO_ADDITIONS = {
-    "multiplications alone", "Each term of a product is multiplied and then added: two operations.", TWO_KINDS};
+static const Mistake NO_ADDITIONS = {"multiplications alone",
+                                     "Each term of a product is multiplied and then added: two operations.", TWO_KINDS};
 static const Mistake NO_RESULT = {"the result's bytes left out",
                                   "What is written crosses the bus to memory too: count the result's elements.",
                                   TWO_KINDS};
 static const Mistake ELEMENTS = {"elements counted as bytes",
                                  "An element has element_bytes bytes, and it is per byte that is asked.", TWO_KINDS};
-static const Mistake FIXED_BYTES = {"float32 taken for granted",
-                                    "Half of it in float16, twice as much in float64: element_bytes says it.",
-                                    TWO_KINDS};
+static const Mistake FIXED_BYTES = {
+    "float32 taken for granted", "Half of it in float16, twice as much in float64: element_bytes says it.", TWO_KINDS};
 static const Mistake SQUARE = {"taken for square matrices", "(m, k) @ (k, n) gives (m, n): three sizes, three areas.",
                                TWO_KINDS};
 static const Mistake INT_OVERFLOW = {

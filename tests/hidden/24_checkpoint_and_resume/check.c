@@ -9,35 +9,36 @@ static const Mistake REFERENCES = {"what was saved goes on changing",
                                    "Save copies (fy_clone).",
                                    RESUMED};
 static const Mistake NO_WEIGHTS = {"the weights left out", "The new run goes on with weights of its own.", RESUMED};
-static const Mistake NO_BUFFERS = {"the buffers left out",
-                                   "BatchNorm's running mean and variance are buffers, not parameters. fy_state_dict has "
-                                   "both.",
-                                   "docs/05_model_moves.md#parameters-and-buffers-too"};
-static const Mistake NO_MOMENTS = {"the optimizer left out",
-                                   "With momentum a step depends on the steps before it: the optimizer has a state of its "
-                                   "own.",
-                                   RESUMED};
+static const Mistake NO_BUFFERS = {
+    "the buffers left out",
+    "BatchNorm's running mean and variance are buffers, not parameters. fy_state_dict has "
+    "both.",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake NO_MOMENTS = {
+    "the optimizer left out",
+    "With momentum a step depends on the steps before it: the optimizer has a state of its "
+    "own.",
+    RESUMED};
 static const Mistake NO_RATE = {"the learning rate left out",
                                 "The schedule has changed the rate since the beginning, and the new optimizer begins "
                                 "with the first one.",
                                 RESUMED};
-static const Mistake NO_SCHEDULE = {"the schedule left out",
-                                    "When the rate falls next depends on how many epochs the schedule has counted.",
-                                    RESUMED};
-static const Mistake NO_RANDOM = {"the generator left out",
-                                  "Dropout draws from the process's generator, which has to go on where it was.",
-                                  RESUMED};
-static const Mistake NO_EPOCH = {"the epoch left out",
-                                 "The order of the samples goes by the epoch, and so does when the training ends.",
-                                 RESUMED};
+static const Mistake NO_SCHEDULE = {
+    "the schedule left out", "When the rate falls next depends on how many epochs the schedule has counted.", RESUMED};
+static const Mistake NO_RANDOM = {
+    "the generator left out", "Dropout draws from the process's generator, which has to go on where it was.", RESUMED};
+static const Mistake NO_EPOCH = {
+    "the epoch left out", "The order of the samples goes by the epoch, and so does when the training ends.", RESUMED};
 static const Mistake OTHER_EPOCH = {"another epoch than the next",
-                                    "`epoch` counts what is done. Put back what was saved, no more and no less.", RESUMED};
+                                    "`epoch` counts what is done. Put back what was saved, no more and no less.",
+                                    RESUMED};
 static const Mistake NO_BEST = {"the best result left out",
                                 "The next epoch would count as the best so far, whatever its loss is.", RESUMED};
-static const Mistake DISTURBED = {"the run disturbed by saving",
-                                  "A run that is saved has to go on as one that is not: no value changed, no random number "
-                                  "drawn.",
-                                  RESUMED};
+static const Mistake DISTURBED = {
+    "the run disturbed by saving",
+    "A run that is saved has to go on as one that is not: no value changed, no random number "
+    "drawn.",
+    RESUMED};
 
 static void ask_on(Case *c, const char *device, int64_t after, bool adam) {
   int64_t rows = 4 * draw_int(c, 3, 4) + 3, features = draw_int(c, 3, 6);
@@ -67,7 +68,8 @@ static void ask_second(Case *c) {
 }
 
 static bool expect_same(Case *c, const char *what, const Mistake *mistake) {
-  return expect_that(c, got_number(c, what) == 1, mistake, "%s: after resuming it is not what it was when it was saved", what);
+  return expect_that(c, got_number(c, what) == 1, mistake, "%s: after resuming it is not what it was when it was saved",
+                     what);
 }
 
 static void judge(Case *c) {
@@ -90,11 +92,12 @@ EXERCISE = {
     .kind = "write",
     .chapter = 9,
     .lesson = RESUMED,
-    .hints = {"Go through the members of Run, and ask of each what the next epoch would do without it. Then: what else "
-              "does a training depend on that is in no member?",
-              "fy_state_dict and fy_optimizer_state_dict list tensors, fy_load_state_dict and "
-              "fy_optimizer_load_state_dict put them back. What else reads and writes those tensors meanwhile?",
-              "fy_scheduler_state, fy_get_rng_state, and their counterparts fy_scheduler_load_state, fy_set_rng_state."},
+    .hints =
+        {"Go through the members of Run, and ask of each what the next epoch would do without it. Then: what else "
+         "does a training depend on that is in no member?",
+         "fy_state_dict and fy_optimizer_state_dict list tensors, fy_load_state_dict and "
+         "fy_optimizer_load_state_dict put them back. What else reads and writes those tensors meanwhile?",
+         "fy_scheduler_state, fy_get_rng_state, and their counterparts fy_scheduler_load_state, fy_set_rng_state."},
     .functions = {"save_run", "resume_run"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},

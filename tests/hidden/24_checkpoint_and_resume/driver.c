@@ -115,8 +115,9 @@ void drive(Driver *d) {
   if (!saved)
     return;
   State after = state_of(&run);
-  driver_put_number(d, "left alone", same(after.parameters, before.parameters) && same(after.buffers, before.buffers) &&
-                                         memcmp(&after.random, &before.random, sizeof after.random) == 0);
+  driver_put_number(d, "left alone",
+                    same(after.parameters, before.parameters) && same(after.buffers, before.buffers) &&
+                        memcmp(&after.random, &before.random, sizeof after.random) == 0);
   train(&run, &task, second);
   save_run(&run);
   train(&run, &task, all);

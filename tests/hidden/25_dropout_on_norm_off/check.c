@@ -7,20 +7,22 @@
 static const Mistake TRAINED = {"predicted in training mode",
                                 "Something was dropped, or BatchNorm went by the batch: fy_eval before a prediction.",
                                 EVALUATION};
-static const Mistake BATCH = {"BatchNorm in training mode",
-                              "fy_train on the whole network switches BatchNorm on too: it goes by the batch and changes "
-                              "what it has learned. Dropout alone was meant.",
-                              EVALUATION};
-static const Mistake NO_DROPOUT = {"dropout off in every pass",
-                                   "All passes are the same prediction. fy_eval goes down to all parts; put dropout into "
-                                   "training mode after it.",
-                                   EVALUATION};
+static const Mistake BATCH = {
+    "BatchNorm in training mode",
+    "fy_train on the whole network switches BatchNorm on too: it goes by the batch and changes "
+    "what it has learned. Dropout alone was meant.",
+    EVALUATION};
+static const Mistake NO_DROPOUT = {
+    "dropout off in every pass",
+    "All passes are the same prediction. fy_eval goes down to all parts; put dropout into "
+    "training mode after it.",
+    EVALUATION};
 static const Mistake MODES = {"another mode than before",
                               "Each part has to be left in the mode in which it came, and they did not all come in the "
                               "same. fy_train and fy_eval of the network reach every part.",
                               EVALUATION};
-static const Mistake GRAPH = {"a graph recorded", "Nothing is learnt from a prediction: fy_no_grad. fy_eval records all the same.",
-                              EVALUATION};
+static const Mistake GRAPH = {
+    "a graph recorded", "Nothing is learnt from a prediction: fy_no_grad. fy_eval records all the same.", EVALUATION};
 static const Mistake ONE_PASS = {"one pass in place of the mean", "Every pass drops others; their mean was asked for.",
                                  EVALUATION};
 static const Mistake SUM = {"the sum in place of the mean", "Divide by the number of passes.", EVALUATION};
@@ -140,10 +142,10 @@ static void judge(Case *c) {
     return;
   expect_array(c, "running mean after", given(c, "running_mean"), 1e-6);
   expect_array(c, "running var after", given(c, "running_var"), 1e-6);
-  expect_exactly(c, "modes after predict (a bit for net, first, norm, dropout, last)", got_count(c, "modes after predict"),
-                 modes, &MODES);
-  expect_exactly(c, "modes after mean_with_dropout (a bit for net, first, norm, dropout, last)", got_count(c, "modes after"),
-                 modes, &MODES);
+  expect_exactly(c, "modes after predict (a bit for net, first, norm, dropout, last)",
+                 got_count(c, "modes after predict"), modes, &MODES);
+  expect_exactly(c, "modes after mean_with_dropout (a bit for net, first, norm, dropout, last)",
+                 got_count(c, "modes after"), modes, &MODES);
   expect_that(c, !((got(c, "plain")->flags | got(c, "mean")->flags) & ARRAY_REQUIRES_GRAD), &GRAPH,
               "the result carries a graph");
 }
@@ -154,10 +156,12 @@ EXERCISE = {
     .kind = "write",
     .chapter = 9,
     .lesson = EVALUATION,
-    .hints = {"Every module has a flag, module->training. fy_train(module) and fy_eval(module) set it in the module and in all "
-              "of its parts.",
-              "fy_eval(net), and then fy_train(net->dropout).",
-              "Write down the five flags before, and put them back: the network's first, since that reaches its parts."},
+    .hints =
+        {"Every module has a flag, module->training. fy_train(module) and fy_eval(module) set it in the module and in "
+         "all "
+         "of its parts.",
+         "fy_eval(net), and then fy_train(net->dropout).",
+         "Write down the five flags before, and put them back: the network's first, since that reaches its parts."},
     .functions = {"predict", "mean_with_dropout"},
     .tests = {{.name = "a network in training", .ask = ask_training, .judge = judge},
               {.name = "a network in evaluation", .ask = ask_evaluation, .judge = judge},

@@ -56,6 +56,13 @@ static const Mistake CONSTANT = {"a constant in place of the result",
 static const Mistake NOTHING = {"nothing returned", "The function has to return the last state.",
                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
 
+static const Mistake ALL_STAY = {
+    "tensors of every turn stay",
+    "What a loop makes stays until the scope around it ends: with more turns it takes more "
+    "memory. A scope in the loop ends with the turn, and fy_keep lets out what the next one "
+    "needs.",
+    "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+
 static void ask_on(Case *c, const char *device, int64_t n, int64_t turns, Give how) {
   give_text(c, "device", device);
   give_number(c, "turns", (double)turns);
@@ -79,7 +86,7 @@ static void ask_transposed(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 13, 19), draw_int(c, 5, 12), (Give){.transposed = true});
 }
 static void ask_large(Case *c) {
-  ask_on(c, "cuda:0", draw_odd(c, 121, 149), draw_int(c, 31, 39), (Give){0});
+  ask_on(c, "cuda:0", draw_odd(c, 131, 149), draw_int(c, 31, 39), (Give){0});
 }
 static void ask_both(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 13, 19), draw_int(c, 5, 12), (Give){0});
@@ -182,6 +189,14 @@ static void judge(Case *c) {
   judge_first(c);
 }
 
+// Three vectors and a scalar for each turn are some 3.5 KiB here, as memory is given out.
+static void judge_memory(Case *c) {
+  Right r = judge_first(c);
+  int64_t transition = given(c, "transition")->count * (int64_t)sizeof(float);
+  expect_at_most(c, "bytes on the device at the peak", counts(c)->cuda_peak_bytes,
+                 2048 * r.changes->count + 16384 + transition, &ALL_STAY);
+}
+
 static void judge_both(Case *c) {
   Right r = judge_first(c);
   suspect_that(c, *got_error(c) && got(c, "result"), &ALWAYS_CUDA);
@@ -207,7 +222,7 @@ EXERCISE = {
               {.name = "no turns", .ask = ask_no_turns, .judge = judge},
               {.name = "views with gaps", .ask = ask_gaps, .judge = judge},
               {.name = "transposed", .ask = ask_transposed, .judge = judge},
-              {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "large and odd", .ask = ask_large, .judge = judge_memory},
               {.name = "a GPU, then the CPU", .ask = ask_both, .judge = judge_both},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

@@ -96,7 +96,8 @@ static void ask_second(Case *c) {
   ask_on(c, "cuda:1", false, true, true);
 }
 static void ask_gaps(Case *c) {
-  ask_on(c, "cuda:0", true, true, true);
+  int64_t batch = draw_odd(c, 17, 27);
+  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5) + 1, batch, true, true, true); // one sample is over
 }
 static void ask_evaluating(Case *c) {
   ask_on(c, "cuda:0", false, false, true);

@@ -9,37 +9,37 @@ static const Mistake READ_TOO_OFTEN = {
     "Each thread fetched its row of a or its column of b itself, so the same elements came from global memory again "
     "and "
     "again. Both operands need a tile in __shared__ memory that the whole block fills once and uses.",
-    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+    "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake NOT_COUNTED = {"reads past load",
                                     "The kernel has to read a and b through load, because that is what is counted.",
-                                    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                    "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake NO_BARRIER = {"a barrier is missing",
                                    "There are two for each step: __syncthreads() after the tiles were written, before "
                                    "any thread reads them, and another "
                                    "before the next tiles overwrite what a slower thread still needs.",
-                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                   "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake DIVERGENT = {"a barrier that some threads do not reach",
                                   "Threads outside of c returned early, and the others wait at __syncthreads() for "
                                   "ever. They have to bring zeros, and to "
                                   "come to every barrier; only the last store is guarded.",
-                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                  "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake STEPS_DOWN = {"the last, partial tile left out",
                                    "k divided by the tile's width is rounded down, so the last products were never "
                                    "added. Round the number of steps up.",
-                                   "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                   "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake LAST_TILE = {"only the last tile",
                                   "The sum began anew at every step. It belongs before the loop over the tiles.",
-                                  "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                  "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake BEYOND = {"tiles not filled with zeros",
                                "Where a tile reaches beyond its matrix it held something: an element of the next row, "
                                "or of the step before. Zeros have "
                                "to be written there, at each step.",
-                               "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                               "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake OUTSIDE_LOAD = {"reads outside of the matrices",
                                      "The result is right, but memory behind a or b was read: it may belong to others, "
                                      "or not exist. Compare row and column "
                                      "before loading.",
-                                     "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                     "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake B_TURNED = {"b taken for its transpose",
                                  "b[i][j] is b[i * n + j]: b has n columns, and the inner index is its row.",
                                  "docs/03_tensor_moves.md"};
@@ -52,15 +52,15 @@ static const Mistake LAUNCHES = {
 
 static const Mistake NO_TILE = {"no shared tile",
                                 "There was not one barrier, so no tile was brought by the threads of a block together.",
-                                "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake BLOCKS_MEET = {
     "blocks that add to the same element",
     "Several blocks add to one element of c without an atomic operation. They run in any order and "
     "side by side: let one block add up all of its tile's sum.",
-    "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+    "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake WHOLE_NUMBERS = {"added as whole numbers",
                                       "The matrices hold floats, and somewhere on the way an int took their place.",
-                                      "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                      "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 
 // Odd numbers of quarters: none is whole, and every order of adding is exact.
 static Array *in_quarters(Case *c, const Array *whole) {
@@ -119,16 +119,14 @@ static bool counted(const Case *c) {
   return !isnan(got_number(c, "loads"));
 }
 
-// As many barriers as there are steps, where there should be twice as many. Sizes at which the steps of one width are twice
-// those of another say nothing.
-static bool lacks_a_barrier(const Case *c) {
+// Whether the barriers are `each` for every step of some tile. Sizes at which the steps of one width are twice those of another
+// say nothing: then both hold.
+static bool barriers_each(const Case *c, int64_t each) {
   int64_t k = size_of(c, "k"), barriers = got_count(c, "barriers");
-  bool one_each = barriers == 0;
   for (int64_t tile = 8; tile <= 32; tile *= 2)
-    one_each = one_each || barriers == (k + tile - 1) / tile;
-  for (int64_t tile = 8; tile <= 32; tile *= 2)
-    one_each = one_each && barriers != 2 * ((k + tile - 1) / tile);
-  return one_each;
+    if (barriers == each * ((k + tile - 1) / tile))
+      return true;
+  return false;
 }
 
 // Of the elements: NaN as fresh memory holds it, NaN as those find it who go past load, and what fresh shared memory makes of a sum.
@@ -194,8 +192,9 @@ static void suspect_mistakes(Case *c, const Array *want) {
   odd_ones(result, &fresh, &past_load, &huge);
   suspect_that(c, counted(c) && past_load > 0 && huge == 0, &NOT_COUNTED);
   suspect_that(c, result && fresh == result->count && counted(c) && got_count(c, "loads") > 0, &ADDED);
-  suspect_that(c, fresh == 0 && counted(c) && lacks_a_barrier(c), &NO_BARRIER);
-  suspect_that(c, huge > 0 && counted(c) && got_count(c, "barriers") > 0 && k % 8 != 0, &BEYOND);
+  suspect_that(c, fresh == 0 && counted(c) && barriers_each(c, got_count(c, "barriers") > 0) && !barriers_each(c, 2),
+               &NO_BARRIER);
+  suspect_that(c, huge > 0 && counted(c) && barriers_each(c, 2) && !barriers_each(c, 1) && k % 8 != 0, &BEYOND);
 }
 
 static void judge(Case *c) {
@@ -217,12 +216,21 @@ static void judge(Case *c) {
   expect_exactly(c, "elements read outside of a and b", got_count(c, "loads outside"), 0, &OUTSIDE_LOAD);
 }
 
+// Threads that see each other's accesses: what every order of them hides is found here.
+static void judge_inspected(Case *c) {
+  const Array *want = product(c, 0, size_of(c, "k"), false);
+  if (!expect_array(c, "c", want, 0))
+    suspect_mistakes(c, want);
+  else
+    expect_no_finding(c);
+}
+
 EXERCISE = {
     .id = "65_tiled_matmul",
     .title = "A matrix product in tiles",
     .kind = "kernel",
-    .chapter = 23,
-    .lesson = "docs/23_shared_memory.md#a-blocks-own-memory",
+    .chapter = 26,
+    .lesson = "docs/26_the_matrix_product.md#tiles-in-shared-memory",
     .hints =
         {"In the step that begins at `begin`, thread (x, y) brings a[row][begin + x] and b[begin + y][column].",
          "Then it adds a_tile[y][i] * b_tile[i][x] for all i of the tile to a sum of its own that lives in a register.",
@@ -234,5 +242,6 @@ EXERCISE = {
               {.name = "whole tiles: values and traffic", .ask = ask_whole, .judge = judge},
               {.name = "smaller than a tile", .ask = ask_small, .judge = judge},
               {.name = "a long inner size", .ask = ask_long, .judge = judge},
-              {.name = "an inner size of one", .ask = ask_outer, .judge = judge}},
+              {.name = "an inner size of one", .ask = ask_outer, .judge = judge},
+              {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };

@@ -180,6 +180,29 @@ __global__ void passed(int4 *out, const int4 *in, Pair *pairs) {
   out[i + 32] = turned(in[i + 32]); //@l23
 }
 
+// What stands behind a branch is done by the whole warp, also where a compiler could keep the two sides apart to the end.
+// count together l24 sectors_store 4
+// count together l24 lanes 1
+__device__ int total(int x) {
+  __shared__ int of_warp[2];
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (lane == 31)
+    of_warp[warp] = x;
+  __syncthreads();
+  if (warp == 0) {
+    int sum = __shfl_up_sync(0xffffffffu, lane < 2 ? of_warp[lane] : 0, 1);
+    if (lane < 2)
+      of_warp[lane] = sum;
+  }
+  __syncthreads();
+  return x + (warp > 0 ? of_warp[warp - 1] : 0);
+}
+__global__ void together(int *out, const int *in) {
+  out[threadIdx.x] = total(in[threadIdx.x]); //@l24
+  if (threadIdx.x == 0)
+    out[64] = 0;
+}
+
 int main(void) {
   enum { N = 64, BYTES = 16384 };
   float *in, *out;
@@ -205,6 +228,7 @@ int main(void) {
   parted<<<1, 32>>>(out, in);
   called<<<1, 32>>>(out, in);
   passed<<<1, 32>>>((int4 *)out, (const int4 *)in, (Pair *)(out + 512));
+  together<<<1, 64>>>((int *)out, (const int *)in);
   cudaDeviceSynchronize();
   cudaFree(in);
   cudaFree(out);

@@ -1,0 +1,32 @@
+// Exercise 23: an epoch with pinned memory, and without                            (chapter 8, docs/08_data_pipeline.md)
+//
+// Does pinned memory change anything but the time? Write compare_loading: it trains a model twice for the same epoch, first with
+// batches in ordinary (pageable) memory and plain copies, then with batches in pinned memory and copies that the host does not
+// wait for. A comparison is worth something only where all else is equal: the weights at the beginning, an optimizer that has
+// not taken a step yet, and the order of the samples.
+//
+//   PyTorch:  for pinned in (False, True):
+//                 model.load_state_dict(initial)
+//                 optimizer = torch.optim.SGD(model.parameters(), lr=0.125, momentum=0.5)
+//                 loader = DataLoader(data, batch_size, shuffle=True, pin_memory=pinned, generator=seeded)
+//                 for x, y in loader:
+//                     x, y = x.to(device, non_blocking=pinned), y.to(device, non_blocking=pinned)
+//                     loss = F.mse_loss(model(x), y); ...
+//
+// Given: a model on `device`, a GPU; data, of float32 inputs and targets; batch_size; seed (1 or more) for the loaders' order. The last
+// batch may be smaller.
+// Filled in: typedef struct Comparison { FyTensor *pageable, *pinned; }: the loss of each batch of the one epoch and of the other,
+// float32 (batches) on `device`, without graphs.
+// Judged: both rows of losses, the order of the samples, and what the copies came from. Counted: copies to the device (two for each
+// batch), copies back (none), and in the pinned epoch the host's waits between copies (none).
+#include "ferry.h"
+
+void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device,
+                     Comparison *result) {
+  (void)model;
+  (void)data;
+  (void)batch_size;
+  (void)seed;
+  (void)device;
+  (void)result;
+}

@@ -1,0 +1,42 @@
+// FERRY_SIM_EDGE: an inaccessible page on one side of each allocation, where even a read is an error that names the element.
+// sim only: on a GPU such a read goes unseen
+// run: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=behind
+// run: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=before
+#define CUDASIM_JUDGED
+#include <cuda_runtime.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "sim/cudasim.h"
+
+enum { COUNT = 64 };
+
+__global__ void shift(int *out, const int *x, int by) {
+  out[threadIdx.x] = x[(int)threadIdx.x + by];
+}
+
+static void a_read_beyond_the_edge_is_an_error(void **state) {
+  (void)state;
+  const bool behind = strcmp(getenv("FERRY_SIM_EDGE"), "behind") == 0;
+  int *x, *out;
+  check_cuda(cudaMalloc(&x, COUNT * sizeof *x));
+  check_cuda(cudaMalloc(&out, COUNT * sizeof *out));
+  cudasim_name_array(x, COUNT, sizeof *x, "x");
+  shift<<<1, COUNT>>>(out, x, 0);
+  check_cuda(cudaDeviceSynchronize());
+  assert_string_equal(cudasim_fault(), "");
+  shift<<<1, COUNT>>>(out, x, behind ? 1 : -1);
+  check_error(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  assert_string_equal(cudasim_fault(),
+                      behind ? "kernel shift, block (0,0,0), thread (63,0,0): it reads x[64], and x has 64 elements"
+                             : "kernel shift, block (0,0,0), thread (0,0,0): it reads x[-1], and x has 64 elements");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_read_beyond_the_edge_is_an_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

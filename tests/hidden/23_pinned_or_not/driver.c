@@ -1,0 +1,48 @@
+// The data set writes down in which order its samples are asked for.
+#include "driver.h"
+#include "answer.h"
+#include <string.h>
+
+enum { MOST = 512 };
+
+typedef struct Watched {
+  FyDataset base;
+  const Array *data, *target;
+  int64_t asked[MOST], count;
+} Watched;
+
+static void watched_get(FyDataset *self, int64_t index, uint64_t seed, void *input, void *target) {
+  Watched *w = (Watched *)self;
+  int64_t in = w->data->shape.size[1], out = w->target->shape.size[1];
+  (void)seed;
+  memcpy(input, w->data->f32 + index * in, (size_t)in * sizeof(float));
+  memcpy(target, w->target->f32 + index * out, (size_t)out * sizeof(float));
+  if (w->count < MOST)
+    w->asked[w->count++] = index;
+}
+
+void drive(Driver *d) {
+  static const FyDatasetClass type = {.name = "Watched", .get = watched_get};
+  Watched *w = fy_dataset_new(sizeof *w, &type);
+  w->data = driver_array(d, "data");
+  w->target = driver_array(d, "target");
+  w->base.count = w->data->shape.size[0];
+  w->base.input_size = fy_shape(w->data->shape.size[1]);
+  w->base.target_size = fy_shape(w->target->shape.size[1]);
+  w->base.input_dtype = w->base.target_dtype = FY_FLOAT32;
+  FyTensor *weight = driver_tensor(d, "weight");
+  FyModule *model = fy_nn_linear((int)fy_size_at(weight, 1), (int)fy_size_at(weight, 0));
+  FyTensorList *state = fy_state_dict(model);
+  fy_copy_(state->items[0], weight);
+  fy_copy_(state->items[1], driver_tensor(d, "bias"));
+  FyDevice device = fy_device(driver_text(d, "device"));
+  fy_module_to(model, device);
+  fy_synchronize(device);
+  Comparison c = {NULL, NULL};
+  driver_count(d);
+  compare_loading(model, &w->base, (int)driver_number(d, "batch size"), (uint64_t)driver_number(d, "seed"), device, &c);
+  driver_stop(d);
+  driver_put_array(d, "order", FY_INT64, shape(w->count), w->asked);
+  driver_put(d, "pageable", c.pageable);
+  driver_put(d, "pinned", c.pinned);
+}

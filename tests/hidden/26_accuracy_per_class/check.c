@@ -1,0 +1,177 @@
+// Exercise 26: accuracy, class by class.
+#include "exercise.h"
+#include <math.h>
+
+#define CLASSES "docs/10_cifar10.md#which-classes-it-knows"
+
+static const Mistake OVERALL = {"one share for all classes",
+                                "Each class has its own number of right ones and its own number of samples.", CLASSES};
+static const Mistake OF_ALL = {"divided by all samples",
+                               "The share is of the samples of that class: ten classes that are all known would have a "
+                               "tenth each.",
+                               CLASSES};
+static const Mistake BY_GUESS = {"by what was guessed",
+                                 "Of the samples that were labelled c, the share that is right, is another question "
+                                 "(precision). Go by the sample's own label.",
+                                 CLASSES};
+static const Mistake OF_BATCHES = {"the mean of the batches' shares",
+                                   "Batches have different numbers of each class. Add up both counts over all batches, "
+                                   "and divide once.",
+                                   CLASSES};
+static const Mistake LAST_BATCH = {"the last batch left out", "The last batch is smaller, and a batch all the same.",
+                                   CLASSES};
+static const Mistake NOT_A_NUMBER = {
+    "a share of nothing",
+    "Of a class without a sample nothing is known: 0 / 0, NaN. 0 would say that all were "
+    "wrong.",
+    CLASSES};
+static const Mistake COUNTS = {"a count in place of a share", "Divide by the number of the class's samples.", CLASSES};
+static const Mistake TRAINING = {"evaluated in training mode", "fy_eval(model) before the loop.",
+                                 "docs/09_training_a_classifier.md#evaluation"};
+static const Mistake MODE = {"left in another mode", "The model has to be left in the mode in which it came.",
+                             "docs/09_training_a_classifier.md#evaluation"};
+static const Mistake GRAPH = {"a graph recorded", "Nothing is learnt here: fy_no_grad around the loop.",
+                              "docs/09_training_a_classifier.md#evaluation"};
+static const Mistake WAITS = {
+    "the host waits in the loop",
+    "Something was read from the device in the loop. Count on the device; the caller reads the "
+    "result.",
+    "docs/08_data_pipeline.md#waiting-against-prefetching"};
+static const Mistake ON_CPU = {"the result on the CPU", "The result belongs on `device`, where it is computed.",
+                               "docs/03_tensor_moves.md#todevice"};
+static const Mistake COPIES = {
+    "more copies than data and target",
+    "Two copies for each batch, its data and its labels. What else is needed can be made there.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+
+static void ask_on(Case *c, const char *device, int64_t classes, bool training, int64_t empty) {
+  int64_t features = draw_int(c, 4, 7), batch = draw_int(c, 8, 11), samples = 9 * batch + draw_int(c, 2, 5);
+  Array *labels = new_array(c, FY_INT64, shape(samples));
+  for (int64_t i = 0; i < samples; i++) { // unequal numbers: a low class more often
+    int64_t a = draw_int(c, 0, classes - 1), b = draw_int(c, 0, classes - 1);
+    labels->i64[i] = i < classes ? i : a < b ? a : b;
+    if (labels->i64[i] == empty)
+      labels->i64[i] = 0;
+  }
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(samples, features), -1, 1), (Give){0});
+  give_array(c, "labels", labels, (Give){0});
+  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(features, classes), -1, 1), (Give){0});
+  give_text(c, "device", device);
+  give_number(c, "batch size", (double)batch);
+  give_number(c, "training", training);
+}
+
+static void ask_gpu(Case *c) {
+  ask_on(c, "cuda:0", draw_int(c, 3, 5), true, -1);
+}
+static void ask_cpu(Case *c) {
+  ask_on(c, "cpu", draw_int(c, 3, 5), true, -1);
+}
+static void ask_empty(Case *c) {
+  ask_on(c, "cuda:0", 5, false, 3);
+}
+static void ask_many(Case *c) {
+  ask_on(c, "cuda:0", draw_odd(c, 11, 15), false, -1);
+}
+static void ask_second(Case *c) {
+  ask_on(c, "cuda:1", draw_int(c, 3, 5), true, -1);
+}
+
+// ---- counted in plain loops ----------------------------------------------------------------------------------------------
+
+static int64_t guess_of(const Case *c, int64_t sample, double sign) {
+  const Array *x = given(c, "x"), *w = given(c, "weight");
+  int64_t features = x->shape.size[1], classes = w->shape.size[1], best = 0;
+  double largest = -INFINITY;
+  for (int64_t k = 0; k < classes; k++) {
+    double score = 0;
+    for (int64_t f = 0; f < features; f++)
+      score += sign * x->f32[sample * features + f] * w->f32[f * classes + k];
+    best = score > largest ? k : best;
+    largest = fmax(largest, score);
+  }
+  return best;
+}
+
+typedef enum How { PER_CLASS, ALL_ONE, OVER_ALL, PRECISION, BATCH_MEANS, NO_LAST, ZERO, PLAIN_COUNTS, NEGATED } How;
+
+static void count(const Case *c, How how, int64_t from, int64_t to, double *right, double *all) {
+  for (int64_t i = from; i < to; i++) {
+    int64_t label = given(c, "labels")->i64[i], guess = guess_of(c, i, how == NEGATED ? -1 : 1);
+    all[how == PRECISION ? guess : label]++;
+    right[label] += guess == label;
+  }
+}
+
+static Array *shares(Case *c, How how) {
+  int64_t samples = given(c, "x")->shape.size[0], classes = given(c, "weight")->shape.size[1];
+  int64_t batch = how == BATCH_MEANS ? (int64_t)given_number(c, "batch size") : samples, batches = 0;
+  Array *out = new_array(c, FY_FLOAT32, shape(classes));
+  Array *sums = new_array(c, FY_FLOAT64, shape(classes));
+  int64_t end = how == NO_LAST
+                    ? samples / (int64_t)given_number(c, "batch size") * (int64_t)given_number(c, "batch size")
+                    : samples;
+  for (int64_t from = 0; from < end; from += batch, batches++) {
+    double *right = new_array(c, FY_FLOAT64, shape(classes))->f64, *all = new_array(c, FY_FLOAT64, shape(classes))->f64;
+    double hits = 0;
+    count(c, how, from, from + batch < end ? from + batch : end, right, all);
+    for (int64_t k = 0; k < classes; k++)
+      hits += right[k];
+    for (int64_t k = 0; k < classes; k++)
+      sums->f64[k] += how == ALL_ONE        ? hits / (double)samples
+                      : how == OVER_ALL     ? right[k] / (double)samples
+                      : how == PLAIN_COUNTS ? right[k]
+                      : how == ZERO         ? right[k] / fmax(all[k], 1)
+                                            : right[k] / all[k];
+  }
+  for (int64_t k = 0; k < classes; k++)
+    out->f32[k] = (float)(sums->f64[k] / (double)batches);
+  return out;
+}
+
+static void suspects(Case *c) {
+  static const struct {
+    How how;
+    const Mistake *mistake;
+  } known[] = {{ALL_ONE, &OVERALL},    {OVER_ALL, &OF_ALL},   {PRECISION, &BY_GUESS}, {BATCH_MEANS, &OF_BATCHES},
+               {NO_LAST, &LAST_BATCH}, {ZERO, &NOT_A_NUMBER}, {PLAIN_COUNTS, &COUNTS}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    suspect_array(c, "shares", shares(c, known[i].how), known[i].mistake);
+  if (given_number(c, "training") == 1)
+    suspect_array(c, "shares", shares(c, NEGATED), &TRAINING);
+}
+
+static void judge(Case *c) {
+  const char *device = given_text(c, "device");
+  int64_t batch = (int64_t)given_number(c, "batch size"), batches = (given(c, "x")->shape.size[0] + batch - 1) / batch;
+  suspects(c);
+  if (!expect_array(c, "shares", shares(c, PER_CLASS), 1e-6) || !expect_device(c, "shares", device, &ON_CPU))
+    return;
+  expect_that(c, got_number(c, "training after") == given_number(c, "training"), &MODE,
+              "the model: it came in %s mode, and was left in the other",
+              given_number(c, "training") == 1 ? "training" : "evaluation");
+  expect_that(c, got_number(c, "graphs") == 0 && !(got(c, "shares")->flags & ARRAY_REQUIRES_GRAD), &GRAPH,
+              "a pass through the model was recorded");
+  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &WAITS);
+  expect_at_most(c, "synchronisations", counts(c)->synchronizations, 0, &WAITS);
+  expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 2 * batches, &COPIES);
+}
+
+EXERCISE = {
+    .id = "26_accuracy_per_class",
+    .title = "Which classes it knows",
+    .kind = "write",
+    .chapter = 10,
+    .lesson = CLASSES,
+    .hints =
+        {"Two counts for each class, on the device: its samples, and those of them that were guessed right.",
+         "fy_eq of labels as a column (N, 1) with the numbers of the classes (classes) is a table of N rows with one "
+         "true in each. Its sum over the rows counts the labels.",
+         "Multiply that table by a column that is 1 where the guess was right, and sum again."},
+    .functions = {"accuracy_per_class"},
+    .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
+              {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
+              {.name = "a class without samples", .ask = ask_empty, .judge = judge},
+              {.name = "many classes", .ask = ask_many, .judge = judge},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
+};

@@ -1,0 +1,34 @@
+// The network is a product with given weights, and in training mode another one.
+#include "driver.h"
+#include "answer.h"
+
+typedef struct Scores {
+  FyModule base;
+  FyTensor *weight; // (features, classes)
+  bool graphs;      // a pass that was recorded
+} Scores;
+
+static FyTensor *scores_forward(FyModule *self, FyTensor *x) {
+  Scores *s = (Scores *)self;
+  FyTensor *scores = fy_matmul(x, s->weight);
+  s->graphs |= fy_requires_grad(scores);
+  return self->training ? fy_neg(scores) : scores;
+}
+
+void drive(Driver *d) {
+  FyDevice device = fy_device(driver_text(d, "device"));
+  FyTensor *weight = driver_tensor(d, "weight");
+  Scores *model = fy_module_new(Scores, scores_forward);
+  fy_register_parameter(model, weight, fy_clone(weight));
+  fy_module_to(model, device);
+  fy_set_training_of(&model->base, driver_number(d, "training") == 1);
+  FyDataset *samples = fy_tensor_dataset(driver_tensor(d, "x"), driver_tensor(d, "labels"));
+  FyDataLoader *loader = fy_data_loader(samples, .batch_size = (int)driver_number(d, "batch size"), .pin_memory = true);
+  fy_synchronize(device);
+  driver_count(d);
+  FyTensor *shares = accuracy_per_class(&model->base, loader, fy_size_at(weight, 1), device);
+  driver_stop(d);
+  driver_put_number(d, "training after", model->base.training);
+  driver_put_number(d, "graphs", model->graphs);
+  driver_put(d, "shares", shares);
+}

@@ -1,0 +1,17 @@
+// What an answer to exercise 82 defines. On simulated devices the driver notes what it does with graphs.
+#include <cuda_runtime.h>
+
+extern "C" void steps_on_device(int *x, int *y, int *z, const int *batches, int *batch, int n, int steps,
+                                cudaStream_t main_stream, cudaStream_t side);
+
+#ifdef FERRY_SIM
+extern "C" void note_capture(void);
+extern "C" void note_instantiation(void);
+extern "C" void note_graph_launch(void);
+extern "C" void note_wait_event(void);
+#define cudaStreamBeginCapture(...) (note_capture(), cudaStreamBeginCapture(__VA_ARGS__))
+#define cudaGraphInstantiate(...) (note_instantiation(), cudaGraphInstantiate(__VA_ARGS__))
+#define cudaGraphInstantiateWithFlags(...) (note_instantiation(), cudaGraphInstantiateWithFlags(__VA_ARGS__))
+#define cudaGraphLaunch(...) (note_graph_launch(), cudaGraphLaunch(__VA_ARGS__))
+#define cudaStreamWaitEvent(...) (note_wait_event(), cudaStreamWaitEvent(__VA_ARGS__))
+#endif

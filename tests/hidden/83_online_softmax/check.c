@@ -1,0 +1,150 @@
+// Exercise 83: softmax of rows, with the maximum and the sum in one pass.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/28_kernels_of_a_network.md#softmax-what-a-row-agrees-on"
+
+static const Mistake OVERFLOW = {
+    "the maximum was not taken off",
+    "e^x of a large x is more than a float holds, and infinity divided by infinity is NaN. "
+    "Take the row's maximum off every number first.",
+    LESSON};
+static const Mistake UNDERFLOW = {"zero taken for the smallest number",
+                                  "All numbers of a row may be far below 0. A thread that has met no number yet holds "
+                                  "-INFINITY, not 0.",
+                                  LESSON};
+static const Mistake NOT_SCALED = {
+    "the sum was not scaled",
+    "A row's shares do not add up to 1. When a larger number comes, the sum so far was made with a "
+    "smaller maximum: multiply it by e^(old - new). The same where two threads' sums meet.",
+    LESSON};
+static const Mistake NO_NUMBER = {
+    "a thread without numbers",
+    "In a short row some threads meet no number: their maximum is -INFINITY, and -INFINITY less -INFINITY is NaN.",
+    LESSON};
+static const Mistake FIRST = {"only the first columns",
+                              "Columns beyond the block's threads were left as they were. A row may be longer: each "
+                              "thread goes on in steps of the block.",
+                              LESSON};
+static const Mistake BESIDE = {
+    "a thread for each row",
+    "A warp's request touched many more sectors than its bytes need: its lanes read from different rows. Let "
+    "the threads of a block share a row.",
+    "docs/22_global_memory.md"};
+static const Mistake SEVERAL = {"more than one launch", "One launch does it, for all rows.", LESSON};
+static const Mistake EMPTY_GRID = {"a grid of no blocks",
+                                   "For no rows a grid of no blocks is an invalid configuration.", LESSON};
+
+static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, columns), low, high), (Give){.device = "cuda:0"});
+  give_number(c, "rows", (double)rows);
+  give_number(c, "columns", (double)columns);
+}
+static void ask_whole(Case *c) {
+  ask(c, draw_int(c, 9, 17), 256, -20, 20);
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 9, 17), draw_odd(c, 257, 399), -20, 20);
+}
+static void ask_short(Case *c) {
+  ask(c, draw_odd(c, 9, 33), draw_odd(c, 3, 29), -3, 3);
+}
+static void ask_high(Case *c) {
+  ask(c, draw_odd(c, 5, 9), draw_odd(c, 131, 299), 200, 260);
+}
+static void ask_low(Case *c) {
+  ask(c, draw_odd(c, 5, 9), draw_odd(c, 131, 299), -260, -200);
+}
+static void ask_long(Case *c) {
+  ask(c, draw_odd(c, 31, 49), draw_odd(c, 3001, 3999), -9, 9);
+}
+static void ask_none_first(Case *c) {
+  ask(c, 5, 7, -9, 9);
+  give_number(c, "none first", 1);
+}
+
+static Array *softmax(Case *c) {
+  const Array *x = given(c, "x");
+  int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+  Array *out = new_array(c, FY_FLOAT32, x->shape);
+  for (int64_t row = 0; row < rows; row++) {
+    const float *in = x->f32 + row * columns;
+    double most = -INFINITY, sum = 0;
+    for (int64_t k = 0; k < columns; k++)
+      most = fmax(most, (double)in[k]);
+    for (int64_t k = 0; k < columns; k++)
+      sum += exp((double)in[k] - most);
+    for (int64_t k = 0; k < columns; k++)
+      out->f32[row * columns + k] = (float)(exp((double)in[k] - most) / sum);
+  }
+  return out;
+}
+
+// What came back, looked at in one row: numbers, one factor away from what is right?
+typedef struct Seen {
+  bool nan, scaled, tail_left;
+} Seen;
+
+static Seen look(const Case *c, const Array *want) {
+  const Array *out = got_shaped(c, "out", want->shape);
+  const int64_t columns = want->shape.size[1];
+  Seen seen = {.nan = false};
+  if (!out || out->count == 0)
+    return seen;
+  const double factor = (double)out->f32[0] / (double)want->f32[0];
+  seen.scaled = isfinite(factor) && fabs(factor - 1) > 1e-3;
+  for (int64_t k = 0; k < columns; k++) {
+    seen.nan |= k == 0 && isnan(out->f32[k]);
+    seen.scaled &= fabs((double)out->f32[k] - factor * (double)want->f32[k]) <= 1e-3 * fabs(factor);
+  }
+  seen.tail_left = isfinite(out->f32[0]) && isnan(out->f32[columns - 1]);
+  return seen;
+}
+
+static void judge(Case *c) {
+  const Array *x = given(c, "x");
+  Array *want = softmax(c);
+  const Seen seen = look(c, want);
+  const bool small = x->count > 0 && fabs((double)x->f32[0]) < 30;
+  suspect_error(c, "invalid configuration", &EMPTY_GRID);
+  suspect_that(c, x->count > 0 && counts(c)->launches == 0, &NO_KERNEL);
+  suspect_finding(c, "race", &RACE);
+  suspect_that(c, seen.tail_left, &FIRST);
+  suspect_that(c, seen.nan && !small && x->f32[0] > 0, &OVERFLOW);
+  suspect_that(c, seen.nan && !small && x->f32[0] < 0, &UNDERFLOW);
+  suspect_that(c, seen.nan && small && x->shape.size[1] < 32, &NO_NUMBER);
+  suspect_that(c, seen.scaled, &NOT_SCALED);
+  if (!expect_array(c, "out", want, 2e-5))
+    return;
+  if (want->count > 0 && !expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  expect_no_finding(c);
+}
+
+static void judge_traffic(Case *c) {
+  judge(c);
+  expect_sectors(c, 1.5, &BESIDE);
+}
+
+EXERCISE = {
+    .id = "83_online_softmax",
+    .title = "Softmax in one pass",
+    .kind = "kernel",
+    .chapter = 28,
+    .lesson = LESSON,
+    .hints =
+        {"A block for each row; each thread goes through its columns in steps of the block.",
+         "For each number: larger = max(most, x); sum = sum * e^(most - larger) + e^(x - larger); most = larger.",
+         "Two pairs: most = the larger one; each sum times e^(its own maximum - most). Over a warp by __shfl_xor_sync, "
+         "then over the warps through shared memory and a barrier.",
+         "If both maxima are -INFINITY there is no number on either side: leave the sum at 0."},
+    .functions = {"softmax_on_device"},
+    .tests = {{.name = "whole blocks: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
+              {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
+              {.name = "large numbers", .ask = ask_high, .judge = judge},
+              {.name = "far below zero", .ask = ask_low, .judge = judge},
+              {.name = "long rows", .ask = ask_long, .judge = judge},
+              {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},
+};

@@ -1,0 +1,167 @@
+// Exercise 84: the three gradients of layer norm: along the rows, and down the columns.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/28_kernels_of_a_network.md#layer-norm-backward"
+
+static const Mistake NO_MEANS = {"only the direct part",
+                                 "x also changes its row's mean and variance, and so every other result of the row: "
+                                 "two means over the row are taken off.",
+                                 LESSON};
+static const Mistake NO_GAMMA = {"gamma left out of dx", "g is dy times gamma, in all three places of the formula.",
+                                 LESSON};
+static const Mistake NOT_DIVIDED = {"sums taken for means",
+                                    "The formula has means of the row: divide the sums by the columns.", LESSON};
+static const Mistake OF_X = {"dgamma made of x", "gamma multiplies hat, not x: dgamma is the sum of dy * hat.", LESSON};
+static const Mistake ATOMICS = {"atomic operations",
+                                "Atomic additions come in another order each time, and floats are rounded at each. "
+                                "Let the threads of a block add their columns in a fixed order.",
+                                LESSON};
+static const Mistake ADDED = {"added to what was there",
+                              "dgamma and dbeta are to be written: what stood there before is no number.", LESSON};
+static const Mistake DOWN = {"a warp down a column",
+                             "A warp's request touched many more sectors than its bytes need: its lanes read from "
+                             "different rows. Give the lanes of a warp neighbouring columns.",
+                             LESSON};
+static const Mistake FIRST = {"only the first columns",
+                              "Columns beyond a block's threads were left as they were: go on in steps of the block.",
+                              LESSON};
+static const Mistake SEVERAL = {"more than three launches", "One for the rows and one or two for the columns do it.",
+                                "docs/07_pitfalls.md#many-small-transfers-against-one"};
+
+static void ask(Case *c, int64_t rows, int64_t columns) {
+  Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -2, 3);
+  Array *mean = new_array(c, FY_FLOAT32, shape(rows)), *rstd = new_array(c, FY_FLOAT32, shape(rows));
+  for (int64_t row = 0; row < rows; row++) {
+    double sum = 0, squares = 0;
+    for (int64_t k = 0; k < columns; k++)
+      sum += (double)x->f32[row * columns + k] / (double)columns;
+    for (int64_t k = 0; k < columns; k++)
+      squares += pow((double)x->f32[row * columns + k] - sum, 2) / (double)columns;
+    mean->f32[row] = (float)sum;
+    rstd->f32[row] = (float)(1 / sqrt(squares + 1e-5));
+  }
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_array(c, "dy", draw_array(c, FY_FLOAT32, shape(rows, columns), -1, 2), (Give){.device = "cuda:0"});
+  give_array(c, "gamma", draw_array(c, FY_FLOAT32, shape(columns), 0.5, 3), (Give){.device = "cuda:0"});
+  give_array(c, "mean", mean, (Give){.device = "cuda:0"});
+  give_array(c, "rstd", rstd, (Give){.device = "cuda:0"});
+  give_number(c, "rows", (double)rows);
+  give_number(c, "columns", (double)columns);
+}
+static void ask_whole(Case *c) {
+  ask(c, 8 * draw_int(c, 4, 6), 32 * draw_int(c, 5, 8));
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 33, 49), draw_odd(c, 131, 199));
+}
+static void ask_narrow(Case *c) {
+  ask(c, draw_odd(c, 131, 199), draw_odd(c, 3, 29));
+}
+static void ask_large(Case *c) {
+  ask(c, draw_odd(c, 301, 399), draw_odd(c, 1201, 1399));
+}
+static void ask_row(Case *c) {
+  ask(c, 1, draw_odd(c, 131, 299));
+}
+
+// dx as a known mistake would make it: without the means, without gamma, with sums for means.
+typedef struct Formula {
+  bool no_means, no_gamma, sums;
+} Formula;
+
+static Array *dx_by(Case *c, Formula f) {
+  const Array *x = given(c, "x"), *dy = given(c, "dy"), *gamma = given(c, "gamma");
+  int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+  Array *dx = new_array(c, FY_FLOAT32, x->shape);
+  for (int64_t row = 0; row < rows; row++) {
+    const double m = given(c, "mean")->f32[row], r = given(c, "rstd")->f32[row];
+    double mean_g = 0, mean_both = 0, over = f.sums ? 1 : (double)columns;
+    for (int64_t k = 0; k < columns && !f.no_means; k++) {
+      double g = (double)dy->f32[row * columns + k] * (f.no_gamma ? 1 : (double)gamma->f32[k]);
+      mean_g += g / over;
+      mean_both += g * ((double)x->f32[row * columns + k] - m) * r / over;
+    }
+    for (int64_t k = 0; k < columns; k++) {
+      double g = (double)dy->f32[row * columns + k] * (f.no_gamma ? 1 : (double)gamma->f32[k]);
+      double hat = ((double)x->f32[row * columns + k] - m) * r;
+      dx->f32[row * columns + k] = (float)(r * (g - mean_g - hat * mean_both));
+    }
+  }
+  return dx;
+}
+
+static Array *column_sums(Case *c, bool with_hat, bool of_x) {
+  const Array *x = given(c, "x"), *dy = given(c, "dy");
+  int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+  Array *sums = new_array(c, FY_FLOAT32, shape(columns));
+  for (int64_t k = 0; k < columns; k++) {
+    double sum = 0;
+    for (int64_t row = 0; row < rows; row++) {
+      double value = x->f32[row * columns + k];
+      double hat = of_x ? value : (value - (double)given(c, "mean")->f32[row]) * (double)given(c, "rstd")->f32[row];
+      sum += (double)dy->f32[row * columns + k] * (with_hat ? hat : 1);
+    }
+    sums->f32[k] = (float)sum;
+  }
+  return sums;
+}
+
+static bool all_nan(const Array *a) {
+  for (int64_t i = 0; a && i < a->count; i++)
+    if (!isnan(a->f32[i]))
+      return false;
+  return a != NULL;
+}
+
+static bool only_first(const Case *c) {
+  const Array *dx = got_shaped(c, "dx", given(c, "x")->shape);
+  int64_t columns = given(c, "x")->shape.size[1];
+  return dx && isfinite(dx->f32[0]) && isnan(dx->f32[columns - 1]);
+}
+
+static void judge(Case *c) {
+  const Array *gamma = given(c, "gamma");
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_finding(c, "race", &RACE);
+  suspect_that(c, only_first(c), &FIRST);
+  suspect_array(c, "dx", dx_by(c, (Formula){.no_means = true}), &NO_MEANS);
+  suspect_array(c, "dx", dx_by(c, (Formula){.no_gamma = true}), &NO_GAMMA);
+  suspect_array(c, "dx", dx_by(c, (Formula){.sums = true}), &NOT_DIVIDED);
+  suspect_array(c, "dgamma", column_sums(c, true, true), &OF_X);
+  if (!expect_array(c, "dx", dx_by(c, (Formula){.sums = false}), 1e-4))
+    return;
+  suspect_that(c, all_nan(got_shaped(c, "dgamma", gamma->shape)), &ADDED);
+  if (!expect_array(c, "dgamma", column_sums(c, true, false), 2e-4) ||
+      !expect_array(c, "dbeta", column_sums(c, false, false), 2e-4) || !expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 3, &SEVERAL);
+  expect_no_finding(c);
+  expect_global_atomics(c, 0, &ATOMICS);
+}
+
+static void judge_traffic(Case *c) {
+  judge(c);
+  expect_sectors(c, 1.5, &DOWN);
+}
+
+EXERCISE = {
+    .id = "84_layer_norm_backward",
+    .title = "Layer norm, backward",
+    .kind = "kernel",
+    .chapter = 28,
+    .lesson = LESSON,
+    .hints = {"Two kernels: one with a block for each row, one with a block for each 32 columns.",
+              "dx: each thread goes through its columns and adds up g and g * hat; two sums over the block; then the "
+              "columns once more.",
+              "A sum over a block that is called twice needs a barrier at its end, too: all have read before anyone "
+              "writes again.",
+              "Columns: a block of 32 x 8 threads. threadIdx.x is the column, threadIdx.y takes every eighth row; the "
+              "eight sums of a column are put together in shared memory."},
+    .functions = {"layer_norm_backward_on_device"},
+    .tests = {{.name = "whole warps: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
+              {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "few columns", .ask = ask_narrow, .judge = judge, .inspect = true},
+              {.name = "large, odd", .ask = ask_large, .judge = judge},
+              {.name = "one row", .ask = ask_row, .judge = judge}},
+};

@@ -1,0 +1,150 @@
+// Exercise 85: attention in tiles, with a softmax that goes along.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/28_kernels_of_a_network.md#attention"
+
+enum { D = 32 };
+
+static const Mistake NO_SCALE = {"scores not divided by sqrt(D)",
+                                 "A product of 32 numbers is larger the longer they are: it is divided by sqrt(32).",
+                                 LESSON};
+static const Mistake NOT_SCALED = {
+    "values not scaled to the new maximum",
+    "When a larger score comes, sum and weighted values were made with a smaller maximum: both are "
+    "multiplied by e^(old - new).",
+    LESSON};
+static const Mistake BEYOND = {
+    "keys beyond n",
+    "The last tile has fewer keys. A key that is not there has no score; a score of 0 is one, with a weight.", LESSON};
+static const Mistake LAST_TILE = {"the last tile left out",
+                                  "n need not be a multiple of the tile: the rest is a tile with fewer keys.", LESSON};
+static const Mistake OTHER_HEAD = {
+    "keys of another head", "Each head has n keys and values of its own, behind those of the heads before it.", LESSON};
+static const Mistake NOT_DIVIDED = {"not divided by the sum", "Weights are shares: they add up to 1.", LESSON};
+static const Mistake OVERFLOW = {"the maximum was not taken off",
+                                 "e^s of a large score is more than a float holds. Take the largest so far off.",
+                                 LESSON};
+static const Mistake BESIDE = {
+    "a thread reads a row from global memory",
+    "Lanes of a warp read from different rows, so that each request touches a sector for each lane. Let a block "
+    "copy a tile into shared memory, neighbours by neighbours.",
+    "docs/23_shared_memory.md"};
+static const Mistake SEVERAL = {"more than one launch", "Scores need no launch of their own.", LESSON};
+
+static void ask(Case *c, int64_t heads, int64_t n, double most) {
+  const Give on_device = {.device = "cuda:0"};
+  give_array(c, "q", draw_array(c, FY_FLOAT32, shape(heads, n, D), -most, most), on_device);
+  give_array(c, "k", draw_array(c, FY_FLOAT32, shape(heads, n, D), -most, most), on_device);
+  give_array(c, "v", draw_array(c, FY_FLOAT32, shape(heads, n, D), -1, 2), on_device);
+  give_number(c, "heads", (double)heads);
+  give_number(c, "n", (double)n);
+}
+static void ask_whole(Case *c) {
+  ask(c, 1, 128, 1);
+}
+static void ask_odd(Case *c) {
+  ask(c, 2, draw_odd(c, 67, 95), 1);
+}
+static void ask_short(Case *c) {
+  ask(c, 3, draw_odd(c, 3, 29), 1);
+}
+static void ask_large(Case *c) {
+  ask(c, draw_odd(c, 3, 5), draw_odd(c, 201, 299), 1.5);
+}
+static void ask_high(Case *c) {
+  ask(c, 2, draw_odd(c, 131, 199), 16);
+}
+static void ask_one(Case *c) {
+  ask(c, 5, 1, 1);
+}
+
+typedef struct Formula {
+  double scale;
+  int64_t extra;   // keys of score 0 and value 0 besides
+  int64_t keys_of; // so many keys of the head's n count; 0: all
+  bool first_head, not_divided;
+} Formula;
+
+static Array *attention(Case *c, Formula f) {
+  const Array *q = given(c, "q"), *k = given(c, "k"), *v = given(c, "v");
+  int64_t heads = q->shape.size[0], n = q->shape.size[1], keys = f.keys_of ? f.keys_of : n;
+  Array *out = new_array(c, FY_FLOAT32, q->shape), *score = new_array(c, FY_FLOAT64, shape(n));
+  for (int64_t row = 0; row < heads * n; row++) {
+    const int64_t head = f.first_head ? 0 : row / n * n;
+    double most = f.extra ? 0 : -INFINITY, sum = 0;
+    for (int64_t j = 0; j < keys; j++) {
+      double s = 0;
+      for (int64_t d = 0; d < D; d++)
+        s += (double)q->f32[row * D + d] * (double)k->f32[(head + j) * D + d];
+      score->f64[j] = s * f.scale;
+      most = fmax(most, score->f64[j]);
+    }
+    for (int64_t j = 0; j < keys; j++)
+      sum += exp(score->f64[j] - most);
+    sum += (double)f.extra * exp(-most);
+    for (int64_t d = 0; d < D; d++) {
+      double value = 0;
+      for (int64_t j = 0; j < keys; j++)
+        value += exp(score->f64[j] - most) * (double)v->f32[(head + j) * D + d];
+      out->f32[row * D + d] = (float)(value / (f.not_divided ? 1 : sum));
+    }
+  }
+  return out;
+}
+
+static void judge(Case *c) {
+  const double scale = 1 / sqrt(D);
+  const int64_t n = given(c, "q")->shape.size[1], heads = given(c, "q")->shape.size[0];
+  const Array *out = got_shaped(c, "out", given(c, "q")->shape);
+  const bool nan = out && out->count > 0 && isnan(out->f32[0]);
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_finding(c, "race", &RACE);
+  suspect_that(c, nan && fabs((double)given(c, "q")->f32[0]) > 2, &OVERFLOW);
+  suspect_array(c, "out", attention(c, (Formula){.scale = 1}), &NO_SCALE);
+  if (n % 32)
+    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .extra = 32 - n % 32}), &BEYOND);
+  if (n > 32 && n % 32)
+    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .keys_of = n / 32 * 32}), &LAST_TILE);
+  if (heads > 1)
+    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .first_head = true}), &OTHER_HEAD);
+  suspect_array(c, "out", attention(c, (Formula){.scale = scale, .not_divided = true}), &NOT_DIVIDED);
+  const bool values = expect_array(c, "out", attention(c, (Formula){.scale = scale}), 1e-4);
+  if (!values) {
+    suspect_that(c, out && !nan && n > 1, &NOT_SCALED);
+    return;
+  }
+  if (!expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  expect_at_most(c, "launches, copies and fills", counts(c)->operations, 1, &SEVERAL);
+  expect_no_finding(c);
+}
+
+static void judge_traffic(Case *c) {
+  judge(c);
+  expect_inspected(c, LOADED_SECTORS, (Where){.kernel = NULL}, 1.5, &BESIDE);
+}
+
+EXERCISE = {
+    .id = "85_attention",
+    .title = "Attention, tile by tile",
+    .kind = "kernel",
+    .chapter = 28,
+    .lesson = LESSON,
+    .hints = {"A thread for each query: its 32 numbers, its 32 weighted sums, a maximum and a sum in registers.",
+              "For each tile: the block copies keys and values into shared memory; a barrier; each thread goes through "
+              "them; a "
+              "barrier, before the next tile is written.",
+              "For each score: larger = max(most, s); shrink = e^(most - larger); sum and all 32 weighted sums times "
+              "shrink, plus "
+              "the new one's.",
+              "A thread without a query helps to copy and comes to every barrier; it only writes nothing."},
+    .functions = {"attention_on_device"},
+    .tests = {{.name = "whole tiles: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
+              {.name = "two heads, odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "fewer keys than a tile", .ask = ask_short, .judge = judge},
+              {.name = "several heads, odd", .ask = ask_large, .judge = judge},
+              {.name = "large scores", .ask = ask_high, .judge = judge},
+              {.name = "one position", .ask = ask_one, .judge = judge}},
+};
