@@ -8,7 +8,8 @@
 #   CUDA_ARCH="80 90"  compute capabilities to compile for, instead of the GPU that is present
 #   MARCH=x86-64-v3    the processor to compile for, instead of this one
 #   BUNDLE=            (empty) ignore bundle/ (see `make bundle`)
-#   ARGS="--quick"     arguments for the chapters of `make run` and for tests/run.sh of `make test`
+#   ARGS="--quick"     arguments for the chapters of `make run` (--verbose: show all that they print) and for tests/run.sh of
+#                      `make test`
 #   V=1                show whole commands
 
 .DEFAULT_GOAL := all
@@ -126,16 +127,18 @@ include .ci/build/mpi.mk
 
 all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
-library: $(LIBRARY) $(PLUGIN) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so where nvcc is found, libferry-mpi.so with mpicc
+library: $(LIBRARY) $(PLUGIN_NOW) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so with nvcc and a GPU, libferry-mpi.so with mpicc
+	$(if $(PLUGIN_LATER),@echo '  nvcc is here, but no GPU: the half for GPUs is not built (make plugin builds it)')
 
 chapters: library $(CHAPTER_PROGRAMS) $(CHAPTER_CU_PROGRAMS) $(CUDA_CHAPTER_RUNS) ## the chapter programs
 
 tests: library $(TEST_PROGRAMS) $(FUZZ) ## the test programs
 
-run: setup ## install what is missing, build, run the chapters in order, draw the plots
-	@$(MAKE) library chapters bench
+run: setup ## install what is missing, build, run the chapters in order, draw the plots, say what comes next
+	@$(MAKE) library chapters bench ferry
 	@.ci/build/chapters.sh $(B) $(ARGS)
 	@plots/draw.sh --build $(B)
+	$(if $(FERRY),@echo && $(if $(filter build,$(B)),./ferry,$(FERRY)))
 
 test: setup ## install what is missing, build, and run every test
 	@$(MAKE) all

@@ -18,10 +18,11 @@
 //
 // The kernel reads a and b (global memory) through
 //   float load(const float *address)
-// which is there already, and is what is counted: at most an eighth of 2 m n k. What does not go through load finds NaN there.
+// which is in counted.cuh, and is what is counted: at most an eighth of 2 m n k. What does not go through load finds NaN there.
 // Shared memory is read and written as always. Counted besides: launches (one), and barriers (a tile needs them).
 //
 // In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to registers.
+#include "counted.cuh" // load, store
 #include <cuda_runtime.h>
 #include <stdio.h>
 

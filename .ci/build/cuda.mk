@@ -26,6 +26,9 @@ CUDA_CHAPTER_RUNS := $(if $(SANITIZE),,$(if $(NVCC),$(if $(wildcard /dev/nvidiac
 # Calls of the runtime that cuda_backend.cu counts on their way.
 CUDA_COUNTED := __cudaPushCallConfiguration cudaMemsetAsync cudaMemcpyAsync cudaMemcpyPeerAsync
 PLUGIN := $(if $(SANITIZE),,$(if $(NVCC),$(if $(CORE_CU),build/libferry-cuda.so)))
+# It takes minutes, and nothing can use it where there is no GPU: there it is built when it is asked for.
+PLUGIN_NOW := $(if $(wildcard /dev/nvidiactl),$(PLUGIN))
+PLUGIN_LATER := $(if $(PLUGIN_NOW)$(wildcard build/libferry-cuda.so),,$(PLUGIN))
 
 STAMP_cuda := $(NVCC) $(NVCCFLAGS) $(CUDA_INCLUDES) $(CUDA_LIB)
 STAMP_plugin := $(CUDA_OBJ) $(CUDA_COUNTED)
@@ -67,6 +70,10 @@ $(CUDA_CHAPTER_PROGRAMS): build/cuda/%: %.cu $(wildcard chapters/*.cuh chapters/
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(NVCC) -O2 -lineinfo -Werror all-warnings -Xcompiler -Wall,-Wextra $$(cat $(CUDA_ARCH_FILE)) $< -o $@
+
+.PHONY: plugin
+plugin: $(PLUGIN) ## libferry-cuda.so, the half for real GPUs, also where there is no GPU
+	@$(if $(NVCC),,echo 'plugin: no nvcc (looked in CUDA_HOME, PATH and /usr/local/cuda)' && exit 2)
 
 .PHONY: cuda-check
 cuda-check: ## compile the real CUDA build, every CUDA test and the chapters on kernels with nvcc, warnings as errors

@@ -3,7 +3,7 @@
 # Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and
 # judges them is in test_replies there, too.
 
-GRADER_CHILD := tests/grader/child.c tests/grader/place_tensor.c tests/grader/course.c tests/grader/ledger_sim.c
+GRADER_CHILD := $(addprefix tests/grader/,child.c place_tensor.c course.c ledger_sim.c play_count.c)
 GRADER_C := $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
@@ -40,6 +40,13 @@ JSON_OBJ := $(JSON_C:%.c=$(B)/%.o)
 GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
+# Of releases there are none yet: the commit's date and name, or "unknown" outside of git.
+FERRY_VERSION = $(or $(shell git log -1 --date=format:%Y.%m.%d --format='%cd (%h)' 2>/dev/null),unknown)
+VERSION_H := $(B)/include/ferry_version.h
+$(VERSION_H): FORCE
+	@$(shell mkdir -p $(@D))$(file >$@.new,#define FERRY_VERSION "$(FERRY_VERSION)")
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(B)/tests/grader/ferry.o: $(VERSION_H)
 GRADER_CONFIG := $(B)/include/grader_config.h
 absolute = $(subst -Lbuild/,-L$(CURDIR)/build/,$(1))
 define GRADER_CONFIG_TEXT
@@ -73,12 +80,31 @@ $(LIBCUDASIM): $(CUDASIM_OBJ) $(B)/stamp/library
 
 PREFIX ?= /usr/local
 .PHONY: install
-install: $(FERRY) $(LIBCUDASIM) $(CU2CPP) ## `ferry cuda` and `ferry nvcc` for everywhere, under PREFIX=/usr/local
-	@mkdir -p '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/ferry/include'
+# The library as programs elsewhere use it: `pkg-config --cflags ferry`, `pkg-config --libs --static ferry`.
+INSTALLED_HEADERS := $(filter-out core/sim/% core/inspect/%,$(HEADERS))
+define FERRY_PC
+prefix=$(abspath $(PREFIX))
+libdir=$${prefix}/lib
+includedir=$${prefix}/include/ferry
+
+Name: ferry
+Description: tensors, autograd, modules, devices and data parallelism in C, on CPU and CUDA
+Version: 0
+Cflags: -I$${includedir} -D_GNU_SOURCE $(OPENMP)
+Libs: -L$${libdir} -lferry $(call absolute,$(LDFLAGS)) $(LDLIBS) -lstdc++
+endef
+install: $(FERRY) $(B)/libferry.a $(LIBCUDASIM) build/cu2cpp build/include/ferry_where.h ## the library and `ferry`, under PREFIX=/usr/local: headers, archive, ferry.pc
+	@mkdir -p '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/ferry/include' '$(DESTDIR)$(PREFIX)/lib/pkgconfig' \
+		'$(DESTDIR)$(PREFIX)/include/ferry'
 	@install -m 755 $(FERRY) '$(DESTDIR)$(PREFIX)/bin/ferry'
 	@install -m 755 $(CU2CPP) '$(DESTDIR)$(PREFIX)/lib/ferry/cu2cpp'
 	@install -m 644 $(LIBCUDASIM) '$(DESTDIR)$(PREFIX)/lib/ferry/libcudasim.a'
 	@cp -R core/sim/include/. '$(DESTDIR)$(PREFIX)/lib/ferry/include/'
+	@install -m 644 $(LIBRARY) '$(DESTDIR)$(PREFIX)/lib/libferry.a'
+	@cd core && for header in $(INSTALLED_HEADERS:core/%=%); do \
+		install -D -m 644 $$header "$(abspath $(DESTDIR)$(PREFIX))/include/ferry/$$header" || exit 1; done
+	@install -m 644 $(WHERE) '$(DESTDIR)$(PREFIX)/include/ferry/ferry_where.h'
+	@$(file >$(B)/ferry.pc,$(FERRY_PC))install -m 644 $(B)/ferry.pc '$(DESTDIR)$(PREFIX)/lib/pkgconfig/ferry.pc'
 	$(call say,INST,$(DESTDIR)$(PREFIX)/bin/ferry)
 
 .PHONY: ferry

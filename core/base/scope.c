@@ -1,5 +1,6 @@
 // One stack of objects per thread; a scope is a mark on it.
 #include "base/scope.h"
+#include "base/checked.h"
 #include "base/scope_impl.h"
 #include "base/small.h"
 #include "base/state.h"
@@ -49,11 +50,14 @@ static int slot_of(const Stack *s, const FyObject *object) {
 }
 
 static void release_from(Stack *s, int begin) {
+  const char *reason = fy_checked_reason;
+  fy_checked_reason = "its scope";
   while (s->count > begin) {
     FyObject *object = s->items[--s->count];
     if (object)
       fy_release(object);
   }
+  fy_checked_reason = reason;
 }
 
 static void free_stack(void *pointer) {

@@ -1,4 +1,5 @@
 // The tensor object: its memory, its shape, and what can be asked of it.
+#include "base/checked.h"
 #include "base/small.h"
 #include "base/watch.h"
 #include "device/runtime.h"
@@ -65,13 +66,19 @@ static void tensor_destroy(void *pointer) {
   FyTensor *base = t->base;
   struct FyNode *node = t->grad_fn;
   fy_storage_release(t->storage);
-  fy_small_free(t, sizeof *t);
+  if (!fy_checked || !fy_checked_free(t))
+    fy_small_free(t, sizeof *t);
   fy_release(base);
   if (node)
     fy_tensor_graph.release_node(node);
 }
 
 static FyTensor *tensor_object(void) {
+  FyTensor *checked = fy_checked ? fy_checked_alloc(sizeof *checked) : NULL;
+  if (checked) {
+    fy_object_init(checked, tensor_destroy);
+    return checked;
+  }
   return fy_object_new(sizeof(FyTensor), tensor_destroy);
 }
 

@@ -3,6 +3,8 @@
 #include "answer.h"
 #include "case.h"
 #include "config.h"
+#include "diagnostics.h"
+#include "files.h"
 #include "gpu.h"
 #include "inspect.h"
 #include "registry.h"
@@ -149,6 +151,29 @@ static bool run_tool(Answer *a, const Command *command, const char *readable[2],
   return done;
 }
 
+// The compiler itself. What it says of the answer is made fit to read.
+static bool run_compiler(Answer *a, const Command *command, const char *readable[2]) {
+  char *said = NULL;
+  bool done = run_tool(a, command, readable, COMPILE_SECONDS, &said);
+  if (done && said && !a->for_inspector)
+    a->warning = diagnostics_warning(said, a->title);
+  free(said);
+  if (done || a->status != STATUS_COMPILE_ERROR || !a->diagnostics)
+    return done;
+  const char *last = NULL; // what ended the compiler, where it was not the compiler itself
+  for (const char *at = a->diagnostics; (at = strstr(at, "the compiler ")); at++)
+    if (at == a->diagnostics || at[-1] == '\n')
+      last = at;
+  char *fit = diagnostics_errors(a->diagnostics, a->title), *both = NULL;
+  if (last && !strstr(fit, last) && asprintf(&both, "%s\n%.80s", fit, last) >= 0) {
+    free(fit);
+    fit = both;
+  }
+  free(a->diagnostics);
+  a->diagnostics = fit;
+  return done;
+}
+
 static bool refuse(Answer *a, Status status, const char *why) {
   a->status = status;
   a->diagnostics = strdup(why);
@@ -187,7 +212,7 @@ static bool compile_c(Answer *a) {
   word(&c, "-c", "");
   word(&c, "%s.c", a->exercise->id);
   words(&c, "-o answer.o");
-  return run_tool(a, &c, (const char *[2]){header, NULL}, COMPILE_SECONDS, NULL);
+  return run_compiler(a, &c, (const char *[2]){header, NULL});
 }
 
 static bool compile_for_simulator(Answer *a) {
@@ -207,7 +232,7 @@ static bool compile_for_simulator(Answer *a) {
   words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");
-  return run_tool(a, &c, (const char *[2]){header, NULL}, COMPILE_SECONDS, NULL);
+  return run_compiler(a, &c, (const char *[2]){header, NULL});
 }
 
 // Only the functions of the exercise are seen from outside: an answer's own memcpy, cudaMalloc or main is its own alone.
@@ -288,6 +313,20 @@ static bool build_with_nvcc(Answer *a) {
 
 // ---- the source ----------------------------------------------------------------------------------------------------------
 
+// What an answer may include by its name: it stands beside the exercises, and beside the learner's file.
+static bool copy_header(const Answer *a) {
+  char to[512];
+  size_t bytes;
+  char *text = is_kernel(a) ? file_read(CONFIG_ROOT "/exercises/" COUNTED_HEADER, &bytes) : NULL;
+  snprintf(to, sizeof to, "%s/" COUNTED_HEADER, a->folder);
+  int out = text ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644) : -1;
+  bool written = !text || (out >= 0 && write(out, text, bytes) == (ssize_t)bytes);
+  if (out >= 0)
+    close(out);
+  free(text);
+  return written;
+}
+
 // A regular file of a decent size; a link might lead to a file of the grader's.
 static bool copy_source(Answer *a, const char *source) {
   char to[512];
@@ -317,7 +356,7 @@ static bool copy_source(Answer *a, const char *source) {
   bool written = out >= 0 && write(out, text, used) == (ssize_t)used;
   if (out >= 0)
     close(out);
-  return written || refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
+  return (written && copy_header(a)) || refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
 }
 
 bool answer_build_is_whole(Answer *a) {
@@ -517,5 +556,6 @@ void answer_free(Answer *a) {
     sandbox_folder_remove(a->folder);
   free(a->text);
   free(a->diagnostics);
-  a->text = a->diagnostics = NULL;
+  free(a->warning);
+  a->text = a->diagnostics = a->warning = NULL;
 }

@@ -31,6 +31,7 @@ typedef struct Answer {
   char source[512], title[80]; // of what was compiled: its path, its links followed, and its name
   char *text;                  // and its text (malloc)
   char *diagnostics;           // the compiler's, or why it was refused (malloc)
+  char *warning;               // the compiler's first about it, when it was built (malloc), or NULL
   unsigned protections;
   bool real_gpu, for_inspector;
   struct Answer

@@ -69,7 +69,7 @@ static void gpu(void) {
   const char *card = first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null");
   line(*card, false, "GPU, driver", *card ? card : "none: exercises run on simulated devices, and their passes say so");
   bool plugin = access(CONFIG_ROOT "/build/libferry-cuda.so", R_OK) == 0;
-  line(plugin, false, "CUDA backend", plugin ? "built" : "not built; with nvcc installed, make builds it");
+  line(plugin, false, "CUDA backend", plugin ? "built" : "not built; with nvcc installed, make plugin builds it");
   printf("  exercises run on %s%s%s\n", style(BOLD), gpu_wanted() ? "the GPU" : "the simulator", style(PLAIN));
 }
 

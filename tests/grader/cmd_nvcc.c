@@ -16,8 +16,7 @@ int cmd_nvcc(int argc, char **argv) {
   return status == EXIT_PASS ? nvcc_build(&o) : status;
 }
 
-// The program's own status; 128 and the signal's number when one has ended it, as a shell has it.
-static int run_program(const char *program, char **arguments) {
+int run_program(const char *command, const char *program, char **arguments) {
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
@@ -31,7 +30,7 @@ static int run_program(const char *program, char **arguments) {
       return EXIT_GRADER;
   if (WIFEXITED(status))
     return WEXITSTATUS(status);
-  fprintf(stderr, "ferry cuda: the program was ended by signal %d (%s)\n", WTERMSIG(status),
+  fprintf(stderr, "ferry %s: the program was ended by signal %d (%s)\n", command, WTERMSIG(status),
           strsignal(WTERMSIG(status)));
   return 128 + WTERMSIG(status);
 }
@@ -82,7 +81,7 @@ int cmd_cuda(int argc, char **argv) {
   if (status == EXIT_PASS)
     status = nvcc_build(&o);
   if (status == EXIT_PASS)
-    status = run_program(program, end < argc ? arguments : alone);
+    status = run_program("cuda", program, end < argc ? arguments : alone);
   unlink(program);
   rmdir(folder);
   return status;

@@ -2,8 +2,10 @@
 #ifndef GRADER_COMMANDS_H
 #define GRADER_COMMANDS_H
 
+#include "files.h"
 #include "judge.h"
 #include "registry.h"
+#include <stdio.h>
 
 // Who reads --help in a command line.
 typedef enum Help {
@@ -24,6 +26,9 @@ extern const Command commands[]; // ends with a NULL name
 // Exit statuses: 0 all is well, 1 an answer does not pass, 2 a wrong command line, 3 the grader's trouble.
 enum { EXIT_PASS = 0, EXIT_ANSWER = 1, EXIT_USAGE = 2, EXIT_GRADER = 3 };
 
+int cmd_diff(int argc, char **argv);
+int cmd_play(int argc, char **argv);
+int cmd_new(int argc, char **argv);
 int cmd_where(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_chapter(int argc, char **argv);
@@ -49,6 +54,15 @@ int cmd_grade(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
+// The learnt sentence of an exercise; its title where it has none.
+const char *learnt(const Exercise *e);
+
+// The lines of a lesson as they are read on a terminal: without comments and links, code set in.
+void page_render(FILE *to, const char *markdown);
+
+// The option that a person meant by `given`, said on stderr if there is one like it; `options` are separated by blanks. EXIT_USAGE.
+int no_option(const char *command, const char *given, const char *options);
+
 // "ferry COMMAND: ..." on stderr, and EXIT_USAGE.
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -66,14 +80,11 @@ const Exercise *exercise_named(const char *command, const char *name);
 // Root of the repository: where solutions/, exercises/, docs/ and work/ are.
 void in_root(char *path, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-// A whole file (malloc, NUL-terminated), NULL when it cannot be read. And one written through a temporary file and a rename:
-// at every moment the old or the new one is there, whole.
-char *file_read(const char *path, size_t *bytes);
-bool file_write(const char *path, const char *text, size_t bytes);
-
 // ---- on the terminal -------------------------------------------------------------------------------------------------
 
 typedef enum Style { PLAIN, RED, GREEN, YELLOW, BLUE, BOLD, DIM } Style;
+int passed_count(void);     // of exercises
+void progress_bar(void);    // a line
 const char *style(Style s); // an escape sequence, or "" where stdout is no terminal or NO_COLOR is set
 
 // ---- the learner's workspace: work/, or $FERRY_WORK ------------------------------------------------------------------
@@ -85,6 +96,8 @@ typedef struct Progress {
 
 void work_path(char *path, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void work_file(const Exercise *e, char *path, size_t bytes); // the learner's answer
+void work_shown(const Exercise *e, char *path,
+                size_t bytes); // the same as it is best typed: from here, where it is below
 bool work_exists(void);
 int work_start(void); // copies the stubs that are not there yet; how many, -1 after an error message
 
@@ -92,10 +105,8 @@ Progress progress_of(const Exercise *e);
 void progress_set(const Exercise *e, Progress p);
 const Exercise *progress_current(void); // the first that has not passed, NULL when all have
 
-// In the order in which they are to be done: by part, then by number.
+// In the order in which they are to be done: by lesson, then by number.
 const Exercise *exercise_in_order(int i);
-enum { PART_KERNELS = 1000 };
-int exercise_part(const Exercise *e); // its chapter's number, or PART_KERNELS
 
 bool work_is_untouched(const Exercise *e); // the learner's file is the stub still
 
@@ -104,8 +115,11 @@ bool work_is_untouched(const Exercise *e); // the learner's file is the stub sti
 // Simulated devices (FERRY_SIM_DEVICES, 2), and whether a real GPU takes part (FERRY_CUDA, as for the library).
 int wanted_devices(void);
 
-// Every test a line; the report of the first that failed (all: of all), and what to do next.
+// Every test a row; the report of the first that failed (all: of all), and how many passed. Then, as the last line, what it is.
 void verdict_print(const Verdict *v, const char *file, bool all);
+void verdict_print_end(const Verdict *v);
+// What was counted in the tests of both, as a table; nothing where nothing was counted.
+void verdict_print_beside(const Verdict *yours, const Verdict *reference);
 const char *verdict_words(const Verdict *v); // "passed on the simulator; not verified on a GPU"
 
 #endif

@@ -17,6 +17,15 @@ const Mistake POINTER_ON_HOST = {"device memory used by the host",
                                  "A pointer from cudaMalloc means something to kernels alone; the host's code may pass "
                                  "it on, but not read or write there.",
                                  "docs/03_tensor_moves.md"};
+const Mistake USED_AFTER_SCOPE = {"used after its scope",
+                                  "What is made within fy_scope { } is freed at its end. A result is handed out of it: "
+                                  "result = fy_keep(result), in the scope.",
+                                  "docs/03_tensor_moves.md#todevice"};
+const Mistake LAUNCH_REFUSED = {"the launch was refused",
+                                "A block has at least 1 and at most 1024 threads (x times y times z, and z at most "
+                                "64), a grid at most 65535 blocks in y "
+                                "and in z. A launch beyond that runs nothing, and cudaGetLastError says so.",
+                                "docs/20_the_first_kernel.md"};
 const Mistake PAST_THE_END = {
     "wrote past the end",
     "A grid has more threads than there are elements. Each thread has to compare its index with the size first.",
@@ -464,6 +473,19 @@ static void judge_side_effects(Case *c) {
     case_fail(c, &CALLERS_CHANGED, "after the call: %.200s", got_text(c, "#changed"));
 }
 
+// A launch that could not be is the cause of whatever else is missing. A grid of no blocks is for the check to name.
+static void judge_launch(Case *c) {
+  const int64_t *n = refused_shape(c);
+  if (!n || n[0] * n[1] * n[2] == 0)
+    return;
+  c->failed = false;
+  c->mistake = NULL;
+  c->map[0] = '\0';
+  case_fail(c, n[3] * n[4] * n[5] > 1024 ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
+            "the runtime refused a grid of %lld x %lld x %lld blocks of %lld x %lld x %lld threads", (long long)n[0],
+            (long long)n[1], (long long)n[2], (long long)n[3], (long long)n[4], (long long)n[5]);
+}
+
 void case_judge(Case *c) {
   c->test->judge(c);
   if (*got_error(c) && !c->error_expected) {
@@ -471,7 +493,11 @@ void case_judge(Case *c) {
     c->mistake = NULL;
     c->map[0] = '\0';
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
+    if (strstr(got_error(c), "is used after its scope has ended")) // without the checked mode it would have crashed
+      c->fallback = c->test->crash ? c->test->crash : &USED_AFTER_SCOPE;
   }
+  if (c->failed)
+    judge_launch(c);
   if (c->failed)
     case_add_finding(c);
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)

@@ -1,5 +1,8 @@
 // ./ferry: the learner's and the instructor's command. `./ferry help` lists what it can do.
 #include "commands.h"
+#include "config.h"
+#include "ferry_version.h"
+#include "term.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +29,18 @@ const Command commands[] = {
      "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test),\n"
      "FERRY_ANSWER_MEMORY_MB (2048).\n",
      cmd_run, false, HELP_ANYWHERE},
-    {"watch", "[EX] [options]", "check again at every save",
-     "Checks whichever exercise is saved in the workspace. Ctrl-C ends it.\n" SANDBOX_HELP, cmd_watch, false,
-     HELP_ANYWHERE},
+    {"watch", "[EX] [options]", "check at once and at every save",
+     "Checks whichever exercise is saved in the workspace. Keys on a terminal: n the next exercise, h a hint, e open "
+     "it in $EDITOR, r run it again, l the list, q end.\n" SANDBOX_HELP,
+     cmd_watch, false, HELP_ANYWHERE},
     {"hint", "[EX]", "a hint; one more at each asking", "", cmd_hint, false, HELP_ANYWHERE},
     {"edit", "[EX]", "open an exercise in $EDITOR", "", cmd_edit, false, HELP_ANYWHERE},
     {"reset", "EX", "begin an exercise anew; the old file is kept aside", "", cmd_reset, false, HELP_ANYWHERE},
     {"solution", "EX [--spoil]", "another answer, after yours has passed", "--spoil  also before\n", cmd_solution,
      false, HELP_ANYWHERE},
+    {"diff", "EX [--spoil]", "yours beside another answer, after yours has passed",
+     "After them stands in which other ways the tests were solved.\n--spoil  also before\n", cmd_diff, false,
+     HELP_ANYWHERE},
     {"next", "", "which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
     {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
      cmd_doctor, false, HELP_ANYWHERE},
@@ -76,6 +83,17 @@ const Command commands[] = {
      "__CUDA_ARCH__ is 900 in the whole file: host and device code are compiled together.\n"
      "What is built runs by itself. FERRY_SIM_COUNT=1 counts what it does, as ./ferry cuda --count.\n",
      cmd_nvcc, false, HELP_ALONE},
+    {"play", "FILE [-- ARGS]", "compile a .c or .cu file, run it, and say what was counted",
+     "Any program. A .c file is compiled against the library; a .cu file for a simulated device, as ./ferry cuda "
+     "--count "
+     "does it.\n"
+     "-- ARGS  the program's arguments\n"
+     "The exit status is the program's. Environment: FERRY_CUDA, FERRY_SIM_DEVICES and FERRY_SIM_GPU.\n",
+     cmd_play, false, HELP_ALONE},
+    {"new", "NAME", "a folder with a program of your own that builds and runs",
+     "main.c, a Makefile that finds the library (installed, through pkg-config, or this clone's), and the flags that "
+     "clangd wants.\n",
+     cmd_new, false, HELP_ANYWHERE},
     {"book", "[PAGE]", "open the book in a browser",
      "PAGE is a lesson's or an exercise's number, a function (fy_to), or a page's name (model). `make book` makes the "
      "book, in\n"
@@ -152,18 +170,52 @@ int usage_error(const char *command, const char *format, ...) {
   return EXIT_USAGE;
 }
 
+// ---- did you mean ------------------------------------------------------------------------------------------------------
+
+static char option_list[16][32];
+
+static const char *option_name(int i) {
+  return option_list[i];
+}
+
+int no_option(const char *command, const char *given, const char *options) {
+  int count = 0;
+  for (const char *at = options; *at && count < 16; at += strspn(at, " ")) {
+    size_t length = strcspn(at, " ");
+    snprintf(option_list[count++], sizeof option_list[0], "%.*s", (int)length, at);
+    at += length;
+  }
+  snprintf(option_list[count < 16 ? count++ : 15], sizeof option_list[0], "--help");
+  const char *meant = term_meant(given, option_name, count);
+  return usage_error(command, "there is no option %s%s%s%s", given, meant ? ". Did you mean " : "", meant ? meant : "",
+                     meant ? "?" : "");
+}
+
+static const char *exercise_id(int i) {
+  return exercise_at(i)->id;
+}
+
+static const char *exercise_slug(int i) {
+  const char *id = exercise_at(i)->id;
+  return strchr(id, '_') ? strchr(id, '_') + 1 : id;
+}
+
 const Exercise *exercise_named(const char *command, const char *name) {
   const Exercise *e = exercise_find(name);
+  int count = exercise_count(), near = 0;
   if (e)
     return e;
-  fprintf(stderr, "ferry %s: \"%s\" is no exercise, or more than one.", command, name);
-  const char *before = " Near:";
-  for (int i = 0; i < exercise_count(); i++)
+  fprintf(stderr, "ferry %s: \"%s\" is no exercise, or more than one.\n", command, name);
+  for (int i = 0; i < count; i++)
     if (strstr(exercise_at(i)->id, name)) {
-      fprintf(stderr, "%s %s", before, exercise_at(i)->id);
-      before = "";
+      fprintf(stderr, "%s%s\n", near++ == 0 ? "Near:\n  " : "  ", exercise_at(i)->id);
     }
-  fprintf(stderr, " (./ferry list)\n");
+  const char *meant = near > 0 ? NULL : term_meant(name, exercise_id, count);
+  if (near == 0 && !meant)
+    meant = term_meant(name, exercise_slug, count);
+  if (meant)
+    fprintf(stderr, "Did you mean %s?\n", meant);
+  fprintf(stderr, "(./ferry list has them all)\n");
   return NULL;
 }
 
@@ -184,10 +236,60 @@ static const Command *command_named(const char *name) {
   return NULL;
 }
 
+static const char *command_name(int i) {
+  return commands[i].hidden ? NULL : commands[i].name;
+}
+
+static const char *command_meant(const char *given) {
+  int count = 0;
+  while (commands[count].name)
+    count++;
+  return term_meant(given, command_name, count);
+}
+
+static int no_command(const char *name) {
+  const char *meant = command_meant(name);
+  fprintf(stderr, "ferry: there is no command %s.", name);
+  if (meant)
+    fprintf(stderr, " Did you mean %s?\n(./ferry help lists them all)\n", meant);
+  else
+    fprintf(stderr, " ./ferry help lists them.\n");
+  return EXIT_USAGE;
+}
+
+// A help text's lines, those together that say one thing: the next one begins neither with an option nor after a full stop.
+static void print_help(const char *help) {
+  char *text = strdup(help);
+  if (!text)
+    return;
+  int hang = 0;
+  for (char *line = text; *line;) {
+    char *end = strchr(line, '\n');
+    while (end && end[1] && end[-1] != '.' && end[-1] != ':' && end[-1] != ')' &&
+           end[strspn(end + 1, " ") + 1] != '-' && end - line > 60) {
+      size_t blanks = strspn(end + 1, " ");
+      memmove(end + 1, end + 1 + blanks, strlen(end + 1 + blanks) + 1);
+      *end = ' ';
+      end = strchr(end, '\n');
+    }
+    if (end)
+      *end = '\0';
+    term_wrap(stdout, line, hang);
+    line = end ? end + 1 : line + strlen(line);
+  }
+  free(text);
+}
+
 static int help_on(const Command *c) {
-  printf("usage: ./ferry %s%s%s\n\n%c%s.\n%s%s", c->name, *c->arguments ? " " : "", c->arguments,
-         c->summary[0] - ('a' <= c->summary[0] && c->summary[0] <= 'z' ? 32 : 0), c->summary + 1, *c->help ? "\n" : "",
-         c->help);
+  char summary[256];
+  snprintf(summary, sizeof summary, "%s.", c->summary);
+  if ('a' <= summary[0] && summary[0] <= 'z')
+    summary[0] = (char)(summary[0] - 32);
+  printf("usage: ./ferry %s%s%s\n\n", c->name, *c->arguments ? " " : "", c->arguments);
+  term_wrap(stdout, summary, 0);
+  if (*c->help)
+    printf("\n");
+  print_help(c->help);
   return EXIT_PASS;
 }
 
@@ -196,11 +298,13 @@ int cmd_help(int argc, char **argv) {
   if (about)
     return help_on(about);
   if (argc > 1)
-    return usage_error("help", "there is no command %s", argv[1]);
+    return no_command(argv[1]);
   printf("usage: ./ferry [COMMAND]\n\nWithout a command: where you are and what to do next.\n\n");
   for (const Command *c = commands; c->name; c++)
-    if (!c->hidden)
-      printf("  %-9s %-16s %s\n", c->name, c->arguments, c->summary);
+    if (!c->hidden) {
+      printf("  %-9s ", c->name);
+      term_paragraph(stdout, "", 12, c->summary);
+    }
   printf("\n./ferry COMMAND --help says more about each.\n");
   return EXIT_PASS;
 }
@@ -212,14 +316,20 @@ static bool asks_for_help(int argc, char **argv) {
   return false;
 }
 
+static int say_version(void) {
+  printf("ferry " FERRY_VERSION "\n%d exercises; built with %s\n", exercise_count(), CONFIG_CC);
+  return EXIT_PASS;
+}
+
 int main(int argc, char **argv) {
   if (argc < 2)
     return cmd_where(argc, argv);
+  if (strcmp(argv[1], "--version") == 0)
+    return say_version();
   const char *name = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? "help" : argv[1];
   const Command *c = command_named(name);
   if (!c) {
-    fprintf(stderr, "ferry: there is no command %s. ./ferry help lists them.\n", argv[1]);
-    return EXIT_USAGE;
+    return no_command(argv[1]);
   }
   if ((c->help_by == HELP_ANYWHERE || (c->help_by == HELP_ALONE && argc == 3)) && asks_for_help(argc - 1, argv + 1))
     return help_on(c);

@@ -74,6 +74,7 @@ static bool take_verdict(const Text *t, Verdict *v) {
   if (t->used < sizeof *v)
     return false;
   memcpy(v, t->at, sizeof *v);
+  v->warning = NULL; // for a terminal, not for results
   bool whole = take_text(t, &at, &v->report);
   for (int i = 0; i < v->test_count; i++) {
     v->tests[i].report = NULL;

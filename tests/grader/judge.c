@@ -43,7 +43,7 @@ static void say_indented(Text *t, const char *text) {
 
 // A sentence or two, broken between words.
 static void say_wrapped(Text *t, const char *text) {
-  enum { COLUMNS = 96 };
+  enum { COLUMNS = 76 };
   while (*text) {
     size_t length = strlen(text);
     for (size_t i = length > COLUMNS ? COLUMNS : 0; i > 0; i--)
@@ -264,6 +264,8 @@ static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise 
 
 static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   judge_reply(&run->c, &run->r, &run->status, a->for_inspector && !run->c.inspection);
+  v->counted = case_counted(&run->c);
+  v->counts = *counts(&run->c);
   v->status = run->status;
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   if (v->status != STATUS_PASS)
@@ -383,6 +385,7 @@ static Status worst(Status a, Status b) {
 }
 
 static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
+  bool timed_out = false;
   v->status = STATUS_PASS;
   for (int i = 0; i < MAX_TESTS && v->exercise->tests[i].name; i++) {
     const Test *test = &v->exercise->tests[i];
@@ -391,7 +394,10 @@ static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
     TestVerdict *t = &v->tests[v->test_count++];
     t->test = test;
     t->seed = o->replay ? o->seed : hash_text(hash_text(o->seed, v->exercise->id), test->name);
+    if (timed_out && o->hurry)
+      continue; // it stays "not run"
     run_test(t, a, v->exercise, o);
+    timed_out |= t->status == STATUS_TIMEOUT;
     v->passed += t->status == STATUS_PASS;
     v->skipped += t->status == STATUS_SKIPPED;
     v->status = worst(v->status, t->status);
@@ -423,7 +429,8 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
     not_judged(v, a.status);
   v->real_gpu = a.real_gpu;
   v->report = shown(a.diagnostics);
-  a.diagnostics = NULL;
+  v->warning = shown(a.warning);
+  a.diagnostics = a.warning = NULL;
   v->protections = a.protections;
   answer_free(&a);
   v->seconds = now() - began;
@@ -431,6 +438,7 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
 
 void verdict_free(Verdict *v) {
   free(v->report);
+  free(v->warning);
   for (int i = 0; i < v->test_count; i++)
     free(v->tests[i].report);
   *v = (Verdict){0};

@@ -11,12 +11,15 @@ typedef struct TestVerdict {
   char *report;           // for the learner, several lines (malloc); NULL for a pass
   const Mistake *mistake; // recognised, or NULL
   double seconds;
+  Counts counts; // of the last run, if it was counted
+  bool counted;
 } TestVerdict;
 
 typedef struct Verdict {
   const Exercise *exercise;
   Status status; // STATUS_PASS only when every test that could be run passed
   char *report;  // of what concerns all tests: the compiler's diagnostics (malloc), or NULL
+  char *warning; // the compiler's first, of an answer that was built (malloc), or NULL
   TestVerdict tests[MAX_TESTS];
   int test_count, passed, skipped;
   unsigned protections;
@@ -31,6 +34,7 @@ typedef struct JudgeOptions {
   const char *only; // a test's name, or NULL
   bool first;       // no test is run after the first that fails
   int devices;      // simulated ones
+  bool hurry;       // after a timeout the tests that are left are not run
 } JudgeOptions;
 
 void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options);

@@ -35,6 +35,9 @@ int nvcc_parse(NvccOptions *o, int argc, char **argv);
 // Does what they say. An exit status: 0, 1 when a tool has failed.
 int nvcc_build(const NvccOptions *o);
 
+// Runs it, for `ferry COMMAND`. Its own status; 128 and the signal's number when one has ended it, as a shell has it.
+int run_program(const char *command, const char *program, char **arguments);
+
 // g++'s messages without those that are about what the simulator has made of a launch. Reads `path`, writes on stderr.
 void nvcc_show_messages(const char *path);
 

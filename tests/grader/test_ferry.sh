@@ -39,10 +39,16 @@ cmp -s exercises/10_made_there.c "$FERRY_WORK/10_made_there.c" && cmp -s tests/h
 result $? 'reset keeps the old file aside'
 says 'edit without EDITOR' 2 'EDITOR' "$ferry" edit 10
 says 'edit' 0 '10_made_there.c' env EDITOR='echo -n' "$ferry" edit 10
-says 'a lesson' 0 '# 3.' "$ferry" chapter 3 --read
+says 'a lesson' 0 '3. Tensor moves' "$ferry" chapter 3 --read
+! "$ferry" chapter 3 --read | grep -q '<!--\|<picture\|^#\|^```'
+result $? 'a lesson is rendered'
 says 'a chapter on kernels' 0 'CPU and device agree: yes' "$ferry" chapter 20 --quick
 says 'no such exercise' 2 'is no exercise' "$ferry" run nonsense
 says 'no such command' 2 'no command' "$ferry" nonsense
+says 'a command, nearly' 2 'Did you mean watch?' "$ferry" wacth
+says 'an exercise, nearly' 2 'Did you mean saxpy?' "$ferry" run saxpi
+says 'an option, nearly' 2 'Did you mean --replay?' "$ferry" run --rpelay 3
+says 'version' 0 'exercises; built with' "$ferry" --version
 says 'doctor' 0 'Everything needed is here' "$ferry" doctor
 for command in $("$ferry" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
   [ "$command" = help ] || says "$command --help" 0 "usage: ./ferry $command" "$ferry" "$command" --help
@@ -151,7 +157,7 @@ second=$("$ferry" grade --class "$work/class" --only 10 --seed secret --json "$w
 [ "$first" = "$second" ]
 result $? 'one secret, the same inputs'
 says 'one learner' 0 '(100 %)' "$ferry" grade --answers "$work/class/ada" --only 10 --gradescope "$work/results.json"
-why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs(r["score"] - 1) < 1e-6; assert len(r["tests"]) == 5; assert "no new privileges" in r["output"]' \
+why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs(r["score"] - 1) < 1e-6; assert len(r["tests"]) == 6; assert "no new privileges" in r["output"]' \
   "$work/results.json" 2>&1)
 result $? "Gradescope's file" "$why"
 says 'a missing folder' 2 'no folder' "$ferry" grade --answers "$work/nowhere"
@@ -183,10 +189,10 @@ for how in IN_JUDGE IN_ASK BY_PANIC; do
     $(cat "$work/cc") -o "$work/broken" "$work/check.o" $(for source in tests/grader/*.c tests/hidden/*/check.c; do
       object=$build/${source%.c}.o
       case $source in
-      */child.c | */place_tensor.c | */ledger_sim.c | */test_* | */10_made_there/check.c) ;;
+      */child.c | */place_tensor.c | */course.c | */ledger_sim.c | */play_count.c | */test_* | */10_made_there/check.c) ;;
       *) echo "$object" ;;
       esac
-    done) -lm 2>&1)
+    done) "$build"/core/model/{gpu,gpus,kernel}.o -lm 2>&1)
   result $? "a check that breaks: $how, built" "$why"
   says "a check that breaks: $how" 3 'grader error' "$work/broken" run 10 --file solutions/10_made_there.c
   says "a check that breaks: $how, graded" 3 'could not be judged' "$work/broken" grade --answers solutions --only 10 --json "$work/broken.json"

@@ -26,6 +26,14 @@ void work_file(const Exercise *e, char *path, size_t bytes) {
   work_path(path, bytes, "%s.%s", e->id, exercise_extension(e));
 }
 
+void work_shown(const Exercise *e, char *path, size_t bytes) {
+  char here[4096], whole[4096];
+  work_file(e, whole, sizeof whole);
+  size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+  bool below = length > 0 && strncmp(whole, here, length) == 0 && whole[length] == '/';
+  snprintf(path, bytes, "%s", below ? whole + length + 1 : whole);
+}
+
 bool work_exists(void) {
   char path[4096];
   struct stat about;
@@ -33,23 +41,51 @@ bool work_exists(void) {
   return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static int copy_stub(const Exercise *e) {
-  char from[4096], to[4096];
+// 1: copied, 0: it is there already, or there is nothing to copy, -1 after an error message.
+static int copy_in(const char *from, const char *to) {
   size_t bytes = 0;
-  in_root(from, sizeof from, "exercises/%s.%s", e->id, exercise_extension(e));
-  work_file(e, to, sizeof to);
   if (access(to, F_OK) == 0)
     return 0;
-  char *stub = file_read(from, &bytes);
-  if (!stub) {
+  char *text = file_read(from, &bytes);
+  if (!text) {
     fprintf(stderr, "ferry: %s is not there (./ferry cut makes it of the solution)\n", from);
     return 0;
   }
-  bool written = file_write(to, stub, bytes);
-  free(stub);
+  bool written = file_write(to, text, bytes);
+  free(text);
   if (!written)
     fprintf(stderr, "ferry: %s could not be copied to %s: %s\n", from, to, strerror(errno));
   return written ? 1 : -1;
+}
+
+static int copy_stub(const Exercise *e) {
+  char from[4096], to[4096];
+  in_root(from, sizeof from, "exercises/%s.%s", e->id, exercise_extension(e));
+  work_file(e, to, sizeof to);
+  return copy_in(from, to);
+}
+
+// For editors and nvcc: the header, and clangd's flags, which are right wherever the workspace is.
+static bool copy_beside(void) {
+  char from[4096], to[4096];
+  in_root(from, sizeof from, "exercises/" COUNTED_HEADER);
+  work_path(to, sizeof to, COUNTED_HEADER);
+  if (copy_in(from, to) < 0)
+    return false;
+  in_root(from, sizeof from, ".clangd");
+  work_path(to, sizeof to, ".clangd");
+  if (copy_in(from, to) < 0)
+    return false;
+  char flags[8192], root[4096];
+  in_root(root, sizeof root, "%s", "");
+  size_t length = strlen(root);
+  root[length > 0 && root[length - 1] == '/' ? length - 1 : length] = '\0';
+  int bytes = snprintf(flags, sizeof flags,
+                       "-D_GNU_SOURCE\n-Wall\n-Wextra\n-I%s/core\n-I%s/core/sim/include\n"
+                       "-I%s/build/include\n",
+                       root, root, root);
+  work_path(to, sizeof to, "compile_flags.txt");
+  return access(to, F_OK) == 0 || file_write(to, flags, (size_t)bytes);
 }
 
 bool work_is_untouched(const Exercise *e) {
@@ -73,6 +109,8 @@ int work_start(void) {
     fprintf(stderr, "ferry: the folder %s could not be made: %s\n", path, strerror(errno));
     return -1;
   }
+  if (!copy_beside())
+    return -1;
   for (int i = 0; i < exercise_count(); i++) {
     int one = copy_stub(exercise_at(i));
     if (one < 0)
@@ -134,18 +172,10 @@ void progress_set(const Exercise *e, Progress p) {
 
 // ---- the order ---------------------------------------------------------------------------------------------------------
 
-// The first kernel is a way into chapter 1; the others want more patience and come after all chapters.
-int exercise_part(const Exercise *e) {
-  bool kernel = strcmp(e->kind, "kernel") == 0, first = kernel;
-  for (int i = 0; i < exercise_count(); i++)
-    first &= strcmp(exercise_at(i)->kind, "kernel") != 0 || strcmp(exercise_at(i)->id, e->id) >= 0;
-  return kernel && !first ? PART_KERNELS : e->chapter;
-}
-
-static int by_part(const void *a, const void *b) {
+// By lesson, so that what an exercise needs has been read; within one by number.
+static int by_lesson(const void *a, const void *b) {
   const Exercise *x = *(const Exercise *const *)a, *y = *(const Exercise *const *)b;
-  int difference = exercise_part(x) - exercise_part(y);
-  return difference ? difference : strcmp(x->id, y->id);
+  return x->chapter != y->chapter ? x->chapter - y->chapter : strcmp(x->id, y->id);
 }
 
 const Exercise *exercise_in_order(int i) {
@@ -154,7 +184,7 @@ const Exercise *exercise_in_order(int i) {
   if (count == 0) {
     for (count = 0; count < exercise_count() && count < MAX_PROGRESS; count++)
       order[count] = exercise_at(count);
-    qsort(order, (size_t)count, sizeof order[0], by_part);
+    qsort(order, (size_t)count, sizeof order[0], by_lesson);
   }
   return i >= 0 && i < count ? order[i] : NULL;
 }

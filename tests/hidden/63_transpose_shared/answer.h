@@ -1,6 +1,7 @@
 // What an answer to exercise 63 defines, and the functions through which its kernel touches memory. On simulated devices
 // each access and each barrier is counted by the driver.
 #include <cuda_runtime.h>
+#define FERRY_COUNTED_CUH // the functions of exercises/counted.cuh are these here
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns);
 

@@ -1,0 +1,90 @@
+// Exercise 90, find the bug: a guard is missing at the end, and neighbours are missing at both ends.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/29_debugging_kernels.md#beyond-the-end"
+
+static const Mistake BEYOND = {"reads beyond the array",
+                               "The first element has no neighbour before it, the last none behind it, and the last "
+                               "block has more threads than there are "
+                               "elements left.",
+                               LESSON};
+static const Mistake ZERO_ENDS = {"zeros for the missing neighbours",
+                                  "At the ends the element itself stands for the neighbour that is not there.", LESSON};
+static const Mistake ENDS_LEFT = {
+    "the ends left out",
+    "The first and the last element have a result, too: guard the reads of neighbours, not "
+    "the whole element.",
+    LESSON};
+static const Mistake ROUND = {"the other end for the missing neighbours",
+                              "At the ends the element itself stands for the neighbour that is not there.", LESSON};
+static const Mistake ROUNDED_DOWN = {"the last block left out",
+                                     "With n / 256 blocks the last elements have no thread. Round up, and guard.",
+                                     "docs/20_the_first_kernel.md"};
+static const Mistake SEVERAL = {"more than one launch", "One launch does it: the ends need none of their own.", LESSON};
+
+static void ask(Case *c, int64_t n) {
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), 1, 9), (Give){.device = "cuda:0"});
+  give_number(c, "n", (double)n);
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 1001, 1999));
+}
+static void ask_whole(Case *c) {
+  ask(c, 256 * draw_int(c, 2, 5));
+}
+static void ask_few(Case *c) {
+  ask(c, draw_odd(c, 3, 29));
+}
+static void ask_one(Case *c) {
+  ask(c, 1);
+}
+
+typedef enum Ends { ITSELF, ZERO, ROUND_ABOUT } Ends;
+
+static Array *smoothed(Case *c, Ends ends) {
+  const Array *x = given(c, "x");
+  const int64_t n = x->count;
+  Array *out = new_array(c, FY_FLOAT32, x->shape);
+  for (int64_t i = 0; i < n; i++) {
+    const double own = x->f32[i];
+    const double first = ends == ITSELF ? own : ends == ZERO ? 0 : (double)x->f32[n - 1];
+    const double last = ends == ITSELF ? own : ends == ZERO ? 0 : (double)x->f32[0];
+    out->f32[i] =
+        (float)(((i > 0 ? (double)x->f32[i - 1] : first) + own + (i < n - 1 ? (double)x->f32[i + 1] : last)) / 3);
+  }
+  return out;
+}
+
+static void judge(Case *c) {
+  const Array *out = got_shaped(c, "out", given(c, "x")->shape);
+  const int64_t n = given(c, "x")->count;
+  const bool no_first = out && isnan(out->f32[0]), no_last = out && isnan(out->f32[n - 1]);
+  suspect_that(c, counts(c)->launches == 0 && n >= 256, &NO_KERNEL);
+  suspect_finding(c, "bounds", &BEYOND);
+  suspect_that(c, out && n > 2 && no_first && no_last && !isnan(out->f32[1]), &ENDS_LEFT);
+  suspect_that(c, out && !no_first && no_last && n >= 256 && isnan(out->f32[n - 2]), &ROUNDED_DOWN);
+  suspect_array(c, "out", smoothed(c, ZERO), &ZERO_ENDS);
+  suspect_array(c, "out", smoothed(c, ROUND_ABOUT), &ROUND);
+  if (!expect_array(c, "out", smoothed(c, ITSELF), 1e-5) || !expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  expect_no_finding(c);
+}
+
+EXERCISE = {
+    .id = "90_beyond_the_end",
+    .title = "Beyond the end",
+    .kind = "kernel",
+    .chapter = 29,
+    .lesson = LESSON,
+    .hints =
+        {"./ferry inspect names the line, and how far beyond the array it was.",
+         "There are three places: in front of the first element, behind the last one, and threads without an element.",
+         "x[i > 0 ? i - 1 : i] never reads in front."},
+    .functions = {"smooth_on_device"},
+    .tests = {{.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "whole blocks", .ask = ask_whole, .judge = judge, .inspect = true},
+              {.name = "fewer than a warp", .ask = ask_few, .judge = judge, .inspect = true},
+              {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true}},
+};

@@ -1,0 +1,17 @@
+// mistake: more than one launch
+#include <cuda_runtime.h>
+
+enum { THREADS = 256 };
+
+__global__ void smooth(float *out, const float *x, int n, int from) {
+  int i = from + blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  float before = x[i > 0 ? i - 1 : i], after = x[i < n - 1 ? i + 1 : i];
+  out[i] = (before + x[i] + after) / 3;
+}
+
+extern "C" void smooth_on_device(float *out, const float *x, int n) {
+  for (int from = 0; from < n || from < 2 * THREADS; from += THREADS)
+    smooth<<<1, THREADS>>>(out, x, n, from);
+}

@@ -1,0 +1,73 @@
+// Exercise 91, find the bug: a loop over pieces whose later rounds have no barriers.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/29_debugging_kernels.md#a-barrier-that-is-missing"
+
+static const Mistake HALF = {"a round that overtakes",
+                             "Two accesses to shared memory have nothing between them. Within a round all write before "
+                             "anyone reads; and all have read before "
+                             "the next round writes: two barriers in each round.",
+                             LESSON};
+static const Mistake DIVERGENT = {"a barrier in a branch",
+                                  "A barrier that some threads of the block do not come to is waited at for ever.",
+                                  "docs/29_debugging_kernels.md#a-barrier-that-not-all-reach"};
+static const Mistake NOT_TURNED = {"the piece was not turned round", "Element t goes to place 255 - t of its piece.",
+                                   LESSON};
+static const Mistake FIRST_ROUND = {"only the first round", "Each block goes on to further pieces: p += gridDim.x.",
+                                    LESSON};
+static const Mistake ALL_TURNED = {"all of x turned round", "Each piece of 256 is turned round for itself.", LESSON};
+static const Mistake SEVERAL = {"more than one launch", "One launch does it, for all pieces.", LESSON};
+
+static void ask(Case *c, int64_t pieces) {
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(256 * pieces), -9, 9), (Give){.device = "cuda:0"});
+  give_number(c, "pieces", (double)pieces);
+}
+static void ask_rounds(Case *c) {
+  ask(c, draw_int(c, 9, 15));
+}
+static void ask_two(Case *c) {
+  ask(c, 8);
+}
+static void ask_many(Case *c) {
+  ask(c, draw_odd(c, 21, 33));
+}
+
+static Array *turned(Case *c, bool all, bool not_at_all) {
+  const Array *x = given(c, "x");
+  Array *out = new_array(c, FY_FLOAT32, x->shape);
+  for (int64_t i = 0; i < x->count; i++)
+    out->f32[i] = x->f32[not_at_all ? i : all ? x->count - 1 - i : i / 256 * 256 + 255 - i % 256];
+  return out;
+}
+
+static void judge(Case *c) {
+  const Array *out = got_shaped(c, "out", given(c, "x")->shape);
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_that(c, out && !isnan(out->f32[0]) && isnan(out->f32[out->count - 1]), &FIRST_ROUND);
+  suspect_array(c, "out", turned(c, false, true), &NOT_TURNED);
+  suspect_array(c, "out", turned(c, true, false), &ALL_TURNED);
+  suspect_finding(c, "divergent", &DIVERGENT);
+  suspect_error(c, "divergent", &DIVERGENT);
+  suspect_finding(c, "race", &HALF);
+  if (!expect_array(c, "out", turned(c, false, false), 0) || !expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  expect_no_finding(c);
+  expect_sectors(c, 1.1, NULL);
+}
+
+EXERCISE = {
+    .id = "91_the_second_round",
+    .title = "The second round",
+    .kind = "kernel",
+    .chapter = 29,
+    .lesson = LESSON,
+    .hints = {"FERRY_SIM_ORDER=descending makes other results wrong: there is a race.",
+              "The first round has its barrier. Which accesses of the second round have nothing between them?",
+              "Write, barrier, read, barrier: in every round, for all threads."},
+    .functions = {"reverse_on_device"},
+    .tests = {{.name = "several rounds", .ask = ask_rounds, .judge = judge, .inspect = true},
+              {.name = "two rounds", .ask = ask_two, .judge = judge, .inspect = true},
+              {.name = "many rounds", .ask = ask_many, .judge = judge, .inspect = true}},
+};

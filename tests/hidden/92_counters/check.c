@@ -1,0 +1,78 @@
+// Exercise 92, find the bug: counters that nobody set to 0, additions that lose counts, and no barriers.
+#include "exercise.h"
+
+#define LESSON "docs/29_debugging_kernels.md#shared-memory-that-nobody-has-set"
+
+static const Mistake UNSET = {"counters that nobody has set",
+                              "Shared memory begins with whatever was there. Set it to 0, and let a barrier stand "
+                              "between that and the first addition.",
+                              LESSON};
+static const Mistake UNORDERED = {"an addition that loses counts",
+                                  "Two threads read, add and write the same counter, or one reads before others have "
+                                  "added: additions to what threads share "
+                                  "are atomic, and a barrier stands between setting, adding and reading.",
+                                  "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
+static const Mistake LAST_BLOCK = {
+    "the counts of one block alone",
+    "Each block has counted a part. The parts are added up, not written over each other.", LESSON};
+static const Mistake GLOBAL = {
+    "counted in global memory",
+    "An atomic operation on global memory for each element: count in shared memory, and add once for each block.",
+    "docs/25_scan.md#a-histogram"};
+static const Mistake SEVERAL = {"more than one launch", "One launch does it: counts is 0 already.", LESSON};
+
+static void ask(Case *c, int64_t n, int64_t most) {
+  give_array(c, "x", draw_array(c, FY_UINT8, shape(n), 0, (double)most), (Give){.device = "cuda:0"});
+  give_array(c, "counts", new_array(c, FY_INT32, shape(64)), (Give){.device = "cuda:0"});
+  give_number(c, "n", (double)n);
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 3001, 4999), 63);
+}
+static void ask_frequent(Case *c) {
+  ask(c, draw_odd(c, 2001, 2999), 3);
+}
+static void ask_few(Case *c) {
+  ask(c, draw_odd(c, 301, 999), 63);
+}
+
+static int64_t sum_of(const Array *a) {
+  int64_t sum = 0;
+  for (int64_t i = 0; a && i < a->count; i++)
+    sum += a->i32[i];
+  return sum;
+}
+
+static void judge(Case *c) {
+  const Array *x = given(c, "x");
+  Array *want = new_array(c, FY_INT32, shape(64));
+  for (int64_t i = 0; i < x->count; i++)
+    want->i32[x->u8[i]]++;
+  const int64_t sum = sum_of(got_shaped(c, "counts", want->shape));
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_finding(c, "uninitialised", &UNSET);
+  suspect_that(c, sum > 0 && sum < x->count && !has_finding(c, "race-warp") && !has_finding(c, "race-block"),
+               &LAST_BLOCK);
+  suspect_finding(c, "race", &UNORDERED);
+  if (!expect_array(c, "counts", want, 0) || !expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches, copies and fills", counts(c)->operations, 1, &SEVERAL);
+  expect_no_finding(c);
+  expect_global_atomics(c, 64 * 8, &GLOBAL);
+}
+
+EXERCISE = {
+    .id = "92_counters",
+    .title = "Counters",
+    .kind = "kernel",
+    .chapter = 29,
+    .lesson = LESSON,
+    .hints = {"./ferry inspect has findings of two kinds: memory that nobody has written, and races.",
+              "What does shared memory hold when a block begins?",
+              "own[b]++ is a read, an addition and a write: two threads can lose a count.",
+              "Set, barrier, add by atomicAdd, barrier, add to counts by atomicAdd."},
+    .functions = {"count_on_device"},
+    .tests = {{.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "frequent numbers", .ask = ask_frequent, .judge = judge, .inspect = true},
+              {.name = "few", .ask = ask_few, .judge = judge, .inspect = true}},
+};
