@@ -429,6 +429,16 @@ static size_t convert_line(struct converter *c, size_t i) {
   return end;
 }
 
+// `alignas(n)` at `at`, after white space from `space`, as an attribute; the position after it.
+static size_t rewrite_alignment(struct converter *c, size_t space, size_t at) {
+  const size_t open = skip_space(c->in, at + 7), past = skip_group(c->in, open);
+  append(c->out, c->in->bytes + space, at - space);
+  append_string(c->out, "__attribute__((aligned");
+  convert(c, open, past);
+  append_string(c->out, "))");
+  return past;
+}
+
 static size_t convert_word(struct converter *c, size_t i) {
   const struct text *in = c->in;
   size_t end = i;
@@ -448,9 +458,12 @@ static size_t convert_word(struct converter *c, size_t i) {
   if (after != i)
     return after;
   size_t before = back_over_space(c->out, c->out->length);
-  if (word_at(in, i, SHARED))
+  if (word_at(in, i, SHARED)) {
     append_string(c->out, "thread_local");
-  else if (word_at(in, i, "__noinline__") && before > 0 && !strchr("(,", c->out->bytes[before - 1]))
+    const size_t next = skip_space(in, end);
+    if (word_at(in, next, "alignas")) // which may not stand in the middle of a declaration
+      return rewrite_alignment(c, end, next);
+  } else if (word_at(in, i, "__noinline__") && before > 0 && !strchr("(,", c->out->bytes[before - 1]))
     append_string(c->out, "__attribute__((noinline))");
   else
     append(c->out, in->bytes + i, end - i);
@@ -486,6 +499,7 @@ static void convert(struct converter *c, size_t begin, size_t end) {
 void convert_program(const struct text *in, struct text *out) {
   struct converter c = {.in = in, .out = out};
   append(&c.braces, "", 0);
+  append(out, "", 0); // what looks back finds a text, if an empty one
   convert(&c, 0, in->length);
   free(c.braces.bytes);
 }

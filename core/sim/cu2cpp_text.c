@@ -137,10 +137,12 @@ size_t rewrite_unroll(const struct text *in, size_t i, struct text *out) {
   const char *p = in->bytes + i + sizeof pragma - 1;
   if (strncmp(in->bytes + i, pragma, sizeof pragma - 1) != 0 || is_word(*p))
     return i;
-  append_string(out, "#pragma GCC unroll ");
   p += strspn(p, " \t");
-  if (*p == '\n' || *p == '\r' || *p == '/')
-    append_string(out, "64 ");
+  const char *digits = p + (*p == '(');
+  int known = isdigit((unsigned char)*digits) && strchr(" \t\r\n)/", digits[strspn(digits, "0123456789")]) != NULL;
+  append_string(out, known ? "#pragma GCC unroll " : "#pragma GCC unroll 64 ");
+  if (!known && *p != '/') // a macro, a template's parameter: g++ wants a number here
+    p += strcspn(p, "\n");
   return (size_t)(p - in->bytes);
 }
 

@@ -2,7 +2,14 @@
 #ifndef CUDASIM_PROGRAM_H
 #define CUDASIM_PROGRAM_H
 
+#include "cudasim_aligned_vectors.h"
+#include "cudasim_more.h"
 #include "cudasim_warp.h"
+
+// thrust, where NVIDIA's CCCL is: its algorithms run on the host (cuda/std/__cccl/compiler.h).
+#ifndef THRUST_DEVICE_SYSTEM
+#define THRUST_DEVICE_SYSTEM THRUST_DEVICE_SYSTEM_CPP
+#endif
 
 // The runtime looks whether somebody defines it.
 extern "C" __attribute__((weak, used)) const int cudasim_is_program = 1;
