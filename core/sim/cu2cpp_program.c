@@ -327,6 +327,40 @@ static size_t rewrite_dynamic_shared(struct converter *c, size_t i) {
 
 // ---- inline PTX ----
 
+// Special registers that a program reads by PTX because CUDA C++ has no name for them.
+static const struct {
+  const char *name, *value;
+} registers[] = {{"laneid", "(unsigned int)::cudasim::lane()"},
+                 {"warpid", "::cudasim::warp_of_block()"},
+                 {"clock", "(unsigned int)clock64()"},
+                 {"clock64", "clock64()"},
+                 {"globaltimer", "__nv_globaltimer()"}};
+
+// `"mov.u32 %0, %%laneid;" : "=r"(x)` as an assignment to x; false: it is something else.
+static int append_register(const char *text, struct text *out) {
+  char name[16], type[4], constraint;
+  int place = 0, end = 0;
+  if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%%%15[a-z0-9]%n", type, name, &place) != 2 || place == 0) {
+    place = 0;
+    if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%15[a-z0-9]%n", type, name, &place) != 2 || place == 0)
+      return 0;
+  }
+  text += place;
+  text += *text == ';';
+  if (sscanf(text, "\" : \"=%c\" %n", &constraint, &end) != 1 || end == 0 || text[end] != '(')
+    return 0;
+  const char *close = strrchr(text + end, ')');
+  if (close == NULL || close[1 + strspn(close + 1, " ")] != '\0')
+    return 0;
+  for (size_t r = 0; r < sizeof registers / sizeof *registers; r++)
+    if (strcmp(registers[r].name, name) == 0) {
+      append(out, text + end, (size_t)(close + 1 - text - end));
+      append_call(out, " = ", registers[r].value, "");
+      return 1;
+    }
+  return 0;
+}
+
 // A statement asm("...") of the program's own at i: PTX is refused when a kernel comes to it. The position after it; i when it is
 // something else.
 static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length) {
@@ -346,14 +380,17 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   int ptx = 0;
   for (size_t s = 0; s < sizeof signs / sizeof *signs; s++)
     ptx |= strstr(flat.bytes, signs[s]) != NULL;
-  if (ptx) {
+  int known = ptx || strstr(flat.bytes, "laneid") || strstr(flat.bytes, "warpid") ? append_register(flat.bytes, c->out) : 0;
+  ptx |= known;
+  if (ptx && !known) {
     append_string(c->out, "::cudasim::ptx(");
     append_quoted(c->out, flat.bytes);
     append_string(c->out, ")");
+  }
+  if (ptx)
     for (size_t at = i; at < close; at++)
       if (in->bytes[at] == '\n')
         append_string(c->out, "\n");
-  }
   free(flat.bytes);
   return ptx ? close : i;
 }

@@ -33,6 +33,7 @@ static constexpr int warpSize = 32;
 #endif
 
 #ifdef __cplusplus
+#include "cudasim_channels.h"
 
 // The typed overloads that NVIDIA's header has.
 template <class T> inline cudaError_t cudaMalloc(T **pointer, size_t bytes) {

@@ -4,7 +4,7 @@
 
 #include "cudasim_abi.h"
 
-#define CUDASIM_ALIGNED(name, element)                                                                                 \
+#define CUDASIM_WIDE(name, element)                                                                                 \
   struct __align__(16) name##4_16a {                                                                                   \
     element x, y, z, w;                                                                                                \
   };                                                                                                                   \
@@ -17,11 +17,11 @@
   static inline name##4_32a make_##name##4_32a(element x, element y, element z, element w) {                           \
     return {x, y, z, w};                                                                                               \
   }
-CUDASIM_ALIGNED(long, long)
-CUDASIM_ALIGNED(ulong, unsigned long)
-CUDASIM_ALIGNED(longlong, long long)
-CUDASIM_ALIGNED(ulonglong, unsigned long long)
-CUDASIM_ALIGNED(double, double)
-#undef CUDASIM_ALIGNED
+CUDASIM_WIDE(long, long)
+CUDASIM_WIDE(ulong, unsigned long)
+CUDASIM_WIDE(longlong, long long)
+CUDASIM_WIDE(ulonglong, unsigned long long)
+CUDASIM_WIDE(double, double)
+#undef CUDASIM_WIDE
 
 #endif

@@ -20,6 +20,10 @@ inline void ptx(const char *text, const char *file = __builtin_FILE(), int line 
   cudasim_refuse(text, file, line);
 }
 
+inline unsigned int warp_of_block(void) {
+  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32u;
+}
+
 struct resolver {
   template <class... P> auto operator()(void (*kernel)(P...)) const {
     return kernel;

@@ -144,6 +144,10 @@ static inline curandStatus_t curandSetGeneratorOffset(curandGenerator_t generato
   generator->begun = false;
   return CURAND_STATUS_SUCCESS;
 }
+// Of quasi-random generators, which are not simulated: curandCreateGenerator has said so.
+static inline curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t generator, unsigned int) {
+  return generator == nullptr ? CURAND_STATUS_NOT_INITIALIZED : CURAND_STATUS_TYPE_ERROR;
+}
 // One order is all there is; a seeded one is not simulated.
 static inline curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
   if (generator == nullptr)
