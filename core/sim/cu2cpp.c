@@ -180,18 +180,20 @@ static void transform(const struct text *in, struct text *out) {
 }
 
 int main(int argc, char **argv) {
-  int program = argc > 1 && strcmp(argv[1], "--program") == 0;
   for_gcc = argc > 1 && strcmp(argv[1], "--gcc") == 0;
-  argc -= for_gcc || program;
-  argv += for_gcc || program;
+  argc -= for_gcc;
+  argv += for_gcc;
+  int program = argc > 1 && strcmp(argv[1], "--program") == 0;
+  argc -= program;
+  argv += program;
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] IN.cu OUT.cpp\n       cu2cpp --program IN.ii OUT.ii\n");
+    fprintf(stderr, "usage: cu2cpp [--gcc] IN.cu OUT.cpp\n       cu2cpp [--gcc] --program IN.ii OUT.ii\n");
     return 2;
   }
   input_name = argv[1];
   struct text in = read_file(argv[1]), out = {0};
   if (program)
-    convert_program(&in, &out);
+    convert_program(&in, &out, for_gcc);
   else
     transform(&in, &out);
   FILE *file = fopen(argv[2], "wb");

@@ -34,6 +34,6 @@ size_t rewrite_unroll(const struct text *in, size_t i, struct text *out);
 size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out);
 
 // cu2cpp_program.c: a program that has been preprocessed with -DCUDASIM_PROGRAM.
-void convert_program(const struct text *in, struct text *out);
+void convert_program(const struct text *in, struct text *out, int always_inline);
 
 #endif

@@ -19,9 +19,9 @@
 struct converter {
   const struct text *in;
   struct text *out;
-  size_t statement; // where in `out` the current statement begins
-  size_t marker;    // where in `in` the last line `# 12 "file"` begins
-  int within_blocks, system_header;
+  size_t statement;                                // where in `out` the current statement begins
+  size_t marker;                                   // where in `in` the last line `# 12 "file"` begins
+  int within_blocks, system_header, always_inline; // always_inline: kernels into their launches
   struct text braces; // one character for each open brace: n for a namespace's, b for others
 };
 
@@ -220,10 +220,11 @@ static void append_blank(const struct text *in, size_t begin, size_t end, struct
 
 static const char generated[] = "cudasim launch";
 
-static void append_launch(struct text *out, const char *kernel) {
+static void append_launch(struct text *out, const char *kernel, int always_inline) {
   if (is_plain_name(kernel)) {
     append_call(out, " : ::cudasim::launch_call([=](auto cudasim_t) -> decltype(cudasim_t(", kernel, ")) { ");
-    append_call(out, "return cudasim_t(", kernel, "); }, [=](auto... cudasim_p) { ");
+    append_call(out, "return cudasim_t(", kernel, "); }, [=](auto... cudasim_p) ");
+    append_string(out, always_inline ? "__attribute__((always_inline)) { " : "{ ");
     append_call(out, "", kernel, "(cudasim_p...); }, ");
   } else {
     append_call(out, " : ::cudasim::launch_pointer(", kernel, ", ");
@@ -255,7 +256,7 @@ static size_t rewrite_launch(struct converter *c, size_t i, size_t limit) {
   append_blank(in, i, open, out);
   convert(c, open, past);
   move_to(c, i, generated);
-  append_launch(out, kernel.bytes);
+  append_launch(out, kernel.bytes, c->always_inline);
   move_to(c, i + 3, NULL);
   convert(c, i + 3, close);
   move_to(c, close, generated);
@@ -332,6 +333,11 @@ static const struct {
   const char *name, *value;
 } registers[] = {{"laneid", "(unsigned int)::cudasim::lane()"},
                  {"warpid", "::cudasim::warp_of_block()"},
+                 {"lanemask_eq", "(1u << ::cudasim::lane())"},
+                 {"lanemask_lt", "((1u << ::cudasim::lane()) - 1u)"},
+                 {"lanemask_le", "((2u << ::cudasim::lane()) - 1u)"},
+                 {"lanemask_gt", "(0u - (2u << ::cudasim::lane()))"},
+                 {"lanemask_ge", "(0u - (1u << ::cudasim::lane()))"},
                  {"clock", "(unsigned int)clock64()"},
                  {"clock64", "clock64()"},
                  {"globaltimer", "__nv_globaltimer()"}};
@@ -340,9 +346,9 @@ static const struct {
 static int append_register(const char *text, struct text *out) {
   char name[16], type[4], constraint;
   int place = 0, end = 0;
-  if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%%%15[a-z0-9]%n", type, name, &place) != 2 || place == 0) {
+  if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%%%15[a-z0-9_]%n", type, name, &place) != 2 || place == 0) {
     place = 0;
-    if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%15[a-z0-9]%n", type, name, &place) != 2 || place == 0)
+    if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%15[a-z0-9_]%n", type, name, &place) != 2 || place == 0)
       return 0;
   }
   text += place;
@@ -380,7 +386,8 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   int ptx = 0;
   for (size_t s = 0; s < sizeof signs / sizeof *signs; s++)
     ptx |= strstr(flat.bytes, signs[s]) != NULL;
-  int known = ptx || strstr(flat.bytes, "laneid") || strstr(flat.bytes, "warpid") ? append_register(flat.bytes, c->out) : 0;
+  int known =
+      ptx || strstr(flat.bytes, "laneid") || strstr(flat.bytes, "warpid") ? append_register(flat.bytes, c->out) : 0;
   ptx |= known;
   if (ptx && !known) {
     append_string(c->out, "::cudasim::ptx(");
@@ -533,8 +540,8 @@ static void convert(struct converter *c, size_t begin, size_t end) {
   }
 }
 
-void convert_program(const struct text *in, struct text *out) {
-  struct converter c = {.in = in, .out = out};
+void convert_program(const struct text *in, struct text *out, int always_inline) {
+  struct converter c = {.in = in, .out = out, .always_inline = always_inline};
   append(&c.braces, "", 0);
   append(out, "", 0); // what looks back finds a text, if an empty one
   convert(&c, 0, in->length);

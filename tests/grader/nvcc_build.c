@@ -33,7 +33,8 @@ static void find_places(Places *p) {
 }
 
 static void find_cccl(Places *p) {
-  const char *home = getenv("CUDA_HOME"), *const toolkits[] = {home && *home ? home : "/usr/local/cuda", "/usr/local/cuda"};
+  const char *home = getenv("CUDA_HOME"), *const toolkits[] = {home && *home ? home : "/usr/local/cuda",
+                                                               "/usr/local/cuda"};
   for (size_t i = 0; i < sizeof toolkits / sizeof *toolkits; i++) {
     char proof[PATH_MAX + 32];
     snprintf(p->cccl, sizeof p->cccl, "%s/include/cccl", toolkits[i]);
@@ -131,9 +132,7 @@ static void add_preprocessing(const Builder *b, Words *w, bool cuda) {
     words_add(w, "-DCUDASIM_HOST");
     return;
   }
-  split(w, "-DCUDASIM_PROGRAM -D__CUDACC__ -D__NVCC__ -D__CUDA_ARCH__=900 -D__CUDA_ARCH_LIST__=900 "
-           "-D__CUDACC_VER_MAJOR__=13 -D__CUDACC_VER_MINOR__=0 -D__CUDACC_VER_BUILD__=0 -D__CUDACC_RDC__ "
-           "-D__CUDACC_EXTENDED_LAMBDA__ -D__CUDACC_RELAXED_CONSTEXPR__ -include cuda_runtime.h");
+  split(w, NVCC_MACROS);
 }
 
 static const char *extension(const char *file) {

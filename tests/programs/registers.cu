@@ -11,7 +11,10 @@ __global__ void where(unsigned int *out, long long *times) {
   long long before, after;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(before));
   asm volatile("mov.u32 %0, %warpid;" : "=r"(warp));
-  out[threadIdx.x] = 100 * warp + lane_id();
+  unsigned int less, more;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(less));
+  asm("mov.u32 %0, %%lanemask_ge;" : "=r"(more));
+  out[threadIdx.x] = 100 * warp + lane_id() + (less != ~more || __popc(less) != lane_id() ? 1000 : 0);
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(after));
   times[threadIdx.x] = after - before;
 }

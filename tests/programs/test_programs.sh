@@ -108,11 +108,19 @@ cat >"$work/arguments.cu" <<'END'
 #include <cstdio>
 int main(int argc, char **argv) { void *p; cudaMalloc(&p, 100); printf("%d %s\n", argc, argc > 1 ? argv[1] : ""); return argc == 3 ? 5 : 0; }
 END
+cat >"$work/deduced.cu" <<'END'
+template <class T> __global__ void scale(T *x, T by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= by;
+}
+int main() { float *x; cudaMalloc(&x, 256); cudaMemset(x, 0, 256); scale<<<2, 32>>>(x, 2.0f, 64); cudaFree(x); }
+END
 check 'arguments' says '2 a b' "$ferry" cuda "$work/arguments.cu" -- 'a b'
 "$ferry" cuda "$work/arguments.cu" -- x y >/dev/null
 check "the program's exit status" test $? = 5
 check 'counts' says 'device memory left over' "$ferry" cuda --count "$work/arguments.cu"
 check 'counts: what is left' says_not 'left over         0 bytes' "$ferry" cuda --count "$work/arguments.cu"
+check 'inspected: a launch whose template is deduced' says 'scale<<<(2,1,1), (32,1,1)>>>' "$ferry" cuda --inspect "$work/deduced.cu"
 "$ferry" cuda >/dev/null 2>&1
 check 'no file' test $? = 2
 check 'help' says 'usage: ./ferry cuda' "$ferry" cuda --help
