@@ -64,8 +64,8 @@ struct sim_executor {
   unsigned int cursor; // the next place in `order` to look at
   bool look_again;     // a thread before the cursor became ready
   unsigned int at_barrier, at_warp, done;
-  atomic_uint phase; // barriers passed
-  atomic_uint polls; // both are written by the block's thread alone, and read by the watchdog's
+  atomic_uint phase;           // barriers passed
+  atomic_uint polls;           // both are written by the block's thread alone, and read by the watchdog's
   bool differs;                // threads wait at different barriers
   int barrier_first;           // the thread that came first to the barrier
   bool voted;                  // the barrier that threads wait at takes votes

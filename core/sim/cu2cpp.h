@@ -33,6 +33,9 @@ size_t rewrite_unroll(const struct text *in, size_t i, struct text *out);
 // knows where to look. The position after it; i itself when it is something else.
 size_t rewrite_coordinate(const struct text *in, size_t i, struct text *out);
 
+// `"mov.u32 %0, %%laneid;" : "=r"(x)` as an assignment to x; false: it is something else.
+int append_register(const char *text, struct text *out);
+
 // cu2cpp_program.c: a program that has been preprocessed with -DCUDASIM_PROGRAM.
 void convert_program(const struct text *in, struct text *out, int always_inline);
 

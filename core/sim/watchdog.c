@@ -17,7 +17,7 @@
 struct watched {
   struct sim_executor *_Atomic e; // NULL: no block runs
   pthread_t thread;
-  atomic_uint blocks; // begun
+  atomic_uint blocks;                               // begun
   unsigned int seen_blocks, seen_phase, seen_polls; // the watching thread's own
   atomic_uint idle_seconds;
   atomic_bool told;

@@ -41,7 +41,8 @@ __global__ void produce(const int *from, int *sum, int batches) {
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, stages> state;
   auto block = cg::this_thread_block();
   const bool producer = threadIdx.x < 32;
-  auto pipe = cuda::make_pipeline(block, &state, producer ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
+  auto pipe =
+      cuda::make_pipeline(block, &state, producer ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
   const int lane = threadIdx.x % 32;
   int mine = 0;
   for (int batch = 0; batch < batches; batch++) {
@@ -59,7 +60,8 @@ __global__ void produce(const int *from, int *sum, int batches) {
     sum[lane] = mine;
 }
 
-template <class T, class C, int m, int n, int k, class LayoutB> __global__ void multiply(const void *a, const void *b, C *c) {
+template <class T, class C, int m, int n, int k, class LayoutB>
+__global__ void multiply(const void *a, const void *b, C *c) {
   using Memory = typename wmma::fragment<wmma::matrix_a, m, n, k, T, wmma::row_major>::storage_element_type;
   wmma::fragment<wmma::matrix_a, m, n, k, T, wmma::row_major> fa;
   wmma::fragment<wmma::matrix_b, m, n, k, T, LayoutB> fb;
@@ -87,7 +89,8 @@ template <class T, class Memory, class C, int m, int n, int k, class LayoutB> st
     for (int j = 0; j < n; j++) {
       double sum = 1;
       for (int l = 0; l < k; l++)
-        sum += (double)(float)a[i * k + l] * (double)(float)(std::is_same_v<LayoutB, wmma::row_major> ? b[l * n + j] : b[j * k + l]);
+        sum += (double)(float)a[i * k + l] *
+               (double)(float)(std::is_same_v<LayoutB, wmma::row_major> ? b[l * n + j] : b[j * k + l]);
       good = good && (double)(float)c[i * n + j] == sum;
     }
   return good;
@@ -118,7 +121,8 @@ int main() {
   expect("tf32", (product<wmma::precision::tf32, float, float, 16, 16, 8, wmma::row_major>()));
   expect("double", (product<double, double, double, 8, 8, 4, wmma::col_major>()));
   expect("bytes", (product<unsigned char, unsigned char, int, 8, 32, 16, wmma::row_major>()));
-  expect("rounding to tf32", wmma::__float_to_tf32(1 + 0x1p-11f) == 1 + 0x1p-10f && wmma::__float_to_tf32(1 + 0x1p-12f) == 1);
+  expect("rounding to tf32",
+         wmma::__float_to_tf32(1 + 0x1p-11f) == 1 + 0x1p-10f && wmma::__float_to_tf32(1 + 0x1p-12f) == 1);
 
   sums[0] = 0;
   sums[2] = 5;
@@ -133,13 +137,15 @@ int main() {
   cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
   cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &told);
   expect("its threshold", told == threshold);
-  expect("what is not known", cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &told) == cudaErrorNotSupported);
+  expect("what is not known",
+         cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &told) == cudaErrorNotSupported);
   cudaGetLastError();
   cudaMemPoolProps props = {};
   props.allocType = cudaMemAllocationTypePinned;
   props.location = {cudaMemLocationTypeDevice, 0};
   expect("a pool", cudaMemPoolCreate(&other, &props) == cudaSuccess);
-  expect("memory from it", cudaMallocFromPoolAsync(&memory, 100, other, 0) == cudaSuccess && cudaFreeAsync(memory, 0) == cudaSuccess);
+  expect("memory from it",
+         cudaMallocFromPoolAsync(&memory, 100, other, 0) == cudaSuccess && cudaFreeAsync(memory, 0) == cudaSuccess);
   expect("its end", cudaMemPoolDestroy(other) == cudaSuccess && cudaMemPoolDestroy(pool) == cudaErrorInvalidValue);
   puts(failed ? "FAIL" : "PASS");
   return failed;

@@ -19,7 +19,8 @@ struct numbers {
   float uniform, normal[2];
   double uniform_double, normal_double[2];
 };
-template <class S> __global__ void draw(unsigned long long seed, unsigned long long subsequence, unsigned long long offset, numbers *n) {
+template <class S>
+__global__ void draw(unsigned long long seed, unsigned long long subsequence, unsigned long long offset, numbers *n) {
   S state;
   curand_init(seed, subsequence, offset, &state);
   for (unsigned &b : n->bits)
@@ -53,7 +54,8 @@ __global__ void four(float4 *u) {
   u[1] = {curand_uniform(&state), curand_uniform(&state), curand_uniform(&state), curand_uniform(&state)};
 }
 
-static bool is(const numbers &n, const unsigned (&bits)[6], float u, double n0, double n1, double d, double m0, double m1) {
+static bool is(const numbers &n, const unsigned (&bits)[6], float u, double n0, double n1, double d, double m0,
+               double m1) {
   for (int i = 0; i < 6; i++)
     if (n.bits[i] != bits[i])
       return false;
@@ -72,19 +74,23 @@ int main() {
   draw<curandState><<<1, 1>>>(0, 0, 0ull, n);
   cudaDeviceSynchronize();
   expect("XORWOW: seed 0, subsequence 0, offset 0",
-         is(*n, {3179217846u, 1883133293u, 2220552389u, 674260989u, 306521119u, 1986458431u}, 0x1.d236a2p-3f, 1.172242, 0.920361, 0x1.d4ad27a339a4cp-1, -0.1859016060, -0.1295045647));
+         is(*n, {3179217846u, 1883133293u, 2220552389u, 674260989u, 306521119u, 1986458431u}, 0x1.d236a2p-3f, 1.172242,
+            0.920361, 0x1.d4ad27a339a4cp-1, -0.1859016060, -0.1295045647));
   draw<curandState><<<1, 1>>>(1234, 100000, 1099511627776ull, n);
   cudaDeviceSynchronize();
   expect("XORWOW: seed 1234, subsequence 100000, offset 1099511627776",
-         is(*n, {3333325705u, 1654296002u, 2546800110u, 2614126922u, 3054432844u, 1120417785u}, 0x1.d9d9fep-2f, 0.521003, 0.541799, 0x1.b633a971bad72p-1, 0.0346676846, 1.6825389499));
+         is(*n, {3333325705u, 1654296002u, 2546800110u, 2614126922u, 3054432844u, 1120417785u}, 0x1.d9d9fep-2f,
+            0.521003, 0.541799, 0x1.b633a971bad72p-1, 0.0346676846, 1.6825389499));
   draw<curandStatePhilox4_32_10_t><<<1, 1>>>(0, 0, 0ull, n);
   cudaDeviceSynchronize();
   expect("Philox: seed 0, subsequence 0, offset 0",
-         is(*n, {1713891541u, 3781805453u, 3159862348u, 2600524760u, 4175744164u, 1555169499u}, 0x1.634aeap-1f, 0.312897, 2.547683, 0x1.471cca9cp-2, 0.8207807564, -1.3899953692));
+         is(*n, {1713891541u, 3781805453u, 3159862348u, 2600524760u, 4175744164u, 1555169499u}, 0x1.634aeap-1f,
+            0.312897, 2.547683, 0x1.471cca9cp-2, 0.8207807564, -1.3899953692));
   draw<curandStatePhilox4_32_10_t><<<1, 1>>>(1234, 77, 1000003ull, n);
   cudaDeviceSynchronize();
   expect("Philox: seed 1234, subsequence 77, offset 1000003",
-         is(*n, {3311976009u, 1838895051u, 775923046u, 873992289u, 1427152243u, 3194055692u}, 0x1.31de38p-1f, -0.558699, -0.454925, 0x1.74f4493ep-1, -0.0664236914, -0.6255788433));
+         is(*n, {3311976009u, 1838895051u, 775923046u, 873992289u, 1427152243u, 3194055692u}, 0x1.31de38p-1f, -0.558699,
+            -0.454925, 0x1.74f4493ep-1, -0.0664236914, -0.6255788433));
   skip<curandState><<<1, 1>>>(same);
   cudaDeviceSynchronize();
   expect("XORWOW: skipping ahead", *same);

@@ -4,7 +4,7 @@
 
 #include "cudasim_abi.h"
 
-#define CUDASIM_WIDE(name, element)                                                                                 \
+#define CUDASIM_WIDE(name, element)                                                                                    \
   struct __align__(16) name##4_16a {                                                                                   \
     element x, y, z, w;                                                                                                \
   };                                                                                                                   \

@@ -129,8 +129,8 @@ inline pipeline<thread_scope_thread> make_pipeline(void) {
 }
 
 template <class Group, thread_scope Scope, unsigned char Stages>
-inline pipeline<Scope> cudasim_make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state, bool produces,
-                                             bool consumes) {
+inline pipeline<Scope> cudasim_make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state,
+                                             bool produces, bool consumes) {
   if (group.thread_rank() == 0)
     *state = {};
   group.sync();
@@ -144,11 +144,13 @@ inline pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<S
   return cudasim_make_pipeline(group, state, true, true);
 }
 template <class Group, thread_scope Scope, unsigned char Stages>
-inline pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state, pipeline_role role) {
+inline pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state,
+                                     pipeline_role role) {
   return cudasim_make_pipeline(group, state, role == pipeline_role::producer, role == pipeline_role::consumer);
 }
 template <class Group, thread_scope Scope, unsigned char Stages>
-inline pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state, size_t producers) {
+inline pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state,
+                                     size_t producers) {
   const bool first = group.thread_rank() < producers;
   return cudasim_make_pipeline(group, state, first, !first);
 }

@@ -20,9 +20,9 @@ static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_
 }
 // A graph is ready for its launch once it is instantiated.
 static inline cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
-  return exec == nullptr ? cudaErrorInvalidValue : cudaStreamQuery(stream) == cudaErrorInvalidResourceHandle
-                                                       ? cudaErrorInvalidResourceHandle
-                                                       : cudaSuccess;
+  return exec == nullptr                                             ? cudaErrorInvalidValue
+         : cudaStreamQuery(stream) == cudaErrorInvalidResourceHandle ? cudaErrorInvalidResourceHandle
+                                                                     : cudaSuccess;
 }
 template <class T>
 inline cudaError_t cudaMallocFromPoolAsync(T **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
@@ -43,7 +43,13 @@ enum {
   __NV_ATOMIC_ACQ_REL = __ATOMIC_ACQ_REL,
   __NV_ATOMIC_SEQ_CST = __ATOMIC_SEQ_CST
 };
-enum { __NV_THREAD_SCOPE_THREAD, __NV_THREAD_SCOPE_BLOCK, __NV_THREAD_SCOPE_CLUSTER, __NV_THREAD_SCOPE_DEVICE, __NV_THREAD_SCOPE_SYSTEM };
+enum {
+  __NV_THREAD_SCOPE_THREAD,
+  __NV_THREAD_SCOPE_BLOCK,
+  __NV_THREAD_SCOPE_CLUSTER,
+  __NV_THREAD_SCOPE_DEVICE,
+  __NV_THREAD_SCOPE_SYSTEM
+};
 
 template <class T> inline T __nv_atomic_load_n(T *address, int, int = __NV_THREAD_SCOPE_SYSTEM) {
   cudasim_poll(); // somebody may wait by it

@@ -95,7 +95,7 @@ template <class T, class Make> inline curandStatus_t generate(curandGenerator_t 
   make(numbers.get());
   const cudaError_t error = cudaMemcpyAsync(to, numbers.get(), count * sizeof(T), cudaMemcpyDefault, g->stream);
   return error == cudaSuccess && cudaStreamSynchronize(g->stream) == cudaSuccess ? CURAND_STATUS_SUCCESS
-                                                                                  : CURAND_STATUS_LAUNCH_FAILURE;
+                                                                                 : CURAND_STATUS_LAUNCH_FAILURE;
 }
 
 } // namespace cudasim

@@ -27,37 +27,19 @@ struct tf32;
 
 namespace cudasim_detail {
 
-template <class T> struct storage {
-  using type = T;
-};
-template <> struct storage<precision::tf32> {
-  using type = float;
-};
+template <class T> struct storage { using type = T; };
+template <> struct storage<precision::tf32> { using type = float; };
 
 // What a product of two Ts is, and what they are added in.
-template <class T> struct sum_of {
-  using type = float;
-};
-template <> struct sum_of<double> {
-  using type = double;
-};
-template <> struct sum_of<signed char> {
-  using type = int;
-};
-template <> struct sum_of<unsigned char> {
-  using type = int;
-};
+template <class T> struct sum_of { using type = float; };
+template <> struct sum_of<double> { using type = double; };
+template <> struct sum_of<signed char> { using type = int; };
+template <> struct sum_of<unsigned char> { using type = int; };
 
 template <class Use, int m, int n, int k> struct shape;
-template <int m, int n, int k> struct shape<matrix_a, m, n, k> {
-  static constexpr int rows = m, columns = k;
-};
-template <int m, int n, int k> struct shape<matrix_b, m, n, k> {
-  static constexpr int rows = k, columns = n;
-};
-template <int m, int n, int k> struct shape<accumulator, m, n, k> {
-  static constexpr int rows = m, columns = n;
-};
+template <int m, int n, int k> struct shape<matrix_a, m, n, k> { static constexpr int rows = m, columns = k; };
+template <int m, int n, int k> struct shape<matrix_b, m, n, k> { static constexpr int rows = k, columns = n; };
+template <int m, int n, int k> struct shape<accumulator, m, n, k> { static constexpr int rows = m, columns = n; };
 
 template <class Sum, class T> inline Sum wide(T value) {
   return static_cast<Sum>(static_cast<std::conditional_t<std::is_same_v<Sum, float>, float, T>>(value));
@@ -158,7 +140,8 @@ inline void mma_sync(fragment<accumulator, m, n, k, D> &d, const fragment<matrix
     Sum sum = cudasim_detail::wide<Sum>(c.x[i]);
     for (int j = 0; j < k; j++) {
       const int at = row * k + j, bt = j * n + column;
-      Sum p = cudasim_detail::wide<Sum>(shown[at % 32]->a->x[at / 32]), q = cudasim_detail::wide<Sum>(shown[bt % 32]->b->x[bt / 32]);
+      Sum p = cudasim_detail::wide<Sum>(shown[at % 32]->a->x[at / 32]),
+          q = cudasim_detail::wide<Sum>(shown[bt % 32]->b->x[bt / 32]);
       if constexpr (std::is_same_v<A, precision::tf32>) {
         p = cudasim_detail::of_tf32(p);
         q = cudasim_detail::of_tf32(q);
