@@ -165,8 +165,9 @@ static void set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigne
 
 static void clear_tables(struct sim_executor *e) {
   e->tracking = true;
-  e->at_barrier = e->at_warp = e->phase = e->done = e->cursor = 0;
-  e->look_again = e->complete = e->warps_used = e->differs = false;
+  e->at_barrier = e->at_warp = e->done = e->cursor = 0;
+  sim_set(&e->phase, 0);
+  e->look_again = e->complete = e->warps_used = e->differs = e->converging = false;
   memset(e->state, SIM_UNSTARTED, e->threads);
   for (int vote = 0; vote < CUDASIM_VOTES; vote++)
     e->votes[vote][0] = vote == CUDASIM_VOTE_AND;
@@ -250,9 +251,9 @@ static void open_barrier(struct sim_executor *e) {
     e->state[t] = e->state[t] == SIM_AT_BARRIER ? SIM_READY : e->state[t];
   e->at_barrier = 0;
   e->cursor = 0;
-  e->phase++;
+  sim_set(&e->phase, sim_get(&e->phase) + 1);
   for (int vote = 0; vote < CUDASIM_VOTES; vote++)
-    e->votes[vote][e->phase & 1] = vote == CUDASIM_VOTE_AND;
+    e->votes[vote][sim_get(&e->phase) & 1] = vote == CUDASIM_VOTE_AND;
 }
 
 // The thread to go on with; -1 when all have returned.
@@ -390,7 +391,7 @@ int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file
   struct sim_executor *e = sim_executor;
   sim_track(e);
   e->voted = true;
-  int *votes = &e->votes[vote][e->phase & 1];
+  int *votes = &e->votes[vote][sim_get(&e->phase) & 1];
   if (vote == CUDASIM_VOTE_COUNT)
     *votes += predicate != 0;
   else if (vote == CUDASIM_VOTE_AND)
@@ -403,14 +404,18 @@ int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file
 
 void cudasim_poll(void) {
   struct sim_executor *e = sim_executor;
-  if (e == NULL || !e->inside || ++e->polls % POLLS_BETWEEN_SWITCHES != 0)
+  if (e == NULL || !e->inside)
+    return;
+  const unsigned int polls = sim_get(&e->polls) + 1;
+  sim_set(&e->polls, polls);
+  if (polls % POLLS_BETWEEN_SWITCHES != 0)
     return;
   sim_track(e);
-  if (e->polls == POLLS_UNTIL_SPREAD)
+  if (polls == POLLS_UNTIL_SPREAD)
     sim_launch_spread();
-  if (e->polls > POLLS_UNTIL_SPREAD)
+  if (polls > POLLS_UNTIL_SPREAD)
     sched_yield(); // for the blocks on other threads
-  if (e->polls > POLLS_UNTIL_LIVELOCK) {
+  if (polls > POLLS_UNTIL_LIVELOCK) {
     sim_report(e, "livelock: a thread polls memory that no other thread of its block changes");
     sim_report_threads(e);
     sim_give_up(e, cudaErrorIllegalAddress);
@@ -471,7 +476,7 @@ static void run_threads(struct sim_executor *e) {
 static void reset_block(struct sim_executor *e) {
   e->tracking = e->complete = e->voted = false;
   e->error = cudaSuccess;
-  e->polls = 0;
+  sim_set(&e->polls, 0);
   e->running = &e->native;
 }
 

@@ -2,6 +2,7 @@
 #ifndef SIM_BLOCK_INTERNAL_H
 #define SIM_BLOCK_INTERNAL_H
 
+#include <stdatomic.h>
 #include <setjmp.h>
 #include <stdint.h>
 
@@ -38,6 +39,14 @@ struct sim_waiter {
 };
 
 // Everything that one operating-system thread needs to run blocks, kept between blocks.
+// Of numbers that one thread writes and others read: no more than a plain load and store.
+static inline unsigned int sim_get(const atomic_uint *number) {
+  return atomic_load_explicit(number, memory_order_relaxed);
+}
+static inline void sim_set(atomic_uint *number, unsigned int value) {
+  atomic_store_explicit(number, value, memory_order_relaxed);
+}
+
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
@@ -56,8 +65,8 @@ struct sim_executor {
   unsigned int cursor; // the next place in `order` to look at
   bool look_again;     // a thread before the cursor became ready
   unsigned int at_barrier, at_warp, done;
-  unsigned int phase; // barriers passed
-  unsigned int polls;
+  atomic_uint phase;           // barriers passed
+  atomic_uint polls;           // both are written by the block's thread alone, and read by the watchdog's
   bool differs;                // threads wait at different barriers
   int barrier_first;           // the thread that came first to the barrier
   bool voted;                  // the barrier that threads wait at takes votes

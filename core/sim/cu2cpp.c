@@ -176,13 +176,13 @@ int main(int argc, char **argv) {
     program |= strcmp(argv[1], "--program") == 0;
   }
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] IN.cu OUT.cpp\n       cu2cpp --program IN.ii OUT.ii\n");
+    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] IN.cu OUT.cpp\n       cu2cpp [--gcc] --program IN.ii OUT.ii\n");
     return 2;
   }
   input_name = argv[1];
   struct text in = read_file(argv[1]), out = {0};
   if (program)
-    convert_program(&in, &out);
+    convert_program(&in, &out, for_gcc);
   else
     transform(&in, &out);
   FILE *file = fopen(argv[2], "wb");

@@ -43,8 +43,10 @@ extern int for_judge;
 void expect_global(const struct text *in, size_t at, const char *kernel);
 size_t rewrite_shared(const struct text *in, size_t i, struct text *out);      // __shared__ T a[4], b;
 size_t rewrite_kernel_cast(const struct text *in, size_t i, struct text *out); // (const void *)kernel
+// `"mov.u32 %0, %%laneid;" : "=r"(x)` as an assignment to x; false: it is something else.
+int append_register(const char *text, struct text *out);
 
 // cu2cpp_program.c: a program that has been preprocessed with -DCUDASIM_PROGRAM.
-void convert_program(const struct text *in, struct text *out);
+void convert_program(const struct text *in, struct text *out, int always_inline);
 
 #endif

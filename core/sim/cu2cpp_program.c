@@ -19,9 +19,9 @@
 struct converter {
   const struct text *in;
   struct text *out;
-  size_t statement; // where in `out` the current statement begins
-  size_t marker;    // where in `in` the last line `# 12 "file"` begins
-  int within_blocks, system_header;
+  size_t statement;                                // where in `out` the current statement begins
+  size_t marker;                                   // where in `in` the last line `# 12 "file"` begins
+  int within_blocks, system_header, always_inline; // always_inline: kernels into their launches
   struct text braces; // one character for each open brace: n for a namespace's, b for others
 };
 
@@ -220,10 +220,11 @@ static void append_blank(const struct text *in, size_t begin, size_t end, struct
 
 static const char generated[] = "cudasim launch";
 
-static void append_launch(struct text *out, const char *kernel) {
+static void append_launch(struct text *out, const char *kernel, int always_inline) {
   if (is_plain_name(kernel)) {
     append_call(out, " : ::cudasim::launch_call([=](auto cudasim_t) -> decltype(cudasim_t(", kernel, ")) { ");
-    append_call(out, "return cudasim_t(", kernel, "); }, [=](auto... cudasim_p) { ");
+    append_call(out, "return cudasim_t(", kernel, "); }, [=](auto... cudasim_p) ");
+    append_string(out, always_inline ? "__attribute__((always_inline)) { " : "{ ");
     append_call(out, "", kernel, "(cudasim_p...); }, ");
   } else {
     append_call(out, " : ::cudasim::launch_pointer(", kernel, ", ");
@@ -255,7 +256,7 @@ static size_t rewrite_launch(struct converter *c, size_t i, size_t limit) {
   append_blank(in, i, open, out);
   convert(c, open, past);
   move_to(c, i, generated);
-  append_launch(out, kernel.bytes);
+  append_launch(out, kernel.bytes, c->always_inline);
   move_to(c, i + 3, NULL);
   convert(c, i + 3, close);
   move_to(c, close, generated);
@@ -346,14 +347,18 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   int ptx = 0;
   for (size_t s = 0; s < sizeof signs / sizeof *signs; s++)
     ptx |= strstr(flat.bytes, signs[s]) != NULL;
-  if (ptx) {
+  int known =
+      ptx || strstr(flat.bytes, "laneid") || strstr(flat.bytes, "warpid") ? append_register(flat.bytes, c->out) : 0;
+  ptx |= known;
+  if (ptx && !known) {
     append_string(c->out, "::cudasim::ptx(");
     append_quoted(c->out, flat.bytes);
     append_string(c->out, ")");
+  }
+  if (ptx)
     for (size_t at = i; at < close; at++)
       if (in->bytes[at] == '\n')
         append_string(c->out, "\n");
-  }
   free(flat.bytes);
   return ptx ? close : i;
 }
@@ -429,6 +434,16 @@ static size_t convert_line(struct converter *c, size_t i) {
   return end;
 }
 
+// `alignas(n)` at `at`, after white space from `space`, as an attribute; the position after it.
+static size_t rewrite_alignment(struct converter *c, size_t space, size_t at) {
+  const size_t open = skip_space(c->in, at + 7), past = skip_group(c->in, open);
+  append(c->out, c->in->bytes + space, at - space);
+  append_string(c->out, "__attribute__((aligned");
+  convert(c, open, past);
+  append_string(c->out, "))");
+  return past;
+}
+
 static size_t convert_word(struct converter *c, size_t i) {
   const struct text *in = c->in;
   size_t end = i;
@@ -448,9 +463,12 @@ static size_t convert_word(struct converter *c, size_t i) {
   if (after != i)
     return after;
   size_t before = back_over_space(c->out, c->out->length);
-  if (word_at(in, i, SHARED))
+  if (word_at(in, i, SHARED)) {
     append_string(c->out, "thread_local");
-  else if (word_at(in, i, "__noinline__") && before > 0 && !strchr("(,", c->out->bytes[before - 1]))
+    const size_t next = skip_space(in, end);
+    if (word_at(in, next, "alignas")) // which may not stand in the middle of a declaration
+      return rewrite_alignment(c, end, next);
+  } else if (word_at(in, i, "__noinline__") && before > 0 && !strchr("(,", c->out->bytes[before - 1]))
     append_string(c->out, "__attribute__((noinline))");
   else
     append(c->out, in->bytes + i, end - i);
@@ -483,9 +501,10 @@ static void convert(struct converter *c, size_t begin, size_t end) {
   }
 }
 
-void convert_program(const struct text *in, struct text *out) {
-  struct converter c = {.in = in, .out = out};
+void convert_program(const struct text *in, struct text *out, int always_inline) {
+  struct converter c = {.in = in, .out = out, .always_inline = always_inline};
   append(&c.braces, "", 0);
+  append(out, "", 0); // what looks back finds a text, if an empty one
   convert(&c, 0, in->length);
   free(c.braces.bytes);
 }

@@ -17,9 +17,10 @@
 struct watched {
   struct sim_executor *_Atomic e; // NULL: no block runs
   pthread_t thread;
-  atomic_uint blocks; // begun
-  unsigned int seen_blocks, seen_phase, seen_polls, idle_seconds;
-  bool told;
+  atomic_uint blocks;                               // begun
+  unsigned int seen_blocks, seen_phase, seen_polls; // the watching thread's own
+  atomic_uint idle_seconds;
+  atomic_bool told;
   struct watched *next;
 };
 
@@ -63,7 +64,7 @@ static void on_signal(int signal) {
 
 // An executor lives as long as its thread, and is looked at under the lock that the thread's end takes.
 static bool has_moved(struct watched *w, const struct sim_executor *e) {
-  const unsigned int blocks = atomic_load(&w->blocks), phase = e->phase, polls = e->polls;
+  const unsigned int blocks = atomic_load(&w->blocks), phase = sim_get(&e->phase), polls = sim_get(&e->polls);
   const bool moved = blocks != w->seen_blocks || phase != w->seen_phase || polls != w->seen_polls;
   w->seen_blocks = blocks;
   w->seen_phase = phase;

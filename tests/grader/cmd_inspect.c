@@ -25,6 +25,10 @@ static int parse(int argc, char **argv, InspectOptions *o) {
       o->table |= strcmp(option, "--table") == 0;
       continue;
     }
+    if (strcmp(option, "--nvcc") == 0) {
+      o->nvcc = true;
+      continue;
+    }
     if (strcmp(option, "--with") == 0) {
       if (i + 1 == argc || o->with_count == INSPECT_FILES)
         return usage_error(argv[0], "--with needs a file, and there can be %d of them", INSPECT_FILES);

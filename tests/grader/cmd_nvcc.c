@@ -38,6 +38,7 @@ int run_program(const char *command, const char *program, char **arguments) {
 static int inspect(int argc, char **argv, char **arguments, int count) {
   Words w = {0};
   words_add(&w, "inspect");
+  words_add(&w, "--nvcc");
   for (int i = 1; i < argc; i++)
     words_add(&w, argv[i]);
   if (count > 0)

@@ -3,6 +3,7 @@
 #include "case.h"
 #include "config.h"
 #include "inspect.h"
+#include "nvcc.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -134,11 +135,34 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   return said ? inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0 : tool(&c, b, "the compilation");
 }
 
+// A program as ./ferry nvcc takes it: after the preprocessor, launches find their kernels as calls do.
+static bool compile_program(const InspectBuild *b, const char *source, int number, bool apart, const char *said) {
+  Command first = {0}, second = {0}, third = {0};
+  words(&first, "g++ " INSPECT_FLAGS);
+  words(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  words(&first, "-isystem " CONFIG_ROOT "/core/sim/include " NVCC_MACROS " -x c++ -E -o");
+  word(&first, "", numbered("kernels", number, ".ii"));
+  word(&first, "", source);
+  word(&second, "", CONFIG_ROOT "/build/cu2cpp");
+  words(&second, "--gcc --program");
+  word(&second, "", numbered("kernels", number, ".ii"));
+  word(&second, "", numbered("kernels", number, ".cpp"));
+  words(&third, "g++ " INSPECT_FLAGS " -fpreprocessed -c");
+  word(&third, "", numbered("kernels", number, ".cpp"));
+  word(&third, "", "-o");
+  word(&third, "", numbered("kernels", number, ".o"));
+  if (!tool(&first, b, "the preprocessor") || !tool(&second, b, "the transformation of the launches"))
+    return false;
+  return said ? inspect_tool(third.argv, b->folder, NULL, NULL, said) == 0 : tool(&third, b, "the compilation");
+}
+
 // A kernel's code is to stand in its launch. Where it cannot, since only its declaration is there, it stays a function, which is
 // looked at as well, and is slower where it is not.
 static bool compile(const InspectBuild *b, const InspectOptions *o, const char *source, int number) {
   char said[300];
   snprintf(said, sizeof said, "%s/said", b->folder);
+  if (o->nvcc)
+    return compile_program(b, source, number, false, said) || compile_program(b, source, number, true, NULL);
   return compile_as(b, o, source, number, false, said) || compile_as(b, o, source, number, true, NULL);
 }
 
@@ -210,7 +234,7 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
       fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->with[n - 1], strerror(errno));
       return false;
     }
-    if (!transform(b, source, n) || !compile(b, o, source, n) || !take_copies(b, n))
+    if ((!o->nvcc && !transform(b, source, n)) || !compile(b, o, source, n) || !take_copies(b, n))
       return false;
   }
   return link_program(b, o);

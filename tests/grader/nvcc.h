@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// nvcc's macros, of the device that is simulated; CUDA's header before the source.
+#define NVCC_MACROS                                                                                                    \
+  "-DCUDASIM_PROGRAM -D__CUDACC__ -D__NVCC__ -D__CUDA_ARCH__=900 -D__CUDA_ARCH_LIST__=900 "                            \
+  "-D__CUDACC_VER_MAJOR__=13 -D__CUDACC_VER_MINOR__=0 -D__CUDACC_VER_BUILD__=0 -D__CUDACC_RDC__ "                      \
+  "-D__CUDACC_EXTENDED_LAMBDA__ -D__CUDACC_RELAXED_CONSTEXPR__ -include cuda_runtime.h"
+
 typedef struct Words {
   const char **items; // ends with a NULL
   size_t count, room;

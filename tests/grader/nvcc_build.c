@@ -12,6 +12,7 @@
 // Installed, everything is in lib/ferry beside bin; otherwise where it was built.
 typedef struct Places {
   char converter[PATH_MAX + 32], archive[PATH_MAX + 32], include[PATH_MAX + 32];
+  char cccl[PATH_MAX]; // NVIDIA's headers of thrust; empty: none here
 } Places;
 
 static void find_places(Places *p) {
@@ -31,9 +32,23 @@ static void find_places(Places *p) {
   snprintf(p->include, sizeof p->include, "%s", CONFIG_ROOT "/core/sim/include");
 }
 
+static void find_cccl(Places *p) {
+  const char *home = getenv("CUDA_HOME"), *const toolkits[] = {home && *home ? home : "/usr/local/cuda",
+                                                               "/usr/local/cuda"};
+  for (size_t i = 0; i < sizeof toolkits / sizeof *toolkits; i++) {
+    char proof[PATH_MAX + 32];
+    snprintf(p->cccl, sizeof p->cccl, "%s/include/cccl", toolkits[i]);
+    snprintf(proof, sizeof proof, "%s/thrust/version.h", p->cccl);
+    if (access(proof, R_OK) == 0)
+      return;
+  }
+  p->cccl[0] = '\0';
+}
+
 typedef struct Builder {
   const NvccOptions *options;
   Places places;
+  Words system;          // the compiler's own include folders, where one of them is to be left out
   char folder[PATH_MAX]; // temporary
 } Builder;
 
@@ -61,6 +76,31 @@ static void split(Words *w, const char *list) {
   }
 }
 
+// A toolkit's headers among the compiler's own (/usr/local/include) do not fit the simulator's: without that folder, what the
+// simulator lacks is missing by its name. The compiler is asked for its folders only where that is so.
+static void find_system_folders(Builder *b) {
+  static const char local[] = "/usr/local/include";
+  char said[PATH_MAX + 32], line[PATH_MAX + 16];
+  if (access("/usr/local/include/cuda_runtime_api.h", R_OK) != 0)
+    return;
+  snprintf(said, sizeof said, "%s/folders", b->folder);
+  const char *argv[] = {*CONFIG_CXX ? CONFIG_CXX : "g++", "-E", "-v", "-x", "c++", "/dev/null", NULL};
+  if (inspect_tool(argv, ".", NULL, "/dev/null", said) != 0)
+    return;
+  FILE *file = fopen(said, "r");
+  bool listed = false;
+  while (file && fgets(line, sizeof line, file)) {
+    line[strcspn(line, "\n")] = '\0';
+    if (strncmp(line, "End of search list", 18) == 0)
+      break;
+    if (listed && line[0] == ' ' && strcmp(line + 1, local) != 0)
+      words_addf(&b->system, "%s", line + 1);
+    listed |= strncmp(line, "#include <...>", 14) == 0;
+  }
+  if (file)
+    fclose(file);
+}
+
 static void begin_command(const Builder *b, Words *w, bool cuda) {
   words_add(w, *CONFIG_CXX ? CONFIG_CXX : "g++");
   words_addf(w, "-std=%s", b->options->standard);
@@ -77,14 +117,22 @@ static void add_preprocessing(const Builder *b, Words *w, bool cuda) {
   words_add_all(w, &b->options->preprocessor);
   words_add(w, "-isystem");
   words_add(w, b->places.include);
+  if (cuda && *b->places.cccl) {
+    words_add(w, "-isystem");
+    words_add(w, b->places.cccl);
+  }
+  if (b->system.count)
+    words_add(w, "-nostdinc");
+  for (size_t i = 0; i < b->system.count; i++) {
+    words_add(w, "-isystem");
+    words_add(w, b->system.items[i]);
+  }
   words_add(w, "-D_GNU_SOURCE");
   if (!cuda) {
     words_add(w, "-DCUDASIM_HOST");
     return;
   }
-  split(w, "-DCUDASIM_PROGRAM -D__CUDACC__ -D__NVCC__ -D__CUDA_ARCH__=900 -D__CUDA_ARCH_LIST__=900 "
-           "-D__CUDACC_VER_MAJOR__=13 -D__CUDACC_VER_MINOR__=0 -D__CUDACC_VER_BUILD__=0 -D__CUDACC_RDC__ "
-           "-D__CUDACC_EXTENDED_LAMBDA__ -D__CUDACC_RELAXED_CONSTEXPR__ -include cuda_runtime.h");
+  split(w, NVCC_MACROS);
 }
 
 static const char *extension(const char *file) {
@@ -160,7 +208,10 @@ static int compile_host(const Builder *b, const char *source, const char *object
   } else {
     begin_command(b, &w, false);
   }
-  add_preprocessing(b, &w, false);
+  Builder own = *b;
+  if (c)
+    own.system = (Words){0}; // those are C++'s
+  add_preprocessing(&own, &w, false);
   split(&w, "-c -o");
   words_add(&w, object);
   words_add(&w, source);
@@ -234,12 +285,14 @@ int nvcc_build(const NvccOptions *o) {
   Builder b = {.options = o};
   const char *tmp = getenv("TMPDIR");
   find_places(&b.places);
+  find_cccl(&b.places);
   tell_ignored(o);
   snprintf(b.folder, sizeof b.folder, "%s/ferry-nvcc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
   if (!mkdtemp(b.folder)) {
     perror("ferry nvcc: no temporary folder");
     return EXIT_GRADER;
   }
+  find_system_folders(&b);
   int status = o->action == NVCC_LINK || o->action == NVCC_ARCHIVE ? link_all(&b) : compile_each(&b);
   const char *argv[] = {"rm", "-rf", "--", b.folder, NULL};
   inspect_tool(argv, "/", NULL, NULL, NULL);

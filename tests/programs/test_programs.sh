@@ -42,6 +42,52 @@ for program in "$here"/*.cu; do
   [ "$name" = wrong ] || check "$name" timeout 120 "$ferry" cuda -O1 "$program"
 done
 
+# thrust, by NVIDIA's own headers where they are.
+cat >"$work/thrust.cu" <<'END'
+#include <thrust/device_vector.h>
+#include <thrust/host_vector.h>
+#include <thrust/reduce.h>
+#include <thrust/sort.h>
+#include <thrust/transform.h>
+#include <cstdio>
+struct twice { __host__ __device__ int operator()(int x) const { return 2 * x; } };
+__global__ void increment(int *x) { x[threadIdx.x]++; }
+int main() {
+  thrust::host_vector<int> h(4);
+  h[0] = 3, h[1] = 1, h[2] = 2, h[3] = 0;
+  thrust::device_vector<int> d = h;
+  thrust::sort(d.begin(), d.end());
+  thrust::transform(d.begin(), d.end(), d.begin(), twice());
+  increment<<<1, 4>>>(thrust::raw_pointer_cast(d.data()));
+  printf("%d %d\n", thrust::reduce(d.begin(), d.end()), (int)d[3]); // nothing waits between the two
+}
+END
+echo '#include <thrust/version.h>' >"$work/there.cu"
+if "$ferry" nvcc -E "$work/there.cu" -o /dev/null 2>/dev/null; then
+  check 'thrust' says '16 7' timeout 300 "$ferry" cuda -O0 "$work/thrust.cu"
+else
+  echo "skipped: thrust, whose headers (NVIDIA's CCCL) are not here"
+fi
+
+cat >"$work/unroll.cu" <<'END'
+#define TIMES 4
+template <int N> __global__ void sum(int *x) {
+#pragma unroll N
+  for (int i = 0; i < N; i++) *x += i;
+#pragma unroll TIMES
+  for (int i = 0; i < TIMES; i++) *x += i;
+#pragma unroll (2)
+  for (int i = 0; i < 4; i++) *x += i;
+}
+int main() { int *x; cudaMallocManaged(&x, 4); *x = 0; sum<4><<<1, 1>>>(x); cudaDeviceSynchronize(); return *x; }
+END
+"$ferry" cuda "$work/unroll.cu"
+check 'loops unrolled by a macro and by a parameter' test $? = 18
+printf 'int first;\n' >"$work/word.ii"
+check 'a text that begins with a word' "$(dirname "$ferry")/build/cu2cpp" --program "$work/word.ii" "$work/word.out"
+echo '#include <cusparse.h>' >"$work/other.cu"
+check "no header of NVIDIA's that does not fit" says 'cusparse.h: No such file' "$ferry" nvcc -c "$work/other.cu" -o /dev/null
+
 # ---- errors ------------------------------------------------------------------------------------------------------------
 
 "$ferry" cuda "$here/wrong.cu" >"$work/errors" 2>&1
@@ -62,11 +108,19 @@ cat >"$work/arguments.cu" <<'END'
 #include <cstdio>
 int main(int argc, char **argv) { void *p; cudaMalloc(&p, 100); printf("%d %s\n", argc, argc > 1 ? argv[1] : ""); return argc == 3 ? 5 : 0; }
 END
+cat >"$work/deduced.cu" <<'END'
+template <class T> __global__ void scale(T *x, T by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= by;
+}
+int main() { float *x; cudaMalloc(&x, 256); cudaMemset(x, 0, 256); scale<<<2, 32>>>(x, 2.0f, 64); cudaFree(x); }
+END
 check 'arguments' says '2 a b' "$ferry" cuda "$work/arguments.cu" -- 'a b'
 "$ferry" cuda "$work/arguments.cu" -- x y >/dev/null
 check "the program's exit status" test $? = 5
 check 'counts' says 'device memory left over' "$ferry" cuda --count "$work/arguments.cu"
 check 'counts: what is left' says_not 'left over         0 bytes' "$ferry" cuda --count "$work/arguments.cu"
+check 'inspected: a launch whose template is deduced' says 'scale<<<(2,1,1), (32,1,1)>>>' "$ferry" cuda --inspect "$work/deduced.cu"
 "$ferry" cuda >/dev/null 2>&1
 check 'no file' test $? = 2
 check 'help' says 'usage: ./ferry cuda' "$ferry" cuda --help

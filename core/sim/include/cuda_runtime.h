@@ -33,22 +33,23 @@ static constexpr int warpSize = 32;
 #endif
 
 #ifdef __cplusplus
+#include "cudasim_channels.h"
 
 // The typed overloads that NVIDIA's header has.
 template <class T> inline cudaError_t cudaMalloc(T **pointer, size_t bytes) {
-  return cudaMalloc(reinterpret_cast<void **>(pointer), bytes);
+  return cudaMalloc((void **)pointer, bytes);
 }
 template <class T> inline cudaError_t cudaMallocAsync(T **pointer, size_t bytes, cudaStream_t stream) {
-  return cudaMallocAsync(reinterpret_cast<void **>(pointer), bytes, stream);
+  return cudaMallocAsync((void **)pointer, bytes, stream);
 }
 template <class T> inline cudaError_t cudaMallocHost(T **pointer, size_t bytes, unsigned int flags = 0) {
-  return cudaHostAlloc(reinterpret_cast<void **>(pointer), bytes, flags);
+  return cudaHostAlloc((void **)pointer, bytes, flags);
 }
 template <class T> inline cudaError_t cudaHostAlloc(T **pointer, size_t bytes, unsigned int flags) {
-  return cudaHostAlloc(reinterpret_cast<void **>(pointer), bytes, flags);
+  return cudaHostAlloc((void **)pointer, bytes, flags);
 }
 template <class T> inline cudaError_t cudaHostGetDevicePointer(T **device, void *host, unsigned int flags) {
-  return cudaHostGetDevicePointer(reinterpret_cast<void **>(device), host, flags);
+  return cudaHostGetDevicePointer((void **)device, host, flags);
 }
 template <class T>
 inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *src, size_t bytes, size_t offset = 0,
@@ -126,16 +127,16 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *blo
 
 template <class T>
 inline cudaError_t cudaMallocManaged(T **pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal) {
-  return cudaMallocManaged(reinterpret_cast<void **>(pointer), bytes, flags);
+  return cudaMallocManaged((void **)pointer, bytes, flags);
 }
 template <class T> inline cudaError_t cudaMallocPitch(T **pointer, size_t *pitch, size_t width, size_t height) {
-  return cudaMallocPitch(reinterpret_cast<void **>(pointer), pitch, width, height);
+  return cudaMallocPitch((void **)pointer, pitch, width, height);
 }
 template <class T> inline cudaError_t cudaGetSymbolAddress(void **pointer, const T &symbol) {
   return cudasim_symbol_address(pointer, static_cast<const void *>(&symbol), sizeof symbol);
 }
 template <class T, class U> inline cudaError_t cudaGetSymbolAddress(U **pointer, const T &symbol) {
-  return cudasim_symbol_address(reinterpret_cast<void **>(pointer), static_cast<const void *>(&symbol), sizeof symbol);
+  return cudasim_symbol_address((void **)pointer, static_cast<const void *>(&symbol), sizeof symbol);
 }
 template <class T> inline cudaError_t cudaGetSymbolSize(size_t *bytes, const T &symbol) {
   *bytes = sizeof symbol;

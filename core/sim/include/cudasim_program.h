@@ -2,7 +2,14 @@
 #ifndef CUDASIM_PROGRAM_H
 #define CUDASIM_PROGRAM_H
 
+#include "cudasim_aligned_vectors.h"
+#include "cudasim_more.h"
 #include "cudasim_warp.h"
+
+// thrust, where NVIDIA's CCCL is: its algorithms run on the host (cuda/std/__cccl/compiler.h).
+#ifndef THRUST_DEVICE_SYSTEM
+#define THRUST_DEVICE_SYSTEM THRUST_DEVICE_SYSTEM_CPP
+#endif
 
 // The runtime looks whether somebody defines it.
 extern "C" __attribute__((weak, used)) const int cudasim_is_program = 1;
@@ -11,6 +18,10 @@ namespace cudasim {
 
 inline void ptx(const char *text, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
   cudasim_refuse(text, file, line);
+}
+
+inline unsigned int warp_of_block(void) {
+  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32u;
 }
 
 struct resolver {

@@ -115,11 +115,13 @@ inline texel filtered(const cudasim_texture &t, const cudasim_image &image, axis
   texel planes[2] = {};
   for (int plane = 0; plane < (z.weight != 0 ? 2 : 1); plane++) {
     const int k = plane ? z.second : z.first;
-    planes[plane] = x.weight != 0 ? mixed(decode(t, image, x.first, y.first, k), decode(t, image, x.second, y.first, k), x.weight)
-                                  : decode(t, image, x.first, y.first, k);
+    planes[plane] = x.weight != 0
+                        ? mixed(decode(t, image, x.first, y.first, k), decode(t, image, x.second, y.first, k), x.weight)
+                        : decode(t, image, x.first, y.first, k);
     if (y.weight != 0)
       planes[plane] = mixed(planes[plane],
-                            x.weight != 0 ? mixed(decode(t, image, x.first, y.second, k), decode(t, image, x.second, y.second, k), x.weight)
+                            x.weight != 0 ? mixed(decode(t, image, x.first, y.second, k),
+                                                  decode(t, image, x.second, y.second, k), x.weight)
                                           : decode(t, image, x.first, y.second, k),
                             y.weight);
   }
@@ -133,7 +135,8 @@ template <class T> inline T sampled(const cudasim_texture &t, const cudasim_imag
   const bool real = image.format.f == cudaChannelFormatKindFloat;
   if (real || t.desc.readMode == cudaReadModeNormalizedFloat) {
     const texel value = filtered(t, image, x, y, z);
-    __builtin_memcpy(static_cast<void *>(&result), value.c, sizeof result < sizeof value ? sizeof result : sizeof value);
+    __builtin_memcpy(static_cast<void *>(&result), value.c,
+                     sizeof result < sizeof value ? sizeof result : sizeof value);
   } else if (x.first >= 0 && y.first >= 0 && z.first >= 0) {
     __builtin_memcpy(static_cast<void *>(&result),
                      image.data + static_cast<size_t>(z.first) * image.slice +
@@ -158,7 +161,8 @@ static constexpr axis only = {0, 0, 0};
 
 // Two levels weighed, where the texture says so and T is of floats.
 template <class T, class Sample> inline T at_level(const cudasim_texture &t, float level, Sample sample) {
-  const float place = fmaxf(t.desc.minMipmapLevelClamp, fminf(level + t.desc.mipmapLevelBias, t.desc.maxMipmapLevelClamp));
+  const float place =
+      fmaxf(t.desc.minMipmapLevelClamp, fminf(level + t.desc.mipmapLevelBias, t.desc.maxMipmapLevelClamp));
   const float weight = floorf((place - floorf(place)) * 256.0f) / 256.0f;
   if (t.desc.mipmapFilterMode == cudaFilterModePoint || t.level_count < 2 || weight == 0 || sizeof(T) % 4 != 0)
     return sample(level_of(t, level));
@@ -224,7 +228,7 @@ template <class T> inline T tex1Dfetch(cudaTextureObject_t object, int x) {
   return cudasim::sampled<T>(t, image, {x, x, 0}, cudasim::only, cudasim::only);
 }
 
-#define CUDASIM_FETCH(name, parameters, x, y, z)                                                            \
+#define CUDASIM_FETCH(name, parameters, x, y, z)                                                                       \
   template <class T> inline T name parameters {                                                                        \
     const cudasim_texture &t = cudasim::texture_of(object);                                                            \
     const cudasim_image &image = t.levels[0];                                                                          \
@@ -287,8 +291,8 @@ template <class T> inline T tex2Dgather(cudaTextureObject_t object, float x, flo
       *out[n] = cudasim::decode(t, image, xs[n], ys[n], 0).c[component];
     else if (xs[n] >= 0 && ys[n] >= 0)
       __builtin_memcpy(out[n],
-                       image.data + static_cast<size_t>(ys[n]) * image.pitch + static_cast<size_t>(xs[n]) * image.bytes +
-                           static_cast<size_t>(component) * sizeof(E),
+                       image.data + static_cast<size_t>(ys[n]) * image.pitch +
+                           static_cast<size_t>(xs[n]) * image.bytes + static_cast<size_t>(component) * sizeof(E),
                        sizeof(E));
   }
   return result;
@@ -364,30 +368,5 @@ CUDASIM_SURFACE(surfCubemap, (int a, int b, int c), (a, b, c), a, b, c)
 #undef CUDASIM_SURFACE
 #undef CUDASIM_ARGUMENTS
 #undef CUDASIM_MODE
-
-// ---- what an element type's channels are -----------------------------------------------------------------------------------
-
-template <class T> inline cudaChannelFormatDesc cudaCreateChannelDesc(void) {
-  return cudaCreateChannelDesc(0, 0, 0, 0, cudaChannelFormatKindNone);
-}
-#define CUDASIM_CHANNELS(T, x, y, z, w, kind)                                                                          \
-  template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<T>(void) {                                            \
-    return cudaCreateChannelDesc(x, y, z, w, cudaChannelFormatKind##kind);                                             \
-  }
-#define CUDASIM_VECTOR_CHANNELS(scalar, name, bits, kind)                                                              \
-  CUDASIM_CHANNELS(scalar, bits, 0, 0, 0, kind)                                                                        \
-  CUDASIM_CHANNELS(name##1, bits, 0, 0, 0, kind)                                                                       \
-  CUDASIM_CHANNELS(name##2, bits, bits, 0, 0, kind)                                                                    \
-  CUDASIM_CHANNELS(name##4, bits, bits, bits, bits, kind)
-CUDASIM_CHANNELS(char, 8, 0, 0, 0, Signed)
-CUDASIM_VECTOR_CHANNELS(signed char, char, 8, Signed)
-CUDASIM_VECTOR_CHANNELS(unsigned char, uchar, 8, Unsigned)
-CUDASIM_VECTOR_CHANNELS(short, short, 16, Signed)
-CUDASIM_VECTOR_CHANNELS(unsigned short, ushort, 16, Unsigned)
-CUDASIM_VECTOR_CHANNELS(int, int, 32, Signed)
-CUDASIM_VECTOR_CHANNELS(unsigned int, uint, 32, Unsigned)
-CUDASIM_VECTOR_CHANNELS(float, float, 32, Float)
-#undef CUDASIM_VECTOR_CHANNELS
-#undef CUDASIM_CHANNELS
 
 #endif

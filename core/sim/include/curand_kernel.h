@@ -1,0 +1,4 @@
+// The generators for kernels; all in cudasim_random.h.
+#include "cuda_runtime.h"
+#include "cudasim_random.h"
+#include "curand.h"

@@ -1,0 +1,168 @@
+// Tensor cores as programs use them: nvcuda::wmma. A lane holds every 32nd element of a matrix; products are exact, sums are in
+// float (double, int), so results are a GPU's but for the order of its sums. Which element is where is not a GPU's either.
+#ifndef CUDASIM_MMA_H
+#define CUDASIM_MMA_H
+
+#include <type_traits>
+
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
+#include "cuda_runtime.h"
+
+#define CUDASIM_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+namespace nvcuda {
+namespace wmma {
+
+struct matrix_a;
+struct matrix_b;
+struct accumulator;
+struct row_major;
+struct col_major;
+enum layout_t { mem_row_major, mem_col_major };
+
+namespace precision {
+struct tf32;
+}
+
+namespace cudasim_detail {
+
+template <class T> struct storage { using type = T; };
+template <> struct storage<precision::tf32> { using type = float; };
+
+// What a product of two Ts is, and what they are added in.
+template <class T> struct sum_of { using type = float; };
+template <> struct sum_of<double> { using type = double; };
+template <> struct sum_of<signed char> { using type = int; };
+template <> struct sum_of<unsigned char> { using type = int; };
+
+template <class Use, int m, int n, int k> struct shape;
+template <int m, int n, int k> struct shape<matrix_a, m, n, k> { static constexpr int rows = m, columns = k; };
+template <int m, int n, int k> struct shape<matrix_b, m, n, k> { static constexpr int rows = k, columns = n; };
+template <int m, int n, int k> struct shape<accumulator, m, n, k> { static constexpr int rows = m, columns = n; };
+
+template <class Sum, class T> inline Sum wide(T value) {
+  return static_cast<Sum>(static_cast<std::conditional_t<std::is_same_v<Sum, float>, float, T>>(value));
+}
+template <class T, class Sum> inline T narrow(Sum value) {
+  return T(value);
+}
+// A tf32 has ten bits behind the point; a tensor core does not look at the others.
+inline float of_tf32(float value) {
+  return __uint_as_float(__float_as_uint(value) & 0xffffe000u);
+}
+
+inline void all_lanes(const char *file, int line) {
+  __syncwarp(0xffffffffu, file, line);
+}
+
+} // namespace cudasim_detail
+
+template <class Use, int m, int n, int k, class T, class Layout = void> class fragment {
+public:
+  using element_type = T;
+  using storage_element_type = typename cudasim_detail::storage<T>::type;
+  static constexpr int cudasim_rows = cudasim_detail::shape<Use, m, n, k>::rows;
+  static constexpr int cudasim_columns = cudasim_detail::shape<Use, m, n, k>::columns;
+  static constexpr int num_elements = cudasim_rows * cudasim_columns / 32;
+  static constexpr int num_storage_elements = num_elements;
+  storage_element_type x[num_elements];
+};
+
+template <class Use, int m, int n, int k, class T, class Layout, class V>
+inline void fill_fragment(fragment<Use, m, n, k, T, Layout> &f, const V &value) {
+  for (auto &x : f.x)
+    x = static_cast<typename fragment<Use, m, n, k, T, Layout>::storage_element_type>(value);
+}
+
+namespace cudasim_detail {
+
+template <class F, class Memory> inline void load(F &f, const Memory *from, unsigned int stride, bool rows) {
+  for (int i = 0; i < F::num_elements; i++) {
+    const unsigned int at = static_cast<unsigned int>(32 * i + ::cudasim::lane());
+    const unsigned int r = at / F::cudasim_columns, c = at % F::cudasim_columns;
+    f.x[i] = from[rows ? r * stride + c : c * stride + r];
+  }
+}
+template <class F, class Memory> inline void store(Memory *to, const F &f, unsigned int stride, bool rows) {
+  for (int i = 0; i < F::num_elements; i++) {
+    const unsigned int at = static_cast<unsigned int>(32 * i + ::cudasim::lane());
+    const unsigned int r = at / F::cudasim_columns, c = at % F::cudasim_columns;
+    to[rows ? r * stride + c : c * stride + r] = f.x[i];
+  }
+}
+
+// What each lane shows the others while all of them multiply.
+template <class A, class B> struct factors {
+  const A *a;
+  const B *b;
+};
+
+} // namespace cudasim_detail
+
+template <class Use, int m, int n, int k, class T, class Layout, class Memory>
+inline void load_matrix_sync(fragment<Use, m, n, k, T, Layout> &f, const Memory *from, unsigned int stride,
+                             CUDASIM_HERE) {
+  cudasim_detail::all_lanes(file, line);
+  cudasim_detail::load(f, from, stride, std::is_same_v<Layout, row_major>);
+}
+template <int m, int n, int k, class T, class Memory>
+inline void load_matrix_sync(fragment<accumulator, m, n, k, T> &f, const Memory *from, unsigned int stride,
+                             layout_t layout, CUDASIM_HERE) {
+  cudasim_detail::all_lanes(file, line);
+  cudasim_detail::load(f, from, stride, layout == mem_row_major);
+}
+template <int m, int n, int k, class T, class Memory>
+inline void store_matrix_sync(Memory *to, const fragment<accumulator, m, n, k, T> &f, unsigned int stride,
+                              layout_t layout, CUDASIM_HERE) {
+  cudasim_detail::all_lanes(file, line);
+  cudasim_detail::store(to, f, stride, layout == mem_row_major);
+  cudasim_detail::all_lanes(file, line);
+}
+
+// d = a b + c.
+template <int m, int n, int k, class A, class LayoutA, class B, class LayoutB, class C, class D>
+inline void mma_sync(fragment<accumulator, m, n, k, D> &d, const fragment<matrix_a, m, n, k, A, LayoutA> &a,
+                     const fragment<matrix_b, m, n, k, B, LayoutB> &b, const fragment<accumulator, m, n, k, C> &c,
+                     bool = false, CUDASIM_HERE) {
+  using Sum = typename cudasim_detail::sum_of<A>::type;
+  using Shown = cudasim_detail::factors<std::decay_t<decltype(a)>, std::decay_t<decltype(b)>>;
+  const Shown mine = {&a, &b};
+  const Shown *shown[32];
+  unsigned int lanes;
+  const uint64_t *told = cudasim_warp(0xffffffffu, reinterpret_cast<uint64_t>(&mine), &lanes, file, line);
+  for (int lane = 0; lane < 32; lane++)
+    shown[lane] = reinterpret_cast<const Shown *>(told[lane]);
+  const int self = ::cudasim::lane();
+  Sum sums[m * n / 32];
+  for (int i = 0; i < m * n / 32; i++) {
+    const int row = (32 * i + self) / n, column = (32 * i + self) % n;
+    Sum sum = cudasim_detail::wide<Sum>(c.x[i]);
+    for (int j = 0; j < k; j++) {
+      const int at = row * k + j, bt = j * n + column;
+      Sum p = cudasim_detail::wide<Sum>(shown[at % 32]->a->x[at / 32]),
+          q = cudasim_detail::wide<Sum>(shown[bt % 32]->b->x[bt / 32]);
+      if constexpr (std::is_same_v<A, precision::tf32>) {
+        p = cudasim_detail::of_tf32(p);
+        q = cudasim_detail::of_tf32(q);
+      }
+      sum += p * q;
+    }
+    sums[i] = sum;
+  }
+  cudasim_detail::all_lanes(file, line); // nobody looks at the others' fragments any more
+  for (int i = 0; i < m * n / 32; i++)
+    d.x[i] = cudasim_detail::narrow<D>(sums[i]);
+}
+
+// To the nearest, ties away from zero.
+inline float __float_to_tf32(float value) {
+  return isfinite(value) ? __uint_as_float((__float_as_uint(value) + 0x1000u) & 0xffffe000u) : value;
+}
+
+} // namespace wmma
+} // namespace nvcuda
+
+#undef CUDASIM_HERE
+
+#endif
