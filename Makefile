@@ -128,7 +128,7 @@ include .ci/build/mpi.mk
 all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
 library: $(LIBRARY) $(PLUGIN_NOW) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so with nvcc and a GPU, libferry-mpi.so with mpicc
-	$(if $(PLUGIN_LATER),@echo '  nvcc is here, but no GPU: the half for GPUs is not built (make plugin builds it)')
+	$(if $(PLUGIN_LATER),@echo '  nvcc is here and no GPU: the half for GPUs is not built (make plugin builds it)')
 
 chapters: library $(CHAPTER_PROGRAMS) $(CHAPTER_CU_PROGRAMS) $(CUDA_CHAPTER_RUNS) ## the chapter programs
 
