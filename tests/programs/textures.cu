@@ -41,7 +41,8 @@ __global__ void outside(cudaSurfaceObject_t to) {
   surf2Dwrite(uchar4{}, to, 400, 0);
 }
 
-static cudaTextureObject_t bind(cudaArray_t array, cudaTextureAddressMode address, cudaTextureFilterMode filter, int normalized) {
+static cudaTextureObject_t bind(cudaArray_t array, cudaTextureAddressMode address, cudaTextureFilterMode filter,
+                                int normalized) {
   cudaResourceDesc resource = {};
   cudaTextureDesc texture = {};
   resource.resType = cudaResourceTypeArray;
@@ -70,13 +71,15 @@ static void planes() {
   cudaArray_t array;
   cudaMallocArray(&array, &format, 4, 2);
   expect("a copy to an array", cudaMemcpy2DToArray(array, 0, 0, h, 16, 16, 2, cudaMemcpyHostToDevice) == cudaSuccess);
-  expect("a copy beyond it", cudaMemcpy2DToArray(array, 4, 0, h, 16, 16, 2, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+  expect("a copy beyond it",
+         cudaMemcpy2DToArray(array, 4, 0, h, 16, 16, 2, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
   cudaTextureObject_t point = bind(array, cudaAddressModeClamp, cudaFilterModePoint, 0);
   expect("an element", at(point, 2.9f, 1.2f) == 12);
   expect("clamped", at(point, -5, 7) == 10 && at(point, 1e30f, 0) == 3);
   cudaTextureObject_t smooth = bind(array, cudaAddressModeClamp, cudaFilterModeLinear, 0);
   expect("between four", at(smooth, 2.0f, 1.0f) == 6.5f);
-  expect("eight bits of weight", at(smooth, 0.5f + 1.0f / 1024, 0.5f) == 0 && at(smooth, 0.5f + 3.0f / 512, 0.5f) == 2.0f / 256);
+  expect("eight bits of weight",
+         at(smooth, 0.5f + 1.0f / 1024, 0.5f) == 0 && at(smooth, 0.5f + 3.0f / 512, 0.5f) == 2.0f / 256);
   cudaTextureObject_t wrap = bind(array, cudaAddressModeWrap, cudaFilterModePoint, 1);
   expect("wrapped", at(wrap, 1.3f, 0) == 1 && at(wrap, -0.1f, 0) == 3);
   cudaTextureObject_t mirror = bind(array, cudaAddressModeMirror, cudaFilterModePoint, 1);
@@ -113,7 +116,8 @@ static void linear_memory() {
   expect("beyond the last element", values[2].x == 0 && values[2].w == 0);
   texture.readMode = cudaReadModeElementType;
   texture.filterMode = cudaFilterModeLinear;
-  expect("integers are not filtered", cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaErrorInvalidValue);
+  expect("integers are not filtered",
+         cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaErrorInvalidValue);
 }
 
 static void slices() {

@@ -40,7 +40,9 @@
 #define __device__
 #else
 #define __global__ __attribute__((always_inline))
-#define __device__ __attribute__((always_inline)) // g++ tells nobody of a struct that it reads to pass it to a function, or writes as its result
+#define __device__                                                                                                     \
+  __attribute__((                                                                                                      \
+      always_inline)) // g++ tells nobody of a struct that it reads to pass it to a function, or writes as its result
 #endif
 #else
 #define __constant__

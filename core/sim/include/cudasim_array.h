@@ -121,10 +121,10 @@ typedef unsigned long long cudaSurfaceObject_t;
 enum { CUDASIM_MIPMAP_LEVELS = 16 };
 struct cudasim_image {
   char *data;
-  size_t pitch, slice;                // bytes from row to row, and from one depth, layer or face to the next
-  unsigned int width, height, depth;  // in elements; height and depth are at least 1; depth counts layers and faces, too
+  size_t pitch, slice;               // bytes from row to row, and from one depth, layer or face to the next
+  unsigned int width, height, depth; // in elements; height and depth are at least 1; depth counts layers and faces, too
   struct cudaChannelFormatDesc format;
-  unsigned int bytes, channels;       // of an element
+  unsigned int bytes, channels; // of an element
 };
 struct cudasim_texture {
   struct cudasim_image levels[CUDASIM_MIPMAP_LEVELS];
