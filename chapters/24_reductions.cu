@@ -1,9 +1,9 @@
 // Lesson 24, docs/24_reductions.md: a sum in seven steps, then by shuffles, in one launch, and the same bits every time.
 //
-// prints: ^divergent +True
-// prints: ^many +True
-// prints: ^shuffles +True
-// prints: ^one_pass +True
+// prints: ^divergent +[0-9]+ +True
+// prints: ^many +[0-9]+ +True
+// prints: ^shuffles +[0-9]+ +True
+// prints: ^one_pass +[0-9]+ +True
 // prints: ^above 1.5: +[0-9]+, True$
 // prints: ^rows of 8: +True$
 // prints: ^the kernel, again +[0-9.]+ +same bits: True$
