@@ -117,22 +117,35 @@ static void offer_blocks(struct grid_run *run) {
     release_run(run);
 }
 
+static atomic_uint helping; // threads of their own, of all launches
+
 static void *help_on_own_thread(void *run) {
   sim_worker_prepare_thread();
   help(run);
+  atomic_fetch_sub(&helping, 1);
   return NULL;
 }
 
-// A block has polled for so long that it may wait for one that has not begun: the rest of the grid gets threads of its own.
+// A block has polled for so long that it may wait for one that has not begun: more of the grid gets threads of its own. A GPU, too,
+// has room for so many blocks at a time and no more; here each thread of a block takes two of a process's 65,530 memory maps.
 void sim_launch_spread(void) {
-  enum { MOST = 64 };
+  enum { MOST = 64, MOST_THREADS = 16384 };
   struct grid_run *run = current_run;
   if (run == NULL || sim.config.mode == SIM_SYNC)
     return;
-  for (int i = 0; i < MOST && atomic_load(&run->next) + (unsigned int)i < run->blocks; i++) {
+  const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
+  const unsigned int threads = request->block.x * request->block.y * request->block.z;
+  const unsigned int room = MOST_THREADS / threads, most = room < MOST ? room : MOST;
+  const unsigned int left = run->blocks - atomic_load(&run->next);
+  for (unsigned int i = 0; i < left && left <= run->blocks; i++) {
     pthread_t thread;
+    if (atomic_fetch_add(&helping, 1) >= most) {
+      atomic_fetch_sub(&helping, 1);
+      return;
+    }
     atomic_fetch_add(&run->references, 1);
     if (pthread_create(&thread, NULL, help_on_own_thread, run) != 0) {
+      atomic_fetch_sub(&helping, 1);
       release_run(run);
       return;
     }
