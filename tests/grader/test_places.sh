@@ -18,10 +18,11 @@ ferry_at() { # ROOT PROGRAM
   local cc source objects=() include=$2.include
   mkdir "$include"
   sed "s|$root|$1|g" "$build/include/grader_config.h" >"$include/grader_config.h"
+  cp "$build/include/ferry_version.h" "$include"
   cc=$(sed -n 's/^#define CONFIG_CC "\(.*\)"$/\1/p' "$include/grader_config.h")
   for source in tests/grader/*.c tests/hidden/*/check.c; do
     case $source in
-    */child.c | */place_tensor.c | */ledger_sim.c | */test_*) continue ;;
+    */child.c | */place_tensor.c | */course.c | */ledger_sim.c | */play_count.c | */test_*) continue ;;
     esac
     if grep -q '^#include "config.h"' "$source"; then
       objects+=("$include/$(basename "$source").o")
@@ -30,7 +31,7 @@ ferry_at() { # ROOT PROGRAM
       objects+=("$build/${source%.c}.o")
     fi
   done
-  "$cc" -o "$2" "${objects[@]}" -lm
+  "$cc" -o "$2" "${objects[@]}" "$build"/core/model/{gpu,gpus,kernel}.o -lm
 }
 
 attack_source() { # NAME ROOT FILE
