@@ -38,10 +38,11 @@ typedef struct Test {
   const char *name; // unique within the exercise; the driver may ask for it
   void (*ask)(Case *c);
   void (*judge)(Case *c);
-  int devices;  // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
-  int passes;   // in how many of its exercise's ways it is run (pass.c); 0: in all
-  int at_most;  // with so many of the devices that there are, where they are simulated; 0: with all
-  bool no_cuda; // the answer is run as on a machine without CUDA
+  int devices;     // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
+  int passes;      // in how many of its exercise's ways it is run (pass.c); 0: in all
+  int at_most;     // with so many of the devices that there are, where they are simulated; 0: with all
+  bool no_cuda;    // the answer is run as on a machine without CUDA
+  bool may_refuse; // that the runtime refuses a launch is part of the task, and no mistake by itself
   bool inspect; // a kernel's: what it does to memory is looked at (below), so draw small inputs: some 10 000 elements
   const Mistake *crash;   // named when the answer dies of a signal
   const Mistake *timeout; // named when it does not end

@@ -180,7 +180,7 @@ if [ "$(id -u)" = 0 ]; then
   chmod 644 "$work/identity.c"
   for less in sys_admin sys_admin,sys_chroot,net_admin,kill,setpcap; do
     output=$(setpriv --bounding-set "-${less//,/,-}" "$ferry" run 10 --file "$work/identity.c" 2>&1)
-    [[ $output != *'got hold'* ]] && { [[ $output == *$'\n0 of 5 tests passed'* ]] || [[ $output == *'grader error'* ]]; }
+    [[ $output != *'got hold'* ]] && { [[ $output =~ $'\n0 of '[0-9]+' tests passed' ]] || [[ $output == *'grader error'* ]]; }
     result $? "root without $less" "$(grep 'got hold\|tests passed' <<<"$output" | head -n 2 | tr '\n' ' ')"
   done
   for level in "${levels%% *}" none; do

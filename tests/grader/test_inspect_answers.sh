@@ -16,7 +16,8 @@ inspect() { # ANSWER: the findings' kinds in $work/kinds, its status in $status
   sed -nE 's/^\{"type": "finding", "kind": "([a-z-]+)".*/\1/p' "$work/json" | sort -u >"$work/kinds"
 }
 
-for answer in solutions/6*.cu tests/hidden/6*/right_*.cu; do
+# Not 68's: there a kernel fails on purpose, and the answer is to say so.
+for answer in solutions/6[0-7]*.cu tests/hidden/6[0-7]*/right_*.cu; do
   inspect "$answer"
   [ "$status" = 0 ]
   result $? "$answer has no finding" "status $status: $(head -n 4 "$work/out" | tr '\n' ' ')"
