@@ -90,7 +90,7 @@ judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
     fi
     ;;
   refused)
-    if ! grep -qF "$mistake" "$report"; then
+    if ! tr -s " \n" " " <"$report" | grep -qF "$mistake"; then
       why="the compiler does not say \"$mistake\" ($output)"
     fi
     ;;

@@ -46,7 +46,7 @@ held_off() { # NAME ROOT LEVEL COMMAND...
   attack_source "$name" "$place" "$work/$name.c"
   output=$("$@" run 10 --sandbox "$level" --file "$work/$name.c" --test 'on a GPU' 2>&1)
   status=$?
-  if [ $status != 1 ] || [[ $output != *$X passed'* ]] || [[ $output == *'got hold of'* ]]; then
+  if [ $status != 1 ] || [[ ! $output =~ $'\n0 of '[0-9]+' tests passed' ]] || [[ $output == *'got hold of'* ]]; then
     echo "$name: status $status, $(grep 'got hold of\|tests passed' <<<"$output" | sort -u | head -n 2 | tr '\n' ' ')"
   elif [ -n "$(find "$TMPDIR" -mindepth 1)" ]; then
     echo "$name: left behind $(find "$TMPDIR" -mindepth 1 | head -n 2 | tr '\n' ' ')"
