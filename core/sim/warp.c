@@ -146,7 +146,8 @@ void sim_converge(struct sim_executor *e) {
     const unsigned int first = t / SIM_WARP_THREADS * SIM_WARP_THREADS;
     unsigned int together = 0;
     for (unsigned int u = t; u < e->threads && u < first + SIM_WARP_THREADS; u++)
-      if (e->state[u] == SIM_CONVERGING && e->waiter[u].line == e->waiter[t].line && e->waiter[u].file == e->waiter[t].file)
+      if (e->state[u] == SIM_CONVERGING && e->waiter[u].line == e->waiter[t].line &&
+          e->waiter[u].file == e->waiter[t].file)
         together |= 1u << (u - first);
     for (unsigned int rest = together; rest; rest &= rest - 1) {
       const unsigned int u = first + (unsigned int)__builtin_ctz(rest);
