@@ -62,15 +62,15 @@ def write_sources():
 # ---- lessons and the pages beside them ----------------------------------------------------------------------------------------
 
 
-def mended_links(text, page):
-    """Links out of docs/ lead to pages that show the file; the pages' own links stay."""
+def mended_links(text, folder="docs"):
+    """Links of a file in `folder`: those to docs/ and exercises lead to their pages, those to other files to pages that show them."""
 
     def mend(match):
         label, target = match.group(1), match.group(2)
         if re.match(r"[a-z]+:", target) or target.startswith("#"):
             return match.group(0)
         path, _, anchor = target.partition("#")
-        plain = os.path.normpath(f"docs/{path}")
+        plain = os.path.normpath(f"{folder}/{path}")
         if path.endswith(".md") and plain.startswith("docs/") and plain.count("/") == 1:
             name = "lessons.md" if plain == "docs/README.md" else plain[5:]
             return f"[{label}]({name}{'#' + anchor if anchor else ''})"
@@ -101,7 +101,7 @@ def page(path):
     text = path.read_text()
     text = re.sub(r"^<!-- (code|output|printed|table).*?-->\n", "", text, flags=re.M)
     text = text.replace("<details>", '<details markdown="1">')
-    return with_themed_pictures(mended_links(text, path.name))
+    return with_themed_pictures(mended_links(text))
 
 
 def lessons():
@@ -123,10 +123,6 @@ def write_lessons():
 
 def c_strings(text):
     return "".join(json.loads(f'"{s}"') for s in re.findall(r'"((?:[^"\\]|\\.)*)"', text))
-
-
-def list_of_strings(text):
-    return [c_strings(item) for item in re.split(r'"\s*,\s*(?=")', '"' + text.strip().strip('"') + '"')] if text.strip() else []
 
 
 def read_exercise(folder):
@@ -151,7 +147,6 @@ def read_exercise(folder):
         "chapter": int(re.search(r"\.chapter = (\d+)", record).group(1)),
         "hints": hint_list,
         "mistakes": [c_strings(m) for m in mistakes],
-        "tests": len(re.findall(r"ask_?\w*,", record)),
         "source": source,
     }
 
@@ -169,7 +164,7 @@ def task_and_stub(source):
 def write_exercises():
     for e in EXERCISES:
         task, stub = task_and_stub(e["source"])
-        lesson = mended_links(f"[lesson {e['chapter']}]({e['lesson'].removeprefix('docs/')})", "").replace("](", "](../")
+        lesson = mended_links(f"[lesson {e['chapter']}]({e['lesson'].removeprefix('docs/')})").replace("](", "](../")
         language = "cuda" if e["source"].suffix == ".cu" else "c"
         text = f"# {e['id'][:2]}. {e['title']}\n\n{e['kind'].capitalize()} · {lesson} · `./ferry run {e['id'][:2]}`\n\n"
         text += f"```{{.text .task}}\n{task.strip()}\n```\n\n## The file\n\n`{e['source'].relative_to(ROOT)}`\n\n```{language}\n{stub}\n```\n\n"
@@ -260,7 +255,7 @@ def function_names(header):
     return [n for _, _, entries in header.parts for e in entries for n in e.names]
 
 
-def plumbing(name, entry):
+def plumbing(name):
     """What a macro stands on: shown in the declaration, without a heading of its own."""
     base = re.sub(r"_(with|of|open|close|begin|end|leave|opened)$", "", name)
     return base != name and base in ALL_NAMES
@@ -278,7 +273,7 @@ def write_reference():
             if title:
                 out += [f"## {title.rstrip(':').capitalize() if title.islower() else title}", "", prose(about), ""]
             for entry in entries:
-                names = [n for n in entry.names if n.startswith("fy_") and not plumbing(n, entry)] or entry.names[:1]
+                names = [n for n in entry.names if n.startswith("fy_") and not plumbing(n)] or entry.names[:1]
                 anchors = "".join(f'<a id="{n.lower()}"></a>' for n in entry.names)
                 out += [f"### {', '.join(f'`{n}`' for n in names)} {{ #{names[0].lower()}-entry }}", "", anchors, "", "```c", *entry.code, "```", ""]
                 if entry.comment:
@@ -328,18 +323,9 @@ def write_same(same):
 def write_index():
     text = (ROOT / "README.md").read_text()
     text = re.sub(r"^<!-- .*?-->\n", "", text, flags=re.M)
-    text = re.sub(r"\]\(docs/(?!README)([^)]*)\)", r"](\1)", text).replace("](docs/README.md)", "](lessons.md)")
     text = re.sub(r"(src|srcset)=\"docs/", r'\1="', text)
 
-    def mend(match):
-        label, target = match.group(1), match.group(2)
-        if re.match(r"[a-z]+:|#", target) or target.split("#")[0].endswith(".md") and not target.startswith(REPOSITORY_FOLDERS):
-            return match.group(0)
-        if (ROOT / target).is_file() and target.startswith(REPOSITORY_FOLDERS):
-            return f"[{label}]({source_page(target)})"
-        return label
-
-    write("index.md", with_themed_pictures(re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", mend, text)))
+    write("index.md", with_themed_pictures(mended_links(text, ".")))
 
 
 def short(title):
