@@ -104,12 +104,6 @@ const struct sim_piece *sim_heap_find(const struct sim_heap *heap, const void *a
   return &heap->pieces[pieces_up_to(heap, byte) - 1];
 }
 
-void sim_heap_clear(struct sim_heap *heap) {
-  free(heap->pieces);
-  heap->pieces = NULL;
-  heap->count = heap->room = heap->used = heap->reach = 0;
-}
-
 static size_t ranges_up_to(const struct sim_ranges *ranges, const char *address) {
   size_t low = 0, high = ranges->count;
   while (low < high) {

@@ -34,8 +34,6 @@ void sim_heap_shift(struct sim_heap *heap, char *address, size_t offset, size_t 
 // The piece in which an address lies, in use or not; NULL beyond `reach`.
 const struct sim_piece *sim_heap_find(const struct sim_heap *heap, const void *address);
 
-void sim_heap_clear(struct sim_heap *heap);
-
 struct sim_range {
   char *address;
   size_t size;

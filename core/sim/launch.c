@@ -136,8 +136,7 @@ void sim_launch_spread(void) {
   const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
   const unsigned int threads = request->block.x * request->block.y * request->block.z;
   const unsigned int room = MOST_THREADS / threads, most = room < MOST ? room : MOST;
-  const unsigned int left = run->blocks - atomic_load(&run->next);
-  for (unsigned int i = 0; i < left && left <= run->blocks; i++) {
+  for (unsigned int taken = atomic_load(&run->next); taken < run->blocks; taken++) {
     pthread_t thread;
     if (atomic_fetch_add(&helping, 1) >= most) {
       atomic_fetch_sub(&helping, 1);

@@ -19,9 +19,9 @@ typedef struct Reading {
   int count, errors;
 } Reading;
 
-static size_t line_length(const char *line) {
-  const char *end = strchr(line, '\n');
-  return end ? (size_t)(end - line) + 1 : strlen(line);
+size_t diagnostics_line(const char *text) {
+  const char *end = strchr(text, '\n');
+  return end ? (size_t)(end - text) + 1 : strlen(text);
 }
 
 // What follows `kind` (": error: ") in a line that begins with a place, NULL: it is no such line.
@@ -41,7 +41,7 @@ static void read_messages(Reading *r, const char *said, const char *title) {
   bool leads_in = false; // lines that say where the next one stands: an error, or a note on the one before
   size_t length;
   for (const char *line = said; *line; line += length) {
-    length = line_length(line);
+    length = diagnostics_line(line);
     const char *words = after_kind(line, length, ": error: ");
     bool error = words || (words = after_kind(line, length, ": fatal error: "));
     if (words || (words = after_kind(line, length, ": warning: "))) {
@@ -118,7 +118,7 @@ static bool put_launch(FILE *to, const Said *s) {
     fprintf(to, "%s, argument %d: no conversion", name, argument);
     const char *from = strstr(type, " from ");
     if (from)
-      put_words(to, from, line_length(from));
+      put_words(to, from, diagnostics_line(from));
     return true;
   }
   return false;
@@ -126,7 +126,7 @@ static bool put_launch(FILE *to, const Said *s) {
 
 // The remedy, where the library made a type for the compiler to trip over.
 static const char *remedy(const Said *s) {
-  const size_t length = line_length(s->words);
+  const size_t length = diagnostics_line(s->words);
   if (memmem(s->words, length, "fy_options_are_written_with_their_names", 39))
     return "Options are written with their names: .device = device. A shape is one argument: fy_shape(3, 3).";
   return NULL;
@@ -134,9 +134,9 @@ static const char *remedy(const Said *s) {
 
 // Of the lines after the first: what the compiler quotes of the learner's file, up to the first note.
 static void put_quote(FILE *to, const Said *s, bool launch) {
-  size_t length = line_length(s->at);
+  size_t length = diagnostics_line(s->at);
   for (const char *line = s->at + length; line < s->at + s->length && line[0] == ' '; line += length) {
-    length = line_length(line);
+    length = diagnostics_line(line);
     const char *bar = memchr(line, '|', length);
     if (bar &&
         (!launch || strspn(line, " ") < (size_t)(bar - line))) // carets under a launch stand under what became of it
@@ -147,12 +147,12 @@ static void put_quote(FILE *to, const Said *s, bool launch) {
 // Notes that say something of the learner's call: what was expected, what was declared before.
 static void put_notes(FILE *to, const Said *s) {
   static const char *const useful[] = {"expected ", "previous declaration", "declared here", "suggested alternative"};
-  for (const char *line = s->at; line < s->at + s->length; line += line_length(line)) {
-    const char *words = after_kind(line, line_length(line), ": note: ");
+  for (const char *line = s->at; line < s->at + s->length; line += diagnostics_line(line)) {
+    const char *words = after_kind(line, diagnostics_line(line), ": note: ");
     for (size_t k = 0; words && k < sizeof useful / sizeof useful[0]; k++)
       if (strncmp(words, useful[k], strlen(useful[k])) == 0) {
         fprintf(to, "  ");
-        put_words(to, words, line_length(words));
+        put_words(to, words, diagnostics_line(words));
         fprintf(to, "\n");
         break;
       }
@@ -173,7 +173,7 @@ static void put_message(FILE *to, const Said *s) {
     fprintf(to, "%.*s: error: %s", (int)(strcspn(place, ":") + 1 + strcspn(strchr(place, ':') + 1, ":")), place, call);
   } else {
     fprintf(to, "%.*s", (int)(length < LINE_BYTES ? length : LINE_BYTES), place);
-    put_words(to, s->words, line_length(s->words));
+    put_words(to, s->words, diagnostics_line(s->words));
   }
   fprintf(to, "\n");
   if (s->own)

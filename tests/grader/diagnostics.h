@@ -2,6 +2,11 @@
 #ifndef GRADER_DIAGNOSTICS_H
 #define GRADER_DIAGNOSTICS_H
 
+#include <stddef.h>
+
+// Bytes of the text's first line, with its newline where it has one.
+size_t diagnostics_line(const char *text);
+
 // Of gcc's, clang's or g++'s messages those that are errors (malloc): the first few, those of the learner's own file, `title`, first;
 // without macro expansions, headers and template arguments, and a launch's in the words of its kernel. Messages that are in no
 // form known here come as they are, shortened.

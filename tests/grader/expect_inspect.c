@@ -287,10 +287,6 @@ bool expect_global_atomics(Case *c, int64_t most, const Mistake *mistake) {
   return expect_inspected(c, GLOBAL_ATOMICS, (Where){.in_all = true}, (double)most, mistake);
 }
 
-bool expect_kernel_launches(Case *c, int64_t most, const Mistake *mistake) {
-  return expect_inspected(c, KERNEL_LAUNCHES, (Where){.in_all = true}, (double)most, mistake);
-}
-
 bool expect_threads(Case *c, int64_t least, const Mistake *mistake) {
   int64_t most = 0;
   if (!c->inspection || counts(c)->launches == 0)

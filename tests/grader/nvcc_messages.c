@@ -2,6 +2,7 @@
 // of what the simulator makes of it. The second is left out, unless it is all there is.
 #include "nvcc.h"
 #include "commands.h"
+#include "diagnostics.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,18 +31,13 @@ static bool leads_in(const char *line, size_t length) {
   return false;
 }
 
-static size_t line_length(const char *line) {
-  const char *end = strchr(line, '\n');
-  return end ? (size_t)(end - line) + 1 : strlen(line);
-}
-
 // The length of the message at `text`: what leads in, the line itself, its notes.
 static size_t message_length(const char *text) {
   size_t length = 0;
   bool begun = false;
   while (text[length]) {
     const char *line = text + length;
-    size_t next = line_length(line);
+    size_t next = diagnostics_line(line);
     bool begins = begins_message(line, next);
     if (begun && (begins || leads_in(line, next)))
       break;
@@ -54,7 +50,7 @@ static size_t message_length(const char *text) {
 // Its first line stands in what was shown already: the arguments of a launch are compiled twice.
 static bool repeats(const char *all, const char *text, size_t length) {
   for (size_t i = 0; i < length;) {
-    size_t next = line_length(text + i);
+    size_t next = diagnostics_line(text + i);
     if (begins_message(text + i, next)) {
       char line[1024];
       snprintf(line, sizeof line, "\n%.*s", (int)next, text + i);
@@ -74,7 +70,7 @@ static bool speaks_of(const char *text, size_t length, const char *word) {
 // Source lines that g++ quotes show the converted text of a launch: not what stands in the file.
 static void show(const char *text, size_t length) {
   for (size_t i = 0; i < length;) {
-    size_t next = line_length(text + i);
+    size_t next = diagnostics_line(text + i);
     if (!speaks_of(text + i, next, "cudasim_") && !speaks_of(text + i, next, "cudasim::"))
       fwrite(text + i, 1, next, stderr);
     i += next;
