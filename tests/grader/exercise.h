@@ -163,11 +163,11 @@ typedef struct Where {
 } Where;
 
 bool expect_inspected(Case *c, Inspected what, Where where, double bound, const Mistake *mistake);
-bool expect_sectors(Case *c, double factor, const Mistake *mistake);        // loads and stores of each kernel
-bool expect_wavefronts(Case *c, double factor, const Mistake *mistake);     // of each kernel
-bool expect_lanes(Case *c, double share, const Mistake *mistake);           // of each kernel
-bool expect_global_atomics(Case *c, int64_t most, const Mistake *mistake);  // on global memory, in all
-bool expect_threads(Case *c, int64_t least, const Mistake *mistake);        // of the launch that has the most
+bool expect_sectors(Case *c, double factor, const Mistake *mistake);       // loads and stores of each kernel
+bool expect_wavefronts(Case *c, double factor, const Mistake *mistake);    // of each kernel
+bool expect_lanes(Case *c, double share, const Mistake *mistake);          // of each kernel
+bool expect_global_atomics(Case *c, int64_t most, const Mistake *mistake); // on global memory, in all
+bool expect_threads(Case *c, int64_t least, const Mistake *mistake);       // of the launch that has the most
 
 // No race, no access out of bounds, no read of what nobody wrote, no barrier that a thread misses: whatever `ferry inspect` calls
 // an error. The verdict has the finding's sentence, both lines and the remedy. Where no suspected mistake fits, one that is
