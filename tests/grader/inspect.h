@@ -54,6 +54,8 @@ void inspect_clean(InspectBuild *b);
 int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err);
 // What the basic blocks compute, for the program that runs: its path in `path`. False: unknown on this machine.
 bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes);
+// Copies an inspected file's assembly, with room behind each shared array; false: it cannot be read or written.
+bool inspect_guard_arrays(const char *assembly, const char *guarded);
 // Compiles FILE with nvcc, where that is, and leaves what ptxas says of its kernels in the file `said`; false otherwise.
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes);
 
