@@ -200,8 +200,8 @@ static void print_rows(void) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3 || (strcmp(argv[2], "fitted") && strcmp(argv[2], "held") && strcmp(argv[2], "apart") && strcmp(argv[2], "worst") &&
-                   strcmp(argv[2], "parameters") && strcmp(argv[2], "rows"))) {
+  if (argc < 3 || (strcmp(argv[2], "fitted") && strcmp(argv[2], "held") && strcmp(argv[2], "apart") &&
+                   strcmp(argv[2], "worst") && strcmp(argv[2], "parameters") && strcmp(argv[2], "rows"))) {
     fprintf(stderr, "usage: %s TABLES fitted|held|apart|worst|parameters|rows\n", argv[0]);
     return 2;
   }
