@@ -138,6 +138,7 @@ benchmarks() {
   has '^clock stopped after synchronising: +[0-9.]+ (us|ms|s)'
   has '^n +cpu +device'
   has '^128 +[0-9.]+ (us|ms|s) '
+  has '^batch +cpu +device'
   simulated 'clock stopped when the call returned: +[0-9.]+ (us|ms|s) \(simulated\)'
   simulated '^between the two events: [0-9.]+ (us|ms|s) \(simulated\)'
   without '^Events belong to CUDA'
