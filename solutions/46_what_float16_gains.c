@@ -32,11 +32,12 @@
 // [answer]
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };
 
-static void train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y) {
+static void train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,
+                       bool mixed) {
   fy_scope {
     FyTensor *loss = NULL;
     fy_zero_grad(optimizer);
-    fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .enabled = fy_scaler_is_enabled(scaler)) {
+    fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .enabled = mixed) {
       loss = fy_mse_loss(fy_forward(model, x), y);
     }
     fy_backward(fy_scaler_scale(scaler, loss));
@@ -51,11 +52,11 @@ static double steps_per_second(FyModule *model, FyTensor *x, FyTensor *y, int st
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = 0.125, .momentum = 0.5);
   FyGradScaler *scaler = fy_grad_scaler(FY_CUDA, .init_scale = 1024, .enabled = mixed);
   for (int i = 0; i < WARM_UP; i++)
-    train_step(model, optimizer, scaler, x, y);
+    train_step(model, optimizer, scaler, x, y, mixed);
   fy_synchronize(device);
   double start = seconds_now();
   for (int i = 0; i < steps; i++)
-    train_step(model, optimizer, scaler, x, y);
+    train_step(model, optimizer, scaler, x, y, mixed);
   fy_synchronize(device);
   return steps / (seconds_now() - start);
 }
