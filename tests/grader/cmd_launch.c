@@ -48,7 +48,8 @@ static int read_arguments(int argc, char **argv, Launch *launch) {
     } else if (strcmp(argv[i], "--plain") == 0) {
       launch->plain = true;
     } else {
-      return usage_error("launch", "%s is no option, or its value is missing", argv[i]);
+      bool needs_value = strcmp(argv[i], "-n") == 0 || strcmp(argv[i], "--hosts") == 0;
+      return needs_value ? usage_error("launch", "%s needs a value", argv[i]) : no_option("launch", argv[i]);
     }
   }
   launch->program = argv + i;
