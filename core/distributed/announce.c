@@ -114,8 +114,9 @@ void fy_check_patience(FyWork *work, bool (*waits)(const FyWork *work, int rank)
   if (now - work->began < fy_distributed.timeout)
     return;
   name_ranks(work, waits, late);
-  fy_work_fail(work, work->state == FY_WORK_SHARED ? "%s called it and did not finish it within %g s"
-                                                   : "%s did not call it within %g s",
+  fy_work_fail(work,
+               work->state == FY_WORK_SHARED ? "%s called it and did not finish it within %g s"
+                                             : "%s did not call it within %g s",
                late, fy_distributed.timeout);
 }
 

@@ -9,7 +9,9 @@
 static FyTraffic traffic;
 
 FyTraffic fy_distributed_traffic(void) {
-  return traffic;
+  FyTraffic now = traffic;
+  fy_shared_traffic(&now.shared, &now.shared_bytes);
+  return now;
 }
 
 // ---- checks ------------------------------------------------------------------------------------------------------------

@@ -133,8 +133,8 @@ bool fy_engine_leave(void);
 // ---- announce.c: the caller holds the engine's lock ---------------------------------------------------------------------------
 
 double fy_seconds_now(void);
-void fy_announce(FyWork *work);              // tells the group what this rank calls
-bool fy_announcements_arrived(FyWork *work); // true when all have come, or the work has failed
+void fy_announce(FyWork *work);                             // tells the group what this rank calls
+bool fy_announcements_arrived(FyWork *work);                // true when all have come, or the work has failed
 const FyCall *fy_announced(const FyGroup *group, int rank); // then: what another rank has called
 // "all_reduce(sum, torch.float32, 10 elements)", in `text`, which is returned.
 const char *fy_call_text(const FyCall *call, char text[160]);

@@ -30,6 +30,13 @@ struct FyShared {
   Header **mapped; // [ranks]
 };
 
+static _Atomic int64_t reductions, reduced_bytes;
+
+void fy_shared_traffic(int64_t *calls, int64_t *bytes) {
+  *calls = atomic_load(&reductions);
+  *bytes = atomic_load(&reduced_bytes);
+}
+
 static void destroy_shared(void *object) {
   FyShared *shared = object;
   for (int r = 0; shared->mapped && r < shared->ranks; r++)
@@ -157,10 +164,11 @@ FyShared *fy_shared_new(FyGroup *group, size_t bytes) {
 
 void fy_shared_note(FyWork *work, const FyTensor *tensor) {
   FyObject *owner = tensor->storage->owner;
-  if (!owner || owner->destroy != destroy_shared)
+  const FyGroup *group = work->group;
+  const size_t bytes = work->call.count * fy_dtype_size(work->call.dtype);
+  if (!owner || owner->destroy != destroy_shared || bytes * (size_t)(group->size - 1) <= FY_SHORT_BYTES)
     return;
   FyShared *shared = (FyShared *)owner;
-  const FyGroup *group = work->group;
   if (shared->ranks != group->size || memcmp(shared->members, group->ranks, (size_t)group->size * sizeof(int)) != 0)
     return;
   work->shared = shared; // the work's tensor holds it
@@ -228,6 +236,8 @@ void fy_shared_reduce(FyWork *work) {
   work->round = ++shared->rounds;
   reduce_share(shared, &work->call, share_begin(&work->call, own, shared->ranks),
                share_begin(&work->call, own + 1, shared->ranks));
+  atomic_fetch_add(&reductions, 1);
+  atomic_fetch_add(&reduced_bytes, (int64_t)(work->call.count * fy_dtype_size(work->call.dtype)));
   atomic_store_explicit(&shared->mapped[own]->done, work->round, memory_order_release);
 }
 

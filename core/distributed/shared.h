@@ -16,8 +16,11 @@ typedef struct FyShared FyShared;
 FyShared *fy_shared_new(FyGroup *group, size_t bytes);
 void *fy_shared_data(FyShared *shared);
 
-// Notes in the work where its data lie, if they are in a segment of its group, for the announcement.
+// Notes in the work where its data lie, for the announcement, if they are in a segment of its group and do not go along with the
+// announcement itself.
 void fy_shared_note(FyWork *work, const FyTensor *tensor);
+
+void fy_shared_traffic(int64_t *calls, int64_t *bytes); // reductions that this rank has taken part in
 
 // Below: the caller holds the engine's lock, and all have announced the same call.
 

@@ -69,7 +69,8 @@ struct FyCall {
   int n_in, n_out;
   FyDevice device; // where it runs
   bool in_place;   // out[0] is given by the caller and aliases in[0]
-  FyTensor *const *places; // [n_out] tensors in whose memory outputs are to lie that are like them; NULL, and so may each be
+  FyTensor *const
+      *places; // [n_out] tensors in whose memory outputs are to lie that are like them; NULL, and so may each be
 
   // What infer asked for.
   FyOutput *output;              // [n_out]

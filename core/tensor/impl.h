@@ -34,12 +34,13 @@ struct FyTensor {
   struct FyNode *_Atomic grad_fn; // counted; NULL for leaves. Atomic, as requires_grad: threads may read a stale view
   struct FyNode *_Atomic accumulator; // the leaf's AccumulateGrad node, not counted
   FyTensor *grad;                     // counted
-  FyTensor *grad_place; // of a leaf: where its gradient is to lie, which is its .grad then; not counted (fy_set_grad_place)
-  struct FyHook *hooks;               // of a leaf; a non-leaf's are in its grad_fn
-  FyTensor *base;                     // of a view: the tensor it views, counted, itself no view
-  atomic_uint view_version;           // of a view: the storage's version at which its history was written down
-  int16_t view_number;                // of a view: which output of the call that made it
-  uint8_t view_creation;              // FyViewCreation
+  FyTensor
+      *grad_place; // of a leaf: where its gradient is to lie, which is its .grad then; not counted (fy_set_grad_place)
+  struct FyHook *hooks;     // of a leaf; a non-leaf's are in its grad_fn
+  FyTensor *base;           // of a view: the tensor it views, counted, itself no view
+  atomic_uint view_version; // of a view: the storage's version at which its history was written down
+  int16_t view_number;      // of a view: which output of the call that made it
+  uint8_t view_creation;    // FyViewCreation
 };
 
 // What a tensor that goes away asks of graph/, which puts nodes and hooks on tensors, and sets this before main.
