@@ -4,6 +4,7 @@
 #define CUBLAS_API_H_ // what helper headers ask for
 #define CUBLAS_V2_H_
 
+#include "cuComplex.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_runtime_api.h"
