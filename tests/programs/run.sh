@@ -13,7 +13,8 @@ usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [opti
   PATTERN         only the programs whose name matches this extended regular expression
   --compile-only  do not run them
   --O0            compile faster
-  --limit S       seconds to run (60); a compilation gets 120
+  --limit S       seconds to run (60)
+  --compiling S   seconds to compile (120)
   --jobs N        programs at a time (1)
   --ferry FILE    another ferry than ./ferry, an installed one
   --logs DIR      keep what each printed (default: a temporary folder, removed)
@@ -22,10 +23,10 @@ A program ends well when it exits with 0, has not said that a check failed, and 
 END
 }
 
-samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry
+samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry compiling=120
 while [ $# -gt 0 ]; do
   case $1 in
-  --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table | --ferry)
+  --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table | --ferry | --compiling)
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
     printf -v "${1#--}" %s "$2"
     shift
@@ -49,7 +50,7 @@ mkdir -p "$logs" "$work/src"
 folders=$(g++ -E -v -x c++ /dev/null 2>&1 | sed -n 's@^ \(/[^ ]*\)$@\1@p' | grep -v '^/usr/local/include' | sed 's/^/-isystem /' | tr '\n' ' ')
 printf '#!/bin/sh\nexec "%s" nvcc "$@" %s -Xcompiler -nostdinc %s\n' "$ferry" "$optimize" "$folders" >"$work/nvcc"
 chmod +x "$work/nvcc"
-export work logs limit run samples hecbench llmc
+export work logs limit compiling run samples hecbench llmc
 
 # ---- the list: collection, name, folder ------------------------------------------------------------------------------
 
@@ -84,7 +85,7 @@ build_samples() { # DIR
   sources=$(sed 's/#.*//' CMakeLists.txt | tr '\n()' '   ' | grep -oE 'add_executable .*' | tr ' ' '\n' |
     sed '/^target_\|^set_/,$d' | grep -E '\.(cu|cpp|c)$' | sort -u)
   # shellcheck disable=SC2086
-  timeout 120 "$work/nvcc" -O2 -I. -Iinc -I"$samples/Common" ${sources:-*.cu} -o main -lpthread
+  timeout "$compiling" "$work/nvcc" -O2 -I. -Iinc -I"$samples/Common" ${sources:-*.cu} -o main -lpthread
 }
 build_hecbench() {
   mkdir -p ../src
@@ -92,10 +93,10 @@ build_hecbench() {
   rm -f "../src/$(basename "$1")"
   cp -R "$1" ../src/ && chmod -R u+w "../src/$(basename "$1")"
   cd "../src/$(basename "$1")" || return
-  timeout 120 make CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90
+  timeout "$compiling" make CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90
 }
 build_llmc() {
-  timeout 120 "$work/nvcc" -O2 -I"$(dirname "$1")" "$1" -o main -lcublas -lcublasLt
+  timeout "$compiling" "$work/nvcc" -O2 -I"$(dirname "$1")" "$1" -o main -lcublas -lcublasLt
 }
 export -f build_samples build_hecbench build_llmc
 
