@@ -402,16 +402,17 @@ int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file
   return *votes;
 }
 
-void cudasim_poll(void) {
+// The thread waits for another, and has looked `looks` times more.
+static void wait_by_polling(unsigned int looks, bool switches) {
   struct sim_executor *e = sim_executor;
   if (e == NULL || !e->inside)
     return;
-  const unsigned int polls = sim_get(&e->polls) + 1;
+  const unsigned int polls = sim_get(&e->polls) + looks;
   sim_set(&e->polls, polls);
-  if (polls % POLLS_BETWEEN_SWITCHES != 0)
+  if (!switches && polls % POLLS_BETWEEN_SWITCHES != 0)
     return;
   sim_track(e);
-  if (polls == POLLS_UNTIL_SPREAD)
+  if (polls >= POLLS_UNTIL_SPREAD && polls - looks < POLLS_UNTIL_SPREAD)
     sim_launch_spread();
   if (polls > POLLS_UNTIL_SPREAD)
     sched_yield(); // for the blocks on other threads
@@ -428,6 +429,14 @@ void cudasim_poll(void) {
     sim_inspector->pause(false);
   }
   sim_suspend(e);
+}
+
+void cudasim_poll(void) {
+  wait_by_polling(1, false);
+}
+
+void cudasim_pause(void) {
+  wait_by_polling(64, true);
 }
 
 // ---- a block ----

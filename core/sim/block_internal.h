@@ -19,7 +19,7 @@ enum sim_thread_state { SIM_UNSTARTED, SIM_READY, SIM_RUNNING, SIM_AT_BARRIER, S
 // read the values of this one.
 struct sim_warp_group {
   unsigned int mask, arrived;
-  int buffer;
+  int buffer, unread; // unread: lanes that have been woken and not come to their values yet
   unsigned int lanes[2];
   uint64_t values[2][SIM_WARP_THREADS];
 };

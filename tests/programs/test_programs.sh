@@ -176,6 +176,9 @@ check 'a library' eval '"$ferry" nvcc -DOFFSET=8 -lib -o k.a kernels.cu && "$fer
 check '--version' says 'release 13.0' "$ferry" nvcc --version
 check 'PTX is refused' says 'no PTX is made' "$ferry" nvcc -ptx kernels.cu
 check 'a library that is missing' says 'not simulated' "$ferry" nvcc -DOFFSET=1 -c kernels.cu -lcufft
+mkdir -p toolkit/crt && : >toolkit/crt/host_config.h && echo '#error not these' >toolkit/cuda_runtime.h
+check "a toolkit's headers" says "-Itoolkit (a toolkit's headers)" "$ferry" nvcc -Itoolkit -DOFFSET=1 -c kernels.cu -o toolkit/k.o
+check "a toolkit's headers: without them" test -s toolkit/k.o
 check 'a value that is missing' says 'needs a value' "$ferry" nvcc kernels.cu -o
 check 'an unknown file' says 'none.cu' "$ferry" nvcc -c none.cu
 
