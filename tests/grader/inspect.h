@@ -22,16 +22,7 @@ typedef struct InspectOptions {
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
 } InspectOptions;
 
-// What makes g++ call the inspector (core/inspect/callbacks.c) at each access and basic block: before the loops are optimised, so that
-// -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. Nor may a path be doubled:
-// what stands behind a branch is one instruction for the whole warp, not one for each side. A struct that is passed to a function is
-// read by an instruction without a line, which has that of the one before: so they are not put into another order. Then the copies,
-// which the C library would do unseen.
-#define INSPECT_FLAGS                                                                                                  \
-  "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "                  \
-  "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "           \
-  "-fno-tree-vectorize -fno-thread-jumps -fno-split-paths -fno-schedule-insns2 -fno-builtin-memcpy "                   \
-  "-fno-builtin-memmove -fno-builtin-memset"
+// The copies, which the C library would do unseen.
 #define INSPECT_COPIES                                                                                                 \
   "--redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset"
 #define INSPECT_LIBRARY CONFIG_OBJECTS "/libinspect.a"
