@@ -53,6 +53,7 @@ struct sim_node {
   bool held;           // has not been released
   bool running;        // in the lazy mode
   int polls;           // queries of it, there
+  unsigned int search; // that came by last, and found nothing (sim_node_ready)
   unsigned int number; // how many were made before
   atomic_bool done;
   struct timespec finished;
@@ -81,8 +82,9 @@ void sim_node_wait(struct sim_node *node);
 // FERRY_SIM_POLLS queries of it (0: at once) the node runs.
 void sim_node_queried(struct sim_node *node);
 
-// A node that `root` needs or is, that could run now and is not `except`; NULL: there is none. sim.lock is held.
-struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except);
+// A node that `root` needs or is, that could run now and is not `except`; NULL: there is none. Of one search, whose number is never 0,
+// each node is looked at once, however many ways lead to it. sim.lock is held.
+struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except, unsigned int search);
 
 // In the synchronous mode, runs a node that was unheld; otherwise does nothing.
 void sim_node_run_if_sync(struct sim_node *node);

@@ -80,6 +80,21 @@ static const struct {
     {"76_scan", "A scan of any length is a scan of pieces, a scan of their sums, and what comes before each added."},
     {"77_compaction", "A scan of flags says where each kept element goes, in order and without atomic operations."},
     {"78_run_lengths", "Runs are a compaction of their heads: problems are built out of a scan."},
+    {"79_register_tiles", "Sixty-four sums in registers use each word that a thread reads eight times."},
+    {"80_two_buffers",
+     "With two pairs of tiles the next one is on its way while this one is used, and a barrier is saved."},
+    {"81_pipeline", "Chunks in several streams let copies in, kernels and copies out overlap; the host waits once."},
+    {"82_captured_steps", "What is queued the same way at every step is captured once, and launched as one graph."},
+    {"83_online_softmax", "Maximum and sum can be carried along together: a new maximum scales the old sum."},
+    {"84_layer_norm_backward",
+     "Rows want their sums along the row, parameters theirs down the columns: two layouts of work."},
+    {"85_attention", "With a running maximum and sum, attention never writes its matrix of scores."},
+    {"90_beyond_the_end", "Each read needs its guard, not each thread: neighbours have ends of their own."},
+    {"91_the_second_round", "A loop that uses shared memory again needs a barrier behind the reading as well."},
+    {"92_counters", "Shared memory is set before it is used, and what threads share is added to atomically."},
+    {"93_two_streams",
+     "An event stands for what was in its stream when it was recorded, and orders one direction alone."},
+    {"94_three_pointers", "A pointer has a place, a time and an alignment, and a kernel needs all three to be right."},
 };
 
 const char *learnt(const Exercise *e) {
