@@ -119,13 +119,13 @@ static void nap(long nanoseconds) {
 
 // A waiting rank first looks again and again, then lets others have the core, then sleeps.
 static void pause_after(int turns) {
-  static const int looks = 300, yields = 600;
+  static const int looks = 300, yields = 3000;
   if (turns < looks)
     return;
   if (turns < yields)
     sched_yield();
   else
-    nap(turns < 2000 ? 20000 : 500000);
+    nap(turns < 4000 ? 20000 : 500000);
 }
 
 static void *work_behind(void *unused) {

@@ -92,7 +92,7 @@ static Offer make_own(FyShared *shared, const FyGroup *group) {
       getrandom(&offer.token, sizeof offer.token, 0) != sizeof offer.token)
     return offer;
   const int file = memfd_create(name, MFD_CLOEXEC);
-  if (file >= 0 && ftruncate(file, (off_t)shared->bytes) == 0)
+  if (file >= 0 && posix_fallocate(file, 0, (off_t)shared->bytes) == 0)
     shared->mapped[own] = map(file, shared->bytes);
   if (shared->mapped[own]) {
     shared->mapped[own]->token = offer.token;
