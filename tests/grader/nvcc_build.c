@@ -182,6 +182,7 @@ static int compile_cuda(const Builder *b, const char *source, const char *object
     return status;
   Words convert = {0}, w = {0};
   words_add(&convert, b->places.converter);
+  words_add(&convert, "--split");
   words_add(&convert, "--program");
   words_add(&convert, raw);
   words_add(&convert, converted);
