@@ -13,6 +13,7 @@ usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [opti
   PATTERN         only the programs whose name matches this extended regular expression
   --compile-only  do not run them
   --O0            compile faster
+  --once          HeCBench: let the last argument, mostly a number of repetitions, be 1
   --limit S       seconds to run (60)
   --compiling S   seconds to compile (120)
   --jobs N        programs at a time (1)
@@ -23,7 +24,7 @@ A program ends well when it exits with 0, has not said that a check failed, and 
 END
 }
 
-samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry compiling=120
+samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry compiling=120 once=''
 while [ $# -gt 0 ]; do
   case $1 in
   --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table | --ferry | --compiling)
@@ -32,6 +33,7 @@ while [ $# -gt 0 ]; do
     shift
     ;;
   --compile-only) run= ;;
+  --once) once=1 ;;
   --O0) optimize=-O0 ;;
   --help | -h) usage && exit 0 ;;
   -*) usage >&2 && exit 2 ;;
@@ -50,7 +52,7 @@ mkdir -p "$logs" "$work/src"
 folders=$(g++ -E -v -x c++ /dev/null 2>&1 | sed -n 's@^ \(/[^ ]*\)$@\1@p' | grep -v '^/usr/local/include' | sed 's/^/-isystem /' | tr '\n' ' ')
 printf '#!/bin/sh\nexec "%s" nvcc "$@" %s -Xcompiler -nostdinc %s\n' "$ferry" "$optimize" "$folders" >"$work/nvcc"
 chmod +x "$work/nvcc"
-export work logs limit compiling run samples hecbench llmc
+export work logs limit compiling once run samples hecbench llmc
 
 # ---- the list: collection, name, folder ------------------------------------------------------------------------------
 
@@ -100,9 +102,14 @@ build_llmc() {
 }
 export -f build_samples build_hecbench build_llmc
 
+# What `make run` would do. With --once, the last number of each program's arguments, which mostly says how often it repeats, is 1.
+hecbench_command() {
+  make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 |
+    if [ -n "$once" ]; then sed -E 's/^(.*\.\/[^ ]+.*[[:space:]])[0-9]+[[:space:]]*$/\11/'; else cat; fi
+}
 start() {
   case $1 in
-  HeCBench) timeout "$limit" make run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 ;;
+  HeCBench) timeout "$limit" bash -c "$(hecbench_command)" ;;
   *) timeout "$limit" ./main ;;
   esac
 }
@@ -111,9 +118,9 @@ one() { # COLLECTION NAME DIR
   local log=$logs/$1-$2 status=0 ended
   mkdir -p "$work/$1-$2/here" && cd "$work/$1-$2/here" || return
   case $1 in
-  samples) build_samples "$3" ;;
-  HeCBench) build_hecbench "$3" ;;
-  llm.c) build_llmc "$3" ;;
+  samples) (build_samples "$3") ;;
+  HeCBench) (build_hecbench "$3") ;;
+  llm.c) (build_llmc "$3") ;;
   esac >"$log.build" 2>&1 || status=$?
   if [ $status = 124 ]; then
     ended='compiling takes too long'
@@ -147,7 +154,7 @@ judge() { # STATUS LOG
     echo 'runs, has no check'
   fi
 }
-export -f one start judge
+export -f one start judge hecbench_command
 
 total=$(wc -l <"$work/list") n=0
 : >"$work/results"
