@@ -26,6 +26,7 @@ __thread const struct cudasim_index *cudasim_thread;
 __thread int cudasim_whole;
 
 const struct sim_inspector *sim_inspector;
+bool sim_inspects_all;
 
 __thread struct sim_executor *sim_executor;
 static pthread_key_t executor_key;
@@ -307,7 +308,8 @@ static bool next_thread(void) {
 }
 
 static void run_thread(const struct sim_executor *e) {
-  (e->inspected ? e->launch->inspected : e->launch->thread)(e->launch->closure);
+  const bool tells = e->inspected || (sim_inspects_all && e->launch->inspected);
+  (tells ? e->launch->inspected : e->launch->thread)(e->launch->closure);
 }
 
 void sim_fiber_entry(void) {

@@ -40,6 +40,7 @@ int cmd_hint(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_solution(int argc, char **argv);
 int cmd_next(int argc, char **argv);
+int cmd_best(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_book(int argc, char **argv);
 int cmd_bench(int argc, char **argv);

@@ -42,6 +42,12 @@ const Command commands[] = {
      "After them stands in which other ways the tests were solved.\n--spoil  also before\n", cmd_diff, false,
      HELP_ANYWHERE},
     {"next", "", "which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
+    {"best", "[EX]", "your best so far in the open exercises (\"make it faster\")",
+     "For each: the tries that were faster than all before, their times as modelled for a GPU, beside those of the "
+     "reference and of what was handed out.\n"
+     "./ferry run adds a row when a try passes and is faster. The file is work/.best.\n"
+     "Environment: NO_COLOR.\n",
+     cmd_best, false, HELP_ANYWHERE},
     {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
      cmd_doctor, false, HELP_ANYWHERE},
     {"inspect", "FILE.cu [options] [-- ARGS]", "what a file's kernels do, line by line, and what is wrong with them",

@@ -45,6 +45,8 @@ void inspect_clean(InspectBuild *b);
 int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err);
 // What the basic blocks compute, for the program that runs: its path in `path`. False: unknown on this machine.
 bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes);
+bool inspect_mix_of(FILE *listing,
+                    FILE *out); // the same of what `objdump -d --no-show-raw-insn` printed; false on other machines
 // Compiles FILE with nvcc, where that is, and leaves what ptxas says of its kernels in the file `said`; false otherwise.
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes);
 
@@ -82,6 +84,7 @@ enum { INSPECT_LIMITS = 6 }; // as model_limit_name names them
 typedef struct InspectTime {
   double launches, seconds, least, resident, share; // launches 0: no GPU was played
   double filled;                                    // of the sectors that it writes
+  double uneven; // in a scored test, at most of a launch: what its blocks did over what was looked at stands for
   double term[INSPECT_LIMITS];
 } InspectTime;
 
