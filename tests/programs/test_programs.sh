@@ -85,8 +85,8 @@ END
 check 'loops unrolled by a macro and by a parameter' test $? = 18
 printf 'int first;\n' >"$work/word.ii"
 check 'a text that begins with a word' "$(dirname "$ferry")/build/cu2cpp" --program "$work/word.ii" "$work/word.out"
-echo '#include <cusparse.h>' >"$work/other.cu"
-check "no header of NVIDIA's that does not fit" says 'cusparse.h: No such file' "$ferry" nvcc -c "$work/other.cu" -o /dev/null
+echo '#include <cudnn.h>' >"$work/other.cu"
+check "no header of NVIDIA's that does not fit" says 'cudnn.h: No such file' "$ferry" nvcc -c "$work/other.cu" -o /dev/null
 
 # ---- errors ------------------------------------------------------------------------------------------------------------
 
