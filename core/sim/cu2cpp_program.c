@@ -24,7 +24,7 @@ struct converter {
   size_t statement;                                // where in `out` the current statement begins
   size_t marker;                                   // where in `in` the last line `# 12 "file"` begins
   int within_blocks, system_header, always_inline; // always_inline: kernels into their launches
-  struct text braces; // one character for each open brace: n for a namespace's, b for others
+  struct text braces;  // one character for each open brace: n for a namespace's, b for others
   struct text kernels; // the names of functions with __global__, a line for each
 };
 

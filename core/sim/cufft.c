@@ -314,10 +314,8 @@ static cufftResult execute(cufftHandle handle, cufftType type, const void *in, v
   if (in == out && plan.packed && to_real(type))
     plan.out = packed(&plan, 2 * half);
   const size_t real = in_double(type) ? sizeof(double) : sizeof(float);
-  const size_t in_bytes =
-      reach(&plan, &plan.in, to_real(type) ? half : last, from_real(type) ? real : 2 * real);
-  const size_t out_bytes =
-      reach(&plan, &plan.out, from_real(type) ? half : last, to_real(type) ? real : 2 * real);
+  const size_t in_bytes = reach(&plan, &plan.in, to_real(type) ? half : last, from_real(type) ? real : 2 * real);
+  const size_t out_bytes = reach(&plan, &plan.out, from_real(type) ? half : last, to_real(type) ? real : 2 * real);
   struct CUstream_st *stream;
   if (sim_stream_get(plan.stream, &stream) != cudaSuccess || sim_sticky(stream->device) != cudaSuccess)
     return CUFFT_EXEC_FAILED;

@@ -11,7 +11,6 @@
 #include "sim.h"
 #include "trace.h"
 
-
 static struct CUgraph_st *captures; // under sim.lock
 static unsigned long long last_id;
 static __thread enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;

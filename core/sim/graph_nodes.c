@@ -180,8 +180,8 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGra
   if (exec == NULL || graph == NULL || result == NULL)
     return sim_fail(cudaErrorInvalidValue);
   const bool same = same_edges(&exec->nodes, &graph->nodes);
-  *result = (cudaGraphExecUpdateResultInfo){
-      .result = same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged};
+  *result = (cudaGraphExecUpdateResultInfo){.result = same ? cudaGraphExecUpdateSuccess
+                                                           : cudaGraphExecUpdateErrorTopologyChanged};
   if (!same)
     return sim_fail(cudaErrorGraphExecUpdateFailure);
   for (size_t i = 0; i < exec->nodes.count; i++) {

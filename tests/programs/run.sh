@@ -140,8 +140,8 @@ one() { # COLLECTION NAME DIR
 judge() { # STATUS LOG
   if [ "$1" = 124 ] || { [ "$1" = 2 ] && grep -qE 'Error 124' "$2"; }; then
     echo "not done after $limit s"
-  elif grep -qE '^cudasim: ' "$2"; then
-    echo "stopped: $(grep -m 1 '^cudasim: ' "$2" | cut -c 1-120)"
+  elif grep -E '^cudasim: ' "$2" | grep -qv '^cudasim: warning'; then
+    echo "stopped: $(grep -E '^cudasim: ' "$2" | grep -m 1 -v '^cudasim: warning' | cut -c 1-120)"
   elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening' "$2"; then
     echo 'no data'
   elif [ "$1" != 0 ]; then

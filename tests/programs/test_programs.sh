@@ -56,7 +56,7 @@ int main() {
   thrust::host_vector<int> h(4);
   h[0] = 3, h[1] = 1, h[2] = 2, h[3] = 0;
   thrust::device_vector<int> d = h;
-  thrust::sort(d.begin(), d.end());
+  thrust::sort(thrust::cuda::par.on(0), d.begin(), d.end());
   thrust::transform(d.begin(), d.end(), d.begin(), twice());
   increment<<<1, 4>>>(thrust::raw_pointer_cast(d.data()));
   printf("%d %d\n", thrust::reduce(d.begin(), d.end()), (int)d[3]); // nothing waits between the two
@@ -85,8 +85,8 @@ END
 check 'loops unrolled by a macro and by a parameter' test $? = 18
 printf 'int first;\n' >"$work/word.ii"
 check 'a text that begins with a word' "$(dirname "$ferry")/build/cu2cpp" --program "$work/word.ii" "$work/word.out"
-echo '#include <cusparse.h>' >"$work/other.cu"
-check "no header of NVIDIA's that does not fit" says 'cusparse.h: No such file' "$ferry" nvcc -c "$work/other.cu" -o /dev/null
+echo '#include <cudnn.h>' >"$work/other.cu"
+check "no header of NVIDIA's that does not fit" says 'cudnn.h: No such file' "$ferry" nvcc -c "$work/other.cu" -o /dev/null
 
 # ---- errors ------------------------------------------------------------------------------------------------------------
 

@@ -163,9 +163,7 @@ static inline thread_block this_thread_block(void) {
   return thread_block();
 }
 // What tiles of several warps want on a GPU to exchange values; here they have it anyway.
-template <unsigned int Threads> struct block_tile_memory {
-  char cudasim_unused;
-};
+template <unsigned int Threads> struct block_tile_memory { char cudasim_unused; };
 template <unsigned int Threads> inline thread_block this_thread_block(block_tile_memory<Threads> &) {
   return thread_block();
 }

@@ -13,7 +13,7 @@ typedef struct double2 cuDoubleComplex;
 typedef cuFloatComplex cuComplex;
 
 #define CUDASIM_COMPLEX(f, T, C)                                                                                       \
-  static inline C make_##C(T re, T im) {                                                                             \
+  static inline C make_##C(T re, T im) {                                                                               \
     C z;                                                                                                               \
     z.x = re;                                                                                                          \
     z.y = im;                                                                                                          \
@@ -26,22 +26,22 @@ typedef cuFloatComplex cuComplex;
     return z.y;                                                                                                        \
   }                                                                                                                    \
   static inline C cuConj##f(C z) {                                                                                     \
-    return make_##C(z.x, -z.y);                                                                                      \
+    return make_##C(z.x, -z.y);                                                                                        \
   }                                                                                                                    \
   static inline C cuCadd##f(C a, C b) {                                                                                \
-    return make_##C(a.x + b.x, a.y + b.y);                                                                           \
+    return make_##C(a.x + b.x, a.y + b.y);                                                                             \
   }                                                                                                                    \
   static inline C cuCsub##f(C a, C b) {                                                                                \
-    return make_##C(a.x - b.x, a.y - b.y);                                                                           \
+    return make_##C(a.x - b.x, a.y - b.y);                                                                             \
   }                                                                                                                    \
   static inline C cuCmul##f(C a, C b) {                                                                                \
-    return make_##C(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);                                                   \
+    return make_##C(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);                                                     \
   }                                                                                                                    \
   static inline C cuCdiv##f(C a, C b) {                                                                                \
     const T scale = 1 / (fabs##f(b.x) + fabs##f(b.y));                                                                 \
-    const C p = make_##C(a.x * scale, a.y * scale), q = make_##C(b.x * scale, b.y * scale);                        \
+    const C p = make_##C(a.x * scale, a.y * scale), q = make_##C(b.x * scale, b.y * scale);                            \
     const T norm = 1 / (q.x * q.x + q.y * q.y);                                                                        \
-    return make_##C((p.x * q.x + p.y * q.y) * norm, (p.y * q.x - p.x * q.y) * norm);                                 \
+    return make_##C((p.x * q.x + p.y * q.y) * norm, (p.y * q.x - p.x * q.y) * norm);                                   \
   }                                                                                                                    \
   static inline T cuCabs##f(C z) {                                                                                     \
     return hypot##f(z.x, z.y);                                                                                         \

@@ -128,8 +128,7 @@ inline cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t g
 }
 inline cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void *to,
                                                       const void *from, size_t bytes, enum cudaMemcpyKind kind) {
-  return cudasim::replace_node(exec, node,
-                               [=](cudaStream_t s) { return cudaMemcpyAsync(to, from, bytes, kind, s); });
+  return cudasim::replace_node(exec, node, [=](cudaStream_t s) { return cudaMemcpyAsync(to, from, bytes, kind, s); });
 }
 inline cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
                                           size_t count, const cudaMemsetParams *p) {
