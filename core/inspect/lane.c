@@ -1,4 +1,5 @@
 // What each lane of a warp does, kept until the warp is complete: the simulator runs a warp's lanes one after another.
+#include <stdio.h>
 #include <string.h>
 
 #include "inspect/inspect.h"
@@ -18,12 +19,23 @@ static bool grow(struct look *l) {
   return true;
 }
 
+// Behind each array is room that is nobody's (./ferry inspect puts it there).
+static void beyond_array(struct look *l, size_t offset, uint32_t key) {
+  const struct array *before = NULL;
+  char what[200] = "beyond the shared arrays";
+  for (int i = 0; i < program_arrays() && program_array(i)->offset <= offset; i++)
+    before = program_array(i);
+  if (before)
+    snprintf(what, sizeof what, "byte %zu of %s, which has %zu", offset - before->offset, before->name, before->bytes);
+  finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = key_place(key)},
+              "%s: thread %d of block %u", what, l->thread, l->run - l->launch->first_run);
+}
+
 // The words of the array that lie within it whole are known from here on, and not asked for again.
 static void touch_array(struct look *l, size_t offset, uint32_t key) {
   int array = program_array_at(offset);
   if (array < 0) {
-    finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = key_place(key)},
-                "beyond the shared arrays: thread %d of block %u", l->thread, l->run - l->launch->first_run);
+    beyond_array(l, offset, key);
     return;
   }
   const struct array *a = program_array(array);
