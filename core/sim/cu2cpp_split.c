@@ -295,8 +295,12 @@ void split_kernels(const struct text *in, struct text *out, bool program) {
       append(out, version.bytes, version.length);
       written = body;
     }
-    if (tell)
-      fprintf(stderr, "%.*s: %s\n", t.all[k.name].length, t.all[k.name].p, k.why_not ? k.why_not : "split");
+    if (tell) {
+      const struct token *at = k.why_token > 0 ? &t.all[k.why_token] : &t.all[k.name];
+      const int line = (int)spot_of(&w, (size_t)(at->p - in->bytes)).line;
+      fprintf(stderr, "%d: %.*s: %s", line, t.all[k.name].length, t.all[k.name].p, k.why_not ? k.why_not : "split");
+      fprintf(stderr, k.why_token > 0 ? ": %.*s\n" : "\n", at->length, at->p);
+    }
     free(version.bytes);
     kernel_free(&k);
   }
