@@ -230,7 +230,9 @@ static void write_whole(struct writer *w) {
   append_string(w->out, "{ ");
   write_own_parameters(w);
   write_list(w, k->top->child, true, k->body.end);
-  append_string(w->out, "\n}\n#pragma GCC diagnostic pop\n}(");
+  append_string(w->out, "\n}\n#pragma GCC diagnostic pop");
+  move_to(w, k->t->all[k->body.begin - 1].p, false);
+  append_string(w->out, "}(");
   const char *comma = "";
   for (int i = 0; i < k->variable_count; i++)
     if (k->variables[i].parameter) {

@@ -106,8 +106,8 @@ static void begin_command(const Builder *b, Words *w, bool cuda) {
   words_add(w, *CONFIG_CXX ? CONFIG_CXX : "g++");
   words_addf(w, "-std=%s", b->options->standard);
   words_add(w, b->options->optimize);
-  if (cuda)
-    split(w, "-march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
+  if (cuda) // with lines, for what the simulator says of a kernel that hangs
+    split(w, "-g1 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
   if (cuda && strstr(CONFIG_CXX, "clang") == NULL) // the loop over a block's threads; clang does so by itself
     split(w, "-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops");
   words_add_all(w, &b->options->compiler);

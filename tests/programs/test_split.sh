@@ -105,4 +105,35 @@ once() { # an error is said once
   [ "$(grep -c 'wrong.cu:3:.*error' "$work/all")" = 1 ]
 }
 check 'a mistake is told once, in its line' once
+
+# A block in which nothing happens any more: the watchdog says where, with lines where binutils is there to tell them.
+cat >"$work/hangs.cu" <<'END'
+__device__ int wait_for(volatile int *flag) {
+  while (*flag == 0)
+    ;
+  return 1;
+}
+__global__ void hangs(int *flag) {
+  __syncthreads();
+  if (threadIdx.x == 0)
+    wait_for(flag);
+  else
+    *flag = 1;
+}
+int main() {
+  int *flag;
+  cudaMalloc(&flag, 4);
+  cudaMemset(flag, 0, 4);
+  hangs<<<1, 64>>>(flag);
+  return cudaDeviceSynchronize();
+}
+END
+check 'a kernel that hangs compiles' build "$work/hangs"
+export FERRY_SIM_WATCHDOG=1 FERRY_SIM_SECONDS=2
+check 'a kernel that hangs: the last barrier' says 'it has passed: ' && check '... its line' says 'hangs.cu:7'
+if command -v addr2line >/dev/null; then
+  check 'a kernel that hangs: where it is' says 'hangs.cu:2'
+else
+  echo 'skipped: the line where a kernel hangs: addr2line (binutils) is not here'
+fi
 exit $failed
