@@ -26,6 +26,7 @@ __thread const struct cudasim_index *cudasim_thread;
 __thread int cudasim_whole;
 
 const struct sim_inspector *sim_inspector;
+bool sim_inspects_all;
 
 __thread struct sim_executor *sim_executor;
 static pthread_key_t executor_key;
@@ -136,11 +137,19 @@ static inline void begin_thread(struct sim_executor *e, int thread) {
   e->current = thread;
   e->state[thread] = SIM_RUNNING;
   cudasim_thread = &e->waiter[thread].index;
-  if (__builtin_expect(e->launch->inspected != NULL, 0)) {
-    threadIdx = (struct uint3){cudasim_thread->x, cudasim_thread->y, cudasim_thread->z};
-    if (e->inspected)
-      sim_inspector->thread_runs(thread);
-  }
+}
+
+// Of a kernel that is compiled for an inspector: it reads threadIdx itself.
+static __attribute__((noinline)) void show_thread(const struct sim_executor *e, int thread) {
+  threadIdx = (struct uint3){cudasim_thread->x, cudasim_thread->y, cudasim_thread->z};
+  if (e->inspected)
+    sim_inspector->thread_runs(thread);
+}
+
+static inline void begin_and_show(struct sim_executor *e, int thread) {
+  begin_thread(e, thread);
+  if (__builtin_expect(e->launch->inspected != NULL, 0))
+    show_thread(e, thread);
 }
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
@@ -238,7 +247,7 @@ static void look_at_thread(struct sim_executor *e) {
 
 // Goes on with `thread`; the current one waits, and this returns when it goes on. Ends in the switch itself, so that nothing but
 // the kernel's own frame and the saved registers is touched on either stack.
-static inline void go_on_with(struct sim_executor *e, int thread) {
+static inline __attribute__((always_inline)) void go_on_with(struct sim_executor *e, int thread, bool show) {
   struct sim_waiter *from = &e->waiter[e->current], *to = &e->waiter[thread];
   struct sim_fiber *self = e->running, *other;
   e->fiber[e->current] = (uint16_t)self->number;
@@ -248,7 +257,10 @@ static inline void go_on_with(struct sim_executor *e, int thread) {
   } else {
     other = e->by_number[e->fiber[thread]];
   }
-  begin_thread(e, thread);
+  if (show)
+    begin_and_show(e, thread);
+  else
+    begin_thread(e, thread);
   if (other == self)
     return;
   e->running = other;
@@ -256,13 +268,22 @@ static inline void go_on_with(struct sim_executor *e, int thread) {
 }
 
 static __attribute__((noinline)) void suspend_slow(struct sim_executor *e) {
-  go_on_with(e, pick_thread(e));
+  go_on_with(e, pick_thread(e), false);
+}
+
+// Where somebody wants to know of each thread that runs: apart, so that others save no registers for these calls.
+static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
+  if (e->launch->judged)
+    look_at_thread(e);
+  go_on_with(e, pick_thread(e), true);
 }
 
 // The current thread's state says what it waits for; others run until it can go on.
 void sim_suspend(struct sim_executor *e) {
-  if (__builtin_expect(e->launch->judged, 0))
-    look_at_thread(e);
+  if (__builtin_expect(e->watched, 0)) {
+    suspend_watched(e);
+    return;
+  }
   const unsigned int cursor = e->cursor;
   const int thread = e->order[cursor < e->threads ? cursor : 0];
   if (cursor == e->threads || e->state[thread] != SIM_READY) {
@@ -270,7 +291,7 @@ void sim_suspend(struct sim_executor *e) {
     return;
   }
   e->cursor = cursor + 1;
-  go_on_with(e, thread);
+  go_on_with(e, thread, false);
 }
 
 // The calling fiber's thread has returned. True: another thread is to begin on this fiber.
@@ -285,7 +306,7 @@ static bool next_thread(void) {
   sim_warp_thread_done(e, e->current);
   int thread = pick_thread(e);
   if (thread >= 0 && e->state[thread] == SIM_UNSTARTED) {
-    begin_thread(e, thread);
+    begin_and_show(e, thread);
     return true;
   }
   struct sim_fiber *self = e->running;
@@ -293,7 +314,7 @@ static bool next_thread(void) {
   if (!native)
     give_fiber(e, self);
   if (thread >= 0) {
-    begin_thread(e, thread);
+    begin_and_show(e, thread);
     e->running = e->by_number[e->fiber[thread]];
     sim_fiber_switch(self, &self->stack_pointer, e->running, e->waiter[thread].stack_pointer);
   } else if (!native) {
@@ -307,7 +328,8 @@ static bool next_thread(void) {
 }
 
 static void run_thread(const struct sim_executor *e) {
-  (e->inspected ? e->launch->inspected : e->launch->thread)(e->launch->closure);
+  const bool tells = e->inspected || (sim_inspects_all && e->launch->inspected);
+  (tells ? e->launch->inspected : e->launch->thread)(e->launch->closure);
 }
 
 void sim_fiber_entry(void) {
@@ -320,16 +342,17 @@ void sim_fiber_entry(void) {
 
 // ---- polling ----
 
-void cudasim_poll(void) {
+// The thread waits for another, and has looked `looks` times more.
+static void wait_by_polling(unsigned int looks, bool switches) {
   struct sim_executor *e = sim_executor;
   if (e == NULL || !e->inside)
     return;
-  const unsigned int polls = sim_get(&e->polls) + 1;
+  const unsigned int polls = sim_get(&e->polls) + looks;
   sim_set(&e->polls, polls);
-  if (polls % POLLS_BETWEEN_SWITCHES != 0 || cudasim_whole == CUDASIM_WHOLE_RUNS)
+  if ((!switches && polls % POLLS_BETWEEN_SWITCHES != 0) || cudasim_whole == CUDASIM_WHOLE_RUNS)
     return;
   sim_track(e);
-  if (polls == POLLS_UNTIL_SPREAD)
+  if (polls >= POLLS_UNTIL_SPREAD && polls - looks < POLLS_UNTIL_SPREAD)
     sim_launch_spread();
   if (polls > POLLS_UNTIL_SPREAD)
     sched_yield(); // for the blocks on other threads
@@ -348,12 +371,20 @@ void cudasim_poll(void) {
   sim_suspend(e);
 }
 
+void cudasim_poll(void) {
+  wait_by_polling(1, false);
+}
+
+void cudasim_pause(void) {
+  wait_by_polling(64, true);
+}
+
 // ---- a block ----
 
 // From the first thread on by the tables: in another order, or each by itself.
 static void start_tracked(struct sim_executor *e) {
   clear_tables(e);
-  begin_thread(e, pick_thread(e));
+  begin_and_show(e, pick_thread(e));
 }
 
 static void forget_fibers(struct sim_executor *e) {
@@ -450,6 +481,7 @@ _Noreturn void sim_block_fault(const void *address, const char *does, const char
 cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection) {
   struct sim_executor *e = get_executor();
   e->launch = launch;
+  e->watched = launch->judged || launch->inspected;
   reset_block(e);
   sim_set_shape(e, launch->block, index);
   struct cudasim_dim3 grid = launch->grid;

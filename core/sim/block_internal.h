@@ -19,7 +19,7 @@ enum sim_thread_state { SIM_UNSTARTED, SIM_READY, SIM_RUNNING, SIM_AT_BARRIER, S
 // read the values of this one.
 struct sim_warp_group {
   unsigned int mask, arrived;
-  int buffer;
+  int buffer, unread; // unread: lanes that have been woken and not come to their values yet
   unsigned int lanes[2];
   uint64_t values[2][SIM_WARP_THREADS];
 };
@@ -50,6 +50,7 @@ static inline void sim_set(atomic_uint *number, unsigned int value) {
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
+  bool watched;              // the kernel is judged, or compiled for an inspector
   bool exact;                // thread by thread, so that a fault is one thread's
   const void *faulting;      // an address that this block's threads used when they ran as one loop
   const char *faulting_what; // NULL: there is none

@@ -39,6 +39,7 @@ struct sim_inspector {
 };
 
 extern const struct sim_inspector *sim_inspector;
+extern bool sim_inspects_all; // blocks that are not looked at run the code that tells, too
 
 #define SIM_TELL(...)                                                                                                  \
   do {                                                                                                                 \

@@ -53,6 +53,14 @@
 #endif
 #define __device__
 #endif
+#ifdef CUDASIM_PROGRAM // cu2cpp --program notes which functions are kernels, and takes the word out
+#undef __global__
+#ifdef CUDASIM_INSPECT
+#define __global__ __cudasim_global__ __attribute__((always_inline))
+#else
+#define __global__ __cudasim_global__
+#endif
+#endif
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
