@@ -427,6 +427,7 @@ static void run_threads(struct sim_executor *e) {
 static void reset_block(struct sim_executor *e) {
   e->tracking = e->complete = e->voted = false;
   cudasim_whole = CUDASIM_WHOLE_NO;
+  e->passed_file = NULL;
   e->error = cudaSuccess;
   sim_set(&e->polls, 0);
   e->running = &e->native;

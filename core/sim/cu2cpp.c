@@ -7,8 +7,9 @@
 // and copies everything else as it stands, line breaks included, so that the #line it begins with holds to the end. A kernel that is
 // cast to void * becomes ::cudasim::kernel_pointer(kernel). With --gcc, #pragma unroll becomes what g++ calls it. With --judge,
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
-// does. With --split, kernels with barriers get a second version, for all threads of a block at once: see cu2cpp_split.c. With
-// --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see cu2cpp_program.c.
+// does. With --split, kernels with barriers get a second version, for all threads of a block at once: see cu2cpp_split.c; with
+// CU2CPP_TELL in the environment it says of each kernel what became of it. With --program, IN is a whole program, preprocessed with
+// -DCUDASIM_PROGRAM: see cu2cpp_program.c.
 #include "cu2cpp.h"
 
 #include <stdio.h>

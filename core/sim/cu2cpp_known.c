@@ -108,36 +108,16 @@ bool known_math(const struct tokens *t, int i) {
 }
 
 bool known_wait(const struct tokens *t, int i) {
-  static const char *const beginnings[] = {"__sync",
-                                           "__shfl",
-                                           "__ballot",
-                                           "__any",
-                                           "__all",
-                                           "__activemask",
-                                           "__match",
-                                           "__reduce_",
-                                           "__nanosleep",
-                                           "__barrier",
-                                           "__pipeline",
-                                           "tiled_partition",
-                                           "coalesced_threads",
-                                           "this_grid",
-                                           "this_cluster",
-                                           "memcpy_async",
-                                           "asm",
-                                           "__asm",
-                                           "goto",
-                                           "try",
-                                           "throw",
-                                           "cudaLaunch",
-                                           "cudaDevice",
-                                           "cudaStream",
-                                           "cudaEvent",
-                                           NULL};
+  static const char *const beginnings[] = {
+      "__sync",     "__shfl",      "__ballot",          "__any",      "__all",           "__activemask", "__match",
+      "__reduce_",  "__nanosleep", "__barrier",         "__pipeline", "tiled_partition", "cudaLaunch",   "cudaDevice",
+      "cudaStream", "cudaEvent",   "coalesced_threads", NULL};
+  static const char *const words[] = {"asm",   "__asm",     "__asm__",      "goto",         "try",
+                                      "throw", "this_grid", "this_cluster", "memcpy_async", NULL};
   for (const char *const *b = beginnings; *b; b++)
     if (token_begins(t, i, *b))
       return true;
-  return false;
+  return token_in(t, i, words);
 }
 
 bool known_atomic(const struct tokens *t, int i) {
@@ -232,8 +212,13 @@ static bool clean_call(const struct tokens *t, int i, struct call_facts *facts, 
     facts->numbered = true;
     return true;
   }
+  static int asked[DEEPEST + 1]; // the calls that this one is within
   if (depth > DEEPEST)
     return false;
+  for (int d = 0; d < depth; d++)
+    if (token_same(t, asked[d], i))
+      return true;
+  asked[depth] = i;
   bool found = false;
   for (const struct macro *m = NULL; (m = macro_of(t, i, m));) {
     found = true;

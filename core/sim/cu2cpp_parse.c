@@ -80,6 +80,7 @@ static int past_type(const struct kernel *k, int i, struct variable *v) {
       v->shared = certain = true;
     } else if (token_is(t, i, "static") || token_is(t, i, "constexpr")) {
       v->fixed = certain = true;
+      v->constant |= token_is(t, i, "constexpr");
     } else if (token_in(t, i, words)) {
       v->constant |= token_is(t, i, "const");
       certain = true;
@@ -166,8 +167,10 @@ static struct statement *declaration(struct kernel *k, int i, int scope_end) {
     v.specifiers = (struct range){i, type_end};
     v.in = s;
     at = declarator(k, at, &v);
+    v.block_group = v.init.end - v.init.begin >= 3 && token_is(t, v.init.end - 3, "this_thread_block") &&
+                    (token_is(t, i, "auto") || token_is(t, type_end - 1, "thread_block"));
     add_variable(k, &v);
-    if (v.shared || v.fixed)
+    if (v.shared || v.fixed || v.block_group)
       s->kind = S_HOISTED;
     at = token_is(t, at, ",") ? token_next(t, at) : s->at.end;
   } while (at < s->at.end);
@@ -288,10 +291,28 @@ static int past_labels(struct kernel *k, int i) {
   }
 }
 
-static bool is_barrier(const struct kernel *k, int i) {
+// A name of the cooperative group that is the whole block.
+static bool is_block_group(const struct kernel *k, int i) {
+  for (int v = k->variable_count - 1; v >= 0; v--)
+    if (token_same(k->t, k->variables[v].name, i))
+      return k->variables[v].block_group;
+  return false;
+}
+
+bool kernel_barrier(const struct kernel *k, int i) {
+  static const char *const call[] = {"(", ")", ";"};
   const struct tokens *t = k->t;
-  return token_is(t, i, "__syncthreads") && token_is(t, i + 1, "(") && token_is(t, i + 2, ")") &&
-         token_is(t, i + 3, ";");
+  if (token_is(t, i + 1, ".") && token_is(t, i + 2, "sync") && is_block_group(k, i)) // block.sync();
+    i += 2;
+  else if (token_is(t, i + 1, "::") && token_is(t, i + 2, "sync") &&
+           (token_is(t, i, "cg") || token_is(t, i, "cooperative_groups")))
+    return token_is(t, i + 3, "(") && is_block_group(k, i + 4) && token_is(t, i + 5, ")") && token_is(t, i + 6, ";");
+  else if (!token_is(t, i, "__syncthreads"))
+    return false;
+  for (int part = 0; part < 3; part++)
+    if (!token_is(t, i + 1 + part, call[part]))
+      return false;
+  return true;
 }
 
 static struct statement *statement(struct kernel *k, int begin, int scope_end) {
@@ -311,7 +332,7 @@ static struct statement *statement(struct kernel *k, int begin, int scope_end) {
     s = parse_if(k, i, scope_end);
   else if (token_is(t, i, "for") || token_is(t, i, "while") || token_is(t, i, "do") || token_is(t, i, "switch"))
     s = loop(k, i, scope_end);
-  else if (is_barrier(k, i))
+  else if (kernel_barrier(k, i))
     s = make(S_BARRIER, i, simple_end(k, i));
   else if (token_is(t, i, "return"))
     s = make(S_RETURN, i, simple_end(k, i));

@@ -230,7 +230,9 @@ static void write_whole(struct writer *w) {
   append_string(w->out, "{ ");
   write_own_parameters(w);
   write_list(w, k->top->child, true, k->body.end);
-  append_string(w->out, "\n}\n#pragma GCC diagnostic pop\n}(");
+  append_string(w->out, "\n}\n#pragma GCC diagnostic pop");
+  move_to(w, k->t->all[k->body.begin - 1].p, false);
+  append_string(w->out, "}(");
   const char *comma = "";
   for (int i = 0; i < k->variable_count; i++)
     if (k->variables[i].parameter) {
@@ -295,8 +297,12 @@ void split_kernels(const struct text *in, struct text *out, bool program) {
       append(out, version.bytes, version.length);
       written = body;
     }
-    if (tell)
-      fprintf(stderr, "%.*s: %s\n", t.all[k.name].length, t.all[k.name].p, k.why_not ? k.why_not : "split");
+    if (tell) {
+      const struct token *at = k.why_token > 0 ? &t.all[k.why_token] : &t.all[k.name];
+      const int line = (int)spot_of(&w, (size_t)(at->p - in->bytes)).line;
+      fprintf(stderr, "%d: %.*s: %s", line, t.all[k.name].length, t.all[k.name].p, k.why_not ? k.why_not : "split");
+      fprintf(stderr, k.why_token > 0 ? ": %.*s\n" : "\n", at->length, at->p);
+    }
     free(version.bytes);
     kernel_free(&k);
   }

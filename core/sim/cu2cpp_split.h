@@ -123,6 +123,7 @@ struct variable {
   struct range specifiers, declarator, init;                          // declarator: "*name[4]"
   char init_kind;                                                     // '=', '(', '{', or 0
   bool parameter, array, reference, pointer, constant, shared, fixed; // fixed: static, constexpr
+  bool block_group;                                                   // of cooperative_groups: all of the block
   bool addressed;
   bool at_level; // declared where all threads come
   struct statement *in;
@@ -142,10 +143,13 @@ struct kernel {
   bool *modified;   // by token - body.begin
   bool numbered;    // something it calls may look at the thread's number
   const char *why_not;
+  int why_token; // 0: none
 };
 
 // Makes statements of the body; false: k->why_not says what is in the way.
 bool kernel_parse(struct kernel *k);
+// A whole statement at i that is a barrier of the block.
+bool kernel_barrier(const struct kernel *k, int i);
 void kernel_free(struct kernel *k);
 struct variable *kernel_variable(const struct kernel *k, int token); // that the word at `token` means, or NULL
 bool kernel_template_parameter(const struct kernel *k, int token);

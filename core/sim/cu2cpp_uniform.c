@@ -10,6 +10,12 @@ static bool refuse(struct kernel *k, const char *why) {
   return false;
 }
 
+static bool refuse_at(struct kernel *k, int token, const char *why) {
+  if (k->why_not == NULL)
+    k->why_token = token;
+  return refuse(k, why);
+}
+
 static bool empty(struct range r) {
   return r.begin >= r.end;
 }
@@ -286,13 +292,14 @@ static void find_uniform(struct kernel *k) {
   for (int i = 0; i < k->variable_count; i++) {
     struct variable *v = &k->variables[i];
     const bool possible = v->parameter || (v->at_level && !v->array && !v->reference && !v->shared && !v->fixed);
-    v->class = possible || (v->shared && !v->array) || (v->fixed && v->at_level) ? V_UNIFORM : V_LOCAL;
+    const bool given = (v->shared && !v->array) || (((v->fixed && v->constant) || v->block_group) && v->at_level);
+    v->class = possible || given ? V_UNIFORM : V_LOCAL;
   }
   for (bool changed = true; changed;) {
     changed = false;
     for (int i = 0; i < k->variable_count; i++) {
       struct variable *v = &k->variables[i];
-      if (v->class == V_UNIFORM && !v->shared && !v->fixed && !stays_uniform(k, v)) {
+      if (v->class == V_UNIFORM && !v->shared && !v->fixed && !v->block_group && !stays_uniform(k, v)) {
         v->class = V_LOCAL;
         changed = true;
       }
@@ -328,7 +335,7 @@ static bool check_structural(struct kernel *k, const struct statement *s, bool t
   if (s->kind != S_IF && s->kind != S_FOR && s->kind != S_WHILE && s->kind != S_DO)
     return refuse(k, "a barrier in a statement that is not taken apart");
   if (!kernel_pure(k, s->condition, false))
-    return refuse(k, "a condition before a barrier that may differ from thread to thread");
+    return refuse_at(k, s->condition.begin, "a condition before a barrier that may differ from thread to thread");
   if (s->kind == S_FOR) {
     if (s->init->kind == S_EXPRESSION && !uniform_assignments(k, without_semicolon(s->init->at)))
       return refuse(k, "a loop with a barrier whose beginning may differ from thread to thread");
@@ -372,10 +379,13 @@ static bool check_words(struct kernel *k) {
       return refuse(k, "a launch or a lambda");
     if (t->all[i].kind != TOKEN_WORD)
       continue;
-    if (token_is(t, i, "__syncthreads") && token_is(t, next, "("))
-      continue; // the tree has it
+    if (kernel_barrier(k, i)) { // the tree has it
+      while (!token_is(t, i, ";"))
+        i++;
+      continue;
+    }
     if (known_wait(t, i) || known_bad_macro(t, i) || token_is(t, i, "this"))
-      return refuse(k, "a word that waits, or a macro that does more than compute");
+      return refuse_at(k, i, "a word that waits, or a macro that does more than compute");
     if (token_is(t, i, "for") || token_is(t, i, "while") || token_is(t, i, "do"))
       loops_end = loop_end(t, i) > loops_end ? loop_end(t, i) : loops_end;
     const int open = token_is(t, next, "<") ? token_past_angles(t, next) : next;
@@ -384,7 +394,7 @@ static bool check_words(struct kernel *k) {
     if (known_atomic(t, i)) { // whose result is used in a loop: it may wait for another thread
       if (i < loops_end && !token_is(t, before, ";") && !token_is(t, before, "{") && !token_is(t, before, "}") &&
           !token_is(t, before, ")"))
-        return refuse(k, "an atomic function's result in a loop");
+        return refuse_at(k, i, "an atomic function's result in a loop");
       continue;
     }
     const struct variable *v = kernel_variable(k, i);
@@ -392,19 +402,9 @@ static bool check_words(struct kernel *k) {
       continue; // float x(3);
     struct call_facts facts;
     if (v || !known_clean_call(t, i, &facts) || (facts.atomic && i < loops_end))
-      return refuse(k, "a call of what may wait");
+      return refuse_at(k, i, "a call of what may wait");
     k->numbered |= facts.numbered;
   }
-  return true;
-}
-
-// Of statements that may be anywhere, each barrier has to be one that the tree has.
-static bool check_barriers(struct kernel *k) {
-  const struct tokens *t = k->t;
-  for (int i = k->body.begin; i < k->body.end; i++)
-    if (token_is(t, i, "__syncthreads") &&
-        !(token_is(t, i + 1, "(") && token_is(t, i + 2, ")") && token_is(t, i + 3, ";")))
-      return refuse(k, "a barrier in an expression");
   return true;
 }
 
@@ -424,7 +424,7 @@ bool kernel_classify(struct kernel *k) {
   if (k->t->unknown)
     return refuse(k, "an included file that cannot be found");
   find_modifications(k);
-  if (!check_barriers(k) || !check_words(k))
+  if (!check_words(k))
     return false;
   set_levels(k, k->top->child, true);
   if (!check_names(k))
