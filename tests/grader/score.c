@@ -34,7 +34,7 @@ int score_stars_of(const Scored *s, double seconds) {
 }
 
 void score_time(char *text, size_t bytes, double seconds) {
-  snprintf(text, bytes, "%.3g us", UM * seconds);
+  snprintf(text, bytes, UM * seconds < 1000 ? "%.3g us" : "%.0f us", UM * seconds);
 }
 
 void score_stars(char *text, size_t bytes, const Scored *s, int stars) {
