@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "inspect/inspect.h"
+#include "sim/inspector.h"
 
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
 enum { MOST = 4 << 20, FIRST_ROOM = 1024 };
@@ -56,7 +57,8 @@ enum { OWN_STACK = 256 << 10 };
 static bool is_a_threads(const struct look *l, uint64_t address) {
   const uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0), own = (uint64_t)(uintptr_t)&inspect_now;
   return address - frame < OWN_STACK || address - l->launch->closure < l->launch->closure_bytes ||
-         address - (own - OWN_STACK) < 2 * OWN_STACK; // blockIdx and its like stand beside that
+         address - (own - OWN_STACK) < 2 * OWN_STACK || // blockIdx and its like stand beside that
+         sim_is_block_state((const void *)(uintptr_t)address);
 }
 
 static void of_the_host(struct look *l, uint32_t key) {
