@@ -173,6 +173,7 @@ void inspect_wrapped(int indent, const char *format, ...) __attribute__((format(
 void inspect_print_time(const Inspection *i, const InspectKernel *k); // inspect_time.c
 // What limits it: "device memory", ..., "launch" where the shortest kernel takes most of it.
 const char *inspect_limit(const InspectTime *t);
+int inspect_longest(const InspectTime *t); // the index of its longest term
 
 // The line of FILE, without its line break, cut to `bytes`; "" for other files.
 void inspect_source_line(const Inspection *i, Spot spot, char *text, size_t bytes);
