@@ -113,10 +113,16 @@ static bool is_plain_type(const struct kernel *k, const struct variable *v) {
   const struct tokens *t = k->t;
   if (v->pointer)
     return true;
-  for (int i = v->specifiers.begin; i < v->specifiers.end; i++)
+  for (int i = v->specifiers.begin; i < v->specifiers.end; i++) {
+    if (token_is(t, i, "__align__") && token_is(t, i + 2, "16") && v->array &&
+        bytes_of(k, v) % 16 == 0) { // the array's elements are aligned as it is
+      i = t->all[i + 1].match;
+      continue;
+    }
     if (t->all[i].kind != TOKEN_WORD || token_is(t, i, "auto") || token_is(t, i, "volatile") ||
         !(known_type(t, i) || token_is(t, i, "const") || kernel_template_parameter(k, i)))
       return false;
+  }
   return true;
 }
 
@@ -131,7 +137,10 @@ void declare_stored(struct writer *w, struct variable *v) {
   write_marks(w, v);
   write_name(w, v->name, "_cudasim[::cudasim::MOST_THREADS]");
   write_range(w, (struct range){v->name + 1, v->declarator.end});
-  append_string(w->out, "; ");
+  char limit[64];
+  snprintf(limit, sizeof limit, "_cudasim[0]) <= %d, \"\"); ", bytes); // a template's type may be anything
+  append_string(w->out, "; static_assert(sizeof(");
+  write_name(w, v->name, limit);
 }
 
 static void refer_to(const struct writer *w, const struct variable *v) {
