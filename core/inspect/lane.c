@@ -1,7 +1,9 @@
 // What each lane of a warp does, kept until the warp is complete: the simulator runs a warp's lanes one after another.
+#include <stdio.h>
 #include <string.h>
 
 #include "inspect/inspect.h"
+#include "sim/inspector.h"
 
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
 enum { MOST = 4 << 20, FIRST_ROOM = 1024 };
@@ -18,12 +20,23 @@ static bool grow(struct look *l) {
   return true;
 }
 
+// Behind each array is room that is nobody's (./ferry inspect puts it there).
+static void beyond_array(struct look *l, size_t offset, uint32_t key) {
+  const struct array *before = NULL;
+  char what[200] = "beyond the shared arrays";
+  for (int i = 0; i < program_arrays() && program_array(i)->offset <= offset; i++)
+    before = program_array(i);
+  if (before)
+    snprintf(what, sizeof what, "byte %zu of %s, which has %zu", offset - before->offset, before->name, before->bytes);
+  finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = key_place(key)},
+              "%s: thread %d of block %u", what, l->thread, l->run - l->launch->first_run);
+}
+
 // The words of the array that lie within it whole are known from here on, and not asked for again.
 static void touch_array(struct look *l, size_t offset, uint32_t key) {
   int array = program_array_at(offset);
   if (array < 0) {
-    finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = key_place(key)},
-                "beyond the shared arrays: thread %d of block %u", l->thread, l->run - l->launch->first_run);
+    beyond_array(l, offset, key);
     return;
   }
   const struct array *a = program_array(array);
@@ -44,7 +57,8 @@ enum { OWN_STACK = 256 << 10 };
 static bool is_a_threads(const struct look *l, uint64_t address) {
   const uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0), own = (uint64_t)(uintptr_t)&inspect_now;
   return address - frame < OWN_STACK || address - l->launch->closure < l->launch->closure_bytes ||
-         address - (own - OWN_STACK) < 2 * OWN_STACK; // blockIdx and its like stand beside that
+         address - (own - OWN_STACK) < 2 * OWN_STACK || // blockIdx and its like stand beside that
+         sim_is_block_state((const void *)(uintptr_t)address);
 }
 
 static void of_the_host(struct look *l, uint32_t key) {

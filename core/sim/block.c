@@ -28,6 +28,10 @@ __thread int cudasim_whole;
 const struct sim_inspector *sim_inspector;
 bool sim_inspects_all;
 
+bool sim_is_block_state(const void *address) {
+  return sim_executor && (uintptr_t)address - (uintptr_t)sim_executor < sizeof *sim_executor;
+}
+
 __thread struct sim_executor *sim_executor;
 static pthread_key_t executor_key;
 static pthread_once_t executor_once = PTHREAD_ONCE_INIT;

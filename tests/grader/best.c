@@ -119,7 +119,8 @@ static void print_row(const Scored *s, const char *what, const char *when, doubl
   char time[32], stars[MAX_STARS + 1];
   score_time(time, sizeof time, seconds);
   score_stars(stars, sizeof stars, s, score_stars_of(s, seconds));
-  printf("  %-10s %-17s %10s %7.2f  %-5s  %s\n", what, when, time, s->naive / seconds, stars, limit);
+  printf("  %-10s %-16s %8s %6.2f  %-*s%s%s\n", what, when, time, s->naive / seconds, *limit ? 5 : 0, stars,
+         *limit ? "  " : "", limit);
 }
 
 static void print_table(const Exercise *e) {
@@ -133,8 +134,8 @@ static void print_table(const Exercise *e) {
     printf("  no try has passed yet: ./ferry run %.2s\n\n", e->id);
     return;
   }
-  printf("\n  %s%-10s %-17s %10s %7s  %-5s  %s%s\n", style(BOLD), "try", "when", "time", "faster", "stars",
-         "limited by", style(PLAIN));
+  printf("\n  %s%-10s %-16s %8s %6s  %-5s  %s%s\n", style(BOLD), "try", "when", "time", "faster", "stars", "limited by",
+         style(PLAIN));
   for (int i = 0; i < b.count; i++) {
     const BestTry *t = &b.kept[i];
     char number[16], when[32];
@@ -158,7 +159,7 @@ int cmd_best(int argc, char **argv) {
   if (argc > 2)
     return usage_error(argv[0], "one exercise at a time");
   if (argc == 2 && argv[1][0] == '-')
-    return no_option(argv[0], argv[1], "");
+    return no_option(argv[0], argv[1]);
   if (argc == 2 && !e)
     return EXIT_USAGE;
   if (e && !exercise_scored(e))

@@ -47,6 +47,8 @@ int inspect_tool(const char *const argv[], const char *folder, const char *in, c
 bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes);
 bool inspect_mix_of(FILE *listing,
                     FILE *out); // the same of what `objdump -d --no-show-raw-insn` printed; false on other machines
+// Copies an inspected file's assembly, with room behind each shared array; false: it cannot be read or written.
+bool inspect_guard_arrays(const char *assembly, const char *guarded);
 // Compiles FILE with nvcc, where that is, and leaves what ptxas says of its kernels in the file `said`; false otherwise.
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes);
 

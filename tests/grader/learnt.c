@@ -95,6 +95,9 @@ static const struct {
     {"93_two_streams",
      "An event stands for what was in its stream when it was recorded, and orders one direction alone."},
     {"94_three_pointers", "A pointer has a place, a time and an alignment, and a kernel needs all three to be right."},
+    {"95_faster_transpose", "A transpose can be as fast as a copy: nothing is left to gain when memory is the limit."},
+    {"96_faster_sum", "Most of a sum's time was spent between the additions; at the end it is spent reading."},
+    {"97_faster_product", "Each level, tile, registers, vectors, raises how often a word is used once it is near."},
 };
 
 const char *learnt(const Exercise *e) {
