@@ -26,8 +26,34 @@ bool known_keyword(const struct tokens *t, int i) {
   return token_in(t, i, keywords);
 }
 
+// typedef unsigned int WORD; or using WORD = unsigned int;
+static bool is_alias(const struct tokens *t, int i) {
+  const int after = token_next(t, i), before = token_before(t, i);
+  int at;
+  if (token_is(t, before, "using") && token_is(t, after, "=")) {
+    for (at = token_next(t, after); token_in(t, at, types); at = token_next(t, at))
+      ;
+    return token_is(t, at, ";") && at > token_next(t, after);
+  }
+  for (at = before; at >= 0 && token_in(t, at, types); at = token_before(t, at))
+    ;
+  return token_is(t, after, ";") && at != before && token_is(t, at, "typedef");
+}
+
 bool known_type(const struct tokens *t, int i) {
-  return token_in(t, i, types);
+  if (token_in(t, i, types))
+    return true;
+  bool alias = false;
+  for (int at = t->all[i].kind == TOKEN_WORD && !token_is(t, i, "auto") ? token_last(t, i) : -1; at >= 0;
+       at = t->all[at].same) {
+    if (!token_same(t, at, i))
+      continue;
+    alias |= is_alias(t, at);
+    if (!is_alias(t, at) && (token_is(t, at - 1, "struct") || token_is(t, at - 1, "class") ||
+                             token_is(t, at - 1, "using") || token_is(t, at - 1, "typename")))
+      return false; // or something else elsewhere
+  }
+  return alias;
 }
 
 bool known_math(const struct tokens *t, int i) {
@@ -241,6 +267,18 @@ bool known_clean_call(const struct tokens *t, int i, struct call_facts *facts) {
   return clean_call(t, i, facts, 0);
 }
 
+bool known_const_method(const struct tokens *t, int i) {
+  bool found = false;
+  for (int at = token_last(t, i); at >= 0; at = t->all[at].same) {
+    if (!token_same(t, at, i) || definition(t, at) < 0)
+      continue;
+    found = true;
+    if (!token_is(t, token_next(t, t->all[token_next(t, at)].match), "const"))
+      return false;
+  }
+  return found;
+}
+
 bool known_by_reference(const struct tokens *t, int i) {
   if (known_keyword(t, i) || known_type(t, i) || known_math(t, i) || token_is(t, i, "printf") ||
       token_is(t, i, "assert"))
@@ -269,6 +307,18 @@ bool known_bad_macro(const struct tokens *t, int i) {
       if (token_in(t, at, bad) || (t->all[at].kind == TOKEN_WORD && known_wait(t, at)))
         return true;
   return false;
+}
+
+static bool macro_names(const struct tokens *t, int i, int name, int depth) {
+  for (const struct macro *m = NULL; depth < DEEPEST && (m = macro_of(t, i, m));)
+    for (int at = m->begin; at < m->end; at++)
+      if (t->all[at].kind == TOKEN_WORD && (token_same(t, at, name) || macro_names(t, at, name, depth + 1)))
+        return true;
+  return false;
+}
+
+bool known_macro_names(const struct tokens *t, int i, int name) {
+  return macro_names(t, i, name, 0);
 }
 
 static bool constant(const struct tokens *t, int i, long *value, int depth);

@@ -108,22 +108,24 @@ static int bytes_of(const struct kernel *k, const struct variable *v) {
   return (int)bytes;
 }
 
-// A type of plain values, of which there can be an array.
-static bool is_plain_type(const struct kernel *k, const struct variable *v) {
+// A type of which there can be an array.
+static bool can_be_stored(const struct kernel *k, const struct variable *v) {
   const struct tokens *t = k->t;
-  if (v->pointer)
-    return true;
-  for (int i = v->specifiers.begin; i < v->specifiers.end; i++)
-    if (t->all[i].kind != TOKEN_WORD || token_is(t, i, "auto") || token_is(t, i, "volatile") ||
-        !(known_type(t, i) || token_is(t, i, "const") || kernel_template_parameter(k, i)))
+  bool aligned = true, any = false; // an array's elements are aligned as it is where they are as large
+  for (int i = v->specifiers.begin; i < v->specifiers.end; i++) {
+    if (token_is(t, i, "auto") && !v->pointer)
       return false;
-  return true;
+    any |= token_is(t, i, "__align__") || token_is(t, i, "alignas") || token_is(t, i, "__attribute__");
+    aligned &= !token_is(t, i, "alignas") && !token_is(t, i, "__attribute__") &&
+               (!token_is(t, i, "__align__") || (token_is(t, i + 2, "16") && v->array && bytes_of(k, v) % 16 == 0));
+  }
+  return (!any || aligned) && kernel_plain_type(k, v);
 }
 
 void declare_stored(struct writer *w, struct variable *v) {
   const int bytes = bytes_of(w->k, v);
   w->stored_bytes += bytes;
-  if (v->reference || bytes == 0 || w->stored_bytes > MAX_STORED_BYTES || !is_plain_type(w->k, v)) {
+  if (v->reference || bytes == 0 || w->stored_bytes > MAX_STORED_BYTES || !can_be_stored(w->k, v)) {
     w->failed = "a variable that cannot be kept for each thread";
     return;
   }
@@ -131,7 +133,10 @@ void declare_stored(struct writer *w, struct variable *v) {
   write_marks(w, v);
   write_name(w, v->name, "_cudasim[::cudasim::MOST_THREADS]");
   write_range(w, (struct range){v->name + 1, v->declarator.end});
-  append_string(w->out, "; ");
+  char limit[64];
+  snprintf(limit, sizeof limit, "_cudasim[0]) <= %d, \"\"); ", bytes); // a template's type may be anything
+  append_string(w->out, "; static_assert(sizeof(");
+  write_name(w, v->name, limit);
 }
 
 static void refer_to(const struct writer *w, const struct variable *v) {

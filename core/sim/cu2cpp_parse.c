@@ -435,6 +435,21 @@ static void resolve(struct kernel *k) {
   }
 }
 
+bool kernel_plain_type(const struct kernel *k, const struct variable *v) {
+  const struct tokens *t = k->t;
+  const struct range type = v->parameter ? (struct range){v->init.begin, v->name} : v->specifiers;
+  if (v->pointer)
+    return true;
+  for (int i = type.begin; i < type.end; i++) {
+    if (token_is(t, i, "__align__") && t->all[i + 1].match > i)
+      i = t->all[i + 1].match;
+    else if (t->all[i].kind != TOKEN_WORD || !(known_type(t, i) || token_is(t, i, "const") || token_is(t, i, "auto") ||
+                                               kernel_template_parameter(k, i)))
+      return false;
+  }
+  return true;
+}
+
 struct variable *kernel_variable(const struct kernel *k, int token) {
   const int v = token >= k->body.begin && token < k->body.end ? k->variable_of[token - k->body.begin] : -1;
   return v < 0 ? NULL : (struct variable *)&k->variables[v];

@@ -115,13 +115,19 @@ static void write_list(struct writer *w, const struct statement *s, bool tail, i
       continue;
     }
     const struct statement *end = s;
-    for (; end && !is_once(end, tail); end = end->next)
+    bool returned = false; // some threads: what comes after is not for all
+    for (; end && !is_once(end, tail); end = end->next) {
+      for (int i = 0; i < w->k->variable_count && returned; i++)
+        if (w->k->variables[i].in == end && end->kind == S_DECLARATION)
+          w->k->variables[i].class = V_LOCAL;
+      returned |= end->returns;
       if (end->kind == S_HOISTED) {
         move_to(w, w->k->t->all[end->at.begin].p, false);
         write_range(w, end->at);
       } else if (end->kind == S_DECLARATION) {
         write_uniform_declaration(w, end);
       }
+    }
     choose_stored(w, s, end, list_end);
     write_region(w, s, end, end == NULL && tail);
     s = end;
@@ -164,6 +170,8 @@ static void write_own_parameters(struct writer *w) {
     struct variable *v = &k->variables[i];
     if (!v->parameter || v->class == V_UNIFORM)
       continue;
+    if (!kernel_plain_type(k, v))
+      w->failed = "a parameter that cannot be kept for each thread";
     append_string(w->out, "decltype(");
     write_name(w, v->name, ") ");
     write_name(w, v->name, "_cudasim[::cudasim::MOST_THREADS]; ");

@@ -73,6 +73,10 @@ bool known_atomic(const struct tokens *t, int i);
 // The name, which no kernel declares, is a constant of the program: a macro of constants, an enumerator, a constexpr. `value` of one
 // that is a number, or -1.
 bool known_constant(const struct tokens *t, int i, long *value);
+// Every function of that name is a member that promises to change nothing.
+bool known_const_method(const struct tokens *t, int i);
+// The word at i is a macro in whose text, or in that of the macros it names, the word at `name` stands.
+bool known_macro_names(const struct tokens *t, int i, int name);
 // A macro in whose text something stands that would change the flow through a kernel, or declare something.
 bool known_bad_macro(const struct tokens *t, int i);
 
@@ -151,6 +155,8 @@ bool kernel_parse(struct kernel *k);
 // A whole statement at i that is a barrier of the block.
 bool kernel_barrier(const struct kernel *k, int i);
 void kernel_free(struct kernel *k);
+// Of the types that a copy is all there is to.
+bool kernel_plain_type(const struct kernel *k, const struct variable *v);
 struct variable *kernel_variable(const struct kernel *k, int token); // that the word at `token` means, or NULL
 bool kernel_template_parameter(const struct kernel *k, int token);
 bool kernel_mentions(const struct kernel *k, struct range where, const struct variable *v);

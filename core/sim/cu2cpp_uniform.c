@@ -71,6 +71,17 @@ static bool is_given_away(const struct tokens *t, int i) {
   return known_by_reference(t, callee);
 }
 
+// Out of brackets that only group: what is before and after ((v)).
+static void leave_groups(const struct tokens *t, int *before, int *after) {
+  while (token_is(t, *before, "(") && t->all[*before].match == *after) {
+    const int callee = token_before(t, *before);
+    if (t->all[callee].kind == TOKEN_WORD || token_is(t, callee, ">") || token_is(t, callee, "]"))
+      return; // a call or a condition
+    *after = token_next(t, *after);
+    *before = callee;
+  }
+}
+
 static void find_modifications(struct kernel *k) {
   const struct tokens *t = k->t;
   for (int i = k->body.begin; i < k->body.end; i++) {
@@ -78,13 +89,14 @@ static void find_modifications(struct kernel *k) {
     if (v == NULL || v->name == i)
       continue;
     bool element = false;
-    const int before = token_before(t, i), after = past_members(t, i, &element);
+    int before = token_before(t, i), after = past_members(t, i, &element);
+    leave_groups(t, &before, &after);
     const bool address =
         token_is(t, before, "&") && is_unary(t, before) && !element && !token_is(t, token_next(t, i), "->");
     bool changes =
         (is_assignment(t, after) || token_is(t, before, "++") || token_is(t, before, "--")) && !(element && !v->array);
     if (token_is(t, after, "(") && token_is(t, token_next(t, i), ".")) // a member function
-      changes = true;
+      changes |= !known_const_method(t, token_before(t, after));
     changes |= is_given_away(t, i);
     v->addressed |= address || (v->array && !element && !token_is(t, before, "sizeof"));
     k->modified[i - k->body.begin] = changes || address;
@@ -291,8 +303,9 @@ static bool stays_uniform(struct kernel *k, const struct variable *v) {
 static void find_uniform(struct kernel *k) {
   for (int i = 0; i < k->variable_count; i++) {
     struct variable *v = &k->variables[i];
-    const bool possible = v->parameter || (v->at_level && !v->array && !v->reference && !v->shared && !v->fixed);
-    const bool given = (v->shared && !v->array) || (((v->fixed && v->constant) || v->block_group) && v->at_level);
+    const bool possible = v->parameter || (v->at_level && !v->array && !v->reference && !v->shared && !v->fixed &&
+                                           kernel_plain_type(k, v));
+    const bool given = !v->shared && v->at_level && ((v->fixed && v->constant) || v->block_group);
     v->class = possible || given ? V_UNIFORM : V_LOCAL;
   }
   for (bool changed = true; changed;) {
@@ -315,7 +328,8 @@ static void find_uniform(struct kernel *k) {
 static bool can_be_again(const struct kernel *k, const struct variable *v) {
   const struct range life = {v->name, v->scope_end};
   if (!v->at_level || v->parameter || v->array || v->reference || v->shared || v->fixed || v->addressed ||
-      empty(v->init) || v->init_kind == '{' || !kernel_pure(k, v->init, true) || modified_within(k, v, life))
+      empty(v->init) || v->init_kind == '{' || !kernel_plain_type(k, v) || !kernel_pure(k, v->init, true) ||
+      modified_within(k, v, life))
     return false;
   for (int i = v->init.begin; i < v->init.end; i++) {
     const struct variable *part = kernel_variable(k, i);
@@ -408,6 +422,32 @@ static bool check_words(struct kernel *k) {
   return true;
 }
 
+static int count_statements(const struct statement *s) {
+  int count = 0;
+  for (; s; s = s->next)
+    count += count_statements(s->child) + count_statements(s->other) + (s->kind == S_BARRIER || s->kind == S_RETURN) +
+             (s->kind == S_BREAK || s->kind == S_CONTINUE);
+  return count;
+}
+
+// Each barrier and each jump is a statement of the tree: a macro without a semicolon, for one, would hide what comes after it.
+static bool check_jumps(struct kernel *k) {
+  static const char *const jumps[] = {"return", "break", "continue", NULL};
+  int count = 0;
+  for (int i = k->body.begin; i < k->body.end; i++)
+    count += (k->t->all[i].kind == TOKEN_WORD && token_in(k->t, i, jumps)) || kernel_barrier(k, i);
+  return count == count_statements(k->top) || refuse(k, "a barrier or a jump that is no statement of its own");
+}
+
+// A macro that names a variable of the kernel's may do anything to it.
+static bool check_macros(struct kernel *k) {
+  for (int i = k->body.begin; i < k->body.end; i++)
+    for (int v = 0; v < k->variable_count && k->t->all[i].kind == TOKEN_WORD; v++)
+      if (known_macro_names(k->t, i, k->variables[v].name))
+        return refuse_at(k, i, "a macro that names a variable of the kernel's");
+  return true;
+}
+
 // What is moved to another place must not find another variable there by the same name.
 static bool check_names(struct kernel *k) {
   for (int i = 0; i < k->variable_count; i++)
@@ -424,7 +464,7 @@ bool kernel_classify(struct kernel *k) {
   if (k->t->unknown)
     return refuse(k, "an included file that cannot be found");
   find_modifications(k);
-  if (!check_words(k))
+  if (!check_words(k) || !check_jumps(k) || !check_macros(k))
     return false;
   set_levels(k, k->top->child, true);
   if (!check_names(k))

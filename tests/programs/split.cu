@@ -11,6 +11,12 @@ enum { HALF = SIZE / 2 };
 const int three = 3;
 __device__ int changing = 2;
 
+struct Place {
+  int x;
+  __device__ Place(int n) : x(threadIdx.x * n) {
+  }
+};
+
 __device__ int twice(int x) {
   return 2 * x;
 }
@@ -118,6 +124,43 @@ __global__ void yes_adds(int *out) {
   out[threadIdx.x] = count;
 }
 
+__global__ void yes_shared_number(int *out) {
+  __shared__ int base;
+  if (threadIdx.x == 0)
+    base = 5;
+  __syncthreads();
+  int mine = base + threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    base = 100;
+  __syncthreads();
+  out[threadIdx.x] = mine + base;
+}
+
+__global__ void yes_divides_after_a_return(int *out, const int *in, int zero) {
+  out[threadIdx.x] = 3;
+  __syncthreads();
+  if (in[0] > 0)
+    return;
+  const int part = 10 / zero;
+  out[threadIdx.x] = part;
+}
+
+__global__ void no_brackets(int *out) {
+  for (int i = 0; i < 4;) {
+    __syncthreads();
+    if (threadIdx.x < SIZE)
+      (i)++;
+    out[threadIdx.x] = i;
+  }
+}
+
+__global__ void no_object(int *out, int n) {
+  Place place(n);
+  __syncthreads();
+  out[threadIdx.x] = place.x;
+}
+
 __global__ void no_condition(int *out, const int *in) {
   int more = in[0];
   do {
@@ -220,6 +263,10 @@ int main(void) {
   RUN(yes_changes_by_reference<<<1, SIZE>>>(out));
   RUN(yes_group<<<1, SIZE>>>(out));
   RUN(yes_adds<<<1, SIZE>>>(out));
+  RUN(yes_shared_number<<<1, SIZE>>>(out));
+  RUN(yes_divides_after_a_return<<<1, SIZE>>>(out, in, 0));
+  RUN(no_brackets<<<1, SIZE>>>(out));
+  RUN(no_object<<<1, SIZE>>>(out, 7));
   RUN(no_condition<<<1, SIZE>>>(out, in));
   RUN(no_changing_variable<<<1, SIZE>>>(out));
   RUN(no_step_by_reference<<<1, SIZE>>>(out));
