@@ -69,10 +69,13 @@ static const struct {
 
 static const struct {
   const char *name, *type;
-} types[] = {{"u8", "unsigned char"},       {"s8", "signed char"},  {"b8", "unsigned char"}, {"u16", "unsigned short"},
-             {"s16", "short"},              {"b16", "unsigned short"}, {"u32", "unsigned int"}, {"s32", "int"},
-             {"b32", "unsigned int"},       {"u64", "unsigned long long"}, {"s64", "long long"},
-             {"b64", "unsigned long long"}, {"f32", "float"},       {"f64", "double"}};
+} types[] = {{"u8", "unsigned char"}, {"s8", "signed char"},
+             {"b8", "unsigned char"}, {"u16", "unsigned short"},
+             {"s16", "short"},        {"b16", "unsigned short"},
+             {"u32", "unsigned int"}, {"s32", "int"},
+             {"b32", "unsigned int"}, {"u64", "unsigned long long"},
+             {"s64", "long long"},    {"b64", "unsigned long long"},
+             {"f32", "float"},        {"f64", "double"}};
 
 // ---- reading ----
 
@@ -263,7 +266,8 @@ int append_ptx(const char *text, struct text *out) {
     return 1;
   }
   const size_t before = out->length;
-  if (count > 0 && (append_calculation(&s, plain, argument, count, out) || append_access(&s, name, argument, count, out)))
+  if (count > 0 &&
+      (append_calculation(&s, plain, argument, count, out) || append_access(&s, name, argument, count, out)))
     return 1;
   out->length = before;
   if (out->bytes)

@@ -17,6 +17,7 @@
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
+#include "watchdog.h"
 #include "weak.h"
 
 enum {
@@ -398,7 +399,9 @@ static cudaError_t launch_nested(const struct cudasim_launch_request *request) {
   sim_count_kernel(&sim.counters.launches);
   if (request->cooperative || pthread_create(&thread, NULL, run_nested, &child) != 0)
     return sim_fail(request->cooperative ? cudaErrorNotSupported : cudaErrorLaunchOutOfResources);
+  sim_watch_end(); // this thread waits: the child's is looked at
   pthread_join(thread, NULL);
+  sim_watch_begin(sim_executor);
   if (child.error != cudaSuccess)
     sim_block_fail(child.error);
   return cudaSuccess;
