@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "block_internal.h"
 #include "clock.h"
 #include "cooperative.h"
 #include "cudasim.h"
