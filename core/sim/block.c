@@ -21,7 +21,9 @@
 
 __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim, gridDim;
-__thread const struct cudasim_index *cudasim_thread;
+// Outside of kernels, a function that is the device's, too (of thrust's, say), finds the first thread's place.
+static const struct cudasim_index nowhere = {0, 0, 0};
+__thread const struct cudasim_index *cudasim_thread = &nowhere;
 
 const struct sim_inspector *sim_inspector;
 
@@ -560,6 +562,7 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
     judged_block_end(e);
   sim_watch_end();
   e->inside = false;
+  cudasim_thread = &nowhere;
   if (e->inspected)
     sim_inspector->block_end();
   return e->error;
