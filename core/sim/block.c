@@ -19,10 +19,10 @@
 #include "watchdog.h"
 #include "weak.h"
 
-__thread struct uint3 threadIdx, blockIdx;
-__thread struct cudasim_dim3 blockDim, gridDim;
-// Outside of kernels, a function that is the device's, too (of thrust's, say), finds the first thread's place.
+// Outside of kernels, a function that is the device's, too (of thrust's, say), finds the place of a single thread.
 static const struct cudasim_index nowhere = {0, 0, 0};
+__thread struct uint3 threadIdx, blockIdx;
+__thread struct cudasim_dim3 blockDim = {1, 1, 1}, gridDim = {1, 1, 1};
 __thread const struct cudasim_index *cudasim_thread = &nowhere;
 
 const struct sim_inspector *sim_inspector;
@@ -563,6 +563,8 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
   sim_watch_end();
   e->inside = false;
   cudasim_thread = &nowhere;
+  blockIdx = (struct uint3){0, 0, 0};
+  blockDim = gridDim = (struct cudasim_dim3){1, 1, 1};
   if (e->inspected)
     sim_inspector->block_end();
   return e->error;
