@@ -3,7 +3,7 @@
 // missing by its name; what a function cannot do answers CUSPARSE_STATUS_NOT_SUPPORTED. C++ and .cu files only.
 #ifndef CUDASIM_CUSPARSE_H
 #define CUDASIM_CUSPARSE_H
-#define CUSPARSE_H_ // what helper headers ask for
+#define CUSPARSE_H_
 
 #if !defined(__cplusplus) || defined(CUDASIM_HOST)
 #error "cuSPARSE is simulated in .cu files; compile this one with -x cu"
@@ -16,6 +16,7 @@
 #include "library_types.h"
 
 #define CUSPARSE_VERSION 12600
+#define CUSPARSEAPI // what helper headers ask for
 
 typedef enum {
   CUSPARSE_STATUS_SUCCESS = 0,
