@@ -1,10 +1,11 @@
 // A whole program, after the preprocessor: launches stand there as they will be compiled, whichever macro or header they come
-// from, and every line knows its file by the lines `# 12 "file"`. With -DCUDASIM_PROGRAM, cudasim_abi.h leaves __shared__ in the
-// text as __cudasim_shared__. Rewritten are
+// from, and every line knows its file by the lines `# 12 "file"`. With -DCUDASIM_PROGRAM, cudasim_abi.h leaves __shared__ and
+// __global__ in the text as __cudasim_shared__ and __cudasim_global__. Rewritten are
 //     k<<<config>>>(args)              a launch that finds k by its arguments, as a call would; and, never executed, the call
 //                                      itself, so that the compiler's errors are about what the user wrote
 //     extern __shared__ T name[];      T *name = (T *)cudasim_dynamic_shared();
 //     __shared__                       thread_local
+//     __global__                       nothing
 //     __noinline__                     an attribute
 //     asm("...")                       PTX of one instruction becomes a call, other PTX a refusal that names it
 #include "cu2cpp.h"
@@ -570,6 +571,8 @@ static size_t convert_word(struct converter *c, size_t i) {
     const size_t next = skip_space(in, end);
     if (word_at(in, next, "alignas")) // which may not stand in the middle of a declaration
       return rewrite_alignment(c, end, next);
+  } else if (word_at(in, i, GLOBAL)) {
+    append_string(c->out, " ");
   } else if (word_at(in, i, "__noinline__") && before > 0 && !strchr("(,", c->out->bytes[before - 1]))
     append_string(c->out, "__attribute__((noinline))");
   else

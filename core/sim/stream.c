@@ -206,11 +206,13 @@ static struct sim_node_list outstanding(struct CUstream_st *stream) {
 }
 
 struct sim_node *sim_streams_ready(const struct sim_node *except) {
+  static unsigned int searches;
+  const unsigned int search = ++searches ? searches : ++searches;
   struct sim_node *ready = NULL;
   for (int i = 0; ready == NULL && i < sim.config.devices; i++) {
-    ready = sim_node_ready(sim.device[i].legacy->last, except);
+    ready = sim_node_ready(sim.device[i].legacy->last, except, search);
     for (const struct CUstream_st *stream = sim.device[i].streams; ready == NULL && stream; stream = stream->next)
-      ready = sim_node_ready(stream->last, except);
+      ready = sim_node_ready(stream->last, except, search);
   }
   return ready;
 }

@@ -46,7 +46,11 @@
 #endif
 #else
 #define __constant__
+#if defined(CUDASIM_PROGRAM) && !defined(CUDASIM_HOST) // cu2cpp --program takes it away
+#define __global__ __cudasim_global__
+#else
 #define __global__
+#endif
 #define __device__
 #endif
 #ifdef CUDASIM_PROGRAM // cu2cpp --program notes which functions are kernels, and takes the word out
