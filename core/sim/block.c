@@ -20,9 +20,11 @@
 #include "watchdog.h"
 #include "weak.h"
 
+// Outside of kernels, a function that is the device's, too (of thrust's, say), finds the place of a single thread.
+static const struct cudasim_index nowhere = {0, 0, 0};
 __thread struct uint3 threadIdx, blockIdx;
-__thread struct cudasim_dim3 blockDim, gridDim;
-__thread const struct cudasim_index *cudasim_thread;
+__thread struct cudasim_dim3 blockDim = {1, 1, 1}, gridDim = {1, 1, 1};
+__thread const struct cudasim_index *cudasim_thread = &nowhere;
 __thread int cudasim_whole;
 
 const struct sim_inspector *sim_inspector;
@@ -509,6 +511,9 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
     judged_block_end(e);
   sim_watch_end();
   e->inside = false;
+  cudasim_thread = &nowhere;
+  blockIdx = (struct uint3){0, 0, 0};
+  blockDim = gridDim = (struct cudasim_dim3){1, 1, 1};
   if (e->inspected)
     sim_inspector->block_end();
   return e->error;

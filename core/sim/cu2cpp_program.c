@@ -7,7 +7,7 @@
 //     __shared__                       thread_local
 //     __global__                       nothing
 //     __noinline__                     an attribute
-//     asm("...")                       PTX becomes a refusal that names it
+//     asm("...")                       PTX of one instruction becomes a call, other PTX a refusal that names it
 #include "cu2cpp.h"
 
 #include <ctype.h>
@@ -350,8 +350,7 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   int ptx = 0;
   for (size_t s = 0; s < sizeof signs / sizeof *signs; s++)
     ptx |= strstr(flat.bytes, signs[s]) != NULL;
-  int known =
-      ptx || strstr(flat.bytes, "laneid") || strstr(flat.bytes, "warpid") ? append_register(flat.bytes, c->out) : 0;
+  const int known = append_register(flat.bytes, c->out) || append_ptx(flat.bytes, c->out);
   ptx |= known;
   if (ptx && !known) {
     append_string(c->out, "::cudasim::ptx(");
