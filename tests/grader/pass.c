@@ -46,9 +46,9 @@ const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
 #define LIST(passes) ((PassList){passes, (int)(sizeof(passes) / sizeof(passes)[0])})
 
 PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
-  PassList list = strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
-                  : e->streams                             ? LIST(stream_passes)
-                                                           : LIST(once);
+  PassList list = e->streams                                 ? LIST(stream_passes)
+                  : strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
+                                                             : LIST(once);
   if (real_gpu || test->no_cuda)
     list = LIST(once);
   if (test->passes > 0 && test->passes < list.count)
