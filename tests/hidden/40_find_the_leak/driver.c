@@ -35,7 +35,9 @@ void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
   driver_may_change(d, "weight");
   driver_may_change(d, "bias");
-  train_another(driver_tensor(d, "weight"), driver_tensor(d, "bias"), x, y, driver_number(d, "lr"));
+  fy_grad_mode(true) { // whatever it leaves switched
+    train_another(driver_tensor(d, "weight"), driver_tensor(d, "bias"), x, y, driver_number(d, "lr"));
+  }
   Watched *model = watched(driver_tensor(d, "weight"), driver_tensor(d, "bias"));
   driver_module(&model->base);
   FyTensor *losses = train(&model->base, x, y, driver_number(d, "lr"));
