@@ -113,6 +113,11 @@ void sim_worker_wait_done(void);
 void sim_worker_signal_done(void);
 // The program ends: what has not run will not run. sim.lock is held.
 bool sim_worker_has_stopped(void);
+bool sim_worker_is_stopping(void);
+
+// Around what another thread than the workers runs, with sim.lock held: the program's end waits for it as for theirs.
+void sim_worker_begin(void);
+void sim_worker_end(void);
 
 // Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many.
 struct sim_helper {

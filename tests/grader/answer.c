@@ -7,6 +7,7 @@
 #include "files.h"
 #include "gpu.h"
 #include "inspect.h"
+#include "kernel_flags.h"
 #include "registry.h"
 #include "symbols.h"
 #include "tools_root.h"
@@ -97,6 +98,7 @@ static void set_readable(SandboxJob *job, const char *extra, const char *more) {
                                CONFIG_ROOT "/tests/grader",
                                CONFIG_LIBRARY,
                                INSPECT_LIBRARY,
+                               CONFIG_PRECOMPILED,
                                CONFIG_OBJECTS "/tests/grader",
                                CONFIG_OBJECTS "/sim/tests/grader",
                                extra,
@@ -218,6 +220,16 @@ static bool compile_c(Answer *a) {
   return run_compiler(a, &c, (const char *[2]){header, NULL});
 }
 
+// The runtime's header as make has compiled it; where that is not there, or not of this compiler, the header itself. What is switched
+// off in it for some lines is not, once it comes from there.
+static void include_precompiled(const Answer *a, Command *c) {
+  const char *header = a->for_inspector ? CONFIG_PRECOMPILED "/inspected.h" : CONFIG_PRECOMPILED "/judged.h";
+  if (access(header, R_OK) != 0)
+    return;
+  words(c, "-Wno-dangling-pointer -include");
+  word(c, "%s", header);
+}
+
 static bool stack_is_a_threads(Answer *a) {
   char path[320];
   snprintf(path, sizeof path, "%s/answer.su", a->folder);
@@ -241,11 +253,9 @@ static bool compile_for_simulator(Answer *a) {
   if (!run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
   program(&c, a->for_inspector ? "g++" : CONFIG_CXX);
-  // -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it.
-  words(&c, a->for_inspector ? INSPECT_FLAGS
-                             : "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra "
-                               "-Wno-unknown-pragmas -Werror=return-type -ftls-model=local-exec");
+  words(&c, a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
   words(&c, "-I" CONFIG_ROOT "/core/sim/include");
+  include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");
   if (!a->for_inspector || !a->exercise->open)

@@ -159,7 +159,7 @@ int cmd_best(int argc, char **argv) {
   if (argc > 2)
     return usage_error(argv[0], "one exercise at a time");
   if (argc == 2 && argv[1][0] == '-')
-    return no_option(argv[0], argv[1], "");
+    return no_option(argv[0], argv[1]);
   if (argc == 2 && !e)
     return EXIT_USAGE;
   if (e && !exercise_scored(e))

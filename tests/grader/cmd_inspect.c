@@ -44,7 +44,7 @@ static int parse(int argc, char **argv, InspectOptions *o) {
     if (value)
       *value = argv[++i];
     else if (option[0] == '-')
-      return usage_error(argv[0], "there is no option %s; arguments of the program stand after --", option);
+      return no_option(argv[0], option);
     else if (o->file)
       return usage_error(argv[0], "one file at a time: %s or %s", o->file, option);
     else

@@ -56,7 +56,7 @@ int run_parse(int argc, char **argv, RunOptions *o) {
     else if (strcmp(option, "--replay") == 0 && !read_replay(value, o))
       return usage_error(argv[0], "--replay takes what a failed test printed, such as 2.1f3a");
     else if (option[0] == '-' && strcmp(option, "--replay") != 0)
-      return no_option(argv[0], option, "--all --first --test --replay --file --sandbox");
+      return no_option(argv[0], option);
     else if (option[0] != '-' && !(o->exercise = exercise_named(argv[0], option)))
       return EXIT_USAGE;
   }

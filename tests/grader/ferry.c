@@ -179,20 +179,36 @@ int usage_error(const char *command, const char *format, ...) {
 
 // ---- did you mean ------------------------------------------------------------------------------------------------------
 
-static char option_list[16][32];
+enum { MOST_OPTIONS = 48 };
+static char option_list[MOST_OPTIONS][32];
 
 static const char *option_name(int i) {
   return option_list[i];
 }
 
-int no_option(const char *command, const char *given, const char *options) {
-  int count = 0;
-  for (const char *at = options; *at && count < 16; at += strspn(at, " ")) {
-    size_t length = strcspn(at, " ");
-    snprintf(option_list[count++], sizeof option_list[0], "%.*s", (int)length, at);
+static const Command *command_named(const char *name) {
+  for (const Command *c = commands; c->name; c++)
+    if (strcmp(c->name, name) == 0)
+      return c;
+  return NULL;
+}
+
+// Each "--word" of a text: what a command's help names is what it takes.
+static int options_in(const char *text, int count) {
+  for (const char *at = strstr(text, "--"); at && count < MOST_OPTIONS; at = strstr(at, "--")) {
+    size_t length = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+    if (length > 2 && length < sizeof option_list[0])
+      snprintf(option_list[count++], sizeof option_list[0], "%.*s", (int)length, at);
     at += length;
   }
-  snprintf(option_list[count < 16 ? count++ : 15], sizeof option_list[0], "--help");
+  return count;
+}
+
+int no_option(const char *command, const char *given) {
+  const Command *c = command_named(command);
+  int count = options_in("--help", 0);
+  if (c)
+    count = options_in(c->help, options_in(c->arguments, count));
   const char *meant = term_meant(given, option_name, count);
   return usage_error(command, "there is no option %s%s%s%s", given, meant ? ". Did you mean " : "", meant ? meant : "",
                      meant ? "?" : "");
@@ -234,13 +250,6 @@ int begin_sandbox(const char *command, const char *level) {
     return -1;
   fprintf(stderr, "ferry %s: grader error: no answer can be shut in: %s\n", command, why);
   return EXIT_GRADER;
-}
-
-static const Command *command_named(const char *name) {
-  for (const Command *c = commands; c->name; c++)
-    if (strcmp(c->name, name) == 0)
-      return c;
-  return NULL;
 }
 
 static const char *command_name(int i) {

@@ -46,6 +46,7 @@ static const struct {
      "Autocast picks each operation's type, and the scaler keeps small gradients from becoming zero."},
     {"44_keep_in_float32", "Squares and long sums belong in float32: float16 ends at 65504 and has three digits."},
     {"45_checkpointing", "A checkpoint keeps a segment's input alone, and computes the rest again in backward."},
+    {"46_what_float16_gains", "Two trainings compare when all but the type is equal, and the clock waits for both."},
     {"50_profile_a_loop",
      "A schedule leaves warm-up out and records some steps, so that a profile is of the steady state."},
     {"51_three_costliest", "Time of an op itself is what it took without the ops that it called."},

@@ -3,6 +3,7 @@
 #define CUDASIM_PROGRAM_H
 
 #include "cudasim_aligned_vectors.h"
+#include "cudasim_graph.h"
 #include "cudasim_more.h"
 #include "cudasim_warp.h"
 

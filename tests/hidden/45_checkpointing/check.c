@@ -77,7 +77,7 @@ static void ask_on(Case *c, const char *device, Size s) {
 }
 
 static Size usual(Case *c) {
-  return (Size){.count = 25, .segments = 5, .rows = draw_odd(c, 2001, 2999)};
+  return (Size){.count = 25, .segments = 5, .rows = draw_odd(c, 1001, 1399)};
 }
 
 static void ask_gpu(Case *c) {
@@ -94,7 +94,7 @@ static void ask_rest(Case *c) { // some blocks are over
   ask_on(c, "cuda:0",
          (Size){.count = 5 * segments + draw_int(c, 1, segments - 1),
                 .segments = segments,
-                .rows = draw_odd(c, 2001, 2999)});
+                .rows = draw_odd(c, 1001, 1399)});
 }
 static void ask_dropout(Case *c) {
   Size s = usual(c);
@@ -102,10 +102,10 @@ static void ask_dropout(Case *c) {
   ask_on(c, "cuda:0", s);
 }
 static void ask_one(Case *c) {
-  ask_on(c, "cuda:0", (Size){.count = 7, .segments = 1, .rows = draw_odd(c, 2001, 2999)});
+  ask_on(c, "cuda:0", (Size){.count = 7, .segments = 1, .rows = draw_odd(c, 1001, 1399)});
 }
 static void ask_all(Case *c) {
-  ask_on(c, "cpu", (Size){.count = 11, .segments = 11, .rows = draw_odd(c, 2001, 2999)});
+  ask_on(c, "cpu", (Size){.count = 11, .segments = 11, .rows = draw_odd(c, 1001, 1399)});
 }
 static void ask_gaps(Case *c) {
   Size s = usual(c);

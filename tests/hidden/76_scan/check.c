@@ -69,7 +69,7 @@ static void ask_block(Case *c) {
   ask(c, draw_odd(c, 33, 199));
 }
 static void ask_large(Case *c) {
-  ask(c, 1024 * draw_int(c, 293, 322) + 1); // one element more than whole blocks have
+  ask(c, 1024 * draw_int(c, 257, 274) + 1); // one element more than whole blocks have
 }
 static void ask_one(Case *c) {
   ask(c, 1);
@@ -161,7 +161,7 @@ EXERCISE = {
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "less than a block", .ask = ask_block, .judge = judge, .inspect = true},
               {.name = "less than a warp", .ask = ask_small, .judge = judge},
-              {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 3},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements, then some", .ask = ask_none_first, .judge = judge}},
 };
