@@ -17,6 +17,7 @@ typedef struct InspectOptions {
   const char *gpu;  // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
   bool quiet;       // without the program's output
   bool table;       // a line for each kernel
+  bool once;        // in ascending order alone
   bool nvcc;        // the file is anybody's, as ./ferry nvcc takes it: launches find their kernels by C++'s rules
   char **arguments; // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
