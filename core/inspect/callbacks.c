@@ -6,6 +6,7 @@
 #include "inspect/access.h"
 
 __thread struct look *inspect_now;
+__thread uint64_t inspect_calls;
 
 #define CALLER __builtin_return_address(0)
 
@@ -32,6 +33,7 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
 #define ACCESS(address, bytes, event)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
+    inspect_calls++;                                                                                                   \
     if (__builtin_expect(l != NULL, 0))                                                                                \
       access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)));             \
   } while (0)
@@ -187,6 +189,7 @@ void __tsan_atomic_signal_fence(int order) {
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void) {
   struct look *l = inspect_now;
+  inspect_calls++;
   if (__builtin_expect(l != NULL, 0))
     access_event(l, key_of(CALLER, EVENT_BLOCK));
 }

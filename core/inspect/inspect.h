@@ -128,7 +128,10 @@ struct launch {
   struct history *histories;
   struct late *late; // reads of memory that nothing had written
   size_t late_count;
-  struct counted *counted; // counts.c: what it has done
+  struct counted *counted;      // counts.c: what it has done
+  uint64_t calls, looked_calls; // in all its blocks, and in those that are looked at
+  uint64_t closure;             // where its arguments are, and how many bytes
+  size_t closure_bytes;
 };
 
 // One access.
@@ -201,6 +204,11 @@ struct look {
 };
 
 extern __thread struct look *inspect_now __attribute__((tls_model("initial-exec")));
+// Accesses and basic blocks that this thread has come by, in blocks that are looked at and in others.
+extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec")));
+// FERRY_INSPECT_SCORED: in the lazy mode, where one thread runs all. What is looked at stands for as much as it did of all that was
+// done, whichever blocks did it; and memory of the host in a kernel is a finding.
+extern bool inspect_scored;
 void inspect_hold(void);
 void inspect_release(void);
 
@@ -311,6 +319,7 @@ void counts_end_block(void);
 struct modelled { // of all launches together
   double seconds, term[6], least, resident, share, launches;
   double stored_sectors, stored_bytes;
+  double uneven; // at most of a launch: what its blocks did, over what those that were looked at stand for
 };
 extern bool counts_wanted;
 void counts_touched(uint32_t key, uint64_t first, uint64_t last);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "inspect/inspect.h"
+#include "sim/inspector.h"
 
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
 enum { MOST = 4 << 20, FIRST_ROOM = 1024 };
@@ -50,6 +51,21 @@ static void beyond_dynamic(struct look *l, size_t offset, unsigned bytes, uint32
               l->dynamic_bytes, l->thread, l->run - l->launch->first_run);
 }
 
+// A thread's own variables stand a little above this function's on its stack.
+enum { OWN_STACK = 256 << 10 };
+
+static bool is_a_threads(const struct look *l, uint64_t address) {
+  const uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0), own = (uint64_t)(uintptr_t)&inspect_now;
+  return address - frame < OWN_STACK || address - l->launch->closure < l->launch->closure_bytes ||
+         address - (own - OWN_STACK) < 2 * OWN_STACK || // blockIdx and its like stand beside that
+         sim_is_block_state((const void *)(uintptr_t)address);
+}
+
+static void of_the_host(struct look *l, uint32_t key) {
+  finding_add(FIND_ILLEGAL, l->launch->kernel, (struct place){.first = key_place(key)},
+              "memory of the host: thread %d of block %u", l->thread, l->run - l->launch->first_run);
+}
+
 // Two threads' equal writes are compared when the second goes on; what the compiler's check of bounds has told of is not told again.
 static bool end_pending(struct look *l) {
   bool skip = l->skip_next;
@@ -73,8 +89,11 @@ void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key)
   bool skip = end_pending(l);
   l->last_key = key;
   enum space space = memory_space(l, address, &memory, &offset);
-  if (space == SPACE_NONE)
+  if (space == SPACE_NONE) {
+    if (inspect_scored && !is_a_threads(l, address))
+      of_the_host(l, key);
     return;
+  }
   if (space == SPACE_GLOBAL)
     memory_check(l, address, bytes, key);
   else if (space == SPACE_SHARED && !skip && !l->known_shared[offset / MEMORY_WORD])

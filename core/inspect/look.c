@@ -101,6 +101,7 @@ static struct barrier *barrier_at(struct kernel *k, const char *file, int line) 
 // ---- launches ------------------------------------------------------------------------------------------------------------------
 
 static uint32_t runs = 1;
+bool inspect_scored;
 
 static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
   inspect_hold();
@@ -128,6 +129,9 @@ static void *launch_begin(const struct cudasim_launch_request *request, unsigned
     k->looked += launch->end - launch->first;
     race_begin_launch(launch);
     counts_begin_launch(launch);
+    launch->calls = inspect_calls; // for now, those before it
+    launch->closure = (uintptr_t)request->closure;
+    launch->closure_bytes = request->closure_bytes;
   }
   inspect_release();
   return launch;
@@ -136,6 +140,7 @@ static void *launch_begin(const struct cudasim_launch_request *request, unsigned
 static void launch_end(void *data) {
   struct launch *launch = data;
   inspect_hold();
+  launch->calls = inspect_calls - launch->calls;
   memory_resolve_late(launch);
   race_end_launch();
   order_end_launch(launch);
@@ -189,6 +194,7 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   race_begin_phase(l);
   order_begin_block(l);
   counts_begin_block(launch);
+  launch->looked_calls -= inspect_calls;
   inspect_now = l;
   return true;
 }
@@ -203,6 +209,7 @@ static void end_phase(struct look *l) {
 static void block_end(void) {
   struct look *l = inspect_now;
   inspect_now = NULL;
+  l->launch->looked_calls += inspect_calls;
   end_phase(l);
   counts_end_block();
   inspect_release();
@@ -347,6 +354,7 @@ __attribute__((constructor)) static void begin(void) {
   const char *count = getenv("FERRY_INSPECT_BLOCKS");
   only = getenv("FERRY_INSPECT_KERNEL");
   blocks = count ? strtoul(count, NULL, 10) : 0;
+  inspect_scored = sim_inspects_all = getenv("FERRY_INSPECT_SCORED") != NULL;
   program_read();
   mix_read();
   sim_inspector = &inspector;

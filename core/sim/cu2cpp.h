@@ -46,6 +46,9 @@ size_t rewrite_kernel_cast(const struct text *in, size_t i, struct text *out); /
 // `"mov.u32 %0, %%laneid;" : "=r"(x)` as an assignment to x; false: it is something else.
 int append_register(const char *text, struct text *out);
 
+// cu2cpp_ptx.c: one instruction of PTX, in the same form, as a call; false: it is something else.
+int append_ptx(const char *text, struct text *out);
+
 // cu2cpp_program.c: a program that has been preprocessed with -DCUDASIM_PROGRAM.
 void convert_program(const struct text *in, struct text *out, int always_inline);
 

@@ -35,6 +35,7 @@ static void meet(struct sim_executor *e, int warp, struct sim_warp_group *group)
     if (thread_state[lane] == SIM_AT_WARP) {
       thread_state[lane] = SIM_READY;
       e->at_warp--;
+      group->unread++;
     }
   }
   group->arrived = 0;
@@ -64,21 +65,16 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
   struct sim_warp_group *group = NULL;
   if (warp->groups < SIM_WARP_GROUPS)
     group = &warp->group[warp->groups++];
-  for (int i = 0; group == NULL && i < SIM_WARP_GROUPS; i++) {
-    unsigned int running = 0; // its lanes have read their values when none of them is still to be woken
-    for (int lane = 0; lane < SIM_WARP_THREADS; lane++)
-      if ((warp->group[i].mask & ~warp->exited) >> lane & 1u)
-        running |= e->state[(warp - e->warp) * SIM_WARP_THREADS + lane] == SIM_READY;
-    if (warp->group[i].arrived == 0 && !running)
+  for (int i = 0; group == NULL && i < SIM_WARP_GROUPS; i++)
+    if (warp->group[i].arrived == 0 && warp->group[i].unread == 0)
       group = &warp->group[i];
-  }
   if (group == NULL) {
     sim_report(e, "a warp meets with more than 32 different masks at once");
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   group->mask = mask;
   group->arrived = 0;
-  group->buffer = 0;
+  group->buffer = group->unread = 0;
   return group;
 }
 
@@ -109,6 +105,7 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
     e->state[thread] = SIM_AT_WARP;
     e->at_warp++;
     sim_suspend(e);
+    group->unread--;
   }
   *lanes = group->lanes[buffer];
   return group->values[buffer];

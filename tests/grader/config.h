@@ -5,6 +5,7 @@
 #include "grader_config.h" // generated: CONFIG_CC, CONFIG_CXX, CONFIG_NVCC, CONFIG_ROOT, CONFIG_BUILD, CONFIG_LINK, ...
 
 #define CONFIG_OBJECTS CONFIG_ROOT "/" CONFIG_BUILD
+#define CONFIG_PRECOMPILED CONFIG_OBJECTS "/sim/precompiled"
 #define CONFIG_LIBRARY CONFIG_OBJECTS "/libferry.a"
 
 #endif

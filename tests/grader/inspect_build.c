@@ -3,6 +3,7 @@
 #include "case.h"
 #include "config.h"
 #include "inspect.h"
+#include "kernel_flags.h"
 #include "nvcc.h"
 #include <errno.h>
 #include <fcntl.h>

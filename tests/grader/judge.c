@@ -172,6 +172,36 @@ static void unpack_reply(Case *c, SandboxResult *r, Status *status) {
     *status = STATUS_FAIL;
 }
 
+// The replies of a test's passes that were judged right. To the same question the same reply, byte for byte, is as right in
+// another pass: judging it costs more than all the rest where the result is large.
+typedef struct Replies {
+  uint8_t *bytes[8];
+  size_t size[8];
+  int count;
+} Replies;
+
+static Replies right_replies;
+
+static bool judged_right(const SandboxResult *r) {
+  for (int i = 0; i < right_replies.count; i++)
+    if (right_replies.size[i] == r->reply_bytes && memcmp(right_replies.bytes[i], r->reply, r->reply_bytes) == 0)
+      return true;
+  return false;
+}
+
+static void keep_reply(const SandboxResult *r) {
+  Replies *kept = &right_replies;
+  if (kept->count == 8 || !(kept->bytes[kept->count] = malloc(r->reply_bytes + 1)))
+    return;
+  memcpy(kept->bytes[kept->count], r->reply, r->reply_bytes);
+  kept->size[kept->count++] = r->reply_bytes;
+}
+
+static void forget_replies(void) {
+  while (right_replies.count > 0)
+    free(right_replies.bytes[--right_replies.count]);
+}
+
 static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool unseen) {
   if (*status == STATUS_PASS && !counts_agree(c, &r->ledger)) {
     case_fail(c, NULL, "the counts are not what was counted: the answer changed the counters or hid from them");
@@ -181,12 +211,14 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
     case_fail(c, NULL, "what the inspector saw did not come with the reply: the answer hid from it");
     *status = STATUS_FAIL;
   }
-  if (*status == STATUS_PASS) {
-    guard_check(c, "judged");
-    case_judge(c);
-    guard_check(c, "");
-    *status = c->failed ? STATUS_FAIL : STATUS_PASS;
-  }
+  if (*status != STATUS_PASS || judged_right(r))
+    return;
+  guard_check(c, "judged");
+  case_judge(c);
+  guard_check(c, "");
+  *status = c->failed ? STATUS_FAIL : STATUS_PASS;
+  if (*status == STATUS_PASS && !c->inspection)
+    keep_reply(r);
 }
 
 static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status status) {
@@ -253,7 +285,10 @@ static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise 
   if (!request)
     grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
   run->pass = pass;
-  pass_settings(&settings, pass, v->seed);
+  if (v->test->scored)
+    pass_scored_settings(&settings, v->test->scored, a->mix);
+  else
+    pass_settings(&settings, pass, v->seed);
   run->r = answer_run(a, request, bytes, devices, v->test->no_cuda, settings.list);
   if (run->r.end != SANDBOX_NOT_STARTED)
     a->protections &= run->r.protections;
@@ -266,6 +301,7 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   judge_reply(&run->c, &run->r, &run->status, a->for_inspector && !run->c.inspection);
   v->counted = case_counted(&run->c);
   v->counts = *counts(&run->c);
+  v->score = run->c.score;
   v->status = run->status;
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   if (v->status != STATUS_PASS)
@@ -324,8 +360,10 @@ static bool inspect_runs(Inspection *i, Run *runs, int count, Answer *a) {
 static bool judge_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
   static Run runs[2];
   Inspection i = {.title = a->title, .source = a->source, .text = a->text};
+  if (v->test->scored && !answer_find_mix(a))
+    return false;
   run_begin(&runs[0], v, a, e, devices, &inspected_passes[0]);
-  int count = runs[0].c.replied ? 2 : 1;
+  int count = runs[0].c.replied && !v->test->scored ? 2 : 1; // the time is counted in ascending order
   if (count == 2)
     run_begin(&runs[1], v, a, e, devices, &inspected_passes[1]);
   bool good = inspect_runs(&i, runs, count, a);
@@ -358,6 +396,7 @@ static void run_passes(TestVerdict *v, Answer *a, const Exercise *e, int devices
   const PassList list = passes_of(e, v->test, a->real_gpu);
   for (int i = 0; i < list.count && run_once(v, a, e, devices, &list.passes[i]); i++)
     continue;
+  forget_replies();
 }
 
 static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
@@ -369,7 +408,7 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
   bool kernel = strcmp(exercise_extension(e), "cu") == 0 && !a->real_gpu;
   bool fewer = v->test->at_most && !a->real_gpu && v->test->at_most < o->devices;
   int devices = fewer ? v->test->at_most : o->devices;
-  if (v->test->inspect && kernel)
+  if ((v->test->inspect || v->test->scored) && kernel)
     run_inspected(v, a, e, devices);
   else
     run_passes(v, a, e, devices);
@@ -446,5 +485,7 @@ void verdict_free(Verdict *v) {
 
 double verdict_score(const Verdict *v) {
   int run = v->test_count - v->skipped;
+  if (v->exercise->open && v->passed < run)
+    return 0;
   return run > 0 ? (double)v->passed / run : 0;
 }

@@ -46,9 +46,9 @@ const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
 #define LIST(passes) ((PassList){passes, (int)(sizeof(passes) / sizeof(passes)[0])})
 
 PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
-  PassList list = strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
-                  : e->streams                             ? LIST(stream_passes)
-                                                           : LIST(once);
+  PassList list = e->streams                                 ? LIST(stream_passes)
+                  : strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
+                                                             : LIST(once);
   if (real_gpu || test->no_cuda)
     list = LIST(once);
   if (test->passes > 0 && test->passes < list.count)
@@ -70,5 +70,19 @@ void pass_settings(PassSettings *s, const Pass *pass, uint64_t seed) {
       snprintf(last + 1, PASS_SETTING_BYTES - (size_t)(last + 1 - text), "%d", drawn);
     s->list[count] = text;
   }
+  s->list[count] = NULL;
+}
+
+void pass_scored_settings(PassSettings *s, const Scored *scored, const char *mix) {
+  int count = 0;
+#define ADD(...) s->list[count] = s->text[count], snprintf(s->text[count++], PASS_SETTING_BYTES, __VA_ARGS__)
+  ADD(LAZY);
+  ADD("FERRY_INSPECT_SCORED=1");
+  ADD("FERRY_SIM_GPU=%s", scored->gpu);
+  if (scored->blocks > 0)
+    ADD("FERRY_INSPECT_BLOCKS=%d", scored->blocks);
+  if (*mix)
+    ADD("FERRY_INSPECT_MIX=%s", mix);
+#undef ADD
   s->list[count] = NULL;
 }

@@ -46,8 +46,20 @@
 #endif
 #else
 #define __constant__
+#if defined(CUDASIM_PROGRAM) && !defined(CUDASIM_HOST) // cu2cpp --program takes it away
+#define __global__ __cudasim_global__
+#else
 #define __global__
+#endif
 #define __device__
+#endif
+#ifdef CUDASIM_PROGRAM // cu2cpp --program notes which functions are kernels, and takes the word out
+#undef __global__
+#ifdef CUDASIM_INSPECT
+#define __global__ __cudasim_global__ __attribute__((always_inline))
+#else
+#define __global__ __cudasim_global__
+#endif
 #endif
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))

@@ -246,7 +246,9 @@ template <class T> inline void note_pointer(cudasim_launch_request &request, int
 }
 
 template <class Body, class... P> struct launcher {
+#ifndef CUDASIM_PROGRAM // nvcc copies whatever it is (a std::pair, say) byte by byte
   static_assert((std::is_trivially_copyable_v<P> && ... && true), "a kernel's parameters must be plain data");
+#endif
   Body body;
   cudasim_launch_request request;
 

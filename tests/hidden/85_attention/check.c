@@ -32,6 +32,9 @@ static const Mistake BESIDE = {
     "docs/23_shared_memory.md"};
 static const Mistake SEVERAL = {"more than one launch", "Scores need no launch of their own.", LESSON};
 
+static const Mistake ZERO_FIRST = {"zero taken for the smallest score",
+                                   "A score may be below 0. What is smaller than any is -INFINITY.", LESSON};
+
 static void ask(Case *c, int64_t heads, int64_t n, double most) {
   const Give on_device = {.device = "cuda:0"};
   give_array(c, "q", draw_array(c, FY_FLOAT32, shape(heads, n, D), -most, most), on_device);
@@ -54,6 +57,16 @@ static void ask_large(Case *c) {
 }
 static void ask_high(Case *c) {
   ask(c, 1, draw_odd(c, 67, 95), 16);
+}
+// All scores far below 0: whoever begins with a maximum of 0 has weights of 0.
+static void ask_low(Case *c) {
+  const int64_t n = draw_odd(c, 35, 63);
+  const Give on_device = {.device = "cuda:0"};
+  give_array(c, "q", draw_array(c, FY_FLOAT32, shape(1, n, D), 6, 9), on_device);
+  give_array(c, "k", draw_array(c, FY_FLOAT32, shape(1, n, D), -9, -6), on_device);
+  give_array(c, "v", draw_array(c, FY_FLOAT32, shape(1, n, D), -1, 2), on_device);
+  give_number(c, "heads", 1);
+  give_number(c, "n", (double)n);
 }
 static void ask_one(Case *c) {
   ask(c, 5, 1, 1);
@@ -81,16 +94,52 @@ static Array *attention(Case *c, Formula f) {
       most = fmax(most, score->f64[j]);
     }
     for (int64_t j = 0; j < keys; j++)
-      sum += exp(score->f64[j] - most);
+      sum += score->f64[j] = exp(score->f64[j] - most);
     sum += (double)f.extra * exp(-most);
     for (int64_t d = 0; d < D; d++) {
       double value = 0;
       for (int64_t j = 0; j < keys; j++)
-        value += exp(score->f64[j] - most) * (double)v->f32[(head + j) * D + d];
+        value += score->f64[j] * (double)v->f32[(head + j) * D + d];
       out->f32[row * D + d] = (float)(value / (f.not_divided ? 1 : sum));
     }
   }
   return out;
+}
+
+// As if the maximum so far were the last one: e^(s - it) is never multiplied again. The sum may be right all the same.
+static Array *never_scaled(Case *c, double scale, bool sum_too) {
+  const Array *q = given(c, "q"), *k = given(c, "k"), *v = given(c, "v");
+  const int64_t n = q->shape.size[1];
+  Array *out = new_array(c, FY_FLOAT32, q->shape);
+  for (int64_t row = 0; row < q->shape.size[0] * n; row++) {
+    double most = -INFINITY, sum = 0, value[D] = {0};
+    for (int64_t j = row / n * n; j < row / n * n + n; j++) {
+      double s = 0;
+      for (int64_t d = 0; d < D; d++)
+        s += (double)q->f32[row * D + d] * (double)k->f32[j * D + d] * scale;
+      const double larger = fmax(most, s), weight = exp(s - larger);
+      sum = (sum_too ? sum : sum * exp(most - larger)) + weight;
+      most = larger;
+      for (int64_t d = 0; d < D; d++)
+        value[d] += weight * (double)v->f32[j * D + d];
+    }
+    for (int64_t d = 0; d < D; d++)
+      out->f32[row * D + d] = (float)(value[d] / sum);
+  }
+  return out;
+}
+
+static void suspect_formulas(Case *c, double scale, int64_t n, int64_t heads) {
+  suspect_array(c, "out", attention(c, (Formula){.scale = 1}), &NO_SCALE);
+  if (n % 32)
+    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .extra = 32 - n % 32}), &BEYOND);
+  if (n > 32 && n % 32)
+    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .keys_of = n / 32 * 32}), &LAST_TILE);
+  if (heads > 1)
+    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .first_head = true}), &OTHER_HEAD);
+  suspect_array(c, "out", attention(c, (Formula){.scale = scale, .not_divided = true}), &NOT_DIVIDED);
+  suspect_array(c, "out", never_scaled(c, scale, false), &NOT_SCALED);
+  suspect_array(c, "out", never_scaled(c, scale, true), &NOT_SCALED);
 }
 
 static void judge(Case *c) {
@@ -100,18 +149,11 @@ static void judge(Case *c) {
   const bool nan = out && out->count > 0 && isnan(out->f32[0]);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_finding(c, "race", &RACE);
-  suspect_that(c, nan && fabs((double)given(c, "q")->f32[0]) > 2, &OVERFLOW);
-  suspect_array(c, "out", attention(c, (Formula){.scale = 1}), &NO_SCALE);
-  if (n % 32)
-    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .extra = 32 - n % 32}), &BEYOND);
-  if (n > 32 && n % 32)
-    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .keys_of = n / 32 * 32}), &LAST_TILE);
-  if (heads > 1)
-    suspect_array(c, "out", attention(c, (Formula){.scale = scale, .first_head = true}), &OTHER_HEAD);
-  suspect_array(c, "out", attention(c, (Formula){.scale = scale, .not_divided = true}), &NOT_DIVIDED);
-  const bool values = expect_array(c, "out", attention(c, (Formula){.scale = scale}), 1e-4);
-  if (!values) {
-    suspect_that(c, out && !nan && n > 1, &NOT_SCALED);
+  const bool low = given(c, "k")->f32[0] < -5 && given(c, "q")->f32[0] > 5;
+  suspect_that(c, nan && low, &ZERO_FIRST);
+  suspect_that(c, nan && !low && fabs((double)given(c, "q")->f32[0]) > 2, &OVERFLOW);
+  if (!expect_array(c, "out", attention(c, (Formula){.scale = scale}), 1e-4)) {
+    suspect_formulas(c, scale, n, heads);
     return;
   }
   if (!expect_by_kernel(c))
@@ -146,5 +188,6 @@ EXERCISE = {
               {.name = "fewer keys than a tile", .ask = ask_short, .judge = judge},
               {.name = "several heads, odd", .ask = ask_large, .judge = judge, .passes = 1},
               {.name = "large scores", .ask = ask_high, .judge = judge},
+              {.name = "scores far below zero", .ask = ask_low, .judge = judge, .passes = 1},
               {.name = "one position", .ask = ask_one, .judge = judge}},
 };

@@ -1,0 +1,21 @@
+// How kernels are compiled for simulated devices: by answer.c and inspect_build.c, and by make, which compiles the runtime's header
+// beforehand with the same flags (.ci/build/grader.mk); with others g++ would not take what was made of it.
+#ifndef GRADER_KERNEL_FLAGS_H
+#define GRADER_KERNEL_FLAGS_H
+
+// -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it.
+#define JUDGED_FLAGS                                                                                                   \
+  "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra -Wno-unknown-pragmas "                    \
+  "-Werror=return-type -ftls-model=local-exec"
+
+// What makes g++ call the inspector (core/inspect/callbacks.c) at each access and basic block: before the loops are optimised, so that
+// -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. Nor may a path be doubled:
+// what stands behind a branch is one instruction for the whole warp, not one for each side. A struct that is passed to a function is
+// read by an instruction without a line, which has that of the one before: so they are not put into another order. The
+// copies are left to functions, which inspect.h gives other names.
+#define INSPECT_FLAGS                                                                                                  \
+  "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "                  \
+  "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "           \
+  "-fno-tree-vectorize -fno-thread-jumps -fno-split-paths -fno-schedule-insns2 -fno-builtin-memcpy "                   \
+  "-fno-builtin-memmove -fno-builtin-memset"
+#endif
