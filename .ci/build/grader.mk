@@ -121,7 +121,7 @@ install: $(FERRY) $(B)/libferry.a $(LIBCUDASIM) build/cu2cpp build/include/ferry
 
 .PHONY: ferry
 ferry: $(FERRY) ## ./ferry, the command of the workbook
-FERRY_MODEL := $(addprefix $(B)/core/model/,gpu.o gpus.o kernel.o)
+FERRY_MODEL := $(addprefix $(B)/core/model/,architectures.o gpu.o gpus.o kernel.o)
 $(FERRY): $(FERRY_OBJ) $(FERRY_MODEL) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) $(LIBCUDASIM) $(PRECOMPILED) \
 		build/cu2cpp $(B)/stamp/grader
 	$(call say,LINK,$@)
