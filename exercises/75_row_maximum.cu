@@ -13,8 +13,8 @@
 // lanes put theirs together by shuffles: the number and its column travel side by side. Of two equal numbers the one in the
 // lower column wins, at every step: then the result does not depend on who meets whom. A row may be shorter than a warp, and the
 // last block may have more warps than there are rows left; a shuffle waits for every lane of its mask all the same.
-// Counted: launches (one), and by the inspector sectors per request (at most 1.5 times the fewest), atomic operations (none),
-// races and accesses out of bounds.
+// Counted: launches (one), and by the inspector sectors per request (at most 1.5 times the fewest) and in all (at most 2.2 times
+// those of x), atomic operations (none), races and accesses out of bounds.
 //
 // In the library: fy_reduce_rows in core/op/reduction/reduce_cuda.cuh has a group of lanes for each row.
 #include <cuda_runtime.h>

@@ -164,10 +164,11 @@ EXERCISE = {
               "there is: "
               "cudaFree(NULL) does nothing."},
     .functions = {"scale_on_device"},
-    .tests = {{.name = "small and odd", .ask = ask_small, .judge = judge},
-              {.name = "several blocks, odd", .ask = ask_odd, .judge = judge},
-              {.name = "large and odd", .ask = ask_large, .judge = judge},
-              {.name = "no elements", .ask = ask_none, .judge = judge},
-              {.name = "too large, then small", .ask = ask_small, .judge = judge_too_large, .crash = &IGNORED},
-              {.name = "looked at", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
+    .tests =
+        {{.name = "small and odd", .ask = ask_small, .judge = judge},
+         {.name = "several blocks, odd", .ask = ask_odd, .judge = judge},
+         {.name = "large and odd", .ask = ask_large, .judge = judge},
+         {.name = "no elements", .ask = ask_none, .judge = judge},
+         {.name = "too large, then small", .ask = ask_small, .judge = judge_too_large, .passes = 1, .crash = &IGNORED},
+         {.name = "looked at", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };

@@ -27,6 +27,12 @@ static const Mistake THIN = {
     "Whatever the sizes are, a block has 32 threads at least.",
     LESSON};
 
+static const Mistake AGAIN = {
+    "elements read more than once",
+    "Each element is in one sum: more readings are traffic alone. Does each column have one thread, or one "
+    "group of them?",
+    LESSON};
+
 static void ask(Case *c, int64_t rows, int64_t columns) {
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(rows, columns), 1, 4), (Give){.device = "cuda:0"});
 }
@@ -103,6 +109,7 @@ static void judge_inspected(Case *c) {
   const int64_t *launch = launch_shape(c, 0);
   expect_at_least(c, "threads in a block", launch ? launch[3] * launch[4] * launch[5] : 32, 32, &THIN);
   expect_sectors(c, 1.3, &STRIDED);
+  expect_inspected(c, SECTORS_LOADED, (Where){.in_all = true}, (double)given(c, "in")->count / 8 * 1.4, &AGAIN);
 }
 
 EXERCISE = {

@@ -42,6 +42,10 @@ static const Mistake ATOMICS = {"atomic operations", "A row is one warp's busine
 static const Mistake SEVERAL = {"more than one launch", "One launch finds both, for all rows.",
                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
+static const Mistake AGAIN = {
+    "elements read more than once",
+    "Two readings of a row are enough for its largest number and the place of it, and each row has one warp.", LESSON};
+
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
   Array *x = array_cast(c, draw_array(c, FY_INT32, shape(rows, columns), low * 2, high * 2), FY_FLOAT32);
   for (int64_t i = 0; i < x->count; i++)
@@ -166,6 +170,7 @@ static void judge(Case *c) {
 static void judge_traffic(Case *c) {
   judge(c);
   expect_sectors(c, 1.5, &BESIDE);
+  expect_inspected(c, SECTORS_LOADED, (Where){.in_all = true}, (double)given(c, "x")->count / 8 * 2.2, &AGAIN);
 }
 
 EXERCISE = {

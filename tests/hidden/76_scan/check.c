@@ -165,7 +165,7 @@ EXERCISE = {
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "less than a block", .ask = ask_block, .judge = judge, .inspect = true},
               {.name = "less than a warp", .ask = ask_small, .judge = judge},
-              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 3},
+              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 2},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements, then some", .ask = ask_none_first, .judge = judge}},
 };

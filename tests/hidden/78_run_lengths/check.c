@@ -248,7 +248,7 @@ EXERCISE = {
               {.name = "runs longer than a block", .ask = ask_long, .judge = judge},
               {.name = "a run of more than 65535", .ask = ask_longest, .judge = judge, .passes = 1},
               {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
-              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 3},
+              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 2},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements", .ask = ask_none, .judge = judge}},
 };
