@@ -1,4 +1,5 @@
 // What a learner sees of a score.
+#include "commands.h"
 #include "score.h"
 #include "term.h"
 #include <stdio.h>
