@@ -402,7 +402,7 @@ static void forget_fibers(struct sim_executor *e) {
 // As one loop, which the compiler sees whole? Places in the grid have to be ints for it, and nobody may look at single threads.
 static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
   *first = (unsigned long long)blockIdx.x * blockDim.x;
-  const bool looked_at = e->inspected || e->exact || (sim.config.weak && e->launch->judged);
+  const bool looked_at = e->inspected || sim_inspects_all || e->exact || (sim.config.weak && e->launch->judged);
   return sim.config.order == SIM_ASCENDING && !looked_at && e->launch->threads && *first + blockDim.x <= INT_MAX;
 }
 
