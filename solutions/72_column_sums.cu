@@ -7,8 +7,8 @@
 //   PyTorch:  sums = in.sum(dim=0)
 //
 // Given: in and sums in device memory; rows and columns, both above 0. Nothing has been written to sums.
-// Counted: launches, one does it; sectors. A warp that reads 32 floats side by side takes 4 of them, and 1.3 times the fewest is the
-// most that passes.
+// Counted: launches, one does it; threads of a block, at least 32; sectors. A warp that reads 32 floats side by side takes 4 of them, and 1.3 times the fewest is the
+// most that passes, and all elements are read once.
 #include <cuda_runtime.h>
 
 // [answer]

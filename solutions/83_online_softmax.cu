@@ -11,8 +11,8 @@
 // A row may be shorter than a block, and longer than its registers: read it once for maximum and sum together, and once more to
 // write. Whoever meets a larger number scales the sum it has; two threads' pairs are put together in the same way. Mind threads that
 // have met no number.
-// Counted: launches (one), and by the inspector sectors per request (at most 1.5 times the fewest), races, reads of what nobody
-// has written, accesses out of bounds.
+// Counted: launches (one), and by the inspector sectors per request (at most 1.5 times the fewest), sectors that are loaded in all
+// (at most 2.5 times those of x), races, reads of what nobody has written, accesses out of bounds.
 //
 // In the library: FyExpSum in core/op/normalisation/softmax_cuda.cuh.
 #include <cuda_runtime.h>

@@ -56,7 +56,6 @@ static __device__ void bring(Tiles *to, Matrices in, int top, int left, int begi
 
 static __device__ void multiply(float (*sum)[EACH], const Tiles *in, int x, int y) {
   __align__(16) float left[EACH], right[EACH];
-#pragma unroll
   for (int p = 0; p < STEP; p++) {
     *(float4 *)&left[0] = *(const float4 *)&in->a[p][y];
     *(float4 *)&left[4] = *(const float4 *)&in->a[p][y + HALF];

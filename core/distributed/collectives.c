@@ -95,7 +95,8 @@ static FyWork *begin(FyGroup *group, Begin b, bool async_op, bool quiet) {
   } else if (cuda) {
     fy_cuda_work_start(work);
   } else {
-    fy_engine_start(work, async_op && !(quiet && work->shared));
+    work->quiet = quiet && work->shared;
+    fy_engine_start(work, async_op && !work->quiet);
   }
   if (b.out && b.kind != FY_CALL_SEND)
     fy_bump_version(b.out);

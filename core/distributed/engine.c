@@ -73,7 +73,7 @@ static bool advance_queue(void) {
       head->state = FY_WORK_DONE;
     moved = true;
   }
-  if (head->state == FY_WORK_SHARED && fy_shared_done(head))
+  if (head->state == FY_WORK_SHARED && fy_shared_done(head, waiting > 0))
     head->state = FY_WORK_DONE;
   if (head->state != FY_WORK_DONE)
     return moved;

@@ -84,6 +84,7 @@ struct FyWork {
   // in shared memory: this rank's share is done, and others' may not be (FY_WORK_SHARED)
   struct FyShared *shared;
   uint64_t round;
+  bool quiet; // no thread behind goes on with it, in no rank
   // messages
   FyCall peer_call;
   void *requests[2], *data_request;

@@ -245,11 +245,13 @@ static bool waits_for_share(const FyWork *work, int rank) {
   return atomic_load_explicit(&work->shared->mapped[rank]->done, memory_order_acquire) < work->round;
 }
 
-bool fy_shared_done(FyWork *work) {
+bool fy_shared_done(FyWork *work, bool waiting) {
   bool all = true;
   for (int r = 0; r < work->group->size && all; r++)
     all = !waits_for_share(work, r);
-  if (!all)
+  if (!all && work->quiet && !waiting)
+    work->began = fy_seconds_now();
+  else if (!all)
     fy_check_patience(work, waits_for_share);
   return all || work->failed;
 }

@@ -26,7 +26,8 @@ void fy_shared_traffic(int64_t *calls, int64_t *bytes); // reductions that this 
 
 bool fy_is_shared(const FyWork *work); // of all ranks, at one place: the same answer in each
 void fy_shared_reduce(FyWork *work);   // this rank's share
-// True when all shares are done, or the work has failed: a rank has died or takes too long.
-bool fy_shared_done(FyWork *work);
+// True when all shares are done, or the work has failed: a rank has died or takes too long. `waiting`: a thread does nothing else
+// than wait; until then a quiet work has time, since the others may be computing as this rank is.
+bool fy_shared_done(FyWork *work, bool waiting);
 
 #endif

@@ -41,6 +41,7 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
 #define ALIGNED_ACCESS(address, bytes, event)                                                                          \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
+    inspect_calls++;                                                                                                   \
     if (__builtin_expect(l != NULL, 0)) {                                                                              \
       const uint32_t key = key_of(CALLER, (event) + size_step(bytes));                                                 \
       if (__builtin_expect((uintptr_t)(address) % (bytes) != 0, 0))                                                    \
@@ -130,6 +131,7 @@ void *inspect_memset(void *to, int value, size_t bytes) {
 #define ATOMIC_ACCESS(address, bytes)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
+    inspect_calls++;                                                                                                   \
     if (__builtin_expect(l != NULL, 0))                                                                                \
       lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, EVENT_ATOMIC + size_step(bytes)));          \
   } while (0)

@@ -20,9 +20,11 @@
 #include "watchdog.h"
 #include "weak.h"
 
+// Outside of kernels, a function that is the device's, too (of thrust's, say), finds the place of a single thread.
+static const struct cudasim_index nowhere = {0, 0, 0};
 __thread struct uint3 threadIdx, blockIdx;
-__thread struct cudasim_dim3 blockDim, gridDim;
-__thread const struct cudasim_index *cudasim_thread;
+__thread struct cudasim_dim3 blockDim = {1, 1, 1}, gridDim = {1, 1, 1};
+__thread const struct cudasim_index *cudasim_thread = &nowhere;
 __thread int cudasim_whole;
 
 const struct sim_inspector *sim_inspector;
@@ -402,7 +404,8 @@ static void forget_fibers(struct sim_executor *e) {
 // As one loop, which the compiler sees whole? Places in the grid have to be ints for it, and nobody may look at single threads.
 static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
   *first = (unsigned long long)blockIdx.x * blockDim.x;
-  const bool looked_at = e->inspected || e->exact || (sim.config.weak && e->launch->judged);
+  const bool looked_at =
+      e->inspected || (sim_inspects_all && e->launch->inspected) || e->exact || (sim.config.weak && e->launch->judged);
   return sim.config.order == SIM_ASCENDING && !looked_at && e->launch->threads && *first + blockDim.x <= INT_MAX;
 }
 
@@ -509,6 +512,9 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
     judged_block_end(e);
   sim_watch_end();
   e->inside = false;
+  cudasim_thread = &nowhere;
+  blockIdx = (struct uint3){0, 0, 0};
+  blockDim = gridDim = (struct cudasim_dim3){1, 1, 1};
   if (e->inspected)
     sim_inspector->block_end();
   return e->error;

@@ -7,7 +7,7 @@
 //     __shared__                       thread_local
 //     __global__                       nothing
 //     __noinline__                     an attribute
-//     asm("...")                       PTX becomes a refusal that names it
+//     asm("...")                       PTX of one instruction becomes a call, other PTX a refusal that names it
 #include "cu2cpp.h"
 
 #include <ctype.h>
@@ -30,13 +30,13 @@ struct converter {
 
 static void convert(struct converter *c, size_t begin, size_t end);
 
-static int word_at(const struct text *in, size_t i, const char *word) {
+int word_at(const struct text *in, size_t i, const char *word) {
   size_t length = strlen(word);
   return strncmp(in->bytes + i, word, length) == 0 && !is_word(in->bytes[i + length]) &&
          (i == 0 || !is_word(in->bytes[i - 1]));
 }
 
-static size_t skip_space(const struct text *in, size_t i) {
+size_t skip_space(const struct text *in, size_t i) {
   for (;;) {
     while (is_space(in->bytes[i]))
       i++;
@@ -48,7 +48,7 @@ static size_t skip_space(const struct text *in, size_t i) {
 }
 
 // Past the bracket that closes the one at i.
-static size_t skip_group(const struct text *in, size_t i) {
+size_t skip_group(const struct text *in, size_t i) {
   size_t begin = i;
   int depth = 0;
   do {
@@ -149,7 +149,7 @@ static size_t kernel_begin(const struct text *out, size_t end) {
 // ---- launches ----
 
 // On one line, without the lines that say where the text comes from.
-static void append_flat(struct text *out, const char *bytes, size_t length) {
+void append_flat(struct text *out, const char *bytes, size_t length) {
   for (size_t i = 0; i < length;) {
     if (bytes[i] == '#' && (i == 0 || bytes[i - 1] == '\n')) {
       while (i < length && bytes[i] != '\n')
@@ -185,7 +185,7 @@ static size_t config_end(const struct text *in, size_t begin, size_t end) {
   fail_at(in, begin, "<<< without its >>>");
 }
 
-static void append_call(struct text *out, const char *before, const char *kernel, const char *after) {
+void append_call(struct text *out, const char *before, const char *kernel, const char *after) {
   append_string(out, before);
   append_string(out, kernel);
   append_string(out, after);
@@ -350,8 +350,7 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   int ptx = 0;
   for (size_t s = 0; s < sizeof signs / sizeof *signs; s++)
     ptx |= strstr(flat.bytes, signs[s]) != NULL;
-  int known =
-      ptx || strstr(flat.bytes, "laneid") || strstr(flat.bytes, "warpid") ? append_register(flat.bytes, c->out) : 0;
+  const int known = append_register(flat.bytes, c->out) || append_ptx(flat.bytes, c->out);
   ptx |= known;
   if (ptx && !known) {
     append_string(c->out, "::cudasim::ptx(");
@@ -404,102 +403,6 @@ static size_t rewrite_launch_call(struct converter *c, size_t i, size_t end) {
   return past;
 }
 
-// ---- kernels as pointers ----
-
-// __global__ is at i: notes the function's name, the last word before its parameters.
-static void note_kernel(struct converter *c, size_t i) {
-  const struct text *in = c->in;
-  size_t name = i, name_end = i;
-  i += strlen(GLOBAL);
-  while (i < in->length && !strchr(";{}", in->bytes[i])) {
-    size_t after = skip_opaque(in, i), end = i;
-    while (is_word(in->bytes[end]))
-      end++;
-    if (after != i) {
-      i = after;
-    } else if (word_at(in, i, "__attribute__")) {
-      i = skip_group(in, skip_space(in, end));
-    } else if (end > i) {
-      name = i;
-      i = name_end = end;
-    } else if (in->bytes[i] == '(') {
-      break;
-    } else if (in->bytes[i] == '<') { // template arguments
-      for (int depth = 0; i < in->length && !strchr(";{}", in->bytes[i]);) {
-        depth += in->bytes[i] == '<' ? 1 : in->bytes[i] == '>' ? -1 : 0;
-        i = in->bytes[i] == '(' ? skip_group(in, i) : i + 1;
-        if (depth == 0)
-          break;
-      }
-    } else {
-      i = skip_space(in, i) == i ? i + 1 : skip_space(in, i);
-    }
-  }
-  if (name_end > name && in->bytes[i] == '(') {
-    append(&c->kernels, "\n", 1);
-    append(&c->kernels, in->bytes + name, name_end - name);
-    append(&c->kernels, "\n", 1);
-  }
-}
-
-static int is_kernel(const struct converter *c, const char *name, size_t length) {
-  for (const char *line = c->kernels.bytes; line && (line = strchr(line, '\n')); line++)
-    if (strncmp(line + 1, name, length) == 0 && line[1 + length] == '\n')
-      return 1;
-  return 0;
-}
-
-// The position after "(void *)" or "(const void *)" at i; i itself when it is something else.
-static size_t skip_void_cast(const struct text *in, size_t i) {
-  size_t at = skip_space(in, i + 1);
-  if (word_at(in, at, "const"))
-    at = skip_space(in, at + 5);
-  if (!word_at(in, at, "void"))
-    return i;
-  at = skip_space(in, at + 4);
-  if (in->bytes[at] != '*')
-    return i;
-  at = skip_space(in, at + 1);
-  return in->bytes[at] == ')' ? at + 1 : i;
-}
-
-// (void *)kernel at i, by which a launch would not know the parameters' types: they are noted. The position after it.
-static size_t rewrite_kernel_pointer(struct converter *c, size_t i) {
-  const struct text *in = c->in;
-  size_t at = skip_void_cast(in, i);
-  if (at == i)
-    return i;
-  size_t name = skip_space(in, at);
-  if (in->bytes[name] == '&')
-    name = skip_space(in, name + 1);
-  size_t begin = name, end = name;
-  while (is_word(in->bytes[end]) || strncmp(in->bytes + end, "::", 2) == 0) {
-    name = in->bytes[end] == ':' ? end + 2 : name;
-    end += in->bytes[end] == ':' ? 2 : 1;
-  }
-  if (end == name || !is_kernel(c, in->bytes + name, end - name))
-    return i;
-  size_t past = end;
-  if (in->bytes[skip_space(in, end)] == '<') {
-    int depth = 0;
-    for (past = skip_space(in, end); past < in->length; past++) {
-      depth += in->bytes[past] == '<' ? 1 : in->bytes[past] == '>' ? -1 : 0;
-      if (depth == 0)
-        break;
-    }
-    past++;
-  }
-  if (!strchr(",;)}", in->bytes[skip_space(in, past)]))
-    return i;
-  struct text written = {0};
-  append_flat(&written, in->bytes + begin, past - begin);
-  append_call(c->out, "::cudasim::kernel_pointer(", written.bytes, ", ");
-  append_quoted(c->out, written.bytes);
-  append_string(c->out, ")");
-  free(written.bytes);
-  return past;
-}
-
 // ---- all of it ----
 
 static void open_brace(struct converter *c) {
@@ -549,8 +452,8 @@ static size_t convert_word(struct converter *c, size_t i) {
   while (is_word(in->bytes[end]))
     end++;
   size_t after = i;
-  if (word_at(in, i, GLOBAL)) {
-    note_kernel(c, i);
+  if (word_at(in, i, GLOBAL) || word_at(in, i, "__cudasim_kernel__")) { // the other: in a file to be inspected
+    note_kernel(in, end, &c->kernels);
     append_blank(in, i, end, c->out);
     return end;
   }
@@ -572,8 +475,6 @@ static size_t convert_word(struct converter *c, size_t i) {
     const size_t next = skip_space(in, end);
     if (word_at(in, next, "alignas")) // which may not stand in the middle of a declaration
       return rewrite_alignment(c, end, next);
-  } else if (word_at(in, i, GLOBAL)) {
-    append_string(c->out, " ");
   } else if (word_at(in, i, "__noinline__") && before > 0 && !strchr("(,", c->out->bytes[before - 1]))
     append_string(c->out, "__attribute__((noinline))");
   else
@@ -595,7 +496,7 @@ static void convert(struct converter *c, size_t begin, size_t end) {
       i = convert_word(c, i);
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(c, i, end);
-    } else if (at == '(' && (after = rewrite_kernel_pointer(c, i)) != i) {
+    } else if (at == '(' && (after = rewrite_kernel_pointer(in, i, &c->kernels, c->out)) != i) {
       i = after;
     } else {
       if (at == '{')

@@ -148,6 +148,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
 
 void sim_graph_free(struct CUgraph_st *graph) {
   nodes_free(&graph->nodes);
+  free(graph->parted.items);
   free(graph);
 }
 
@@ -161,6 +162,8 @@ static bool leave(struct CUgraph_st *graph, const struct CUstream_st *origin) {
     for (size_t i = 0; joined[n] && i < graph->nodes.items[n].after.count; i++)
       joined[graph->nodes.items[n].after.items[i]] = true;
   bool all = true;
+  for (size_t i = 0; i < graph->parted.count; i++)
+    all = all && joined[graph->parted.items[i]];
   sim_lock();
   for (int device = 0; device < sim.config.devices; device++)
     for (struct CUstream_st *stream = sim.device[device].streams; stream; stream = stream->next) {
@@ -185,6 +188,15 @@ void sim_graph_abandon(struct CUstream_st *stream) {
   struct CUgraph_st *graph = stream->capture;
   leave(graph, stream);
   sim_graph_free(graph);
+}
+
+void sim_graph_part(struct CUstream_st *stream) {
+  for (size_t i = 0; i < stream->capture_after.count; i++)
+    sim_indices_add(&stream->capture->parted, stream->capture_after.items[i]);
+  sim_lock();
+  stream->capture = NULL;
+  stream->capture_after.count = 0;
+  sim_unlock();
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *result) {

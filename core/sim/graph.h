@@ -31,7 +31,8 @@ struct CUgraph_st {
   enum cudaStreamCaptureMode mode;
   pthread_t thread; // that began the capture
   bool spoiled;
-  struct CUgraph_st *next; // captures in progress
+  struct sim_indices parted; // where streams that joined and are destroyed had come to
+  struct CUgraph_st *next;   // captures in progress
 };
 
 struct CUgraphExec_st {
@@ -53,6 +54,9 @@ cudaError_t sim_graph_add(struct CUstream_st *stream, struct sim_work *work);
 
 // Ends the capture that a stream takes part in, without a graph.
 void sim_graph_abandon(struct CUstream_st *stream);
+
+// A stream that has joined a capture takes no part any more; what it led to still has to be joined.
+void sim_graph_part(struct CUstream_st *stream);
 
 void sim_indices_assign(struct sim_indices *to, const struct sim_indices *from);
 

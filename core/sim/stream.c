@@ -337,8 +337,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   SIM_TRY(sim_enter());
   if (handle == NULL || handle == cudaStreamLegacy || handle == cudaStreamPerThread || !exists(handle))
     return sim_fail(cudaErrorInvalidResourceHandle);
-  if (handle->capture)
+  if (handle->capture && handle->capture_origin)
     sim_graph_abandon(handle);
+  else if (handle->capture)
+    sim_graph_part(handle);
   destroy(handle);
   return cudaSuccess;
 }

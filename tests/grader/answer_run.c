@@ -38,7 +38,7 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
       : a->real_gpu ? "FERRY_CUDA=real"
                     : "FERRY_CUDA=sim",
       // One of the kernels' tests takes all of it, and what is taken is filled.
-      strcmp(exercise_extension(a->exercise), "cu") == 0 ? "FERRY_SIM_MEMORY_MB=128" : "FERRY_SIM_MEMORY_MB=512",
+      strcmp(exercise_extension(a->exercise), "cu") == 0 ? "FERRY_SIM_MEMORY_MB=64" : "FERRY_SIM_MEMORY_MB=512",
       "FERRY_CHECKED=1", // a tensor used after its scope is an error, not a crash
       device_count};
   int used = 0;

@@ -62,6 +62,9 @@ void driver_put(Driver *d, const char *name, FyTensor *t);
 // its shape and device, and whether it requires a gradient.
 void driver_may_change(Driver *d, const char *name);
 
+// The answer has to leave this module, and all in it, in training mode where it is in that now, and in evaluation mode where not.
+void driver_module(FyModule *module);
+
 // For the course (course.h): an entry of the driver's own, and the number that stands for a stream there.
 void driver_mark(Driver *d, int64_t number);
 int64_t driver_stream(FyStream *stream);

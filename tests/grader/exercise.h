@@ -168,6 +168,8 @@ typedef enum Inspected {
   GLOBAL_ATOMICS,  // lanes' atomic operations on global memory: at most
   SHARED_ATOMICS,  // on shared memory: at most
   KERNEL_LAUNCHES, // of kernels: at most
+  SECTORS_LOADED,  // of global memory, in number: at most
+  SHARED_LOADS,    // lanes' loads from shared memory: to be asked for by `inspected`
 } Inspected;
 
 typedef struct Where {
@@ -211,7 +213,7 @@ double inspected(const Case *c, Inspected what, Where where);
 bool expect_error(Case *c, const char *text, const Mistake *mistake);
 
 // Known mistakes: named when the test fails and no failed expectation has named one. In `ask` or `judge`; the first that
-// fits is taken. suspect_array: expect_array has refused the result's values, and they are those of `wrong` (within 1e-5),
+// fits is taken. suspect_array: expect_array has refused the result's values, and they are those of `wrong` (within 1e-5, whole numbers exactly),
 // dtype and all. suspect_that: say in `holds` all that is evidence of this mistake and of no other.
 void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake *mistake);
 void suspect_error(Case *c, const char *text, const Mistake *mistake); // the error contains it
@@ -258,6 +260,7 @@ extern const Mistake GRAD_LEFT;       // "gradients left off"
 extern const Mistake STREAM_LEFT;     // "another stream left current"
 extern const Mistake DEVICE_LEFT;     // "another device left current"
 extern const Mistake AUTOCAST_LEFT;   // "autocast left switched"
+extern const Mistake MODE_LEFT;       // "left in another mode": see driver_module
 extern const Mistake SCOPE_LEFT;      // "a scope left open"
 extern const Mistake NOT_WRITTEN; // "elements left unwritten": the output still has its NaN filling (by expect_array)
 

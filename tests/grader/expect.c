@@ -75,6 +75,11 @@ const Mistake AUTOCAST_LEFT = {
     "After the call autocast is not as it was before. Its block ends by itself; what was opened by hand "
     "has to be closed.",
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
+const Mistake MODE_LEFT = {
+    "left in another mode",
+    "The model is the caller's, who goes on with it. fy_eval and fy_train switch all that is in it; "
+    "fy_set_training_of(model, model->training as it was) puts it back.",
+    "docs/09_training_a_classifier.md#evaluation"};
 const Mistake SCOPE_LEFT = {
     "a scope left open",
     "What fy_scope_open opens, fy_scope_close has to close: all that the caller makes from now on is "
@@ -442,6 +447,10 @@ void suspect_that(Case *c, bool holds, const Mistake *mistake) {
     suspect(c, (Suspect){.holds = true, .mistake = mistake});
 }
 
+static bool is_whole(FyDType dtype) {
+  return dtype == FY_INT32 || dtype == FY_INT64 || dtype == FY_UINT8 || dtype == FY_BOOL;
+}
+
 static bool was_refused(const Case *c, const char *name) {
   for (int i = 0; i < c->refused_count; i++)
     if (strcmp(c->refused[i], name) == 0)
@@ -457,7 +466,7 @@ static bool fits(const Case *c, const Suspect *s) {
   const Array *a = got(c, s->name);
   int64_t first;
   return a && was_refused(c, s->name) && a->dtype == s->wrong->dtype && same_shape(a->shape, s->wrong->shape) &&
-         mismatches(a, s->wrong, 1e-5, &first) == 0;
+         mismatches(a, s->wrong, is_whole(a->dtype) ? 0 : 1e-5, &first) == 0;
 }
 
 // What the driver found after the call: another mode, a tensor of the caller's that is another one. Values come first.
@@ -470,6 +479,8 @@ static void judge_side_effects(Case *c) {
               {"stream", "after the call another stream is current than before", &STREAM_LEFT},
               {"device", "after the call another device is current than before", &DEVICE_LEFT},
               {"autocast", "after the call autocast is not as it was before", &AUTOCAST_LEFT},
+              {"evaluation", "after the call the model, or a part of it, is in evaluation mode", &MODE_LEFT},
+              {"training", "after the call the model, or a part of it, is in training mode", &MODE_LEFT},
               {"scope", "after the call a scope is open that was not before", &SCOPE_LEFT}};
   for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
     if (strcmp(got_text(c, "#left"), left[i].what) == 0)

@@ -142,6 +142,12 @@ static void add_line(Sum *s, const InspectLine *line, Inspected what) {
   case SHARED_ATOMICS:
     s->part += (double)line->access[what == GLOBAL_ATOMICS ? GLOBAL : SHARED][ATOMIC].lanes;
     break;
+  case SECTORS_LOADED:
+    s->part += (double)line->access[GLOBAL][LOAD].units;
+    break;
+  case SHARED_LOADS:
+    s->part += (double)line->access[SHARED][LOAD].lanes;
+    break;
   case KERNEL_LAUNCHES:
     break;
   }
@@ -235,7 +241,8 @@ static void say_bound(char *text, size_t bytes, Inspected what, double value, do
                                    "sectors stored to global memory per request",
                                    "passes over the banks of shared memory per request"};
   static const char *const number[] = {"atomic operations on global memory", "atomic operations on shared memory",
-                                       "launches of kernels"};
+                                       "launches of kernels", "sectors loaded from global memory",
+                                       "loads from shared memory"};
   if (what == ACTIVE_LANES)
     snprintf(text, bytes, "lanes active: %.0f %%, expected at least %.0f %%", 100 * value, 100 * bound);
   else if (is_share(what))

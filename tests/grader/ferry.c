@@ -61,6 +61,7 @@ const Command commands[] = {
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
      "--gpu NAME      play this GPU, and say how long each kernel would take there and why (FERRY_SIM_GPU=list)\n"
+     "--once          in ascending order alone, in half of the time: for counts, not for findings\n"
      "--quiet         the report alone, without the program's output\n"
      "--table         a line for each kernel alone, without the program's output; with modelled times where "
      "FERRY_SIM_GPU "
@@ -138,7 +139,8 @@ const Command commands[] = {
      "--plain        nothing before the lines; otherwise each begins with the rank that printed it\n"
      "Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and MASTER_ADDR in its environment, and "
      "OMP_NUM_THREADS,\n"
-     "which is 1 unless it is set. mpirun (Open MPI) starts them. When a rank fails it is named, and all are ended; "
+     "which is 1 unless it is set. On other hosts it also finds what is set here of FERRY_*, NCCL_* and MASTER_PORT, and\n"
+     "nothing else of this environment. mpirun (Open MPI) starts them. When a rank fails it is named, and all are ended; "
      "the exit\n"
      "status is that rank's.\n"
      "Environment: NO_COLOR.\n",

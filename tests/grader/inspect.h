@@ -17,6 +17,7 @@ typedef struct InspectOptions {
   const char *gpu;  // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
   bool quiet;       // without the program's output
   bool table;       // a line for each kernel
+  bool once;        // in ascending order alone
   bool nvcc;        // the file is anybody's, as ./ferry nvcc takes it: launches find their kernels by C++'s rules
   char **arguments; // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
@@ -173,6 +174,7 @@ void inspect_wrapped(int indent, const char *format, ...) __attribute__((format(
 void inspect_print_time(const Inspection *i, const InspectKernel *k); // inspect_time.c
 // What limits it: "device memory", ..., "launch" where the shortest kernel takes most of it.
 const char *inspect_limit(const InspectTime *t);
+int inspect_longest(const InspectTime *t); // the index of its longest term
 
 // The line of FILE, without its line break, cut to `bytes`; "" for other files.
 void inspect_source_line(const Inspection *i, Spot spot, char *text, size_t bytes);

@@ -147,8 +147,8 @@ static const struct Option {
 static const char *const brought[] = {"cudart",   "cudart_static", "cudadevrt", "cuda",    "cublas",
                                       "cublasLt", "cublas_static", "nccl",      "culibos", "nvToolsExt",
                                       "curand",   "cufft",         NULL};
-static const char *const missing[] = {"cufftw",    "cusparse", "cusolver", "cudnn",   "nvrtc", "nvjpeg",
-                                      "nvidia-ml", "cupti",    "npp",      "nvgraph", NULL};
+static const char *const missing[] = {"cufftw",    "cusolver", "cudnn", "nvrtc",   "nvjpeg",
+                                      "nvidia-ml", "cupti",    "npp",   "nvgraph", NULL};
 
 static bool among(const char *const *names, const char *name, bool whole) {
   for (; *names; names++)

@@ -128,10 +128,82 @@ void driver_put(Driver *d, const char *name, FyTensor *t) {
   child_add(d, 'a', name)->array = a;
 }
 
+// ---- what has to be after the answer's call as it was before ---------------------------------------------------------
+
+enum { MOST_DEVICES = 16, MOST_MODULES = 256 };
+
+typedef struct Switches {
+  int scope, device;
+  bool grad, autocast[2];
+  FyStream *streams[MOST_DEVICES];
+} Switches;
+
+static Switches switches_before;
+
+static struct {
+  FyModule *module;
+  bool training;
+} modes[MOST_MODULES];
+static int mode_count;
+
+static Switches switches_now(void) {
+  Switches s = {.scope = fy_scope_open(), .device = fy_cuda_is_available() ? fy_cuda_current_device() : -1};
+  fy_scope_close(s.scope);
+  s.grad = fy_is_grad_enabled();
+  s.autocast[0] = fy_is_autocast_enabled(FY_CPU);
+  s.autocast[1] = fy_is_autocast_enabled(FY_CUDA);
+  for (int i = 0; i < fy_cuda_device_count() && i < MOST_DEVICES; i++)
+    s.streams[i] = fy_current_stream(fy_cuda_device(i));
+  return s;
+}
+
+static void note_mode(FyModule *module, void *context) {
+  (void)context;
+  if (mode_count == MOST_MODULES)
+    child_bug("too many modules", "");
+  modes[mode_count].module = fy_retain(module);
+  modes[mode_count++].training = module->training;
+}
+
+void driver_module(FyModule *module) {
+  fy_module_apply_of(module, note_mode, NULL);
+}
+
+static const char *left_switched(const Switches *before, const Switches *after) {
+  if (before->grad != after->grad)
+    return after->grad ? "gradients on" : "gradients off";
+  for (int i = 0; i < MOST_DEVICES; i++)
+    if (before->streams[i] != after->streams[i])
+      return "stream";
+  if (before->device != after->device)
+    return "device";
+  if (before->autocast[0] != after->autocast[0] || before->autocast[1] != after->autocast[1])
+    return "autocast";
+  for (int i = 0; i < mode_count; i++)
+    if (modes[i].module->training != modes[i].training)
+      return modes[i].training ? "evaluation" : "training";
+  return NULL;
+}
+
+static void put_left(Driver *d) {
+  Switches after = switches_now();
+  const char *left = left_switched(&switches_before, &after);
+  if (left || after.scope != switches_before.scope)
+    driver_put_text(d, "#left", left ? left : "scope");
+}
+
 void place_run(Driver *d) {
   FyError error;
+  switches_before = switches_now(); // and again where counting begins
+  const bool recording = switches_before.grad;
   fy_trap(error) {
     drive(d);
+    if (!d->counting)
+      put_left(d);
+    else if (d->counting == 1 ? false
+                              : fy_is_grad_enabled() != recording &&
+                                    !message_find(&d->reply, 't', "#left")) // by a call that was not counted
+      driver_put_text(d, "#left", recording ? "gradients off" : "gradients on");
     put_changed(d);
   }
   d->failed = error.kind != 0;
@@ -165,51 +237,11 @@ void place_counts(Counts *now) {
   }
 }
 
-// ---- what has to be after the answer's call as it was before ---------------------------------------------------------
-
-enum { MOST_DEVICES = 16 };
-
-typedef struct Switches {
-  int scope, device;
-  bool grad, autocast[2];
-  FyStream *streams[MOST_DEVICES];
-} Switches;
-
-static Switches switches_before;
-
-static Switches switches_now(void) {
-  Switches s = {.scope = fy_scope_open(), .device = fy_cuda_is_available() ? fy_cuda_current_device() : -1};
-  fy_scope_close(s.scope);
-  s.grad = fy_is_grad_enabled();
-  s.autocast[0] = fy_is_autocast_enabled(FY_CPU);
-  s.autocast[1] = fy_is_autocast_enabled(FY_CUDA);
-  for (int i = 0; i < fy_cuda_device_count() && i < MOST_DEVICES; i++)
-    s.streams[i] = fy_current_stream(fy_cuda_device(i));
-  return s;
-}
-
-static const char *left_switched(const Switches *before, const Switches *after) {
-  if (before->grad != after->grad)
-    return after->grad ? "gradients on" : "gradients off";
-  for (int i = 0; i < MOST_DEVICES; i++)
-    if (before->streams[i] != after->streams[i])
-      return "stream";
-  if (before->device != after->device)
-    return "device";
-  if (before->autocast[0] != after->autocast[0] || before->autocast[1] != after->autocast[1])
-    return "autocast";
-  return NULL;
-}
-
 // An error leaves by another way, and its scopes and guards are closed behind the driver.
 void place_count_end(Driver *d) {
-  Switches after = switches_now();
+  if (!d->failed)
+    put_left(d);
   course_end(d);
-  if (d->failed)
-    return;
-  const char *left = left_switched(&switches_before, &after);
-  if (left || after.scope != switches_before.scope)
-    driver_put_text(d, "#left", left ? left : "scope");
 }
 
 // The linker sends the library's own calls of what it counts with through here (--wrap).

@@ -99,6 +99,32 @@ int main() {
   DONE(cudaStreamSynchronize(stream));
   CHECK(host[0] == 0x01010101 && out[0] == 22);
 
+  // A capture whose second stream is gone before its end, with memory of its own.
+  cudaStream_t side;
+  cudaEvent_t event;
+  cudaGraph_t captured;
+  int *own;
+  DONE(cudaStreamCreate(&side));
+  DONE(cudaEventCreate(&event));
+  DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  DONE(cudaMallocAsync(&own, sizeof host, stream));
+  DONE(cudaEventRecord(event, stream));
+  DONE(cudaStreamWaitEvent(side, event, 0));
+  DONE(cudaMemcpyAsync(own, out, sizeof host, cudaMemcpyHostToDevice, side));
+  add<<<1, 4, 0, side>>>(own, 1);
+  DONE(cudaMemcpyAsync(out, own, sizeof host, cudaMemcpyDeviceToHost, side));
+  DONE(cudaFreeAsync(own, side));
+  DONE(cudaEventRecord(event, side));
+  DONE(cudaStreamWaitEvent(stream, event, 0));
+  DONE(cudaStreamDestroy(side));
+  DONE(cudaStreamEndCapture(stream, &captured));
+  DONE(cudaGraphInstantiate(&other, captured, 0));
+  for (int i = 0; i < 2; i++)
+    DONE(cudaGraphLaunch(other, stream));
+  DONE(cudaStreamSynchronize(stream));
+  CHECK(out[0] == 24 && out[3] == 30);
+  DONE(cudaGraphDestroy(captured));
+
   DONE(cudaGraphAddDependencies(graph, &last, &in, 1));
   CHECK(cudaGraphInstantiate(&other, graph, 0) == cudaErrorInvalidValue); // a circle
   CHECK(cudaGraphAddDependencies(graph, &fill, &in, 1) == cudaErrorInvalidValue);

@@ -35,7 +35,8 @@ int main() {
   cusparseDnVecDescr_t of_x, of_y;
   DONE(cusparseCreateCsr(&csr, 2, 3, 3, offsets, columns, values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
                          CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F));
-  DONE(cusparseCreateCoo(&coo, 2, 3, 3, rows, columns, values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F));
+  DONE(cusparseCreateCoo(&coo, 2, 3, 3, rows, columns, values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                         CUDA_R_32F));
   DONE(cusparseCreateDnVec(&of_x, 3, x, CUDA_R_32F));
   DONE(cusparseCreateDnVec(&of_y, 2, y, CUDA_R_32F));
   for (cusparseSpMatDescr_t a : {csr, coo}) {

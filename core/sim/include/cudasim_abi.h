@@ -35,11 +35,16 @@
 #define CUDASIM_TEXT_OF(x) #x
 #define CUDASIM_SECTION(line) __attribute__((section("cudasim_constant_" CUDASIM_TEXT_OF(line))))
 #define __constant__ CUDASIM_SECTION(__LINE__)
+#ifdef CUDASIM_PROGRAM // cu2cpp --program notes which functions are kernels, and takes the word away
+#define CUDASIM_KERNEL __cudasim_kernel__
+#else
+#define CUDASIM_KERNEL
+#endif
 #ifdef CUDASIM_KERNELS_APART // some that are launched here are defined in another file; then nobody can inline them
-#define __global__
+#define __global__ CUDASIM_KERNEL
 #define __device__
 #else
-#define __global__ __attribute__((always_inline))
+#define __global__ CUDASIM_KERNEL __attribute__((always_inline))
 #define __device__                                                                                                     \
   __attribute__((                                                                                                      \
       always_inline)) // g++ tells nobody of a struct that it reads to pass it to a function, or writes as its result
@@ -52,14 +57,6 @@
 #define __global__
 #endif
 #define __device__
-#endif
-#ifdef CUDASIM_PROGRAM // cu2cpp --program notes which functions are kernels, and takes the word out
-#undef __global__
-#ifdef CUDASIM_INSPECT
-#define __global__ __cudasim_global__ __attribute__((always_inline))
-#else
-#define __global__ __cudasim_global__
-#endif
 #endif
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))

@@ -2,6 +2,7 @@
 #ifndef CUDASIM_CUB_H
 #define CUDASIM_CUB_H
 
+#include <chrono> // which NVIDIA's brings along
 #include <iterator>
 #include <limits>
 #include <stdio.h>

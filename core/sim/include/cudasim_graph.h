@@ -147,9 +147,31 @@ inline cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGrap
                                                   const cudaHostNodeParams *p) {
   return cudasim::replace_node(exec, node, [=](cudaStream_t s) { return cudaLaunchHostFunc(s, p->fn, p->userData); });
 }
+// What the nodes of all graphs have allocated.
+enum cudaGraphMemAttributeType {
+  cudaGraphMemAttrUsedMemCurrent = 0,
+  cudaGraphMemAttrUsedMemHigh = 1,
+  cudaGraphMemAttrReservedMemCurrent = 2,
+  cudaGraphMemAttrReservedMemHigh = 3
+};
+namespace cudasim {
+inline unsigned long long graph_bytes[16];
+}
+inline cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType, void *value) {
+  if (device < 0 || device >= 16 || value == nullptr)
+    return cudaErrorInvalidValue;
+  *static_cast<unsigned long long *>(value) = cudasim::graph_bytes[device];
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGraphMemTrim(int device) { // nothing is kept that could be given back
+  return device < 0 || device >= 16 ? cudaErrorInvalidDevice : cudaSuccess;
+}
 inline cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
                                             size_t count, cudaMemAllocNodeParams *p) {
   const cudaError_t error = cudaMalloc(&p->dptr, p->bytesize);
+  int device = 0;
+  if (error == cudaSuccess && cudaGetDevice(&device) == cudaSuccess)
+    cudasim::graph_bytes[device] += p->bytesize;
   return error ? error : cudaGraphAddEmptyNode(node, graph, after, count);
 }
 inline cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,

@@ -3,7 +3,7 @@
 // missing by its name; what a function cannot do answers CUSPARSE_STATUS_NOT_SUPPORTED. C++ and .cu files only.
 #ifndef CUDASIM_CUSPARSE_H
 #define CUDASIM_CUSPARSE_H
-#define CUSPARSE_H_ // what helper headers ask for
+#define CUSPARSE_H_
 
 #if !defined(__cplusplus) || defined(CUDASIM_HOST)
 #error "cuSPARSE is simulated in .cu files; compile this one with -x cu"
@@ -16,6 +16,7 @@
 #include "library_types.h"
 
 #define CUSPARSE_VERSION 12600
+#define CUSPARSEAPI // what helper headers ask for
 
 typedef enum {
   CUSPARSE_STATUS_SUCCESS = 0,
@@ -311,9 +312,8 @@ inline void multiply(const cusparseSpMatDescr &a, bool transposed, double alpha,
   const int64_t n = transposed ? a.columns : a.rows, rows = a.by_rows ? a.rows : 1;
   double *const sum = new double[static_cast<size_t>(n)]();
   for (int64_t row = 0; row < rows; row++)
-    each_element(a, row, [&](int64_t r, int64_t c, double value) {
-      sum[transposed ? c : r] += value * x(transposed ? r : c);
-    });
+    each_element(a, row,
+                 [&](int64_t r, int64_t c, double value) { sum[transposed ? c : r] += value * x(transposed ? r : c); });
   for (int64_t i = 0; i < n; i++)
     y(i, alpha * sum[i], beta);
   delete[] sum;
@@ -350,9 +350,8 @@ static inline cusparseStatus_t cusparseSpMV(cusparseHandle_t handle, cusparseOpe
   if (a.by_rows && !transposed)
     return run(handle, "cusparseSpMV", a.rows, [=](int64_t row) {
       double sum = 0;
-      each_element(a, row, [&](int64_t, int64_t column, double value) {
-        sum += value * load(from.values, from.type, column);
-      });
+      each_element(a, row,
+                   [&](int64_t, int64_t column, double value) { sum += value * load(from.values, from.type, column); });
       store(to.values, to.type, row, blend(by.get() * sum, old.get(), to.values, to.type, row));
     });
   return run(handle, "cusparseSpMV", 1, [=](int64_t) {
@@ -389,9 +388,7 @@ static inline cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOpe
   return run(handle, "cusparseSpMM", c.columns, [=](int64_t column) {
     multiply(
         a, a_transposed, by.get(), old.get(),
-        [&](int64_t i) {
-          return load(b.values, b.type, b_transposed ? place(b, column, i) : place(b, i, column));
-        },
+        [&](int64_t i) { return load(b.values, b.type, b_transposed ? place(b, column, i) : place(b, i, column)); },
         [&](int64_t i, double product, double scale) {
           const int64_t at = place(c, i, column);
           store(c.values, c.type, at, blend(product, scale, c.values, c.type, at));
@@ -496,9 +493,9 @@ inline cusparseStatus_t cudasim_nnz(cusparseHandle_t handle, cusparseDirection_t
       *total = sum;
     });
   int *const copies = new int[static_cast<size_t>(count > 0 ? count : 1)];
-  const bool good = cudaMemcpyAsync(copies, of_each, (size_t)count * sizeof(int), cudaMemcpyDefault, handle->stream) ==
-                        cudaSuccess &&
-                    cudaStreamSynchronize(handle->stream) == cudaSuccess;
+  const bool good =
+      cudaMemcpyAsync(copies, of_each, (size_t)count * sizeof(int), cudaMemcpyDefault, handle->stream) == cudaSuccess &&
+      cudaStreamSynchronize(handle->stream) == cudaSuccess;
   *total = 0;
   for (int i = 0; good && i < count; i++)
     *total += copies[i];

@@ -199,6 +199,27 @@ static void one_dies_before_its_share(void) {
   expect_error(t, "all_reduce(avg, torch.float32, 100000 elements), sequence ", ": rank 1 (process ");
 }
 
+// Between two gradients a rank may compute for longer than the timeout: that is no waiting.
+static void all_are_slow(void) {
+  begin(2);
+  FyShared *segment = segment_of(fy_group_required(NULL));
+  FyTensor *t = tensor_at(segment, 0, FY_FLOAT32, 100000);
+  fy_fill_(t, fy_get_rank());
+  fy_barrier();
+  if (fy_get_rank() == 0)
+    usleep(300000); // finds the others' calls, and does its share
+  FyWork *work = fy_average_bucket(fy_group_required(NULL), t, false);
+  if (fy_get_rank() == 0) {
+    sleep(3);
+    must(!fy_work_is_completed(work));
+  } else {
+    sleep(4);
+  }
+  fy_work_wait(work);
+  must(fy_item(fy_max(t)) == (fy_get_world_size() - 1) / 2.0);
+  fy_destroy_process_group();
+}
+
 // ---- a training ----------------------------------------------------------------------------------------------------------------
 
 static FyModule *net(void) {
@@ -328,6 +349,7 @@ static const RankCase cases[] = {
     {"other_memory", other_memory},
     {"at_once", at_once},
     {"trains_alike", trains_alike},
+    {"all_are_slow", all_are_slow},
     {"written_in_place", written_in_place},
     {"sums_and_hooks", sums_and_hooks},
     {"one_does_no_share", one_does_no_share},

@@ -28,6 +28,7 @@ void drive(Driver *d) {
   }
   fy_module_to(model, fy_device_of(x));
   fy_forward(model->fc, fy_narrow(x, 0, 0, 1)); // workspaces that are kept are there from now on
+  driver_module(&model->base);
   driver_count(d);
   double loss = evaluate(&model->base, x, target, (int64_t)driver_number(d, "batch"));
   driver_stop(d);

@@ -4,6 +4,9 @@
 
 #define PINNED "docs/08_data_pipeline.md#pinned-against-pageable-memory"
 
+static const Mistake SEED = {"the seed left out",
+                             "The order of the samples is the loaders' seed's, and that is an argument: .seed = seed.",
+                             "docs/08_data_pipeline.md"};
 static const Mistake WENT_ON = {"the second epoch goes on from the first",
                                 "The weights have learnt in the first epoch. Keep copies, and put them back before the "
                                 "second.",
@@ -176,6 +179,10 @@ static void judge(Case *c) {
   const Array *order = got(c, "order");
   if (!judge_order(c, order) || !judge_losses(c, order->i64))
     return;
+  const Array *other = got(c, "order by another seed");
+  expect_that(c,
+              other && (other->count != order->count || memcmp(other->i64, order->i64, (size_t)order->count * 8) != 0),
+              &SEED, "with another seed the samples came in the same order");
   expect_device(c, "pageable", given_text(c, "device"), &FETCHED);
   expect_device(c, "pinned", given_text(c, "device"), &FETCHED);
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &FETCHED);

@@ -39,10 +39,16 @@ void drive(Driver *d) {
   fy_module_to(model, device);
   fy_synchronize(device);
   Comparison c = {NULL, NULL};
+  driver_module(model);
   driver_count(d);
   compare_loading(model, &w->base, (int)driver_number(d, "batch size"), (uint64_t)driver_number(d, "seed"), device, &c);
   driver_stop(d);
   driver_put_array(d, "order", FY_INT64, shape(w->count), w->asked);
   driver_put(d, "pageable", c.pageable);
   driver_put(d, "pinned", c.pinned);
+  Comparison other = {NULL, NULL}; // with the next seed
+  w->count = 0;
+  compare_loading(model, &w->base, (int)driver_number(d, "batch size"), (uint64_t)driver_number(d, "seed") + 1, device,
+                  &other);
+  driver_put_array(d, "order by another seed", FY_INT64, shape(w->count), w->asked);
 }

@@ -28,6 +28,7 @@ void drive(Driver *d) {
   fy_module_to(model, fy_cuda_device(ids[0]));
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"));
   FyTensor *x = driver_tensor(d, "x"), *target = driver_tensor(d, "target");
+  driver_module(&model->base);
   driver_count(d);
   FyTensor *first = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_put_array(d, "rows", FY_INT64, shape(16), rows);

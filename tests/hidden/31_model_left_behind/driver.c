@@ -19,6 +19,7 @@ void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
   int64_t steps = (int64_t)driver_number(d, "steps");
   FyModule *model = model_as_given(d), *again = model_as_given(d);
+  driver_module(model);
   driver_count(d);
   FyDevice device = fy_device(driver_text(d, "device"));
   FyTensor *volatile losses = NULL;

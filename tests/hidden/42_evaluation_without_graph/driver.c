@@ -59,6 +59,8 @@ void drive(Driver *d) {
   Watched *model = watched(d);
   double loss = -1;
   fy_set_training_of(&model->base, driver_number(d, "training") == 1);
+  if (driver_number(d, "training") == 1) // between two steps there may be gradients
+    fy_set_grad(model->w1, fy_full(3, fy_size(model->w1), .device = fy_device_of(model->w1)));
   double share = run(d, model, &loss);
   int64_t noted = model->calls < MOST_CALLS ? model->calls : MOST_CALLS;
   driver_put_number(d, "share", share);

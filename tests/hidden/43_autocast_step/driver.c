@@ -56,6 +56,7 @@ void drive(Driver *d) {
   fy_register_parameter(model, weight, driver_tensor(d, "weight"));
   fy_register_parameter(model, bias, driver_tensor(d, "bias"));
   model->type = fy_device_of(x).type;
+  driver_module(&model->base);
   fy_set_grad(model->weight, stale(model->weight, driver_number(d, "scale")));
   fy_set_grad(model->bias, stale(model->bias, driver_number(d, "scale")));
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"));

@@ -232,15 +232,24 @@ static int64_t parameters_of(const Case *c) {
   return count * 2 * 1024;
 }
 
+// In backward a segment's blocks run one after the other; where another one than the next follows, another segment begins. How many do.
+static int64_t segments_run(const Case *c) {
+  const Array *order = got(c, "order");
+  int64_t found = 0;
+  for (int64_t i = 0; order && order->dtype == FY_INT64 && i < order->count; i++)
+    found += i == 0 || order->i64[i] != order->i64[i - 1] + 1;
+  return found;
+}
+
 static void judge_memory(Case *c) {
   int64_t count = given(c, "weights")->shape.size[0], segments = (int64_t)given_number(c, "segments");
   int64_t last = count - (segments - 1) * (count / segments), unit = unit_of(c);
   int64_t held = got_count(c, "held"), peak = got_count(c, "peak");
   Runs runs = runs_of(c, "runs");
-  const Mistake *held_by = runs.most == 1 ? &NOT_CHECKPOINTED
-                           : held >= count * unit * 9 / 10 && held <= (count + 3) * unit && runs.least >= 1
-                               ? &EVERY_BLOCK
-                               : &TOO_FEW;
+  const int64_t again = segments_run(c);
+  const Mistake *held_by = runs.most == 1                               ? &NOT_CHECKPOINTED
+                           : again >= count - 1 && segments < count - 1 ? &EVERY_BLOCK
+                                                                        : &TOO_FEW;
   if (!expect_at_most(c, "bytes in use between forward and backward", held, (segments + 2 * last + 3) * unit, held_by))
     return;
   const Mistake *peak_by = held <= 4 * unit && peak >= 2 * count * unit * 9 / 10 ? &ONE_SEGMENT : &LONG_SEGMENT;

@@ -6,6 +6,11 @@
 #define BRANCH "docs/15_tracing.md#a-frozen-branch"
 #define SHAPES "docs/15_tracing.md#other-shapes"
 
+static const Mistake CUT = {
+    "a part without gradients",
+    "The factors of long rows depend on x, and so does their gradient: nothing on the way from x to the result "
+    "is detached, or computed in fy_no_grad.",
+    BRANCH};
 static const Mistake FROZEN = {
     "a frozen branch",
     "Called, the function is right. Its trace left all rows as they are, as was right for the example: "
@@ -193,6 +198,46 @@ static void suspects_of_the_trace(Case *c) {
     suspect_array(c, "traced", with_numbers_of_the_example(c), &NUMBER);
 }
 
+// The gradient of x: of a short row the result's; of a long one, limit * (g - x (x . g) / norm^2) / norm.
+static Array *gradient(Case *c) {
+  const Array *x = given(c, "x"), *g = given(c, "gradient");
+  const int64_t columns = x->shape.size[1];
+  const double limit = given_number(c, "limit");
+  Array *out = new_array(c, FY_FLOAT32, x->shape);
+  for (int64_t row = 0; row < x->shape.size[0]; row++) {
+    double squares = 0, along = 0;
+    for (int64_t k = row * columns; k < (row + 1) * columns; k++) {
+      squares += (double)x->f32[k] * x->f32[k];
+      along += (double)x->f32[k] * g->f32[k];
+    }
+    const double norm = sqrt(squares);
+    for (int64_t k = row * columns; k < (row + 1) * columns; k++)
+      out->f32[k] = norm <= limit ? g->f32[k] : (float)(limit * (g->f32[k] - x->f32[k] * along / squares) / norm);
+  }
+  return out;
+}
+
+static void judge_gradient(Case *c) {
+  suspect_error(c, "does not require grad", &CUT);
+  if (!expect_array(c, "called", scaled(c, right), 1e-5))
+    return;
+  if (expect_that(c, got(c, "x.grad") != NULL, &CUT, "x.grad: there is none")) {
+    suspect_that(c, true, &CUT);
+    expect_array(c, "x.grad", gradient(c), 1e-4);
+  }
+}
+
+static void ask_gradient(Case *c) {
+  const int64_t rows = draw_odd(c, 9, 15), columns = draw_odd(c, 5, 9);
+  const double limit = draw_real(c, 2.5, 3.5);
+  give_text(c, "device", "cpu");
+  give_number(c, "limit", limit);
+  give_array(c, "x", rows_of(c, rows, columns, (double[3]){3, 0.5, 2}, limit),
+             (Give){.device = "cpu", .requires_grad = true});
+  give_array(c, "example", rows_of(c, 5, columns, (double[3]){0.5, 2, 0.3}, limit), (Give){.device = "cpu"});
+  give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(rows, columns), -1, 1), (Give){.device = "cpu"});
+}
+
 static void judge(Case *c) {
   const Array *x = given(c, "x"), *want = scaled(c, right);
   suspects_of_the_function(c);
@@ -223,6 +268,7 @@ EXERCISE = {
               {.name = "fewer rows than the example", .ask = ask_fewer_rows, .judge = judge},
               {.name = "as many rows as the example", .ask = ask_as_many, .judge = judge},
               {.name = "rows of zeros", .ask = ask_zeros, .judge = judge},
+              {.name = "a gradient for x", .ask = ask_gradient, .judge = judge_gradient},
               {.name = "on a GPU", .ask = ask_cuda, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
               {.name = "without CUDA", .ask = ask_short_example, .judge = judge, .no_cuda = true}},

@@ -18,6 +18,10 @@ void drive(Driver *d) {
   FyTensor *called = limit_norms(x, model->limit);
   driver_stop(d);
   driver_put(d, "called", called);
+  if (called && driver_has(d, "gradient")) {
+    fy_backward(called, .gradient = driver_tensor(d, "gradient"));
+    driver_put(d, "x.grad", fy_grad(x));
+  }
   driver_put(d, "x", x);
   if (!called)
     return;

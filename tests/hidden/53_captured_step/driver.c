@@ -24,6 +24,7 @@ void drive(Driver *d) {
   fy_register_parameter(model, bias, driver_tensor(d, "bias"));
   FyDevice device = fy_device_of(model->weight);
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"), .momentum = 0.5);
+  driver_module(&model->base);
   fy_synchronize(device);
   FyCounters before = fy_counters();
   driver_count(d);

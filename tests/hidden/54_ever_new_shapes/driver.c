@@ -37,6 +37,7 @@ void drive(Driver *d) {
     at += sizes->i64[i];
   }
   Watched *model = watched(d);
+  driver_module(&model->base);
   fy_backends_benchmark_clear();
   fy_backends_set_benchmark(true);
   const int64_t before = fy_backends_benchmark_counts().searches;

@@ -41,6 +41,17 @@ static const Mistake PIECES = {
 static const Mistake BESIDE = {"wrote beside the data", "Numbers before or behind `data` have changed.", LESSON};
 static const Mistake RAISED = {"an error", "A rank raised an error.", LESSON};
 
+static const Mistake SHARED = {"memory shared by the ranks",
+                               "All ranks call the function at once. What is static is there once for all of them; "
+                               "numbers that arrive need memory of each "
+                               "call's own.",
+                               LESSON};
+static const Mistake UNEQUAL_PARTS = {
+    "parts of unequal size",
+    "A step takes as long as its largest message. Parts differ by one number at most: "
+    "i * count / ranks is where part i begins.",
+    LESSON};
+
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
 static void ask(Case *c, int64_t ranks, int64_t count) {
@@ -121,7 +132,7 @@ static void suspects(Case *c, const Array *data, const Array *after) {
     with_some += own > 0;
   }
   suspect_array(c, "data after", data, &NOTHING);
-  suspect_that(c, rest_wrong > 0 && others_wrong == 0, &REST);
+  suspect_that(c, rest_wrong > 0 && others_wrong == 0 && count > n, &REST);
   suspect_array(c, "data after", means(c, data), &AVERAGE);
   suspect_array(c, "data after", added(c, data), &ADDED);
   // Each rank has a part of its own that is done: all of them together are the data once.
@@ -135,6 +146,9 @@ static void judge(Case *c) {
   if (!expect_that(c, got_count(c, "raised") == 0, &RAISED, "a rank raised an error") ||
       !expect_that(c, got_count(c, "stuck") == 0, &STUCK, "all ranks that had not returned waited to receive") ||
       !expect_that(c, got_count(c, "beside") == 0, &BESIDE, "numbers beside the data have changed"))
+    return;
+  if (!expect_that(c, got_count(c, "same memory") == 0, &SHARED,
+                   "two ranks receive into the same memory at the same time"))
     return;
   if (after)
     suspects(c, data, after);
@@ -151,6 +165,7 @@ static void judge(Case *c) {
     most_messages = messages->i64[r] > most_messages ? messages->i64[r] : most_messages;
   }
   expect_at_most(c, "numbers sent by a rank", most_sent, 2 * (n - 1) * ((count + n - 1) / n), &WHOLE);
+  expect_at_most(c, "numbers in a message", got_count(c, "largest"), (count + n - 1) / n, &UNEQUAL_PARTS);
   expect_at_most(c, "messages sent by a rank", most_messages, 2 * (n - 1), &PIECES);
 }
 

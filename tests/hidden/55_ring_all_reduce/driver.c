@@ -17,7 +17,9 @@ typedef struct Parcel {
 typedef struct Rank {
   int number;
   Parcel *first, *last; // on their way to it
-  int64_t sent, messages;
+  int64_t sent, messages, largest;
+  const float *into; // where it lets its first message be written, while it is in the call for that
+  bool fetched;
   float *data;
   pthread_t thread;
 } Rank;
@@ -26,7 +28,8 @@ static Rank ranks[MOST_RANKS];
 static int rank_count, number_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
-static bool stuck, other_size, raised;
+static bool stuck, other_size, raised, same_memory;
+static int met;            // ranks that have come to their first message
 static int waiting, ended; // ranks
 static _Thread_local Rank *self;
 
@@ -39,6 +42,7 @@ static void post(const float *numbers, int64_t count) {
   pthread_mutex_lock(&lock);
   self->sent += count;
   self->messages++;
+  self->largest = count > self->largest ? count : self->largest;
   if (to->last)
     to->last->next = message;
   else
@@ -56,8 +60,23 @@ static bool nothing_moves(void) {
   return waiting + ended == rank_count;
 }
 
+// Sending waits for nobody, so all ranks come to their first message, or end without: until then none goes on. In this moment two of
+// them that receive into the same memory would overwrite each other's numbers.
+static void meet(const float *into, int64_t count) {
+  self->fetched = true;
+  self->into = count > 0 ? into : NULL;
+  met++;
+  pthread_cond_broadcast(&arrived);
+  while (met < rank_count)
+    pthread_cond_wait(&arrived, &lock);
+  for (int r = 0; r < rank_count; r++)
+    same_memory |= &ranks[r] != self && self->into && ranks[r].into == self->into;
+}
+
 static void fetch(float *numbers, int64_t count) {
   pthread_mutex_lock(&lock);
+  if (!self->fetched)
+    meet(numbers, count);
   waiting++;
   while (!self->first && !stuck) {
     stuck = nothing_moves();
@@ -89,6 +108,7 @@ static void *run(void *argument) {
   pthread_mutex_lock(&lock);
   raised |= error.kind != 0;
   ended++;
+  met += !self->fetched;
   stuck |= waiting > 0 && nothing_moves();
   pthread_cond_broadcast(&arrived);
   pthread_mutex_unlock(&lock);
@@ -102,7 +122,7 @@ void drive(Driver *d) {
   const size_t wide = (size_t)number_count + 2 * BESIDE;
   float *memory = calloc((size_t)rank_count * wide, sizeof *memory);
   float *result = calloc((size_t)(rank_count * number_count) + 1, sizeof *result);
-  int64_t sent[MOST_RANKS], messages[MOST_RANKS];
+  int64_t sent[MOST_RANKS], messages[MOST_RANKS], largest = 0;
   for (int r = 0; r < rank_count; r++) {
     ranks[r] = (Rank){.number = r, .data = memory + (size_t)r * wide};
     for (size_t i = 0; i < wide; i++)
@@ -121,10 +141,13 @@ void drive(Driver *d) {
     memcpy(result + (size_t)(r * number_count), ranks[r].data + BESIDE, (size_t)number_count * sizeof(float));
     sent[r] = ranks[r].sent;
     messages[r] = ranks[r].messages;
+    largest = ranks[r].largest > largest ? ranks[r].largest : largest;
   }
   driver_put_array(d, "data after", FY_FLOAT32, data->shape, result);
   driver_put_array(d, "sent", FY_INT64, shape(rank_count), sent);
   driver_put_array(d, "messages", FY_INT64, shape(rank_count), messages);
+  driver_put_number(d, "largest", (double)largest);
+  driver_put_number(d, "same memory", same_memory);
   driver_put_number(d, "stuck", stuck);
   driver_put_number(d, "other size", other_size);
   driver_put_number(d, "beside", beside);

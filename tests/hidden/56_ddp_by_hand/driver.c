@@ -12,7 +12,9 @@ typedef struct Rank {
   pthread_t thread;
   FyTensor *reducing; // what it has brought to the present all-reduce
   int64_t elements, calls, rows, largest;
-  float *weight, *bias, *shift; // afterwards
+  float *weight, *bias, *shift;  // afterwards
+  const void *parameter, *first; // the model's weight, and what was in it before the step
+  size_t bytes;
 } Rank;
 
 static Driver *driver;
@@ -20,7 +22,7 @@ static Rank ranks[MOST_RANKS];
 static int rank_count, come, ended, turn;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool stuck, other_size, raised;
+static bool stuck, other_size, raised, stepped;
 static char why[400];
 static _Thread_local Rank *self;
 
@@ -45,6 +47,7 @@ static void all_reduce(FyTensor *t) {
   pthread_mutex_lock(&lock);
   self->reducing = t;
   self->elements += fy_numel(t);
+  stepped |= memcmp(self->parameter, self->first, self->bytes) != 0;
   self->calls++;
   const int mine = turn;
   if (++come == rank_count) {
@@ -107,6 +110,11 @@ static void *run(void *argument) {
           new_model(driver_array(driver, "weight"), driver_array(driver, "bias"), driver_array(driver, "shift"));
       FyTensorList *parameters = fy_parameters(model);
       FyOptimizer *optimizer = fy_sgd(parameters, .lr = 0.5);
+      self->parameter = fy_data_ptr(parameters->items[1]);
+      self->first = driver_array(driver, "weight")->f32;
+      self->bytes = fy_nbytes(parameters->items[1]);
+      if (self->number == 0)
+        driver_module(model);
       ddp_step(model, optimizer, rows_of(driver_array(driver, "x")), rows_of(driver_array(driver, "target")),
                (int)driver_number(driver, "parts"), rank_count, all_reduce);
       memcpy(self->shift, fy_data_ptr(parameters->items[0]), fy_nbytes(parameters->items[0]));
@@ -154,6 +162,7 @@ void drive(Driver *d) {
   driver_put_number(d, "elements", (double)elements);
   driver_put_number(d, "rows", (double)rows);
   driver_put_number(d, "largest", (double)largest);
+  driver_put_number(d, "stepped", stepped);
   driver_put_number(d, "stuck", stuck);
   driver_put_number(d, "other size", other_size);
   driver_put_text(d, "raised", raised ? why : "");

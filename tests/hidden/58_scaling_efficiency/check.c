@@ -37,10 +37,10 @@ static void ask(Case *c, bool others_slower, int64_t ranks) {
     costs->f64[i] = draw_real(c, 0.01, 0.012) * (i < WARM_UP ? draw_real(c, 3, 6) : 1);
     own += i >= WARM_UP && i < WARM_UP + steps ? costs->f64[i] : 0;
   }
-  const int64_t batch = draw_int(c, 16, 64);
+  const int64_t batch = ranks > 8 ? draw_int(c, 9000, 9999) : draw_int(c, 16, 64);
   give_array(c, "costs", costs, (Give){0});
   give_number(c, "ranks", (double)ranks);
-  give_number(c, "batch", (double)batch);
+  give_number(c, "batch", (double)batch); // with many ranks more samples than an int holds
   give_number(c, "steps", (double)steps);
   give_number(c, "alone", (double)batch / draw_real(c, 0.008, 0.0095));
   give_number(c, "clock", draw_real(c, 100, 1000));
@@ -54,7 +54,7 @@ static void ask_another(Case *c) {
   ask(c, true, draw_int(c, 2, 8));
 }
 static void ask_many(Case *c) {
-  ask(c, true, draw_int(c, 100, 1000));
+  ask(c, true, draw_int(c, 40000, 50000));
 }
 
 // The sum of steps [first, last).

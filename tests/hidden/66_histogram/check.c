@@ -90,7 +90,9 @@ static void ask_most_bins(Case *c) {
   ask(c, draw_odd(c, 2001, 3999), 1024);
 }
 static void ask_large(Case *c) {
-  ask(c, 4 * draw_odd(c, 50001, 55001), draw_odd(c, 101, 199)); // a third of them: more than 16 bits hold
+  ask(c, 4 * draw_odd(c, 50001, 55001),
+      draw_odd(c, 129,
+               227)); // a third of them: more than 16 bits hold. Bins that are shared out, 128 to a block, take two
 }
 static void ask_none(Case *c) {
   ask(c, 0, draw_odd(c, 5, 9));

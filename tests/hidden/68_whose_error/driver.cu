@@ -3,6 +3,10 @@
 #include <cuda_runtime.h>
 #include <string.h>
 
+#ifdef FERRY_SIM
+#include "sim/cudasim.h"
+#endif
+
 __global__ void busy(float *sum, int turns) {
   float x = 1;
   for (int i = 0; i < turns; i++)
@@ -24,6 +28,12 @@ void drive(Driver *d) {
   mark_on_device(driver_number(d, "null") != 0 ? NULL : out, (int)driver_number(d, "value"), blocks, threads, &before,
                  &launch, &kernel);
   driver_stop(d);
+#ifdef FERRY_SIM
+  struct cudasim_stats stats;
+  cudasim_get_stats(&stats);
+  driver_put_number(d, "simulated", 1);
+  driver_put_number(d, "refused", stats.refused_launches);
+#endif
   driver_put_number(d, "before", before);
   driver_put_number(d, "launch", launch);
   driver_put_number(d, "kernel", kernel);

@@ -60,13 +60,15 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
     g->i64[i] = gpu[i];
   for (int i = 0; i < CASES; i++) {
     int64_t *want = cases->i64 + (ptrdiff_t)i * FIELDS;
-    want[0] = kind == 1 ? 32 * draw_int(c, 1, 32) : draw_int(c, 1, 1024);
+    want[0] = kind == 3 ? draw_int(c, 1, 96) : kind == 1 ? 32 * draw_int(c, 1, 32) : draw_int(c, 1, 1024);
     want[1] = draw_int(c, 16, 64);
     if (i % 8 == 1) { // more registers than there are
       want[0] = kind == 1 ? 1024 : draw_int(c, 993, 1024);
       want[1] = draw_int(c, 65, 255);
     }
-    want[2] = kind == 2 ? draw_int(c, 1, 48) * 1024 : draw_int(c, 0, 3) * 2000;
+    want[2] = kind == 3   ? i % 2 * draw_int(c, 1, 9) * 100
+              : kind == 2 ? draw_int(c, 1, 48) * 1024
+                          : draw_int(c, 0, 3) * 2000;
     want[4] = draw_int(c, 1, 16);
     want[3] = i % 4 == 0 ? gpu[0] * want[4] * draw_int(c, 1, 5) : draw_int(c, 1, 9000);
   }
@@ -74,8 +76,11 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
   give_array(c, "cases", cases, (Give){.device = "cpu"});
 }
 
-static const int64_t GPUS[3][6] = {
-    {108, 2048, 32, 65536, 167936, 1024}, {40, 1024, 16, 65536, 65536, 0}, {84, 1536, 16, 65536, 102400, 1024}};
+// The last is none that is sold: few registers, and so little shared memory that what is reserved is a limit by itself.
+static const int64_t GPUS[4][6] = {{108, 2048, 32, 65536, 167936, 1024},
+                                   {40, 1024, 16, 65536, 65536, 0},
+                                   {84, 1536, 16, 65536, 102400, 1024},
+                                   {6, 2048, 32, 32768, 16384, 1024}};
 static void ask_a100(Case *c) {
   ask(c, GPUS[0], 0);
 }
@@ -84,6 +89,9 @@ static void ask_t4(Case *c) {
 }
 static void ask_a6000(Case *c) {
   ask(c, GPUS[2], 0);
+}
+static void ask_small(Case *c) {
+  ask(c, GPUS[3], 3);
 }
 static void ask_shared(Case *c) {
   ask(c, GPUS[0], 2);
@@ -147,5 +155,6 @@ EXERCISE = {
     .tests = {{.name = "an A100", .ask = ask_a100, .judge = judge},
               {.name = "a T4, whole warps", .ask = ask_t4, .judge = judge},
               {.name = "an RTX A6000", .ask = ask_a6000, .judge = judge},
+              {.name = "a small one of other proportions", .ask = ask_small, .judge = judge},
               {.name = "much shared memory", .ask = ask_shared, .judge = judge}},
 };

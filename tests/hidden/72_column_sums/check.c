@@ -21,6 +21,18 @@ static const Mistake LAST_ROW = {"the last row left out", "There are `rows` rows
 static const Mistake ADDED = {"added to what was there", "sums holds nothing yet: set it, do not add to it.", LESSON};
 static const Mistake EACH = {"a launch per row or column", "One launch has a thread for every column.", LESSON};
 
+static const Mistake THIN = {
+    "blocks of less than a warp",
+    "A warp of such a block has lanes that nobody uses, and a request of its few lanes fetches whole sectors. "
+    "Whatever the sizes are, a block has 32 threads at least.",
+    LESSON};
+
+static const Mistake AGAIN = {
+    "elements read more than once",
+    "Each element is in one sum: more readings are traffic alone. Does each column have one thread, or one "
+    "group of them?",
+    LESSON};
+
 static void ask(Case *c, int64_t rows, int64_t columns) {
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(rows, columns), 1, 4), (Give){.device = "cuda:0"});
 }
@@ -81,7 +93,7 @@ static bool judge_values(Case *c) {
     if (given(c, "in")->shape.size[1] > threads)
       suspect_array(c, "sums", sums(c, WHOLE_BLOCKS, threads), &ROUNDED_DOWN);
   suspect_finding(c, "uninitialised", &ADDED);
-  suspect_finding(c, "bounds", &PAST_THE_END);
+  suspect_finding(c, "bounds", &OUT_OF_BOUNDS);
   suspect_that(c, counts(c)->launches == 1 && all_nan(c) && has_finding(c, "uninitialised"), &ADDED);
   return expect_array(c, "sums", sums(c, RIGHT, 0), 1e-4) && expect_by_kernel(c) &&
          expect_at_most(c, "launches", counts(c)->launches, 1, &EACH);
@@ -92,8 +104,12 @@ static void judge(Case *c) {
 }
 
 static void judge_inspected(Case *c) {
-  if (judge_values(c) && expect_no_finding(c))
-    expect_sectors(c, 1.3, &STRIDED);
+  if (!judge_values(c) || !expect_no_finding(c))
+    return;
+  const int64_t *launch = launch_shape(c, 0);
+  expect_at_least(c, "threads in a block", launch ? launch[3] * launch[4] * launch[5] : 32, 32, &THIN);
+  expect_sectors(c, 1.3, &STRIDED);
+  expect_inspected(c, SECTORS_LOADED, (Where){.in_all = true}, (double)given(c, "in")->count / 8 * 1.4, &AGAIN);
 }
 
 EXERCISE = {

@@ -42,9 +42,15 @@ static const Mistake ATOMICS = {"atomic operations", "A row is one warp's busine
 static const Mistake SEVERAL = {"more than one launch", "One launch finds both, for all rows.",
                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
+static const Mistake AGAIN = {
+    "elements read more than once",
+    "Two readings of a row are enough for its largest number and the place of it, and each row has one warp.", LESSON};
+
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
-  Array *whole = draw_array(c, FY_INT32, shape(rows, columns), low, high);
-  give_array(c, "x", array_cast(c, whole, FY_FLOAT32), (Give){.device = "cuda:0"});
+  Array *x = array_cast(c, draw_array(c, FY_INT32, shape(rows, columns), low * 2, high * 2), FY_FLOAT32);
+  for (int64_t i = 0; i < x->count; i++)
+    x->f32[i] = low < -1e6 ? x->f32[i] * 0x1p100f : x->f32[i] / 2; // equal ones among them, and halves
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
   give_number(c, "rows", (double)rows);
   give_number(c, "columns", (double)columns);
 }
@@ -62,6 +68,9 @@ static void ask_short(Case *c) {
 }
 static void ask_column(Case *c) {
   ask(c, draw_odd(c, 33, 77), 1, -9, 9);
+}
+static void ask_lowest(Case *c) {
+  ask(c, draw_odd(c, 9, 21), draw_odd(c, 33, 63), -9e6, -5e6); // times 2^100
 }
 static void ask_large(Case *c) {
   ask(c, 32 * draw_int(c, 9, 12) + 1, draw_odd(c, 1001, 1099), -2000, 2000);
@@ -161,6 +170,7 @@ static void judge(Case *c) {
 static void judge_traffic(Case *c) {
   judge(c);
   expect_sectors(c, 1.5, &BESIDE);
+  expect_inspected(c, SECTORS_LOADED, (Where){.in_all = true}, (double)given(c, "x")->count / 8 * 2.2, &AGAIN);
 }
 
 EXERCISE = {
@@ -178,6 +188,7 @@ EXERCISE = {
     .tests = {{.name = "whole warps: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "all below zero", .ask = ask_below_zero, .judge = judge},
+              {.name = "far below zero", .ask = ask_lowest, .judge = judge, .passes = 1},
               {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "one column", .ask = ask_column, .judge = judge},
               {.name = "large, odd", .ask = ask_large, .judge = judge},

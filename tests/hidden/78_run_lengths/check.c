@@ -72,6 +72,15 @@ static void ask_ones(Case *c) {
 static void ask_long(Case *c) {
   ask(c, draw_odd(c, 3001, 3999), 1800);
 }
+// One run is longer than 16 bits hold.
+static void ask_longest(Case *c) {
+  int64_t n = draw_odd(c, 70001, 74001), end = draw_int(c, 66000, 69000);
+  Array *x = new_array(c, FY_INT32, shape(n));
+  for (int64_t i = 0; i < n; i++)
+    x->i32[i] = i < 5 ? (int32_t)i % 3 : i < end ? 6 : (int32_t)(i % 5);
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_number(c, "n", (double)n);
+}
 static void ask_small(Case *c) {
   ask(c, draw_odd(c, 13, 29), 4);
 }
@@ -174,7 +183,8 @@ static void suspect_mistakes(Case *c, Runs want) {
   for (int64_t piece = 32; piece <= 1024; piece *= 2)
     suspect_that(c, count > want.count && count == runs_of(c, piece).count, &CUT);
   suspect_that(c, count == want.count - 1 && same(values, want.values, 1, count), &FIRST);
-  suspect_finding(c, "race", &NO_BARRIER);
+  suspect_finding(c, "race-block", &NO_BARRIER);
+  suspect_finding(c, "race-warp", &NO_BARRIER);
   suspect_that(c, reordered(c, want), &ORDER);
   suspect_that(c, last_is_wrong(c, want), &LAST);
   suspect_that(c, are_places(c, want), &ENDS);
@@ -236,8 +246,9 @@ EXERCISE = {
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "no two are equal", .ask = ask_ones, .judge = judge},
               {.name = "runs longer than a block", .ask = ask_long, .judge = judge},
+              {.name = "a run of more than 65535", .ask = ask_longest, .judge = judge, .passes = 1},
               {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
-              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 3},
+              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 2},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements", .ask = ask_none, .judge = judge}},
 };

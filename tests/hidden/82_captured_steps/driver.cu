@@ -2,7 +2,21 @@
 #include "answer.h"
 
 #ifdef FERRY_SIM
-static int captures, instantiations, graph_launches, waits;
+#include "sim/cudasim.h"
+#endif
+
+#ifdef FERRY_SIM
+static int captures, instantiations, graph_launches, waits, queued_count, ran_count;
+
+static void queued(const struct cudasim_activity *) {
+  __atomic_fetch_add(&queued_count, 1, __ATOMIC_RELAXED);
+}
+static void ran(const struct cudasim_activity *) {
+  __atomic_fetch_add(&ran_count, 1, __ATOMIC_RELAXED);
+}
+static void follow(bool on) {
+  cudasim_trace(on ? queued : NULL, on ? ran : NULL);
+}
 
 extern "C" void note_capture(void) {
   captures++;
@@ -22,9 +36,12 @@ static void put_notes(Driver *d) {
   driver_put_number(d, "instantiations", instantiations);
   driver_put_number(d, "graph launches", graph_launches);
   driver_put_number(d, "waits for events", waits);
+  driver_put_number(d, "unfinished", queued_count - ran_count);
 }
 #else // a GPU does not tell
 static void put_notes(Driver *) {
+}
+static void follow(bool) {
 }
 #endif
 
@@ -39,7 +56,9 @@ void drive(Driver *d) {
   cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
   cudaDeviceSynchronize();
   driver_count(d);
+  follow(true);
   steps_on_device(x, y, z, batches, batch, n, steps, main_stream, side);
+  follow(false);
   driver_stop(d);
   put_notes(d);
   driver_put_device(d, "x");

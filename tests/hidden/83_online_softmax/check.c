@@ -35,6 +35,12 @@ static const Mistake SEVERAL = {"more than one launch", "One launch does it, for
 static const Mistake EMPTY_GRID = {"a grid of no blocks",
                                    "For no rows a grid of no blocks is an invalid configuration.", LESSON};
 
+static const Mistake THREE_TIMES = {
+    "more than two readings",
+    "A row is read once for its maximum and its sum together, and once more to write: a larger number "
+    "scales the sum so far.",
+    LESSON};
+
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, columns), low, high), (Give){.device = "cuda:0"});
   give_number(c, "rows", (double)rows);
@@ -125,6 +131,8 @@ static void judge(Case *c) {
 static void judge_traffic(Case *c) {
   judge(c);
   expect_sectors(c, 1.5, &BESIDE);
+  // A sector has 8 floats: two readings are a quarter of x's elements.
+  expect_inspected(c, SECTORS_LOADED, (Where){.in_all = true}, (double)given(c, "x")->count / 8 * 2.5, &THREE_TIMES);
 }
 
 EXERCISE = {

@@ -1,18 +1,25 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
-// A warp for each row; the maximum in one pass, the sum in another.
+// A warp for each row: each lane scales its own sum, and once more when all have met.
 __global__ void softmax_rows(float *out, const float *x, int rows, int columns) {
   int row = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= rows)
     return;
   float most = -INFINITY, sum = 0;
-  for (int k = lane; k < columns; k += 32)
-    most = fmaxf(most, x[row * columns + k]);
+  for (int k = lane; k < columns; k += 32) {
+    float value = x[row * columns + k];
+    if (value > most) {
+      sum *= expf(most - value); // nothing yet: 0 times 0
+      most = value;
+    }
+    sum += expf(value - most);
+  }
+  float all = most;
   for (int apart = 16; apart > 0; apart /= 2)
-    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, apart));
-  for (int k = lane; k < columns; k += 32)
-    sum += expf(x[row * columns + k] - most);
+    all = fmaxf(all, __shfl_xor_sync(0xffffffffu, all, apart));
+  sum *= expf(most - all);
+  most = all;
   for (int apart = 16; apart > 0; apart /= 2)
     sum += __shfl_xor_sync(0xffffffffu, sum, apart);
   for (int k = lane; k < columns; k += 32)

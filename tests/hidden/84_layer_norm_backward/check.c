@@ -29,6 +29,12 @@ static const Mistake FIRST = {"only the first columns",
 static const Mistake SEVERAL = {"more than three launches", "One for the rows and one or two for the columns do it.",
                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
+static const Mistake READ_AGAIN = {
+    "read again and again",
+    "The rows' sums need x and dy once, dx once more, and the columns' sums once more: more readings are "
+    "traffic alone.",
+    LESSON};
+
 static void ask(Case *c, int64_t rows, int64_t columns) {
   Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -2, 3);
   Array *mean = new_array(c, FY_FLOAT32, shape(rows)), *rstd = new_array(c, FY_FLOAT32, shape(rows));
@@ -143,6 +149,7 @@ static void judge(Case *c) {
 static void judge_traffic(Case *c) {
   judge(c);
   expect_sectors(c, 1.5, &DOWN);
+  expect_inspected(c, SECTORS_LOADED, (Where){.in_all = true}, (double)given(c, "x")->count / 8 * 12, &READ_AGAIN);
 }
 
 EXERCISE = {

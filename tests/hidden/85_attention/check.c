@@ -32,6 +32,9 @@ static const Mistake BESIDE = {
     "docs/23_shared_memory.md"};
 static const Mistake SEVERAL = {"more than one launch", "Scores need no launch of their own.", LESSON};
 
+static const Mistake ZERO_FIRST = {"zero taken for the smallest score",
+                                   "A score may be below 0. What is smaller than any is -INFINITY.", LESSON};
+
 static void ask(Case *c, int64_t heads, int64_t n, double most) {
   const Give on_device = {.device = "cuda:0"};
   give_array(c, "q", draw_array(c, FY_FLOAT32, shape(heads, n, D), -most, most), on_device);
@@ -54,6 +57,16 @@ static void ask_large(Case *c) {
 }
 static void ask_high(Case *c) {
   ask(c, 1, draw_odd(c, 67, 95), 16);
+}
+// All scores far below 0: whoever begins with a maximum of 0 has weights of 0.
+static void ask_low(Case *c) {
+  const int64_t n = draw_odd(c, 35, 63);
+  const Give on_device = {.device = "cuda:0"};
+  give_array(c, "q", draw_array(c, FY_FLOAT32, shape(1, n, D), 6, 9), on_device);
+  give_array(c, "k", draw_array(c, FY_FLOAT32, shape(1, n, D), -9, -6), on_device);
+  give_array(c, "v", draw_array(c, FY_FLOAT32, shape(1, n, D), -1, 2), on_device);
+  give_number(c, "heads", 1);
+  give_number(c, "n", (double)n);
 }
 static void ask_one(Case *c) {
   ask(c, 5, 1, 1);
@@ -136,7 +149,9 @@ static void judge(Case *c) {
   const bool nan = out && out->count > 0 && isnan(out->f32[0]);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_finding(c, "race", &RACE);
-  suspect_that(c, nan && fabs((double)given(c, "q")->f32[0]) > 2, &OVERFLOW);
+  const bool low = given(c, "k")->f32[0] < -5 && given(c, "q")->f32[0] > 5;
+  suspect_that(c, nan && low, &ZERO_FIRST);
+  suspect_that(c, nan && !low && fabs((double)given(c, "q")->f32[0]) > 2, &OVERFLOW);
   if (!expect_array(c, "out", attention(c, (Formula){.scale = scale}), 1e-4)) {
     suspect_formulas(c, scale, n, heads);
     return;
@@ -173,5 +188,6 @@ EXERCISE = {
               {.name = "fewer keys than a tile", .ask = ask_short, .judge = judge},
               {.name = "several heads, odd", .ask = ask_large, .judge = judge, .passes = 1},
               {.name = "large scores", .ask = ask_high, .judge = judge},
+              {.name = "scores far below zero", .ask = ask_low, .judge = judge, .passes = 1},
               {.name = "one position", .ask = ask_one, .judge = judge}},
 };

@@ -19,6 +19,15 @@ static const Mistake FIRST_ROUND = {"only the first round", "Each block goes on 
 static const Mistake ALL_TURNED = {"all of x turned round", "Each piece of 256 is turned round for itself.", LESSON};
 static const Mistake SEVERAL = {"more than one launch", "One launch does it, for all pieces.", LESSON};
 
+static const Mistake MORE_BLOCKS = {
+    "as many blocks as pieces",
+    "With a block for each piece there is no second round. At most 4 blocks are to be launched.", LESSON};
+static const Mistake PAST_SHARED = {
+    "not through shared memory",
+    "Numbers are to go through shared memory still: written there as they lie, and read from its "
+    "other end.",
+    LESSON};
+
 static void ask(Case *c, int64_t pieces) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(256 * pieces), -9, 9), (Give){.device = "cuda:0"});
   give_number(c, "pieces", (double)pieces);
@@ -53,8 +62,12 @@ static void judge(Case *c) {
   if (!expect_array(c, "out", turned(c, false, false), 0) || !expect_by_kernel(c))
     return;
   expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  const int64_t *launch = launch_shape(c, 0);
+  expect_at_most(c, "blocks", launch ? launch[0] * launch[1] * launch[2] : 1, 4, &MORE_BLOCKS);
   expect_no_finding(c);
   expect_sectors(c, 1.1, NULL);
+  expect_that(c, !case_inspected(c) || inspected(c, SHARED_LOADS, (Where){.in_all = true}) * 4 >= (double)out->count,
+              &PAST_SHARED, "fewer numbers were read from shared memory than there are");
 }
 
 EXERCISE = {

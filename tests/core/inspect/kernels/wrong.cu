@@ -186,7 +186,7 @@ __global__ void through_a_parameter(float *out) {
   fill(first, THREADS + 1, 1);
   fill(second, THREADS + 1, 2);
   __syncthreads();
-  out[threadIdx.x] = first[threadIdx.x] + second[threadIdx.x];
+  out[threadIdx.x] = first[THREADS - 1 - threadIdx.x] + second[THREADS - 1 - threadIdx.x];
 }
 
 // expect bounds-dynamic dynamic_too_small w20

@@ -1,5 +1,5 @@
-// Exercise 36: tensors in plain fields of a module. The error comes in the forward pass, after the driver has said what the
-// module lists.
+// Exercise 36: constants registered as parameters. What the module lists the driver says first, since where they are plain fields the
+// forward pass raises an error.
 #include "exercise.h"
 #include <math.h>
 #include <stdio.h>
@@ -190,15 +190,16 @@ static void judge(Case *c) {
 }
 
 EXERCISE = {
-    .id = "36_buffer_not_moved",
-    .title = "Find the bug: a buffer that stays behind",
+    .id = "36_constant_that_learns",
+    .title = "Find the bug: a constant that learns",
     .kind = "find the bug",
     .chapter = 5,
     .lesson = "docs/05_model_moves.md#parameters-and-buffers-too",
-    .hints = {"Print the names in fy_state_dict(module). Which tensors of the struct are missing?",
-              "fy_module_to moves what is registered. Parameters are trained; for tensors that are not, there is "
-              "another kind.",
-              "gain shows how a parameter is registered. nn/nn.h has the same for buffers."},
+    .hints =
+        {"Print the names in fy_parameters(module): an optimizer changes all of these.",
+         "fy_module_to moves what is registered, and fy_state_dict saves it. Parameters are trained; for tensors that "
+         "are not, there is another kind.",
+         "gain shows how a parameter is registered. nn/nn.h has the same for buffers."},
     .functions = {"scaler"},
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},

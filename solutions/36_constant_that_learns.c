@@ -1,11 +1,8 @@
-// Exercise 36: find the bug, a buffer that stays behind                          (chapter 5, docs/05_model_moves.md)
+// Exercise 36: find the bug, a constant that learns                              (chapter 5, docs/05_model_moves.md)
 //
 // scaler makes a module that standardizes its input with a mean and a standard deviation that are known beforehand, and
-// multiplies by a gain that is trained. It works on the CPU. After model.to(device) it raises
-//
-//   RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-//
-// and whoever saves the model and loads it elsewhere finds that mean and std were not in the file.
+// multiplies by a gain that is trained. It works, on every device, and it is saved whole. But after some epochs its input is no
+// longer standardized: mean and std are not what they were.
 //
 // Mend it: mean and std go where the module goes, they are in its state_dict under these names, and training leaves
 // them alone.
@@ -36,8 +33,8 @@ FyModule *scaler(FyTensor *mean, FyTensor *std) {
   fy_register_buffer(s, mean, mean);
   fy_register_buffer(s, std, std);
   // [stub]
-  //| s->mean = mean;
-  //| s->std = std;
+  //| fy_register_parameter(s, mean, mean);
+  //| fy_register_parameter(s, std, std);
   // [end]
   return &s->base;
 }
