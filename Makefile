@@ -197,7 +197,7 @@ include .ci/build/proto.mk
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
-$(CU2CPP): $(wildcard core/sim/cu2cpp*.c) core/sim/cu2cpp.h | $(PACKAGES)
+$(CU2CPP): $(wildcard core/sim/cu2cpp*.c core/sim/cu2cpp*.h) | $(PACKAGES)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $(filter %.c,$^) -o $@
@@ -206,10 +206,10 @@ SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(
 SIM_CUH := $(CUH:%=build/sim/%)
 $(SIM_CPP): build/sim/%.cpp: %.cu $(CU2CPP)
 	@mkdir -p $(@D)
-	$(Q)$(CU2CPP) $< $@
+	$(Q)$(CU2CPP) --split $< $@
 $(SIM_CUH): build/sim/%: % $(CU2CPP)
 	@mkdir -p $(@D)
-	$(Q)$(CU2CPP) $< $@
+	$(Q)$(CU2CPP) --split $< $@
 
 $(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(RULES) | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
 	$(call say,SIM,$*.cu)

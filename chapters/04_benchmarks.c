@@ -9,13 +9,15 @@
 
 #include <stdio.h>
 
-typedef struct Product {
-  FyTensor *a, *b; // (n, n) each, on one device
-} Product;
+// An operation and what it takes, on one device.
+typedef struct Work {
+  FyTensor *(*operation)(FyTensor *a, FyTensor *b);
+  FyTensor *a, *b;
+} Work;
 
-static void multiply(void *context) {
-  Product *product = context;
-  fy_matmul(product->a, product->b);
+static void do_work(void *context) {
+  Work *work = context;
+  work->operation(work->a, work->b);
 }
 
 static void about_times(const Chapter *chapter) {
@@ -159,40 +161,64 @@ static const char *winner(const Chapter *chapter, double cpu, double device, dou
 
 // [sweep]
 // There, calculated, and back.
-static void carry_and_multiply(void *context) {
-  Product *product = context; // on the CPU
+static void carry_and_work(void *context) {
+  Work *work = context; // on the CPU
   FyDevice device = {FY_CUDA, -1};
-  fy_cpu(fy_matmul(fy_to(product->a, device), fy_to(product->b, device)));
+  fy_cpu(work->operation(fy_to(work->a, device), fy_to(work->b, device)));
 }
 
-static void one_size(const Chapter *chapter, const Table *table, int64_t n) {
+static void one_row(const Chapter *chapter, const Table *table, int64_t n, Work host, int repeats) {
   FyDevice device = chapter->device;
-  int repeats = n <= 256 ? 9 : n <= 2000 ? 3 : 1;
-  Product host = {fy_randn(fy_shape(n, n)), fy_randn(fy_shape(n, n))};
-  Product there = {fy_to(host.a, device), fy_to(host.b, device)};
-  double cpu = seconds_of(FY_CPU_DEVICE, repeats, multiply, &host).median;
-  double stayed = seconds_of(device, repeats, multiply, &there).median;
-  double moved = device.type == FY_CUDA ? seconds_of(device, repeats, carry_and_multiply, &host).median : stayed;
-  double difference = largest_difference(fy_matmul(host.a, host.b), fy_matmul(there.a, there.b));
+  Work there = {host.operation, fy_to(host.a, device), fy_to(host.b, device)};
+  double cpu = seconds_of(FY_CPU_DEVICE, repeats, do_work, &host).median;
+  double stayed = seconds_of(device, repeats, do_work, &there).median;
+  double moved = device.type == FY_CUDA ? seconds_of(device, repeats, carry_and_work, &host).median : stayed;
+  double difference = largest_difference(host.operation(host.a, host.b), there.operation(there.a, there.b));
   table_row(table, text("%lld", (long long)n), time_text(FY_CPU_DEVICE, cpu), time_text(device, stayed),
             time_text(device, moved), text("%.1e", difference), winner(chapter, cpu, stayed, moved));
+}
+
+static Table sweep_table(const char *first) {
+  return table_begin({first, 6}, {"cpu", 10}, {"device", 22}, {"with both moves", 22}, {"difference", 10},
+                     {"faster", 8});
 }
 
 static void from_small_to_large(const Chapter *chapter) {
   heading("From small to large");
   static const int64_t sizes[] = {8, 32, 128, 256, 512, 1000, 2000, 5000};
   int64_t largest = size_for(chapter, 128, 1000, 5000);
-  Table table =
-      table_begin({"n", 6}, {"cpu", 10}, {"device", 22}, {"with both moves", 22}, {"difference", 10}, {"faster", 8});
+  Table table = sweep_table("n");
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= largest; i++) {
     fy_scope {
-      one_size(chapter, &table, sizes[i]);
+      int64_t n = sizes[i];
+      Work product = {fy_matmul, fy_randn(fy_shape(n, n)), fy_randn(fy_shape(n, n))};
+      one_row(chapter, &table, n, product, n <= 256 ? 9 : n <= 2000 ? 3 : 1);
     }
   }
   if (chapter->gpu || chapter->modelled) {
     printf("\nSmall products are over on the CPU before the GPU has been told; large ones repay the move.\n");
   } else {
     printf("\nWhich is faster is left open: it takes a GPU to say.\n");
+  }
+}
+// [end]
+
+// [convolution]
+// PyTorch: F.conv2d(pictures, filters, padding=1)
+static FyTensor *convolve(FyTensor *pictures, FyTensor *filters) {
+  return fy_conv2d(pictures, filters, NULL, .padding = 1);
+}
+
+// 64 filters of 3 x 3 over pictures of 28 x 28 with 32 channels, as in the middle of a small network.
+static void more_and_more_pictures(const Chapter *chapter) {
+  heading("A convolution over more and more pictures");
+  int64_t largest = size_for(chapter, 8, 64, 512);
+  Table table = sweep_table("batch");
+  for (int64_t batch = 1; batch <= largest; batch *= batch < 8 ? 8 : 4) {
+    fy_scope {
+      Work convolution = {convolve, fy_randn(fy_shape(batch, 32, 28, 28)), fy_randn(fy_shape(64, 32, 3, 3))};
+      one_row(chapter, &table, batch, convolution, batch <= 32 ? 5 : 3);
+    }
   }
 }
 // [end]
@@ -249,6 +275,7 @@ int main(int argc, char **argv) {
     time_with_events(&chapter);
   }
   from_small_to_large(&chapter);
+  more_and_more_pictures(&chapter);
   fy_scope {
     where_the_time_goes(&chapter);
   }

@@ -191,14 +191,17 @@ static void interrupted_and_resumed(const Data *data, FyDevice device) {
 
 int main(int argc, char **argv) {
   TrainingOptions options = {.batch_size = 256, .lr = 1e-3, .workers = 2, .accumulate = 1};
-  Chapter chapter = training_begin(argc, argv, "Chapter 9: training a classifier",
-                                   "A convolutional network learns Fashion-MNIST.", &options);
+  const char *digits = NULL;
+  const ChapterOption own = {
+      "--mnist", "learn MNIST's digits (chapters/get_data.sh mnist fetches them)", NULL, &digits, 0, 0};
+  Chapter chapter = training_begin_with(argc, argv, "Chapter 9: training a classifier",
+                                        "A convolutional network learns Fashion-MNIST.", &options, &own);
   // A simulated device computes rightly and slowly: it gets a few batches, and the CPU the training.
   FyDevice device = chapter.simulated ? FY_CPU_DEVICE : chapter.device;
   if (!options.save) {
     options.save = temporary_file("best.safetensors");
   }
-  Data data = load_fashion_mnist(options.data);
+  Data data = digits ? load_mnist(options.data) : load_fashion_mnist(options.data);
   fy_scope {
     look_at(&data);
     look_at_model();

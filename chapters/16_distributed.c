@@ -364,13 +364,17 @@ static void efficiency(void) {
   setup();
   int ranks = fy_get_world_size(), batch = 128, steps = chapter.quick ? 10 : 100;
   FyModule *alone = new_mlp(), *shared = fy_distributed_data_parallel(new_mlp());
+  enum { TURNS = 8 };
   double one = 0, all = 0;
-  for (int turn = 0; turn < 8; turn++) {
+  FyTraffic before = {0}, after = {0};
+  for (int turn = 0; turn < TURNS; turn++) {
     fy_scope {
       double rate = fy_get_rank() == 0 ? batch * steps / seconds_of_steps(alone, batch, steps) : 0;
       one = turn > 0 && rate > one ? rate : one;
       fy_barrier(); // all begin at once
+      before = fy_distributed_traffic();
       FyTensor *slowest = fy_full(seconds_of_steps(shared, batch, steps), fy_shape(1));
+      after = fy_distributed_traffic();
       fy_all_reduce(slowest, .op = FY_REDUCE_OP_MAX); // the rank that took longest
       rate = ranks * batch * steps / fy_item(slowest);
       all = turn > 0 && rate > all ? rate : all;
@@ -378,9 +382,15 @@ static void efficiency(void) {
     }
   }
   if (fy_get_rank() == 0) {
-    printf("one rank: %.0f samples per second on one core, measured\n", one);
-    printf("%d ranks: %.0f samples per second on a core each, measured\n", ranks, all);
+    printf("measured by the wall clock: turns of %d steps of %d samples a rank, the best of %d, OMP_NUM_THREADS=%s\n",
+           steps, batch, TURNS - 1, getenv("OMP_NUM_THREADS"));
+    printf("one rank: %.0f samples per second on one core\n", one);
+    printf("%d ranks: %.0f samples per second on a core each, the slower one's time\n", ranks, all);
     printf("efficiency: %.2f\n", all / (ranks * one));
+    printf("counted in a step: %lld all-reduce of %s, of which %s in memory that the ranks share\n",
+           (long long)(after.collectives - before.collectives) / steps,
+           bytes_text((double)(after.collective_bytes - before.collective_bytes) / steps),
+           bytes_text((double)(after.shared_bytes - before.shared_bytes) / steps));
   }
   cleanup();
 }

@@ -70,7 +70,6 @@ __global__ void strip(float *c, const float *a, const float *b, int n, int k) {
     a_tile[t / STEP][t % STEP] = a[t / STEP * k + begin + t % STEP]; // 512 threads, 512 elements of each
     b_tile[t / SIDE][t % SIDE] = b[(begin + t / SIDE) * n + t % SIDE];
     __syncthreads();
-#pragma unroll
     for (int p = 0; p < STEP; p++) {
       float right = b_tile[p][x];
 #pragma unroll
@@ -102,7 +101,6 @@ __global__ void square(float *c, const float *a, const float *b, int n, int k) {
       b_tile[i / WIDE][i % WIDE] = b[(begin + i / WIDE) * n + i % WIDE];
     }
     __syncthreads();
-#pragma unroll
     for (int p = 0; p < STEP; p++) {
 #pragma unroll
       for (int i = 0; i < EACH; i++) {
@@ -156,7 +154,6 @@ static __device__ void put(Tiles *to, Brought four) {
 // The 8 x 8 elements of a thread are four pieces of 4 x 4: rows y to y + 3 and y + down to y + down + 3, columns likewise.
 static __device__ void multiply(float (*sum)[EACH], const Tiles *in, int x, int y, int across, int down) {
   float left[EACH], right[EACH];
-#pragma unroll
   for (int p = 0; p < STEP; p++) {
     *(float4 *)&left[0] = *(const float4 *)&in->a[p][y];
     *(float4 *)&left[4] = *(const float4 *)&in->a[p][y + down];

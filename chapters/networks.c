@@ -11,6 +11,12 @@ static FyTransform *grey_to_numbers(void) {
   return fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5), fy_floats(0.5)));
 }
 
+// MNIST's digits lie in the same files and have the same shape.
+Data load_mnist(const char *root) {
+  FyDataset *train = fy_mnist_dataset(root, true, grey_to_numbers()); // PyTorch: datasets.MNIST(root, train=True)
+  return (Data){train, train, fy_mnist_dataset(root, false, grey_to_numbers()), fy_mnist_class};
+}
+
 // The real pictures where they are, or made-up ones that say so.
 Data load_fashion_mnist(const char *root) {
   if (root || fy_fashion_mnist_available(NULL)) {

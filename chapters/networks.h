@@ -15,7 +15,10 @@ typedef struct Data {
 // there, made-up pictures that say so.
 Data load_fashion_mnist(const char *root);
 
-// CIFAR-10, in the same way, and augmented.
+// MNIST from `root` (NULL: from where chapters/get_data.sh puts it). Raises FY_OS_ERROR where it is not there.
+Data load_mnist(const char *root);
+
+// CIFAR-10, in the same way as Fashion-MNIST, and augmented.
 Data load_cifar10(const char *root);
 
 // Weights from the seed, on the CPU: (N, 1, 28, 28) -> (N, 10), and (N, 3, 32, 32) -> (N, 10).

@@ -119,7 +119,8 @@ elif [ ! -e "$model" ]; then
   played=$model
   model=$build/plots/data/modelled-$played${quick:+-quick}.tsv
   [ -s "$model" ] && [ -z "$fresh" ] || echo "plots: computing what $played would take"
-  FERRY_CUDA=sim FERRY_SIM_GPU=$played measure "$model" --device cuda matmul train_100_50_10 train_784_256_128_10
+  FERRY_CUDA=sim FERRY_SIM_GPU=$played measure "$model" --device cuda matmul train_100_50_10 train_784_256_128_10 \
+    sums_copied_each sums_copied_once
 fi
 
 # Chapter 12's counts of gradients, which are no measurement: the recorded ones unless there are new ones.
@@ -178,6 +179,7 @@ needs() { # PLOT: the rows without which there is nothing to draw
   case $1 in
   speed) echo cpu/matmul-float32 ;;
   bandwidth) echo cpu/copy_host-float32 ;;
+  sums) echo cpu/sums_copied_each-float32 cpu/sums_copied_once-float32 ;;
   roofline) echo cpu/ceiling_fma-float32 cpu/ceiling_triad-float32 cpu/matmul-float32 ;;
   roofline_gpu) echo gpu/matmul-float32 gpu/copy_d2d-float32 ;;
   training) echo cpu/train_784_256_128_10-float32 ;;
@@ -200,7 +202,7 @@ lacks() { # PLOT: the first of them that is not there
 
 mkdir -p "$out"
 drawn=0
-for plot in speed bandwidth roofline roofline_gpu training scaling memory timeline gradients; do
+for plot in speed bandwidth sums roofline roofline_gpu training scaling memory timeline gradients; do
   lacking=$(lacks "$plot")
   if [ -n "$lacking" ]; then
     if [ "$plot" != roofline_gpu ]; then

@@ -8,7 +8,7 @@ GRADER_C := $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wild
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
 GRADER_CU := $(filter tests/grader/%.cu tests/hidden/%/driver.cu,$(filter-out tests/grader/attacks/%,$(SOURCES)))
-JUDGE_C := $(addprefix tests/grader/,case.c expect.c expect_inspect.c inspect_look.c registry.c wire.c)
+JUDGE_C := $(addprefix tests/grader/,case.c expect.c expect_inspect.c inspect_look.c registry.c score.c wire.c)
 REPLIES_C := tests/grader/test_replies.c
 SANDBOX_C := tests/grader/plain.c tests/grader/wire.c $(filter tests/grader/sandbox%,$(GRADER_C))
 SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
@@ -121,7 +121,7 @@ install: $(FERRY) $(B)/libferry.a $(LIBCUDASIM) build/cu2cpp build/include/ferry
 
 .PHONY: ferry
 ferry: $(FERRY) ## ./ferry, the command of the workbook
-FERRY_MODEL := $(addprefix $(B)/core/model/,gpu.o gpus.o kernel.o)
+FERRY_MODEL := $(addprefix $(B)/core/model/,architectures.o gpu.o gpus.o kernel.o)
 $(FERRY): $(FERRY_OBJ) $(FERRY_MODEL) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) $(LIBCUDASIM) $(PRECOMPILED) \
 		build/cu2cpp $(B)/stamp/grader
 	$(call say,LINK,$@)
@@ -129,9 +129,9 @@ $(FERRY): $(FERRY_OBJ) $(FERRY_MODEL) $(filter-out $(FERRY_OBJ) $(B)/tests/grade
 	$(if $(filter build,$(B)),@ln -sfn $@ ferry)
 
 tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))
-$(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(B)/stamp/link $(B)/stamp/grader
+$(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(FERRY_MODEL) $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
-	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) -lcmocka -lm
+	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) $(FERRY_MODEL) -lcmocka -lm
 
 tests: $(B)/tests/grader/test_scale $(B)/tests/grader/test_json
 $(B)/tests/grader/test_scale: $(SCALE_OBJ)

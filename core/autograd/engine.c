@@ -19,6 +19,7 @@
 #include "base/watch.h"
 #include "device/capture.h"
 #include "device/runtime.h"
+#include "graph/place.h"
 #include "op/launch.h"
 #include "op/ops.h"
 #include <math.h>
@@ -205,9 +206,22 @@ static bool is_sole_owner(const FyTensor *grad) {
          grad->array.contiguous && !grad->base;
 }
 
+// It may be there already.
+static void put_in_place(FyTensor *place, FyTensor *grad) {
+  if (grad->array.data == place->array.data && grad->array.contiguous)
+    fy_bump_version(place);
+  else
+    fy_copy_(place, grad);
+}
+
 static void accumulate(FyTensor *leaf, FyTensor *grad) {
   if (leaf->grad) {
     fy_add_(leaf->grad, grad);
+    return;
+  }
+  if (leaf->grad_place && fy_fits_place(leaf->grad_place, grad)) {
+    put_in_place(leaf->grad_place, grad);
+    leaf->grad = fy_retain(leaf->grad_place);
     return;
   }
   leaf->grad = fy_retain(is_sole_owner(grad) ? grad : fy_clone(fy_detach(grad)));
@@ -263,13 +277,34 @@ static void run_backward(FyNode *node, FyTensor *const *grads, FyTensor **grad_i
   check_anomaly(node, grad_in);
 }
 
+// Is the gradient of input i the only one for a leaf that has a place for it, and nothing there yet?
+static bool is_placed(Engine *e, const FyNode *node, int i) {
+  FyNode *next = node->next[i].node;
+  if (!next || !next->leaf || !next->leaf->grad_place || next->leaf->grad || !next->leaf->requires_grad)
+    return false;
+  const Task *task = fy_engine_task(e, next);
+  return task->needed && !task->captured && task->dependencies == 1 && !task->grads[0];
+}
+
+// Tells the node's function where gradients are to lie, which asks by fy_node_place.
+static void run_placed(Engine *e, FyNode *node, FyTensor **grads, FyTensor **grad_in) {
+  const FyPlaced outer = fy_placed;
+  fy_placed = (FyPlaced){.node = node};
+  for (int i = 0; i < node->n_in && i < FY_MAX_PLACED; i++)
+    fy_placed.inputs |= (uint32_t)is_placed(e, node, i) << i;
+  run_backward(node, grads, grad_in);
+  fy_placed = outer;
+}
+
 static void run_op(Engine *e, FyNode *node, FyTensor **grads) {
   FyTensor *grad_in[node->n_in + 1]; // a graphed module's node has as many inputs as parameters
   bool any = false;
   memset(grad_in, 0, sizeof grad_in);
   for (int i = 0; i < node->n_out; i++)
     any |= grads[i] != NULL;
-  if (any)
+  if (any && __builtin_expect(atomic_load_explicit(&fy_grad_places, memory_order_relaxed) > 0, false))
+    run_placed(e, node, grads, grad_in);
+  else if (any)
     run_backward(node, grads, grad_in);
   for (int i = 0; i < node->n_in; i++)
     if (node->next[i].node)

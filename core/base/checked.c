@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PAGE = 4096, PAGES = 1 << 16 };
 
@@ -129,8 +131,11 @@ __attribute__((constructor)) static void begin(void) {
   records = calloc(PAGES, sizeof *records);
   freed = calloc(PAGES, sizeof *freed);
   if (arena == MAP_FAILED || !records || !freed) {
-    arena = NULL;
-    return; // without room there is no checking
+    fprintf(stderr,
+            "ferry: FERRY_CHECKED=1 takes %d MiB of addresses, which are not to be had; raise the limit "
+            "(ulimit -v), or unset it\n",
+            (int)((size_t)PAGES * PAGE >> 20));
+    _exit(2); // who asked for checks is not left without
   }
   struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);

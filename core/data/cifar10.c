@@ -1,12 +1,11 @@
 // datasets.CIFAR10 from its binary version: records of a label byte and 3,072 bytes of image, channels first.
 #include "data/byte_source.h"
 #include "data/data.h"
+#include "data/folders.h"
 #include "op/ops.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-enum { PATH_BYTES = 1024, CLASSES = 10, SIDE = 32, IMAGE = 3 * SIDE * SIDE, RECORD = 1 + IMAGE, TRAIN_FILES = 5 };
+enum { CLASSES = 10, SIDE = 32, IMAGE = 3 * SIDE * SIDE, RECORD = 1 + IMAGE, TRAIN_FILES = 5 };
 
 static int64_t record_count(FyByteSource *source, const char *path) {
   uint64_t bytes = fy_byte_source_limit(source);
@@ -61,25 +60,19 @@ FyImages fy_read_cifar10(const char *path) {
 
 // ---- where the files are -----------------------------------------------------------------------------------------------
 
-// Batch 0 is the test set's.
-static bool find_batch(const char *root, int batch, char path[PATH_BYTES]) {
-  static const char *const folders[] = {"", "/cifar-10-batches-bin"};
-  for (size_t f = 0; root && *root && f < sizeof folders / sizeof *folders; f++) {
-    int length = batch ? snprintf(path, PATH_BYTES, "%s%s/data_batch_%d.bin", root, folders[f], batch)
-                       : snprintf(path, PATH_BYTES, "%s%s/test_batch.bin", root, folders[f]);
-    if (length > 0 && length < PATH_BYTES && access(path, R_OK) == 0)
-      return true;
-  }
-  return false;
-}
+static const FyDataPlaces places = {
+    (const char *const[]){"", "cifar-10-batches-bin", "cifar-10/cifar-10-batches-bin", NULL}, NULL};
 
-static const char *root_or_environment(const char *root) {
-  return root ? root : getenv("FERRY_DATA");
+// Batch 0 is the test set's.
+static bool find_batch(const char *root, int batch, char path[FY_PATH_BYTES]) {
+  char name[32] = "test_batch.bin";
+  if (batch)
+    snprintf(name, sizeof name, "data_batch_%d.bin", batch);
+  return fy_find_data(&places, root, name, path);
 }
 
 bool fy_cifar10_available(const char *root) {
-  char path[PATH_BYTES];
-  root = root_or_environment(root);
+  char path[FY_PATH_BYTES];
   bool train = false;
   for (int batch = 1; batch <= TRAIN_FILES; batch++)
     train = train || find_batch(root, batch, path);
@@ -87,21 +80,19 @@ bool fy_cifar10_available(const char *root) {
 }
 
 FyImages fy_cifar10(const char *root, bool train) {
-  char path[TRAIN_FILES][PATH_BYTES];
+  char path[TRAIN_FILES][FY_PATH_BYTES], roots[2 * FY_PATH_BYTES];
   const char *found[TRAIN_FILES];
   int count = 0;
-  root = root_or_environment(root);
   for (int batch = train; batch <= (train ? TRAIN_FILES : 0); batch++) {
     if (find_batch(root, batch, path[count])) {
       found[count] = path[count];
       count++;
     }
   }
-  fy_check(
-      count, FY_OS_ERROR,
-      "CIFAR-10's %s is not in %s. Unpack cifar-10-binary.tar.gz (https://www.cs.toronto.edu/~kriz/cifar.html) and "
-      "give the folder, or set FERRY_DATA to it.",
-      train ? "data_batch_1.bin" : "test_batch.bin", root && *root ? root : "FERRY_DATA, which is not set");
+  fy_check(count, FY_OS_ERROR,
+           "CIFAR-10's %s is not in %s. Run chapters/get_data.sh cifar-10, or unpack cifar-10-binary.tar.gz "
+           "(https://www.cs.toronto.edu/~kriz/cifar.html) and give the folder, or set FERRY_DATA to it.",
+           train ? "data_batch_1.bin" : "test_batch.bin", fy_data_roots(&places, root, roots, sizeof roots));
   return read_files(found, count);
 }
 

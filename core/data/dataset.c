@@ -140,6 +140,7 @@ static void tensor_destroy(FyDataset *base) {
 
 static const FyDatasetClass tensor_class = {"tensors in memory", tensor_get, tensor_input_at, tensor_destroy};
 static const FyDatasetClass fashion_class = {"Fashion-MNIST", tensor_get, tensor_input_at, tensor_destroy};
+static const FyDatasetClass mnist_class = {"MNIST", tensor_get, tensor_input_at, tensor_destroy};
 static const FyDatasetClass cifar_class = {"CIFAR-10", tensor_get, tensor_input_at, tensor_destroy};
 
 // The row-major elements of a tensor, held, and the shape of one row of its first dimension.
@@ -189,6 +190,10 @@ static FyDataset *of_images(const FyDatasetClass *type, FyImages set, bool chann
 
 FyDataset *fy_fashion_mnist_dataset(const char *root, bool train, FyTransform *transform) {
   return of_images(&fashion_class, fy_fashion_mnist(root, train), false, transform);
+}
+
+FyDataset *fy_mnist_dataset(const char *root, bool train, FyTransform *transform) {
+  return of_images(&mnist_class, fy_mnist(root, train), false, transform);
 }
 
 FyDataset *fy_cifar10_dataset(const char *root, bool train, FyTransform *transform) {

@@ -69,6 +69,9 @@ FY_API FyDataset *fy_subset(FyDataset *dataset, int64_t begin, int64_t end);
 // and the errors. `transform` may be NULL.
 FY_API FyDataset *fy_fashion_mnist_dataset(const char *root, bool train, FyTransform *transform);
 
+// datasets.MNIST(root, train, transform): the same for handwritten digits. See fy_mnist for `root` and the errors.
+FY_API FyDataset *fy_mnist_dataset(const char *root, bool train, FyTransform *transform);
+
 // datasets.CIFAR10(root, train, transform): inputs (3, 32, 32) uint8, channels first as in the files; targets () int64.
 FY_API FyDataset *fy_cifar10_dataset(const char *root, bool train, FyTransform *transform);
 

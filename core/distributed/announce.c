@@ -114,7 +114,10 @@ void fy_check_patience(FyWork *work, bool (*waits)(const FyWork *work, int rank)
   if (now - work->began < fy_distributed.timeout)
     return;
   name_ranks(work, waits, late);
-  fy_work_fail(work, "%s did not call it within %g s", late, fy_distributed.timeout);
+  fy_work_fail(work,
+               work->state == FY_WORK_SHARED ? "%s called it and did not finish it within %g s"
+                                             : "%s did not call it within %g s",
+               late, fy_distributed.timeout);
 }
 
 // ---- announcing ----------------------------------------------------------------------------------------------------------
@@ -158,7 +161,7 @@ static bool waits_for_announcement(const FyWork *work, int rank) {
   return work->group->requests[rank] != NULL;
 }
 
-static const FyCall *announced(const FyGroup *group, int rank) {
+const FyCall *fy_announced(const FyGroup *group, int rank) {
   return (const FyCall *)(const void *)(group->incoming + (size_t)rank * FY_ANNOUNCEMENT_BYTES);
 }
 
@@ -175,7 +178,7 @@ static void compare(FyWork *work) {
   const FyGroup *group = work->group;
   char text[160];
   for (int r = 0; r < group->size && !work->failed; r++) {
-    const FyCall *other = announced(group, r);
+    const FyCall *other = fy_announced(group, r);
     if (r == group->rank || same(&work->call, other) || (ends(&work->call) && ends(other)))
       continue;
     if (other->kind == FY_CALL_LEAVE)

@@ -1,5 +1,5 @@
 // The public calls: what they check, and how a call becomes work.
-#include "distributed/impl.h"
+#include "distributed/shared.h"
 #include "autograd/autograd.h"
 #include "op/creation/factory.h"
 #include "op/ops.h"
@@ -9,7 +9,9 @@
 static FyTraffic traffic;
 
 FyTraffic fy_distributed_traffic(void) {
-  return traffic;
+  FyTraffic now = traffic;
+  fy_shared_traffic(&now.shared, &now.shared_bytes);
+  return now;
 }
 
 // ---- checks ------------------------------------------------------------------------------------------------------------
@@ -69,7 +71,8 @@ static void alone(const Begin *b) {
       fy_copy_(fy_view(b->out, fy_shape(fy_numel(b->out))), fy_view(b->in, fy_shape(fy_numel(b->in))));
 }
 
-static FyWork *begin(FyGroup *group, Begin b, bool async_op) {
+// `quiet`: no thread is woken to go on with work in shared memory.
+static FyWork *begin(FyGroup *group, Begin b, bool async_op, bool quiet) {
   const bool cuda = b.in && b.in->device.type == FY_CUDA;
   FyWork *work = NULL;
   FyCall call = {.sequence = next_sequence(group, &b),
@@ -84,13 +87,16 @@ static FyWork *begin(FyGroup *group, Begin b, bool async_op) {
   work = fy_work_new(group, call, b.in ? b.in->array.data : NULL, b.out ? b.out->array.data : NULL);
   work->tensors[0] = fy_retain(b.in);
   work->tensors[1] = fy_retain(b.out);
+  if (b.kind == FY_CALL_ALL_REDUCE)
+    fy_shared_note(work, b.in);
   if (group->size == 1) {
     alone(&b);
     work->state = FY_WORK_DONE;
   } else if (cuda) {
     fy_cuda_work_start(work);
   } else {
-    fy_engine_start(work, async_op);
+    work->quiet = quiet && work->shared;
+    fy_engine_start(work, async_op && !work->quiet);
   }
   if (b.out && b.kind != FY_CALL_SEND)
     fy_bump_version(b.out);
@@ -129,14 +135,21 @@ FyWork *fy_all_reduce_with(FyCollective o) {
   FyGroup *group = fy_group_required(o.group);
   check_tensor(o.tensor, "fy_all_reduce");
   check_reduction(o.tensor, o.op);
-  return begin(group, (Begin){FY_CALL_ALL_REDUCE, o.tensor, o.tensor, fy_numel(o.tensor), o.op, 0}, o.async_op);
+  return begin(group, (Begin){FY_CALL_ALL_REDUCE, o.tensor, o.tensor, fy_numel(o.tensor), o.op, 0}, o.async_op, false);
+}
+
+FyWork *fy_average_bucket(FyGroup *group, FyTensor *bucket, bool last) {
+  group = fy_group_required(group);
+  check_tensor(bucket, "fy_all_reduce");
+  const Begin all_reduce = {FY_CALL_ALL_REDUCE, bucket, bucket, fy_numel(bucket), FY_REDUCE_OP_AVG, 0};
+  return begin(group, all_reduce, !last, true);
 }
 
 FyWork *fy_broadcast_with(FyCollective o) {
   FyGroup *group = fy_group_required(o.group);
   check_tensor(o.tensor, "fy_broadcast");
   const int root = fy_group_rank_of(group, o.rank, "fy_broadcast");
-  return begin(group, (Begin){FY_CALL_BROADCAST, o.tensor, o.tensor, fy_numel(o.tensor), 0, root}, o.async_op);
+  return begin(group, (Begin){FY_CALL_BROADCAST, o.tensor, o.tensor, fy_numel(o.tensor), 0, root}, o.async_op, false);
 }
 
 FyWork *fy_all_gather_into_tensor_with(FyTensor *output, FyCollective o) {
@@ -148,7 +161,7 @@ FyWork *fy_all_gather_into_tensor_with(FyTensor *output, FyCollective o) {
            "output tensor size must be equal to world_size times input tensor size: it has %lld elements, and %d ranks "
            "give %lld each",
            (long long)fy_numel(output), group->size, (long long)fy_numel(o.tensor));
-  return begin(group, (Begin){FY_CALL_ALL_GATHER, o.tensor, output, fy_numel(o.tensor), 0, 0}, o.async_op);
+  return begin(group, (Begin){FY_CALL_ALL_GATHER, o.tensor, output, fy_numel(o.tensor), 0, 0}, o.async_op, false);
 }
 
 FyWork *fy_reduce_scatter_tensor_with(FyTensor *output, FyCollective o) {
@@ -162,7 +175,7 @@ FyWork *fy_reduce_scatter_tensor_with(FyTensor *output, FyCollective o) {
       "input tensor must be the same size as output size times world size: it has %lld elements, and %d ranks take "
       "%lld each",
       (long long)fy_numel(o.tensor), group->size, (long long)fy_numel(output));
-  return begin(group, (Begin){FY_CALL_REDUCE_SCATTER, o.tensor, output, fy_numel(output), o.op, 0}, o.async_op);
+  return begin(group, (Begin){FY_CALL_REDUCE_SCATTER, o.tensor, output, fy_numel(output), o.op, 0}, o.async_op, false);
 }
 
 static void check_list(const FyGroup *group, FyTensors list, const FyTensor *like, const char *function) {
@@ -214,7 +227,7 @@ void fy_reduce_scatter_with(FyTensor *output, FyReduceScatter o) {
 
 void fy_barrier_with(FyCollective o) {
   FyGroup *group = fy_group_required(o.group);
-  begin(group, (Begin){.kind = FY_CALL_BARRIER}, false);
+  begin(group, (Begin){.kind = FY_CALL_BARRIER}, false, false);
 }
 
 static FyWork *message(FyCallKind kind, FyCollective o, const char *function) {
@@ -223,7 +236,7 @@ static FyWork *message(FyCallKind kind, FyCollective o, const char *function) {
   const int peer = fy_group_rank_of(group, o.rank, function);
   fy_check(peer != group->rank, FY_VALUE_ERROR, "Invalid %s rank: a rank cannot %s itself",
            kind == FY_CALL_SEND ? "destination" : "source", kind == FY_CALL_SEND ? "send to" : "receive from");
-  return begin(group, (Begin){kind, o.tensor, o.tensor, fy_numel(o.tensor), 0, peer}, o.async_op);
+  return begin(group, (Begin){kind, o.tensor, o.tensor, fy_numel(o.tensor), 0, peer}, o.async_op, false);
 }
 
 FyWork *fy_send_with(FyCollective o) {

@@ -15,6 +15,9 @@
 // FY_RUNTIME_ERROR that names rank, call and sequence number, in every rank that waits. The group is of no use after that:
 // later calls raise the same.
 //
+// Gradients of DistributedDataParallel on the CPU lie in memory that all ranks of a host see, where they are added up without
+// MPI, when all ranks of the group are on one host. FERRY_DISTRIBUTED_SHARED=OFF leaves that to MPI.
+//
 // Threads: one at a time may call what stands here.
 #ifndef FERRY_DISTRIBUTED_DISTRIBUTED_H
 #define FERRY_DISTRIBUTED_DISTRIBUTED_H
@@ -147,6 +150,8 @@ FY_API bool fy_work_is_completed(FyWork *work);
 typedef struct FyTraffic {
   int64_t collectives, collective_bytes; // of the rank's own inputs
   int64_t sends, sent_bytes, receives, received_bytes;
+  int64_t shared,
+      shared_bytes; // of the collectives: reductions done in memory that all ranks share, and not by MPI or NCCL
 } FyTraffic;
 FY_API FyTraffic fy_distributed_traffic(void);
 

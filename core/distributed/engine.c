@@ -1,7 +1,7 @@
 // The engine: one queue of collectives for all groups, in the order of the calls, and the messages beside it. Whoever waits
 // drives it, and while nobody does, a thread.
 #include "base/watch.h"
-#include "distributed/impl.h"
+#include "distributed/shared.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -29,12 +29,29 @@ static void finish(FyWork *work) {
 }
 
 // What a profile has of it: the part in which data move, on the thread that drives.
-static void run_watched(FyWork *work) {
+static void run_watched(FyWork *work, bool shared) {
   static const char *const names[] = {"mpi:all_reduce", "mpi:broadcast", "mpi:all_gather", "mpi:reduce_scatter"};
   const bool told = work->call.kind <= FY_CALL_REDUCE_SCATTER && !work->call.cuda;
-  const bool watched = told && fy_range_open(FY_RANGE_LIBRARY, names[work->call.kind]);
-  fy_run_collective(work);
+  const bool watched = told && fy_range_open(FY_RANGE_LIBRARY, shared ? "shared:all_reduce" : names[work->call.kind]);
+  if (shared)
+    fy_shared_reduce(work);
+  else
+    fy_run_collective(work);
   fy_range_close(watched);
+}
+
+// All have announced the same.
+static void run(FyWork *work) {
+  if (fy_is_shared(work)) {
+    run_watched(work, true);
+    work->state = FY_WORK_SHARED;
+    return;
+  }
+  atomic_store(&in_mpi_since, fy_seconds_now());
+  atomic_store(&in_mpi, work);
+  run_watched(work, false);
+  atomic_store(&in_mpi, NULL);
+  work->state = FY_WORK_DONE;
 }
 
 static bool advance_queue(void) {
@@ -50,14 +67,14 @@ static bool advance_queue(void) {
     moved = true;
   }
   if (head->state == FY_WORK_ANNOUNCED && fy_announcements_arrived(head)) {
-    if (!head->failed) {
-      atomic_store(&in_mpi_since, fy_seconds_now());
-      atomic_store(&in_mpi, head);
-      run_watched(head);
-      atomic_store(&in_mpi, NULL);
-    }
-    head->state = FY_WORK_DONE;
+    if (!head->failed)
+      run(head);
+    else
+      head->state = FY_WORK_DONE;
+    moved = true;
   }
+  if (head->state == FY_WORK_SHARED && fy_shared_done(head, waiting > 0))
+    head->state = FY_WORK_DONE;
   if (head->state != FY_WORK_DONE)
     return moved;
   queue_first = head->next;
@@ -102,13 +119,13 @@ static void nap(long nanoseconds) {
 
 // A waiting rank first looks again and again, then lets others have the core, then sleeps.
 static void pause_after(int turns) {
-  static const int looks = 300, yields = 600;
+  static const int looks = 300, yields = 3000;
   if (turns < looks)
     return;
   if (turns < yields)
     sched_yield();
   else
-    nap(turns < 2000 ? 20000 : 500000);
+    nap(turns < 4000 ? 20000 : 500000);
 }
 
 static void *work_behind(void *unused) {

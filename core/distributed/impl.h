@@ -32,6 +32,7 @@ typedef struct FyCall {
   int32_t kind, dtype, op, root; // root: rank in the group; of a message the peer's
   uint64_t count;                // elements: of the rank's input, of a reduce_scatter's output
   int32_t cuda, unused;
+  uint64_t segment, offset; // of data in memory that the ranks share: which, 0: none, and where in it (shared.h)
 } FyCall;
 
 enum {
@@ -63,7 +64,7 @@ struct FyGroup {
   struct FyGroup *next;
 };
 
-typedef enum FyWorkState { FY_WORK_QUEUED, FY_WORK_ANNOUNCED, FY_WORK_DONE } FyWorkState;
+typedef enum FyWorkState { FY_WORK_QUEUED, FY_WORK_ANNOUNCED, FY_WORK_SHARED, FY_WORK_DONE } FyWorkState;
 
 struct FyWork {
   FyObject object;
@@ -80,6 +81,10 @@ struct FyWork {
   FyTensor *tensors[2]; // counted
   double began;         // when it was announced
   int suspect;          // a rank that has ended, plus one: it may have sent something before
+  // in shared memory: this rank's share is done, and others' may not be (FY_WORK_SHARED)
+  struct FyShared *shared;
+  uint64_t round;
+  bool quiet; // no thread behind goes on with it, in no rank
   // messages
   FyCall peer_call;
   void *requests[2], *data_request;
@@ -121,7 +126,7 @@ FyWork *fy_work_new(FyGroup *group, FyCall call, const void *in, void *out);
 void fy_engine_start(FyWork *work, bool behind);
 // Returns when it is done. Raises what went wrong.
 void fy_engine_wait(FyWork *work);
-bool fy_engine_is_done(FyWork *work);
+bool fy_engine_is_done(FyWork *work); // after a step ahead, for what is to go on without a thread behind
 // Tells the others that this process ends, and waits a moment for what they have to say to it. Never raises. Whether all ranks
 // end, too.
 bool fy_engine_leave(void);
@@ -129,8 +134,9 @@ bool fy_engine_leave(void);
 // ---- announce.c: the caller holds the engine's lock ---------------------------------------------------------------------------
 
 double fy_seconds_now(void);
-void fy_announce(FyWork *work);              // tells the group what this rank calls
-bool fy_announcements_arrived(FyWork *work); // true when all have come, or the work has failed
+void fy_announce(FyWork *work);                             // tells the group what this rank calls
+bool fy_announcements_arrived(FyWork *work);                // true when all have come, or the work has failed
+const FyCall *fy_announced(const FyGroup *group, int rank); // then: what another rank has called
 // "all_reduce(sum, torch.float32, 10 elements)", in `text`, which is returned.
 const char *fy_call_text(const FyCall *call, char text[160]);
 // Fails a work of a group, and the group.
@@ -138,6 +144,12 @@ void fy_work_fail(FyWork *work, const char *format, ...) __attribute__((format(p
 // Fails the work where it has taken too long, or where a rank that it waits for has died. `waits(work, rank)` says for whom.
 void fy_check_patience(FyWork *work, bool (*waits)(const FyWork *work, int rank));
 bool fy_rank_has_ended(const FyGroup *group, int rank); // on this machine; any thread may ask
+
+// ---- collectives.c ------------------------------------------------------------------------------------------------------------
+
+// all_reduce(AVG) of a bucket of gradients that goes on while backward does: by a thread behind, or, in shared memory, where the
+// host has to do the sums itself, by whoever asks fy_engine_is_done. The last one returns when its result is there.
+FyWork *fy_average_bucket(FyGroup *group, FyTensor *bucket, bool last);
 
 // ---- run.c: what a collective does when all have announced it, and how messages go on ------------------------------------------
 

@@ -2,7 +2,9 @@
 // last one of an iteration waits for all buckets, so that after backward the gradients are the averages.
 #include "distributed/reducer.h"
 #include "autograd/autograd.h"
+#include "distributed/shared.h"
 #include "graph/history.h"
+#include "graph/place.h"
 #include "op/creation/factory.h"
 #include "op/ops.h"
 #include <stdio.h>
@@ -37,6 +39,8 @@ void fy_group_broadcast_bytes(FyGroup *group, void *data, size_t bytes) {
   exchange(group, FY_CALL_BROADCAST, data, data, bytes);
 }
 
+enum { BUCKET_ALIGNMENT = 4096 };
+
 // ---- buckets -----------------------------------------------------------------------------------------------------------
 
 static void free_buckets(FyReducer *r) {
@@ -46,6 +50,9 @@ static void free_buckets(FyReducer *r) {
     free(r->buckets[b].parameters);
   }
   for (int i = 0; i < r->parameters->count; i++) {
+    FyTensor *leaf = r->parameters->items[i];
+    if (leaf->grad_place == r->views[i])
+      fy_set_grad_place(leaf, NULL);
     fy_release(r->views[i]);
     r->views[i] = NULL;
   }
@@ -54,7 +61,7 @@ static void free_buckets(FyReducer *r) {
   r->bucket_count = 0;
 }
 
-static void fill_bucket(FyReducer *r, int index, const int *bucket_of, const int *place) {
+static void list_bucket(FyReducer *r, int index, const int *bucket_of, const int *place) {
   FyBucket *bucket = &r->buckets[index];
   const int n = r->parameters->count;
   bucket->parameters = calloc((size_t)n, sizeof *bucket->parameters);
@@ -65,9 +72,29 @@ static void fill_bucket(FyReducer *r, int index, const int *bucket_of, const int
       bucket->count++;
       bucket->elements += fy_numel(r->parameters->items[i]);
     }
-  const FyTensor *like = r->parameters->items[bucket->parameters[0]];
-  bucket->flat =
-      fy_retain(fy_zeros(fy_shape(bucket->elements), .dtype = (FyDType)like->array.dtype, .device = like->device));
+}
+
+static const FyTensor *first_of(const FyReducer *r, const FyBucket *bucket) {
+  return r->parameters->items[bucket->parameters[0]];
+}
+
+// What a bucket takes of the memory that ranks share; those on a device take none.
+static size_t shared_bytes(const FyReducer *r, const FyBucket *bucket) {
+  const FyTensor *like = first_of(r, bucket);
+  const size_t bytes = (size_t)bucket->elements * fy_dtype_size(like->array.dtype);
+  return like->device.type == FY_CPU ? (bytes + BUCKET_ALIGNMENT - 1) / BUCKET_ALIGNMENT * BUCKET_ALIGNMENT : 0;
+}
+
+// `shared` NULL: in memory of its own.
+static void fill_bucket(FyReducer *r, FyBucket *bucket, FyShared *shared, size_t *at) {
+  const FyTensor *like = first_of(r, bucket);
+  const FyDType dtype = (FyDType)like->array.dtype;
+  if (shared && like->device.type == FY_CPU)
+    bucket->flat = fy_new_tensor_in((char *)fy_shared_data(shared) + *at, shared, dtype, bucket->elements);
+  else
+    bucket->flat = fy_zeros(fy_shape(bucket->elements), .dtype = dtype, .device = like->device);
+  fy_retain(bucket->flat);
+  *at += shared_bytes(r, bucket);
   int64_t offset = 0;
   for (int k = 0; k < bucket->count; k++) {
     const int i = bucket->parameters[k];
@@ -79,6 +106,8 @@ static void fill_bucket(FyReducer *r, int index, const int *bucket_of, const int
     }
     r->views[i] = fy_retain(fy_new_alias(bucket->flat, size.ndim, size.dim, stride, offset));
     offset += next;
+    if (like->device.type == FY_CPU)
+      fy_set_grad_place(r->parameters->items[i], r->views[i]); // backward writes it there
   }
 }
 
@@ -94,9 +123,15 @@ static void make_buckets(FyReducer *r, const int *order, const size_t *limits, i
     r->bucket_count = count;
     for (int i = 0; i < n && !order; i++)
       r->bucket_of[i] = count - 1 - r->bucket_of[i];
+    size_t bytes = 0, at = 0;
+    for (int b = 0; b < count; b++) {
+      list_bucket(r, b, r->bucket_of, place);
+      bytes += shared_bytes(r, &r->buckets[b]);
+    }
+    FyShared *shared = bytes > 0 && r->group->size > 1 ? fy_shared_new(r->group, bytes) : NULL;
     fy_no_grad
       for (int b = 0; b < count; b++)
-        fill_bucket(r, b, r->bucket_of, place);
+        fill_bucket(r, &r->buckets[b], shared, &at);
   }
 }
 
@@ -104,21 +139,25 @@ static void make_buckets(FyReducer *r, const int *order, const size_t *limits, i
 
 static void finish(FyReducer *r);
 
-// Are gradients of this kind divided on their way into the bucket? One pass less over the bucket.
-static bool is_divided_before(const FyTensor *t) {
-  return t->device.type == FY_CPU && t->array.dtype == FY_FLOAT32;
+// A step ahead with the first bucket that is under way: what is added up in shared memory has no thread of its own.
+static void go_on(FyReducer *r) {
+  for (int b = 0; b < r->next_bucket; b++) {
+    FyWork *work = r->buckets[b].work;
+    if (work && work->shared && !fy_engine_is_done(work))
+      return;
+  }
 }
 
 // The last one is waited for at once, so that no thread need be woken for it.
 static void send_full_buckets(FyReducer *r) {
   while (r->next_bucket < r->bucket_count && r->buckets[r->next_bucket].pending == 0) {
     FyBucket *bucket = &r->buckets[r->next_bucket++];
-    const FyReduceOp op = is_divided_before(bucket->flat) ? FY_REDUCE_OP_SUM : FY_REDUCE_OP_AVG;
-    bucket->work = fy_retain(
-        fy_all_reduce(bucket->flat, .op = op, .group = r->group, .async_op = r->next_bucket < r->bucket_count));
+    bucket->work = fy_retain(fy_average_bucket(r->group, bucket->flat, r->next_bucket == r->bucket_count));
   }
   if (r->next_bucket == r->bucket_count)
     finish(r);
+  else
+    go_on(r);
 }
 
 static void mark_ready(FyReducer *r, int i) {
@@ -127,25 +166,6 @@ static void mark_ready(FyReducer *r, int i) {
   r->arrival[r->arrived++] = i;
   r->buckets[r->bucket_of[i]].pending--;
   send_full_buckets(r);
-}
-
-static void divide_into(float *to, const float *from, int64_t count, int ranks) {
-  const float share = 1 / (float)ranks;
-  for (int64_t i = 0; i < count; i++)
-    to[i] = from[i] * share;
-}
-
-static void put_into(FyTensor *view, FyTensor *grad, int ranks) {
-  const bool there = grad->array.data == view->array.data;
-  if (is_divided_before(view) && grad->array.contiguous && grad->array.dtype == FY_FLOAT32 &&
-      grad->device.type == FY_CPU) {
-    divide_into(view->array.data, grad->array.data, fy_numel(grad), ranks);
-    return;
-  }
-  if (!there)
-    fy_copy_(view, grad);
-  if (is_divided_before(view))
-    divide_into(view->array.data, view->array.data, fy_numel(view), ranks);
 }
 
 // The gradient goes to its place in the bucket, and lives there from now on.
@@ -157,9 +177,10 @@ static void take_gradient(FyTensor *leaf, FyGradHookContext *context) {
   fy_scope {
     fy_no_grad {
       FyTensor *view = r->views[i], *grad = fy_grad(leaf);
-      put_into(view, grad, r->group->size);
-      if (grad->array.data != view->array.data)
+      if (grad->array.data != view->array.data) { // it was there before the buckets, or is the user's
+        fy_copy_(view, grad);
         fy_set_grad(leaf, view);
+      }
       r->used[i] = 1;
       mark_ready(r, i);
     }

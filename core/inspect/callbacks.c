@@ -3,9 +3,10 @@
 // host in the same file makes the same calls: `inspect_now` is NULL there, and in blocks that are not looked at.
 #include <string.h>
 
-#include "inspect/inspect.h"
+#include "inspect/access.h"
 
 __thread struct look *inspect_now;
+__thread uint64_t inspect_calls;
 
 #define CALLER __builtin_return_address(0)
 
@@ -19,28 +20,35 @@ static inline unsigned size_step(size_t bytes) {
 
 // ---- plain accesses ----------------------------------------------------------------------------------------------------------
 
-static __attribute__((noinline)) void misaligned(struct look *l, uint64_t address, unsigned bytes, const void *caller) {
+static __attribute__((noinline)) void misaligned(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   struct memory *memory;
   size_t offset;
-  if (memory_space(l, address, &memory, &offset) == SPACE_NONE)
-    return;
-  finding_add(FIND_MISALIGNED, l->launch->kernel, (struct place){.first = program_place(caller)},
-              "%u bytes at an address that %u does not divide (rest %u): thread %d of block %u", bytes, bytes,
-              (unsigned)(address % bytes), l->thread, l->run - l->launch->first_run);
+  if (memory_space(l, address, &memory, &offset) != SPACE_NONE)
+    finding_add(FIND_MISALIGNED, l->launch->kernel, (struct place){.first = key_place(key)},
+                "%u bytes at an address that %u does not divide (rest %u): thread %d of block %u", bytes, bytes,
+                (unsigned)(address % bytes), l->thread, l->run - l->launch->first_run);
+  lane_access(l, address, bytes, key);
 }
 
 #define ACCESS(address, bytes, event)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
+    inspect_calls++;                                                                                                   \
     if (__builtin_expect(l != NULL, 0))                                                                                \
-      lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)));               \
+      access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)));             \
   } while (0)
 
 #define ALIGNED_ACCESS(address, bytes, event)                                                                          \
   do {                                                                                                                 \
-    if (__builtin_expect(inspect_now != NULL, 0) && (uintptr_t)(address) % (bytes))                                    \
-      misaligned(inspect_now, (uint64_t)(uintptr_t)(address), bytes, CALLER);                                          \
-    ACCESS(address, bytes, event);                                                                                     \
+    struct look *l = inspect_now;                                                                                      \
+    inspect_calls++;                                                                                                   \
+    if (__builtin_expect(l != NULL, 0)) {                                                                              \
+      const uint32_t key = key_of(CALLER, (event) + size_step(bytes));                                                 \
+      if (__builtin_expect((uintptr_t)(address) % (bytes) != 0, 0))                                                    \
+        misaligned(l, (uint64_t)(uintptr_t)(address), bytes, key);                                                     \
+      else                                                                                                             \
+        access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key);                                                  \
+    }                                                                                                                  \
   } while (0)
 
 #define ACCESSES(bytes)                                                                                                \
@@ -120,11 +128,18 @@ void *inspect_memset(void *to, int value, size_t bytes) {
 
 // ---- atomics, which these functions have to do themselves ----------------------------------------------------------------------
 
+#define ATOMIC_ACCESS(address, bytes)                                                                                  \
+  do {                                                                                                                 \
+    struct look *l = inspect_now;                                                                                      \
+    inspect_calls++;                                                                                                   \
+    if (__builtin_expect(l != NULL, 0))                                                                                \
+      lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, EVENT_ATOMIC + size_step(bytes)));          \
+  } while (0)
 #define ATOMIC_UPDATE(bits, T, name, builtin)                                                                          \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order);                                                   \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order) {                                                  \
     (void)order;                                                                                                       \
-    ACCESS(p, bits / 8, EVENT_ATOMIC);                                                                                 \
+    ATOMIC_ACCESS(p, bits / 8);                                                                                        \
     return builtin(p, value, __ATOMIC_SEQ_CST);                                                                        \
   }
 #define ATOMIC_COMPARE(bits, T, name)                                                                                  \
@@ -132,7 +147,7 @@ void *inspect_memset(void *to, int value, size_t bytes) {
   int __tsan_atomic##bits##_compare_exchange_##name(volatile T *p, T *expected, T value, int order, int failure) {     \
     (void)order;                                                                                                       \
     (void)failure;                                                                                                     \
-    ACCESS(p, bits / 8, EVENT_ATOMIC);                                                                                 \
+    ATOMIC_ACCESS(p, bits / 8);                                                                                        \
     return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                     \
   }
 // A load belongs to the loop of a compare-and-exchange, which is what counts (atomicAdd of a float).
@@ -145,7 +160,7 @@ void *inspect_memset(void *to, int value, size_t bytes) {
   void __tsan_atomic##bits##_store(volatile T *p, T value, int order);                                                 \
   void __tsan_atomic##bits##_store(volatile T *p, T value, int order) {                                                \
     (void)order;                                                                                                       \
-    ACCESS(p, bits / 8, EVENT_ATOMIC);                                                                                 \
+    ATOMIC_ACCESS(p, bits / 8);                                                                                        \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                      \
   }                                                                                                                    \
   ATOMIC_UPDATE(bits, T, exchange, __atomic_exchange_n)                                                                \
@@ -176,8 +191,9 @@ void __tsan_atomic_signal_fence(int order) {
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void) {
   struct look *l = inspect_now;
+  inspect_calls++;
   if (__builtin_expect(l != NULL, 0))
-    lane_event(l, key_of(CALLER, EVENT_BLOCK));
+    access_event(l, key_of(CALLER, EVENT_BLOCK));
 }
 
 void __tsan_func_entry(void *caller);
@@ -186,13 +202,13 @@ void __tsan_func_entry(void *caller) {
   (void)caller;
   struct look *l = inspect_now;
   if (__builtin_expect(l != NULL, 0))
-    lane_event(l, EVENT_ENTER);
+    access_event(l, EVENT_ENTER);
 }
 void __tsan_func_exit(void *caller) {
   (void)caller;
   struct look *l = inspect_now;
   if (__builtin_expect(l != NULL, 0))
-    lane_event(l, EVENT_LEAVE);
+    access_event(l, EVENT_LEAVE);
 }
 
 void __tsan_init(void);
@@ -231,5 +247,5 @@ void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t in
   finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = program_place(CALLER)},
               "index %ld of %s (column %u): thread %d of block %u", (long)index, what->array->name, what->where.column,
               l->thread, l->run - l->launch->first_run);
-  l->skip_next = true;
+  l->skip_next = l->pending = true;
 }

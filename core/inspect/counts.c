@@ -229,7 +229,7 @@ static void scale(struct model_counts *c, double factor) {
     ((double *)c)[i] *= factor;
 }
 
-static void add_time(struct kernel *k, const struct model_counts *c, const struct model_time *t) {
+static void add_time(struct kernel *k, const struct model_counts *c, const struct model_time *t, double uneven) {
   const struct model_gpu *gpu = model_gpu_named(getenv("FERRY_SIM_GPU"));
   if (k->modelled == NULL)
     k->modelled = inspect_allocate(sizeof *k->modelled);
@@ -241,6 +241,7 @@ static void add_time(struct kernel *k, const struct model_counts *c, const struc
   m->resident += t->resident;
   m->share += t->share;
   m->launches++;
+  m->uneven = uneven > m->uneven ? uneven : m->uneven;
   m->stored_sectors += c->store_sectors;
   m->stored_bytes += c->store_bytes;
 }
@@ -251,7 +252,11 @@ void counts_end_launch(struct launch *launch) {
   if (launch->kernel->counting == launch)
     take(launch->kernel);
   const double looked = launch->end - launch->first, all = launch->end_run - launch->first_run;
-  const double more = looked > 0 ? all / looked : 0;
+  double more = looked > 0 ? all / looked : 0, uneven = 1;
+  if (inspect_scored && looked < all && launch->looked_calls > 0) {
+    uneven = (double)launch->calls / (double)launch->looked_calls / more;
+    more *= uneven;
+  }
   struct counted *own = launch->counted;
   struct model_counts c = own->sum;
   c.barriers *= ((double)launch->threads + WARP - 1) / WARP;
@@ -273,5 +278,5 @@ void counts_end_launch(struct launch *launch) {
   free(own);
   struct model_time time;
   if (cudasim_counts(&c, &time))
-    add_time(launch->kernel, &c, &time);
+    add_time(launch->kernel, &c, &time, uneven);
 }

@@ -4,7 +4,7 @@
 //   callbacks.c   what the compiler has put into the kernel calls: each access, each basic block
 //     memory.c    which memory an address is, whether it is allocated and has been written
 //     race.c      the last accesses to each word, and what is wrong about the next; order.c: fences and atomics
-//     lane.c      each lane's events, kept until the warp is complete
+//     access.h    what most accesses come to, in line; lane.c: each lane's events, kept until the warp is complete
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
 //   counts.c      all of it as numbers for a modelled GPU (core/model); mix.c: what a basic block computes
@@ -51,8 +51,8 @@ static inline unsigned access_bytes(uint32_t key) {
 
 struct lane {
   uint32_t *keys;
-  uint64_t *addresses; // of the keys that are accesses, in their order
-  uint32_t key_count, address_count, key_room, address_room;
+  uint64_t *addresses;                     // of the keys that are accesses, in their order
+  uint32_t key_count, address_count, room; // there is room for as many addresses as keys
 };
 
 // ---- what is known of a kernel ----------------------------------------------------------------------------------------------
@@ -87,6 +87,7 @@ struct kernel {
   uint32_t site_count, site_room;
   struct barrier *barriers;
   uint8_t *arrays;           // by number of the shared array: touched
+  uint8_t *known_shared;     // by word of the program's thread-local memory: in such an array
   struct modelled *modelled; // counts.c: its times on the GPU that is played
   struct launch *counting;   // counts.c: the launch that its sites count for
   struct flow *flow;
@@ -118,6 +119,7 @@ enum finding_kind {
 struct launch {
   struct kernel *kernel;
   uint32_t first_run, end_run; // every block of every launch has a number of its own, its run
+  uint32_t first_era;          // all of its eras are from here on; others' may be among them
   unsigned int first, end;     // blocks that are looked at
   unsigned int threads;
   size_t dynamic_bytes;
@@ -126,17 +128,40 @@ struct launch {
   struct history *histories;
   struct late *late; // reads of memory that nothing had written
   size_t late_count;
-  struct counted *counted; // counts.c: what it has done
+  struct counted *counted;      // counts.c: what it has done
+  uint64_t calls, looked_calls; // in all its blocks, and in those that are looked at
+  uint64_t closure;             // where its arguments are, and how many bytes
+  size_t closure_bytes;
 };
 
-// One access, as a word remembers it.
+// One access.
 struct note {
   uint32_t run, key, phase;
   uint16_t thread, epoch; // epoch: meetings of its warp that the thread has taken part in
 };
 
+// The same as a word remembers it. An era is one phase of one block, from 1; race.c knows of each which.
+struct mark {
+  uint32_t era, key, who;
+};
+enum {
+  WHO_THREAD = MAX_THREADS - 1,
+  WHO_LANE = WARP - 1,
+  WHO_OTHER_AT = 10, // another lane of the warp that read it, too, by the same instruction
+  WHO_OTHER = WHO_LANE << WHO_OTHER_AT,
+  WHO_HAS_OTHER = 1 << 15,
+  WHO_EPOCH_AT = 16,
+  WHO_WARP = WHO_THREAD & ~WHO_LANE
+};
+static const uint32_t WHO_EPOCH = 0xffffu << WHO_EPOCH_AT;
+// The key of a cell that has more, in whose era no read is news; or, where it is that of a read, no read by that warp and epoch.
+enum { KEY_ANYONE = KIND_MASK };
+
+// Of a word: most are accessed by one thread in a launch, or by one warp's lanes together, which `last` has room for. Where
+// there is more to remember `more` is the number of a record, and `last` says only in which era reads are no news.
 struct cell {
-  struct note write, read, other; // other: read by another thread than `read`, in the same phase
+  struct mark last;
+  uint32_t more; // 0: none
 };
 
 enum { MEETINGS = 256 };
@@ -145,6 +170,8 @@ enum { MEETINGS = 256 };
 struct look {
   struct launch *launch;
   uint32_t run, phase; // phase: barriers passed, from 1
+  uint32_t era, first_era, who;
+  bool pending; // skip_next, or equal.finding is set
   int thread, warp;
   struct lane *lane; // the running thread's
   struct lane lanes[WARP];
@@ -163,7 +190,8 @@ struct look {
   size_t dynamic_bytes;
   struct memory *shared_memory, *dynamic_memory;
   size_t shared_bytes;
-  struct early *early; // race.c
+  uint8_t *known_shared; // the kernel's
+  struct early *early;   // race.c
   size_t early_count;
   uint32_t last_key;
   bool skip_next; // the next access is out of bounds, which has been said
@@ -176,6 +204,11 @@ struct look {
 };
 
 extern __thread struct look *inspect_now __attribute__((tls_model("initial-exec")));
+// Accesses and basic blocks that this thread has come by, in blocks that are looked at and in others.
+extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec")));
+// FERRY_INSPECT_SCORED: in the lazy mode, where one thread runs all. What is looked at stands for as much as it did of all that was
+// done, whichever blocks did it; and memory of the host in a kernel is a finding.
+extern bool inspect_scored;
 void inspect_hold(void);
 void inspect_release(void);
 
@@ -194,7 +227,7 @@ struct allocation {
   char *name; // of the array in it, if anybody said one
 };
 
-enum { MEMORY_PAGE = 1024, MEMORY_WORD = 4, MEMORY_WRITTEN = 2 };
+enum { MEMORY_PAGE = 32768, MEMORY_WORD = 4, MEMORY_WRITTEN = 2 };
 
 // A page has a cell for each word, until somebody accesses a part of a word; then one for each byte.
 struct page {
@@ -213,8 +246,10 @@ extern struct memory *memory_global;
 
 struct memory *memory_new(size_t bytes);
 struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
+const struct cell *memory_cell(const struct memory *memory, size_t offset); // NULL: nobody has accessed anything near
 enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset);
-void memory_check_slow(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
+// Tells of global memory that is not allocated, or that nothing has written, and marks what is written now.
+void memory_check(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
 
 // The cells of `bytes` bytes at `offset`: how many in *count.
 static inline struct cell *memory_cells(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
@@ -226,16 +261,6 @@ static inline struct cell *memory_cells(struct memory *memory, size_t offset, un
   return &page->cells[within / MEMORY_WORD];
 }
 
-// The cell that an access will look at soon: threads that walk down columns find each one anew in the slow memory.
-static inline void memory_prefetch(const struct memory *memory, size_t offset) {
-  const struct page *page = memory->page[offset / MEMORY_PAGE];
-  if (page == NULL || page->bytes)
-    return;
-  const char *cell = (const char *)&page->cells[offset % MEMORY_PAGE / MEMORY_WORD];
-  __builtin_prefetch(cell, 1);
-  __builtin_prefetch(cell + sizeof(struct cell) - 1, 1);
-}
-
 static inline enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
   if ((*offset = address - memory_arena) >= memory_arena_bytes)
     return memory_space_slow(l, address, memory, offset);
@@ -243,14 +268,6 @@ static inline enum space memory_space(const struct look *l, uint64_t address, st
   return SPACE_GLOBAL;
 }
 
-// Tells of global memory that is not allocated, or that nothing has written, and marks what is written now.
-static inline void memory_check_global(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
-  const uint32_t written = MEMORY_WRITTEN * 0x01010101u;
-  uint32_t state;
-  memcpy(&state, memory_states + (address - memory_arena), sizeof state);
-  if (bytes != sizeof state || state != written)
-    memory_check_slow(l, address, bytes, key);
-}
 void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, const void *caller);
@@ -286,9 +303,10 @@ int program_arrays(void);
 
 // ---- the rest --------------------------------------------------------------------------------------------------------------------
 
+void lane_flush(struct look *l);
+// The slow ways of access.h.
 void lane_event(struct look *l, uint32_t key);
 void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
-void lane_flush(struct look *l);
 void replay(struct look *l, uint32_t active);
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
 
@@ -301,6 +319,7 @@ void counts_end_block(void);
 struct modelled { // of all launches together
   double seconds, term[6], least, resident, share, launches;
   double stored_sectors, stored_bytes;
+  double uneven; // at most of a launch: what its blocks did, over what those that were looked at stand for
 };
 extern bool counts_wanted;
 void counts_touched(uint32_t key, uint64_t first, uint64_t last);
@@ -320,8 +339,14 @@ void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, cons
 // The basic block where all paths from this one meet; 0: where the function returns.
 uint32_t flow_meets(struct flow *flow, uint32_t block);
 
+void race_begin_launch(struct launch *launch);
+void race_end_launch(void);
+void race_begin_phase(struct look *l); // l->run and l->phase are new
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
-void race_barrier_was_needed(struct look *l); // the last one that the block has passed
+void race_copy_cell(struct cell *to, const struct cell *from);
+bool race_last_write(const struct cell *cell, struct note *write); // false: none, as far as anybody knows
+void race_thread_runs(struct look *l);                             // l->thread, or its epoch, is new
+void race_barrier_was_needed(struct look *l);                      // the last one that the block has passed
 // Reads of shared memory that nothing had written, at the end of a phase.
 void race_resolve_early(struct look *l);
 void race_resolve_equal(struct look *l);

@@ -1,45 +1,48 @@
 // What each lane of a warp does, kept until the warp is complete: the simulator runs a warp's lanes one after another.
+#include <stdio.h>
 #include <string.h>
 
 #include "inspect/inspect.h"
+#include "sim/inspector.h"
 
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
 enum { MOST = 4 << 20, FIRST_ROOM = 1024 };
 
-static bool room_for_key(struct look *l, struct lane *lane) {
-  if (lane->key_count < lane->key_room)
-    return true;
-  if (lane->key_room >= MOST) {
+static bool grow(struct look *l) {
+  struct lane *lane = l->lane;
+  if (lane->room >= MOST) {
     l->launch->kernel->cut = true;
     return false;
   }
-  lane->key_room = lane->key_room ? 2 * lane->key_room : FIRST_ROOM;
-  lane->keys = inspect_resize(lane->keys, lane->key_room * sizeof *lane->keys);
+  lane->room = lane->room ? 2 * lane->room : FIRST_ROOM;
+  lane->keys = inspect_resize(lane->keys, lane->room * sizeof *lane->keys);
+  lane->addresses = inspect_resize(lane->addresses, lane->room * sizeof *lane->addresses);
   return true;
 }
 
-static bool room_for_address(struct lane *lane) {
-  if (lane->address_count == lane->address_room) {
-    lane->address_room = lane->address_room ? 2 * lane->address_room : FIRST_ROOM;
-    lane->addresses = inspect_resize(lane->addresses, lane->address_room * sizeof *lane->addresses);
-  }
-  return true;
+// Behind each array is room that is nobody's (./ferry inspect puts it there).
+static void beyond_array(struct look *l, size_t offset, uint32_t key) {
+  const struct array *before = NULL;
+  char what[200] = "beyond the shared arrays";
+  for (int i = 0; i < program_arrays() && program_array(i)->offset <= offset; i++)
+    before = program_array(i);
+  if (before)
+    snprintf(what, sizeof what, "byte %zu of %s, which has %zu", offset - before->offset, before->name, before->bytes);
+  finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = key_place(key)},
+              "%s: thread %d of block %u", what, l->thread, l->run - l->launch->first_run);
 }
 
-void lane_event(struct look *l, uint32_t key) {
-  struct lane *lane = l->lane;
-  l->last_key = key;
-  if (__builtin_expect(lane->key_count < lane->key_room, 1) || room_for_key(l, lane))
-    lane->keys[lane->key_count++] = key;
-}
-
-static void note_array(struct look *l, size_t offset, uint32_t key) {
+// The words of the array that lie within it whole are known from here on, and not asked for again.
+static void touch_array(struct look *l, size_t offset, uint32_t key) {
   int array = program_array_at(offset);
-  if (array >= 0)
-    l->launch->kernel->arrays[array] = 1;
-  else
-    finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = key_place(key)},
-                "beyond the shared arrays: thread %d of block %u", l->thread, l->run - l->launch->first_run);
+  if (array < 0) {
+    beyond_array(l, offset, key);
+    return;
+  }
+  const struct array *a = program_array(array);
+  l->launch->kernel->arrays[array] = 1;
+  for (size_t at = (a->offset + MEMORY_WORD - 1) / MEMORY_WORD; (at + 1) * MEMORY_WORD <= a->offset + a->bytes; at++)
+    l->known_shared[at] = 1;
 }
 
 static void beyond_dynamic(struct look *l, size_t offset, unsigned bytes, uint32_t key) {
@@ -48,23 +51,53 @@ static void beyond_dynamic(struct look *l, size_t offset, unsigned bytes, uint32
               l->dynamic_bytes, l->thread, l->run - l->launch->first_run);
 }
 
-void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
-  struct memory *memory;
-  size_t offset;
+// A thread's own variables stand a little above this function's on its stack.
+enum { OWN_STACK = 256 << 10 };
+
+static bool is_a_threads(const struct look *l, uint64_t address) {
+  const uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0), own = (uint64_t)(uintptr_t)&inspect_now;
+  return address - frame < OWN_STACK || address - l->launch->closure < l->launch->closure_bytes ||
+         address - (own - OWN_STACK) < 2 * OWN_STACK || // blockIdx and its like stand beside that
+         sim_is_block_state((const void *)(uintptr_t)address);
+}
+
+static void of_the_host(struct look *l, uint32_t key) {
+  finding_add(FIND_ILLEGAL, l->launch->kernel, (struct place){.first = key_place(key)},
+              "memory of the host: thread %d of block %u", l->thread, l->run - l->launch->first_run);
+}
+
+// Two threads' equal writes are compared when the second goes on; what the compiler's check of bounds has told of is not told again.
+static bool end_pending(struct look *l) {
   bool skip = l->skip_next;
-  l->skip_next = false;
-  l->last_key = key;
+  l->skip_next = l->pending = false;
   if (l->equal.finding)
     race_resolve_equal(l);
+  return skip;
+}
+
+void lane_event(struct look *l, uint32_t key) {
+  struct lane *lane = l->lane;
+  l->last_key = key;
+  if (lane->key_count < lane->room || grow(l))
+    lane->keys[lane->key_count++] = key;
+}
+
+void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  struct memory *memory;
+  struct lane *lane = l->lane;
+  size_t offset;
+  bool skip = end_pending(l);
+  l->last_key = key;
   enum space space = memory_space(l, address, &memory, &offset);
-  if (space == SPACE_NONE)
+  if (space == SPACE_NONE) {
+    if (inspect_scored && !is_a_threads(l, address))
+      of_the_host(l, key);
     return;
+  }
   if (space == SPACE_GLOBAL)
-    memory_prefetch(memory, offset);
-  if (space == SPACE_GLOBAL)
-    memory_check_global(l, address, bytes, key);
-  else if (space == SPACE_SHARED && !skip)
-    note_array(l, offset, key);
+    memory_check(l, address, bytes, key);
+  else if (space == SPACE_SHARED && !skip && !l->known_shared[offset / MEMORY_WORD])
+    touch_array(l, offset, key);
   else if (space == SPACE_DYNAMIC && offset + bytes > l->dynamic_bytes) {
     beyond_dynamic(l, offset, bytes, key);
     skip = true;
@@ -74,10 +107,8 @@ void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key)
     struct cell *cells = memory_cells(memory, offset, bytes, &count);
     race_check(l, cells, count, key, address, space);
   }
-  struct lane *lane = l->lane;
-  if (lane->key_count < lane->key_room || room_for_key(l, lane)) {
+  if (lane->key_count < lane->room || grow(l)) {
     lane->keys[lane->key_count++] = key;
-    room_for_address(lane);
     lane->addresses[lane->address_count++] = address;
   }
 }

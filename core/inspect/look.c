@@ -42,6 +42,7 @@ static struct kernel *kernel_of(const struct cudasim_launch_request *request) {
   k->name = strdup(name);
   k->flow = flow_new();
   k->arrays = inspect_allocate((size_t)program_arrays() + 1);
+  k->known_shared = inspect_allocate(program_shared_bytes() / MEMORY_WORD + 1);
   memcpy(k->grid, &request->grid, sizeof k->grid);
   memcpy(k->block, &request->block, sizeof k->block);
   k->dynamic_bytes = request->shared_bytes;
@@ -100,6 +101,7 @@ static struct barrier *barrier_at(struct kernel *k, const char *file, int line) 
 // ---- launches ------------------------------------------------------------------------------------------------------------------
 
 static uint32_t runs = 1;
+bool inspect_scored;
 
 static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
   inspect_hold();
@@ -125,7 +127,11 @@ static void *launch_begin(const struct cudasim_launch_request *request, unsigned
     k->launches++;
     k->blocks += count;
     k->looked += launch->end - launch->first;
+    race_begin_launch(launch);
     counts_begin_launch(launch);
+    launch->calls = inspect_calls; // for now, those before it
+    launch->closure = (uintptr_t)request->closure;
+    launch->closure_bytes = request->closure_bytes;
   }
   inspect_release();
   return launch;
@@ -134,7 +140,9 @@ static void *launch_begin(const struct cudasim_launch_request *request, unsigned
 static void launch_end(void *data) {
   struct launch *launch = data;
   inspect_hold();
+  launch->calls = inspect_calls - launch->calls;
   memory_resolve_late(launch);
+  race_end_launch();
   order_end_launch(launch);
   counts_end_launch(launch);
   free(launch->late);
@@ -168,21 +176,25 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   l->needed_phase = 0;
   l->barrier = NULL;
   l->thread = 0;
+  l->known_shared = launch->kernel->known_shared;
   l->warp = -1;
   l->lane = &l->lanes[0];
   l->dynamic = dynamic;
   l->dynamic_bytes = launch->dynamic_bytes;
-  l->skip_next = false;
+  l->skip_next = l->pending = false;
   l->equal.finding = NULL;
-  memset(l->depth, 0, sizeof l->depth);
-  memset(l->last_block, 0, sizeof l->last_block);
+  const unsigned warps = (launch->threads + WARP - 1) / WARP;
+  memset(l->depth, 0, warps * sizeof l->depth[0]);
+  memset(l->last_block, 0, warps * sizeof l->last_block[0]);
   memset(l->meetings, 0, sizeof l->meetings);
   memset(l->epoch, 0, sizeof l->epoch);
   memset(l->live, 0, sizeof l->live);
   for (unsigned i = 0; i < launch->threads; i++)
     l->live[i / WARP] |= 1u << i % WARP;
+  race_begin_phase(l);
   order_begin_block(l);
   counts_begin_block(launch);
+  launch->looked_calls -= inspect_calls;
   inspect_now = l;
   return true;
 }
@@ -197,6 +209,7 @@ static void end_phase(struct look *l) {
 static void block_end(void) {
   struct look *l = inspect_now;
   inspect_now = NULL;
+  l->launch->looked_calls += inspect_calls;
   end_phase(l);
   counts_end_block();
   inspect_release();
@@ -212,6 +225,7 @@ static void thread_runs(int thread) {
   }
   l->thread = thread;
   l->lane = &l->lanes[thread % WARP];
+  race_thread_runs(l);
 }
 
 static void thread_done(int thread) {
@@ -227,6 +241,7 @@ static void barrier_opens(const char *file, int line, bool votes) {
   l->phase++;
   memset(l->meetings, 0, sizeof l->meetings);
   memset(l->epoch, 0, sizeof l->epoch);
+  race_begin_phase(l);
 }
 
 static void warp_met(int warp, unsigned int lanes) {
@@ -235,6 +250,7 @@ static void warp_met(int warp, unsigned int lanes) {
   l->met[warp][meeting % MEETINGS] = lanes;
   for (; lanes; lanes &= lanes - 1)
     l->epoch[warp * WARP + __builtin_ctz(lanes)] = (uint16_t)meeting;
+  race_thread_runs(l);
 }
 
 static void fence(void) {
@@ -338,6 +354,7 @@ __attribute__((constructor)) static void begin(void) {
   const char *count = getenv("FERRY_INSPECT_BLOCKS");
   only = getenv("FERRY_INSPECT_KERNEL");
   blocks = count ? strtoul(count, NULL, 10) : 0;
+  inspect_scored = sim_inspects_all = getenv("FERRY_INSPECT_SCORED") != NULL;
   program_read();
   mix_read();
   sim_inspector = &inspector;

@@ -29,18 +29,33 @@ struct memory *memory_new(size_t bytes) {
   return memory;
 }
 
+// Zeroed. In large pieces of the system's memory, which costs it less than many small ones.
+static void *new_cells(size_t bytes) {
+  enum { PIECE = 4 << 20 };
+  static char *free_cells;
+  static size_t left;
+  bytes = (bytes + 63) / 64 * 64;
+  if (bytes > left) {
+    left = bytes > PIECE ? bytes : PIECE;
+    free_cells = reserve(left);
+    madvise(free_cells, left, MADV_HUGEPAGE);
+  }
+  void *cells = free_cells;
+  free_cells += bytes;
+  left -= bytes;
+  return cells;
+}
+
 static struct page *new_page(bool bytes) {
-  struct page *page =
-      inspect_allocate(sizeof *page + (size_t)MEMORY_PAGE / (bytes ? 1 : MEMORY_WORD) * sizeof page->cells[0]);
+  struct page *page = new_cells(sizeof *page + (size_t)MEMORY_PAGE / (bytes ? 1 : MEMORY_WORD) * sizeof page->cells[0]);
   page->bytes = bytes;
   return page;
 }
 
-static struct page *split(struct page *words) {
+static struct page *split(const struct page *words) {
   struct page *page = new_page(true);
   for (size_t i = 0; i < MEMORY_PAGE; i++)
-    page->cells[i] = words->cells[i / MEMORY_WORD];
-  free(words);
+    race_copy_cell(&page->cells[i], &words->cells[i / MEMORY_WORD]);
   return page;
 }
 
@@ -57,6 +72,12 @@ struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned by
       within + bytes <= MEMORY_PAGE ? bytes : (unsigned)(MEMORY_PAGE - within); // an unaligned access may end a page
   *count = page->bytes ? end : end / MEMORY_WORD;
   return &page->cells[page->bytes ? within : within / MEMORY_WORD];
+}
+
+const struct cell *memory_cell(const struct memory *memory, size_t offset) {
+  const struct page *page = memory->page[offset / MEMORY_PAGE];
+  const size_t within = offset % MEMORY_PAGE;
+  return page ? &page->cells[page->bytes ? within : within / MEMORY_WORD] : NULL;
 }
 
 // ---- spaces ------------------------------------------------------------------------------------------------------------------
@@ -250,7 +271,7 @@ static void unwritten(struct look *l, uint64_t address, uint32_t key) {
 }
 
 // A read is of unwritten memory when all its bytes are: a vector or struct may have gaps that nobody means to read.
-void memory_check_slow(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+void memory_check(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   uint8_t *state = memory_states + (address - memory_arena);
   bool written = false, unwritten_byte = false;
   for (unsigned i = 0; i < bytes; i++) {
@@ -272,10 +293,10 @@ void memory_check_slow(struct look *l, uint64_t address, unsigned bytes, uint32_
 }
 
 static bool written_by_another(const struct launch *launch, const struct late *late) {
-  unsigned count;
-  const struct note *write = &memory_cells(memory_global, late->address - memory_arena, 1, &count)->write;
-  return write->run >= launch->first_run && write->run < launch->end_run &&
-         (write->run != late->run || write->thread != late->thread) && !is_atomic(write->key);
+  struct note write;
+  return race_last_write(memory_cell(memory_global, late->address - memory_arena), &write) &&
+         write.run >= launch->first_run && write.run < launch->end_run &&
+         (write.run != late->run || write.thread != late->thread) && !is_atomic(write.key);
 }
 
 void memory_resolve_late(struct launch *launch) {

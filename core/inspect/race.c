@@ -1,10 +1,119 @@
 // Two accesses to one word, of which one writes: what orders them? A barrier between (they are in different phases), a meeting of
-// the warp, a fence and an atomic (order.c), or nothing. Cells of words are never cleared: a note's run and phase say whether it
-// is of this block and of now.
+// the warp, a fence and an atomic (order.c), or nothing. Cells of words are never cleared: a mark's era says whether it is of this
+// block and of now.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/inspect.h"
+
+// ---- eras ------------------------------------------------------------------------------------------------------------------------
+
+struct era {
+  uint32_t run, phase;
+};
+static struct era *eras; // of the launches that run, from the one numbered `eras_begin` on
+static uint32_t eras_begin = 1, eras_end = 1, era_room, launches;
+
+void race_begin_launch(struct launch *launch) {
+  if (launches++ == 0)
+    eras_begin = eras_end;
+  launch->first_era = eras_end;
+}
+
+void race_end_launch(void) {
+  launches--;
+}
+
+void race_begin_phase(struct look *l) {
+  const uint32_t count = eras_end - eras_begin;
+  if (count == era_room) {
+    era_room = era_room ? 2 * era_room : 1024;
+    eras = inspect_resize(eras, era_room * sizeof *eras);
+  }
+  eras[count] = (struct era){l->run, l->phase};
+  l->era = eras_end++;
+  l->first_era = l->launch->first_era;
+  race_thread_runs(l);
+}
+
+void race_thread_runs(struct look *l) {
+  l->who = (uint32_t)l->thread | (uint32_t)l->epoch[l->thread] << WHO_EPOCH_AT;
+}
+
+static inline const struct era *era_of(const struct mark *mark) {
+  return &eras[mark->era - eras_begin];
+}
+
+static inline unsigned thread_of(const struct mark *mark) {
+  return mark->who & WHO_THREAD;
+}
+
+static struct note note_of(const struct mark *mark) {
+  const struct era *era = era_of(mark);
+  return (struct note){era->run, mark->key, era->phase, (uint16_t)thread_of(mark),
+                       (uint16_t)(mark->who >> WHO_EPOCH_AT)};
+}
+
+// ---- what a word remembers ---------------------------------------------------------------------------------------------------------
+
+struct record {
+  struct mark write, read, other; // other: read by another thread than `read`, in the same phase
+};
+enum { RECORDS = 4096 };
+
+static struct record **records; // in pieces of RECORDS; number 0 is none's
+static uint32_t record_count = 1, piece_count;
+
+static inline struct record *record_at(uint32_t number) {
+  return &records[number / RECORDS][number % RECORDS];
+}
+
+static uint32_t new_record(void) {
+  if (record_count / RECORDS == piece_count) {
+    if ((piece_count & (piece_count - 1)) == 0) // room doubles at powers of two
+      records = inspect_resize(records, (piece_count ? 2 * piece_count : 1) * sizeof *records);
+    records[piece_count++] = inspect_allocate(RECORDS * sizeof **records);
+  }
+  return record_count++;
+}
+
+void race_copy_cell(struct cell *to, const struct cell *from) {
+  *to = *from;
+  if (from->more == 0)
+    return;
+  to->more = new_record();
+  *record_at(to->more) = *record_at(from->more);
+}
+
+// The cell's record, which takes what it has remembered so far.
+static struct record *open_record(struct cell *cell) {
+  if (cell->more)
+    return record_at(cell->more);
+  cell->more = new_record();
+  struct record *r = record_at(cell->more);
+  struct mark *last = &cell->last;
+  if (!is_read(last->key)) {
+    r->write = *last;
+  } else {
+    if (last->who & WHO_HAS_OTHER)
+      r->other = (struct mark){last->era, last->key,
+                               (last->who & (WHO_WARP | WHO_EPOCH)) | (last->who & WHO_OTHER) >> WHO_OTHER_AT};
+    r->read = (struct mark){last->era, last->key, last->who & (WHO_THREAD | WHO_EPOCH)};
+  }
+  last->era = 0;
+  return r;
+}
+
+bool race_last_write(const struct cell *cell, struct note *write) {
+  if (cell == NULL)
+    return false;
+  const struct mark *mark = cell->more ? &record_at(cell->more)->write : &cell->last;
+  if (mark->era < eras_begin || is_read(mark->key))
+    return false;
+  *write = note_of(mark);
+  return true;
+}
 
 // ---- what orders two accesses of one block and phase ------------------------------------------------------------------------------
 
@@ -58,6 +167,7 @@ static uint64_t value_at(uint64_t address, unsigned bytes) {
 static void await_value(struct look *l, struct finding *finding, uint64_t address, unsigned bytes) {
   if (finding->kind != FIND_EQUAL)
     return;
+  l->pending = true;
   l->equal.finding = finding;
   l->equal.address = address;
   l->equal.bytes = bytes;
@@ -141,10 +251,10 @@ static __attribute__((noinline)) void early_read(struct look *l, uint32_t key, u
 static bool written_by_another(const struct look *l, uint64_t address, unsigned thread) {
   struct memory *memory;
   size_t offset;
-  unsigned count;
+  struct note write;
   memory_space(l, address, &memory, &offset);
-  const struct note *write = &memory_cells(memory, offset, 1, &count)->write;
-  return write->run == l->run && write->thread != thread && !is_atomic(write->key);
+  return race_last_write(memory_cell(memory, offset), &write) && write.run == l->run && write.thread != thread &&
+         !is_atomic(write.key);
 }
 
 // The simulator runs one thread after another: a read that comes before another thread's write of the same phase is a race, and
@@ -164,75 +274,93 @@ void race_resolve_early(struct look *l) {
 
 // ---- the next access -----------------------------------------------------------------------------------------------------------
 
-static inline bool of_launch(const struct look *l, const struct note *note) {
-  return note->run >= l->launch->first_run && note->run < l->launch->end_run;
+static inline bool of_launch(const struct look *l, const struct era *era) {
+  return era->run >= l->launch->first_run && era->run < l->launch->end_run;
 }
 
-// `before` is an access of this launch's; the two conflict unless something orders them.
-static inline void pair(struct look *l, const struct note *before, uint32_t key, uint64_t address, enum space space) {
-  if (is_atomic(before->key) && is_atomic(key))
+// The two conflict unless something orders them. What is older than the launch does not.
+static inline void pair(struct look *l, const struct mark *before, uint32_t key, uint64_t address, enum space space) {
+  if (before->era < l->first_era || (is_atomic(before->key) && is_atomic(key)))
     return;
-  if (before->run == l->run) {
-    if (before->thread == l->thread)
+  const struct era *era = era_of(before);
+  struct note note;
+  if (era->run == l->run) {
+    if (thread_of(before) == (unsigned)l->thread)
       return;
-    if (before->phase == l->phase)
-      conflict(l, before, key, address, space);
+    if (before->era == l->era)
+      note = note_of(before), conflict(l, &note, key, address, space);
     else
-      needs_barrier(l, before->phase);
-  } else if ((space == SPACE_GLOBAL || space == SPACE_VARIABLE) && of_launch(l, before)) {
-    conflict_of_blocks(l, before, key, address, space);
+      needs_barrier(l, era->phase);
+  } else if ((space == SPACE_GLOBAL || space == SPACE_VARIABLE) && of_launch(l, era)) {
+    note = note_of(before), conflict_of_blocks(l, &note, key, address, space);
   }
 }
 
 // `read` is the reader of this phase, `other` one of another thread, of another warp if there was one.
-static inline void note_read(struct look *l, struct cell *cell, const struct note *now) {
-  bool here = cell->read.run == l->run && cell->read.phase == l->phase;
-  if (!here) {
-    if (cell->read.run && cell->read.run != l->run && of_launch(l, &cell->read))
-      cell->other = cell->read; // another block's: kept beside
-    cell->read = *now;
-  } else if (cell->read.thread == now->thread) {
-    cell->read = *now;
-  } else if (cell->other.run != l->run || cell->other.phase != l->phase ||
-             cell->other.thread / WARP == cell->read.thread / WARP) {
-    cell->other = *now;
+static inline void note_read(struct look *l, struct record *r, const struct mark *now) {
+  if (r->read.era != l->era) {
+    if (r->read.era >= l->first_era && era_of(&r->read)->run != l->run && of_launch(l, era_of(&r->read)))
+      r->other = r->read; // another block's: kept beside
+    r->read = *now;
+  } else if (thread_of(&r->read) == thread_of(now)) {
+    r->read = *now;
+  } else if (r->other.era != l->era || ((r->other.who ^ r->read.who) & WHO_WARP) == 0) {
+    r->other = *now;
   }
 }
 
-// A read of a word that nobody has written since something ordered it, and that two warps have read in this phase already: the
-// most frequent access of all, and nothing new.
-static inline bool nothing_new(const struct look *l, const struct cell *cell) {
-  const struct note *write = &cell->write, *read = &cell->read, *other = &cell->other;
-  bool old = write->run < l->launch->first_run ||
-             (write->run == l->run && write->phase < l->phase && write->phase <= l->needed_phase);
-  return old && read->run == l->run && read->phase == l->phase && other->run == l->run && other->phase == l->phase &&
-         other->thread / WARP != read->thread / WARP && read->thread != l->thread;
+static inline bool is_of_block(const struct look *l, const struct mark *mark) {
+  return mark->era >= l->first_era && era_of(mark)->run == l->run;
+}
+
+// A read of a word that nobody has written since something ordered it, and that two warps have read in this phase already, is
+// nothing new; nor is it where two lanes of this warp have, since they last met. Those are the most frequent accesses of all.
+static inline void settle(const struct look *l, struct cell *cell, const struct record *r, enum space space) {
+  const bool here = is_of_block(l, &r->write);
+  const bool old = r->write.era < l->first_era ||
+                   (here && era_of(&r->write)->phase < l->phase && era_of(&r->write)->phase <= l->needed_phase);
+  cell->last.era = 0;
+  if (!old || (space != SPACE_GLOBAL && !here) || r->read.era != l->era || r->other.era != l->era)
+    return;
+  const bool warps = (r->read.who ^ r->other.who) & WHO_WARP;
+  const bool together = (((r->read.who ^ r->other.who) | (r->read.who ^ l->who)) & (WHO_WARP | WHO_EPOCH)) == 0;
+  if (warps)
+    cell->last = (struct mark){l->era, KEY_ANYONE, 0};
+  else if (together && r->read.who != r->other.who)
+    cell->last = (struct mark){l->era, r->read.key, r->read.who | WHO_HAS_OTHER};
+}
+
+// True: the block has written the word before.
+static bool check_cell(struct look *l, struct cell *cell, const struct mark *now, uint64_t address, enum space space) {
+  const uint32_t key = now->key;
+  const bool simple = cell->more == 0 && (cell->last.era < l->first_era || is_atomic(cell->last.key));
+  if (is_atomic(key) && simple) { // many atomics at one address
+    const bool written = is_of_block(l, &cell->last);
+    cell->last = *now;
+    return written;
+  }
+  struct record *r = open_record(cell);
+  const bool written = is_of_block(l, &r->write);
+  pair(l, &r->write, key, address, space);
+  if (is_read(key)) {
+    note_read(l, r, now);
+    settle(l, cell, r, space);
+    return written;
+  }
+  pair(l, &r->read, key, address, space);
+  pair(l, &r->other, key, address, space);
+  r->write = *now;
+  cell->last.era = 0;
+  return written;
 }
 
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space) {
-  if (count == 1 && is_read(key) && nothing_new(l, cells) && (space == SPACE_GLOBAL || cells->write.run == l->run))
-    return;
-  struct note now = {l->run, key, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
-  bool shared = space == SPACE_SHARED || space == SPACE_DYNAMIC, reads = is_read(key), written = false;
-  for (unsigned i = 0; i < count; i++) {
-    struct cell *cell = &cells[i];
-    if (cell->write.run)
-      pair(l, &cell->write, key, address, space);
-    written |= cell->write.run == l->run;
-    if (reads) {
-      note_read(l, cell, &now);
-      continue;
-    }
-    if (cell->read.run)
-      pair(l, &cell->read, key, address, space);
-    if (cell->other.run)
-      pair(l, &cell->other, key, address, space);
-  }
-  if (shared && (reads || is_atomic(key)) && !written)
+  const struct mark now = {l->era, key, l->who};
+  bool written = false;
+  for (unsigned i = 0; i < count; i++)
+    written |= check_cell(l, &cells[i], &now, address, space);
+  if ((space == SPACE_SHARED || space == SPACE_DYNAMIC) && (is_read(key) || is_atomic(key)) && !written)
     early_read(l, key, address, space);
-  if (!reads)
-    for (unsigned i = 0; i < count; i++)
-      cells[i].write = now;
   if (is_atomic(key))
     order_atomic(l, address);
 }

@@ -46,7 +46,7 @@ static void write_time(FILE *out, const struct modelled *m, size_t number) {
           m->stored_sectors ? m->stored_bytes / (32 * m->stored_sectors) : 1);
   for (int i = 0; i < (int)(sizeof m->term / sizeof *m->term); i++)
     fprintf(out, "\t%g", m->term[i]);
-  fprintf(out, "\n");
+  fprintf(out, "\t%g\n", m->uneven);
 }
 
 static void write_kernel(FILE *out, const struct kernel *k, size_t number) {

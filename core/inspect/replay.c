@@ -26,26 +26,34 @@ static void count_in(struct replay *r, uint32_t key, bool shared, const uint64_t
 }
 
 // A pointer may lead some lanes to shared memory and others to global memory: that is one request to each.
+static __attribute__((noinline)) void count_parted(struct replay *r, uint32_t key, const uint64_t *addresses,
+                                                   unsigned count) {
+  uint64_t parted[2][WARP];
+  unsigned parts[2] = {0, 0};
+  for (unsigned i = 0; i < count; i++) {
+    bool there = is_shared(r->look, addresses[i]);
+    parted[there][parts[there]++] = addresses[i];
+  }
+  for (int space = 0; space < 2; space++)
+    if (parts[space])
+      count_in(r, key, space, parted[space], parts[space]);
+}
+
 static void count_accesses(struct replay *r, uint32_t lanes, uint32_t key) {
-  uint64_t addresses[WARP], parted[2][WARP];
+  uint64_t addresses[WARP], global = 0, shared = 0; // no offset is above the bits of all
   const struct look *l = r->look;
-  unsigned count = 0, shared = 0, parts[2] = {0, 0};
+  unsigned count = 0;
   for (uint32_t left = lanes; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctz(left);
     uint64_t address = l->lanes[lane].addresses[r->address_at[lane]++];
     addresses[count++] = address;
-    shared += is_shared(l, address);
+    global |= address - memory_arena;
+    shared |= address - (uintptr_t)l->shared;
   }
-  if (shared == 0 || shared == count) {
-    count_in(r, key, shared > 0, addresses, count);
-    return;
-  }
-  for (unsigned i = 0; i < count; i++) {
-    bool there = is_shared(l, addresses[i]);
-    parted[there][parts[there]++] = addresses[i];
-  }
-  for (int space = 0; space < 2; space++)
-    count_in(r, key, space, parted[space], parts[space]);
+  if (global < memory_arena_bytes || shared < l->shared_bytes)
+    count_in(r, key, shared < l->shared_bytes, addresses, count);
+  else
+    count_parted(r, key, addresses, count);
 }
 
 // One warp instruction. The lanes' positions behind it are the caller's.

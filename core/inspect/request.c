@@ -123,8 +123,116 @@ static bool count_simple(struct site *site, const uint64_t *addresses, unsigned 
   return true;
 }
 
+// A warp of 16 x 2 threads often wants two pieces: one for each half.
+static bool count_halves(struct site *site, const uint64_t *addresses, unsigned bytes) {
+  uint64_t first[2], end[2];
+  for (unsigned half = 0; half < 2; half++) {
+    uint64_t apart = 0, beside = 0;
+    compare(addresses + half * (WARP / 2), WARP / 2, bytes, &apart, &beside);
+    if (apart && beside)
+      return false;
+    first[half] = addresses[half * (WARP / 2)];
+    end[half] = first[half] + (apart ? WARP / 2 * bytes : bytes);
+  }
+  const bool swap = first[1] < first[0];
+  const uint64_t a = first[swap], a_end = end[swap], b = first[!swap], b_end = end[!swap];
+  const bool same = first[0] == first[1] && end[0] == end[1];
+  if (site->shared) { // in one pass, if they are the same words or of different banks
+    if (a % BANK_BYTES || b % BANK_BYTES || a_end - a > ROW || (!same && (b < a_end || b_end - a / ROW * ROW > ROW)))
+      return false;
+    site->units += 1;
+    site->ideal += 1;
+    return true;
+  }
+  if (!same && b < a_end)
+    return false;
+  const unsigned wanted = (unsigned)(a_end - a + (same ? 0 : b_end - b));
+  const uint64_t a_last = (a_end - 1) / SECTOR, b_last = (b_end - 1) / SECTOR, b_first = b / SECTOR;
+  site->units += (unsigned)(a_last - a / SECTOR + 1);
+  if (!same)
+    site->units += (unsigned)(b_last - b_first + (b_first > a_last));
+  site->ideal += (wanted + SECTOR - 1) / SECTOR;
+  return true;
+}
+
+// ---- requests that stay within a few lines --------------------------------------------------------------------------------------
+
+enum { SPAN = 8192, PER_WORD = 64 };
+
+struct span {
+  uint64_t begin;
+  unsigned bytes, words;                // of an element; of `elements`
+  uint64_t sectors[SPAN / SECTOR / 64]; // bits
+  uint64_t elements[SPAN / 64];         // as many of these bits as there can be elements
+};
+
+// Puts the lanes' elements into sets of bits. False: they are not aligned, or lie farther apart.
+static bool span_fill(struct span *s, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
+  uint64_t least = addresses[0], most = addresses[0], bits = addresses[0];
+  for (unsigned i = 1; i < lanes; i++) {
+    least = addresses[i] < least ? addresses[i] : least;
+    most = addresses[i] > most ? addresses[i] : most;
+    bits |= addresses[i];
+  }
+  s->begin = least / ROW * ROW;
+  s->bytes = bytes;
+  if (bits % bytes || most - s->begin >= SPAN)
+    return false;
+  const unsigned shift = (unsigned)__builtin_ctz(bytes);
+  const uint64_t words = ((most - s->begin) >> shift) / PER_WORD + 1;
+  memset(s->sectors, 0, sizeof s->sectors);
+  memset(s->elements, 0, words * sizeof s->elements[0]);
+  for (unsigned i = 0; i < lanes; i++) {
+    const uint64_t at = addresses[i] - s->begin, element = at >> shift, sector = at / SECTOR;
+    s->elements[element / PER_WORD] |= (uint64_t)1 << element % PER_WORD;
+    s->sectors[sector / PER_WORD] |= (uint64_t)1 << sector % PER_WORD;
+  }
+  s->words = (unsigned)words;
+  return true;
+}
+
+static unsigned bits_of(const uint64_t *words, unsigned count) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < count; i++)
+    sum += (unsigned)__builtin_popcountll(words[i]);
+  return sum;
+}
+
+static unsigned span_wavefronts(const struct span *s) {
+  uint8_t in_bank[BANKS] = {0};
+  unsigned most = 0;
+  const unsigned banks = s->bytes <= BANK_BYTES ? 1 : s->bytes / BANK_BYTES;
+  uint64_t last = (uint64_t)-1;
+  for (unsigned w = 0; w < s->words; w++)
+    for (uint64_t left = s->elements[w]; left; left &= left - 1) {
+      const uint64_t at = ((uint64_t)w * PER_WORD + (unsigned)__builtin_ctzll(left)) * s->bytes / BANK_BYTES;
+      for (unsigned b = 0; b < banks && at + b != last; b++) {
+        const unsigned here = ++in_bank[(at + b) % BANKS];
+        most = here > most ? here : most;
+      }
+      last = banks == 1 ? at : (uint64_t)-1;
+    }
+  return most;
+}
+
+static bool count_span(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
+  struct span s;
+  if (counts_wanted && !site->shared)
+    return false;
+  if (lanes == WARP && count_halves(site, addresses, bytes))
+    return true;
+  if (!span_fill(&s, addresses, lanes, bytes))
+    return false;
+  const unsigned wanted = bits_of(s.elements, s.words) * bytes;
+  const unsigned unit = site->shared ? ROW : SECTOR;
+  site->units += site->shared ? span_wavefronts(&s) : bits_of(s.sectors, SPAN / SECTOR / 64);
+  site->ideal += (wanted + unit - 1) / unit;
+  return true;
+}
+
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
-  if (!is_atomic(site->key) && count_simple(site, addresses, lanes, bytes))
+  if (!is_atomic(site->key) &&
+      (count_simple(site, addresses, lanes, bytes) || count_span(site, addresses, lanes, bytes)))
     return;
   uint64_t sorted[WARP];
   for (unsigned i = 0; i < lanes; i++)

@@ -11,257 +11,7 @@
 // - compute capability 1.0 and 2.x: a copy of the programming guide's table of technical specifications; 3.5 and rates of
 //   arithmetic: its table of throughput as quoted in NVIDIA's forum and in a shader of PCSX2;
 // - latencies and rates of caches and memory: gpu-benches and Luo et al., as in plots/published/.
-#include "model/gpu.h"
-
-#define GIVEN(number, where)                                                                                           \
-  { (number), MODEL_GIVEN, (where) }
-#define DERIVED(number, where)                                                                                         \
-  { (number), MODEL_DERIVED, (where) }
-#define FITTED(number, where)                                                                                          \
-  { (number), MODEL_FITTED, (where) }
-#define UNCHECKED(number, where)                                                                                       \
-  { (number), MODEL_UNCHECKED, (where) }
-#define ASSUMED(number, where)                                                                                         \
-  { (number), MODEL_ASSUMED, (where) }
-
-// ---- sources -------------------------------------------------------------------------------------------------------------
-
-#define TRAITS "NVIDIA cccl, arch_traits.cuh"
-#define A100_PAPER "NVIDIA A100 white paper"
-#define LUO "Luo et al., dissecting the Hopper architecture, table IV"
-#define QUERY "output of deviceQuery"
-#define NVBENCH "nvbench's report of the device (R100001/Programming-Massively-Parallel-Processors)"
-#define CHASE "gpu-benches, gpu-latency"
-#define STRIDES "gpu-benches, gpu-strides"
-#define STREAMS "gpu-benches, gpu-stream"
-#define CACHES "gpu-benches, gpu-l2-cache and gpu-cache"
-#define SMALL "gpu-benches, gpu-small-kernels"
-#define MEMCPY "gpu-benches, cuda-memcpy on V100 PCIe"
-#define H100_PAPER "NVIDIA H100 white paper, PCIe"
-#define GUIDE_2                                                                                                        \
-  "CUDA C programming guide, technical specifications of compute capability 1.0 to 2.x (copy at chinapads.ru)"
-#define GUIDE_RATES                                                                                                    \
-  "CUDA C programming guide, throughput of arithmetic instructions (NVIDIA forum 108706; gsdx of PCSX2)"
-#define SYSRQMTS "sysrqmts.com, comparison of cards"
-#define HMC "hmc-tech.com, comparison of cards"
-#define TOPCPU "topcpu.net, A40 and L40"
-#define SPICED "gpu.spicedreamphone.com, A40 and RTX 3090"
-#define ALLDBIN "cpu-gpu.alldbin.com and factopedia.org, M2050"
-#define K20_PAGES "microway.com and codestudyblog.com, K20"
-#define TOMS "tomshardware.com, GeForce 8800"
-#define SCHEDULERS "NVIDIA forum 259827: a scheduler for each of four parts"
-#define NO_SOURCE "no source found"
-#define GRAPHS_BLOG "Getting Started with CUDA Graphs, V100, quoted second-hand"
-#define AS_A100 "as A100's"
-
-// ---- architectures -------------------------------------------------------------------------------------------------------
-
-static const struct model_architecture tesla = {
-    .name = "Tesla",
-    .major = 1,
-    .minor = 0,
-    .fp32_lanes = GIVEN(8, TOMS ": 16 sets of eight"),
-    .fp32_share = ASSUMED(0.97, "as A100's"),
-    .fp64_lanes = ASSUMED(1, "none on compute capability 1.0; never counted"),
-    .int_lanes = ASSUMED(8, "as float32"),
-    .issue = DERIVED(0.25, "a warp instruction in four cycles on eight lanes"),
-    .threads = GIVEN(768, GUIDE_2),
-    .blocks = GIVEN(8, GUIDE_2),
-    .registers = GIVEN(8192, GUIDE_2),
-    .shared = GIVEN(16384, GUIDE_2),
-    .shared_block = GIVEN(16384, GUIDE_2),
-    .shared_cycles = DERIVED(2, "16 banks: half a warp at a time"),
-    .request_cycles = ASSUMED(4, "a warp instruction's own time"),
-    .shared_latency = ASSUMED(36, "about that of registers, in the programming guide's words"),
-    .dram_latency = ASSUMED(500, "programming guide: 400 to 600"),
-    .l2_latency = ASSUMED(500, "has no such cache: as dram_latency"),
-    .block_cycles = ASSUMED(400, AS_A100),
-    .barrier_cycles = ASSUMED(20, "as Volta's"),
-};
-
-static const struct model_architecture fermi = {
-    .name = "Fermi",
-    .major = 2,
-    .minor = 0,
-    .fp32_lanes = GIVEN(32, GUIDE_RATES),
-    .fp32_share = ASSUMED(0.97, "as A100's"),
-    .fp64_lanes = GIVEN(16, GUIDE_RATES),
-    .int_lanes = GIVEN(32, GUIDE_RATES),
-    .issue = DERIVED(1, "two schedulers at half the lanes' clock"),
-    .threads = GIVEN(1536, GUIDE_2),
-    .blocks = GIVEN(8, GUIDE_2),
-    .registers = GIVEN(32768, GUIDE_2),
-    .shared = GIVEN(49152, GUIDE_2),
-    .shared_block = GIVEN(49152, GUIDE_2),
-    .shared_cycles = DERIVED(2, "16 load-store units"),
-    .request_cycles = DERIVED(2, "16 load-store units"),
-    .shared_latency = ASSUMED(36, "as Tesla's"),
-    .dram_latency = ASSUMED(600, "about 600 in the programming guide"),
-    .l2_latency = ASSUMED(300, "half of it"),
-    .block_cycles = ASSUMED(400, AS_A100),
-    .barrier_cycles = ASSUMED(20, "as Volta's"),
-};
-
-static const struct model_architecture kepler = {
-    .name = "Kepler",
-    .major = 3,
-    .minor = 5,
-    .fp32_lanes = GIVEN(192, GUIDE_RATES),
-    .fp32_share = ASSUMED(0.97, "as A100's"),
-    .fp64_lanes = GIVEN(64, GUIDE_RATES),
-    .int_lanes = GIVEN(160, GUIDE_RATES),
-    .issue = GIVEN(4, "NVIDIA forum 300096: four schedulers, of which each may issue twice"),
-    .threads = UNCHECKED(2048, NO_SOURCE),
-    .blocks = UNCHECKED(16, NO_SOURCE),
-    .registers = UNCHECKED(65536, NO_SOURCE),
-    .shared = UNCHECKED(49152, NO_SOURCE),
-    .shared_block = UNCHECKED(49152, NO_SOURCE),
-    .shared_cycles = DERIVED(1, "32 banks"),
-    .request_cycles = DERIVED(1, "32 load-store units"),
-    .shared_latency = ASSUMED(30, "as Volta's"),
-    .dram_latency = ASSUMED(300, "230 to 300 cycles at this low clock, recalled"),
-    .l2_latency = ASSUMED(200, "between"),
-    .block_cycles = ASSUMED(400, AS_A100),
-    .barrier_cycles = ASSUMED(20, "as Volta's"),
-};
-
-static const struct model_architecture volta = {
-    .name = "Volta",
-    .major = 7,
-    .minor = 0,
-    .fp32_lanes = GIVEN(64, A100_PAPER ", column of V100"),
-    .fp32_share = ASSUMED(0.97, "as A100's"),
-    .fp64_lanes = GIVEN(32, A100_PAPER ", column of V100"),
-    .int_lanes = GIVEN(64, A100_PAPER ", column of V100"),
-    .issue = GIVEN(4, SCHEDULERS),
-    .threads = DERIVED(2048, TRAITS ": 64 warps"),
-    .blocks = GIVEN(32, TRAITS),
-    .registers = GIVEN(65536, TRAITS),
-    .shared = GIVEN(98304, TRAITS),
-    .shared_block = DERIVED(98304, TRAITS ": before 8.0 none of it is reserved"),
-    .shared_cycles = DERIVED(1, "32 banks"),
-    .request_cycles = DERIVED(1, STRIDES ": 128 bytes a cycle"),
-    .shared_latency = GIVEN(29.9, CHASE ", working set within L1"),
-    .dram_latency = GIVEN(430, CHASE),
-    .l2_latency = GIVEN(215, CHASE),
-    .block_cycles = FITTED(370, STREAMS " on V100, few threads"),
-    .barrier_cycles = FITTED(110, "sums on V100 (reduce_v100)"),
-};
-
-static const struct model_architecture turing = {
-    .name = "Turing",
-    .major = 7,
-    .minor = 5,
-    .fp32_lanes = GIVEN(64, QUERY),
-    .fp32_share = ASSUMED(0.97, "as A100's"),
-    .fp64_lanes = DERIVED(2, SYSRQMTS ", T4: a 32nd of float32"),
-    .int_lanes = GIVEN(64, "db.thegpu.guru, Turing SM: four times 16 lanes"),
-    .issue = GIVEN(4, SCHEDULERS),
-    .threads = DERIVED(1024, TRAITS ": 32 warps"),
-    .blocks = GIVEN(16, TRAITS),
-    .registers = GIVEN(65536, TRAITS),
-    .shared = GIVEN(65536, TRAITS),
-    .shared_block = DERIVED(65536, TRAITS ": before 8.0 none of it is reserved"),
-    .shared_cycles = DERIVED(1, "32 banks"),
-    .request_cycles = ASSUMED(2, "as GA102's"),
-    .shared_latency = ASSUMED(30, "as Volta's"),
-    .dram_latency = ASSUMED(530, AS_A100),
-    .l2_latency = ASSUMED(215, "as Volta's"),
-    .block_cycles = ASSUMED(430, "between V100's and A100's"),
-    .barrier_cycles = FITTED(110, "sums on V100 (reduce_v100)"),
-};
-
-static const struct model_architecture ampere_80 = {
-    .name = "Ampere, GA100",
-    .major = 8,
-    .minor = 0,
-    .fp32_lanes = GIVEN(64, A100_PAPER),
-    .fp32_share = DERIVED(0.97, "gpu-benches, gpu-roofline on A100: 19.0 of 19.5 TFLOP/s"),
-    .fp64_lanes = GIVEN(32, A100_PAPER),
-    .int_lanes = GIVEN(64, A100_PAPER),
-    .issue = GIVEN(4, A100_PAPER),
-    .threads = GIVEN(2048, A100_PAPER),
-    .blocks = GIVEN(32, A100_PAPER),
-    .registers = GIVEN(65536, TRAITS),
-    .shared = GIVEN(167936, A100_PAPER ": 164 KB"),
-    .shared_block = GIVEN(166912, A100_PAPER ": 163 KB"),
-    .shared_cycles = DERIVED(1, "32 banks"),
-    .request_cycles = DERIVED(1, STRIDES ": 126 bytes a cycle"),
-    .shared_latency = GIVEN(29, LUO),
-    .dram_latency = GIVEN(533, CHASE ", 57 MB"),
-    .l2_latency = GIVEN(212, CHASE ", 1 MB"),
-    .block_cycles = FITTED(480, STREAMS " on A100, few threads"),
-    .barrier_cycles = FITTED(110, "sums on V100 (reduce_v100)"),
-};
-
-static const struct model_architecture ampere_86 = {
-    .name = "Ampere, GA10x",
-    .major = 8,
-    .minor = 6,
-    .fp32_lanes = DERIVED(128, "10752 lanes of 84 multiprocessors, " SYSRQMTS),
-    .fp32_share = FITTED(0.65, "gpu-benches, gpu-roofline on A40 (23 of 37 TFLOP/s)"),
-    .fp64_lanes = DERIVED(2, SPICED ": a 64th of float32"),
-    .int_lanes = UNCHECKED(64, NO_SOURCE),
-    .issue = UNCHECKED(4, NO_SOURCE),
-    .threads = DERIVED(1536, TRAITS ": 48 warps"),
-    .blocks = GIVEN(16, TRAITS),
-    .registers = GIVEN(65536, TRAITS),
-    .shared = GIVEN(102400, TRAITS ": 100 KB"),
-    .shared_block = DERIVED(101376, "less the reserved KB, " TRAITS),
-    .shared_cycles = DERIVED(1, "32 banks"),
-    .request_cycles = DERIVED(2, STRIDES " on A40: 64 bytes a cycle"),
-    .shared_latency = ASSUMED(29, AS_A100),
-    .dram_latency = ASSUMED(533, AS_A100),
-    .l2_latency = ASSUMED(212, AS_A100),
-    .block_cycles = ASSUMED(430, "between V100's and A100's"),
-    .barrier_cycles = FITTED(110, "sums on V100 (reduce_v100)"),
-};
-
-static const struct model_architecture ada = {
-    .name = "Ada",
-    .major = 8,
-    .minor = 9,
-    .fp32_lanes = GIVEN(128, QUERY),
-    .fp32_share = FITTED(0.65, "gpu-benches, gpu-roofline on A40 (23 of 37 TFLOP/s)"),
-    .fp64_lanes = DERIVED(2, TOPCPU ": a 64th of float32"),
-    .int_lanes = UNCHECKED(64, NO_SOURCE),
-    .issue = UNCHECKED(4, NO_SOURCE),
-    .threads = DERIVED(1536, TRAITS ": 48 warps"),
-    .blocks = GIVEN(24, TRAITS),
-    .registers = GIVEN(65536, TRAITS),
-    .shared = GIVEN(102400, TRAITS ": 100 KB"),
-    .shared_block = DERIVED(101376, "less the reserved KB, " TRAITS),
-    .shared_cycles = DERIVED(1, "32 banks"),
-    .request_cycles = DERIVED(2, "as GA10x's; L1 of L40 reads 64 bytes a cycle, " CACHES),
-    .shared_latency = ASSUMED(29, AS_A100),
-    .dram_latency = GIVEN(631, CHASE " on L40, 289 MB"),
-    .l2_latency = GIVEN(277, CHASE " on L40"),
-    .block_cycles = ASSUMED(430, "between V100's and A100's"),
-    .barrier_cycles = FITTED(110, "sums on V100 (reduce_v100)"),
-};
-
-static const struct model_architecture hopper = {
-    .name = "Hopper",
-    .major = 9,
-    .minor = 0,
-    .fp32_lanes = GIVEN(128, QUERY),
-    .fp32_share = FITTED(0.65, "gpu-benches, gpu-roofline on A40 (23 of 37 TFLOP/s)"),
-    .fp64_lanes = DERIVED(64, HMC ", H100 PCIe: half of float32"),
-    .int_lanes = DERIVED(64, HMC ", H100 PCIe: half of float32"),
-    .issue = UNCHECKED(4, NO_SOURCE),
-    .threads = GIVEN(2048, QUERY),
-    .blocks = GIVEN(32, TRAITS),
-    .registers = GIVEN(65536, TRAITS),
-    .shared = GIVEN(233472, QUERY),
-    .shared_block = DERIVED(232448, "less the reserved KB, " TRAITS),
-    .shared_cycles = DERIVED(1, "32 banks"),
-    .request_cycles = DERIVED(1, STRIDES " on H200: 126 bytes a cycle"),
-    .shared_latency = GIVEN(29, LUO ", H800"),
-    .dram_latency = GIVEN(563, CHASE " on H100 PCIe, 57 MB"),
-    .l2_latency = GIVEN(266, CHASE " on H100 PCIe"),
-    .block_cycles = ASSUMED(430, "between V100's and A100's"),
-    .barrier_cycles = FITTED(110, "sums on V100 (reduce_v100)"),
-};
+#include "model/sources.h"
 
 // ---- what several GPUs share ---------------------------------------------------------------------------------------------
 
@@ -293,10 +43,10 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "t4",
         .name = "NVIDIA T4",
-        .architecture = &turing,
+        .architecture = &model_turing,
         .sms = GIVEN(40, QUERY),
         .clock = GIVEN(1590, QUERY),
-        .memory = UNCHECKED(15360, NO_SOURCE " but for 16 GB, of which ECC takes some"),
+        .memory = GIVEN(15360, SMI),
         .memory_clock = GIVEN(5001, QUERY),
         .memory_bus = GIVEN(256, QUERY),
         .dram = DERIVED(320, "memory clock and bus"),
@@ -312,17 +62,17 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx4090",
         .name = "NVIDIA RTX 4090",
-        .architecture = &ada,
+        .architecture = &model_ada,
         .sms = GIVEN(128, QUERY),
         .clock = GIVEN(2520, QUERY),
-        .memory = UNCHECKED(24564, NO_SOURCE " but for 24 GB"),
+        .memory = GIVEN(24564, SMI),
         .memory_clock = GIVEN(10501, QUERY),
         .memory_bus = GIVEN(384, QUERY),
         .dram = DERIVED(1008, "memory clock and bus"),
         .dram_share = ASSUMED(0.92, "as L40's"),
         .l2 = GIVEN(73728, QUERY),
         .l2_rate = DERIVED(5280, "L40's 5220 GB/s at 2490 MHz, " CACHES),
-        .tensor = UNCHECKED(165.2, NO_SOURCE),
+        .tensor = GIVEN(165.2, WAREDB ": 165.15"),
         .copy_engines = GIVEN(2, QUERY),
         PCIE4,
         HOST_COSTS,
@@ -331,7 +81,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "a100",
         .name = "NVIDIA A100",
-        .architecture = &ampere_80,
+        .architecture = &model_ampere_80,
         .sms = GIVEN(108, A100_PAPER),
         .clock = GIVEN(1410, A100_PAPER),
         .memory = GIVEN(40960, A100_PAPER ": 40 GB"),
@@ -350,10 +100,10 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "h100",
         .name = "NVIDIA H100",
-        .architecture = &hopper,
+        .architecture = &model_hopper,
         .sms = GIVEN(132, QUERY " of H100 SXM5"),
         .clock = GIVEN(1980, QUERY " of H100 SXM5"),
-        .memory = UNCHECKED(81559, NO_SOURCE " but for 80 GB"),
+        .memory = GIVEN(81559, SMI),
         .memory_clock = GIVEN(2619, QUERY " of H100 SXM5"),
         .memory_bus = GIVEN(5120, QUERY " of H100 SXM5"),
         .dram = DERIVED(3352, "memory clock and bus"),
@@ -369,7 +119,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "a6000",
         .name = "NVIDIA RTX A6000",
-        .architecture = &ampere_86,
+        .architecture = &model_ampere_86,
         .sms = GIVEN(84, SYSRQMTS),
         .clock = GIVEN(1800, SYSRQMTS),
         .memory = DERIVED(49152, "48 GB, " SYSRQMTS),
@@ -388,10 +138,10 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "v100",
         .name = "NVIDIA V100",
-        .architecture = &volta,
+        .architecture = &model_volta,
         .sms = GIVEN(80, A100_PAPER ", column of V100"),
         .clock = GIVEN(1380, CHASE " on V100 PCIe; " HMC),
-        .memory = UNCHECKED(16160, NO_SOURCE " but for 16 GB"),
+        .memory = GIVEN(16160, SMI),
         .memory_clock = GIVEN(877.5, A100_PAPER ", column of V100"),
         .memory_bus = GIVEN(4096, A100_PAPER ", column of V100"),
         .dram = GIVEN(900, A100_PAPER ", column of V100"),
@@ -407,7 +157,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "a100-80gb",
         .name = "NVIDIA A100 80GB",
-        .architecture = &ampere_80,
+        .architecture = &model_ampere_80,
         .sms = GIVEN(108, A100_PAPER),
         .clock = GIVEN(1410, A100_PAPER),
         .memory = DERIVED(81920, "80 GB, runpod.io"),
@@ -426,13 +176,13 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "h100-pcie",
         .name = "NVIDIA H100 PCIe",
-        .architecture = &hopper,
+        .architecture = &model_hopper,
         .sms = DERIVED(114, HMC ": 14592 lanes"),
         .clock = GIVEN(1755, HMC),
-        .memory = UNCHECKED(81559, NO_SOURCE " but for 80 GB"),
-        .memory_clock = UNCHECKED(1593, "2039 GB/s on 5120 bits"),
+        .memory = GIVEN(81559, SMI),
+        .memory_clock = GIVEN(1593, "cputronic.com, H100 PCIe"),
         .memory_bus = GIVEN(5120, H100_PAPER),
-        .dram = UNCHECKED(2039, NO_SOURCE "; " H100_PAPER ": 2000"),
+        .dram = DERIVED(2039, "1593 MHz, twice, on 5120 bits; " H100_PAPER ": 2000"),
         .dram_share = DERIVED(0.86, STREAMS ": scale and triad of 1704 to 1832 GB/s"),
         .l2 = GIVEN(51200, H100_PAPER),
         .l2_rate = DERIVED(7000, CACHES),
@@ -445,10 +195,10 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "h200",
         .name = "NVIDIA H200",
-        .architecture = &hopper,
+        .architecture = &model_hopper,
         .sms = GIVEN(132, "saulelectric.com, H200; as H100 SXM5's"),
         .clock = GIVEN(1980, "gpu-benches, gpu-roofline"),
-        .memory = UNCHECKED(143771, NO_SOURCE " but for 141 GB"),
+        .memory = GIVEN(143771, SMI),
         .memory_clock = DERIVED(3200, "4.8 TB/s on 6144 bits"),
         .memory_bus = DERIVED(6144, "geektopia.es: six controllers of 1024 bits"),
         .dram = GIVEN(4800, "morphllm.com, quoting NVIDIA"),
@@ -464,10 +214,10 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "a40",
         .name = "NVIDIA A40",
-        .architecture = &ampere_86,
+        .architecture = &model_ampere_86,
         .sms = GIVEN(84, SYSRQMTS),
         .clock = GIVEN(1740, SYSRQMTS),
-        .memory = UNCHECKED(46068, NO_SOURCE " but for 48 GB, of which ECC takes some"),
+        .memory = GIVEN(46068, SMI),
         .memory_clock = DERIVED(7250, "14.5 Gbit/s, " SYSRQMTS),
         .memory_bus = GIVEN(384, SYSRQMTS),
         .dram = GIVEN(696, "ecer.com, copy of A40's data sheet"),
@@ -483,17 +233,17 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "l40",
         .name = "NVIDIA L40",
-        .architecture = &ada,
+        .architecture = &model_ada,
         .sms = GIVEN(142, TOPCPU),
         .clock = GIVEN(2490, "gpu-benches, gpu-roofline"),
-        .memory = UNCHECKED(46068, NO_SOURCE " but for 48 GB, of which ECC takes some"),
+        .memory = GIVEN(46068, SMI),
         .memory_clock = DERIVED(9000, "2250 MHz at eight transfers, " TOPCPU),
         .memory_bus = GIVEN(384, TOPCPU),
         .dram = GIVEN(864, TOPCPU),
         .dram_share = DERIVED(0.92, STREAMS ": 770 to 800 GB/s"),
         .l2 = DERIVED(98304, CACHES ": the rate falls between 92 and 176 MB"),
         .l2_rate = DERIVED(5220, CACHES),
-        .tensor = UNCHECKED(181, NO_SOURCE),
+        .tensor = GIVEN(181, "mullet.se, L40: 181.05; " HMC " has twice that"),
         .copy_engines = ASSUMED(2, "as RTX 4090's"),
         PCIE4,
         HOST_COSTS,
@@ -502,7 +252,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx3090",
         .name = "NVIDIA RTX 3090",
-        .architecture = &ampere_86,
+        .architecture = &model_ampere_86,
         .sms = GIVEN(82, SPICED),
         .clock = GIVEN(1695, SPICED),
         .memory = DERIVED(24576, "24 GB, " SPICED),
@@ -512,7 +262,8 @@ const struct model_gpu model_gpus[] = {
         .dram_share = ASSUMED(0.92, "as L40's"),
         .l2 = GIVEN(6144, SPICED),
         .l2_rate = DERIVED(2340, "A40's 2400 GB/s at 1740 MHz, " CACHES),
-        .tensor = UNCHECKED(71, "half of 142 TFLOP/s summed in float16: " NO_SOURCE),
+        .tensor = DERIVED(71, "half of 142 TFLOP/s summed in float16, holynerdvana.blogspot.com, as on RTX 3060 Ti (a "
+                              "gist of getianao's)"),
         .copy_engines = ASSUMED(2, "as RTX 4090's"),
         PCIE4,
         HOST_COSTS,
@@ -521,7 +272,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx3080",
         .name = "NVIDIA RTX 3080",
-        .architecture = &ampere_86,
+        .architecture = &model_ampere_86,
         .sms = GIVEN(68, NVBENCH),
         .clock = GIVEN(1725, NVBENCH),
         .memory = GIVEN(9987, NVBENCH),
@@ -537,7 +288,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx3070ti",
         .name = "NVIDIA RTX 3070 Ti",
-        .architecture = &ampere_86,
+        .architecture = &model_ampere_86,
         .sms = GIVEN(48, NVBENCH),
         .clock = GIVEN(1800, NVBENCH),
         .memory = GIVEN(7973, NVBENCH),
@@ -553,7 +304,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx3060ti",
         .name = "NVIDIA RTX 3060 Ti",
-        .architecture = &ampere_86,
+        .architecture = &model_ampere_86,
         .sms = GIVEN(38, NVBENCH),
         .clock = GIVEN(1695, NVBENCH),
         .memory = GIVEN(7973, NVBENCH),
@@ -569,7 +320,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx3060",
         .name = "NVIDIA RTX 3060",
-        .architecture = &ampere_86,
+        .architecture = &model_ampere_86,
         .sms = GIVEN(28, NVBENCH),
         .clock = GIVEN(1882, NVBENCH),
         .memory = GIVEN(12044, NVBENCH),
@@ -585,7 +336,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx3060-laptop",
         .name = "NVIDIA RTX 3060 Laptop",
-        .architecture = &ampere_86,
+        .architecture = &model_ampere_86,
         .sms = GIVEN(30, NVBENCH),
         .clock = GIVEN(1282, NVBENCH),
         .memory = GIVEN(5948, NVBENCH),
@@ -601,7 +352,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx2080super",
         .name = "NVIDIA RTX 2080 Super",
-        .architecture = &turing,
+        .architecture = &model_turing,
         .sms = GIVEN(48, "komputerswiat.pl, RTX 2080 Super"),
         .clock = GIVEN(1815, "README of yzhaiustc/Optimizing-SGEMM-on-NVIDIA-Turing-GPUs"),
         .memory = GIVEN(8192, "komputerswiat.pl, RTX 2080 Super: 8 GB"),
@@ -617,7 +368,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "rtx2060",
         .name = "NVIDIA RTX 2060",
-        .architecture = &turing,
+        .architecture = &model_turing,
         .sms = GIVEN(30, NVBENCH),
         .clock = GIVEN(1680, NVBENCH),
         .memory = GIVEN(5926, NVBENCH),
@@ -633,7 +384,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "gtx1650",
         .name = "NVIDIA GTX 1650",
-        .architecture = &turing,
+        .architecture = &model_turing,
         .sms = GIVEN(14, NVBENCH),
         .clock = GIVEN(1620, NVBENCH),
         .memory = GIVEN(3903, NVBENCH),
@@ -649,7 +400,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "k20c",
         .name = "NVIDIA K20c",
-        .architecture = &kepler,
+        .architecture = &model_kepler,
         .sms = GIVEN(13, "tecnogaming.com, K20"),
         .clock = GIVEN(706, K20_PAGES),
         .memory = DERIVED(5120, "5 GB, " K20_PAGES),
@@ -657,7 +408,7 @@ const struct model_gpu model_gpus[] = {
         .memory_bus = GIVEN(320, "tecnogaming.com, K20"),
         .dram = GIVEN(208, K20_PAGES),
         .dram_share = FITTED(0.75, "transposition on K20c, ECC on"),
-        .l2 = UNCHECKED(1280, NO_SOURCE " but for K20X's 1536"),
+        .l2 = GIVEN(1280, "fudzilla.com, K20: 1.25 MB"),
         .l2_rate = FITTED(620, "transposition on K20c"),
         .tensor = GIVEN(0, "has no tensor cores"),
         CARD_ONLY,
@@ -665,7 +416,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "m2050",
         .name = "NVIDIA M2050",
-        .architecture = &fermi,
+        .architecture = &model_fermi,
         .sms = DERIVED(14, "448 lanes, " ALLDBIN),
         .clock = DERIVED(1150, "1030.4 GFLOP/s of 448 lanes, " ALLDBIN),
         .memory = GIVEN(3072, ALLDBIN),
@@ -681,7 +432,7 @@ const struct model_gpu model_gpus[] = {
     {
         .id = "g80",
         .name = "NVIDIA GeForce 8800 GTX",
-        .architecture = &tesla,
+        .architecture = &model_tesla,
         .sms = GIVEN(16, TOMS),
         .clock = GIVEN(1350, TOMS),
         .memory = GIVEN(768, TOMS),

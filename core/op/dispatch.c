@@ -80,9 +80,19 @@ static FyTensor *new_output(const FyCall *call, const FyOutput *o) {
   return t;
 }
 
+static bool fits(const FyCall *call, const FyOutput *o, const FyTensor *place) {
+  return place && !o->strided && !o->pinned && place->array.contiguous && place->array.dtype == o->dtype &&
+         fy_device_equal(place->device, call->device) && fy_has_shape(&place->array, o->ndim, o->shape);
+}
+
 static void make_outputs(FyCall *call) {
-  for (int i = 0; i < call->n_out; i++)
-    call->out[i] = call->output[i].dtype ? new_output(call, &call->output[i]) : NULL;
+  for (int i = 0; i < call->n_out; i++) {
+    const FyOutput *o = &call->output[i];
+    if (call->places && o->dtype && fits(call, o, call->places[i]))
+      call->out[i] = fy_detach(call->places[i]);
+    else
+      call->out[i] = o->dtype ? new_output(call, o) : NULL;
+  }
 }
 
 // ---- running a kernel ----------------------------------------------------------------------------------------------------
@@ -318,9 +328,11 @@ static FyTensor *const *autocast(FyCall *call, FyTensor **cast) {
   return recorded ? call->in : given;
 }
 
-void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
+void fy_run_multi_into(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out,
+                       FyTensor *const *places) {
   FyOutput output[FY_MAX_OUTPUTS]; // infer fills them in
-  FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .output = output};
+  FyCall call = {
+      .op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .places = places, .output = output};
   FyTensor *cast[FY_MAX_INPUTS], *const *given = in;
   const bool watched = fy_is_watched();
   if (watched)
@@ -348,9 +360,19 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
     fy_call_watcher.end(&call);
 }
 
+void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
+  fy_run_multi_into(op, params, n_in, in, n_out, out, NULL);
+}
+
 FyTensor *fy_run(const FyOp *op, const void *params, int n_in, FyTensor *const *in) {
   FyTensor *out;
-  fy_run_multi(op, params, n_in, in, 1, &out);
+  fy_run_multi_into(op, params, n_in, in, 1, &out, NULL);
+  return out;
+}
+
+FyTensor *fy_run_into(const FyOp *op, const void *params, int n_in, FyTensor *const *in, FyTensor *place) {
+  FyTensor *out;
+  fy_run_multi_into(op, params, n_in, in, 1, &out, &place);
   return out;
 }
 

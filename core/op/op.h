@@ -69,6 +69,8 @@ struct FyCall {
   int n_in, n_out;
   FyDevice device; // where it runs
   bool in_place;   // out[0] is given by the caller and aliases in[0]
+  FyTensor *const
+      *places; // [n_out] tensors in whose memory outputs are to lie that are like them; NULL, and so may each be
 
   // What infer asked for.
   FyOutput *output;              // [n_out]
@@ -145,6 +147,13 @@ void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const 
 // Runs it in place: the result is written into inputs[0], which is returned. Checks leaves, broadcasting and result type,
 // bumps the version counter, rewrites the history.
 FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor *const *inputs);
+
+// Both with the outputs in memory that is there already, wherever `place` (places[k], for output k) is given and has the
+// output's dtype, shape and device, row-major: the output is a tensor of its own, without a history, on that memory. What lay
+// there before is overwritten, and no version counted. Elsewhere the output gets memory of its own.
+FyTensor *fy_run_into(const FyOp *op, const void *params, int n_in, FyTensor *const *inputs, FyTensor *place);
+void fy_run_multi_into(const FyOp *op, const void *params, int n_in, FyTensor *const *inputs, int n_out,
+                       FyTensor **outputs, FyTensor *const *places);
 
 #define FY_INPUTS(...)                                                                                                 \
   (int)(sizeof((FyTensor *[]){__VA_ARGS__}) / sizeof(FyTensor *)), (FyTensor *const[]) {                               \

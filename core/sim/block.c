@@ -12,6 +12,7 @@
 
 #include "cooperative.h"
 #include "cudasim_judged.h"
+#include "cudasim_split.h"
 #include "inspector.h"
 #include "sanitizer.h"
 #include "shared.h"
@@ -19,11 +20,19 @@
 #include "watchdog.h"
 #include "weak.h"
 
+// Outside of kernels, a function that is the device's, too (of thrust's, say), finds the place of a single thread.
+static const struct cudasim_index nowhere = {0, 0, 0};
 __thread struct uint3 threadIdx, blockIdx;
-__thread struct cudasim_dim3 blockDim, gridDim;
-__thread const struct cudasim_index *cudasim_thread;
+__thread struct cudasim_dim3 blockDim = {1, 1, 1}, gridDim = {1, 1, 1};
+__thread const struct cudasim_index *cudasim_thread = &nowhere;
+__thread int cudasim_whole;
 
 const struct sim_inspector *sim_inspector;
+bool sim_inspects_all;
+
+bool sim_is_block_state(const void *address) {
+  return sim_executor && (uintptr_t)address - (uintptr_t)sim_executor < sizeof *sim_executor;
+}
 
 __thread struct sim_executor *sim_executor;
 static pthread_key_t executor_key;
@@ -101,66 +110,6 @@ static void give_fiber(struct sim_executor *e, struct sim_fiber *fiber) {
   e->free_fibers = fiber;
 }
 
-// ---- the order in which threads begin ----
-
-static unsigned int next_random(unsigned int *state) {
-  *state ^= *state << 13;
-  *state ^= *state >> 17;
-  *state ^= *state << 5;
-  return *state;
-}
-
-static void shuffle(uint16_t *items, unsigned int count, unsigned int *random) {
-  for (unsigned int i = count; i > 1; i--) {
-    unsigned int j = next_random(random) % i;
-    uint16_t item = items[i - 1];
-    items[i - 1] = items[j];
-    items[j] = item;
-  }
-}
-
-// Warps in order, and the threads of each warp together: descending and random order keep warps whole.
-static void fill_order(struct sim_executor *e, unsigned int random) {
-  enum sim_order order = sim.config.order;
-  unsigned int warps = (e->threads + SIM_WARP_THREADS - 1) / SIM_WARP_THREADS, place = 0;
-  uint16_t warp_order[SIM_MAX_WARPS];
-  for (unsigned int i = 0; i < warps; i++)
-    warp_order[i] = (uint16_t)(order == SIM_DESCENDING ? warps - 1 - i : i);
-  if (order == SIM_RANDOM)
-    shuffle(warp_order, warps, &random);
-  for (unsigned int i = 0; i < warps; i++) {
-    unsigned int first = warp_order[i] * (unsigned int)SIM_WARP_THREADS, lanes = e->threads - first;
-    lanes = lanes < SIM_WARP_THREADS ? lanes : SIM_WARP_THREADS;
-    e->warp_place[warp_order[i]] = (uint16_t)place;
-    for (unsigned int lane = 0; lane < lanes; lane++)
-      e->order[place + lane] = (uint16_t)(first + (order == SIM_DESCENDING ? lanes - 1 - lane : lane));
-    if (order == SIM_RANDOM)
-      shuffle(e->order + place, lanes, &random);
-    place += lanes;
-  }
-}
-
-static void fill_indices(struct sim_executor *e) {
-  unsigned int thread = 0;
-  for (unsigned int z = 0; z < e->shape.z; z++)
-    for (unsigned int y = 0; y < e->shape.y; y++)
-      for (unsigned int x = 0; x < e->shape.x; x++)
-        e->waiter[thread++].index = (struct cudasim_index){x, y, z};
-}
-
-static void set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigned int block) {
-  bool same = e->shape.x == shape.x && e->shape.y == shape.y && e->shape.z == shape.z;
-  if (!same) {
-    e->shape = shape;
-    e->threads = shape.x * shape.y * shape.z;
-    fill_indices(e);
-  }
-  if (sim.config.order == SIM_RANDOM) // a block's order depends on the seed and on nothing else
-    fill_order(e, (sim.config.seed + block) * 2654435761u | 1u);
-  else if (!same)
-    fill_order(e, 0);
-}
-
 // ---- scheduling ----
 
 static void clear_tables(struct sim_executor *e) {
@@ -175,6 +124,12 @@ static void clear_tables(struct sim_executor *e) {
 
 // The first wait of this block: from the loop's counter to the tables. Threads so far have run in ascending order.
 void sim_start_tracking(struct sim_executor *e) {
+  if (cudasim_whole == CUDASIM_WHOLE_RUNS) {
+    sim_report(e,
+               "a thread waits where cu2cpp --split has seen nothing to wait for; FERRY_SIM_SPLIT=0 runs the kernel");
+    sim_report_thread();
+    sim_give_up(e, cudaErrorNotSupported);
+  }
   const struct cudasim_index i = *cudasim_thread;
   clear_tables(e);
   e->current = (int)(i.x + e->shape.x * (i.y + e->shape.y * i.z));
@@ -188,11 +143,19 @@ static inline void begin_thread(struct sim_executor *e, int thread) {
   e->current = thread;
   e->state[thread] = SIM_RUNNING;
   cudasim_thread = &e->waiter[thread].index;
-  if (__builtin_expect(e->launch->inspected != NULL, 0)) {
-    threadIdx = (struct uint3){cudasim_thread->x, cudasim_thread->y, cudasim_thread->z};
-    if (e->inspected)
-      sim_inspector->thread_runs(thread);
-  }
+}
+
+// Of a kernel that is compiled for an inspector: it reads threadIdx itself.
+static __attribute__((noinline)) void show_thread(const struct sim_executor *e, int thread) {
+  threadIdx = (struct uint3){cudasim_thread->x, cudasim_thread->y, cudasim_thread->z};
+  if (e->inspected)
+    sim_inspector->thread_runs(thread);
+}
+
+static inline void begin_and_show(struct sim_executor *e, int thread) {
+  begin_thread(e, thread);
+  if (__builtin_expect(e->launch->inspected != NULL, 0))
+    show_thread(e, thread);
 }
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
@@ -290,7 +253,7 @@ static void look_at_thread(struct sim_executor *e) {
 
 // Goes on with `thread`; the current one waits, and this returns when it goes on. Ends in the switch itself, so that nothing but
 // the kernel's own frame and the saved registers is touched on either stack.
-static inline void go_on_with(struct sim_executor *e, int thread) {
+static inline __attribute__((always_inline)) void go_on_with(struct sim_executor *e, int thread, bool show) {
   struct sim_waiter *from = &e->waiter[e->current], *to = &e->waiter[thread];
   struct sim_fiber *self = e->running, *other;
   e->fiber[e->current] = (uint16_t)self->number;
@@ -300,7 +263,10 @@ static inline void go_on_with(struct sim_executor *e, int thread) {
   } else {
     other = e->by_number[e->fiber[thread]];
   }
-  begin_thread(e, thread);
+  if (show)
+    begin_and_show(e, thread);
+  else
+    begin_thread(e, thread);
   if (other == self)
     return;
   e->running = other;
@@ -308,13 +274,22 @@ static inline void go_on_with(struct sim_executor *e, int thread) {
 }
 
 static __attribute__((noinline)) void suspend_slow(struct sim_executor *e) {
-  go_on_with(e, pick_thread(e));
+  go_on_with(e, pick_thread(e), false);
+}
+
+// Where somebody wants to know of each thread that runs: apart, so that others save no registers for these calls.
+static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
+  if (e->launch->judged)
+    look_at_thread(e);
+  go_on_with(e, pick_thread(e), true);
 }
 
 // The current thread's state says what it waits for; others run until it can go on.
 void sim_suspend(struct sim_executor *e) {
-  if (__builtin_expect(e->launch->judged, 0))
-    look_at_thread(e);
+  if (__builtin_expect(e->watched, 0)) {
+    suspend_watched(e);
+    return;
+  }
   const unsigned int cursor = e->cursor;
   const int thread = e->order[cursor < e->threads ? cursor : 0];
   if (cursor == e->threads || e->state[thread] != SIM_READY) {
@@ -322,7 +297,7 @@ void sim_suspend(struct sim_executor *e) {
     return;
   }
   e->cursor = cursor + 1;
-  go_on_with(e, thread);
+  go_on_with(e, thread, false);
 }
 
 // The calling fiber's thread has returned. True: another thread is to begin on this fiber.
@@ -337,7 +312,7 @@ static bool next_thread(void) {
   sim_warp_thread_done(e, e->current);
   int thread = pick_thread(e);
   if (thread >= 0 && e->state[thread] == SIM_UNSTARTED) {
-    begin_thread(e, thread);
+    begin_and_show(e, thread);
     return true;
   }
   struct sim_fiber *self = e->running;
@@ -345,7 +320,7 @@ static bool next_thread(void) {
   if (!native)
     give_fiber(e, self);
   if (thread >= 0) {
-    begin_thread(e, thread);
+    begin_and_show(e, thread);
     e->running = e->by_number[e->fiber[thread]];
     sim_fiber_switch(self, &self->stack_pointer, e->running, e->waiter[thread].stack_pointer);
   } else if (!native) {
@@ -359,7 +334,8 @@ static bool next_thread(void) {
 }
 
 static void run_thread(const struct sim_executor *e) {
-  (e->inspected ? e->launch->inspected : e->launch->thread)(e->launch->closure);
+  const bool tells = e->inspected || (sim_inspects_all && e->launch->inspected);
+  (tells ? e->launch->inspected : e->launch->thread)(e->launch->closure);
 }
 
 void sim_fiber_entry(void) {
@@ -370,48 +346,19 @@ void sim_fiber_entry(void) {
   }
 }
 
-// ---- barriers ----
+// ---- polling ----
 
-void cudasim_barrier(const char *file, int line) {
-  struct sim_executor *e = sim_executor;
-  sim_track(e);
-  const int thread = e->current;
-  struct sim_waiter *self = &e->waiter[thread];
-  self->file = file;
-  self->line = line;
-  e->state[thread] = SIM_AT_BARRIER;
-  if (e->at_barrier++ == 0)
-    e->barrier_first = thread;
-  const struct sim_waiter *first = &e->waiter[e->barrier_first];
-  e->differs |= first->line != line || first->file != file;
-  sim_suspend(e);
-}
-
-int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file, int line) {
-  struct sim_executor *e = sim_executor;
-  sim_track(e);
-  e->voted = true;
-  int *votes = &e->votes[vote][sim_get(&e->phase) & 1];
-  if (vote == CUDASIM_VOTE_COUNT)
-    *votes += predicate != 0;
-  else if (vote == CUDASIM_VOTE_AND)
-    *votes &= predicate != 0;
-  else
-    *votes |= predicate != 0;
-  cudasim_barrier(file, line);
-  return *votes;
-}
-
-void cudasim_poll(void) {
+// The thread waits for another, and has looked `looks` times more.
+static void wait_by_polling(unsigned int looks, bool switches) {
   struct sim_executor *e = sim_executor;
   if (e == NULL || !e->inside)
     return;
-  const unsigned int polls = sim_get(&e->polls) + 1;
+  const unsigned int polls = sim_get(&e->polls) + looks;
   sim_set(&e->polls, polls);
-  if (polls % POLLS_BETWEEN_SWITCHES != 0)
+  if ((!switches && polls % POLLS_BETWEEN_SWITCHES != 0) || cudasim_whole == CUDASIM_WHOLE_RUNS)
     return;
   sim_track(e);
-  if (polls == POLLS_UNTIL_SPREAD)
+  if (polls >= POLLS_UNTIL_SPREAD && polls - looks < POLLS_UNTIL_SPREAD)
     sim_launch_spread();
   if (polls > POLLS_UNTIL_SPREAD)
     sched_yield(); // for the blocks on other threads
@@ -430,12 +377,20 @@ void cudasim_poll(void) {
   sim_suspend(e);
 }
 
+void cudasim_poll(void) {
+  wait_by_polling(1, false);
+}
+
+void cudasim_pause(void) {
+  wait_by_polling(64, true);
+}
+
 // ---- a block ----
 
 // From the first thread on by the tables: in another order, or each by itself.
 static void start_tracked(struct sim_executor *e) {
   clear_tables(e);
-  begin_thread(e, pick_thread(e));
+  begin_and_show(e, pick_thread(e));
 }
 
 static void forget_fibers(struct sim_executor *e) {
@@ -449,7 +404,8 @@ static void forget_fibers(struct sim_executor *e) {
 // As one loop, which the compiler sees whole? Places in the grid have to be ints for it, and nobody may look at single threads.
 static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
   *first = (unsigned long long)blockIdx.x * blockDim.x;
-  const bool looked_at = e->inspected || e->exact || (sim.config.weak && e->launch->judged);
+  const bool looked_at =
+      e->inspected || (sim_inspects_all && e->launch->inspected) || e->exact || (sim.config.weak && e->launch->judged);
   return sim.config.order == SIM_ASCENDING && !looked_at && e->launch->threads && *first + blockDim.x <= INT_MAX;
 }
 
@@ -457,7 +413,9 @@ static void run_threads(struct sim_executor *e) {
   unsigned long long first;
   if (sigsetjmp(e->give_up, 0) == 0) {
     if (as_loop(e, &first)) {
+      cudasim_whole = sim.config.split ? CUDASIM_WHOLE_YES : CUDASIM_WHOLE_NO;
       e->launch->threads(e->launch->closure, (int)first, (int)(first + blockDim.x));
+      cudasim_whole = CUDASIM_WHOLE_NO;
       if (!e->tracking)
         return;
     } else {
@@ -475,6 +433,8 @@ static void run_threads(struct sim_executor *e) {
 
 static void reset_block(struct sim_executor *e) {
   e->tracking = e->complete = e->voted = false;
+  cudasim_whole = CUDASIM_WHOLE_NO;
+  e->passed_file = NULL;
   e->error = cudaSuccess;
   sim_set(&e->polls, 0);
   e->running = &e->native;
@@ -528,8 +488,9 @@ _Noreturn void sim_block_fault(const void *address, const char *does, const char
 cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection) {
   struct sim_executor *e = get_executor();
   e->launch = launch;
+  e->watched = launch->judged || launch->inspected;
   reset_block(e);
-  set_shape(e, launch->block, index);
+  sim_set_shape(e, launch->block, index);
   struct cudasim_dim3 grid = launch->grid;
   blockIdx = (struct uint3){index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y};
   blockDim = launch->block;
@@ -551,6 +512,9 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
     judged_block_end(e);
   sim_watch_end();
   e->inside = false;
+  cudasim_thread = &nowhere;
+  blockIdx = (struct uint3){0, 0, 0};
+  blockDim = gridDim = (struct cudasim_dim3){1, 1, 1};
   if (e->inspected)
     sim_inspector->block_end();
   return e->error;

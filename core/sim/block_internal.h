@@ -1,4 +1,4 @@
-// The state of a running block, shared by block.c (threads and barriers), warp.c and report.c (what went wrong).
+// The state of a running block, shared by block.c (threads), block_barrier.c, block_order.c, warp.c and report.c (what went wrong).
 #ifndef SIM_BLOCK_INTERNAL_H
 #define SIM_BLOCK_INTERNAL_H
 
@@ -19,7 +19,7 @@ enum sim_thread_state { SIM_UNSTARTED, SIM_READY, SIM_RUNNING, SIM_AT_BARRIER, S
 // read the values of this one.
 struct sim_warp_group {
   unsigned int mask, arrived;
-  int buffer;
+  int buffer, unread; // unread: lanes that have been woken and not come to their values yet
   unsigned int lanes[2];
   uint64_t values[2][SIM_WARP_THREADS];
 };
@@ -50,6 +50,7 @@ static inline void sim_set(atomic_uint *number, unsigned int value) {
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
+  bool watched;              // the kernel is judged, or compiled for an inspector
   bool exact;                // thread by thread, so that a fault is one thread's
   const void *faulting;      // an address that this block's threads used when they ran as one loop
   const char *faulting_what; // NULL: there is none
@@ -65,8 +66,10 @@ struct sim_executor {
   unsigned int cursor; // the next place in `order` to look at
   bool look_again;     // a thread before the cursor became ready
   unsigned int at_barrier, at_warp, done;
-  atomic_uint phase;           // barriers passed
-  atomic_uint polls;           // both are written by the block's thread alone, and read by the watchdog's
+  atomic_uint phase;       // barriers passed
+  atomic_uint polls;       // both are written by the block's thread alone, and read by the watchdog's
+  const char *passed_file; // the last barrier that a block in loops over its threads has passed
+  int passed_line;
   bool differs;                // threads wait at different barriers
   int barrier_first;           // the thread that came first to the barrier
   bool voted;                  // the barrier that threads wait at takes votes
@@ -91,6 +94,9 @@ struct sim_executor {
 
 // The calling thread's executor; NULL until it first runs a block.
 extern __thread struct sim_executor *sim_executor __attribute__((tls_model("initial-exec")));
+
+// block_order.c
+void sim_set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigned int block);
 
 // block.c
 void sim_start_tracking(struct sim_executor *e);

@@ -137,6 +137,7 @@ struct sim_config sim_config_read(void) {
   config.workers = (int)read_number("FERRY_SIM_THREADS", 1, SIM_MAX_WORKERS, workers);
   config.guard = read_number("FERRY_SIM_GUARD", 0, 1, config.mode == SIM_LAZY) != 0;
   config.zeroed = read_number("FERRY_SIM_ZERO", 0, 1, 0) != 0;
+  config.split = read_number("FERRY_SIM_SPLIT", 0, 1, 1) != 0;
   config.check = read_number("FERRY_SIM_CHECK", 0, 1, 1) != 0;
   config.nccl_seconds = (int)read_number("FERRY_SIM_NCCL_SECONDS", 1, 86400, 30);
   return config;

@@ -41,6 +41,7 @@ struct sim_config {
   int workers;
   bool zeroed;                 // fresh device memory is zero, not NaN
   bool guard;                  // device memory is inaccessible while no operation runs
+  bool split;                  // kernels that cu2cpp --split has made loops of run as such
   bool check;                  // pointers passed to kernels are looked up at the launch
   int nccl_seconds;            // how long a rank waits for others
   const struct model_gpu *gpu; // that the devices play; NULL: none

@@ -46,6 +46,22 @@ size_t rewrite_kernel_cast(const struct text *in, size_t i, struct text *out); /
 // `"mov.u32 %0, %%laneid;" : "=r"(x)` as an assignment to x; false: it is something else.
 int append_register(const char *text, struct text *out);
 
+// cu2cpp_pointer.c. note_kernel: behind a __global__ at i, adds the function's name (the last word before its parameters) to the
+// names. The other: (void *)kernel at i, whose parameters are noted by what is written instead; the position after it, or i itself.
+void note_kernel(const struct text *in, size_t i, struct text *kernels);
+size_t rewrite_kernel_pointer(const struct text *in, size_t i, const struct text *kernels, struct text *out);
+
+// cu2cpp_program.c. Whether that word stands at i; past white space and lines # 12 "file"; past the bracket that closes the one at i;
+// text on one line, without such lines; a call.
+int word_at(const struct text *in, size_t i, const char *word);
+size_t skip_space(const struct text *in, size_t i);
+size_t skip_group(const struct text *in, size_t i);
+void append_flat(struct text *out, const char *bytes, size_t length);
+void append_call(struct text *out, const char *before, const char *kernel, const char *after);
+
+// cu2cpp_ptx.c: one instruction of PTX, in the same form, as a call; false: it is something else.
+int append_ptx(const char *text, struct text *out);
+
 // cu2cpp_program.c: a program that has been preprocessed with -DCUDASIM_PROGRAM.
 void convert_program(const struct text *in, struct text *out, int always_inline);
 

@@ -1,12 +1,13 @@
 // A whole program, after the preprocessor: launches stand there as they will be compiled, whichever macro or header they come
-// from, and every line knows its file by the lines `# 12 "file"`. With -DCUDASIM_PROGRAM, cudasim_abi.h leaves __shared__ in the
-// text as __cudasim_shared__. Rewritten are
+// from, and every line knows its file by the lines `# 12 "file"`. With -DCUDASIM_PROGRAM, cudasim_abi.h leaves __shared__ and
+// __global__ in the text as __cudasim_shared__ and __cudasim_global__. Rewritten are
 //     k<<<config>>>(args)              a launch that finds k by its arguments, as a call would; and, never executed, the call
 //                                      itself, so that the compiler's errors are about what the user wrote
 //     extern __shared__ T name[];      T *name = (T *)cudasim_dynamic_shared();
 //     __shared__                       thread_local
+//     __global__                       nothing
 //     __noinline__                     an attribute
-//     asm("...")                       PTX becomes a refusal that names it
+//     asm("...")                       PTX of one instruction becomes a call, other PTX a refusal that names it
 #include "cu2cpp.h"
 
 #include <ctype.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define SHARED "__cudasim_shared__"
+#define GLOBAL "__cudasim_global__"
 
 struct converter {
   const struct text *in;
@@ -22,18 +24,19 @@ struct converter {
   size_t statement;                                // where in `out` the current statement begins
   size_t marker;                                   // where in `in` the last line `# 12 "file"` begins
   int within_blocks, system_header, always_inline; // always_inline: kernels into their launches
-  struct text braces; // one character for each open brace: n for a namespace's, b for others
+  struct text braces;  // one character for each open brace: n for a namespace's, b for others
+  struct text kernels; // the names of functions with __global__, a line for each
 };
 
 static void convert(struct converter *c, size_t begin, size_t end);
 
-static int word_at(const struct text *in, size_t i, const char *word) {
+int word_at(const struct text *in, size_t i, const char *word) {
   size_t length = strlen(word);
   return strncmp(in->bytes + i, word, length) == 0 && !is_word(in->bytes[i + length]) &&
          (i == 0 || !is_word(in->bytes[i - 1]));
 }
 
-static size_t skip_space(const struct text *in, size_t i) {
+size_t skip_space(const struct text *in, size_t i) {
   for (;;) {
     while (is_space(in->bytes[i]))
       i++;
@@ -45,7 +48,7 @@ static size_t skip_space(const struct text *in, size_t i) {
 }
 
 // Past the bracket that closes the one at i.
-static size_t skip_group(const struct text *in, size_t i) {
+size_t skip_group(const struct text *in, size_t i) {
   size_t begin = i;
   int depth = 0;
   do {
@@ -146,7 +149,7 @@ static size_t kernel_begin(const struct text *out, size_t end) {
 // ---- launches ----
 
 // On one line, without the lines that say where the text comes from.
-static void append_flat(struct text *out, const char *bytes, size_t length) {
+void append_flat(struct text *out, const char *bytes, size_t length) {
   for (size_t i = 0; i < length;) {
     if (bytes[i] == '#' && (i == 0 || bytes[i - 1] == '\n')) {
       while (i < length && bytes[i] != '\n')
@@ -182,7 +185,7 @@ static size_t config_end(const struct text *in, size_t begin, size_t end) {
   fail_at(in, begin, "<<< without its >>>");
 }
 
-static void append_call(struct text *out, const char *before, const char *kernel, const char *after) {
+void append_call(struct text *out, const char *before, const char *kernel, const char *after) {
   append_string(out, before);
   append_string(out, kernel);
   append_string(out, after);
@@ -347,8 +350,7 @@ static size_t rewrite_assembly(struct converter *c, size_t i, size_t word_length
   int ptx = 0;
   for (size_t s = 0; s < sizeof signs / sizeof *signs; s++)
     ptx |= strstr(flat.bytes, signs[s]) != NULL;
-  int known =
-      ptx || strstr(flat.bytes, "laneid") || strstr(flat.bytes, "warpid") ? append_register(flat.bytes, c->out) : 0;
+  const int known = append_register(flat.bytes, c->out) || append_ptx(flat.bytes, c->out);
   ptx |= known;
   if (ptx && !known) {
     append_string(c->out, "::cudasim::ptx(");
@@ -450,6 +452,11 @@ static size_t convert_word(struct converter *c, size_t i) {
   while (is_word(in->bytes[end]))
     end++;
   size_t after = i;
+  if (word_at(in, i, GLOBAL) || word_at(in, i, "__cudasim_kernel__")) { // the other: in a file to be inspected
+    note_kernel(in, end, &c->kernels);
+    append_blank(in, i, end, c->out);
+    return end;
+  }
   if (word_at(in, i, "extern") || word_at(in, i, SHARED))
     after = rewrite_dynamic_shared(c, i);
   else if (word_at(in, i, "asm") || word_at(in, i, "__asm__") || word_at(in, i, "__asm"))
@@ -489,6 +496,8 @@ static void convert(struct converter *c, size_t begin, size_t end) {
       i = convert_word(c, i);
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(c, i, end);
+    } else if (at == '(' && (after = rewrite_kernel_pointer(in, i, &c->kernels, c->out)) != i) {
+      i = after;
     } else {
       if (at == '{')
         open_brace(c);
@@ -507,4 +516,5 @@ void convert_program(const struct text *in, struct text *out, int always_inline)
   append(out, "", 0); // what looks back finds a text, if an empty one
   convert(&c, 0, in->length);
   free(c.braces.bytes);
+  free(c.kernels.bytes);
 }

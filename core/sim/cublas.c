@@ -1,5 +1,5 @@
 // Simulated cuBLAS: checks the arguments, reads alpha and beta, and queues the computation in the handle's stream.
-#include "cublas_v2.h"
+#include "cublas_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "cudasim.h"
+#include "cudasim_half.h"
 #include "gemm.h"
 #include "inspector.h"
 #include "memory.h"
@@ -14,13 +15,6 @@
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
-
-struct cublasContext {
-  cudaStream_t stream;
-  int device;
-  cublasMath_t math;
-  cublasPointerMode_t pointer_mode;
-};
 
 // ---- handles ----
 
@@ -147,12 +141,21 @@ const char *cublasGetStatusString(cublasStatus_t status) {
 
 // ---- operands ----
 
-static double scalar(const void *pointer, cudaDataType type) {
-  return type == CUDA_R_64F ? *(const double *)pointer : (double)*(const float *)pointer;
+double sim_cublas_scalar(const void *pointer, cudaDataType type) {
+  switch (type) {
+  case CUDA_R_64F:
+    return *(const double *)pointer;
+  case CUDA_R_32I:
+    return *(const int *)pointer;
+  case CUDA_R_16F:
+    return cudasim_half_to_float(*(const uint16_t *)pointer);
+  default:
+    return *(const float *)pointer;
+  }
 }
 
 // A matrix that a kernel could not use, or not all of: says so, and fails the device as the access would.
-static bool check_operand(const char *function, const char *name, const void *data, size_t bytes, int device) {
+bool sim_cublas_check(const char *function, const char *name, const void *data, size_t bytes, int device) {
   if (bytes == 0 || !sim.config.check)
     return true;
   const char *fault = data ? sim_pointer_fault(data, device) : "nothing (NULL)";
@@ -165,11 +168,11 @@ static bool check_operand(const char *function, const char *name, const void *da
   return false;
 }
 
-static cublasStatus_t submit(struct CUstream_st *stream, struct sim_work *work) {
+cublasStatus_t sim_cublas_submit(struct CUstream_st *stream, struct sim_work *work) {
   return sim_submit(stream, work, NULL) == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-static cublasStatus_t find_stream(cublasHandle_t handle, struct CUstream_st **stream) {
+cublasStatus_t sim_cublas_stream(cublasHandle_t handle, struct CUstream_st **stream) {
   if (handle == NULL)
     return CUBLAS_STATUS_NOT_INITIALIZED;
   bool legacy = handle->stream == NULL || handle->stream == cudaStreamLegacy;
@@ -180,7 +183,7 @@ static cublasStatus_t find_stream(cublasHandle_t handle, struct CUstream_st **st
   return CUBLAS_STATUS_SUCCESS;
 }
 
-static void count_product(const struct sim_work *work) {
+void sim_cublas_count(const struct sim_work *work) {
   (void)work;
   sim_count_kernel(&sim.counters.matrix_products);
 }
@@ -213,7 +216,7 @@ static void cost_gemm(const struct sim_work *base, struct sim_cost *cost) {
 }
 
 // The bytes from a matrix's (or batch's) first element to its last.
-static size_t reach(const struct sim_matrix *matrix, int rows, int columns, int count) {
+size_t sim_cublas_reach(const struct sim_matrix *matrix, int rows, int columns, int count) {
   if (rows == 0 || columns == 0 || count == 0)
     return 0;
   long long last = (long long)(columns - 1) * matrix->leading + rows + matrix->stride * (count - 1);
@@ -224,11 +227,11 @@ static cudaError_t run_gemm(struct sim_work *base) {
   struct gemm_work *work = (struct gemm_work *)base;
   struct sim_gemm gemm = work->gemm;
   if (work->alpha) {
-    gemm.alpha = scalar(work->alpha, work->scalar_type);
-    gemm.beta = scalar(work->beta, work->scalar_type);
+    gemm.alpha = sim_cublas_scalar(work->alpha, work->scalar_type);
+    gemm.beta = sim_cublas_scalar(work->beta, work->scalar_type);
   }
   bool done = sim_gemm_run(&gemm);
-  SIM_TELL(wrote(gemm.c.data, reach(&gemm.c, gemm.m, gemm.n, gemm.count)));
+  SIM_TELL(wrote(gemm.c.data, sim_cublas_reach(&gemm.c, gemm.m, gemm.n, gemm.count)));
   return done ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
@@ -245,15 +248,15 @@ static bool check_operands(const char *function, const struct sim_gemm *g, int d
   int b_rows = g->transpose_b ? g->n : g->k, b_columns = g->transpose_b ? g->k : g->n;
   if (g->m == 0 || g->n == 0)
     return true;
-  return check_operand(function, "A", g->a.data, reach(&g->a, a_rows, a_columns, g->count), device) &&
-         check_operand(function, "B", g->b.data, reach(&g->b, b_rows, b_columns, g->count), device) &&
-         check_operand(function, "C", g->c.data, reach(&g->c, g->m, g->n, g->count), device);
+  return sim_cublas_check(function, "A", g->a.data, sim_cublas_reach(&g->a, a_rows, a_columns, g->count), device) &&
+         sim_cublas_check(function, "B", g->b.data, sim_cublas_reach(&g->b, b_rows, b_columns, g->count), device) &&
+         sim_cublas_check(function, "C", g->c.data, sim_cublas_reach(&g->c, g->m, g->n, g->count), device);
 }
 
-static cublasStatus_t multiply(const char *function, cublasHandle_t handle, struct sim_gemm gemm, const void *alpha,
-                               const void *beta, cudaDataType scalar_type) {
+cublasStatus_t sim_cublas_multiply(const char *function, cublasHandle_t handle, struct sim_gemm gemm, const void *alpha,
+                                   const void *beta, cudaDataType scalar_type) {
   struct CUstream_st *stream;
-  cublasStatus_t status = find_stream(handle, &stream);
+  cublasStatus_t status = sim_cublas_stream(handle, &stream);
   if (status != CUBLAS_STATUS_SUCCESS)
     return status;
   if (!check_shape(&gemm) || alpha == NULL || beta == NULL)
@@ -264,18 +267,18 @@ static cublasStatus_t multiply(const char *function, cublasHandle_t handle, stru
     return CUBLAS_STATUS_SUCCESS; // as on a GPU: the call succeeds, what follows fails
   bool on_device = handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE;
   if (!on_device) {
-    gemm.alpha = scalar(alpha, scalar_type);
-    gemm.beta = scalar(beta, scalar_type);
+    gemm.alpha = sim_cublas_scalar(alpha, scalar_type);
+    gemm.beta = sim_cublas_scalar(beta, scalar_type);
   }
   struct gemm_work *work = sim_work_new(sizeof *work, run_gemm, NULL);
-  work->base.count = count_product;
+  work->base.count = sim_cublas_count;
   work->base.describe = describe_gemm;
   work->base.cost = cost_gemm;
   work->gemm = gemm;
   work->alpha = on_device ? alpha : NULL;
   work->beta = on_device ? beta : NULL;
   work->scalar_type = scalar_type;
-  return submit(stream, &work->base);
+  return sim_cublas_submit(stream, &work->base);
 }
 
 static struct sim_matrix matrix(const void *data, cudaDataType type, int leading, long long stride) {
@@ -300,7 +303,7 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                           .b = matrix(B, CUDA_R_32F, ldb, strideB),
                           .c = matrix(C, CUDA_R_32F, ldc, strideC),
                           .tf32 = use_tf32(handle)};
-  return multiply("cublasSgemm", handle, gemm, alpha, beta, CUDA_R_32F);
+  return sim_cublas_multiply("cublasSgemm", handle, gemm, alpha, beta, CUDA_R_32F);
 }
 
 cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
@@ -322,7 +325,7 @@ cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                           .a = matrix(A, CUDA_R_64F, lda, strideA),
                           .b = matrix(B, CUDA_R_64F, ldb, strideB),
                           .c = matrix(C, CUDA_R_64F, ldc, strideC)};
-  return multiply("cublasDgemm", handle, gemm, alpha, beta, CUDA_R_64F);
+  return sim_cublas_multiply("cublasDgemm", handle, gemm, alpha, beta, CUDA_R_64F);
 }
 
 cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
@@ -331,14 +334,45 @@ cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
   return cublasDgemmStridedBatched(handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta, C, ldc, 0, 1);
 }
 
-// The pairs of types that cuBLAS multiplies in float: A and B alike, C like them or float.
+// The combinations of types that cuBLAS multiplies: A and B alike; C like them, or float, or int for bytes.
 static bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute) {
-  if (compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC)
-    return a == CUDA_R_64F && b == CUDA_R_64F && c == CUDA_R_64F;
-  bool in_float = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
-                  compute == CUBLAS_COMPUTE_32F_FAST_TF32;
-  bool narrow = a == CUDA_R_16F || a == CUDA_R_16BF;
-  return in_float && a == b && (a == CUDA_R_32F ? c == CUDA_R_32F : narrow && (c == a || c == CUDA_R_32F));
+  if (a != b)
+    return false;
+  switch (compute) {
+  case CUBLAS_COMPUTE_64F:
+  case CUBLAS_COMPUTE_64F_PEDANTIC:
+    return a == CUDA_R_64F && c == CUDA_R_64F;
+  case CUBLAS_COMPUTE_32I:
+  case CUBLAS_COMPUTE_32I_PEDANTIC:
+    return a == CUDA_R_8I && c == CUDA_R_32I;
+  case CUBLAS_COMPUTE_16F:
+  case CUBLAS_COMPUTE_16F_PEDANTIC:
+    return a == CUDA_R_16F && c == CUDA_R_16F;
+  case CUBLAS_COMPUTE_32F_FAST_16F: // in float itself, which is more exact
+  case CUBLAS_COMPUTE_32F_FAST_16BF:
+  case CUBLAS_COMPUTE_32F_FAST_TF32:
+  case CUBLAS_COMPUTE_32F:
+  case CUBLAS_COMPUTE_32F_PEDANTIC:
+    return a == CUDA_R_32F ? c == CUDA_R_32F : (a == CUDA_R_16F || a == CUDA_R_16BF) && (c == a || c == CUDA_R_32F);
+  }
+  return false;
+}
+
+// What alpha and beta are.
+static cudaDataType scalar_type(cublasComputeType_t compute) {
+  switch (compute) {
+  case CUBLAS_COMPUTE_64F:
+  case CUBLAS_COMPUTE_64F_PEDANTIC:
+    return CUDA_R_64F;
+  case CUBLAS_COMPUTE_32I:
+  case CUBLAS_COMPUTE_32I_PEDANTIC:
+    return CUDA_R_32I;
+  case CUBLAS_COMPUTE_16F:
+  case CUBLAS_COMPUTE_16F_PEDANTIC:
+    return CUDA_R_16F;
+  default:
+    return CUDA_R_32F;
+  }
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
@@ -361,7 +395,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                           .b = matrix(B, Btype, ldb, strideB),
                           .c = matrix(C, Ctype, ldc, strideC)};
   gemm.tf32 = Atype == CUDA_R_32F && !pedantic && (computeType == CUBLAS_COMPUTE_32F_FAST_TF32 || use_tf32(handle));
-  return multiply("cublasGemmEx", handle, gemm, alpha, beta, Ctype == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F);
+  return sim_cublas_multiply("cublasGemmEx", handle, gemm, alpha, beta, scalar_type(computeType));
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
@@ -370,130 +404,4 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
                             cublasComputeType_t computeType, cublasGemmAlgo_t algo) {
   return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C,
                                     Ctype, ldc, 0, 1, computeType, algo);
-}
-
-// ---- vectors ----
-
-struct vector_work {
-  struct sim_work base;
-  bool transpose;
-  int m, n, lda, incx, incy;
-  float alpha, beta;
-  const float *alpha_pointer, *beta_pointer; // in the device pointer mode; else NULL
-  const float *a, *x;                        // a NULL: y = alpha x + y
-  float *y;
-};
-
-// A negative increment walks a vector of n elements from its far end.
-static long first_index(int n, int increment) {
-  return increment < 0 ? (long)(1 - n) * increment : 0;
-}
-
-static float dot(const struct vector_work *w, int row) {
-  int length = w->transpose ? w->m : w->n;
-  const float *x = w->x + first_index(length, w->incx);
-  size_t along = w->transpose ? 1 : (size_t)w->lda;
-  const float *a = w->a + (size_t)row * (w->transpose ? (size_t)w->lda : 1);
-  float sum = 0;
-  for (int i = 0; i < length; i++)
-    sum += a[(size_t)i * along] * x[(long)i * w->incx];
-  return sum;
-}
-
-static void describe_vector(const struct sim_work *work, struct cudasim_activity *activity) {
-  (void)work;
-  activity->kind = CUDASIM_KERNEL;
-  activity->name = "cublas gemv"; // or a dot product
-}
-
-static void cost_vector(const struct sim_work *base, struct sim_cost *cost) {
-  const struct vector_work *w = (const struct vector_work *)base;
-  const double matrix = w->a ? (double)w->m * w->n : 0, x = w->a && w->transpose ? w->m : w->n;
-  const double y = w->a && !w->transpose ? w->m : w->n;
-  const struct model_time time = model_streaming(sim.config.gpu, 4 * (matrix + x + y), 4 * y, 2 * (matrix + y));
-  cost->engine = MODEL_KERNELS;
-  cost->seconds = time.seconds;
-  cost->share = time.share;
-}
-
-static cudaError_t run_vector(struct sim_work *base) {
-  struct vector_work *w = (struct vector_work *)base;
-  float alpha = w->alpha_pointer ? *w->alpha_pointer : w->alpha;
-  float beta = w->beta_pointer ? *w->beta_pointer : w->beta;
-  int length = w->a ? (w->transpose ? w->n : w->m) : w->n;
-  float *y = w->y + first_index(length, w->incy);
-  const float *x = w->x + first_index(w->n, w->incx);
-  for (int i = 0; i < length; i++) {
-    float *out = &y[(long)i * w->incy];
-    if (w->a)
-      *out = alpha * dot(w, i) + (beta == 0 ? 0 : beta * *out);
-    else
-      *out += alpha * x[(long)i * w->incx];
-    SIM_TELL(wrote(out, sizeof *out));
-  }
-  return cudaSuccess;
-}
-
-static size_t vector_bytes(int n, int increment) {
-  return n > 0 ? ((size_t)(n - 1) * (size_t)abs(increment) + 1) * sizeof(float) : 0;
-}
-
-static cublasStatus_t vector_operation(const char *function, cublasHandle_t handle, struct vector_work operation,
-                                       size_t a_bytes, size_t x_bytes, size_t y_bytes) {
-  struct CUstream_st *stream;
-  cublasStatus_t status = find_stream(handle, &stream);
-  if (status != CUBLAS_STATUS_SUCCESS)
-    return status;
-  if (sim_sticky(stream->device) != cudaSuccess)
-    return CUBLAS_STATUS_EXECUTION_FAILED;
-  if (!check_operand(function, "A", operation.a, a_bytes, stream->device) ||
-      !check_operand(function, "x", operation.x, x_bytes, stream->device) ||
-      !check_operand(function, "y", operation.y, y_bytes, stream->device))
-    return CUBLAS_STATUS_SUCCESS;
-  if (handle->pointer_mode == CUBLAS_POINTER_MODE_HOST) {
-    operation.alpha = *operation.alpha_pointer;
-    operation.beta = operation.beta_pointer ? *operation.beta_pointer : 1;
-    operation.alpha_pointer = operation.beta_pointer = NULL;
-  }
-  struct vector_work *work = sim_work_new(sizeof *work, run_vector, NULL);
-  operation.base = work->base;
-  *work = operation;
-  work->base.count = count_product;
-  work->base.describe = describe_vector;
-  work->base.cost = cost_vector;
-  return submit(stream, &work->base);
-}
-
-cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const float *alpha,
-                              const float *A, int lda, const float *x, int incx, const float *beta, float *y,
-                              int incy) {
-  if (m < 0 || n < 0 || lda < (m > 1 ? m : 1) || incx == 0 || incy == 0 || alpha == NULL || beta == NULL)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  bool transpose = trans != CUBLAS_OP_N;
-  struct vector_work operation = {.transpose = transpose,
-                                  .m = m,
-                                  .n = n,
-                                  .lda = lda,
-                                  .incx = incx,
-                                  .incy = incy,
-                                  .alpha_pointer = alpha,
-                                  .beta_pointer = beta,
-                                  .a = A,
-                                  .x = x,
-                                  .y = y};
-  struct sim_matrix a = matrix(A, CUDA_R_32F, lda, 0);
-  if (m == 0 || n == 0)
-    return CUBLAS_STATUS_SUCCESS;
-  return vector_operation("cublasSgemv", handle, operation, reach(&a, m, n, 1), vector_bytes(transpose ? m : n, incx),
-                          vector_bytes(transpose ? n : m, incy));
-}
-
-cublasStatus_t cublasSaxpy_v2(cublasHandle_t handle, int n, const float *alpha, const float *x, int incx, float *y,
-                              int incy) {
-  if (alpha == NULL)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  struct vector_work operation = {.n = n, .incx = incx, .incy = incy, .alpha_pointer = alpha, .x = x, .y = y};
-  if (n <= 0)
-    return CUBLAS_STATUS_SUCCESS;
-  return vector_operation("cublasSaxpy", handle, operation, 0, vector_bytes(n, incx), vector_bytes(n, incy));
 }

@@ -79,6 +79,9 @@ static const struct {
     ERROR(cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream"),
     ERROR(cudaErrorStreamCaptureImplicit,
           "operation would make the legacy stream depend on a capturing blocking stream"),
+    ERROR(cudaErrorGraphExecUpdateFailure,
+          "the graph update was not performed because it included changes which violated constraints specific to "
+          "instantiated graph update"),
     ERROR(cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
     ERROR(cudaErrorUnknown, "unknown error"),
 #undef ERROR

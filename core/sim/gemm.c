@@ -13,10 +13,13 @@ size_t sim_element_bytes(cudaDataType type) {
   case CUDA_R_64F:
     return 8;
   case CUDA_R_32F:
+  case CUDA_R_32I:
     return 4;
   case CUDA_R_16F:
   case CUDA_R_16BF:
     return 2;
+  case CUDA_R_8I:
+    return 1;
   default:
     return 0;
   }
@@ -143,6 +146,28 @@ static bool multiply_narrow(const struct sim_gemm *g, int batch) {
   return good;
 }
 
+// ---- bytes, whose products are summed in int ----
+
+static void multiply_integer(const struct sim_gemm *g, const int8_t *a, const int8_t *b, int32_t *c) {
+  const size_t lda = (size_t)g->a.leading, ldb = (size_t)g->b.leading;
+  const size_t a_row = g->transpose_a ? lda : 1, a_column = g->transpose_a ? 1 : lda;
+  const size_t b_row = g->transpose_b ? ldb : 1, b_column = g->transpose_b ? 1 : ldb;
+  uint32_t *column = sim_allocate((size_t)g->m * sizeof *column); // unsigned: sums wrap around
+  for (int j = 0; j < g->n; j++) {
+    memset(column, 0, (size_t)g->m * sizeof *column);
+    for (int p = 0; p < g->k; p++) {
+      const int factor = b[(size_t)p * b_row + (size_t)j * b_column];
+      for (int i = 0; i < g->m; i++)
+        column[i] += (uint32_t)(a[(size_t)i * a_row + (size_t)p * a_column] * factor);
+    }
+    int32_t *out = c + (size_t)j * (size_t)g->c.leading;
+    for (int i = 0; i < g->m; i++)
+      out[i] = (int32_t)(column[i] * (uint32_t)(int32_t)g->alpha +
+                         (g->beta == 0 ? 0 : (uint32_t)out[i] * (uint32_t)(int32_t)g->beta));
+  }
+  free(column);
+}
+
 bool sim_gemm_run(const struct sim_gemm *g) {
   if (g->m == 0 || g->n == 0)
     return true;
@@ -152,6 +177,8 @@ bool sim_gemm_run(const struct sim_gemm *g) {
     void *a = batch_data(&g->a, batch), *b = batch_data(&g->b, batch), *c = batch_data(&g->c, batch);
     if (g->c.type == CUDA_R_64F)
       multiply_double(g, a, b, c);
+    else if (g->c.type == CUDA_R_32I)
+      multiply_integer(g, a, b, c);
     else if (floats)
       good = multiply_float(g, a, g->a.leading, b, g->b.leading, c, g->c.leading);
     else

@@ -11,38 +11,13 @@
 #include "sim.h"
 #include "trace.h"
 
-struct graph_node {
-  int device;
-  struct sim_work *work; // retained
-  struct sim_lane *lane;
-  struct sim_indices after;
-};
-
-struct graph_nodes {
-  struct graph_node *items;
-  size_t count, room;
-};
-
-struct CUgraph_st {
-  struct graph_nodes nodes;
-  unsigned long long id;
-  enum cudaStreamCaptureMode mode;
-  pthread_t thread; // that began the capture
-  bool spoiled;
-  struct CUgraph_st *next; // captures in progress
-};
-
-struct CUgraphExec_st {
-  struct graph_nodes nodes;
-};
-
 static struct CUgraph_st *captures; // under sim.lock
 static unsigned long long last_id;
 static __thread enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 // ---- lists ----
 
-static void indices_add(struct sim_indices *list, int index) {
+void sim_indices_add(struct sim_indices *list, int index) {
   if (list->count == list->room) {
     list->room = list->room ? 2 * list->room : 4;
     list->items = sim_resize(list->items, list->room * sizeof(int));
@@ -53,10 +28,10 @@ static void indices_add(struct sim_indices *list, int index) {
 void sim_indices_assign(struct sim_indices *to, const struct sim_indices *from) {
   to->count = 0;
   for (size_t i = 0; i < from->count; i++)
-    indices_add(to, from->items[i]);
+    sim_indices_add(to, from->items[i]);
 }
 
-static void nodes_add(struct graph_nodes *list, const struct graph_node *node) {
+void sim_graph_nodes_add(struct graph_nodes *list, const struct graph_node *node) {
   if (list->count == list->room) {
     list->room = list->room ? 2 * list->room : 16;
     list->items = sim_resize(list->items, list->room * sizeof *list->items);
@@ -71,6 +46,7 @@ static void nodes_free(struct graph_nodes *list) {
   for (size_t i = 0; i < list->count; i++) {
     sim_work_release(list->items[i].work);
     free(list->items[i].after.items);
+    free(list->items[i].handle);
   }
   free(list->items);
 }
@@ -97,11 +73,11 @@ cudaError_t sim_graph_add(struct CUstream_st *stream, struct sim_work *work) {
     sim_work_release(work);
     return cudaErrorStreamCaptureInvalidated;
   }
-  struct graph_node node = {stream->device, work, stream->lane, stream->capture_after};
-  nodes_add(&graph->nodes, &node);
+  struct graph_node node = {stream->device, work, stream->lane, stream->capture_after, NULL};
+  sim_graph_nodes_add(&graph->nodes, &node);
   sim_work_release(work);
   stream->capture_after.count = 0;
-  indices_add(&stream->capture_after, (int)graph->nodes.count - 1);
+  sim_indices_add(&stream->capture_after, (int)graph->nodes.count - 1);
   return cudaSuccess;
 }
 
@@ -130,7 +106,7 @@ cudaError_t sim_graph_join(struct CUstream_st *stream, unsigned long long captur
   if (error)
     return error;
   for (size_t i = 0; i < after->count; i++)
-    indices_add(&stream->capture_after, after->items[i]);
+    sim_indices_add(&stream->capture_after, after->items[i]);
   return cudaSuccess;
 }
 
@@ -170,8 +146,9 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
   return cudaSuccess;
 }
 
-static void free_graph(struct CUgraph_st *graph) {
+void sim_graph_free(struct CUgraph_st *graph) {
   nodes_free(&graph->nodes);
+  free(graph->parted.items);
   free(graph);
 }
 
@@ -185,6 +162,8 @@ static bool leave(struct CUgraph_st *graph, const struct CUstream_st *origin) {
     for (size_t i = 0; joined[n] && i < graph->nodes.items[n].after.count; i++)
       joined[graph->nodes.items[n].after.items[i]] = true;
   bool all = true;
+  for (size_t i = 0; i < graph->parted.count; i++)
+    all = all && joined[graph->parted.items[i]];
   sim_lock();
   for (int device = 0; device < sim.config.devices; device++)
     for (struct CUstream_st *stream = sim.device[device].streams; stream; stream = stream->next) {
@@ -208,7 +187,16 @@ static bool leave(struct CUgraph_st *graph, const struct CUstream_st *origin) {
 void sim_graph_abandon(struct CUstream_st *stream) {
   struct CUgraph_st *graph = stream->capture;
   leave(graph, stream);
-  free_graph(graph);
+  sim_graph_free(graph);
+}
+
+void sim_graph_part(struct CUstream_st *stream) {
+  for (size_t i = 0; i < stream->capture_after.count; i++)
+    sim_indices_add(&stream->capture->parted, stream->capture_after.items[i]);
+  sim_lock();
+  stream->capture = NULL;
+  stream->capture_after.count = 0;
+  sim_unlock();
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *result) {
@@ -224,7 +212,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *result) {
   *result = NULL;
   if (graph->spoiled || !joined) {
     cudaError_t error = graph->spoiled ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
-    free_graph(graph);
+    sim_graph_free(graph);
     return sim_fail(error);
   }
   *result = graph;
@@ -265,10 +253,15 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
   (void)flags;
   if (exec == NULL || graph == NULL)
     return sim_fail(cudaErrorInvalidValue);
+  int *order = sim_allocate((graph->nodes.count + 1) * sizeof *order);
+  if (!sim_graph_order(&graph->nodes, order)) {
+    free(order);
+    return sim_fail(cudaErrorInvalidValue);
+  }
   *exec = sim_allocate(sizeof **exec);
-  (*exec)->nodes = (struct graph_nodes){0};
+  **exec = (struct CUgraphExec_st){.order = order};
   for (size_t i = 0; i < graph->nodes.count; i++)
-    nodes_add(&(*exec)->nodes, &graph->nodes.items[i]);
+    sim_graph_nodes_add(&(*exec)->nodes, &graph->nodes.items[i]);
   return cudaSuccess;
 }
 
@@ -358,10 +351,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   sim_lock();
   link_nodes(&exec->nodes, stream, nodes);
   sim_unlock();
-  for (size_t i = 0; i < count; i++) {
-    sim_node_run_if_sync(nodes[i]);
+  sim_node_run_if_sync(nodes[0]);
+  for (size_t i = 0; i + 2 < count; i++)
+    sim_node_run_if_sync(nodes[exec->order[i] + 1]);
+  sim_node_run_if_sync(nodes[count - 1]);
+  for (size_t i = 0; i < count; i++)
     sim_node_release(nodes[i]);
-  }
   if (sync)
     sim_execution_unlock();
   free(nodes);
@@ -374,7 +369,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t 
     return sim_fail(cudaErrorInvalidValue);
   size_t wanted = nodes ? *count : 0;
   for (size_t i = 0; i < wanted; i++)
-    nodes[i] = i < graph->nodes.count ? (cudaGraphNode_t)&graph->nodes.items[i] : NULL;
+    nodes[i] = i < graph->nodes.count ? sim_graph_handle(graph, i) : NULL;
   if (nodes == NULL || *count > graph->nodes.count)
     *count = graph->nodes.count;
   return cudaSuccess;
@@ -385,6 +380,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   if (exec == NULL)
     return sim_fail(cudaErrorInvalidValue);
   nodes_free(&exec->nodes);
+  free(exec->order);
   free(exec);
   return cudaSuccess;
 }
@@ -393,6 +389,6 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   SIM_TRY(sim_enter());
   if (graph == NULL)
     return sim_fail(cudaErrorInvalidValue);
-  free_graph(graph);
+  sim_graph_free(graph);
   return cudaSuccess;
 }

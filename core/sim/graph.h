@@ -2,7 +2,51 @@
 #ifndef SIM_GRAPH_H
 #define SIM_GRAPH_H
 
+#include <pthread.h>
+
 #include "stream.h"
+
+struct graph_node {
+  int device;
+  struct sim_work *work; // retained
+  struct sim_lane *lane;
+  struct sim_indices after;
+  struct CUgraphNode_st *handle; // owned; NULL while nobody has asked for it
+};
+
+struct graph_nodes {
+  struct graph_node *items;
+  size_t count, room;
+};
+
+// What a cudaGraphNode_t points to; it stays where it is while the graph grows.
+struct CUgraphNode_st {
+  struct CUgraph_st *graph;
+  size_t index;
+};
+
+struct CUgraph_st {
+  struct graph_nodes nodes;
+  unsigned long long id;
+  enum cudaStreamCaptureMode mode;
+  pthread_t thread; // that began the capture
+  bool spoiled;
+  struct sim_indices parted; // where streams that joined and are destroyed had come to
+  struct CUgraph_st *next;   // captures in progress
+};
+
+struct CUgraphExec_st {
+  struct graph_nodes nodes; // at the indices that they have in the graph
+  int *order;               // owned: one in which each node comes after those that it waits for
+};
+
+void sim_indices_add(struct sim_indices *list, int index);
+void sim_graph_nodes_add(struct graph_nodes *list, const struct graph_node *node); // a copy, without a handle
+void sim_graph_free(struct CUgraph_st *graph);
+
+// graph_nodes.c. The node's handle; an order that respects the edges: false where they make a circle.
+struct CUgraphNode_st *sim_graph_handle(struct CUgraph_st *graph, size_t index);
+bool sim_graph_order(const struct graph_nodes *nodes, int *order);
 
 // Adds work to the graph that the stream is captured into, after what the capture has led to; takes over the reference.
 // Fails when the capture is spoiled.
@@ -10,6 +54,9 @@ cudaError_t sim_graph_add(struct CUstream_st *stream, struct sim_work *work);
 
 // Ends the capture that a stream takes part in, without a graph.
 void sim_graph_abandon(struct CUstream_st *stream);
+
+// A stream that has joined a capture takes no part any more; what it led to still has to be joined.
+void sim_graph_part(struct CUstream_st *stream);
 
 void sim_indices_assign(struct sim_indices *to, const struct sim_indices *from);
 

@@ -39,6 +39,9 @@ struct sim_inspector {
 };
 
 extern const struct sim_inspector *sim_inspector;
+// Does the simulator keep there what the threads of the block exchange, which this thread runs?
+bool sim_is_block_state(const void *address);
+extern bool sim_inspects_all; // blocks that are not looked at run the code that tells, too
 
 #define SIM_TELL(...)                                                                                                  \
   do {                                                                                                                 \

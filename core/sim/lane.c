@@ -46,13 +46,15 @@ static void *run_lane(void *data) {
   lane->started = true;
   pthread_cond_signal(&lane->arrived);
   for (;;) {
-    while (lane->first == NULL)
+    while (lane->first == NULL || sim_worker_is_stopping())
       pthread_cond_wait(&lane->arrived, &sim.lock);
     struct sim_node *node = lane->first;
     lane->first = node->next_ready;
+    sim_worker_begin();
     sim_unlock();
     sim_node_execute(node);
     sim_lock();
+    sim_worker_end();
   }
   return NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "block_internal.h"
 #include "clock.h"
 #include "cooperative.h"
 #include "cudasim.h"
@@ -17,6 +18,7 @@
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
+#include "watchdog.h"
 #include "weak.h"
 
 enum {
@@ -398,7 +400,9 @@ static cudaError_t launch_nested(const struct cudasim_launch_request *request) {
   sim_count_kernel(&sim.counters.launches);
   if (request->cooperative || pthread_create(&thread, NULL, run_nested, &child) != 0)
     return sim_fail(request->cooperative ? cudaErrorNotSupported : cudaErrorLaunchOutOfResources);
+  sim_watch_end(); // this thread waits: the child's is looked at
   pthread_join(thread, NULL);
+  sim_watch_begin(sim_executor);
   if (child.error != cudaSuccess)
     sim_block_fail(child.error);
   return cudaSuccess;

@@ -287,6 +287,12 @@ static cudaError_t run_free(struct sim_work *base) {
   return sim_release(((struct free_work *)base)->pointer);
 }
 
+// In a graph, which may run again: what its capture allocated is there once and for all.
+static cudaError_t keep(struct sim_work *base) {
+  (void)base;
+  return cudaSuccess;
+}
+
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
   SIM_TRY(sim_enter());
   if (pointer == NULL)
@@ -296,7 +302,7 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
   SIM_TRY(sim_range_check(pointer, 0));
   if (sim_device_of(pointer) < 0)
     return sim_fail(cudaErrorInvalidValue);
-  struct free_work *work = sim_work_new(sizeof *work, run_free, NULL);
+  struct free_work *work = sim_work_new(sizeof *work, stream->capture ? keep : run_free, NULL);
   work->pointer = pointer;
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }

@@ -252,16 +252,17 @@ static bool wait_for_others(struct sim_node *node) {
   return true;
 }
 
-struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except) {
-  if (root == NULL || atomic_load(&root->done))
+struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except, unsigned int search) {
+  if (root == NULL || root->search == search || atomic_load(&root->done))
     return NULL;
+  root->search = search;
   bool can_run = !root->held && !root->running && root != except;
   for (size_t i = 0; i < root->waits_for.count; i++) {
     struct sim_node *before = root->waits_for.items[i];
     if (atomic_load(&before->done))
       continue;
     can_run = false;
-    struct sim_node *ready = sim_node_ready(before, except);
+    struct sim_node *ready = sim_node_ready(before, except, search);
     if (ready)
       return ready;
   }

@@ -53,6 +53,7 @@ struct sim_node {
   bool held;           // has not been released
   bool running;        // in the lazy mode
   int polls;           // queries of it, there
+  unsigned int search; // that came by last, and found nothing (sim_node_ready)
   unsigned int number; // how many were made before
   atomic_bool done;
   struct timespec finished;
@@ -81,8 +82,9 @@ void sim_node_wait(struct sim_node *node);
 // FERRY_SIM_POLLS queries of it (0: at once) the node runs.
 void sim_node_queried(struct sim_node *node);
 
-// A node that `root` needs or is, that could run now and is not `except`; NULL: there is none. sim.lock is held.
-struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except);
+// A node that `root` needs or is, that could run now and is not `except`; NULL: there is none. Of one search, whose number is never 0,
+// each node is looked at once, however many ways lead to it. sim.lock is held.
+struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except, unsigned int search);
 
 // In the synchronous mode, runs a node that was unheld; otherwise does nothing.
 void sim_node_run_if_sync(struct sim_node *node);
@@ -111,6 +113,11 @@ void sim_worker_wait_done(void);
 void sim_worker_signal_done(void);
 // The program ends: what has not run will not run. sim.lock is held.
 bool sim_worker_has_stopped(void);
+bool sim_worker_is_stopping(void);
+
+// Around what another thread than the workers runs, with sim.lock held: the program's end waits for it as for theirs.
+void sim_worker_begin(void);
+void sim_worker_end(void);
 
 // Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many.
 struct sim_helper {

@@ -206,11 +206,13 @@ static struct sim_node_list outstanding(struct CUstream_st *stream) {
 }
 
 struct sim_node *sim_streams_ready(const struct sim_node *except) {
+  static unsigned int searches;
+  const unsigned int search = ++searches ? searches : ++searches;
   struct sim_node *ready = NULL;
   for (int i = 0; ready == NULL && i < sim.config.devices; i++) {
-    ready = sim_node_ready(sim.device[i].legacy->last, except);
+    ready = sim_node_ready(sim.device[i].legacy->last, except, search);
     for (const struct CUstream_st *stream = sim.device[i].streams; ready == NULL && stream; stream = stream->next)
-      ready = sim_node_ready(stream->last, except);
+      ready = sim_node_ready(stream->last, except, search);
   }
   return ready;
 }
@@ -335,8 +337,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   SIM_TRY(sim_enter());
   if (handle == NULL || handle == cudaStreamLegacy || handle == cudaStreamPerThread || !exists(handle))
     return sim_fail(cudaErrorInvalidResourceHandle);
-  if (handle->capture)
+  if (handle->capture && handle->capture_origin)
     sim_graph_abandon(handle);
+  else if (handle->capture)
+    sim_graph_part(handle);
   destroy(handle);
   return cudaSuccess;
 }

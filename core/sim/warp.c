@@ -35,6 +35,7 @@ static void meet(struct sim_executor *e, int warp, struct sim_warp_group *group)
     if (thread_state[lane] == SIM_AT_WARP) {
       thread_state[lane] = SIM_READY;
       e->at_warp--;
+      group->unread++;
     }
   }
   group->arrived = 0;
@@ -64,28 +65,24 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
   struct sim_warp_group *group = NULL;
   if (warp->groups < SIM_WARP_GROUPS)
     group = &warp->group[warp->groups++];
-  for (int i = 0; group == NULL && i < SIM_WARP_GROUPS; i++) {
-    unsigned int running = 0; // its lanes have read their values when none of them is still to be woken
-    for (int lane = 0; lane < SIM_WARP_THREADS; lane++)
-      if ((warp->group[i].mask & ~warp->exited) >> lane & 1u)
-        running |= e->state[(warp - e->warp) * SIM_WARP_THREADS + lane] == SIM_READY;
-    if (warp->group[i].arrived == 0 && !running)
+  for (int i = 0; group == NULL && i < SIM_WARP_GROUPS; i++)
+    if (warp->group[i].arrived == 0 && warp->group[i].unread == 0)
       group = &warp->group[i];
-  }
   if (group == NULL) {
     sim_report(e, "a warp meets with more than 32 different masks at once");
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   group->mask = mask;
   group->arrived = 0;
-  group->buffer = 0;
+  group->buffer = group->unread = 0;
   return group;
 }
 
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
-  sim_weak_publish(false);
+  if (__builtin_expect(e->watched, 0))
+    sim_weak_publish(false);
   if (!e->warps_used)
     use_warps(e);
   int thread = e->current, lane = thread % SIM_WARP_THREADS;
@@ -108,6 +105,7 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
     e->state[thread] = SIM_AT_WARP;
     e->at_warp++;
     sim_suspend(e);
+    group->unread--;
   }
   *lanes = group->lanes[buffer];
   return group->values[buffer];
@@ -128,7 +126,8 @@ unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, 
 unsigned int cudasim_active_lanes(const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
-  sim_weak_publish(false);
+  if (__builtin_expect(e->watched, 0))
+    sim_weak_publish(false);
   const int thread = e->current;
   e->waiter[thread].file = file;
   e->waiter[thread].line = line;

@@ -2,17 +2,21 @@
 // asked by a signal to say itself where it is.
 #include "watchdog.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "block_internal.h"
 #include "sim.h"
+
+enum { FRAMES = 6 };
 
 struct watched {
   struct sim_executor *_Atomic e; // NULL: no block runs
@@ -21,6 +25,8 @@ struct watched {
   unsigned int seen_blocks, seen_phase, seen_polls; // the watching thread's own
   atomic_uint idle_seconds;
   atomic_bool told;
+  void *frames[FRAMES]; // where the block was, innermost first; valid once frame_count says so
+  atomic_int frame_count;
   struct watched *next;
 };
 
@@ -34,23 +40,56 @@ static const char words[] =
     "a thread of this block has run for long without a barrier or an atomic function. If it waits for "
     "another by a plain or volatile load, it waits for ever here: use atomicAdd(address, 0)";
 
+static void keep_frames(struct watched *w) {
+  void *all_frames[FRAMES + 2]; // first this handler's own and the one that called it
+  const int count = backtrace(all_frames, FRAMES + 2) - 2;
+  for (int i = 0; i < count; i++)
+    w->frames[i] = all_frames[i + 2];
+  w->frame_count = count > 0 ? count : -1;
+}
+
+// Functions, files and lines by addr2line, or where that is not, the addresses. On the watching thread: a handler must not.
+static void tell_lines(struct watched *w) {
+  char command[4200], program[4000];
+  for (int wait = 0; wait < 20 && w->frame_count == 0; wait++)
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  const int count = w->frame_count;
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (count <= 0 || length <= 0)
+    return;
+  program[length] = '\0';
+  if (strchr(program, '\''))
+    return;
+  int used = snprintf(command, sizeof command, "addr2line -Cfpsie '%s'", program);
+  for (int i = 0; i < count; i++) { // a caller's address is the one behind its call
+    Dl_info info;
+    const char *address = (const char *)w->frames[i] - (i > 0);
+    if (dladdr(address, &info) != 0 && used < (int)sizeof command - 40)
+      used += snprintf(command + used, sizeof command - (size_t)used, " %#zx",
+                       (size_t)(address - (const char *)info.dli_fbase));
+  }
+  fprintf(stderr, "  where it is:\n");
+  fflush(stderr);
+  snprintf(command + used, sizeof command - (size_t)used, " 2>/dev/null | sed '/cudasim::closure/,$d; s/^/    /' >&2");
+  if (system("command -v addr2line >/dev/null 2>&1") != 0 || system(command) != 0)
+    backtrace_symbols_fd(w->frames, count, STDERR_FILENO);
+}
+
 // On the thread that runs the block.
 static void on_signal(int signal) {
   struct sim_executor *e = sim_executor;
   (void)signal;
   if (mine == NULL || mine->e == NULL || e == NULL || !e->inside)
     return;
-  void *frames[24];
   const bool end = end_after > 0 && (int)mine->idle_seconds >= end_after;
   if (!mine->told) {
     mine->told = true;
     sim_report(e, words);
     if (e->tracking)
       sim_report_threads(e);
-    fprintf(stderr, "  where it is (addr2line -e PROGRAM tells the lines):\n");
-    const int count = backtrace(frames, 24);
-    if (count > 2)
-      backtrace_symbols_fd(frames + 2, count - 2 < 4 ? count - 2 : 4, STDERR_FILENO);
+    if (e->passed_file)
+      fprintf(stderr, "  the last barrier that it has passed: %s:%d\n", e->passed_file, e->passed_line);
+    keep_frames(mine);
   }
   if (end) {
     sigset_t signals;
@@ -85,8 +124,13 @@ static void *watch(void *unused) {
         continue;
       }
       w->idle_seconds++;
-      if ((int)w->idle_seconds == report_after || (end_after > 0 && (int)w->idle_seconds >= end_after))
+      const bool report = (int)w->idle_seconds == report_after;
+      if (report)
+        w->frame_count = 0;
+      if (report || (end_after > 0 && (int)w->idle_seconds >= end_after))
         pthread_kill(w->thread, SIGURG);
+      if (report)
+        tell_lines(w);
     }
     pthread_mutex_unlock(&lock);
   }

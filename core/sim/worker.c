@@ -64,16 +64,24 @@ static void *worker(void *unused) {
       pthread_cond_wait(&work_arrived, &sim.lock);
       idle--;
     }
-    busy++;
+    sim_worker_begin();
     if (offer_count > 0)
       run_one_offer();
     else
       run_one_node();
-    busy--;
-    if (stopping)
-      pthread_cond_broadcast(&node_done);
+    sim_worker_end();
   }
   return NULL;
+}
+
+void sim_worker_begin(void) {
+  busy++;
+}
+
+void sim_worker_end(void) {
+  busy--;
+  if (stopping)
+    pthread_cond_broadcast(&node_done);
 }
 
 // At exit the workers finish the node they are at and begin no other, for at most a second: an endless kernel must not
@@ -172,6 +180,10 @@ void sim_worker_wait_done(void) {
 
 bool sim_worker_has_stopped(void) {
   return stopping && busy == 0;
+}
+
+bool sim_worker_is_stopping(void) {
+  return stopping;
 }
 
 void sim_worker_signal_done(void) {

@@ -15,6 +15,7 @@ typedef struct FyStorage {
   size_t bytes;
   bool pinned;
   void *block; // the allocator's own handle
+  void *owner; // an object, counted, whose memory this is; NULL: the allocator's
   const char
       *changed_by; // the last change in place that was recorded: its node's name, a constant, and the version it made
   uint32_t changed_at;
@@ -33,11 +34,13 @@ struct FyTensor {
   struct FyNode *_Atomic grad_fn; // counted; NULL for leaves. Atomic, as requires_grad: threads may read a stale view
   struct FyNode *_Atomic accumulator; // the leaf's AccumulateGrad node, not counted
   FyTensor *grad;                     // counted
-  struct FyHook *hooks;               // of a leaf; a non-leaf's are in its grad_fn
-  FyTensor *base;                     // of a view: the tensor it views, counted, itself no view
-  atomic_uint view_version;           // of a view: the storage's version at which its history was written down
-  int16_t view_number;                // of a view: which output of the call that made it
-  uint8_t view_creation;              // FyViewCreation
+  FyTensor
+      *grad_place; // of a leaf: where its gradient is to lie, which is its .grad then; not counted (fy_set_grad_place)
+  struct FyHook *hooks;     // of a leaf; a non-leaf's are in its grad_fn
+  FyTensor *base;           // of a view: the tensor it views, counted, itself no view
+  atomic_uint view_version; // of a view: the storage's version at which its history was written down
+  int16_t view_number;      // of a view: which output of the call that made it
+  uint8_t view_creation;    // FyViewCreation
 };
 
 // What a tensor that goes away asks of graph/, which puts nodes and hooks on tensors, and sets this before main.
@@ -62,6 +65,9 @@ FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t 
 
 // A tensor on the storage of `t` with another shape and strides; `offset` in elements from t's first. No autograd.
 FyTensor *fy_new_alias(const FyTensor *t, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset);
+
+// One dimension of `count` elements in memory of the host that belongs to `owner`, an object that the storage counts.
+FyTensor *fy_new_tensor_in(void *data, void *owner, FyDType dtype, int64_t count);
 
 // Resolves index -1, checks that the device exists and is usable; raises otherwise.
 FyDevice fy_resolve_device(FyDevice device);

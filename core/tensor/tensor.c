@@ -47,6 +47,7 @@ void fy_storage_release(FyStorage *s) {
     else
       fy_host_free(s->block);
   }
+  fy_release(s->owner);
   fy_small_free(s, sizeof *s);
 }
 
@@ -173,6 +174,23 @@ static int64_t checked_numel(int ndim, const int64_t *shape) {
   return empty ? 0 : numel;
 }
 
+// Row-major, in the whole of the tensor's storage.
+static void lay_out(FyTensor *t, FyDType dtype, int ndim, const int64_t *shape, int64_t numel) {
+  FyArray *a = &t->array;
+  a->data = t->storage->data;
+  a->dtype = (uint8_t)dtype;
+  a->ndim = (int16_t)ndim;
+  a->numel = numel;
+  a->contiguous = true;
+  a->host_scalar = ndim == 0 && t->device.type == FY_CPU;
+  int64_t stride = 1;
+  for (int i = ndim - 1; i >= 0; i--) {
+    a->shape[i] = shape[i];
+    a->stride[i] = stride;
+    stride *= shape[i] > 1 ? shape[i] : 1;
+  }
+}
+
 FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t *shape, bool pinned) {
   device = fy_resolve_device(device);
   int64_t numel = checked_numel(ndim, shape);
@@ -180,19 +198,17 @@ FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t 
   t->device = device;
   t->storage = storage_new(device, (size_t)numel * fy_dtype_size(dtype), pinned && device.type == FY_CPU);
   storage_fill(t->storage);
-  FyArray *a = &t->array;
-  a->data = t->storage->data;
-  a->dtype = (uint8_t)dtype;
-  a->ndim = (int16_t)ndim;
-  a->numel = numel;
-  a->contiguous = true;
-  a->host_scalar = ndim == 0 && device.type == FY_CPU;
-  int64_t stride = 1;
-  for (int i = ndim - 1; i >= 0; i--) {
-    a->shape[i] = shape[i];
-    a->stride[i] = stride;
-    stride *= shape[i] > 1 ? shape[i] : 1;
-  }
+  lay_out(t, dtype, ndim, shape, numel);
+  return t;
+}
+
+FyTensor *fy_new_tensor_in(void *data, void *owner, FyDType dtype, int64_t count) {
+  FyTensor *t = tensor_object();
+  t->device = FY_CPU_DEVICE;
+  t->storage = storage_new(t->device, (size_t)count * fy_dtype_size(dtype), false);
+  t->storage->data = data;
+  t->storage->owner = fy_retain(owner);
+  lay_out(t, dtype, 1, &count, count);
   return t;
 }
 

@@ -147,6 +147,7 @@ void setup_cross_entropy(Run *run), body_cross_entropy(Run *run);
 
 void setup_copy(Run *run), body_copy(Run *run);
 void setup_overlap(Run *run), body_overlap(Run *run);
+void setup_sums(Run *run), body_sums(Run *run);
 void setup_small(Run *run), body_small(Run *run);
 
 void setup_training(Run *run), body_training(Run *run);
@@ -173,6 +174,7 @@ enum { RANDOM_RANDN, RANDOM_RAND, RANDOM_DROPOUT };
 enum { CONV_1_32_28, CONV_32_64_14, CONV_3_32_32, CONV_32_64_16, CONV_64_64_32 };
 enum { COPY_HOST, COPY_H2D, COPY_H2D_PINNED, COPY_D2H, COPY_D2H_PINNED, COPY_D2D };
 enum { OVERLAP_NO, OVERLAP_YES };
+enum { SUMS_COPIED_EACH, SUMS_COPIED_ONCE };
 enum { SMALL_ADD, SMALL_ADD_GRAPH, SMALL_BACKWARD, SMALL_EMPTY, SMALL_SYNCHRONIZE };
 enum { COPY_ORDINARY, COPY_STREAMING, TRIAD_ORDINARY, TRIAD_STREAMING, UPDATE, READ };
 enum { PAGES_SMALL, PAGES_HUGE };

@@ -56,6 +56,33 @@ void body_overlap(Run *run) {
   fy_stream_wait_stream(fy_current_stream(run->device), run->stream);
 }
 
+// ---- results fetched one by one, or all at once -----------------------------------------------------------------------------
+
+enum { SUMS = 100 };
+
+// A hundred sums of products of two size x size matrices, of which the host wants the numbers.
+void setup_sums(Run *run) {
+  FySize shape = fy_shape(run->size, run->size);
+  run->a = fy_randn(shape, .device = run->device);
+  run->b = fy_randn(shape, .device = run->device);
+  run->c = fy_zeros(fy_shape(SUMS), .device = run->device);
+  run->bytes = SUMS * 5 * (double)run->size * (double)run->size * 4; // the products are written and read again
+}
+
+void body_sums(Run *run) {
+  for (int i = 0; i < SUMS; i++) {
+    fy_scope {
+      FyTensor *sum = fy_sum(fy_mul(run->a, run->b));
+      if (run->bench->variant == SUMS_COPIED_EACH)
+        fy_item(sum);
+      else
+        fy_copy_(fy_select(run->c, 0, i), sum);
+    }
+  }
+  if (run->bench->variant == SUMS_COPIED_ONCE)
+    fy_item(fy_select(fy_to(run->c, FY_CPU_DEVICE), 0, SUMS - 1));
+}
+
 // ---- overhead -----------------------------------------------------------------------------------------------------------
 
 // size x size matrices, small enough that all the time goes into what surrounds the work.

@@ -38,6 +38,7 @@ static const char usage_text[] =
     "  --out PLACE   a directory, where the file is named by device and time (build/bench), or a file name.tsv\n"
     "  --list        the benchmarks, their groups, sizes and units\n"
     "  --simulator   kernels on the simulated device in place of all that, beside HIP-CPU and PoCL (with --help: how)\n"
+    "  --inspector   kernels on the simulated device, plain and looked at by ./ferry inspect (with --help: how)\n"
     "  --help        this text\n"
     "\n"
     "Each sample is one run, or as many in a row as the clock needs, with the device idle before and after. The table\n"

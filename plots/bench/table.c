@@ -143,6 +143,12 @@ const Bench benches[] = {
      .rate = "GB/s", .where = ON_CUDA, BY(overlap, OVERLAP_NO)},
     {"copy_beside_matmul", "copy", "the same copy on a stream of its own, beside the product", "bytes",
      SIZES("67108864", 0, "65536"), .rate = "GB/s", .where = ON_CUDA, BY(overlap, OVERLAP_YES)},
+    {"sums_copied_each", "copy", "100 sums of products of two (n, n), each fetched at once", "n",
+     SIZES("100 300 1000 3000", "100 300 1000 3000 10000", "16"), .rate = "GB/s", .where = ANYWHERE,
+     BY(sums, SUMS_COPIED_EACH)},
+    {"sums_copied_once", "copy", "the same, fetched all together at the end", "n",
+     SIZES("100 300 1000 3000", "100 300 1000 3000 10000", "16"), .rate = "GB/s", .where = ANYWHERE,
+     BY(sums, SUMS_COPIED_ONCE)},
 
     // ---- the price of a call ----
     {"small_add", "overhead", "a + b of (n, n)", "n", SIZES("3"), .rate = "calls/s", .where = ANYWHERE,

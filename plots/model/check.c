@@ -200,9 +200,9 @@ static void print_rows(void) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3 || (strcmp(argv[2], "fitted") && strcmp(argv[2], "held") && strcmp(argv[2], "worst") &&
-                   strcmp(argv[2], "parameters") && strcmp(argv[2], "rows"))) {
-    fprintf(stderr, "usage: %s TABLES fitted|held|worst|parameters|rows\n", argv[0]);
+  if (argc < 3 || (strcmp(argv[2], "fitted") && strcmp(argv[2], "held") && strcmp(argv[2], "apart") &&
+                   strcmp(argv[2], "worst") && strcmp(argv[2], "parameters") && strcmp(argv[2], "rows"))) {
+    fprintf(stderr, "usage: %s TABLES fitted|held|apart|worst|parameters|rows\n", argv[0]);
     return 2;
   }
   read_tables(argv[1]);
@@ -212,6 +212,8 @@ int main(int argc, char **argv) {
     print_set(verdicts, count, "fitted");
   else if (strcmp(argv[2], "held") == 0)
     print_set(verdicts, count, "held out");
+  else if (strcmp(argv[2], "apart") == 0)
+    print_set(verdicts, count, "kept apart");
   else if (strcmp(argv[2], "worst") == 0)
     print_worst();
   else if (strcmp(argv[2], "parameters") == 0)

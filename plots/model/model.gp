@@ -25,5 +25,6 @@ set object 1 rectangle from graph 0,first 0.6667 to graph 1,first 1.5 behind fil
 row(set, column) = strcol(2) eq set ? column : NaN
 plot rows using 0:(row('fitted', $10)) with points pointtype 6 pointsize 0.7 linecolor rgb colour[1] title "reported, table used to fit", \
   rows using 0:(row('held out', $10)) with points pointtype 7 pointsize 0.6 linecolor rgb colour[2] title "reported, held out", \
+  rows using 0:(row('kept apart', $10)) with points pointtype 1 pointsize 0.6 linecolor rgb faint title "reported, kept apart", \
   1 with lines linecolor rgb faint dashtype 2 title "as reported", \
   NaN with boxes linecolor rgb ink fillstyle transparent solid 0.08 title "within x1.5"

@@ -36,7 +36,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tables=plots/published/tables.tsv
-for part in fitted held worst parameters rows; do
+for part in fitted held apart worst parameters rows; do
   "$build/plots/model/check" $tables $part >"$work/$part"
 done
 

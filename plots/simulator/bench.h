@@ -8,7 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { COUNT = 4 << 20, SIDE = 2048, MATRIX = 512, HISTOGRAM_BLOCKS = 64, RUNS = 5, LAUNCHES = 2000 };
+#ifdef SIMULATOR_SMALL // where each access is looked at
+enum { COUNT = 1 << 20, SIDE = 1024, MATRIX = 256 };
+#else
+enum { COUNT = 4 << 20, SIDE = 2048, MATRIX = 512 };
+#endif
+enum { HISTOGRAM_BLOCKS = 64, RUNS = 5, LAUNCHES = 2000 };
 
 /* The time of day, or with SIMULATOR_CLOCK=cpu what all threads have spent on a processor, on a machine that is shared. */
 static inline double now_ms(void) {

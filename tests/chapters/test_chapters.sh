@@ -138,6 +138,7 @@ benchmarks() {
   has '^clock stopped after synchronising: +[0-9.]+ (us|ms|s)'
   has '^n +cpu +device'
   has '^128 +[0-9.]+ (us|ms|s) '
+  has '^batch +cpu +device'
   simulated 'clock stopped when the call returned: +[0-9.]+ (us|ms|s) \(simulated\)'
   simulated '^between the two events: [0-9.]+ (us|ms|s) \(simulated\)'
   without '^Events belong to CUDA'
@@ -460,6 +461,7 @@ distributed() {
   has '^\[0\] RuntimeError: \[rank 0\] all_reduce\(avg, torch.float32, 1 elements\), sequence 1: rank 1 did not call it within 1 s$'
   has '^\[1\] 4 tensors read, the first is 0\.weight$'
   has '^\[0\] efficiency: [0-9.]+$'
+  has '^\[0\] counted in a step: 1 all-reduce of 940\.6 kB, of which 940\.6 kB in memory that the ranks share$'
 }
 
 own_op() {

@@ -11,6 +11,7 @@
 #include "registry.h"
 #include "symbols.h"
 #include "tools_root.h"
+#include "unseen.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 static const char *NO_FILES[2];
-enum { SOURCE_LIMIT = 256 << 10, ARGUMENTS = 96, COMPILE_SECONDS = 10, NVCC_SECONDS = 60 };
+enum { SOURCE_LIMIT = 256 << 10, ARGUMENTS = 96, COMPILE_SECONDS = 10, UNROLLED_SECONDS = 40, NVCC_SECONDS = 60 };
 
 static const size_t MIB = 1 << 20;
 
@@ -126,7 +127,7 @@ static bool run_tool(Answer *a, const Command *command, const char *readable[2],
                     .memory = 2048 * MIB,
                     .file_bytes = 128 * MIB,
                     .folder_bytes = 512 * MIB,
-                    .output_bytes = output ? 2 * MIB : 64 << 10,
+                    .output_bytes = output ? 8 * MIB : 64 << 10,
                     .lines = output ? 0 : 25};
   set_readable(&job, readable[0], readable[1]);
   SandboxResult r = sandbox_run(&job);
@@ -156,7 +157,9 @@ static bool run_tool(Answer *a, const Command *command, const char *readable[2],
 // The compiler itself. What it says of the answer is made fit to read.
 static bool run_compiler(Answer *a, const Command *command, const char *readable[2]) {
   char *said = NULL;
-  bool done = run_tool(a, command, readable, COMPILE_SECONDS, &said);
+  const double seconds =
+      a->for_inspector && a->exercise->open ? UNROLLED_SECONDS : COMPILE_SECONDS; // hundreds of calls a line
+  bool done = run_tool(a, command, readable, seconds, &said);
   if (done && said && !a->for_inspector)
     a->warning = diagnostics_warning(said, a->title);
   free(said);
@@ -227,6 +230,19 @@ static void include_precompiled(const Answer *a, Command *c) {
   word(c, "%s", header);
 }
 
+static bool stack_is_a_threads(Answer *a) {
+  char path[320];
+  snprintf(path, sizeof path, "%s/answer.su", a->folder);
+  char *usage = file_read(path, NULL);
+  if (!usage)
+    return refuse(a, STATUS_GRADER_ERROR, "the compiler did not say how much a thread needs\n");
+  a->diagnostics = unseen_on_stack(a->exercise, usage);
+  free(usage);
+  if (a->diagnostics)
+    a->status = STATUS_COMPILE_ERROR;
+  return !a->diagnostics;
+}
+
 static bool compile_for_simulator(Answer *a) {
   Command transform = {0}, c = {0};
   char header[512];
@@ -242,7 +258,10 @@ static bool compile_for_simulator(Answer *a) {
   include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);
   words(&c, "-c answer.cpp -o answer.o");
-  return run_compiler(a, &c, (const char *[2]){header, NULL});
+  if (!a->for_inspector || !a->exercise->open)
+    return run_compiler(a, &c, (const char *[2]){header, NULL});
+  words(&c, "-fstack-usage");
+  return run_compiler(a, &c, (const char *[2]){header, NULL}) && stack_is_a_threads(a);
 }
 
 // Only the functions of the exercise are seen from outside: an answer's own memcpy, cudaMalloc or main is its own alone.
@@ -357,6 +376,10 @@ static bool copy_source(Answer *a, const char *source) {
   if (used > SOURCE_LIMIT)
     return refuse(a, STATUS_COMPILE_ERROR, "it is longer than 256 KiB\n");
   a->text = strndup(text, used);
+  if (a->exercise->open && a->text && (a->diagnostics = unseen_in_source(a->text))) {
+    a->status = STATUS_COMPILE_ERROR;
+    return false;
+  }
   snprintf(to, sizeof to, "%s/%s.%s", a->folder, a->exercise->id, exercise_extension(a->exercise));
   int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   char *whole = realpath(to, NULL);
@@ -394,7 +417,7 @@ bool answers_begin(const char *level, char *why, size_t bytes) {
 
 static bool wants_inspection(const Exercise *e) {
   for (int i = 0; i < MAX_TESTS && e->tests[i].name; i++)
-    if (e->tests[i].inspect)
+    if (e->tests[i].inspect || e->tests[i].scored)
       return true;
   return false;
 }
@@ -518,6 +541,35 @@ bool answer_find_places(Answer *a, const Inspection *inspection) {
     free(tool.diagnostics);
   }
   return good;
+}
+
+// Read by the tool in a folder of its own, written by the grader beside the program, and never by the answer.
+bool answer_find_mix(Answer *a) {
+  Command c = {0};
+  Answer tool = {.exercise = a->exercise};
+  char *listing = NULL;
+  if (a->mix[0])
+    return true;
+  if (!sandbox_folder(tool.folder, sizeof tool.folder))
+    return refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+  program(&c, "objdump");
+  words(&c, "-d --no-show-raw-insn");
+  word(&c, "%s", a->program);
+  bool good = run_tool(&tool, &c, (const char *[2]){a->program, NULL}, COMPILE_SECONDS, &listing);
+  snprintf(a->mix, sizeof a->mix, "%s/mix", a->folder);
+  FILE *in = good && listing && *listing ? fmemopen(listing, strlen(listing), "r") : NULL;
+  FILE *out = in ? fopen(a->mix, "wxe") : NULL;
+  bool written = out && inspect_mix_of(in, out);
+  if (in)
+    fclose(in);
+  if (out && (fchmod(fileno(out), 0644) != 0 || fclose(out) != 0 || !written))
+    a->mix[0] = '\0';
+  if (!out)
+    a->mix[0] = '\0';
+  free(listing);
+  sandbox_folder_remove(tool.folder);
+  free(tool.diagnostics);
+  return good || refuse(a, STATUS_GRADER_ERROR, "what the answer computes could not be read from its program\n");
 }
 
 // ---- the whole ---------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ typedef struct Answer {
   char *warning;               // the compiler's first about it, when it was built (malloc), or NULL
   unsigned protections;
   bool real_gpu, for_inspector;
+  char mix[330]; // of the inspected one: the file that says what its basic blocks compute; "": not known
   struct Answer
       *inspected;   // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
   pid_t builder;    // the process that compiles it beside this one; 0: it is done
@@ -52,6 +53,9 @@ void answer_free(Answer *a);
 Answer *answer_inspected(Answer *a);
 // The lines of the places that inspected replies spoke of (inspect.h). False: addr2line did not do it, `a` says why.
 bool answer_find_places(Answer *a, const struct Inspection *inspection);
+
+// For scored tests: reads from the inspected answer's machine code what its basic blocks compute. False: objdump did not do it.
+bool answer_find_mix(Answer *a);
 
 // Whether what answers are linked with (`driver` among it) is there and no newer than ./ferry; if not, `why` says what to do.
 bool build_is_whole(const char *driver, char *why, size_t bytes);

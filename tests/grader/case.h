@@ -15,6 +15,13 @@ typedef struct Suspect {
 
 struct Inspection;
 
+// What an answer of an open exercise has come to.
+typedef struct Score {
+  double seconds; // modelled; 0: it was not scored
+  char limit[32]; // of the kernel that takes the longest
+  int stars;
+} Score;
+
 struct Case {
   const Exercise *exercise;
   const Test *test;
@@ -23,6 +30,7 @@ struct Case {
   CasePass pass;
   Message request, reply;
   const struct Inspection *inspection; // of a test with `inspect`; NULL: nobody looked
+  Score score;
   bool replied;
   bool failed, error_expected;
   char finding[FINDING_BYTES]; // what did not hold, for the learner

@@ -1,6 +1,7 @@
 // `ferry bench` and `ferry timeline`: hand over to programs that are not part of this one because they link the library.
 #include "commands.h"
 #include "config.h"
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,18 +16,22 @@ static int hand_over(const char *program, int argc, char **argv) {
   return argc > 1 && strcmp(argv[1], "--help") == 0 ? EXIT_PASS : EXIT_GRADER;
 }
 
-// Kernels on the simulator beside other simulators: a script, which compiles what it runs.
-static int compare_simulators(char **argv) {
-  argv[0] = (char *)CONFIG_ROOT "/plots/simulator/compare.sh";
-  execv(argv[0], argv);
-  perror(CONFIG_ROOT "/plots/simulator/compare.sh");
+// Kernels on the simulator beside other simulators, or beside themselves when they are looked at: scripts, which compile what
+// they run.
+static int run_script(const char *script, char **argv) {
+  argv[0] = (char *)(uintptr_t)script;
+  execv(script, argv);
+  perror(script);
   return EXIT_GRADER;
 }
 
 int cmd_bench(int argc, char **argv) {
-  for (int i = 1; i < argc; i++)
+  for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--simulator") == 0)
-      return compare_simulators(argv);
+      return run_script(CONFIG_ROOT "/plots/simulator/compare.sh", argv);
+    if (strcmp(argv[i], "--inspector") == 0)
+      return run_script(CONFIG_ROOT "/plots/simulator/inspector.sh", argv);
+  }
   return hand_over(CONFIG_OBJECTS "/plots/bench/bench", argc, argv);
 }
 

@@ -114,7 +114,7 @@ static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
       continue;
     }
     if (!place)
-      return usage_error(argv[0], "there is no option %s", argv[i]);
+      return no_option(argv[0], argv[i]);
     if (i + 1 == argc)
       return usage_error(argv[0], "%s needs a value", argv[i]);
     *place = argv[++i];

@@ -25,6 +25,10 @@ static int parse(int argc, char **argv, InspectOptions *o) {
       o->table |= strcmp(option, "--table") == 0;
       continue;
     }
+    if (strcmp(option, "--once") == 0) {
+      o->once = true;
+      continue;
+    }
     if (strcmp(option, "--nvcc") == 0) {
       o->nvcc = true;
       continue;
@@ -40,7 +44,7 @@ static int parse(int argc, char **argv, InspectOptions *o) {
     if (value)
       *value = argv[++i];
     else if (option[0] == '-')
-      return usage_error(argv[0], "there is no option %s; arguments of the program stand after --", option);
+      return no_option(argv[0], option);
     else if (o->file)
       return usage_error(argv[0], "one file at a time: %s or %s", o->file, option);
     else
@@ -89,12 +93,12 @@ static int not_a_program(const InspectOptions *o) {
 
 static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, const char *test) {
   char record[512];
-  for (int descending = 0; descending < 2; descending++) {
+  for (int descending = 0; descending < (o->once ? 1 : 2); descending++) {
     int status = inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test || o->quiet,
                              record, sizeof record);
     if (!descending && status != 0 && !test)
       printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
-    if (status >= 0 && inspection_add(i, b, record, !descending))
+    if (status >= 0 && inspection_add(i, b, record, descending))
       continue;
     fprintf(stderr,
             "ferry inspect: the program left no record%s (status %d): it was killed, or has called _exit or abort\n",

@@ -48,7 +48,8 @@ static int read_arguments(int argc, char **argv, Launch *launch) {
     } else if (strcmp(argv[i], "--plain") == 0) {
       launch->plain = true;
     } else {
-      return usage_error("launch", "%s is no option, or its value is missing", argv[i]);
+      bool needs_value = strcmp(argv[i], "-n") == 0 || strcmp(argv[i], "--hosts") == 0;
+      return needs_value ? usage_error("launch", "%s needs a value", argv[i]) : no_option("launch", argv[i]);
     }
   }
   launch->program = argv + i;
@@ -61,6 +62,35 @@ static bool is_there(const char *program) {
   char command[300];
   snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", program);
   return system(command) == 0;
+}
+
+// Ranks on other hosts get what was set for the program here: Ferry's variables and NCCL's, and those that torchrun knows and
+// `launch-rank` does not give them.
+static bool is_passed(const char *variable) {
+  static const char *const begun[] = {"FERRY_", "NCCL_", "MASTER_ADDR=", "MASTER_PORT=", "OMP_NUM_THREADS="};
+  for (size_t i = 0; i < sizeof begun / sizeof *begun; i++)
+    if (strncmp(variable, begun[i], strlen(begun[i])) == 0)
+      return strchr(variable, '=') != NULL;
+  return false;
+}
+
+extern char **environ;
+
+// "-x NAME" for each; returns how many words there are then.
+static int pass_variables(char **command, int used) {
+  for (char **variable = environ; *variable; variable++)
+    if (is_passed(*variable)) {
+      command[used++] = (char *)"-x";
+      command[used++] = strndup(*variable, strcspn(*variable, "="));
+    }
+  return used;
+}
+
+static size_t count_variables(void) {
+  size_t count = 0;
+  while (environ[count])
+    count++;
+  return count;
 }
 
 int cmd_launch(int argc, char **argv) {
@@ -78,7 +108,11 @@ int cmd_launch(int argc, char **argv) {
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   self[length > 0 ? length : 0] = '\0';
   snprintf(ranks, sizeof ranks, "%d", launch.ranks);
-  char **command = calloc((size_t)argc + 24, sizeof *command);
+  char **command = calloc((size_t)argc + 24 + 2 * (count_variables() + 2), sizeof *command);
+  if (!command) {
+    fprintf(stderr, "ferry launch: out of memory\n");
+    return EXIT_GRADER;
+  }
   const char *fixed[] = {"mpirun", "--quiet", "--oversubscribe", "-n", ranks, NULL};
   for (int i = 0; fixed[i]; i++)
     command[used++] = (char *)fixed[i];
@@ -96,11 +130,8 @@ int cmd_launch(int argc, char **argv) {
     snprintf(master, sizeof master, "%.*s", (int)strcspn(launch.hosts, ",:"), launch.hosts);
   setenv("MASTER_ADDR", master, 0);
   setenv("FERRY_LAUNCH_STYLE", launch.plain ? "plain" : *style(RED) ? "colour" : "mark", 1);
-  static const char *const passed[] = {"MASTER_ADDR", "FERRY_LAUNCH_STYLE"};
-  for (size_t i = 0; launch.hosts && i < 2; i++) {
-    command[used++] = (char *)"-x";
-    command[used++] = (char *)passed[i];
-  }
+  if (launch.hosts)
+    used = pass_variables(command, used);
   command[used++] = self;
   command[used++] = (char *)"launch-rank";
   for (char **word = launch.program; *word; word++)

@@ -92,7 +92,7 @@ int cmd_list(int argc, char **argv) {
   bool ids = argc == 2 && strcmp(argv[1], "--ids") == 0;
   int chapter = -1;
   if (argc > 1 && !ids)
-    return no_option(argv[0], argv[1], "--ids");
+    return no_option(argv[0], argv[1]);
   for (int i = 0; i < exercise_count(); i++) {
     const Exercise *e = exercise_in_order(i);
     if (ids) {

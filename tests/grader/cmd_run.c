@@ -1,11 +1,13 @@
 // `ferry run`: an answer's tests, once.
 #include "gpu.h"
 #include "run.h"
+#include "score.h"
 #include "term.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 int wanted_devices(void) {
   const char *wanted = getenv("FERRY_SIM_DEVICES");
@@ -54,7 +56,7 @@ int run_parse(int argc, char **argv, RunOptions *o) {
     else if (strcmp(option, "--replay") == 0 && !read_replay(value, o))
       return usage_error(argv[0], "--replay takes what a failed test printed, such as 2.1f3a");
     else if (option[0] == '-' && strcmp(option, "--replay") != 0)
-      return no_option(argv[0], option, "--all --first --test --replay --file --sandbox");
+      return no_option(argv[0], option);
     else if (option[0] != '-' && !(o->exercise = exercise_named(argv[0], option)))
       return EXIT_USAGE;
   }
@@ -106,6 +108,29 @@ static void say_passed(const Verdict *v, const RunOptions *o, const JudgeOptions
   printf("\n  compare ./ferry diff %.2s      yours beside another answer\n", o->exercise->id);
 }
 
+static const TestVerdict *scored_test(const Verdict *v) {
+  for (int i = 0; i < v->test_count; i++)
+    if (v->tests[i].score.seconds > 0)
+      return &v->tests[i];
+  return NULL;
+}
+
+// An open exercise: is it faster than all before? Once it has passed nothing but that is of interest.
+static void say_score(const Verdict *v, bool kept) {
+  const TestVerdict *t = scored_test(v);
+  if (!t)
+    return;
+  score_print(t->test->scored, &t->score);
+  if (!kept)
+    return;
+  const Best before = best_of(v->exercise);
+  const bool better = best_add(v->exercise, &t->score, (long long)time(NULL));
+  if (better && before.count > 0)
+    printf("  %sfaster than all before%s (./ferry best)\n", style(GREEN), style(PLAIN));
+  else if (!better)
+    printf("  not faster than your best (./ferry best)\n");
+}
+
 static void say_next(void) {
   const Exercise *e = progress_current();
   if (e)
@@ -135,6 +160,7 @@ int run_once(const RunOptions *o, const char *own_file) {
   bool own = o->file == own_file;
   judge_answer(&v, o->exercise, o->file, &options);
   verdict_print(&v, o->file, o->all);
+  say_score(&v, v.status == STATUS_PASS && own && !o->test);
   if (o->test && v.test_count == 0)
     fprintf(stderr, "ferry run: %s has no test \"%s\"\n", o->exercise->id, o->test);
   if (v.status == STATUS_PASS && own && !o->test) {

@@ -37,7 +37,7 @@ static int allowed(const char *command, int argc, char **argv, const Exercise **
   if (argc < 2 || argc > 3)
     return usage_error(argv[0], "./ferry %s EX [--spoil]", command);
   if (argc == 3 && !spoil)
-    return no_option(argv[0], argv[2], "--spoil");
+    return no_option(argv[0], argv[2]);
   if (!*e)
     return EXIT_USAGE;
   if (spoil || progress_of(*e).passed)

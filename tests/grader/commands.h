@@ -40,6 +40,7 @@ int cmd_hint(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_solution(int argc, char **argv);
 int cmd_next(int argc, char **argv);
+int cmd_best(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_book(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
@@ -60,8 +61,8 @@ const char *learnt(const Exercise *e);
 // The lines of a lesson as they are read on a terminal: without comments and links, code set in.
 void page_render(FILE *to, const char *markdown);
 
-// The option that a person meant by `given`, said on stderr if there is one like it; `options` are separated by blanks. EXIT_USAGE.
-int no_option(const char *command, const char *given, const char *options);
+// "there is no option GIVEN", and the one of the command's help that a person may have meant. EXIT_USAGE.
+int no_option(const char *command, const char *given);
 
 // "ferry COMMAND: ..." on stderr, and EXIT_USAGE.
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

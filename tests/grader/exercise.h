@@ -34,6 +34,18 @@ typedef struct Mistake {
   const char *name, *says, *lesson;
 } Mistake;
 
+// "Make it faster": what an answer of an open exercise is scored by, the time that its kernels take on a modelled GPU. It is
+// computed from what the inspector counts (docs/model.md), so the same answer has the same score at every run.
+enum { MAX_STARS = 5 };
+typedef struct Scored {
+  const char *gpu;         // as core/model/gpus.c names it: "v100"
+  const char *size;        // of the test: "2048 x 2048 floats"
+  int blocks;              // so many of each launch are looked at, from the middle of the grid; 0: all
+  double naive, reference; // modelled seconds of the kernel that is handed out, and of the solution
+  double steps
+      [MAX_STARS]; // so many times as fast as handed out is worth 1, 2, ... stars; without the first no test is passed
+} Scored;
+
 typedef struct Test {
   const char *name; // unique within the exercise; the driver may ask for it
   void (*ask)(Case *c);
@@ -44,6 +56,7 @@ typedef struct Test {
   bool no_cuda;    // the answer is run as on a machine without CUDA
   bool may_refuse; // that the runtime refuses a launch is part of the task, and no mistake by itself
   bool inspect; // a kernel's: what it does to memory is looked at (below), so draw small inputs: some 10 000 elements
+  const Scored *scored;   // inspected on a modelled GPU, once, and judged by expect_score; inputs may be large
   const Mistake *crash;   // named when the answer dies of a signal
   const Mistake *timeout; // named when it does not end
 } Test;
@@ -59,6 +72,7 @@ typedef struct Exercise {
   const char *hints[MAX_HINTS];         // each gives away a little more than the one before
   const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
   bool streams;                         // what it queues in streams is run in several ways: case_pass
+  bool open;                            // handed out right, and slow: it is worth points only when all tests pass
   Test tests[MAX_TESTS];
 } Exercise;
 
@@ -178,6 +192,17 @@ bool expect_no_finding(Case *c);
 // Known by a finding, when the test fails: "race", "bounds", "uninitialised", "divergent", "misaligned", "freed", "illegal",
 // "argument", "leak"; or one kind of these, by its whole name as `ferry inspect --json` has it: "race-warp".
 void suspect_finding(Case *c, const char *kind, const Mistake *mistake);
+
+// In a test with `.scored`: the least that any right answer does there. Who is seen to do less has hidden from the inspector.
+typedef struct Least {
+  double loaded, stored; // bytes of device memory
+  double computed;       // float32 instructions, of which a multiply-add is one; 0: not asked
+  double share;          // of the work at the stated size; 0: it is the stated size, and its score is shown
+} Least;
+
+// At least so fast that it has a star, with one launch after the other and nothing else on the device. `slow` is the mistake of one
+// that is not, where none that was suspected fits.
+bool expect_score(Case *c, Least least, const Mistake *slow);
 
 // For checks that want to know more: was it looked at, is there such a finding, and the worst number (per kernel, or as said).
 bool case_inspected(const Case *c);

@@ -42,6 +42,12 @@ const Command commands[] = {
      "After them stands in which other ways the tests were solved.\n--spoil  also before\n", cmd_diff, false,
      HELP_ANYWHERE},
     {"next", "", "which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
+    {"best", "[EX]", "your best so far in the open exercises (\"make it faster\")",
+     "For each: the tries that were faster than all before, their times as modelled for a GPU, beside those of the "
+     "reference and of what was handed out.\n"
+     "./ferry run adds a row when a try passes and is faster. The file is work/.best.\n"
+     "Environment: NO_COLOR.\n",
+     cmd_best, false, HELP_ANYWHERE},
     {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
      cmd_doctor, false, HELP_ANYWHERE},
     {"inspect", "FILE.cu [options] [-- ARGS]", "what a file's kernels do, line by line, and what is wrong with them",
@@ -55,6 +61,7 @@ const Command commands[] = {
      "--kernel NAME   look at this kernel alone\n"
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
      "--gpu NAME      play this GPU, and say how long each kernel would take there and why (FERRY_SIM_GPU=list)\n"
+     "--once          in ascending order alone, in half of the time: for counts, not for findings\n"
      "--quiet         the report alone, without the program's output\n"
      "--table         a line for each kernel alone, without the program's output; with modelled times where "
      "FERRY_SIM_GPU "
@@ -132,7 +139,8 @@ const Command commands[] = {
      "--plain        nothing before the lines; otherwise each begins with the rank that printed it\n"
      "Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and MASTER_ADDR in its environment, and "
      "OMP_NUM_THREADS,\n"
-     "which is 1 unless it is set. mpirun (Open MPI) starts them. When a rank fails it is named, and all are ended; "
+     "which is 1 unless it is set. On other hosts it also finds what is set here of FERRY_*, NCCL_* and MASTER_PORT, and\n"
+     "nothing else of this environment. mpirun (Open MPI) starts them. When a rank fails it is named, and all are ended; "
      "the exit\n"
      "status is that rank's.\n"
      "Environment: NO_COLOR.\n",
@@ -172,20 +180,36 @@ int usage_error(const char *command, const char *format, ...) {
 
 // ---- did you mean ------------------------------------------------------------------------------------------------------
 
-static char option_list[16][32];
+enum { MOST_OPTIONS = 48 };
+static char option_list[MOST_OPTIONS][32];
 
 static const char *option_name(int i) {
   return option_list[i];
 }
 
-int no_option(const char *command, const char *given, const char *options) {
-  int count = 0;
-  for (const char *at = options; *at && count < 16; at += strspn(at, " ")) {
-    size_t length = strcspn(at, " ");
-    snprintf(option_list[count++], sizeof option_list[0], "%.*s", (int)length, at);
+static const Command *command_named(const char *name) {
+  for (const Command *c = commands; c->name; c++)
+    if (strcmp(c->name, name) == 0)
+      return c;
+  return NULL;
+}
+
+// Each "--word" of a text: what a command's help names is what it takes.
+static int options_in(const char *text, int count) {
+  for (const char *at = strstr(text, "--"); at && count < MOST_OPTIONS; at = strstr(at, "--")) {
+    size_t length = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+    if (length > 2 && length < sizeof option_list[0])
+      snprintf(option_list[count++], sizeof option_list[0], "%.*s", (int)length, at);
     at += length;
   }
-  snprintf(option_list[count < 16 ? count++ : 15], sizeof option_list[0], "--help");
+  return count;
+}
+
+int no_option(const char *command, const char *given) {
+  const Command *c = command_named(command);
+  int count = options_in("--help", 0);
+  if (c)
+    count = options_in(c->help, options_in(c->arguments, count));
   const char *meant = term_meant(given, option_name, count);
   return usage_error(command, "there is no option %s%s%s%s", given, meant ? ". Did you mean " : "", meant ? meant : "",
                      meant ? "?" : "");
@@ -227,13 +251,6 @@ int begin_sandbox(const char *command, const char *level) {
     return -1;
   fprintf(stderr, "ferry %s: grader error: no answer can be shut in: %s\n", command, why);
   return EXIT_GRADER;
-}
-
-static const Command *command_named(const char *name) {
-  for (const Command *c = commands; c->name; c++)
-    if (strcmp(c->name, name) == 0)
-      return c;
-  return NULL;
 }
 
 static const char *command_name(int i) {

@@ -17,6 +17,7 @@ typedef struct InspectOptions {
   const char *gpu;  // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
   bool quiet;       // without the program's output
   bool table;       // a line for each kernel
+  bool once;        // in ascending order alone
   bool nvcc;        // the file is anybody's, as ./ferry nvcc takes it: launches find their kernels by C++'s rules
   char **arguments; // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
@@ -45,6 +46,10 @@ void inspect_clean(InspectBuild *b);
 int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err);
 // What the basic blocks compute, for the program that runs: its path in `path`. False: unknown on this machine.
 bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes);
+bool inspect_mix_of(FILE *listing,
+                    FILE *out); // the same of what `objdump -d --no-show-raw-insn` printed; false on other machines
+// Copies an inspected file's assembly, with room behind each shared array; false: it cannot be read or written.
+bool inspect_guard_arrays(const char *assembly, const char *guarded);
 // Compiles FILE with nvcc, where that is, and leaves what ptxas says of its kernels in the file `said`; false otherwise.
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes);
 
@@ -82,6 +87,7 @@ enum { INSPECT_LIMITS = 6 }; // as model_limit_name names them
 typedef struct InspectTime {
   double launches, seconds, least, resident, share; // launches 0: no GPU was played
   double filled;                                    // of the sectors that it writes
+  double uneven; // in a scored test, at most of a launch: what its blocks did over what was looked at stands for
   double term[INSPECT_LIMITS];
 } InspectTime;
 
@@ -168,6 +174,7 @@ void inspect_wrapped(int indent, const char *format, ...) __attribute__((format(
 void inspect_print_time(const Inspection *i, const InspectKernel *k); // inspect_time.c
 // What limits it: "device memory", ..., "launch" where the shortest kernel takes most of it.
 const char *inspect_limit(const InspectTime *t);
+int inspect_longest(const InspectTime *t); // the index of its longest term
 
 // The line of FILE, without its line break, cut to `bytes`; "" for other files.
 void inspect_source_line(const Inspection *i, Spot spot, char *text, size_t bytes);

@@ -129,10 +129,10 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
     word(&c, "", "-include");
     word(&c, "", header);
   }
-  word(&c, "", "-c");
+  word(&c, "", "-S");
   word(&c, "", numbered("kernels", number, ".cpp"));
   word(&c, "", "-o");
-  word(&c, "", numbered("kernels", number, ".o"));
+  word(&c, "", numbered("kernels", number, ".s"));
   return said ? inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0 : tool(&c, b, "the compilation");
 }
 
@@ -148,10 +148,10 @@ static bool compile_program(const InspectBuild *b, const char *source, int numbe
   words(&second, "--gcc --program");
   word(&second, "", numbered("kernels", number, ".ii"));
   word(&second, "", numbered("kernels", number, ".cpp"));
-  words(&third, "g++ " INSPECT_FLAGS " -fpreprocessed -c");
+  words(&third, "g++ " INSPECT_FLAGS " -fpreprocessed -S");
   word(&third, "", numbered("kernels", number, ".cpp"));
   word(&third, "", "-o");
-  word(&third, "", numbered("kernels", number, ".o"));
+  word(&third, "", numbered("kernels", number, ".s"));
   if (!tool(&first, b, "the preprocessor") || !tool(&second, b, "the transformation of the launches"))
     return false;
   return said ? inspect_tool(third.argv, b->folder, NULL, NULL, said) == 0 : tool(&third, b, "the compilation");
@@ -183,6 +183,22 @@ bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *sai
   }
   word(&c, "", b->source);
   return inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0;
+}
+
+static bool assemble(const InspectBuild *b, int number) {
+  char assembly[PATH_MAX], guarded[PATH_MAX];
+  Command c = {0};
+  snprintf(assembly, sizeof assembly, "%s/%s", b->folder, numbered("kernels", number, ".s"));
+  snprintf(guarded, sizeof guarded, "%s/%s", b->folder, numbered("guarded", number, ".s"));
+  if (!inspect_guard_arrays(assembly, guarded)) {
+    fprintf(stderr, "ferry inspect: %s cannot be written: %s\n", guarded, strerror(errno));
+    return false;
+  }
+  words(&c, "g++ -c");
+  word(&c, "", numbered("guarded", number, ".s"));
+  word(&c, "", "-o");
+  word(&c, "", numbered("kernels", number, ".o"));
+  return tool(&c, b, "the assembler");
 }
 
 static bool take_copies(const InspectBuild *b, int number) {
@@ -235,7 +251,7 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
       fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->with[n - 1], strerror(errno));
       return false;
     }
-    if ((!o->nvcc && !transform(b, source, n)) || !compile(b, o, source, n) || !take_copies(b, n))
+    if ((!o->nvcc && !transform(b, source, n)) || !compile(b, o, source, n) || !assemble(b, n) || !take_copies(b, n))
       return false;
   }
   return link_program(b, o);

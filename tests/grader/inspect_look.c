@@ -1,5 +1,6 @@
 // What all who show an inspection, or judge by it, ask of it.
 #include "inspect.h"
+#include "model/kernel.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -61,4 +62,18 @@ int inspection_errors(const Inspection *i) {
   for (int n = 0; n < i->finding_count; n++)
     errors += !i->findings[n].kind->note;
   return errors;
+}
+
+// ---- what limits a kernel --------------------------------------------------------------------------------------------------
+
+int inspect_longest(const InspectTime *t) {
+  int limit = 0;
+  for (int i = 1; i < INSPECT_LIMITS; i++)
+    if (t->term[i] > t->term[limit])
+      limit = i;
+  return limit;
+}
+
+const char *inspect_limit(const InspectTime *t) {
+  return t->least > t->seconds / 2 ? "launch" : model_limit_name((enum model_limit)inspect_longest(t));
 }

@@ -196,6 +196,21 @@ static void write_block(FILE *out, const Program *p, int first) {
             of[STEP_SPECIAL], of[STEP_DIVISION]);
 }
 
+bool inspect_mix_of(FILE *listing, FILE *out) {
+#ifdef __x86_64__
+  Program p = read_program(listing);
+  for (int n = 0; n < p.count; n++)
+    if (p.list[n].step == STEP_BLOCK)
+      write_block(out, &p, n);
+  free(p.list);
+  return true;
+#else
+  (void)listing;
+  (void)out;
+  return false;
+#endif
+}
+
 bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes) {
 #ifdef __x86_64__
   char listing[300];
@@ -205,14 +220,7 @@ bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes) {
   if (inspect_tool(argv, b->folder, NULL, listing, "/dev/null") != 0)
     return false;
   FILE *in = fopen(listing, "r"), *out = fopen(path, "w");
-  if (in && out) {
-    Program p = read_program(in);
-    for (int n = 0; n < p.count; n++)
-      if (p.list[n].step == STEP_BLOCK)
-        write_block(out, &p, n);
-    free(p.list);
-  }
-  bool good = in && out;
+  bool good = in && out && inspect_mix_of(in, out);
   if (in)
     fclose(in);
   return out && fclose(out) == 0 && good;

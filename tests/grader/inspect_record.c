@@ -194,6 +194,8 @@ static void take_time(InspectKernel *k, char **f) {
   t->filled = strtod(f[7], NULL);
   for (int n = 0; n < INSPECT_LIMITS; n++)
     t->term[n] += strtod(f[8 + n], NULL);
+  const double uneven = strtod(f[8 + INSPECT_LIMITS], NULL);
+  t->uneven = uneven > t->uneven ? uneven : t->uneven;
 }
 
 static bool same_spot(Spot a, Spot b) {

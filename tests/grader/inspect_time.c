@@ -6,20 +6,8 @@
 // Of the sectors that are written, share that has to be full for the model to be trusted.
 static const double FULL = 0.75;
 
-static int longest(const InspectTime *t) {
-  int limit = 0;
-  for (int i = 1; i < INSPECT_LIMITS; i++)
-    if (t->term[i] > t->term[limit])
-      limit = i;
-  return limit;
-}
-
-const char *inspect_limit(const InspectTime *t) {
-  return t->least > t->seconds / 2 ? "launch" : model_limit_name((enum model_limit)longest(t));
-}
-
 static void print_why(const InspectTime *t) {
-  const double share = t->term[longest(t)];
+  const double share = t->term[inspect_longest(t)];
   if (t->least > t->seconds / 2) {
     inspect_wrapped(2, "limited by its launch: the shortest kernel takes %.3g us, so it could do more in the same time",
                     1e6 * t->least / t->launches);

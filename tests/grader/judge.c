@@ -285,7 +285,10 @@ static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise 
   if (!request)
     grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
   run->pass = pass;
-  pass_settings(&settings, pass, v->seed);
+  if (v->test->scored)
+    pass_scored_settings(&settings, v->test->scored, a->mix);
+  else
+    pass_settings(&settings, pass, v->seed);
   run->r = answer_run(a, request, bytes, devices, v->test->no_cuda, settings.list);
   if (run->r.end != SANDBOX_NOT_STARTED)
     a->protections &= run->r.protections;
@@ -298,6 +301,7 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   judge_reply(&run->c, &run->r, &run->status, a->for_inspector && !run->c.inspection);
   v->counted = case_counted(&run->c);
   v->counts = *counts(&run->c);
+  v->score = run->c.score;
   v->status = run->status;
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   if (v->status != STATUS_PASS)
@@ -356,8 +360,10 @@ static bool inspect_runs(Inspection *i, Run *runs, int count, Answer *a) {
 static bool judge_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
   static Run runs[2];
   Inspection i = {.title = a->title, .source = a->source, .text = a->text};
+  if (v->test->scored && !answer_find_mix(a))
+    return false;
   run_begin(&runs[0], v, a, e, devices, &inspected_passes[0]);
-  int count = runs[0].c.replied ? 2 : 1;
+  int count = runs[0].c.replied && !v->test->scored ? 2 : 1; // the time is counted in ascending order
   if (count == 2)
     run_begin(&runs[1], v, a, e, devices, &inspected_passes[1]);
   bool good = inspect_runs(&i, runs, count, a);
@@ -402,7 +408,7 @@ static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOp
   bool kernel = strcmp(exercise_extension(e), "cu") == 0 && !a->real_gpu;
   bool fewer = v->test->at_most && !a->real_gpu && v->test->at_most < o->devices;
   int devices = fewer ? v->test->at_most : o->devices;
-  if (v->test->inspect && kernel)
+  if ((v->test->inspect || v->test->scored) && kernel)
     run_inspected(v, a, e, devices);
   else
     run_passes(v, a, e, devices);
@@ -479,5 +485,7 @@ void verdict_free(Verdict *v) {
 
 double verdict_score(const Verdict *v) {
   int run = v->test_count - v->skipped;
+  if (v->exercise->open && v->passed < run)
+    return 0;
   return run > 0 ? (double)v->passed / run : 0;
 }

@@ -3,6 +3,7 @@
 #define GRADER_JUDGE_H
 
 #include "answer.h"
+#include "case.h"
 
 typedef struct TestVerdict {
   const Test *test;
@@ -13,6 +14,7 @@ typedef struct TestVerdict {
   double seconds;
   Counts counts; // of the last run, if it was counted
   bool counted;
+  Score score; // of an open exercise
 } TestVerdict;
 
 typedef struct Verdict {

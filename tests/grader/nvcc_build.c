@@ -2,6 +2,7 @@
 #include "nvcc.h"
 #include "commands.h"
 #include "config.h"
+#include "files.h"
 #include "inspect.h"
 #include <limits.h>
 #include <stdio.h>
@@ -105,8 +106,8 @@ static void begin_command(const Builder *b, Words *w, bool cuda) {
   words_add(w, *CONFIG_CXX ? CONFIG_CXX : "g++");
   words_addf(w, "-std=%s", b->options->standard);
   words_add(w, b->options->optimize);
-  if (cuda)
-    split(w, "-march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
+  if (cuda) // with lines, for what the simulator says of a kernel that hangs
+    split(w, "-g1 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
   if (cuda && strstr(CONFIG_CXX, "clang") == NULL) // the loop over a block's threads; clang does so by itself
     split(w, "-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops");
   words_add_all(w, &b->options->compiler);
@@ -172,28 +173,45 @@ static int preprocess(const Builder *b, const char *source, const char *out) {
   return execute(b, &w, NULL, NULL);
 }
 
+// `split`: kernels with barriers get a second version, which runs a block at once.
+static int convert(const Builder *b, const char *raw, const char *converted, bool split_kernels) {
+  Words w = {0};
+  words_add(&w, b->places.converter);
+  if (split_kernels)
+    words_add(&w, "--split");
+  words_add(&w, "--program");
+  words_add(&w, raw);
+  words_add(&w, converted);
+  return execute(b, &w, NULL, NULL);
+}
+
+static bool has_split_kernels(const char *converted) {
+  char *text = file_read(converted, NULL);
+  const bool found = text && strstr(text, "if (::cudasim::whole_block(");
+  free(text);
+  return found;
+}
+
 static int compile_cuda(const Builder *b, const char *source, const char *object) {
   char raw[PATH_MAX + 32], converted[PATH_MAX + 32], messages[PATH_MAX + 32];
   snprintf(raw, sizeof raw, "%s/raw.ii", b->folder);
   snprintf(converted, sizeof converted, "%s/program.ii", b->folder);
   snprintf(messages, sizeof messages, "%s/messages", b->folder);
   int status = preprocess(b, source, raw);
+  status = status ? status : convert(b, raw, converted, true);
   if (status != 0)
     return status;
-  Words convert = {0}, w = {0};
-  words_add(&convert, b->places.converter);
-  words_add(&convert, "--program");
-  words_add(&convert, raw);
-  words_add(&convert, converted);
-  status = execute(b, &convert, NULL, NULL);
-  if (status != 0)
-    return status;
+  Words w = {0};
   begin_command(b, &w, true);
   words_add(&w, b->options->shared ? "-ftls-model=initial-exec" : "-ftls-model=local-exec");
   split(&w, "-fpreprocessed -c -o");
   words_add(&w, object);
   words_add(&w, converted);
   status = execute(b, &w, NULL, messages);
+  if (status != 0 && has_split_kernels(converted)) { // what is wrong is said of the kernels as they were written
+    status = convert(b, raw, converted, false);
+    status = status ? status : execute(b, &w, NULL, messages);
+  }
   nvcc_show_messages(messages);
   return status;
 }

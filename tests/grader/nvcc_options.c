@@ -2,10 +2,12 @@
 #include "nvcc.h"
 #include "case.h"
 #include "commands.h"
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void words_add(Words *w, const char *word) {
   if (w->count + 1 >= w->room) {
@@ -142,10 +144,11 @@ static const struct Option {
 };
 
 // What the simulator brings along, and what nobody simulates. A library that is in neither list is the program's own.
-static const char *const brought[] = {"cudart",        "cudart_static", "cudadevrt", "cuda",       "cublas", "cublasLt",
-                                      "cublas_static", "nccl",          "culibos",   "nvToolsExt", NULL};
-static const char *const missing[] = {"cufft",     "cusparse", "cusolver", "cudnn",  "nvrtc",   "nvjpeg",
-                                      "nvidia-ml", "cupti",    "npp",      "curand", "nvgraph", NULL};
+static const char *const brought[] = {"cudart",   "cudart_static", "cudadevrt", "cuda",    "cublas",
+                                      "cublasLt", "cublas_static", "nccl",      "culibos", "nvToolsExt",
+                                      "curand",   "cufft",         NULL};
+static const char *const missing[] = {"cufftw",    "cusolver", "cudnn", "nvrtc",   "nvjpeg",
+                                      "nvidia-ml", "cupti",    "npp",   "nvgraph", NULL};
 
 static bool among(const char *const *names, const char *name, bool whole) {
   for (; *names; names++)
@@ -185,12 +188,26 @@ static int refuse(const struct Option *option, const char *word) {
   return EXIT_USAGE;
 }
 
+// A toolkit's headers do not fit the simulator's, which are there anyway.
+static bool is_toolkit(const char *folder) {
+  char header[PATH_MAX + 32];
+  snprintf(header, sizeof header, "%s/crt/host_config.h", folder);
+  return access(header, R_OK) == 0;
+}
+
 static int take(NvccOptions *o, const struct Option *option, const char *word, const char *value) {
   switch (option->kind) {
   case PREPROCESSOR:
-    words_addf(&o->preprocessor, "%s%s", option->to, value);
+    if (strcmp(option->to, "-I") == 0 && is_toolkit(value))
+      words_addf(&o->ignored, "-I%s (a toolkit's headers)", value);
+    else
+      words_addf(&o->preprocessor, "%s%s", option->to, value);
     break;
   case PREPROCESSOR2:
+    if (strcmp(option->to, "-isystem") == 0 && is_toolkit(value)) {
+      words_addf(&o->ignored, "-isystem %s (a toolkit's headers)", value);
+      break;
+    }
     words_add(&o->preprocessor, option->to);
     words_add(&o->preprocessor, value);
     break;

@@ -72,3 +72,17 @@ void pass_settings(PassSettings *s, const Pass *pass, uint64_t seed) {
   }
   s->list[count] = NULL;
 }
+
+void pass_scored_settings(PassSettings *s, const Scored *scored, const char *mix) {
+  int count = 0;
+#define ADD(...) s->list[count] = s->text[count], snprintf(s->text[count++], PASS_SETTING_BYTES, __VA_ARGS__)
+  ADD(LAZY);
+  ADD("FERRY_INSPECT_SCORED=1");
+  ADD("FERRY_SIM_GPU=%s", scored->gpu);
+  if (scored->blocks > 0)
+    ADD("FERRY_INSPECT_BLOCKS=%d", scored->blocks);
+  if (*mix)
+    ADD("FERRY_INSPECT_MIX=%s", mix);
+#undef ADD
+  s->list[count] = NULL;
+}

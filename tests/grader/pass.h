@@ -5,7 +5,7 @@
 
 #include "exercise.h"
 
-enum { PASS_SETTINGS = 6, PASS_SETTING_BYTES = 64 };
+enum { PASS_SETTINGS = 6, PASS_SETTING_BYTES = 400 };
 
 typedef struct Pass {
   CasePass is;
@@ -29,5 +29,7 @@ typedef struct PassSettings {
 } PassSettings;
 
 void pass_settings(PassSettings *s, const Pass *pass, uint64_t seed);
+// The same of a scored test; `mix` is a file for the inspector, or "".
+void pass_scored_settings(PassSettings *s, const Scored *scored, const char *mix);
 
 #endif

@@ -350,7 +350,7 @@ int scale_options(ScaleOptions *o, int argc, char **argv) {
     const char **value = value_of(o, &g, argv[i]);
     bool *flag = flag_of(o, argv[i]);
     if (!value && !flag)
-      return usage_error(COMMAND, "there is no option %s", argv[i]);
+      return no_option(COMMAND, argv[i]);
     if (value && i + 1 == argc)
       return usage_error(COMMAND, "%s needs a value", argv[i]);
     if (value)

@@ -88,7 +88,14 @@ static bool begins_with(const char *const *prefixes, size_t count, const char *n
 }
 #define BEGINS_WITH(prefixes, name) begins_with(prefixes, sizeof(prefixes) / sizeof(prefixes)[0], name)
 
+// What moves memory unseen by the inspector, which scores open exercises; memcpy, memmove and memset it sees.
+static const char *const unseen[] = {"mempcpy", "__mempcpy", "memccpy", "wmemcpy", "wmemmove", "wmempcpy",
+                                     "wmemset", "bcopy",     "bzero",   "strcpy",  "strncpy",  "stpcpy",
+                                     "stpncpy", "strcat",    "strncat", "swab",    "qsort",    "explicit_bzero"};
+
 static bool may_use(const Exercise *exercise, const char *name) {
+  if (exercise->open && IS_LISTED(unseen, name))
+    return false;
   bool kernel = strcmp(exercise_extension(exercise), "cu") == 0;
   // The simulator's runtime goes by CUDA's names behind a prefix.
   bool runtime = strncmp(name, "sim_cuda", 8) == 0 || strncmp(name, "sim_cublas", 10) == 0 ||

@@ -15,7 +15,8 @@
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^6
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^7
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^8
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9[0-4]
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9[5-9]
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --all-of-them
 # timeout: 600
 # shellcheck source=tests/grader/common.sh
@@ -59,6 +60,23 @@ generic() { # empty|constant HEADER FUNCTIONS
 
 # A mistake that shows on several devices alone says so in its second line, "// devices: 2": with fewer it has to pass, and the
 # report has to say that tests were left out.
+is_open() { # EXERCISE: "make it faster"
+  grep -q '^ *\.open = true' "tests/hidden/$1/check.c"
+}
+
+# A right answer to an open exercise says in its first line how many stars it has, "// stars: 2"; the solution takes the reference's time.
+wrong_score() { # EXERCISE FILE REPORT
+  local wanted got
+  wanted=$(sed -n '1s@^// stars: @@p' "$2")
+  got=$(sed -n 's@^  stars: \(\**\).*@\1@p' "$3")
+  if [ "$2" = "$(ls solutions/"$1".*)" ]; then
+    tr -s ' \n' ' ' <"$3" | grep -q ' 1\.00 times as fast as the reference' ||
+      echo "the reference has another time than check.c says: $(grep -A 2 'modelled, not measured' "$3" | tr '\n' ' ')"
+  elif [ "${#got}" != "$wanted" ]; then
+    echo "${#got} stars, and its first line says ${wanted:-nothing}: $(grep -A 2 'modelled, not measured' "$3" | tr '\n' ' ')"
+  fi
+}
+
 judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
   local exercise=$1 file=$2 kind=$3 mistake=${4:-} output passed all why='' report needed
   needed=$(sed -n '2s@^// devices: @@p' "$file")
@@ -78,7 +96,13 @@ judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
     fi
     ;;
   stub)
-    if [ "${passed:-1}" != 0 ]; then
+    if is_open "$exercise"; then # right, and slow: the time that ratios are of is what it takes
+      if [ "${passed:-1}" = "${all:-1}" ]; then
+        why='the stub passes'
+      elif ! tr -s ' \n' ' ' <"$report" | grep -q ' 1\.00 times as fast as what was handed out'; then
+        why="what is handed out has another time than check.c says: $(grep -A 1 'modelled, not measured' "$report" | tr '\n' ' ')"
+      fi
+    elif [ "${passed:-1}" != 0 ]; then
       why="the stub scores $output: $(sed -n 's/^  ok  *//p' "$report" | tr '\n' ',')"
     elif grep -q '^compile error' "$report"; then
       why='the stub does not compile'
@@ -87,6 +111,8 @@ judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
   right)
     if [ "${passed:-0}" != "${all:-1}" ]; then
       why="$output; $(grep -m 1 -A 3 '^  [a-z ]*  *[a-z]' <(grep -v '^  ok' "$report") | tr '\n' ' ' | head -c 400)"
+    elif is_open "$exercise"; then
+      why=$(wrong_score "$exercise" "$file" "$report")
     fi
     ;;
   refused)

@@ -21,7 +21,7 @@ result $? 'their error is below a factor of 1.5' "it is ${error:-nothing}"
 rows=$(grep -vc '^#\|^table' $tables)
 [ "$("$check" $tables rows | grep -vc '^#')" = "$rows" ] && [ "$rows" -gt 300 ]
 result $? 'every row of the tables is compared' "$rows rows"
-awk -F '\t' '!/^#/ && (NF != 9 || $9 == "" || ($2 != "fitted" && $2 != "held out" && $2 != "set"))' $tables >"$work/bad"
+awk -F '\t' '!/^#/ && (NF != 9 || $9 == "" || ($2 != "fitted" && $2 != "held out" && $2 != "kept apart" && $2 != "set"))' $tables >"$work/bad"
 [ ! -s "$work/bad" ]
 result $? 'every row has a source, and says whether it was used to fit' "$(head -n 1 "$work/bad")"
 

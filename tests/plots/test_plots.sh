@@ -32,24 +32,24 @@ awk -v simulated=yes -f tests/plots/made_up_gpu.awk >"$work/made_up_sim.tsv"
 # A header that does not own up to it is not enough.
 sed 's/^# simulated: yes/# simulated: no/' "$work/made_up_sim.tsv" >"$work/hidden_sim.tsv"
 
-plots='speed bandwidth roofline training scaling memory timeline gradients'
+plots='speed bandwidth sums roofline training scaling memory timeline gradients'
 
 # ---- pictures ----------------------------------------------------------------------------------------------------------------
 
-says 'drawing the CPU alone' 0 '32 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --out "$work/alone"
+says 'drawing the CPU alone' 0 '36 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --out "$work/alone"
 complaints=$(complete_pictures "$work/alone" $plots)
 [ -z "$complaints" ]
 result $? 'every picture is one, and not empty' "$complaints"
-[ "$(grep -l 'No GPU measured yet' "$work"/alone/*.svg | wc -l)" = 14 ]
+[ "$(grep -l 'No GPU measured yet' "$work"/alone/*.svg | wc -l)" = 16 ]
 result $? 'each says how to add a GPU'
 
-says 'drawing CPU and GPU' 0 '36 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
+says 'drawing CPU and GPU' 0 '40 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/gpu.tsv" --out "$work/both"
 complaints=$(complete_pictures "$work/both" $plots roofline_gpu)
 [ -z "$complaints" ]
 result $? 'every picture with a GPU, too' "$complaints"
-[ "$(grep -l 'GPU, recorded: Made-up GPU.*2000-01-01' "$work"/both/*.svg | wc -l)" = 16 ]
+[ "$(grep -l 'GPU, recorded: Made-up GPU.*2000-01-01' "$work"/both/*.svg | wc -l)" = 18 ]
 result $? 'each names the recorded GPU and its date'
-[ "$(grep -l "CPU, recorded: .* cores, .* threads; $(date +%Y)" "$work"/both/*.svg | wc -l)" = 16 ]
+[ "$(grep -l "CPU, recorded: .* cores, .* threads; $(date +%Y)" "$work"/both/*.svg | wc -l)" = 18 ]
 result $? 'each names the CPU and its date'
 for text in 'speed-up' 'GPU, bfloat16'; do
   grep -q "$text" "$work/both/speed-light.svg" && ! grep -q "$text" "$work/alone/speed-light.svg"
@@ -62,7 +62,7 @@ result $? 'transfers and several GPUs are drawn'
 
 for sim in sim made_up_sim hidden_sim; do
   plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/$sim.tsv" --out "$work/$sim" --formats svg --themes light >"$work/$sim.log" 2>&1
-  [ "$(grep -l 'No GPU measured yet' "$work/$sim"/*.svg | wc -l)" = 7 ] &&
+  [ "$(grep -l 'No GPU measured yet' "$work/$sim"/*.svg | wc -l)" = 8 ] &&
     ! grep -qE 'speed-up|DataParallel|pinned|Simulated|Made-up' "$work/$sim"/*.svg
   result $? "simulated times do not reach a plot ($sim)" "$(tail -n 3 "$work/$sim.log" | tr '\n' ' ')"
 done
@@ -71,19 +71,22 @@ says 'nothing but simulated times' 2 'no rows to draw' plots/draw.sh --cpu "$wor
 # ---- a played GPU --------------------------------------------------------------------------------------------------------------
 
 FERRY_CUDA=sim FERRY_SIM_GPU=a100 "$bench" --device cuda --quick --repeat 1 --out "$work/model.tsv" matmul train_784_256_128_10 \
+  sums_copied_each sums_copied_once \
   >"$work/model.log" 2>&1
 label='modelled, not measured: computed from counts and the data sheet of NVIDIA A100'
 [ "$(grep -c "$label" "$work/model.log")" -ge 2 ] && grep -q "^# model: $label" "$work/model.tsv"
 result $? 'modelled results say so in the first line, above the table and in the file' "$(head -n 1 "$work/model.log")"
-says 'drawing a modelled GPU' 0 '8 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --model "$work/model.tsv" --out "$work/modelled" \
+says 'drawing a modelled GPU' 0 '9 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --model "$work/model.tsv" --out "$work/modelled" \
   --formats svg --themes light
-for plot in speed training; do
+for plot in speed sums training; do
   grep -q "$label" "$work/modelled/$plot-light.svg" && grep -qi 'dasharray' "$work/modelled/$plot-light.svg"
   result $? "its times are dashed and labelled ($plot)"
 done
 plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/model.tsv" --out "$work/taken" --formats svg --themes light >"$work/taken.log" 2>&1
 ! grep -qE 'speed-up|A100' "$work/taken"/*.svg
 result $? 'modelled times are not drawn as a measured GPU'
+grep -q 'reported: article 001' "$work/alone/speed-light.svg" && grep -q 'reported: article 002' "$work/alone/sums-light.svg"
+result $? 'what the articles print is marked as reported'
 
 # ---- what can go wrong ----------------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,14 @@ __global__ void tiles(int *out) {
     out[threadIdx.x] += 10000 * (int)some.size();
   }
 }
+template <int N> __global__ void wide(int *out) {
+  __shared__ cg::block_tile_memory<256> room;
+  cg::thread_block block = cg::this_thread_block(room);
+  auto tile = cg::tiled_partition<N>(block);
+  const int sum = cg::reduce(tile, (int)threadIdx.x, cg::plus<int>()), third = tile.shfl((int)threadIdx.x, 3);
+  cg::sync(tile);
+  out[threadIdx.x] = sum + 100000 * third + 100000000 * tile.any(threadIdx.x == 200);
+}
 __global__ void chain(int *flags) { // the last block goes first
   if (threadIdx.x == 0) {
     const int b = (int)(gridDim.x - 1 - blockIdx.x);
@@ -55,6 +63,14 @@ int main() {
   failed |= cudaDeviceSynchronize() != cudaSuccess || out[0] != 499500 || out[1] != 999000;
   printf("grid sum %d, doubled %d\n", out[0], out[1]);
   failed |= cudaLaunchCooperativeKernel((void *)sum, 100000, 64, arguments) != cudaErrorCooperativeLaunchTooLarge;
+  int *far;
+  cudaMallocManaged(&far, 256 * sizeof *far);
+  wide<64><<<3, 256>>>(far);
+  failed |= cudaDeviceSynchronize() != cudaSuccess || far[0] != 302016 || far[255] != 119514304;
+  printf("tiles of 64: %d %d\n", far[0], far[255]);
+  wide<128><<<1, 160>>>(far);
+  failed |= cudaDeviceSynchronize() != cudaSuccess || far[0] != 308128 || far[159] != 13104592;
+  printf("tiles of 128: %d %d\n", far[0], far[159]);
   tiles<<<1, 32>>>(out);
   failed |= cudaDeviceSynchronize() != cudaSuccess || out[1] != 2 || out[9] != 110102 || out[31] != 308;
   printf("tiles %d %d %d\n", out[1], out[9], out[31]);

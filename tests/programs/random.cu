@@ -128,7 +128,30 @@ int main() {
   }
   expect("their mean and variance", fabs(sum / count - 3) < 0.05 && fabs(squares / count - 4) < 0.1);
   expect("an odd number of them", curandGenerateNormal(g, d, 3, 0, 1) == CURAND_STATUS_LENGTH_NOT_MULTIPLE);
-  expect("what is not simulated", curandCreateGenerator(&g, CURAND_RNG_QUASI_SOBOL32) == CURAND_STATUS_TYPE_ERROR);
+  expect("what is not simulated", curandCreateGenerator(&g, CURAND_RNG_PSEUDO_MRG32K3A) == CURAND_STATUS_TYPE_ERROR);
+
+  // The first numbers of Sobol's sequence, and of its third dimension by direction numbers of NVIDIA's.
+  expect("Sobol", curandCreateGenerator(&g, CURAND_RNG_QUASI_SOBOL32) == CURAND_STATUS_SUCCESS);
+  expect("its dimensions", curandSetQuasiRandomGeneratorDimensions(g, 3) == CURAND_STATUS_SUCCESS);
+  expect("not as many", curandSetQuasiRandomGeneratorDimensions(g, 20000) == CURAND_STATUS_OUT_OF_RANGE);
+  unsigned int *quasi;
+  cudaMallocManaged(&quasi, 12 * sizeof *quasi);
+  expect("a multiple of them", curandGenerate(g, quasi, 10) == CURAND_STATUS_LENGTH_NOT_MULTIPLE);
+  expect("quasi-random numbers", curandGenerate(g, quasi, 12) == CURAND_STATUS_SUCCESS);
+  const unsigned int third[4] = {0, 0x80000000u, 0x40000000u, 0xc0000000u};
+  for (int i = 0; i < 4; i++)
+    expect("the first dimension", quasi[i] == (i == 0 ? 0 : i == 1 ? 0x80000000u : i == 2 ? 0xc0000000u : 0x40000000u));
+  for (int i = 0; i < 4; i++)
+    expect("the third dimension", quasi[8 + i] == third[i]);
+  curandDirectionVectors32_t *directions;
+  curandGetDirectionVectors32(&directions, CURAND_DIRECTION_VECTORS_32_JOEKUO6);
+  expect("direction numbers",
+         directions[2][7] == 0xc5000000u && directions[13][6] == 0x42000000u && directions[20][7] == 0x51000000u);
+  curandStateSobol32_t from_start, from_five;
+  curand_init(directions[5], 0, &from_start);
+  curand_init(directions[5], 5, &from_five);
+  skipahead(5u, &from_start);
+  expect("an offset of Sobol's", curand(&from_start) == curand(&from_five));
   puts(failed ? "FAIL" : "PASS");
   return failed;
 }

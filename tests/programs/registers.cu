@@ -1,4 +1,4 @@
-// Special registers by inline PTX.
+// Special registers and single instructions by inline PTX.
 #include <cstdio>
 
 __device__ unsigned int lane_id(void) {
@@ -18,6 +18,22 @@ __global__ void where(unsigned int *out, long long *times) {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(after));
   times[threadIdx.x] = after - before;
 }
+__global__ void instructions(unsigned int *out, const unsigned int *in, float *real) {
+  unsigned int a = in[0], b = in[1], c = in[2], r, s, t, u;
+  asm("lop3.b32 %0, %1, %2, %3, 0xe8;" : "=r"(r) : "r"(a), "r"(b), "r"(c)); // the majority
+  out[0] = r;
+  asm volatile("bfind.u32 %0, %1;" : "=r"(r) : "r"(a));
+  out[1] = r;
+  asm("{ prmt.b32 %0, %1, %2, 0x3210; }" : "=r"(out[2]) : "r"(a), "r"(b));
+  asm volatile("shl.b32 %0, %1, %2;\n" : "=r"(out[3]) : "r"(a), "r"(40));
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(out[4]) : "r"(a), "r"(b), "r"(c));
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(r), "=r"(s), "=r"(t), "=r"(u) : "l"(in));
+  out[5] = r + s + t + u;
+  asm volatile("st.volatile.global.u32 [%0], %1;" ::"l"(out + 6), "r"(b) : "memory");
+  asm("bfe.s32 %0, %1, 4, 8;" : "=r"(out[7]) : "r"(a));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(real[0]) : "f"(real[1]));
+  asm volatile("membar.gl;");
+}
 
 int main() {
   unsigned int *out;
@@ -28,6 +44,23 @@ int main() {
   bool good = cudaDeviceSynchronize() == cudaSuccess;
   for (unsigned int i = 0; i < 64; i++)
     good = good && out[i] == 100 * (i / 32) + i % 32 && times[i] >= 0;
+  const unsigned int a = 0x12345f81, b = 0x0ff00ff0, c = 0xffff0000;
+  float *real;
+  cudaMallocManaged(&real, 2 * sizeof *real);
+  real[1] = 3;
+  unsigned int *in = out + 32;
+  in[0] = a;
+  in[1] = b;
+  in[2] = c;
+  in[3] = 5;
+  instructions<<<1, 1>>>(out, in, real);
+  good = good && cudaDeviceSynchronize() == cudaSuccess && real[0] == 8;
+  const unsigned int expected[] = {(a & b) | (a & c) | (b & c), 28, a, 0, a * b + c, a + b + c + 5, b, 0xfffffff8};
+  for (int i = 0; i < 8; i++) {
+    if (out[i] != expected[i])
+      printf("instruction %d: %x, expected %x\n", i, out[i], expected[i]);
+    good = good && out[i] == expected[i];
+  }
   puts(good ? "PASS" : "FAIL");
   return !good;
 }

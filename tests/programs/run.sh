@@ -13,23 +13,27 @@ usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [opti
   PATTERN         only the programs whose name matches this extended regular expression
   --compile-only  do not run them
   --O0            compile faster
-  --limit S       seconds to run (60); a compilation gets 120
+  --once          HeCBench: let the last argument, mostly a number of repetitions, be 1
+  --limit S       seconds to run (60)
+  --compiling S   seconds to compile (120)
   --jobs N        programs at a time (1)
+  --ferry FILE    another ferry than ./ferry, an installed one
   --logs DIR      keep what each printed (default: a temporary folder, removed)
   --table FILE    the results as a table in Markdown
 A program ends well when it exits with 0, has not said that a check failed, and the simulator has found nothing.
 END
 }
 
-samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize=''
+samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry compiling=120 once=''
 while [ $# -gt 0 ]; do
   case $1 in
-  --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table)
+  --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table | --ferry | --compiling)
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
     printf -v "${1#--}" %s "$2"
     shift
     ;;
   --compile-only) run= ;;
+  --once) once=1 ;;
   --O0) optimize=-O0 ;;
   --help | -h) usage && exit 0 ;;
   -*) usage >&2 && exit 2 ;;
@@ -38,7 +42,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$samples$hecbench$llmc" ] || { usage >&2 && exit 2; }
-[ -x "$root/ferry" ] || { echo "tests/programs/run.sh: build ./ferry first: make" >&2 && exit 2; }
+[ -x "$ferry" ] || { echo "tests/programs/run.sh: build ./ferry first: make" >&2 && exit 2; }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -46,9 +50,9 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$logs" "$work/src"
 # The compiler's own folders without /usr/local/include, where a toolkit's headers may be linked to.
 folders=$(g++ -E -v -x c++ /dev/null 2>&1 | sed -n 's@^ \(/[^ ]*\)$@\1@p' | grep -v '^/usr/local/include' | sed 's/^/-isystem /' | tr '\n' ' ')
-printf '#!/bin/sh\nexec "%s" nvcc "$@" %s -Xcompiler -nostdinc %s\n' "$root/build/ferry" "$optimize" "$folders" >"$work/nvcc"
+printf '#!/bin/sh\nexec "%s" nvcc "$@" %s -Xcompiler -nostdinc %s\n' "$ferry" "$optimize" "$folders" >"$work/nvcc"
 chmod +x "$work/nvcc"
-export work logs limit run samples hecbench llmc
+export work logs limit compiling once run samples hecbench llmc
 
 # ---- the list: collection, name, folder ------------------------------------------------------------------------------
 
@@ -83,7 +87,7 @@ build_samples() { # DIR
   sources=$(sed 's/#.*//' CMakeLists.txt | tr '\n()' '   ' | grep -oE 'add_executable .*' | tr ' ' '\n' |
     sed '/^target_\|^set_/,$d' | grep -E '\.(cu|cpp|c)$' | sort -u)
   # shellcheck disable=SC2086
-  timeout 120 "$work/nvcc" -O2 -I. -Iinc -I"$samples/Common" ${sources:-*.cu} -o main -lpthread
+  timeout "$compiling" "$work/nvcc" -O2 -I. -Iinc -I"$samples/Common" ${sources:-*.cu} -o main -lpthread
 }
 build_hecbench() {
   mkdir -p ../src
@@ -91,16 +95,21 @@ build_hecbench() {
   rm -f "../src/$(basename "$1")"
   cp -R "$1" ../src/ && chmod -R u+w "../src/$(basename "$1")"
   cd "../src/$(basename "$1")" || return
-  timeout 120 make CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90
+  timeout "$compiling" make CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90
 }
 build_llmc() {
-  timeout 120 "$work/nvcc" -O2 -I"$(dirname "$1")" "$1" -o main -lcublas -lcublasLt
+  timeout "$compiling" "$work/nvcc" -O2 -I"$(dirname "$1")" "$1" -o main -lcublas -lcublasLt
 }
 export -f build_samples build_hecbench build_llmc
 
+# What `make run` would do. With --once, the last number of each program's arguments, which mostly says how often it repeats, is 1.
+hecbench_command() {
+  make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 |
+    if [ -n "$once" ]; then sed -E 's/^(.*\.\/[^ ]+.*[[:space:]])[0-9]+[[:space:]]*$/\11/'; else cat; fi
+}
 start() {
   case $1 in
-  HeCBench) timeout "$limit" make run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 ;;
+  HeCBench) timeout "$limit" bash -c "$(hecbench_command)" ;;
   *) timeout "$limit" ./main ;;
   esac
 }
@@ -109,9 +118,9 @@ one() { # COLLECTION NAME DIR
   local log=$logs/$1-$2 status=0 ended
   mkdir -p "$work/$1-$2/here" && cd "$work/$1-$2/here" || return
   case $1 in
-  samples) build_samples "$3" ;;
-  HeCBench) build_hecbench "$3" ;;
-  llm.c) build_llmc "$3" ;;
+  samples) (build_samples "$3") ;;
+  HeCBench) (build_hecbench "$3") ;;
+  llm.c) (build_llmc "$3") ;;
   esac >"$log.build" 2>&1 || status=$?
   if [ $status = 124 ]; then
     ended='compiling takes too long'
@@ -131,8 +140,8 @@ one() { # COLLECTION NAME DIR
 judge() { # STATUS LOG
   if [ "$1" = 124 ] || { [ "$1" = 2 ] && grep -qE 'Error 124' "$2"; }; then
     echo "not done after $limit s"
-  elif grep -qE '^cudasim: ' "$2"; then
-    echo "stopped: $(grep -m 1 '^cudasim: ' "$2" | cut -c 1-120)"
+  elif grep -E '^cudasim: ' "$2" | grep -qv '^cudasim: warning'; then
+    echo "stopped: $(grep -E '^cudasim: ' "$2" | grep -m 1 -v '^cudasim: warning' | cut -c 1-120)"
   elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening' "$2"; then
     echo 'no data'
   elif [ "$1" != 0 ]; then
@@ -145,7 +154,7 @@ judge() { # STATUS LOG
     echo 'runs, has no check'
   fi
 }
-export -f one start judge
+export -f one start judge hecbench_command
 
 total=$(wc -l <"$work/list") n=0
 : >"$work/results"

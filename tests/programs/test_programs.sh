@@ -56,7 +56,7 @@ int main() {
   thrust::host_vector<int> h(4);
   h[0] = 3, h[1] = 1, h[2] = 2, h[3] = 0;
   thrust::device_vector<int> d = h;
-  thrust::sort(d.begin(), d.end());
+  thrust::sort(thrust::cuda::par.on(0), d.begin(), d.end());
   thrust::transform(d.begin(), d.end(), d.begin(), twice());
   increment<<<1, 4>>>(thrust::raw_pointer_cast(d.data()));
   printf("%d %d\n", thrust::reduce(d.begin(), d.end()), (int)d[3]); // nothing waits between the two
@@ -85,8 +85,8 @@ END
 check 'loops unrolled by a macro and by a parameter' test $? = 18
 printf 'int first;\n' >"$work/word.ii"
 check 'a text that begins with a word' "$(dirname "$ferry")/build/cu2cpp" --program "$work/word.ii" "$work/word.out"
-echo '#include <cusparse.h>' >"$work/other.cu"
-check "no header of NVIDIA's that does not fit" says 'cusparse.h: No such file' "$ferry" nvcc -c "$work/other.cu" -o /dev/null
+echo '#include <cudnn.h>' >"$work/other.cu"
+check "no header of NVIDIA's that does not fit" says 'cudnn.h: No such file' "$ferry" nvcc -c "$work/other.cu" -o /dev/null
 
 # ---- errors ------------------------------------------------------------------------------------------------------------
 
@@ -175,7 +175,10 @@ check '-M' says 'kernels.h' "$ferry" nvcc -DOFFSET=7 -MM kernels.cu
 check 'a library' eval '"$ferry" nvcc -DOFFSET=8 -lib -o k.a kernels.cu && "$ferry" nvcc main.cpp k.a -o with && [ "$(./with)" = 8 ]'
 check '--version' says 'release 13.0' "$ferry" nvcc --version
 check 'PTX is refused' says 'no PTX is made' "$ferry" nvcc -ptx kernels.cu
-check 'a library that is missing' says 'not simulated' "$ferry" nvcc -DOFFSET=1 -c kernels.cu -lcufft
+check 'a library that is missing' says 'not simulated' "$ferry" nvcc -DOFFSET=1 -c kernels.cu -lcusolver
+mkdir -p toolkit/crt && : >toolkit/crt/host_config.h && echo '#error not these' >toolkit/cuda_runtime.h
+check "a toolkit's headers" says "-Itoolkit (a toolkit's headers)" "$ferry" nvcc -Itoolkit -DOFFSET=1 -c kernels.cu -o toolkit/k.o
+check "a toolkit's headers: without them" test -s toolkit/k.o
 check 'a value that is missing' says 'needs a value' "$ferry" nvcc kernels.cu -o
 check 'an unknown file' says 'none.cu' "$ferry" nvcc -c none.cu
 

@@ -31,6 +31,30 @@ __global__ void others(int *x) {
   if (__reduce_add_sync(0xffffffffu, lane) != 496 || __reduce_max_sync(0xffffffffu, lane) != 31)
     x[lane] = -2;
 }
+// More masks in a row than a warp keeps, each while lanes may still be on their way from the one before.
+__global__ void masks(int *out) {
+  const int lane = (int)threadIdx.x;
+  int sum = 0;
+  unsigned int s = 7;
+  for (int round = 0; round < 200; round++) {
+    s = s * 1664525u + 1013904223u;
+    unsigned int group = __ballot_sync(0xffffffffu, s >> lane & 1u);
+    if (!(s >> lane & 1u))
+      group = ~group;
+    sum += __popc(__ballot_sync(group, lane & 1)) + __shfl_sync(group, lane, __ffs((int)group) - 1);
+  }
+  out[lane] = sum;
+}
+static int expected_of_masks(int lane) {
+  int sum = 0;
+  unsigned int s = 7;
+  for (int round = 0; round < 200; round++) {
+    s = s * 1664525u + 1013904223u;
+    const unsigned int group = s >> lane & 1u ? s : ~s;
+    sum += __builtin_popcount(group & 0xaaaaaaaau) + __builtin_ctz(group);
+  }
+  return sum;
+}
 
 int main() {
   int *x, h[32], failed = 0;
@@ -48,6 +72,10 @@ int main() {
   cudaMemcpy(h, x, sizeof h, cudaMemcpyDeviceToHost);
   failed |= h[0] != 6 || h[30] != 186;
   printf("others: %d %d\n", h[0], h[30]);
+  masks<<<1, 32>>>(x);
+  cudaMemcpy(h, x, sizeof h, cudaMemcpyDeviceToHost);
+  for (int lane = 0; lane < 32; lane++)
+    failed |= h[lane] != expected_of_masks(lane);
   puts(failed ? "FAIL" : "PASS");
   return failed;
 }

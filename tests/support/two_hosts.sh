@@ -23,9 +23,9 @@ command -v ip >/dev/null && command -v unshare >/dev/null || skip_all 'needs ip 
 
 cat >"$agent" <<END
 #!/bin/sh
-# HOST COMMAND...
+# HOST COMMAND...: as by ssh, nothing of this side's environment comes along
 shift
-exec ip netns exec $b unshare --uts sh -c "hostname ferry-b; \$*"
+exec env -i PATH="$PATH" HOME="$HOME" ip netns exec $b unshare --uts sh -c "hostname ferry-b; \$*"
 END
 chmod +x "$agent"
 

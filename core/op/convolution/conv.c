@@ -20,6 +20,7 @@
 // the one to read first. Those for CUDA (conv.cu, conv_implicit.cu) are of the second kind. Which is used is a rule here; in
 // benchmark mode they are timed (conv_choose.c).
 #include "op/convolution/conv.h"
+#include "graph/place.h"
 #include "op/convolution/conv_choose.h"
 #include "op/convolution/conv_cpu.h"
 #include "op/convolution/conv_dnn.h"
@@ -151,7 +152,7 @@ static void conv2d_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **
   }
   if (fy_node_needs(node, 1)) {
     memcpy(p.shape, weight->array.shape, sizeof p.shape);
-    grad_in[1] = fy_run(&fy_op_conv2d_backward_weight, &p, FY_INPUTS(grad, x));
+    grad_in[1] = fy_run_into(&fy_op_conv2d_backward_weight, &p, FY_INPUTS(grad, x), fy_node_place(node, 1));
   }
   if (fy_node_needs(node, 2))
     grad_in[2] = fy_sum_dims(grad, fy_shape(0, 2, 3), false);

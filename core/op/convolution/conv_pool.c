@@ -3,6 +3,7 @@
 // The convolution's output is the largest array of such a layer, and ReLU's another one. Fused, neither exists: each image is
 // convolved, cut off at zero and pooled while it is in the cache, and backward needs only the tap that each pooled value
 // came from. The values are those of the three ops, up to the rounding of the convolution's sums.
+#include "graph/place.h"
 #include "op/convolution/conv_choose.h"
 #include "op/convolution/conv_pool.h"
 #include "op/kernel/dnn.h"
@@ -57,9 +58,13 @@ static void conv_pool_save(FyCall *call, FyNode *node) {
 static void conv_pool_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **grad_in) {
   FyConvPoolParams p = *fy_node_params(node, FyConvPoolParams);
   FyTensor *x = fy_saved(node, 0), *weight = fy_saved(node, 1), *taps = fy_saved(node, 2);
-  for (int i = 0; i < 3; i++)
+  FyTensor *places[3];
+  for (int i = 0; i < 3; i++) {
     p.needs[i] = fy_node_needs(node, i);
-  fy_run_multi(&fy_op_conv2d_relu_max_pool2d_backward, &p, FY_INPUTS(grad_out[0], taps, x, weight), 3, grad_in);
+    places[i] = fy_node_place(node, i);
+  }
+  fy_run_multi_into(&fy_op_conv2d_relu_max_pool2d_backward, &p, FY_INPUTS(grad_out[0], taps, x, weight), 3, grad_in,
+                    places);
 }
 
 // The product's; ReLU and pooling are done on its tiles.

@@ -1,6 +1,7 @@
 // torch.matmul and F.linear.
 #include "op/product/matmul.h"
 #include "base/threads.h"
+#include "graph/place.h"
 #include "op/elementwise/pointwise_math.h"
 #include "op/product/gemm.h"
 #include "op/product/matmul_amx.h"
@@ -425,7 +426,8 @@ static void linear_backward(FyNode *node, FyTensor *const *grad_out, FyTensor **
       grad_in[0] = fy_view(grad_in[0], size_of_input(node, 0));
   }
   if (fy_node_needs(node, 1))
-    grad_in[1] = fy_matmul(fy_t(grad), rows_of(fy_saved(node, SAVED_X)));
+    grad_in[1] = fy_run_into(&fy_op_matmul, NULL, FY_INPUTS(fy_t(grad), rows_of(fy_saved(node, SAVED_X))),
+                             fy_node_place(node, 1));
   if (fy_node_needs(node, 2))
     grad_in[2] = fy_sum_dim(grad, 0, false);
 }

@@ -162,6 +162,11 @@ public:
 static inline thread_block this_thread_block(void) {
   return thread_block();
 }
+// What tiles of several warps want on a GPU to exchange values; here they have it anyway.
+template <unsigned int Threads> struct block_tile_memory { char cudasim_unused; };
+template <unsigned int Threads> inline thread_block this_thread_block(block_tile_memory<Threads> &) {
+  return thread_block();
+}
 
 // The blocks of a cooperative launch.
 class grid_group {
@@ -202,16 +207,74 @@ static inline grid_group this_grid(void) {
   return grid_group();
 }
 
-// A tile of up to 32 threads; Parent says of what.
-template <unsigned int Size, class Parent = void> class thread_block_tile : public cudasim_lanes {
-  static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile's size is a power of two");
-  static_assert(Size <= 32, "tiles of more than 32 threads are not simulated");
+// A tile of several warps. Its threads meet by polling; what they bring lies beside the block's shared memory.
+template <unsigned int Size> class cudasim_warps {
+  struct meeting {
+    unsigned int arrived, phase;
+  };
+  static meeting &here(void) {
+    static thread_local meeting meetings[1024 / Size];
+    return meetings[cudasim_detail::block_rank() / Size];
+  }
+  template <class T> static T *values(void) {
+    static_assert(sizeof(T) <= 16, "values of at most 16 bytes");
+    static thread_local char room[1024 * 16] __attribute__((aligned(16)));
+    return reinterpret_cast<T *>(room) + cudasim_detail::block_rank() / Size * Size;
+  }
 
 public:
-  thread_block_tile(void) : cudasim_lanes(cudasim_detail::tile_mask(Size)) {
+  explicit cudasim_warps(unsigned int) {
+  }
+  static unsigned int present(void) { // the last tile may have fewer threads
+    const unsigned int left = cudasim_detail::block_size() - cudasim_detail::block_rank() / Size * Size;
+    return left < Size ? left : Size;
+  }
+  void sync(const char * = nullptr, int = 0) const {
+    meeting &m = here();
+    const unsigned int phase = __atomic_load_n(&m.phase, __ATOMIC_RELAXED);
+    if (++m.arrived == present()) {
+      m.arrived = 0;
+      __atomic_store_n(&m.phase, phase + 1, __ATOMIC_RELEASE);
+    }
+    while (__atomic_load_n(&m.phase, __ATOMIC_ACQUIRE) == phase)
+      cudasim_pause();
+  }
+  // combine(values of the tile's threads, in order of rank)
+  template <class T, class Combine> T cudasim_together(T value, Combine combine) const {
+    T *const all = values<T>();
+    all[cudasim_detail::block_rank() % Size] = value;
+    sync();
+    const T result = combine(static_cast<const T *>(all));
+    sync();
+    return result;
+  }
+  template <class T> T shfl(T value, int rank) const {
+    return cudasim_together(value, [=](const T *all) { return all[static_cast<unsigned int>(rank) % Size]; });
+  }
+  int any(int predicate) const {
+    return cudasim_together(predicate, [](const int *all) {
+      int some = 0;
+      for (unsigned int i = 0; i < present(); i++)
+        some |= all[i] != 0;
+      return some;
+    });
+  }
+  int all(int predicate) const {
+    return !any(!predicate);
+  }
+};
+
+// A tile; Parent says of what.
+template <unsigned int Size, class Parent = void>
+class thread_block_tile : public std::conditional_t<(Size <= 32), cudasim_lanes, cudasim_warps<Size>> {
+  static_assert(Size > 0 && Size <= 1024 && (Size & (Size - 1)) == 0, "a tile's size is a power of two, at most 1024");
+  using base = std::conditional_t<(Size <= 32), cudasim_lanes, cudasim_warps<Size>>;
+
+public:
+  thread_block_tile(void) : base(cudasim_detail::tile_mask(Size)) {
   }
   template <class Other>
-  thread_block_tile(const thread_block_tile<Size, Other> &) : cudasim_lanes(cudasim_detail::tile_mask(Size)) {
+  thread_block_tile(const thread_block_tile<Size, Other> &) : base(cudasim_detail::tile_mask(Size)) {
   }
   static constexpr unsigned int size(void) {
     return Size;
@@ -220,7 +283,7 @@ public:
     return Size;
   }
   unsigned int thread_rank(void) const {
-    return cudasim_detail::lane() & (Size - 1);
+    return cudasim_detail::block_rank() & (Size - 1);
   }
   unsigned int meta_group_rank(void) const {
     return cudasim_detail::block_rank() / Size;
@@ -343,6 +406,16 @@ inline T reduce(const cudasim_lanes &group, T value, Operation operation, CUDASI
   for (unsigned int rank = 1; rank < group.size(); rank++)
     result = operation(result, group.shfl(value, (int)rank, file, line));
   return result;
+}
+
+template <unsigned int Size, class T, class Operation>
+inline T reduce(const cudasim_warps<Size> &group, T value, Operation operation) {
+  return group.cudasim_together(value, [&](const T *all) {
+    T result = all[0];
+    for (unsigned int i = 1; i < group.present(); i++)
+      result = operation(result, all[i]);
+    return result;
+  });
 }
 
 template <class T, class Operation>

@@ -4,6 +4,7 @@
 #define CUBLAS_API_H_ // what helper headers ask for
 #define CUBLAS_V2_H_
 
+#include "cuComplex.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_runtime_api.h"
@@ -45,6 +46,8 @@ typedef enum {
   CUBLAS_COMPUTE_32F_PEDANTIC = 69,
   CUBLAS_COMPUTE_64F = 70,
   CUBLAS_COMPUTE_64F_PEDANTIC = 71,
+  CUBLAS_COMPUTE_32I = 72,
+  CUBLAS_COMPUTE_32I_PEDANTIC = 73,
   CUBLAS_COMPUTE_32F_FAST_16F = 74,
   CUBLAS_COMPUTE_32F_FAST_16BF = 75,
   CUBLAS_COMPUTE_32F_FAST_TF32 = 77
@@ -109,7 +112,91 @@ cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, in
 cublasStatus_t cublasSaxpy_v2(cublasHandle_t handle, int n, const float *alpha, const float *x, int incx, float *y,
                               int incy) CUDASIM_SYMBOL(cublasSaxpy_v2);
 
+// y = alpha x + y in double.
+cublasStatus_t cublasDaxpy_v2(cublasHandle_t handle, int n, const double *alpha, const double *x, int incx, double *y,
+                              int incy) CUDASIM_SYMBOL(cublasDaxpy_v2);
+// The sum of x[i] y[i], for float, double, half and bfloat16. In the host pointer mode, these functions wait for their result.
+cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaDataType xType, int incx, const void *y,
+                           cudaDataType yType, int incy, void *result, cudaDataType resultType,
+                           cudaDataType executionType) CUDASIM_SYMBOL(cublasDotEx);
+// dot, the root of the sum of squares, the sum of absolute values; x = alpha x, y = x, x and y exchanged; which element has the
+// greatest or least absolute value, counted from 1. Then, of arrays of matrices: products, LU by rows' pivots (none where pivots
+// is NULL), and C = alpha op(A) + beta op(B).
+#define CUDASIM_BLAS(S, T)                                                                                             \
+  cublasStatus_t cublas##S##dot_v2(cublasHandle_t handle, int n, const T *x, int incx, const T *y, int incy,           \
+                                   T *result) CUDASIM_SYMBOL(cublas##S##dot_v2);                                       \
+  cublasStatus_t cublas##S##nrm2_v2(cublasHandle_t handle, int n, const T *x, int incx, T *result)                     \
+      CUDASIM_SYMBOL(cublas##S##nrm2_v2);                                                                              \
+  cublasStatus_t cublas##S##asum_v2(cublasHandle_t handle, int n, const T *x, int incx, T *result)                     \
+      CUDASIM_SYMBOL(cublas##S##asum_v2);                                                                              \
+  cublasStatus_t cublas##S##scal_v2(cublasHandle_t handle, int n, const T *alpha, T *x, int incx)                      \
+      CUDASIM_SYMBOL(cublas##S##scal_v2);                                                                              \
+  cublasStatus_t cublas##S##copy_v2(cublasHandle_t handle, int n, const T *x, int incx, T *y, int incy)                \
+      CUDASIM_SYMBOL(cublas##S##copy_v2);                                                                              \
+  cublasStatus_t cublas##S##swap_v2(cublasHandle_t handle, int n, T *x, int incx, T *y, int incy)                      \
+      CUDASIM_SYMBOL(cublas##S##swap_v2);                                                                              \
+  cublasStatus_t cublas##S##getrfBatched(cublasHandle_t handle, int n, T *const *A, int lda, int *pivots, int *info,   \
+                                         int count) CUDASIM_SYMBOL(cublas##S##getrfBatched);                           \
+  cublasStatus_t cublas##S##geam(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,     \
+                                 int n, const T *alpha, const T *A, int lda, const T *beta, const T *B, int ldb, T *C, \
+                                 int ldc) CUDASIM_SYMBOL(cublas##S##geam);
+#define CUDASIM_GEMM_BATCHED(S, T)                                                                                     \
+  cublasStatus_t cublas##S##gemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,     \
+                                        int m, int n, int k, const T *alpha, const T *const *A, int lda,               \
+                                        const T *const *B, int ldb, const T *beta, T *const *C, int ldc, int count)    \
+      CUDASIM_SYMBOL(cublas##S##gemmBatched);
+#define CUDASIM_INDEX(s, T)                                                                                            \
+  cublasStatus_t cublasI##s##amax_v2(cublasHandle_t handle, int n, const T *x, int incx, int *result)                  \
+      CUDASIM_SYMBOL(cublasI##s##amax_v2);                                                                             \
+  cublasStatus_t cublasI##s##amin_v2(cublasHandle_t handle, int n, const T *x, int incx, int *result)                  \
+      CUDASIM_SYMBOL(cublasI##s##amin_v2);
+CUDASIM_BLAS(S, float)
+CUDASIM_BLAS(D, double)
+CUDASIM_GEMM_BATCHED(S, float)
+CUDASIM_GEMM_BATCHED(D, double)
+CUDASIM_GEMM_BATCHED(H, __half)
+CUDASIM_INDEX(s, float)
+CUDASIM_INDEX(d, double)
+#undef CUDASIM_BLAS
+#undef CUDASIM_GEMM_BATCHED
+#undef CUDASIM_INDEX
+
 CUDASIM_END_C
+
+// Vectors and matrices from the host to the device and back.
+static inline cublasStatus_t cudasim_blas_copy(int rows, int columns, int bytes, const void *from, int lda, void *to,
+                                               int ldb, cudaStream_t stream, int waits) {
+  if (rows < 0 || columns < 0 || bytes <= 0 || lda <= 0 || ldb <= 0)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const size_t size = (size_t)bytes;
+  cudaError_t error = cudaMemcpy2DAsync(to, (size_t)ldb * size, from, (size_t)lda * size, (size_t)rows * size,
+                                        (size_t)columns, cudaMemcpyDefault, stream);
+  if (error == cudaSuccess && waits)
+    error = cudaStreamSynchronize(stream);
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
+}
+static inline cublasStatus_t cublasSetVector(int n, int bytes, const void *x, int incx, void *y, int incy) {
+  return cudasim_blas_copy(1, n, bytes, x, incx, y, incy, 0, 1);
+}
+static inline cublasStatus_t cublasGetVector(int n, int bytes, const void *x, int incx, void *y, int incy) {
+  return cudasim_blas_copy(1, n, bytes, x, incx, y, incy, 0, 1);
+}
+static inline cublasStatus_t cublasSetVectorAsync(int n, int bytes, const void *x, int incx, void *y, int incy,
+                                                  cudaStream_t stream) {
+  return cudasim_blas_copy(1, n, bytes, x, incx, y, incy, stream, 0);
+}
+static inline cublasStatus_t cublasGetVectorAsync(int n, int bytes, const void *x, int incx, void *y, int incy,
+                                                  cudaStream_t stream) {
+  return cudasim_blas_copy(1, n, bytes, x, incx, y, incy, stream, 0);
+}
+static inline cublasStatus_t cublasSetMatrix(int rows, int columns, int bytes, const void *A, int lda, void *B,
+                                             int ldb) {
+  return cudasim_blas_copy(rows, columns, bytes, A, lda, B, ldb, 0, 1);
+}
+static inline cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void *A, int lda, void *B,
+                                             int ldb) {
+  return cudasim_blas_copy(rows, columns, bytes, A, lda, B, ldb, 0, 1);
+}
 
 #define cublasCreate cublasCreate_v2
 #define cublasDestroy cublasDestroy_v2
@@ -123,6 +210,23 @@ CUDASIM_END_C
 #define cublasDgemm cublasDgemm_v2
 #define cublasSgemv cublasSgemv_v2
 #define cublasSaxpy cublasSaxpy_v2
+#define cublasDaxpy cublasDaxpy_v2
+#define cublasIdamin cublasIdamin_v2
+#define cublasIdamax cublasIdamax_v2
+#define cublasIsamin cublasIsamin_v2
+#define cublasIsamax cublasIsamax_v2
+#define cublasDswap cublasDswap_v2
+#define cublasDcopy cublasDcopy_v2
+#define cublasDscal cublasDscal_v2
+#define cublasDasum cublasDasum_v2
+#define cublasDnrm2 cublasDnrm2_v2
+#define cublasDdot cublasDdot_v2
+#define cublasSswap cublasSswap_v2
+#define cublasScopy cublasScopy_v2
+#define cublasSscal cublasSscal_v2
+#define cublasSasum cublasSasum_v2
+#define cublasSnrm2 cublasSnrm2_v2
+#define cublasSdot cublasSdot_v2
 
 // By way of the products above. Sums are in float, of which a half is the rounding; alpha and beta are on the host.
 #ifdef __cplusplus
@@ -135,6 +239,15 @@ static inline cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_
   const float a = alpha->to_float(), b = beta->to_float();
   return cublasGemmEx(handle, transa, transb, m, n, k, &a, A, CUDA_R_16F, lda, B, CUDA_R_16F, ldb, &b, C, CUDA_R_16F,
                       ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+}
+static inline cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
+                                                       cublasOperation_t transb, int m, int n, int k,
+                                                       const __half *alpha, const __half *A, int lda, long long strideA,
+                                                       const __half *B, int ldb, long long strideB, const __half *beta,
+                                                       __half *C, int ldc, long long strideC, int count) {
+  return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, CUDA_R_16F, lda, strideA, B, CUDA_R_16F,
+                                    ldb, strideB, beta, C, CUDA_R_16F, ldc, strideC, count, CUBLAS_COMPUTE_16F,
+                                    CUBLAS_GEMM_DEFAULT);
 }
 #endif
 // Vectors without gaps; others answer CUBLAS_STATUS_NOT_SUPPORTED.

@@ -24,6 +24,7 @@
 #include "cudasim_intrinsics.h"
 #include "cudasim_launch.h"
 #include "cudasim_math.h"
+#include "cudasim_split.h"
 #include "cudasim_texture.h"
 #include "cudasim_warp.h"
 #include "vector_functions.h"

@@ -35,18 +35,27 @@
 #define CUDASIM_TEXT_OF(x) #x
 #define CUDASIM_SECTION(line) __attribute__((section("cudasim_constant_" CUDASIM_TEXT_OF(line))))
 #define __constant__ CUDASIM_SECTION(__LINE__)
+#ifdef CUDASIM_PROGRAM // cu2cpp --program notes which functions are kernels, and takes the word away
+#define CUDASIM_KERNEL __cudasim_kernel__
+#else
+#define CUDASIM_KERNEL
+#endif
 #ifdef CUDASIM_KERNELS_APART // some that are launched here are defined in another file; then nobody can inline them
-#define __global__
+#define __global__ CUDASIM_KERNEL
 #define __device__
 #else
-#define __global__ __attribute__((always_inline))
+#define __global__ CUDASIM_KERNEL __attribute__((always_inline))
 #define __device__                                                                                                     \
   __attribute__((                                                                                                      \
       always_inline)) // g++ tells nobody of a struct that it reads to pass it to a function, or writes as its result
 #endif
 #else
 #define __constant__
+#if defined(CUDASIM_PROGRAM) && !defined(CUDASIM_HOST) // cu2cpp --program takes it away
+#define __global__ __cudasim_global__
+#else
 #define __global__
+#endif
 #define __device__
 #endif
 #define __launch_bounds__(...)

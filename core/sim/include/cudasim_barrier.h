@@ -57,15 +57,12 @@ public:
     return __atomic_load_n(&phase, __ATOMIC_ACQUIRE) != token;
   }
   void wait(arrival_token &&token) const {
-    while (!try_wait(token)) {
-    }
+    while (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) == token)
+      cudasim_pause();
   }
   void wait_parity(bool parity) const {
-    for (;;) {
-      cudasim_poll();
-      if ((__atomic_load_n(&phase, __ATOMIC_ACQUIRE) & 1u) != static_cast<unsigned int>(parity))
-        return;
-    }
+    while ((__atomic_load_n(&phase, __ATOMIC_ACQUIRE) & 1u) == static_cast<unsigned int>(parity))
+      cudasim_pause();
   }
   void arrive_and_wait(void) {
     wait(arrive());
@@ -92,7 +89,7 @@ template <thread_scope Scope> class pipeline {
 
   static void reach(const unsigned int *count, unsigned int wanted) {
     while (__atomic_load_n(count, __ATOMIC_ACQUIRE) < wanted)
-      cudasim_poll();
+      cudasim_pause();
   }
 
 public:

@@ -90,6 +90,7 @@ struct cudasim_index {
 extern __thread const struct cudasim_index *cudasim_thread CUDASIM_BUILT_IN(thread);
 #if !defined(__cplusplus) || defined(CUDASIM_INSPECT)
 extern __thread CUDASIM_CONSTANT struct uint3 threadIdx CUDASIM_BUILT_IN(threadIdx);
+extern __thread struct uint3 cudasim_thread_now CUDASIM_BUILT_IN(threadIdx); /* the same, for those who set it */
 #endif
 
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request);
@@ -160,10 +161,19 @@ template <class Body, class... P> struct closure {
 
 #ifdef CUDASIM_INSPECT
   // The kernel's code stands here twice: once with the calls that tell an inspector, once without, for blocks that nobody looks
-  // at. Neither is in a loop, since threadIdx is a constant to both.
-  __attribute__((noipa)) static void inspected(const void *self) {
+  // at. Neither is in a loop, since threadIdx is a constant to both. The arguments are fetched unseen: a GPU has them at hand.
+  __attribute__((noipa)) static void tell(Body body, P... done) {
+    body(done...);
+  }
+  struct told {
+    Body body;
+    __forceinline__ void operator()(P... done) const {
+      tell(body, done...);
+    }
+  };
+  __attribute__((noipa, no_sanitize("thread"), no_sanitize_coverage)) static void inspected(const void *self) {
     const closure *c = static_cast<const closure *>(self);
-    c->arguments.call(c->body);
+    c->arguments.call(told{c->body});
   }
 
   __attribute__((noipa, no_sanitize("thread"), no_sanitize_coverage)) static void thread(const void *self) {
@@ -171,7 +181,23 @@ template <class Body, class... P> struct closure {
     c->arguments.call(c->body);
   }
 
-  static constexpr void (*threads)(const void *, int, int) = nullptr;
+  // A block that nobody looks at, until a thread waits.
+  __attribute__((noipa, no_sanitize("thread"), no_sanitize_coverage)) static void threads(const void *self, int first,
+                                                                                          int end) {
+    const unsigned int base = blockIdx.x * blockDim.x, height = blockDim.y, depth = blockDim.z;
+    alignas(cudasim_index) char room[sizeof(cudasim_index)];
+    cudasim_index *const index = reinterpret_cast<cudasim_index *>(room);
+    cudasim_thread = index;
+    for (unsigned int z = 0; z < depth; z++)
+      for (unsigned int y = 0; y < height; y++)
+        for (int x = first; x < end; x++) {
+          new (room) cudasim_index(static_cast<unsigned int>(x) - base, y, z);
+          cudasim_thread_now = {static_cast<unsigned int>(x) - base, y, z};
+          thread(self);
+          if (__builtin_expect(cudasim_thread != index, 0))
+            return; // it has waited
+        }
+  }
 #else
   static void thread(const void *self) {
     const closure *c = static_cast<const closure *>(self);
@@ -220,7 +246,9 @@ template <class T> inline void note_pointer(cudasim_launch_request &request, int
 }
 
 template <class Body, class... P> struct launcher {
+#ifndef CUDASIM_PROGRAM // nvcc copies whatever it is (a std::pair, say) byte by byte
   static_assert((std::is_trivially_copyable_v<P> && ... && true), "a kernel's parameters must be plain data");
+#endif
   Body body;
   cudasim_launch_request request;
 

@@ -3,7 +3,9 @@
 #define CUDASIM_PROGRAM_H
 
 #include "cudasim_aligned_vectors.h"
+#include "cudasim_graph.h"
 #include "cudasim_more.h"
+#include "cudasim_ptx.h"
 #include "cudasim_warp.h"
 
 // thrust, where NVIDIA's CCCL is: its algorithms run on the host (cuda/std/__cccl/compiler.h).

@@ -4,6 +4,7 @@
 #define CUDASIM_THRUST_H
 
 #include "cuda_runtime.h"
+#include <iostream> // which thrust for a GPU brings along
 #include <new>
 #include <stdlib.h>
 

@@ -18,6 +18,7 @@ unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, 
 unsigned int cudasim_active_lanes(const char *file, int line);
 // Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
+void cudasim_pause(void); // the same at once: where a thread is known to wait
 void cudasim_fence(void);
 void cudasim_fence_block(void);
 // Blocks of a cooperative launch wait for each other; whether this launch is one.

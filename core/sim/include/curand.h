@@ -9,6 +9,7 @@
 
 #include "cuda_runtime_api.h"
 #include "cudasim_random.h"
+#include "cudasim_sobol.h"
 
 #define CURAND_VERSION 10400
 
@@ -53,6 +54,8 @@ typedef enum curandOrdering {
 
 struct curandGenerator_st {
   bool xorwow, host;
+  int sobol; // bits of a quasi-random generator's numbers, or 0
+  unsigned int dimensions;
   unsigned long long seed, offset;
   bool begun;
   size_t turn; // which of the 4096 is next
@@ -82,9 +85,31 @@ typedef struct curandGenerator_st *curandGenerator_t;
 
 namespace cudasim {
 
+// Of a quasi-random generator: the numbers of the first dimension, then those of the second, and so on.
+template <class T, class State, class Word, class Convert>
+inline void fill_dimensions(curandGenerator_t g, T *to, size_t count, const Word *directions, size_t bits,
+                            Convert convert) {
+  const size_t each = count / g->dimensions;
+  for (unsigned int d = 0; d < g->dimensions; d++) {
+    State state;
+    state.begin(directions + d * bits, g->offset + g->turn);
+    for (size_t i = 0; i < each; i++)
+      to[d * each + i] = convert(&state);
+  }
+  g->turn += each;
+}
+template <class T, class Convert> inline void fill_sobol(curandGenerator_t g, T *to, size_t count, Convert convert) {
+  if (g->sobol == 32)
+    fill_dimensions<T, curandStateSobol32>(g, to, count, sobol_vectors<unsigned int, 32>()[0], 32, convert);
+  else
+    fill_dimensions<T, curandStateSobol64>(g, to, count, sobol_vectors<unsigned long long, 64>()[0], 64, convert);
+}
+
 template <class T, class Make> inline curandStatus_t generate(curandGenerator_t g, T *to, size_t count, Make make) {
   if (g == nullptr)
     return CURAND_STATUS_NOT_INITIALIZED;
+  if (g->sobol && count % g->dimensions)
+    return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
   if (g->host) {
     make(to);
     return CURAND_STATUS_SUCCESS;
@@ -102,12 +127,18 @@ template <class T, class Make> inline curandStatus_t generate(curandGenerator_t 
 
 // Generators that are not simulated answer CURAND_STATUS_TYPE_ERROR.
 static inline curandStatus_t curandCreateGenerator(curandGenerator_t *generator, curandRngType_t type) {
-  if (type != CURAND_RNG_PSEUDO_DEFAULT && type != CURAND_RNG_PSEUDO_XORWOW && type != CURAND_RNG_PSEUDO_PHILOX4_32_10)
+  const int sobol = type == CURAND_RNG_QUASI_SOBOL64                                       ? 64
+                    : type == CURAND_RNG_QUASI_SOBOL32 || type == CURAND_RNG_QUASI_DEFAULT ? 32
+                                                                                           : 0;
+  if (sobol == 0 && type != CURAND_RNG_PSEUDO_DEFAULT && type != CURAND_RNG_PSEUDO_XORWOW &&
+      type != CURAND_RNG_PSEUDO_PHILOX4_32_10)
     return CURAND_STATUS_TYPE_ERROR;
   *generator = new (std::nothrow) curandGenerator_st();
   if (*generator == nullptr)
     return CURAND_STATUS_ALLOCATION_FAILED;
   (*generator)->xorwow = type != CURAND_RNG_PSEUDO_PHILOX4_32_10;
+  (*generator)->sobol = sobol;
+  (*generator)->dimensions = 1;
   return CURAND_STATUS_SUCCESS;
 }
 static inline curandStatus_t curandCreateGeneratorHost(curandGenerator_t *generator, curandRngType_t type) {
@@ -142,41 +173,73 @@ static inline curandStatus_t curandSetGeneratorOffset(curandGenerator_t generato
     return CURAND_STATUS_NOT_INITIALIZED;
   generator->offset = offset;
   generator->begun = false;
+  generator->turn = 0;
   return CURAND_STATUS_SUCCESS;
 }
-// Of quasi-random generators, which are not simulated: curandCreateGenerator has said so.
-static inline curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t generator, unsigned int) {
-  return generator == nullptr ? CURAND_STATUS_NOT_INITIALIZED : CURAND_STATUS_TYPE_ERROR;
+static inline curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t generator, unsigned int n) {
+  if (generator == nullptr)
+    return CURAND_STATUS_NOT_INITIALIZED;
+  if (generator->sobol == 0)
+    return CURAND_STATUS_TYPE_ERROR;
+  if (n < 1 || n > cudasim::SOBOL_DIMENSIONS)
+    return CURAND_STATUS_OUT_OF_RANGE;
+  generator->dimensions = n;
+  generator->turn = 0;
+  return CURAND_STATUS_SUCCESS;
+}
+// As many dimensions as are there (21), not NVIDIA's 20,000.
+static inline curandStatus_t curandGetDirectionVectors32(curandDirectionVectors32_t **vectors,
+                                                         curandDirectionVectorSet_t set) {
+  if (set != CURAND_DIRECTION_VECTORS_32_JOEKUO6)
+    return CURAND_STATUS_OUT_OF_RANGE;
+  *vectors = cudasim::sobol_vectors<unsigned int, 32>();
+  return CURAND_STATUS_SUCCESS;
+}
+static inline curandStatus_t curandGetDirectionVectors64(curandDirectionVectors64_t **vectors,
+                                                         curandDirectionVectorSet_t set) {
+  if (set != CURAND_DIRECTION_VECTORS_64_JOEKUO6)
+    return CURAND_STATUS_OUT_OF_RANGE;
+  *vectors = cudasim::sobol_vectors<unsigned long long, 64>();
+  return CURAND_STATUS_SUCCESS;
 }
 // One order is all there is; a seeded one is not simulated.
 static inline curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
   if (generator == nullptr)
     return CURAND_STATUS_NOT_INITIALIZED;
-  return order == CURAND_ORDERING_PSEUDO_SEEDED || order == CURAND_ORDERING_QUASI_DEFAULT ? CURAND_STATUS_OUT_OF_RANGE
-                                                                                          : CURAND_STATUS_SUCCESS;
+  return order == CURAND_ORDERING_PSEUDO_SEEDED || (order == CURAND_ORDERING_QUASI_DEFAULT) != (generator->sobol != 0)
+             ? CURAND_STATUS_OUT_OF_RANGE
+             : CURAND_STATUS_SUCCESS;
 }
 static inline curandStatus_t curandGenerateSeeds(curandGenerator_t generator) {
   if (generator == nullptr)
     return CURAND_STATUS_NOT_INITIALIZED;
-  if (!generator->begun)
+  if (!generator->begun && generator->sobol == 0)
     generator->begin();
   return CURAND_STATUS_SUCCESS;
 }
 
 static inline curandStatus_t curandGenerate(curandGenerator_t g, unsigned int *to, size_t count) {
+  if (g && g->sobol == 64)
+    return CURAND_STATUS_TYPE_ERROR;
   return cudasim::generate(g, to, count, [=](unsigned int *x) {
+    if (g->sobol)
+      return cudasim::fill_sobol(g, x, count, [](auto *state) { return (unsigned int)curand(state); });
     for (size_t i = 0; i < count; i++)
       x[i] = g->next();
   });
 }
 static inline curandStatus_t curandGenerateUniform(curandGenerator_t g, float *to, size_t count) {
   return cudasim::generate(g, to, count, [=](float *x) {
+    if (g->sobol)
+      return cudasim::fill_sobol(g, x, count, [](auto *state) { return curand_uniform(state); });
     for (size_t i = 0; i < count; i++)
       x[i] = cudasim::uniform(g->next());
   });
 }
 static inline curandStatus_t curandGenerateUniformDouble(curandGenerator_t g, double *to, size_t count) {
   return cudasim::generate(g, to, count, [=](double *x) {
+    if (g->sobol)
+      return cudasim::fill_sobol(g, x, count, [](auto *state) { return curand_uniform_double(state); });
     for (size_t i = 0; i < count; i++) {
       const unsigned int low = g->next();
       x[i] = cudasim::uniform_double(low, g->next());
@@ -186,6 +249,8 @@ static inline curandStatus_t curandGenerateUniformDouble(curandGenerator_t g, do
 // Two at a time, as cuRAND wants it.
 static inline curandStatus_t curandGenerateNormal(curandGenerator_t g, float *to, size_t count, float mean,
                                                   float deviation) {
+  if (g && g->sobol) // normal numbers of a quasi-random generator are not simulated
+    return CURAND_STATUS_TYPE_ERROR;
   if (count % 2)
     return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
   return cudasim::generate(g, to, count, [=](float *x) {
@@ -199,6 +264,8 @@ static inline curandStatus_t curandGenerateNormal(curandGenerator_t g, float *to
 }
 static inline curandStatus_t curandGenerateNormalDouble(curandGenerator_t g, double *to, size_t count, double mean,
                                                         double deviation) {
+  if (g && g->sobol) // normal numbers of a quasi-random generator are not simulated
+    return CURAND_STATUS_TYPE_ERROR;
   if (count % 2)
     return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
   return cudasim::generate(g, to, count, [=](double *x) {

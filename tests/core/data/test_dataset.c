@@ -156,7 +156,9 @@ static void cifar10_is_checked(void **state) {
   write_records(path, 0, 0, -1, 0);
   assert_int_equal(fy_numel(fy_read_cifar10(path).labels), 0);
   assert_raises_about(FY_OS_ERROR, "No such file", fy_read_cifar10("/nonexistent/cifar"));
-  assert_raises_about(FY_OS_ERROR, "FERRY_DATA, which is not set", fy_cifar10(NULL, true));
+  setenv("XDG_DATA_HOME", "/nonexistent/data", 1);
+  assert_raises_about(FY_OS_ERROR, "is not in /nonexistent/data/ferry. Run chapters/get_data.sh cifar-10",
+                      fy_cifar10(NULL, true));
   assert_raises_about(FY_OS_ERROR, "test_batch.bin is not in /nonexistent", fy_cifar10("/nonexistent", false));
 }
 

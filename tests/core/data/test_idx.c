@@ -315,6 +315,51 @@ static void test_fashion_mnist_is_checked(void **state) {
   assert_int_equal(rmdir(raw) | rmdir(root), 0);
 }
 
+static void new_folder(char path[256], const char *above, const char *name) {
+  snprintf(path, 256, "%s/%s", above, name);
+  assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void remove_set(const char *raw) {
+  char name[256];
+  for (int i = 0; i < 2; i++) {
+    snprintf(name, sizeof name, "%s/t10k-%s-ubyte", raw, i ? "labels-idx1" : "images-idx3");
+    unlink(name);
+  }
+  assert_int_equal(rmdir(raw), 0);
+}
+
+// MNIST and Fashion-MNIST below one root: each finds its own, also where the files of the other have the same names.
+static void test_mnist(void **state) {
+  (void)state;
+  char ferry[256], digits[256], clothes[256], text[96];
+  new_folder(ferry, folder, "ferry");
+  new_folder(digits, ferry, "mnist");
+  new_folder(clothes, ferry, "fashion-mnist");
+  write_set(digits, 28, 2, 7);
+  write_set(clothes, 28, 2, 8);
+  assert_false(fy_mnist_available(ferry)); // the training half is missing
+  assert_values(fy_mnist(ferry, false).labels, (double[]){3, 7}, 2, 0);
+  assert_values(fy_mnist(digits, false).labels, (double[]){3, 7}, 2, 0);
+  setenv("XDG_DATA_HOME", folder, 1); // where chapters/get_data.sh writes
+  assert_values(fy_mnist(NULL, false).labels, (double[]){3, 7}, 2, 0);
+  assert_values(fy_fashion_mnist(NULL, false).labels, (double[]){3, 8}, 2, 0);
+  FyDataset *set = fy_mnist_dataset(NULL, false, NULL);
+  assert_string_equal(fy_dataset_describe(set, text, sizeof text), "MNIST (2 samples)");
+  setenv("FERRY_DATA", clothes, 1); // goes first; its files are Fashion-MNIST's, so MNIST is looked for further on
+  assert_values(fy_fashion_mnist(NULL, false).labels, (double[]){3, 8}, 2, 0);
+  assert_values(fy_mnist(NULL, false).labels, (double[]){3, 7}, 2, 0);
+  remove_set(digits);
+  assert_raises_about(FY_OS_ERROR, "MNIST's t10k-images-idx3-ubyte[.gz] is not in ", fy_mnist(NULL, false));
+  assert_raises_about(FY_OS_ERROR, "Run chapters/get_data.sh mnist", fy_mnist(NULL, false));
+  unsetenv("FERRY_DATA");
+  unsetenv("XDG_DATA_HOME");
+  remove_set(clothes);
+  assert_int_equal(rmdir(ferry), 0);
+  assert_string_equal(fy_mnist_class(7), "7 - seven");
+  assert_raises(FY_INDEX_ERROR, "MNIST has labels 0 to 9, but got -1", fy_mnist_class(-1));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_uint8),
@@ -334,6 +379,7 @@ int main(void) {
       cmocka_unit_test(test_fashion_mnist),
       cmocka_unit_test(test_fashion_mnist_elsewhere),
       cmocka_unit_test(test_fashion_mnist_is_checked),
+      cmocka_unit_test(test_mnist),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

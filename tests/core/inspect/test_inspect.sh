@@ -78,6 +78,9 @@ result $? 'the counts are the same with four workers' "$difference"
 inspect counts --kernel naive --blocks 2
 grep -q 'looked at 2 of 4 blocks' "$work/out" && ! grep -q '"kernel": "copy"' "$work/json"
 result $? '--kernel and --blocks leave out the rest, and the report says so' "$(head -n 8 "$work/out" | tr '\n' ' ')"
+inspect counts --once
+difference=$(diff "$work/all" <(grep '"type": "line"' "$work/json"))
+result $? '--once counts the same in half of the runs' "$difference"
 says 'a kernel that is not there' 2 'no kernel nothing was launched' "$ferry" inspect "$kernels/counts.cu" --kernel nothing
 says 'a file that is not there' 2 'cannot be read' "$ferry" inspect "$work/none.cu"
 says 'a number that is none' 2 '--blocks takes a number' "$ferry" inspect "$kernels/counts.cu" --blocks few

@@ -69,6 +69,35 @@ printf 'a\nb\n' >"$work/in.cu"
 check 'the first line' "$(head -n 1 "$work/out.cpp")" "#line 1 \"$work/in.cu\""
 check 'line breaks in a launch' "$(printf 'k<<<1,\n2>>>(\nx);\n' | transform | wc -l | tr -d ' ')" 3
 
+# --split, on a text that is not preprocessed: what it says of kernel k.
+told() {
+  { printf '#define SYNC __syncthreads()\n#define EMPTY(x)\n#define MORE n\n#define LEAVE return\n'; cat; } >"$work/in.cu"
+  CU2CPP_TELL=1 "$cu2cpp" --split "$work/in.cu" "$work/out.cpp" 2>&1 | sed 's/^[0-9]*: //'
+}
+kernel() { # BODY
+  echo "__global__ void k(float *x, int n) { $1 }" | told
+}
+check 'split: a barrier' "$(kernel 'x[n] = 1; __syncthreads(); x[n]++;')" 'k: split'
+check 'split: its second version' "$(grep -c 'if (::cudasim::whole_block(' "$work/out.cpp")" 1
+check 'split: no barrier' "$(kernel 'x[n] = 1;')" 'k: no barrier'
+check 'split: a barrier in a macro' "$(kernel 'x[n] = 1; SYNC; __syncthreads();' | cut -d: -f1-2)" \
+  'k: a word that waits, or a macro that does more than compute'
+check 'split: a barrier behind a macro without a semicolon' "$(kernel '__syncthreads(); EMPTY(x) __syncthreads();')" \
+  'k: a barrier or a jump that is no statement of its own'
+check 'split: a jump behind a macro without a semicolon' "$(kernel 'for (int i = 0; i < 2; i++) { __syncthreads(); EMPTY(x) break; }')" \
+  'k: a barrier or a jump that is no statement of its own'
+check 'split: a return in a macro' "$(kernel 'if (x[0] > 0) LEAVE; __syncthreads();' | cut -d: -f1-2)" \
+  'k: a word that waits, or a macro that does more than compute'
+check 'split: a macro that names a variable' "$(kernel 'x[0] = MORE; __syncthreads();' | cut -d: -f1-2)" \
+  "k: a macro that names a variable of the kernel's"
+check 'split: an unknown file' "$({ echo '#include "none.h"'; echo '__global__ void k() { __syncthreads(); }'; } | told)" \
+  'k: an included file that cannot be found'
+check 'split: a function nobody knows' "$(kernel 'x[0] = other(n); __syncthreads();')" 'k: a call of what may wait: other'
+check 'split: threads of their own loop' "$(kernel 'for (int i = threadIdx.x; i < n; i += 2) __syncthreads();' | cut -d: -f1-2)" \
+  'k: a condition before a barrier that may differ from thread to thread'
+check 'split: too large for each thread' "$(kernel 'float a[1000]; a[0] = x[0]; __syncthreads(); x[0] = a[0];')" \
+  'k: a variable that cannot be kept for each thread'
+
 printf 'x\nk<<<1, 2;\n' >"$work/in.cu"
 check 'a launch that is not closed' "$("$cu2cpp" "$work/in.cu" "$work/out.cpp" 2>&1)" "$work/in.cu:2: cu2cpp: <<< without its >>>"
 check 'a missing file' "$("$cu2cpp" "$work/none.cu" "$work/out.cpp" 2>&1)" "cu2cpp: $work/none.cu: cannot be opened"

@@ -129,6 +129,34 @@ static void a_stream_that_does_not_wait_comes_too_early(void **state) {
   check_cuda(cudaStreamDestroy(second));
 }
 
+// The ways from the last node to the first double with each turn: looking for what can run takes each node once, or it never ends.
+static void streams_that_wait_for_each_other_often_end(void **state) {
+  (void)state;
+  enum { TURNS = 60 };
+  cudaStream_t first, second;
+  cudaEvent_t of_first, of_second;
+  int *x = zeros(2);
+  check_cuda(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+  check_cuda(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+  check_cuda(cudaEventCreate(&of_first));
+  check_cuda(cudaEventCreate(&of_second));
+  check_cuda(cudaDeviceSynchronize());
+  for (int i = 0; i < TURNS; i++) {
+    check_cuda(cudaEventRecord(of_first, first));
+    check_cuda(cudaEventRecord(of_second, second));
+    check_cuda(cudaStreamWaitEvent(first, of_second, 0));
+    check_cuda(cudaStreamWaitEvent(second, of_first, 0));
+    check_cuda(cudaMemsetAsync(x, i, sizeof *x, first));
+    check_cuda(cudaMemsetAsync(x + 1, i, sizeof *x, second));
+  }
+  check_cuda(cudaStreamSynchronize(second));
+  check_cuda(cudaFree(x));
+  check_cuda(cudaEventDestroy(of_first));
+  check_cuda(cudaEventDestroy(of_second));
+  check_cuda(cudaStreamDestroy(first));
+  check_cuda(cudaStreamDestroy(second));
+}
+
 static void a_query_is_no_wait(void **state) {
   (void)state;
   cudaStream_t stream;
@@ -150,6 +178,7 @@ int main(void) {
       cmocka_unit_test(shared_memory_is_seen_after_the_barrier),
       cmocka_unit_test(guards_of_shared_memory_are_looked_at),
       cmocka_unit_test(a_stream_that_does_not_wait_comes_too_early),
+      cmocka_unit_test(streams_that_wait_for_each_other_often_end),
       cmocka_unit_test(a_query_is_no_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// Exercise 31: the data moved, the model did not.
+// Exercise 31: the model moved there and back in every step, and left on the CPU.
 #include "exercise.h"
 #include <string.h>
 
@@ -271,11 +271,10 @@ EXERCISE = {
     .kind = "find the bug",
     .chapter = 5,
     .lesson = "docs/05_model_moves.md#when-they-are-apart",
-    .hints = {"Follow the devices: where is x after its move, and where are the parameters that it meets in the "
-              "forward pass?",
-              "fy_device_of(fy_parameters(model)->items[0]) tells where the model is.",
+    .hints = {"Follow the parameters through two steps: how often do they cross the bus, and in which directions?",
+              "fy_device_of(fy_parameters(model)->items[0]) tells where the model is: ask it at the function's end.",
               "A module's .to moves all of its parameters at once and changes the module itself. Where in the function "
-              "does it belong?"},
+              "does it belong, and how often?"},
     .functions = {"train"},
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "views with gaps", .ask = ask_gaps, .judge = judge},

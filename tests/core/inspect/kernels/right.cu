@@ -173,6 +173,19 @@ template <class T> __global__ void with_variables(T *out) {
     atomicAdd(&total, 1);
 }
 
+// Two arrays by pointers, each to its end.
+static __device__ void fill(float *part, int count, float value) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x)
+    part[i] = value;
+}
+__global__ void through_parameters(float *out) {
+  __shared__ float first[THREADS], second[THREADS];
+  fill(first, THREADS, 1);
+  fill(second, THREADS, 2);
+  __syncthreads();
+  out[threadIdx.x] = first[THREADS - 1 - threadIdx.x] + second[threadIdx.x];
+}
+
 // The vote carries its answer over the barrier: it orders something although memory does not show it.
 __global__ void votes(int *out, const int *in) {
   int any = __syncthreads_or(in[threadIdx.x] > 100);
@@ -214,6 +227,7 @@ int main(void) {
   histogram<<<8, THREADS>>>(counts + 64, (int *)in);
   with_variables<float><<<1, THREADS, THREADS * sizeof(float)>>>(out);
   with_variables<int><<<1, THREADS, THREADS * sizeof(int)>>>((int *)out);
+  through_parameters<<<1, THREADS>>>(out);
   votes<<<1, THREADS>>>((int *)out, (int *)in);
   copies<<<1, THREADS>>>(out, in);
   cudaError_t error = cudaDeviceSynchronize();

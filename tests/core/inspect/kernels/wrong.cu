@@ -175,6 +175,20 @@ __global__ void constant_array(float *out, int shift) {
   out[threadIdx.x] = weights[threadIdx.x % 8 + shift]; //@r19
 }
 
+// The compiler knows no size where the array is a pointer; the next array lies behind it.
+// expect bounds-array through_a_parameter w29
+static __device__ void fill(float *part, int count, float value) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x)
+    part[i] = value; //@w29
+}
+__global__ void through_a_parameter(float *out) {
+  __shared__ float first[THREADS], second[THREADS];
+  fill(first, THREADS + 1, 1);
+  fill(second, THREADS + 1, 2);
+  __syncthreads();
+  out[threadIdx.x] = first[THREADS - 1 - threadIdx.x] + second[THREADS - 1 - threadIdx.x];
+}
+
 // expect bounds-dynamic dynamic_too_small w20
 __global__ void dynamic_too_small(float *out) {
   extern __shared__ float room[];
@@ -265,6 +279,7 @@ int main(void) {
   array_too_small<<<1, THREADS>>>(out);
   inner_dimension<<<1, THREADS>>>(out);
   constant_array<<<1, THREADS>>>(out, 1);
+  through_a_parameter<<<1, THREADS>>>(out);
   dynamic_too_small<<<1, THREADS, 60 * sizeof(float)>>>(out);
   vector_of_three<<<1, THREADS>>>(out, in);
   forget_errors();

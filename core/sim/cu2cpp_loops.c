@@ -1,0 +1,283 @@
+// One loop over a block's threads: the variables it needs, and the statements between two barriers.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cu2cpp_loops.h"
+
+enum { MAX_STORED_BYTES = 640 }; // of one thread; a block's are on the stack, 1024 times as much
+
+// ---- places in the source ------------------------------------------------------------------------------------------------
+
+// Reads on up to `place`: which line of which file that is.
+struct spot spot_of(const struct writer *w, size_t place) {
+  const struct text *in = w->in;
+  struct spot s = w->spot;
+  for (size_t i = s.place; i < place; i++) {
+    if (in->bytes[i] != '\n')
+      continue;
+    s.line++;
+    s.begin = i + 1;
+    size_t number;
+    int past = 0;
+    if (w->program && in->bytes[i + 1] == '#' && sscanf(in->bytes + i + 1, "# %zu %n", &number, &past) == 1 &&
+        past > 0 && in->bytes[i + 1 + (size_t)past] == '"') {
+      s.line = number - 1;
+      s.file = i + 1 + (size_t)past;
+      s.file_length = 2 + strcspn(in->bytes + s.file + 1, "\"");
+    }
+  }
+  s.place = place;
+  return s;
+}
+
+// Goes on, on a line of its own, as if the compiler were at `at`, up to its column.
+void move_to(const struct writer *w, const char *at, bool column) {
+  const struct spot s = spot_of(w, (size_t)(at - w->in->bytes));
+  char start[64];
+  snprintf(start, sizeof start, w->program ? "\n# %zu " : "\n#line %zu ", s.line);
+  append_string(w->out, start);
+  if (s.file_length)
+    append(w->out, w->in->bytes + s.file, s.file_length);
+  else
+    append_quoted(w->out, input_name);
+  append_string(w->out, "\n");
+  for (size_t i = s.begin; i < s.place && column; i++)
+    append_string(w->out, " ");
+}
+
+static const char *end_of(const struct tokens *t, int last) {
+  return t->all[last].p + t->all[last].length;
+}
+
+void write_range(const struct writer *w, struct range r) {
+  const struct tokens *t = w->k->t;
+  if (r.begin < r.end)
+    append(w->out, t->all[r.begin].p, (size_t)(end_of(t, r.end - 1) - t->all[r.begin].p));
+  append_string(w->out, " ");
+}
+
+// A name, with what is put behind it.
+void write_name(const struct writer *w, int token, const char *behind) {
+  append(w->out, w->k->t->all[token].p, (size_t)w->k->t->all[token].length);
+  append_string(w->out, behind);
+}
+
+// ---- variables -----------------------------------------------------------------------------------------------------------
+
+static void write_type(const struct writer *w, const struct variable *v, bool constant) {
+  const struct tokens *t = w->k->t;
+  for (int i = v->specifiers.begin; i < v->specifiers.end; i++)
+    if (constant || v->pointer || !token_is(t, i, "const"))
+      write_range(w, (struct range){i, i + 1});
+}
+
+// "*name" without a const that would be the variable's own.
+static void write_marks(const struct writer *w, const struct variable *v) {
+  const struct tokens *t = w->k->t;
+  for (int i = v->declarator.begin; i < v->name; i++)
+    if (token_is(t, i, "*"))
+      append_string(w->out, "*");
+}
+
+// A size in brackets at i, or -1.
+static long size_at(const struct kernel *k, int i) {
+  const struct token *size = &k->t->all[i + 1];
+  long value = -1;
+  if (!token_is(k->t, i + 2, "]"))
+    return -1;
+  if (size->kind == TOKEN_NUMBER)
+    return strtol(size->p, NULL, 0);
+  if (size->kind == TOKEN_WORD && !kernel_variable(k, i + 1) && !kernel_template_parameter(k, i + 1) &&
+      known_constant(k->t, i + 1, &value))
+    return value;
+  return -1;
+}
+
+// The bytes of a variable, at most; 0: that cannot be told, or they are too many.
+static int bytes_of(const struct kernel *k, const struct variable *v) {
+  static const char *const small[] = {"float", "int", "unsigned", "bool", "char", "short", "uint32_t", "int32_t", NULL};
+  const int last = v->specifiers.end - 1;
+  long bytes = v->pointer ? 8 : token_in(k->t, last, small) && !token_is(k->t, last - 1, "long") ? 4 : 32;
+  for (int i = v->name + 1; i < v->declarator.end; i++) {
+    const long size = token_is(k->t, i, "[") ? size_at(k, i) : 1;
+    if (size <= 0 || size > MAX_STORED_BYTES || bytes * size > MAX_STORED_BYTES)
+      return 0;
+    bytes *= size;
+  }
+  return (int)bytes;
+}
+
+// A type of which there can be an array.
+static bool can_be_stored(const struct kernel *k, const struct variable *v) {
+  const struct tokens *t = k->t;
+  bool aligned = true, any = false; // an array's elements are aligned as it is where they are as large
+  for (int i = v->specifiers.begin; i < v->specifiers.end; i++) {
+    if (token_is(t, i, "auto") && !v->pointer)
+      return false;
+    any |= token_is(t, i, "__align__") || token_is(t, i, "alignas") || token_is(t, i, "__attribute__");
+    aligned &= !token_is(t, i, "alignas") && !token_is(t, i, "__attribute__") &&
+               (!token_is(t, i, "__align__") || (token_is(t, i + 2, "16") && v->array && bytes_of(k, v) % 16 == 0));
+  }
+  return (!any || aligned) && kernel_plain_type(k, v);
+}
+
+void declare_stored(struct writer *w, struct variable *v) {
+  const int bytes = bytes_of(w->k, v);
+  w->stored_bytes += bytes;
+  if (v->reference || bytes == 0 || w->stored_bytes > MAX_STORED_BYTES || !can_be_stored(w->k, v)) {
+    w->failed = "a variable that cannot be kept for each thread";
+    return;
+  }
+  write_type(w, v, v->pointer);
+  write_marks(w, v);
+  write_name(w, v->name, "_cudasim[::cudasim::MOST_THREADS]");
+  write_range(w, (struct range){v->name + 1, v->declarator.end});
+  char limit[64];
+  snprintf(limit, sizeof limit, "_cudasim[0]) <= %d, \"\"); ", bytes); // a template's type may be anything
+  append_string(w->out, "; static_assert(sizeof(");
+  write_name(w, v->name, limit);
+}
+
+static void refer_to(const struct writer *w, const struct variable *v) {
+  append_string(w->out, "auto &");
+  write_name(w, v->name, " = ");
+  write_name(w, v->name, "_cudasim[cudasim_t]; ");
+}
+
+// In its own declaration's place.
+static void begin_stored(const struct writer *w, const struct variable *v) {
+  refer_to(w, v);
+  if (v->init_kind == 0)
+    return;
+  if (v->array) {
+    append_string(w->out, "{ ");
+    write_type(w, v, false);
+    write_marks(w, v);
+    write_name(w, v->name, "_first");
+    write_range(w, (struct range){v->name + 1, v->declarator.end});
+    append_string(w->out, v->init_kind == '=' ? "= " : "");
+    write_range(w, v->init);
+    append_string(w->out, "; __builtin_memcpy(&");
+    write_name(w, v->name, ", &");
+    write_name(w, v->name, "_first, sizeof ");
+    write_name(w, v->name, "); } ");
+    return;
+  }
+  write_name(w, v->name, " = ");
+  write_range(w, v->init);
+  append_string(w->out, "; ");
+}
+
+void declare_plainly(const struct writer *w, const struct variable *v) {
+  write_range(w, v->specifiers);
+  write_range(w, v->declarator);
+  if (v->init_kind) {
+    append_string(w->out, v->init_kind == '=' ? "= " : "");
+    write_range(w, v->init);
+  }
+  append_string(w->out, "; ");
+}
+
+static void write_declaration(const struct writer *w, const struct statement *s) {
+  for (int i = 0; i < w->k->variable_count; i++) {
+    const struct variable *v = &w->k->variables[i];
+    if (v->in != s || v->class == V_UNIFORM)
+      continue;
+    move_to(w, w->k->t->all[v->declarator.begin].p, false);
+    if (v->class == V_STORED)
+      begin_stored(w, v);
+    else
+      declare_plainly(w, v);
+  }
+}
+
+// ---- loops over the threads ----------------------------------------------------------------------------------------------
+
+void open_loop(struct writer *w) {
+  char begin[1000];
+  snprintf(
+      begin, sizeof begin,
+      "\n{ int cudasim_row = -cudasim_first; for (unsigned int cudasim_z = 0; cudasim_z < cudasim_depth; cudasim_z++) "
+      "for (unsigned int cudasim_y = 0; cudasim_y < cudasim_height; cudasim_y++, cudasim_row += cudasim_width) "
+      "for (int cudasim_x = cudasim_first; cudasim_x < cudasim_end; cudasim_x++) { "
+      "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; "
+      "[[maybe_unused]] const ::cudasim::place threadIdx = {static_cast<unsigned int>(cudasim_x) - cudasim_base, "
+      "cudasim_y, "
+      "cudasim_z}; %s{ ",
+      w->k->numbered ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); " : "");
+  append_string(w->out, begin);
+}
+
+void close_loop(struct writer *w, bool returns) {
+  char end[64];
+  snprintf(end, sizeof end, returns ? " } cudasim_next_%d:; } }" : " } } }", w->regions);
+  append_string(w->out, end);
+  w->regions++;
+}
+
+// The words of a statement; a return goes on with the next thread.
+static void write_statement(const struct writer *w, const struct statement *s) {
+  const struct tokens *t = w->k->t;
+  move_to(w, t->all[s->at.begin].p, false);
+  int from = s->at.begin;
+  for (int i = s->at.begin; i < s->at.end; i++) {
+    if (!token_is(t, i, "return"))
+      continue;
+    char jump[64];
+    append(w->out, t->all[from].p, (size_t)(t->all[i].p - t->all[from].p));
+    snprintf(jump, sizeof jump, "goto cudasim_next_%d", w->regions);
+    append_string(w->out, jump);
+    from = i + 1;
+    if (!token_is(t, from, ";"))
+      return;
+  }
+  write_range(w, (struct range){from, s->at.end});
+}
+
+// Of statements from `first` to before `end`: which variables of before they need, each declared after those it is made of.
+static void write_needed(const struct writer *w, const struct statement *first, const struct statement *end) {
+  const struct kernel *k = w->k;
+  bool needed[MAX_VARIABLES] = {false};
+  for (int i = k->variable_count - 1; i >= 0; i--) {
+    const struct variable *v = &k->variables[i];
+    if ((v->class != V_AGAIN && v->class != V_STORED) || (v->name > first->at.begin && !v->parameter))
+      continue;
+    for (const struct statement *s = first; s != end; s = s->next)
+      needed[i] |= kernel_mentions(k, s->at, v);
+    for (int j = i + 1; j < k->variable_count; j++)
+      needed[i] |= needed[j] && k->variables[j].class == V_AGAIN && kernel_mentions(k, k->variables[j].init, v);
+  }
+  for (int i = 0; i < k->variable_count; i++) {
+    if (!needed[i])
+      continue;
+    append_string(w->out, "\n");
+    if (k->variables[i].class == V_STORED) {
+      refer_to(w, &k->variables[i]);
+    } else {
+      move_to(w, k->t->all[k->variables[i].declarator.begin].p, false);
+      declare_plainly(w, &k->variables[i]);
+    }
+  }
+}
+
+void write_region(struct writer *w, const struct statement *first, const struct statement *end, bool last) {
+  bool returns = false, any = false;
+  for (const struct statement *s = first; s != end; s = s->next) {
+    returns |= s->returns && !s->uniform && s->kind != S_HOISTED;
+    any |= s->kind != S_HOISTED && s->kind != S_EMPTY && !s->uniform;
+  }
+  if (!any)
+    return;
+  if (returns && !last)
+    w->failed = "a return of some threads before a barrier of others";
+  open_loop(w);
+  write_needed(w, first, end);
+  for (const struct statement *s = first; s != end; s = s->next) {
+    if (s->kind == S_DECLARATION)
+      write_declaration(w, s);
+    else if (s->kind != S_HOISTED && s->kind != S_EMPTY)
+      write_statement(w, s);
+  }
+  close_loop(w, returns);
+}

@@ -1,0 +1,319 @@
+// Writes a kernel with barriers as loops over the block's threads, before what the user wrote, which stays for all other cases:
+//     __global__ void k(float *x) {
+//     if (::cudasim::whole_block(ORIGIN)) {
+//       [](float *x) { for (all threads) { first part }  for (all threads) { second part } ... }(x);
+//       ::cudasim::whole_done(); return; }
+//     (as it was)
+// It is a function of its own, since a thread that runs by itself has a small stack. A barrier is where one loop ends and the next
+// begins. What all threads do alike, like the loop round a barrier, stands once round those loops. include/cudasim_split.h has what
+// this calls.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cu2cpp_loops.h"
+
+// ---- what all threads do together ----------------------------------------------------------------------------------------
+
+static void write_list(struct writer *w, const struct statement *s, bool tail, int list_end);
+
+static void write_uniform_declaration(const struct writer *w, const struct statement *s) {
+  for (int i = 0; i < w->k->variable_count; i++) {
+    const struct variable *v = &w->k->variables[i];
+    if (v->in != s || v->class != V_UNIFORM)
+      continue;
+    move_to(w, w->k->t->all[v->declarator.begin].p, false);
+    declare_plainly(w, v);
+  }
+}
+
+static void write_structural(struct writer *w, const struct statement *s, bool tail) {
+  const struct tokens *t = w->k->t;
+  move_to(w, t->all[s->at.begin].p, false);
+  switch (s->kind) {
+  case S_BARRIER:
+    append_string(w->out, "::cudasim::passed(); ");
+    return;
+  case S_RETURN:
+    append_string(w->out, "return; ");
+    return;
+  case S_BREAK:
+  case S_CONTINUE:
+    write_range(w, s->at);
+    return;
+  case S_IF:
+    append_string(w->out, "if (");
+    write_range(w, s->condition);
+    append_string(w->out, ") {");
+    write_list(w, s->child, tail, s->child->at.end);
+    append_string(w->out, "\n}");
+    if (s->other) {
+      append_string(w->out, " else {");
+      write_list(w, s->other, tail, s->other->at.end);
+      append_string(w->out, "\n}");
+    }
+    return;
+  case S_FOR:
+    append_string(w->out, "for (");
+    write_range(w, s->init->at);
+    write_range(w, s->condition);
+    append_string(w->out, "; ");
+    write_range(w, s->step);
+    append_string(w->out, ") {");
+    break;
+  case S_WHILE:
+    append_string(w->out, "while (");
+    write_range(w, s->condition);
+    append_string(w->out, ") {");
+    break;
+  default: // S_BLOCK and S_DO
+    append_string(w->out, s->kind == S_DO ? "do {" : "{");
+  }
+  write_list(w, s->child, s->kind == S_BLOCK && tail, s->at.end);
+  append_string(w->out, "\n}");
+  if (s->kind == S_DO) {
+    append_string(w->out, " while (");
+    write_range(w, s->condition);
+    append_string(w->out, ");");
+  }
+}
+
+// A statement that is done once for all threads, between two loops over them.
+static bool is_once(const struct statement *s, bool tail) {
+  return s->uniform || statement_structural(s, list_tail(s, tail));
+}
+
+// Which of the variables declared from `first` to before `end` are needed by what comes after.
+static void choose_stored(struct writer *w, const struct statement *first, const struct statement *end, int list_end) {
+  struct kernel *k = w->k;
+  for (const struct statement *s = first; s != end && end; s = s->next)
+    for (int i = 0; i < k->variable_count && s->kind == S_DECLARATION; i++) {
+      struct variable *v = &k->variables[i];
+      if (v->in == s && v->class == V_LOCAL &&
+          (v->addressed || kernel_mentions(k, (struct range){end->at.begin, list_end}, v))) {
+        v->class = V_STORED;
+        declare_stored(w, v);
+      }
+    }
+}
+
+static void write_list(struct writer *w, const struct statement *s, bool tail, int list_end) {
+  if (s && s->kind == S_BLOCK && s->next == NULL && is_once(s, tail)) { // the braces of a loop or an if
+    write_list(w, s->child, tail, list_end);
+    return;
+  }
+  while (s && w->failed == NULL) {
+    if (s->uniform) {
+      move_to(w, w->k->t->all[s->at.begin].p, false);
+      write_range(w, s->at);
+      s = s->next;
+      continue;
+    }
+    if (is_once(s, tail)) {
+      write_structural(w, s, list_tail(s, tail));
+      s = s->next;
+      continue;
+    }
+    const struct statement *end = s;
+    bool returned = false; // some threads: what comes after is not for all
+    for (; end && !is_once(end, tail); end = end->next) {
+      for (int i = 0; i < w->k->variable_count && returned; i++)
+        if (w->k->variables[i].in == end && end->kind == S_DECLARATION)
+          w->k->variables[i].class = V_LOCAL;
+      returned |= end->returns;
+      if (end->kind == S_HOISTED) {
+        move_to(w, w->k->t->all[end->at.begin].p, false);
+        write_range(w, end->at);
+      } else if (end->kind == S_DECLARATION) {
+        write_uniform_declaration(w, end);
+      }
+    }
+    choose_stored(w, s, end, list_end);
+    write_region(w, s, end, end == NULL && tail);
+    s = end;
+  }
+}
+
+// ---- a kernel ------------------------------------------------------------------------------------------------------------
+
+// What a kernel multiplies blockIdx.x with: counted from there, its usual `blockIdx.x * N + threadIdx.x` is the loop's own counter.
+static void write_origin(const struct writer *w) {
+  const struct kernel *k = w->k;
+  const struct tokens *t = k->t;
+  for (int i = k->body.begin; i + 4 < k->body.end; i++) {
+    long value;
+    if (!token_is(t, i, "blockIdx") || !token_is(t, i + 2, "x") || !token_is(t, i + 3, "*"))
+      continue;
+    const int factor = i + 4;
+    const bool group = token_is(t, factor, "(") && t->all[factor].match > factor;
+    const struct range whole = {factor, group ? t->all[factor].match + 1 : factor + 1};
+    bool own = false; // a variable of the kernel's is not there yet
+    for (int at = whole.begin; at < whole.end; at++)
+      own |= kernel_variable(k, at) != NULL;
+    if (own || (!group && t->all[factor].kind != TOKEN_NUMBER && !kernel_template_parameter(k, factor) &&
+                !known_constant(t, factor, &value)))
+      continue;
+    if (group && !kernel_pure(k, whole, false))
+      continue;
+    append_string(w->out, "(unsigned int)blockIdx.x * (unsigned int)");
+    write_range(w, whole);
+    return;
+  }
+  append_string(w->out, "blockIdx.x * blockDim.x");
+}
+
+// Parameters that each thread changes for itself.
+static void write_own_parameters(struct writer *w) {
+  struct kernel *k = w->k;
+  bool any = false;
+  for (int i = 0; i < k->variable_count; i++) {
+    struct variable *v = &k->variables[i];
+    if (!v->parameter || v->class == V_UNIFORM)
+      continue;
+    if (!kernel_plain_type(k, v))
+      w->failed = "a parameter that cannot be kept for each thread";
+    append_string(w->out, "decltype(");
+    write_name(w, v->name, ") ");
+    write_name(w, v->name, "_cudasim[::cudasim::MOST_THREADS]; ");
+    w->stored_bytes += 16;
+    any = true;
+  }
+  if (!any)
+    return;
+  open_loop(w);
+  for (int i = 0; i < k->variable_count; i++) {
+    struct variable *v = &k->variables[i];
+    if (!v->parameter || v->class == V_UNIFORM)
+      continue;
+    v->class = V_STORED;
+    write_name(w, v->name, "_cudasim[cudasim_t] = ");
+    write_name(w, v->name, "; ");
+  }
+  close_loop(w, false);
+}
+
+static const char *const ignored[] = {"-Wpragmas",
+                                      "-Wunused-variable",
+                                      "-Wunused-but-set-variable",
+                                      "-Wunused-local-typedefs",
+                                      "-Wunused-value",
+                                      "-Wdangling-pointer",
+                                      "-Wmaybe-uninitialized",
+                                      "-Wuninitialized",
+                                      "-Wsign-compare",
+                                      "-Wparentheses",
+                                      "-Wmisleading-indentation",
+                                      "-Wshadow",
+                                      "-Wdangling-else",
+                                      "-Wempty-body",
+                                      "-Wconversion",
+                                      "-Warray-bounds",
+                                      "-Wstringop-overflow",
+                                      "-Wdiv-by-zero",
+                                      "-Wfloat-conversion",
+                                      "-Wunused-parameter",
+                                      "-Wunknown-pragmas"};
+
+static void write_whole(struct writer *w) {
+  struct kernel *k = w->k;
+  append_string(w->out,
+                w->program ? "\nif (::cudasim::whole_block(" : "\n#if CUDASIM_SPLIT\nif (::cudasim::whole_block(");
+  write_origin(w);
+  append_string(w->out, ")) { [](");
+  write_range(w, k->parameters);
+  append_string(w->out, ") __attribute__((noinline)) -> void {\n#pragma GCC diagnostic push\n");
+  for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+    append_string(w->out, "#pragma GCC diagnostic ignored ");
+    append_quoted(w->out, ignored[i]);
+    append_string(w->out, "\n");
+  }
+  append_string(w->out, "const unsigned int cudasim_base = ");
+  write_origin(w);
+  append_string(w->out,
+                ", cudasim_height = blockDim.y, cudasim_depth = blockDim.z; const int cudasim_width = (int)blockDim.x, "
+                "cudasim_first = (int)cudasim_base, cudasim_end = cudasim_first + cudasim_width; ");
+  if (k->numbered)
+    append_string(w->out, "alignas(cudasim_index) char cudasim_room[sizeof(cudasim_index)]; "
+                          "cudasim_thread = reinterpret_cast<cudasim_index *>(cudasim_room); ");
+  append_string(w->out, "{ ");
+  write_own_parameters(w);
+  write_list(w, k->top->child, true, k->body.end);
+  append_string(w->out, "\n}\n#pragma GCC diagnostic pop");
+  move_to(w, k->t->all[k->body.begin - 1].p, false);
+  append_string(w->out, "}(");
+  const char *comma = "";
+  for (int i = 0; i < k->variable_count; i++)
+    if (k->variables[i].parameter) {
+      append_string(w->out, comma);
+      write_name(w, k->variables[i].name, "");
+      comma = ", ";
+    }
+  append_string(w->out, "); ::cudasim::whole_done(); return; }");
+  append_string(w->out, w->program ? "" : "\n#endif");
+}
+
+// The name, parameters and body of the kernel whose __global__ is at i; false: it is no definition.
+static bool find_kernel(const struct tokens *t, int i, struct kernel *k) {
+  int at = token_next(t, i);
+  *k = (struct kernel){.t = t};
+  for (;; at = token_next(t, at)) {
+    if (at >= t->main_count || token_is(t, at, ";") || token_is(t, at, "{") || token_is(t, at, "}"))
+      return false;
+    if (!token_is(t, at, "("))
+      continue;
+    const int before = token_before(t, at);
+    if (!token_begins(t, before, "__") && !token_is(t, before, "alignas") && before > i)
+      break;
+    at = t->all[at].match > at ? t->all[at].match : at;
+  }
+  k->name = token_before(t, at);
+  k->parameters = (struct range){at + 1, t->all[at].match};
+  const int brace = t->all[at].match > at ? token_next(t, t->all[at].match) : -1;
+  if (brace < 0 || !token_is(t, brace, "{") || t->all[brace].match < brace)
+    return false;
+  k->body = (struct range){brace + 1, t->all[brace].match};
+  for (at = token_before(t, i); at >= 0 && !token_is(t, at, ";") && !token_is(t, at, "}") && !token_is(t, at, "{");
+       at = token_before(t, at))
+    if (token_is(t, at, "template"))
+      k->template_parameters = (struct range){at + 1, i};
+  return true;
+}
+
+void split_kernels(const struct text *in, struct text *out, bool program) {
+  struct tokens t = {0};
+  size_t written = 0;
+  struct spot spot = {.line = 1};
+  const bool tell = getenv("CU2CPP_TELL") != NULL;
+  tokens_read(&t, in, !program);
+  for (int i = 0; i < t.main_count; i++) {
+    struct kernel k;
+    if (t.all[i].kind != TOKEN_WORD || !token_is(&t, i, program ? "__cudasim_global__" : "__global__") ||
+        !find_kernel(&t, i, &k))
+      continue;
+    struct text version = {0};
+    struct writer w = {.k = &k, .out = &version, .in = in, .program = program, .spot = spot};
+    append(&version, "", 0);
+    spot = w.spot = spot_of(&w, (size_t)(t.all[i].p - in->bytes));
+    if (kernel_parse(&k) && kernel_classify(&k)) {
+      write_whole(&w);
+      move_to(&w, t.all[k.body.begin - 1].p + 1, true);
+      k.why_not = w.failed;
+    }
+    if (k.why_not == NULL) {
+      const size_t body = (size_t)(t.all[k.body.begin - 1].p + 1 - in->bytes);
+      append(out, in->bytes + written, body - written);
+      append(out, version.bytes, version.length);
+      written = body;
+    }
+    if (tell) {
+      const struct token *at = k.why_token > 0 ? &t.all[k.why_token] : &t.all[k.name];
+      const int line = (int)spot_of(&w, (size_t)(at->p - in->bytes)).line;
+      fprintf(stderr, "%d: %.*s: %s", line, t.all[k.name].length, t.all[k.name].p, k.why_not ? k.why_not : "split");
+      fprintf(stderr, k.why_token > 0 ? ": %.*s\n" : "\n", at->length, at->p);
+    }
+    free(version.bytes);
+    kernel_free(&k);
+  }
+  append(out, in->bytes + written, in->length - written);
+  tokens_free(&t);
+}

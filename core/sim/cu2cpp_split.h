@@ -1,0 +1,176 @@
+// What the parts of cu2cpp --split share: a kernel with barriers becomes loops over the block's threads, one for what stands between
+// two barriers. cu2cpp_tokens.c reads the text, cu2cpp_known.c says what the functions and names are that a kernel uses,
+// cu2cpp_parse.c makes statements of the kernel's tokens, cu2cpp_uniform.c finds out what is the same for all threads, and
+// cu2cpp_split.c with cu2cpp_loops.c writes the loops.
+#ifndef CU2CPP_SPLIT_H
+#define CU2CPP_SPLIT_H
+
+#include <stdbool.h>
+
+#include "cu2cpp.h"
+
+enum token_kind { TOKEN_WORD, TOKEN_NUMBER, TOKEN_LITERAL, TOKEN_SIGN, TOKEN_DIRECTIVE };
+
+struct token {
+  enum token_kind kind;
+  const char *p;
+  int length;
+  int same;   // the word's occurrence before this one, or -1
+  int match;  // the other bracket of a pair, or -1
+  int within; // the bracket that is open here, or -1
+  int depth;  // open braces here, namespaces' not counted
+};
+
+struct macro {
+  int name; // a token
+  bool takes_arguments;
+  int begin, end; // tokens
+};
+
+// All that is known: the text itself, [0, main_count), then what it includes and what its macros say.
+struct tokens {
+  struct token *all;
+  int count, capacity, main_count;
+  struct macro *macros;
+  int macro_count, macro_capacity;
+  bool unknown; // something is included that cannot be found, so any name may be a macro
+  int *words;   // by a hash of the word, its last occurrence
+};
+
+// With `includes`, files in quotes are read, too.
+void tokens_read(struct tokens *t, const struct text *in, bool includes);
+void tokens_free(struct tokens *t);
+bool token_is(const struct tokens *t, int i, const char *spelling);
+bool token_in(const struct tokens *t, int i, const char *const *spellings); // which end with NULL
+bool token_same(const struct tokens *t, int a, int b);
+bool token_begins(const struct tokens *t, int i, const char *prefix);
+// The tokens beside i that are no directives.
+int token_next(const struct tokens *t, int i);
+int token_before(const struct tokens *t, int i);
+// The word's last occurrence anywhere, or -1; the others follow by `same`.
+int token_last(const struct tokens *t, int word);
+// Past the template arguments that begin at i, or i.
+int token_past_angles(const struct tokens *t, int i);
+
+// ---- cu2cpp_known.c ----
+
+// A word before a bracket that is no call: if, sizeof and so on.
+bool known_keyword(const struct tokens *t, int i);
+bool known_type(const struct tokens *t, int i); // float, size_t, float4
+// Arithmetic of the device's library: no effect but its result, and arguments by value.
+bool known_math(const struct tokens *t, int i);
+struct call_facts {
+  bool numbered; // it may look at its thread's number
+  bool atomic;   // there is an atomic function in it
+};
+// The function called at i has no barrier and no warp function in it, and waits for no other thread, as far as the text tells.
+bool known_clean_call(const struct tokens *t, int i, struct call_facts *facts);
+// The function takes a variable by reference, or may.
+bool known_by_reference(const struct tokens *t, int i);
+// A barrier or the like by its name.
+bool known_wait(const struct tokens *t, int i);
+bool known_atomic(const struct tokens *t, int i);
+// The name, which no kernel declares, is a constant of the program: a macro of constants, an enumerator, a constexpr. `value` of one
+// that is a number, or -1.
+bool known_constant(const struct tokens *t, int i, long *value);
+// Every function of that name is a member that promises to change nothing.
+bool known_const_method(const struct tokens *t, int i);
+// The word at i is a macro in whose text, or in that of the macros it names, the word at `name` stands.
+bool known_macro_names(const struct tokens *t, int i, int name);
+// A macro in whose text something stands that would change the flow through a kernel, or declare something.
+bool known_bad_macro(const struct tokens *t, int i);
+
+// ---- a kernel ----
+
+enum statement_kind {
+  S_EMPTY,
+  S_BLOCK,
+  S_IF,
+  S_FOR,
+  S_WHILE,
+  S_DO,
+  S_SWITCH,
+  S_BARRIER,
+  S_DECLARATION,
+  S_HOISTED,
+  S_EXPRESSION,
+  S_RETURN,
+  S_BREAK,
+  S_CONTINUE
+};
+
+struct range {
+  int begin, end;
+};
+
+struct statement {
+  enum statement_kind kind;
+  struct range at;
+  struct range condition, step;    // of if and the loops; empty: none
+  struct statement *init;          // of for
+  struct statement *child, *other; // a block's first, what if and loops do; else
+  struct statement *next;
+  bool barrier, breaks, continues, returns; // within it: a barrier, a break or continue that leaves it, a return
+  bool uniform;                             // an assignment that is the same for all threads, done once
+};
+
+enum variable_class {
+  V_LOCAL,   // lives within one loop over the threads
+  V_UNIFORM, // one for all threads
+  V_AGAIN,   // declared again in each loop, since its value is quickly computed
+  V_STORED   // one for each thread, in an array
+};
+
+struct variable {
+  int name;
+  int scope_end;
+  struct range specifiers, declarator, init;                          // declarator: "*name[4]"
+  char init_kind;                                                     // '=', '(', '{', or 0
+  bool parameter, array, reference, pointer, constant, shared, fixed; // fixed: static, constexpr
+  bool block_group;                                                   // of cooperative_groups: all of the block
+  bool addressed;
+  bool at_level; // declared where all threads come
+  struct statement *in;
+  enum variable_class class;
+};
+
+enum { MAX_VARIABLES = 256 };
+
+struct kernel {
+  const struct tokens *t;
+  int name;
+  struct range template_parameters, parameters, body; // body without its braces
+  struct statement *top;
+  struct variable variables[MAX_VARIABLES];
+  int variable_count;
+  int *variable_of; // by token - body.begin: index, or -1
+  bool *modified;   // by token - body.begin
+  bool numbered;    // something it calls may look at the thread's number
+  const char *why_not;
+  int why_token; // 0: none
+};
+
+// Makes statements of the body; false: k->why_not says what is in the way.
+bool kernel_parse(struct kernel *k);
+// A whole statement at i that is a barrier of the block.
+bool kernel_barrier(const struct kernel *k, int i);
+void kernel_free(struct kernel *k);
+// Of the types that a copy is all there is to.
+bool kernel_plain_type(const struct kernel *k, const struct variable *v);
+struct variable *kernel_variable(const struct kernel *k, int token); // that the word at `token` means, or NULL
+bool kernel_template_parameter(const struct kernel *k, int token);
+bool kernel_mentions(const struct kernel *k, struct range where, const struct variable *v);
+// A statement that all threads have to come to by the same way.
+bool statement_structural(const struct statement *s, bool tail);
+// Of a statement in a list: no barrier comes after it, and where it has one itself, nothing at all.
+bool list_tail(const struct statement *s, bool tail);
+
+// Which variables are what; false: k->why_not.
+bool kernel_classify(struct kernel *k);
+// The same value in all threads, and nothing but a value; `thread`: threadIdx may be in it.
+bool kernel_pure(const struct kernel *k, struct range where, bool thread);
+
+// The text with each kernel that can be split in two versions.
+void split_kernels(const struct text *in, struct text *out, bool program);
+
+#endif

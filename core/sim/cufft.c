@@ -1,0 +1,352 @@
+// Simulated cuFFT: plans, and one operation of the plan's stream for each transform.
+#include "cufft.h"
+
+#include <stdlib.h>
+
+#include "fourier.h"
+#include "inspector.h"
+#include "memory.h"
+#include "node.h"
+#include "sim.h"
+#include "stream.h"
+
+enum { MAX_PLANS = 1024, MAX_RANK = 3 };
+
+struct layout {
+  int embed[MAX_RANK]; // elements of each dimension as they lie in memory
+  int stride, distance;
+};
+
+struct plan {
+  bool made, packed; // packed: without a layout of the program's own
+  int rank, n[MAX_RANK], batch;
+  cufftType type;
+  struct layout in, out;
+  cudaStream_t stream;
+};
+
+static struct plan *plans[MAX_PLANS]; // under sim.lock
+
+// ---- plans ----
+
+static struct plan *find(cufftHandle handle) {
+  sim_lock();
+  struct plan *plan = handle >= 1 && handle < MAX_PLANS ? plans[handle] : NULL;
+  sim_unlock();
+  return plan;
+}
+
+cufftResult cufftCreate(cufftHandle *handle) {
+  if (handle == NULL)
+    return CUFFT_INVALID_VALUE;
+  if (sim_enter() != cudaSuccess)
+    return CUFFT_SETUP_FAILED;
+  struct plan *plan = sim_allocate(sizeof *plan);
+  *plan = (struct plan){0};
+  sim_lock();
+  int free_place = 1;
+  while (free_place < MAX_PLANS && plans[free_place])
+    free_place++;
+  if (free_place < MAX_PLANS)
+    plans[free_place] = plan;
+  sim_unlock();
+  if (free_place == MAX_PLANS) {
+    free(plan);
+    return CUFFT_ALLOC_FAILED;
+  }
+  *handle = free_place;
+  return CUFFT_SUCCESS;
+}
+
+cufftResult cufftDestroy(cufftHandle handle) {
+  struct plan *plan = find(handle);
+  if (plan == NULL)
+    return CUFFT_INVALID_PLAN;
+  sim_lock();
+  plans[handle] = NULL;
+  sim_unlock();
+  free(plan);
+  return CUFFT_SUCCESS;
+}
+
+static bool from_real(cufftType type) {
+  return type == CUFFT_R2C || type == CUFFT_D2Z;
+}
+static bool to_real(cufftType type) {
+  return type == CUFFT_C2R || type == CUFFT_Z2D;
+}
+static bool in_double(cufftType type) {
+  return type == CUFFT_D2Z || type == CUFFT_Z2D || type == CUFFT_Z2Z;
+}
+
+// Elements one after another. `last`: how many the last dimension has.
+static struct layout packed(const struct plan *plan, int last) {
+  struct layout layout = {.stride = 1, .distance = 1};
+  for (int d = 0; d < plan->rank; d++) {
+    layout.embed[d] = d == plan->rank - 1 ? last : plan->n[d];
+    layout.distance *= layout.embed[d];
+  }
+  return layout;
+}
+
+cufftResult cufftMakePlanMany(cufftHandle handle, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                              int ostride, int odist, cufftType type, int batch, size_t *workSize) {
+  struct plan *plan = find(handle);
+  if (plan == NULL || plan->made)
+    return CUFFT_INVALID_PLAN;
+  if (rank < 1 || rank > MAX_RANK || n == NULL || batch < 1)
+    return CUFFT_INVALID_VALUE;
+  if (type != CUFFT_R2C && type != CUFFT_C2R && type != CUFFT_C2C && type != CUFFT_D2Z && type != CUFFT_Z2D &&
+      type != CUFFT_Z2Z)
+    return CUFFT_INVALID_TYPE;
+  for (int d = 0; d < rank; d++) {
+    if (n[d] < 1)
+      return CUFFT_INVALID_SIZE;
+    plan->n[d] = n[d];
+  }
+  plan->rank = rank;
+  plan->batch = batch;
+  plan->type = type;
+  const int last = n[rank - 1], half = last / 2 + 1;
+  plan->packed = inembed == NULL || onembed == NULL;
+  plan->in = packed(plan, to_real(type) ? half : last);
+  plan->out = packed(plan, from_real(type) ? half : last);
+  if (!plan->packed) {
+    for (int d = 0; d < rank; d++) {
+      plan->in.embed[d] = inembed[d];
+      plan->out.embed[d] = onembed[d];
+    }
+    plan->in.stride = istride;
+    plan->in.distance = idist;
+    plan->out.stride = ostride;
+    plan->out.distance = odist;
+  }
+  plan->made = true;
+  if (workSize)
+    *workSize = 0;
+  return CUFFT_SUCCESS;
+}
+
+cufftResult cufftMakePlan1d(cufftHandle plan, int nx, cufftType type, int batch, size_t *workSize) {
+  return cufftMakePlanMany(plan, 1, (int[]){nx}, NULL, 1, 0, NULL, 1, 0, type, batch, workSize);
+}
+cufftResult cufftMakePlan2d(cufftHandle plan, int nx, int ny, cufftType type, size_t *workSize) {
+  return cufftMakePlanMany(plan, 2, (int[]){nx, ny}, NULL, 1, 0, NULL, 1, 0, type, 1, workSize);
+}
+cufftResult cufftMakePlan3d(cufftHandle plan, int nx, int ny, int nz, cufftType type, size_t *workSize) {
+  return cufftMakePlanMany(plan, 3, (int[]){nx, ny, nz}, NULL, 1, 0, NULL, 1, 0, type, 1, workSize);
+}
+cufftResult cufftPlanMany(cufftHandle *plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                          int ostride, int odist, cufftType type, int batch) {
+  cufftResult result = cufftCreate(plan);
+  if (result == CUFFT_SUCCESS)
+    result = cufftMakePlanMany(*plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, NULL);
+  return result;
+}
+cufftResult cufftPlan1d(cufftHandle *plan, int nx, cufftType type, int batch) {
+  return cufftPlanMany(plan, 1, (int[]){nx}, NULL, 1, 0, NULL, 1, 0, type, batch);
+}
+cufftResult cufftPlan2d(cufftHandle *plan, int nx, int ny, cufftType type) {
+  return cufftPlanMany(plan, 2, (int[]){nx, ny}, NULL, 1, 0, NULL, 1, 0, type, 1);
+}
+cufftResult cufftPlan3d(cufftHandle *plan, int nx, int ny, int nz, cufftType type) {
+  return cufftPlanMany(plan, 3, (int[]){nx, ny, nz}, NULL, 1, 0, NULL, 1, 0, type, 1);
+}
+
+cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream) {
+  struct plan *plan = find(handle);
+  if (plan)
+    plan->stream = stream;
+  return plan ? CUFFT_SUCCESS : CUFFT_INVALID_PLAN;
+}
+cufftResult cufftGetSize(cufftHandle handle, size_t *workSize) {
+  if (workSize)
+    *workSize = 0;
+  return find(handle) ? CUFFT_SUCCESS : CUFFT_INVALID_PLAN;
+}
+cufftResult cufftSetAutoAllocation(cufftHandle handle, int automatic) {
+  (void)automatic;
+  return find(handle) ? CUFFT_SUCCESS : CUFFT_INVALID_PLAN;
+}
+cufftResult cufftSetWorkArea(cufftHandle handle, void *area) {
+  (void)area;
+  return find(handle) ? CUFFT_SUCCESS : CUFFT_INVALID_PLAN;
+}
+cufftResult cufftGetVersion(int *version) {
+  *version = CUFFT_VERSION;
+  return CUFFT_SUCCESS;
+}
+
+// ---- transforms ----
+
+struct transform_work {
+  struct sim_work base;
+  struct plan plan;
+  const void *in;
+  void *out;
+  int sign;
+};
+
+// Sizes of all transforms as three dimensions, the missing ones in front.
+static void sizes(const struct plan *plan, int *n) {
+  for (int d = 0; d < MAX_RANK; d++)
+    n[d] = d < MAX_RANK - plan->rank ? 1 : plan->n[d - (MAX_RANK - plan->rank)];
+}
+
+static size_t place(const struct plan *plan, const struct layout *layout, int batch, const int *i) {
+  size_t at = 0;
+  for (int d = 0; d < plan->rank; d++)
+    at = at * (size_t)layout->embed[d] + (size_t)i[MAX_RANK - plan->rank + d];
+  return at * (size_t)layout->stride + (size_t)batch * (size_t)layout->distance;
+}
+
+static double complex load(const struct transform_work *w, size_t at) {
+  if (from_real(w->plan.type))
+    return in_double(w->plan.type) ? ((const double *)w->in)[at] : (double)((const float *)w->in)[at];
+  if (in_double(w->plan.type))
+    return CMPLX(((const double *)w->in)[2 * at], ((const double *)w->in)[2 * at + 1]);
+  return CMPLX(((const float *)w->in)[2 * at], ((const float *)w->in)[2 * at + 1]);
+}
+
+static void store(const struct transform_work *w, size_t at, double complex value) {
+  const size_t bytes = in_double(w->plan.type) ? sizeof(double) : sizeof(float);
+  const size_t parts = to_real(w->plan.type) ? 1 : 2;
+  for (size_t part = 0; part < parts; part++) {
+    const double number = part == 0 ? creal(value) : cimag(value);
+    if (in_double(w->plan.type))
+      ((double *)w->out)[parts * at + part] = number;
+    else
+      ((float *)w->out)[parts * at + part] = (float)number;
+  }
+  SIM_TELL(wrote((char *)w->out + parts * at * bytes, parts * bytes));
+}
+
+static void load_all(const struct transform_work *w, int batch, const int *n, double complex *data) {
+  int i[MAX_RANK];
+  for (i[0] = 0; i[0] < n[0]; i[0]++)
+    for (i[1] = 0; i[1] < n[1]; i[1]++)
+      for (i[2] = 0; i[2] < n[2]; i[2]++) {
+        double complex *to = &data[((size_t)i[0] * (size_t)n[1] + (size_t)i[1]) * (size_t)n[2] + (size_t)i[2]];
+        if (!to_real(w->plan.type) || i[2] <= n[2] / 2) {
+          *to = load(w, place(&w->plan, &w->plan.in, batch, i));
+        } else { // the other half is its mirror image
+          const int mirror[MAX_RANK] = {(n[0] - i[0]) % n[0], (n[1] - i[1]) % n[1], n[2] - i[2]};
+          *to = conj(load(w, place(&w->plan, &w->plan.in, batch, mirror)));
+        }
+      }
+}
+
+static void store_all(const struct transform_work *w, int batch, const int *n, const double complex *data) {
+  const int last = from_real(w->plan.type) ? n[2] / 2 + 1 : n[2];
+  int i[MAX_RANK];
+  for (i[0] = 0; i[0] < n[0]; i[0]++)
+    for (i[1] = 0; i[1] < n[1]; i[1]++)
+      for (i[2] = 0; i[2] < last; i[2]++)
+        store(w, place(&w->plan, &w->plan.out, batch, i),
+              data[((size_t)i[0] * (size_t)n[1] + (size_t)i[1]) * (size_t)n[2] + (size_t)i[2]]);
+}
+
+// Along one dimension: all lines of it, each by way of `line`.
+static void transform_lines(double complex *data, const int *n, int dimension, int sign, double complex *line) {
+  const size_t total = (size_t)n[0] * (size_t)n[1] * (size_t)n[2], length = (size_t)n[dimension];
+  const size_t step = dimension == 2 ? 1 : dimension == 1 ? (size_t)n[2] : (size_t)n[1] * (size_t)n[2];
+  for (size_t block = 0; block < total; block += step * length)
+    for (size_t first = block; first < block + step; first++) {
+      for (size_t i = 0; i < length; i++)
+        line[i] = data[first + i * step];
+      sim_fourier(line, n[dimension], sign);
+      for (size_t i = 0; i < length; i++)
+        data[first + i * step] = line[i];
+    }
+}
+
+static cudaError_t run_transform(struct sim_work *base) {
+  const struct transform_work *w = (const struct transform_work *)base;
+  int n[MAX_RANK];
+  sizes(&w->plan, n);
+  const size_t total = (size_t)n[0] * (size_t)n[1] * (size_t)n[2];
+  const int longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2];
+  double complex *data = sim_allocate(total * sizeof *data), *line = sim_allocate((size_t)longest * sizeof *line);
+  for (int batch = 0; batch < w->plan.batch; batch++) {
+    load_all(w, batch, n, data);
+    for (int d = 0; d < MAX_RANK; d++)
+      if (n[d] > 1)
+        transform_lines(data, n, d, w->sign, line);
+    store_all(w, batch, n, data);
+  }
+  free(data);
+  free(line);
+  return cudaSuccess;
+}
+
+static void describe_transform(const struct sim_work *work, struct cudasim_activity *activity) {
+  (void)work;
+  activity->kind = CUDASIM_KERNEL;
+  activity->name = "cufft";
+}
+
+static void count_transform(const struct sim_work *work) {
+  (void)work;
+  sim_count_kernel(&sim.counters.launches);
+}
+
+static size_t reach(const struct plan *plan, const struct layout *layout, int last, size_t element) {
+  int end[MAX_RANK];
+  sizes(plan, end);
+  end[MAX_RANK - 1] = last;
+  for (int d = 0; d < MAX_RANK; d++)
+    end[d]--;
+  return (place(plan, layout, plan->batch - 1, end) + 1) * element;
+}
+
+static cufftResult execute(cufftHandle handle, cufftType type, const void *in, void *out, int sign) {
+  const struct plan *found = find(handle);
+  if (found == NULL || !found->made)
+    return CUFFT_INVALID_PLAN;
+  if (found->type != type)
+    return CUFFT_INVALID_TYPE;
+  if (in == NULL || out == NULL || (sign != CUFFT_FORWARD && sign != CUFFT_INVERSE))
+    return CUFFT_INVALID_VALUE;
+  struct plan plan = *found;
+  const int last = plan.n[plan.rank - 1], half = last / 2 + 1;
+  if (in == out && plan.packed && from_real(type)) // the real numbers of a row lie where its complex ones will
+    plan.in = packed(&plan, 2 * half);
+  if (in == out && plan.packed && to_real(type))
+    plan.out = packed(&plan, 2 * half);
+  const size_t real = in_double(type) ? sizeof(double) : sizeof(float);
+  const size_t in_bytes = reach(&plan, &plan.in, to_real(type) ? half : last, from_real(type) ? real : 2 * real);
+  const size_t out_bytes = reach(&plan, &plan.out, from_real(type) ? half : last, to_real(type) ? real : 2 * real);
+  struct CUstream_st *stream;
+  if (sim_stream_get(plan.stream, &stream) != cudaSuccess || sim_sticky(stream->device) != cudaSuccess)
+    return CUFFT_EXEC_FAILED;
+  if (sim.config.check && (sim_pointer_fault(in, stream->device) || sim_range_check(in, in_bytes) != cudaSuccess ||
+                           sim_pointer_fault(out, stream->device) || sim_range_check(out, out_bytes) != cudaSuccess))
+    return CUFFT_INVALID_VALUE;
+  struct transform_work *work = sim_work_new(sizeof *work, run_transform, NULL);
+  work->base.count = count_transform;
+  work->base.describe = describe_transform;
+  work->plan = plan;
+  work->in = in;
+  work->out = out;
+  work->sign = sign;
+  return sim_submit(stream, &work->base, NULL) == cudaSuccess ? CUFFT_SUCCESS : CUFFT_EXEC_FAILED;
+}
+
+cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *in, cufftComplex *out, int direction) {
+  return execute(plan, CUFFT_C2C, in, out, direction);
+}
+cufftResult cufftExecR2C(cufftHandle plan, cufftReal *in, cufftComplex *out) {
+  return execute(plan, CUFFT_R2C, in, out, CUFFT_FORWARD);
+}
+cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *in, cufftReal *out) {
+  return execute(plan, CUFFT_C2R, in, out, CUFFT_INVERSE);
+}
+cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleComplex *out, int direction) {
+  return execute(plan, CUFFT_Z2Z, in, out, direction);
+}
+cufftResult cufftExecD2Z(cufftHandle plan, cufftDoubleReal *in, cufftDoubleComplex *out) {
+  return execute(plan, CUFFT_D2Z, in, out, CUFFT_FORWARD);
+}
+cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleReal *out) {
+  return execute(plan, CUFFT_Z2D, in, out, CUFFT_INVERSE);
+}

@@ -1,0 +1,2 @@
+// All in cudasim_cub_block.h.
+#include "../../cudasim_cub_block.h"

@@ -1,0 +1,2 @@
+// All in cudasim_cub_device.h.
+#include "../../cudasim_cub_device.h"

@@ -1,0 +1,2 @@
+// All in cudasim_cub.h.
+#include "../cudasim_cub.h"

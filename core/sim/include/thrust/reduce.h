@@ -1,0 +1,4 @@
+// In front of CCCL's file of this name, which for a GPU brings more along.
+#pragma GCC system_header
+#include_next <thrust/reduce.h>
+#include <cudasim_thrust_policy.h>

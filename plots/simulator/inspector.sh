@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# ./ferry bench --inspector: what it costs to look at kernels: a plain run, one with every block looked at, and one where a single
+# block of each launch is, in turn.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$root/build/plots/simulator
+rounds=2
+usage() {
+  cat <<END
+usage: ./ferry bench --inspector [options]
+
+Eleven kernels on the simulated device, as ./ferry nvcc builds them and as ./ferry inspect does: milliseconds of processor time of one
+launch with one worker, the least of several, and how many times the plain run that is. "left": all blocks but one run without being looked at.
+
+  --rounds N   rounds of the three (default $rounds)
+  --help       this text
+END
+}
+while [ $# -gt 0 ]; do
+  case $1 in
+    --inspector) ;;
+    --rounds) rounds=${2:?--rounds takes a number}; shift ;;
+    --help) usage; exit 0 ;;
+    *) echo "ferry bench --inspector: $1 is no option (--help says more)" >&2; exit 2 ;;
+  esac
+  shift
+done
+case $rounds in '' | *[!0-9]* | 0) echo "ferry bench --inspector: --rounds takes a number from 1" >&2; exit 2 ;; esac
+
+mkdir -p "$work"
+ferry=${FERRY_BUILD:-$root/build}/ferry source=$root/plots/simulator/inspected.cu times=$work/inspector.tsv
+"$ferry" nvcc "$source" -o "$work/inspected"
+export SIMULATOR_CLOCK=cpu FERRY_SIM_THREADS=1
+: >"$times"
+inspect() { # NAME [OPTIONS]
+  local status=0
+  "$ferry" inspect --nvcc --quiet "$source" "${@:2}" -- "$1" "$times" >"$work/inspector.log" 2>&1 || status=$?
+  [ "$status" -le 1 ] || { cat "$work/inspector.log" >&2; exit 1; }
+}
+for ((round = 1; round <= rounds; round++)); do
+  echo "round $round of $rounds" >&2
+  "$work/inspected" plain "$times"
+  inspect left --blocks 1
+  "$work/inspected" plain "$times"
+  inspect looked
+done
+
+awk -F'\t' '
+  { key = $1 SUBSEP $2
+    if (!(key in best) || $3 < best[key]) best[key] = $3
+    if (!($2 in seen)) { seen[$2] = 1; row[++rows] = $2 } }
+  function line(name, plain, looked, left) {
+    printf "| %s | %.3g | %.3g | %.1f | %.3g | %.1f |\n", name, plain, looked, looked / plain, left, left / plain
+  }
+  END {
+    print "| ms | plain | looked at | times | left | times |"
+    print "| --- | ---: | ---: | ---: | ---: | ---: |"
+    for (r = 1; r <= rows; r++) {
+      p = best["plain" SUBSEP row[r]]; a = best["looked" SUBSEP row[r]]; l = best["left" SUBSEP row[r]]
+      line(row[r], p, a, l)
+      plain += p; looked += a; left += l
+    }
+    line("**together**", plain, looked, left) }' "$times"

@@ -1,0 +1,15 @@
+// What an answer to an open exercise must not have: the inspector, which scores it, could not see what that does.
+#ifndef GRADER_UNSEEN_H
+#define GRADER_UNSEEN_H
+
+#include "exercise.h"
+
+// In the answer's source: inline assembly, attributes that take the compiler's calls away, builtins. NULL: nothing; else what, for the
+// learner (malloc).
+char *unseen_in_source(const char *source);
+
+// What g++ -fstack-usage wrote of the inspected answer: variables of a thread's own that no GPU has registers for. The exercise's own
+// functions are the host's, whose launches take some. NULL or as above.
+char *unseen_on_stack(const Exercise *e, const char *usage);
+
+#endif

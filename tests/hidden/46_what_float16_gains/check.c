@@ -1,0 +1,296 @@
+// Exercise 46: two trainings from the same weights, each with its own clock. The clock is the driver's, and its readings are
+// drawn from the seed; the weights at each forward pass are worked out in plain loops.
+#include "exercise.h"
+#include <math.h>
+
+#define LOOP "docs/12_mixed_precision.md#a-training-loop-with-a-scaler"
+#define WAITS "docs/12_mixed_precision.md#who-waits-for-the-device"
+#define CARE "docs/04_benchmarks.md#one-product-with-care"
+#define EARLY "docs/04_benchmarks.md#the-clock-that-stops-too-early"
+
+static const Mistake NO_WARM_UP = {
+    "no warm-up",
+    "The first steps make momentum, gradients and the scale. Two steps of each training come before its clock.", CARE};
+static const Mistake OTHER_STEPS = {"another number of steps",
+                                    "Between its two readings of the clock a training has `steps` steps.", CARE};
+static const Mistake READINGS = {"a clock for every step",
+                                 "A training has two readings, before its steps and after them: a step's work is "
+                                 "queued while the one before is still going on.",
+                                 CARE};
+static const Mistake TOO_EARLY = {"the clock stopped before the work was done",
+                                  "The last step was queued, and not done. Wait for the device, then read the clock.",
+                                  EARLY};
+static const Mistake STILL_PENDING = {
+    "earlier work on the clock", "When the clock was started, the warm-up was still under way. Wait first.", EARLY};
+static const Mistake NO_AUTOCAST = {"the mixed training in float32", "No forward pass ran under autocast in float16.",
+                                    "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
+static const Mistake ALWAYS = {"autocast in both", "The first training is to be in float32, without autocast.",
+                               "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
+static const Mistake SWAPPED = {"the mixed training first", "First the training in float32, then the mixed one.", LOOP};
+static const Mistake BACKWARD_INSIDE = {"backward inside the region",
+                                        "The region of autocast holds the forward pass and the loss.", LOOP};
+static const Mistake NO_SCALER = {
+    "no scaler", "The scaler's step looks once a step whether all gradients are finite. Nothing did.", LOOP};
+static const Mistake WENT_ON = {"the mixed training goes on from trained weights",
+                                "The weights have learnt in the first training. Keep copies, and put them back.", LOOP};
+static const Mistake MOMENTUM = {"the optimizer of the first training",
+                                 "An optimizer with momentum remembers its steps. The mixed training needs a new one.",
+                                 LOOP};
+static const Mistake STALE = {"gradients of before added", "Clear the gradients in every step.",
+                              "docs/05_model_moves.md#training-steps"};
+static const Mistake LEFT = {"the weights left trained",
+                             "When the function returns the model has the weights that it was given with.", LOOP};
+static const Mistake FETCHED = {"a value fetched in each step",
+                                "Something beside the scaler's step asked the device for a number, so that the host "
+                                "waited on the clock.",
+                                WAITS};
+static const Mistake SECONDS = {"seconds in place of steps per second",
+                                "Steps per second: the steps divided by the time.", CARE};
+static const Mistake WARM_UP_COUNTED = {
+    "the warm-up counted as steps", "The steps of the warm-up are on no clock, so they are not divided by it.", CARE};
+static const Mistake RATIO = {"the wrong way round",
+                              "How many times as fast: the mixed rate divided by that of float32.", CARE};
+
+enum { READING, FORWARD, BACKWARD, COLUMNS = 3, WARM_UP = 2, WEIGHTS = 64 };
+
+static void ask_on(Case *c, const char *device, int64_t steps) {
+  int64_t rows = draw_odd(c, 5, 11), in = draw_int(c, 2, 6), out = draw_int(c, 2, 4);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, in), -1, 1), (Give){.device = device});
+  give_array(c, "y", draw_array(c, FY_FLOAT32, shape(rows, out), 1, 4), (Give){.device = device});
+  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1),
+             (Give){.device = device, .requires_grad = true});
+  give_array(c, "bias", draw_array(c, FY_FLOAT32, shape(out), -1, 1), (Give){.device = device, .requires_grad = true});
+  give_text(c, "device", device);
+  give_number(c, "steps", (double)steps);
+  Array *clock = new_array(c, FY_FLOAT64, shape(128));
+  double now = draw_real(c, 1, 100);
+  for (int64_t i = 0; i < clock->count; i++)
+    clock->f64[i] = now += draw_real(c, 0.5, 9);
+  give_array(c, "clock", clock, (Give){0});
+}
+static void ask_some(Case *c) {
+  ask_on(c, "cuda:0", draw_int(c, 3, 9));
+}
+static void ask_one(Case *c) {
+  ask_on(c, "cuda:0", 1);
+}
+static void ask_most(Case *c) {
+  ask_on(c, "cuda:0", 20);
+}
+static void ask_second(Case *c) {
+  ask_on(c, "cuda:1", draw_int(c, 3, 9));
+}
+
+static const double NEAR = 1e-2; // float16 has three digits, and the steps add up what it rounds
+
+// ---- the training in plain loops ---------------------------------------------------------------------------------------------
+
+typedef struct Model {
+  double weight[WEIGHTS], bias[8], weight_speed[WEIGHTS], bias_speed[8], weight_grad[WEIGHTS], bias_grad[8];
+} Model;
+
+static Model model_of(const Case *c) {
+  Model m = {0};
+  const Array *weight = given(c, "weight"), *bias = given(c, "bias");
+  for (int64_t i = 0; i < weight->count; i++)
+    m.weight[i] = weight->f32[i];
+  for (int64_t i = 0; i < bias->count; i++)
+    m.bias[i] = bias->f32[i];
+  return m;
+}
+
+static void add_gradients(const Case *c, Model *m) {
+  const Array *x = given(c, "x"), *y = given(c, "y");
+  int64_t rows = x->shape.size[0], in = x->shape.size[1], out = y->shape.size[1];
+  for (int64_t i = 0; i < rows * out; i++) {
+    const float *row = x->f32 + i / out * in;
+    double error = m->bias[i % out] - y->f32[i];
+    for (int64_t k = 0; k < in; k++)
+      error += row[k] * m->weight[i % out * in + k];
+    m->bias_grad[i % out] += 2 * error / (double)(rows * out);
+    for (int64_t k = 0; k < in; k++)
+      m->weight_grad[i % out * in + k] += 2 * error * row[k] / (double)(rows * out);
+  }
+}
+
+static void descend(double *p, double *speed, const double *grad, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    p[i] -= 0.125 * (speed[i] = 0.5 * speed[i] + grad[i]);
+}
+
+// One training: its weights at each pass go to want's rows from `row` on.
+static void train(const Case *c, Model *m, Array *want, int64_t row, bool clears) {
+  int64_t n = given(c, "weight")->count, outs = given(c, "bias")->count;
+  for (int64_t pass = 0; pass < want->shape.size[0] / 2; pass++) {
+    for (int64_t i = 0; i < n; i++)
+      want->f32[(row + pass) * n + i] = (float)m->weight[i];
+    for (int64_t i = 0; clears && i < n; i++)
+      m->weight_grad[i] = 0;
+    for (int64_t i = 0; clears && i < outs; i++)
+      m->bias_grad[i] = 0;
+    add_gradients(c, m);
+    descend(m->weight, m->weight_speed, m->weight_grad, n);
+    descend(m->bias, m->bias_speed, m->bias_grad, outs);
+  }
+}
+
+typedef struct Variant {
+  bool goes_on, keeps_momentum, adds;
+} Variant;
+
+static Array *weights_of(Case *c, Variant v) {
+  const Array *weight = given(c, "weight");
+  int64_t passes = (int64_t)given_number(c, "steps") + WARM_UP;
+  Array *want = new_array(c, FY_FLOAT32, shape(2 * passes, weight->shape.size[0], weight->shape.size[1]));
+  Model first = model_of(c), second = model_of(c);
+  train(c, &first, want, 0, !v.adds);
+  if (v.goes_on)
+    second = first;
+  if (v.goes_on && !v.keeps_momentum)
+    for (int64_t i = 0; i < WEIGHTS; i++)
+      second.weight_speed[i] = second.bias_speed[i % 8] = 0;
+  for (int64_t i = 0; v.keeps_momentum && i < WEIGHTS; i++) {
+    second.weight_speed[i] = first.weight_speed[i];
+    second.bias_speed[i % 8] = first.bias_speed[i % 8];
+  }
+  train(c, &second, want, passes, true); // where nobody clears them, the scaler has divided what is left by the scale
+  return want;
+}
+
+static double distance(const Array *a, const Array *b) {
+  double largest = 0;
+  for (int64_t i = 0; i < a->count; i++)
+    largest = fmax(largest, fabs((double)a->f32[i] - b->f32[i]));
+  return largest;
+}
+
+// The weights are the variant's as far as float16 tells, and the variant's are not the right ones.
+static bool has_weights_of(Case *c, Variant v) {
+  const Array *had = got(c, "weights"), *variant = weights_of(c, v), *right = weights_of(c, (Variant){0});
+  return had && had->dtype == FY_FLOAT32 && had->count == right->count && distance(had, variant) < NEAR &&
+         distance(right, variant) > 5 * NEAR;
+}
+
+// ---- judging -----------------------------------------------------------------------------------------------------------------
+
+typedef struct Log {
+  const int64_t (*row)[COLUMNS];
+  int64_t events;
+  int64_t readings, at[4]; // the first four
+} Log;
+
+// Of what kind there are how many in [from, to), and how many of them are noted as true.
+static int64_t count_in(const Log *log, int64_t kind, int64_t from, int64_t to, bool noted) {
+  int64_t found = 0;
+  for (int64_t i = from; i < to; i++)
+    found += log->row[i][0] == kind && (!noted || log->row[i][1]);
+  return found;
+}
+
+static bool log_of(Case *c, Log *log) {
+  const Array *events = got(c, "events");
+  if (!expect_that(c, events && events->dtype == FY_INT64 && events->shape.rank == 2, NULL,
+                   "measure_gain did not return"))
+    return false;
+  *log = (Log){.row = (const int64_t(*)[COLUMNS])events->i64, .events = events->shape.size[0]};
+  for (int64_t i = 0; i < log->events; i++)
+    if (log->row[i][0] == READING && log->readings++ < 4)
+      log->at[log->readings - 1] = i;
+  return true;
+}
+
+// Where each pass ran: before a clock, on it, under which autocast.
+static bool judge_passes(Case *c, const Log *log) {
+  int64_t steps = (int64_t)given_number(c, "steps");
+  int64_t timed[2] = {count_in(log, FORWARD, log->at[0], log->at[1], false),
+                      count_in(log, FORWARD, log->at[2], log->at[3], false)};
+  int64_t before[2] = {count_in(log, FORWARD, 0, log->at[0], false),
+                       count_in(log, FORWARD, log->at[1], log->at[2], false)};
+  int64_t half[2] = {count_in(log, FORWARD, 0, log->at[1], true),
+                     count_in(log, FORWARD, log->at[1], log->events, true)};
+  const Mistake *types = half[0] && !half[1] ? &SWAPPED : half[0] ? &ALWAYS : &NO_AUTOCAST;
+  for (int i = 0; i < 2; i++) {
+    const Mistake *why = before[i] == 0 ? &NO_WARM_UP : &OTHER_STEPS;
+    if (!expect_exactly(c, i ? "mixed steps before the clock" : "steps in float32 before the clock", before[i], WARM_UP,
+                        why) ||
+        !expect_exactly(c, i ? "mixed steps on the clock" : "steps in float32 on the clock", timed[i], steps,
+                        &OTHER_STEPS))
+      return false;
+  }
+  return expect_exactly(c, "forward passes under autocast in the first training", half[0], 0, types) &&
+         expect_exactly(c, "forward passes under autocast in float16 in the second", half[1], steps + WARM_UP, types) &&
+         expect_exactly(c, "backward passes inside a region of autocast", count_in(log, BACKWARD, 0, log->events, true),
+                        0, &BACKWARD_INSIDE);
+}
+
+// Copies from the device between two events: the scaler's step makes one a step, the training in float32 none.
+static int64_t copies(const Log *log, int64_t from, int64_t to) {
+  return log->row[to][2] - log->row[from][2];
+}
+
+static bool judge_clock(Case *c, const Log *log) {
+  int64_t steps = (int64_t)given_number(c, "steps"), mixed = copies(log, log->at[2], log->at[3]);
+  static const char *const when[4] = {"the clock of float32 was started", "the clock of float32 was stopped",
+                                      "the mixed clock was started", "the mixed clock was stopped"};
+  for (int i = 0; i < 4; i++)
+    if (!expect_that(c, log->row[log->at[i]][1], i % 2 ? &TOO_EARLY : &STILL_PENDING,
+                     "the device still had work when %s", when[i]))
+      return false;
+  return expect_exactly(c, "copies to the host on the clock of float32", copies(log, log->at[0], log->at[1]), 0,
+                        &FETCHED) &&
+         expect_exactly(c, "copies to the host on the mixed clock", mixed, steps, mixed == 0 ? &NO_SCALER : &FETCHED);
+}
+
+static bool near(double a, double b) {
+  return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static bool judge_rate(Case *c, int training, const char *name) {
+  const Array *clock = given(c, "clock");
+  double time = clock->f64[2 * training + 1] - clock->f64[2 * training], steps = given_number(c, "steps");
+  double want = steps / time, had = got_number(c, name);
+  const Mistake *why = near(had, time) || near(had, time / steps) ? &SECONDS
+                       : near(had, (steps + WARM_UP) / time)      ? &WARM_UP_COUNTED
+                                                                  : NULL;
+  return expect_that(c, near(had, want), why, "%s: expected %.6g steps per second, got %.6g", name, want, had);
+}
+
+static void judge(Case *c) {
+  Log log;
+  if (!log_of(c, &log))
+    return;
+  suspect_that(c, has_weights_of(c, (Variant){.goes_on = true}), &WENT_ON);
+  suspect_that(c, has_weights_of(c, (Variant){.goes_on = true, .keeps_momentum = true}), &WENT_ON);
+  suspect_that(c, has_weights_of(c, (Variant){.keeps_momentum = true}), &MOMENTUM);
+  suspect_that(c, has_weights_of(c, (Variant){.adds = true}), &STALE);
+  if (!expect_exactly(c, "readings of the clock", log.readings, 4, log.readings > 4 ? &READINGS : NULL) ||
+      !judge_passes(c, &log) || !expect_array(c, "weights", weights_of(c, (Variant){0}), NEAR) ||
+      !judge_clock(c, &log) || !judge_rate(c, 0, "float32") || !judge_rate(c, 1, "mixed"))
+    return;
+  double want = got_number(c, "mixed") / got_number(c, "float32"), had = got_number(c, "times as fast");
+  if (expect_that(c, near(had, want), near(had, 1 / want) ? &RATIO : NULL, "times as fast: expected %.6g, got %.6g",
+                  want, had)) {
+    suspect_that(c, true, &LEFT);
+    expect_array(c, "weight afterwards", given(c, "weight"), 0);
+    expect_array(c, "bias afterwards", given(c, "bias"), 0);
+  }
+}
+
+EXERCISE = {
+    .id = "46_what_float16_gains",
+    .title = "What float16 gains",
+    .kind = "write",
+    .chapter = 12,
+    .lesson = LOOP,
+    .hints = {"One function that trains with a scaler or with NULL, and returns steps per second; called twice.",
+              "fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .enabled = mixed) is a region that does nothing where mixed "
+              "is false.",
+              "Copies of the parameters by fy_clone before, and fy_copy_ back into them after each training, in "
+              "fy_no_grad.",
+              "fy_synchronize(device) before each reading of the clock, and nothing that fetches a value in between."},
+    .functions = {"measure_gain"},
+    .tests = {{.name = "some steps", .ask = ask_some, .judge = judge},
+              {.name = "one step", .ask = ask_one, .judge = judge},
+              {.name = "20 steps", .ask = ask_most, .judge = judge},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
+};

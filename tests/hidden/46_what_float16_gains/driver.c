@@ -1,0 +1,86 @@
+// The model is a linear layer that notes each forward pass: under which autocast it runs, and a copy of its weights. Each
+// reading of the clock is noted with whether the device still had something to do.
+#include "driver.h"
+#include "answer.h"
+#include <stdlib.h>
+
+enum { READING, FORWARD, BACKWARD, COLUMNS = 3, EVENTS = 400, PASSES = 64 };
+
+typedef struct Watched {
+  FyModule base;
+  FyTensor *weight, *bias;
+} Watched;
+
+static struct {
+  FyDevice gpu;
+  const Array *clock;
+  FyTensor *weights[PASSES]; // at each forward pass
+  int64_t readings, events, passes;
+  int64_t noted[EVENTS]
+               [COLUMNS]; // what; of a reading: whether the device was idle, of a pass: under float16; copies so far
+} bench;
+
+static void note(int64_t what, bool is) {
+  if (bench.events == EVENTS)
+    fy_raise(FY_RUNTIME_ERROR, "more than %d passes and readings of the clock", EVENTS);
+  int64_t *row = bench.noted[bench.events++];
+  row[0] = what;
+  row[1] = is;
+  row[2] = fy_counters().device_to_host;
+}
+
+double seconds_now(void) {
+  note(READING, fy_stream_query(fy_current_stream(bench.gpu)));
+  int64_t i = bench.readings++;
+  return i < bench.clock->count ? bench.clock->f64[i] : bench.clock->f64[0] + 1000 * (double)i;
+}
+
+static FyTensor *note_backward(FyTensor *grad, void *context) {
+  (void)grad;
+  (void)context;
+  note(BACKWARD, fy_is_autocast_enabled(FY_CUDA));
+  return NULL;
+}
+
+// Copies on the device, for which nobody waits.
+static void keep_weights(const Watched *w) {
+  fy_no_grad {
+    if (bench.passes < PASSES)
+      bench.weights[bench.passes++] = fy_retain(fy_clone(w->weight));
+  }
+}
+
+static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
+  Watched *w = (Watched *)self;
+  keep_weights(w);
+  note(FORWARD, fy_is_autocast_enabled(FY_CUDA) && fy_get_autocast_dtype(FY_CUDA) == FY_FLOAT16);
+  FyTensor *output = fy_linear(x, w->weight, w->bias);
+  if (fy_requires_grad(output))
+    fy_register_hook(output, note_backward, NULL, NULL);
+  return output;
+}
+
+void drive(Driver *d) {
+  setenv("FERRY_SIM_MODE", "lazy", 1);     // nothing is finished before somebody waits for it
+  setenv("FERRY_SIM_POLLS", "1048576", 1); // nor because the driver asks
+  FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
+  bench.gpu = fy_device_of(x);
+  bench.clock = driver_array(d, "clock");
+  driver_may_change(d, "weight");
+  driver_may_change(d, "bias");
+  Watched *model = fy_module_new(Watched, watched_forward);
+  fy_register_parameter(model, weight, driver_tensor(d, "weight"));
+  fy_register_parameter(model, bias, driver_tensor(d, "bias"));
+  fy_synchronize(bench.gpu);
+  Gain gain = {0};
+  measure_gain(&model->base, x, y, (int)driver_number(d, "steps"), &gain);
+  driver_put_number(d, "float32", gain.float32);
+  driver_put_number(d, "mixed", gain.mixed);
+  driver_put_number(d, "times as fast", gain.times_as_fast);
+  driver_put(d, "weight afterwards", fy_detach(model->weight));
+  driver_put(d, "bias afterwards", fy_detach(model->bias));
+  if (bench.passes)
+    driver_put(d, "weights", fy_stack((FyTensors){(int)bench.passes, bench.weights}, 0));
+  Shape s = {.rank = 2, .size = {bench.events, COLUMNS}};
+  driver_put_array(d, "events", FY_INT64, s, bench.noted);
+}

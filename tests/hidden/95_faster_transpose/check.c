@@ -1,0 +1,126 @@
+// Exercise 95, open: right for every size, without a finding, and scored by its modelled time.
+#include "exercise.h"
+
+#define LESSON "docs/23_shared_memory.md"
+
+static const Mistake NOT_FASTER = {"not faster than what was handed out",
+                                   "./ferry inspect --gpu v100 says of each line what it asks for, and what limits the "
+                                   "kernel. Begin with the largest of the times.",
+                                   LESSON};
+static const Mistake DOWN_COLUMNS = {"global memory read or written down columns",
+                                     "Neighbouring lanes read or write far apart, a sector for each. Let a tile go "
+                                     "through shared memory, so that both sides go along rows.",
+                                     LESSON};
+static const Mistake RACE_IN_TILE = {"no barrier",
+                                     "The tile is read before all of it has been written: a __syncthreads() belongs "
+                                     "between.",
+                                     LESSON};
+static const Mistake EDGES = {"the edges left out",
+                              "The last rows and columns fill no whole tile, and are part of the "
+                              "matrix all the same.",
+                              LESSON};
+static const Mistake NOT_TURNED = {"copied, and not turned", "out[j][i] is x[i][j].", LESSON};
+static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
+                                 "It has to be good there, too. A kernel for whole tiles and another one for "
+                                 "the rest is fine, if both are fast.",
+                                 LESSON};
+
+enum { SIDE = 1024 };
+static const Scored SCORED = {.gpu = "v100",
+                              .size = "1024 x 1024 floats",
+                              .blocks = 64,
+                              .naive = 33.6e-6,
+                              .reference = 11.5e-6,
+                              .steps = {1.5, 2.2, 2.9}};
+
+static void ask(Case *c, int64_t rows, int64_t columns) {
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, columns), -99, 99), (Give){.device = "cuda:0"});
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 65, 199), draw_odd(c, 65, 199));
+}
+static void ask_whole(Case *c) {
+  ask(c, 32 * draw_int(c, 1, 3), 64 * draw_int(c, 2, 3));
+}
+static void ask_narrow(Case *c) {
+  ask(c, draw_odd(c, 33, 99), 1);
+}
+static void ask_scored(Case *c) {
+  ask(c, SIDE, SIDE);
+}
+static void ask_beside(Case *c) {
+  ask(c, SIDE - draw_odd(c, 1, 63), SIDE + draw_odd(c, 1, 63));
+}
+
+static Array *turned(Case *c) {
+  const Array *x = given(c, "x");
+  const int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+  Array *out = new_array(c, FY_FLOAT32, shape(columns, rows));
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++)
+      out->f32[j * rows + i] = x->f32[i * columns + j];
+  return out;
+}
+
+static bool judge_values(Case *c) {
+  const Array *want = turned(c), *x = given(c, "x"), *out = got_shaped(c, "out", want->shape);
+  const int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+  bool inside = out != NULL, copied = out != NULL, right = out != NULL;
+  for (int64_t i = 0; right && i < x->count; i++)
+    right = out->f32[i] == want->f32[i];
+  for (int64_t j = 0; inside && j < columns / 32 * 32; j++)
+    for (int64_t i = 0; inside && i < rows / 32 * 32; i++)
+      inside = out->f32[j * rows + i] == want->f32[j * rows + i];
+  for (int64_t i = 0; copied && i < x->count; i++)
+    copied = out->f32[i] == x->f32[i];
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_faults(c);
+  suspect_finding(c, "race", &RACE_IN_TILE);
+  suspect_that(c, case_pass(c) == PASS_THREADS_DOWN || case_pass(c) == PASS_WITHIN_BLOCKS, &RACE_IN_TILE);
+  suspect_that(c, !right && copied && rows > 1 && columns > 1, &NOT_TURNED);
+  suspect_that(c, !right && inside && rows >= 32 && columns >= 32 && (rows % 32 || columns % 32), &EDGES);
+  return expect_array(c, "out", want, 0) && expect_by_kernel(c);
+}
+
+static void judge(Case *c) {
+  judge_values(c);
+}
+static void judge_inspected(Case *c) {
+  if (judge_values(c))
+    expect_no_finding(c);
+}
+
+static void judge_score(Case *c, double share, const Mistake *slow) {
+  const double bytes = 4.0 * (double)given(c, "x")->count;
+  if (!judge_values(c))
+    return;
+  suspect_that(
+      c, share <= 0 && (inspected(c, LOADED_SECTORS, (Where){0}) > 2 || inspected(c, STORED_SECTORS, (Where){0}) > 2),
+      &DOWN_COLUMNS);
+  expect_score(c, (Least){.loaded = bytes, .stored = bytes, .share = share}, slow);
+}
+static void judge_scored(Case *c) {
+  judge_score(c, 0, &NOT_FASTER);
+}
+static void judge_beside(Case *c) {
+  judge_score(c, (double)given(c, "x")->count / (SIDE * SIDE), &ONE_SIZE);
+}
+
+EXERCISE = {
+    .id = "95_faster_transpose",
+    .title = "Make it faster: a transpose",
+    .kind = "kernel",
+    .chapter = 23,
+    .lesson = LESSON,
+    .open = true,
+    .hints = {"./ferry inspect --gpu v100 work/95_faster_transpose.cu: which line takes more sectors than it must?",
+              "A tile in shared memory lets a block read along rows and write along rows.",
+              "A column of a tile that is 32 wide lies in one bank.",
+              "Each thread may move several elements: then a block has fewer threads, and more is under way."},
+    .functions = {"transpose_on_device"},
+    .tests = {{.name = "scored", .ask = ask_scored, .judge = judge_scored, .scored = &SCORED},
+              {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
+              {.name = "odd sizes", .ask = ask_odd, .judge = judge},
+              {.name = "whole tiles, looked at", .ask = ask_whole, .judge = judge_inspected, .inspect = true},
+              {.name = "one column", .ask = ask_narrow, .judge = judge}},
+};

@@ -1,0 +1,145 @@
+// Exercise 97, open: right for every size, without a finding, and scored by its modelled time. The elements are small whole numbers,
+// so that every order of adding gives the same.
+#include "exercise.h"
+#include <string.h>
+
+#define LESSON "docs/26_the_matrix_product.md"
+
+static const Mistake NOT_FASTER = {"not faster than what was handed out",
+                                   "./ferry inspect --gpu gtx1650 says what limits the kernel. Count how many loads "
+                                   "there are for each multiply-add, and where they go.",
+                                   LESSON};
+static const Mistake DOWN_COLUMNS = {"global memory read or written down columns",
+                                     "Neighbouring lanes touch elements that are a row apart, a sector for each: let "
+                                     "threadIdx.x count columns.",
+                                     LESSON};
+static const Mistake UNORDERED = {"a barrier is missing",
+                                  "Two barriers a step: none may use a tile before it is whole, nor overwrite it while "
+                                  "others read.",
+                                  LESSON};
+static const Mistake LAST_TILE = {"the last, partial tile left out",
+                                  "k is hardly ever a multiple of the step: beyond the matrices there are zeros.",
+                                  LESSON};
+static const Mistake EDGES = {"the edges left out",
+                              "m and n are hardly ever multiples of the tile: round the grid up, and guard.", LESSON};
+static const Mistake TRANSPOSED = {"b taken for its transpose", "Element (p, j) of b is b[p * n + j].", LESSON};
+static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
+                                 "It has to be good there, too: whole tiles, and zeros beyond the matrices.", LESSON};
+
+enum { ROWS = 256, COLUMNS = 896, INNER = 128 };
+static const Scored SCORED = {.gpu = "gtx1650",
+                              .size = "(256, 128) times (128, 896) floats",
+                              .blocks = 16,
+                              .naive = 178e-6,
+                              .reference = 25.4e-6,
+                              .steps = {1.5, 2.5, 4, 5.5, 6.8}};
+
+static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
+  give_array(c, "a", array_cast(c, draw_array(c, FY_INT32, shape(m, k), -4, 4), FY_FLOAT32),
+             (Give){.device = "cuda:0"});
+  give_array(c, "b", array_cast(c, draw_array(c, FY_INT32, shape(k, n), -4, 4), FY_FLOAT32),
+             (Give){.device = "cuda:0"});
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 33, 149), draw_odd(c, 33, 149), draw_odd(c, 17, 43));
+}
+static void ask_looked_at(Case *c) {
+  ask(c, draw_odd(c, 33, 63), 4 * draw_int(c, 9, 17), 4 * draw_int(c, 4, 6));
+}
+static void ask_vector(Case *c) {
+  ask(c, 1, draw_odd(c, 5, 99), 4 * draw_int(c, 4, 9));
+}
+static void ask_scored(Case *c) {
+  ask(c, ROWS, COLUMNS, INNER);
+}
+static void ask_beside(Case *c) {
+  ask(c, ROWS - draw_odd(c, 1, 15), COLUMNS - draw_odd(c, 1, 31), INNER - draw_odd(c, 1, 7));
+}
+
+// The product over p = 0 .. inner-1; with b taken as it is or for its transpose.
+static Array *product(Case *c, int64_t inner, bool transposed) {
+  const Array *a = given(c, "a"), *b = given(c, "b");
+  const int64_t m = a->shape.size[0], k = a->shape.size[1], n = b->shape.size[1];
+  Array *out = new_array(c, FY_FLOAT32, shape(m, n));
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t p = 0; p < inner; p++) {
+      const float left = a->f32[i * k + p], *right = &b->f32[transposed ? p : p * n];
+      float *row = &out->f32[i * n];
+      for (int64_t j = 0; j < n; j++)
+        row[j] += left * right[transposed ? j * k : j];
+    }
+  return out;
+}
+
+static bool inside_is_right(const Array *out, const Array *want, int64_t tile) {
+  const int64_t m = want->shape.size[0], n = want->shape.size[1];
+  for (int64_t i = 0; out && i < m / tile * tile; i++)
+    if (memcmp(&out->f32[i * n], &want->f32[i * n], (size_t)(n / tile * tile) * sizeof(float)) != 0)
+      return false;
+  return out && m >= tile && n >= tile;
+}
+
+static bool judge_values(Case *c) {
+  const Array *a = given(c, "a"), *b = given(c, "b");
+  const int64_t k = a->shape.size[1], n = b->shape.size[1];
+  const Array *want = product(c, k, false), *out = got_shaped(c, "c", want->shape);
+  const bool wrong = out && memcmp(out->f32, want->f32, (size_t)want->count * sizeof(float)) != 0;
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_faults(c);
+  suspect_that(c, wrong && (case_pass(c) == PASS_THREADS_DOWN || case_pass(c) == PASS_WITHIN_BLOCKS), &UNORDERED);
+  suspect_finding(c, "race", &UNORDERED);
+  for (int64_t step = 8; step <= 32; step *= 2)
+    if (k > step && k % step)
+      suspect_array(c, "c", product(c, k / step * step, false), &LAST_TILE);
+  if (n == k || (k < n && n <= 160))
+    suspect_array(c, "c", product(c, k, true), &TRANSPOSED);
+  suspect_that(c, wrong && (inside_is_right(out, want, 16) || inside_is_right(out, want, 32)), &EDGES);
+  return expect_array(c, "c", want, 0) && expect_by_kernel(c);
+}
+
+static void judge(Case *c) {
+  judge_values(c);
+}
+static void judge_inspected(Case *c) {
+  if (judge_values(c))
+    expect_no_finding(c);
+}
+
+static void judge_score(Case *c, bool beside, const Mistake *slow) {
+  const Array *a = given(c, "a"), *b = given(c, "b");
+  const double m = (double)a->shape.size[0], k = (double)a->shape.size[1], n = (double)b->shape.size[1];
+  if (!judge_values(c))
+    return;
+  suspect_that(c, !beside && inspected(c, LOADED_SECTORS, (Where){0}) > 2, &DOWN_COLUMNS);
+  expect_score(c,
+               (Least){.loaded = 4 * (m * k + k * n),
+                       .stored = 4 * m * n,
+                       .computed = m * n * k,
+                       .share = beside ? m * n * k / ((double)ROWS * COLUMNS * INNER) : 0},
+               slow);
+}
+static void judge_scored(Case *c) {
+  judge_score(c, false, &NOT_FASTER);
+}
+static void judge_beside(Case *c) {
+  judge_score(c, true, &ONE_SIZE);
+}
+
+EXERCISE = {
+    .id = "97_faster_product",
+    .title = "Make it faster: a product",
+    .kind = "kernel",
+    .chapter = 26,
+    .lesson = LESSON,
+    .open = true,
+    .hints = {"Two loads for each multiply-add: who else wants the same words?",
+              "Tiles in shared memory, two barriers a step; then look at what limits it now.",
+              "A thread with 8 x 8 elements reads 16 words for 64 multiply-adds. Unroll all loops about its sums.",
+              "What moves can be a float4: store a's tile turned, and give a thread four pieces of 4 x 4."},
+    .functions = {"product_on_device"},
+    .tests = {{.name = "scored", .ask = ask_scored, .judge = judge_scored, .scored = &SCORED},
+              {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
+              {.name = "odd sizes", .ask = ask_odd, .judge = judge},
+              {.name = "looked at", .ask = ask_looked_at, .judge = judge_inspected, .inspect = true},
+              {.name = "one row", .ask = ask_vector, .judge = judge}},
+};

@@ -1,0 +1,282 @@
+// Kernels that cu2cpp --split takes apart (yes_) and kernels that it has to leave alone (no_): test_split.sh looks at what it says of
+// each, and that all give the same results either way.
+#include <cooperative_groups.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SIZE 64
+#define SUM(x, y) ((x) + (y))
+#define LEAVE return
+enum { HALF = SIZE / 2 };
+const int three = 3;
+__device__ int changing = 2;
+
+struct Place {
+  int x;
+  __device__ Place(int n) : x(threadIdx.x * n) {
+  }
+};
+
+__device__ int twice(int x) {
+  return 2 * x;
+}
+__device__ int with_barrier(int x) {
+  __syncthreads();
+  return x;
+}
+__device__ void set(int &x, int value) {
+  x = value;
+}
+__device__ bool try_lock(int *lock) {
+  return atomicCAS(lock, 0, 1) == 0;
+}
+
+template <typename T, int N> __global__ void yes_template(T *out) {
+  __shared__ T s[N];
+  const int t = threadIdx.x;
+  s[t] = (T)t;
+  __syncthreads();
+  for (int k = N / 2; k > 0; k >>= 1) {
+    if (t < k)
+      s[t] += s[t + k];
+    __syncthreads();
+  }
+  out[t] = s[0] + t;
+}
+
+__global__ void yes_returns_at_the_end(int *out) {
+  __shared__ int s[SIZE];
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  for (int i = 0; i < 3; i++)
+    if (threadIdx.x == 5 + i)
+      return;
+  out[threadIdx.x] = s[SIZE - 1 - threadIdx.x];
+}
+
+__global__ void yes_all_return(int *out, int n) {
+  if (n < 100)
+    out[threadIdx.x] = 1;
+  if (n < 50)
+    return;
+  __syncthreads();
+  out[threadIdx.x] += 2;
+}
+
+__global__ void yes_leaves_a_loop(int *out, int n) {
+  __shared__ int s[SIZE];
+  s[threadIdx.x] = 1;
+  int k = 0;
+  while (true) {
+    __syncthreads();
+    s[threadIdx.x] = s[threadIdx.x] * 2 + k;
+    if (k == n % 7)
+      break;
+    k++;
+    if (k == 2)
+      continue;
+    __syncthreads();
+    s[threadIdx.x] += 5;
+  }
+  out[threadIdx.x] = s[threadIdx.x];
+}
+
+__global__ void yes_keeps_addresses(int *out) {
+  int one = threadIdx.x, pair[2] = {1, (int)threadIdx.x};
+  int *p = &one, *q = pair;
+  __syncthreads();
+  *p += 3;
+  q[1] += 4;
+  __syncthreads();
+  out[threadIdx.x] = one * 100 + pair[1] + q[0];
+}
+
+__global__ void yes_moves_a_parameter(int *out, const int *in, int n) {
+  out += threadIdx.x;
+  n += three;
+  __syncthreads();
+  *out = in[threadIdx.x] + n;
+}
+
+__global__ void yes_changes_by_reference(int *out) {
+  int x = 1, y = HALF;
+  set(x, threadIdx.x);
+  __syncthreads();
+  out[threadIdx.x] = twice(x) + SUM(x, y);
+}
+
+__global__ void yes_group(int *out) {
+  cooperative_groups::thread_block block = cooperative_groups::this_thread_block();
+  __shared__ int s[SIZE];
+  s[block.thread_rank()] = block.thread_index().x;
+  block.sync();
+  out[threadIdx.x] = s[SIZE - 1 - threadIdx.x];
+}
+
+__global__ void yes_adds(int *out) {
+  __shared__ int count;
+  if (threadIdx.x == 0)
+    count = 0;
+  __syncthreads();
+  for (int i = 0; i < 3; i++)
+    atomicAdd(&count, i);
+  __syncthreads();
+  out[threadIdx.x] = count;
+}
+
+__global__ void yes_shared_number(int *out) {
+  __shared__ int base;
+  if (threadIdx.x == 0)
+    base = 5;
+  __syncthreads();
+  int mine = base + threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    base = 100;
+  __syncthreads();
+  out[threadIdx.x] = mine + base;
+}
+
+__global__ void yes_divides_after_a_return(int *out, const int *in, int zero) {
+  out[threadIdx.x] = 3;
+  __syncthreads();
+  if (in[0] > 0)
+    return;
+  const int part = 10 / zero;
+  out[threadIdx.x] = part;
+}
+
+__global__ void no_brackets(int *out) {
+  for (int i = 0; i < 4;) {
+    __syncthreads();
+    if (threadIdx.x < SIZE)
+      (i)++;
+    out[threadIdx.x] = i;
+  }
+}
+
+__global__ void no_object(int *out, int n) {
+  Place place(n);
+  __syncthreads();
+  out[threadIdx.x] = place.x;
+}
+
+__global__ void no_condition(int *out, const int *in) {
+  int more = in[0];
+  do {
+    __syncthreads();
+    more--;
+  } while (more > 0);
+  out[threadIdx.x] = more;
+}
+
+__global__ void no_changing_variable(int *out) {
+  for (int i = 0; i < changing; i++) {
+    __syncthreads();
+    out[threadIdx.x] = i;
+  }
+}
+
+__global__ void no_step_by_reference(int *out) {
+  int i = 0;
+  while (i < 4) {
+    __syncthreads();
+    set(i, i + 1);
+  }
+  out[threadIdx.x] = i;
+}
+
+__global__ void no_barrier_in_a_function(int *out) {
+  out[threadIdx.x] = with_barrier(threadIdx.x);
+  __syncthreads();
+}
+
+__global__ void no_shuffle(int *out) {
+  int x = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, x, 1);
+}
+
+__global__ void no_lock(int *out, int *lock) {
+  __syncthreads();
+  while (!try_lock(lock))
+    ;
+  out[threadIdx.x] += 1;
+  atomicExch(lock, 0);
+}
+
+__global__ void no_early_return(int *out) {
+  if (threadIdx.x == 1000)
+    return;
+  __syncthreads();
+  out[threadIdx.x] = 7;
+}
+
+__global__ void no_hidden_return(int *out) {
+  if (threadIdx.x == 1000)
+    LEAVE;
+  __syncthreads();
+  out[threadIdx.x] = 8;
+}
+
+__global__ void no_vote(int *out) {
+  out[threadIdx.x] = __syncthreads_count(threadIdx.x & 1);
+  __syncthreads();
+}
+
+__global__ void no_lambda(int *out) {
+  int x = 3;
+  auto f = [&](int y) { return x + y; };
+  __syncthreads();
+  out[threadIdx.x] = f(threadIdx.x);
+}
+
+static int *out, *in;
+
+static void tell(const char *name) {
+  printf("%s:", name);
+  if (cudaDeviceSynchronize() != cudaSuccess)
+    printf(" failed");
+  for (int i = 0; i < SIZE; i++)
+    printf(" %d", out[i]);
+  printf("\n");
+  memset(out, 0, SIZE * sizeof *out);
+}
+
+#define RUN(...)                                                                                                       \
+  __VA_ARGS__;                                                                                                         \
+  tell(#__VA_ARGS__)
+
+int main(void) {
+  cudaMallocManaged(&out, SIZE * sizeof *out);
+  cudaMallocManaged(&in, SIZE * sizeof *in);
+  for (int i = 0; i < SIZE; i++)
+    in[i] = i + 3;
+  memset(out, 0, SIZE * sizeof *out);
+  RUN(yes_template<int, SIZE><<<1, SIZE>>>(out));
+  RUN(yes_returns_at_the_end<<<1, SIZE>>>(out));
+  RUN(yes_all_return<<<1, SIZE>>>(out, 10));
+  RUN(yes_all_return<<<1, SIZE>>>(out, 70));
+  RUN(yes_leaves_a_loop<<<1, SIZE>>>(out, 5));
+  RUN(yes_keeps_addresses<<<1, dim3(8, 4, 2)>>>(out));
+  RUN(yes_moves_a_parameter<<<1, SIZE>>>(out, in, 5));
+  RUN(yes_changes_by_reference<<<1, SIZE>>>(out));
+  RUN(yes_group<<<1, SIZE>>>(out));
+  RUN(yes_adds<<<1, SIZE>>>(out));
+  RUN(yes_shared_number<<<1, SIZE>>>(out));
+  RUN(yes_divides_after_a_return<<<1, SIZE>>>(out, in, 0));
+  RUN(no_brackets<<<1, SIZE>>>(out));
+  RUN(no_object<<<1, SIZE>>>(out, 7));
+  RUN(no_condition<<<1, SIZE>>>(out, in));
+  RUN(no_changing_variable<<<1, SIZE>>>(out));
+  RUN(no_step_by_reference<<<1, SIZE>>>(out));
+  RUN(no_barrier_in_a_function<<<1, SIZE>>>(out));
+  RUN(no_shuffle<<<1, SIZE>>>(out));
+  in[1] = 0;
+  RUN(no_lock<<<1, SIZE>>>(out, in + 1));
+  RUN(no_early_return<<<1, SIZE>>>(out));
+  RUN(no_hidden_return<<<1, SIZE>>>(out));
+  RUN(no_vote<<<1, SIZE>>>(out));
+  RUN(no_lambda<<<1, SIZE>>>(out));
+  return 0;
+}
