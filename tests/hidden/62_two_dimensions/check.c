@@ -259,8 +259,7 @@ static void expect_shape(Case *c) {
     return;
   int64_t along_x = s[0] * s[3], along_y = s[1] * s[4], threads = along_x * along_y * s[2] * s[5];
   expect_that(c, threads >= 2048 || rows * columns < 65536, s[0] * s[1] * s[2] == 1 ? &ONE_BLOCK : &FEW_THREADS,
-              "the launch has %lld threads for %lld pixels",
-              (long long)threads, (long long)(rows * columns));
+              "the launch has %lld threads for %lld pixels", (long long)threads, (long long)(rows * columns));
   bool down = along_x >= rows && along_y >= columns && !(along_x >= columns && along_y >= rows);
   expect_that(c, !down, &X_DOWN, "the grid has %lld threads along x and %lld along y, for %lld columns and %lld rows",
               (long long)along_x, (long long)along_y, (long long)columns, (long long)rows);
@@ -304,5 +303,9 @@ EXERCISE = {
               {.name = "one row", .ask = ask_one_row, .judge = judge},
               {.name = "one column", .ask = ask_one_column, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge},
-              {.name = "more rows than blocks along y", .ask = ask_very_tall, .judge = judge, .passes = 1, .may_refuse = true}},
+              {.name = "more rows than blocks along y",
+               .ask = ask_very_tall,
+               .judge = judge,
+               .passes = 1,
+               .may_refuse = true}},
 };

@@ -15,5 +15,5 @@ extern "C" void two_kinds_on_device(float *out, const float *x, int n) {
   int odd = n / 2, even = n - odd;
   if (even > 0)
     kind<0><<<(even + 95) / 96, 96>>>(out, x, n);
-    kind<1><<<(odd + 95) / 96, 96>>>(out, x, n);
+  kind<1><<<(odd + 95) / 96, 96>>>(out, x, n);
 }

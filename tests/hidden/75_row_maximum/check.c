@@ -44,11 +44,11 @@ static const Mistake ATOMICS = {"atomic operations", "A row is one warp's busine
 static const Mistake SEVERAL = {"more than one launch", "One launch finds both, for all rows.",
                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
-static const Mistake LANES_MISSING = {
-    "lanes that do not come to a shuffle",
-    "A lane of the mask had returned or gone round the shuffle, and what others get from it is undefined. A lane without "
-    "a number brings -INFINITY.",
-    LESSON "#masks"};
+static const Mistake LANES_MISSING = {"lanes that do not come to a shuffle",
+                                      "A lane of the mask had returned or gone round the shuffle, and what others get "
+                                      "from it is undefined. A lane without "
+                                      "a number brings -INFINITY.",
+                                      LESSON "#masks"};
 static const Mistake ZEROS_DIFFER = {"-0 taken for less than 0",
                                      "-0 and 0 are equal, although their bits are not: of the two the one in the lower "
                                      "column has to win.",

@@ -189,8 +189,9 @@ static void suspect_mistakes(Case *c, Runs want) {
   suspect_that(c, last_is_wrong(c, want), &LAST);
   suspect_that(c, are_places(c, want), &ENDS);
   suspect_that(c, count == want.count && want.count > 1 && same(values, want.values, 1, want.count - 1), &TAILS);
-  suspect_that(c, count == want.count && (touched_behind(c, "values", want.count) || touched_behind(c, "lengths", want.count)),
-               &BEHIND);
+  suspect_that(
+      c, count == want.count && (touched_behind(c, "values", want.count) || touched_behind(c, "lengths", want.count)),
+      &BEHIND);
 }
 
 // The runs, and nothing behind them: what nobody wrote is no mistake here, as it would be to expect_array.

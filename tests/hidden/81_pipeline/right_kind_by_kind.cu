@@ -1,3 +1,4 @@
+// A kind of work after the other, in balanced chunks: all copies in, then all kernels, then all copies out.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -16,7 +17,8 @@ extern "C" void pipeline_on_device(float *out, const float *in, float *room, int
   const int chunks = 2 * count;
   for (int kind = 0; kind < 3; kind++)
     for (int chunk = 0; chunk < chunks; chunk++) {
-      size_t first = (size_t)n * chunk / chunks, end = (size_t)n * (chunk + 1) / chunks, bytes = (end - first) * sizeof(float);
+      size_t first = (size_t)n * chunk / chunks, end = (size_t)n * (chunk + 1) / chunks,
+             bytes = (end - first) * sizeof(float);
       cudaStream_t stream = streams[chunk % count];
       if (end == first)
         continue;

@@ -10,8 +10,9 @@ extern "C" void note_instantiation(cudaGraph_t graph);
 extern "C" void note_graph_launch(void);
 extern "C" void note_wait_event(void);
 #define cudaStreamBeginCapture(...) (note_capture(), cudaStreamBeginCapture(__VA_ARGS__))
-#define cudaGraphInstantiate(exec, graph, ...) (note_instantiation(graph), cudaGraphInstantiate(exec, graph, __VA_ARGS__))
-#define cudaGraphInstantiateWithFlags(exec, graph, ...) \
+#define cudaGraphInstantiate(exec, graph, ...)                                                                         \
+  (note_instantiation(graph), cudaGraphInstantiate(exec, graph, __VA_ARGS__))
+#define cudaGraphInstantiateWithFlags(exec, graph, ...)                                                                \
   (note_instantiation(graph), cudaGraphInstantiateWithFlags(exec, graph, __VA_ARGS__))
 #define cudaGraphLaunch(...) (note_graph_launch(), cudaGraphLaunch(__VA_ARGS__))
 #define cudaStreamWaitEvent(...) (note_wait_event(), cudaStreamWaitEvent(__VA_ARGS__))

@@ -25,11 +25,11 @@ static const Mistake NOT_FORKED = {
     "Work went into `side` before that had come into the capture: it has to wait for an event that was recorded "
     "in main_stream since the capture began.",
     GRAPHS};
-static const Mistake JOINED_LATE = {
-    "both before what it needs",
-    "both needs what left and right have made, and the graph does not let it wait for one of them: main_stream waits for "
-    "the join before both is put in.",
-    GRAPHS};
+static const Mistake JOINED_LATE = {"both before what it needs",
+                                    "both needs what left and right have made, and the graph does not let it wait for "
+                                    "one of them: main_stream waits for "
+                                    "the join before both is put in.",
+                                    GRAPHS};
 static const Mistake OF_ANOTHER_CALL = {
     "the graph of an earlier call",
     "A graph has the addresses that there were when it was captured. Another call has other arrays: it captures anew.",

@@ -10,7 +10,8 @@
 enum { MOST_NODES = 3 };
 
 static int captures, instantiations, graph_launches, waits, queued_count, ran_count;
-static int nodes_seen = -1, pairs, first_nodes; // of the last graph: how often one node waits for another, by way of others too
+static int nodes_seen = -1, pairs,
+           first_nodes; // of the last graph: how often one node waits for another, by way of others too
 
 // Does `later` wait for `earlier`? Then the other edge besides makes a circle, and of that there is no executable graph.
 static bool waits_for(cudaGraph_t graph, int later, int earlier) {

@@ -28,21 +28,21 @@ extern "C" void steps_on_device(int *x, int *y, int *z, const int *batches, int 
   cudaGraph_t graph;
   static cudaGraphExec_t ready; // captured once
   if (!ready) {
-  cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
-  cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
-  cudaStreamBeginCapture(main_stream, cudaStreamCaptureModeGlobal);
-  cudaEventRecord(fork, main_stream);
-  cudaStreamWaitEvent(side, fork, 0);
-  left<<<blocks, THREADS, 0, main_stream>>>(y, x, batch, n);
-  right<<<blocks, THREADS, 0, side>>>(z, x, batch, n);
-  cudaEventRecord(join, side);
-  cudaStreamWaitEvent(main_stream, join, 0);
-  both<<<blocks, THREADS, 0, main_stream>>>(x, y, z, n);
-  cudaStreamEndCapture(main_stream, &graph);
-  cudaGraphInstantiate(&ready, graph, 0);
-  cudaGraphDestroy(graph);
-  cudaEventDestroy(fork);
-  cudaEventDestroy(join);
+    cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
+    cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
+    cudaStreamBeginCapture(main_stream, cudaStreamCaptureModeGlobal);
+    cudaEventRecord(fork, main_stream);
+    cudaStreamWaitEvent(side, fork, 0);
+    left<<<blocks, THREADS, 0, main_stream>>>(y, x, batch, n);
+    right<<<blocks, THREADS, 0, side>>>(z, x, batch, n);
+    cudaEventRecord(join, side);
+    cudaStreamWaitEvent(main_stream, join, 0);
+    both<<<blocks, THREADS, 0, main_stream>>>(x, y, z, n);
+    cudaStreamEndCapture(main_stream, &graph);
+    cudaGraphInstantiate(&ready, graph, 0);
+    cudaGraphDestroy(graph);
+    cudaEventDestroy(fork);
+    cudaEventDestroy(join);
   }
   for (int s = 0; s < steps; s++) {
     cudaMemcpyAsync(batch, batches + (size_t)s * n, n * sizeof(int), cudaMemcpyDeviceToDevice, main_stream);
