@@ -139,8 +139,10 @@ const Command commands[] = {
      "--plain        nothing before the lines; otherwise each begins with the rank that printed it\n"
      "Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and MASTER_ADDR in its environment, and "
      "OMP_NUM_THREADS,\n"
-     "which is 1 unless it is set. On other hosts it also finds what is set here of FERRY_*, NCCL_* and MASTER_PORT, and\n"
-     "nothing else of this environment. mpirun (Open MPI) starts them. When a rank fails it is named, and all are ended; "
+     "which is 1 unless it is set. On other hosts it also finds what is set here of FERRY_*, NCCL_* and MASTER_PORT, "
+     "and\n"
+     "nothing else of this environment. mpirun (Open MPI) starts them. When a rank fails it is named, and all are "
+     "ended; "
      "the exit\n"
      "status is that rank's.\n"
      "Environment: NO_COLOR.\n",

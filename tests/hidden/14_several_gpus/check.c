@@ -85,6 +85,10 @@ static void ask_batch(Case *c) {
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 5, 11));
 }
+static void ask_current(Case *c) {
+  ask_batch(c);
+  give_number(c, "current", 1);
+}
 static void ask_few(Case *c) {
   ask(c, 3);
 }
@@ -320,6 +324,7 @@ EXERCISE = {
               {"a batch that does not divide", ask_odd, .judge = judge},
               {"one GPU alone", ask_odd, .judge = judge, .at_most = 1},
               {"two GPUs", ask_batch, .judge = judge, .devices = 2},
+              {"two GPUs, the second current", ask_current, .judge = judge, .devices = 2},
               {"four GPUs, an odd batch", ask_odd, .judge = judge, .devices = 4},
               {"fewer rows than GPUs", ask_few, .judge = judge, .devices = 4},
               {"one picture", ask_one, .judge = judge},

@@ -33,6 +33,13 @@ static const Mistake BLOCKING = {
 static const Mistake FETCHED = {"the host waits in the loop",
                                 "A loss was fetched from the device at each batch. Leave the losses there.",
                                 "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake GRAPHS = {"the losses keep their graphs",
+                               "A loss that is kept with its graph keeps the whole step in memory: fy_detach.",
+                               "docs/11_memory.md#what-a-graph-keeps-alive"};
+static const Mistake EARLIER = {
+    "gradients of an earlier step",
+    "The model came with gradients, and the first step added to them: clear them before backward.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake LAST = {"the last batch left out", "The last batch may be smaller, and is a batch all the same.",
                              "docs/08_data_pipeline.md#from-samples-to-batches"};
 
@@ -53,6 +60,10 @@ static void ask_smaller(Case *c) {
 static void ask_whole(Case *c) {
   ask_on(c, "cuda:0", true);
 }
+static void ask_left(Case *c) {
+  ask_on(c, "cuda:0", false);
+  give_number(c, "left", (double)draw_int(c, 2, 4)); // in every gradient
+}
 static void ask_second(Case *c) {
   ask_on(c, "cuda:1", false);
 }
@@ -69,6 +80,7 @@ static int64_t batches_of(const Case *c) {
 
 typedef struct Model {
   double weight[16], bias[4], weight_speed[16], bias_speed[4];
+  double left; // in every gradient that nobody has cleared
 } Model;
 
 static double step(Case *c, Model *m, const int64_t *order, int64_t from, int64_t to) {
@@ -86,6 +98,11 @@ static double step(Case *c, Model *m, const int64_t *order, int64_t from, int64_
       for (int64_t k = 0; k < in; k++)
         dw[j * in + k] += 2 * scale * error * row[k];
     }
+  for (int64_t k = 0; k < in * out; k++)
+    dw[k] += m->left;
+  for (int64_t k = 0; k < out; k++)
+    db[k] += m->left;
+  m->left = 0;
   for (int64_t k = 0; k < in * out; k++)
     m->weight[k] -= 0.125 * (m->weight_speed[k] = 0.5 * m->weight_speed[k] + dw[k]);
   for (int64_t k = 0; k < out; k++)
@@ -137,6 +154,10 @@ static bool judge_order(Case *c, const Array *order) {
                      "the second epoch has another order than the first");
 }
 
+static double left_in_gradients(const Case *c) {
+  return strcmp(case_test(c), "gradients of an earlier step") == 0 ? given_number(c, "left") : 0;
+}
+
 static bool judge_losses(Case *c, const int64_t *order) {
   Model fresh = {0}, going = {0}, restored = {0};
   begin(c, &fresh);
@@ -155,6 +176,10 @@ static bool judge_losses(Case *c, const int64_t *order) {
   memset(going.weight_speed, 0, sizeof going.weight_speed);
   memset(going.bias_speed, 0, sizeof going.bias_speed);
   suspect_array(c, "pinned", epoch(c, &going, order), &WENT_ON); // with an optimizer of its own
+  Model left = {.left = left_in_gradients(c)};
+  begin(c, &left);
+  if (left.left > 0)
+    suspect_array(c, "pageable", epoch(c, &left, order), &EARLIER);
   return expect_array(c, "pageable", want, 1e-4) && expect_array(c, "pinned", want, 1e-4);
 }
 
@@ -185,6 +210,8 @@ static void judge(Case *c) {
               &SEED, "with another seed the samples came in the same order");
   expect_device(c, "pageable", given_text(c, "device"), &FETCHED);
   expect_device(c, "pinned", given_text(c, "device"), &FETCHED);
+  expect_that(c, !((got(c, "pageable")->flags | got(c, "pinned")->flags) & ARRAY_REQUIRES_GRAD), &GRAPHS,
+              "the losses carry a graph");
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &FETCHED);
   if (expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 4 * batches_of(c), NULL) &&
       course(c).known)
@@ -205,5 +232,6 @@ EXERCISE = {
     .functions = {"compare_loading"},
     .tests = {{.name = "a smaller last batch", .ask = ask_smaller, .judge = judge},
               {.name = "whole batches", .ask = ask_whole, .judge = judge},
+              {.name = "gradients of an earlier step", .ask = ask_left, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

@@ -12,6 +12,11 @@ static const Mistake BATCH = {
     "fy_train on the whole network switches BatchNorm on too: it goes by the batch and changes "
     "what it has learned. Dropout alone was meant.",
     EVALUATION};
+static const Mistake REST = {
+    "the rest in training mode",
+    "BatchNorm was not the only part to be in evaluation mode: all are but the dropout, and so is "
+    "the network itself.",
+    EVALUATION};
 static const Mistake NO_DROPOUT = {
     "dropout off in every pass",
     "All passes are the same prediction. fy_eval goes down to all parts; put dropout into "
@@ -140,6 +145,10 @@ static void judge(Case *c) {
   int64_t modes = (int64_t)given_number(c, "modes");
   if (!judge_plain(c, device) || !judge_mean(c, device))
     return;
+  expect_exactly(c, "calls by predict with the network or a linear layer in training mode",
+                 got_count(c, "trained in predict"), 0, &REST);
+  expect_exactly(c, "calls by mean_with_dropout with the network or a linear layer in training mode",
+                 got_count(c, "trained"), 0, &REST);
   expect_array(c, "running mean after", given(c, "running_mean"), 1e-6);
   expect_array(c, "running var after", given(c, "running_var"), 1e-6);
   expect_exactly(c, "modes after predict (a bit for net, first, norm, dropout, last)",

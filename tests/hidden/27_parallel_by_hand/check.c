@@ -69,6 +69,10 @@ static void ask_four(Case *c) {
   ask_on(c, 4 * draw_int(c, 2, 4) + 2, 4, (const int64_t[]){2, 0, 3, 1});
 }
 
+static void ask_fewer(Case *c) { // a GPU for each row, and one without
+  ask_on(c, 3, 4, (const int64_t[]){1, 3, 0, 2});
+}
+
 // ---- two steps in plain loops --------------------------------------------------------------------------------------------
 
 typedef enum Slip { NONE, FIRST_PIECE, MEAN_OF_MEANS, STALE_REPLICAS, WITHOUT_STEP, ADDED_UP } Slip;
@@ -200,5 +204,6 @@ EXERCISE = {
               {.name = "two GPUs, an odd batch", .ask = ask_two, .judge = judge, .devices = 2},
               {.name = "two GPUs, the second first", .ask = ask_turned, .judge = judge, .devices = 2},
               {.name = "a single row", .ask = ask_row, .judge = judge, .devices = 2, .crash = &TOO_MANY},
+              {.name = "three rows, four GPUs", .ask = ask_fewer, .judge = judge, .devices = 4, .crash = &TOO_MANY},
               {.name = "four GPUs in another order", .ask = ask_four, .judge = judge, .devices = 4}},
 };

@@ -71,6 +71,10 @@ void drive(Driver *d) {
   Watched *model = fy_module_new(Watched, watched_forward);
   fy_register_parameter(model, weight, driver_tensor(d, "weight"));
   fy_register_parameter(model, bias, driver_tensor(d, "bias"));
+  if (driver_has(d, "left")) {
+    fy_set_grad(model->weight, fy_full(driver_number(d, "left"), fy_size(model->weight), .device = bench.gpu));
+    fy_set_grad(model->bias, fy_full(driver_number(d, "left"), fy_size(model->bias), .device = bench.gpu));
+  }
   fy_synchronize(bench.gpu);
   Gain gain = {0};
   measure_gain(&model->base, x, y, (int)driver_number(d, "steps"), &gain);
