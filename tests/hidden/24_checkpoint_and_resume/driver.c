@@ -119,13 +119,20 @@ void drive(Driver *d) {
                     same(after.parameters, before.parameters) && same(after.buffers, before.buffers) &&
                         memcmp(&after.random, &before.random, sizeof after.random) == 0);
   train(&run, &task, second);
+  State again = state_of(&run);
   save_run(&run);
   train(&run, &task, all);
+  State end = state_of(&run);
 
   Run other = new_run(&task, seed + 1);
   resume_run(&other, saved);
   State resumed = state_of(&other);
   put_same(d, &resumed, &before);
+  driver_put_number(d, "as saved again", same(resumed.parameters, again.parameters));
+  driver_put_number(d, "moments as they went on", resumed.moments->count > 0 && same(resumed.moments, end.moments));
+  driver_put_number(d, "best rounded", (float)before.best == (float)resumed.best);
+  driver_put_number(d, "same place of another generator",
+                    resumed.random.offset == before.random.offset && resumed.random.seed != before.random.seed);
   driver_put_number(d, "as it went on", first < all && same(resumed.parameters, copies(fy_parameters(run.model))));
   if (other.epoch >= 0 && other.epoch <= all)
     train(&other, &task, all);

@@ -30,6 +30,9 @@ static const Mistake GRAPH = {
     "a graph recorded", "Nothing is learnt from a prediction: fy_no_grad. fy_eval records all the same.", EVALUATION};
 static const Mistake ONE_PASS = {"one pass in place of the mean", "Every pass drops others; their mean was asked for.",
                                  EVALUATION};
+static const Mistake AT_ONCE = {
+    "all passes in one call",
+    "The network got copies of x below each other. A pass is a call, which draws anew what is dropped.", EVALUATION};
 static const Mistake SUM = {"the sum in place of the mean", "Divide by the number of passes.", EVALUATION};
 static const Mistake PASSES = {"another number of passes", "The network is called `passes` times.", EVALUATION};
 static const Mistake HOST = {"the result on the CPU", "The result belongs on the device of the network.",
@@ -128,6 +131,7 @@ static bool judge_plain(Case *c, const char *device) {
 
 static bool judge_mean(Case *c, const char *device) {
   int64_t passes = (int64_t)given_number(c, "passes");
+  suspect_that(c, got_count(c, "most rows") > given(c, "x")->shape.size[0], &AT_ONCE);
   suspect_array(c, "mean", results(c, true, true, passes, 1.0 / (double)passes), &BATCH);
   suspect_array(c, "mean", results(c, false, false, 1, 1), &NO_DROPOUT);
   if (passes > 1) {

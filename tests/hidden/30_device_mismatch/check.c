@@ -112,7 +112,7 @@ static void suspect_all(Case *c, const Array *x) {
   bool second = apart && got(c, "result"); // the second call failed, on the CPU
   suspect_that(c, second && got_number(c, "copies to a device in the second call") == 0, &KEPT);
   suspect_that(c, second && given(c, "second x")->device < 0, &ALWAYS_CUDA);
-  suspect_that(c, apart && x->device > 0 && n->host_to_device >= 2, &ALWAYS_CUDA);
+  suspect_that(c, apart && x->device > 0 && (n->host_to_device >= 2 || strstr(got_error(c), "cuda:0")), &ALWAYS_CUDA);
   suspect_that(c, apart && n->host_to_device >= 2, &THROWN_AWAY);
   suspect_error(c, "same device", &LEFT_BEHIND);
   suspect_array(c, "result", standardized(c, x, 0), &NO_PLACE);

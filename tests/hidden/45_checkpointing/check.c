@@ -256,9 +256,11 @@ static void judge_memory(Case *c) {
   int64_t held = got_count(c, "held"), peak = got_count(c, "peak");
   Runs runs = runs_of(c, "runs");
   const int64_t again = segments_run(c);
-  const Mistake *held_by = runs.most == 1                               ? &NOT_CHECKPOINTED
-                           : again >= count - 1 && segments < count - 1 ? &EVERY_BLOCK
-                                                                        : &TOO_FEW;
+  const Mistake *held_by =
+      runs.most == 1 ? &NOT_CHECKPOINTED
+      : (again >= count - 1 || (got(c, "order") && again == got(c, "order")->count)) && segments < count - 1
+          ? &EVERY_BLOCK
+          : &TOO_FEW;
   if (!expect_at_most(c, "bytes in use between forward and backward", held, (segments + 2 * last + 3) * unit, held_by))
     return;
   const Mistake *peak_by = held <= 4 * unit && peak >= 2 * count * unit * 9 / 10 ? &ONE_SEGMENT : &LONG_SEGMENT;
