@@ -251,6 +251,7 @@ static void suspects(Case *c) {
   suspect_error(c, "Expected all tensors to be on the same device", &MODEL_LEFT);
   suspect_error(c, "weight type", &MODEL_LEFT); // a convolution's own words for it
   suspect_error(c, "found one of them on device: cuda", &NOT_ON_FIRST);
+  suspect_error(c, "the gradient is on cuda:0", &NOT_ON_FIRST); // and the output on another
   suspect_error(c, "invalid device ordinal", &FIXED_IDS);
   suspect_error(c, "x3600 and 4096x10", &NO_PADDING);
   suspect_error(c, "is invalid for input of size", &FIXED_BATCH);

@@ -25,6 +25,11 @@ static const Mistake STALE = {
     "The step changes the model's parameters, and the replicas that were made before are copies "
     "of the old ones. Replicate in every step.",
     APART};
+static const Mistake IN_TURN = {
+    "one replica after the other",
+    "Each replica waited for the one before. fy_parallel_apply, called once with all of them, gives each a "
+    "thread.",
+    APART};
 static const Mistake NO_STEP = {"no step", "backward computes gradients; fy_step is what changes the parameters.",
                                 "docs/05_model_moves.md#training-steps"};
 static const Mistake ACCUMULATED = {"gradients not cleared",
@@ -184,6 +189,8 @@ static void judge(Case *c) {
       !expect_array(c, "bias after", want.bias, 1e-4) || !expect_array(c, "second loss", want.losses[1], 1e-4) ||
       !judge_rows(c))
     return;
+  expect_that(c, got_number(c, "alone") == 0, &IN_TURN,
+              "a replica was in its forward pass before the others came to theirs");
   expect_device(c, "first loss", names[given(c, "ids")->i64[0]], &ELSEWHERE);
   expect_that(c, !(got(c, "first loss")->flags & ARRAY_REQUIRES_GRAD), &KEPT, "the loss carries a graph");
 }

@@ -39,6 +39,9 @@ static const Mistake UNIT = {"another unit", "The rows have microseconds; millis
 static const Mistake ALWAYS_THREE = {
     "three where there are fewer", "A profile can have fewer than three ops: the function returns how many there are.",
     SELF_AND_TOTAL};
+static const Mistake ROOM = {"room for some of the ops",
+                             "The three are the costliest of the ops that come first: a profile has any number of ops.",
+                             SELF_AND_TOTAL};
 static const Mistake IDLE = {"an op without time left out",
                              "An op that took no time itself is an op all the same: with three ops there are three.",
                              SELF_AND_TOTAL};
@@ -279,7 +282,24 @@ static bool same_found(const Ranking *got, const Ranking *want) {
   return got->found == want->found && memcmp(got->keys, want->keys, (size_t)want->found * sizeof *want->keys) == 0;
 }
 
-static const Mistake *mistake_of_keys(const Case *c, const Ranking *r, const Ranking *want) {
+// The ranking of the `room` ops that come first in the rows.
+static Ranking first_ops(Case *c, int64_t room) {
+  Rows rows = given_rows(c);
+  Array *name = array_cast(c, rows.name, FY_INT64);
+  bool seen[NAMES] = {false};
+  for (int64_t i = 0; i < name->count; i++) {
+    if (name->i64[i] >= OPS || seen[name->i64[i]])
+      continue;
+    if (room-- > 0)
+      seen[name->i64[i]] = true;
+    else
+      name->i64[i] = NAMES - 1; // no op
+  }
+  rows.name = name;
+  return rank(&rows, BY_SELF, false, false);
+}
+
+static const Mistake *mistake_of_keys(Case *c, const Ranking *r, const Ranking *want) {
   const Rows rows = given_rows(c);
   for (int i = 0; i < KNOWN; i++) {
     const Ranking wrong = rank(&rows, known[i].measure, known[i].all_rows, known[i].row_by_row);
@@ -292,6 +312,11 @@ static const Mistake *mistake_of_keys(const Case *c, const Ranking *r, const Ran
       return &ALL_ROWS;
   if (r->found == 3 && want->found < 3 && r->keys[2] < 0)
     return &ALWAYS_THREE;
+  for (int64_t room = 3; room < OPS; room++) {
+    const Ranking some = first_ops(c, room);
+    if (!same_keys(&some, want) && same_found(r, &some))
+      return &ROOM;
+  }
   if (r->found == want->found - 1 && want->times[r->found] == 0)
     return &IDLE;
   bool reversed = r->found == want->found && want->found > 1;
