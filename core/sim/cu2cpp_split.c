@@ -193,6 +193,7 @@ static void write_own_parameters(struct writer *w) {
 }
 
 static const char *const ignored[] = {"-Wpragmas",
+                                      "-Wunknown-warning-option",
                                       "-Wunused-variable",
                                       "-Wunused-but-set-variable",
                                       "-Wunused-local-typedefs",

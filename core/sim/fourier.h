@@ -4,6 +4,10 @@
 
 #include <complex.h>
 
+#ifndef CMPLX // glibc has it for gcc alone
+#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
+#endif
+
 // n elements in place: out[k] = sum of in[j] exp(sign 2 pi i j k / n), not divided by n.
 void sim_fourier(double complex *data, int n, int sign);
 

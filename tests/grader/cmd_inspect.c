@@ -108,11 +108,23 @@ static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptio
   return true;
 }
 
+// A scored test has large inputs: as many blocks of each launch are looked at as when it is scored, unless something else was asked for.
+static const InspectOptions *with_blocks(const InspectOptions *o, const Test *test) {
+  static InspectOptions some;
+  static char blocks[16];
+  if (!test->scored || test->scored->blocks <= 0 || o->blocks)
+    return o;
+  some = *o;
+  snprintf(blocks, sizeof blocks, "%d", test->scored->blocks);
+  some.blocks = blocks;
+  return &some;
+}
+
 static bool run_all(Inspection *i, const InspectBuild *b, const InspectOptions *o) {
   if (!o->exercise)
     return run_and_add(i, b, o, NULL);
   for (int t = 0; t < MAX_TESTS && o->exercise->tests[t].name; t++)
-    if (!run_and_add(i, b, o, o->exercise->tests[t].name))
+    if (!run_and_add(i, b, with_blocks(o, &o->exercise->tests[t]), o->exercise->tests[t].name))
       return false;
   return true;
 }

@@ -15,15 +15,15 @@ launch() { # ARGUMENTS of ferry launch
 }
 
 # shellcheck disable=SC2016 # for the ranks' shell
-launch -n 2 sh -c 'echo "$RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR $OMP_NUM_THREADS $(hostname)"' >"$work/out" 2>&1
-result $? 'two ranks end well' "$(cat "$work/out")"
+launch -n 2 sh -c 'echo "$RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR $OMP_NUM_THREADS $(hostname)"' >"$work/out" 2>"$work/err"
+result $? 'two ranks end well' "$(cat "$work/out" "$work/err")"
 sort "$work/out" | diff - <(printf '[0] 0 0 2 1 10.99.77.1 1 ferry-a\n[1] 1 0 2 1 10.99.77.1 1 ferry-b\n') >"$work/diff"
 result $? 'one on each host, with its variables' "$(cat "$work/diff")"
 
 # What is set here for the program is set there, too; what is this host's alone is not.
 # shellcheck disable=SC2016
 FERRY_CUDA='sim; a b' FERRY_OWN='x=y' NCCL_DEBUG=INFO MASTER_PORT=2950 OMP_NUM_THREADS=2 OTHER=here RANK=7 MASTER_ADDR=first \
-  launch -n 2 sh -c 'echo "$RANK $FERRY_CUDA, $FERRY_OWN, $NCCL_DEBUG, $MASTER_PORT, $OMP_NUM_THREADS, $MASTER_ADDR, ${OTHER-none}"' >"$work/out" 2>&1
+  launch -n 2 sh -c 'echo "$RANK $FERRY_CUDA, $FERRY_OWN, $NCCL_DEBUG, $MASTER_PORT, $OMP_NUM_THREADS, $MASTER_ADDR, ${OTHER-none}"' >"$work/out" 2>"$work/err"
 sort "$work/out" | diff - <(printf '[0] 0 sim; a b, x=y, INFO, 2950, 2, first, here\n[1] 1 sim; a b, x=y, INFO, 2950, 2, first, none\n') >"$work/diff"
 result $? 'variables of Ferry, NCCL and torchrun go to the other host' "$(cat "$work/diff")"
 

@@ -75,12 +75,13 @@ static void ask_many(Case *c) {
 static void ask_wide(Case *c) {
   ask_different(c, (int)draw_int(c, 6, 8), draw_int(c, 13, 16), (Give){0});
 }
-// Small ones, many of them, and one picture short of whole batches.
+// Small ones of four sizes, many of them, and one picture short of whole batches.
 static void ask_small(Case *c) {
   int64_t sizes[MOST_GROUPS], total = 0;
-  for (int i = 0; i < MOST_GROUPS; i++)
-    total += sizes[i] = i < MOST_GROUPS - 1 ? draw_int(c, 2, 3) : total % 3 == 2 ? 3 : 2 - total % 3;
-  ask_sizes(c, sizes, MOST_GROUPS, 3, (Give){0});
+  for (int i = 0; i < MOST_GROUPS - 1; i++)
+    total += sizes[i] = i < 4 ? i + 1 : draw_int(c, 3, 4);
+  sizes[MOST_GROUPS - 1] = total % 4 == 3 ? 4 : 3 - total % 4;
+  ask_sizes(c, sizes, MOST_GROUPS, 4, (Give){0});
 }
 // Growing by one, and each size twice.
 static void ask_growing(Case *c) {
