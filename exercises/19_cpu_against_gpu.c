@@ -26,6 +26,15 @@
 // Judged: what had arrived and what had crossed at each reading of the clock. No clock decides whether you pass.
 #include "ferry.h"
 
+#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+typedef struct Comparison {
+  double cpu, gpu, times_as_fast;
+} Comparison;
+
+FyTensor *product(FyTensor *x, FyTensor *y);
+double seconds_now(void);
+#endif
+
 void compare(FyTensor *a, FyTensor *b, FyDevice gpu, int runs, Comparison *result) {
   (void)a;
   (void)b;

@@ -3,7 +3,7 @@
 // A training run is interrupted after some epoch. Later a new one is made (a network of the same layers with other weights, a
 // new optimizer, a new schedule), and it is to go on as if there had been no interruption: every weight equal to the last bit.
 // Write save_run, which returns all that this takes, and resume_run, which puts it into the new run. What a Saved holds is for
-// you to say.
+// you to say: define struct Saved. It comes from malloc, say, is valid until the process ends, and nobody frees it.
 //
 //   PyTorch:  saved = {"model": copy.deepcopy(model.state_dict()), "optimizer": copy.deepcopy(optimizer.state_dict()),
 //                      "scheduler": scheduler.state_dict(), "random": torch.get_rng_state(), "epoch": epoch, "best": best}
@@ -17,6 +17,18 @@
 // nothing in the run, and draws no random numbers.
 #include "ferry.h"
 #include <stdlib.h>
+
+#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+typedef struct Run {
+  FyModule *model;
+  FyOptimizer *optimizer;
+  FyScheduler *scheduler;
+  int64_t epoch; // how many are done
+  double best;   // the least loss so far
+} Run;
+
+typedef struct Saved Saved; // the answer's own
+#endif
 
 struct Saved {
   int64_t epoch; // and what else?

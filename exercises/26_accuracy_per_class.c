@@ -12,7 +12,8 @@
 //                 right += (own & (guess == target.to(device)).unsqueeze(1)).sum(0)
 //             return right / all
 //
-// Given: a model on `device`, which may be the CPU, in training or in evaluation mode; a loader over samples (features, float32) and
+// Given: a model on `device`, which may be the CPU, in training or in evaluation mode with all of its parts; a loader
+// (it pins its batches) over samples (features, float32) and
 // labels (int64, 0 to classes - 1), whose last batch may be smaller; classes, of which some may have no sample.
 // Returned: float32 (classes) on `device`, without a graph; NaN for a class without a sample.
 // Judged: the shares; that the model is evaluated in evaluation mode and left in the mode in which it came. Counted: copies to the

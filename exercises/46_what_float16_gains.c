@@ -21,13 +21,22 @@
 //                 ... `steps` steps, torch.autocast("cuda", dtype=torch.float16, enabled=mixed) ...
 //                 torch.cuda.synchronize(device); rate = steps / (time.perf_counter() - start)
 //
-// Given: a model with at most eight parameters on a GPU, not always the first, which is the current one; x and y there, float32, the
-// same for every step; steps, 1 to 20; seconds_now(), the clock, in seconds.
+// Given: a model with at most eight parameters on a GPU, not always the first (the first is the current one); x and y there, float32, the
+// same for every step; the parameters may have gradients of an
+// earlier step, and what they have afterwards is not judged; steps, 1 to 20; seconds_now(), the clock, in seconds.
 // Filled in: typedef struct Gain { double float32, mixed, times_as_fast; }: steps per second of either, and how many times the
 // rate of float32 the mixed one is.
 // Judged: under which autocast passes ran, the weights at each, what was left to do and what had been fetched at each reading of
 // the clock. No clock decides whether you pass.
 #include "ferry.h"
+
+#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+typedef struct Gain {
+  double float32, mixed, times_as_fast;
+} Gain;
+
+double seconds_now(void);
+#endif
 
 void measure_gain(FyModule *model, FyTensor *x, FyTensor *y, int steps, Gain *result) {
   (void)model;

@@ -7,7 +7,8 @@
 //             sampler.set_epoch(epoch)
 //             loader = DataLoader(data, batch_size, sampler=sampler)
 //
-// Given: the data set, this rank's number and how many ranks there are, the epoch's number, and the size of a batch. The ranks are
+// Given: the data set, this rank's number and how many ranks there are, the epoch's number, and the size of a batch. There are at least as many
+// samples as ranks. The ranks are
 // different processes: what one of them draws or counts, the others do not see.
 // Judged: the samples that the loaders of all ranks bring in an epoch, in batches of that size. Together they are all samples. Each rank has as many as the
 // others; where they do not divide evenly, a few samples come twice, as few as possible. The samples are shuffled, in another

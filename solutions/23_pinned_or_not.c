@@ -13,13 +13,20 @@
 //                     x, y = x.to(device, non_blocking=pinned), y.to(device, non_blocking=pinned)
 //                     loss = F.mse_loss(model(x), y); ...
 //
-// Given: a model on `device`, a GPU; data, of float32 inputs and targets; batch_size; seed (1 or more) for the loaders' order. The last
+// Given: a model on `device`, a GPU, whose parameters (eight at most) may have gradients of an earlier step; data, of float32 inputs and targets; batch_size; seed (1 or more) for the loaders' order. The last
 // batch may be smaller.
 // Filled in: typedef struct Comparison { FyTensor *pageable, *pinned; }: the loss of each batch of the one epoch and of the other,
-// float32 (batches) on `device`, without graphs.
+// float32 (batches) on `device`, without graphs. The model is left as the second epoch has trained it.
 // Judged: both rows of losses, the order of the samples, and what the copies came from. Counted: copies to the device (two for each
-// batch), copies back (none), and in the pinned epoch the host's waits between copies (none).
+// batch), copies back (none), and in the pinned epoch the host's waits between copies (none:
+// pinning by hand is no wait, and the loader pins by itself).
 #include "ferry.h"
+
+#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+typedef struct Comparison {
+  FyTensor *pageable, *pinned; // (batches) each
+} Comparison;
+#endif
 
 // [answer]
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -16,7 +16,8 @@
 //
 // Given: a model, which is in training mode or in evaluation mode, with all of its parts (model->training says which); x
 // (N, features) float32 and labels (N) int64 on the model's device, which may be the CPU; batch, the most samples that go
-// through the model at a time; *loss, to be filled in. N is hardly ever a multiple of batch.
+// through the model at a time; *loss, to be filled in. N is 1 or more, and hardly ever a multiple of batch.
+// Some parameters may be frozen (they require no gradient).
 // Returned: the share of the samples whose largest output is that of their label, 0 to 1. In *loss: the mean cross entropy
 // over all N samples.
 // Judged: both numbers. While it is evaluated the model is in evaluation mode, and no output of it carries a graph.

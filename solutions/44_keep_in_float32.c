@@ -12,7 +12,8 @@
 //             return total / y.numel()
 //
 // Given: a model; x (batches, rows, in) and y (batches, rows, out), float32 on the model's device, which may be the CPU.
-// There is at least one batch, and the targets may be as large as float32 allows to square.
+// There is at least one batch, and the targets may be as large as float32 allows to square
+// and to add up: the sum of all squares is below its largest number.
 // Returned: the mean, a float32 tensor of no dimensions on that device, without a graph.
 // Judged: the mean; that the model runs once per batch, under autocast in float16; that x and y are as they were.
 // Counted: copies between host and device (none is needed), and waits.

@@ -8,7 +8,8 @@
 //
 // Given: blocks, `count` of them; segments, from 1 to count; x, float32, on the blocks' device, which may be the CPU. Some
 // blocks drop elements at random. The modules live on until backward is over, but the array `blocks` itself does not: it
-// is overwritten as soon as forward_in_segments has returned.
+// is overwritten as soon as forward_in_segments has returned, and forward_in_segments may be called again, with other blocks,
+// before backward of the first call.
 // Judged: the result; the gradients of x and of all parameters, which are those of the blocks run one by one, dropped
 // elements and all; that each block runs once or twice until backward is over; and the memory in use on the device. For
 // backward a block keeps two tensors of x's size.

@@ -11,7 +11,7 @@
 //                     prof.step()
 //             return prof.key_averages(group_by_input_shape=True)
 //
-// Given: step, its context, steps and active; steps is at least 2 * active + 5.
+// Given: step, its context, steps and active; active is 1 or more, steps at least 2 * active + 5.
 // Judged:
 //   - all steps run, those that are not profiled, too;
 //   - step 0 runs without a profiler, step 1 warms it up, and the `active` steps after that are recorded. Then the profiler is

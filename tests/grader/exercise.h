@@ -255,13 +255,14 @@ extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
 extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
 extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, BAD_ADDRESS; // of a finding, by its kind
 // Found wherever the library is used, without a check's doing: see driver_may_change.
-extern const Mistake CALLERS_CHANGED; // "the caller's tensor changed"
-extern const Mistake GRAD_LEFT;       // "gradients left off"
-extern const Mistake STREAM_LEFT;     // "another stream left current"
-extern const Mistake DEVICE_LEFT;     // "another device left current"
-extern const Mistake AUTOCAST_LEFT;   // "autocast left switched"
-extern const Mistake MODE_LEFT;       // "left in another mode": see driver_module
-extern const Mistake SCOPE_LEFT;      // "a scope left open"
+extern const Mistake CALLERS_CHANGED;  // "the caller's tensor changed"
+extern const Mistake GRAD_LEFT;        // "gradients left off"
+extern const Mistake GRAD_SWITCHED_ON; // "recording switched on"
+extern const Mistake STREAM_LEFT;      // "another stream left current"
+extern const Mistake DEVICE_LEFT;      // "another device left current"
+extern const Mistake AUTOCAST_LEFT;    // "autocast left switched"
+extern const Mistake MODE_LEFT;        // "left in another mode": see driver_module
+extern const Mistake SCOPE_LEFT;       // "a scope left open"
 extern const Mistake NOT_WRITTEN; // "elements left unwritten": the output still has its NaN filling (by expect_array)
 
 #endif

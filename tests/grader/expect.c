@@ -60,6 +60,11 @@ const Mistake GRAD_LEFT = {
     "After the call autograd does not record as it did before. fy_no_grad { } ends by itself; what "
     "fy_set_grad_enabled switched has to be switched back.",
     "docs/05_model_moves.md#training-steps"};
+const Mistake GRAD_SWITCHED_ON = {"recording switched on",
+                                  "Autograd did not record when the function was called, and does after it. fy_no_grad "
+                                  "{ } ends by itself, and leaves what was; "
+                                  "what fy_set_grad_enabled switched has to be switched back to what it was.",
+                                  "docs/05_model_moves.md#training-steps"};
 const Mistake STREAM_LEFT = {"another stream left current",
                              "After the call another stream is current than before, and the caller's operations go "
                              "there. fy_stream_guard { } puts "
@@ -475,7 +480,7 @@ static void judge_side_effects(Case *c) {
     const char *what, *finding;
     const Mistake *mistake;
   } left[] = {{"gradients off", "after the call autograd no longer records", &GRAD_LEFT},
-              {"gradients on", "after the call autograd records again", &GRAD_LEFT},
+              {"gradients on", "after the call autograd records again", &GRAD_SWITCHED_ON},
               {"stream", "after the call another stream is current than before", &STREAM_LEFT},
               {"device", "after the call another device is current than before", &DEVICE_LEFT},
               {"autocast", "after the call autocast is not as it was before", &AUTOCAST_LEFT},

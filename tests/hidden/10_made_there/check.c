@@ -42,17 +42,40 @@ static const Mistake BY_ANOTHER_GPU = {
     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake ANOTHER_TYPE = {"another dtype", "float32 is asked for. Factories take `.dtype = FY_FLOAT32`.",
                                      "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake ROUNDED_END = {
+    "a range that ends at a sum",
+    "offset + columns is rounded, and a range up to it may come out one longer. How many "
+    "columns there are is known: count from 0, and add the offset.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake MINUS_ONE = {"-1 where there are no elements",
                                   "-1 stands for what the number of elements leaves over. Of no elements any number of "
                                   "rows could be made, so fy_view "
                                   "refuses; say both sizes.",
                                   "docs/07_pitfalls.md#view-against-reshape"};
 
-static void ask_on(Case *c, const char *device, int64_t rows, int64_t columns) {
+static void ask_with(Case *c, const char *device, int64_t rows, int64_t columns, double offset) {
   give_text(c, "device", device);
   give_number(c, "rows", (double)rows);
   give_number(c, "columns", (double)columns);
-  give_number(c, "offset", (double)draw_odd(c, 9, 199) / 4); // never a whole number
+  give_number(c, "offset", offset);
+}
+static void ask_on(Case *c, const char *device, int64_t rows, int64_t columns) {
+  ask_with(c, device, rows, columns, (double)draw_odd(c, 9, 199) / 4); // never a whole number
+}
+
+static void ask_whole(Case *c) {
+  ask_with(c, "cuda:0", draw_odd(c, 3, 9), draw_int(c, 10, 20), (double)draw_int(c, -99, 99));
+}
+
+// offset + columns is no number that a double has: as (offset + columns) - offset there are more than `columns` of them.
+static void ask_rounded(Case *c) {
+  int64_t columns = draw_int(c, 10, 20), tenths;
+  double offset;
+  do {
+    tenths = draw_int(c, 10 * columns, 25 * columns);
+    offset = (double)tenths / 10;
+  } while (!((offset + (double)columns) - offset > (double)columns));
+  ask_with(c, "cuda:0", draw_odd(c, 3, 9), columns, offset);
 }
 
 static void ask_gpu(Case *c) {
@@ -95,6 +118,9 @@ static void judge(Case *c) {
   suspect_array(c, "grid", grid_with(c, 0, false), &NO_OFFSET);
   suspect_array(c, "grid", grid_with(c, floor(offset_of(c)), false), &CUT);
   suspect_that(c, grid && grid->dtype != FY_FLOAT32, &ANOTHER_TYPE);
+  double sum = offset_of(c) + given_number(c, "columns");
+  suspect_that(c, sum - offset_of(c) > given_number(c, "columns") && strstr(got_error(c), "expanded size"),
+               &ROUNDED_END);
   suspect_that(c, given_number(c, "columns") == 0 && strstr(got_error(c), "-1"), &MINUS_ONE);
   const Array *want = grid_with(c, offset_of(c), false);
   if (!expect_array(c, "grid", want, 1e-6))
@@ -127,5 +153,7 @@ EXERCISE = {
               {"on the second GPU", ask_second, judge, .devices = 2},
               {"large and odd", ask_large, judge},
               {"no rows", ask_no_rows, judge},
-              {"no columns", ask_no_columns, judge}},
+              {"no columns", ask_no_columns, judge},
+              {"a whole number for offset", ask_whole, judge},
+              {"an offset that is rounded", ask_rounded, judge}},
 };

@@ -2,7 +2,7 @@
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {
-  FyTensor *row = fy_arange(offset + (double)columns, .start = offset, .dtype = FY_FLOAT32, .device = device);
+  FyTensor *row = fy_arange((double)columns, .dtype = FY_FLOAT32, .device = device);
   FyTensor *ones = fy_ones(fy_shape(rows, 1), .device = device);
-  return fy_mul(ones, row);
+  return fy_mul(ones, fy_add_scalar(row, offset));
 }

@@ -85,6 +85,10 @@ static void ask_batch(Case *c) {
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 5, 11));
 }
+static void ask_current(Case *c) {
+  ask_batch(c);
+  give_number(c, "current", 1);
+}
 static void ask_few(Case *c) {
   ask(c, 3);
 }
@@ -247,6 +251,7 @@ static void suspects(Case *c) {
   suspect_error(c, "Expected all tensors to be on the same device", &MODEL_LEFT);
   suspect_error(c, "weight type", &MODEL_LEFT); // a convolution's own words for it
   suspect_error(c, "found one of them on device: cuda", &NOT_ON_FIRST);
+  suspect_error(c, "the gradient is on cuda:0", &NOT_ON_FIRST); // and the output on another
   suspect_error(c, "invalid device ordinal", &FIXED_IDS);
   suspect_error(c, "x3600 and 4096x10", &NO_PADDING);
   suspect_error(c, "is invalid for input of size", &FIXED_BATCH);
@@ -320,6 +325,7 @@ EXERCISE = {
               {"a batch that does not divide", ask_odd, .judge = judge},
               {"one GPU alone", ask_odd, .judge = judge, .at_most = 1},
               {"two GPUs", ask_batch, .judge = judge, .devices = 2},
+              {"two GPUs, the second current", ask_current, .judge = judge, .devices = 2},
               {"four GPUs, an odd batch", ask_odd, .judge = judge, .devices = 4},
               {"fewer rows than GPUs", ask_few, .judge = judge, .devices = 4},
               {"one picture", ask_one, .judge = judge},

@@ -61,6 +61,8 @@ static FyTensor *forward(Driver *d, FyModule *model) {
 }
 
 void drive(Driver *d) {
+  if (driver_has(d, "current"))
+    fy_cuda_set_device((int)driver_number(d, "current"));
   FyModule *cnn = simple_cnn();
   FyTensorList *parameters = cnn ? fy_parameters(cnn) : NULL;
   if (!cnn || !fill(d, parameters))

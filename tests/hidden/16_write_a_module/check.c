@@ -241,6 +241,9 @@ static void judge(Case *c) {
   if (!expect_that(c, all_are(got(c, "first scale"), 1) && all_are(got(c, "first mean"), 0), &FIRST_VALUES,
                    "a new module: expected a scale of ones and a mean of zeros"))
     return;
+  if (!expect_that(c, all_are(got(c, "second scale"), 1) && all_are(got(c, "second mean"), 0), &LAST_MADE,
+                   "a second module: expected a scale of ones and a mean of zeros, whatever is in the first"))
+    return;
   if (!expect_that(c, !*got_text(c, "of another size"), &OTHER_SIZE, "%.40s: it has another size",
                    got_text(c, "of another size")))
     return;

@@ -78,7 +78,10 @@ void drive(Driver *d) {
   fy_no_grad {
     driver_put(d, "output alone", fy_forward(m, fy_clone(x)));
   }
-  fy_module_to(centered_linear(in, out), device); // another one beside it, made later
+  FyModule *beside = centered_linear(in, out); // another one beside it, made later
+  driver_put(d, "second scale", find(fy_state_dict(beside), "scale"));
+  driver_put(d, "second mean", find(fy_state_dict(beside), "mean"));
+  fy_module_to(beside, device);
   driver_count(d);
   FyTensor *output = fy_forward(m, x);
   driver_stop(d);

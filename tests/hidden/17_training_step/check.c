@@ -51,6 +51,10 @@ static const Mistake WAITED = {"waited in the step",
                                "another. Return the loss as the "
                                "tensor that it is.",
                                "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake CARRIED = {"a tensor made on the host",
+                                "Nothing was fetched, and something crossed to the device in every step. A number "
+                                "needs no tensor, and what does is made there.",
+                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake ON_HOST = {
     "updated on the host", "Parameters or gradients crossed between host and device. The update is a kernel there too.",
     "docs/07_pitfalls.md#to-and-fro-against-staying"};
@@ -186,7 +190,7 @@ static void judge(Case *c) {
               "after the second step weight.grad or bias.grad still holds a gradient");
   expect_that(c, got(c, "weight")->flags & got(c, "bias")->flags & ARRAY_REQUIRES_GRAD, &NO_GRAPH,
               "weight and bias: expected to require gradients still");
-  const Mistake *crossed = counts(c)->host_to_device ? &ON_HOST : &WAITED;
+  const Mistake *crossed = !counts(c)->host_to_device ? &WAITED : counts(c)->device_to_host ? &ON_HOST : &CARRIED;
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, crossed);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, crossed);
   expect_at_most(c, "synchronisations", counts(c)->synchronizations, 0, crossed);

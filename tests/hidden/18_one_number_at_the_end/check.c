@@ -74,6 +74,10 @@ static void ask(Case *c, const char *device, int64_t rows, int64_t batch, bool g
 static void ask_gpu(Case *c) {
   ask(c, "cuda:0", 8 * draw_int(c, 3, 6) + draw_int(c, 1, 6), 8, false);
 }
+static void ask_not_recording(Case *c) {
+  ask_gpu(c);
+  give_number(c, "not recording", 1);
+}
 static void ask_cpu(Case *c) {
   ask(c, "cpu", 8 * draw_int(c, 3, 6) + draw_int(c, 1, 6), 8, false);
 }
@@ -201,6 +205,7 @@ EXERCISE = {
               {"many batches", ask_many, .judge = judge},
               {"data with gaps", ask_gaps, .judge = judge},
               {"whole batches only", ask_whole, .judge = judge},
+              {"called without recording", ask_not_recording, .judge = judge},
               {"less than one batch", ask_short, .judge = judge},
               {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
 };

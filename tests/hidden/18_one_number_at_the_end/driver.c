@@ -29,9 +29,11 @@ void drive(Driver *d) {
   fy_module_to(model, fy_device_of(x));
   fy_forward(model->fc, fy_narrow(x, 0, 0, 1)); // workspaces that are kept are there from now on
   driver_module(&model->base);
+  fy_set_grad_enabled(!driver_has(d, "not recording"));
   driver_count(d);
   double loss = evaluate(&model->base, x, target, (int64_t)driver_number(d, "batch"));
   driver_stop(d);
+  fy_set_grad_enabled(true);
   driver_put_number(d, "loss", loss);
   driver_put(d, "weight", parameters->items[0]);
   driver_put_number(d, "calls", (double)model->calls);

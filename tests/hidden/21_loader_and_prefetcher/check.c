@@ -69,6 +69,10 @@ static const Mistake ON_CPU = {"computed on the CPU",
 static const Mistake SAMPLE_BY_SAMPLE = {"sample by sample",
                                          "More was copied than data and target of each batch. A batch crosses whole.",
                                          "docs/08_data_pipeline.md#one-transfer-instead-of-many"};
+static const Mistake FULL_BATCH = {
+    "the last batch taken for a full one",
+    "The last sum is its mean times the size of the other batches. batch.size is that of this one.",
+    "docs/08_data_pipeline.md#from-samples-to-batches"};
 static const Mistake LAST_SUM = {"the last batch left out",
                                  "The last batch is smaller than the others, and a batch all the same.",
                                  "docs/08_data_pipeline.md#from-samples-to-batches"};
@@ -208,6 +212,17 @@ static Array *sums_of(Case *c, bool with_target) {
   return sums;
 }
 
+// The last sum over what it should be, where that is what a mean times a whole batch gives; else 0.
+static double last_over_want(Case *c) {
+  const Array *sums = got(c, "sums"), *want = sums_of(c, true);
+  int64_t samples = given(c, "target")->count, size = size_of(c, "batch size"),
+          last = samples - (want->count - 1) * size;
+  if (!sums || sums->dtype != FY_FLOAT32 || sums->count != want->count)
+    return 0;
+  double ratio = sums->f32[want->count - 1] / want->f32[want->count - 1], full = (double)size / (double)last;
+  return fabs(ratio - full) < 1e-4 * full ? ratio : 0;
+}
+
 // All sums but the last are right.
 static bool last_is_missing(Case *c) {
   const Array *sums = got(c, "sums"), *want = sums_of(c, true);
@@ -300,6 +315,7 @@ static bool waited_for(Case *c) {
 static void judge_loop(Case *c) {
   bool second = given(c, "weight")->device == 1;
   suspect_error(c, "device", &LEFT_BEHIND);
+  suspect_that(c, last_is_missing(c) && last_over_want(c) > 1.01, &FULL_BATCH);
   suspect_that(c, last_is_missing(c), &LAST_SUM);
   suspect_array(c, "sums", sums_of(c, false), &NO_TARGET);
   suspect_that(c, came_too_early(c) && waited_for(c), &USED_AGAIN);

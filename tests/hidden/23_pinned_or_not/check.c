@@ -22,6 +22,9 @@ static const Mistake IN_SEQUENCE = {"not shuffled", "The samples came as they li
                                     "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake NEVER = {"pageable both times",
                               "Nothing came from pinned memory: .pin_memory = true for the second.", PINNED};
+static const Mistake PARTLY = {"only a part of a batch pinned",
+                               "Inputs and targets are both to come from pinned memory: .pin_memory = true pins both.",
+                               PINNED};
 static const Mistake ALWAYS = {"pinned both times", "The first epoch is to have its batches in ordinary memory.",
                                PINNED};
 static const Mistake SWAPPED = {"the two exchanged", "First the pageable epoch, then the pinned one.", PINNED};
@@ -33,6 +36,13 @@ static const Mistake BLOCKING = {
 static const Mistake FETCHED = {"the host waits in the loop",
                                 "A loss was fetched from the device at each batch. Leave the losses there.",
                                 "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake GRAPHS = {"the losses keep their graphs",
+                               "A loss that is kept with its graph keeps the whole step in memory: fy_detach.",
+                               "docs/11_memory.md#what-a-graph-keeps-alive"};
+static const Mistake EARLIER = {
+    "gradients of an earlier step",
+    "The model came with gradients, and the first step added to them: clear them before backward.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake LAST = {"the last batch left out", "The last batch may be smaller, and is a batch all the same.",
                              "docs/08_data_pipeline.md#from-samples-to-batches"};
 
@@ -53,6 +63,10 @@ static void ask_smaller(Case *c) {
 static void ask_whole(Case *c) {
   ask_on(c, "cuda:0", true);
 }
+static void ask_left(Case *c) {
+  ask_on(c, "cuda:0", false);
+  give_number(c, "left", (double)draw_int(c, 2, 4)); // in every gradient
+}
 static void ask_second(Case *c) {
   ask_on(c, "cuda:1", false);
 }
@@ -69,6 +83,7 @@ static int64_t batches_of(const Case *c) {
 
 typedef struct Model {
   double weight[16], bias[4], weight_speed[16], bias_speed[4];
+  double left; // in every gradient that nobody has cleared
 } Model;
 
 static double step(Case *c, Model *m, const int64_t *order, int64_t from, int64_t to) {
@@ -86,6 +101,11 @@ static double step(Case *c, Model *m, const int64_t *order, int64_t from, int64_
       for (int64_t k = 0; k < in; k++)
         dw[j * in + k] += 2 * scale * error * row[k];
     }
+  for (int64_t k = 0; k < in * out; k++)
+    dw[k] += m->left;
+  for (int64_t k = 0; k < out; k++)
+    db[k] += m->left;
+  m->left = 0;
   for (int64_t k = 0; k < in * out; k++)
     m->weight[k] -= 0.125 * (m->weight_speed[k] = 0.5 * m->weight_speed[k] + dw[k]);
   for (int64_t k = 0; k < out; k++)
@@ -137,6 +157,10 @@ static bool judge_order(Case *c, const Array *order) {
                      "the second epoch has another order than the first");
 }
 
+static double left_in_gradients(const Case *c) {
+  return strcmp(case_test(c), "gradients of an earlier step") == 0 ? given_number(c, "left") : 0;
+}
+
 static bool judge_losses(Case *c, const int64_t *order) {
   Model fresh = {0}, going = {0}, restored = {0};
   begin(c, &fresh);
@@ -155,6 +179,10 @@ static bool judge_losses(Case *c, const int64_t *order) {
   memset(going.weight_speed, 0, sizeof going.weight_speed);
   memset(going.bias_speed, 0, sizeof going.bias_speed);
   suspect_array(c, "pinned", epoch(c, &going, order), &WENT_ON); // with an optimizer of its own
+  Model left = {.left = left_in_gradients(c)};
+  begin(c, &left);
+  if (left.left > 0)
+    suspect_array(c, "pageable", epoch(c, &left, order), &EARLIER);
   return expect_array(c, "pageable", want, 1e-4) && expect_array(c, "pinned", want, 1e-4);
 }
 
@@ -171,7 +199,7 @@ static void judge_copies(Case *c) {
   }
   const Mistake *first = pinned[1] == 0 ? &SWAPPED : &ALWAYS;
   if (expect_exactly(c, "copies from pinned memory in the first epoch", pinned[0], 0, first) &&
-      expect_exactly(c, "copies from pinned memory in the second epoch", pinned[1], half, &NEVER))
+      expect_exactly(c, "copies from pinned memory in the second epoch", pinned[1], half, pinned[1] ? &PARTLY : &NEVER))
     expect_exactly(c, "times the host waited in the second epoch", waits, 0, &BLOCKING);
 }
 
@@ -185,6 +213,8 @@ static void judge(Case *c) {
               &SEED, "with another seed the samples came in the same order");
   expect_device(c, "pageable", given_text(c, "device"), &FETCHED);
   expect_device(c, "pinned", given_text(c, "device"), &FETCHED);
+  expect_that(c, !((got(c, "pageable")->flags | got(c, "pinned")->flags) & ARRAY_REQUIRES_GRAD), &GRAPHS,
+              "the losses carry a graph");
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &FETCHED);
   if (expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 4 * batches_of(c), NULL) &&
       course(c).known)
@@ -205,5 +235,6 @@ EXERCISE = {
     .functions = {"compare_loading"},
     .tests = {{.name = "a smaller last batch", .ask = ask_smaller, .judge = judge},
               {.name = "whole batches", .ask = ask_whole, .judge = judge},
+              {.name = "gradients of an earlier step", .ask = ask_left, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

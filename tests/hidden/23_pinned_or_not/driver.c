@@ -37,6 +37,12 @@ void drive(Driver *d) {
   fy_copy_(state->items[1], driver_tensor(d, "bias"));
   FyDevice device = fy_device(driver_text(d, "device"));
   fy_module_to(model, device);
+  if (driver_has(d, "left")) {
+    FyTensorList *parameters = fy_parameters(model);
+    for (int i = 0; i < parameters->count; i++)
+      fy_set_grad(parameters->items[i],
+                  fy_full(driver_number(d, "left"), fy_size(parameters->items[i]), .device = device));
+  }
   fy_synchronize(device);
   Comparison c = {NULL, NULL};
   driver_module(model);

@@ -77,6 +77,17 @@ static bool same(const FyTensorList *a, const FyTensorList *b) {
   return equal;
 }
 
+// Is there a tensor in `now` that is what it became later, and not what it was?
+static bool has_later(const FyTensorList *now, const FyTensorList *then, const FyTensorList *later) {
+  for (int i = 0; i < now->count; i++) {
+    FyTensor *was = fy_list_find(then, now->names[i]), *became = fy_list_find(later, now->names[i]);
+    if (fy_numel(now->items[i]) > 1 && was && became && !fy_equal(now->items[i], was) &&
+        fy_equal(now->items[i], became))
+      return true;
+  }
+  return false;
+}
+
 static void put_same(Driver *d, const State *now, const State *then) {
   driver_put_number(d, "parameters", same(now->parameters, then->parameters));
   driver_put_number(d, "buffers", same(now->buffers, then->buffers));
@@ -119,13 +130,20 @@ void drive(Driver *d) {
                     same(after.parameters, before.parameters) && same(after.buffers, before.buffers) &&
                         memcmp(&after.random, &before.random, sizeof after.random) == 0);
   train(&run, &task, second);
+  State again = state_of(&run);
   save_run(&run);
   train(&run, &task, all);
+  State end = state_of(&run);
 
   Run other = new_run(&task, seed + 1);
   resume_run(&other, saved);
   State resumed = state_of(&other);
   put_same(d, &resumed, &before);
+  driver_put_number(d, "as saved again", same(resumed.parameters, again.parameters));
+  driver_put_number(d, "moments as they went on", has_later(resumed.moments, before.moments, end.moments));
+  driver_put_number(d, "best rounded", (float)before.best == (float)resumed.best);
+  driver_put_number(d, "same place of another generator",
+                    resumed.random.offset == before.random.offset && resumed.random.seed != before.random.seed);
   driver_put_number(d, "as it went on", first < all && same(resumed.parameters, copies(fy_parameters(run.model))));
   if (other.epoch >= 0 && other.epoch <= all)
     train(&other, &task, all);

@@ -12,6 +12,11 @@ static const Mistake BATCH = {
     "fy_train on the whole network switches BatchNorm on too: it goes by the batch and changes "
     "what it has learned. Dropout alone was meant.",
     EVALUATION};
+static const Mistake REST = {
+    "the rest in training mode",
+    "BatchNorm was not the only part to be in evaluation mode: all are but the dropout, and so is "
+    "the network itself.",
+    EVALUATION};
 static const Mistake NO_DROPOUT = {
     "dropout off in every pass",
     "All passes are the same prediction. fy_eval goes down to all parts; put dropout into "
@@ -25,6 +30,9 @@ static const Mistake GRAPH = {
     "a graph recorded", "Nothing is learnt from a prediction: fy_no_grad. fy_eval records all the same.", EVALUATION};
 static const Mistake ONE_PASS = {"one pass in place of the mean", "Every pass drops others; their mean was asked for.",
                                  EVALUATION};
+static const Mistake AT_ONCE = {
+    "all passes in one call",
+    "The network got copies of x below each other. A pass is a call, which draws anew what is dropped.", EVALUATION};
 static const Mistake SUM = {"the sum in place of the mean", "Divide by the number of passes.", EVALUATION};
 static const Mistake PASSES = {"another number of passes", "The network is called `passes` times.", EVALUATION};
 static const Mistake HOST = {"the result on the CPU", "The result belongs on the device of the network.",
@@ -123,6 +131,7 @@ static bool judge_plain(Case *c, const char *device) {
 
 static bool judge_mean(Case *c, const char *device) {
   int64_t passes = (int64_t)given_number(c, "passes");
+  suspect_that(c, got_count(c, "most rows") > given(c, "x")->shape.size[0], &AT_ONCE);
   suspect_array(c, "mean", results(c, true, true, passes, 1.0 / (double)passes), &BATCH);
   suspect_array(c, "mean", results(c, false, false, 1, 1), &NO_DROPOUT);
   if (passes > 1) {
@@ -140,6 +149,10 @@ static void judge(Case *c) {
   int64_t modes = (int64_t)given_number(c, "modes");
   if (!judge_plain(c, device) || !judge_mean(c, device))
     return;
+  expect_exactly(c, "calls by predict with the network or a linear layer in training mode",
+                 got_count(c, "trained in predict"), 0, &REST);
+  expect_exactly(c, "calls by mean_with_dropout with the network or a linear layer in training mode",
+                 got_count(c, "trained"), 0, &REST);
   expect_array(c, "running mean after", given(c, "running_mean"), 1e-6);
   expect_array(c, "running var after", given(c, "running_var"), 1e-6);
   expect_exactly(c, "modes after predict (a bit for net, first, norm, dropout, last)",

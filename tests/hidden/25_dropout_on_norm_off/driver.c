@@ -17,8 +17,13 @@ static FyTensor *masked_forward(FyModule *self, FyTensor *x) {
   return fy_mul(x, fy_select(m->masks, 0, m->dropped++ % fy_size_at(m->masks, 0)));
 }
 
+static int64_t most_rows; // of a call
+static int64_t trained;   // calls in which the network itself or one of its linear layers was in training mode
+
 static FyTensor *net_forward(FyModule *self, FyTensor *x) {
   Net *net = (Net *)self;
+  most_rows = fy_size_at(x, 0) > most_rows ? fy_size_at(x, 0) : most_rows;
+  trained += self->training || net->first->training || net->last->training;
   x = fy_relu(fy_forward(net->norm, fy_forward(net->first, x)));
   return fy_forward(net->last, fy_forward(net->dropout, x));
 }
@@ -63,12 +68,16 @@ void drive(Driver *d) {
   FyTensor *plain = predict(net, driver_tensor(d, "x"));
   driver_put_number(d, "modes after predict", modes(net));
   driver_put_number(d, "calls", (double)masked->calls);
+  driver_put_number(d, "trained in predict", (double)trained);
+  trained = 0;
   driver_put(d, "plain", plain);
   masked->calls = masked->dropped = 0;
   set_modes(net, (int)driver_number(d, "modes"));
   FyTensor *mean = mean_with_dropout(net, driver_tensor(d, "x"), (int)driver_number(d, "passes"));
   driver_put_number(d, "modes after", modes(net));
   driver_put_number(d, "passes made", (double)masked->calls);
+  driver_put_number(d, "trained", (double)trained);
+  driver_put_number(d, "most rows", (double)most_rows);
   driver_put(d, "mean", mean);
   FyTensorList *buffers = fy_buffers(net->norm);
   driver_put(d, "running mean after", buffers->items[0]);

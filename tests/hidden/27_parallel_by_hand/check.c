@@ -25,6 +25,11 @@ static const Mistake STALE = {
     "The step changes the model's parameters, and the replicas that were made before are copies "
     "of the old ones. Replicate in every step.",
     APART};
+static const Mistake IN_TURN = {
+    "one replica after the other",
+    "Each replica waited for the one before. fy_parallel_apply, called once with all of them, gives each a "
+    "thread.",
+    APART};
 static const Mistake NO_STEP = {"no step", "backward computes gradients; fy_step is what changes the parameters.",
                                 "docs/05_model_moves.md#training-steps"};
 static const Mistake ACCUMULATED = {"gradients not cleared",
@@ -67,6 +72,10 @@ static void ask_row(Case *c) {
 }
 static void ask_four(Case *c) {
   ask_on(c, 4 * draw_int(c, 2, 4) + 2, 4, (const int64_t[]){2, 0, 3, 1});
+}
+
+static void ask_fewer(Case *c) { // a GPU for each row, and one without
+  ask_on(c, 3, 4, (const int64_t[]){1, 3, 0, 2});
 }
 
 // ---- two steps in plain loops --------------------------------------------------------------------------------------------
@@ -180,6 +189,8 @@ static void judge(Case *c) {
       !expect_array(c, "bias after", want.bias, 1e-4) || !expect_array(c, "second loss", want.losses[1], 1e-4) ||
       !judge_rows(c))
     return;
+  expect_that(c, got_number(c, "alone") == 0, &IN_TURN,
+              "a replica was in its forward pass before the others came to theirs");
   expect_device(c, "first loss", names[given(c, "ids")->i64[0]], &ELSEWHERE);
   expect_that(c, !(got(c, "first loss")->flags & ARRAY_REQUIRES_GRAD), &KEPT, "the loss carries a graph");
 }
@@ -200,5 +211,6 @@ EXERCISE = {
               {.name = "two GPUs, an odd batch", .ask = ask_two, .judge = judge, .devices = 2},
               {.name = "two GPUs, the second first", .ask = ask_turned, .judge = judge, .devices = 2},
               {.name = "a single row", .ask = ask_row, .judge = judge, .devices = 2, .crash = &TOO_MANY},
+              {.name = "three rows, four GPUs", .ask = ask_fewer, .judge = judge, .devices = 4, .crash = &TOO_MANY},
               {.name = "four GPUs in another order", .ask = ask_four, .judge = judge, .devices = 4}},
 };

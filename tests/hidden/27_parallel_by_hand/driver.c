@@ -1,5 +1,7 @@
 #include "driver.h"
 #include "answer.h"
+#include <pthread.h>
+#include <time.h>
 
 // A linear layer that notes how many rows each GPU had.
 typedef struct Layer {
@@ -9,11 +11,34 @@ typedef struct Layer {
 
 static int64_t rows[16];
 
+// Replicas that compute at once are in forward at the same time: the first wait here for the others, and where these do not come,
+// nobody is waited for again.
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t came;
+  int expected, inside;
+  bool alone;
+} meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
+
+static void meet(void) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 5;
+  pthread_mutex_lock(&meeting.lock);
+  meeting.inside++;
+  pthread_cond_broadcast(&meeting.came);
+  while (meeting.inside < meeting.expected && !meeting.alone)
+    if (pthread_cond_timedwait(&meeting.came, &meeting.lock, &until) != 0)
+      meeting.alone = true;
+  pthread_mutex_unlock(&meeting.lock);
+}
+
 static FyTensor *layer_forward(FyModule *self, FyTensor *x) {
   Layer *layer = (Layer *)self;
   int at = fy_device_of(x).index;
   if (at >= 0 && at < 16)
     rows[at] += fy_size_at(x, 0); // each GPU's thread its own
+  meet();
   return fy_linear(x, layer->weight, layer->bias);
 }
 
@@ -28,12 +53,15 @@ void drive(Driver *d) {
   fy_module_to(model, fy_cuda_device(ids[0]));
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"));
   FyTensor *x = driver_tensor(d, "x"), *target = driver_tensor(d, "target");
+  int piece = ((int)fy_size_at(x, 0) + count - 1) / count;
+  meeting.expected = ((int)fy_size_at(x, 0) + piece - 1) / piece;
   driver_module(&model->base);
   driver_count(d);
   FyTensor *first = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_put_array(d, "rows", FY_INT64, shape(16), rows);
   FyTensor *second = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_stop(d);
+  driver_put_number(d, "alone", meeting.alone);
   driver_put(d, "first loss", first);
   driver_put(d, "second loss", second);
   driver_put(d, "weight after", model->weight);

@@ -8,9 +8,9 @@ void drive(Driver *d) {
   FyTensor *result = standardize(x, mean, std);
   driver_stop(d);
   driver_put(d, "result", result);
-  if (!driver_has(d, "x on the cpu"))
+  if (!driver_has(d, "second x"))
     return;
-  FyTensor *other = driver_tensor(d, "x on the cpu"), *second_mean = driver_tensor(d, "second mean");
+  FyTensor *other = driver_tensor(d, "second x"), *second_mean = driver_tensor(d, "second mean");
   FyTensor *second_std = driver_tensor(d, "second std"), *volatile second = NULL;
   int64_t before = fy_counters().host_to_device;
   FyError error;

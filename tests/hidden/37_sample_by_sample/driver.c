@@ -32,9 +32,17 @@ void drive(Driver *d) {
   int64_t classes = fy_size_at(driver_tensor(d, "w2"), 0), batch = (int64_t)driver_number(d, "batch");
   Watched *model = watched(d);
   fy_module_to(model, device);
+  fy_no_grad { // workspaces that are kept are there from now on
+    fy_scope {
+      fy_forward(model, fy_zeros(fy_shape(batch, fy_size_at(data, 1)), .device = device));
+    }
+  }
+  model->calls = model->most_rows = 0;
+  fy_set_grad_enabled(!driver_has(d, "not recording"));
   driver_count(d);
   FyTensor *scores = predict(&model->base, data, classes, batch, device);
   driver_stop(d);
+  fy_set_grad_enabled(true);
   driver_put_number(d, "calls", (double)model->calls);
   driver_put_number(d, "most rows", (double)model->most_rows);
   driver_put_number(d, "recorded", (double)model->recorded);

@@ -5,12 +5,13 @@ FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batc
   enum { MOST = 128 };
   FyTensor *parts[MOST];
   int used = 0;
+  bool recording = fy_is_grad_enabled();
   fy_set_grad_enabled(false);
   for (int64_t i = 0; i < fy_size_at(data, 0); i += batch)
     fy_scope {
       parts[used++] = fy_keep(fy_cpu(fy_forward(model, fy_to(fy_slice(data, 0, i, i + batch, 1), device))));
     }
-  fy_set_grad_enabled(true);
+  fy_set_grad_enabled(recording);
   (void)classes;
   return fy_cat((FyTensors){.count = used, .items = parts}, 0);
 }

@@ -59,6 +59,9 @@ static const Mistake SUMMED = {"a sum in place of the mean", "*loss is the sum o
 static const Mistake TOO_LONG = {"the last batch too long", "The last batch ends where the samples end.",
                                  "docs/07_pitfalls.md#sample-by-sample-against-batches"};
 static const Mistake NO_LOSS = {"the loss not filled in", "*loss is what it was, or 0.", EVALUATION};
+static const Mistake THAWED = {
+    "a frozen parameter learns again",
+    "A parameter that required no gradient requires one now. fy_no_grad leaves all as they are.", EVALUATION};
 static const Mistake CHANGED = {"the model changed",
                                 "Parameters, buffers or gradients are not what they were. Evaluating changes nothing.",
                                 EVALUATION};
@@ -78,7 +81,8 @@ static void ask_with(Case *c, const char *device, int64_t count, int64_t batch, 
   give_array(c, "w1", draw_array(c, FY_FLOAT32, shape(hidden, features), -1, 1), parameter);
   give_array(c, "mean", draw_array(c, FY_FLOAT32, shape(hidden), -1, 1), plain);
   give_array(c, "variance", draw_array(c, FY_FLOAT32, shape(hidden), 0.5, 2), plain);
-  give_array(c, "w2", draw_array(c, FY_FLOAT32, shape(classes, hidden), -0.5, 0.5), parameter);
+  give_array(c, "w2", draw_array(c, FY_FLOAT32, shape(classes, hidden), -0.5, 0.5), gaps ? plain : parameter); // frozen
+  give_number(c, "frozen", gaps);
   give_array(c, "b2", draw_array(c, FY_FLOAT32, shape(classes), -1, 1), parameter);
 }
 
@@ -208,14 +212,18 @@ static bool same_gradient(const Case *c) {
 
 static bool judge_afterwards(Case *c) {
   bool training = given_number(c, "training") == 1, recording = given_number(c, "recording") == 1;
+  bool frozen = given_number(c, "frozen") == 1;
   return expect_exactly(c, "parts of the model (of 3) in training mode afterwards", got_count(c, "training afterwards"),
                         training ? 3 : 0, training ? &LEFT_IN_EVAL : &SWITCHED_TO_TRAINING) &&
          expect_exactly(c, "fy_is_grad_enabled() afterwards", got_count(c, "recording afterwards"), recording,
                         recording ? &RECORDING_LEFT_OFF : &RECORDING_SWITCHED_ON) &&
          expect_that(c, same(c, "w1") && same(c, "w2") && same(c, "mean") && same_gradient(c), &CHANGED,
                      "parameters, buffers, gradients: expected as they were") &&
-         expect_that(c, got(c, "w1")->flags & got(c, "w2")->flags & ARRAY_REQUIRES_GRAD, &FROZEN,
-                     "the parameters: expected to require gradients still");
+         expect_that(c,
+                     got(c, "w1")->flags & ARRAY_REQUIRES_GRAD && (frozen || got(c, "w2")->flags & ARRAY_REQUIRES_GRAD),
+                     &FROZEN, "the parameters: expected to require gradients still") &&
+         expect_that(c, !frozen || !(got(c, "w2")->flags & ARRAY_REQUIRES_GRAD), &THAWED,
+                     "the frozen parameter: expected to require no gradient still");
 }
 
 static void judge_memory(Case *c) {

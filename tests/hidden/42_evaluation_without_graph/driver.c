@@ -34,6 +34,8 @@ static Watched *watched(Driver *d) {
   fy_register_parameter(w, w1, driver_tensor(d, "w1"));
   fy_register_parameter(w, w2, driver_tensor(d, "w2"));
   fy_register_parameter(w, b2, driver_tensor(d, "b2"));
+  if (driver_number(d, "frozen") == 1)
+    fy_set_requires_grad(w->w2, false);
   fy_register_module(w, norm, fy_nn_batch_norm1d((int)fy_size_at(driver_tensor(d, "w1"), 0)));
   fy_register_module(w, dropout, fy_nn_dropout(0.5));
   fy_module_to(w, fy_device_of(driver_tensor(d, "w1")));

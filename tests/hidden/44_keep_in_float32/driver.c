@@ -5,12 +5,13 @@
 typedef struct Watched {
   FyModule base;
   FyTensor *weight, *bias;
-  int type, calls, in_float16;
+  int type, calls, in_float16, in_another;
 } Watched;
 
 static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
   Watched *w = (Watched *)self;
   w->calls++;
+  w->in_another += fy_is_autocast_enabled(w->type) && fy_get_autocast_dtype(w->type) != FY_FLOAT16;
   w->in_float16 += fy_is_autocast_enabled(w->type) && fy_get_autocast_dtype(w->type) == FY_FLOAT16;
   return fy_linear(x, w->weight, w->bias);
 }
@@ -36,6 +37,7 @@ void drive(Driver *d) {
   driver_stop(d);
   driver_put_number(d, "calls", model->calls);
   driver_put_number(d, "in float16", model->in_float16);
+  driver_put_number(d, "in another type", model->in_another);
   driver_put(d, "mean", mean);
   driver_put(d, "x", x);
   driver_put(d, "y", y);

@@ -31,6 +31,11 @@ static const Mistake SHARED_CONTEXT = {
     "In backward the function ran other blocks than in the forward: its context had changed in the meantime. Each "
     "segment needs one of its own.",
     "docs/13_checkpointing.md#a-function-of-your-own"};
+static const Mistake TWO_CALLS = {"one set of segments for all calls",
+                                  "A later call overwrote what this one's graph needs: its backward ran the later "
+                                  "one's blocks. Each call has segments of its "
+                                  "own.",
+                                  "docs/13_checkpointing.md#in-segments"};
 static const Mistake GONE = {
     "the context is gone",
     "In backward the function read memory that was no longer there: a context on the stack of a function that has "
@@ -51,7 +56,7 @@ static const Mistake TOO_FEW = {
     "docs/13_checkpointing.md#in-segments"};
 static const Mistake LONG_SEGMENT = {
     "segments of other lengths",
-    "At the peak more is in use than the longest segment should keep: one of them is longer.",
+    "A segment has other blocks than it should: count / segments each, and the last one what is over, too.",
     "docs/13_checkpointing.md#in-segments"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
@@ -100,6 +105,10 @@ static void ask_dropout(Case *c) {
   Size s = usual(c);
   s.p = 0.25;
   ask_on(c, "cuda:0", s);
+}
+static void ask_twice(Case *c) {
+  ask_on(c, "cuda:0", usual(c));
+  give_number(c, "twice", 1);
 }
 static void ask_one(Case *c) {
   ask_on(c, "cuda:0", (Size){.count = 7, .segments = 1, .rows = draw_odd(c, 1001, 1399)});
@@ -247,16 +256,38 @@ static void judge_memory(Case *c) {
   int64_t held = got_count(c, "held"), peak = got_count(c, "peak");
   Runs runs = runs_of(c, "runs");
   const int64_t again = segments_run(c);
-  const Mistake *held_by = runs.most == 1                               ? &NOT_CHECKPOINTED
-                           : again >= count - 1 && segments < count - 1 ? &EVERY_BLOCK
-                                                                        : &TOO_FEW;
+  const Mistake *held_by =
+      runs.most == 1 ? &NOT_CHECKPOINTED
+      : (again >= count - 1 || (got(c, "order") && again == got(c, "order")->count)) && segments < count - 1
+          ? &EVERY_BLOCK
+          : &TOO_FEW;
   if (!expect_at_most(c, "bytes in use between forward and backward", held, (segments + 2 * last + 3) * unit, held_by))
     return;
   const Mistake *peak_by = held <= 4 * unit && peak >= 2 * count * unit * 9 / 10 ? &ONE_SEGMENT : &LONG_SEGMENT;
   expect_at_most(c, "bytes in use at most", peak, (segments + 2 * last + 8) * unit + parameters_of(c), peak_by);
 }
 
-static void judge(Case *c) {
+// In backward a segment begins with the block that it began with: number k * (count / segments).
+static void judge_segments(Case *c) {
+  const Array *order = got(c, "order");
+  int64_t length = given(c, "weights")->shape.size[0] / (int64_t)given_number(c, "segments");
+  for (int64_t i = 0; order && order->dtype == FY_INT64 && i < order->count; i++)
+    if (i == 0 || order->i64[i] != order->i64[i - 1] + 1)
+      if (!expect_that(c, order->i64[i] % length == 0, &LONG_SEGMENT,
+                       "a segment begins with block %lld, and segments of %lld blocks were asked for",
+                       (long long)order->i64[i], (long long)length))
+        return;
+}
+
+static bool ran_others(const Case *c) {
+  const Array *order = got(c, "order");
+  for (int64_t i = 0; order && order->dtype == FY_INT64 && i < order->count; i++)
+    if (order->i64[i] >= 1000)
+      return true;
+  return false;
+}
+
+static void judge_common(Case *c) {
   Runs forward = runs_of(c, "forward runs");
   suspect_that(c, !*got_error(c) && !got(c, "result"), &NOTHING);
   suspect_that(c, got(c, "result") && (forward.least != 1 || forward.most != 1), &LEFT_OUT);
@@ -265,9 +296,19 @@ static void judge(Case *c) {
   suspect_error(c, "does not require grad", &CUT_OFF);
   if (!judge_values(c))
     return;
-  if (!expect_at_most(c, "runs of a block", runs_of(c, "runs").most, 2, &TOO_OFTEN))
-    return;
+  expect_at_most(c, "runs of a block", runs_of(c, "runs").most, 2, &TOO_OFTEN);
+}
+
+static void judge(Case *c) {
+  judge_common(c);
   judge_memory(c);
+  judge_segments(c);
+}
+
+static void judge_twice(Case *c) { // the memory is that of two
+  suspect_that(c, ran_others(c), &TWO_CALLS);
+  expect_that(c, !ran_others(c), &TWO_CALLS, "in backward, blocks of the later call ran");
+  judge_common(c);
 }
 
 EXERCISE = {
@@ -288,6 +329,7 @@ EXERCISE = {
               {.name = "blocks that are over", .ask = ask_rest, .judge = judge, .crash = &GONE},
               {.name = "with dropout", .ask = ask_dropout, .judge = judge, .crash = &GONE},
               {.name = "an input with gaps", .ask = ask_gaps, .judge = judge, .crash = &GONE},
+              {.name = "two graphs at a time", .ask = ask_twice, .judge = judge_twice, .crash = &GONE},
               {.name = "a segment for every block", .ask = ask_all, .judge = judge, .crash = &GONE},
               {.name = "one segment", .ask = ask_one, .judge = judge, .crash = &GONE},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2, .crash = &GONE},

@@ -2,6 +2,7 @@
 // drawn from the seed; the weights at each forward pass are worked out in plain loops.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 #define LOOP "docs/12_mixed_precision.md#a-training-loop-with-a-scaler"
 #define WAITS "docs/12_mixed_precision.md#who-waits-for-the-device"
@@ -77,6 +78,12 @@ static void ask_one(Case *c) {
 static void ask_most(Case *c) {
   ask_on(c, "cuda:0", 20);
 }
+static const char EARLIER_GRADIENTS[] = "gradients of an earlier step";
+
+static void ask_left(Case *c) {
+  ask_on(c, "cuda:0", draw_int(c, 3, 9));
+  give_number(c, "left", (double)draw_int(c, 2, 4)); // in every gradient
+}
 static void ask_second(Case *c) {
   ask_on(c, "cuda:1", draw_int(c, 3, 9));
 }
@@ -119,14 +126,15 @@ static void descend(double *p, double *speed, const double *grad, int64_t n) {
 }
 
 // One training: its weights at each pass go to want's rows from `row` on.
-static void train(const Case *c, Model *m, Array *want, int64_t row, bool clears) {
+static void train(const Case *c, Model *m, Array *want, int64_t row, bool clears, bool late) {
   int64_t n = given(c, "weight")->count, outs = given(c, "bias")->count;
   for (int64_t pass = 0; pass < want->shape.size[0] / 2; pass++) {
     for (int64_t i = 0; i < n; i++)
       want->f32[(row + pass) * n + i] = (float)m->weight[i];
-    for (int64_t i = 0; clears && i < n; i++)
+    const bool now = clears && !(late && pass == 0);
+    for (int64_t i = 0; now && i < n; i++)
       m->weight_grad[i] = 0;
-    for (int64_t i = 0; clears && i < outs; i++)
+    for (int64_t i = 0; now && i < outs; i++)
       m->bias_grad[i] = 0;
     add_gradients(c, m);
     descend(m->weight, m->weight_speed, m->weight_grad, n);
@@ -136,6 +144,7 @@ static void train(const Case *c, Model *m, Array *want, int64_t row, bool clears
 
 typedef struct Variant {
   bool goes_on, keeps_momentum, adds;
+  double left; // in every gradient at the beginning, and the first step adds to it
 } Variant;
 
 static Array *weights_of(Case *c, Variant v) {
@@ -143,7 +152,9 @@ static Array *weights_of(Case *c, Variant v) {
   int64_t passes = (int64_t)given_number(c, "steps") + WARM_UP;
   Array *want = new_array(c, FY_FLOAT32, shape(2 * passes, weight->shape.size[0], weight->shape.size[1]));
   Model first = model_of(c), second = model_of(c);
-  train(c, &first, want, 0, !v.adds);
+  for (int64_t i = 0; i < WEIGHTS; i++)
+    first.weight_grad[i] = first.bias_grad[i % 8] = v.left;
+  train(c, &first, want, 0, !v.adds, v.left > 0);
   if (v.goes_on)
     second = first;
   if (v.goes_on && !v.keeps_momentum)
@@ -153,7 +164,8 @@ static Array *weights_of(Case *c, Variant v) {
     second.weight_speed[i] = first.weight_speed[i];
     second.bias_speed[i % 8] = first.bias_speed[i % 8];
   }
-  train(c, &second, want, passes, true); // where nobody clears them, the scaler has divided what is left by the scale
+  train(c, &second, want, passes, true,
+        false); // where nobody clears them, the scaler has divided what is left by the scale
   return want;
 }
 
@@ -263,6 +275,10 @@ static void judge(Case *c) {
   suspect_that(c, has_weights_of(c, (Variant){.goes_on = true, .keeps_momentum = true}), &WENT_ON);
   suspect_that(c, has_weights_of(c, (Variant){.keeps_momentum = true}), &MOMENTUM);
   suspect_that(c, has_weights_of(c, (Variant){.adds = true}), &STALE);
+  if (strcmp(case_test(c), EARLIER_GRADIENTS) == 0) {
+    suspect_that(c, has_weights_of(c, (Variant){.left = given_number(c, "left")}), &STALE);
+    suspect_that(c, has_weights_of(c, (Variant){.left = given_number(c, "left"), .adds = true}), &STALE);
+  }
   if (!expect_exactly(c, "readings of the clock", log.readings, 4, log.readings > 4 ? &READINGS : NULL) ||
       !judge_passes(c, &log) || !expect_array(c, "weights", weights_of(c, (Variant){0}), NEAR) ||
       !judge_clock(c, &log) || !judge_rate(c, 0, "float32") || !judge_rate(c, 1, "mixed"))
@@ -292,5 +308,6 @@ EXERCISE = {
     .tests = {{.name = "some steps", .ask = ask_some, .judge = judge},
               {.name = "one step", .ask = ask_one, .judge = judge},
               {.name = "20 steps", .ask = ask_most, .judge = judge},
+              {.name = EARLIER_GRADIENTS, .ask = ask_left, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

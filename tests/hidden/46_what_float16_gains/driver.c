@@ -60,9 +60,13 @@ static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
   return output;
 }
 
+// Before the simulator begins, which is before drive: nothing is finished before somebody waits for it, nor because the driver asks.
+__attribute__((constructor)) static void only_by_waiting(void) {
+  setenv("FERRY_SIM_MODE", "lazy", 1);
+  setenv("FERRY_SIM_POLLS", "1048576", 1);
+}
+
 void drive(Driver *d) {
-  setenv("FERRY_SIM_MODE", "lazy", 1);     // nothing is finished before somebody waits for it
-  setenv("FERRY_SIM_POLLS", "1048576", 1); // nor because the driver asks
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
   bench.gpu = fy_device_of(x);
   bench.clock = driver_array(d, "clock");
@@ -71,6 +75,10 @@ void drive(Driver *d) {
   Watched *model = fy_module_new(Watched, watched_forward);
   fy_register_parameter(model, weight, driver_tensor(d, "weight"));
   fy_register_parameter(model, bias, driver_tensor(d, "bias"));
+  if (driver_has(d, "left")) {
+    fy_set_grad(model->weight, fy_full(driver_number(d, "left"), fy_size(model->weight), .device = bench.gpu));
+    fy_set_grad(model->bias, fy_full(driver_number(d, "left"), fy_size(model->bias), .device = bench.gpu));
+  }
   fy_synchronize(bench.gpu);
   Gain gain = {0};
   measure_gain(&model->base, x, y, (int)driver_number(d, "steps"), &gain);

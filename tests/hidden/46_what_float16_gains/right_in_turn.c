@@ -18,13 +18,13 @@ void measure_gain(FyModule *model, FyTensor *x, FyTensor *y, int steps, Gain *re
           start = seconds_now();
         }
         FyTensor *loss;
+        fy_zero_grad(optimizer);
         fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .enabled = mixed) {
           loss = fy_mse_loss(fy_forward(model, x), y);
         }
         fy_backward(fy_scaler_scale(scaler, loss));
         fy_scaler_step(scaler, optimizer);
         fy_scaler_update(scaler);
-        fy_zero_grad(optimizer);
       }
     }
     fy_synchronize(fy_device_of(x));

@@ -39,6 +39,12 @@ static const Mistake UNIT = {"another unit", "The rows have microseconds; millis
 static const Mistake ALWAYS_THREE = {
     "three where there are fewer", "A profile can have fewer than three ops: the function returns how many there are.",
     SELF_AND_TOTAL};
+static const Mistake ROOM = {"room for some of the ops",
+                             "The three are the costliest of the ops that come first: a profile has any number of ops.",
+                             SELF_AND_TOTAL};
+static const Mistake IDLE = {"an op without time left out",
+                             "An op that took no time itself is an op all the same: with three ops there are three.",
+                             SELF_AND_TOTAL};
 static const Mistake CHANGED = {"the averages changed", "The averages have to stay as they are: sort a copy.",
                                 SELF_AND_TOTAL};
 
@@ -84,7 +90,7 @@ static double measured(const Sums *s, Measure measure) {
 
 static Ranking rank(const Rows *rows, Measure measure, bool all_rows, bool row_by_row) {
   const Array *name = rows->name;
-  Sums sums[64] = {{0}};
+  Sums sums[256] = {{0}};
   int count = 0;
   for (int64_t i = 0; i < name->count; i++) {
     if (name->i64[i] >= OPS && !all_rows)
@@ -189,12 +195,20 @@ static Drawn new_rows(Case *c, int64_t count) {
                  new_array(c, FY_FLOAT64, shape(count))};
 }
 
+// Has the op of row i no row before it? Its time then comes to the list of ops with this row.
+static bool is_single(const Drawn *d, int64_t i) {
+  for (int64_t k = 0; k < i; k++)
+    if (d->name->i64[k] == d->name->i64[i])
+      return false;
+  return true;
+}
+
 // Rows of so many ops, whichever; with `others` rows that are no ops, too, and with `apart` such that every known mistake shows.
-static void ask_with(Case *c, int64_t ops, bool others, bool apart) {
+static Drawn draw_with(Case *c, int64_t ops, bool others, bool apart) {
   int64_t rows_of[NAMES] = {0}, count = 0;
-  const int64_t first = draw_int(c, 0, OPS - 1);
+  const int64_t from = ops > USUAL ? OPS : USUAL, first = draw_int(c, 0, from - 1);
   for (int64_t k = 0; k < ops; k++)
-    rows_of[(first + k) % OPS] = draw_int(c, 1, 4);
+    rows_of[(first + k) % from] = draw_int(c, 1, 4);
   for (int64_t k = OPS; k < NAMES; k++)
     rows_of[k] = others ? draw_int(c, 1, 2) : 0;
   for (int64_t k = 0; k < NAMES; k++)
@@ -206,17 +220,43 @@ static void ask_with(Case *c, int64_t ops, bool others, bool apart) {
     if (!apart || tells_all_apart(&rows))
       break;
   }
+  return d;
+}
+
+static void ask_with(Case *c, int64_t ops, bool others, bool apart) {
+  const Drawn d = draw_with(c, ops, others, apart);
   give_rows(c, &d);
 }
 
 static void ask_many(Case *c) {
-  ask_with(c, OPS, true, true);
+  ask_with(c, USUAL, true, true);
 }
 static void ask_some(Case *c) {
-  ask_with(c, draw_int(c, 6, OPS - 1), true, true);
+  ask_with(c, draw_int(c, 6, USUAL - 1), true, true);
 }
 static void ask_ops_alone(Case *c) {
-  ask_with(c, draw_int(c, 5, OPS), false, false);
+  ask_with(c, draw_int(c, 5, USUAL), false, false);
+}
+// More ops than somebody may have expected, the three costliest of them at the end of the rows.
+static void ask_forty(Case *c) {
+  const Drawn d = draw_with(c, OPS, true, false);
+  int64_t found = 0;
+  for (int64_t i = d.name->count - 1; i >= 0 && found < 3; i--)
+    if (d.name->i64[i] < OPS && is_single(&d, i))
+      d.self->f64[i] = draw_real(c, 20000, 90000), found++;
+  give_rows(c, &d);
+}
+// Three ops, one of which has no time of its own.
+static void ask_idle(Case *c) {
+  const Drawn d = draw_with(c, 3, true, false);
+  int64_t idle = -1;
+  for (int64_t i = 0; i < d.name->count; i++) {
+    if (d.name->i64[i] < OPS && idle < 0)
+      idle = d.name->i64[i];
+    if (d.name->i64[i] == idle)
+      d.self->f64[i] = 0;
+  }
+  give_rows(c, &d);
 }
 static void ask_two(Case *c) {
   ask_with(c, 2, true, false);
@@ -242,7 +282,24 @@ static bool same_found(const Ranking *got, const Ranking *want) {
   return got->found == want->found && memcmp(got->keys, want->keys, (size_t)want->found * sizeof *want->keys) == 0;
 }
 
-static const Mistake *mistake_of_keys(const Case *c, const Ranking *r, const Ranking *want) {
+// The ranking of the `room` ops that come first in the rows.
+static Ranking first_ops(Case *c, int64_t room) {
+  Rows rows = given_rows(c);
+  Array *name = array_cast(c, rows.name, FY_INT64);
+  bool seen[NAMES] = {false};
+  for (int64_t i = 0; i < name->count; i++) {
+    if (name->i64[i] >= OPS || seen[name->i64[i]])
+      continue;
+    if (room-- > 0)
+      seen[name->i64[i]] = true;
+    else
+      name->i64[i] = NAMES - 1; // no op
+  }
+  rows.name = name;
+  return rank(&rows, BY_SELF, false, false);
+}
+
+static const Mistake *mistake_of_keys(Case *c, const Ranking *r, const Ranking *want) {
   const Rows rows = given_rows(c);
   for (int i = 0; i < KNOWN; i++) {
     const Ranking wrong = rank(&rows, known[i].measure, known[i].all_rows, known[i].row_by_row);
@@ -255,6 +312,13 @@ static const Mistake *mistake_of_keys(const Case *c, const Ranking *r, const Ran
       return &ALL_ROWS;
   if (r->found == 3 && want->found < 3 && r->keys[2] < 0)
     return &ALWAYS_THREE;
+  for (int64_t room = 3; room < OPS; room++) {
+    const Ranking some = first_ops(c, room);
+    if (!same_keys(&some, want) && same_found(r, &some))
+      return &ROOM;
+  }
+  if (r->found == want->found - 1 && want->times[r->found] == 0)
+    return &IDLE;
   bool reversed = r->found == want->found && want->found > 1;
   for (int i = 0; reversed && i < want->found; i++)
     reversed = r->keys[i] == want->keys[want->found - 1 - i];
@@ -312,6 +376,8 @@ EXERCISE = {
     .functions = {"three_costliest"},
     .tests = {{.name = "a training step", .ask = ask_many, .judge = judge},
               {.name = "another one", .ask = ask_some, .judge = judge},
+              {.name = "forty ops", .ask = ask_forty, .judge = judge},
+              {.name = "an op of no time", .ask = ask_idle, .judge = judge},
               {.name = "nothing but ops", .ask = ask_ops_alone, .judge = judge},
               {.name = "two ops", .ask = ask_two, .judge = judge},
               {.name = "no op at all", .ask = ask_none, .judge = judge}},

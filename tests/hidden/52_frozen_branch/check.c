@@ -37,6 +37,11 @@ static const Mistake ELEMENTS = {"elements cut off",
 static const Mistake WAITED = {"values read on the host",
                                "The CPU waited for a value: what was read is a constant of the trace, too.",
                                "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake NEAR = {
+    "about as long as the limit",
+    "Long rows came out shorter than the limit by more than rounding: what is added to a norm, to keep "
+    "a division from zero, counts where norms are small.",
+    BRANCH};
 static const Mistake CHANGED = {"the caller's tensor changed", "x was to stay as it is.",
                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return a tensor.", BRANCH};
@@ -70,13 +75,16 @@ static Array *rows_of(Case *c, int64_t rows, int64_t columns, const double *leng
   return x;
 }
 
-static void ask(Case *c, Ask a) {
-  const double limit = draw_real(c, 2.5, 3.5);
+static void ask_limited(Case *c, Ask a, double limit) {
   const int64_t columns = draw_odd(c, 5, 9);
   give_text(c, "device", a.device);
   give_number(c, "limit", limit);
   give_array(c, "x", rows_of(c, a.rows, columns, a.lengths, limit), (Give){.device = a.device});
   give_array(c, "example", rows_of(c, a.example_rows, columns, a.example_lengths, limit), (Give){.device = a.device});
+}
+
+static void ask(Case *c, Ask a) {
+  ask_limited(c, a, draw_real(c, 2.5, 3.5));
 }
 
 static void ask_short_example(Case *c) {
@@ -87,6 +95,11 @@ static void ask_long_example(Case *c) {
 }
 static void ask_fewer_rows(Case *c) {
   ask(c, (Ask){"cpu", draw_int(c, 3, 5), draw_odd(c, 9, 15), {2, 0.4, 3}, {0.5, 2, 0.6}});
+}
+// Lengths far below 1: what is added to keep a division from zero is not small against them.
+static void ask_small(Case *c) {
+  ask_limited(c, (Ask){"cpu", draw_odd(c, 9, 15), draw_int(c, 4, 7), {3, 0.5, 2}, {0.5, 2, 0.3}},
+              draw_real(c, 1, 2) / 1024);
 }
 static void ask_as_many(Case *c) {
   const int64_t rows = draw_odd(c, 5, 9);
@@ -238,11 +251,23 @@ static void ask_gradient(Case *c) {
   give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(rows, columns), -1, 1), (Give){.device = "cpu"});
 }
 
+// expect_array allows for an absolute error below 1; lengths are compared with each other.
+static bool judge_lengths(Case *c, const Array *result) {
+  const double limit = given_number(c, "limit");
+  for (int64_t i = 0; i < result->shape.size[0]; i++)
+    if (norm_of(given(c, "x"), i) > limit &&
+        !expect_that(c, fabs(norm_of(result, i) - limit) <= 1e-4 * limit,
+                     fabs(norm_of(result, i) - limit) < 0.1 * limit ? &NEAR : NULL,
+                     "row %lld: its length is %g in place of the limit, %g", (long long)i, norm_of(result, i), limit))
+      return false;
+  return true;
+}
+
 static void judge(Case *c) {
   const Array *x = given(c, "x"), *want = scaled(c, right);
   suspects_of_the_function(c);
   if (!expect_array(c, "called", want, 1e-5) || !expect_array(c, "x", x, 0) ||
-      !expect_device(c, "called", given_text(c, "device"), &ON_HOST))
+      !expect_device(c, "called", given_text(c, "device"), &ON_HOST) || !judge_lengths(c, got(c, "called")))
     return;
   suspects_of_the_trace(c);
   if (!expect_array(c, "traced", want, 1e-5))
@@ -267,6 +292,7 @@ EXERCISE = {
               {.name = "an example of long rows", .ask = ask_long_example, .judge = judge},
               {.name = "fewer rows than the example", .ask = ask_fewer_rows, .judge = judge},
               {.name = "as many rows as the example", .ask = ask_as_many, .judge = judge},
+              {.name = "a small limit", .ask = ask_small, .judge = judge},
               {.name = "rows of zeros", .ask = ask_zeros, .judge = judge},
               {.name = "a gradient for x", .ask = ask_gradient, .judge = judge_gradient},
               {.name = "on a GPU", .ask = ask_cuda, .judge = judge},

@@ -67,6 +67,10 @@ static void ask_uneven(Case *c) {
   int64_t ranks = draw_int(c, 3, 5);
   ask(c, ranks, ranks * draw_int(c, 20, 40) + draw_int(c, 1, ranks - 1));
 }
+static void ask_one_over(Case *c) { // parts of the larger size for all would leave the last one too little
+  int64_t ranks = draw_int(c, 4, 6);
+  ask(c, ranks, ranks * draw_int(c, 20, 40) + 1);
+}
 static void ask_many(Case *c) {
   int64_t ranks = draw_int(c, 6, 8);
   ask(c, ranks, draw_odd(c, 20001, 30001));
@@ -166,7 +170,8 @@ static void judge(Case *c) {
   }
   expect_at_most(c, "numbers sent by a rank", most_sent, 2 * (n - 1) * ((count + n - 1) / n), &WHOLE);
   expect_at_most(c, "numbers in a message", got_count(c, "largest"), (count + n - 1) / n, &UNEQUAL_PARTS);
-  expect_at_most(c, "messages sent by a rank", most_messages, 2 * (n - 1), &PIECES);
+  if (expect_at_most(c, "messages sent by a rank", most_messages, 2 * (n - 1), &PIECES))
+    expect_at_least(c, "numbers in the smallest message", got_count(c, "smallest"), count / n, &UNEQUAL_PARTS);
 }
 
 EXERCISE = {
@@ -184,6 +189,7 @@ EXERCISE = {
     .tests = {{"two ranks", ask_two, .judge = judge},
               {"four ranks", ask_four, .judge = judge},
               {"numbers left over", ask_uneven, .judge = judge},
+              {"one number left over", ask_one_over, .judge = judge},
               {"many ranks and numbers", ask_many, .judge = judge},
               {"fewer numbers than ranks", ask_few, .judge = judge}},
 };

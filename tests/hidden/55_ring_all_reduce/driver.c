@@ -17,7 +17,7 @@ typedef struct Parcel {
 typedef struct Rank {
   int number;
   Parcel *first, *last; // on their way to it
-  int64_t sent, messages, largest;
+  int64_t sent, messages, largest, smallest;
   const float *into; // where it lets its first message be written, while it is in the call for that
   bool fetched;
   float *data;
@@ -43,6 +43,7 @@ static void post(const float *numbers, int64_t count) {
   self->sent += count;
   self->messages++;
   self->largest = count > self->largest ? count : self->largest;
+  self->smallest = count < self->smallest ? count : self->smallest;
   if (to->last)
     to->last->next = message;
   else
@@ -122,9 +123,9 @@ void drive(Driver *d) {
   const size_t wide = (size_t)number_count + 2 * BESIDE;
   float *memory = calloc((size_t)rank_count * wide, sizeof *memory);
   float *result = calloc((size_t)(rank_count * number_count) + 1, sizeof *result);
-  int64_t sent[MOST_RANKS], messages[MOST_RANKS], largest = 0;
+  int64_t sent[MOST_RANKS], messages[MOST_RANKS], largest = 0, smallest = number_count;
   for (int r = 0; r < rank_count; r++) {
-    ranks[r] = (Rank){.number = r, .data = memory + (size_t)r * wide};
+    ranks[r] = (Rank){.number = r, .smallest = number_count, .data = memory + (size_t)r * wide};
     for (size_t i = 0; i < wide; i++)
       ranks[r].data[i] = 12345;
     memcpy(ranks[r].data + BESIDE, data->f32 + (int64_t)r * number_count, (size_t)number_count * sizeof(float));
@@ -142,11 +143,13 @@ void drive(Driver *d) {
     sent[r] = ranks[r].sent;
     messages[r] = ranks[r].messages;
     largest = ranks[r].largest > largest ? ranks[r].largest : largest;
+    smallest = ranks[r].smallest < smallest ? ranks[r].smallest : smallest;
   }
   driver_put_array(d, "data after", FY_FLOAT32, data->shape, result);
   driver_put_array(d, "sent", FY_INT64, shape(rank_count), sent);
   driver_put_array(d, "messages", FY_INT64, shape(rank_count), messages);
   driver_put_number(d, "largest", (double)largest);
+  driver_put_number(d, "smallest", (double)smallest);
   driver_put_number(d, "same memory", same_memory);
   driver_put_number(d, "stuck", stuck);
   driver_put_number(d, "other size", other_size);

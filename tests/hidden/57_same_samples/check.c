@@ -36,6 +36,12 @@ static const Mistake SAME_SHARE = {
     "A rank has the same samples in the next epoch, in another order. Shuffle all samples first, and "
     "share then.",
     TRAINING};
+static const Mistake PLACES = {"the ranks change places alone",
+                               "The order of all samples is the same in every epoch, and only who gets which share "
+                               "changes: the epoch's number has to enter the shuffling.",
+                               TRAINING};
+static const Mistake THRICE = {"a sample more than twice",
+                               "One sample fills several gaps. The first ones of the order do, each once.", TRAINING};
 static const Mistake BY_CHANCE = {
     "another order in another run",
     "The same epoch, run again, has another order: it depends on the process's generator.", TRAINING};
@@ -55,7 +61,7 @@ static void ask_even(Case *c) {
 }
 static void ask_uneven(Case *c) {
   int64_t ranks = draw_int(c, 3, 5);
-  ask(c, ranks, ranks * draw_int(c, 30, 50) + draw_int(c, 1, ranks - 1));
+  ask(c, ranks, ranks * draw_int(c, 30, 50) + draw_int(c, 1, ranks - 2)); // two gaps at least
 }
 static void ask_many(Case *c) {
   ask(c, 8, draw_odd(c, 801, 1201));
@@ -121,6 +127,28 @@ static int64_t met_again(const Seen *s) {
   return count;
 }
 
+// Does a rank in the other epoch have what any rank had in the first, in the same order?
+static bool changed_places(const Seen *s) {
+  for (int64_t a = 0; a < s->ranks; a++)
+    for (int64_t b = 0; b < s->ranks; b++) {
+      int64_t same = 0, n = least(size_of(s, 0, a), s->samples);
+      for (int64_t i = 0; i < n && size_of(s, 1, b) == size_of(s, 0, a); i++)
+        same += id_at(s, 0, a, i) == id_at(s, 1, b, i);
+      if (n > 2 && same == n)
+        return true;
+    }
+  return false;
+}
+
+static int64_t most_often(const Seen *s) {
+  int64_t most = 0;
+  for (int64_t sample = 0; sample < s->samples; sample++) {
+    const int64_t n = times(s, 0, -1, sample);
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
 static void judge(Case *c) {
   Seen s = {.ranks = (int64_t)given_number(c, "ranks"), .samples = (int64_t)given_number(c, "samples")};
   s.ids = got_shaped(c, "seen", shape(3, s.ranks, s.samples + 1));
@@ -147,12 +175,15 @@ static void judge(Case *c) {
       !expect_that(c, most == fewest, &UNEQUAL, "one rank had %lld samples, another %lld", (long long)most,
                    (long long)fewest))
     return;
-  expect_at_most(c, "samples of a rank", most, s.each, &TOO_MANY);
+  if (expect_at_most(c, "samples of a rank", most, s.each, &TOO_MANY))
+    expect_at_most(c, "times that a sample comes in an epoch", most_often(&s), 2, &THRICE);
   expect_exactly(c, "samples of the largest batch", got_count(c, "largest batch"), (int64_t)given_number(c, "batch"),
                  &BATCHES);
   expect_that(c, !rises(&s), &IN_ORDER, "the first rank's samples came in order");
   expect_that(c, same_order(&s, 0, 2), &BY_CHANCE, "the same epoch in another run had another order");
-  if (expect_that(c, !same_order(&s, 0, 1), &SAME_EPOCH, "another epoch had the same order"))
+  if (expect_that(c, !same_order(&s, 0, 1), &SAME_EPOCH, "another epoch had the same order") &&
+      expect_that(c, !changed_places(&s), size_of(&s, 0, 0) > 2 && met_again(&s) == s.each ? &SAME_SHARE : &PLACES,
+                  "in another epoch a rank had the samples of an earlier one's share, in the same order"))
     expect_at_most(c, "samples that a rank meets in another epoch again", met_again(&s),
                    (s.each + s.each / s.ranks) / 2 + s.each / 4, &SAME_SHARE);
 }

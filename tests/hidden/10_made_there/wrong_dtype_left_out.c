@@ -1,0 +1,7 @@
+// mistake: another dtype
+#include "ferry.h"
+
+FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {
+  FyTensor *row = fy_add_scalar(fy_arange((double)columns, .device = device), offset);
+  return fy_contiguous(fy_expand(row, fy_shape(rows, columns)));
+}

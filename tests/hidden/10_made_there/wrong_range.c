@@ -1,0 +1,7 @@
+// mistake: a range that ends at a sum
+#include "ferry.h"
+
+FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {
+  FyTensor *row = fy_arange(offset + (double)columns, .start = offset, .dtype = FY_FLOAT32, .device = device);
+  return fy_contiguous(fy_expand(row, fy_shape(rows, columns)));
+}

@@ -1,0 +1,32 @@
+// mistake: GPUs fixed in the program
+// devices: 4
+#include "ferry.h"
+
+typedef struct SimpleCnn {
+  FyModule base;
+  FyModule *conv1, *relu, *pool, *fc;
+} SimpleCnn;
+
+static FyTensor *cnn_forward(FyModule *self, FyTensor *x) {
+  SimpleCnn *cnn = (SimpleCnn *)self;
+  x = fy_forward(cnn->pool, fy_forward(cnn->relu, fy_forward(cnn->conv1, x)));
+  return fy_forward(cnn->fc, fy_flatten(x, 1, -1));
+}
+
+FyModule *simple_cnn(void) {
+  SimpleCnn *cnn = fy_module_new(SimpleCnn, cnn_forward);
+  fy_register_module(cnn, conv1, fy_nn_conv2d(3, 16, 3, .padding = 1));
+  fy_register_module(cnn, relu, fy_nn_relu());
+  fy_register_module(cnn, pool, fy_nn_max_pool2d(2));
+  fy_register_module(cnn, fc, fy_nn_linear(16 * 16 * 16, 10));
+  return &cnn->base;
+}
+
+FyModule *on_all_devices(FyModule *cnn) {
+  fy_module_to(cnn, fy_cuda_is_available() ? fy_cuda_device(0) : FY_CPU_DEVICE);
+  if (fy_cuda_device_count() > 1) {
+    const int ids[2] = {0, 1};
+    return fy_nn_data_parallel(cnn, ids, 2);
+  }
+  return cnn;
+}

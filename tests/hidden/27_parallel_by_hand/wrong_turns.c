@@ -1,0 +1,28 @@
+// mistake: one replica after the other
+// devices: 2
+#include "ferry.h"
+#include <stdlib.h>
+
+FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
+                        int count) {
+  FyTensor *result = NULL;
+  fy_scope {
+    FyTensor **pieces = calloc((size_t)count, sizeof *pieces), **outputs = calloc((size_t)count, sizeof *outputs);
+    FyModule **replicas = calloc((size_t)count, sizeof *replicas);
+    fy_check(pieces && outputs && replicas, FY_OUT_OF_MEMORY_ERROR, "no memory");
+    int used = fy_scatter(x, ids, count, 0, pieces);
+    fy_replicate(model, ids, used, replicas);
+    for (int i = 0; i < used; i++)
+      fy_parallel_apply(&replicas[i], &pieces[i], 1, &outputs[i]);
+    FyTensor *output = fy_gather((FyTensors){.count = used, .items = outputs}, ids[0], 0);
+    FyTensor *loss = fy_mse_loss(output, target);
+    fy_zero_grad(optimizer);
+    fy_backward(loss);
+    fy_step(optimizer);
+    result = fy_keep(fy_detach(loss));
+    free(pieces);
+    free(outputs);
+    free(replicas);
+  }
+  return result;
+}

@@ -1,0 +1,20 @@
+// mistake: autocast in another type
+#include "ferry.h"
+
+FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {
+  int64_t batches = fy_size_at(x, 0);
+  FyTensor *total = fy_zeros(FY_SCALAR, .device = fy_device_of(x));
+  fy_no_grad {
+    for (int64_t i = 0; i < batches; i++) {
+      fy_scope {
+        FyTensor *output = NULL;
+        fy_autocast(fy_device_of(x).type) {
+          output = fy_forward(model, fy_select(x, 0, i));
+        }
+        FyTensor *error = fy_sub(fy_float(output), fy_select(y, 0, i));
+        fy_add_(total, fy_sum(fy_div_scalar(fy_mul(error, error), (double)fy_numel(y))));
+      }
+    }
+  }
+  return fy_clone(total);
+}
