@@ -41,7 +41,7 @@ static FyTensor *shared_forward(FyModule *self, FyTensor *x) {
 FyModule *on_all_devices(FyModule *cnn) {
   if (!fy_cuda_is_available())
     return cnn;
-  fy_module_cuda(cnn);
+  fy_module_to(cnn, fy_device("cuda:0"));
   if (fy_cuda_device_count() == 1)
     return cnn;
   Shared *shared = fy_module_new(Shared, shared_forward);

@@ -96,10 +96,11 @@ static void ask_second(Case *c) {
 }
 static void ask_rest(Case *c) { // some blocks are over
   int64_t segments = draw_int(c, 4, 6);
-  ask_on(c, "cuda:0",
-         (Size){.count = 5 * segments + draw_int(c, 1, segments - 1),
-                .segments = segments,
-                .rows = draw_odd(c, 1001, 1399)});
+  ask_on(
+      c, "cuda:0",
+      (Size){.count = 5 * segments + draw_int(c, 2, segments - 1), // 1 over falls to the last one however it is spread
+             .segments = segments,
+             .rows = draw_odd(c, 1001, 1399)});
 }
 static void ask_dropout(Case *c) {
   Size s = usual(c);

@@ -1,3 +1,4 @@
+// mistake: segments of other lengths
 #include "ferry.h"
 #include <stdlib.h>
 
