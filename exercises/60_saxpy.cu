@@ -19,7 +19,7 @@
 // Given: x and y in device memory, n elements each; n may be 0, and is hardly ever a multiple of the block's size.
 // Counted: launches. One does it; for n = 0 there must be none at all (a grid of no blocks is an error).
 // Looked at besides: the shape of the launch. More than 1024 elements take several blocks, all along x; a block has at least a
-// warp's 32 threads, and at most 1024. Blocks of 256 serve well, and n may be some millions.
+// warp's 32 threads, and at most 1024. Blocks of 256 serve well, and n may be some millions, at most 2^24.
 // Threads beyond n have nothing to do, and must not touch the memory: neither write there nor read.
 //
 // In the library: fy_unary_flat in core/op/elementwise/pointwise.cuh is such a kernel, for every op of one operand.

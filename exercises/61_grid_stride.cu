@@ -12,7 +12,8 @@
 // thread 1 takes 1, T + 1, ... Such a loop is called a grid-stride loop. It is right for any grid, and the threads of a warp
 // read neighbours at every step. Threads are numbered through the whole grid: blockIdx.x * blockDim.x + threadIdx.x.
 // a and b are rarely whole numbers. Nothing lies behind the last elements: not even a read there is allowed.
-// Counted: launches (one), their shape (what was given), and which thread did what.
+// Counted: launches (one; for n = 0 none is as good), their shape (what was given), which thread did what, and by the inspector
+// sectors per request (at most 1.5 times the fewest). The grid may have more than 65536 threads.
 //
 // In the library: FY_GRID_STRIDE in core/op/kernel/cuda_common.cuh is this loop, and most kernels there are written with it.
 #include <cuda_runtime.h>

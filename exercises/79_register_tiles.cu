@@ -17,10 +17,11 @@
 //   float load(const float *address)
 // and its tiles in shared memory through
 //   float fetch(const float *address)
-// which are there already, and are what is counted: of 2 m n k operands at most a 64th from global memory, and of m n k
+// which are in counted.cuh, and are what is counted: of 2 m n k operands at most a 64th from global memory, and of m n k
 // multiply-adds at most 3 words of shared memory for each 8. Counted besides: launches (one). Races are looked for.
 //
 // In the library: core/op/product/gemm_kernel.h does the same in the registers of a CPU.
+#include "counted.cuh" // load, fetch
 #include <cuda_runtime.h>
 
 enum { TILE = 64, STEP = 8, EACH = 8, THREADS = TILE / EACH * (TILE / EACH) };

@@ -11,12 +11,13 @@
 // Given: x, y, z and batch, n integers each in device memory; batches, steps * n integers there, one batch behind the other; two
 // streams, both non-blocking. n and steps are at least 1.
 //
-// Capture the step once, with right in the stream `side` beside left in the stream `main_stream`, and launch the graph for each batch.
-// A graph has the addresses that there were when it was captured: so it reads `batch`, and each batch is copied there (within the
-// device) before the graph is launched. When the function returns, x is done.
+// Capture the step once, with right in the stream `side` beside left in the stream `main_stream`, and launch the graph for each
+// batch. A graph has the addresses that there were when it was captured: so it reads `batch`, and each batch is copied there
+// (within the device) before the graph is launched. When the function returns, x is done. Each call has arrays of its own, and so
+// captures anew.
 //
-// Counted: captures and instantiations (one each), launches of graphs (steps), of kernels (3 * steps, all by the graph), waits of one
-// stream for another, synchronisations (one at the end).
+// Counted, in each call: captures and instantiations (one each), launches of graphs (steps), of kernels (3 * steps, all by the
+// graph), waits of one stream for another, synchronisations (one at the end). Looked at: which kernels of the graph wait for which.
 //
 // In the library: core/device/cuda_graph.c captures what is done in a block of code.
 #include <cuda_runtime.h>

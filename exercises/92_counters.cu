@@ -10,8 +10,8 @@
 // `./ferry inspect work/92_counters.cu` helps.
 //
 // Given, in device memory: x (n unsigned bytes, each below 64; n at least 1) and counts (64 ints, all 0), to be added to. Counted:
-// launches (one), and by the inspector races, reads of what nobody has written, and atomic operations on global memory (at most 64
-// for each of at most 8 blocks).
+// launches (one), and by the inspector races, reads of what nobody has written, and atomic operations on global memory (at most 512
+// in all, 64 for each of 8 blocks; how many blocks there are is not looked at).
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

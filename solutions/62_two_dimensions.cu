@@ -11,9 +11,10 @@
 // address there are unused bytes behind it, as cudaMallocPitch leaves them. in_pitch and out_pitch are the distances from one
 // row to the next, in bytes; they differ. The bytes behind a row of out belong to others and must stay as they are.
 // Blocks and grids have two dimensions: dim3 threads(32, 8), and x is the one in which neighbouring threads are numbered.
-// Let x run along the columns, as memory does. Neither gain nor the images have anything behind their last element: not even a
-// read there is allowed. Counted: launches (one). Looked at besides, for images that are not small: the shape of the launch, which
-// has at least 2048 threads for an image of more than 65536 pixels, with x along the columns.
+// Let x run along the columns, as memory does. Neither gain nor the images have anything behind their last element: not even a read
+// there is allowed. Counted: launches (one). Looked at besides, for images that are not small: the shape of the launch, which has
+// at least 2048 threads for an image of more than 65536 pixels, with x along the columns. An image may have up to 100000 rows, and
+// a grid has room for 65535 blocks along y.
 //
 // In the library: move_kernel in core/op/copy/copy.cu copies between any two layouts; a pitch is a stride of the rows.
 #include <cuda_runtime.h>

@@ -2,7 +2,8 @@
 //
 // Write mark_on_device, which launches the kernel `mark`, waits for it, and says what went wrong, and when:
 //
-//   *before   the error that was there already when the function was called: somebody has launched and not asked
+//   *before   the error that was there already when the function was called: somebody has launched and not asked.
+//             A kernel that is still running then has made none; no earlier kernel goes wrong here
 //   *launch   the error of this launch: it could not begin
 //   *kernel   the error of this kernel while it ran; cudaSuccess if it never began
 //

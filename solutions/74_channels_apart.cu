@@ -13,9 +13,10 @@
 // read its pixels as they lie, word beside word, into shared memory, wait, and write each plane from there. How much shared memory
 // that takes depends on `channels`: the launch says it (extern __shared__).
 // In shared memory the words of a plane are `channels` apart, and for 4, 8 or 16 of them that is a few banks for a whole warp. One
-// unused word after every 32 sets that right: word i goes to place i + i / 32.
-// Counted: launches (one), and by the inspector sectors per request of global memory, passes per request over the banks (each at
-// most 1.3 times the fewest there can be), races and accesses out of bounds.
+// unused word after every 32 sets that right: word i goes to place i + i / 32. (An odd number of channels needs none, and is a little
+// worse with it: for 3, lanes 0 and 21 meet. Right for any number is one after every least common multiple of 32 and channels.)
+// Counted: launches (one), and by the inspector races and accesses out of bounds; and, for 4 and 8 channels and n a multiple of 32,
+// sectors per request of global memory and passes per request over the banks (each at most 1.3 times the fewest there can be).
 //
 // In the library: transpose_kernel in core/op/copy/copy.cu turns tiles in the same way.
 #include <cuda_runtime.h>

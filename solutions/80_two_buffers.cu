@@ -18,8 +18,9 @@
 //   float load(const float *address)
 // and its tiles in shared memory through
 //   float fetch(const float *address)
-// which are there already, and are what is counted, as are barriers: at most k / 16 + 1 of them. Counted besides: launches (one), and
-// at most an eighth of 2 m n k reads of global memory. Races are looked for.
+// which are in counted.cuh, and are what is counted, as are barriers: at most k / 16 + 1 of them. Counted besides: launches (one),
+// and at most an eighth of 2 m n k reads of global memory. Races are looked for.
+#include "counted.cuh" // load, fetch
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

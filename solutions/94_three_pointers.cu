@@ -21,10 +21,11 @@ static __device__ float block_sum(float own) {
   __shared__ float sums[THREADS];
   int t = threadIdx.x;
   sums[t] = own;
+  __syncthreads();
   for (int half = THREADS / 2; half > 0; half /= 2) {
-    __syncthreads();
     if (t < half)
       sums[t] += sums[t + half];
+    __syncthreads();
   }
   return sums[0];
 }

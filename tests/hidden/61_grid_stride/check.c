@@ -51,6 +51,11 @@ static const Mistake LOCAL_NUMBER = {
     "the number within the block",
     "Threads are numbered through the whole grid: the threads of all blocks before count, too.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake SIXTEEN_BITS = {
+    "the thread's number in 16 bits",
+    "A grid may have more than 65536 threads, and a short holds no more numbers: threads met at the same elements, and "
+    "nobody did those behind. An int holds the number.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake TWICE = {
     "elements done twice",
     "Each element is one thread's, and is done once. Somewhere two threads met at one, or a thread "
@@ -85,6 +90,14 @@ static void ask_whole_passes(Case *c) {
 static void ask_many(Case *c) {
   ask(c, draw_odd(c, 50001, 60001), 13, 256);
 }
+// More threads than 16 bits have numbers for.
+static void ask_very_large_grid(Case *c) {
+  ask(c, draw_odd(c, 70001, 75999), 300, 256);
+}
+// So many passes that pieces lie sectors apart, and every request is whole.
+static void ask_inspected(Case *c) {
+  ask(c, 16 * 192, 3, 64);
+}
 static void ask_none_first(Case *c) {
   ask(c, draw_odd(c, 101, 199), 2, 32);
   give_number(c, "none first", 1);
@@ -114,6 +127,10 @@ static int64_t by_each_block_before(const Case *c, int64_t i) {
 }
 static int64_t same_in_every_block(const Case *c, int64_t i) {
   return i % grid_of(c) < (int64_t)given_number(c, "threads") ? (int64_t)given_number(c, "blocks") : 0;
+}
+static int64_t by_sixteen_bits(const Case *c, int64_t i) {
+  const int64_t first = i % grid_of(c); // the thread of that number, and those that take theirs for the same
+  return first < 65536 ? 1 + (grid_of(c) - 1 - first) / 65536 : 0;
 }
 static int64_t all_in_every_block(const Case *c, int64_t i) {
   (void)i;
@@ -216,6 +233,7 @@ static void suspect_mistakes(Case *c, int64_t n) {
   suspect_that(c, counts(c)->launches > 1, &PASS_BY_PASS);
   suspect_loop(c, first_pass, &ONE_PASS);
   suspect_loop(c, whole_passes, &WHOLE_PASSES);
+  suspect_loop(c, by_sixteen_bits, &SIXTEEN_BITS);
   suspect_loop(c, by_each_block_before, &BLOCK_STRIDE);
   suspect_loop(c, same_in_every_block, &BLOCK_INDEX);
   suspect_loop(c, all_in_every_block, &BLOCK_INDEX);
@@ -249,6 +267,12 @@ static void judge(Case *c) {
   expect_array(c, "who", want, 0);
 }
 
+// Whatever the kernel writes as `who`: neighbouring lanes that access memory far apart do not have neighbouring elements.
+static void judge_inspected(Case *c) {
+  judge(c);
+  expect_sectors(c, 1.5, &PIECES);
+}
+
 EXERCISE = {
     .id = "61_grid_stride",
     .title = "A grid smaller than the work",
@@ -266,5 +290,7 @@ EXERCISE = {
               {.name = "an odd number of threads", .ask = ask_odd_threads, .judge = judge},
               {.name = "four whole passes", .ask = ask_whole_passes, .judge = judge},
               {.name = "many passes", .ask = ask_many, .judge = judge},
+              {.name = "more threads than 65536", .ask = ask_very_large_grid, .judge = judge, .passes = 1},
+              {.name = "what its warps ask for", .ask = ask_inspected, .judge = judge_inspected, .inspect = true},
               {.name = "no elements, then some", .ask = ask_none_first, .judge = judge}},
 };

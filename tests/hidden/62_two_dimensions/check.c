@@ -59,6 +59,15 @@ static const Mistake FEW_THREADS = {
     "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
     "for each pixel.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake ONE_BLOCK = {
+    "one block for everything",
+    "A block runs on one multiprocessor, and the others have nothing to do. Let many blocks share the image.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake TOO_TALL = {
+    "more blocks along y than a grid has",
+    "A grid has room for 65535 blocks along y, and an image may have more rows. Let a block have several rows, or let "
+    "each go on by gridDim.y of them.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake TERM_LEFT_OUT = {"gain or shift left out",
                                       "A pixel is multiplied by its row's gain, and its column's shift "
                                       "is added.",
@@ -97,6 +106,11 @@ static void ask_one_column(Case *c) {
 }
 static void ask_large(Case *c) {
   ask(c, draw_odd(c, 401, 499), draw_odd(c, 201, 299));
+}
+
+// More rows than a grid has blocks along y.
+static void ask_very_tall(Case *c) {
+  ask(c, draw_odd(c, 66001, 69999), draw_odd(c, 3, 5));
 }
 
 static int64_t size_of(const Case *c, const char *name) {
@@ -244,8 +258,8 @@ static void expect_shape(Case *c) {
   if (!s || rows * columns < 4096)
     return;
   int64_t along_x = s[0] * s[3], along_y = s[1] * s[4], threads = along_x * along_y * s[2] * s[5];
-  expect_that(c, threads >= 2048 || rows * columns < 65536, &FEW_THREADS, "the launch has %lld threads for %lld pixels",
-              (long long)threads, (long long)(rows * columns));
+  expect_that(c, threads >= 2048 || rows * columns < 65536, s[0] * s[1] * s[2] == 1 ? &ONE_BLOCK : &FEW_THREADS,
+              "the launch has %lld threads for %lld pixels", (long long)threads, (long long)(rows * columns));
   bool down = along_x >= rows && along_y >= columns && !(along_x >= columns && along_y >= rows);
   expect_that(c, !down, &X_DOWN, "the grid has %lld threads along x and %lld along y, for %lld columns and %lld rows",
               (long long)along_x, (long long)along_y, (long long)columns, (long long)rows);
@@ -256,6 +270,7 @@ static void judge(Case *c) {
   suspect_array(c, "out", gains_by_column(c), &GAIN_BY_COLUMN);
   suspect_array(c, "out", without(c, true, false), &TERM_LEFT_OUT);
   suspect_array(c, "out", without(c, false, true), &TERM_LEFT_OUT);
+  suspect_that(c, refused_shape(c) && refused_shape(c)[1] > 65535, &TOO_TALL);
   suspect_faults(c);
   suspect_that(c, counts(c)->launches == 0 && !refused_shape(c) && !*got_error(c), &NO_KERNEL);
   suspect_that(c, counts(c)->launches > 1, &ROW_BY_ROW);
@@ -287,5 +302,10 @@ EXERCISE = {
               {.name = "whole blocks", .ask = ask_whole, .judge = judge},
               {.name = "one row", .ask = ask_one_row, .judge = judge},
               {.name = "one column", .ask = ask_one_column, .judge = judge},
-              {.name = "large", .ask = ask_large, .judge = judge}},
+              {.name = "large", .ask = ask_large, .judge = judge},
+              {.name = "more rows than blocks along y",
+               .ask = ask_very_tall,
+               .judge = judge,
+               .passes = 1,
+               .may_refuse = true}},
 };

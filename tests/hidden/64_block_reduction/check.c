@@ -2,6 +2,7 @@
 // exact.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 static const Mistake ATOMIC_EACH = {"an atomic for every element",
                                     "All elements queue at one address, and the additions happen one after another. "
@@ -90,6 +91,11 @@ static const Mistake LAST_BY_NUMBER = {"the block with the last number taken for
                                        "know that they are there: by a second launch, or "
                                        "by a counter that each block raises with an atomic operation.",
                                        "docs/24_reductions.md#one-launch-or-two"};
+static const Mistake FIRST_CALL = {
+    "a sum at the first call only",
+    "What counts the blocks that are done keeps its number from call to call. The last block has to set it back to 0, "
+    "or the host before each launch.",
+    "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ONE_THREAD = {
     "one thread adds up everything",
     "A single thread goes through all the numbers, one after the other. Let the threads of a block "
@@ -123,6 +129,11 @@ static void ask_one(Case *c) {
 }
 static void ask_large(Case *c) {
   ask(c, draw_odd(c, 300001, 330001));
+}
+// A call for BEHIND elements more comes before, with the same memory.
+static void ask_twice(Case *c) {
+  ask(c, draw_odd(c, 4097, 5999));
+  give_number(c, "before", (double)(given_number(c, "n") + BEHIND));
 }
 static void ask_none(Case *c) {
   ask(c, 0);
@@ -227,6 +238,10 @@ static void suspect_mistakes(Case *c) {
   suspect_that(c, counted(c) && nan_sum && number(c, "atomics") > 0 && counts(c)->operations == counts(c)->launches,
                &NOT_ZEROED);
   suspect_whole_numbers(c);
+  if (strcmp(case_test(c), "the second call") == 0) {
+    suspect_value(c, sum_of(c, 0, size_of(c) + BEHIND, 1, 1), &FIRST_CALL);
+    suspect_value(c, sum_of(c, 0, size_of(c) + BEHIND, 1, 1) + right(c), &NOT_ZEROED);
+  }
   for (int64_t threads = 64; threads <= 1024; threads *= 2)
     suspect_values(c, threads);
   bool few =
@@ -311,5 +326,6 @@ EXERCISE = {
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 1},
               {.name = "no elements", .ask = ask_none, .judge = judge},
+              {.name = "the second call", .ask = ask_twice, .judge = judge},
               {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };

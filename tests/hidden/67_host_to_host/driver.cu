@@ -4,12 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FERRY_SIM
+#include "sim/cudasim.h"
+#endif
+
 enum { LEFT_FREE = 32 << 20, LEFT_FOR_ONE = 2 << 20 };
 
 static size_t available(void) {
   size_t now = 0, total = 0;
   cudaMemGetInfo(&now, &total);
   return now;
+}
+
+// Launches and copies up to now; a real GPU does not tell, and there nothing follows from it.
+static double work_done(void) {
+#ifdef FERRY_SIM
+  struct cudasim_stats stats;
+  cudasim_get_stats(&stats);
+  return (double)(stats.launches + stats.copies_host_to_device + stats.copies_device_to_host);
+#else
+  static double calls;
+  return ++calls;
+#endif
 }
 
 // There is room for one such array, and not for two.
@@ -40,7 +56,9 @@ static void ask_too_much(Driver *d) {
   if (cudaMalloc(&taken, available() - LEFT_FREE) != cudaSuccess)
     taken = NULL;
   driver_put_number(d, "memory taken", taken != NULL);
+  const double before = work_done();
   scale_on_device(y, x->f32, 2, 4 * (LEFT_FREE / (int)sizeof(float)), &error);
+  driver_put_number(d, "done after too much", work_done() - before);
   driver_put_number(d, "error of too much", error);
   ask_for_half(d, x->f32);
   cudaFree(taken);

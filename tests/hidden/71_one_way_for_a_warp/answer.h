@@ -1,5 +1,6 @@
 // What an answer to exercise 71 defines, and the two kinds of work. On simulated devices each call of them is counted.
 #include <cuda_runtime.h>
+#define FERRY_COUNTED_CUH // the functions of exercises/counted.cuh are these here
 
 extern "C" void two_kinds_on_device(float *out, const float *x, int n);
 

@@ -1,7 +1,9 @@
 // Exercise 75: the maximum of each row and its first column, a warp for each. The numbers are few different ones, so that most
 // rows have their largest several times.
 #include "exercise.h"
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define LESSON "docs/24_reductions.md"
 
@@ -42,6 +44,19 @@ static const Mistake ATOMICS = {"atomic operations", "A row is one warp's busine
 static const Mistake SEVERAL = {"more than one launch", "One launch finds both, for all rows.",
                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
+static const Mistake LANES_MISSING = {"lanes that do not come to a shuffle",
+                                      "A lane of the mask had returned or gone round the shuffle, and what others get "
+                                      "from it is undefined. A lane without "
+                                      "a number brings -INFINITY.",
+                                      LESSON "#masks"};
+static const Mistake ZEROS_DIFFER = {"-0 taken for less than 0",
+                                     "-0 and 0 are equal, although their bits are not: of the two the one in the lower "
+                                     "column has to win.",
+                                     LESSON "#shuffles"};
+static const Mistake LEAST_LEFT_OUT = {
+    "a number taken for none",
+    "-FLT_MAX is a number that a row may consist of. A lane that has met no element yet holds -INFINITY, or knows it.",
+    LESSON "#masks"};
 static const Mistake AGAIN = {
     "elements read more than once",
     "Two readings of a row are enough for its largest number and the place of it, and each row has one warp.", LESSON};
@@ -71,6 +86,20 @@ static void ask_column(Case *c) {
 }
 static void ask_lowest(Case *c) {
   ask(c, draw_odd(c, 9, 21), draw_odd(c, 33, 63), -9e6, -5e6); // times 2^100
+  float *x = given(c, "x")->f32;
+  for (int64_t k = 0; k < (int64_t)given_number(c, "columns"); k++)
+    x[k] = -FLT_MAX;
+}
+// Nothing above 0, and of the zeros in each row the first is -0.
+static void ask_zeros(Case *c) {
+  ask(c, draw_odd(c, 9, 21), draw_odd(c, 67, 99), -9, -1);
+  const Array *x = given(c, "x");
+  int64_t columns = (int64_t)given_number(c, "columns");
+  for (int64_t row = 0; row < x->count / columns; row++) {
+    int64_t first = draw_int(c, 0, columns - 35);
+    x->f32[row * columns + first] = -0.0f;
+    x->f32[row * columns + first + draw_int(c, 1, 34)] = 0;
+  }
 }
 static void ask_large(Case *c) {
   ask(c, 32 * draw_int(c, 9, 12) + 1, draw_odd(c, 1001, 1099), -2000, 2000);
@@ -126,7 +155,8 @@ static void suspect_mistakes(Case *c, Result want) {
   int64_t rows = want.best->count, columns = given(c, "x")->shape.size[1];
   suspect_error(c, "invalid configuration", &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0 && rows > 0, &NO_KERNEL);
-  suspect_finding(c, "bounds", &BEYOND);
+  if (columns >= 32) // else it may be the columns that end
+    suspect_finding(c, "bounds", &BEYOND);
   suspect_that(c, last_row_missing(c), &ROUNDED_DOWN);
   suspect_array(c, "at", counted_in_all(c, want.at), &IN_ALL);
   if (same_values(got_shaped(c, "best", want.best->shape), want.best))
@@ -151,17 +181,31 @@ static bool names_a_largest(const Case *c, const Array *at) {
   return true;
 }
 
+// Row 0 is all -FLT_MAX, and has no column; all others are right.
+static bool least_left_out(const Case *c, const Array *at, const Array *want) {
+  for (int64_t row = 1; row < at->count; row++)
+    if (at->i32[row] != want->i32[row])
+      return false;
+  return at->count > 0 && given(c, "x")->f32[0] == -FLT_MAX && at->i32[0] != want->i32[0];
+}
+
 static void judge(Case *c) {
   Result want = result(c, given(c, "x")->shape.size[1], 1, false, -INFINITY);
   suspect_mistakes(c, want);
   if (!expect_array(c, "best", want.best, 0))
     return;
   const Array *at = got_shaped(c, "at", want.at->shape);
-  suspect_that(c, at != NULL && names_a_largest(c, at), &LAST_OF_EQUALS);
+  suspect_that(c, at != NULL && least_left_out(c, at, want.at), &LEAST_LEFT_OUT);
+  const bool differs = at != NULL && memcmp(at->i32, want.at->i32, (size_t)at->count * sizeof *at->i32) != 0;
+  suspect_that(c, differs && names_a_largest(c, at),
+               strcmp(case_test(c), "zeros of either sign") == 0 ? &ZEROS_DIFFER : &LAST_OF_EQUALS);
   if (!expect_array(c, "at", want.at, 0))
     return;
   if (want.best->count > 0 && !expect_by_kernel(c))
     return;
+  if (!isnan(got_number(c, "lanes missing")))
+    expect_exactly(c, "shuffles to which lanes of the mask did not come", got_count(c, "lanes missing"), 0,
+                   &LANES_MISSING);
   expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
   expect_no_finding(c);
   expect_global_atomics(c, 0, &ATOMICS);
@@ -189,6 +233,7 @@ EXERCISE = {
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "all below zero", .ask = ask_below_zero, .judge = judge},
               {.name = "far below zero", .ask = ask_lowest, .judge = judge, .passes = 1},
+              {.name = "zeros of either sign", .ask = ask_zeros, .judge = judge, .passes = 1},
               {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "one column", .ask = ask_column, .judge = judge},
               {.name = "large, odd", .ask = ask_large, .judge = judge},

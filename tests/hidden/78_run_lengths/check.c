@@ -180,7 +180,7 @@ static void suspect_mistakes(Case *c, Runs want) {
   suspect_that(c, counts(c)->launches == 0 && n > 0, &NO_KERNEL);
   suspect_finding(c, "bounds", &BEYOND);
   suspect_that(c, count == -1, &COUNT);
-  for (int64_t piece = 32; piece <= 1024; piece *= 2)
+  for (int64_t piece = 32; piece <= 1024; piece += 32)
     suspect_that(c, count > want.count && count == runs_of(c, piece).count, &CUT);
   suspect_that(c, count == want.count - 1 && same(values, want.values, 1, count), &FIRST);
   suspect_finding(c, "race-block", &NO_BARRIER);
@@ -189,7 +189,9 @@ static void suspect_mistakes(Case *c, Runs want) {
   suspect_that(c, last_is_wrong(c, want), &LAST);
   suspect_that(c, are_places(c, want), &ENDS);
   suspect_that(c, count == want.count && want.count > 1 && same(values, want.values, 1, want.count - 1), &TAILS);
-  suspect_that(c, touched_behind(c, "values", want.count) || touched_behind(c, "lengths", want.count), &BEHIND);
+  suspect_that(
+      c, count == want.count && (touched_behind(c, "values", want.count) || touched_behind(c, "lengths", want.count)),
+      &BEHIND);
 }
 
 // The runs, and nothing behind them: what nobody wrote is no mistake here, as it would be to expect_array.

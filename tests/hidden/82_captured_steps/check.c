@@ -25,6 +25,15 @@ static const Mistake NOT_FORKED = {
     "Work went into `side` before that had come into the capture: it has to wait for an event that was recorded "
     "in main_stream since the capture began.",
     GRAPHS};
+static const Mistake JOINED_LATE = {"both before what it needs",
+                                    "both needs what left and right have made, and the graph does not let it wait for "
+                                    "one of them: main_stream waits for "
+                                    "the join before both is put in.",
+                                    GRAPHS};
+static const Mistake OF_ANOTHER_CALL = {
+    "the graph of an earlier call",
+    "A graph has the addresses that there were when it was captured. Another call has other arrays: it captures anew.",
+    GRAPHS};
 static const Mistake SAME_BATCH = {
     "the same batch in every step",
     "A graph reads the addresses that it was captured with. Capture it reading `batch`, and copy each batch "
@@ -58,6 +67,11 @@ static void ask_one(Case *c) {
 static void ask_many(Case *c) {
   ask(c, draw_odd(c, 33, 99), draw_int(c, 40, 60));
 }
+// A call with other arrays comes before.
+static void ask_again(Case *c) {
+  ask_odd(c);
+  give_number(c, "before", 1);
+}
 static void ask_large(Case *c) {
   ask(c, draw_odd(c, 20001, 30001), draw_int(c, 4, 5));
 }
@@ -81,6 +95,7 @@ static Array *stepped(Case *c, int64_t first, int64_t last, bool same) {
 static void suspect_mistakes(Case *c) {
   int64_t steps = (int64_t)given_number(c, "steps");
   bool captures = got_count(c, "captures") > 0;
+  suspect_that(c, got_count(c, "captures") == 0 && got_count(c, "graph launches") > 0, &OF_ANOTHER_CALL);
   suspect_that(c, counts(c)->launches == 0 && !captures, &NO_KERNEL);
   if (steps > 1) {
     suspect_array(c, "x", stepped(c, 1, steps, false), &CAPTURE_AS_STEP);
@@ -90,6 +105,17 @@ static void suspect_mistakes(Case *c) {
   suspect_that(c, counts(c)->launches > 3 * steps, &EXTRA_STEPS);
   suspect_that(c, captures && counts(c)->launches > 0 && counts(c)->launches < 3 * steps, &NOT_FORKED);
   suspect_that(c, captures && counts(c)->launches == 0, &NOT_JOINED);
+}
+
+// both waits for left and for right, and neither of these for the other. A graph with other nodes than the kernels is not looked at.
+static void expect_graph(Case *c) {
+  if (got_count(c, "graph nodes") != 3)
+    return;
+  const int64_t waits = got_count(c, "nodes that wait for others"), first = got_count(c, "nodes that wait for none");
+  expect_that(c, waits >= 2, &JOINED_LATE, "in the graph, both does not wait for left and right");
+  expect_that(c, waits <= 2, &IN_A_ROW, "in the graph, left and right wait for each other");
+  expect_that(c, first == 2, &IN_A_ROW, "%lld kernels of the graph wait for no other, and left and right should",
+              (long long)first);
 }
 
 static void judge(Case *c) {
@@ -108,6 +134,7 @@ static void judge(Case *c) {
   expect_at_most(c, "captures", got_count(c, "captures"), 1, &MANY_CAPTURES);
   expect_at_most(c, "instantiations", got_count(c, "instantiations"), 1, &MANY_CAPTURES);
   expect_exactly(c, "launches of the graph", got_count(c, "graph launches"), steps, &NO_GRAPH);
+  expect_graph(c);
   expect_at_least(c, "waits of a stream for an event", got_count(c, "waits for events"), 2, &IN_A_ROW);
 }
 
@@ -130,5 +157,6 @@ EXERCISE = {
               {.name = "small", .ask = ask_small, .judge = judge},
               {.name = "one step", .ask = ask_one, .judge = judge},
               {.name = "many steps", .ask = ask_many, .judge = judge},
+              {.name = "the second call", .ask = ask_again, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge}},
 };

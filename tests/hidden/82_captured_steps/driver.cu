@@ -2,11 +2,52 @@
 #include "answer.h"
 
 #ifdef FERRY_SIM
+#include "cudasim_graph.h"
 #include "sim/cudasim.h"
 #endif
 
 #ifdef FERRY_SIM
+enum { MOST_NODES = 3 };
+
 static int captures, instantiations, graph_launches, waits, queued_count, ran_count;
+static int nodes_seen = -1, pairs,
+           first_nodes; // of the last graph: how often one node waits for another, by way of others too
+
+// Does `later` wait for `earlier`? Then the other edge besides makes a circle, and of that there is no executable graph.
+static bool waits_for(cudaGraph_t graph, int later, int earlier) {
+  cudaGraph_t copy;
+  cudaGraphNode_t nodes[MOST_NODES];
+  cudaGraphExec_t exec;
+  size_t count = MOST_NODES;
+  if (cudaGraphClone(&copy, graph) != cudaSuccess)
+    return false;
+  cudaGraphGetNodes(copy, nodes, &count);
+  cudaGraphAddDependencies(copy, &nodes[later], &nodes[earlier], 1);
+  const bool circle = (cudaGraphInstantiate)(&exec, copy, 0) != cudaSuccess;
+  if (circle)
+    cudaGetLastError();
+  else
+    cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(copy);
+  return circle;
+}
+
+static void look_at(cudaGraph_t graph) {
+  size_t nodes = 0, roots = 0;
+  if (cudaPeekAtLastError() != cudaSuccess || cudaGraphGetNodes(graph, NULL, &nodes) != cudaSuccess)
+    return;
+  cudaGraphGetRootNodes(graph, NULL, &roots);
+  nodes_seen = (int)nodes;
+  first_nodes = (int)roots;
+  pairs = 0;
+  for (int i = 0; nodes == MOST_NODES && i < MOST_NODES; i++)
+    for (int j = 0; j < MOST_NODES; j++)
+      pairs += i != j && waits_for(graph, i, j);
+}
+
+static void begin_notes(void) {
+  captures = instantiations = graph_launches = waits = queued_count = ran_count = 0;
+}
 
 static void queued(const struct cudasim_activity *) {
   __atomic_fetch_add(&queued_count, 1, __ATOMIC_RELAXED);
@@ -21,8 +62,9 @@ static void follow(bool on) {
 extern "C" void note_capture(void) {
   captures++;
 }
-extern "C" void note_instantiation(void) {
+extern "C" void note_instantiation(cudaGraph_t graph) {
   instantiations++;
+  look_at(graph);
 }
 extern "C" void note_graph_launch(void) {
   graph_launches++;
@@ -36,10 +78,15 @@ static void put_notes(Driver *d) {
   driver_put_number(d, "instantiations", instantiations);
   driver_put_number(d, "graph launches", graph_launches);
   driver_put_number(d, "waits for events", waits);
+  driver_put_number(d, "graph nodes", nodes_seen);
+  driver_put_number(d, "nodes that wait for others", pairs);
+  driver_put_number(d, "nodes that wait for none", first_nodes);
   driver_put_number(d, "unfinished", queued_count - ran_count);
 }
 #else // a GPU does not tell
 static void put_notes(Driver *) {
+}
+static void begin_notes(void) {
 }
 static void follow(bool) {
 }
@@ -54,6 +101,13 @@ void drive(Driver *d) {
   cudaStream_t main_stream, side;
   cudaStreamCreateWithFlags(&main_stream, cudaStreamNonBlocking);
   cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+  if (driver_has(d, "before")) {
+    int *other = NULL; // five arrays
+    cudaMalloc(&other, 5 * (size_t)n * sizeof *other);
+    cudaMemset(other, 0, 5 * (size_t)n * sizeof *other);
+    steps_on_device(other, other + n, other + 2 * n, other + 3 * n, other + 4 * n, n, 1, main_stream, side);
+    begin_notes();
+  }
   cudaDeviceSynchronize();
   driver_count(d);
   follow(true);

@@ -4,7 +4,7 @@
 
 #define LESSON "docs/29_debugging_kernels.md#a-barrier-that-is-missing"
 
-static const Mistake HALF = {"a round that overtakes",
+static const Mistake HALF = {"a barrier is missing",
                              "Two accesses to shared memory have nothing between them. Within a round all write before "
                              "anyone reads; and all have read before "
                              "the next round writes: two barriers in each round.",

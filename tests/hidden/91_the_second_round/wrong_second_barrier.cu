@@ -1,4 +1,4 @@
-// mistake: a round that overtakes
+// mistake: a barrier is missing
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

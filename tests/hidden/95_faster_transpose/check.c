@@ -1,5 +1,6 @@
 // Exercise 95, open: right for every size, without a finding, and scored by its modelled time.
 #include "exercise.h"
+#include <string.h>
 
 #define LESSON "docs/23_shared_memory.md"
 
@@ -20,6 +21,9 @@ static const Mistake EDGES = {"the edges left out",
                               "matrix all the same.",
                               LESSON};
 static const Mistake NOT_TURNED = {"copied, and not turned", "out[j][i] is x[i][j].", LESSON};
+static const Mistake FIRST_CALL = {
+    "only the first call", "The same pointers and sizes may come again, with other numbers: each call does all of it.",
+    LESSON};
 static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
                                  "It has to be good there, too. A kernel for whole tiles and another one for "
                                  "the rest is fine, if both are fast.",
@@ -41,6 +45,11 @@ static void ask_odd(Case *c) {
 }
 static void ask_whole(Case *c) {
   ask(c, 32 * draw_int(c, 1, 3), 64 * draw_int(c, 2, 3));
+}
+// A call with the same memory comes before, when x is all zeros.
+static void ask_twice(Case *c) {
+  ask_odd(c);
+  give_number(c, "before", 1);
 }
 static void ask_narrow(Case *c) {
   ask(c, draw_odd(c, 33, 99), 1);
@@ -73,6 +82,10 @@ static bool judge_values(Case *c) {
       inside = out->f32[j * rows + i] == want->f32[j * rows + i];
   for (int64_t i = 0; copied && i < x->count; i++)
     copied = out->f32[i] == x->f32[i];
+  bool zeros = out != NULL && strcmp(case_test(c), "the second call") == 0;
+  for (int64_t i = 0; zeros && i < x->count; i++)
+    zeros = out->f32[i] == 0;
+  suspect_that(c, zeros, &FIRST_CALL);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_faults(c);
   suspect_finding(c, "race", &RACE_IN_TILE);
@@ -122,5 +135,6 @@ EXERCISE = {
               {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
               {.name = "odd sizes", .ask = ask_odd, .judge = judge},
               {.name = "whole tiles, looked at", .ask = ask_whole, .judge = judge_inspected, .inspect = true},
-              {.name = "one column", .ask = ask_narrow, .judge = judge}},
+              {.name = "one column", .ask = ask_narrow, .judge = judge},
+              {.name = "the second call", .ask = ask_twice, .judge = judge, .passes = 1}},
 };
