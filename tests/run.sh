@@ -119,9 +119,9 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((threads > 2 ? threads : 2))}
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 export FERRY_BUILD=$build CMOCKA_MESSAGE_OUTPUT=stdout
 unset FERRY_SIM_DEVICES FERRY_SIM_MODE
-export XDG_DATA_HOME=/nonexistent # data sets that the user fetched change what chapters print
 
 work=$(mktemp -d)
+export XDG_DATA_HOME=$work/data # empty: data sets that the user fetched change what chapters print
 declare -A run_of_pid=()
 stop() {
   if [ ${#run_of_pid[@]} -gt 0 ]; then

@@ -7,7 +7,7 @@ mkdir -p "$work/here"
 ln -s "$ferry" "$work/here/ferry"
 touch "$work/here/kernel.cu"
 files=$PWD/tests/grader
-export TERM=dumb
+export TERM=dumb XDG_DATA_HOME=$work/data
 
 in_bash() { # WORD...: the last may be a beginning
   (cd "$work/here" && bash --norc -c '
