@@ -23,10 +23,11 @@ static FyTensor *run(void *context, FyTensor *const *inputs) {
 }
 
 FyTensor *forward_in_segments(FyModule *const *blocks, int count, int segments, FyTensor *x) {
+  const int each = count / segments;
   int next = 0;
   while (segments-- > 1) {
     Link *head = NULL, **end = &head;
-    for (int left = (count - next) / (segments + 1); left > 0; left--) {
+    for (int left = each; left > 0; left--) {
       *end = calloc(1, sizeof **end);
       (*end)->block = blocks[next++];
       end = &(*end)->next;
