@@ -157,7 +157,7 @@ second=$("$ferry" grade --class "$work/class" --only 10 --seed secret --json "$w
 [ "$first" = "$second" ]
 result $? 'one secret, the same inputs'
 says 'one learner' 0 '(100 %)' "$ferry" grade --answers "$work/class/ada" --only 10 --gradescope "$work/results.json"
-why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs(r["score"] - 1) < 1e-6; assert len(r["tests"]) == 6; assert "no new privileges" in r["output"]' \
+why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs(r["score"] - 1) < 1e-6; assert len(r["tests"]) == 8; assert "no new privileges" in r["output"]' \
   "$work/results.json" 2>&1)
 result $? "Gradescope's file" "$why"
 says 'a missing folder' 2 'no folder' "$ferry" grade --answers "$work/nowhere"
@@ -192,7 +192,7 @@ for how in IN_JUDGE IN_ASK BY_PANIC; do
       */child.c | */place_tensor.c | */course.c | */ledger_sim.c | */play_count.c | */test_* | */10_made_there/check.c) ;;
       *) echo "$object" ;;
       esac
-    done) "$build"/core/model/{gpu,gpus,kernel}.o -lm 2>&1)
+    done) "$build"/core/model/{architectures,gpu,gpus,kernel}.o -lm 2>&1)
   result $? "a check that breaks: $how, built" "$why"
   says "a check that breaks: $how" 3 'grader error' "$work/broken" run 10 --file solutions/10_made_there.c
   says "a check that breaks: $how, graded" 3 'could not be judged' "$work/broken" grade --answers solutions --only 10 --json "$work/broken.json"

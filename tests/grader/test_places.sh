@@ -31,7 +31,7 @@ ferry_at() { # ROOT PROGRAM
       objects+=("$build/${source%.c}.o")
     fi
   done
-  "$cc" -o "$2" "${objects[@]}" "$build"/core/model/{gpu,gpus,kernel}.o -lm
+  "$cc" -o "$2" "${objects[@]}" "$build"/core/model/{architectures,gpu,gpus,kernel}.o -lm
 }
 
 attack_source() { # NAME ROOT FILE

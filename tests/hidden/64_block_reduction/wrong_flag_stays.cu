@@ -50,5 +50,7 @@ extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n)
     return;
   }
   int blocks = (n + THREADS - 1) / THREADS;
-  sum_all < < <blocks> MOST_BLOCKS ? (int)MOST_BLOCKS : blocks, THREADS >>> (sum, partial, x, n);
+  if (blocks > MOST_BLOCKS)
+    blocks = MOST_BLOCKS;
+  sum_all<<<blocks, THREADS>>>(sum, partial, x, n);
 }
