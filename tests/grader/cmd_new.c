@@ -43,6 +43,8 @@ static const char MAKEFILE[] =
     "-I$(FERRY)/build/include %s)\n"
     "FERRY_LIBS := $(if $(INSTALLED),$(shell pkg-config --libs --static ferry),$(FERRY)/%s/libferry.a %s)\n"
     "CFLAGS ?= -O2 -g -Wall -Wextra\n"
+    "CC ?= cc\n" // another make around this one may have switched off what make knows by itself
+    "CXX ?= c++\n"
     "\n"
     "%s: main.o\n"
     "\t$(CXX) -o $@ $^ $(FERRY_LIBS)\n"
