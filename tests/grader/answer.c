@@ -562,9 +562,7 @@ bool answer_find_mix(Answer *a) {
   bool written = out && inspect_mix_of(in, out);
   if (in)
     fclose(in);
-  if (out && (fchmod(fileno(out), 0644) != 0 || fclose(out) != 0 || !written))
-    a->mix[0] = '\0';
-  if (!out)
+  if (!out || fchmod(fileno(out), 0644) != 0 || fclose(out) != 0 || !written)
     a->mix[0] = '\0';
   free(listing);
   sandbox_folder_remove(tool.folder);

@@ -200,9 +200,8 @@ void place_run(Driver *d) {
     drive(d);
     if (!d->counting)
       put_left(d);
-    else if (d->counting == 1 ? false
-                              : fy_is_grad_enabled() != recording &&
-                                    !message_find(&d->reply, 't', "#left")) // by a call that was not counted
+    else if (d->counting != 1 && fy_is_grad_enabled() != recording &&
+             !message_find(&d->reply, 't', "#left")) // by a call that was not counted
       driver_put_text(d, "#left", recording ? "gradients off" : "gradients on");
     put_changed(d);
   }
