@@ -457,7 +457,7 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
   double began = now();
   Answer a;
   *v = (Verdict){.exercise = exercise};
-  answer_build(&a, exercise, source);
+  answer_build(&a, exercise, source, options->first);
   if (a.status == STATUS_NOT_RUN)
     run_tests(v, &a, options);
   // What failed may have failed because the build is being replaced; nobody loses points by that.
