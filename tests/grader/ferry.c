@@ -62,6 +62,7 @@ const Command commands[] = {
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
      "--gpu NAME      play this GPU, and say how long each kernel would take there and why (FERRY_SIM_GPU=list)\n"
      "--once          in ascending order alone, in half of the time: for counts, not for findings\n"
+     "--no-registers  ptxas is not asked for registers: that takes seconds where there is a CUDA toolkit\n"
      "--quiet         the report alone, without the program's output\n"
      "--table         a line for each kernel alone, without the program's output; with modelled times where "
      "FERRY_SIM_GPU "

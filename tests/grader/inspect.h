@@ -18,6 +18,7 @@ typedef struct InspectOptions {
   bool quiet;       // without the program's output
   bool table;       // a line for each kernel
   bool once;        // in ascending order alone
+  bool no_registers;
   bool nvcc;        // the file is anybody's, as ./ferry nvcc takes it: launches find their kernels by C++'s rules
   char **arguments; // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
