@@ -1,6 +1,7 @@
 // One run of a built answer: its limits, its environment, what it sees.
 #include "answer.h"
 #include "config.h"
+#include "kernel_flags.h"
 #include "registry.h"
 #include "tools_root.h"
 #include <stdio.h>
@@ -37,8 +38,8 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
       no_cuda       ? "FERRY_CUDA=off"
       : a->real_gpu ? "FERRY_CUDA=real"
                     : "FERRY_CUDA=sim",
-      // One of the kernels' tests takes all of it, and what is taken is filled.
-      strcmp(exercise_extension(a->exercise), "cu") == 0 ? "FERRY_SIM_MEMORY_MB=64" : "FERRY_SIM_MEMORY_MB=512",
+      strcmp(exercise_extension(a->exercise), "cu") == 0 ? "FERRY_SIM_MEMORY_MB=" KERNELS_MEMORY_MB
+                                                         : "FERRY_SIM_MEMORY_MB=512",
       "FERRY_CHECKED=1", // a tensor used after its scope is an error, not a crash
       device_count};
   int used = 0;

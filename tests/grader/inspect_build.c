@@ -283,6 +283,8 @@ static void begin_child(const InspectOptions *o, const char *order, bool quiet, 
   set("FERRY_INSPECT_MIX", mix);
   if (o->gpu)
     set("FERRY_SIM_GPU", o->gpu);
+  if (o->exercise)
+    set("FERRY_SIM_MEMORY_MB", KERNELS_MEMORY_MB);
   set("FERRY_INSPECT_RECORD", record);
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);
