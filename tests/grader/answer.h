@@ -36,10 +36,10 @@ typedef struct Answer {
   bool real_gpu, for_inspector;
   char mix[330]; // of the inspected one: the file that says what its basic blocks compute; "": not known
   struct Answer
-      *inspected;   // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
+      *inspected; // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
   const char *inspect_later; // the source, while that one is not begun yet; NULL: it is, or there is none
   pid_t builder;             // the process that compiles it beside this one; 0: it is done
-  int builder_says; // what it found, through a pipe
+  int builder_says;          // what it found, through a pipe
 } Answer;
 
 // Before the first answer, in the process that those of all answers come from: chooses how answers are shut in (`level` by its

@@ -23,6 +23,7 @@ const Command commands[] = {
      "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"
      "--all             the report of every failed test, not of the first alone\n"
      "--first           no test after the first that fails\n"
+     "--devices LIST    built once and judged with each number of simulated devices, such as 1,4\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
      "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP
