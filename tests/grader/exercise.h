@@ -208,6 +208,9 @@ bool expect_score(Case *c, Least least, const Mistake *slow);
 bool case_inspected(const Case *c);
 bool has_finding(const Case *c, const char *kind);
 double inspected(const Case *c, Inspected what, Where where);
+// Bytes of shared memory that a block has: `asked` for by the launch, or of arrays of a fixed size; the most of all kernels. -1: nobody
+// looked.
+int64_t inspected_shared(const Case *c, bool asked);
 
 // The answer has to raise an error that contains `text`. Without this an error fails the test.
 bool expect_error(Case *c, const char *text, const Mistake *mistake);
