@@ -16,6 +16,9 @@
 #include <unistd.h>
 
 enum { ARGUMENTS = 96 };
+// As make has compiled it with these flags, for answers, which set nothing before they include it; where it is of another compiler g++
+// takes the header itself.
+#define PRECOMPILED_HEADER CONFIG_PRECOMPILED "/inspected.h"
 
 typedef struct Command {
   const char *argv[ARGUMENTS];
@@ -116,6 +119,8 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   *strrchr(folder, '/') = '\0';
   words(&c, "g++ " INSPECT_FLAGS);
   words(&c, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  if (o->exercise && !apart && access(PRECOMPILED_HEADER, R_OK) == 0)
+    words(&c, "-Wno-dangling-pointer -include " PRECOMPILED_HEADER);
   word(&c, "-I", CONFIG_ROOT "/build/sim/core");
   word(&c, "-I", CONFIG_ROOT "/core/sim/include");
   word(&c, "-I", CONFIG_ROOT "/core");
@@ -170,7 +175,7 @@ static bool compile(const InspectBuild *b, const InspectOptions *o, const char *
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes) {
   Command c = {0};
   char header[PATH_MAX];
-  if (!*CONFIG_NVCC || o->program)
+  if (!*CONFIG_NVCC || o->program || o->no_registers)
     return false;
   snprintf(said, bytes, "%s/ptxas", b->folder);
   word(&c, "", CONFIG_NVCC);
@@ -211,7 +216,7 @@ static bool take_copies(const InspectBuild *b, int number) {
 static bool link_program(const InspectBuild *b, const InspectOptions *o) {
   Command c = {0};
   word(&c, "", CONFIG_CXX);
-  words(&c, "-o program");
+  words(&c, CONFIG_LINKER " -o program");
   for (int n = 0; n <= o->with_count; n++)
     word(&c, "", numbered("kernels", n, ".o"));
   word(&c, "-Wl,--whole-archive,", INSPECT_LIBRARY ",--no-whole-archive");
@@ -278,6 +283,8 @@ static void begin_child(const InspectOptions *o, const char *order, bool quiet, 
   set("FERRY_INSPECT_MIX", mix);
   if (o->gpu)
     set("FERRY_SIM_GPU", o->gpu);
+  if (o->exercise)
+    set("FERRY_SIM_MEMORY_MB", KERNELS_MEMORY_MB);
   set("FERRY_INSPECT_RECORD", record);
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);

@@ -7,6 +7,7 @@
 #define LAZY "FERRY_SIM_MODE=lazy"
 
 static const Pass once[] = {{PASS_IN_ORDER, NULL, {LAZY}}};
+static const Pass asked[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_POLLS=1048576"}}};
 
 // FERRY_SIM_EDGE: on which side of an array even a read is an error.
 static const Pass kernel_passes[] = {
@@ -48,6 +49,7 @@ const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
 PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
   PassList list = e->streams                                 ? LIST(stream_passes)
                   : strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
+                  : e->asked                                 ? LIST(asked)
                                                              : LIST(once);
   if (real_gpu || test->no_cuda)
     list = LIST(once);
