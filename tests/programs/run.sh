@@ -58,8 +58,8 @@ export work logs limit compiling once run samples hecbench llmc
 # ---- the list: collection, name, folder ------------------------------------------------------------------------------
 
 list_samples() {
-  find "$samples/Samples" -name '*.cu' -printf '%h\n' | sed 's@/src$@@' | sort -u |
-    grep -vE '/[78]_|nvrtc|Drv|GL|EGL|NPP|D3D|D3D1|Vulkan|vulkan|nvJPEG|NvSci|Nvsci|cuSolver|jitLto|MMAP|memMap|ptxjit|MPI|cuDLA|IPC' |
+  find "$samples/Samples" \( -name '*.cu' -o -name '*.cpp' \) -printf '%h\n' | sed 's@/src$@@' | sort -u |
+    grep -vE '/[78]_|/cmake/|nvrtc|Drv|GL|EGL|NPP|D3D|Vulkan|vulkan|nvJPEG|NvSci|Nvsci|cuSolver|jitLto|JIT|MMAP|memMap|ptxjit|MPI|cuDLA|IPC' |
     while IFS= read -r dir; do
       grep -qliE 'GL/|helper_gl|rendercheck_gl|nvrtc|freeimage' "$dir"/*.cu "$dir"/*.cpp "$dir"/*.h 2>/dev/null ||
         echo "samples $(basename "$dir") $dir"
