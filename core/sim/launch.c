@@ -87,7 +87,7 @@ static void run_blocks(struct grid_run *run) {
   pthread_mutex_lock(&one_at_a_time);
 #endif
   const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
-  unsigned int block;
+  unsigned int block, finished = 0;
   while ((block = atomic_fetch_add(&run->next, 1)) < run->blocks) {
     block = block_at(run, block);
     int none = cudaSuccess, error = cudaSuccess;
@@ -95,8 +95,9 @@ static void run_blocks(struct grid_run *run) {
       error = (int)sim_nested_run(sim_block_run(request, block, run->inspection));
     if (error != cudaSuccess)
       atomic_compare_exchange_strong(&run->error, &none, error);
-    atomic_fetch_add_explicit(&run->finished, 1, memory_order_release);
+    finished++;
   }
+  atomic_fetch_add_explicit(&run->finished, finished, memory_order_release);
 #ifdef CUDASIM_STATIC_SHARED
   pthread_mutex_unlock(&one_at_a_time);
 #endif
