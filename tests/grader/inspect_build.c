@@ -128,6 +128,8 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   word(&c, "", "-iquote");
   word(&c, "", folder);
   words(&c, CONFIG_INCLUDES);
+  if (!apart && access(CONFIG_PRECOMPILED "/inspected.h", R_OK) == 0) // as nvcc, which includes it first as well
+    words(&c, "-include " CONFIG_PRECOMPILED "/inspected.h");
   if (o->exercise) {
     char header[PATH_MAX];
     snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", o->exercise->id);
@@ -290,6 +292,8 @@ static void begin_child(const InspectOptions *o, const char *order, bool quiet, 
   set("FERRY_INSPECT_BLOCKS", o->blocks);
   set("FERRY_SIM_ORDER", order);
   set("FERRY_CUDA", "sim");
+  if (o->exercise) // as much as an answer has that is judged: 67's takes all there is
+    setenv("FERRY_SIM_MEMORY_MB", "64", 0);
   if (quiet) {
     redirect("/dev/null", O_WRONLY, 1);
     redirect("/dev/null", O_WRONLY, 2);
