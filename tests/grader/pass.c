@@ -11,7 +11,7 @@ static const Pass asked[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_POLLS=10485
 
 // FERRY_SIM_EDGE: on which side of an array even a read is an error.
 static const Pass kernel_passes[] = {
-    {PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=before"}},
+    {PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=before", "FERRY_SIM_POLLS=1000"}},
     {PASS_THREADS_DOWN,
      "with the threads of each block begun in descending order",
      {LAZY, "FERRY_SIM_ORDER=descending", "FERRY_SIM_EDGE=behind"}},
@@ -29,7 +29,7 @@ static const Pass kernel_passes[] = {
 
 // Of work in streams. In the first nothing runs before somebody waits for it, which shows what came too late; the others show
 // what came too early.
-static const Pass stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY}},
+static const Pass stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=behind"}},
                                      {PASS_OTHERS_AHEAD,
                                       "with all that other streams could do done before each piece of work, and work "
                                       "that is not done because it is asked "

@@ -30,6 +30,11 @@ static const Mistake NOT_SAID = {"the first error not reported",
                                  ERRORS};
 static const Mistake INVENTED = {"an error where there was none",
                                  "*error is cudaSuccess, 0, where all calls have succeeded.", ERRORS};
+static const Mistake EARLIER = {
+    "an earlier error taken for this one's",
+    "Somebody's error from before the call was still there, and cudaGetLastError found it. Ask for it once before the "
+    "launch, and what is found after it is the launch's.",
+    ERRORS};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 there is nothing to launch: a grid of 0 blocks is an invalid configuration.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
@@ -51,6 +56,10 @@ static void ask_small(Case *c) {
 }
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 3001, 3999));
+}
+static void ask_after_error(Case *c) {
+  ask_odd(c);
+  give_number(c, "error before", 101); // cudaErrorInvalidDevice
 }
 static void ask_large(Case *c) {
   ask(c, draw_odd(c, 100001, 120001));
@@ -103,9 +112,14 @@ static void suspect_values(Case *c) {
   }
 }
 
+static double given_before(const Case *c) {
+  return strcmp(case_test(c), "after somebody else's error") == 0 ? given_number(c, "error before") : -1;
+}
+
 static bool judge_call(Case *c) {
   const int64_t n = (int64_t)given_number(c, "n");
   const int64_t error = got_count(c, "error");
+  suspect_that(c, n > 0 && error > 0 && error == (int64_t)given_before(c), &EARLIER);
   suspect_values(c);
   suspect_error(c, "illegal", &PAST_THE_END);
   if (n == 0) {
@@ -202,6 +216,7 @@ EXERCISE = {
          {.name = "large and odd", .ask = ask_large, .judge = judge},
          {.name = "no elements", .ask = ask_none, .judge = judge},
          {.name = "too large, then small", .ask = ask_small, .judge = judge_too_large, .passes = 1, .crash = &IGNORED},
+         {.name = "after somebody else's error", .ask = ask_after_error, .judge = judge},
          {.name = "one operation fails", .ask = ask_small, .judge = judge_refused, .passes = 1},
          {.name = "looked at", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };
