@@ -280,7 +280,8 @@ static bool captures_nothing(const struct scope *s) {
     for (int v = 0; v < root->variable_count && !own; v++)
       if (token_same(t, root->variables[v].name, i))
         return false;
-    if (!own && kernel_template_parameter(root, i))
+    if (!own && kernel_template_parameter(root, i) && !known_type(t, i) && !token_is(t, i, "typename") &&
+        !token_is(t, i, "class") && !token_is(t, i, "const"))
       return false;
   }
   return true;

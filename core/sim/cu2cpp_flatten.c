@@ -66,7 +66,8 @@ void flat_expression(struct flat *f, const struct scope *s, struct range e, stru
     const struct variable *v = kernel_variable(s->k, i), *next = i + 1 < e.end ? kernel_variable(s->k, i + 1) : NULL;
     const char *instead = v ? s->instead[v - s->k->variables] : NULL;
     const char *pointed = next ? s->instead[next - s->k->variables] : NULL;
-    const bool shift = i > e.begin && token_is(t, i, ">") && token_is(t, i - 1, ">") && t->all[i].p == t->all[i - 1].p + 1;
+    const bool shift =
+        i > e.begin && token_is(t, i, ">") && token_is(t, i - 1, ">") && t->all[i].p == t->all[i - 1].p + 1;
     append_string(out, shift ? "" : " ");
     if (t->all[i].kind == TOKEN_DIRECTIVE)
       continue;
