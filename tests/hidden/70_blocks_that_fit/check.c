@@ -28,7 +28,27 @@ enum { CASES = 40, FIELDS = 5 };
 typedef struct Gpu {
   int64_t multiprocessors, threads, blocks, registers, shared, reserved;
 } Gpu;
-typedef enum Slip { NONE, NO_WARPS, NO_PORTIONS, NO_RESERVE, NO_LIMIT, NO_REGISTER_ROOM } Slip;
+static const Mistake PORTIONS_OF_BLOCKS = {
+    "a block's registers rounded up in place of a warp's",
+    "Each warp takes whole portions of 256 registers: round up those of a warp, then multiply by the warps.", ROOM};
+static const Mistake RESERVED_ONCE = {"the reserved bytes taken off once",
+                                      "Each block takes the reserved bytes besides its own.", ROOM};
+static const Mistake TOO_LARGE = {
+    "more than an int holds",
+    "A grid may have 2147483647 blocks: what is added to that before it is divided no int holds. "
+    "Divide, and look at the rest.",
+    ROOM};
+
+typedef enum Slip {
+  NONE,
+  NO_WARPS,
+  NO_PORTIONS,
+  NO_RESERVE,
+  NO_LIMIT,
+  NO_REGISTER_ROOM,
+  BLOCK_PORTIONS,
+  ONE_RESERVE
+} Slip;
 
 static Gpu gpu_of(const Case *c) {
   const int64_t *g = given(c, "gpu")->i64;
@@ -45,11 +65,13 @@ static int64_t least(int64_t a, int64_t b) {
 static int64_t fit(const Gpu *g, const int64_t *want, Slip slip) {
   const int64_t warps = up(want[0], 32), portion = slip == NO_PORTIONS ? 1 : 256;
   const int64_t threads = slip == NO_WARPS ? want[0] : 32 * warps;
-  const int64_t registers = slip == NO_WARPS ? want[0] * want[1] : up(32 * want[1], portion) * portion * warps;
-  const int64_t bytes = want[2] + (slip == NO_RESERVE ? 0 : g->reserved);
+  const int64_t registers = slip == NO_WARPS         ? want[0] * want[1]
+                            : slip == BLOCK_PORTIONS ? up(32 * want[1] * warps, portion) * portion
+                                                     : up(32 * want[1], portion) * portion * warps;
+  const int64_t bytes = want[2] + (slip == NO_RESERVE || slip == ONE_RESERVE ? 0 : g->reserved);
   int64_t blocks = g->threads / threads;
   if (bytes > 0)
-    blocks = least(blocks, g->shared / bytes);
+    blocks = least(blocks, (slip == ONE_RESERVE ? g->shared - g->reserved : g->shared) / bytes);
   if (slip != NO_REGISTER_ROOM)
     blocks = least(blocks, g->registers / registers);
   return slip == NO_LIMIT ? blocks : least(blocks, g->blocks);
@@ -129,12 +151,22 @@ static Array *last_shares(Case *c, bool full_is_zero, bool one_sm) {
   return all;
 }
 
+static bool has_negative(const Array *waves) {
+  for (int64_t i = 0; waves && waves->dtype == FY_INT64 && i < waves->count; i++)
+    if (waves->i64[i] < 0)
+      return true;
+  return false;
+}
+
 static void judge(Case *c) {
   suspect_array(c, "fit", fits(c, NO_WARPS), &WARPS);
   suspect_array(c, "fit", fits(c, NO_PORTIONS), &PORTIONS);
   suspect_array(c, "fit", fits(c, NO_RESERVE), &RESERVED);
   suspect_array(c, "fit", fits(c, NO_LIMIT), &MOST_BLOCKS);
   suspect_array(c, "fit", fits(c, NO_REGISTER_ROOM), &NO_REGISTERS);
+  suspect_array(c, "fit", fits(c, BLOCK_PORTIONS), &PORTIONS_OF_BLOCKS);
+  suspect_array(c, "fit", fits(c, ONE_RESERVE), &RESERVED_ONCE);
+  suspect_that(c, has_negative(got(c, "waves")), &TOO_LARGE);
   suspect_array(c, "waves", wave_numbers(c, false, true), &ONE_SM);
   suspect_array(c, "waves", wave_numbers(c, true, false), &DOWN);
   suspect_array(c, "last", last_shares(c, false, true), &ONE_SM);
