@@ -157,8 +157,7 @@ static bool run_tool(Answer *a, const Command *command, const char *readable[2],
 // The compiler itself. What it says of the answer is made fit to read.
 static bool run_compiler(Answer *a, const Command *command, const char *readable[2]) {
   char *said = NULL;
-  const double seconds =
-      a->for_inspector && a->exercise->open ? UNROLLED_SECONDS : COMPILE_SECONDS; // hundreds of calls a line
+  const double seconds = a->for_inspector ? UNROLLED_SECONDS : COMPILE_SECONDS; // hundreds of calls a line
   bool done = run_tool(a, command, readable, seconds, &said);
   if (done && said && !a->for_inspector)
     a->warning = diagnostics_warning(said, a->title);

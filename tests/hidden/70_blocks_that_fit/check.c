@@ -1,6 +1,7 @@
 // Exercise 70: occupancy and waves, as arithmetic.
 #include "exercise.h"
 #include <limits.h>
+#include <string.h>
 
 #define ROOM "docs/21_the_machine.md#occupancy"
 #define WAVES "docs/21_the_machine.md#waves-and-tails"
@@ -161,11 +162,14 @@ static bool has_negative(const Array *waves) {
 static void judge(Case *c) {
   suspect_array(c, "fit", fits(c, NO_WARPS), &WARPS);
   suspect_array(c, "fit", fits(c, NO_PORTIONS), &PORTIONS);
-  suspect_array(c, "fit", fits(c, NO_RESERVE), &RESERVED);
   suspect_array(c, "fit", fits(c, NO_LIMIT), &MOST_BLOCKS);
   suspect_array(c, "fit", fits(c, NO_REGISTER_ROOM), &NO_REGISTERS);
   suspect_array(c, "fit", fits(c, BLOCK_PORTIONS), &PORTIONS_OF_BLOCKS);
-  suspect_array(c, "fit", fits(c, ONE_RESERVE), &RESERVED_ONCE);
+  const Array *never = fits(c, NO_RESERVE), *once = fits(c, ONE_RESERVE);
+  if (memcmp(never->data, once->data, (size_t)never->count * sizeof(int64_t)) != 0) { // else it may be either
+    suspect_array(c, "fit", never, &RESERVED);
+    suspect_array(c, "fit", once, &RESERVED_ONCE);
+  }
   suspect_that(c, has_negative(got(c, "waves")), &TOO_LARGE);
   suspect_array(c, "waves", wave_numbers(c, false, true), &ONE_SM);
   suspect_array(c, "waves", wave_numbers(c, true, false), &DOWN);
