@@ -154,7 +154,7 @@ static __attribute__((noinline)) void show_thread(const struct sim_executor *e, 
 
 static inline void begin_and_show(struct sim_executor *e, int thread) {
   begin_thread(e, thread);
-  if (__builtin_expect(e->launch->inspected != NULL, 0))
+  if (__builtin_expect(e->watched, 0))
     show_thread(e, thread);
 }
 
@@ -494,7 +494,6 @@ static struct uint3 place_in_grid(struct cudasim_dim3 grid, unsigned int index) 
 cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection) {
   struct sim_executor *e = get_executor();
   e->launch = launch;
-  e->watched = launch->judged || launch->inspected;
   reset_block(e);
   sim_set_shape(e, launch->block, index);
   struct cudasim_dim3 grid = launch->grid;
@@ -505,6 +504,7 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
   ASAN_POISON_MEMORY_REGION(e->dynamic_shared + launch->shared_bytes, SIM_MAX_SHARED_BYTES - launch->shared_bytes);
   e->faulting_what = NULL;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
+  e->watched = launch->judged || e->inspected || (launch->inspected && !launch->beside);
   if (launch->judged) {
     sim_weak_block_begin();
     sim_shared_block_begin(e);

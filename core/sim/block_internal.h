@@ -50,7 +50,7 @@ static inline void sim_set(atomic_uint *number, unsigned int value) {
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
-  bool watched;              // the kernel is judged, or compiled for an inspector
+  bool watched;              // the kernel is judged, or this copy of it compiled for an inspector
   bool exact;                // thread by thread, so that a fault is one thread's
   const void *faulting;      // an address that this block's threads used when they ran as one loop
   const char *faulting_what; // NULL: there is none

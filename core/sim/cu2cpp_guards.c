@@ -160,8 +160,8 @@ bool find_guards(const struct kernel *k, const struct statement *first, const st
 
 void write_guards(const struct writer *w, const struct statement *first, const struct statement *end,
                   const struct guards *g) {
-  append_string(w->out,
-                "{ const auto cudasim_on = [&](const int cudasim_x) __attribute__((always_inline)) { " WRITE_PLACE);
+  append_string(w->out, "{ const auto cudasim_on = [&](const int cudasim_x) __attribute__((always_inline)) { "
+                        "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; " WRITE_PLACE);
   write_needed(w, first, end);
   for (const struct statement *s = first; s && s->at.begin < g->before; s = s->next) {
     if (s->kind == S_DECLARATION) {

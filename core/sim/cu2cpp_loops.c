@@ -217,7 +217,7 @@ void open_loop(struct writer *w) {
 
 static void close_row(struct writer *w, bool returns) {
   char end[64];
-  snprintf(end, sizeof end, returns ? " } cudasim_next_%d:; }" : " } }", w->regions);
+  snprintf(end, sizeof end, returns ? " } cudasim_next_%d: __attribute__((unused)); }" : " } }", w->regions);
   append_string(w->out, end);
   w->regions++;
 }

@@ -34,6 +34,7 @@ typedef struct InspectOptions {
 typedef struct InspectBuild {
   char folder[256], program[4096], source[4096]; // source: FILE, its links followed
   char mix[300];                                 // the file of inspect_write_mix; "": none
+  bool beside;                                   // the program has a plain copy of its kernels, too
 } InspectBuild;
 
 // False after a message. The folder has to be removed in any case.
@@ -51,6 +52,8 @@ bool inspect_mix_of(FILE *listing,
                     FILE *out); // the same of what `objdump -d --no-show-raw-insn` printed; false on other machines
 // Copies an inspected file's assembly, with room behind each shared array; false: it cannot be read or written.
 bool inspect_guard_arrays(const char *assembly, const char *guarded);
+// Two copies of one file's assembly, of which `plain` has the variables of both; false: one cannot be read or written.
+bool inspect_share_variables(const char *told, const char *plain);
 // Compiles FILE with nvcc, where that is, and leaves what ptxas says of its kernels in the file `said`; false otherwise.
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes);
 

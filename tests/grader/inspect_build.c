@@ -93,6 +93,16 @@ static bool tool(const Command *c, const InspectBuild *b, const char *does) {
 
 // ---- building ------------------------------------------------------------------------------------------------------------
 
+// A copy as a plain run has it (nvcc_build.c), for blocks that nobody looks at: it has this number.
+enum { PLAIN = INSPECT_FILES + 1 };
+#define PLAIN_FLAGS                                                                                                    \
+  "-std=c++17 -D_GNU_SOURCE -O2 -g1 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_BESIDE -ftls-model=local-exec -march=native " \
+  "-fno-math-errno -fno-trapping-math -ffp-contract=fast -ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops"
+
+static const char *flags_of(int number) {
+  return number == PLAIN ? "g++ " PLAIN_FLAGS : "g++ " INSPECT_FLAGS;
+}
+
 // The file's number in the folder: "/kernels0.cpp".
 static const char *numbered(const char *name, int number, const char *ending) {
   static char text[64];
@@ -103,7 +113,7 @@ static const char *numbered(const char *name, int number, const char *ending) {
 static bool transform(const InspectBuild *b, const char *source, int number) {
   Command c = {0};
   word(&c, "", CONFIG_ROOT "/build/cu2cpp");
-  word(&c, "", "--gcc");
+  words(&c, number == PLAIN ? "--gcc --split" : "--gcc");
   word(&c, "", source);
   word(&c, b->folder, numbered("/kernels", number, ".cpp"));
   return tool(&c, b, "the transformation of the launches");
@@ -117,7 +127,7 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   char folder[PATH_MAX];
   snprintf(folder, sizeof folder, "%s", source);
   *strrchr(folder, '/') = '\0';
-  words(&c, "g++ " INSPECT_FLAGS);
+  words(&c, flags_of(number));
   words(&c, apart ? "-DCUDASIM_KERNELS_APART" : "");
   if (o->exercise && !apart && access(PRECOMPILED_HEADER, R_OK) == 0)
     words(&c, "-Wno-dangling-pointer -include " PRECOMPILED_HEADER);
@@ -128,7 +138,8 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   word(&c, "", "-iquote");
   word(&c, "", folder);
   words(&c, CONFIG_INCLUDES);
-  if (!apart && access(CONFIG_PRECOMPILED "/inspected.h", R_OK) == 0) // as nvcc, which includes it first as well
+  if (!apart && number != PLAIN &&
+      access(CONFIG_PRECOMPILED "/inspected.h", R_OK) == 0) // as nvcc, which includes it first as well
     words(&c, "-include " CONFIG_PRECOMPILED "/inspected.h");
   if (o->exercise) {
     char header[PATH_MAX];
@@ -146,16 +157,17 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
 // A program as ./ferry nvcc takes it: after the preprocessor, launches find their kernels as calls do.
 static bool compile_program(const InspectBuild *b, const char *source, int number, bool apart, const char *said) {
   Command first = {0}, second = {0}, third = {0};
-  words(&first, "g++ " INSPECT_FLAGS);
+  words(&first, flags_of(number));
   words(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
   words(&first, "-isystem " CONFIG_ROOT "/core/sim/include " NVCC_MACROS " -x c++ -E -o");
   word(&first, "", numbered("kernels", number, ".ii"));
   word(&first, "", source);
   word(&second, "", CONFIG_ROOT "/build/cu2cpp");
-  words(&second, "--gcc --program");
+  words(&second, number == PLAIN ? "--gcc --split --program" : "--gcc --program");
   word(&second, "", numbered("kernels", number, ".ii"));
   word(&second, "", numbered("kernels", number, ".cpp"));
-  words(&third, "g++ " INSPECT_FLAGS " -fpreprocessed -S");
+  words(&third, flags_of(number));
+  words(&third, "-fpreprocessed -S");
   word(&third, "", numbered("kernels", number, ".cpp"));
   word(&third, "", "-o");
   word(&third, "", numbered("kernels", number, ".s"));
@@ -164,14 +176,30 @@ static bool compile_program(const InspectBuild *b, const char *source, int numbe
   return said ? inspect_tool(third.argv, b->folder, NULL, NULL, said) == 0 : tool(&third, b, "the compilation");
 }
 
+static bool compile_once(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
+                         const char *said) {
+  return o->nvcc ? compile_program(b, source, number, apart, said) : compile_as(b, o, source, number, apart, said);
+}
+
+// Where some blocks are left alone they run the plain copy. Where that cannot be made they run the other.
+static bool compile_beside(const InspectBuild *b, const InspectOptions *o, const char *source) {
+  char told[PATH_MAX], plain[PATH_MAX], said[300];
+  snprintf(said, sizeof said, "%s/said", b->folder);
+  snprintf(told, sizeof told, "%s%s", b->folder, numbered("/kernels", 0, ".s"));
+  snprintf(plain, sizeof plain, "%s%s", b->folder, numbered("/kernels", PLAIN, ".s"));
+  return (o->nvcc || transform(b, source, PLAIN)) && compile_once(b, o, source, PLAIN, false, said) &&
+         inspect_share_variables(told, plain);
+}
+
 // A kernel's code is to stand in its launch. Where it cannot, since only its declaration is there, it stays a function, which is
 // looked at as well, and is slower where it is not.
-static bool compile(const InspectBuild *b, const InspectOptions *o, const char *source, int number) {
+static bool compile(InspectBuild *b, const InspectOptions *o, const char *source, int number, bool beside) {
   char said[300];
   snprintf(said, sizeof said, "%s/said", b->folder);
-  if (o->nvcc)
-    return compile_program(b, source, number, false, said) || compile_program(b, source, number, true, NULL);
-  return compile_as(b, o, source, number, false, said) || compile_as(b, o, source, number, true, NULL);
+  if (!compile_once(b, o, source, number, false, said))
+    return compile_once(b, o, source, number, true, NULL);
+  b->beside = beside && compile_beside(b, o, source);
+  return true;
 }
 
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes) {
@@ -208,19 +236,25 @@ static bool assemble(const InspectBuild *b, int number) {
   return tool(&c, b, "the assembler");
 }
 
+// Beside a plain copy it is that one's functions and variables that are used, where both have them, and its constructors that run.
 static bool take_copies(const InspectBuild *b, int number) {
   Command c = {0};
   words(&c, "objcopy " INSPECT_COPIES);
+  if (b->beside)
+    words(&c, "--weaken --remove-section=.init_array* --remove-section=.rela.init_array*");
   word(&c, "", numbered("kernels", number, ".o"));
   return tool(&c, b, "objcopy");
 }
 
 static bool link_program(const InspectBuild *b, const InspectOptions *o) {
+  char said[300];
   Command c = {0};
   word(&c, "", CONFIG_CXX);
   words(&c, CONFIG_LINKER " -o program");
   for (int n = 0; n <= o->with_count; n++)
     word(&c, "", numbered("kernels", n, ".o"));
+  if (b->beside)
+    word(&c, "", numbered("kernels", PLAIN, ".s"));
   word(&c, "-Wl,--whole-archive,", INSPECT_LIBRARY ",--no-whole-archive");
   if (o->exercise) {
     word(&c, CONFIG_OBJECTS "/sim/tests/hidden/", o->exercise->id);
@@ -232,7 +266,23 @@ static bool link_program(const InspectBuild *b, const InspectOptions *o) {
   }
   word(&c, "", CONFIG_LIBRARY);
   words(&c, CONFIG_LINK);
-  return tool(&c, b, "linking (--with FILE.cu adds a file)");
+  snprintf(said, sizeof said, "%s/said", b->folder);
+  return b->beside ? inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0
+                   : tool(&c, b, "linking (--with FILE.cu adds a file)");
+}
+
+static bool build(InspectBuild *b, const InspectOptions *o, bool beside) {
+  for (int n = 0; n <= o->with_count; n++) {
+    char source[PATH_MAX];
+    if (!realpath(n ? o->with[n - 1] : b->source, source)) {
+      fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->with[n - 1], strerror(errno));
+      return false;
+    }
+    if ((!o->nvcc && !transform(b, source, n)) || !compile(b, o, source, n, beside) || !assemble(b, n) ||
+        !take_copies(b, n))
+      return false;
+  }
+  return link_program(b, o);
 }
 
 bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
@@ -252,16 +302,8 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
     return true;
   }
   snprintf(b->program, sizeof b->program, "%s/program", b->folder);
-  for (int n = 0; n <= o->with_count; n++) {
-    char source[PATH_MAX];
-    if (!realpath(n ? o->with[n - 1] : b->source, source)) {
-      fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->with[n - 1], strerror(errno));
-      return false;
-    }
-    if ((!o->nvcc && !transform(b, source, n)) || !compile(b, o, source, n) || !assemble(b, n) || !take_copies(b, n))
-      return false;
-  }
-  return link_program(b, o);
+  const bool beside = o->blocks && !o->exercise && o->with_count == 0; // some blocks are left alone
+  return build(b, o, beside) || (b->beside && build(b, o, false));
 }
 
 void inspect_clean(InspectBuild *b) {

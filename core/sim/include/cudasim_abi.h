@@ -31,10 +31,15 @@
 #endif
 
 #define __host__
-#ifdef CUDASIM_INSPECT // an inspector wants a kernel's code twice (closure in cudasim_launch.h), and tells constants from other variables by their section; two in one may be const or not
+// An inspector tells constants from other variables by their section; two in one may be const or not.
+#if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
 #define CUDASIM_TEXT_OF(x) #x
 #define CUDASIM_SECTION(line) __attribute__((section("cudasim_constant_" CUDASIM_TEXT_OF(line))))
 #define __constant__ CUDASIM_SECTION(__LINE__)
+#else
+#define __constant__
+#endif
+#ifdef CUDASIM_INSPECT // it wants a kernel's code twice (closure in cudasim_launch.h)
 #ifdef CUDASIM_PROGRAM // cu2cpp --program notes which functions are kernels, and takes the word away
 #define CUDASIM_KERNEL __cudasim_kernel__
 #else
@@ -50,7 +55,6 @@
       always_inline)) // g++ tells nobody of a struct that it reads to pass it to a function, or writes as its result
 #endif
 #else
-#define __constant__
 #if defined(CUDASIM_PROGRAM) && !defined(CUDASIM_HOST) // cu2cpp --program takes it away
 #define __global__ __cudasim_global__
 #else

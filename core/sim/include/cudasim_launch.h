@@ -45,6 +45,7 @@ struct cudasim_launch_request {
   size_t shared_bytes;
   cudaStream_t stream;
   int judged;      // compiled with CUDASIM_JUDGED
+  int beside;      // `thread` and `threads` are compiled as ever, `inspected` is another copy's
   int cooperative; // every block runs at once: cudaLaunchCooperativeKernel
   int pointer_count;
   struct cudasim_pointer_argument pointers[CUDASIM_MAX_POINTERS];
@@ -94,6 +95,11 @@ extern __thread struct uint3 cudasim_thread_now CUDASIM_BUILT_IN(threadIdx); /* 
 #endif
 
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request);
+#ifdef CUDASIM_BESIDE
+/* With -DCUDASIM_BESIDE a program is compiled as ever, and once more for an inspector; both are linked. What runs a thread in the
+ * other copy, by the name of the launch's type. */
+void (*cudasim_inspected(const char *type))(const void *closure);
+#endif
 void *cudasim_dynamic_shared(void);
 
 CUDASIM_END_C
@@ -102,6 +108,9 @@ CUDASIM_END_C
 #include <new>
 #include <tuple>
 #include <type_traits>
+#ifdef CUDASIM_BESIDE
+#include <typeinfo>
+#endif
 
 #ifndef CUDASIM_INSPECT
 // threadIdx. cu2cpp writes (+threadIdx.x) for threadIdx.x, which makes an unsigned int of it for auto and templates, too.
@@ -135,7 +144,7 @@ static constexpr cudasim_thread_index threadIdx = {};
 
 namespace cudasim {
 
-#ifdef CUDASIM_INSPECT
+#if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
 // Arguments whose use is always inlined: nothing else may be in functions that have other sanitizers than the file.
 template <class... P> struct pack;
 template <> struct pack<> {
@@ -199,9 +208,16 @@ template <class Body, class... P> struct closure {
         }
   }
 #else
+  template <class Arguments> static __forceinline__ void apply(const Body &body, const Arguments &arguments) {
+#ifdef CUDASIM_BESIDE
+    arguments.call(body);
+#else
+    std::apply(body, arguments);
+#endif
+  }
   static void thread(const void *self) {
     const closure *c = static_cast<const closure *>(self);
-    std::apply(c->body, c->arguments);
+    apply(c->body, c->arguments);
   }
 
   // The counter is of the whole grid, from first = blockIdx.x * blockDim.x: what kernels compute from blockIdx, blockDim and
@@ -225,7 +241,7 @@ template <class Body, class... P> struct closure {
         for (int x = first; x < end; x++) {
           new (room) cudasim_index(static_cast<unsigned int>(x) - base, y, z);
           CUDASIM_THREAD_BEGINS();
-          std::apply(c.body, c.arguments);
+          apply(c.body, c.arguments);
           if (__builtin_expect(cudasim_thread != index, 0))
             return; // it has waited
           index->~cudasim_index();
@@ -261,6 +277,9 @@ template <class Body, class... P> struct launcher {
     r.threads = C::threads;
 #ifdef CUDASIM_INSPECT
     r.inspected = C::inspected;
+#elif defined(CUDASIM_BESIDE)
+    r.inspected = cudasim_inspected(typeid(C).name());
+    r.beside = 1;
 #endif
     r.closure = &c;
     r.closure_bytes = sizeof c;

@@ -94,4 +94,18 @@ says 'a program that aborts' 3 'left no record' "$ferry" inspect "$work/abort.cu
 "$ferry" inspect tests/core/inspect/kernels/apart.cu --with tests/core/inspect/kernels/apart_kernel.cu --json "$work/apart" >"$work/out" 2>&1
 grep -q '"kind": "bounds-global".*"kernel": "doubled", "file": "apart_kernel.cu", "line": 7' "$work/apart"
 result $? 'a kernel that is launched in one file and defined in another' "$(head -n 5 "$work/out")"
+
+# ---- blocks that are left alone ----
+
+written=$(grep -n '//@written$' "$kernels/beside.cu" | cut -d : -f 1)
+read=$(grep -n '//@read$' "$kernels/beside.cu" | cut -d : -f 1)
+for nvcc in '' --nvcc; do
+  inspect beside --blocks 2 $nvcc
+  grep -qx '1 constructed, 24 blocks counted, 1472 and 1472 each, 1519104 in all; 6 ran the plain copy' "$work/out"
+  result $? "blocks that are left alone run a plain copy, which shares the program's variables${nvcc:+ (--nvcc)}" \
+    "$(head -n 1 "$work/out") $(head -n 3 "$work/err")"
+  grep '"kind": "race-block"' "$work/json" | grep -q "\"line\": $written, .*\"other_line\": $read," &&
+    grep -q 'looked at 2 of 8 blocks' "$work/out"
+  result $? "the others are looked at${nvcc:+ (--nvcc)}" "$(grep race "$work/json")"
+done
 finish
