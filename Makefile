@@ -222,8 +222,8 @@ SIM_C_OBJ := $(filter $(B)/core/sim/%,$(C_OBJ))
 $(SIM_C_OBJ): private CPPFLAGS += $(SIM_CPPFLAGS)
 $(SIM_C_OBJ): private SAN := $(SIM_C_SAN)
 $(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPFLAGS)
-# Tests are compiled more often than they are run.
-$(filter $(B)/tests/%,$(C_OBJ)): private CFLAGS += -O1
+# Tests are compiled more often than they are run, but for those of exercises.
+$(filter-out $(JUDGING),$(filter $(B)/tests/%,$(C_OBJ))): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 # Its header alone, where the toolkit is: nvcc is not needed.
 CUPTI_HEADERS := $(wildcard $(addprefix $(or $(CUDA_HOME),$(CUDA_DIR),/usr/local/cuda)/,include extras/CUPTI/include))

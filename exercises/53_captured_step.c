@@ -15,7 +15,8 @@
 // with more than ten steps. The loss of a step is fy_mse_loss(fy_forward(model, x), y).
 // Afterwards the current device and stream are what they were; what is in the gradients then is not judged.
 // Returned: the losses of all steps, float32 (steps), on the CPU, without a graph of autograd: each as it was before its update.
-// Judged: the losses, and the parameters afterwards, which are those of the same steps run call by call.
+// Judged: the losses, and the parameters afterwards, which are those of the same steps run call by call, in whichever order streams
+// run that do not wait for each other.
 // Counted: the model's forward runs at most four times: for at most three steps to warm up, and for one capture. The host waits
 // for the device at most six times; a capture does so once.
 #include "ferry.h"

@@ -13,7 +13,7 @@
 // back, in every case. After an error nothing else is done but that. For n = 0 there is nothing to do, and no error.
 //
 // Counted: bytes copied each way (n floats), launches, memory of the device that is not given back. One of the tests calls the
-// function when the device has no memory left, or enough for one array and not for two.
+// function when the device has no memory left, or enough for one array and not for two; in another a copy or the launch fails.
 #include <cuda_runtime.h>
 
 extern "C" void scale_on_device(float *y, const float *x, float a, int n, int *error) {

@@ -18,14 +18,14 @@
 //     int reserved_bytes;  // of that, what each block takes besides its own
 //   } Gpu;
 //
-// All sizes of blocks and grids are above 0; shared_bytes + reserved_bytes of a block may be 0, and then sets no limit.
+// A grid may have 2147483647 blocks. All sizes of blocks and grids are above 0; shared_bytes + reserved_bytes of a block may be 0, and then sets no limit.
 //
 //   PyTorch asks the same before it launches many of its kernels: cudaOccupancyMaxActiveBlocksPerMultiprocessor.
 #include "ferry.h"
 
 // [answer]
 static int up(int a, int b) {
-  return (a + b - 1) / b;
+  return a / b + (a % b != 0); // a + b - 1 may be more than an int holds
 }
 
 static int least(int a, int b) {

@@ -68,6 +68,9 @@ $(GRADER_OBJ) $(GRADER_CU_OBJ): private CPPFLAGS += -Itests/grader -I$(B)/includ
 $(GRADER_OBJ): | $(GRADER_CONFIG)
 # A test names what it needs and leaves the rest of its fields out.
 $(patsubst %.c,$(B)/%.o,$(CHECK_C)): private CFLAGS += -Wno-missing-field-initializers
+# These run with every answer.
+JUDGING := $(patsubst %.c,$(B)/%.o,$(CHECK_C)) $(patsubst %,$(B)/tests/grader/%.o,case expect expect_inspect course wire)
+$(JUDGING): private CFLAGS += $(if $(SANITIZE),,-O2)
 $(B)/tests/grader/answer.o $(B)/tests/grader/symbols.o: $(GRADER_CONFIG)
 
 # What `./ferry nvcc` links programs with: the simulator alone.

@@ -101,13 +101,16 @@ static double issued(const struct model_counts *c) {
          c->special + DIVISION_ISSUES * c->divisions;
 }
 
+// The units for float64 work beside the others.
 static double arithmetic_cycles(const struct model_architecture *a, const struct model_counts *c) {
-  return 32 * (c->fp32 / (a->fp32_lanes.value * a->fp32_share.value) + c->fp64 / a->fp64_lanes.value +
-               c->integer / a->int_lanes.value + SPECIAL_ISSUES * c->special / a->fp32_lanes.value);
+  const double units[] = {c->fp32 / (a->fp32_lanes.value * a->fp32_share.value) + c->integer / a->int_lanes.value +
+                              SPECIAL_ISSUES * c->special / a->fp32_lanes.value,
+                          c->fp64 / a->fp64_lanes.value};
+  return 32 * norm(units, 2);
 }
 
 // Of one block, from its begin to its end, when it has the multiprocessor for itself: its warps wait side by side, so what one
-// warp waits for counts once.
+// warp waits for counts once. Where barriers part what it waits for from what it does with that, its own work comes on top.
 static double block_cycles(const struct model_architecture *a, const struct model_counts *c) {
   const double warps = c->blocks * ceil(c->threads / 32);
   const double loads = (c->loads + c->atomics) / warps;
@@ -116,7 +119,9 @@ static double block_cycles(const struct model_architecture *a, const struct mode
   const double from_dram = c->l1_misses > 0 ? least(1, c->dram_reads / (32 * c->l1_misses)) : 0;
   const double beyond = from_dram * a->dram_latency.value + (1 - from_dram) * a->l2_latency.value;
   const double latency = missing * beyond + (1 - missing) * a->shared_latency.value;
-  return a->block_cycles.value + chain * latency + c->barriers / warps * a->barrier_cycles.value;
+  const double work[] = {l1_cycles(a, c), issued(c) / a->issue.value, arithmetic_cycles(a, c)};
+  const double own = c->barriers > 0 ? norm(work, 3) / most(c->blocks, 1) : 0;
+  return a->block_cycles.value + chain * latency + own + c->barriers / warps * a->barrier_cycles.value;
 }
 
 struct model_time model_kernel(const struct model_gpu *gpu, const struct model_counts *c) {

@@ -45,7 +45,6 @@
 #define WAREDB "waredb.com, RTX 4090"
 #define FOUR_PARTS "NVIDIA forum 315200: from Volta to Hopper four parts, each with a scheduler"
 #define KEPLER_35 "tmcdonell/cuda, Analysis/Device.chs, compute capability 3.5"
-#define NO_SOURCE "no source found"
 #define GRAPHS_BLOG "Getting Started with CUDA Graphs, V100, quoted second-hand"
 #define AS_A100 "as A100's"
 

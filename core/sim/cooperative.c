@@ -9,6 +9,7 @@
 
 #include "block_internal.h"
 #include "memory.h"
+#include "nested.h"
 #include "node.h"
 #include "sim.h"
 
@@ -44,7 +45,7 @@ static void *run_member(void *data) {
   sim_worker_prepare_thread();
   sim_access_begin();
   current_grid = grid;
-  cudaError_t error = sim_block_run(grid->request, self->block, NULL);
+  cudaError_t error = sim_nested_run(sim_block_run(grid->request, self->block, NULL));
   current_grid = NULL;
   sim_access_end();
   pthread_mutex_lock(&grid->lock);

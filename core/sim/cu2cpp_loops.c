@@ -179,7 +179,7 @@ void declare_plainly(const struct writer *w, const struct variable *v) {
   append_string(w->out, "; ");
 }
 
-static void write_declaration(const struct writer *w, const struct statement *s) {
+void write_declaration(const struct writer *w, const struct statement *s) {
   for (int i = 0; i < w->k->variable_count; i++) {
     const struct variable *v = &w->k->variables[i];
     if (v->in != s || v->class == V_UNIFORM)
@@ -194,30 +194,41 @@ static void write_declaration(const struct writer *w, const struct statement *s)
 
 // ---- loops over the threads ----------------------------------------------------------------------------------------------
 
-void open_loop(struct writer *w) {
-  char begin[1000];
-  snprintf(
-      begin, sizeof begin,
-      "\n{ int cudasim_row = -cudasim_first; for (unsigned int cudasim_z = 0; cudasim_z < cudasim_depth; cudasim_z++) "
-      "for (unsigned int cudasim_y = 0; cudasim_y < cudasim_height; cudasim_y++, cudasim_row += cudasim_width) "
-      "for (int cudasim_x = cudasim_first; cudasim_x < cudasim_end; cudasim_x++) { "
-      "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; "
-      "[[maybe_unused]] const ::cudasim::place threadIdx = {static_cast<unsigned int>(cudasim_x) - cudasim_base, "
-      "cudasim_y, "
-      "cudasim_z}; %s{ ",
-      w->k->numbered ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); " : "");
+static void open_rows(const struct writer *w) {
+  append_string(w->out,
+                "\n{ int cudasim_row = -cudasim_first; for (unsigned int cudasim_z = 0; cudasim_z < cudasim_depth; "
+                "cudasim_z++) for (unsigned int cudasim_y = 0; cudasim_y < cudasim_height; cudasim_y++, cudasim_row += "
+                "cudasim_width) ");
+}
+
+static void open_row(const struct writer *w, const char *from, const char *to) {
+  char begin[500];
+  snprintf(begin, sizeof begin,
+           "for (int cudasim_x = %s; cudasim_x < %s; cudasim_x++) { "
+           "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; " WRITE_PLACE "%s{ ",
+           from, to, w->k->numbered ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); " : "");
   append_string(w->out, begin);
 }
 
-void close_loop(struct writer *w, bool returns) {
+void open_loop(struct writer *w) {
+  open_rows(w);
+  open_row(w, "cudasim_first", "cudasim_end");
+}
+
+static void close_row(struct writer *w, bool returns) {
   char end[64];
-  snprintf(end, sizeof end, returns ? " } cudasim_next_%d:; } }" : " } } }", w->regions);
+  snprintf(end, sizeof end, returns ? " } cudasim_next_%d: __attribute__((unused)); }" : " } }", w->regions);
   append_string(w->out, end);
   w->regions++;
 }
 
+void close_loop(struct writer *w) {
+  close_row(w, false);
+  append_string(w->out, " }");
+}
+
 // The words of a statement; a return goes on with the next thread.
-static void write_statement(const struct writer *w, const struct statement *s) {
+void write_statement(const struct writer *w, const struct statement *s) {
   const struct tokens *t = w->k->t;
   move_to(w, t->all[s->at.begin].p, false);
   int from = s->at.begin;
@@ -236,7 +247,7 @@ static void write_statement(const struct writer *w, const struct statement *s) {
 }
 
 // Of statements from `first` to before `end`: which variables of before they need, each declared after those it is made of.
-static void write_needed(const struct writer *w, const struct statement *first, const struct statement *end) {
+void write_needed(const struct writer *w, const struct statement *first, const struct statement *end) {
   const struct kernel *k = w->k;
   bool needed[MAX_VARIABLES] = {false};
   for (int i = k->variable_count - 1; i >= 0; i--) {
@@ -263,6 +274,8 @@ static void write_needed(const struct writer *w, const struct statement *first, 
 
 void write_region(struct writer *w, const struct statement *first, const struct statement *end, bool last) {
   bool returns = false, any = false;
+  struct guards g;
+  const bool guarded = find_guards(w->k, first, end, &g);
   for (const struct statement *s = first; s != end; s = s->next) {
     returns |= s->returns && !s->uniform && s->kind != S_HOISTED;
     any |= s->kind != S_HOISTED && s->kind != S_EMPTY && !s->uniform;
@@ -271,13 +284,20 @@ void write_region(struct writer *w, const struct statement *first, const struct 
     return;
   if (returns && !last)
     w->failed = "a return of some threads before a barrier of others";
-  open_loop(w);
+  open_rows(w);
+  if (guarded)
+    write_guards(w, first, end, &g);
+  open_row(w, guarded ? "cudasim_from" : "cudasim_first", guarded ? "cudasim_to" : "cudasim_end");
   write_needed(w, first, end);
   for (const struct statement *s = first; s != end; s = s->next) {
     if (s->kind == S_DECLARATION)
       write_declaration(w, s);
+    else if (guarded && s->kind == S_IF && s->at.begin < g.before)
+      write_passed(w, s, &g);
     else if (s->kind != S_HOISTED && s->kind != S_EMPTY)
       write_statement(w, s);
   }
-  close_loop(w, returns);
+  close_row(w, returns);
+  append_string(w->out, guarded ? " if (cudasim_to == cudasim_end) break; } } }" : " }");
+  w->guarded |= guarded;
 }

@@ -17,6 +17,7 @@ struct writer {
   bool program;
   struct spot spot; // before the kernel
   int regions;
+  bool guarded;       // some loop is over threads that have passed conditions beforehand
   const char *failed; // why it cannot be written after all
   int stored_bytes;
 };
@@ -32,8 +33,35 @@ void declare_plainly(const struct writer *w, const struct variable *v);
 // The array of a variable that each thread has for itself, and that lives longer than one loop.
 void declare_stored(struct writer *w, struct variable *v);
 void open_loop(struct writer *w);
-void close_loop(struct writer *w, bool returns);
+void close_loop(struct writer *w);
+#define WRITE_PLACE                                                                                                    \
+  "[[maybe_unused]] const ::cudasim::place threadIdx = {static_cast<unsigned int>(cudasim_x) - cudasim_base, "         \
+  "cudasim_y, cudasim_z}; "
+// A declaration's variables in a loop over threads; the words of a statement, where a return goes on with the next thread.
+void write_declaration(const struct writer *w, const struct statement *s);
+void write_statement(const struct writer *w, const struct statement *s);
+// Of statements from `first` to before `end`: which variables of before they need, each declared after those it is made of.
+void write_needed(const struct writer *w, const struct statement *first, const struct statement *end);
 // A loop over the threads for statements from `first` to before `end`; `last`: nothing comes after it.
 void write_region(struct writer *w, const struct statement *first, const struct statement *end, bool last);
+
+// ---- cu2cpp_guards.c ----
+
+// Conditions that a region begins with and that are looked at before its loop.
+struct guards {
+  int before;                   // the token where what is looked at beforehand ends
+  const struct statement *last; // an if whose statement is all that is left, or NULL
+  bool interval;                // the threads of a row that pass lie side by side
+};
+
+// Tokens of what a kernel multiplies blockIdx.x with, if it is not blockDim.x; empty: it is.
+struct range kernel_origin(const struct kernel *k);
+// Whether there are such conditions between `first` and `end`.
+bool find_guards(const struct kernel *k, const struct statement *first, const struct statement *end, struct guards *g);
+// Begins the loops over runs of a row's threads that pass, cudasim_from to before cudasim_to.
+void write_guards(const struct writer *w, const struct statement *first, const struct statement *end,
+                  const struct guards *g);
+// An if whose condition has been looked at.
+void write_passed(const struct writer *w, const struct statement *s, const struct guards *g);
 
 #endif

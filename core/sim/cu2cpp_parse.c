@@ -475,8 +475,6 @@ bool kernel_parse(struct kernel *k) {
   if (k->why_not)
     return false;
   mark(k->top);
-  if (!k->top->barrier)
-    return refuse(k, "no barrier");
   resolve(k);
   return k->why_not == NULL;
 }

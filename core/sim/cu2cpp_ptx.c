@@ -29,6 +29,7 @@ static const struct {
     {"clz.b32", "clz", 1},
     {"brev.b32", "brev", 1},
     {"prmt.b32", "prmt", 3},
+    {"vabsdiff4.u32.u32.u32.add", "absolute_differences", 3},
     {"bfe.u32", "bfe", 3},
     {"bfe.s32", "bfe_signed", 3},
     {"bfi.b32", "bfi", 4},

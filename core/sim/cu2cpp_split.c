@@ -137,8 +137,7 @@ static void write_list(struct writer *w, const struct statement *s, bool tail, i
 // ---- a kernel ------------------------------------------------------------------------------------------------------------
 
 // What a kernel multiplies blockIdx.x with: counted from there, its usual `blockIdx.x * N + threadIdx.x` is the loop's own counter.
-static void write_origin(const struct writer *w) {
-  const struct kernel *k = w->k;
+struct range kernel_origin(const struct kernel *k) {
   const struct tokens *t = k->t;
   for (int i = k->body.begin; i + 4 < k->body.end; i++) {
     long value;
@@ -153,13 +152,17 @@ static void write_origin(const struct writer *w) {
     if (own || (!group && t->all[factor].kind != TOKEN_NUMBER && !kernel_template_parameter(k, factor) &&
                 !known_constant(t, factor, &value)))
       continue;
-    if (group && !kernel_pure(k, whole, false))
-      continue;
-    append_string(w->out, "(unsigned int)blockIdx.x * (unsigned int)");
-    write_range(w, whole);
-    return;
+    if (!group || kernel_pure(k, whole, false))
+      return whole;
   }
-  append_string(w->out, "blockIdx.x * blockDim.x");
+  return (struct range){0, 0};
+}
+
+static void write_origin(const struct writer *w) {
+  const struct range factor = kernel_origin(w->k);
+  append_string(w->out,
+                factor.begin < factor.end ? "(unsigned int)blockIdx.x * (unsigned int)" : "blockIdx.x * blockDim.x");
+  write_range(w, factor);
 }
 
 // Parameters that each thread changes for itself.
@@ -189,7 +192,7 @@ static void write_own_parameters(struct writer *w) {
     write_name(w, v->name, "_cudasim[cudasim_t] = ");
     write_name(w, v->name, "; ");
   }
-  close_loop(w, false);
+  close_loop(w);
 }
 
 static const char *const ignored[] = {"-Wpragmas",
@@ -299,6 +302,8 @@ void split_kernels(const struct text *in, struct text *out, bool program) {
       write_whole(&w);
       move_to(&w, t.all[k.body.begin - 1].p + 1, true);
       k.why_not = w.failed;
+      if (!k.top->barrier && !w.guarded) // the loop of cudasim_launch.h does as well
+        k.why_not = "no barrier";
     }
     if (k.why_not == NULL) {
       const size_t body = (size_t)(t.all[k.body.begin - 1].p + 1 - in->bytes);

@@ -159,7 +159,19 @@ static const struct cudaDeviceProp common = {.name = "Simulated CUDA device (CPU
                                              .deviceOverlap = 1,
                                              .cooperativeLaunch = 1,
                                              .singleToDoublePrecisionPerfRatio = 2,
-                                             .memoryPoolsSupported = 1};
+                                             .memoryPoolsSupported = 1,
+                                             .maxTexture1D = 131072,
+                                             .maxTexture1DMipmap = 32768,
+                                             .maxTexture1DLinear = 268435456,
+                                             .maxTexture2D = {131072, 65536},
+                                             .maxTexture2DMipmap = {32768, 32768},
+                                             .maxTexture2DLinear = {131072, 65000, 2097120},
+                                             .maxTexture2DGather = {32768, 32768},
+                                             .maxTexture3D = {16384, 16384, 16384},
+                                             .maxTextureCubemap = 32768,
+                                             .maxTexture1DLayered = {32768, 2048},
+                                             .maxTexture2DLayered = {32768, 32768, 2048},
+                                             .maxTextureCubemapLayered = {32768, 2046}};
 enum { CLOCK_KHZ = 1000000, MEMORY_CLOCK_KHZ = 1600000 };
 
 // What the GPU's table says in the place of that.
@@ -189,6 +201,10 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
   properties->multiProcessorCount = sim.config.workers;
   if (sim.config.gpu)
     play(sim.config.gpu, properties);
+  if (properties->major >= 8) { // a hint, which changes nothing here
+    properties->persistingL2CacheMaxSize = properties->l2CacheSize / 4 * 3;
+    properties->accessPolicyMaxWindowSize = properties->persistingL2CacheMaxSize;
+  }
   properties->clockRate = sim.config.gpu ? (int)(sim.config.gpu->clock.value * 1000) : CLOCK_KHZ;
   properties->memoryClockRate = sim.config.gpu ? (int)(sim.config.gpu->memory_clock.value * 1000) : MEMORY_CLOCK_KHZ;
   properties->pciBusID = device + 1;

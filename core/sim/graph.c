@@ -125,17 +125,20 @@ cudaError_t sim_capture_forbids(void) {
   return error;
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode) {
-  SIM_TRY(sim_enter());
+cudaError_t sim_graph_begin_capture(cudaStream_t handle, struct CUgraph_st *given, enum cudaStreamCaptureMode mode) {
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
   if (stream == sim.device[stream->device].legacy)
     return sim_fail(cudaErrorStreamCaptureUnsupported);
   if (stream->capture)
     return sim_fail(cudaErrorIllegalState);
-  struct CUgraph_st *graph = sim_allocate(sizeof *graph);
-  *graph = (struct CUgraph_st){.mode = mode, .thread = pthread_self()};
+  struct CUgraph_st *graph = given ? given : sim_allocate(sizeof *graph);
+  if (given == NULL)
+    *graph = (struct CUgraph_st){0};
   sim_lock();
+  graph->mode = mode;
+  graph->thread = pthread_self();
+  graph->borrowed = given != NULL;
   graph->id = ++last_id;
   graph->next = captures;
   captures = graph;
@@ -144,6 +147,11 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
   stream->capture_after.count = 0;
   sim_unlock();
   return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode) {
+  SIM_TRY(sim_enter());
+  return sim_graph_begin_capture(handle, NULL, mode);
 }
 
 void sim_graph_free(struct CUgraph_st *graph) {
@@ -187,7 +195,8 @@ static bool leave(struct CUgraph_st *graph, const struct CUstream_st *origin) {
 void sim_graph_abandon(struct CUstream_st *stream) {
   struct CUgraph_st *graph = stream->capture;
   leave(graph, stream);
-  sim_graph_free(graph);
+  if (!graph->borrowed)
+    sim_graph_free(graph);
 }
 
 void sim_graph_part(struct CUstream_st *stream) {
@@ -203,19 +212,22 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *result) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
-  if (stream->capture == NULL || result == NULL)
+  if (stream->capture == NULL || (result == NULL && !stream->capture->borrowed))
     return sim_fail(cudaErrorIllegalState);
   if (!stream->capture_origin)
     return sim_fail(cudaErrorStreamCaptureUnmatched);
   struct CUgraph_st *graph = stream->capture;
   bool joined = leave(graph, stream);
-  *result = NULL;
   if (graph->spoiled || !joined) {
     cudaError_t error = graph->spoiled ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
-    sim_graph_free(graph);
+    if (!graph->borrowed)
+      sim_graph_free(graph);
+    if (result)
+      *result = NULL;
     return sim_fail(error);
   }
-  *result = graph;
+  if (result)
+    *result = graph;
   return cudaSuccess;
 }
 

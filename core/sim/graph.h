@@ -31,6 +31,7 @@ struct CUgraph_st {
   enum cudaStreamCaptureMode mode;
   pthread_t thread; // that began the capture
   bool spoiled;
+  bool borrowed;             // captured into by cudaStreamBeginCaptureToGraph: it is the program's
   struct sim_indices parted; // where streams that joined and are destroyed had come to
   struct CUgraph_st *next;   // captures in progress
 };
@@ -47,6 +48,10 @@ void sim_graph_free(struct CUgraph_st *graph);
 // graph_nodes.c. The node's handle; an order that respects the edges: false where they make a circle.
 struct CUgraphNode_st *sim_graph_handle(struct CUgraph_st *graph, size_t index);
 bool sim_graph_order(const struct graph_nodes *nodes, int *order);
+bool sim_graph_owns(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count);
+
+// The stream is captured into the graph from now on; NULL: into a new one.
+cudaError_t sim_graph_begin_capture(cudaStream_t stream, struct CUgraph_st *graph, enum cudaStreamCaptureMode mode);
 
 // Adds work to the graph that the stream is captured into, after what the capture has led to; takes over the reference.
 // Fails when the capture is spoiled.

@@ -36,7 +36,7 @@ bool sim_graph_order(const struct graph_nodes *nodes, int *order) {
   return count == nodes->count;
 }
 
-static bool are_of(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count) {
+bool sim_graph_owns(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (nodes == NULL || nodes[i] == NULL || nodes[i]->graph != graph)
       return false;
@@ -64,7 +64,7 @@ cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph) {
 cudaError_t cudasim_graph_node_begin(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
                                      cudaStream_t *stream) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || !are_of(graph, after, count))
+  if (graph == NULL || !sim_graph_owns(graph, after, count))
     return sim_fail(cudaErrorInvalidValue);
   SIM_TRY(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
   for (size_t i = 0; i < count; i++)
@@ -113,7 +113,7 @@ cudaError_t cudasim_graph_replace(cudaGraphExec_t exec, cudaGraphNode_t node, cu
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
                                        size_t count, cudaGraph_t child) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || child == NULL || child == graph || !are_of(graph, after, count))
+  if (graph == NULL || child == NULL || child == graph || !sim_graph_owns(graph, after, count))
     return sim_fail(cudaErrorInvalidValue);
   const size_t first = graph->nodes.count;
   for (size_t i = 0; i < child->nodes.count; i++) {
@@ -136,7 +136,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                      size_t count) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || !are_of(graph, from, count) || !are_of(graph, to, count))
+  if (graph == NULL || !sim_graph_owns(graph, from, count) || !sim_graph_owns(graph, to, count))
     return sim_fail(cudaErrorInvalidValue);
   for (size_t i = 0; i < count; i++) {
     if (from[i] == to[i])

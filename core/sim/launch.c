@@ -15,6 +15,7 @@
 #include "inspector.h"
 #include "memory.h"
 #include "model/kernel.h"
+#include "nested.h"
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
@@ -86,16 +87,17 @@ static void run_blocks(struct grid_run *run) {
   pthread_mutex_lock(&one_at_a_time);
 #endif
   const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
-  unsigned int block;
+  unsigned int block, finished = 0;
   while ((block = atomic_fetch_add(&run->next, 1)) < run->blocks) {
     block = block_at(run, block);
     int none = cudaSuccess, error = cudaSuccess;
     if (atomic_load_explicit(&run->error, memory_order_relaxed) == cudaSuccess)
-      error = (int)sim_block_run(request, block, run->inspection);
+      error = (int)sim_nested_run(sim_block_run(request, block, run->inspection));
     if (error != cudaSuccess)
       atomic_compare_exchange_strong(&run->error, &none, error);
-    atomic_fetch_add_explicit(&run->finished, 1, memory_order_release);
+    finished++;
   }
+  atomic_fetch_add_explicit(&run->finished, finished, memory_order_release);
 #ifdef CUDASIM_STATIC_SHARED
   pthread_mutex_unlock(&one_at_a_time);
 #endif
@@ -373,45 +375,13 @@ static void cost_launch(const struct sim_work *base, struct sim_cost *cost) {
   cost->counted = sim_clock_counts_come(r);
 }
 
-// ---- launches by kernels ----
-
-struct nested {
-  const struct cudasim_launch_request *request;
-  unsigned int blocks;
-  cudaError_t error;
-};
-
-static void *run_nested(void *data) {
-  struct nested *child = data;
-  sim_worker_prepare_thread();
-  sim_access_begin();
-  for (unsigned int block = 0; block < child->blocks && child->error == cudaSuccess; block++)
-    child->error = sim_block_run(child->request, block, NULL);
-  sim_access_end();
-  return NULL;
-}
-
-// A grid that a kernel launches runs at once and to its end, on a thread of its own, since this one is in the middle of a block.
-// That is one of the orders that CUDA permits; the streams that devices make change nothing about it.
-static cudaError_t launch_nested(const struct cudasim_launch_request *request) {
-  struct nested child = {request, request->grid.x * request->grid.y * request->grid.z, cudaSuccess};
-  pthread_t thread;
-  SIM_TRY(check_shape(request));
-  sim_count_kernel(&sim.counters.launches);
-  if (request->cooperative || pthread_create(&thread, NULL, run_nested, &child) != 0)
-    return sim_fail(request->cooperative ? cudaErrorNotSupported : cudaErrorLaunchOutOfResources);
-  sim_watch_end(); // this thread waits: the child's is looked at
-  pthread_join(thread, NULL);
-  sim_watch_begin(sim_executor);
-  if (child.error != cudaSuccess)
-    sim_block_fail(child.error);
-  return cudaSuccess;
-}
-
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   SIM_TRY(sim_enter());
-  if (sim_block_running())
-    return launch_nested(request);
+  if (sim_block_running()) {
+    SIM_TRY(check_shape(request));
+    sim_count_kernel(&sim.counters.launches);
+    return sim_fail(sim_nested_launch(request));
+  }
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(request->stream, &stream));
   if (stream->device != sim_current_device)

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cudasim_graph.h"
 #include "inspector.h"
 #include "node.h"
 #include "sanitizer.h"
@@ -251,6 +252,36 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes) {
   return sim_fail(allocate(sim_current_device, pointer, bytes, __builtin_return_address(0)));
 }
 
+// ---- memory of graphs ----
+
+static struct {
+  void **items;
+  size_t count, room;
+} kept; // under sim.lock
+
+// A graph that has allocated it may run again after a program has freed it, and then it is there at the same address: it is never
+// given back.
+void cudasim_graph_keep(void *pointer) {
+  sim_lock();
+  if (kept.count == kept.room) {
+    kept.room = kept.room ? 2 * kept.room : 16;
+    kept.items = sim_resize(kept.items, kept.room * sizeof *kept.items);
+  }
+  kept.items[kept.count++] = pointer;
+  sim_unlock();
+}
+
+static bool is_kept(const void *pointer) {
+  bool found = false;
+  sim_lock();
+  for (size_t i = 0; i < kept.count && !found; i++)
+    found = kept.items[i] == pointer;
+  sim_unlock();
+  return found;
+}
+
+// ---- freeing ----
+
 cudaError_t cudaFree(void *pointer) {
   SIM_TRY(sim_enter());
   if (pointer == NULL)
@@ -266,7 +297,7 @@ cudaError_t cudaFree(void *pointer) {
     return sim_fail(sim_sticky(sim_current_device));
   }
   sim_stream_drain(device);
-  cudaError_t error = sim_release(pointer);
+  cudaError_t error = is_kept(pointer) ? cudaSuccess : sim_release(pointer);
   return sim_fail(sim_sticky(device) ? sim_sticky(device) : error);
 }
 
@@ -275,7 +306,10 @@ cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t handle) {
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
   SIM_TRY(sim_sticky(stream->device));
-  return sim_fail(allocate(stream->device, pointer, bytes, __builtin_return_address(0)));
+  const cudaError_t error = allocate(stream->device, pointer, bytes, __builtin_return_address(0));
+  if (error == cudaSuccess && stream->capture)
+    cudasim_graph_keep(*pointer);
+  return sim_fail(error);
 }
 
 struct free_work {
@@ -287,7 +321,7 @@ static cudaError_t run_free(struct sim_work *base) {
   return sim_release(((struct free_work *)base)->pointer);
 }
 
-// In a graph, which may run again: what its capture allocated is there once and for all.
+// In a graph, which may run again, and of what a graph has allocated.
 static cudaError_t keep(struct sim_work *base) {
   (void)base;
   return cudaSuccess;
@@ -302,7 +336,7 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
   SIM_TRY(sim_range_check(pointer, 0));
   if (sim_device_of(pointer) < 0)
     return sim_fail(cudaErrorInvalidValue);
-  struct free_work *work = sim_work_new(sizeof *work, stream->capture ? keep : run_free, NULL);
+  struct free_work *work = sim_work_new(sizeof *work, stream->capture || is_kept(pointer) ? keep : run_free, NULL);
   work->pointer = pointer;
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }

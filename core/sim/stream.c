@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "graph.h"
 #include "lane.h"
+#include "nested.h"
 #include "sim.h"
 #include "trace.h"
 
@@ -134,6 +135,13 @@ static void clock_call(struct sim_node *node, const struct CUstream_st *stream) 
     sim_clock_called(node->work && node->work->cost);
 }
 
+// A kernel's own copy, say: at once, so that it is done when the kernel is.
+static cudaError_t run_in_kernel(struct sim_work *work) {
+  const cudaError_t error = work->run(work);
+  sim_work_release(work);
+  return error;
+}
+
 cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct sim_node **result) {
   if (result)
     *result = NULL;
@@ -148,6 +156,11 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
   }
   if (work && work->count)
     work->count(work);
+  if (sim_block_running()) {
+    sim_nested_finish();
+    if (work)
+      return run_in_kernel(work);
+  }
   sim_worker_start();
   struct sim_node *node = sim_node_new(stream->device, work, stream->lane);
   if (node->task)
@@ -229,10 +242,12 @@ static void wait_for(struct sim_node_list list) {
   release_all(list);
 }
 
-// A kernel's own launches are done when they return, and to wait for anything else would be to wait for itself.
+// A kernel waits for its own launches; to wait for anything else would be to wait for itself.
 void sim_stream_drain(int device) {
-  if (sim_block_running())
+  if (sim_block_running()) {
+    sim_nested_finish();
     return;
+  }
   struct sim_node_list list = {0};
   sim_lock();
   add_outstanding(&list, sim.device[device].legacy);
@@ -257,7 +272,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (stream->capture)
     return sim_fail(sim_graph_spoil(stream, cudaErrorStreamCaptureUnsupported));
   SIM_COUNT(synchronizations, 1);
-  if (!sim_block_running())
+  if (sim_block_running())
+    sim_nested_finish();
+  else
     wait_for(outstanding(stream));
   return sim_fail(sim_sticky(stream->device));
 }

@@ -21,7 +21,7 @@ enum { FRAMES = 6 };
 struct watched {
   struct sim_executor *_Atomic e; // NULL: no block runs
   pthread_t thread;
-  atomic_uint blocks;                               // begun
+  atomic_uint blocks;                               // begun; written by the thread alone
   unsigned int seen_blocks, seen_phase, seen_polls; // the watching thread's own
   atomic_uint idle_seconds;
   atomic_bool told;
@@ -186,11 +186,11 @@ void sim_watch_begin(struct sim_executor *e) {
     all = mine;
     pthread_mutex_unlock(&lock);
   }
-  mine->e = e;
-  atomic_fetch_add_explicit(&mine->blocks, 1, memory_order_relaxed);
+  atomic_store_explicit(&mine->e, e, memory_order_release);
+  sim_set(&mine->blocks, sim_get(&mine->blocks) + 1);
 }
 
 void sim_watch_end(void) {
   if (mine)
-    mine->e = NULL;
+    atomic_store_explicit(&mine->e, NULL, memory_order_release);
 }

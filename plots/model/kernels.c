@@ -1,7 +1,8 @@
 // What the kernels of published tables do. Every function counts warp requests as an inspector would, from the kernel's source:
 // sectors of 32 bytes, passes through the banks, instructions. `integer` is the weakest of them: addresses and loops are
 // counted as they stand, which a compiler may shorten.
-#include "kernels.h"
+#include "counted.h"
+#include "products.h"
 
 #include "model/schedule.h"
 
@@ -9,35 +10,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct model_counts Counts;
-
-static Modelled of(const struct model_gpu *gpu, Counts counts, double bytes, double flops) {
-  const struct model_time time = model_kernel(gpu, &counts);
-  return (Modelled){time.seconds, bytes, flops, time.limit};
-}
-
-static bool is(const char *a, const char *b) {
-  return strcmp(a, b) == 0;
-}
-
-// Loads and stores of `warps` warps, each reading so many and writing so many rows of 32 floats in order.
-static Counts rows(double warps, double threads, double reads, double writes) {
-  const double r = warps * reads, w = warps * writes;
-  return (Counts){.blocks = warps * 32 / threads,
-                  .threads = threads,
-                  .loads = r,
-                  .load_sectors = 4 * r,
-                  .load_lines = r,
-                  .l1_misses = 4 * r,
-                  .stores = w,
-                  .store_sectors = 4 * w,
-                  .store_lines = w,
-                  .dram_reads = 128 * r,
-                  .dram_writes = 128 * w,
-                  .integer = 8 * warps + 2 * (r + w),
-                  .ways = 1};
-}
 
 // ---- transposition: tiles of 32 x 32, blocks of 32 x 8 ------------------------------------------------------------------------
 
@@ -123,124 +95,6 @@ static Modelled sum(const struct model_gpu *gpu, int kind, double n, double thre
     left = c.blocks;
   }
   return all;
-}
-
-// ---- products of matrices --------------------------------------------------------------------------------------------------------
-
-// Of the L2 cache's reads, those that go to device memory: a wave of blocks reads the rows and columns that it covers once.
-static double l2_miss_share(const struct model_gpu *gpu, double n, double tile, double threads, double shared) {
-  const double all =
-      fmin(n / tile * (n / tile),
-           gpu->sms.value * fmax(1, model_resident_blocks(gpu, threads, shared, threads > 500 ? 40 : 100)));
-  if (12 * n * n <= gpu->l2.value * 1024 / 2)
-    return 0.02;
-  const double columns = fmin(all, n / tile), rows_covered = ceil(all / columns);
-  return fmin(1, (rows_covered + columns) / (2 * all));
-}
-
-// Per thread a part of `per_thread` outputs, of which a step of k reads `loads` words of shared memory; the block computes
-// tile x tile outputs and copies `depth` steps at a time.
-static Modelled tiled(const struct model_gpu *gpu, double n, double tile, double per_thread, double loads, double depth,
-                      bool vector, double registers) {
-  const double threads = tile * tile / per_thread, blocks = n / tile * (n / tile), warps = blocks * threads / 32;
-  const double words = 2 * tile * n * blocks; // copied to shared memory
-  const double wide = vector ? 4 : 1, requests = words / 32 / wide, fma = n * n * n / 32;
-  const double shared = 2 * tile * depth * 4;
-  const double reads = 32 * words / 8;
-  Counts c = {.blocks = blocks,
-              .threads = threads,
-              .shared_bytes = shared,
-              .registers = registers,
-              .loads = requests,
-              .load_sectors = words / 8,
-              .load_lines = words / 32,
-              .l1_misses = words / 8,
-              .stores = n * n / 32,
-              .store_sectors = n * n / 8,
-              .store_lines = n * n / 32,
-              .dram_reads = reads * l2_miss_share(gpu, n, tile, threads, shared),
-              .dram_writes = 4 * n * n,
-              .shared = requests + n * warps * loads / (vector || per_thread > 1 ? 4 : 1),
-              .shared_waves = words / 32 + n * warps * loads,
-              .fp32 = fma,
-              .integer = requests * 4 + n * warps * 0.5,
-              .branches = n / depth * warps,
-              .barriers = 2 * n / depth * warps,
-              .ways = n / depth};
-  return of(gpu, c, 12 * n * n, 2 * n * n * n);
-}
-
-// One output a thread, from device memory; `sectors` and `waves` of the two loads of a step.
-static Modelled untiled(const struct model_gpu *gpu, double n, double block, double sectors, double waves) {
-  const double warps = n * n / 32, blocks = n * n / (block * block), steps = n * warps;
-  const double unique = blocks * 2 * block * n / 8;
-  Counts c = {.blocks = blocks,
-              .threads = block * block,
-              .loads = 2 * steps,
-              .load_sectors = sectors * steps,
-              .load_lines = waves * steps,
-              .load_waves = waves * steps,
-              .l1_misses = unique,
-              .stores = warps,
-              .store_sectors = 4 * warps,
-              .store_lines = warps,
-              .dram_reads = 32 * unique * l2_miss_share(gpu, n, block, block * block, 0),
-              .dram_writes = 4 * n * n,
-              .fp32 = steps,
-              .integer = steps,
-              .branches = steps / 4,
-              .ways = n / 4};
-  return of(gpu, c, 12 * n * n, 2 * n * n * n);
-}
-
-static Modelled sgemm(const struct model_gpu *gpu, const char *kind, double n) {
-  if (is(kind, "naive"))
-    return untiled(gpu, n, 32, 33, 33);
-  if (is(kind, "coalesced"))
-    return untiled(gpu, n, 32, 5, 2);
-  if (is(kind, "shared"))
-    return tiled(gpu, n, 32, 1, 2, 32, false, 37);
-  if (is(kind, "tile4x1"))
-    return tiled(gpu, n, 32, 4, 5, 32, false, 40);
-  if (is(kind, "tile4x4"))
-    return tiled(gpu, n, 64, 16, 8, 16, true, 64);
-  if (is(kind, "tile1d"))
-    return tiled(gpu, n, 64, 8, 9, 8, false, 44);
-  if (is(kind, "tile2d"))
-    return tiled(gpu, n, 128, 64, 16, 8, false, 128);
-  if (is(kind, "vector"))
-    return tiled(gpu, n, 128, 64, 16, 8, true, 128);
-  const struct model_time time = model_product(gpu, n, n, n, 1, MODEL_PRODUCT_FP32);
-  return (Modelled){time.seconds, 12 * n * n, 2 * n * n * n, time.limit};
-}
-
-// Integers: a multiply-add is one on the integer lanes.
-static Modelled integer_product(const struct model_gpu *gpu, const char *kind, double n, double block) {
-  const double warps = n * n / 32, steps = n * warps, blocks = n * n / (block * block);
-  const double rows_of_warp = fmax(1, 32 / block), wide = fmin(block, 32) / 8;
-  const double unique = blocks * 2 * block * n / 8, miss = l2_miss_share(gpu, n, block, block * block, 0);
-  Counts c = {.blocks = blocks, .threads = block * block, .stores = warps, .store_sectors = 4 * warps};
-  c.store_lines = rows_of_warp * warps;
-  c.l1_misses = unique;
-  c.dram_reads = 32 * unique * miss;
-  c.dram_writes = 4 * n * n;
-  c.integer = is(kind, "simple") ? 4 * steps : 6 * steps; // the tile's width is no constant: nothing is unrolled
-  c.branches = steps / 4;
-  if (is(kind, "simple")) {
-    c.loads = 2 * steps;
-    c.load_sectors = (rows_of_warp + wide) * steps;
-    c.load_lines = c.load_waves = (rows_of_warp + 1) * steps;
-    c.ways = n / 4;
-  } else {
-    c.shared_bytes = 8 * block * block;
-    c.loads = 2 * steps / block;
-    c.load_sectors = unique;
-    c.load_lines = 2 * rows_of_warp * steps / block;
-    c.shared = c.shared_waves = 2 * steps + 2 * steps / block;
-    c.barriers = 2 * steps / block;
-    c.ways = n / block;
-  }
-  return of(gpu, c, 12 * n * n, 2 * n * n * n);
 }
 
 // ---- streams and pictures --------------------------------------------------------------------------------------------------------
@@ -329,20 +183,34 @@ static Modelled histogram(const struct model_gpu *gpu, const char *kind, double 
   return of(gpu, c, 4 * n, 0);
 }
 
-// ---- convolution, product with a vector, scan ---------------------------------------------------------------------------------------
+// ---- convolution, scan ---------------------------------------------------------------------------------------------------------
 
 // In one dimension; `kind` ends in the mask's width. Its result is clamped between double constants: two conversions and two
 // comparisons of float64 for each element. Where elements lie between sectors a load touches one more, and two lines.
+// Instructions are counted in what nvcc 12 makes of the source for sm_75. It takes four steps of the loop over the mask together,
+// whose loads are under way at the same time, and what is left of the width one by one, each with a wait of its own: a
+// mask of 5 has to wait twice, one of 3 three times. In `way` are the instructions of both loops, loads apart.
 static Modelled convolution(const struct model_gpu *gpu, const char *kind, double n, double threads) {
+  static const struct way {
+    const char *kind;
+    double outside;                                         // the loops, branches included
+    double four, one, four_branches, one_branches, of_mask; // of_mask: loads of the mask through the L1 cache
+  } ways[] = {{"basic", 40, 19, 12, 1, 1, 1},
+              {"constant", 36, 22, 10, 1, 1, 0},
+              {"tiled", 78, 8, 5, 1, 1, 0},
+              {"caching", 44, 35, 13, 17, 5, 0}};
   const size_t name = strcspn(kind, "0123456789");
-  const double width = atof(kind + name), warps = n / 32;
-  const bool tiled = strncmp(kind, "tiled", name) == 0, caching = strncmp(kind, "caching", name) == 0;
+  const struct way *way = ways;
+  while (strncmp(kind, way->kind, name) != 0)
+    way++;
+  const double width = atof(kind + name), warps = n / 32, fours = floor(width / 4), ones = width - 4 * fours;
   Counts c = rows(warps, threads, 1, 1);
   c.fp64 = 4 * warps;
   c.fp32 = width * warps;
-  c.integer = (8 + 3 * width) * warps;
-  c.branches = width * warps;
-  if (tiled || caching) {
+  c.integer = (way->outside + way->four * fours + way->one * ones) * warps;
+  c.branches = (way->four_branches * fours + way->one_branches * ones) * warps;
+  if (is(way->kind, "tiled") || is(way->kind, "caching")) {
+    const bool tiled = is(way->kind, "tiled");
     const double edges = (tiled ? 2 : width - 1) * c.blocks; // loads by the warps at a block's ends
     c.shared_bytes = 4 * (threads + (tiled ? width - 1 : 0));
     c.shared = c.shared_waves = (1 + width) * warps;
@@ -353,38 +221,13 @@ static Modelled convolution(const struct model_gpu *gpu, const char *kind, doubl
     c.l1_misses += 2 * c.blocks;
     c.ways = 2;
   } else {
-    c.loads = width * warps;
-    c.load_sectors = (5 * width - 1) * warps;
-    c.load_lines = (2 * width - 1) * warps;
-    if (strncmp(kind, "basic", name) == 0) { // the mask is read from device memory, too: a sector for all lanes
-      c.loads += width * warps;
-      c.load_sectors += width * warps;
-      c.load_lines += width * warps;
-    }
+    const double each = width * (1 + way->of_mask);
+    c.loads = each * warps;
+    c.load_sectors = (5 * width - 1 + width * way->of_mask) * warps; // the mask: a sector for all lanes
+    c.load_lines = (2 * width - 1 + width * way->of_mask) * warps;
+    c.ways = fours + ones;
   }
   return of(gpu, c, 8 * n, 2 * width * n);
-}
-
-// A thread for each row: each lane reads along a row of its own, 32 lines for a request, of which the next seven find their
-// sectors in the L1 cache where it holds a line for each thread of the multiprocessor.
-static Modelled matrix_vector(const struct model_gpu *gpu, double n, double threads) {
-  const double warps = n / 32, steps = n * warps;
-  Counts c = {.blocks = n / threads,
-              .threads = threads,
-              .loads = 2 * steps,
-              .load_sectors = 33 * steps,
-              .load_lines = 33 * steps,
-              .load_waves = 33 * steps,
-              .l1_misses = n * n / 8,
-              .stores = warps,
-              .store_sectors = 4 * warps,
-              .store_lines = warps,
-              .dram_reads = 4 * n * n,
-              .dram_writes = 4 * n,
-              .integer = 2 * steps,
-              .branches = steps / 4,
-              .ways = n / 4};
-  return of(gpu, c, 4 * n * n, 2 * n * n);
 }
 
 // One block's scan of `section` elements: the counts of a warp, `steps` of `busy` warps' accesses, in a block of 512 threads.
@@ -508,9 +351,9 @@ Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double
   if ((kind = kind_of(kernel, "sum_")))
     return sum(gpu, *kind - '0', size, block);
   if ((kind = kind_of(kernel, "sgemm_")))
-    return sgemm(gpu, kind, size);
+    return sgemm_modelled(gpu, kind, size);
   if ((kind = kind_of(kernel, "product_")))
-    return integer_product(gpu, kind, size, block);
+    return integer_product_modelled(gpu, kind, size, block);
   if ((kind = kind_of(kernel, "stream_")))
     return stream(gpu, kind, size, block);
   if ((kind = kind_of(kernel, "add_")))
@@ -532,7 +375,7 @@ Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double
   if (is(kernel, "shared_reads"))
     return shared_reads(gpu, size);
   if (is(kernel, "matrix_vector"))
-    return matrix_vector(gpu, size, block);
+    return matrix_vector_modelled(gpu, size, block);
   if (is(kernel, "grey"))
     return grey(gpu, size);
   if (is(kernel, "copy_in")) // waited for

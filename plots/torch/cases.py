@@ -31,6 +31,9 @@ CASES = [
     Case("train_cnn_001", 256, "training", 4, 2, of2=(1, 1), share=0.9),
     Case("autocast_cnn_001", 256, "training", of2=(1.5, 1.5)),
     Case("train_cnn_002", 128, "training", 3.5, 1.6, of2=(1, 1), share=0.9),
+    # With fy_backends_set_benchmark, which tries Winograd's convolutions, too; on a CPU PyTorch has no such switch.
+    Case("benchmark_cnn_001", 256, "training", share=0.9),
+    Case("benchmark_cnn_002", 128, "training", share=0.9),
     # An epoch in 6 s where PyTorch takes 16. Twenty steps stand for its 235.
     Case("train_fashion", 20, "training", 16 / 6, None, rounds=2, least=1, rows=("two", "tuned"), quick=False),
     Case("matmul", 64, "product"),
@@ -43,6 +46,8 @@ CASES = [
     Case("conv_32_64_14", 128, "product"),
     Case("conv_3_32_32", 128, "product"),
     Case("conv_32_64_16", 128, "product"),
+    Case("benchmark_conv_32_64_14", 128, "product", 1.05, 1.05),
+    Case("benchmark_conv_32_64_16", 128, "product", 1.05, 1.05),
     Case("relu_pool", 256, "product"),
     # 100 ns, 150 ns and 1 us where PyTorch takes 0.86, 1.24 and 9.3 us.
     Case("small_add", 3, "overhead", 8.6, 8.6),

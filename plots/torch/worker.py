@@ -261,6 +261,9 @@ CASES = {
 }
 CASES.update((name, training(name)) for name in MODELS)
 CASES.update((name.replace("train_", "autocast_"), training(name, True)) for name in MODELS)
+# Benchmark mode tries several ways of a convolution. On a CPU PyTorch has one: the same work as without it.
+CASES.update(("benchmark_" + name, CASES[name]) for name in ("conv_32_64_14", "conv_32_64_16"))
+CASES.update((name.replace("train_", "benchmark_"), CASES[name]) for name in MODELS if "cnn" in name)
 
 
 # ---- measuring, as plots/bench/measure.c does it --------------------------------------------------------------------------

@@ -500,9 +500,17 @@ static void begin_for_inspector(Answer *a, const char *source) {
   }
 }
 
+static void begin_inspected(Answer *a) {
+  const char *source = a->inspect_later;
+  a->inspect_later = NULL;
+  if (source)
+    begin_for_inspector(a, source);
+}
+
 Answer *answer_inspected(Answer *a) {
-  Answer *b = a->inspected;
   uint32_t head[3];
+  begin_inspected(a);
+  Answer *b = a->inspected;
   if (!b || !b->builder)
     return b;
   if (!read_all(b->builder_says, head, sizeof head)) {
@@ -586,7 +594,7 @@ bool answer_find_mix(Answer *a) {
 
 // ---- the whole ---------------------------------------------------------------------------------------------------------
 
-void answer_build(Answer *a, const Exercise *exercise, const char *source) {
+void answer_build(Answer *a, const Exercise *exercise, const char *source, bool late) {
   char why[768], line[800];
   *a = (Answer){.exercise = exercise, .real_gpu = gpu_wanted()};
   if (!answers_begin(NULL, why, sizeof why)) {
@@ -614,7 +622,9 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
   if (!answer_build_is_whole(a))
     return;
   if (is_kernel(a) && wants_inspection(exercise))
-    begin_for_inspector(a, source);
+    a->inspect_later = source;
+  if (!late)
+    begin_inspected(a);
   if (is_kernel(a) ? !compile_for_simulator(a) : !compile_c(a))
     return;
   if (keep_own_symbols(a) && link_program(a))
@@ -622,6 +632,7 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source) {
 }
 
 void answer_free(Answer *a) {
+  a->inspect_later = NULL;
   if (answer_inspected(a))
     answer_free(a->inspected);
   free(a->inspected);

@@ -36,9 +36,10 @@ typedef struct Answer {
   bool real_gpu, for_inspector;
   char mix[330]; // of the inspected one: the file that says what its basic blocks compute; "": not known
   struct Answer
-      *inspected;   // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
-  pid_t builder;    // the process that compiles it beside this one; 0: it is done
-  int builder_says; // what it found, through a pipe
+      *inspected; // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
+  const char *inspect_later; // the source, while that one is not begun yet; NULL: it is, or there is none
+  pid_t builder;             // the process that compiles it beside this one; 0: it is done
+  int builder_says;          // what it found, through a pipe
 } Answer;
 
 // Before the first answer, in the process that those of all answers come from: chooses how answers are shut in (`level` by its
@@ -46,8 +47,9 @@ typedef struct Answer {
 // could not be had is looked for again by answer_build, which makes it the grader's error.
 bool answers_begin(const char *level, char *why, size_t bytes);
 
-// Compiles and links `source` in the sandbox.
-void answer_build(Answer *a, const Exercise *exercise, const char *source);
+// Compiles and links `source` in the sandbox. For the inspector at once and beside it, or `late`: not before answer_inspected asks
+// for it, from `source`, which has to stay; where most answers never come so far, that saves half of the work.
+void answer_build(Answer *a, const Exercise *exercise, const char *source, bool late);
 void answer_free(Answer *a);
 // The inspected one, waited for; its status is STATUS_NOT_RUN when it was built.
 Answer *answer_inspected(Answer *a);

@@ -1,6 +1,7 @@
 // One run of a built answer: its limits, its environment, what it sees.
 #include "answer.h"
 #include "config.h"
+#include "kernel_flags.h"
 #include "registry.h"
 #include "tools_root.h"
 #include <stdio.h>
@@ -32,15 +33,20 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
   snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
   snprintf(home, sizeof home, "HOME=%s", folder);
-  const char *environment[24] = {
-      "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", temporary, home, "OMP_NUM_THREADS=2", "OMP_WAIT_POLICY=passive",
-      no_cuda       ? "FERRY_CUDA=off"
-      : a->real_gpu ? "FERRY_CUDA=real"
-                    : "FERRY_CUDA=sim",
-      // One of the kernels' tests takes all of it, and what is taken is filled.
-      strcmp(exercise_extension(a->exercise), "cu") == 0 ? "FERRY_SIM_MEMORY_MB=64" : "FERRY_SIM_MEMORY_MB=512",
-      "FERRY_CHECKED=1", // a tensor used after its scope is an error, not a crash
-      device_count};
+  const char *environment[24] = {"PATH=/usr/bin:/bin",
+                                 "LC_ALL=C.UTF-8",
+                                 temporary,
+                                 home,
+                                 "OMP_NUM_THREADS=2",
+                                 "OMP_WAIT_POLICY=passive",
+                                 no_cuda       ? "FERRY_CUDA=off"
+                                 : a->real_gpu ? "FERRY_CUDA=real"
+                                               : "FERRY_CUDA=sim",
+                                 strcmp(exercise_extension(a->exercise), "cu") == 0
+                                     ? "FERRY_SIM_MEMORY_MB=" KERNELS_MEMORY_MB
+                                     : "FERRY_SIM_MEMORY_MB=512",
+                                 "FERRY_CHECKED=1", // a tensor used after its scope is an error, not a crash
+                                 device_count};
   int used = 0;
   while (environment[used])
     used++;

@@ -245,7 +245,7 @@ static int summary(const Grading *g) {
   printf("%s\n", on_gpu == all && all > 0 ? "Run on NVIDIA hardware." : "Run on the simulator; not verified on a GPU.");
   if (skipped > 0)
     printf("%d tests need more devices than %d and were left out: mistakes that only they find count as right "
-           "(FERRY_SIM_DEVICES=4 has enough for all).\n",
+           "(FERRY_CUDA=sim runs all).\n",
            skipped, g->options.devices);
   if (g->protections == 0)
     printf("Protections: no answer was run to its end.\n");

@@ -29,6 +29,10 @@ static int parse(int argc, char **argv, InspectOptions *o) {
       o->once = true;
       continue;
     }
+    if (strcmp(option, "--no-registers") == 0) {
+      o->no_registers = true;
+      continue;
+    }
     if (strcmp(option, "--nvcc") == 0) {
       o->nvcc = true;
       continue;

@@ -72,6 +72,7 @@ typedef struct Exercise {
   const char *hints[MAX_HINTS];         // each gives away a little more than the one before
   const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
   bool streams;                         // what it queues in streams is run in several ways: case_pass
+  bool asked;                           // its driver asks whether work is done, which is not to get it done
   bool open;                            // handed out right, and slow: it is worth points only when all tests pass
   Test tests[MAX_TESTS];
 } Exercise;
@@ -208,6 +209,9 @@ bool expect_score(Case *c, Least least, const Mistake *slow);
 bool case_inspected(const Case *c);
 bool has_finding(const Case *c, const char *kind);
 double inspected(const Case *c, Inspected what, Where where);
+// Bytes of shared memory that a block has: `asked` for by the launch, or of arrays of a fixed size; the most of all kernels. -1: nobody
+// looked.
+int64_t inspected_shared(const Case *c, bool asked);
 
 // The answer has to raise an error that contains `text`. Without this an error fails the test.
 bool expect_error(Case *c, const char *text, const Mistake *mistake);

@@ -187,7 +187,8 @@ static bool close_enough(double x, double want, double tolerance) {
     return isnan(want) && isnan(x);
   if (isinf(want) || isinf(x))
     return x == want;
-  return fabs(x - want) <= tolerance * fmax(1, fabs(want));
+  double size = fabs(want); // not fmax, which is a call, and this is asked a million times
+  return fabs(x - want) <= tolerance * (size > 1 ? size : 1);
 }
 
 static int64_t mismatches(const Array *a, const Array *want, double tolerance, int64_t *first) {

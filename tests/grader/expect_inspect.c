@@ -227,6 +227,16 @@ double inspected(const Case *c, Inspected what, Where where) {
   return c->inspection ? worst_of(c->inspection, what, where).value : NAN;
 }
 
+int64_t inspected_shared(const Case *c, bool asked) {
+  int64_t most = -1;
+  for (int n = 0; c->inspection && n < c->inspection->kernel_count; n++) {
+    const InspectKernel *k = &c->inspection->kernels[n];
+    const int64_t bytes = (int64_t)(asked ? k->dynamic_bytes : k->shared_bytes);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
 static bool any_global_access(const Inspection *i) {
   for (int n = 0; n < i->kernel_count; n++)
     for (int m = 0; m < i->kernels[n].line_count; m++)

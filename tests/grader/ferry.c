@@ -23,6 +23,7 @@ const Command commands[] = {
      "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"
      "--all             the report of every failed test, not of the first alone\n"
      "--first           no test after the first that fails\n"
+     "--devices LIST    built once and judged with each number of simulated devices, such as 1,4\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
      "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP
@@ -62,6 +63,7 @@ const Command commands[] = {
      "--blocks N      look at N blocks of each launch, from the middle of the grid; the others run as they are\n"
      "--gpu NAME      play this GPU, and say how long each kernel would take there and why (FERRY_SIM_GPU=list)\n"
      "--once          in ascending order alone, in half of the time: for counts, not for findings\n"
+     "--no-registers  ptxas is not asked for registers: that takes seconds where there is a CUDA toolkit\n"
      "--quiet         the report alone, without the program's output\n"
      "--table         a line for each kernel alone, without the program's output; with modelled times where "
      "FERRY_SIM_GPU "

@@ -14,10 +14,11 @@ typedef struct InspectOptions {
       *html;                       // program: one that is built already, in place of the file
   const char *with[INSPECT_FILES]; // files that are compiled and linked beside it
   int with_count;
-  const char *gpu;  // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
-  bool quiet;       // without the program's output
-  bool table;       // a line for each kernel
-  bool once;        // in ascending order alone
+  const char *gpu; // that the device plays (FERRY_SIM_GPU); NULL: as the environment says
+  bool quiet;      // without the program's output
+  bool table;      // a line for each kernel
+  bool once;       // in ascending order alone
+  bool no_registers;
   bool nvcc;        // the file is anybody's, as ./ferry nvcc takes it: launches find their kernels by C++'s rules
   char **arguments; // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program

@@ -16,6 +16,9 @@
 #include <unistd.h>
 
 enum { ARGUMENTS = 96 };
+// As make has compiled it with these flags, for answers, which set nothing before they include it; where it is of another compiler g++
+// takes the header itself.
+#define PRECOMPILED_HEADER CONFIG_PRECOMPILED "/inspected.h"
 
 typedef struct Command {
   const char *argv[ARGUMENTS];
@@ -126,6 +129,8 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   *strrchr(folder, '/') = '\0';
   words(&c, flags_of(number));
   words(&c, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  if (o->exercise && !apart && access(PRECOMPILED_HEADER, R_OK) == 0)
+    words(&c, "-Wno-dangling-pointer -include " PRECOMPILED_HEADER);
   word(&c, "-I", CONFIG_ROOT "/build/sim/core");
   word(&c, "-I", CONFIG_ROOT "/core/sim/include");
   word(&c, "-I", CONFIG_ROOT "/core");
@@ -200,7 +205,7 @@ static bool compile(InspectBuild *b, const InspectOptions *o, const char *source
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes) {
   Command c = {0};
   char header[PATH_MAX];
-  if (!*CONFIG_NVCC || o->program)
+  if (!*CONFIG_NVCC || o->program || o->no_registers)
     return false;
   snprintf(said, bytes, "%s/ptxas", b->folder);
   word(&c, "", CONFIG_NVCC);
@@ -245,7 +250,7 @@ static bool link_program(const InspectBuild *b, const InspectOptions *o) {
   char said[300];
   Command c = {0};
   word(&c, "", CONFIG_CXX);
-  words(&c, "-o program");
+  words(&c, CONFIG_LINKER " -o program");
   for (int n = 0; n <= o->with_count; n++)
     word(&c, "", numbered("kernels", n, ".o"));
   if (b->beside)
@@ -322,6 +327,8 @@ static void begin_child(const InspectOptions *o, const char *order, bool quiet, 
   set("FERRY_INSPECT_MIX", mix);
   if (o->gpu)
     set("FERRY_SIM_GPU", o->gpu);
+  if (o->exercise)
+    set("FERRY_SIM_MEMORY_MB", KERNELS_MEMORY_MB);
   set("FERRY_INSPECT_RECORD", record);
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);

@@ -16,6 +16,7 @@ typedef enum Step {
   STEP_ADD,
   STEP_MULTIPLY,
   STEP_FP32,
+  STEP_FMA,
   STEP_ADD64,
   STEP_MULTIPLY64,
   STEP_FP64,
@@ -107,6 +108,10 @@ static Step called(const char *operands) {
   if (!name)
     return STEP_NOTHING;
   name++;
+  if (strncmp(name, "fmaf@", 5) == 0 || strncmp(name, "fmaf>", 5) == 0)
+    return STEP_FMA;
+  if (strncmp(name, "fmaxf@", 6) == 0 || strncmp(name, "fminf@", 6) == 0)
+    return STEP_FP32;
   if (strncmp(name, "__sanitizer_cov_trace_pc", 24) == 0)
     return STEP_BLOCK;
   if (strncmp(name, "__ubsan_handle_out_of_bounds", 28) == 0)
@@ -190,7 +195,7 @@ static void write_block(FILE *out, const Program *p, int first) {
   }
   int fma = pairs(of[STEP_ADD], of[STEP_MULTIPLY]), fma64 = pairs(of[STEP_ADD64], of[STEP_MULTIPLY64]);
   if (first + 1 < p->count)
-    fprintf(out, "%lx %d %d %d %d %d %d\n", (unsigned long)p->list[first + 1].at, fma,
+    fprintf(out, "%lx %d %d %d %d %d %d\n", (unsigned long)p->list[first + 1].at, fma + of[STEP_FMA],
             of[STEP_ADD] + of[STEP_MULTIPLY] - fma + of[STEP_FP32],
             of[STEP_ADD64] + of[STEP_MULTIPLY64] - fma64 + of[STEP_FP64], of[STEP_INTEGER] + of[STEP_COMPARE],
             of[STEP_SPECIAL], of[STEP_DIVISION]);

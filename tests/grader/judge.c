@@ -400,14 +400,16 @@ static void run_passes(TestVerdict *v, Answer *a, const Exercise *e, int devices
 }
 
 static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
-  int needed = v->test->devices > 1 ? v->test->devices : 1;
-  if (o->devices < needed && !v->test->no_cuda) {
+  int devices = o->devices;
+  if (a->real_gpu && devices < v->test->devices && !v->test->no_cuda) {
     v->status = STATUS_SKIPPED;
     return;
   }
   bool kernel = strcmp(exercise_extension(e), "cu") == 0 && !a->real_gpu;
-  bool fewer = v->test->at_most && !a->real_gpu && v->test->at_most < o->devices;
-  int devices = fewer ? v->test->at_most : o->devices;
+  if (!a->real_gpu && devices < v->test->devices)
+    devices = v->test->devices; // simulated ones cost nothing: what shows on several is never left out for want of them
+  if (!a->real_gpu && v->test->at_most && v->test->at_most < devices)
+    devices = v->test->at_most;
   if ((v->test->inspect || v->test->scored) && kernel)
     run_inspected(v, a, e, devices);
   else
@@ -453,24 +455,30 @@ static void not_judged(Verdict *v, Status status) {
     v->tests[v->test_count] = (TestVerdict){.test = &exercise->tests[v->test_count], .status = status};
 }
 
+void judge_built(Verdict *v, Answer *a, const JudgeOptions *options) {
+  double began = now();
+  *v = (Verdict){.exercise = a->exercise};
+  if (a->status == STATUS_NOT_RUN)
+    run_tests(v, a, options);
+  // What failed may have failed because the build is being replaced; nobody loses points by that.
+  bool failed = a->status != STATUS_NOT_RUN || v->status != STATUS_PASS;
+  if (failed && a->folder[0] && a->status != STATUS_MISSING)
+    answer_build_is_whole(a);
+  if (a->status != STATUS_NOT_RUN)
+    not_judged(v, a->status);
+  v->real_gpu = a->real_gpu;
+  v->report = shown(a->diagnostics);
+  v->warning = shown(a->warning);
+  a->diagnostics = a->warning = NULL;
+  v->protections = a->protections;
+  v->seconds = now() - began;
+}
+
 void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options) {
   double began = now();
   Answer a;
-  *v = (Verdict){.exercise = exercise};
-  answer_build(&a, exercise, source);
-  if (a.status == STATUS_NOT_RUN)
-    run_tests(v, &a, options);
-  // What failed may have failed because the build is being replaced; nobody loses points by that.
-  bool failed = a.status != STATUS_NOT_RUN || v->status != STATUS_PASS;
-  if (failed && a.folder[0] && a.status != STATUS_MISSING)
-    answer_build_is_whole(&a);
-  if (a.status != STATUS_NOT_RUN)
-    not_judged(v, a.status);
-  v->real_gpu = a.real_gpu;
-  v->report = shown(a.diagnostics);
-  v->warning = shown(a.warning);
-  a.diagnostics = a.warning = NULL;
-  v->protections = a.protections;
+  answer_build(&a, exercise, source, options->first);
+  judge_built(v, &a, options);
   answer_free(&a);
   v->seconds = now() - began;
 }

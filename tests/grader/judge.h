@@ -40,6 +40,9 @@ typedef struct JudgeOptions {
 } JudgeOptions;
 
 void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options);
+// An answer that answer_build has built, or has not; with other options, as often as one likes. What the compiler said goes to the
+// first verdict.
+void judge_built(Verdict *v, Answer *a, const JudgeOptions *options);
 void verdict_free(Verdict *v);
 
 double verdict_score(const Verdict *v); // 0 to 1: passed of all that were run

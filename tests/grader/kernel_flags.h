@@ -18,4 +18,7 @@
   "-fsanitize=thread,bounds -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "           \
   "-fno-tree-vectorize -fno-thread-jumps -fno-split-paths -fno-schedule-insns2 -fno-builtin-memcpy "                   \
   "-fno-builtin-memmove -fno-builtin-memset"
+
+// Of the device that answers see. One of the kernels' tests takes all of it, and what is taken is filled.
+#define KERNELS_MEMORY_MB "64"
 #endif

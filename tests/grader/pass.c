@@ -7,10 +7,11 @@
 #define LAZY "FERRY_SIM_MODE=lazy"
 
 static const Pass once[] = {{PASS_IN_ORDER, NULL, {LAZY}}};
+static const Pass asked[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_POLLS=1048576"}}};
 
 // FERRY_SIM_EDGE: on which side of an array even a read is an error.
 static const Pass kernel_passes[] = {
-    {PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=before"}},
+    {PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=before", "FERRY_SIM_POLLS=1000"}},
     {PASS_THREADS_DOWN,
      "with the threads of each block begun in descending order",
      {LAZY, "FERRY_SIM_ORDER=descending", "FERRY_SIM_EDGE=behind"}},
@@ -28,7 +29,7 @@ static const Pass kernel_passes[] = {
 
 // Of work in streams. In the first nothing runs before somebody waits for it, which shows what came too late; the others show
 // what came too early.
-static const Pass stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY}},
+static const Pass stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=behind"}},
                                      {PASS_OTHERS_AHEAD,
                                       "with all that other streams could do done before each piece of work, and work "
                                       "that is not done because it is asked "
@@ -48,6 +49,7 @@ const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
 PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
   PassList list = e->streams                                 ? LIST(stream_passes)
                   : strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
+                  : e->asked                                 ? LIST(asked)
                                                              : LIST(once);
   if (real_gpu || test->no_cuda)
     list = LIST(once);

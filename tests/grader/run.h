@@ -8,9 +8,10 @@ typedef struct RunOptions {
   const Exercise *exercise;
   const char *file, *test, *sandbox;
   uint64_t seed;
-  int replay; // number of the test to repeat with `seed`, 0: none
-  bool all;   // every report, not the first alone
-  bool first; // no test after the first that fails
+  int replay;          // number of the test to repeat with `seed`, 0: none
+  const char *devices; // numbers of simulated devices, "1,4": a verdict for each; NULL: one, as the environment says
+  bool all;            // every report, not the first alone
+  bool first;          // no test after the first that fails
 } RunOptions;
 
 int run_parse(int argc, char **argv, RunOptions *o); // an exit status

@@ -44,11 +44,7 @@ static void print_compiler(const char *title, const char *text) {
 static void print_counts(const Verdict *v) {
   if (v->skipped > 0)
     term_paragraph(stdout, "", 0,
-                   v->real_gpu
-                       ? "Tests were left out: there are not devices enough. FERRY_CUDA=sim runs them on "
-                         "simulated ones"
-                       : "Tests were left out: there are not devices enough. FERRY_SIM_DEVICES=4 has enough for "
-                         "all");
+                   "Tests were left out: there are not devices enough. FERRY_CUDA=sim runs them on simulated ones");
   printf("%d of %d tests passed in %.1f s\n", v->passed, v->test_count - v->skipped, v->seconds);
 }
 

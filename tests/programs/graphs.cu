@@ -30,7 +30,76 @@ static cudaKernelNodeParams kernel(void *function, void **arguments) {
   return p;
 }
 
+// Conditional nodes: a loop whose kernel counts down, in a graph that is captured, and then one of two ways.
+__global__ void count_down(int *x, cudaGraphConditionalHandle again, cudaGraphConditionalHandle odd) {
+  x[1]++;
+  cudaGraphSetConditional(again, --x[0] != 0);
+  cudaGraphSetConditional(odd, x[1] % 2);
+}
+__global__ void store(int *x, int value) {
+  x[2] = value;
+}
+static void conditions(void) {
+  int *x;
+  cudaMallocManaged(&x, 3 * sizeof *x);
+  cudaStream_t stream, inner;
+  cudaGraph_t graph, same;
+  cudaGraphExec_t exec;
+  cudaGraphConditionalHandle again, odd;
+  cudaStreamCaptureStatus status;
+  const cudaGraphNode_t *after;
+  size_t count;
+  DONE(cudaStreamCreate(&stream));
+  DONE(cudaStreamCreate(&inner));
+  DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  store<<<1, 1, 0, stream>>>(x, 0);
+  DONE(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &after, nullptr, &count));
+  CHECK(count == 1);
+  DONE(cudaGraphConditionalHandleCreate(&again, graph, 1, cudaGraphCondAssignDefault));
+  DONE(cudaGraphConditionalHandleCreate(&odd, graph));
+  cudaGraphNode_t loop, choice, last;
+  cudaGraphNodeParams p = {};
+  p.type = cudaGraphNodeTypeConditional;
+  p.conditional.handle = again;
+  p.conditional.type = cudaGraphCondTypeWhile;
+  p.conditional.size = 1;
+  DONE(cudaGraphAddNode(&loop, graph, after, nullptr, count, &p));
+  DONE(cudaStreamBeginCaptureToGraph(inner, p.conditional.phGraph_out[0], nullptr, nullptr, 0,
+                                     cudaStreamCaptureModeGlobal));
+  count_down<<<1, 1, 0, inner>>>(x, again, odd);
+  DONE(cudaStreamEndCapture(inner, nullptr));
+  p.conditional.handle = odd;
+  p.conditional.type = cudaGraphCondTypeIf;
+  p.conditional.size = 2;
+  DONE(cudaGraphAddNode(&choice, graph, &loop, nullptr, 1, &p));
+  for (int way = 0; way < 2; way++) {
+    int value = 10 + way;
+    void *arguments[] = {&x, &value};
+    cudaGraphNodeParams k = {};
+    k.type = cudaGraphNodeTypeKernel;
+    k.kernel = kernel((void *)store, arguments);
+    DONE(cudaGraphAddNode(&last, p.conditional.phGraph_out[way], nullptr, nullptr, 0, &k));
+  }
+  DONE(cudaStreamUpdateCaptureDependencies(stream, &choice, nullptr, 1, cudaStreamSetCaptureDependencies));
+  add<<<1, 1, 0, stream>>>(x + 2, 100);
+  DONE(cudaStreamEndCapture(stream, &same));
+  CHECK(same == graph);
+  p.conditional.type = cudaGraphCondTypeWhile;
+  CHECK(cudaGraphAddNode(&last, graph, nullptr, nullptr, 0, &p) == cudaErrorInvalidValue); // two graphs of a loop
+  DONE(cudaGraphInstantiate(&exec, graph, 0));
+  DONE(cudaGraphDestroy(graph));
+  for (int times = 4; times < 6; times++) {
+    x[0] = times;
+    x[1] = 0;
+    DONE(cudaGraphLaunch(exec, stream));
+    DONE(cudaStreamSynchronize(stream));
+    CHECK(x[1] == times && x[2] == (times % 2 ? 110 : 111));
+  }
+  DONE(cudaGraphExecDestroy(exec));
+}
+
 int main() {
+  conditions();
   int *x, host[4] = {1, 2, 3, 4}, out[4], called = 0, by = 10, more = 100;
   DONE(cudaMalloc(&x, sizeof host));
   cudaStream_t stream;
@@ -123,6 +192,10 @@ int main() {
     DONE(cudaGraphLaunch(other, stream));
   DONE(cudaStreamSynchronize(stream));
   CHECK(out[0] == 24 && out[3] == 30);
+  DONE(cudaFree(own)); // and the graph may run again all the same
+  DONE(cudaGraphLaunch(other, stream));
+  DONE(cudaStreamSynchronize(stream));
+  CHECK(out[0] == 25);
   DONE(cudaGraphDestroy(captured));
 
   DONE(cudaGraphAddDependencies(graph, &last, &in, 1));

@@ -18,6 +18,25 @@ __global__ void parent(int *n) {
   if (threadIdx.x == 1)
     n[1] = n[0]; // a barrier orders nothing in CUDA; the host's order after the grid does
 }
+// The first thread launches, the others write afterwards what the child reads: it runs when they have.
+__global__ void sum(const int *from, int *to, int count) {
+  for (int i = 0; i < count; i++)
+    *to += from[i];
+}
+__global__ void writes(int *data, int *to) {
+  if (threadIdx.x == 0)
+    sum<<<1, 1>>>(data, to, 64);
+  data[threadIdx.x] = (int)threadIdx.x;
+}
+// What waits for a child sees what it did; a copy comes after it.
+__global__ void waits(int *data, int *to) {
+  *to = 0;
+  sum<<<1, 1>>>(data, to, 64);
+  cudaDeviceSynchronize();
+  data[0] = *to;
+  sum<<<1, 1>>>(data, to, 1);
+  cudaMemcpyAsync(data + 1, to, sizeof(int), cudaMemcpyDeviceToDevice, 0);
+}
 __global__ void timed(long long *cycles) {
   const clock_t begin = clock();
   while (clock() - begin < 1000000) {
@@ -35,7 +54,7 @@ __global__ void handed_on(int *flag) {
 int main() {
   int *n, failed = 0;
   long long *cycles;
-  cudaMallocManaged(&n, 8);
+  cudaMallocManaged(&n, 66 * sizeof *n);
   cudaMallocManaged(&cycles, 8);
   n[0] = n[1] = 0;
   child<<<1, 1>>>(5, n);
@@ -45,6 +64,13 @@ int main() {
   parent<<<1, 64>>>(n);
   failed |= cudaDeviceSynchronize() != cudaSuccess || n[0] != 64;
   printf("children: %d\n", n[0]);
+  n[0] = 0;
+  writes<<<1, 64>>>(n + 1, n);
+  failed |= cudaDeviceSynchronize() != cudaSuccess || n[0] != 64 * 63 / 2;
+  printf("after the block: %d\n", n[0]);
+  waits<<<1, 1>>>(n + 1, n);
+  failed |= cudaDeviceSynchronize() != cudaSuccess || n[1] != 64 * 63 / 2 || n[0] != 64 * 63 || n[2] != n[0];
+  printf("waits: %d %d %d\n", n[0], n[1], n[2]);
   timed
     <<<1, 1>>>(cycles);
   failed |= cudaDeviceSynchronize() != cudaSuccess || cycles[0] < 1000000;

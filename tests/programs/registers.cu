@@ -35,6 +35,26 @@ __global__ void instructions(unsigned int *out, const unsigned int *in, float *r
   asm volatile("membar.gl;");
 }
 
+// Halves and bytes of a word, each by itself.
+__global__ void parts(unsigned int *out, unsigned int a, unsigned int b) {
+  bool high = false, low = false;
+  int i = 0;
+  out[i++] = __vadd4(a, b);
+  out[i++] = __vaddss2(a, b);
+  out[i++] = __vsubus4(a, b);
+  out[i++] = __vavgs4(a, b);
+  out[i++] = __vabsdiffu4(a, b);
+  out[i++] = __vsadu4(a, b);
+  out[i++] = __vcmpgts2(a, b);
+  out[i++] = __vsetgtu4(a, b);
+  out[i++] = __vneg2(a);
+  out[i++] = __viaddmax_s16x2_relu(a, b, 5);
+  out[i++] = (unsigned int)__vimin3_s32(-3, 4, 2);
+  out[i] = __vibmax_s16x2(a, b, &high, &low);
+  out[i++] += high * 2u + low;
+  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(out[i++]) : "r"(a), "r"(b), "r"(7));
+}
+
 int main() {
   unsigned int *out;
   long long *times;
@@ -60,6 +80,26 @@ int main() {
     if (out[i] != expected[i])
       printf("instruction %d: %x, expected %x\n", i, out[i], expected[i]);
     good = good && out[i] == expected[i];
+  }
+  parts<<<1, 1>>>(out, 0x7fff01f0, 0x00020420);
+  good = good && cudaDeviceSynchronize() == cudaSuccess;
+  const unsigned int of_parts[] = {0x7f010510,
+                                   0x7fff0610,
+                                   0x7ffd00d0,
+                                   0x40010308,
+                                   0x7ffd03d0,
+                                   0x7f + 0xfd + 3 + 0xd0,
+                                   0xffff0000,
+                                   0x01000001 | 0x00010000,
+                                   0x8001fe10,
+                                   0x00000610,
+                                   0xfffffffd,
+                                   0x7fff0420 + 2,
+                                   0x7f + 0xfd + 3 + 0xd0 + 7};
+  for (int i = 0; i < 13; i++) {
+    if (out[i] != of_parts[i])
+      printf("parts %d: %x, expected %x\n", i, out[i], of_parts[i]);
+    good = good && out[i] == of_parts[i];
   }
   puts(good ? "PASS" : "FAIL");
   return !good;

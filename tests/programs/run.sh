@@ -14,12 +14,13 @@ usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [opti
   --compile-only  do not run them
   --O0            compile faster
   --once          HeCBench: let the last argument, mostly a number of repetitions, be 1
-  --limit S       seconds to run (60)
-  --compiling S   seconds to compile (120)
+  --limit S       processor seconds to run, of all threads together (60); twice as long by the clock
+  --compiling S   seconds to compile (120), by the clock
   --jobs N        programs at a time (1)
   --ferry FILE    another ferry than ./ferry, an installed one
   --logs DIR      keep what each printed (default: a temporary folder, removed)
   --table FILE    the results as a table in Markdown
+The table's seconds are processor time, user's and system's, to compile and to run: they depend little on what else the machine does.
 A program ends well when it exits with 0, has not said that a check failed, and the simulator has found nothing.
 END
 }
@@ -57,8 +58,8 @@ export work logs limit compiling once run samples hecbench llmc
 # ---- the list: collection, name, folder ------------------------------------------------------------------------------
 
 list_samples() {
-  find "$samples/Samples" -name '*.cu' -printf '%h\n' | sed 's@/src$@@' | sort -u |
-    grep -vE '/[78]_|nvrtc|Drv|GL|EGL|NPP|D3D|D3D1|Vulkan|vulkan|nvJPEG|NvSci|Nvsci|cuSolver|jitLto|MMAP|memMap|ptxjit|MPI|cuDLA|IPC' |
+  find "$samples/Samples" \( -name '*.cu' -o -name '*.cpp' \) -printf '%h\n' | sed 's@/src$@@' | sort -u |
+    grep -vE '/[78]_|/cmake/|nvrtc|Drv|GL|EGL|NPP|D3D|Vulkan|vulkan|nvJPEG|NvSci|Nvsci|cuSolver|jitLto|JIT|MMAP|memMap|ptxjit|MPI|cuDLA|IPC' |
     while IFS= read -r dir; do
       grep -qliE 'GL/|helper_gl|rendercheck_gl|nvrtc|freeimage' "$dir"/*.cu "$dir"/*.cpp "$dir"/*.h 2>/dev/null ||
         echo "samples $(basename "$dir") $dir"
@@ -108,20 +109,28 @@ hecbench_command() {
     if [ -n "$once" ]; then sed -E 's/^(.*\.\/[^ ]+.*[[:space:]])[0-9]+[[:space:]]*$/\11/'; else cat; fi
 }
 start() {
+  ulimit -S -t "$limit" # ends a program by SIGXCPU; one that only waits is ended by the clock
   case $1 in
-  HeCBench) timeout "$limit" bash -c "$(hecbench_command)" ;;
-  *) timeout "$limit" ./main ;;
+  HeCBench) timeout $((2 * limit + 30)) bash -c "$(hecbench_command)" ;;
+  *) timeout $((2 * limit + 30)) ./main ;;
   esac
+}
+# Runs a command, its output in LOG, and adds the processor time that it took to LOG.seconds.
+timed() { # LOG COMMAND...
+  local log=$1 TIMEFORMAT='%U %S'
+  shift
+  { time "$@" >"$log" 2>&1; } 2>"$log.seconds"
+}
+seconds() { # LOG
+  tail -n 1 "$1.seconds" 2>/dev/null | awk '{ printf "%.1f", $1 + $2 }'
 }
 
 one() { # COLLECTION NAME DIR
   local log=$logs/$1-$2 status=0 ended
   mkdir -p "$work/$1-$2/here" && cd "$work/$1-$2/here" || return
-  case $1 in
-  samples) (build_samples "$3") ;;
-  HeCBench) (build_hecbench "$3") ;;
-  llm.c) (build_llmc "$3") ;;
-  esac >"$log.build" 2>&1 || status=$?
+  local build=build_${1,,}
+  rm -f "$log".*
+  timed "$log.build" inner "${build//./}" "$3" || status=$?
   if [ $status = 124 ]; then
     ended='compiling takes too long'
   elif [ $status != 0 ]; then
@@ -130,15 +139,15 @@ one() { # COLLECTION NAME DIR
     ended=compiles
   else
     [ "$1" = HeCBench ] && cd "../src/$2-cuda"
-    start "$1" >"$log.run" 2>&1 || status=$?
+    timed "$log.run" inner start "$1" || status=$?
     ended=$(judge $status "$log.run")
   fi
-  echo "$1|$2|$ended"
+  echo "$1|$2|$(seconds "$log.build")|$(seconds "$log.run")|$ended"
   rm -rf "${work:?}/$1-$2"
 }
 
 judge() { # STATUS LOG
-  if [ "$1" = 124 ] || { [ "$1" = 2 ] && grep -qE 'Error 124' "$2"; }; then
+  if [ "$1" = 152 ] || [ "$1" = 124 ]; then
     echo "not done after $limit s"
   elif grep -E '^cudasim: ' "$2" | grep -qv '^cudasim: warning'; then
     echo "stopped: $(grep -E '^cudasim: ' "$2" | grep -m 1 -v '^cudasim: warning' | cut -c 1-120)"
@@ -154,7 +163,8 @@ judge() { # STATUS LOG
     echo 'runs, has no check'
   fi
 }
-export -f one start judge hecbench_command
+inner() { ("$@"); }
+export -f one inner start timed seconds judge hecbench_command
 
 total=$(wc -l <"$work/list") n=0
 : >"$work/results"
@@ -165,7 +175,7 @@ while IFS= read -r line; do
 done < <(xargs -P "$jobs" -d '\n' -I{} bash -c 'set -- {}; one "$@"' <"$work/list")
 
 sort "$work/results" | awk -F'|' '
-  { group = $3; sub(/:.*/, "", group); count[$1, group]++; total[$1]++; names[$1]; groups[group] }
+  { group = $5; sub(/:.*/, "", group); count[$1, group]++; total[$1]++; names[$1]; groups[group] }
   END {
     print ""
     for (name in names) {
@@ -175,8 +185,9 @@ sort "$work/results" | awk -F'|' '
   }'
 if [ -n "$table" ]; then
   {
-    echo '| collection | program | how it ended |'
-    echo '|---|---|---|'
-    sort "$work/results" | sed 's/|/ | /; s/|\([^|]*\)$/| \1 |/; s/^/| /'
+    echo '| collection | program | s to compile | s to run | how it ended |'
+    echo '|---|---|---|---|---|'
+    sort "$work/results" | awk -F'|' '{ rest = $5; for (i = 6; i <= NF; i++) rest = rest "\\|" $i
+      printf "| %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, rest }'
   } >"$table"
 fi

@@ -146,6 +146,50 @@ __global__ void yes_divides_after_a_return(int *out, const int *in, int zero) {
   out[threadIdx.x] = part;
 }
 
+// No barrier: the loop is over the threads that pass the conditions.
+__global__ void yes_inner_points(int *out, int width, int height) {
+  const int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (c > 0 && r > 0 && c < width - 1 && r + 1 < height)
+    out[r * width + c] = r * 100 + c;
+}
+
+__global__ void yes_leave_early(int *out, const int *in, int n, int m) {
+  const unsigned int i = threadIdx.x + blockIdx.x * blockDim.x;
+  if (i >= n || m < 0)
+    return;
+  int part = i / 3;
+  if (part == 4 || (m & i) == 5)
+    return;
+  if (in[i] == 9)
+    return;
+  out[i] = part + 7;
+}
+
+__global__ void yes_every_other(int *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i % 2 == 1 && i < n)
+    out[i] = i;
+}
+
+__global__ void yes_conditions_between(int *out, int n) {
+  __shared__ int s[SIZE];
+  const int t = threadIdx.x + blockDim.x * threadIdx.y;
+  s[t] = t;
+  __syncthreads();
+  if (threadIdx.x < 5 && threadIdx.y > n) {
+    for (int i = 0; i < 2; i++)
+      s[t] += 2 * i;
+  }
+  __syncthreads();
+  out[t] = s[SIZE - 1 - t];
+}
+
+__global__ void no_single_condition(int *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    out[i] = 3;
+}
+
 __global__ void no_brackets(int *out) {
   for (int i = 0; i < 4;) {
     __syncthreads();
@@ -265,6 +309,13 @@ int main(void) {
   RUN(yes_adds<<<1, SIZE>>>(out));
   RUN(yes_shared_number<<<1, SIZE>>>(out));
   RUN(yes_divides_after_a_return<<<1, SIZE>>>(out, in, 0));
+  RUN(yes_inner_points<<<dim3(2, 2), dim3(4, 4)>>>(out, 8, 8));
+  RUN(yes_inner_points<<<dim3(2, 2), dim3(4, 4)>>>(out, 7, 6));
+  RUN(yes_leave_early<<<4, SIZE / 4>>>(out, in, 50, 5));
+  RUN(yes_leave_early<<<1, SIZE>>>(out, in, 50, -5));
+  RUN(yes_every_other<<<2, SIZE / 2>>>(out, 50));
+  RUN(yes_conditions_between<<<1, dim3(16, 4)>>>(out, 1));
+  RUN(no_single_condition<<<2, SIZE / 2>>>(out, 50));
   RUN(no_brackets<<<1, SIZE>>>(out));
   RUN(no_object<<<1, SIZE>>>(out, 7));
   RUN(no_condition<<<1, SIZE>>>(out, in));

@@ -1,5 +1,6 @@
-// cuFFT: against the sums that define a transform, for lengths of all kinds; there and back; real numbers, in place too.
-#include <cufft.h>
+// cuFFT: against the sums that define a transform, for lengths of all kinds; there and back; real numbers, in place too; functions of
+// the program's own that load and store; transforms on two devices.
+#include <cufftXt.h>
 #include <cmath>
 #include <cstdio>
 #include <initializer_list>
@@ -90,10 +91,117 @@ static void two_dimensions(void) {
   CHECK(cufftExecD2Z(there, little, (cufftDoubleComplex *)little) == CUFFT_INVALID_VALUE);
 }
 
+// Loads what the filter leaves of an element, and stores it with its parts exchanged.
+static __device__ cufftComplex filtered(void *data, size_t at, void *info, void *) {
+  const cufftComplex value = ((cufftComplex *)data)[at];
+  const float weight = ((const float *)info)[at];
+  return make_cuComplex(weight * value.x, weight * value.y);
+}
+static __device__ void exchanged(void *data, size_t at, cufftComplex value, void *info, void *shared) {
+  *(int *)shared = 7;
+  ((cufftComplex *)data)[at] = make_cuComplex(value.y, *(int *)shared * *(float *)info * value.x);
+}
+__device__ cufftCallbackLoadC loader = filtered;
+__device__ cufftCallbackStoreC storer = exchanged;
+
+static void callbacks(void) {
+  enum { N = 24 };
+  cufftComplex *x, *plain, *own;
+  float *weights, *one;
+  cudaMallocManaged(&x, N * sizeof *x);
+  cudaMallocManaged(&plain, N * sizeof *x);
+  cudaMallocManaged(&own, N * sizeof *x);
+  cudaMallocManaged(&weights, N * sizeof *weights);
+  cudaMallocManaged(&one, sizeof *one);
+  *one = 1;
+  for (int i = 0; i < N; i++) {
+    x[i] = make_cuComplex((float)number(i), (float)number(3 * i));
+    weights[i] = (float)(i % 3);
+    plain[i] = make_cuComplex(weights[i] * x[i].x, weights[i] * x[i].y);
+  }
+  cufftHandle there, with;
+  long long n = N;
+  size_t bytes;
+  DONE(cufftPlan1d(&there, N, CUFFT_C2C, 1));
+  DONE(cufftCreate(&with));
+  DONE(cufftXtMakePlanMany(with, 1, &n, NULL, 1, 1, CUDA_C_32F, NULL, 1, 1, CUDA_C_32F, 1, &bytes, CUDA_C_32F));
+  cufftCallbackLoadC load;
+  cufftCallbackStoreC store;
+  cudaMemcpyFromSymbol(&load, loader, sizeof load);
+  cudaMemcpyFromSymbol(&store, storer, sizeof store);
+  DONE(cufftXtSetCallback(with, (void **)&load, CUFFT_CB_LD_COMPLEX, (void **)&weights));
+  DONE(cufftXtSetCallback(with, (void **)&store, CUFFT_CB_ST_COMPLEX, (void **)&one));
+  DONE(cufftXtSetCallbackSharedSize(with, CUFFT_CB_ST_COMPLEX, sizeof(int)));
+  CHECK(cufftXtSetCallback(with, (void **)&load, CUFFT_CB_LD_REAL, (void **)&weights) == CUFFT_INVALID_TYPE);
+  DONE(cufftExecC2C(there, plain, plain, CUFFT_FORWARD));
+  DONE(cufftXtExec(with, x, own, CUFFT_FORWARD));
+  cudaDeviceSynchronize();
+  for (int i = 0; i < N; i++)
+    CHECK(own[i].x == plain[i].y && own[i].y == 7 * plain[i].x);
+  DONE(cufftXtClearCallback(with, CUFFT_CB_LD_COMPLEX));
+  DONE(cufftXtClearCallback(with, CUFFT_CB_ST_COMPLEX));
+  DONE(cufftExecC2C(there, x, plain, CUFFT_FORWARD));
+  DONE(cufftXtExec(with, x, own, CUFFT_FORWARD));
+  cudaDeviceSynchronize();
+  for (int i = 0; i < N; i++)
+    CHECK(own[i].x == plain[i].x && own[i].y == plain[i].y);
+}
+
+static void two_devices(int rows, int columns, int batch) {
+  const int n = rows * columns * batch;
+  cufftComplex *x = new cufftComplex[n], *y = new cufftComplex[n], *expected;
+  cudaMallocManaged(&expected, n * sizeof *expected);
+  for (int i = 0; i < n; i++)
+    x[i] = expected[i] = make_cuComplex((float)number(i), (float)number(i + 1));
+  cufftHandle one, both;
+  int sizes[2] = {rows, columns}, devices[2] = {1, 0}, rank = columns > 1 ? 2 : 1;
+  size_t work[2];
+  DONE(cufftPlanMany(&one, rank, sizes, NULL, 1, 0, NULL, 1, 0, CUFFT_C2C, batch));
+  DONE(cufftExecC2C(one, expected, expected, CUFFT_FORWARD));
+  cudaDeviceSynchronize();
+  DONE(cufftCreate(&both));
+  DONE(cufftXtSetGPUs(both, 2, devices));
+  DONE(cufftMakePlanMany(both, rank, sizes, NULL, 1, 0, NULL, 1, 0, CUFFT_C2C, batch, work));
+  cudaLibXtDesc *parts, *ordered;
+  DONE(cufftXtMalloc(both, &parts, CUFFT_XT_FORMAT_INPLACE));
+  DONE(cufftXtMalloc(both, &ordered, CUFFT_XT_FORMAT_INPLACE));
+  CHECK(parts->descriptor->nGPUs == 2 && parts->descriptor->GPUs[0] == 1);
+  DONE(cufftXtMemcpy(both, parts, x, CUFFT_COPY_HOST_TO_DEVICE));
+  DONE(cufftXtExecDescriptorC2C(both, parts, parts, CUFFT_FORWARD));
+  CHECK(parts->subFormat == CUFFT_XT_FORMAT_INPLACE_SHUFFLED);
+  if (rank == 2) { // the first device has the first half of each row
+    const int half = (columns + 1) / 2;
+    cufftComplex *own = new cufftComplex[rows * half];
+    cudaMemcpy(own, parts->descriptor->data[0], rows * half * sizeof *own, cudaMemcpyDeviceToHost);
+    CHECK(own[half].x == expected[columns].x && own[half + 1].y == expected[columns + 1].y);
+    delete[] own;
+  }
+  DONE(cufftXtMemcpy(both, ordered, parts, CUFFT_COPY_DEVICE_TO_DEVICE));
+  DONE(cufftXtMemcpy(both, y, ordered, CUFFT_COPY_DEVICE_TO_HOST));
+  for (int i = 0; i < n; i++)
+    CHECK(y[i].x == expected[i].x && y[i].y == expected[i].y);
+  cufftComplex last; // in order: the end of the second device's part is the end of all
+  const int rest = batch > 1 ? batch / 2 * rows * columns : rows / 2 * columns;
+  cudaMemcpy(&last, (cufftComplex *)ordered->descriptor->data[1] + rest - 1, sizeof last, cudaMemcpyDeviceToHost);
+  CHECK(last.x == expected[n - 1].x);
+  DONE(cufftXtExecDescriptorC2C(both, parts, parts, CUFFT_INVERSE));
+  DONE(cufftXtMemcpy(both, y, parts, CUFFT_COPY_DEVICE_TO_HOST));
+  for (int i = 0; i < n; i++)
+    CHECK(std::hypot(y[i].x / (rows * columns) - x[i].x, y[i].y / (rows * columns) - x[i].y) < 1e-5);
+  DONE(cufftXtFree(parts));
+  DONE(cufftXtFree(ordered));
+  delete[] x;
+  delete[] y;
+}
+
 int main() {
   for (int n : {1, 2, 3, 8, 60, 97, 128, 1000})
     one_dimension(n, 1 + n % 3);
   two_dimensions();
+  callbacks();
+  two_devices(7, 5, 1);
+  two_devices(31, 1, 1);
+  two_devices(8, 1, 5);
   puts(failures ? "FAIL" : "PASS");
   return failures != 0;
 }

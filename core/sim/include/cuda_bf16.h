@@ -34,6 +34,10 @@ struct __align__(2) __nv_bfloat16 {
   }
   __nv_bfloat16(unsigned int value) : __nv_bfloat16((double)value) {
   }
+  __nv_bfloat16(long value) : __nv_bfloat16((double)value) {
+  }
+  __nv_bfloat16(unsigned long value) : __nv_bfloat16((double)value) {
+  }
   __nv_bfloat16(long long value) : __nv_bfloat16((double)value) {
   }
   __nv_bfloat16(unsigned long long value) : __nv_bfloat16((double)value) {
@@ -127,6 +131,23 @@ static inline __nv_bfloat16 __low2bfloat16(__nv_bfloat162 value) {
 static inline __nv_bfloat16 __high2bfloat16(__nv_bfloat162 value) {
   return value.y;
 }
+
+#ifdef CUDASIM_PROGRAM // a program of others may want all of them
+#include "cudasim_short_float_more.h"
+CUDASIM_SHORT_FLOAT_MORE(__nv_bfloat16, __nv_bfloat162)
+static inline __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) {
+  return __nv_bfloat162(a.x, b.x);
+}
+static inline __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) {
+  return __nv_bfloat162(a.y, b.y);
+}
+static inline __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a) {
+  return __nv_bfloat162(a.x, a.x);
+}
+static inline __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a) {
+  return __nv_bfloat162(a.y, a.y);
+}
+#endif
 #endif
 
 #endif

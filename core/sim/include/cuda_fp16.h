@@ -34,6 +34,10 @@ struct __align__(2) __half {
   }
   __half(unsigned int value) : __half((double)value) {
   }
+  __half(long value) : __half((float)value) {
+  }
+  __half(unsigned long value) : __half((float)value) {
+  }
   __half(long long value) : __half((float)value) {
   }
   __half(unsigned long long value) : __half((float)value) {
@@ -133,6 +137,39 @@ static inline __half __low2half(__half2 value) {
 static inline __half __high2half(__half2 value) {
   return value.y;
 }
+
+#ifdef CUDASIM_PROGRAM // a program of others may want all of them
+#include "cudasim_short_float_more.h"
+CUDASIM_SHORT_FLOAT_MORE(__half, __half2)
+static inline unsigned int __half2uint_rn(__half value) { // NaN and what is below 0 become 0
+  const float rounded = rintf(value.to_float());
+  return !(rounded > 0) ? 0 : isinf(rounded) ? 0xffffffffu : static_cast<unsigned int>(rounded);
+}
+static inline unsigned int __half2uint_rz(__half value) {
+  return __half2uint_rn(__half(truncf(value.to_float())));
+}
+static inline __half __uint2half_rn(unsigned int value) {
+  return __half(value);
+}
+static inline __half __short2half_rn(short value) {
+  return __half((int)value);
+}
+static inline __half __ushort2half_rn(unsigned short value) {
+  return __half((int)value);
+}
+static inline __half2 __lows2half2(__half2 a, __half2 b) {
+  return __half2(a.x, b.x);
+}
+static inline __half2 __highs2half2(__half2 a, __half2 b) {
+  return __half2(a.y, b.y);
+}
+static inline __half2 __low2half2(__half2 a) {
+  return __half2(a.x, a.x);
+}
+static inline __half2 __high2half2(__half2 a) {
+  return __half2(a.y, a.y);
+}
+#endif
 #endif
 
 #endif

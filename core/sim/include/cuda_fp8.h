@@ -106,6 +106,26 @@ static inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_
       return __nv_bfloat16(cudasim_fp8_to_float(__x, KIND));                                                           \
     }                                                                                                                  \
   };                                                                                                                   \
+  struct __align__(2) cudasim_##name##_x2 {                                                                            \
+    __nv_fp8x2_storage_t __x;                                                                                          \
+    cudasim_##name##_x2(void) = default;                                                                               \
+    explicit cudasim_##name##_x2(float2 v)                                                                             \
+        : __x(static_cast<__nv_fp8x2_storage_t>(name(v.x).__x | name(v.y).__x << 8)) {                                 \
+    }                                                                                                                  \
+    explicit cudasim_##name##_x2(__half2 v) : cudasim_##name##_x2(make_float2(v.x.to_float(), v.y.to_float())) {       \
+    }                                                                                                                  \
+    explicit cudasim_##name##_x2(__nv_bfloat162 v)                                                                     \
+        : cudasim_##name##_x2(make_float2(v.x.to_float(), v.y.to_float())) {                                           \
+    }                                                                                                                  \
+    explicit operator float2(void) const {                                                                             \
+      return make_float2(cudasim_fp8_to_float(static_cast<__nv_fp8_storage_t>(__x), KIND),                             \
+                         cudasim_fp8_to_float(static_cast<__nv_fp8_storage_t>(__x >> 8), KIND));                       \
+    }                                                                                                                  \
+    explicit operator __half2(void) const {                                                                            \
+      const float2 v = static_cast<float2>(*this);                                                                     \
+      return __half2(__half(v.x), __half(v.y));                                                                        \
+    }                                                                                                                  \
+  };                                                                                                                   \
   struct __align__(4) cudasim_##name##_x4 {                                                                            \
     __nv_fp8x4_storage_t __x;                                                                                          \
     cudasim_##name##_x4(void) = default;                                                                               \
@@ -114,6 +134,12 @@ static inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_
       __x = 0;                                                                                                         \
       for (int i = 0; i < 4; i++)                                                                                      \
         __x |= static_cast<unsigned int>(name(part[i]).__x) << 8 * i;                                                  \
+    }                                                                                                                  \
+    explicit cudasim_##name##_x4(__half2 low, __half2 high)                                                            \
+        : cudasim_##name##_x4(make_float4(low.x.to_float(), low.y.to_float(), high.x.to_float(), high.y.to_float())) { \
+    }                                                                                                                  \
+    explicit cudasim_##name##_x4(__nv_bfloat162 low, __nv_bfloat162 high)                                              \
+        : cudasim_##name##_x4(make_float4(low.x.to_float(), low.y.to_float(), high.x.to_float(), high.y.to_float())) { \
     }                                                                                                                  \
     explicit operator float4(void) const {                                                                             \
       return make_float4(cudasim_fp8_to_float(static_cast<__nv_fp8_storage_t>(__x), KIND),                             \
@@ -125,6 +151,8 @@ static inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_
 CUDASIM_FP8(__nv_fp8_e4m3, __NV_E4M3)
 CUDASIM_FP8(__nv_fp8_e5m2, __NV_E5M2)
 #undef CUDASIM_FP8
+typedef cudasim___nv_fp8_e4m3_x2 __nv_fp8x2_e4m3;
+typedef cudasim___nv_fp8_e5m2_x2 __nv_fp8x2_e5m2;
 typedef cudasim___nv_fp8_e4m3_x4 __nv_fp8x4_e4m3;
 typedef cudasim___nv_fp8_e5m2_x4 __nv_fp8x4_e5m2;
 

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "cudasim_program.h"
+#include "cudasim_simd.h"
 #endif
 
 #include "cudasim_atomic.h"

@@ -51,6 +51,24 @@ typedef struct cudaGraphExecUpdateResultInfo {
   cudaGraphNode_t errorFromNode;
 } cudaGraphExecUpdateResultInfo;
 
+typedef unsigned long long cudaGraphConditionalHandle;
+typedef struct cudaGraphEdgeData_st { // of other edges than "after it": none are simulated
+  unsigned char from_port, to_port, type, reserved[5];
+} cudaGraphEdgeData;
+enum { cudaGraphCondAssignDefault = 1, CUDASIM_MAX_BODIES = 16 };
+enum { cudaStreamAddCaptureDependencies = 0, cudaStreamSetCaptureDependencies = 1 };
+enum cudaGraphConditionalNodeType {
+  cudaGraphCondTypeIf = 0, // the first graph, or where there are two and it is 0, the second
+  cudaGraphCondTypeWhile = 1,
+  cudaGraphCondTypeSwitch = 2
+};
+struct cudaConditionalNodeParams {
+  cudaGraphConditionalHandle handle;
+  enum cudaGraphConditionalNodeType type;
+  unsigned int size;
+  cudaGraph_t *phGraph_out; // graphs of the node's own, to be filled
+};
+
 CUDASIM_BEGIN_C
 
 cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags) CUDASIM_SYMBOL(cudaGraphCreate);
@@ -65,6 +83,27 @@ cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, siz
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *result)
     CUDASIM_SYMBOL(cudaGraphExecUpdate);
 
+// A value that kernels set (cudaGraphSetConditional) and conditional nodes look at; with cudaGraphCondAssignDefault it is
+// `initial` whenever the graph begins.
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
+                                             unsigned int initial CUDASIM_DEFAULT(0),
+                                             unsigned int flags CUDASIM_DEFAULT(0))
+    CUDASIM_SYMBOL(cudaGraphConditionalHandleCreate);
+void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int value)
+    CUDASIM_SYMBOL(cudaGraphSetConditional);
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                          const cudaGraphEdgeData *edges, size_t count, enum cudaStreamCaptureMode mode)
+    CUDASIM_SYMBOL(cudaStreamBeginCaptureToGraph);
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *after,
+                                                const cudaGraphEdgeData *edges, size_t count, unsigned int flags)
+    CUDASIM_SYMBOL(cudaStreamUpdateCaptureDependencies);
+
+// Not CUDA's. The graph that a stream is captured into (NULL: none), and what it has led to, of which there is room for *count.
+cudaError_t cudasim_capture_nodes(cudaStream_t stream, cudaGraph_t *graph, cudaGraphNode_t *nodes, size_t *count)
+    CUDASIM_SYMBOL(cudasim_capture_nodes);
+cudaError_t cudasim_graph_add_conditional(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                          size_t count, struct cudaConditionalNodeParams *params)
+    CUDASIM_SYMBOL(cudasim_graph_add_conditional);
 // Not CUDA's: what is queued in *stream between the two becomes the node. `before`: the graph's size when it began.
 cudaError_t cudasim_graph_node_begin(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
                                      cudaStream_t *stream) CUDASIM_SYMBOL(cudasim_graph_node_begin);
@@ -74,6 +113,9 @@ size_t cudasim_graph_size(cudaGraph_t graph) CUDASIM_SYMBOL(cudasim_graph_size);
 // The node does from now on what the only node of `other` does: in the executable graph, or (exec NULL) in its own.
 cudaError_t cudasim_graph_replace(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t other)
     CUDASIM_SYMBOL(cudasim_graph_replace);
+
+// Memory that a graph's node has allocated: freeing it leaves it where it is.
+void cudasim_graph_keep(void *pointer) CUDASIM_SYMBOL(cudasim_graph_keep);
 
 CUDASIM_END_C
 
@@ -170,6 +212,8 @@ inline cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t g
                                             size_t count, cudaMemAllocNodeParams *p) {
   const cudaError_t error = cudaMalloc(&p->dptr, p->bytesize);
   int device = 0;
+  if (error == cudaSuccess)
+    cudasim_graph_keep(p->dptr);
   if (error == cudaSuccess && cudaGetDevice(&device) == cudaSuccess)
     cudasim::graph_bytes[device] += p->bytesize;
   return error ? error : cudaGraphAddEmptyNode(node, graph, after, count);
@@ -196,6 +240,104 @@ inline cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cuda
   return cudaGraphExecKernelNodeSetParams(nullptr, node, p);
 }
 #endif
+
+// ---- nodes of all kinds by one call ----
+
+enum cudaGraphNodeType {
+  cudaGraphNodeTypeKernel = 0,
+  cudaGraphNodeTypeMemcpy = 1,
+  cudaGraphNodeTypeMemset = 2,
+  cudaGraphNodeTypeHost = 3,
+  cudaGraphNodeTypeGraph = 4,
+  cudaGraphNodeTypeEmpty = 5,
+  cudaGraphNodeTypeMemAlloc = 10,
+  cudaGraphNodeTypeMemFree = 11,
+  cudaGraphNodeTypeConditional = 13
+};
+typedef struct cudaGraphNodeParams {
+  enum cudaGraphNodeType type;
+  int reserved0[3];
+  union {
+    long long reserved1[32];
+    cudaKernelNodeParams kernel;
+    struct {
+      int flags;
+      struct cudaMemcpy3DParms copyParams;
+    } memcpy;
+    cudaMemsetParams memset;
+    cudaHostNodeParams host;
+    struct {
+      cudaGraph_t graph;
+    } graph;
+    cudaMemAllocNodeParams alloc;
+    struct {
+      void *dptr;
+    } free;
+    struct cudaConditionalNodeParams conditional;
+  };
+} cudaGraphNodeParams;
+
+#ifndef CUDASIM_HOST
+inline cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                    const cudaGraphEdgeData *edges, size_t count, cudaGraphNodeParams *p) {
+  if (edges != nullptr)
+    return cudaErrorNotSupported;
+  switch (p->type) {
+  case cudaGraphNodeTypeKernel:
+    return cudaGraphAddKernelNode(node, graph, after, count, &p->kernel);
+  case cudaGraphNodeTypeMemcpy:
+    return cudaGraphAddMemcpyNode(node, graph, after, count, &p->memcpy.copyParams);
+  case cudaGraphNodeTypeMemset:
+    return cudaGraphAddMemsetNode(node, graph, after, count, &p->memset);
+  case cudaGraphNodeTypeHost:
+    return cudaGraphAddHostNode(node, graph, after, count, &p->host);
+  case cudaGraphNodeTypeGraph:
+    return cudaGraphAddChildGraphNode(node, graph, after, count, p->graph.graph);
+  case cudaGraphNodeTypeEmpty:
+    return cudaGraphAddEmptyNode(node, graph, after, count);
+  case cudaGraphNodeTypeMemAlloc:
+    return cudaGraphAddMemAllocNode(node, graph, after, count, &p->alloc);
+  case cudaGraphNodeTypeMemFree:
+    return cudaGraphAddMemFreeNode(node, graph, after, count, p->free.dptr);
+  case cudaGraphNodeTypeConditional:
+    return cudasim_graph_add_conditional(node, graph, after, count, &p->conditional);
+  }
+  return cudaErrorNotSupported;
+}
+inline cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                    size_t count, cudaGraphNodeParams *p) { // as CUDA 12 has it
+  return cudaGraphAddNode(node, graph, after, nullptr, count, p);
+}
+#endif
+
+// The nodes are the calling thread's until it asks again.
+inline cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                            unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **after,
+                                            const cudaGraphEdgeData **edges, size_t *count) {
+  enum { MOST = 256 };
+  static thread_local cudaGraphNode_t nodes[MOST];
+  cudaError_t error = cudaStreamGetCaptureInfo(stream, status, id);
+  cudaGraph_t captured = nullptr;
+  size_t found = MOST;
+  if (error == cudaSuccess)
+    error = cudasim_capture_nodes(stream, &captured, nodes, &found);
+  if (error == cudaSuccess && found > MOST)
+    error = cudaErrorNotSupported;
+  if (graph)
+    *graph = captured;
+  if (after)
+    *after = nodes;
+  if (edges)
+    *edges = nullptr;
+  if (count)
+    *count = found;
+  return error;
+}
+inline cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                               unsigned long long *id, cudaGraph_t *graph,
+                                               const cudaGraphNode_t **after, size_t *count) {
+  return cudaStreamGetCaptureInfo(stream, status, id, graph, after, nullptr, count);
+}
 
 // As CUDA 11 had it.
 inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *node,

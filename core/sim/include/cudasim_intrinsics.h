@@ -251,17 +251,6 @@ static inline unsigned int __dp4a(unsigned int a, unsigned int b, unsigned int c
     c += (a >> (8 * i) & 255u) * (b >> (8 * i) & 255u);
   return c;
 }
-static inline unsigned int __vabsdiffu4(unsigned int a, unsigned int b) {
-  unsigned int result = 0;
-  for (int i = 0; i < 32; i += 8) {
-    const int difference = (int)(a >> i & 255u) - (int)(b >> i & 255u);
-    result |= (unsigned int)(difference < 0 ? -difference : difference) << i;
-  }
-  return result;
-}
-static inline unsigned int __vadd4(unsigned int a, unsigned int b) {
-  return ((a & 0x7f7f7f7fu) + (b & 0x7f7f7f7fu)) ^ ((a ^ b) & 0x80808080u);
-}
 
 // ---- mathematics ----
 

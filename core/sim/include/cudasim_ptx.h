@@ -6,6 +6,7 @@
 
 #include "cudasim_intrinsics.h"
 #include "cudasim_math.h"
+#include "cudasim_simd.h"
 #include "cudasim_warp.h"
 
 namespace cudasim {
@@ -50,6 +51,9 @@ inline unsigned int brev(unsigned int a) {
 }
 inline unsigned int prmt(unsigned int a, unsigned int b, unsigned int selector) {
   return __byte_perm(a, b, selector);
+}
+inline unsigned int absolute_differences(unsigned int a, unsigned int b, unsigned int c) {
+  return __vsadu4(a, b) + c;
 }
 // Shifts by 32 and more leave nothing, unlike those of C.
 inline unsigned int shl(unsigned int a, unsigned int by) {

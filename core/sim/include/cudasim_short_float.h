@@ -84,8 +84,8 @@
   static inline bool __heq(T a, T b) {                                                                                 \
     return a == b;                                                                                                     \
   }                                                                                                                    \
-  static inline bool __hne(T a, T b) {                                                                                 \
-    return a != b;                                                                                                     \
+  static inline bool __hne(T a, T b) { /* false where one is NaN */                                                    \
+    return a < b || a > b;                                                                                             \
   }                                                                                                                    \
   static inline bool __hlt(T a, T b) {                                                                                 \
     return a < b;                                                                                                      \

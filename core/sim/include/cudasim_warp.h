@@ -91,10 +91,15 @@ inline T shuffle(unsigned int mask, T value, int width, const char *file, int li
     const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
     int self = lane(), first = self & ~(width - 1);
     int from = source(self, first, width);
-    if (!(lanes >> from & 1)) // undefined on a GPU
-      from = self;
+    uint64_t found = values[self];
+    if (lanes >> from & 1)
+      found = values[from];
+#if defined(CUDASIM_JUDGED) || defined(CUDASIM_INSPECT)
+    else // undefined on a GPU; an answer that uses it is to be seen: very large as a number of any type, or very small
+      found = self & 1 ? 0xda5a5a5ada5a5a5aull : 0x5a5a5a5a5a5a5a5aull;
+#endif
     T result;
-    __builtin_memcpy(&result, &values[from], sizeof result);
+    __builtin_memcpy(&result, &found, sizeof result);
     return result;
   }
 }

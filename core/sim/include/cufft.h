@@ -1,5 +1,5 @@
 // Simulated cuFFT: transforms of one to three dimensions, complex and real, in float and double, many at a time, with the layouts of
-// cufftPlanMany. They are computed in double. Not there: several devices (cufftXt), callbacks, half.
+// cufftPlanMany. They are computed in double. Several devices and callbacks: cufftXt.h. Not there: half.
 #ifndef CUDASIM_CUFFT_H
 #define CUDASIM_CUFFT_H
 #define _CUFFT_H_ // what helper headers ask for
@@ -65,9 +65,15 @@ cufftResult cufftMakePlan3d(cufftHandle plan, int nx, int ny, int nz, cufftType 
 cufftResult cufftMakePlanMany(cufftHandle plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
                               int ostride, int odist, cufftType type, int batch, size_t *workSize)
     CUDASIM_SYMBOL(cufftMakePlanMany);
+cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
+                                long long idist, long long *onembed, long long ostride, long long odist, cufftType type,
+                                long long batch, size_t *workSize) CUDASIM_SYMBOL(cufftMakePlanMany64);
 cufftResult cufftDestroy(cufftHandle plan) CUDASIM_SYMBOL(cufftDestroy);
 cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream) CUDASIM_SYMBOL(cufftSetStream);
 cufftResult cufftGetSize(cufftHandle plan, size_t *workSize) CUDASIM_SYMBOL(cufftGetSize);
+cufftResult cufftEstimate1d(int nx, cufftType type, int batch, size_t *workSize) CUDASIM_SYMBOL(cufftEstimate1d);
+cufftResult cufftEstimate2d(int nx, int ny, cufftType type, size_t *workSize) CUDASIM_SYMBOL(cufftEstimate2d);
+cufftResult cufftEstimate3d(int nx, int ny, int nz, cufftType type, size_t *workSize) CUDASIM_SYMBOL(cufftEstimate3d);
 cufftResult cufftSetAutoAllocation(cufftHandle plan, int automatic) CUDASIM_SYMBOL(cufftSetAutoAllocation);
 cufftResult cufftSetWorkArea(cufftHandle plan, void *area) CUDASIM_SYMBOL(cufftSetWorkArea);
 cufftResult cufftGetVersion(int *version) CUDASIM_SYMBOL(cufftGetVersion);

@@ -2,6 +2,7 @@
 // i mod 4096), and Philox in the order of one sequence. What a call generates is there when it returns.
 #ifndef CUDASIM_CURAND_H
 #define CUDASIM_CURAND_H
+#define CURAND_H_ // what helper headers ask for
 
 #include <memory>
 #include <new>

@@ -1,18 +1,21 @@
 // Simulated cuSPARSE, as far as programs use it most: sparse matrices by rows (CSR) or as a list (COO) times vectors and matrices, from
-// and to dense ones, sparse vectors. Of indices of 32 and 64 bits, values of float and double, sums in double. What is not here is
-// missing by its name; what a function cannot do answers CUSPARSE_STATUS_NOT_SUPPORTED. C++ and .cu files only.
+// and to dense ones, sparse vectors; triangular systems and incomplete factorizations (cudasim_sparse_solve.h); products of sparse
+// matrices, transposition, order (cudasim_sparse_product.h). Of indices of 32 and 64 bits, values of float and double, sums in double. What is not here is
+// missing by its name; what a function cannot do answers CUSPARSE_STATUS_NOT_SUPPORTED. C++ only.
 #ifndef CUDASIM_CUSPARSE_H
 #define CUDASIM_CUSPARSE_H
 #define CUSPARSE_H_
 
-#if !defined(__cplusplus) || defined(CUDASIM_HOST)
-#error "cuSPARSE is simulated in .cu files; compile this one with -x cu"
+#ifndef __cplusplus
+#error "cuSPARSE is simulated in C++; compile this file with -x cu"
 #endif
 
+#include <math.h>
 #include <stdint.h>
 
 #include "cuComplex.h"
 #include "cuda_runtime.h"
+#include "cudasim_launch.h" // a host compiler's source has not included it yet
 #include "library_types.h"
 
 #define CUSPARSE_VERSION 12600
@@ -65,6 +68,10 @@ typedef enum {
 typedef enum { CUSPARSE_SPARSETODENSE_ALG_DEFAULT = 0 } cusparseSparseToDenseAlg_t;
 typedef enum { CUSPARSE_DENSETOSPARSE_ALG_DEFAULT = 0 } cusparseDenseToSparseAlg_t;
 
+typedef enum { CUSPARSE_FILL_MODE_LOWER = 0, CUSPARSE_FILL_MODE_UPPER = 1 } cusparseFillMode_t;
+typedef enum { CUSPARSE_DIAG_TYPE_NON_UNIT = 0, CUSPARSE_DIAG_TYPE_UNIT = 1 } cusparseDiagType_t;
+typedef enum { CUSPARSE_SPMAT_FILL_MODE = 0, CUSPARSE_SPMAT_DIAG_TYPE = 1 } cusparseSpMatAttribute_t;
+
 typedef struct cusparseContext {
   cudaStream_t stream;
   cusparsePointerMode_t mode;
@@ -90,6 +97,8 @@ struct cusparseDnMatDescr {
   void *values;
   cudaDataType type;
   cusparseOrder_t order;
+  int batch = 1; // matrices, batch_stride elements from one to the next
+  int64_t batch_stride = 0;
 };
 struct cusparseSpMatDescr {
   bool by_rows; // CSR: `rows_of` are where rows begin; COO: each element's row
@@ -98,6 +107,10 @@ struct cusparseSpMatDescr {
   cusparseIndexType_t row_type, column_type;
   cusparseIndexBase_t base;
   cudaDataType type;
+  cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
+  cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
+  int batch = 1;
+  int64_t offsets_stride = 0, elements_stride = 0;
 };
 typedef cusparseDnVecDescr *cusparseDnVecDescr_t;
 typedef cusparseSpVecDescr *cusparseSpVecDescr_t;
@@ -224,6 +237,33 @@ static inline cusparseStatus_t cusparseSpMatGetSize(cusparseConstSpMatDescr_t m,
   *nnz = m->count;
   return CUSPARSE_STATUS_SUCCESS;
 }
+static inline cusparseStatus_t cusparseSpMatSetValues(cusparseSpMatDescr_t m, void *values) {
+  m->values = values;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+static inline cusparseStatus_t cusparseSpMatSetAttribute(cusparseSpMatDescr_t m, cusparseSpMatAttribute_t attribute,
+                                                         const void *value, size_t bytes) {
+  if (bytes != sizeof(int))
+    return CUSPARSE_STATUS_INVALID_VALUE;
+  if (attribute == CUSPARSE_SPMAT_FILL_MODE)
+    m->fill = *static_cast<const cusparseFillMode_t *>(value);
+  else
+    m->diagonal = *static_cast<const cusparseDiagType_t *>(value);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+static inline cusparseStatus_t cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t m, int count, int64_t stride) {
+  m->batch = count;
+  m->batch_stride = stride;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+// Of the offsets, and of columns and values.
+static inline cusparseStatus_t cusparseCsrSetStridedBatch(cusparseSpMatDescr_t m, int count, int64_t offsets_stride,
+                                                          int64_t elements_stride) {
+  m->batch = count;
+  m->offsets_stride = offsets_stride;
+  m->elements_stride = elements_stride;
+  return CUSPARSE_STATUS_SUCCESS;
+}
 static inline cusparseStatus_t cusparseCsrSetPointers(cusparseSpMatDescr_t m, void *offsets, void *columns_of,
                                                       void *values) {
   m->rows_of = offsets;
@@ -279,6 +319,7 @@ struct factor { // alpha or beta: read when the call comes, or by the kernel
 };
 
 template <class Work> inline cusparseStatus_t run(cusparseHandle_t handle, const char *name, int64_t count, Work work) {
+  static_assert(std::is_trivially_copyable<Work>::value, "a launch copies its arguments' bytes");
   if (count <= 0)
     return CUSPARSE_STATUS_SUCCESS;
   void (*const none)(void) = nullptr;
@@ -340,7 +381,7 @@ static inline cusparseStatus_t cusparseSpMV(cusparseHandle_t handle, cusparseOpe
                                             cusparseDnVecDescr_t y, cudaDataType compute, cusparseSpMVAlg_t, void *) {
   using namespace cudasim::sparse;
   const bool transposed = op != CUSPARSE_OPERATION_NON_TRANSPOSE;
-  if (!is_number(A->type) || !is_number(x->type) || !is_number(y->type) || !is_number(compute))
+  if (!is_number(A->type) || !is_number(x->type) || !is_number(y->type) || !is_number(compute) || A->batch > 1)
     return CUSPARSE_STATUS_NOT_SUPPORTED;
   if (x->size != (transposed ? A->rows : A->columns) || y->size != (transposed ? A->columns : A->rows))
     return CUSPARSE_STATUS_INVALID_VALUE;
@@ -377,7 +418,8 @@ static inline cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOpe
   using namespace cudasim::sparse;
   const bool a_transposed = op_a != CUSPARSE_OPERATION_NON_TRANSPOSE;
   const bool b_transposed = op_b != CUSPARSE_OPERATION_NON_TRANSPOSE;
-  if (!is_number(A->type) || !is_number(B->type) || !is_number(C->type) || !is_number(compute))
+  if (!is_number(A->type) || !is_number(B->type) || !is_number(C->type) || !is_number(compute) || A->batch > 1 ||
+      B->batch > 1 || C->batch > 1)
     return CUSPARSE_STATUS_NOT_SUPPORTED;
   if (C->rows != (a_transposed ? A->columns : A->rows) || C->columns != (b_transposed ? B->rows : B->columns) ||
       (a_transposed ? A->rows : A->columns) != (b_transposed ? B->columns : B->rows))
@@ -396,163 +438,8 @@ static inline cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOpe
   });
 }
 
-// ---- dense and sparse ----
-
-static inline cusparseStatus_t cusparseSparseToDense_bufferSize(cusparseHandle_t, cusparseConstSpMatDescr_t,
-                                                                cusparseDnMatDescr_t, cusparseSparseToDenseAlg_t,
-                                                                size_t *bytes) {
-  *bytes = 1;
-  return CUSPARSE_STATUS_SUCCESS;
-}
-static inline cusparseStatus_t cusparseSparseToDense(cusparseHandle_t handle, cusparseConstSpMatDescr_t A,
-                                                     cusparseDnMatDescr_t B, cusparseSparseToDenseAlg_t, void *) {
-  using namespace cudasim::sparse;
-  if (!is_number(A->type) || A->type != B->type)
-    return CUSPARSE_STATUS_NOT_SUPPORTED;
-  const cusparseSpMatDescr a = *A;
-  const cusparseDnMatDescr b = *B;
-  return run(handle, "cusparseSparseToDense", 1, [=](int64_t) {
-    for (int64_t row = 0; row < b.rows; row++)
-      for (int64_t column = 0; column < b.columns; column++)
-        store(b.values, b.type, place(b, row, column), 0);
-    for (int64_t row = 0; row < (a.by_rows ? a.rows : 1); row++)
-      each_element(a, row, [&](int64_t r, int64_t c, double value) { store(b.values, b.type, place(b, r, c), value); });
-  });
-}
-
-static inline cusparseStatus_t cusparseDenseToSparse_bufferSize(cusparseHandle_t, cusparseConstDnMatDescr_t,
-                                                                cusparseSpMatDescr_t, cusparseDenseToSparseAlg_t,
-                                                                size_t *bytes) {
-  *bytes = sizeof(int64_t); // where the number of elements is counted
-  return CUSPARSE_STATUS_SUCCESS;
-}
-// Counts: the rows' offsets are written, and the matrix knows how many elements it has.
-static inline cusparseStatus_t cusparseDenseToSparse_analysis(cusparseHandle_t handle, cusparseConstDnMatDescr_t A,
-                                                              cusparseSpMatDescr_t B, cusparseDenseToSparseAlg_t,
-                                                              void *buffer) {
-  using namespace cudasim::sparse;
-  if (!is_number(A->type) || A->type != B->type || !B->by_rows)
-    return CUSPARSE_STATUS_NOT_SUPPORTED;
-  const cusparseDnMatDescr a = *A;
-  const cusparseSpMatDescr b = *B;
-  int64_t *const total = static_cast<int64_t *>(buffer);
-  const cusparseStatus_t status = run(handle, "cusparseDenseToSparse_analysis", 1, [=](int64_t) {
-    int64_t count = 0;
-    for (int64_t row = 0; row < a.rows; row++) {
-      set_index(b.rows_of, b.row_type, row, count + b.base);
-      for (int64_t column = 0; column < a.columns; column++)
-        count += load(a.values, a.type, place(a, row, column)) != 0;
-    }
-    set_index(b.rows_of, b.row_type, a.rows, count + b.base);
-    *total = count;
-  });
-  if (status != CUSPARSE_STATUS_SUCCESS)
-    return status;
-  return cudaMemcpyAsync(&B->count, total, sizeof *total, cudaMemcpyDeviceToHost, handle->stream) == cudaSuccess &&
-                 cudaStreamSynchronize(handle->stream) == cudaSuccess
-             ? CUSPARSE_STATUS_SUCCESS
-             : CUSPARSE_STATUS_EXECUTION_FAILED;
-}
-static inline cusparseStatus_t cusparseDenseToSparse_convert(cusparseHandle_t handle, cusparseConstDnMatDescr_t A,
-                                                             cusparseSpMatDescr_t B, cusparseDenseToSparseAlg_t,
-                                                             void *) {
-  using namespace cudasim::sparse;
-  const cusparseDnMatDescr a = *A;
-  const cusparseSpMatDescr b = *B;
-  return run(handle, "cusparseDenseToSparse", a.rows, [=](int64_t row) {
-    int64_t at = index(b.rows_of, b.row_type, row, b.base);
-    for (int64_t column = 0; column < a.columns; column++) {
-      const double value = load(a.values, a.type, place(a, row, column));
-      if (value != 0) {
-        set_index(b.columns_of, b.column_type, at, column + b.base);
-        store(b.values, b.type, at++, value);
-      }
-    }
-  });
-}
-
-// How many elements of a dense matrix, column by column in memory, are not 0: of each row or column, and in all.
-template <class T>
-inline cusparseStatus_t cudasim_nnz(cusparseHandle_t handle, cusparseDirection_t direction, int m, int n, const T *A,
-                                    int lda, int *of_each, int *total) {
-  const bool host = handle->mode == CUSPARSE_POINTER_MODE_HOST, rows = direction == CUSPARSE_DIRECTION_ROW;
-  const int count = rows ? m : n, other = rows ? n : m;
-  const cusparseStatus_t status = cudasim::sparse::run(handle, "cusparse nnz", count, [=](int64_t i) {
-    int found = 0;
-    for (int j = 0; j < other; j++)
-      found += (rows ? A[i + (int64_t)j * lda] : A[j + i * lda]) != 0;
-    of_each[i] = found;
-  });
-  if (status != CUSPARSE_STATUS_SUCCESS)
-    return status;
-  if (!host)
-    return cudasim::sparse::run(handle, "cusparse nnz", 1, [=](int64_t) {
-      int sum = 0;
-      for (int i = 0; i < count; i++)
-        sum += of_each[i];
-      *total = sum;
-    });
-  int *const copies = new int[static_cast<size_t>(count > 0 ? count : 1)];
-  const bool good =
-      cudaMemcpyAsync(copies, of_each, (size_t)count * sizeof(int), cudaMemcpyDefault, handle->stream) == cudaSuccess &&
-      cudaStreamSynchronize(handle->stream) == cudaSuccess;
-  *total = 0;
-  for (int i = 0; good && i < count; i++)
-    *total += copies[i];
-  delete[] copies;
-  return good ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_EXECUTION_FAILED;
-}
-static inline cusparseStatus_t cusparseSnnz(cusparseHandle_t handle, cusparseDirection_t direction, int m, int n,
-                                            const cusparseMatDescr_t, const float *A, int lda, int *of_each,
-                                            int *total) {
-  return cudasim_nnz(handle, direction, m, n, A, lda, of_each, total);
-}
-static inline cusparseStatus_t cusparseDnnz(cusparseHandle_t handle, cusparseDirection_t direction, int m, int n,
-                                            const cusparseMatDescr_t, const double *A, int lda, int *of_each,
-                                            int *total) {
-  return cudasim_nnz(handle, direction, m, n, A, lda, of_each, total);
-}
-
-// ---- sparse vectors ----
-
-static inline cusparseStatus_t cusparseAxpby(cusparseHandle_t handle, const void *alpha, cusparseConstSpVecDescr_t X,
-                                             const void *beta, cusparseDnVecDescr_t Y) {
-  using namespace cudasim::sparse;
-  if (!is_number(X->type) || X->type != Y->type)
-    return CUSPARSE_STATUS_NOT_SUPPORTED;
-  const factor by(handle, alpha, Y->type), old(handle, beta, Y->type);
-  const cusparseSpVecDescr x = *X;
-  const cusparseDnVecDescr y = *Y;
-  return run(handle, "cusparseAxpby", 1, [=](int64_t) {
-    for (int64_t i = 0; i < y.size; i++)
-      store(y.values, y.type, i, blend(0, old.get(), y.values, y.type, i));
-    for (int64_t i = 0; i < x.count; i++) {
-      const int64_t at = index(x.indices, x.index_type, i, x.base);
-      store(y.values, y.type, at, load(y.values, y.type, at) + by.get() * load(x.values, x.type, i));
-    }
-  });
-}
-static inline cusparseStatus_t cusparseGather(cusparseHandle_t handle, cusparseConstDnVecDescr_t Y,
-                                              cusparseSpVecDescr_t X) {
-  using namespace cudasim::sparse;
-  if (!is_number(X->type) || X->type != Y->type)
-    return CUSPARSE_STATUS_NOT_SUPPORTED;
-  const cusparseSpVecDescr x = *X;
-  const cusparseDnVecDescr y = *Y;
-  return run(handle, "cusparseGather", x.count, [=](int64_t i) {
-    store(x.values, x.type, i, load(y.values, y.type, index(x.indices, x.index_type, i, x.base)));
-  });
-}
-static inline cusparseStatus_t cusparseScatter(cusparseHandle_t handle, cusparseConstSpVecDescr_t X,
-                                               cusparseDnVecDescr_t Y) {
-  using namespace cudasim::sparse;
-  if (!is_number(X->type) || X->type != Y->type)
-    return CUSPARSE_STATUS_NOT_SUPPORTED;
-  const cusparseSpVecDescr x = *X;
-  const cusparseDnVecDescr y = *Y;
-  return run(handle, "cusparseScatter", x.count, [=](int64_t i) {
-    store(y.values, y.type, index(x.indices, x.index_type, i, x.base), load(x.values, x.type, i));
-  });
-}
+#include "cudasim_sparse_convert.h"
+#include "cudasim_sparse_product.h"
+#include "cudasim_sparse_solve.h"
 
 #endif

@@ -313,6 +313,12 @@ struct cudaDeviceProp {
   int kernelExecTimeoutEnabled;
   int singleToDoublePrecisionPerfRatio;
   int cooperativeMultiDeviceLaunch;
+  int accessPolicyMaxWindowSize;
+  // Of textures, in elements: a GPU's, though the simulator would take more.
+  int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear;
+  int maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3], maxTexture2DGather[2];
+  int maxTexture3D[3], maxTextureCubemap;
+  int maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2];
 };
 
 struct cudaPointerAttributes {

@@ -9,6 +9,8 @@
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
 
+// Not inlined: a kernel of fifty such calls, whose loops the compiler would unroll, takes minutes to compile.
+#define CUDASIM_APART __attribute__((noinline))
 #define CUDASIM_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 namespace nvcuda {
@@ -101,20 +103,20 @@ template <class A, class B> struct factors {
 } // namespace cudasim_detail
 
 template <class Use, int m, int n, int k, class T, class Layout, class Memory>
-inline void load_matrix_sync(fragment<Use, m, n, k, T, Layout> &f, const Memory *from, unsigned int stride,
-                             CUDASIM_HERE) {
+CUDASIM_APART inline void load_matrix_sync(fragment<Use, m, n, k, T, Layout> &f, const Memory *from,
+                                           unsigned int stride, CUDASIM_HERE) {
   cudasim_detail::all_lanes(file, line);
   cudasim_detail::load(f, from, stride, std::is_same_v<Layout, row_major>);
 }
 template <int m, int n, int k, class T, class Memory>
-inline void load_matrix_sync(fragment<accumulator, m, n, k, T> &f, const Memory *from, unsigned int stride,
-                             layout_t layout, CUDASIM_HERE) {
+CUDASIM_APART inline void load_matrix_sync(fragment<accumulator, m, n, k, T> &f, const Memory *from,
+                                           unsigned int stride, layout_t layout, CUDASIM_HERE) {
   cudasim_detail::all_lanes(file, line);
   cudasim_detail::load(f, from, stride, layout == mem_row_major);
 }
 template <int m, int n, int k, class T, class Memory>
-inline void store_matrix_sync(Memory *to, const fragment<accumulator, m, n, k, T> &f, unsigned int stride,
-                              layout_t layout, CUDASIM_HERE) {
+CUDASIM_APART inline void store_matrix_sync(Memory *to, const fragment<accumulator, m, n, k, T> &f, unsigned int stride,
+                                            layout_t layout, CUDASIM_HERE) {
   cudasim_detail::all_lanes(file, line);
   cudasim_detail::store(to, f, stride, layout == mem_row_major);
   cudasim_detail::all_lanes(file, line);
@@ -122,9 +124,10 @@ inline void store_matrix_sync(Memory *to, const fragment<accumulator, m, n, k, T
 
 // d = a b + c.
 template <int m, int n, int k, class A, class LayoutA, class B, class LayoutB, class C, class D>
-inline void mma_sync(fragment<accumulator, m, n, k, D> &d, const fragment<matrix_a, m, n, k, A, LayoutA> &a,
-                     const fragment<matrix_b, m, n, k, B, LayoutB> &b, const fragment<accumulator, m, n, k, C> &c,
-                     bool = false, CUDASIM_HERE) {
+CUDASIM_APART inline void mma_sync(fragment<accumulator, m, n, k, D> &d,
+                                   const fragment<matrix_a, m, n, k, A, LayoutA> &a,
+                                   const fragment<matrix_b, m, n, k, B, LayoutB> &b,
+                                   const fragment<accumulator, m, n, k, C> &c, bool = false, CUDASIM_HERE) {
   using Sum = typename cudasim_detail::sum_of<A>::type;
   using Shown = cudasim_detail::factors<std::decay_t<decltype(a)>, std::decay_t<decltype(b)>>;
   const Shown mine = {&a, &b};
@@ -164,5 +167,6 @@ inline float __float_to_tf32(float value) {
 } // namespace nvcuda
 
 #undef CUDASIM_HERE
+#undef CUDASIM_APART
 
 #endif

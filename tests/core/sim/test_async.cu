@@ -155,8 +155,10 @@ static bool runs_at_once(void) {
 // Nothing that is done in the legacy stream, or waits for it, has to do with a non-blocking stream.
 static void the_legacy_stream_leaves_non_blocking_streams_alone(void **state) {
   (void)state;
-  if (runs_at_once())
-    skip(); // the gate would keep the host from opening it
+  if (runs_at_once()) {
+    print_message("needs a mode in which the host goes on: the gate would keep it from opening it\n");
+    skip();
+  }
   struct gate gate = {0, 0, 0};
   cudaStream_t stream = new_stream();
   cudaEvent_t event = new_event();

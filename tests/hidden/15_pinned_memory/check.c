@@ -54,6 +54,11 @@ static const Mistake OVERWRITTEN = {"staging memory used again too early",
                                     "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
 static const Mistake ROW_BY_ROW = {"one transfer per row", "A batch crosses in one copy, however many rows it has.",
                                    "docs/07_pitfalls.md#many-small-transfers-against-one"};
+static const Mistake JOINED = {
+    "all batches in one copy",
+    "Each batch crosses in a copy of its own, into memory of its own: batches that share one lie "
+    "there as long as any of them is needed.",
+    "docs/07_pitfalls.md#many-small-transfers-against-one"};
 static const Mistake FIRST_GPU = {"always the first GPU", "The batches were asked for on the device that was given.",
                                   "docs/06_several_gpus.md#the-gpu-of-your-choice"};
 static const Mistake NOT_MOVED = {"left on the CPU",
@@ -154,6 +159,8 @@ static void judge_costs(Case *c, int count) {
   for (int64_t i = 0; i < all.count; i++)
     ordinary += all.entries[i].kind == COURSE_IN && all.entries[i].number != 1;
   expect_at_most(c, "copies from host to device", n->host_to_device, count, &ROW_BY_ROW);
+  if (n->device_to_device == 0)
+    expect_at_least(c, "copies from host to device", n->host_to_device, count, &JOINED);
   expect_exactly(c, "copies between devices", n->device_to_device, 0, &FIRST_GPU);
   expect_exactly(c, "copies from memory that is not pinned", ordinary, 0, none ? &PAGEABLE : &NOT_USED);
   expect_at_least(c, "synchronisations", n->synchronizations, 1, &NOBODY_WAITED);

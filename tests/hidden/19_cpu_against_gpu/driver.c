@@ -3,7 +3,6 @@
 #include "driver.h"
 #include "answer.h"
 #include "device/runtime.h"
-#include <stdlib.h>
 
 enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 5, EVENTS = 400 };
 
@@ -61,7 +60,6 @@ double seconds_now(void) {
 }
 
 void drive(Driver *d) {
-  setenv("FERRY_SIM_MODE", "lazy", 1); // nothing is finished before somebody waits for it
   bench.gpu = fy_device(driver_text(d, "device"));
   bench.counter = fy_zeros(FY_SCALAR, .device = bench.gpu);
   bench.arrived = fy_zeros(FY_SCALAR, .pin_memory = true);

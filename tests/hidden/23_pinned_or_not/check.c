@@ -1,5 +1,6 @@
 // Exercise 23: the same epoch twice. The losses are worked out in the order in which the samples were asked for.
 #include "exercise.h"
+#include <stdio.h>
 #include <string.h>
 
 #define PINNED "docs/08_data_pipeline.md#pinned-against-pageable-memory"
@@ -45,6 +46,12 @@ static const Mistake EARLIER = {
     "docs/05_model_moves.md#training-steps"};
 static const Mistake LAST = {"the last batch left out", "The last batch may be smaller, and is a batch all the same.",
                              "docs/08_data_pipeline.md#from-samples-to-batches"};
+
+static const Mistake GIVEN_BACK = {
+    "the weights of the beginning",
+    "The model has the weights that it came with. It is to be left as the second epoch has "
+    "trained it.",
+    PINNED};
 
 static void ask_on(Case *c, const char *device, bool whole) {
   int64_t batch = draw_int(c, 4, 7), samples = batch * draw_int(c, 5, 8) + (whole ? 0 : draw_int(c, 2, 3));
@@ -186,6 +193,25 @@ static bool judge_losses(Case *c, const int64_t *order) {
   return expect_array(c, "pageable", want, 1e-4) && expect_array(c, "pinned", want, 1e-4);
 }
 
+// The model as an epoch has trained it.
+static bool judge_model(Case *c, const int64_t *order) {
+  const char *const names[] = {"weight", "bias"};
+  Model trained = {0};
+  begin(c, &trained);
+  epoch(c, &trained, order);
+  for (int i = 0; i < 2; i++) {
+    char after[32];
+    Array *want = new_array(c, FY_FLOAT32, given(c, names[i])->shape);
+    for (int64_t k = 0; k < want->count; k++)
+      want->f32[k] = (float)(i ? trained.bias[k] : trained.weight[k]);
+    snprintf(after, sizeof after, "%s after", names[i]);
+    suspect_array(c, after, given(c, names[i]), &GIVEN_BACK);
+    if (!expect_array(c, after, want, 1e-4))
+      return false;
+  }
+  return true;
+}
+
 // In the course: the copies to the device of the first epoch, and those of the second.
 static void judge_copies(Case *c) {
   Course all = course(c);
@@ -205,7 +231,7 @@ static void judge_copies(Case *c) {
 
 static void judge(Case *c) {
   const Array *order = got(c, "order");
-  if (!judge_order(c, order) || !judge_losses(c, order->i64))
+  if (!judge_order(c, order) || !judge_losses(c, order->i64) || !judge_model(c, order->i64))
     return;
   const Array *other = got(c, "order by another seed");
   expect_that(c,

@@ -52,6 +52,8 @@ void drive(Driver *d) {
   driver_put_array(d, "order", FY_INT64, shape(w->count), w->asked);
   driver_put(d, "pageable", c.pageable);
   driver_put(d, "pinned", c.pinned);
+  driver_put(d, "weight after", fy_detach(fy_state_dict(model)->items[0]));
+  driver_put(d, "bias after", fy_detach(fy_state_dict(model)->items[1]));
   Comparison other = {NULL, NULL}; // with the next seed
   w->count = 0;
   compare_loading(model, &w->base, (int)driver_number(d, "batch size"), (uint64_t)driver_number(d, "seed") + 1, device,

@@ -13,6 +13,11 @@ static const Mistake MADE_HERE = {
     "Each turn's change was computed on the CPU and sent over. The device has both states; it can "
     "compute the change where it is wanted.",
     "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake KEPT = {
+    "kept from the call before",
+    "A later call has the same tensors with other numbers in them: what an earlier call has brought is "
+    "of no use to it.",
+    "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake TURN_LEFT_OUT = {"a turn left out",
                                       "The loop ended a turn too early: there are as many turns as changes.",
                                       "docs/07_pitfalls.md#waiting-in-a-loop"};
@@ -182,6 +187,9 @@ static Right judge_first(Case *c) {
   expect_exactly(c, "copies from device to host", n->device_to_host, 0, too_many_copies(c));
   expect_at_most(c, "copies from host to device", n->host_to_device, 2, too_many_copies(c));
   expect_exactly(c, "copies between devices", n->device_to_device, 0, &ALWAYS_CUDA);
+  const Array *later = got_shaped(c, "result of changed numbers", r.state->shape);
+  suspect_that(c, later != NULL, &KEPT);
+  expect_array(c, "result of changed numbers", r.state, 1e-4);
   return r;
 }
 

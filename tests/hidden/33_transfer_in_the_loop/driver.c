@@ -14,6 +14,11 @@ void drive(Driver *d) {
   driver_stop(d);
   driver_put(d, "result", result);
   driver_put(d, "changes", changes);
+  FyTensor *same = fy_clone(transition); // the same tensor twice, with other numbers in it
+  fy_mul_scalar_(same, 0);
+  spread(state, same, device, changes_on(d, device));
+  fy_copy_(same, transition);
+  driver_put(d, "result of changed numbers", spread(state, same, device, changes_on(d, device)));
   if (driver_has(d, "and then")) {
     device = fy_device(driver_text(d, "and then"));
     changes = changes_on(d, device);

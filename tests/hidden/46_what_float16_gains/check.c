@@ -305,6 +305,7 @@ EXERCISE = {
               "fy_no_grad.",
               "fy_synchronize(device) before each reading of the clock, and nothing that fetches a value in between."},
     .functions = {"measure_gain"},
+    .asked = true,
     .tests = {{.name = "some steps", .ask = ask_some, .judge = judge},
               {.name = "one step", .ask = ask_one, .judge = judge},
               {.name = "20 steps", .ask = ask_most, .judge = judge},

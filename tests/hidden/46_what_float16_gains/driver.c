@@ -2,7 +2,6 @@
 // reading of the clock is noted with whether the device still had something to do.
 #include "driver.h"
 #include "answer.h"
-#include <stdlib.h>
 
 enum { READING, FORWARD, BACKWARD, COLUMNS = 3, EVENTS = 400, PASSES = 64 };
 
@@ -58,12 +57,6 @@ static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
   if (fy_requires_grad(output))
     fy_register_hook(output, note_backward, NULL, NULL);
   return output;
-}
-
-// Before the simulator begins, which is before drive: nothing is finished before somebody waits for it, nor because the driver asks.
-__attribute__((constructor)) static void only_by_waiting(void) {
-  setenv("FERRY_SIM_MODE", "lazy", 1);
-  setenv("FERRY_SIM_POLLS", "1048576", 1);
 }
 
 void drive(Driver *d) {

@@ -73,7 +73,7 @@ static void ask_one_over(Case *c) { // parts of the larger size for all would le
 }
 static void ask_many(Case *c) {
   int64_t ranks = draw_int(c, 6, 8);
-  ask(c, ranks, draw_odd(c, 20001, 30001));
+  ask(c, ranks, ranks * draw_int(c, 3001, 4001) + draw_int(c, 3, ranks - 1));
 }
 static void ask_few(Case *c) {
   ask(c, 5, draw_int(c, 1, 4));

@@ -143,9 +143,14 @@ static void suspect_results(Case *c, const Array *want) {
 // A thread for each element, or a grid-stride loop, in blocks of whole warps.
 static void expect_shape(Case *c, int64_t n) {
   const int64_t *s = launch_shape(c, 0);
-  if (!s || n <= 1024)
+  if (!s)
     return;
   int64_t blocks = s[0] * s[1] * s[2], threads = s[3] * s[4] * s[5];
+  if (n <= 1024) {
+    expect_that(c, threads >= 32, blocks * threads > 1 ? &SMALL_BLOCKS : &ONE_THREAD,
+                "the launch has blocks of %lld threads; a warp has 32", (long long)threads);
+    return;
+  }
   expect_that(c, blocks * threads > 1, &ONE_THREAD, "the launch has one block of one thread, for %lld elements",
               (long long)n);
   expect_that(c, blocks > 1, &ONE_BLOCK, "the launch has one block, for %lld elements", (long long)n);

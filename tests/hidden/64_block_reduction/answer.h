@@ -15,7 +15,7 @@ extern "C" void note_fence(void);
 #define atomicInc(...) (note_atomic(), atomicInc(__VA_ARGS__))
 #define atomicCAS(...) (note_atomic(), atomicCAS(__VA_ARGS__))
 #define atomicExch(...) (note_atomic(), atomicExch(__VA_ARGS__))
-#define __syncthreads() (note_barrier(), __syncthreads())
+#define __syncthreads(...) (note_barrier(), __syncthreads(__VA_ARGS__)) // arguments: in cooperative_groups.h
 #define __threadfence() (note_fence(), __threadfence())
 #define __shfl_sync(...) (note_shuffle(), __shfl_sync(__VA_ARGS__))
 #define __shfl_up_sync(...) (note_shuffle(), __shfl_up_sync(__VA_ARGS__))

@@ -8,7 +8,7 @@ extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m
 #ifdef FERRY_SIM
 extern "C" float note_load(const float *address);
 extern "C" void note_barrier(void);
-#define __syncthreads() (note_barrier(), __syncthreads())
+#define __syncthreads(...) (note_barrier(), __syncthreads(__VA_ARGS__)) // arguments: in cooperative_groups.h
 
 static inline float load(const float *address) {
   float value = note_load(address);

@@ -18,5 +18,5 @@ template <class T> static inline T counted_increment(T *address, T limit) {
 }
 #define atomicAdd counted_add
 #define atomicInc counted_increment
-#define __syncthreads() (note_barrier(), __syncthreads())
+#define __syncthreads(...) (note_barrier(), __syncthreads(__VA_ARGS__)) // arguments: in cooperative_groups.h
 #endif

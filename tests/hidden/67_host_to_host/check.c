@@ -18,18 +18,23 @@ static const Mistake IN_ELEMENTS = {"bytes counted in elements",
                                     "cudaMalloc and cudaMemcpy count bytes: n * sizeof(float) of them, not n.", WHOLE};
 static const Mistake KEPT = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
                              WHOLE};
-static const Mistake IGNORED = {
-    "an error was ignored",
-    "cudaMalloc returned an error, because the device had no memory left. Look at what each call returns, "
-    "say it in *error, and do not go on.",
-    ERRORS};
-static const Mistake NOT_SAID = {
-    "the first error not reported",
-    "*error has to be what cudaMalloc returned, and is something else: it was never put there, or what a later call "
-    "returned, cudaFree for one, took its place.",
-    ERRORS};
+static const Mistake IGNORED = {"an error was ignored",
+                                "A call returned an error, as cudaMalloc does where the device has no memory left. "
+                                "Look at what each call returns, and at "
+                                "cudaGetLastError after the launch, say it in *error, and do not go on.",
+                                ERRORS};
+static const Mistake NOT_SAID = {"the first error not reported",
+                                 "*error has to be what the call returned that failed, and is something else: it was "
+                                 "never put there, or what a later call "
+                                 "returned, cudaFree for one, took its place.",
+                                 ERRORS};
 static const Mistake INVENTED = {"an error where there was none",
                                  "*error is cudaSuccess, 0, where all calls have succeeded.", ERRORS};
+static const Mistake EARLIER = {
+    "an earlier error taken for this one's",
+    "Somebody's error from before the call was still there, and cudaGetLastError found it. Ask for it once before the "
+    "launch, and what is found after it is the launch's.",
+    ERRORS};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 there is nothing to launch: a grid of 0 blocks is an invalid configuration.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
@@ -51,6 +56,10 @@ static void ask_small(Case *c) {
 }
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 3001, 3999));
+}
+static void ask_after_error(Case *c) {
+  ask_odd(c);
+  give_number(c, "error before", 101); // cudaErrorInvalidDevice
 }
 static void ask_large(Case *c) {
   ask(c, draw_odd(c, 100001, 120001));
@@ -103,9 +112,14 @@ static void suspect_values(Case *c) {
   }
 }
 
+static double given_before(const Case *c) {
+  return strcmp(case_test(c), "after somebody else's error") == 0 ? given_number(c, "error before") : -1;
+}
+
 static bool judge_call(Case *c) {
   const int64_t n = (int64_t)given_number(c, "n");
   const int64_t error = got_count(c, "error");
+  suspect_that(c, n > 0 && error > 0 && error == (int64_t)given_before(c), &EARLIER);
   suspect_values(c);
   suspect_error(c, "illegal", &PAST_THE_END);
   if (n == 0) {
@@ -150,6 +164,32 @@ static void judge_too_large(Case *c) {
   judge(c);
 }
 
+// Each of the first three operations failed once: which they are is the answer's to choose.
+static void judge_refused(Case *c) {
+  const Array *said = got_shaped(c, "errors of what failed", shape(3)),
+              *kept = got_shaped(c, "kept after what failed", shape(3)),
+              *after = got_shaped(c, "done after what failed", shape(3));
+  const bool whole =
+      said && kept && after && said->dtype == FY_INT64 && kept->dtype == FY_INT64 && after->dtype == FY_INT64;
+  static const int refused = 701; // cudaErrorLaunchOutOfResources
+  for (int i = 0; whole && i < 3; i++) {
+    static const char *const name[] = {"first", "second", "third"};
+    if (after->i64[i] < 0) // there were not so many
+      continue;
+    const bool ignored = after->i64[i] > 0;
+    if (!expect_that(c, said->i64[i] == refused, ignored ? &IGNORED : &NOT_SAID,
+                     "the %s copy or launch on the device returned error %d, and *error is %lld", name[i], refused,
+                     (long long)said->i64[i]) ||
+        !expect_that(c, !ignored, &IGNORED, "the %s copy or launch on the device failed, and %lld more followed",
+                     name[i], (long long)after->i64[i]) ||
+        !expect_that(c, kept->i64[i] <= 0, &KEPT,
+                     "the %s copy or launch on the device failed, and %lld bytes of it were not given back", name[i],
+                     (long long)kept->i64[i]))
+      return;
+  }
+  judge(c);
+}
+
 static void judge_inspected(Case *c) {
   suspect_finding(c, "leak", &KEPT);
   suspect_finding(c, "bounds", &OUT_OF_BOUNDS);
@@ -176,5 +216,7 @@ EXERCISE = {
          {.name = "large and odd", .ask = ask_large, .judge = judge},
          {.name = "no elements", .ask = ask_none, .judge = judge},
          {.name = "too large, then small", .ask = ask_small, .judge = judge_too_large, .passes = 1, .crash = &IGNORED},
+         {.name = "after somebody else's error", .ask = ask_after_error, .judge = judge},
+         {.name = "one operation fails", .ask = ask_small, .judge = judge_refused, .passes = 1},
          {.name = "looked at", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };

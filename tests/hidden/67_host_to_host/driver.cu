@@ -5,6 +5,7 @@
 #include <string.h>
 
 #ifdef FERRY_SIM
+#include "ledger_sim.h"
 #include "sim/cudasim.h"
 #endif
 
@@ -65,6 +66,30 @@ static void ask_too_much(Driver *d) {
   cudaGetLastError(); // the next call is another matter
 }
 
+#ifdef FERRY_SIM
+// The first, the second, the third of what it has done on the device fails: a copy, the launch, a copy.
+static void ask_refused(Driver *d, float *y, const float *x, int n) {
+  enum { OPERATIONS = 3 };
+  int64_t said[OPERATIONS], after[OPERATIONS], kept[OPERATIONS];
+  const Shape all = {1, {OPERATIONS}};
+  for (int i = 0; i < OPERATIONS; i++) {
+    int error = -1;
+    cudaGetLastError();
+    const size_t before = available();
+    ledger_refuse(i + 1, cudaErrorLaunchOutOfResources);
+    scale_on_device(y, x, 2, n, &error);
+    after[i] = ledger_since_refusal();
+    ledger_refuse(0, cudaSuccess);
+    said[i] = error;
+    kept[i] = (int64_t)before - (int64_t)available();
+  }
+  cudaGetLastError();
+  driver_put_array(d, "errors of what failed", FY_INT64, all, said);
+  driver_put_array(d, "done after what failed", FY_INT64, all, after);
+  driver_put_array(d, "kept after what failed", FY_INT64, all, kept);
+}
+#endif
+
 void drive(Driver *d) {
   const Array *x = driver_array(d, "x");
   const int n = (int)driver_number(d, "n");
@@ -76,7 +101,14 @@ void drive(Driver *d) {
   cudaFree(warm);
   if (strcmp(driver_test(d), "too large, then small") == 0)
     ask_too_much(d);
+#ifdef FERRY_SIM
+  if (strcmp(driver_test(d), "one operation fails") == 0 && ledger_refuse)
+    ask_refused(d, y, x->f32, n);
+  memset(y, 0xff, (size_t)x->count * sizeof(float));
+#endif
   const size_t before = available();
+  if (driver_has(d, "error before"))
+    cudaSetDevice(-1); // somebody's mistake: the next who asks for the last error finds it
   driver_count(d);
   scale_on_device(y, x->f32, (float)driver_number(d, "a"), n, &error);
   driver_stop(d);

@@ -99,15 +99,20 @@ static bool judge_values(Case *c) {
          expect_at_most(c, "launches", counts(c)->launches, 1, &EACH);
 }
 
+static void judge_block(Case *c) {
+  const int64_t *launch = launch_shape(c, 0);
+  expect_at_least(c, "threads in a block", launch ? launch[3] * launch[4] * launch[5] : 32, 32, &THIN);
+}
+
 static void judge(Case *c) {
-  judge_values(c);
+  if (judge_values(c))
+    judge_block(c);
 }
 
 static void judge_inspected(Case *c) {
   if (!judge_values(c) || !expect_no_finding(c))
     return;
-  const int64_t *launch = launch_shape(c, 0);
-  expect_at_least(c, "threads in a block", launch ? launch[3] * launch[4] * launch[5] : 32, 32, &THIN);
+  judge_block(c);
   expect_sectors(c, 1.3, &STRIDED);
   expect_inspected(c, SECTORS_LOADED, (Where){.in_all = true}, (double)given(c, "in")->count / 8 * 1.4, &AGAIN);
 }

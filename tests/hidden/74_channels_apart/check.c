@@ -40,6 +40,11 @@ static const Mistake ROOM = {
     "The block has more words to keep than it has shared memory. With `extern __shared__` the launch's "
     "third argument says how much: for all its pixels, all channels and the gaps, in bytes.",
     LESSON "#the-launch-says-how-much"};
+static const Mistake FIXED_ROOM = {
+    "shared memory of a fixed size",
+    "A block has as much shared memory for few channels as for many, and fewer blocks find room beside each other. "
+    "The launch's third argument says how much it is: by the number of channels.",
+    LESSON "#the-launch-says-how-much"};
 static const Mistake FIXED = {"a number of channels taken for granted",
                               "The right numbers are there for one number of channels alone. It is an argument.",
                               LESSON "#the-launch-says-how-much"};
@@ -114,6 +119,17 @@ static bool as_if_fixed(const Case *c, int64_t fixed) {
   return looked > 1;
 }
 
+static void judge_room(Case *c, int64_t channels) {
+  const int64_t *launch = launch_shape(c, 0);
+  if (!launch)
+    return;
+  const int64_t threads = launch[3] * launch[4] * launch[5];
+  expect_exactly(c, "bytes of shared memory that the launch does not ask for", inspected_shared(c, false), 0,
+                 &FIXED_ROOM);
+  expect_at_most(c, "bytes of shared memory that the launch asks for", inspected_shared(c, true),
+                 4 * threads * channels * (int64_t)sizeof(float), &FIXED_ROOM);
+}
+
 static void judge(Case *c) {
   const Array *in = given(c, "in");
   int64_t n = in->shape.size[0], channels = in->shape.size[1];
@@ -138,7 +154,8 @@ static void judge(Case *c) {
   if (n > 0 && !expect_by_kernel(c))
     return;
   expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
-  expect_no_finding(c);
+  if (expect_no_finding(c) && n > 0 && case_inspected(c))
+    judge_room(c, channels);
 }
 
 // Sizes are multiples of 32 here: every request of a warp can be as good as there are.

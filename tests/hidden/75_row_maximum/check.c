@@ -192,6 +192,7 @@ static bool least_left_out(const Case *c, const Array *at, const Array *want) {
 static void judge(Case *c) {
   Result want = result(c, given(c, "x")->shape.size[1], 1, false, -INFINITY);
   suspect_mistakes(c, want);
+  suspect_that(c, got_count(c, "lanes missing") > 0, &LANES_MISSING);
   if (!expect_array(c, "best", want.best, 0))
     return;
   const Array *at = got_shaped(c, "at", want.at->shape);

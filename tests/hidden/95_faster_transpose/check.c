@@ -43,6 +43,13 @@ static void ask(Case *c, int64_t rows, int64_t columns) {
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 65, 199), draw_odd(c, 65, 199));
 }
+// Whole tiles one way, and not the other.
+static void ask_whole_rows(Case *c) {
+  ask(c, 64 * draw_int(c, 1, 2), draw_odd(c, 65, 199));
+}
+static void ask_whole_columns(Case *c) {
+  ask(c, draw_odd(c, 65, 199), 64 * draw_int(c, 1, 2));
+}
 static void ask_whole(Case *c) {
   ask(c, 32 * draw_int(c, 1, 3), 64 * draw_int(c, 2, 3));
 }
@@ -135,6 +142,9 @@ EXERCISE = {
               {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
               {.name = "odd sizes", .ask = ask_odd, .judge = judge},
               {.name = "whole tiles, looked at", .ask = ask_whole, .judge = judge_inspected, .inspect = true},
+              {.name = "rows of whole tiles", .ask = ask_whole_rows, .judge = judge, .passes = 2},
+              {.name = "columns of whole tiles", .ask = ask_whole_columns, .judge = judge, .passes = 2},
+              {.name = "odd sizes, looked at", .ask = ask_odd, .judge = judge_inspected, .inspect = true},
               {.name = "one column", .ask = ask_narrow, .judge = judge},
               {.name = "the second call", .ask = ask_twice, .judge = judge, .passes = 1}},
 };

@@ -1,0 +1,16 @@
+// The products among the kernels of published tables, by the names that they have there. No thread or error concerns them.
+#ifndef PLOTS_MODEL_PRODUCTS_H
+#define PLOTS_MODEL_PRODUCTS_H
+
+#include "kernels.h"
+
+// Of n * n floats. `kind` is what stands behind "sgemm_".
+Modelled sgemm_modelled(const struct model_gpu *gpu, const char *kind, double n);
+
+// Of n * n integers, in blocks of block * block threads. `kind` is what stands behind "product_".
+Modelled integer_product_modelled(const struct model_gpu *gpu, const char *kind, double n, double block);
+
+// Of n * n floats and n floats, with a thread for each row.
+Modelled matrix_vector_modelled(const struct model_gpu *gpu, double n, double threads);
+
+#endif
