@@ -137,7 +137,6 @@ static bool declares_again(const struct kernel *k, const struct statement *s) {
   return s->kind == S_DECLARATION;
 }
 
-// A single comparison is left to g++, which takes such loops apart by itself.
 bool find_guards(const struct kernel *k, const struct statement *first, const struct statement *end, struct guards *g) {
   const struct tokens *t = k->t;
   int conditions = 0;
@@ -155,14 +154,14 @@ bool find_guards(const struct kernel *k, const struct statement *first, const st
     g->last = guard ? NULL : s;
     g->interval &= is_interval(k, s->condition, guard);
   }
-  return conditions > 1;
+  g->single = conditions == 1;
+  return conditions > 1 || (g->single && g->interval);
 }
 
-void write_guards(const struct writer *w, const struct statement *first, const struct statement *end,
-                  const struct guards *g) {
-  append_string(w->out, "{ const auto cudasim_on = [&](const int cudasim_x) __attribute__((always_inline)) { "
-                        "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; " WRITE_PLACE);
-  write_needed(w, first, end);
+void write_guards(const struct writer *w, const struct statement *first, const struct guards *g) {
+  append_string(w->out,
+                "{ const auto cudasim_on = [&](const int cudasim_x) __attribute__((always_inline)) { " WRITE_PLACE);
+  write_needed_by_conditions(w, first, g->before);
   for (const struct statement *s = first; s && s->at.begin < g->before; s = s->next) {
     if (s->kind == S_DECLARATION) {
       write_declaration(w, s);
@@ -175,20 +174,20 @@ void write_guards(const struct writer *w, const struct statement *first, const s
   }
   append_string(w->out, "return true; }; ");
   if (g->interval)
-    append_string(w->out, "const bool cudasim_all = cudasim_on(cudasim_first) && cudasim_on(cudasim_end - 1); ");
+    append_string(w->out, "int cudasim_from, cudasim_to; ::cudasim::find_run(cudasim_on, cudasim_first, cudasim_end, "
+                          "cudasim_from, cudasim_to); { ");
   else
-    append_string(w->out,
-                  "int cudasim_count = 0; "
-                  "for (int cudasim_x = cudasim_first; cudasim_x < cudasim_end; cudasim_x++) "
-                  "cudasim_count += cudasim_on(cudasim_x) ? 1 : 0; "
-                  "if (cudasim_count == 0) continue; const bool cudasim_all = cudasim_count == cudasim_width; ");
-  append_string(
-      w->out,
-      "for (int cudasim_from = cudasim_first, cudasim_to = cudasim_end;; cudasim_from = cudasim_to) { "
-      "if (!cudasim_all) { "
-      "while (cudasim_from < cudasim_end && !cudasim_on(cudasim_from)) cudasim_from++; "
-      "if (cudasim_from == cudasim_end) break; "
-      "for (cudasim_to = cudasim_from + 1; cudasim_to < cudasim_end && cudasim_on(cudasim_to);) cudasim_to++; } ");
+    append_string(
+        w->out,
+        "int cudasim_count = 0; "
+        "for (int cudasim_x = cudasim_first; cudasim_x < cudasim_end; cudasim_x++) "
+        "cudasim_count += cudasim_on(cudasim_x) ? 1 : 0; "
+        "if (cudasim_count == 0) continue; "
+        "for (int cudasim_from = cudasim_first, cudasim_to = cudasim_end;; cudasim_from = cudasim_to) { "
+        "if (cudasim_count < cudasim_width) { "
+        "while (cudasim_from < cudasim_end && !cudasim_on(cudasim_from)) cudasim_from++; "
+        "if (cudasim_from == cudasim_end) break; "
+        "for (cudasim_to = cudasim_from + 1; cudasim_to < cudasim_end && cudasim_on(cudasim_to);) cudasim_to++; } ");
 }
 
 // An if whose condition has been looked at.

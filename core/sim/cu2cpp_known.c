@@ -169,6 +169,35 @@ static int definition(const struct tokens *t, int i) {
   return token_is(t, at, "{") && t->all[at].match > at ? at : -1;
 }
 
+// How many there are between the brackets behind the name at i.
+static int count_arguments(const struct tokens *t, int i) {
+  int open = token_next(t, i), count = 1;
+  if (token_is(t, open, "<"))
+    open = token_past_angles(t, open);
+  for (int at = open + 1; at < t->all[open].match; at++) {
+    const int angles = token_is(t, at, "<") ? token_past_angles(t, at) : at;
+    count += token_is(t, at, ",");
+    at = angles != at ? angles - 1 : t->all[at].match > at ? t->all[at].match : at;
+  }
+  return t->all[open].match > open + 1 ? count : 0;
+}
+
+int known_function(const struct tokens *t, int i) {
+  int found = -1;
+  for (int at = token_last(t, i); at >= 0; at = t->all[at].same) {
+    if (!token_same(t, at, i) || definition(t, at) < 0 || count_arguments(t, at) != count_arguments(t, i))
+      continue;
+    if (found >= 0 || t->all[at].depth > 0)
+      return -1;
+    found = at;
+  }
+  return found;
+}
+
+int known_body(const struct tokens *t, int name) {
+  return definition(t, name);
+}
+
 static const struct macro *macro_of(const struct tokens *t, int i, const struct macro *after) {
   for (const struct macro *m = after ? after + 1 : t->macros; m < t->macros + t->macro_count; m++)
     if (token_same(t, m->name, i))
@@ -281,7 +310,7 @@ bool known_const_method(const struct tokens *t, int i) {
 
 bool known_by_reference(const struct tokens *t, int i) {
   if (known_keyword(t, i) || known_type(t, i) || known_math(t, i) || token_is(t, i, "printf") ||
-      token_is(t, i, "assert"))
+      token_is(t, i, "assert") || token_begins(t, i, "cudasim_warp_") || token_begins(t, i, "cudasim_vote_"))
     return false;
   bool found = false;
   for (int at = token_last(t, i); at >= 0; at = t->all[at].same) {

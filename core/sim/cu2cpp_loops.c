@@ -20,7 +20,9 @@ struct spot spot_of(const struct writer *w, size_t place) {
     s.begin = i + 1;
     size_t number;
     int past = 0;
-    if (w->program && in->bytes[i + 1] == '#' && sscanf(in->bytes + i + 1, "# %zu %n", &number, &past) == 1 &&
+    if (w->marked && in->bytes[i + 1] == '#' &&
+        (sscanf(in->bytes + i + 1, "# %zu %n", &number, &past) == 1 ||
+         sscanf(in->bytes + i + 1, "#line %zu %n", &number, &past) == 1) &&
         past > 0 && in->bytes[i + 1 + (size_t)past] == '"') {
       s.line = number - 1;
       s.file = i + 1 + (size_t)past;
@@ -124,14 +126,14 @@ static bool can_be_stored(const struct kernel *k, const struct variable *v) {
 
 void declare_stored(struct writer *w, struct variable *v) {
   const int bytes = bytes_of(w->k, v);
-  w->stored_bytes += bytes;
+  w->stored_bytes += v->class == V_STORED ? bytes : 0;
   if (v->reference || bytes == 0 || w->stored_bytes > MAX_STORED_BYTES || !can_be_stored(w->k, v)) {
     w->failed = "a variable that cannot be kept for each thread";
     return;
   }
   write_type(w, v, v->pointer);
   write_marks(w, v);
-  write_name(w, v->name, "_cudasim[::cudasim::MOST_THREADS]");
+  write_name(w, v->name, v->class == V_STORED ? "_cudasim[::cudasim::MOST_THREADS]" : "_cudasim[::cudasim::WARP]");
   write_range(w, (struct range){v->name + 1, v->declarator.end});
   char limit[64];
   snprintf(limit, sizeof limit, "_cudasim[0]) <= %d, \"\"); ", bytes); // a template's type may be anything
@@ -142,7 +144,7 @@ void declare_stored(struct writer *w, struct variable *v) {
 static void refer_to(const struct writer *w, const struct variable *v) {
   append_string(w->out, "auto &");
   write_name(w, v->name, " = ");
-  write_name(w, v->name, "_cudasim[cudasim_t]; ");
+  write_name(w, v->name, v->class == V_STORED ? "_cudasim[cudasim_t]; " : "_cudasim[cudasim_l]; ");
 }
 
 // In its own declaration's place.
@@ -185,7 +187,7 @@ void write_declaration(const struct writer *w, const struct statement *s) {
     if (v->in != s || v->class == V_UNIFORM)
       continue;
     move_to(w, w->k->t->all[v->declarator.begin].p, false);
-    if (v->class == V_STORED)
+    if (v->class == V_STORED || v->class == V_LANE)
       begin_stored(w, v);
     else
       declare_plainly(w, v);
@@ -195,6 +197,10 @@ void write_declaration(const struct writer *w, const struct statement *s) {
 // ---- loops over the threads ----------------------------------------------------------------------------------------------
 
 static void open_rows(const struct writer *w) {
+  if (w->level == LEVEL_WARP) {
+    append_string(w->out, "\n{ ");
+    return;
+  }
   append_string(w->out,
                 "\n{ int cudasim_row = -cudasim_first; for (unsigned int cudasim_z = 0; cudasim_z < cudasim_depth; "
                 "cudasim_z++) for (unsigned int cudasim_y = 0; cudasim_y < cudasim_height; cudasim_y++, cudasim_row += "
@@ -205,14 +211,16 @@ static void open_row(const struct writer *w, const char *from, const char *to) {
   char begin[500];
   snprintf(begin, sizeof begin,
            "for (int cudasim_x = %s; cudasim_x < %s; cudasim_x++) { "
-           "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; " WRITE_PLACE "%s{ ",
-           from, to, w->k->numbered ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); " : "");
+           "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; %s" WRITE_PLACE "%s{ ",
+           from, to, w->level == LEVEL_WARP ? "[[maybe_unused]] const int cudasim_l = cudasim_x - cudasim_from; " : "",
+           w->k->numbered ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); " : "");
   append_string(w->out, begin);
 }
 
 void open_loop(struct writer *w) {
+  const bool warp = w->level == LEVEL_WARP;
   open_rows(w);
-  open_row(w, "cudasim_first", "cudasim_end");
+  open_row(w, warp ? "cudasim_from" : "cudasim_first", warp ? "cudasim_to" : "cudasim_end");
 }
 
 static void close_row(struct writer *w, bool returns) {
@@ -246,36 +254,58 @@ void write_statement(const struct writer *w, const struct statement *s) {
   write_range(w, (struct range){from, s->at.end});
 }
 
-// Of statements from `first` to before `end`: which variables of before they need, each declared after those it is made of.
-void write_needed(const struct writer *w, const struct statement *first, const struct statement *end) {
+static bool is_kept(const struct variable *v) {
+  return v->class == V_AGAIN || v->class == V_STORED || v->class == V_LANE || v->class == V_RESULT;
+}
+
+// Which variables from before token `from` something needs that mentions those marked already.
+static void declare_needed(const struct writer *w, bool *needed, int from) {
   const struct kernel *k = w->k;
-  bool needed[MAX_VARIABLES] = {false};
   for (int i = k->variable_count - 1; i >= 0; i--) {
     const struct variable *v = &k->variables[i];
-    if ((v->class != V_AGAIN && v->class != V_STORED) || (v->name > first->at.begin && !v->parameter))
-      continue;
-    for (const struct statement *s = first; s != end; s = s->next)
-      needed[i] |= kernel_mentions(k, s->at, v);
-    for (int j = i + 1; j < k->variable_count; j++)
-      needed[i] |= needed[j] && k->variables[j].class == V_AGAIN && kernel_mentions(k, k->variables[j].init, v);
+    const bool before = is_kept(v) && (v->name < from || v->parameter);
+    for (int j = i + 1; j < k->variable_count && before; j++)
+      needed[i] |= needed[j] && (k->variables[j].class == V_AGAIN || k->variables[j].class == V_RESULT) &&
+                   kernel_mentions(k, k->variables[j].init, v);
+    needed[i] &= before;
   }
   for (int i = 0; i < k->variable_count; i++) {
+    const struct variable *v = &k->variables[i];
     if (!needed[i])
       continue;
     append_string(w->out, "\n");
-    if (k->variables[i].class == V_STORED) {
-      refer_to(w, &k->variables[i]);
+    if (v->class == V_STORED || v->class == V_LANE) {
+      refer_to(w, v);
+    } else if (v->class == V_RESULT) {
+      write_result(w, v);
     } else {
-      move_to(w, k->t->all[k->variables[i].declarator.begin].p, false);
-      declare_plainly(w, &k->variables[i]);
+      move_to(w, k->t->all[v->declarator.begin].p, false);
+      declare_plainly(w, v);
     }
   }
+}
+
+// Of statements from `first` to before `end`: which variables of before they need, each declared after those it is made of.
+void write_needed(const struct writer *w, const struct statement *first, const struct statement *end) {
+  bool needed[MAX_VARIABLES] = {false};
+  for (int i = 0; i < w->k->variable_count; i++)
+    for (const struct statement *s = first; s != end; s = s->next)
+      needed[i] |= kernel_mentions(w->k, s->at, &w->k->variables[i]);
+  declare_needed(w, needed, first->at.begin);
+}
+
+void write_needed_by_conditions(const struct writer *w, const struct statement *first, int before) {
+  bool needed[MAX_VARIABLES] = {false};
+  for (int i = 0; i < w->k->variable_count; i++)
+    for (const struct statement *s = first; s && s->at.begin < before; s = s->next)
+      needed[i] |= kernel_mentions(w->k, s->kind == S_IF ? s->condition : s->at, &w->k->variables[i]);
+  declare_needed(w, needed, first->at.begin);
 }
 
 void write_region(struct writer *w, const struct statement *first, const struct statement *end, bool last) {
   bool returns = false, any = false;
   struct guards g;
-  const bool guarded = find_guards(w->k, first, end, &g);
+  const bool guarded = w->level == LEVEL_BLOCK && find_guards(w->k, first, end, &g);
   for (const struct statement *s = first; s != end; s = s->next) {
     returns |= s->returns && !s->uniform && s->kind != S_HOISTED;
     any |= s->kind != S_HOISTED && s->kind != S_EMPTY && !s->uniform;
@@ -286,8 +316,9 @@ void write_region(struct writer *w, const struct statement *first, const struct 
     w->failed = "a return of some threads before a barrier of others";
   open_rows(w);
   if (guarded)
-    write_guards(w, first, end, &g);
-  open_row(w, guarded ? "cudasim_from" : "cudasim_first", guarded ? "cudasim_to" : "cudasim_end");
+    write_guards(w, first, &g);
+  const bool part = guarded || w->level == LEVEL_WARP;
+  open_row(w, part ? "cudasim_from" : "cudasim_first", part ? "cudasim_to" : "cudasim_end");
   write_needed(w, first, end);
   for (const struct statement *s = first; s != end; s = s->next) {
     if (s->kind == S_DECLARATION)
@@ -298,6 +329,6 @@ void write_region(struct writer *w, const struct statement *first, const struct 
       write_statement(w, s);
   }
   close_row(w, returns);
-  append_string(w->out, guarded ? " if (cudasim_to == cudasim_end) break; } } }" : " }");
-  w->guarded |= guarded;
+  append_string(w->out, !guarded ? " }" : g.interval ? " } } }" : " if (cudasim_to == cudasim_end) break; } } }");
+  w->guarded |= guarded && !g.single;
 }

@@ -15,8 +15,11 @@ struct writer {
   struct text *out;
   const struct text *in;
   bool program;
+  bool marked;      // lines "# 12 file" in the text say where it is from
   struct spot spot; // before the kernel
   int regions;
+  enum level level;   // of what is written now: loops over a block's threads, or over a warp's lanes
+  int warps;          // loops over warps so far
   bool guarded;       // some loop is over threads that have passed conditions beforehand
   const char *failed; // why it cannot be written after all
   int stored_bytes;
@@ -42,8 +45,29 @@ void write_declaration(const struct writer *w, const struct statement *s);
 void write_statement(const struct writer *w, const struct statement *s);
 // Of statements from `first` to before `end`: which variables of before they need, each declared after those it is made of.
 void write_needed(const struct writer *w, const struct statement *first, const struct statement *end);
+// The same for what stands up to the token `before`, of ifs their conditions alone.
+void write_needed_by_conditions(const struct writer *w, const struct statement *first, int before);
 // A loop over the threads for statements from `first` to before `end`; `last`: nothing comes after it.
 void write_region(struct writer *w, const struct statement *first, const struct statement *end, bool last);
+
+// No warnings of what was moved, up to `#pragma GCC diagnostic pop`; the block's place and its threads as numbers.
+void write_silence(const struct writer *w);
+void write_shape(const struct writer *w);
+// Statements one after another, up to the token list_end; `tail`: no barrier comes behind.
+void write_list(struct writer *w, const struct statement *s, bool tail, int list_end);
+
+// ---- cu2cpp_warps.c ----
+
+// A loop over the warps for statements from `first` to before `end`, some of which are warp functions.
+void write_warps(struct writer *w, struct statement *first, const struct statement *end, bool last, int list_end);
+// A warp function, or a barrier with a vote: what the lanes or threads bring.
+void write_meeting(struct writer *w, const struct statement *s);
+// What a lane gets: auto cudasim_r1 = ...;
+void write_result(const struct writer *w, const struct variable *v);
+// A condition that the lanes of a warp share, asked of its first one.
+void write_condition(const struct writer *w, const struct statement *s);
+// What is looked at before a block begins: conditions that have to be the same for all lanes of each warp. Nothing where there are none.
+void write_agreement(struct writer *w);
 
 // ---- cu2cpp_guards.c ----
 
@@ -51,6 +75,7 @@ void write_region(struct writer *w, const struct statement *first, const struct 
 struct guards {
   int before;                   // the token where what is looked at beforehand ends
   const struct statement *last; // an if whose statement is all that is left, or NULL
+  bool single;                  // one comparison
   bool interval;                // the threads of a row that pass lie side by side
 };
 
@@ -59,8 +84,7 @@ struct range kernel_origin(const struct kernel *k);
 // Whether there are such conditions between `first` and `end`.
 bool find_guards(const struct kernel *k, const struct statement *first, const struct statement *end, struct guards *g);
 // Begins the loops over runs of a row's threads that pass, cudasim_from to before cudasim_to.
-void write_guards(const struct writer *w, const struct statement *first, const struct statement *end,
-                  const struct guards *g);
+void write_guards(const struct writer *w, const struct statement *first, const struct guards *g);
 // An if whose condition has been looked at.
 void write_passed(const struct writer *w, const struct statement *s, const struct guards *g);
 

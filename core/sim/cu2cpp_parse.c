@@ -315,6 +315,31 @@ bool kernel_barrier(const struct kernel *k, int i) {
   return true;
 }
 
+int kernel_meeting(const struct kernel *k, int i) {
+  const struct tokens *t = k->t;
+  const bool result = token_is(t, i, "auto") && token_begins(t, i + 1, "cudasim_r") && token_is(t, i + 2, "=");
+  const int call = result ? i + 3 : i;
+  return t->all[call].kind == TOKEN_WORD &&
+                 (token_begins(t, call, "cudasim_warp_") || token_begins(t, call, "cudasim_vote_"))
+             ? call
+             : -1;
+}
+
+// `auto cudasim_r1 = cudasim_warp_ballot(x);`, which cu2cpp_flatten.c writes.
+static struct statement *meeting(struct kernel *k, int i, int call, int scope_end) {
+  struct statement *s = make(token_begins(k->t, call, "cudasim_vote_") ? S_VOTE : S_WARP, i, simple_end(k, i));
+  s->call = call;
+  if (call != i) {
+    struct variable v = {.name = i + 1, .scope_end = scope_end, .in = s, .result = true};
+    v.specifiers = (struct range){i, i + 1};
+    v.declarator = (struct range){i + 1, i + 2};
+    v.init = (struct range){call, s->at.end - 1};
+    v.init_kind = '=';
+    add_variable(k, &v);
+  }
+  return s;
+}
+
 static struct statement *statement(struct kernel *k, int begin, int scope_end) {
   static const char *const hoisted[] = {"typedef", "using", "static_assert", NULL};
   static const char *const refused[] = {"goto", "try", "class", "union", "enum", "template", "asm", "__asm__", NULL};
@@ -332,6 +357,8 @@ static struct statement *statement(struct kernel *k, int begin, int scope_end) {
     s = parse_if(k, i, scope_end);
   else if (token_is(t, i, "for") || token_is(t, i, "while") || token_is(t, i, "do") || token_is(t, i, "switch"))
     s = loop(k, i, scope_end);
+  else if (kernel_meeting(k, i) >= 0)
+    s = meeting(k, i, kernel_meeting(k, i), scope_end);
   else if (kernel_barrier(k, i))
     s = make(S_BARRIER, i, simple_end(k, i));
   else if (token_is(t, i, "return"))
@@ -357,6 +384,7 @@ static void mark_with(struct statement *s, struct statement *parts) {
   mark(parts);
   for (const struct statement *part = parts; part; part = part->next) {
     s->barrier |= part->barrier;
+    s->warp |= part->warp;
     s->returns |= part->returns;
     s->breaks |= part->breaks;
     s->continues |= part->continues;
@@ -365,7 +393,8 @@ static void mark_with(struct statement *s, struct statement *parts) {
 
 static void mark(struct statement *s) {
   for (; s; s = s->next) {
-    s->barrier = s->kind == S_BARRIER;
+    s->barrier = s->kind == S_BARRIER || s->kind == S_VOTE;
+    s->warp = s->kind == S_WARP;
     s->returns = s->kind == S_RETURN;
     s->breaks = s->kind == S_BREAK;
     s->continues = s->kind == S_CONTINUE;
@@ -377,13 +406,17 @@ static void mark(struct statement *s) {
   }
 }
 
-bool statement_structural(const struct statement *s, bool tail) {
-  return s->barrier || s->breaks || s->continues || (s->returns && !tail);
+static bool meets(const struct statement *s, enum level level) {
+  return s->barrier || (s->warp && level == LEVEL_WARP);
 }
 
-bool list_tail(const struct statement *s, bool tail) {
+bool statement_structural(const struct statement *s, bool tail, enum level level) {
+  return meets(s, level) || s->breaks || s->continues || (s->returns && !tail);
+}
+
+bool list_tail(const struct statement *s, bool tail, enum level level) {
   for (const struct statement *after = s->next; after && tail; after = after->next)
-    tail = !after->barrier && (!s->barrier || after->kind == S_EMPTY);
+    tail = !meets(after, level) && (!meets(s, level) || after->kind == S_EMPTY);
   return tail;
 }
 

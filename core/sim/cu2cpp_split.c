@@ -13,14 +13,18 @@
 
 #include "cu2cpp_loops.h"
 
-// ---- what all threads do together ----------------------------------------------------------------------------------------
+static void write_number(const struct writer *w, const char *format, int number) {
+  char text[100];
+  snprintf(text, sizeof text, format, number);
+  append_string(w->out, text);
+}
 
-static void write_list(struct writer *w, const struct statement *s, bool tail, int list_end);
+// ---- what all threads do together ----------------------------------------------------------------------------------------
 
 static void write_uniform_declaration(const struct writer *w, const struct statement *s) {
   for (int i = 0; i < w->k->variable_count; i++) {
     const struct variable *v = &w->k->variables[i];
-    if (v->in != s || v->class != V_UNIFORM)
+    if (v->in != s || v->class != V_UNIFORM || v->result || v->declared)
       continue;
     move_to(w, w->k->t->all[v->declarator.begin].p, false);
     declare_plainly(w, v);
@@ -34,8 +38,15 @@ static void write_structural(struct writer *w, const struct statement *s, bool t
   case S_BARRIER:
     append_string(w->out, "::cudasim::passed(); ");
     return;
+  case S_VOTE:
+  case S_WARP:
+    write_meeting(w, s);
+    return;
   case S_RETURN:
-    append_string(w->out, "return; ");
+    if (w->level == LEVEL_WARP)
+      write_number(w, "goto cudasim_warp_%d; ", w->warps);
+    else
+      append_string(w->out, "return; ");
     return;
   case S_BREAK:
   case S_CONTINUE:
@@ -43,7 +54,7 @@ static void write_structural(struct writer *w, const struct statement *s, bool t
     return;
   case S_IF:
     append_string(w->out, "if (");
-    write_range(w, s->condition);
+    write_condition(w, s);
     append_string(w->out, ") {");
     write_list(w, s->child, tail, s->child->at.end);
     append_string(w->out, "\n}");
@@ -79,8 +90,8 @@ static void write_structural(struct writer *w, const struct statement *s, bool t
 }
 
 // A statement that is done once for all threads, between two loops over them.
-static bool is_once(const struct statement *s, bool tail) {
-  return s->uniform || statement_structural(s, list_tail(s, tail));
+static bool is_once(const struct writer *w, const struct statement *s, bool tail) {
+  return s->uniform || statement_structural(s, list_tail(s, tail, w->level), w->level);
 }
 
 // Which of the variables declared from `first` to before `end` are needed by what comes after.
@@ -91,14 +102,34 @@ static void choose_stored(struct writer *w, const struct statement *first, const
       struct variable *v = &k->variables[i];
       if (v->in == s && v->class == V_LOCAL &&
           (v->addressed || kernel_mentions(k, (struct range){end->at.begin, list_end}, v))) {
-        v->class = V_STORED;
+        v->class = w->level == LEVEL_WARP ? V_LANE : V_STORED;
         declare_stored(w, v);
       }
     }
 }
 
-static void write_list(struct writer *w, const struct statement *s, bool tail, int list_end) {
-  if (s && s->kind == S_BLOCK && s->next == NULL && is_once(s, tail)) { // the braces of a loop or an if
+// What stands between two barriers, or two warp functions.
+static void write_part(struct writer *w, const struct statement *s, const struct statement *end, bool tail,
+                       int list_end) {
+  bool returned = false; // some threads: what comes after is not for all
+  for (const struct statement *at = s; at != end; at = at->next) {
+    for (int i = 0; i < w->k->variable_count && returned; i++)
+      if (w->k->variables[i].in == at && at->kind == S_DECLARATION)
+        w->k->variables[i].class = V_LOCAL;
+    returned |= at->returns;
+    if (at->kind == S_HOISTED) {
+      move_to(w, w->k->t->all[at->at.begin].p, false);
+      write_range(w, at->at);
+    } else if (at->kind == S_DECLARATION) {
+      write_uniform_declaration(w, at);
+    }
+  }
+  choose_stored(w, s, end, list_end);
+  write_region(w, s, end, end == NULL && tail);
+}
+
+void write_list(struct writer *w, const struct statement *s, bool tail, int list_end) {
+  if (s && s->kind == S_BLOCK && s->next == NULL && is_once(w, s, tail)) { // the braces of a loop or an if
     write_list(w, s->child, tail, list_end);
     return;
   }
@@ -109,27 +140,21 @@ static void write_list(struct writer *w, const struct statement *s, bool tail, i
       s = s->next;
       continue;
     }
-    if (is_once(s, tail)) {
-      write_structural(w, s, list_tail(s, tail));
+    if (is_once(w, s, tail)) {
+      write_structural(w, s, list_tail(s, tail, w->level));
       s = s->next;
       continue;
     }
     const struct statement *end = s;
-    bool returned = false; // some threads: what comes after is not for all
-    for (; end && !is_once(end, tail); end = end->next) {
-      for (int i = 0; i < w->k->variable_count && returned; i++)
-        if (w->k->variables[i].in == end && end->kind == S_DECLARATION)
-          w->k->variables[i].class = V_LOCAL;
-      returned |= end->returns;
-      if (end->kind == S_HOISTED) {
-        move_to(w, w->k->t->all[end->at.begin].p, false);
-        write_range(w, end->at);
-      } else if (end->kind == S_DECLARATION) {
-        write_uniform_declaration(w, end);
-      }
+    bool warp = false;
+    for (; end && !is_once(w, end, tail); end = end->next)
+      warp |= end->warp;
+    if (warp) {
+      choose_stored(w, s, end, list_end);
+      write_warps(w, (struct statement *)s, end, end == NULL && tail, list_end);
+    } else {
+      write_part(w, s, end, tail, list_end);
     }
-    choose_stored(w, s, end, list_end);
-    write_region(w, s, end, end == NULL && tail);
     s = end;
   }
 }
@@ -218,24 +243,35 @@ static const char *const ignored[] = {"-Wpragmas",
                                       "-Wunused-parameter",
                                       "-Wunknown-pragmas"};
 
-static void write_whole(struct writer *w) {
-  struct kernel *k = w->k;
-  append_string(w->out,
-                w->program ? "\nif (::cudasim::whole_block(" : "\n#if CUDASIM_SPLIT\nif (::cudasim::whole_block(");
-  write_origin(w);
-  append_string(w->out, ")) { [](");
-  write_range(w, k->parameters);
-  append_string(w->out, ") __attribute__((noinline)) -> void {\n#pragma GCC diagnostic push\n");
+void write_silence(const struct writer *w) {
+  append_string(w->out, "\n#pragma GCC diagnostic push\n");
   for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
     append_string(w->out, "#pragma GCC diagnostic ignored ");
     append_quoted(w->out, ignored[i]);
     append_string(w->out, "\n");
   }
+}
+
+void write_shape(const struct writer *w) {
   append_string(w->out, "const unsigned int cudasim_base = ");
   write_origin(w);
   append_string(w->out,
                 ", cudasim_height = blockDim.y, cudasim_depth = blockDim.z; const int cudasim_width = (int)blockDim.x, "
                 "cudasim_first = (int)cudasim_base, cudasim_end = cudasim_first + cudasim_width; ");
+}
+
+static void write_whole(struct writer *w) {
+  struct kernel *k = w->k;
+  append_string(w->out,
+                w->program ? "\nif (::cudasim::whole_block(" : "\n#if CUDASIM_SPLIT\nif (::cudasim::whole_block(");
+  write_origin(w);
+  append_string(w->out, ")");
+  write_agreement(w);
+  append_string(w->out, ") { [](");
+  write_range(w, k->parameters);
+  append_string(w->out, ") __attribute__((noinline)) -> void {");
+  write_silence(w);
+  write_shape(w);
   if (k->numbered)
     append_string(w->out, "alignas(cudasim_index) char cudasim_room[sizeof(cudasim_index)]; "
                           "cudasim_thread = reinterpret_cast<cudasim_index *>(cudasim_room); ");
@@ -283,6 +319,38 @@ static bool find_kernel(const struct tokens *t, int i, struct kernel *k) {
   return true;
 }
 
+// The kernel as one whose warp functions and calls of functions that wait are statements of their own. `text` is the other one's.
+static bool take_apart(struct tokens *t, struct kernel *k, const struct text *in, bool program, struct text *text) {
+  if (!kernel_flatten(t, k, in, program, text))
+    return false;
+  const int name = k->name, from = tokens_add(t, text), open = from + 2;
+  const struct range template_parameters = k->template_parameters;
+  kernel_free(k);
+  *k = (struct kernel){.t = t, .name = name, .template_parameters = template_parameters};
+  k->parameters = (struct range){open + 1, t->all[open].match};
+  k->body = (struct range){t->all[open].match + 2, t->all[t->all[open].match + 1].match};
+  return kernel_parse(k);
+}
+
+// The kernel's loops, to `version`.
+static bool split_kernel(struct tokens *t, struct kernel *k, struct writer *w) {
+  struct text flat = {0}; // stays: tokens point into it
+  bool good = kernel_parse(k);
+  if (good && !kernel_is_flat(k)) {
+    good = take_apart(t, k, w->in, w->program, &flat);
+    w->in = &flat;
+    w->marked = true;
+    w->spot = (struct spot){.line = 1};
+  }
+  if (!good || !kernel_classify(k))
+    return false;
+  write_whole(w);
+  k->why_not = w->failed;
+  if (!k->top->barrier && !k->top->warp && !w->guarded) // the loop of cudasim_launch.h does as well
+    k->why_not = "no barrier";
+  return k->why_not == NULL;
+}
+
 void split_kernels(const struct text *in, struct text *out, bool program) {
   struct tokens t = {0};
   size_t written = 0;
@@ -295,27 +363,26 @@ void split_kernels(const struct text *in, struct text *out, bool program) {
         !find_kernel(&t, i, &k))
       continue;
     struct text version = {0};
-    struct writer w = {.k = &k, .out = &version, .in = in, .program = program, .spot = spot};
+    const struct writer before = {
+        .k = &k, .out = &version, .in = in, .program = program, .marked = program, .spot = spot};
+    struct writer w = before;
+    const size_t body = (size_t)(t.all[k.body.begin - 1].p + 1 - in->bytes);
     append(&version, "", 0);
-    spot = w.spot = spot_of(&w, (size_t)(t.all[i].p - in->bytes));
-    if (kernel_parse(&k) && kernel_classify(&k)) {
-      write_whole(&w);
-      move_to(&w, t.all[k.body.begin - 1].p + 1, true);
-      k.why_not = w.failed;
-      if (!k.top->barrier && !w.guarded) // the loop of cudasim_launch.h does as well
-        k.why_not = "no barrier";
-    }
-    if (k.why_not == NULL) {
-      const size_t body = (size_t)(t.all[k.body.begin - 1].p + 1 - in->bytes);
+    spot = w.spot = spot_of(&before, (size_t)(t.all[i].p - in->bytes));
+    if (split_kernel(&t, &k, &w)) {
+      w.in = in;
+      w.marked = program;
+      w.spot = spot;
+      move_to(&w, in->bytes + body, true);
       append(out, in->bytes + written, body - written);
       append(out, version.bytes, version.length);
       written = body;
     }
     if (tell) {
-      const struct token *at = k.why_token > 0 ? &t.all[k.why_token] : &t.all[k.name];
-      const int line = (int)spot_of(&w, (size_t)(at->p - in->bytes)).line;
+      const struct token *at = k.why_token > 0 && k.why_token < t.main_count ? &t.all[k.why_token] : &t.all[k.name];
+      const int line = (int)spot_of(&before, (size_t)(at->p - in->bytes)).line;
       fprintf(stderr, "%d: %.*s: %s", line, t.all[k.name].length, t.all[k.name].p, k.why_not ? k.why_not : "split");
-      fprintf(stderr, k.why_token > 0 ? ": %.*s\n" : "\n", at->length, at->p);
+      fprintf(stderr, k.why_token > 0 ? ": %.*s\n" : "\n", t.all[k.why_token].length, t.all[k.why_token].p);
     }
     free(version.bytes);
     kernel_free(&k);

@@ -39,6 +39,8 @@ struct tokens {
 
 // With `includes`, files in quotes are read, too.
 void tokens_read(struct tokens *t, const struct text *in, bool includes);
+// Adds those of a text that was made of the others; the first one's number.
+int tokens_add(struct tokens *t, const struct text *in);
 void tokens_free(struct tokens *t);
 bool token_is(const struct tokens *t, int i, const char *spelling);
 bool token_in(const struct tokens *t, int i, const char *const *spellings); // which end with NULL
@@ -65,6 +67,9 @@ struct call_facts {
 };
 // The function called at i has no barrier and no warp function in it, and waits for no other thread, as far as the text tells.
 bool known_clean_call(const struct tokens *t, int i, struct call_facts *facts);
+// The only function of the text by the name at i and with as many arguments, as its definition has it, or -1; the brace that its body begins with.
+int known_function(const struct tokens *t, int i);
+int known_body(const struct tokens *t, int definition);
 // The function takes a variable by reference, or may.
 bool known_by_reference(const struct tokens *t, int i);
 // A barrier or the like by its name.
@@ -91,6 +96,8 @@ enum statement_kind {
   S_DO,
   S_SWITCH,
   S_BARRIER,
+  S_VOTE, // auto cudasim_r1 = cudasim_vote_count(x); a barrier, too
+  S_WARP, // auto cudasim_r1 = cudasim_warp_shfl_down(x, cudasim_a1); or cudasim_warp_sync();
   S_DECLARATION,
   S_HOISTED,
   S_EXPRESSION,
@@ -110,15 +117,21 @@ struct statement {
   struct statement *init;          // of for
   struct statement *child, *other; // a block's first, what if and loops do; else
   struct statement *next;
-  bool barrier, breaks, continues, returns; // within it: a barrier, a break or continue that leaves it, a return
-  bool uniform;                             // an assignment that is the same for all threads, done once
+  bool barrier, warp;              // within it: a barrier of the block, a warp function
+  bool breaks, continues, returns; // within it: a break or continue that leaves it, a return
+  bool by_warp;                    // its condition is the same for the lanes of each warp ...
+  bool at_entry;                   // ... if that turns out before the block begins
+  int call;                        // of S_WARP and S_VOTE: the function's name
+  bool uniform;                    // an assignment that is the same for all threads, done once
 };
 
 enum variable_class {
   V_LOCAL,   // lives within one loop over the threads
   V_UNIFORM, // one for all threads
   V_AGAIN,   // declared again in each loop, since its value is quickly computed
-  V_STORED   // one for each thread, in an array
+  V_STORED,  // one for each thread, in an array
+  V_LANE,    // one for each lane of the warp that runs, in an array
+  V_RESULT   // what a warp function gives, from what its lanes have brought
 };
 
 struct variable {
@@ -128,8 +141,10 @@ struct variable {
   char init_kind;                                                     // '=', '(', '{', or 0
   bool parameter, array, reference, pointer, constant, shared, fixed; // fixed: static, constexpr
   bool block_group;                                                   // of cooperative_groups: all of the block
+  bool result;                                                        // of a warp function
   bool addressed;
   bool at_level; // declared where all threads come
+  bool declared; // by what runs before its own place
   struct statement *in;
   enum variable_class class;
 };
@@ -145,11 +160,14 @@ struct kernel {
   int variable_count;
   int *variable_of; // by token - body.begin: index, or -1
   bool *modified;   // by token - body.begin
+  bool votes_count; // what a warp has voted on counts as the same for all
   bool numbered;    // something it calls may look at the thread's number
   const char *why_not;
   int why_token; // 0: none
 };
 
+// The function `cudasim_warp_...` or `cudasim_vote_...` that a statement at i consists of, or -1.
+int kernel_meeting(const struct kernel *k, int i);
 // Makes statements of the body; false: k->why_not says what is in the way.
 bool kernel_parse(struct kernel *k);
 // A whole statement at i that is a barrier of the block.
@@ -160,10 +178,26 @@ bool kernel_plain_type(const struct kernel *k, const struct variable *v);
 struct variable *kernel_variable(const struct kernel *k, int token); // that the word at `token` means, or NULL
 bool kernel_template_parameter(const struct kernel *k, int token);
 bool kernel_mentions(const struct kernel *k, struct range where, const struct variable *v);
-// A statement that all threads have to come to by the same way.
-bool statement_structural(const struct statement *s, bool tail);
+// Barriers bring all threads of a block together, warp functions the lanes of a warp.
+enum level { LEVEL_BLOCK, LEVEL_WARP };
+// A statement that all threads have to come to by the same way, those of the block or those of a warp.
+bool statement_structural(const struct statement *s, bool tail, enum level level);
 // Of a statement in a list: no barrier comes after it, and where it has one itself, nothing at all.
-bool list_tail(const struct statement *s, bool tail);
+bool list_tail(const struct statement *s, bool tail, enum level level);
+
+// What changes variables, so far as the text tells; k->modified.
+void kernel_find_modifications(struct kernel *k);
+bool kernel_modifies(const struct kernel *k, const struct variable *v);
+bool kernel_unary(const struct tokens *t, int i); // a sign that has no operand on its left
+// No macro names a variable of the kernel's; false: k->why_not.
+bool kernel_macros_are_clear(struct kernel *k);
+
+// ---- cu2cpp_flatten.c ----
+
+// No warp function in an expression, no call of a function that waits.
+bool kernel_is_flat(const struct kernel *k);
+// The kernel with all of that as statements of its own; false: k->why_not. `in` is the text that the kernel is from.
+bool kernel_flatten(struct tokens *t, struct kernel *k, const struct text *in, bool program, struct text *out);
 
 // Which variables are what; false: k->why_not.
 bool kernel_classify(struct kernel *k);

@@ -194,9 +194,9 @@ static bool is_namespace(const struct tokens *t, int brace) {
   return i >= 0 && token_is(t, i, "namespace");
 }
 
-static void match_brackets(struct tokens *t) {
+static void match_brackets(struct tokens *t, int from) {
   int *open = grown(NULL, ((size_t)t->count + 1) * sizeof *open), count = 0, depth = 0;
-  for (int i = 0; i < t->count; i++) {
+  for (int i = from; i < t->count; i++) {
     struct token *token = &t->all[i];
     token->within = count > 0 ? open[count - 1] : -1;
     token->depth = depth;
@@ -228,11 +228,19 @@ void tokens_read(struct tokens *t, const struct text *in, bool includes) {
     r.texts[r.read] = read_file(r.files[r.read]);
     read_text(&r, &r.texts[r.read], r.files[r.read], false);
   }
-  match_brackets(t);
+  match_brackets(t, 0);
   if (includes)
     read_macros(t, in);
   for (int i = 0; i < r.file_count; i++)
     read_macros(t, &r.texts[i]);
+}
+
+int tokens_add(struct tokens *t, const struct text *in) {
+  struct reader r = {.t = t};
+  const int from = t->count;
+  read_text(&r, in, input_name, true);
+  match_brackets(t, from);
+  return from;
 }
 
 void tokens_free(struct tokens *t) { // the process ends soon after

@@ -1,5 +1,6 @@
 // Which of a kernel's variables are the same for all threads, and what is to become of the others. Everything is assumed to be the
 // same at first, and what contradicts that is taken back until nothing does.
+#include <stdlib.h>
 #include <string.h>
 
 #include "cu2cpp_split.h"
@@ -29,7 +30,7 @@ static bool is_assignment(const struct tokens *t, int i) {
 }
 
 // A sign at i that has no operand on its left.
-static bool is_unary(const struct tokens *t, int i) {
+bool kernel_unary(const struct tokens *t, int i) {
   const int before = token_before(t, i);
   const struct token *b = &t->all[before];
   return b->kind == TOKEN_SIGN
@@ -82,7 +83,7 @@ static void leave_groups(const struct tokens *t, int *before, int *after) {
   }
 }
 
-static void find_modifications(struct kernel *k) {
+void kernel_find_modifications(struct kernel *k) {
   const struct tokens *t = k->t;
   for (int i = k->body.begin; i < k->body.end; i++) {
     struct variable *v = kernel_variable(k, i);
@@ -92,7 +93,7 @@ static void find_modifications(struct kernel *k) {
     int before = token_before(t, i), after = past_members(t, i, &element);
     leave_groups(t, &before, &after);
     const bool address =
-        token_is(t, before, "&") && is_unary(t, before) && !element && !token_is(t, token_next(t, i), "->");
+        token_is(t, before, "&") && kernel_unary(t, before) && !element && !token_is(t, token_next(t, i), "->");
     bool changes =
         (is_assignment(t, after) || token_is(t, before, "++") || token_is(t, before, "--")) && !(element && !v->array);
     if (token_is(t, after, "(") && token_is(t, token_next(t, i), ".")) // a member function
@@ -133,6 +134,13 @@ static bool is_cast(const struct tokens *t, int i) {
   return known_type(t, i) || token_in(t, i, words);
 }
 
+// What it gives is the same for all lanes of a warp.
+static bool is_vote(const struct tokens *t, int call) {
+  static const char *const votes[] = {"cudasim_warp_ballot", "cudasim_warp_any", "cudasim_warp_all",
+                                      "cudasim_warp_active", NULL};
+  return token_in(t, call, votes);
+}
+
 // A word in an expression that has no effect.
 static bool pure_word(const struct kernel *k, int i, bool thread) {
   const struct tokens *t = k->t;
@@ -144,7 +152,8 @@ static bool pure_word(const struct kernel *k, int i, bool thread) {
   if (token_is(t, before, "::") || token_is(t, next, "::") || token_is(t, before, "->"))
     return false;
   if (v)
-    return (v->shared && v->array) || v->class == V_UNIFORM || (thread && v->class == V_AGAIN);
+    return (v->shared && v->array) || v->class == V_UNIFORM || (thread && v->class == V_AGAIN) ||
+           (k->votes_count && v->class == V_RESULT && is_vote(t, v->in->call));
   if (token_is(t, next, "("))
     return is_cast(t, i) || (known_math(t, i) && !known_bad_macro(t, i));
   if (token_is(t, i, "threadIdx"))
@@ -179,9 +188,9 @@ bool kernel_pure(const struct kernel *k, struct range where, bool thread) {
       continue;
     const int next = token_next(t, i);
     const bool in_cast = token_is(t, next, ")") || token_is(t, next, ">") || token_is(t, next, "*");
-    if (token_is(t, i, "*") && (!is_unary(t, i) || in_cast))
+    if (token_is(t, i, "*") && (!kernel_unary(t, i) || in_cast))
       continue;
-    if (token_is(t, i, "&") && i > where.begin && !is_unary(t, i))
+    if (token_is(t, i, "&") && i > where.begin && !kernel_unary(t, i))
       continue;
     const int past = token_is(t, i, "&") ? past_address(k, i) : i;
     if (past == i)
@@ -209,19 +218,19 @@ static struct variable *assigned(const struct kernel *k, struct range e, struct 
   return sign + 1 == e.end || !empty(*value) ? kernel_variable(k, name) : NULL;
 }
 
-static bool can_be_uniform(const struct variable *v) {
-  return v && v->class == V_UNIFORM && (v->at_level || v->parameter);
+static bool can_be_uniform(const struct variable *v, int since) {
+  return v && v->class == V_UNIFORM && (v->at_level || v->parameter) && v->name >= since;
 }
 
-// Each part of `i += 2, j--` assigns to a variable that is the same for all.
-static bool uniform_assignments(const struct kernel *k, struct range e) {
+// Each part of `i += 2, j--` assigns to a variable that is the same for all, and is declared at `since` or behind.
+static bool uniform_assignments(const struct kernel *k, struct range e, int since) {
   const struct tokens *t = k->t;
   for (int begin = e.begin; begin < e.end;) {
     int end = begin;
     while (end < e.end && !token_is(t, end, ","))
       end = t->all[end].match > end ? t->all[end].match + 1 : end + 1;
     struct range value;
-    if (!can_be_uniform(assigned(k, (struct range){begin, end}, &value)) || !kernel_pure(k, value, false))
+    if (!can_be_uniform(assigned(k, (struct range){begin, end}, &value), since) || !kernel_pure(k, value, false))
       return false;
     begin = end + 1;
   }
@@ -240,17 +249,22 @@ static int changes(const struct kernel *k, struct range where, const struct vari
   return count;
 }
 
-// Walks what all threads come to together.
+bool kernel_modifies(const struct kernel *k, const struct variable *v) {
+  return v->addressed || changes(k, k->body, v) > 0;
+}
+
+// Walks what all threads of a warp come to together.
 struct walk {
   struct kernel *k;
   const struct variable *counted; // whose changes by uniform statements are counted
   int count;
+  int since; // here only some warps come to, so that nothing declared before is the same for all once it is changed
 };
 
 static void walk_list(struct walk *w, struct statement *s, bool tail);
 
 static void walk_step(struct walk *w, struct range e) {
-  if (!empty(e) && uniform_assignments(w->k, e))
+  if (!empty(e) && uniform_assignments(w->k, e, w->since))
     w->count += changes(w->k, e, w->counted);
 }
 
@@ -259,33 +273,37 @@ static void walk_structural(struct walk *w, struct statement *s, bool tail) {
     walk_list(w, s->child, tail);
     return;
   }
+  const int since = w->since;
   if (s->kind == S_FOR && s->init->kind == S_EXPRESSION)
     walk_step(w, without_semicolon(s->init->at));
   if (s->kind == S_FOR)
     walk_step(w, s->step);
+  if (!kernel_pure(w->k, s->condition, false))
+    w->since = s->at.begin;
   walk_list(w, s->child, tail && s->kind == S_IF);
   walk_list(w, s->other, tail && s->kind == S_IF);
+  w->since = since;
 }
 
 static void walk_list(struct walk *w, struct statement *s, bool tail) {
   for (; s; s = s->next) {
-    const bool tail_here = list_tail(s, tail);
-    s->uniform = s->kind == S_EXPRESSION && uniform_assignments(w->k, without_semicolon(s->at));
+    const bool tail_here = list_tail(s, tail, LEVEL_WARP);
+    s->uniform = s->kind == S_EXPRESSION && uniform_assignments(w->k, without_semicolon(s->at), w->since);
     if (s->uniform)
       w->count += changes(w->k, s->at, w->counted);
-    else if (statement_structural(s, tail_here))
+    else if (statement_structural(s, tail_here, LEVEL_WARP))
       walk_structural(w, s, tail_here);
   }
 }
 
 static void set_levels(struct kernel *k, const struct statement *s, bool tail) {
   for (; s; s = s->next) {
-    const bool tail_here = list_tail(s, tail);
+    const bool tail_here = list_tail(s, tail, LEVEL_WARP);
     for (int v = 0; v < k->variable_count; v++)
       if (k->variables[v].in == s ||
-          (s->kind == S_FOR && k->variables[v].in == s->init && statement_structural(s, tail_here)))
+          (s->kind == S_FOR && k->variables[v].in == s->init && statement_structural(s, tail_here, LEVEL_WARP)))
         k->variables[v].at_level = true;
-    if (statement_structural(s, tail_here)) {
+    if (statement_structural(s, tail_here, LEVEL_WARP)) {
       set_levels(k, s->child, tail_here && (s->kind == S_IF || s->kind == S_BLOCK));
       set_levels(k, s->other, tail_here && s->kind == S_IF);
     }
@@ -295,7 +313,7 @@ static void set_levels(struct kernel *k, const struct statement *s, bool tail) {
 static bool stays_uniform(struct kernel *k, const struct variable *v) {
   if (v->addressed || (!v->parameter && (!kernel_pure(k, v->init, false) || v->init_kind == '{')))
     return false;
-  struct walk w = {k, v, 0};
+  struct walk w = {k, v, 0, 0};
   walk_list(&w, k->top->child, true);
   return w.count == changes(k, k->body, v);
 }
@@ -305,20 +323,21 @@ static void find_uniform(struct kernel *k) {
     struct variable *v = &k->variables[i];
     const bool possible = v->parameter || (v->at_level && !v->array && !v->reference && !v->shared && !v->fixed &&
                                            kernel_plain_type(k, v));
-    const bool given = !v->shared && v->at_level && ((v->fixed && v->constant) || v->block_group);
-    v->class = possible || given ? V_UNIFORM : V_LOCAL;
+    const bool vote = v->result && v->in->kind == S_VOTE;
+    const bool given = !v->shared && v->at_level && ((v->fixed && v->constant) || v->block_group || vote);
+    v->class = v->result && !vote ? V_RESULT : (possible && !v->result) || given ? V_UNIFORM : V_LOCAL;
   }
   for (bool changed = true; changed;) {
     changed = false;
     for (int i = 0; i < k->variable_count; i++) {
       struct variable *v = &k->variables[i];
-      if (v->class == V_UNIFORM && !v->shared && !v->fixed && !v->block_group && !stays_uniform(k, v)) {
+      if (v->class == V_UNIFORM && !v->shared && !v->fixed && !v->block_group && !v->result && !stays_uniform(k, v)) {
         v->class = V_LOCAL;
         changed = true;
       }
     }
   }
-  struct walk w = {k, NULL, 0};
+  struct walk w = {k, NULL, 0, 0};
   walk_list(&w, k->top->child, true);
 }
 
@@ -339,34 +358,73 @@ static bool can_be_again(const struct kernel *k, const struct variable *v) {
   return true;
 }
 
-static bool check_control(struct kernel *k, const struct statement *s, bool tail);
+// A value that every thread could compute before the kernel begins, and that does not change: made of its place, of parameters and
+// constants. Divisors are constants, since nobody knows yet whether the kernel comes to the division.
+static bool known_at_entry(const struct kernel *k, struct range e) {
+  const struct tokens *t = k->t;
+  long value;
+  for (int i = e.begin; i < e.end; i++) {
+    const struct variable *v = kernel_variable(k, i);
+    const bool divides = token_is(t, i, "/") || token_is(t, i, "%");
+    if (divides && t->all[i + 1].kind != TOKEN_NUMBER &&
+        !(known_constant(t, i + 1, &value) && !kernel_variable(k, i + 1)))
+      return false;
+    if (divides && strtol(t->all[i + 1].p, NULL, 0) == 0 && t->all[i + 1].kind == TOKEN_NUMBER)
+      return false;
+    if (v && (v->shared || v->array || v->block_group || v->result || changes(k, k->body, v) > 0 ||
+              (!v->parameter && !known_at_entry(k, v->init))))
+      return false;
+  }
+  return true;
+}
 
-static bool check_structural(struct kernel *k, const struct statement *s, bool tail) {
-  if (s->kind == S_BARRIER || s->kind == S_BREAK || s->kind == S_CONTINUE || s->kind == S_RETURN)
+struct tails {
+  bool block, warp;
+};
+
+static bool check_control(struct kernel *k, struct statement *s, struct tails tail);
+
+// A condition that may differ from warp to warp: the warp has voted, or whether its lanes agree is looked at before the block begins.
+static bool check_warps(struct kernel *k, struct statement *s, struct tails tail) {
+  k->votes_count = true;
+  const bool voted = kernel_pure(k, s->condition, false);
+  k->votes_count = false;
+  s->at_entry = !voted;
+  s->by_warp = s->kind == S_IF && !s->breaks && !s->continues && !statement_structural(s, tail.block, LEVEL_BLOCK) &&
+               (voted || (kernel_pure(k, s->condition, true) && known_at_entry(k, s->condition)));
+  return s->by_warp || refuse_at(k, s->condition.begin,
+                                 statement_structural(s, tail.block, LEVEL_BLOCK)
+                                     ? "a condition before a barrier that may differ from thread to thread"
+                                     : "a condition before a warp function that may differ from lane to lane");
+}
+
+static bool check_structural(struct kernel *k, struct statement *s, struct tails tail) {
+  if (s->kind == S_BARRIER || s->kind == S_VOTE || s->kind == S_WARP || s->kind == S_BREAK || s->kind == S_CONTINUE ||
+      s->kind == S_RETURN)
     return true;
   if (s->kind == S_BLOCK)
     return check_control(k, s->child, tail);
   if (s->kind != S_IF && s->kind != S_FOR && s->kind != S_WHILE && s->kind != S_DO)
     return refuse(k, "a barrier in a statement that is not taken apart");
-  if (!kernel_pure(k, s->condition, false))
-    return refuse_at(k, s->condition.begin, "a condition before a barrier that may differ from thread to thread");
+  if (!kernel_pure(k, s->condition, false) && !check_warps(k, s, tail))
+    return false;
   if (s->kind == S_FOR) {
-    if (s->init->kind == S_EXPRESSION && !uniform_assignments(k, without_semicolon(s->init->at)))
+    if (s->init->kind == S_EXPRESSION && !uniform_assignments(k, without_semicolon(s->init->at), 0))
       return refuse(k, "a loop with a barrier whose beginning may differ from thread to thread");
-    if (!uniform_assignments(k, s->step))
+    if (!uniform_assignments(k, s->step, 0))
       return refuse(k, "a loop with a barrier whose step may differ from thread to thread");
     for (int v = 0; v < k->variable_count; v++)
       if (k->variables[v].in == s->init && k->variables[v].class != V_UNIFORM)
         return refuse(k, "a loop with a barrier whose variable may differ from thread to thread");
   }
-  const bool inner = tail && s->kind == S_IF;
+  const struct tails inner = {tail.block && s->kind == S_IF, tail.warp && s->kind == S_IF};
   return check_control(k, s->child, inner) && check_control(k, s->other, inner);
 }
 
-static bool check_control(struct kernel *k, const struct statement *s, bool tail) {
+static bool check_control(struct kernel *k, struct statement *s, struct tails tail) {
   for (; s; s = s->next) {
-    const bool tail_here = list_tail(s, tail);
-    if (statement_structural(s, tail_here) && !check_structural(k, s, tail_here))
+    const struct tails here = {list_tail(s, tail.block, LEVEL_BLOCK), list_tail(s, tail.warp, LEVEL_WARP)};
+    if (statement_structural(s, here.warp, LEVEL_WARP) && !check_structural(k, s, here))
       return false;
   }
   return true;
@@ -398,6 +456,8 @@ static bool check_words(struct kernel *k) {
         i++;
       continue;
     }
+    if (token_begins(t, i, "cudasim_warp_") || token_begins(t, i, "cudasim_vote_"))
+      continue; // the tree has it
     if (known_wait(t, i) || known_bad_macro(t, i) || token_is(t, i, "this"))
       return refuse_at(k, i, "a word that waits, or a macro that does more than compute");
     if (token_is(t, i, "for") || token_is(t, i, "while") || token_is(t, i, "do"))
@@ -440,7 +500,7 @@ static bool check_jumps(struct kernel *k) {
 }
 
 // A macro that names a variable of the kernel's may do anything to it.
-static bool check_macros(struct kernel *k) {
+bool kernel_macros_are_clear(struct kernel *k) {
   for (int i = k->body.begin; i < k->body.end; i++)
     for (int v = 0; v < k->variable_count && k->t->all[i].kind == TOKEN_WORD; v++)
       if (known_macro_names(k->t, i, k->variables[v].name))
@@ -455,7 +515,7 @@ static bool check_names(struct kernel *k) {
       const struct variable *inner = &k->variables[i], *outer = &k->variables[j];
       if (inner->at_level && outer->name < inner->name && inner->name < outer->scope_end &&
           token_same(k->t, inner->name, outer->name))
-        return refuse(k, "a name that hides another");
+        return refuse_at(k, inner->name, "a name that hides another");
     }
   return true;
 }
@@ -463,8 +523,8 @@ static bool check_names(struct kernel *k) {
 bool kernel_classify(struct kernel *k) {
   if (k->t->unknown)
     return refuse(k, "an included file that cannot be found");
-  find_modifications(k);
-  if (!check_words(k) || !check_jumps(k) || !check_macros(k))
+  kernel_find_modifications(k);
+  if (!check_words(k) || !check_jumps(k) || !kernel_macros_are_clear(k))
     return false;
   set_levels(k, k->top->child, true);
   if (!check_names(k))
@@ -473,5 +533,5 @@ bool kernel_classify(struct kernel *k) {
   for (int i = 0; i < k->variable_count; i++)
     if (k->variables[i].class == V_LOCAL && can_be_again(k, &k->variables[i]))
       k->variables[i].class = V_AGAIN;
-  return check_control(k, k->top->child, true);
+  return check_control(k, k->top->child, (struct tails){true, true});
 }

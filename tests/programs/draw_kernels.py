@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""draw_kernels.py SEED COUNT: a CUDA program of random kernels with barriers, whose results do not depend on the threads' order.
+"""draw_kernels.py SEED COUNT [warps]: a CUDA program of random kernels with barriers, whose results do not depend on the threads' order.
 
 Between two barriers a kernel reads one shared array anywhere and writes the other at the thread's own place. Loops and ifs round
-barriers depend on what is the same for all threads; everything else depends on the thread, too."""
+barriers depend on what is the same for all threads, ifs round warp functions on the warp, too; everything else depends on the thread.
+Some calls are of functions that have barriers and warp functions themselves."""
 import random
 import sys
 
 random.seed(int(sys.argv[1]))
 count = int(sys.argv[2])
+warps = len(sys.argv) > 3 and sys.argv[3] == "warps"
 
 
 class Kernel:
@@ -117,6 +119,66 @@ class Kernel:
         else:
             self.put(f"out[place * 4 + {random.randint(0, 3)}] ^= {self.own()};")
 
+    def meet(self):  # lanes of a warp, or a block's threads in a function
+        name = self.name("s")
+        mask = random.choice(["ALL", "0xffffffffu", "~0u", "-1"])
+        shuffle = random.choice([f"__shfl_sync({mask}, {self.own(1)}, {self.same(1)} & 31)",
+                                 f"__shfl_up_sync({mask}, {self.own(1)}, {random.randint(0, 31)})",
+                                 f"__shfl_down_sync({mask}, {self.own(1)}, {random.randint(0, 31)}, {random.choice([8, 16, 32])})",
+                                 f"__shfl_xor_sync({mask}, {self.own(1)}, {self.own(0)} & 7)",
+                                 f"__shfl_xor_sync({mask}, (unsigned long long)({self.own(1)}), 1, 16)",
+                                 f"__ballot_sync({mask}, {self.own(1)} & 1)", f"__any_sync({mask}, {self.own(1)} % 9u == 1u)",
+                                 f"__all_sync({mask}, {self.own(1)} % 9u != 1u)", "__activemask()"])
+        kind = random.random()
+        targets = self.all(self.changed)
+        if kind < 0.35:
+            self.put(f"unsigned {name} = {self.own(1)} + {shuffle};")
+            self.thread[-1].append(name)
+            self.changed[-1].append(name)
+        elif kind < 0.5 and targets:
+            self.put(f"{random.choice(targets)} {random.choice(['=', '+=', '^='])} {self.own(1)} ^ {shuffle};")
+        elif kind < 0.6 and targets:
+            count = random.choice(["16", "8 >> (n & 1)"])
+            self.put(f"for (int {name} = {count}; {name} > 0; {name} /= 2) {{ unsigned x = {random.choice(targets)};")
+            self.put(f"  x += __shfl_down_sync({mask}, x, {name}); {random.choice(targets)} ^= x; }}")
+        elif kind < 0.68:
+            self.put(f"{self.write}[tid] = {self.own(1)}; __syncwarp();")
+            self.put(f"unsigned {name} = {self.write}[tid ^ {random.randint(1, 31)}]; __syncwarp();")
+            self.thread[-1].append(name)
+        elif kind < 0.82:
+            call = random.choice([f"warp_sum({self.own(1)})", f"mixed<{random.choice([4, 16])}>({self.own(1)}, {random.choice(self.all(self.thread))})",
+                                  f"swapped(ALL, {self.own(1)}, {self.same(1)} & 15)"])
+            self.put(f"unsigned {name} = {self.own(1)} ^ {call};")
+            self.thread[-1].append(name)
+        else:
+            condition = random.choice(["tid / 32 == 0", "tid < 64", "tid >= 32 && n > 3", "(tid >> 5) % 2 == (n & 1)"])
+            self.put(f"if ({condition}) {{")
+            self.scope()
+            for _ in range(random.randint(1, 2)):
+                self.work()
+            self.put(f"unsigned {name} = {shuffle};")
+            self.put(f"{self.write}[tid] = {name} + {self.own(1)};")
+            if random.random() < 0.3:
+                self.put("__syncwarp();")
+            self.leave()
+            self.put("}")
+
+    def meet_all(self):  # the block's threads, in a function or a vote
+        name = self.name("z")
+        kind = random.random()
+        if kind < 0.4:
+            self.put(f"unsigned {name} = block_sum({self.own(1)}, tid);")
+            self.thread[-1].append(name)
+        elif kind < 0.7:
+            rest = self.name("z")
+            self.put(f"unsigned {rest}; unsigned {name} = {self.own(1)} + before({self.own(1)}, &{rest}, tid);")
+            self.thread[-1] += [name, rest]
+        else:
+            self.put(f"int {name} = {random.choice(['__syncthreads_count', '__syncthreads_or', '__syncthreads_and'])}({self.own(1)} % 3u == 0);")
+            self.uniform[-1].append(name)
+            if random.random() < 0.5:
+                self.put(f"if ({name} % 2 == 0) {{ {self.write}[tid] ^= 5u; __syncthreads(); }}")
+
     def barrier(self):
         self.put("__syncthreads();")
         if random.random() < 0.8:
@@ -129,6 +191,12 @@ class Kernel:
             elif random.random() < 0.25 and self.all(self.assignable):
                 name = random.choice(self.all(self.assignable))
                 self.put(random.choice([f"{name} += {self.same(1)};", f"{name} = {self.same(1)} & 1023;", f"{name}++;", f"{name} >>= 1;"]))
+            elif warps and random.random() < 0.45:
+                self.meet()
+            elif warps and random.random() < 0.2:
+                self.barrier()
+                self.meet_all()
+                self.barrier()
             else:
                 self.work()
         if level < 3 and self.budget > 0 and random.random() < 0.7:
@@ -189,6 +257,9 @@ class Kernel:
         self.barrier()
         for _ in range(random.randint(2, 4)):
             self.part(0)
+        if random.random() < 0.3:
+            self.put("if (threadIdx.x > 2 && threadIdx.y < 5 && blockIdx.x * blockDim.x + threadIdx.x < 150) b[tid] ^= 9u;")
+            self.barrier()
         if random.random() < 0.5:
             self.put(f"if ({self.own(1)} % 4u == 0u) return;")
         self.put(f"out[place * 4] += {' ^ '.join(set(self.all(self.thread) + ['a[tid]', 'b[tid]']))};")
@@ -202,6 +273,43 @@ enum { STEP = 1, BLOCKS = 3, COUNT = BLOCKS * 1024 + 4 };
 __device__ unsigned mix(unsigned x, unsigned y) {
   x = x * 2654435761u ^ y;
   return x ^ x >> 15;
+}
+#define ALL 0xffffffffu
+__device__ unsigned warp_sum(unsigned x) {
+  for (int apart = 16; apart > 0; apart >>= 1)
+    x += __shfl_xor_sync(ALL, x, apart);
+  return x;
+}
+__device__ unsigned swapped(unsigned mask, unsigned x, int bits) {
+  const unsigned other = __shfl_xor_sync(mask, x, bits);
+  __syncwarp();
+  return x * 3u ^ other;
+}
+template <int WIDTH> __device__ unsigned mixed(unsigned x, unsigned y) {
+  unsigned sum = 0;
+  for (int i = 0; i < 2; i++) {
+    sum += __shfl_down_sync(ALL, x + i, 1, WIDTH);
+    x ^= y;
+  }
+  return mix(sum, x);
+}
+__device__ unsigned block_sum(unsigned x, int tid) {
+  __shared__ unsigned of_warp[32];
+  const int count = (blockDim.x * blockDim.y * blockDim.z + 31) / 32;
+  x = warp_sum(tid < 200 ? x : 7u);
+  if (tid % 32 == 0)
+    of_warp[tid / 32] = x;
+  __syncthreads();
+  if (tid < 32)
+    x += warp_sum(tid < count ? of_warp[tid] : 0);
+  __syncthreads();
+  return x;
+}
+__device__ unsigned before(unsigned x, unsigned *rest, int tid) {
+  unsigned all = block_sum(x, tid);
+  *rest = all - x;
+  const unsigned other = block_sum(x ^ all, tid);
+  return other + *rest;
 }
 """)
 for number in range(count):

@@ -146,6 +146,152 @@ __global__ void yes_divides_after_a_return(int *out, const int *in, int zero) {
   out[threadIdx.x] = part;
 }
 
+// Warp functions.
+#define ALL 0xffffffffu
+__device__ int warp_sum(int x) {
+  for (int apart = 16; apart > 0; apart /= 2)
+    x += __shfl_down_sync(ALL, x, apart);
+  return x;
+}
+template <typename T, int N> __device__ T block_sum(T x) {
+  static __shared__ T of_warp[N];
+  x = warp_sum(x);
+  if (threadIdx.x % 32 == 0)
+    of_warp[threadIdx.x / 32] = x;
+  __syncthreads();
+  x = threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : 0;
+  if (threadIdx.x < 32)
+    x = warp_sum(x);
+  return x;
+}
+__device__ int scan(int x, int *all, int rounds) {
+  *all = warp_sum(x);
+  return x + rounds;
+}
+__device__ int scan(int x, int *all) {
+  int lane = threadIdx.x & 31;
+  for (int before = 1; before < 32; before *= 2) {
+    int other = __shfl_up_sync(ALL, x, before);
+    if (lane >= before)
+      x += other;
+  }
+  *all = __shfl_sync(ALL, x, 31);
+  return x;
+}
+__device__ int twice_over(int depth, int x) {
+  if (depth > 0)
+    return twice_over(depth - 1, x);
+  return __shfl_xor_sync(ALL, x, 1);
+}
+
+__global__ void yes_block_sum(int *out) {
+  int x = threadIdx.x * threadIdx.x;
+  int first = block_sum<int, 32>(x);
+  __syncthreads();
+  out[threadIdx.x] = first + block_sum<int, 32>(x + 1) + blockDim.x;
+}
+
+__global__ void yes_scan(int *out, const int *in) {
+  int all, i = threadIdx.x, part = scan(in[i], &all);
+  out[i] = part * 100 + all;
+}
+
+__global__ void yes_ballot(int *out, const int *in, int bound) {
+  unsigned above = __ballot_sync(ALL, in[threadIdx.x] > bound);
+  if (__all_sync(ALL, in[threadIdx.x] > 0))
+    out[threadIdx.x] = __popc(above) + __any_sync(ALL, threadIdx.x == 40) * 100;
+}
+
+__global__ void yes_rows(int *out, const int *in, int rows) { // a warp for each; agreed upon where warps are whole
+  int row = (blockIdx.x * blockDim.x + threadIdx.x) / 16, lane = threadIdx.x % 16;
+  if (row >= rows)
+    return;
+  int x = in[row * 16 + lane];
+  x += __shfl_xor_sync(ALL, x, 8, 16);
+  if (lane < 8)
+    out[row * 16 + lane] = x;
+}
+
+__global__ void yes_tree(int *out) {
+  __shared__ volatile int s[SIZE];
+  int t = threadIdx.x;
+  s[t] = t;
+  __syncthreads();
+  if (t < 32) {
+    s[t] = s[t] + s[t + 32];
+    __syncwarp();
+    for (int half = 16; half > 0; half >>= 1) {
+      int sum = s[t] + s[t + half];
+      __syncwarp();
+      s[t] = sum;
+      __syncwarp();
+    }
+  }
+  if (t == 0)
+    out[0] = s[0];
+}
+
+__global__ void yes_wide(double2 *out) {
+  double2 x = make_double2(threadIdx.x, threadIdx.x * 0.5);
+  double far = __shfl_down_sync(ALL, x.y, 3);
+  out[threadIdx.x % 32].x = far + x.x;
+}
+
+__global__ void yes_counts(int *out, const int *in) {
+  int n = __syncthreads_count(in[threadIdx.x] % 3 == 0);
+  for (int i = 0; i < n; i++) {
+    out[threadIdx.x] += i;
+    __syncthreads();
+  }
+}
+
+__global__ void no_part_of_a_warp(int *out, unsigned mask) {
+  if (threadIdx.x % 2 == 0)
+    out[threadIdx.x] = __shfl_down_sync(mask, (int)threadIdx.x, 2);
+}
+
+__global__ void no_chosen_call(int *out, const int *in) {
+  out[threadIdx.x] = in[0] > 100 && __any_sync(ALL, in[threadIdx.x] > 5);
+}
+
+__global__ void no_loop_of_votes(int *out, const int *in) {
+  int x = in[threadIdx.x];
+  while (__any_sync(ALL, x > 10))
+    x -= 3;
+  out[threadIdx.x] = x;
+}
+
+__global__ void no_lane_condition(int *out, const int *in) {
+  if (in[threadIdx.x / 32] > 0)
+    out[threadIdx.x] = __shfl_xor_sync(ALL, in[threadIdx.x], 4);
+}
+
+__global__ void no_recursion(int *out) {
+  out[threadIdx.x] = twice_over(3, threadIdx.x);
+}
+
+__global__ void no_warp_leaves_a_loop(int *out, int n) { // u is the same for each warp alone
+  int u = 0;
+  for (int i = 0; i < n; i++) {
+    if (threadIdx.x / 32 == i)
+      break;
+    out[threadIdx.x] += __shfl_xor_sync(ALL, i, 1);
+    u += 3;
+  }
+  for (int k = 0; k < u; k++)
+    out[threadIdx.x] += __shfl_down_sync(ALL, k, 1);
+}
+
+__global__ void no_warp_changes_what_all_share(int *out) {
+  int apart = 16, x = threadIdx.x;
+  while (apart > 0) {
+    x += __shfl_xor_sync(ALL, x, apart);
+    apart /= 2;
+  }
+  __syncthreads();
+  out[threadIdx.x] = x + apart;
+}
+
 // No barrier: the loop is over the threads that pass the conditions.
 __global__ void yes_inner_points(int *out, int width, int height) {
   const int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
@@ -230,12 +376,12 @@ __global__ void no_step_by_reference(int *out) {
   out[threadIdx.x] = i;
 }
 
-__global__ void no_barrier_in_a_function(int *out) {
+__global__ void yes_barrier_in_a_function(int *out) {
   out[threadIdx.x] = with_barrier(threadIdx.x);
   __syncthreads();
 }
 
-__global__ void no_shuffle(int *out) {
+__global__ void yes_shuffle(int *out) {
   int x = threadIdx.x;
   __syncthreads();
   out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, x, 1);
@@ -263,7 +409,7 @@ __global__ void no_hidden_return(int *out) {
   out[threadIdx.x] = 8;
 }
 
-__global__ void no_vote(int *out) {
+__global__ void yes_vote(int *out) {
   out[threadIdx.x] = __syncthreads_count(threadIdx.x & 1);
   __syncthreads();
 }
@@ -292,7 +438,7 @@ static void tell(const char *name) {
   tell(#__VA_ARGS__)
 
 int main(void) {
-  cudaMallocManaged(&out, SIZE * sizeof *out);
+  cudaMallocManaged(&out, 2 * SIZE * sizeof(double));
   cudaMallocManaged(&in, SIZE * sizeof *in);
   for (int i = 0; i < SIZE; i++)
     in[i] = i + 3;
@@ -309,6 +455,24 @@ int main(void) {
   RUN(yes_adds<<<1, SIZE>>>(out));
   RUN(yes_shared_number<<<1, SIZE>>>(out));
   RUN(yes_divides_after_a_return<<<1, SIZE>>>(out, in, 0));
+  RUN(yes_block_sum<<<1, SIZE>>>(out));
+  RUN(yes_scan<<<1, SIZE>>>(out, in));
+  RUN(yes_scan<<<1, dim3(16, 4)>>>(out, in));
+  RUN(yes_scan<<<1, 45>>>(out, in));
+  RUN(yes_ballot<<<1, SIZE>>>(out, in, 20));
+  RUN(yes_ballot<<<1, 50>>>(out, in, 20));
+  RUN(yes_rows<<<1, SIZE>>>(out, in, 2));
+  RUN(yes_rows<<<2, SIZE / 2>>>(out, in, 3));
+  RUN(yes_tree<<<1, SIZE>>>(out));
+  RUN(yes_wide<<<1, 32>>>((double2 *)out));
+  RUN(yes_counts<<<1, SIZE>>>(out, in));
+  RUN(no_part_of_a_warp<<<1, SIZE>>>(out, 0x55555555u));
+  RUN(no_chosen_call<<<1, SIZE>>>(out, in));
+  RUN(no_loop_of_votes<<<1, SIZE>>>(out, in));
+  RUN(no_lane_condition<<<1, SIZE>>>(out, in));
+  RUN(no_recursion<<<1, SIZE>>>(out));
+  RUN(no_warp_leaves_a_loop<<<1, SIZE>>>(out, 4));
+  RUN(no_warp_changes_what_all_share<<<1, SIZE>>>(out));
   RUN(yes_inner_points<<<dim3(2, 2), dim3(4, 4)>>>(out, 8, 8));
   RUN(yes_inner_points<<<dim3(2, 2), dim3(4, 4)>>>(out, 7, 6));
   RUN(yes_leave_early<<<4, SIZE / 4>>>(out, in, 50, 5));
@@ -321,13 +485,13 @@ int main(void) {
   RUN(no_condition<<<1, SIZE>>>(out, in));
   RUN(no_changing_variable<<<1, SIZE>>>(out));
   RUN(no_step_by_reference<<<1, SIZE>>>(out));
-  RUN(no_barrier_in_a_function<<<1, SIZE>>>(out));
-  RUN(no_shuffle<<<1, SIZE>>>(out));
+  RUN(yes_barrier_in_a_function<<<1, SIZE>>>(out));
+  RUN(yes_shuffle<<<1, SIZE>>>(out));
   in[1] = 0;
   RUN(no_lock<<<1, SIZE>>>(out, in + 1));
   RUN(no_early_return<<<1, SIZE>>>(out));
   RUN(no_hidden_return<<<1, SIZE>>>(out));
-  RUN(no_vote<<<1, SIZE>>>(out));
+  RUN(yes_vote<<<1, SIZE>>>(out));
   RUN(no_lambda<<<1, SIZE>>>(out));
   return 0;
 }

@@ -38,7 +38,7 @@ cp "$here/split.cu" "$work/cases.cu"
 check 'known kernels compile' build "$work/cases"
 check 'known kernels: the same results' same
 only() { # kernels whose names begin with yes_ are split, others are not
-  ! awk -F': ' '/: (yes|no)_/ && ($3 == "split") != ($2 ~ /^yes_/)' "$work/told" | grep . && [ "$(grep -c ': split' "$work/told")" = 15 ]
+  ! awk -F': ' '/: (yes|no)_/ && ($3 == "split") != ($2 ~ /^yes_/)' "$work/told" | grep . && [ "$(grep -c ': split' "$work/told")" = 25 ]
 }
 check 'known kernels: what is split' only
 
@@ -47,6 +47,12 @@ for seed in 11 12; do
   check "drawn kernels $seed compile" build "$work/drawn"
   check "drawn kernels $seed: all are split" test "$(grep -c ': split' "$work/told")" = 8
   check "drawn kernels $seed: the same results" same
+done
+for seed in 21 22 23; do
+  python3 "$here/draw_kernels.py" "$seed" 8 warps >"$work/drawn.cu"
+  check "drawn kernels with warp functions $seed compile" build "$work/drawn"
+  check "drawn kernels with warp functions $seed: all are split" test "$(grep -c ': split' "$work/told")" = 8
+  check "drawn kernels with warp functions $seed: the same results" same
 done
 
 # What is reported is what threads that run one by one report.

@@ -48,6 +48,88 @@ static __forceinline__ void passed(const char *file = __builtin_FILE(), int line
   cudasim_passed(file, line);
 }
 
+// The threads of a row for which a condition holds that holds for neighbours: from `from` to before `to`.
+template <class On> __forceinline__ void find_run(const On &on, int first, int end, int &from, int &to) {
+  from = first;
+  to = end;
+  const bool at_first = on(first), at_last = on(end - 1);
+  if (at_first && at_last)
+    return;
+  if (!at_first && !at_last) {
+    while (from < end && !on(from))
+      from++;
+    for (to = from; to < end && on(to);)
+      to++;
+    return;
+  }
+  int low = first, high = end - 1; // one passes, the other does not
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    if (on(middle) == at_first)
+      low = middle;
+    else
+      high = middle;
+  }
+  from = at_first ? first : high;
+  to = at_first ? high : end;
+}
+
+// ---- warps ----
+
+enum { WARP = 32 };
+
+// Warps of whole rows of the block, or of parts of one: their lanes are neighbours in x.
+static __forceinline__ bool whole_rows(void) {
+  return blockDim.x % WARP == 0 || blockDim.y * blockDim.z == 1;
+}
+
+// What has to be the same for the lanes of each warp is; otherwise the threads run one by one.
+static __forceinline__ bool agreed(bool is_so) {
+  if (!is_so)
+    cudasim_whole = CUDASIM_WHOLE_NO;
+  return is_so;
+}
+
+static __forceinline__ unsigned int lane_bits(int lanes) {
+  return lanes < WARP ? (1u << lanes) - 1 : 0xffffffffu;
+}
+
+// What the lanes of a warp bring to a shuffle.
+struct warp_room {
+  alignas(64) char bytes[WARP * 32];
+
+  template <class T> __forceinline__ void put(int lane, const T &value) {
+    static_assert(sizeof(T) <= 32, "a shuffle of more than 32 bytes");
+    __builtin_memcpy(bytes + lane * (int)sizeof(T), &value, sizeof(T));
+  }
+  template <class T> __forceinline__ T get(int lane) const {
+    T value;
+    __builtin_memcpy(&value, bytes + lane * (int)sizeof(T), sizeof(T));
+    return value;
+  }
+  // Of a lane that is not there, the own value: undefined on a GPU.
+  template <class T> __forceinline__ T get(int from, int self, int lanes) const {
+    return get<T>(static_cast<unsigned int>(from) < static_cast<unsigned int>(lanes) ? from : self);
+  }
+};
+
+template <class T>
+__forceinline__ auto cudasim_warp_shfl(const warp_room &r, int self, int lanes, int source, int width = 32) {
+  return r.get<std::decay_t<T>>((self & ~(width - 1)) + (source & (width - 1)), self, lanes);
+}
+template <class T>
+__forceinline__ auto cudasim_warp_shfl_up(const warp_room &r, int self, int lanes, int delta, int width = 32) {
+  return r.get<std::decay_t<T>>(self - delta < (self & ~(width - 1)) ? self : self - delta, self, lanes);
+}
+template <class T>
+__forceinline__ auto cudasim_warp_shfl_down(const warp_room &r, int self, int lanes, int delta, int width = 32) {
+  return r.get<std::decay_t<T>>(self + delta >= (self & ~(width - 1)) + width ? self : self + delta, self, lanes);
+}
+template <class T>
+__forceinline__ auto cudasim_warp_shfl_xor(const warp_room &r, int self, int lanes, int bits, int width = 32) {
+  return r.get<std::decay_t<T>>((self ^ bits) >= (self & ~(width - 1)) + width ? self : self ^ bits, self, lanes);
+}
+
 // The loop over threads that the kernel was called from ends when it sees that cudasim_thread has changed.
 static __forceinline__ void whole_done(void) {
   cudasim_whole = CUDASIM_WHOLE_DONE;
