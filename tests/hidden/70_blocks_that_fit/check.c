@@ -95,6 +95,11 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
                           : draw_int(c, 0, 3) * 2000;
     want[4] = draw_int(c, 1, 16);
     want[3] = i % 4 == 0 ? gpu[0] * want[4] * draw_int(c, 1, 5) : draw_int(c, 1, 9000);
+    if (i % 8 == 5) { // an eighth of the shared memory: what is reserved decides, once or for each block
+      want[0] = 32;
+      want[1] = 16;
+      want[2] = gpu[4] / 8;
+    }
     if (i % 8 == 3) // as many as a grid may have
       want[3] = INT_MAX - draw_int(c, 0, 9);
   }
