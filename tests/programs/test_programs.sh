@@ -54,7 +54,7 @@ struct twice { __host__ __device__ int operator()(int x) const { return 2 * x; }
 __global__ void increment(int *x) { x[threadIdx.x]++; }
 int main() {
   thrust::host_vector<int> h(4);
-  h[0] = 3, h[1] = 1, h[2] = 2, h[3] = 0;
+  thrust::sequence(h.rbegin(), h.rend()); // whose header nobody has asked for
   thrust::device_vector<int> d = h;
   thrust::sort(thrust::cuda::par.on(0), d.begin(), d.end());
   thrust::transform(d.begin(), d.end(), d.begin(), twice());
