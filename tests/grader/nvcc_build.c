@@ -223,7 +223,7 @@ static int compile_cuda(const Builder *b, const char *source, const char *object
   char messages[PATH_MAX + 32];
   snprintf(messages, sizeof messages, "%s/messages", b->folder);
   int status = try_cuda(b, source, object, messages);
-  if (status != 0 && contains(messages, "recursive inlining")) { // nvcc takes __forceinline__ for a wish there
+  if (status != 0 && contains(messages, "inlining failed in call to")) { // nvcc takes __forceinline__ for a wish there
     Builder recursive = *b;
     recursive.recursive = true;
     status = try_cuda(&recursive, source, object, messages);
