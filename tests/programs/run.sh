@@ -108,11 +108,12 @@ hecbench_command() {
   make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 |
     if [ -n "$once" ]; then sed -E 's/^(.*\.\/[^ ]+.*[[:space:]])[0-9]+[[:space:]]*$/\11/'; else cat; fi
 }
+# What a program has printed is in its log by lines, even where it is ended.
 start() {
   ulimit -S -t "$limit" # ends a program by SIGXCPU; one that only waits is ended by the clock
   case $1 in
-  HeCBench) timeout $((5 * limit + 30)) bash -c "$(hecbench_command)" ;;
-  *) timeout $((5 * limit + 30)) ./main ;;
+  HeCBench) timeout $((5 * limit + 30)) stdbuf -oL bash -c "$(hecbench_command)" ;;
+  *) timeout $((5 * limit + 30)) stdbuf -oL ./main ;;
   esac
 }
 # Runs a command, its output in LOG, and adds the processor time that it took to LOG.seconds.
