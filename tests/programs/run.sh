@@ -152,7 +152,7 @@ judge() { # STATUS LOG
     echo "not done after $limit s"
   elif grep -E '^cudasim: ' "$2" | grep -qv '^cudasim: warning'; then
     echo "stopped: $(grep -E '^cudasim: ' "$2" | grep -m 1 -v '^cudasim: warning' | cut -c 1-120)"
-  elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening|file. failed|Failed to recognize|cannot be opened|could not find' "$2"; then
+  elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening|file. failed|Failed to recognize|cannot be opened|could not find|bad file|file not found' "$2"; then
     echo 'no data'
   elif [ "$1" != 0 ]; then
     echo "ends with status $1: $(grep -m 1 -iE 'error|fail' "$2" | cut -c 1-100)"
