@@ -108,11 +108,12 @@ hecbench_command() {
   make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 |
     if [ -n "$once" ]; then sed -E 's/^(.*\.\/[^ ]+.*[[:space:]])[0-9]+[[:space:]]*$/\11/'; else cat; fi
 }
+# What a program has printed is in its log by lines, even where it is ended.
 start() {
   ulimit -S -t "$limit" # ends a program by SIGXCPU; one that only waits is ended by the clock
   case $1 in
-  HeCBench) timeout $((5 * limit + 30)) bash -c "$(hecbench_command)" ;;
-  *) timeout $((5 * limit + 30)) ./main ;;
+  HeCBench) timeout $((5 * limit + 30)) stdbuf -oL bash -c "$(hecbench_command)" ;;
+  *) timeout $((5 * limit + 30)) stdbuf -oL ./main ;;
   esac
 }
 # Runs a command, its output in LOG, and adds the processor time that it took to LOG.seconds.
@@ -151,7 +152,7 @@ judge() { # STATUS LOG
     echo "not done after $limit s"
   elif grep -E '^cudasim: ' "$2" | grep -qv '^cudasim: warning'; then
     echo "stopped: $(grep -E '^cudasim: ' "$2" | grep -m 1 -v '^cudasim: warning' | cut -c 1-120)"
-  elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening|file. failed|Failed to recognize|cannot be opened|could not find' "$2"; then
+  elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening|file. failed|Failed to recognize|cannot be opened|could not find|bad file|file not found' "$2"; then
     echo 'no data'
   elif [ "$1" != 0 ]; then
     echo "ends with status $1: $(grep -m 1 -iE 'error|fail' "$2" | cut -c 1-100)"
