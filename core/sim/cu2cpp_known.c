@@ -120,6 +120,10 @@ bool known_math(const struct tokens *t, int i) {
                                            "__uint2float_rn",
                                            "__float2uint_rn",
                                            "__double2int_rn",
+                                           "__builtin_inff",
+                                           "__builtin_inf",
+                                           "__builtin_huge_val",
+                                           "__builtin_nanf",
                                            NULL};
   struct token word = t->all[i];
   if (token_begins(t, i, "make_"))

@@ -27,7 +27,7 @@ check() { # NAME, then a command that succeeds
 }
 
 build() { # NAME.cu to NAME, and what cu2cpp says of its kernels
-  CU2CPP_TELL=1 "$ferry" nvcc -w -Xcompiler -fwrapv "$1.cu" -o "$work/program" 2>"$work/told"
+  CU2CPP_TELL=1 "$ferry" nvcc -w -Xcompiler -fwrapv "$1.cu" -o "$work/program" 2>"$work/told" && ! grep 'do not compile' "$work/told"
 }
 same() { # the program just built, whichever way its kernels run
   FERRY_SIM_SPLIT=1 "$work/program" >"$work/split" && FERRY_SIM_SPLIT=0 "$work/program" >"$work/whole" &&
