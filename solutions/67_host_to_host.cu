@@ -29,6 +29,7 @@ static cudaError_t scale_there(float *y, const float *x, float a, int n, float *
   if (error == cudaSuccess)
     error = cudaMemcpy(*d_x, x, bytes, cudaMemcpyHostToDevice);
   if (error == cudaSuccess) {
+    cudaGetLastError(); // somebody's from before is none of this launch's
     scale<<<(n + 255) / 256, 256>>>(*d_x, a, n);
     error = cudaGetLastError();
   }

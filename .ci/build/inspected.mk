@@ -1,5 +1,5 @@
 # The library's own kernels, looked at by tests/core/inspect/test_library.sh: compiled as `./ferry inspect` compiles a file
-# (tests/grader/inspect_build.c has the same flags, and why), linked with the test of every op and with a program of typical sizes.
+# (tests/grader/inspect_build.c has the same flags, and why; inspect_guard.c the room behind shared arrays), linked with the test of every op and with a program of typical sizes.
 # g++ alone: clang's instrumentation comes too late.
 
 ifeq ($(SANITIZE)$(CLANG),)
@@ -14,7 +14,10 @@ $(INSPECTED_OBJ): $(B)/inspected/%.o: %.cu $(CU2CPP) $(RULES) .ci/build/inspecte
 	$(call say,SIM,$*.cu (inspected))
 	@mkdir -p $(@D)
 	$(Q)$(CU2CPP) --gcc $< $(@:.o=.cpp)
-	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(INSPECT_FLAGS) -c $(@:.o=.cpp) -o $@
+	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(INSPECT_FLAGS) -S $(@:.o=.cpp) -o $(@:.o=.s) -MT $@
+	$(Q)awk '/^\t\.(section\t|text|data|bss)/ { shared = /^\t\.section\t\.tbss/ } { print } shared && /^\t\.zero\t/ { print "\t.zero\t4096" }' \
+		$(@:.o=.s) >$(@:.o=.guarded.s)
+	$(Q)$(CXX) -c $(@:.o=.guarded.s) -o $@
 	$(Q)objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset $@
 
 tests: $(INSPECTED)

@@ -32,17 +32,19 @@ static void beyond_array(struct look *l, size_t offset, uint32_t key) {
               "%s: thread %d of block %u", what, l->thread, l->run - l->launch->first_run);
 }
 
-// The words of the array that lie within it whole are known from here on, and not asked for again.
-static void touch_array(struct look *l, size_t offset, uint32_t key) {
+// False: it is no array's, which has been said. The words of the array that lie within it whole are known from here on, and not
+// asked for again.
+static bool touch_array(struct look *l, size_t offset, uint32_t key) {
   int array = program_array_at(offset);
   if (array < 0) {
     beyond_array(l, offset, key);
-    return;
+    return false;
   }
   const struct array *a = program_array(array);
   l->launch->kernel->arrays[array] = 1;
   for (size_t at = (a->offset + MEMORY_WORD - 1) / MEMORY_WORD; (at + 1) * MEMORY_WORD <= a->offset + a->bytes; at++)
     l->known_shared[at] = 1;
+  return true;
 }
 
 static void beyond_dynamic(struct look *l, size_t offset, unsigned bytes, uint32_t key) {
@@ -97,7 +99,7 @@ void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key)
   if (space == SPACE_GLOBAL)
     memory_check(l, address, bytes, key);
   else if (space == SPACE_SHARED && !skip && !l->known_shared[offset / MEMORY_WORD])
-    touch_array(l, offset, key);
+    skip = !touch_array(l, offset, key);
   else if (space == SPACE_DYNAMIC && offset + bytes > l->dynamic_bytes) {
     beyond_dynamic(l, offset, bytes, key);
     skip = true;

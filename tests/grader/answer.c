@@ -157,8 +157,7 @@ static bool run_tool(Answer *a, const Command *command, const char *readable[2],
 // The compiler itself. What it says of the answer is made fit to read.
 static bool run_compiler(Answer *a, const Command *command, const char *readable[2]) {
   char *said = NULL;
-  const double seconds =
-      a->for_inspector && a->exercise->open ? UNROLLED_SECONDS : COMPILE_SECONDS; // hundreds of calls a line
+  const double seconds = a->for_inspector ? UNROLLED_SECONDS : COMPILE_SECONDS; // hundreds of calls a line
   bool done = run_tool(a, command, readable, seconds, &said);
   if (done && said && !a->for_inspector)
     a->warning = diagnostics_warning(said, a->title);
@@ -243,6 +242,19 @@ static bool stack_is_a_threads(Answer *a) {
   return !a->diagnostics;
 }
 
+// What is inspected has room behind its shared arrays.
+static bool assemble_with_guards(Answer *a) {
+  Command c = {0};
+  char assembly[320], guarded[320];
+  snprintf(assembly, sizeof assembly, "%s/answer.s", a->folder);
+  snprintf(guarded, sizeof guarded, "%s/guarded.s", a->folder);
+  if (!inspect_guard_arrays(assembly, guarded) || chmod(guarded, 0644) != 0)
+    return refuse(a, STATUS_GRADER_ERROR, "the answer's assembly could not be copied\n");
+  program(&c, "g++");
+  words(&c, "-c guarded.s -o answer.o");
+  return run_tool(a, &c, NO_FILES, COMPILE_SECONDS, NULL);
+}
+
 static bool compile_for_simulator(Answer *a) {
   Command transform = {0}, c = {0};
   char header[512];
@@ -257,11 +269,12 @@ static bool compile_for_simulator(Answer *a) {
   words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);
-  words(&c, "-c answer.cpp -o answer.o");
-  if (!a->for_inspector || !a->exercise->open)
-    return run_compiler(a, &c, (const char *[2]){header, NULL});
-  words(&c, "-fstack-usage");
-  return run_compiler(a, &c, (const char *[2]){header, NULL}) && stack_is_a_threads(a);
+  words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
+  if (a->for_inspector && a->exercise->open)
+    words(&c, "-fstack-usage");
+  if (!run_compiler(a, &c, (const char *[2]){header, NULL}))
+    return false;
+  return !a->for_inspector || ((!a->exercise->open || stack_is_a_threads(a)) && assemble_with_guards(a));
 }
 
 // Only the functions of the exercise are seen from outside: an answer's own memcpy, cudaMalloc or main is its own alone.

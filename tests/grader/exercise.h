@@ -257,6 +257,8 @@ extern const Mistake READ_PAST;        // "memory read past the end": found by s
 extern const Mistake READ_BEFORE;      // "memory read before the beginning"
 extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
 extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
+extern const Mistake
+    STREAMS_APART; // "a stream that does not wait for another": right in one order of the streams, wrong in another
 extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, BAD_ADDRESS; // of a finding, by its kind
 // Found wherever the library is used, without a check's doing: see driver_may_change.
 extern const Mistake CALLERS_CHANGED;  // "the caller's tensor changed"

@@ -30,10 +30,11 @@ const Mistake PAST_THE_END = {
     "wrote past the end",
     "A grid has more threads than there are elements. Each thread has to compare its index with the size first.",
     "docs/01_why_a_gpu.md"};
-const Mistake NOT_WRITTEN = {
-    "elements left unwritten",
-    "Some elements of the output still hold what was in the memory before. Does every index have its thread?",
-    "docs/01_why_a_gpu.md"};
+const Mistake NOT_WRITTEN = {"elements left unwritten",
+                             "Some elements of the output still hold what was in the memory before, or were only added "
+                             "to: a sum begins with a 0 that "
+                             "somebody writes. Does every index have its thread?",
+                             "docs/01_why_a_gpu.md"};
 
 const Mistake READ_PAST = {"memory read past the end",
                            "A thread beyond the last element has to leave the memory alone: to read there is an error "

@@ -10,6 +10,11 @@ const Mistake RACE = {"a race",
                       "first. Between threads of a "
                       "block a __syncthreads() does, between blocks an atomic operation or another launch.",
                       "docs/inspector.md#findings"};
+const Mistake STREAMS_APART = {
+    "a stream that does not wait for another",
+    "Where the streams run in another order the result is another: what one stream makes and another needs has to be "
+    "waited for, by an event or by the stream as a whole.",
+    "docs/27_streams.md#queues"};
 const Mistake BARRIER_MISSED = {
     "a barrier that some threads do not reach",
     "Every thread of a block has to come to each __syncthreads(). Guard the accesses by an if, not "

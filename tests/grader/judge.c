@@ -202,6 +202,21 @@ static void forget_replies(void) {
     free(right_replies.bytes[--right_replies.count]);
 }
 
+// Right as it comes, and wrong where nothing but the order is another: that is what is wrong, whichever it is. Of blocks it may be a
+// race as well as an order that was taken for granted.
+static const Mistake *mistake_of_pass(const Case *c) {
+  switch (*got_error(c) ? PASS_IN_ORDER : c->pass) {
+  case PASS_THREADS_DOWN:
+  case PASS_WITHIN_BLOCKS:
+    return &RACE;
+  case PASS_OTHERS_AHEAD:
+  case PASS_DELAYED:
+    return &STREAMS_APART;
+  default:
+    return NULL;
+  }
+}
+
 static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool unseen) {
   if (*status == STATUS_PASS && !counts_agree(c, &r->ledger)) {
     case_fail(c, NULL, "the counts are not what was counted: the answer changed the counters or hid from them");
@@ -216,6 +231,8 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
   guard_check(c, "judged");
   case_judge(c);
   guard_check(c, "");
+  if (c->failed && !c->mistake && !c->inspection)
+    c->mistake = mistake_of_pass(c);
   *status = c->failed ? STATUS_FAIL : STATUS_PASS;
   if (*status == STATUS_PASS && !c->inspection)
     keep_reply(r);

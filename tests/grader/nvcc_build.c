@@ -51,6 +51,7 @@ typedef struct Builder {
   Places places;
   Words system;          // the compiler's own include folders, where one of them is to be left out
   char folder[PATH_MAX]; // temporary
+  bool recursive;        // a function that is to be inlined calls itself
 } Builder;
 
 static int execute(const Builder *b, const Words *command, const char *out, const char *messages) {
@@ -134,6 +135,8 @@ static void add_preprocessing(const Builder *b, Words *w, bool cuda) {
     return;
   }
   split(w, NVCC_MACROS);
+  if (b->recursive)
+    words_add(w, "-DCUDASIM_RECURSIVE");
 }
 
 static const char *extension(const char *file) {
@@ -185,18 +188,18 @@ static int convert(const Builder *b, const char *raw, const char *converted, boo
   return execute(b, &w, NULL, NULL);
 }
 
-static bool has_split_kernels(const char *converted) {
-  char *text = file_read(converted, NULL);
-  const bool found = text && strstr(text, "if (::cudasim::whole_block(");
+static bool contains(const char *file, const char *words) {
+  char *text = file_read(file, NULL);
+  const bool found = text && strstr(text, words);
   free(text);
   return found;
 }
 
-static int compile_cuda(const Builder *b, const char *source, const char *object) {
-  char raw[PATH_MAX + 32], converted[PATH_MAX + 32], messages[PATH_MAX + 32];
+// `messages`: where what the compiler says goes.
+static int try_cuda(const Builder *b, const char *source, const char *object, const char *messages) {
+  char raw[PATH_MAX + 32], converted[PATH_MAX + 32];
   snprintf(raw, sizeof raw, "%s/raw.ii", b->folder);
   snprintf(converted, sizeof converted, "%s/program.ii", b->folder);
-  snprintf(messages, sizeof messages, "%s/messages", b->folder);
   int status = preprocess(b, source, raw);
   status = status ? status : convert(b, raw, converted, true);
   if (status != 0)
@@ -208,11 +211,23 @@ static int compile_cuda(const Builder *b, const char *source, const char *object
   words_add(&w, object);
   words_add(&w, converted);
   status = execute(b, &w, NULL, messages);
-  if (status != 0 && has_split_kernels(converted)) { // what is wrong is said of the kernels as they were written
+  if (status != 0 && contains(converted, "if (::cudasim::whole_block(")) { // errors are told of the kernels as they were written
     if (getenv("CU2CPP_TELL"))
       fprintf(stderr, "%s: the loops that kernels were made of do not compile\n", source);
     status = convert(b, raw, converted, false);
     status = status ? status : execute(b, &w, NULL, messages);
+  }
+  return status;
+}
+
+static int compile_cuda(const Builder *b, const char *source, const char *object) {
+  char messages[PATH_MAX + 32];
+  snprintf(messages, sizeof messages, "%s/messages", b->folder);
+  int status = try_cuda(b, source, object, messages);
+  if (status != 0 && contains(messages, "inlining failed in call to")) { // nvcc takes __forceinline__ for a wish there
+    Builder recursive = *b;
+    recursive.recursive = true;
+    status = try_cuda(&recursive, source, object, messages);
   }
   nvcc_show_messages(messages);
   return status;

@@ -144,11 +144,11 @@ static const struct Option {
 };
 
 // What the simulator brings along, and what nobody simulates. A library that is in neither list is the program's own.
-static const char *const brought[] = {"cudart",   "cudart_static", "cudadevrt", "cuda",    "cublas",
-                                      "cublasLt", "cublas_static", "nccl",      "culibos", "nvToolsExt",
-                                      "curand",   "cufft",         NULL};
-static const char *const missing[] = {"cufftw",    "cusolver", "cudnn", "nvrtc",   "nvjpeg",
-                                      "nvidia-ml", "cupti",    "npp",   "nvgraph", NULL};
+static const char *const brought[] = {"cudart",   "cudart_static", "cudadevrt", "cuda",     "cublas",
+                                      "cublasLt", "cublas_static", "nccl",      "culibos",  "nvToolsExt",
+                                      "curand",   "cufft",         "cusparse",  "cusolver", NULL};
+static const char *const missing[] = {"cufftw", "cudnn", "nvrtc",   "nvjpeg", "nvidia-ml",
+                                      "cupti",  "npp",   "nvgraph", NULL};
 
 static bool among(const char *const *names, const char *name, bool whole) {
   for (; *names; names++)

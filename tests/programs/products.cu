@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cublasLt.h>
+#include <cublasXt.h>
 #include <cublas_v2.h>
 
 static int failed;
@@ -79,6 +80,20 @@ int main() {
       const double gelu = 0.5 * v * (1 + tanh(0.79788456080286536 * (v + 0.044715 * v * v * v)));
       expect("product, bias, GELU", out[column * m + row], gelu, 1e-6);
     }
+  // Of the host's own memory, behind whose last column nothing is read.
+  const float hosts_a[] = {1, 2, 9, 3, 4}, hosts_b[] = {5, 6, 7, 8}, x_one = 1, x_two = 2;
+  float hosts_c[] = {1, 1, 77, 1, 1};
+  int second = 1;
+  cublasXtHandle_t xt;
+  cublasXtCreate(&xt);
+  expect("Xt's device", cublasXtDeviceSelect(xt, 1, &second), CUBLAS_STATUS_SUCCESS, 0);
+  expect("Xt's status",
+         cublasXtSgemm(xt, CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, &x_one, hosts_a, 3, hosts_b, 2, &x_two, hosts_c, 3),
+         CUBLAS_STATUS_SUCCESS, 0);
+  const float wanted[] = {1 * 5 + 3 * 7 + 2, 2 * 5 + 4 * 7 + 2, 77, 1 * 6 + 3 * 8 + 2, 2 * 6 + 4 * 8 + 2};
+  for (int i = 0; i < 5; i++)
+    expect("Xt's product", hosts_c[i], wanted[i], 0);
+  expect("Xt's end", cublasXtDestroy(xt), CUBLAS_STATUS_SUCCESS, 0);
   puts(failed ? "FAIL" : "PASS");
   return failed;
 }

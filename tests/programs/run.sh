@@ -14,12 +14,12 @@ usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [opti
   --compile-only  do not run them
   --O0            compile faster
   --once          HeCBench: let the last argument, mostly a number of repetitions, be 1
-  --limit S       processor seconds to run, of all threads together (60); twice as long by the clock
+  --limit S       processor seconds to run, of all threads together (60); five times as long by the clock
   --compiling S   seconds to compile (120), by the clock
   --jobs N        programs at a time (1)
   --ferry FILE    another ferry than ./ferry, an installed one
   --logs DIR      keep what each printed (default: a temporary folder, removed)
-  --table FILE    the results as a table in Markdown
+  --table FILE    the results as a table in Markdown; programs that are in it and did not run now keep their rows
 The table's seconds are processor time, user's and system's, to compile and to run: they depend little on what else the machine does.
 A program ends well when it exits with 0, has not said that a check failed, and the simulator has found nothing.
 END
@@ -108,11 +108,12 @@ hecbench_command() {
   make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 |
     if [ -n "$once" ]; then sed -E 's/^(.*\.\/[^ ]+.*[[:space:]])[0-9]+[[:space:]]*$/\11/'; else cat; fi
 }
+# What a program has printed is in its log by lines, even where it is ended.
 start() {
   ulimit -S -t "$limit" # ends a program by SIGXCPU; one that only waits is ended by the clock
   case $1 in
-  HeCBench) timeout $((2 * limit + 30)) bash -c "$(hecbench_command)" ;;
-  *) timeout $((2 * limit + 30)) ./main ;;
+  HeCBench) timeout $((5 * limit + 30)) stdbuf -oL bash -c "$(hecbench_command)" ;;
+  *) timeout $((5 * limit + 30)) stdbuf -oL ./main ;;
   esac
 }
 # Runs a command, its output in LOG, and adds the processor time that it took to LOG.seconds.
@@ -151,7 +152,7 @@ judge() { # STATUS LOG
     echo "not done after $limit s"
   elif grep -E '^cudasim: ' "$2" | grep -qv '^cudasim: warning'; then
     echo "stopped: $(grep -E '^cudasim: ' "$2" | grep -m 1 -v '^cudasim: warning' | cut -c 1-120)"
-  elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening' "$2"; then
+  elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening|file. failed|Failed to recognize|cannot be opened|could not find|bad file|file not found' "$2"; then
     echo 'no data'
   elif [ "$1" != 0 ]; then
     echo "ends with status $1: $(grep -m 1 -iE 'error|fail' "$2" | cut -c 1-100)"
@@ -184,10 +185,14 @@ sort "$work/results" | awk -F'|' '
     }
   }'
 if [ -n "$table" ]; then
+  touch "$table"
   {
     echo '| collection | program | s to compile | s to run | how it ended |'
     echo '|---|---|---|---|---|'
-    sort "$work/results" | awk -F'|' '{ rest = $5; for (i = 6; i <= NF; i++) rest = rest "\\|" $i
-      printf "| %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, rest }'
-  } >"$table"
+    {
+      sort "$work/results" | awk -F'|' '{ rest = $5; for (i = 6; i <= NF; i++) rest = rest "\\|" $i
+        printf "| %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, rest }'
+      grep -E '^\| (samples|HeCBench|llm\.c) ' "$table"
+    } | awk -F'|' '!seen[$2, $3]++' | sort -f
+  } >"$work/table" && cp "$work/table" "$table"
 fi

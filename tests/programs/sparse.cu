@@ -1,4 +1,5 @@
-// cuSPARSE: products, conversions, sparse vectors, triangular systems, incomplete factorizations.
+// cuSPARSE: products, conversions, sparse vectors, triangular systems, incomplete factorizations. cuSOLVER's dense systems.
+#include <cusolverDn.h>
 #include <cusparse.h>
 #include <cstdio>
 #include <initializer_list>
@@ -146,7 +147,64 @@ static void multiply(cusparseHandle_t sparse) {
   CHECK(columns[0] == 0 && columns[1] == 1 && p[0] == 1 && p[1] == 0 && p[2] == 2);
 }
 
+// (4 2 0; 2 5 1; 0 1 3) x = b for x = (1 2 3) by Cholesky, LU (of the rows in another order, and transposed) and QR.
+static void dense(void) {
+  const double h_a[] = {4, 2, 0, 2, 5, 1, 0, 1, 3}, h_b[] = {8, 15, 11}, h_turned[] = {0, 4, 2, 1, 2, 5, 3, 0, 1};
+  const double h_turned_b[] = {11, 8, 15};
+  double *work;
+  int *pivot, *info, size;
+  cudaMallocManaged(&pivot, 3 * sizeof *pivot);
+  cudaMallocManaged(&info, sizeof *info);
+  cudaMallocManaged(&work, 3 * sizeof *work);
+  cusolverDnHandle_t solver;
+  CHECK(cusolverDnCreate(&solver) == CUSOLVER_STATUS_SUCCESS);
+  for (int way = 0; way < 5; way++) {
+    const bool turned = way == 2;
+    double *a = copy_of(turned ? h_turned : h_a, 9), *b = copy_of(turned ? h_turned_b : h_b, 3);
+    cusolverStatus_t status;
+    if (way < 2) {
+      const cublasFillMode_t fill = way ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+      a[way ? 1 : 3] = 77; // the other triangle is not looked at
+      status = cusolverDnDpotrf_bufferSize(solver, fill, 3, a, 3, &size);
+      status = status ? status : cusolverDnDpotrf(solver, fill, 3, a, 3, work, size, info);
+      cudaDeviceSynchronize();
+      CHECK(*info == 0 && a[0] == 2 && a[way ? 3 : 1] == 1);
+      status = status ? status : cusolverDnDpotrs(solver, fill, 3, 1, a, 3, b, 3, info);
+    } else if (way < 4) {
+      status = cusolverDnDgetrf(solver, 3, 3, a, 3, work, pivot, info);
+      status = status ? status
+                      : cusolverDnDgetrs(solver, way == 3 ? CUBLAS_OP_T : CUBLAS_OP_N, 3, 1, a, 3, pivot, b, 3, info);
+      cudaDeviceSynchronize();
+      CHECK(*info == 0 && pivot[0] == (turned ? 2 : 1));
+    } else {
+      status = cusolverDnDgeqrf(solver, 3, 3, a, 3, work, nullptr, 0, info);
+      status =
+          status ? status
+                 : cusolverDnDormqr(solver, CUBLAS_SIDE_LEFT, CUBLAS_OP_T, 3, 1, 3, a, 3, work, b, 3, nullptr, 0, info);
+      cudaDeviceSynchronize();
+      b[2] /= a[8];
+      b[1] = (b[1] - a[7] * b[2]) / a[4];
+      b[0] = (b[0] - a[3] * b[1] - a[6] * b[2]) / a[0];
+    }
+    cudaDeviceSynchronize();
+    CHECK(status == CUSOLVER_STATUS_SUCCESS && fabs(b[0] - 1) < 1e-12 && fabs(b[1] - 2) < 1e-12 &&
+          fabs(b[2] - 3) < 1e-12);
+  }
+  const double h_bad[] = {1, 2, 2, 1};
+  double *bad = copy_of(h_bad, 4);
+  cusolverDnDpotrf(solver, CUBLAS_FILL_MODE_LOWER, 2, bad, 2, work, 1, info);
+  cudaDeviceSynchronize();
+  CHECK(*info == 2);
+  const float h_singular[] = {1, 1, 1, 1};
+  float *singular = copy_of(h_singular, 4);
+  cusolverDnSgetrf(solver, 2, 2, singular, 2, nullptr, pivot, info);
+  cudaDeviceSynchronize();
+  CHECK(*info == 2);
+  cusolverDnDestroy(solver);
+}
+
 int main() {
+  dense();
   // (1 0 2; 0 0 3), by rows and as a list.
   const int h_offsets[] = {0, 2, 3}, h_rows[] = {0, 0, 1}, h_columns[] = {0, 2, 2};
   const float h_values[] = {1, 2, 3}, h_x[] = {1, 10, 100}, h_y[] = {5, 7, 0}, one = 1, two = 2, zero = 0;

@@ -63,7 +63,11 @@
 #define __device__
 #endif
 #define __launch_bounds__(...)
+#ifdef CUDASIM_RECURSIVE // of a program in which such a function calls itself, which g++ refuses
+#define __forceinline__ inline
+#else
 #define __forceinline__ inline __attribute__((always_inline))
+#endif
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __managed__
 #define __grid_constant__

@@ -7,8 +7,13 @@
 #include <thrust/detail/config.h>
 
 #include <thrust/execution_policy.h>
+#include <thrust/extrema.h> // this and others: programs use what thrust for a GPU brings along
+#include <thrust/fill.h>
+#include <thrust/for_each.h>
+#include <thrust/sequence.h>
 #include <thrust/system/cpp/execution_policy.h>
 #include <thrust/system_error.h>
+#include <thrust/transform.h>
 
 THRUST_NAMESPACE_BEGIN
 namespace system {

@@ -141,6 +141,17 @@ static bool holds_another(const Case *c, int i, int count) {
 }
 
 // Was a wait the last thing that happened?
+// It waited for an event, and that was recorded before the last copy was queued.
+static bool event_before_copy(const Case *c) {
+  Course all = course(c);
+  int64_t recorded = -1, copy = -1;
+  for (int64_t i = 0; i < all.count; i++) {
+    recorded = all.entries[i].kind == COURSE_RECORD ? i : recorded;
+    copy = all.entries[i].kind == COURSE_IN ? i : copy;
+  }
+  return recorded >= 0 && recorded < copy;
+}
+
 static bool waited_last(const Case *c) {
   Course all = course(c);
   int64_t wait = -1, copy = -1;
@@ -166,7 +177,7 @@ static void judge_costs(Case *c, int count) {
   expect_at_least(c, "synchronisations", n->synchronizations, 1, &NOBODY_WAITED);
   expect_at_most(c, "synchronisations", n->synchronizations, 1, none ? &PAGEABLE : &EACH_WAITED);
   expect_exactly(c, "copies that had not arrived on return", course_unfinished(c), 0,
-                 waited_last(c) ? &WAITED_ELSEWHERE : &WAITED_EARLY);
+                 waited_last(c) && !event_before_copy(c) ? &WAITED_ELSEWHERE : &WAITED_EARLY);
 }
 
 static void judge_load(Case *c) {

@@ -52,11 +52,6 @@ static const Mistake READ_EARLY = {
     "read before the device had written",
     "The losses that came back were not there yet; after waiting for the device they were.",
     "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
-static const Mistake NOT_AFTER = {
-    "a stream that does not wait for another",
-    "Where the streams run in another order the result is another: what one stream makes and another needs has to be "
-    "waited for, as fy_stream_wait_stream does.",
-    "docs/27_streams.md#queues"};
 static const Mistake LOSSES_MISSING = {"a loss left out", "The parameters are right, but some steps' losses are 0.",
                                        STEP};
 static const Mistake NO_STEP = {"no gradients to step by",
@@ -309,7 +304,7 @@ static void suspects(Case *c, const Trained *trained_right, const Array *want) {
                right && apart(got(c, "losses"), want->count, want->f32) > NEAR &&
                    apart(got(c, "losses later"), want->count, want->f32) <= NEAR,
                &READ_EARLY);
-  suspect_that(c, case_pass(c) != PASS_IN_ORDER, &NOT_AFTER);
+  suspect_that(c, case_pass(c) != PASS_IN_ORDER, &STREAMS_APART);
   suspect_that(c, right && repeats_the_last(got(c, "losses"), want), &LAST_LOSS);
   suspect_that(c, right && has_zeros(got(c, "losses")), &LOSSES_MISSING);
   suspect_that(c, on_one_batch(c), &SAME_BATCH);

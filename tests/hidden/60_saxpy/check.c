@@ -48,6 +48,11 @@ static const Mistake ONE_BLOCK = {
     "A block runs on one multiprocessor, and the others have nothing to do. Many elements take "
     "many blocks.",
     "docs/01_why_a_gpu.md"};
+static const Mistake THIN = {
+    "blocks of less than a warp",
+    "Threads run 32 at a time, a warp. A block of fewer leaves the others of its warp idle: let "
+    "it have 256, however few elements there are.",
+    "docs/21_the_machine.md"};
 static const Mistake SMALL_BLOCKS = {
     "a block for each element",
     "A block of few threads leaves most lanes of its warp of 32 idle. Let a block have "
@@ -65,6 +70,9 @@ static void ask_small(Case *c) {
 }
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 1025, 1999));
+}
+static void ask_few(Case *c) {
+  ask(c, draw_odd(c, 3, 29));
 }
 static void ask_exact(Case *c) {
   ask(c, 1024);
@@ -147,7 +155,7 @@ static void expect_shape(Case *c, int64_t n) {
     return;
   int64_t blocks = s[0] * s[1] * s[2], threads = s[3] * s[4] * s[5];
   if (n <= 1024) {
-    expect_that(c, threads >= 32, blocks * threads > 1 ? &SMALL_BLOCKS : &ONE_THREAD,
+    expect_that(c, threads >= 32, threads > 1 ? &THIN : &ONE_THREAD,
                 "the launch has blocks of %lld threads; a warp has 32", (long long)threads);
     return;
   }
@@ -193,6 +201,7 @@ EXERCISE = {
     .functions = {"saxpy_on_device"},
     .tests = {{"several blocks, odd", ask_odd, judge},
               {"small and odd", ask_small, judge},
+              {"less than a warp", ask_few, judge},
               {"whole blocks", ask_exact, judge},
               {"large", ask_large, judge},
               {.name = "millions", .ask = ask_millions, .judge = judge, .passes = 1},

@@ -18,6 +18,10 @@ static const Mistake NOT_AWAITED = {
     "When the launch returns, the kernel may not have begun. cudaDeviceSynchronize waits, and returns "
     "what went wrong.",
     LESSON};
+static const Mistake ASKED_EARLY = {"asked whether the kernel is done",
+                                    "cudaErrorNotReady is no error of the kernel: it has not come to its end. Wait for "
+                                    "it, and then see what became of it.",
+                                    LESSON};
 static const Mistake MIXED = {
     "the launch's error reported as the kernel's",
     "A launch that could not begin has no kernel that ran: *launch has the error, *kernel is cudaSuccess.", LESSON};
@@ -26,7 +30,7 @@ static const Mistake EARLIER_LOST = {"the earlier error was lost",
 static const Mistake BY_HAND = {"errors guessed from the arguments",
                                 "Which launches fail is for the runtime to say: other GPUs have other limits.", LESSON};
 
-enum { INVALID_CONFIGURATION = 9, ILLEGAL_ADDRESS = 700 };
+enum { INVALID_CONFIGURATION = 9, NOT_READY = 600, ILLEGAL_ADDRESS = 700 };
 
 static void ask(Case *c, int64_t blocks, int64_t threads, bool stale, bool null) {
   give_array(c, "size", new_array(c, FY_INT32, shape(blocks * (threads > 1024 || threads < 1 ? 1 : threads))),
@@ -82,7 +86,11 @@ static void judge(Case *c) {
                  bad     ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED)
                  : stale ? &BLAMED
                          : NULL);
-  expect_exactly(c, "*kernel", kernel, null ? ILLEGAL_ADDRESS : 0, null ? &NOT_AWAITED : &MIXED);
+  expect_exactly(c, "*kernel", kernel, null ? ILLEGAL_ADDRESS : 0,
+                 kernel == NOT_READY     ? &ASKED_EARLY
+                 : null                  ? &NOT_AWAITED
+                 : kernel == want && bad ? &MIXED
+                                         : NULL);
   if (!null)
     expect_exactly(c, "the error that the next one finds", got_count(c, "left behind"), 0, &PEEKED);
   if (null || bad)

@@ -1,6 +1,7 @@
 // Exercise 70: occupancy and waves, as arithmetic.
 #include "exercise.h"
 #include <limits.h>
+#include <string.h>
 
 #define ROOM "docs/21_the_machine.md#occupancy"
 #define WAVES "docs/21_the_machine.md#waves-and-tails"
@@ -28,7 +29,27 @@ enum { CASES = 40, FIELDS = 5 };
 typedef struct Gpu {
   int64_t multiprocessors, threads, blocks, registers, shared, reserved;
 } Gpu;
-typedef enum Slip { NONE, NO_WARPS, NO_PORTIONS, NO_RESERVE, NO_LIMIT, NO_REGISTER_ROOM } Slip;
+static const Mistake PORTIONS_OF_BLOCKS = {
+    "a block's registers rounded up in place of a warp's",
+    "Each warp takes whole portions of 256 registers: round up those of a warp, then multiply by the warps.", ROOM};
+static const Mistake RESERVED_ONCE = {"the reserved bytes taken off once",
+                                      "Each block takes the reserved bytes besides its own.", ROOM};
+static const Mistake TOO_LARGE = {
+    "more than an int holds",
+    "A grid may have 2147483647 blocks: what is added to that before it is divided no int holds. "
+    "Divide, and look at the rest.",
+    ROOM};
+
+typedef enum Slip {
+  NONE,
+  NO_WARPS,
+  NO_PORTIONS,
+  NO_RESERVE,
+  NO_LIMIT,
+  NO_REGISTER_ROOM,
+  BLOCK_PORTIONS,
+  ONE_RESERVE
+} Slip;
 
 static Gpu gpu_of(const Case *c) {
   const int64_t *g = given(c, "gpu")->i64;
@@ -45,11 +66,13 @@ static int64_t least(int64_t a, int64_t b) {
 static int64_t fit(const Gpu *g, const int64_t *want, Slip slip) {
   const int64_t warps = up(want[0], 32), portion = slip == NO_PORTIONS ? 1 : 256;
   const int64_t threads = slip == NO_WARPS ? want[0] : 32 * warps;
-  const int64_t registers = slip == NO_WARPS ? want[0] * want[1] : up(32 * want[1], portion) * portion * warps;
-  const int64_t bytes = want[2] + (slip == NO_RESERVE ? 0 : g->reserved);
+  const int64_t registers = slip == NO_WARPS         ? want[0] * want[1]
+                            : slip == BLOCK_PORTIONS ? up(32 * want[1] * warps, portion) * portion
+                                                     : up(32 * want[1], portion) * portion * warps;
+  const int64_t bytes = want[2] + (slip == NO_RESERVE || slip == ONE_RESERVE ? 0 : g->reserved);
   int64_t blocks = g->threads / threads;
   if (bytes > 0)
-    blocks = least(blocks, g->shared / bytes);
+    blocks = least(blocks, (slip == ONE_RESERVE ? g->shared - g->reserved : g->shared) / bytes);
   if (slip != NO_REGISTER_ROOM)
     blocks = least(blocks, g->registers / registers);
   return slip == NO_LIMIT ? blocks : least(blocks, g->blocks);
@@ -72,6 +95,11 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
                           : draw_int(c, 0, 3) * 2000;
     want[4] = draw_int(c, 1, 16);
     want[3] = i % 4 == 0 ? gpu[0] * want[4] * draw_int(c, 1, 5) : draw_int(c, 1, 9000);
+    if (i % 8 == 5) { // an eighth of the shared memory: what is reserved decides, once or for each block
+      want[0] = 32;
+      want[1] = 16;
+      want[2] = gpu[4] / 8;
+    }
     if (i % 8 == 3) // as many as a grid may have
       want[3] = INT_MAX - draw_int(c, 0, 9);
   }
@@ -129,12 +157,25 @@ static Array *last_shares(Case *c, bool full_is_zero, bool one_sm) {
   return all;
 }
 
+static bool has_negative(const Array *waves) {
+  for (int64_t i = 0; waves && waves->dtype == FY_INT64 && i < waves->count; i++)
+    if (waves->i64[i] < 0)
+      return true;
+  return false;
+}
+
 static void judge(Case *c) {
   suspect_array(c, "fit", fits(c, NO_WARPS), &WARPS);
   suspect_array(c, "fit", fits(c, NO_PORTIONS), &PORTIONS);
-  suspect_array(c, "fit", fits(c, NO_RESERVE), &RESERVED);
   suspect_array(c, "fit", fits(c, NO_LIMIT), &MOST_BLOCKS);
   suspect_array(c, "fit", fits(c, NO_REGISTER_ROOM), &NO_REGISTERS);
+  suspect_array(c, "fit", fits(c, BLOCK_PORTIONS), &PORTIONS_OF_BLOCKS);
+  const Array *never = fits(c, NO_RESERVE), *once = fits(c, ONE_RESERVE);
+  if (memcmp(never->data, once->data, (size_t)never->count * sizeof(int64_t)) != 0) { // else it may be either
+    suspect_array(c, "fit", never, &RESERVED);
+    suspect_array(c, "fit", once, &RESERVED_ONCE);
+  }
+  suspect_that(c, has_negative(got(c, "waves")), &TOO_LARGE);
   suspect_array(c, "waves", wave_numbers(c, false, true), &ONE_SM);
   suspect_array(c, "waves", wave_numbers(c, true, false), &DOWN);
   suspect_array(c, "last", last_shares(c, false, true), &ONE_SM);

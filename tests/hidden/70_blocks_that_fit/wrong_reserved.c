@@ -2,7 +2,7 @@
 #include "ferry.h"
 
 static int up(int a, int b) {
-  return (a + b - 1) / b;
+  return a / b + (a % b != 0);
 }
 
 static int least(int a, int b) {

@@ -17,8 +17,11 @@ static const Mistake UNORDERED = {"no barrier between the steps",
                                   "A thread reads what another one has not written yet: a __syncthreads() between the "
                                   "steps, a __syncwarp() or a shuffle within a warp.",
                                   LESSON};
-static const Mistake LOST = {"blocks that add without an atomic operation",
-                             "Two blocks read out, add, and write: one of the sums is lost.", LESSON};
+static const Mistake LOST = {
+    "blocks that meet without an atomic operation or a fence",
+    "Two blocks read out, add, and write: one of the sums is lost. And what a block leaves in memory "
+    "another one is sure to see only after a __threadfence() of the first.",
+    LESSON};
 static const Mistake REST = {"the last elements left out",
                              "n is hardly ever a multiple of 4, or of what the blocks take together.", LESSON};
 static const Mistake ONE_BLOCK = {"the sum of one block", "All blocks' sums are part of it.", LESSON};

@@ -1,4 +1,4 @@
-// mistake: blocks that add without an atomic operation
+// mistake: blocks that meet without an atomic operation or a fence
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,0 +1,13 @@
+// mistake: asked whether the kernel is done
+#include <cuda_runtime.h>
+
+__global__ void mark(int *out, int value) {
+  out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+extern "C" void mark_on_device(int *d_out, int value, int blocks, int threads, int *before, int *launch, int *kernel) {
+  *before = cudaGetLastError();
+  mark<<<blocks, threads>>>(d_out, value);
+  *launch = cudaGetLastError();
+  *kernel = *launch == cudaSuccess ? cudaStreamQuery(0) : cudaSuccess;
+}
