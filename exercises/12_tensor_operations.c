@@ -2,20 +2,21 @@
 //
 // Does a device calculate what the CPU does? Write two functions.
 //
-// largest_difference: the largest |x - y| of all elements, as a number; 0 for tensors that have none. x is on the CPU, y on
-// any device, both have one shape.
+// largest_difference: the largest |x - y| of all elements, as a number; 0 for tensors that have none. x is on the CPU,
+// y on any device, both have one shape.
 //
 //   PyTorch:  (x - y.cpu()).abs().max().item()
 //
-// compare_products: the matrix product of a (m, k) and b (k, n), calculated on the CPU and calculated on `device`. Store both
-// results, each where it was calculated, and return their largest difference.
+// compare_products: the matrix product of a (m, k) and b (k, n), calculated on the CPU and calculated on `device`.
+// Store both results, each where it was calculated, and return their largest difference.
 //
 //   PyTorch:  on_cpu = a @ b
 //             on_device = a.to(device) @ b.to(device)
 //
 // Given: a and b on the CPU, float32, not always contiguous; a device: any GPU, or the CPU.
 // None of a, b, x and y may be changed.
-// Counted: copies. compare_products needs two to the device and one back; largest_difference one back, and none to the device.
+// Counted: copies. compare_products needs two to the device and one back; largest_difference one back, and none to the
+// device.
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,21 +1,21 @@
 // Exercise 15: batches through pinned memory                                    (chapter 7, docs/07_pitfalls.md)
 //
-// A copy from ordinary memory keeps the host until the driver has put the bytes into pinned (page-locked) memory of its own.
-// From pinned memory it can be queued, and the host goes on. Write two functions.
+// A copy from ordinary memory keeps the host until the driver has put the bytes into pinned (page-locked) memory of its
+// own. From pinned memory it can be queued, and the host goes on. Write two functions.
 //
 // pinned: the batch in pinned memory; the batch itself when it is there already, or when the machine has no CUDA, where
 // nothing can be pinned.
 //
 //   PyTorch:  batch.pin_memory() if torch.cuda.is_available() else batch
 //
-// load_all: brings `count` batches to `device`, each by way of pinned memory, queues all the copies, and waits once, at the
-// end. Store what is there in loaded[0 .. count-1]. On the CPU nothing has to move.
+// load_all: brings `count` batches to `device`, each by way of pinned memory, queues all the copies, and waits once, at
+// the end. Store what is there in loaded[0 .. count-1]. On the CPU nothing has to move.
 //
 //   PyTorch:  loaded = [pinned(b).to(device, non_blocking=True) for b in batches]
 //             torch.cuda.synchronize(device)
 //
-// Given: float32 CPU tensors of one width, the last with fewer rows; some are pinned from the start, some are views with gaps,
-// and none is both.
+// Given: float32 CPU tensors of one width, the last with fewer rows; some are pinned from the start, some are views
+// with gaps, and none is both.
 // Counted: copies to the device, one per batch and all from pinned memory; synchronisations, one in all. When load_all
 // returns, everything has arrived.
 #include "ferry.h"

@@ -1,7 +1,7 @@
 // Exercise 16: a module of one's own                                            (chapter 5, docs/05_model_moves.md)
 //
-// Write centered_linear: a module that takes a known mean from its input, scales each feature by a factor that it learns,
-// and then applies a linear layer.
+// Write centered_linear: a module that takes a known mean from its input, scales each feature by a factor that it
+// learns, and then applies a linear layer.
 //
 //   PyTorch:  class CenteredLinear(nn.Module):
 //                 def __init__(self, in_features, out_features):
@@ -16,8 +16,9 @@
 // under these names, so that .to, parameters() and state_dict() find them.
 //
 // Given: x of (N, in_features), where N may be 0, on any device, the module moved there before.
-// Judged: the names of parameters and buffers, first values, output and gradients (of scale, fc and x; mean has none), where
-// everything is after a move, a module that another's state was loaded into, and two modules beside each other. x stays as it is.
+// Judged: the names of parameters and buffers, first values, output and gradients (of scale, fc and x; mean has none),
+// where everything is after a move, a module that another's state was loaded into, and two modules beside each other. x
+// stays as it is.
 // Counted: copies between host and device. forward needs none.
 #include "ferry.h"
 

@@ -1,9 +1,9 @@
 // Exercise 23: an epoch with pinned memory, and without                            (chapter 8, docs/08_data_pipeline.md)
 //
-// Does pinned memory change anything but the time? Write compare_loading: it trains a model twice for the same epoch, first with
-// batches in ordinary (pageable) memory and plain copies, then with batches in pinned memory and copies that the host does not
-// wait for. A comparison is worth something only where all else is equal: the weights at the beginning, an optimizer that has
-// not taken a step yet, and the order of the samples.
+// Does pinned memory change anything but the time? Write compare_loading: it trains a model twice for the same epoch,
+// first with batches in ordinary (pageable) memory and plain copies, then with batches in pinned memory and copies that
+// the host does not wait for. A comparison is worth something only where all else is equal: the weights at the
+// beginning, an optimizer that has not taken a step yet, and the order of the samples.
 //
 //   PyTorch:  for pinned in (False, True):
 //                 model.load_state_dict(initial)
@@ -13,13 +13,13 @@
 //                     x, y = x.to(device, non_blocking=pinned), y.to(device, non_blocking=pinned)
 //                     loss = F.mse_loss(model(x), y); ...
 //
-// Given: a model on `device`, a GPU, whose parameters (eight at most) may have gradients of an earlier step; data, of float32 inputs and targets; batch_size; seed (1 or more) for the loaders' order. The last
-// batch may be smaller.
-// Filled in: typedef struct Comparison { FyTensor *pageable, *pinned; }: the loss of each batch of the one epoch and of the other,
-// float32 (batches) on `device`, without graphs. The model is left as the second epoch has trained it.
-// Judged: both rows of losses, the order of the samples, and what the copies came from. Counted: copies to the device (two for each
-// batch), copies back (none), and in the pinned epoch the host's waits between copies (none:
-// pinning by hand is no wait, and the loader pins by itself).
+// Given: a model on `device`, a GPU, whose parameters (eight at most) may have gradients of an earlier step; data, of
+// float32 inputs and targets; batch_size; seed (1 or more) for the loaders' order. The last batch may be smaller.
+// Filled in: typedef struct Comparison { FyTensor *pageable, *pinned; }: the loss of each batch of the one epoch and of
+// the other, float32 (batches) on `device`, without graphs. The model is left as the second epoch has trained it.
+// Judged: both rows of losses, the order of the samples, and what the copies came from. Counted: copies to the device
+// (two for each batch), copies back (none), and in the pinned epoch the host's waits between copies (none: pinning by
+// hand is no wait, and the loader pins by itself).
 #include "ferry.h"
 
 #ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor

@@ -1,8 +1,8 @@
 // Exercise 31: find the bug, the model left behind                    (chapter 5, docs/05_model_moves.md)
 //
-// train runs `steps` steps of gradient descent on one batch and returns the loss of each step. Its losses are right on every
-// device. But on a GPU it is hardly faster than on the CPU, and whoever calls the model afterwards with a batch on that GPU is told
-// that there are two devices.
+// train runs `steps` steps of gradient descent on one batch and returns the loss of each step. Its losses are right on
+// every device. But on a GPU it is hardly faster than on the CPU, and whoever calls the model afterwards with a batch
+// on that GPU is told that there are two devices.
 //
 // Mend it: the training takes place on `device`, the model is there when the function returns, and so are the losses.
 //

@@ -1,11 +1,11 @@
 // Exercise 40: find the leak                                                     (chapter 11, docs/11_memory.md)
 //
-// train goes through the batches of x once. For each it computes the loss, its gradients, and a step of gradient descent,
-// and it notes the loss. The numbers are right, but the memory in use grows from batch to batch, and with data enough the
-// program ends by running out of it.
+// train goes through the batches of x once. For each it computes the loss, its gradients, and a step of gradient
+// descent, and it notes the loss. The numbers are right, but the memory in use grows from batch to batch, and with data
+// enough the program ends by running out of it.
 //
-// Mend it. More than one thing keeps memory alive here: print fy_memory_allocated(fy_device_of(x)) in each turn, and go on
-// until it stands still.
+// Mend it. More than one thing keeps memory alive here: print fy_memory_allocated(fy_device_of(x)) in each turn, and go
+// on until it stands still.
 //
 //   PyTorch:  for i in range(batches):
 //                 loss = F.mse_loss(model(x[i]), y[i])
@@ -17,11 +17,12 @@
 //                     losses[i] = loss
 //             return losses
 //
-// Given: a model; x (batches, rows, in) and y (batches, rows, out), float32 on the model's device, which may be the CPU;
-// lr. There is at least one batch.
+// Given: a model; x (batches, rows, in) and y (batches, rows, out), float32 on the model's device, which may be the
+// CPU; lr. There is at least one batch.
 // Returned: the losses (batches), float32, on that device. They carry no graph: the result requires no gradient.
-// Judged: the losses, the model's parameters afterwards, which have learned from each batch in turn, and memory: from the
-// second batch on, what is in use on the device when a batch's forward pass begins grows by at most 1 KiB per batch.
+// Judged: the losses, the model's parameters afterwards, which have learned from each batch in turn, and memory: from
+// the second batch on, what is in use on the device when a batch's forward pass begins grows by at most 1 KiB per
+// batch.
 #include "ferry.h"
 
 // Each parameter less lr times its gradient, and no gradient afterwards. Nothing is wrong here.

@@ -10,13 +10,14 @@
 //             ... the gradients, clipped to max_norm, a step if they are finite, the scale for the next one ...
 //             return loss.detach()
 //
-// Given: a model, an optimizer of its parameters, a scaler that is enabled; x (rows, in) and y (rows, out), float32 on the
-// model's device, which may be the CPU. Gradients that the parameters have already are of another step.
-// The total norm of the gradients, as they are without the scale, is to be at most max_norm (fy_clip_grad_norm_). A step
-// with gradients that are not finite is left out, and the scale is updated after every step.
+// Given: a model, an optimizer of its parameters, a scaler that is enabled; x (rows, in) and y (rows, out), float32 on
+// the model's device, which may be the CPU. Gradients that the parameters have already are of another step. The total
+// norm of the gradients, as they are without the scale, is to be at most max_norm (fy_clip_grad_norm_). A step with
+// gradients that are not finite is left out, and the scale is updated after every step.
 // Returned: the loss, not scaled, of no dimensions, on the device and without a graph.
-// Judged: several steps, one after the other: losses, parameters and scales; that the model runs under autocast in float16,
-// and that backward runs outside of it. Some steps have a target that is far too large.
+// The loss may be taken within the region of autocast or behind it.
+// Judged: several steps, one after the other: losses, parameters and scales; that the model runs under autocast in
+// float16, and that backward runs outside of it. Some steps have a target that is far too large.
 // Counted: nothing is copied to the device, and it is waited for at most once a step, as the scaler's step does.
 #include "ferry.h"
 

@@ -6,8 +6,8 @@
 //
 //   PyTorch:  y.add_(x, alpha=a)
 //
-// A kernel is a function that all threads of a grid run, each for itself. It returns nothing and is marked __global__. This
-// one writes each thread's number:
+// A kernel is a function that all threads of a grid run, each for itself. It returns nothing and is marked __global__.
+// This one writes each thread's number:
 //
 //   __global__ void number(int *out) {
 //     int i = blockIdx.x * blockDim.x + threadIdx.x; // the threads of all blocks before, and the place in this one
@@ -17,10 +17,10 @@
 //   number<<<4, 256>>>(out);                         // 4 blocks of 256 threads: 0 to 1023
 //
 // Given: x and y in device memory, n elements each; n may be 0, and is hardly ever a multiple of the block's size.
-// Counted: launches. One does it; for n = 0 there must be none at all (a grid of no blocks is an error).
-// Looked at besides: the shape of the launch. More than 1024 elements take several blocks, all along x; a block has at least a
-// warp's 32 threads, and at most 1024. Blocks of 256 serve well, and n may be some millions, at most 2^24.
-// Threads beyond n have nothing to do, and must not touch the memory: neither write there nor read.
+// Counted: launches. One does it; for n = 0 there must be none at all (a grid of no blocks is an error). Looked at
+// besides: the shape of the launch. More than 1024 elements take several blocks, all along x; a block has at least a
+// warp's 32 threads, and at most 1024. Blocks of 256 serve well, and n may be some millions, at most 2^24. Threads
+// beyond n have nothing to do, and must not touch the memory: neither write there nor read.
 //
 // In the library: fy_unary_flat in core/op/elementwise/pointwise.cuh is such a kernel, for every op of one operand.
 #include <cuda_runtime.h>

@@ -6,18 +6,19 @@
 //
 //   PyTorch:  out.copy_(in.T)
 //
-// A warp's 32 accesses are fetched in sectors of 32 bytes. Neighbours share sectors; a thread that goes down a column has
-// one to itself. A plain transpose reads along rows and writes along columns, so one of the two needs eight times what it
-// should. Let a block carry a square tile: read it along rows of `in` into __shared__ memory, wait with __syncthreads() until
-// all of it is there, and write it along rows of `out`, so that the turning happens in shared memory.
-// Shared memory has 32 banks: words that are 32 apart are in the same one and are served one after another. A tile 33 words
-// wide puts a column's elements into different banks.
+// A warp's 32 accesses are fetched in sectors of 32 bytes. Neighbours share sectors; a thread that goes down a column
+// has one to itself. A plain transpose reads along rows and writes along columns, so one of the two needs eight times
+// what it should. Let a block carry a square tile: read it along rows of `in` into __shared__ memory, wait with
+// __syncthreads() until all of it is there, and write it along rows of `out`, so that the turning happens in shared
+// memory. Shared memory has 32 banks: words that are 32 apart are in the same one and are served one after another. A
+// tile 33 words wide puts a column's elements into different banks.
 //
 // Every access of the kernel to memory, global or shared, goes through
 //   float load(const float *address)      void store(float *address, float value)
-// which are in counted.cuh, and are what is counted: sectors of each warp's access (read and written, each at most twice the least
-// there can be), and passes over the banks (at most two for each access of a warp). What does not go through load finds NaN in `in`.
-// rows and columns are at least 1, differ, and are hardly ever multiples of the tile. Counted besides: launches (one).
+// which are in counted.cuh, and are what is counted: sectors of each warp's access (read and written, each at most
+// twice the least there can be), and passes over the banks (at most two for each access of a warp). What does not go
+// through load finds NaN in `in`. rows and columns are at least 1, differ, and are hardly ever multiples of the tile.
+// Counted besides: launches (one).
 //
 // In the library: transpose_kernel in core/op/copy/copy.cu does this, with tiles of 64.
 #include "counted.cuh" // load, store

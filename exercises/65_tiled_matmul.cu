@@ -6,22 +6,25 @@
 //
 //   PyTorch:  torch.matmul(a, b, out=c)
 //
-// Given: the matrices, contiguous float32 in device memory. m, n and k are at least 1, differ, and are hardly ever multiples
-// of a tile. c holds anything before. All three are parts of larger arrays: what lies behind them is not yours.
+// Given: the matrices, contiguous float32 in device memory. m, n and k are at least 1, differ, and are hardly ever
+// multiples of a tile. c holds anything before. All three are parts of larger arrays: what lies behind them is not
+// yours.
 //
-// With a thread for each element of c that reads its row of a and its column of b, every element of a is fetched n times. So
-// let a block make a square tile of c, and go along k in steps of a tile: its threads bring a tile of a and a tile of b into
-// __shared__ memory, one element of each per thread, and then each thread takes what it needs from there. A tile 16 wide
-// divides the reading by 16. Where a tile reaches beyond a matrix it holds zeros, which add nothing.
-// There are two things to wait for: that the tiles are complete, and that nobody needs them any more before the next are
-// brought.
+// With a thread for each element of c that reads its row of a and its column of b, every element of a is fetched n
+// times. So let a block make a square tile of c, and go along k in steps of a tile: its threads bring a tile of a and a
+// tile of b into __shared__ memory, one element of each per thread, and then each thread takes what it needs from
+// there. A tile 16 wide divides the reading by 16. Where a tile reaches beyond a matrix it holds zeros, which add
+// nothing. There are two things to wait for: that the tiles are complete, and that nobody needs them any more before
+// the next are brought.
 //
 // The kernel reads a and b (global memory) through
 //   float load(const float *address)
-// which is in counted.cuh, and is what is counted: at most an eighth of 2 m n k. What does not go through load finds NaN there.
-// Shared memory is read and written as always. Counted besides: launches (one), and barriers (a tile needs them).
+// which is in counted.cuh, and is what is counted: at most an eighth of 2 m n k. What does not go through load finds
+// NaN there. Shared memory is read and written as always. Counted besides: launches (one), and barriers (a tile needs
+// them).
 //
-// In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to registers.
+// In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to
+// registers.
 #include "counted.cuh" // load, store
 #include <cuda_runtime.h>
 #include <stdio.h>

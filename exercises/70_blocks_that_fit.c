@@ -1,6 +1,7 @@
 // Exercise 70: blocks that fit                                                         (chapter 21, docs/21_the_machine.md)
 //
-// Write three functions that do by arithmetic what cudaOccupancyMaxActiveBlocksPerMultiprocessor and a look at the grid tell:
+// Write three functions that do by arithmetic what cudaOccupancyMaxActiveBlocksPerMultiprocessor and a look at the grid
+// tell:
 //
 //   blocks_that_fit   how many blocks a multiprocessor holds at a time, of so many threads, so many registers for each thread and
 //                     so many bytes of shared memory; 0 where not one fits
@@ -18,7 +19,9 @@
 //     int reserved_bytes;  // of that, what each block takes besides its own
 //   } Gpu;
 //
-// A grid may have 2147483647 blocks. All sizes of blocks and grids are above 0; shared_bytes + reserved_bytes of a block may be 0, and then sets no limit.
+// A grid may have 2147483647 blocks. All sizes of blocks and grids and all counts of registers are above 0, and so are
+// the blocks that waves and last_wave are given; shared_bytes + reserved_bytes of a block may be 0, and then sets no
+// limit.
 //
 //   PyTorch asks the same before it launches many of its kernels: cudaOccupancyMaxActiveBlocksPerMultiprocessor.
 #include "ferry.h"

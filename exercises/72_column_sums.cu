@@ -7,9 +7,9 @@
 //   PyTorch:  sums = in.sum(dim=0)
 //
 // Given: in and sums in device memory; rows and columns, both above 0. Nothing has been written to sums.
-// Counted: launches, one does it; threads of a block, at least 32; sectors. A warp that reads 32 floats side by side takes 4 of them, and
-// 1.3 times the fewest is the most that passes, and all elements are read once. Sectors are judged where columns is a multiple of 8:
-// else some requests cannot but take one more.
+// Counted: launches, one does it; threads of a block, at least 32; sectors. A warp that reads 32 floats side by side
+// takes 4 of them, and 1.3 times the fewest is the most that passes, and all elements are read once. Sectors are judged
+// where columns is a multiple of 8: else some requests cannot but take one more.
 #include <cuda_runtime.h>
 
 extern "C" void column_sums_on_device(float *sums, const float *in, int rows, int columns) {

@@ -6,14 +6,14 @@
 //
 //   PyTorch:  out = x[x > bound]
 //
-// Given, in device memory: x (float32, n of them; n may be 0, and is at most 100000), out (float32, n of them), count (one int) and
-// room (space for 2048 ints, to be used or not). *count is to be written, whatever n is. NaN is above no bound. What lies in out from *count on is not to
-// be touched.
-// An element's place is the number of elements kept before it, which is a scan: of 1 for what is kept and 0 for the rest. Each
-// block counts its own; the counts are scanned; then each block scans its flags and writes. Drawing places by atomicAdd is
-// shorter, and gives another order at every run.
-// Counted: launches (at most 4), copies to the host (none), and by the inspector atomic operations on global memory (none), races
-// and accesses out of bounds.
+// Given, in device memory: x (float32, n of them; n may be 0, and is at most 100000), out (float32, n of them), count
+// (one int) and room (space for 2048 ints, to be used or not). *count is to be written, whatever n is. NaN is above no
+// bound. What lies in out from *count on is not to be touched.
+// An element's place is the number of elements kept before it, which is a scan: of 1 for what is kept and 0 for the
+// rest. Each block counts its own; the counts are scanned; then each block scans its flags and writes. Drawing places
+// by atomicAdd is shorter, and gives another order at every run.
+// Counted: launches of kernels (at most 4), copies to the host (none), and by the inspector atomic operations on global
+// memory (none), races and accesses out of bounds.
 //
 // In the library there is no compaction yet. CUB's DeviceSelect is NVIDIA's.
 #include <cuda_runtime.h>

@@ -6,15 +6,15 @@
 //
 //   PyTorch:  values, lengths = torch.unique_consecutive(x, return_counts=True)
 //
-// Given, in device memory: x (int, n of them; n may be 0, and is at most 100000), values and lengths (int, n of them each), count
-// (one int) and room (space for n + 2048 ints, to be used or not). *count is to be written, whatever n is; what lies in values and
-// lengths from *count on is not to be touched.
-// A run's first element, its head, differs from the one before it, or has none before it. Where the heads are is a compaction: flags,
-// a scan, and the heads' places written close together. A run ends where the next one begins, and the last one at n. How many
-// runs there are is known on the device alone: a kernel with a thread for each element reads *count, and the rest of its threads
-// have nothing to do; so nobody waits for a copy to the host.
-// Counted: launches (at most 5), copies to the host (none), and by the inspector atomic operations on global memory (none), races
-// and accesses out of bounds.
+// Given, in device memory: x (int, n of them; n may be 0, and is at most 100000), values and lengths (int, n of them
+// each), count (one int) and room (space for n + 2048 ints, to be used or not). *count is to be written, whatever n is;
+// what lies in values and lengths from *count on is not to be touched.
+// A run's first element, its head, differs from the one before it, or has none before it. Where the heads are is a
+// compaction: flags, a scan, and the heads' places written close together. A run ends where the next one begins, and
+// the last one at n. How many runs there are is known on the device alone: a kernel with a thread for each element
+// reads *count, and the rest of its threads have nothing to do; so nobody waits for a copy to the host.
+// Counted: launches of kernels (at most 5), copies to the host (none), and by the inspector atomic operations on global
+// memory (none), races and accesses out of bounds.
 //
 // In the library there are no runs yet. CUB's DeviceRunLengthEncode is NVIDIA's.
 #include <cuda_runtime.h>

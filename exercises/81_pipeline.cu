@@ -6,14 +6,15 @@
 //
 //   PyTorch:  with torch.cuda.stream(streams[i]): out_chunk.copy_(worked(in_chunk.to("cuda", non_blocking=True)), non_blocking=True)
 //
-// Given: in and out, n floats each in pinned host memory; room, n floats of device memory; count streams, at least 3, all
-// non-blocking. n is at least 1, hardly ever a multiple of count, and may be less than it. The kernel `work` is there already.
+// Given: in and out, n floats each in pinned host memory; room, n floats of device memory; count streams, at least 3,
+// all non-blocking. n is at least 1, hardly ever a multiple of count, and may be less than it. The kernel `work` is
+// there already.
 //
-// Cut the array into chunks, at least two of them where there are two elements, so that one is computed while the next is on its
-// way in and the one before on its way out. When the function returns, all of the result is in out.
+// Cut the array into chunks, at least two of them where there are two elements, so that one is computed while the next
+// is on its way in and the one before on its way out. When the function returns, all of the result is in out.
 //
-// Looked at: what went into which stream (several, where there are more elements than streams), and whether the host waited before
-// the last of it was put in; bytes copied each way (n floats); that nothing is unfinished on return.
+// Looked at: what went into which stream (several, where there are more elements than streams), and whether the host
+// waited before the last of it was put in; bytes copied each way (n floats); that nothing is unfinished on return.
 //
 // In the library: core/data/prefetcher.c copies the next batch in a stream of its own.
 #include <cuda_runtime.h>

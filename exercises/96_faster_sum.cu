@@ -6,14 +6,15 @@
 //
 //   PyTorch:  out = x.sum()
 //
-// There is no single right answer, but there is a score: the time that your kernels would take on a V100 for 2^21 floats, *modelled from
-// what the inspector counts, not measured*. `./ferry run` shows it, and what limits it; `./ferry best` shows your best so far. The exercise
-// passes at 1.5 times as fast as what you see here, and there are four stars.
+// There is no single right answer, but there is a score: the time that your kernels would take on a V100 for 2^21
+// floats, *modelled from what the inspector counts, not measured*. `./ferry run` shows it, and what limits it; `./ferry
+// best` shows your best so far. The exercise passes at 1.5 times as fast as what you see here, and there are four
+// stars.
 //
-// Given, in device memory, float32: x (n, at least 1), which begins at a multiple of 16 bytes; out (1), 0 before; room for 1024 partial
-// sums, if you want it, with anything in it. More than one launch is allowed; each costs its time. It has to be right for every n, and
-// fast for sizes about the scored one, too. Not for these exercises: inline assembly, copies and fills, and variables of a thread's own
-// beyond its registers.
+// Given, in device memory, float32: x (n, at least 1), which begins at a multiple of 16 bytes; out (1), 0 before; room
+// for 1024 partial sums, if you want it, with anything in it. More than one launch is allowed; each costs its time. It
+// has to be right for every n, and fast for sizes about the scored one, too. Not for these exercises: inline assembly,
+// copies and fills, and variables of a thread's own beyond its registers.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -6,13 +6,15 @@
 //
 //   PyTorch:  c = a @ b
 //
-// There is no single right answer, but there is a score: the time that your kernels would take on a GTX 1650 for (256, 128) times
-// (128, 896), *modelled from what the inspector counts, not measured*. `./ferry run` shows it, and what limits it; `./ferry best` shows your
-// best so far. The exercise passes at 1.2 times as fast as what you see here, and there are five stars.
+// There is no single right answer, but there is a score: the time that your kernels would take on a GTX 1650 for (256,
+// 128) times (128, 896), *modelled from what the inspector counts, not measured*. `./ferry run` shows it, and what
+// limits it; `./ferry best` shows your best so far. The exercise passes at 1.2 times as fast as what you see here, and
+// there are five stars.
 //
-// Given, in device memory, float32 by rows: a (m, k), b (k, n) and c (m, n), to be written; each begins at a multiple of 16 bytes, and m, n, k
-// are at least 1. It has to be right for every size, and fast for sizes about the scored one, too. Not for these exercises: tensor cores,
-// the library's product, inline assembly, copies and fills, and variables of a thread's own beyond its registers.
+// Given, in device memory, float32 by rows: a (m, k), b (k, n) and c (m, n), to be written; each begins at a multiple
+// of 16 bytes, and m, n, k are at least 1. It has to be right for every size, and fast for sizes about the scored one,
+// too. Not for these exercises: tensor cores, the library's product, inline assembly, copies and fills, and variables
+// of a thread's own beyond its registers.
 #include <cuda_runtime.h>
 
 enum { SIDE = 16 };

@@ -1,7 +1,7 @@
 // Exercise 11: choose a device                                                 (chapter 2, docs/02_device_check.md)
 //
-// A program takes its device from its user, as a word, and runs on machines of all kinds. Write choose_device: the device
-// to use for a wish, on a machine with `cuda_devices` CUDA devices and perhaps one of Apple's GPUs. A wish is
+// A program takes its device from its user, as a word, and runs on machines of all kinds. Write choose_device: the
+// device to use for a wish, on a machine with `cuda_devices` CUDA devices and perhaps one of Apple's GPUs. A wish is
 //
 //   "auto"             the best there is: CUDA first, then mps, then the CPU
 //   "cpu"              the CPU, whatever else there is
@@ -13,8 +13,9 @@
 //
 //   PyTorch:  torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
 //
-// Given: one of these words; N has one or two digits. The tests describe machines that they do not have, so choose_device
-// may not make anything on the device it chooses. For the best GPU, "cuda" and "cuda:0" both count as right.
+// Given: one of these words; N has one or two digits. The tests describe machines that they do not have, so
+// choose_device may not make anything on the device it chooses. For the best GPU, "cuda" and "cuda:0" both count as
+// right.
 // Judged: the device, with and without CUDA, and that a tensor can be made on what device_here returns.
 #include "ferry.h"
 #include <string.h>

@@ -9,8 +9,8 @@
 //                 def forward(self, x):
 //                     return self.fc(x)
 //
-// Then write run_on: move the model to `device`, make a dummy input there, and return what the model says to it. The input
-// is (batch, in_features) float32 and counts row by row: 0, 1, 2, ...
+// Then write run_on: move the model to `device`, make a dummy input there, and return what the model says to it. The
+// input is (batch, in_features) float32 and counts row by row: 0, 1, 2, ...
 //
 //   PyTorch:  model.to(device)
 //             x = torch.arange(batch * in_features, dtype=torch.float32, device=device).view(batch, in_features)
@@ -18,8 +18,8 @@
 //
 // Given: any device, the CPU or any GPU; the model may be there already, on the CPU, or on another GPU.
 // Judged: the parameters' names, the device of parameters and output, the output's values.
-// Counted: copies. Weight and bias have to cross, once and directly, unless they are there; nothing else does, in neither
-// direction.
+// Counted: copies. Weight and bias have to cross, once and directly, unless they are there; nothing else does, in
+// neither direction.
 #include "ferry.h"
 
 typedef struct SimpleNet {

@@ -1,6 +1,7 @@
 // Exercise 19: a CPU against a GPU, timed right                                    (chapter 4, docs/04_benchmarks.md)
 //
-// How many times as fast is a GPU at a matrix product? Write compare, which measures it on both and does justice to both:
+// How many times as fast is a GPU at a matrix product? Write compare, which measures it on both and does justice to
+// both:
 //
 //   - the first product on each is a warm-up, and on no clock
 //   - then come `runs` products on each, and each of them is on a clock of its own
@@ -19,10 +20,11 @@
 //                     times.append(time.perf_counter() - start)
 //                 return statistics.median(times)
 //
-// Given: product(x, y), which calls fy_matmul and is to be used for every product; seconds_now(), the clock, in seconds; a and b,
-// float32 on the CPU, of sizes that fit; a GPU, not always the first, on which other work may be pending; runs, 1 to 25.
-// Filled in: typedef struct Comparison { double cpu, gpu, times_as_fast; }: the two medians, and how often the GPU's time goes
-// into the CPU's.
+// Given: product(x, y), which calls fy_matmul and is to be used for every product; seconds_now(), the clock, in
+// seconds; a and b, float32 on the CPU, of sizes that fit; a GPU, not always the first, on which other work may be
+// pending; runs, 1 to 25.
+// Filled in: typedef struct Comparison { double cpu, gpu, times_as_fast; }: the two medians, and how often the GPU's
+// time goes into the CPU's.
 // Judged: what had arrived and what had crossed at each reading of the clock. No clock decides whether you pass.
 #include "ferry.h"
 

@@ -1,7 +1,7 @@
 // Exercise 22: which limit holds                                                   (chapter 1, docs/01_why_a_gpu.md)
 //
-// An operation needs arithmetic and it needs bytes from memory, and on every machine one of the two is what it waits for.
-// Write four functions that say which, before anything runs:
+// An operation needs arithmetic and it needs bytes from memory, and on every machine one of the two is what it waits
+// for. Write four functions that say which, before anything runs:
 //
 //   elementwise_intensity   operations per byte of an elementwise kernel that reads `inputs` tensors, does `operations` on each
 //                           element and writes one tensor. Each element of each tensor crosses once.

@@ -1,20 +1,21 @@
 // Exercise 24: saved, and resumed to the bit                             (chapter 9, docs/09_training_a_classifier.md)
 //
-// A training run is interrupted after some epoch. Later a new one is made (a network of the same layers with other weights, a
-// new optimizer, a new schedule), and it is to go on as if there had been no interruption: every weight equal to the last bit.
-// Write save_run, which returns all that this takes, and resume_run, which puts it into the new run. What a Saved holds is for
-// you to say: define struct Saved. It comes from malloc, say, is valid until the process ends, and nobody frees it.
+// A training run is interrupted after some epoch. Later a new one is made (a network of the same layers with other
+// weights, a new optimizer, a new schedule), and it is to go on as if there had been no interruption: every weight
+// equal to the last bit. Write save_run, which returns all that this takes, and resume_run, which puts it into the new
+// run. What a Saved holds is for you to say: define struct Saved. It comes from malloc, say, is valid until the process
+// ends, and nobody frees it.
 //
 //   PyTorch:  saved = {"model": copy.deepcopy(model.state_dict()), "optimizer": copy.deepcopy(optimizer.state_dict()),
 //                      "scheduler": scheduler.state_dict(), "random": torch.get_rng_state(), "epoch": epoch, "best": best}
 //             model.load_state_dict(saved["model"])      (and so on)
 //
-// Given: typedef struct Run { FyModule *model; FyOptimizer *optimizer; FyScheduler *scheduler; int64_t epoch; double best; }:
-// a network with BatchNorm and dropout, on any device; an optimizer with momentum; `epoch`, how many are done, by which the
-// order of the samples goes; `best`, the least loss so far. Dropout draws from the process's generator.
-// Judged: after resuming, each of these; and the weights at the end, against those of a run without interruption. The saved run
-// goes on training, and is saved again, before the first Saved is used: what was saved must not change with it. Saving changes
-// nothing in the run, and draws no random numbers.
+// Given: typedef struct Run { FyModule *model; FyOptimizer *optimizer; FyScheduler *scheduler; int64_t epoch; double
+// best; }: a network with BatchNorm and dropout, on any device; an optimizer with momentum; `epoch`, how many are done,
+// by which the order of the samples goes; `best`, the least loss so far. Dropout draws from the process's generator.
+// Judged: after resuming, each of these; and the weights at the end, against those of a run without interruption. The
+// saved run goes on training, and is saved again, before the first Saved is used: what was saved must not change with
+// it. Saving changes nothing in the run, and draws no random numbers.
 #include "ferry.h"
 #include <stdlib.h>
 

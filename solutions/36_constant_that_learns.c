@@ -1,8 +1,8 @@
 // Exercise 36: find the bug, a constant that learns                              (chapter 5, docs/05_model_moves.md)
 //
 // scaler makes a module that standardizes its input with a mean and a standard deviation that are known beforehand, and
-// multiplies by a gain that is trained. It works, on every device, and it is saved whole. But after some epochs its input is no
-// longer standardized: mean and std are not what they were.
+// multiplies by a gain that is trained. It works, on every device, and it is saved whole. But after some epochs its
+// input is no longer standardized: mean and std are not what they were.
 //
 // Mend it: mean and std go where the module goes, they are in its state_dict under these names, and training leaves
 // them alone.
@@ -11,9 +11,9 @@
 //                 return self.gain * (x - self.mean) / self.std
 //
 // Given: mean and std (features), float32 on the CPU. The input of the module, x (N, features), is on the module's
-// device. Judged: results before and after load_state_dict, also with a second module beside it; the gradients of gain and x;
-// what fy_state_dict, fy_buffers and fy_parameters list, and where it is. Counted: copies between host and device in the forward
-// pass. There is no need for one. x, mean and std stay as they are.
+// device. Judged: results before and after load_state_dict, also with a second module beside it; the gradients of gain
+// and x; what fy_state_dict, fy_buffers and fy_parameters list, and where it is. Counted: copies between host and
+// device in the forward pass. There is no need for one. x, mean and std stay as they are.
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -4,8 +4,8 @@
 // CPU, and hardly less when the model is made smaller: the device is idle most of the time.
 //
 // Mend it: the samples go through the model in batches. The device has memory for `batch` samples at a time and not for
-// the whole data set, so each batch is brought when its turn comes, and its memory is given back before the next (that of the
-// scores may stay).
+// the whole data set, so each batch is brought when its turn comes, and its memory is given back before the next (that
+// of the scores may stay).
 //
 //   PyTorch:  with torch.no_grad():
 //                 for part in data.split(batch):
@@ -14,10 +14,10 @@
 //
 // Given: a model on `device`, which may be the CPU; data (N, features) float32 on the CPU, any strides, N of 2 or more
 // and hardly ever a multiple of the batch; classes, the model's outputs per sample; batch, 2 or more.
-// Returned: the scores (N, classes), float32, on the CPU, in the order of the data. No graph is recorded, and afterwards autograd
-// records as it did before.
-// Counted: forward passes (as many as batches), kernels, memory of the device, and copies between host and device: one for
-// each batch to the device, and back not more than that.
+// Returned: the scores (N, classes), float32, on the CPU, in the order of the data. No graph is recorded, and
+// afterwards autograd records as it did before.
+// Counted: forward passes (as many as batches), kernels, memory of the device, and copies between host and device: one
+// for each batch to the device, and back not more than that.
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,7 +1,7 @@
 // Exercise 50: a profile of some steps                                      (chapter 14, docs/14_profiling.md)
 //
-// Write profile_loop: it runs step(context, i) for i = 0, 1, ... steps - 1, each once and in that order, and profiles some of
-// them. It returns what the profile says, as fy_key_averages gives it.
+// Write profile_loop: it runs step(context, i) for i = 0, 1, ... steps - 1, each once and in that order, and profiles
+// some of them. It returns what the profile says, as fy_key_averages gives it.
 //
 //   PyTorch:  with profile(activities=[ProfilerActivity.CPU], record_shapes=True,
 //                          schedule=schedule(wait=1, warmup=1, active=active, repeat=1)) as prof:
@@ -14,8 +14,8 @@
 // Given: step, its context, steps and active; active is 1 or more, steps at least 2 * active + 5.
 // Judged:
 //   - all steps run, those that are not profiled, too;
-//   - step 0 runs without a profiler, step 1 warms it up, and the `active` steps after that are recorded. Then the profiler is
-//     off: it begins no second cycle;
+//   - step 0 runs without a profiler, step 1 warms it up, and the `active` steps after that are recorded. Then the
+//     profiler is off: it begins no second cycle;
 //   - each recorded step is a range "training_step";
 //   - calls with inputs of other sizes are rows of their own;
 //   - what is returned is still there after the function has returned, and the profile has ended.

@@ -1,8 +1,9 @@
 // Exercise 52: find the bug, a frozen branch                            (chapter 15, docs/15_tracing.md)
 //
-// limit_norms is the forward pass of a layer: rows that are longer than `limit` (their norm, the root of the sum of the squares) are
-// shortened to that length, the others stay as they are. Called, it does just that. Traced, it does for every input what it did for
-// the example: rows that were long then are shortened, by as much as they were then, and there are as many rows as there were.
+// limit_norms is the forward pass of a layer: rows that are longer than `limit` (their norm, the root of the sum of the
+// squares) are shortened to that length, the others stay as they are. Called, it does just that. Traced, it does for
+// every input what it did for the example: rows that were long then are shortened, by as much as they were then, and
+// there are as many rows as there were.
 //
 // Mend it: what fy_trace makes of it shall do the same as the function, for every x.
 //

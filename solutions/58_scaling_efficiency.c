@@ -1,7 +1,7 @@
 // Exercise 58: scaling efficiency, measured right                           (chapter 16, docs/16_distributed.md)
 //
-// Write scaling_efficiency: how much of the speed of `ranks` ranks is left when they train one model together? It is called in
-// every rank.
+// Write scaling_efficiency: how much of the speed of `ranks` ranks is left when they train one model together? It is
+// called in every rank.
 //
 //   PyTorch:  for _ in range(5): step()
 //             dist.barrier(); begin = time.perf_counter()
@@ -9,11 +9,11 @@
 //             seconds = torch.tensor(time.perf_counter() - begin); dist.all_reduce(seconds, op=dist.ReduceOp.MAX)
 //             return ranks * batch * steps / seconds.item() / (ranks * alone)
 //
-// Given: how many ranks there are; how many samples a step of one rank has (`batch`); how many steps to measure; `alone`, the
-// samples per second of one rank that trains by itself; and four functions. step makes one step in this rank and returns when it
-// is done. The first five steps take longer than all others. barrier returns when all ranks have called it. now tells the time in
-// seconds. slowest returns the largest of the seconds that the ranks call it with. All ranks call the same.
-// After the warm-up some ranks may be busy with something else for a while.
+// Given: how many ranks there are; how many samples a step of one rank has (`batch`); how many steps to measure;
+// `alone`, the samples per second of one rank that trains by itself; and four functions. step makes one step in this
+// rank and returns when it is done. The first five steps take longer than all others. barrier returns when all ranks
+// have called it. now tells the time in seconds. slowest returns the largest of the seconds that the ranks call it
+// with. All ranks call the same. After the warm-up some ranks may be busy with something else for a while.
 // Returned: the samples per second of all ranks together, by the rank that took longest, over `ranks` times `alone`.
 // Judged: that number. Counted: five steps to warm up and `steps` steps that are measured, and no others.
 #include "ferry.h"

@@ -9,10 +9,10 @@
 //
 // Each is a cudaError_t as a number, cudaSuccess (0) where there was none.
 //
-// Given: d_out in device memory, blocks * threads elements; in one test it is NULL, and the kernel goes wrong. blocks and threads may
-// be what no launch can have. How many launches are possible is the runtime's to say, not yours to guess.
-// Nothing is to be left behind: who asks for the last error afterwards finds none (but for that of a kernel that went wrong, which
-// stays whatever one does).
+// Given: d_out in device memory, blocks * threads elements; in one test it is NULL, and the kernel goes wrong. blocks
+// and threads may be what no launch can have. How many launches are possible is the runtime's to say, not yours to
+// guess. Nothing is to be left behind: who asks for the last error afterwards finds none (but for that of a kernel that
+// went wrong, which stays whatever one does).
 //
 //   PyTorch does the first two for every kernel of its own: C10_CUDA_KERNEL_LAUNCH_CHECK().
 #include <cuda_runtime.h>

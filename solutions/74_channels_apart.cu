@@ -6,18 +6,21 @@
 //
 //   PyTorch:  out.copy_(in.T)
 //
-// Given, in device memory: in (float32, n pixels of `channels` numbers each, pixel after pixel) and out (`channels` planes of n
-// numbers each). n may be 0, channels is between 1 and 16.
-// For four channels one float4 does it (exercise 73); here there may be any number. A thread that takes a pixel reads numbers that are
-// `channels` words from those of its neighbour, and a warp's request touches `channels` times the sectors it should. Let a block
-// read its pixels as they lie, word beside word, into shared memory, wait, and write each plane from there. How much shared memory
-// that takes depends on `channels`: the launch says it (extern __shared__).
-// In shared memory the words of a plane are `channels` apart, and for 4, 8 or 16 of them that is a few banks for a whole warp. One
-// unused word after every 32 sets that right: word i goes to place i + i / 32. (An odd number of channels needs none, and is a little
-// worse with it: for 3, lanes 0 and 21 meet. Right for any number is one after every least common multiple of 32 and channels.)
+// Given, in device memory: in (float32, n pixels of `channels` numbers each, pixel after pixel) and out (`channels`
+// planes of n numbers each). n may be 0, channels is between 1 and 16.
+// For four channels one float4 does it (exercise 73); here there may be any number. A thread that takes a pixel reads
+// numbers that are `channels` words from those of its neighbour, and a warp's request touches `channels` times the
+// sectors it should. Let a block read its pixels as they lie, word beside word, into shared memory, wait, and write
+// each plane from there. How much shared memory that takes depends on `channels`: the launch says it (extern
+// __shared__).
+// In shared memory the words of a plane are `channels` apart, and for 4, 8 or 16 of them that is a few banks for a
+// whole warp. One unused word after every 32 sets that right: word i goes to place i + i / 32. (An odd number of
+// channels needs none, and is a little worse with it: for 3, lanes 0 and 21 meet. Right for any number is one after
+// every least common multiple of 32 and channels.)
 // Judged: shared memory: none of a fixed size, and at most four words for each thread of the block and each channel.
-// Counted: launches (one), and by the inspector races and accesses out of bounds; and, for 4 and 8 channels and n a multiple of 32,
-// sectors per request of global memory and passes per request over the banks (each at most 1.3 times the fewest there can be).
+// Counted: launches (one), and by the inspector races and accesses out of bounds; and, for 4 and 8 channels and n a
+// multiple of 32, sectors per request of global memory and passes per request over the banks (each at most 1.3 times
+// the fewest there can be).
 //
 // In the library: transpose_kernel in core/op/copy/copy.cu turns tiles in the same way.
 #include <cuda_runtime.h>

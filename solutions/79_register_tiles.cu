@@ -6,19 +6,20 @@
 //
 //   PyTorch:  torch.matmul(a, b, out=c)
 //
-// Given: the matrices, contiguous float32 in device memory. m and n are multiples of 64, k is one of 8; they differ. c holds anything
-// before.
+// Given: the matrices, contiguous float32 in device memory. m and n are multiples of 64, k is one of 8; they differ. c
+// holds anything before.
 //
-// In exercise 65 each thread had one element of c, and read two words of shared memory for each multiply-add. Now a block has a
-// tile of 64 x 64 elements of c, and each of its threads several: with 8 x 8 it reads 8 words of a's tile and 8 of b's, and
-// does 64 multiply-adds with them. The sums are in registers, so all loops around them have bounds that the compiler knows.
+// In exercise 65 each thread had one element of c, and read two words of shared memory for each multiply-add. Now a
+// block has a tile of 64 x 64 elements of c, and each of its threads several: with 8 x 8 it reads 8 words of a's tile
+// and 8 of b's, and does 64 multiply-adds with them. The sums are in registers, so all loops around them have bounds
+// that the compiler knows.
 //
 // The kernel reads a and b through
 //   float load(const float *address)
 // and its tiles in shared memory through
 //   float fetch(const float *address)
-// which are in counted.cuh, and are what is counted: of 2 m n k operands at most a 64th from global memory, and of m n k
-// multiply-adds at most 3 words of shared memory for each 8. Counted besides: launches (one). Races are looked for.
+// which are in counted.cuh, and are what is counted: of 2 m n k operands at most a 64th from global memory, and of m n
+// k multiply-adds at most 3 words of shared memory for each 8. Counted besides: launches (one). Races are looked for.
 //
 // In the library: core/op/product/gemm_kernel.h does the same in the registers of a CPU.
 #include "counted.cuh" // load, fetch

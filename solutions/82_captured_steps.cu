@@ -1,23 +1,26 @@
 // Exercise 82: captured once, launched often                                              (chapter 27, docs/27_streams.md)
 //
-// Write steps_on_device, which does `steps` steps, each with a batch of its own. A step is three kernels, which are there already:
+// Write steps_on_device, which does `steps` steps, each with a batch of its own. A step is three kernels, which are
+// there already:
 //
 //   left(y, x, batch, n)    right(z, x, batch, n)    both(x, y, z, n)
 //
-// left and right need x and the batch and not each other; both needs what they have made, and changes x for the next step.
+// left and right need x and the batch and not each other; both needs what they have made, and changes x for the next
+// step.
 //
 //   PyTorch:  with torch.cuda.graph(g): ...   and then, for each batch:  static_batch.copy_(batch); g.replay()
 //
-// Given: x, y, z and batch, n integers each in device memory; batches, steps * n integers there, one batch behind the other; two
-// streams, both non-blocking. n and steps are at least 1.
+// Given: x, y, z and batch, n integers each in device memory; batches, steps * n integers there, one batch behind the
+// other; two streams, both non-blocking. n and steps are at least 1.
 //
-// Capture the step once, with right in the stream `side` beside left in the stream `main_stream`, and launch the graph for each
-// batch. A graph has the addresses that there were when it was captured: so it reads `batch`, and each batch is copied there
-// (within the device) before the graph is launched. When the function returns, x is done. Each call has arrays of its own, and so
-// captures anew.
+// Capture the step once, with right in the stream `side` beside left in the stream `main_stream`, and launch the graph
+// for each batch. A graph has the addresses that there were when it was captured: so it reads `batch`, and each batch
+// is copied there (within the device) before the graph is launched. When the function returns, x is done. Each call has
+// arrays of its own, and so captures anew.
 //
-// Counted, in each call: captures and instantiations (one each), launches of graphs (steps), of kernels (3 * steps, all by the
-// graph), waits of one stream for another, synchronisations (one at the end). Looked at: which kernels of the graph wait for which.
+// Counted, in each call: captures and instantiations (one each), launches of graphs (steps), of kernels (3 * steps, all
+// by the graph), waits of one stream for another, synchronisations (one at the end). Looked at: which kernels of the
+// graph wait for which.
 //
 // In the library: core/device/cuda_graph.c captures what is done in a block of code.
 #include <cuda_runtime.h>

@@ -1,6 +1,7 @@
 // Exercise 92: counters (find the bug)                                  (chapter 29, docs/29_debugging_kernels.md)
 //
-// count_on_device is to count how often each number 0 .. 63 stands in x, in shared memory first and then over all blocks:
+// count_on_device is to count how often each number 0 .. 63 stands in x, in shared memory first and then over all
+// blocks:
 //
 //   counts[b] = how many i have x[i] == b          b = 0 .. 63
 //
@@ -9,9 +10,9 @@
 // Its counts are a little wrong, and others each time. Find what is wrong (there is more than one thing), and mend it:
 // `./ferry inspect work/92_counters.cu` helps.
 //
-// Given, in device memory: x (n unsigned bytes, each below 64; n at least 1) and counts (64 ints, all 0), to be added to. Counted:
-// launches (one), and by the inspector races, reads of what nobody has written, and atomic operations on global memory (at most 512
-// in all, 64 for each of 8 blocks; how many blocks there are is not looked at).
+// Given, in device memory: x (n unsigned bytes, each below 64; n at least 1) and counts (64 ints, all 0), to be added
+// to. Counted: launches (one), and by the inspector races, reads of what nobody has written, and atomic operations on
+// global memory (at most 512 in all, 64 for each of 8 blocks; how many blocks there are is not looked at).
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

@@ -1,6 +1,7 @@
 // Exercise 93: two streams (find the bug)                               (chapter 29, docs/29_debugging_kernels.md)
 //
-// sums_on_device is to let two streams work hand in hand: one scales a batch, the other adds it up. For each batch b = 0 .. batches-1:
+// sums_on_device is to let two streams work hand in hand: one scales a batch, the other adds it up. For each batch b =
+// 0 .. batches-1:
 //
 //   in the stream `first`:   scaled[i] = 2 * x[b][i]         i = 0 .. n-1
 //   in the stream `second`:  sum[i] += scaled[i]
@@ -8,12 +9,13 @@
 //   PyTorch:  with torch.cuda.stream(first): scaled.copy_(2 * x[b]); ready.record(first)
 //             with torch.cuda.stream(second): second.wait_event(ready); sum.add_(scaled)
 //
-// Sometimes sum has a batch twice and another not at all. Find what is wrong (there is more than one thing), and mend it: each
-// kernel stays in its stream, there is one array `scaled`, and the host waits for nothing. The caller reads sum in `second`. The
-// section "The wrong stream" of the lesson helps.
+// Sometimes sum has a batch twice and another not at all. Find what is wrong (there is more than one thing), and mend
+// it: each kernel stays in its stream, there is one array `scaled`, and the host waits for nothing. The caller reads
+// sum in `second`. The section "The wrong stream" of the lesson helps.
 //
-// Given, in device memory, float32: x (batches rows of n, both at least 1), complete in `first` alone; scaled (n); sum (n, all 0 in
-// `second`); two streams, both non-blocking. Counted: what went into which stream, waits of the host (none), launches.
+// Given, in device memory, float32: x (batches rows of n, both at least 1), complete in `first` alone; scaled (n); sum
+// (n, all 0 in `second`); two streams, both non-blocking. Counted: what went into which stream, waits of the host
+// (none), launches.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

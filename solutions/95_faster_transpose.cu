@@ -6,13 +6,14 @@
 //
 //   PyTorch:  out = x.t().contiguous()
 //
-// There is no single right answer, but there is a score: the time that your kernels would take on a V100 for 1024 x 1024 floats, *modelled
-// from what the inspector counts, not measured*. `./ferry run` shows it, and what limits it; `./ferry best` shows your best so far. The
-// exercise passes at 1.5 times as fast as what you see here, and there are three stars.
+// There is no single right answer, but there is a score: the time that your kernels would take on a V100 for 1024 x
+// 1024 floats, *modelled from what the inspector counts, not measured*. `./ferry run` shows it, and what limits it;
+// `./ferry best` shows your best so far. The exercise passes at 1.5 times as fast as what you see here, and there are
+// three stars.
 //
-// Given, in device memory, float32: x (rows * columns, each at least 1) and out, to be written by each call. It has to be right for
-// every size, and fast for sizes about the scored one, too. Counted: all that device and shared memory are asked for. Not for these
-// exercises: inline assembly, and variables of a thread's own beyond its registers.
+// Given, in device memory, float32: x (rows * columns, each at least 1) and out, to be written by each call. It has to
+// be right for every size, and fast for sizes about the scored one, too. Counted: all that device and shared memory are
+// asked for. Not for these exercises: inline assembly, and variables of a thread's own beyond its registers.
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };
