@@ -211,7 +211,8 @@ static int try_cuda(const Builder *b, const char *source, const char *object, co
   words_add(&w, object);
   words_add(&w, converted);
   status = execute(b, &w, NULL, messages);
-  if (status != 0 && contains(converted, "if (::cudasim::whole_block(")) { // errors are told of the kernels as they were written
+  if (status != 0 &&
+      contains(converted, "if (::cudasim::whole_block(")) { // errors are told of the kernels as they were written
     if (getenv("CU2CPP_TELL"))
       fprintf(stderr, "%s: the loops that kernels were made of do not compile\n", source);
     status = convert(b, raw, converted, false);

@@ -89,7 +89,8 @@ def check_names():
     named = {c.name for c in cases.CASES} | {name for name, _ in cases.BUSY + cases.MEMORY + cases.CHECKS}
     for name in named:
         assert name in ours, "%s is no benchmark" % name
-        model = name.replace("autocast_", "train_")  # the worker makes each training's autocast case of it
+        # The worker makes each training's autocast case of it, and the cases in benchmark mode of those without.
+        model = name.replace("autocast_", "train_").replace("benchmark_cnn", "train_cnn").replace("benchmark_", "")
         assert '"%s":' % model in worker, "%s is not in worker.py" % name
 
 
