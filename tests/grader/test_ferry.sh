@@ -65,6 +65,9 @@ result $? 'two runs draw other inputs'
 
 # What an answer prints is shown, with a newline or without.
 printf '#include <stdio.h>\n#define attack() printf("looked at line 7\\nand at 8")\n' | cat - tests/grader/attacks/tail.inc >"$work/prints.c"
+for devices in 0 9 12 1,12 1, ,1 ''; do
+  says "--devices '$devices'" 2 'numbers from 1 to 8' "$ferry" run 10 --file solutions/10_made_there.c --devices "$devices"
+done
 says 'what an answer prints' 1 $'it printed:\n    looked at line 7\n    and at 8' "$ferry" run 10 --file "$work/prints.c"
 
 # watch: checked at the start, and again after a save
