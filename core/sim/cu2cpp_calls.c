@@ -71,11 +71,7 @@ int flat_arguments(const struct tokens *t, int open, struct range *arguments) {
   const int close = t->all[open].match;
   int count = 0;
   for (int begin = open + 1; begin < close && count < MAX_ARGUMENTS;) {
-    int end = begin;
-    while (end < close && !token_is(t, end, ",")) {
-      const int angles = token_is(t, end, "<") ? token_past_angles(t, end) : end;
-      end = angles != end ? angles : t->all[end].match > end ? t->all[end].match + 1 : end + 1;
-    }
+    const int end = token_argument_end(t, begin, close);
     arguments[count++] = (struct range){begin, end};
     begin = end + 1;
   }
@@ -89,8 +85,7 @@ bool flat_every_lane(const struct scope *s, struct range e) {
                                       "0xFFFFFFFFU", "0xffffffffUL", "0xffffffffull", "4294967295u", "UINT_MAX",
                                       NULL};
   long value;
-  while (e.end - e.begin > 2 && token_is(t, e.begin, "(") && t->all[e.begin].match == e.end - 1)
-    e = (struct range){e.begin + 1, e.end - 1};
+  e = token_within_brackets(t, e);
   if (e.end - e.begin == 2)
     return (token_is(t, e.begin, "~") &&
             (token_is(t, e.begin + 1, "0") || token_is(t, e.begin + 1, "0u") || token_is(t, e.begin + 1, "0U"))) ||

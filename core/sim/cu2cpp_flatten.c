@@ -30,6 +30,7 @@ void flat_number(struct text *out, const char *format, int number) {
   snprintf(text, sizeof text, format, number);
   append_string(out, text);
 }
+
 // ---- expressions ---------------------------------------------------------------------------------------------------------
 
 // A name as it is called here.

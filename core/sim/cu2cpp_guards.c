@@ -9,17 +9,14 @@
 
 // ---- an index whose conditions hold for threads side by side -------------------------------------------------------------
 
-static struct range inner(const struct tokens *t, struct range e) { // without brackets round all of it
-  while (e.end - e.begin > 2 && token_is(t, e.begin, "(") && t->all[e.begin].match == e.end - 1)
-    e = (struct range){e.begin + 1, e.end - 1};
-  return e;
-}
-
 // Where `sign` stands in the expression outside of brackets; its end where it does not.
 static int find_sign(const struct tokens *t, struct range e, const char *const *signs) {
-  for (int i = e.begin; i<e.end; i = t->all[i].match> i ? t->all[i].match + 1 : i + 1)
+  for (int i = e.begin; i < e.end; i++) {
     if (i > e.begin && t->all[i].kind == TOKEN_SIGN && token_in(t, i, signs))
       return i;
+    if (t->all[i].match > i)
+      i = t->all[i].match;
+  }
   return e.end;
 }
 
@@ -28,7 +25,7 @@ static bool is_member(const struct tokens *t, struct range e, const char *object
 }
 
 static bool is_thread_x(const struct tokens *t, struct range e) {
-  e = inner(t, e);
+  e = token_within_brackets(t, e);
   return is_member(t, (struct range){e.begin + token_is(t, e.begin, "+"), e.end}, "threadIdx");
 }
 
@@ -42,9 +39,10 @@ static bool same_tokens(const struct tokens *t, struct range a, struct range b) 
 static bool is_origin(const struct kernel *k, struct range e) {
   static const char *const times[] = {"*", NULL};
   const struct tokens *t = k->t;
-  e = inner(t, e);
+  e = token_within_brackets(t, e);
   const int sign = find_sign(t, e, times);
-  struct range block = inner(t, (struct range){e.begin, sign}), width = inner(t, (struct range){sign + 1, e.end});
+  struct range block = token_within_brackets(t, (struct range){e.begin, sign}),
+               width = token_within_brackets(t, (struct range){sign + 1, e.end});
   if (sign >= e.end)
     return false;
   if (!is_member(t, block, "blockIdx")) {
@@ -52,7 +50,7 @@ static bool is_origin(const struct kernel *k, struct range e) {
     block = width;
     width = other;
   }
-  const struct range own = inner(t, kernel_origin(k));
+  const struct range own = token_within_brackets(t, kernel_origin(k));
   return is_member(t, block, "blockIdx") &&
          (own.begin < own.end ? same_tokens(t, width, own) : is_member(t, width, "blockDim"));
 }
@@ -61,7 +59,7 @@ static bool is_origin(const struct kernel *k, struct range e) {
 static bool is_place_in_row(const struct kernel *k, struct range e) {
   static const char *const plus[] = {"+", NULL};
   const struct tokens *t = k->t;
-  e = inner(t, e);
+  e = token_within_brackets(t, e);
   if (is_thread_x(t, e))
     return true;
   const int sign = find_sign(t, e, plus);
@@ -74,7 +72,7 @@ static bool is_row_index(const struct kernel *k, struct range e) {
   static const char *const wide[] = {"int",      "unsigned", "long",    "size_t",   "auto",
                                      "uint32_t", "int32_t",  "int64_t", "uint64_t", NULL};
   const struct tokens *t = k->t;
-  e = inner(t, e);
+  e = token_within_brackets(t, e);
   if (is_place_in_row(k, e))
     return true;
   const struct variable *v = e.end - e.begin == 1 ? kernel_variable(k, e.begin) : NULL;
@@ -106,7 +104,7 @@ static bool is_interval(const struct kernel *k, struct range e, bool leaves) {
   static const char *const comparisons[] = {"<", "<=", ">", ">=", NULL};
   static const char *const weaker[] = {"&&", "||", "?", "==", "!=", "&", "|", "^", ",", NULL};
   const struct tokens *t = k->t;
-  e = inner(t, e);
+  e = token_within_brackets(t, e);
   if (is_same_in_row(k, e))
     return true;
   const int join = find_sign(t, e, joins[leaves]);

@@ -178,12 +178,10 @@ static int count_arguments(const struct tokens *t, int i) {
   int open = token_next(t, i), count = 1;
   if (token_is(t, open, "<"))
     open = token_past_angles(t, open);
-  for (int at = open + 1; at < t->all[open].match; at++) {
-    const int angles = token_is(t, at, "<") ? token_past_angles(t, at) : at;
-    count += token_is(t, at, ",");
-    at = angles != at ? angles - 1 : t->all[at].match > at ? t->all[at].match : at;
-  }
-  return t->all[open].match > open + 1 ? count : 0;
+  const int close = t->all[open].match;
+  for (int at = token_argument_end(t, open + 1, close); at < close; at = token_argument_end(t, at + 1, close))
+    count++;
+  return close > open + 1 ? count : 0;
 }
 
 int known_function(const struct tokens *t, int i) {

@@ -37,6 +37,11 @@ struct tokens {
   int *words;   // by a hash of the word, its last occurrence
 };
 
+// Of tokens, up to before `end`.
+struct range {
+  int begin, end;
+};
+
 // With `includes`, files in quotes are read, too.
 void tokens_read(struct tokens *t, const struct text *in, bool includes);
 // Adds those of a text that was made of the others; the first one's number.
@@ -53,6 +58,10 @@ int token_before(const struct tokens *t, int i);
 int token_last(const struct tokens *t, int word);
 // Past the template arguments that begin at i, or i.
 int token_past_angles(const struct tokens *t, int i);
+// The comma behind the argument that begins there, or `close`, the end of them all.
+int token_argument_end(const struct tokens *t, int begin, int close);
+// The expression without brackets round all of it.
+struct range token_within_brackets(const struct tokens *t, struct range e);
 
 // ---- cu2cpp_known.c ----
 
@@ -104,10 +113,6 @@ enum statement_kind {
   S_RETURN,
   S_BREAK,
   S_CONTINUE
-};
-
-struct range {
-  int begin, end;
 };
 
 struct statement {

@@ -288,6 +288,21 @@ int token_last(const struct tokens *t, int word) {
   return t->words[hash(t->all[word].p, t->all[word].length)];
 }
 
+int token_argument_end(const struct tokens *t, int begin, int close) {
+  int i = begin;
+  while (i < close && !token_is(t, i, ",")) {
+    const int angles = token_is(t, i, "<") ? token_past_angles(t, i) : i;
+    i = angles != i ? angles : t->all[i].match > i ? t->all[i].match + 1 : i + 1;
+  }
+  return i;
+}
+
+struct range token_within_brackets(const struct tokens *t, struct range e) {
+  while (e.end - e.begin > 2 && token_is(t, e.begin, "(") && t->all[e.begin].match == e.end - 1)
+    e = (struct range){e.begin + 1, e.end - 1};
+  return e;
+}
+
 int token_past_angles(const struct tokens *t, int i) {
   int depth = 0;
   for (int at = i; at < t->count; at++) {

@@ -6,11 +6,7 @@
 
 static struct range value_of(const struct writer *w, const struct statement *s) { // the first argument
   const struct tokens *t = w->k->t;
-  const int close = t->all[s->call + 1].match;
-  int i = s->call + 2;
-  while (i < close && !token_is(t, i, ","))
-    i = t->all[i].match > i ? t->all[i].match + 1 : i + 1;
-  return (struct range){s->call + 2, i};
+  return (struct range){s->call + 2, token_argument_end(t, s->call + 2, t->all[s->call + 1].match)};
 }
 
 static bool kind_is(const struct writer *w, const struct statement *s, const char *name) {
@@ -223,7 +219,7 @@ void write_warps(struct writer *w, struct statement *first, const struct stateme
       "cudasim_to = cudasim_end - cudasim_from < ::cudasim::WARP ? cudasim_end : cudasim_from + ::cudasim::WARP, "
       "cudasim_lanes = cudasim_to - cudasim_from; { ");
   w->level = LEVEL_WARP;
-  before->next = NULL; // the list ends here for now
+  before->next = NULL; // only what these warps run: the rest is linked again below
   write_list(w, first, last, region.end);
   before->next = (struct statement *)end;
   w->level = LEVEL_BLOCK;

@@ -37,16 +37,19 @@ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int val
   __atomic_store_n(&((struct cudasim_conditional *)(uintptr_t)handle)->value, value, __ATOMIC_RELAXED);
 }
 
-static cudaError_t run_graph(const struct graph_nodes *nodes) {
+// Once, or, with `again`, until that is 0.
+static cudaError_t run_graph(const struct graph_nodes *nodes, const unsigned int *again) {
   int *order = sim_allocate((nodes->count + 1) * sizeof *order);
   cudaError_t error = sim_graph_order(nodes, order) ? cudaSuccess : cudaErrorInvalidValue;
   sim_count_quietly(true);
-  for (size_t i = 0; i < nodes->count && error == cudaSuccess; i++) {
-    struct sim_work *work = nodes->items[order[i]].work;
-    if (work->count)
-      work->count(work);
-    error = work->run(work);
-  }
+  do {
+    for (size_t i = 0; i < nodes->count && error == cudaSuccess; i++) {
+      struct sim_work *work = nodes->items[order[i]].work;
+      if (work->count)
+        work->count(work);
+      error = work->run(work);
+    }
+  } while (error == cudaSuccess && again && *again != 0);
   sim_count_quietly(false);
   free(order);
   return error;
@@ -57,12 +60,12 @@ static cudaError_t run_conditional(struct sim_work *base) {
   unsigned int *value = &work->condition->value;
   cudaError_t error = cudaSuccess;
   if (work->type == cudaGraphCondTypeWhile) {
-    while (*value != 0 && error == cudaSuccess)
-      error = run_graph(&work->body[0]->nodes);
+    if (*value != 0)
+      error = run_graph(&work->body[0]->nodes, value);
   } else {
     const unsigned int chosen = work->type == cudaGraphCondTypeSwitch ? *value : *value == 0;
     if (chosen < work->count)
-      error = run_graph(&work->body[chosen]->nodes);
+      error = run_graph(&work->body[chosen]->nodes, NULL);
   }
   if (work->condition->assigned) // for the next launch
     *value = work->condition->initial;

@@ -50,6 +50,8 @@ int inspect_tool(const char *const argv[], const char *folder, const char *in, c
 bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes);
 bool inspect_mix_of(FILE *listing,
                     FILE *out); // the same of what `objdump -d --no-show-raw-insn` printed; false on other machines
+// The section that a line of assembly begins: its name, in the line; NULL: it begins none.
+const char *inspect_section_of(const char *line);
 // Copies an inspected file's assembly, with room behind each shared array; false: it cannot be read or written.
 bool inspect_guard_arrays(const char *assembly, const char *guarded);
 // Two copies of one file's assembly, of which `plain` has the variables of both; false: one cannot be read or written.

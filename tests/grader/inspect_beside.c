@@ -36,14 +36,6 @@ static char *name_after(const char *line, const char *directive) {
   return strncmp(line, directive, length) == 0 ? strndup(line + length, strcspn(line + length, ",\n")) : NULL;
 }
 
-static bool begins_section(const char *line, bool *thread_local_data) {
-  if (strncmp(line, "\t.section\t", 10) != 0 && strncmp(line, "\t.text", 6) != 0 && strncmp(line, "\t.data", 6) != 0 &&
-      strncmp(line, "\t.bss", 5) != 0)
-    return false;
-  *thread_local_data = strncmp(line + 10, ".tbss", 5) == 0 || strncmp(line + 10, ".tdata", 6) == 0;
-  return true;
-}
-
 // "\t.type\tname, @object"; on other machines with a % there.
 static bool is_of_type(const char *line, const char *name, const char *type) {
   const char *at = line + strlen("\t.type\t") + strlen(name);
@@ -56,8 +48,11 @@ static Names own_variables(const char *text) {
   bool thread_local_data = false;
   for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
     char *name = NULL;
-    if (begins_section(line, &thread_local_data))
+    const char *section = inspect_section_of(line);
+    if (section) {
+      thread_local_data = strncmp(section, ".tbss", 5) == 0 || strncmp(section, ".tdata", 6) == 0;
       continue;
+    }
     if ((name = name_after(line, "\t.globl\t")) || (name = name_after(line, "\t.weak\t")))
       add(&others, name);
     else if ((name = name_after(line, "\t.local\t")) ||

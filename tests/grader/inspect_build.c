@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum { ARGUMENTS = 96 };
-// As make has compiled it with these flags, for answers, which set nothing before they include it; where it is of another compiler g++
-// takes the header itself.
+// CUDA's header, first as nvcc has it, and as make has compiled it with INSPECT_FLAGS; what is of another compiler g++ leaves, and takes
+// the header itself.
 #define PRECOMPILED_HEADER CONFIG_PRECOMPILED "/inspected.h"
 
 typedef struct Command {
@@ -97,7 +97,7 @@ static bool tool(const Command *c, const InspectBuild *b, const char *does) {
 enum { PLAIN = INSPECT_FILES + 1 };
 #define PLAIN_FLAGS                                                                                                    \
   "-std=c++17 -D_GNU_SOURCE -O2 -g1 -gdwarf-4 -w -DFERRY_SIM=1 -DCUDASIM_BESIDE -ftls-model=local-exec -march=native " \
-  "-fno-math-errno -fno-trapping-math -ffp-contract=fast -ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops"
+  "-fno-math-errno -fno-trapping-math -ffp-contract=fast " VECTORIZING_FLAGS
 
 static const char *flags_of(int number) {
   return number == PLAIN ? "g++ " PLAIN_FLAGS : "g++ " INSPECT_FLAGS;
@@ -129,8 +129,6 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   *strrchr(folder, '/') = '\0';
   words(&c, flags_of(number));
   words(&c, apart ? "-DCUDASIM_KERNELS_APART" : "");
-  if (o->exercise && !apart && access(PRECOMPILED_HEADER, R_OK) == 0)
-    words(&c, "-Wno-dangling-pointer -include " PRECOMPILED_HEADER);
   word(&c, "-I", CONFIG_ROOT "/build/sim/core");
   word(&c, "-I", CONFIG_ROOT "/core/sim/include");
   word(&c, "-I", CONFIG_ROOT "/core");
@@ -138,9 +136,8 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   word(&c, "", "-iquote");
   word(&c, "", folder);
   words(&c, CONFIG_INCLUDES);
-  if (!apart && number != PLAIN &&
-      access(CONFIG_PRECOMPILED "/inspected.h", R_OK) == 0) // as nvcc, which includes it first as well
-    words(&c, "-include " CONFIG_PRECOMPILED "/inspected.h");
+  if (!apart && number != PLAIN && access(PRECOMPILED_HEADER, R_OK) == 0)
+    words(&c, "-include " PRECOMPILED_HEADER);
   if (o->exercise) {
     char header[PATH_MAX];
     snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", o->exercise->id);
@@ -273,9 +270,10 @@ static bool link_program(const InspectBuild *b, const InspectOptions *o) {
 
 static bool build(InspectBuild *b, const InspectOptions *o, bool beside) {
   for (int n = 0; n <= o->with_count; n++) {
+    const char *file = n ? o->with[n - 1] : b->source;
     char source[PATH_MAX];
-    if (!realpath(n ? o->with[n - 1] : b->source, source)) {
-      fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->with[n - 1], strerror(errno));
+    if (!realpath(file, source)) {
+      fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", file, strerror(errno));
       return false;
     }
     if ((!o->nvcc && !transform(b, source, n)) || !compile(b, o, source, n, beside) || !assemble(b, n) ||
@@ -334,8 +332,6 @@ static void begin_child(const InspectOptions *o, const char *order, bool quiet, 
   set("FERRY_INSPECT_BLOCKS", o->blocks);
   set("FERRY_SIM_ORDER", order);
   set("FERRY_CUDA", "sim");
-  if (o->exercise) // as much as an answer has that is judged: 67's takes all there is
-    setenv("FERRY_SIM_MEMORY_MB", "64", 0);
   if (quiet) {
     redirect("/dev/null", O_WRONLY, 1);
     redirect("/dev/null", O_WRONLY, 2);

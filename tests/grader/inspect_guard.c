@@ -7,19 +7,14 @@
 
 enum { GUARD = 4096 }; // bytes: a multiple of 128, so that each array stays in its banks
 
-// "\t.section\t.tbss._ZZ...": thread-local and zero, which is what shared arrays are compiled to.
-static bool begins_section(const char *line, bool *shared) {
-  static const char *const others[] = {"\t.text", "\t.data", "\t.bss"};
-  if (strncmp(line, "\t.section\t", 10) == 0) {
-    *shared = strncmp(line + 10, ".tbss", 5) == 0;
-    return true;
-  }
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (strncmp(line, others[i], strlen(others[i])) == 0) {
-      *shared = false;
-      return true;
-    }
-  return false;
+const char *inspect_section_of(const char *line) {
+  static const char *const shorts[] = {"\t.text", "\t.data", "\t.bss"};
+  if (strncmp(line, "\t.section\t", 10) == 0)
+    return line + 10;
+  for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++)
+    if (strncmp(line, shorts[i], strlen(shorts[i])) == 0)
+      return line + 1;
+  return NULL;
 }
 
 bool inspect_guard_arrays(const char *assembly, const char *guarded) {
@@ -28,7 +23,9 @@ bool inspect_guard_arrays(const char *assembly, const char *guarded) {
   size_t room = 0;
   bool shared = false, good = in && out;
   while (good && getline(&line, &room, in) > 0) {
-    begins_section(line, &shared);
+    const char *section = inspect_section_of(line);
+    if (section) // thread-local and zero, which is what shared arrays are compiled to
+      shared = strncmp(section, ".tbss", 5) == 0;
     fputs(line, out);
     if (shared && strncmp(line, "\t.zero\t", 7) == 0)
       fprintf(out, "\t.zero\t%d\n", GUARD);

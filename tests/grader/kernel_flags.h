@@ -19,6 +19,9 @@
   "-fno-tree-vectorize -fno-thread-jumps -fno-split-paths -fno-schedule-insns2 -fno-builtin-memcpy "                   \
   "-fno-builtin-memmove -fno-builtin-memset"
 
+// By which g++ vectorises the loop over a block's threads where kernels run as fast as they can; make's own are VECTORIZE.
+#define VECTORIZING_FLAGS "-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops"
+
 // Of the device that answers see. One of the kernels' tests takes all of it, and what is taken is filled.
 #define KERNELS_MEMORY_MB "64"
 #endif

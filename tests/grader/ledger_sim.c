@@ -30,13 +30,13 @@ static bool refuses(void) {
 }
 
 cudaError_t __wrap_sim_submit(struct CUstream_st *stream, struct sim_work *work, struct sim_node **node) {
-  if (work && work->count && !stream->capture && refuses()) {
+  bool counts = work && work->count && !stream->capture; // the work may be gone afterwards
+  if (counts && refuses()) {
     sim_work_release(work);
     if (node)
       *node = NULL;
     return refusal;
   }
-  bool counts = work && work->count && !stream->capture; // the work may be gone afterwards
   cudaError_t error = __real_sim_submit(stream, work, node);
   if (counts && error == cudaSuccess)
     ledger_add(LEDGER_OPERATION, 0);

@@ -1,4 +1,5 @@
 // From .cu to objects and programs: g++ -E, cu2cpp --program, g++ -c, and one link with the simulator.
+#include "kernel_flags.h"
 #include "nvcc.h"
 #include "commands.h"
 #include "config.h"
@@ -110,7 +111,7 @@ static void begin_command(const Builder *b, Words *w, bool cuda) {
   if (cuda) // with lines, for what the simulator says of a kernel that hangs
     split(w, "-g1 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
   if (cuda && strstr(CONFIG_CXX, "clang") == NULL) // the loop over a block's threads; clang does so by itself
-    split(w, "-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops");
+    split(w, VECTORIZING_FLAGS);
   words_add_all(w, &b->options->compiler);
 }
 
