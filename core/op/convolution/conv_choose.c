@@ -58,7 +58,7 @@ static void add(FySearch *search, FyConvAlgorithm algorithm) {
       [FY_CONV_IM2COL] = "columns and a product",
       [FY_CONV_DNN] = "oneDNN direct, in chunks",
       [FY_CONV_DNN_WHOLE] = "oneDNN direct, whole batch",
-      [FY_CONV_WINOGRAD] = "oneDNN Winograd",
+      [FY_CONV_WINOGRAD] = "Winograd",
       [FY_CONV_DIRECT] = "from the pixels",
       [FY_CONV_EXPLICIT_GEMM] = "explicit matrix product",
       [FY_CONV_IMPLICIT_GEMM] = "implicit matrix product",
