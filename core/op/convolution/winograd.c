@@ -55,13 +55,13 @@ static Side side_of(const float *data, bool last, int64_t c, int64_t h, int64_t 
   return (Side){data, last, c, h, w, over(c, WINO_VL) * WINO_VL, padding, more};
 }
 
-// Blocks by the shape alone: as many tiles as fit, with their points, into most second-level caches.
+// Blocks by the shape alone: as many tiles as fit, with their points, into half of a large second-level cache.
 static void choose_blocks(Job *job) {
-  enum { CACHE = 512 << 10, LEAST_UNITS = 8 };
+  enum { CACHE = 512 << 10, LEAST_TILES = 32, LEAST_UNITS = 8 };
   const int64_t tile = WINO_POINTS * (job->in.width + job->out.width) * (int64_t)sizeof(float);
   int64_t tiles = CACHE / tile / WINO_TILES * WINO_TILES;
-  if (tiles < 2 * WINO_TILES)
-    tiles = 2 * WINO_TILES;
+  if (tiles < LEAST_TILES) // of many channels U is what is large, and each block reads all of it
+    tiles = LEAST_TILES;
   job->images = tiles / (job->ty * job->tx);
   job->rows = job->ty;
   if (job->images == 0) {
