@@ -122,42 +122,49 @@ static float *piece(const Job *job, int worker, int which) {
 
 // ---- images and tiles --------------------------------------------------------------------------------------------------------
 
-// A row of a frame from `from`, whose pixels are `pixel` floats apart: those of `channels` channels, with zeros around them.
-static void frame_row(const Side *side, const float *from, int64_t pixel, int64_t channels, int64_t columns,
-                      float *to) {
-  const int64_t width = side->width, left = side->padding, right = left + side->w;
-  for (int64_t x = 0; x < columns; x++, to += width)
-    if (x < left || x >= right) {
-      store(to, (Vec){0});
-    } else if (channels >= WINO_VL) {
-      store(to, load(from + (x - left) * pixel));
-    } else {
-      store(to, (Vec){0});
-      memcpy(to, from + (x - left) * pixel, (size_t)channels * sizeof(float));
-    }
+static void clear_pixels(float *to, int64_t width, int64_t pixels, int64_t vectors) {
+  for (int64_t x = 0; x < pixels; x++, to += width)
+    for (int64_t k = 0; k < vectors; k++)
+      store(to + k * WINO_VL, (Vec){0});
+}
+
+// One vector of channels of a row: `channels` of them where it is not full; `pixel` floats from a pixel to the next.
+static void copy_pixels(float *to, int64_t width, int64_t pixels, const float *from, int64_t pixel, int64_t channels) {
+  if (channels >= WINO_VL) {
+    for (int64_t x = 0; x < pixels; x++)
+      store(to + x * width, load(from + x * pixel));
+    return;
+  }
+  clear_pixels(to, width, pixels, 1);
+  for (int64_t x = 0; x < pixels; x++)
+    memcpy(to + x * width, from + x * pixel, (size_t)channels * sizeof(float));
 }
 
 // frame (rows, columns, width) = the image's pixels from row y0 on, with zeros around them and beyond its channels. One vector of
 // channels after the other, so that `turned`, where the channels come to lie together, stays in the first-level cache.
 static void frame_image(const Side *side, const float *image, bool last, int64_t y0, int64_t rows, int64_t columns,
                         float *turned, float *frame) {
-  const int64_t c = side->c, w = side->w, width = side->width, line = columns * width;
-  const int64_t top = y0 < 0 ? 0 : y0, bottom = smaller(y0 + rows, side->h);
-  const int64_t pixel = last ? c : WINO_VL;
-  for (int64_t k = 0; k < c; k += WINO_VL) {
-    const int64_t channels = smaller(WINO_VL, c - k);
+  const int64_t c = side->c, w = side->w, width = side->width, line = columns * width, left = side->padding;
+  const int64_t top = smaller(y0 < 0 ? 0 : y0, side->h), bottom = smaller(y0 + rows, side->h);
+  const bool whole = last && c == width; // a row is one piece
+  float *first = frame + (top - y0) * line;
+  clear_pixels(frame, width, (top - y0) * columns, vectors(side));
+  for (int64_t y = top; y < bottom; y++) {
+    float *row = frame + (y - y0) * line;
+    clear_pixels(row, width, left, vectors(side));
+    clear_pixels(row + (left + w) * width, width, columns - left - w, vectors(side));
+    if (whole)
+      memcpy(row + left * width, image + y * w * c, (size_t)(w * c) * sizeof(float));
+  }
+  clear_pixels(frame + (bottom - y0) * line, width, (y0 + rows - bottom) * columns, vectors(side));
+  for (int64_t k = 0; k < c && top < bottom && !whole; k += WINO_VL) {
+    const int64_t channels = smaller(WINO_VL, c - k), pixel = last ? c : WINO_VL;
     const float *from = last ? image + top * w * c + k : turned;
-    if (!last && top < bottom)
+    if (!last)
       fy_transpose_matrix(sizeof(float), turned, WINO_VL, image + (k * side->h + top) * w, side->h * w,
                           (bottom - top) * w, channels);
-    for (int64_t y = y0; y < y0 + rows; y++) {
-      float *to = frame + (y - y0) * line + k;
-      if (y >= top && y < bottom)
-        frame_row(side, from + (y - top) * w * pixel, pixel, channels, columns, to);
-      else
-        for (int64_t x = 0; x < columns; x++)
-          store(to + x * width, (Vec){0});
-    }
+    for (int64_t y = 0; y < bottom - top; y++)
+      copy_pixels(first + y * line + left * width + k, width, w, from + y * w * pixel, pixel, channels);
   }
 }
 
