@@ -14,6 +14,7 @@ usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [opti
   --compile-only  do not run them
   --O0            compile faster
   --once          HeCBench: let the last argument, mostly a number of repetitions, be 1
+  --reduced FILE  HeCBench: arguments in the place of a program's own, in lines `name: arguments`; only the programs named there
   --limit S       processor seconds to run, of all threads together (60); five times as long by the clock
   --compiling S   seconds to compile (120), by the clock
   --jobs N        programs at a time (1)
@@ -21,14 +22,15 @@ usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [opti
   --logs DIR      keep what each printed (default: a temporary folder, removed)
   --table FILE    the results as a table in Markdown; programs that are in it and did not run now keep their rows
 The table's seconds are processor time, user's and system's, to compile and to run: they depend little on what else the machine does.
-A program ends well when it exits with 0, has not said that a check failed, and the simulator has found nothing.
+A program ends well when it exits with 0, has not said that a check failed, and the simulator has found nothing. Of one that was ended
+at its limit the table says when it had told that its checks passed before (its benchmark was going on), or that one failed.
 END
 }
 
-samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry compiling=120 once=''
+samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry compiling=120 once='' reduced=''
 while [ $# -gt 0 ]; do
   case $1 in
-  --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table | --ferry | --compiling)
+  --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table | --ferry | --compiling | --reduced)
     [ $# -gt 1 ] || { usage >&2 && exit 2; }
     printf -v "${1#--}" %s "$2"
     shift
@@ -53,7 +55,10 @@ mkdir -p "$logs" "$work/src"
 folders=$(g++ -E -v -x c++ /dev/null 2>&1 | sed -n 's@^ \(/[^ ]*\)$@\1@p' | grep -v '^/usr/local/include' | sed 's/^/-isystem /' | tr '\n' ' ')
 printf '#!/bin/sh\nexec "%s" nvcc "$@" %s -Xcompiler -nostdinc %s\n' "$ferry" "$optimize" "$folders" >"$work/nvcc"
 chmod +x "$work/nvcc"
-export work logs limit compiling once run samples hecbench llmc
+if [ -n "$reduced" ]; then
+  reduced=$(realpath -e "$reduced") || exit 2
+fi
+export work logs limit compiling once run samples hecbench llmc reduced
 
 # ---- the list: collection, name, folder ------------------------------------------------------------------------------
 
@@ -77,7 +82,9 @@ list_llmc() {
   [ -z "$samples" ] || list_samples
   [ -z "$hecbench" ] || list_hecbench
   [ -z "$llmc" ] || list_llmc
-} | awk -v pattern="$pattern" '$2 ~ pattern' >"$work/list"
+} | awk -v pattern="$pattern" -v reduced="$reduced" '
+  BEGIN { while (reduced != "" && (getline line < reduced) > 0) { sub(/:.*/, "", line); named[line] } }
+  $2 ~ pattern && (reduced == "" || $1 != "HeCBench" || $2 in named)' >"$work/list"
 
 # ---- one program -----------------------------------------------------------------------------------------------------
 
@@ -104,15 +111,21 @@ build_llmc() {
 export -f build_samples build_hecbench build_llmc
 
 # What `make run` would do. With --once, the last number of each program's arguments, which mostly says how often it repeats, is 1.
-hecbench_command() {
+hecbench_command() { # NAME
+  if [ -n "$reduced" ]; then
+    local program
+    program=$(make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 | grep -oE '(^|[[:space:]])\./[^ ]+' | head -n 1)
+    echo "$program $(awk -v name="$1" 'index($0, name ":") == 1 { sub(/^[^:]*: */, ""); print }' "$reduced")"
+    return
+  fi
   make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 |
     if [ -n "$once" ]; then sed -E 's/^(.*\.\/[^ ]+.*[[:space:]])[0-9]+[[:space:]]*$/\11/'; else cat; fi
 }
 # What a program has printed is in its log by lines, even where it is ended.
-start() {
+start() { # COLLECTION NAME
   ulimit -S -t "$limit" # ends a program by SIGXCPU; one that only waits is ended by the clock
   case $1 in
-  HeCBench) timeout $((5 * limit + 30)) stdbuf -oL bash -c "$(hecbench_command)" ;;
+  HeCBench) timeout $((5 * limit + 30)) stdbuf -oL bash -c "$(hecbench_command "$2")" ;;
   *) timeout $((5 * limit + 30)) stdbuf -oL ./main ;;
   esac
 }
@@ -140,7 +153,7 @@ one() { # COLLECTION NAME DIR
     ended=compiles
   else
     [ "$1" = HeCBench ] && cd "../src/$2-cuda"
-    timed "$log.run" inner start "$1" || status=$?
+    timed "$log.run" inner start "$1" "$2" || status=$?
     ended=$(judge $status "$log.run")
   fi
   echo "$1|$2|$(seconds "$log.build")|$(seconds "$log.run")|$ended"
@@ -148,17 +161,24 @@ one() { # COLLECTION NAME DIR
 }
 
 judge() { # STATUS LOG
+  local fails='\bFAIL(ED)?\b|Test failed|Mismatch' passes='\bpass(ed)?\b|success|\bOK\b|results match'
   if [ "$1" = 152 ] || [ "$1" = 124 ]; then
-    echo "not done after $limit s"
+    if grep -qE "$fails" "$2"; then
+      echo "its check fails: $(grep -m 1 -E "$fails" "$2" | cut -c 1-100)"
+    elif grep -qiE "$passes" "$2"; then
+      echo "checks passed, then not done after $limit s"
+    else
+      echo "not done after $limit s"
+    fi
   elif grep -E '^cudasim: ' "$2" | grep -qv '^cudasim: warning'; then
     echo "stopped: $(grep -E '^cudasim: ' "$2" | grep -m 1 -v '^cudasim: warning' | cut -c 1-120)"
   elif [ "$1" != 0 ] && grep -qiE 'no such file|cannot open|unable to open|failed to open|could not open|Error opening|file. failed|Failed to recognize|cannot be opened|could not find|bad file|file not found' "$2"; then
     echo 'no data'
   elif [ "$1" != 0 ]; then
     echo "ends with status $1: $(grep -m 1 -iE 'error|fail' "$2" | cut -c 1-100)"
-  elif grep -qE '\bFAIL(ED)?\b|Test failed|Mismatch' "$2"; then
-    echo "its check fails: $(grep -m 1 -E '\bFAIL(ED)?\b|Test failed|Mismatch' "$2" | cut -c 1-100)"
-  elif grep -qiE '\bpass(ed)?\b|success|\bOK\b' "$2"; then
+  elif grep -qE "$fails" "$2"; then
+    echo "its check fails: $(grep -m 1 -E "$fails" "$2" | cut -c 1-100)"
+  elif grep -qiE "$passes" "$2"; then
     echo 'passes its check'
   else
     echo 'runs, has no check'
