@@ -42,6 +42,8 @@ for program in "$here"/*.cu; do
   [ "$name" = wrong ] || check "$name" timeout 120 "$ferry" cuda -O1 "$program"
 done
 
+check 'casts, optimized as far as g++ does' timeout 120 "$ferry" cuda -O3 "$here/casts.cu"
+
 # thrust, by NVIDIA's own headers where they are.
 cat >"$work/thrust.cu" <<'END'
 #include <thrust/device_vector.h>
