@@ -1,6 +1,7 @@
 // Devices' memory: one reserved range of addresses, cut into devices; pinned host memory: ordinary memory on a list.
 #include "memory.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,15 @@ static char *take(int device, size_t bytes) {
   return address;
 }
 
+// A program that others wrote seldom says more of it than that something else went wrong.
+static void tell_full(int device, size_t bytes) {
+  static atomic_flag told = ATOMIC_FLAG_INIT;
+  if (sim_config_is_program() && !atomic_flag_test_and_set(&told))
+    fprintf(stderr,
+            "cudasim: warning: %zu bytes do not fit: device %d has %zu MB, %zu of them in use (FERRY_SIM_MEMORY_MB)\n",
+            bytes, device, sim.config.memory_bytes >> 20, sim.device[device].heap.used >> 20);
+}
+
 static cudaError_t allocate(int device, void **pointer, size_t bytes, const void *caller) {
   if (pointer == NULL)
     return cudaErrorInvalidValue;
@@ -211,8 +221,10 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes, const void
     sim_stream_drain(device);
     address = take(device, bytes);
   }
-  if (address == NULL)
+  if (address == NULL) {
+    tell_full(device, bytes);
     return cudaErrorMemoryAllocation;
+  }
   SIM_COUNT(allocations, 1);
   sim_access_begin();
   ASAN_UNPOISON_MEMORY_REGION(address, bytes);

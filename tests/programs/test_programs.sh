@@ -131,6 +131,11 @@ check 'counts: memory of graphs is not left over' says 'left over         0 byte
 check 'no file' test $? = 2
 check 'help' says 'usage: ./ferry cuda' "$ferry" cuda --help
 
+echo 'int main() { void *p; return cudaMalloc(&p, 20 << 20) != cudaErrorMemoryAllocation; }' >"$work/full.cu"
+export FERRY_SIM_MEMORY_MB=16
+check 'too little memory is told' says '20971520 bytes do not fit: device 0 has 16 MB, 0 of them' "$ferry" cuda "$work/full.cu"
+unset FERRY_SIM_MEMORY_MB
+
 cat >"$work/spins.cu" <<'END'
 #include <cstdio>
 __global__ void spins(volatile int *flag) { if (threadIdx.x == 0) { while (*flag == 0) {} } else *flag = 1; }
