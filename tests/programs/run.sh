@@ -10,11 +10,13 @@ usage: tests/programs/run.sh [--samples DIR] [--hecbench DIR] [--llmc DIR] [opti
   --samples DIR   NVIDIA's cuda-samples: all that need no graphics, driver API, run-time compilation or further library
   --hecbench DIR  HeCBench: --count programs of src/*-cuda (140), drawn by --seed (42)
   --llmc DIR      llm.c: dev/cuda
+  --even          draw them by md5sum of seed and name: without it, names at the alphabet's beginning are drawn more often
   PATTERN         only the programs whose name matches this extended regular expression
   --compile-only  do not run them
   --O0            compile faster
   --once          HeCBench: let the last argument, mostly a number of repetitions, be 1
-  --reduced FILE  HeCBench: arguments in the place of a program's own, in lines `name: arguments`; only the programs named there
+  --reduced FILE  smaller programs: other arguments and numbers in the sources (reduced.txt says how); only those named there.
+                  llm.c's programs then run once for each number of a kernel that they have
   --limit S       processor seconds to run, of all threads together (60); five times as long by the clock
   --compiling S   seconds to compile (120), by the clock
   --jobs N        programs at a time (1)
@@ -27,7 +29,7 @@ at its limit the table says when it had told that its checks passed before (its 
 END
 }
 
-samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry compiling=120 once='' reduced=''
+samples='' hecbench='' llmc='' count=140 seed=42 pattern=. limit=60 jobs=1 logs='' table='' run=1 optimize='' ferry=$root/build/ferry compiling=120 once='' reduced='' even=''
 while [ $# -gt 0 ]; do
   case $1 in
   --samples | --hecbench | --llmc | --count | --seed | --limit | --jobs | --logs | --table | --ferry | --compiling | --reduced)
@@ -37,6 +39,7 @@ while [ $# -gt 0 ]; do
     ;;
   --compile-only) run= ;;
   --once) once=1 ;;
+  --even) even=1 ;;
   --O0) optimize=-O0 ;;
   --help | -h) usage && exit 0 ;;
   -*) usage >&2 && exit 2 ;;
@@ -51,6 +54,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [ -n "$logs" ] || logs=$work/logs
 mkdir -p "$logs" "$work/src"
+export FERRY_SIM_MEMORY_MB=${FERRY_SIM_MEMORY_MB:-8192} # a small GPU's
 # The compiler's own folders without /usr/local/include, where a toolkit's headers may be linked to.
 folders=$(g++ -E -v -x c++ /dev/null 2>&1 | sed -n 's@^ \(/[^ ]*\)$@\1@p' | grep -v '^/usr/local/include' | sed 's/^/-isystem /' | tr '\n' ' ')
 printf '#!/bin/sh\nexec "%s" nvcc "$@" %s -Xcompiler -nostdinc %s\n' "$ferry" "$optimize" "$folders" >"$work/nvcc"
@@ -59,6 +63,20 @@ if [ -n "$reduced" ]; then
   reduced=$(realpath -e "$reduced") || exit 2
 fi
 export work logs limit compiling once run samples hecbench llmc reduced
+
+# What --reduced says of a program: its arguments (:), or a command of sed (!).
+changes() { # : or !, COLLECTION/NAME
+  [ -n "$reduced" ] || return 0
+  awk -v key="$2$1" -v all="${2%%/*}/*$1" '
+    index($0, key) == 1 { print substr($0, length(key) + 2); exit }
+    index($0, all) == 1 { print substr($0, length(all) + 2); exit }' "$reduced"
+}
+edit() { # COLLECTION/NAME: the sources in this folder
+  local command
+  command=$(changes ! "$1")
+  [ -z "$command" ] || find . -type f \( -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.h' \) -exec sed -i "$command" {} +
+}
+export -f changes edit
 
 # ---- the list: collection, name, folder ------------------------------------------------------------------------------
 
@@ -70,8 +88,15 @@ list_samples() {
         echo "samples $(basename "$dir") $dir"
     done
 }
+drawn() { # --count of the lines
+  if [ -n "$even" ]; then
+    while IFS= read -r dir; do echo "$(echo "$seed $(basename "$dir")" | md5sum | cut -c 1-16) $dir"; done | sort | cut -d ' ' -f 2 | head -n "$count"
+  else
+    shuf --random-source=<(yes "$seed") -n "$count"
+  fi
+}
 list_hecbench() {
-  find "$hecbench/src" -maxdepth 1 -name '*-cuda' | sort | shuf --random-source=<(yes "$seed") -n "$count" | sort |
+  find "$hecbench/src" -maxdepth 1 -name '*-cuda' | sort | drawn | sort |
     while IFS= read -r dir; do echo "HeCBench $(basename "$dir" -cuda) $dir"; done
 }
 list_llmc() {
@@ -82,15 +107,19 @@ list_llmc() {
   [ -z "$samples" ] || list_samples
   [ -z "$hecbench" ] || list_hecbench
   [ -z "$llmc" ] || list_llmc
-} | awk -v pattern="$pattern" -v reduced="$reduced" '
-  BEGIN { while (reduced != "" && (getline line < reduced) > 0) { sub(/:.*/, "", line); named[line] } }
-  $2 ~ pattern && (reduced == "" || $1 != "HeCBench" || $2 in named)' >"$work/list"
+} | awk -v pattern="$pattern" '$2 ~ pattern' |
+  while IFS= read -r line; do
+    # shellcheck disable=SC2086
+    set -- $line
+    [ -n "$reduced" ] && [ -z "$(changes : "$1/$2")$(changes ! "$1/$2")" ] && ! grep -qxF "$1/$2:" "$reduced" || echo "$line"
+  done >"$work/list"
 
 # ---- one program -----------------------------------------------------------------------------------------------------
 
 # Compile in the current folder; the program is left as ./main or named in ./run.
-build_samples() { # DIR
+build_samples() { # DIR NAME
   cp -R "$1/." . && chmod -R u+w .
+  edit "samples/$2"
   local sources
   sources=$(sed 's/#.*//' CMakeLists.txt | tr '\n()' '   ' | grep -oE 'add_executable .*' | tr ' ' '\n' |
     sed '/^target_\|^set_/,$d' | grep -E '\.(cu|cpp|c)$' | sort -u)
@@ -103,30 +132,46 @@ build_hecbench() {
   rm -f "../src/$(basename "$1")"
   cp -R "$1" ../src/ && chmod -R u+w "../src/$(basename "$1")"
   cd "../src/$(basename "$1")" || return
+  edit "HeCBench/$2"
   timeout "$compiling" make CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90
 }
 build_llmc() {
-  timeout "$compiling" "$work/nvcc" -O2 -I"$(dirname "$1")" "$1" -o main -lcublas -lcublasLt
+  cp "$1" "$(dirname "$1")"/*.h . && chmod -R u+w .
+  edit "llm.c/$2"
+  timeout "$compiling" "$work/nvcc" -O2 "$2.cu" -o main -lcublas -lcublasLt
 }
 export -f build_samples build_hecbench build_llmc
 
 # What `make run` would do. With --once, the last number of each program's arguments, which mostly says how often it repeats, is 1.
 hecbench_command() { # NAME
-  if [ -n "$reduced" ]; then
+  if [ -n "$reduced" ] && grep -qE "^HeCBench/$1:" "$reduced"; then
     local program
     program=$(make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 | grep -oE '(^|[[:space:]])\./[^ ]+' | head -n 1)
-    echo "$program $(awk -v name="$1" 'index($0, name ":") == 1 { sub(/^[^:]*: */, ""); print }' "$reduced")"
+    echo "$program $(changes : "HeCBench/$1")"
     return
   fi
   make -n run CC="$work/nvcc" NVCC="$work/nvcc" ARCH=sm_90 |
     if [ -n "$once" ]; then sed -E 's/^(.*\.\/[^ ]+.*[[:space:]])[0-9]+[[:space:]]*$/\11/'; else cat; fi
+}
+# With --reduced, each kernel that the program has a number for.
+llmc_command() { # NAME
+  local kernels
+  kernels=$(grep -oE '^ *case [0-9]+:' "$1.cu" | grep -oE '[0-9]+' | sort -nu | tr '\n' ' ')
+  echo "for kernel in ${kernels:-1}; do echo \"kernel \$kernel\"; ./main \$kernel || exit; done"
 }
 # What a program has printed is in its log by lines, even where it is ended.
 start() { # COLLECTION NAME
   ulimit -S -t "$limit" # ends a program by SIGXCPU; one that only waits is ended by the clock
   case $1 in
   HeCBench) timeout $((5 * limit + 30)) stdbuf -oL bash -c "$(hecbench_command "$2")" ;;
-  *) timeout $((5 * limit + 30)) stdbuf -oL ./main ;;
+  *)
+    if [ -n "$reduced" ] && [ "$1" = llm.c ]; then
+      timeout $((5 * limit + 30)) stdbuf -oL bash -c "$(llmc_command "$2")"
+    else
+      # shellcheck disable=SC2046
+      timeout $((5 * limit + 30)) stdbuf -oL ./main $(changes : "$1/$2")
+    fi
+    ;;
   esac
 }
 # Runs a command, its output in LOG, and adds the processor time that it took to LOG.seconds.
@@ -144,7 +189,7 @@ one() { # COLLECTION NAME DIR
   mkdir -p "$work/$1-$2/here" && cd "$work/$1-$2/here" || return
   local build=build_${1,,}
   rm -f "$log".*
-  timed "$log.build" inner "${build//./}" "$3" || status=$?
+  timed "$log.build" inner "${build//./}" "$3" "$2" || status=$?
   if [ $status = 124 ]; then
     ended='compiling takes too long'
   elif [ $status != 0 ]; then
@@ -185,7 +230,7 @@ judge() { # STATUS LOG
   fi
 }
 inner() { ("$@"); }
-export -f one inner start timed seconds judge hecbench_command
+export -f one inner start timed seconds judge hecbench_command llmc_command
 
 total=$(wc -l <"$work/list") n=0
 : >"$work/results"
