@@ -223,7 +223,7 @@ struct allocation {
   size_t bytes;
   uint32_t place, serial;
   bool freed,
-      reset;  // reset: by cudaDeviceReset, which is as good as freeing it, but that the simulator keeps the memory
+      reset;  // reset: by cudaDeviceReset or a graph, which is as good as freeing it, but that the simulator keeps the memory
   char *name; // of the array in it, if anybody said one
 };
 
@@ -272,6 +272,7 @@ void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, const void *caller);
 void memory_freed(void *address);
+void memory_given_back(void *address);
 void memory_reset(int device);
 // For those who put guards round an array: of the memory here these bytes are the array; nobody has written them yet, or as it was.
 void inspect_array(void *address, size_t bytes, const char *name, bool unwritten);

@@ -299,6 +299,12 @@ static void freed(void *address) {
   inspect_release();
 }
 
+static void given_back(void *address) {
+  inspect_hold();
+  memory_given_back(address);
+  inspect_release();
+}
+
 static void reset(int device) {
   inspect_hold();
   memory_reset(device);
@@ -341,7 +347,7 @@ static bool will_count(const struct cudasim_launch_request *request) {
 
 static const struct sim_inspector inspector = {
     launch_begin, launch_end, block_begin, block_end, thread_runs, thread_done, barrier_opens, warp_met, fence,
-    pause_look,   divergent,  faulted,     allocated, freed,       reset,       wrote,         copied,   refused};
+    pause_look,   divergent,  faulted,     allocated, freed, given_back,      reset,       wrote,         copied,   refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {
