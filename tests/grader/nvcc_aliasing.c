@@ -1,8 +1,10 @@
 // Does a program look at memory as what it was not written as? `*(int *)&x`, or numbers of 16 bits that a pointer to float copies:
 // g++ takes two such pointers for pointers to different places and may reorder what is done through them; nvcc does not.
 #include "nvcc.h"
+#include "files.h"
 #include <ctype.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Of these a pointer may look at anything: characters by C's rules, CUDA's vectors by their declaration (vector_types.h).
@@ -125,4 +127,11 @@ bool nvcc_looks_through_casts(const char *text) {
     line = *end ? end + 1 : end;
   }
   return false;
+}
+
+bool nvcc_file_looks_through_casts(const char *path) {
+  char *text = file_read(path, NULL);
+  const bool looks = text && nvcc_looks_through_casts(text);
+  free(text);
+  return looks;
 }
