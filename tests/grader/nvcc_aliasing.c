@@ -74,7 +74,8 @@ static bool is_fresh(const char *p) {
   size_t length = 0;
   while (is_word(p[length]) || p[length] == ':')
     length++;
-  if (p[length] != '(' && p[length] != '<')
+  const char *behind = spaces(p + length);
+  if (*behind != '(' && *behind != '<')
     return false;
   for (size_t i = 0; i < length && i + 1 < sizeof name; i++)
     name[i] = (char)tolower((unsigned char)p[i]);
