@@ -171,6 +171,8 @@ struct look {
   struct launch *launch;
   uint32_t run, phase; // phase: barriers passed, from 1
   uint32_t era, first_era, who;
+  uint32_t block_era;  // the block's first
+  uint32_t needed_era; // a barrier that has its reason lies between what the block did up to this era and now
   bool pending; // skip_next, or equal.finding is set
   int thread, warp;
   struct lane *lane; // the running thread's
@@ -343,6 +345,8 @@ uint32_t flow_meets(struct flow *flow, uint32_t block);
 void race_begin_launch(struct launch *launch);
 void race_end_launch(void);
 void race_begin_phase(struct look *l); // l->run and l->phase are new
+// True: there is nothing to say of the access, and the words' records have it.
+bool race_known(struct look *l, struct cell *cells, unsigned count, uint32_t key, enum space space);
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
 void race_copy_cell(struct cell *to, const struct cell *from);
 bool race_last_write(const struct cell *cell, struct note *write); // false: none, as far as anybody knows

@@ -192,6 +192,8 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   for (unsigned i = 0; i < launch->threads; i++)
     l->live[i / WARP] |= 1u << i % WARP;
   race_begin_phase(l);
+  l->block_era = l->era;
+  l->needed_era = l->era - 1;
   order_begin_block(l);
   counts_begin_block(launch);
   launch->looked_calls -= inspect_calls;

@@ -39,6 +39,13 @@ static bool are_devices(const char *list) {
       return true;
 }
 
+// 0: not such a number.
+static int number_within(const char *text, int least, int most) {
+  char *end;
+  const long number = strtol(text, &end, 10);
+  return *text >= '0' && *text <= '9' && *end == '\0' && number >= least && number <= most ? (int)number : 0;
+}
+
 int run_parse(int argc, char **argv, RunOptions *o) {
   if (getrandom(&o->seed, sizeof o->seed, 0) != (ssize_t)sizeof o->seed)
     return EXIT_GRADER;
@@ -46,7 +53,8 @@ int run_parse(int argc, char **argv, RunOptions *o) {
     const char *value = NULL;
     bool takes_value = strcmp(argv[i], "--file") == 0 || strcmp(argv[i], "--test") == 0 ||
                        strcmp(argv[i], "--replay") == 0 || strcmp(argv[i], "--seed") == 0 ||
-                       strcmp(argv[i], "--sandbox") == 0 || strcmp(argv[i], "--devices") == 0;
+                       strcmp(argv[i], "--sandbox") == 0 || strcmp(argv[i], "--devices") == 0 ||
+                       strcmp(argv[i], "--times") == 0;
     const char *option = argv[i];
     if (takes_value && !(value = value_of(argc, argv, &i)))
       return usage_error(argv[0], "%s needs a value", option);
@@ -62,6 +70,9 @@ int run_parse(int argc, char **argv, RunOptions *o) {
       if (!are_devices(value))
         return usage_error(argv[0], "--devices takes numbers from 1 to 8, such as 1,4");
       o->devices = value;
+    } else if (strcmp(option, "--times") == 0) {
+      if ((o->times = number_within(value, 1, 1000)) == 0)
+        return usage_error(argv[0], "--times takes a number from 1 to 1000");
     } else if (strcmp(option, "--all") == 0)
       o->all = true;
     else if (strcmp(option, "--first") == 0)
@@ -168,23 +179,33 @@ static int exit_status(const Verdict *v) {
                                                          : EXIT_ANSWER;
 }
 
-// The same built answer on other numbers of devices: the verdicts alone. The worst exit status.
-static int run_on_each(const RunOptions *o, JudgeOptions *options) {
+static int print_one(const RunOptions *o, Answer *a, const JudgeOptions *options) {
   static Verdict v; // large
+  judge_built(&v, a, options);
+  printf("with FERRY_SIM_DEVICES=%d:\n", options->devices);
+  verdict_print(&v, o->file, o->all);
+  say_score(&v, false);
+  printf("\n");
+  const int status = exit_status(&v);
+  verdict_free(&v);
+  return status;
+}
+
+// The same built answer on other numbers of devices and with other inputs: the verdicts alone. The worst exit status.
+static int run_on_each(const RunOptions *o, JudgeOptions *options) {
+  const char given[] = {(char)('0' + options->devices), '\0'};
   Answer a;
   int status = EXIT_PASS;
   answer_build(&a, o->exercise, o->file, o->first);
-  for (const char *at = o->devices; at && status != EXIT_GRADER; at = at[1] ? at + 2 : NULL) {
-    options->devices = *at - '0';
-    judge_built(&v, &a, options);
-    printf("with FERRY_SIM_DEVICES=%d:\n", options->devices);
-    verdict_print(&v, o->file, o->all);
-    say_score(&v, false);
-    printf("\n");
-    const int this = exit_status(&v);
-    status = this > status ? this : status;
-    verdict_free(&v);
-  }
+  for (int time = 0; time < (o->times ? o->times : 1) && status != EXIT_GRADER;
+       time++, options->seed = mix64(options->seed))
+    for (const char *at = o->devices ? o->devices : given; at && status != EXIT_GRADER; at = at[1] ? at + 2 : NULL) {
+      options->devices = *at - '0';
+      if (o->times)
+        printf("run %d of %d, ", time + 1, o->times);
+      const int this = print_one(o, &a, options);
+      status = this > status ? this : status;
+    }
   answer_free(&a);
   return status;
 }
@@ -197,7 +218,7 @@ int run_once(const RunOptions *o, const char *own_file) {
                           .first = o->first,
                           .devices = wanted_devices(),
                           .hurry = !o->all};
-  if (o->devices)
+  if (o->devices || o->times)
     return run_on_each(o, &options);
   bool own = o->file == own_file;
   judge_answer(&v, o->exercise, o->file, &options);

@@ -121,6 +121,9 @@ const char *given_text(const Case *c, const char *name);
 const Array *got(const Case *c, const char *name);                     // NULL when it did not come back
 const Array *got_shaped(const Case *c, const char *name, Shape shape); // NULL also when it has another shape
 double got_number(const Case *c, const char *name);                    // NaN when not
+// Element i, of float32, is the NaN that fresh device memory is filled with, or computed from it (a NaN is handed on as it
+// is): nobody wrote there. Infinity by infinity and 0 by 0 are other NaNs.
+bool array_is_filling(const Array *a, int64_t i);
 int64_t got_count(const Case *c, const char *name);      // a number that counts something; -1 when it did not come back
 const char *got_text(const Case *c, const char *name);   // "" when not
 const char *got_device(const Case *c, const char *name); // "" when not

@@ -24,6 +24,7 @@ const Command commands[] = {
      "--all             the report of every failed test, not of the first alone\n"
      "--first           no test after the first that fails\n"
      "--devices LIST    built once and judged with each number of simulated devices, such as 1,4\n"
+     "--times N         built once and judged N times, each time with other inputs\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
      "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP

@@ -10,6 +10,7 @@ typedef struct RunOptions {
   uint64_t seed;
   int replay;          // number of the test to repeat with `seed`, 0: none
   const char *devices; // numbers of simulated devices, "1,4": a verdict for each; NULL: one, as the environment says
+  int times;           // judged so often, each time with other inputs; 0: once
   bool all;            // every report, not the first alone
   bool first;          // no test after the first that fails
 } RunOptions;

@@ -3,8 +3,9 @@
 # with its mistake's name in the report, and so do an empty function and a constant. And docs/exercises.md is the table of all
 # of that.
 #
-# usage: tests/grader/test_exercises.sh [PATTERN] | --all-of-them | --write
+# usage: tests/grader/test_exercises.sh [--times N] [PATTERN] | --all-of-them | --write
 #   PATTERN         the answers to the exercises whose id matches this extended regular expression (without one: to all)
+#   --times N       each answer is built once and judged N times, with other inputs: is each verdict what it has to be?
 #   --all-of-them   what is asked of the exercises together: enough answers, the table, the lessons named
 #   --write         writes the table, and checks nothing
 # One run for some exercises each, so that none lasts long on a slow machine:
@@ -23,6 +24,11 @@
 . "$(dirname "$0")/common.sh"
 what=answers
 pattern=
+often=
+if [ "${1:-}" = --times ]; then
+  often="--times ${2:?--times needs a number}"
+  shift 2
+fi
 case ${1:-} in
 --write | --all-of-them) what=${1#--} ;;
 *) pattern=${1:-} ;;
@@ -78,20 +84,19 @@ wrong_score() { # EXERCISE FILE REPORT
 # Up to the first test that fails, and no further where that has the mistake's name (or there is none to be had): most of the work
 # on wrong answers would be spent on the tests after it.
 run_up_to() { # EXERCISE FILE REPORT MISTAKE
+  if [ -n "$often" ]; then
+    "$ferry" run "$1" --file "$2" --all $often >"$3" 2>&1
+    return
+  fi
   "$ferry" run "$1" --file "$2" --first >"$3" 2>&1
   if [ -n "$4" ] && ! grep -qxF "  known mistake: $4" "$3"; then
     "$ferry" run "$1" --file "$2" --all >"$3" 2>&1
   fi
 }
 
-judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
-  local exercise=$1 file=$2 kind=$3 mistake=${4:-} output passed all why='' report
-  report=$(mktemp -p "$work")
-  case $kind/$file in
-  wrong/* | generic/*) run_up_to "$exercise" "$file" "$report" "$mistake" ;;
-  stub/* | right/solutions/*) "$ferry" run "$exercise" --file "$file" --all --devices 1,2,4 >"$report" 2>&1 ;;
-  *) "$ferry" run "$exercise" --file "$file" --all >"$report" 2>&1 ;;
-  esac
+# What is wrong about a report, or nothing.
+why_not() { # EXERCISE FILE KIND MISTAKE REPORT
+  local exercise=$1 file=$2 kind=$3 mistake=$4 report=$5 output passed all why=''
   read -r passed all < <(sed -nE 's/^([0-9]+) of ([0-9]+) tests passed.*/\1 \2/p' "$report" |
     awk '{ passed += $1; all += $2 } END { if (NR) print passed, all }')
   output="${passed:-?} of ${all:-?} tests"
@@ -147,6 +152,35 @@ judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
     fi
     ;;
   esac
+  printf '%s' "$why"
+}
+
+# The reports of one that was judged several times, each in a file of its own.
+parts_of() { # REPORT
+  if grep -qE '^run [0-9]+ of [0-9]+, ' "$1"; then
+    awk -v report="$1" '/^run [0-9]+ of [0-9]+, / { part = report "." $2 } part { print >part }' "$1"
+    ls -v "$1".*
+  else
+    echo "$1"
+  fi
+}
+
+judge() { # EXERCISE FILE KIND [MISTAKE]: one line, "STATUS<tab>NAME<tab>WHY"
+  local exercise=$1 file=$2 kind=$3 mistake=${4:-} why='' report part
+  report=$(mktemp -p "$work")
+  case $kind/$file in
+  wrong/* | generic/*) run_up_to "$exercise" "$file" "$report" "$mistake" ;;
+  stub/* | right/solutions/*) "$ferry" run "$exercise" --file "$file" --all --devices 1,2,4 $often >"$report" 2>&1 ;;
+  *) "$ferry" run "$exercise" --file "$file" --all $often >"$report" 2>&1 ;;
+  esac
+  for part in $(parts_of "$report"); do
+    why=$(why_not "$exercise" "$file" "$kind" "$mistake" "$part")
+    if [ -n "$why" ]; then
+      [ "$part" = "$report" ] || why="run ${part##*.}: $why"
+      break
+    fi
+  done
+  rm -f "$report" "$report".*
   printf '%s\t%s\t%s\n' "$([ -z "$why" ] && echo 0 || echo 1)" \
     "$exercise: $kind $(basename "$file")" "$why"
 }

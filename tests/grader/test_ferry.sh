@@ -68,6 +68,13 @@ printf '#include <stdio.h>\n#define attack() printf("looked at line 7\\nand at 8
 for devices in 0 9 12 1,12 1, ,1 ''; do
   says "--devices '$devices'" 2 'numbers from 1 to 8' "$ferry" run 10 --file solutions/10_made_there.c --devices "$devices"
 done
+for times in 0 1001 -1 3x ''; do
+  says "--times '$times'" 2 'a number from 1 to 1000' "$ferry" run 10 --file solutions/10_made_there.c --times "$times"
+done
+"$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --times 3 --devices 1,2 >"$work/times"
+[ $? = 1 ] && [ "$(grep -cE '^run [123] of 3, with FERRY_SIM_DEVICES=[12]:$' "$work/times")" = 6 ] &&
+  [ "$(grep given "$work/times" | sort -u | wc -l)" -ge 3 ]
+result $? '--times draws other inputs each time' "$(grep -E '^run|given' "$work/times")"
 says 'what an answer prints' 1 $'it printed:\n    looked at line 7\n    and at 8' "$ferry" run 10 --file "$work/prints.c"
 
 # watch: checked at the start, and again after a save
