@@ -225,7 +225,7 @@ struct allocation {
   size_t bytes;
   uint32_t place, serial;
   bool freed,
-      reset;  // reset: by cudaDeviceReset or a graph, which is as good as freeing it, but that the simulator keeps the memory
+      reset; // reset: by cudaDeviceReset or a graph, which is as good as freeing it, but that the simulator keeps the memory
   char *name; // of the array in it, if anybody said one
 };
 

@@ -347,9 +347,10 @@ static bool will_count(const struct cudasim_launch_request *request) {
   return request->inspected && is_wanted(request->name ? request->name : "kernel");
 }
 
-static const struct sim_inspector inspector = {
-    launch_begin, launch_end, block_begin, block_end, thread_runs, thread_done, barrier_opens, warp_met, fence,
-    pause_look,   divergent,  faulted,     allocated, freed, given_back,      reset,       wrote,         copied,   refused};
+static const struct sim_inspector inspector = {launch_begin, launch_end,    block_begin, block_end, thread_runs,
+                                               thread_done,  barrier_opens, warp_met,    fence,     pause_look,
+                                               divergent,    faulted,       allocated,   freed,     given_back,
+                                               reset,        wrote,         copied,      refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

@@ -394,7 +394,8 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
   SIM_TRY(sim_range_check(pointer, 0));
   if (sim_device_of(pointer) < 0)
     return sim_fail(cudaErrorInvalidValue);
-  struct free_work *work = sim_work_new(sizeof *work, stream->capture || is_kept(pointer) ? run_graph_free : run_free, NULL);
+  struct free_work *work =
+      sim_work_new(sizeof *work, stream->capture || is_kept(pointer) ? run_graph_free : run_free, NULL);
   work->pointer = pointer;
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }

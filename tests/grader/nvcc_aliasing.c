@@ -1,8 +1,10 @@
 // Does a program look at memory as what it was not written as? `*(int *)&x`, or numbers of 16 bits that a pointer to float copies:
 // g++ takes two such pointers for pointers to different places and may reorder what is done through them; nvcc does not.
 #include "nvcc.h"
+#include "files.h"
 #include <ctype.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Of these a pointer may look at anything: characters by C's rules, CUDA's vectors by their declaration (vector_types.h).
@@ -72,7 +74,8 @@ static bool is_fresh(const char *p) {
   size_t length = 0;
   while (is_word(p[length]) || p[length] == ':')
     length++;
-  if (p[length] != '(' && p[length] != '<')
+  const char *behind = spaces(p + length);
+  if (*behind != '(' && *behind != '<')
     return false;
   for (size_t i = 0; i < length && i + 1 < sizeof name; i++)
     name[i] = (char)tolower((unsigned char)p[i]);
@@ -125,4 +128,11 @@ bool nvcc_looks_through_casts(const char *text) {
     line = *end ? end + 1 : end;
   }
   return false;
+}
+
+bool nvcc_file_looks_through_casts(const char *path) {
+  char *text = file_read(path, NULL);
+  const bool looks = text && nvcc_looks_through_casts(text);
+  free(text);
+  return looks;
 }

@@ -196,13 +196,6 @@ static bool contains(const char *file, const char *words) {
   return found;
 }
 
-static bool looks_through_casts(const char *file) {
-  char *text = file_read(file, NULL);
-  const bool looks = text && nvcc_looks_through_casts(text);
-  free(text);
-  return looks;
-}
-
 // `messages`: where what the compiler says goes.
 static int try_cuda(const Builder *b, const char *source, const char *object, const char *messages) {
   char raw[PATH_MAX + 32], converted[PATH_MAX + 32];
@@ -215,7 +208,7 @@ static int try_cuda(const Builder *b, const char *source, const char *object, co
   Words w = {0};
   begin_command(b, &w, true);
   words_add(&w, b->options->shared ? "-ftls-model=initial-exec" : "-ftls-model=local-exec");
-  if (looks_through_casts(raw)) // costs the loops over threads that are vectorised otherwise
+  if (nvcc_file_looks_through_casts(raw)) // costs the loops over threads that are vectorised otherwise
     words_add(&w, "-fno-strict-aliasing");
   split(&w, "-fpreprocessed -c -o");
   words_add(&w, object);

@@ -157,7 +157,14 @@ hecbench_command() { # NAME
 llmc_command() { # NAME
   local kernels
   kernels=$(grep -oE '^ *case [0-9]+:' "$1.cu" | grep -oE '[0-9]+' | sort -nu | tr '\n' ' ')
-  echo "for kernel in ${kernels:-1}; do echo \"kernel \$kernel\"; ./main \$kernel || exit; done"
+  cat <<END
+for kernel in ${kernels:-1}; do
+  echo "kernel \$kernel"
+  ./main \$kernel | tee said
+  status=\${PIPESTATUS[0]}
+  [ \$status = 0 ] || grep -q 'Invalid kernel number' said || exit \$status
+done
+END
 }
 # What a program has printed is in its log by lines, even where it is ended.
 start() { # COLLECTION NAME

@@ -125,6 +125,7 @@ check "the program's exit status" test $? = 5
 check 'counts' says 'device memory left over' "$ferry" cuda --count "$work/arguments.cu"
 check 'counts: what is left' says_not 'left over         0 bytes' "$ferry" cuda --count "$work/arguments.cu"
 check 'inspected: a launch whose template is deduced' says 'scale<<<(2,1,1), (32,1,1)>>>' "$ferry" cuda --inspect "$work/deduced.cu"
+check 'inspected: casts' says PASS "$ferry" cuda --inspect "$here/casts.cu"
 check 'inspected: memory of graphs is no leak' "$ferry" cuda --inspect "$here/graphs.cu"
 check 'counts: memory of graphs is not left over' says 'left over         0 bytes' "$ferry" cuda --count "$here/graphs.cu"
 "$ferry" cuda >/dev/null 2>&1

@@ -8,16 +8,16 @@
 #define CUDASIM_ANY __attribute__((may_alias))
 
 #define CUDASIM_VECTORS(name, element, align2, align4)                                                                 \
-  struct CUDASIM_ANY name##1 {                                                                                                     \
+  struct CUDASIM_ANY name##1 {                                                                                         \
     element x;                                                                                                         \
   };                                                                                                                   \
-  struct CUDASIM_ANY CUDASIM_ALIGNED(align2) name##2 {                                                                             \
+  struct CUDASIM_ANY CUDASIM_ALIGNED(align2) name##2 {                                                                 \
     element x, y;                                                                                                      \
   };                                                                                                                   \
-  struct CUDASIM_ANY name##3 {                                                                                                     \
+  struct CUDASIM_ANY name##3 {                                                                                         \
     element x, y, z;                                                                                                   \
   };                                                                                                                   \
-  struct CUDASIM_ANY CUDASIM_ALIGNED(align4) name##4 {                                                                             \
+  struct CUDASIM_ANY CUDASIM_ALIGNED(align4) name##4 {                                                                 \
     element x, y, z, w;                                                                                                \
   };                                                                                                                   \
   typedef struct name##1 name##1;                                                                                      \
