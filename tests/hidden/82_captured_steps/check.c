@@ -117,6 +117,9 @@ static void suspect_mistakes(Case *c) {
   suspect_that(c, got_count(c, "kernels of the graph") > 3, &KERNELS_TOO_MANY);
   suspect_that(c, counts(c)->launches > 3 * steps && got_count(c, "kernels of the graph") <= 3, &EXTRA_STEPS);
   suspect_that(c, got_count(c, "copies of the graph") > 0, &COPY_INSIDE);
+  // Fork and join of the capture are two waits, and nobody waited for the copy.
+  suspect_that(c, got_count(c, "copied in another stream") == 1 && got_count(c, "waits for events") <= 2,
+               &STREAMS_APART);
   suspect_that(c, captures && counts(c)->launches > 0 && counts(c)->launches < 3 * steps, &NOT_FORKED);
   suspect_that(c, captures && counts(c)->launches == 0, &NOT_JOINED);
 }

@@ -15,7 +15,8 @@ static int nodes_seen = -1, pairs,
 // What the first launch of a graph queued: all has the same number there. Fills are copies, too.
 static int graph_kernels, graph_copies;
 static unsigned long long first_launch;
-static bool launching;
+static bool launching, copied_apart; // the copy before it went into another stream
+static unsigned long long copy_stream;
 
 // Does `later` wait for `earlier`? Then the other edge besides makes a circle, and of that there is no executable graph.
 static bool waits_for(cudaGraph_t graph, int later, int earlier) {
@@ -52,12 +53,17 @@ static void look_at(cudaGraph_t graph) {
 static void begin_notes(void) {
   graph_kernels = graph_copies = 0;
   first_launch = 0;
+  copied_apart = false;
   captures = instantiations = graph_launches = waits = queued_count = ran_count = 0;
 }
 
 static void queued(const struct cudasim_activity *a) {
-  if (launching && first_launch == 0)
+  if (launching && first_launch == 0) {
     first_launch = a->launch;
+    copied_apart = copy_stream != a->stream;
+  }
+  if (a->kind == CUDASIM_COPY && !launching)
+    copy_stream = a->stream;
   if (first_launch > 0 && a->launch == first_launch)
     *(a->kind == CUDASIM_KERNEL ? &graph_kernels : &graph_copies) += 1;
   __atomic_fetch_add(&queued_count, 1, __ATOMIC_RELAXED);
@@ -95,6 +101,7 @@ static void put_notes(Driver *d) {
   driver_put_number(d, "waits for events", waits);
   driver_put_number(d, "graph nodes", nodes_seen);
   driver_put_number(d, "kernels of the graph", graph_kernels);
+  driver_put_number(d, "copied in another stream", copied_apart);
   driver_put_number(d, "copies of the graph", graph_copies);
   driver_put_number(d, "nodes that wait for others", pairs);
   driver_put_number(d, "nodes that wait for none", first_nodes);
