@@ -544,6 +544,8 @@ void case_judge(Case *c) {
     judge_launch(c);
   if (c->failed)
     case_add_finding(c);
+  if (*got_error(c) && strcmp(exercise_extension(c->exercise), "cu") == 0)
+    suspect_faults(c); // behind what the check suspects itself
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
     if (fits(c, &c->suspects[i]))
       c->mistake = c->suspects[i].mistake;
