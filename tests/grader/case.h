@@ -36,6 +36,8 @@ struct Case {
   char finding[FINDING_BYTES]; // what did not hold, for the learner
   char map[FINDING_BYTES];     // where a 2-D result is wrong
   const Mistake *mistake;
+  const Mistake
+      *later; // of an expectation that failed after the first: named when no suspicion fits, and no values were wrong
   const Mistake *fallback; // named when no other is
   Suspect suspects[MAX_SUSPECTS];
   int suspect_count;

@@ -230,6 +230,8 @@ void suspect_that(Case *c, bool holds, const Mistake *mistake);
 // for its shape; NULL: there is none, or it was not recorded (a GPU does not tell).
 const int64_t *launch_shape(const Case *c, int i);
 const int64_t *refused_shape(const Case *c);
+bool refused_empty_grid(
+    const Case *c); // for having no blocks: where there is work, a number of them that was rounded down
 
 // The ways in which an answer is run, one after the other up to the first that fails (pass.c). A kernel: in PASS_THREADS_DOWN and
 // PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
@@ -250,8 +252,8 @@ CasePass case_pass(const Case *c);
 void suspect_faults(Case *c);
 
 // Mistakes that every kernel exercise has in common; use them in place of your own where they fit.
-extern const Mistake NO_KERNEL;        // "no kernel was launched": launches are 0
-extern const Mistake PAST_THE_END;     // "wrote past the end": a guard element changed (found by expect_array)
+extern const Mistake NO_KERNEL;    // "no kernel was launched": launches are 0, none was refused, and there is no error
+extern const Mistake PAST_THE_END; // "wrote past the end": a guard element changed (found by expect_array)
 extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
 extern const Mistake USED_AFTER_SCOPE; // "used after its scope": the library says so, in its checked mode
 extern const Mistake LAUNCH_REFUSED;   // "the launch was refused": blocks of more than 1024 threads and the like

@@ -207,9 +207,16 @@ static int64_t mismatches(const Array *a, const Array *want, double tolerance, i
 
 // ---- saying it -------------------------------------------------------------------------------------------------------
 
+// A launch that was refused, or an error before it, is no evidence that nobody meant to launch.
+static bool is_evident(const Case *c, const Mistake *mistake) {
+  return mistake != &NO_KERNEL || (!refused_shape(c) && !*got_error(c));
+}
+
+// The first that does not hold is said, and its mistake named. That of a later one may be no more than what follows from it.
 void case_fail(Case *c, const Mistake *mistake, const char *format, ...) {
-  if (!c->mistake)
-    c->mistake = mistake;
+  const Mistake **named = c->failed ? &c->later : &c->mistake;
+  if (!*named && is_evident(c, mistake))
+    *named = mistake;
   if (c->failed)
     return;
   c->failed = true;
@@ -444,6 +451,11 @@ const int64_t *refused_shape(const Case *c) {
   return shape_row(c, "refused launch", 0);
 }
 
+bool refused_empty_grid(const Case *c) {
+  const int64_t *refused = refused_shape(c);
+  return refused && refused[0] * refused[1] * refused[2] == 0;
+}
+
 void suspect_faults(Case *c) {
   const char *error = got_error(c), *reads = strstr(error, ": it reads ");
   const int64_t *refused = refused_shape(c);
@@ -457,6 +469,8 @@ void suspect_faults(Case *c) {
 // ---- known mistakes --------------------------------------------------------------------------------------------------
 
 static void suspect(Case *c, Suspect s) {
+  if (!is_evident(c, s.mistake))
+    return;
   if (c->suspect_count == MAX_SUSPECTS)
     grader_panic("%s: more than %d known mistakes in a test", c->exercise->id, MAX_SUSPECTS);
   c->suspects[c->suspect_count++] = s;
@@ -497,6 +511,13 @@ static bool fits(const Case *c, const Suspect *s) {
          mismatches(a, s->wrong, is_whole(a->dtype) ? 0 : 1e-5, &first) == 0;
 }
 
+// Evidence of its own, whatever else has failed.
+static void fail_besides(Case *c, const Mistake *mistake, const char *finding) {
+  if (!c->mistake)
+    c->mistake = mistake;
+  case_fail(c, mistake, "%s", finding);
+}
+
 // What the driver found after the call: another mode, a tensor of the caller's that is another one. Values come first.
 static void judge_side_effects(Case *c) {
   static const struct {
@@ -512,18 +533,21 @@ static void judge_side_effects(Case *c) {
               {"scope", "after the call a scope is open that was not before", &SCOPE_LEFT}};
   for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
     if (strcmp(got_text(c, "#left"), left[i].what) == 0)
-      case_fail(c, left[i].mistake, "%s", left[i].finding);
-  if (*got_text(c, "#changed"))
-    case_fail(c, &CALLERS_CHANGED, "after the call: %.200s", got_text(c, "#changed"));
+      fail_besides(c, left[i].mistake, left[i].finding);
+  if (*got_text(c, "#changed")) {
+    char text[256];
+    snprintf(text, sizeof text, "after the call: %.200s", got_text(c, "#changed"));
+    fail_besides(c, &CALLERS_CHANGED, text);
+  }
 }
 
 // A launch that could not be is the cause of whatever else is missing. A grid of no blocks is for the check to name.
 static void judge_launch(Case *c) {
   const int64_t *n = refused_shape(c);
-  if (!n || n[0] * n[1] * n[2] == 0 || c->test->may_refuse)
+  if (!n || refused_empty_grid(c) || c->test->may_refuse)
     return;
   c->failed = false;
-  c->mistake = NULL;
+  c->mistake = c->later = NULL;
   c->map[0] = '\0';
   case_fail(c, n[3] * n[4] * n[5] > 1024 ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
             "the runtime refused a grid of %lld x %lld x %lld blocks of %lld x %lld x %lld threads", (long long)n[0],
@@ -534,7 +558,7 @@ void case_judge(Case *c) {
   c->test->judge(c);
   if (*got_error(c) && !c->error_expected) {
     c->failed = false; // the error is the cause of whatever else is missing
-    c->mistake = NULL;
+    c->mistake = c->later = NULL;
     c->map[0] = '\0';
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
     if (strstr(got_error(c), "is used after its scope has ended")) // without the checked mode it would have crashed
@@ -551,6 +575,8 @@ void case_judge(Case *c) {
       c->mistake = c->suspects[i].mistake;
   if (!*got_error(c) && (!c->failed || !c->mistake))
     judge_side_effects(c);
+  if (c->failed && !c->mistake && c->refused_count == 0)
+    c->mistake = c->later;
   if (c->failed && !c->mistake)
     c->mistake = c->fallback;
 }
