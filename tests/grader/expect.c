@@ -1,5 +1,6 @@
 // What a check expects, and how it is said when it does not hold: the first mismatch, how many, a map, a known mistake.
 #include "case.h"
+#include "registry.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@ __global__ void saxpy(float *y, const float *x, float a, int n) {
 }
 
 extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
-  const int threads = 256, wanted = (n + threads - 1) / threads;
+  const int threads = 256, wanted = (n + threads - 1) / threads, blocks = wanted < 65535 ? wanted : 65535;
   if (wanted > 0)
-    saxpy<<<wanted < 65535 ? wanted : 65535, threads>>>(y, x, a, n);
+    saxpy<<<blocks, threads>>>(y, x, a, n);
   if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
     fprintf(stderr, "saxpy: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
 }
