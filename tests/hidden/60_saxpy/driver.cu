@@ -1,5 +1,6 @@
 #include "driver.h"
 #include "answer.h"
+#include <cuda_runtime.h>
 #include <stdlib.h>
 #include <string.h>
 
