@@ -1,5 +1,6 @@
 // What a check expects, and how it is said when it does not hold: the first mismatch, how many, a map, a known mistake.
 #include "case.h"
+#include "registry.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -584,6 +585,8 @@ void case_judge(Case *c) {
     judge_launch(c);
   if (c->failed)
     case_add_finding(c);
+  if (*got_error(c) && strcmp(exercise_extension(c->exercise), "cu") == 0)
+    suspect_faults(c); // behind what the check suspects itself
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
     if (fits(c, &c->suspects[i]))
       c->mistake = c->suspects[i].mistake;

@@ -16,6 +16,6 @@ FyModule *scaler(FyTensor *mean, FyTensor *std) {
   Scaler *m = fy_module_new(Scaler, standardized);
   fy_register_parameter(m, gain, fy_ones(fy_size(std)));
   fy_register_buffer(m, mean, mean);
-  fy_register_buffer(m, std, fy_reciprocal(std));
+  fy_register_buffer(m, std, fy_div(fy_ones(fy_size(std)), std));
   return &m->base;
 }

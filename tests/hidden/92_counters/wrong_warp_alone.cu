@@ -16,6 +16,6 @@ __global__ void count(int *counts, const unsigned char *x, int n) {
 }
 
 extern "C" void count_on_device(int *counts, const unsigned char *x, int n) {
-  const int blocks = (n + THREADS - 1) / THREADS;
-  count < <<blocks<4 ? blocks : 4, THREADS>>>(counts, x, n);
+  const int all = (n + THREADS - 1) / THREADS, blocks = all < 4 ? all : 4;
+  count<<<blocks, THREADS>>>(counts, x, n);
 }
