@@ -15,7 +15,7 @@
 //
 // Given: one of these words; N has one or two digits. The tests describe machines that they do not have, so
 // choose_device may not make anything on the device it chooses. For the best GPU, "cuda" and "cuda:0" both count as
-// right.
+// right; of the CPU and of mps only the kind is looked at, not the number.
 // Judged: the device, with and without CUDA, and that a tensor can be made on what device_here returns.
 #include "ferry.h"
 #include <string.h>

@@ -5,7 +5,8 @@
 // training_loader makes a loader over pictures (uint8, N x height x width) and labels (int64, N), both on the CPU.
 // Pictures become float32 (1 x height x width) between -1 and 1. Each epoch has another order, and all orders follow
 // from `seed`: the same seed (1 or more) gives the same orders again, whatever else draws random numbers. Batches have
-// batch_size samples, only the last one may have fewer, and no sample is left out. They lie in pinned memory.
+// batch_size samples, only the last one may have fewer, and no sample is left out. They lie in pinned memory; the tests
+// are run where there is CUDA.
 //
 //   PyTorch:  transform = Compose([ToTensor(), Normalize((0.5,), (0.5,))])
 //             DataLoader(dataset, batch_size=batch_size, shuffle=True, pin_memory=True, generator=seeded)

@@ -4,7 +4,7 @@
 // weights, a new optimizer, a new schedule), and it is to go on as if there had been no interruption: every weight
 // equal to the last bit. Write save_run, which returns all that this takes, and resume_run, which puts it into the new
 // run. What a Saved holds is for you to say: define struct Saved. It comes from malloc, say, is valid until the process
-// ends, and nobody frees it.
+// ends, and nobody frees it. It is put into one new run at most, in the same process.
 //
 //   PyTorch:  saved = {"model": copy.deepcopy(model.state_dict()), "optimizer": copy.deepcopy(optimizer.state_dict()),
 //                      "scheduler": scheduler.state_dict(), "random": torch.get_rng_state(), "epoch": epoch, "best": best}

@@ -11,8 +11,8 @@
 // than the number of ranks, and need not be a multiple of it. Ranks may be threads of one process.
 // Judged: the sums, in all ranks, and nothing written beside them. No rank sends more numbers than it must: 2 (n - 1) /
 // n of its data, the parts being as equal as whole numbers can be (the larger ones count). No rank sends more than 2 (n
-// - 1) messages, and none has more numbers than such a part.
-// Nobody waits for a message that never comes.
+// - 1) messages, and none has more numbers than such a part. A part without numbers may be sent as a message of none,
+// or not at all. Nobody waits for a message that never comes.
 //
 // How it goes: cut the data in n parts. First each part goes around the ring once, and every rank adds its own numbers
 // to it: after n - 1 messages each rank has one part that is done. Then the finished parts go around.

@@ -12,8 +12,8 @@
 // holds. There is no memory for n x n scores: a block keeps some queries and goes through the keys in tiles, in shared
 // memory. For each query it keeps a maximum, a sum and the weighted sum of values so far, and scales the latter two
 // when a larger score comes.
-// Counted: launches (one), copies and fills (none), and by the inspector sectors that are loaded per request (at most
-// 1.5 times the fewest), races, reads of what nobody has written, accesses out of bounds.
+// Counted: launches (one), copies and fills (none), and by the inspector sectors per request (over all loads of the
+// kernel together at most 1.5 times the fewest), races, reads of what nobody has written, accesses out of bounds.
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -12,8 +12,9 @@
 //                     scores.append(model(part.to(device)).cpu())
 //                 return torch.cat(scores)
 //
-// Given: a model on `device`, which may be the CPU; data (N, features) float32 on the CPU, any strides, N of 2 or more
-// and hardly ever a multiple of the batch; classes, the model's outputs per sample; batch, 2 or more.
+// Given: a model on `device`, which may be the CPU, in evaluation mode already, in which it is left; data (N, features)
+// float32 on the CPU, any strides, N of 2 or more and hardly ever a multiple of the batch; classes, the model's outputs
+// per sample; batch, 2 or more.
 // Returned: the scores (N, classes), float32, on the CPU, in the order of the data. No graph is recorded, and
 // afterwards autograd records as it did before.
 // Counted: forward passes (as many as batches), kernels, memory of the device, and copies between host and device: one

@@ -32,6 +32,8 @@ void drive(Driver *d) {
   int64_t classes = fy_size_at(driver_tensor(d, "w2"), 0), batch = (int64_t)driver_number(d, "batch");
   Watched *model = watched(d);
   fy_module_to(model, device);
+  fy_eval(model);
+  driver_module(&model->base);
   fy_no_grad { // workspaces that are kept are there from now on
     fy_scope {
       fy_forward(model, fy_zeros(fy_shape(batch, fy_size_at(data, 1)), .device = device));

@@ -33,8 +33,8 @@ static const Mistake REST = {"the rest left out",
 static const Mistake AVERAGE = {"the mean instead of the sum", "The sums were divided by the number of ranks.", LESSON};
 static const Mistake WHOLE = {
     "all the data to everybody",
-    "A rank sent more than 2 (n - 1) / n of its data. Whole data around the ring are n - 1 times as "
-    "much as there are: cut them in n parts, each of which goes around twice.",
+    "Whole data went around, which are n - 1 times as much as there are: cut them in n parts, each of which goes "
+    "around twice. Then no rank sends more than 2 (n - 1) / n of its data.",
     LESSON};
 static const Mistake PIECES = {
     "too many messages", "Each message costs a latency: one for each step of the ring, 2 (n - 1) in all.", LESSON};
@@ -168,8 +168,14 @@ static void judge(Case *c) {
     most_sent = sent->i64[r] > most_sent ? sent->i64[r] : most_sent;
     most_messages = messages->i64[r] > most_messages ? messages->i64[r] : most_messages;
   }
-  expect_at_most(c, "numbers sent by a rank", most_sent, 2 * (n - 1) * ((count + n - 1) / n), &WHOLE);
-  expect_at_most(c, "numbers in a message", got_count(c, "largest"), (count + n - 1) / n, &UNEQUAL_PARTS);
+  // Whole data went around where a message, or all of a rank's together, had as much; else a step too many was made.
+  const bool whole = count >= n && (got_count(c, "largest") >= count || (n > 2 && most_sent >= (n - 1) * count));
+  expect_at_most(c, "numbers sent by a rank", most_sent, 2 * (n - 1) * ((count + n - 1) / n),
+                 whole                         ? &WHOLE
+                 : most_messages > 2 * (n - 1) ? &PIECES
+                                               : NULL);
+  expect_at_most(c, "numbers in a message", got_count(c, "largest"), (count + n - 1) / n,
+                 whole ? &WHOLE : &UNEQUAL_PARTS);
   if (expect_at_most(c, "messages sent by a rank", most_messages, 2 * (n - 1), &PIECES))
     expect_at_least(c, "numbers in the smallest message", got_count(c, "smallest"), count / n, &UNEQUAL_PARTS);
 }
