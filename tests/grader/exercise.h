@@ -124,6 +124,9 @@ double got_number(const Case *c, const char *name);                    // NaN wh
 // Element i, of float32, is a NaN that fresh device memory is filled with, of this array or of other memory (a NaN is handed on as it
 // is): nobody wrote there, or it was computed from what nobody wrote. Infinity by infinity and 0 by 0 are other NaNs.
 bool array_is_filling(const Array *a, int64_t i);
+// How many elements of each row (of the last dimension) somebody has written, where these are its first ones, as many in every row,
+// and those behind them are as fresh memory is: float32 as above, int32 -1. 0: nobody wrote. -1: it is not so, or NULL.
+int64_t columns_written(const Array *a);
 int64_t got_count(const Case *c, const char *name);      // a number that counts something; -1 when it did not come back
 const char *got_text(const Case *c, const char *name);   // "" when not
 const char *got_device(const Case *c, const char *name); // "" when not

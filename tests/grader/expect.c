@@ -285,6 +285,22 @@ bool array_is_filling(const Array *a, int64_t i) {
   return filling_at(a, i) != NO_FILLING;
 }
 
+// As fresh memory is, whatever number that is.
+static bool is_untouched(const Array *a, int64_t i) {
+  return a->dtype == FY_INT32 ? a->i32[i] == -1 : array_is_filling(a, i);
+}
+
+int64_t columns_written(const Array *a) {
+  const int64_t columns = a && a->shape.rank > 0 ? a->shape.size[a->shape.rank - 1] : 0;
+  int64_t end = columns;
+  while (end > 0 && is_untouched(a, end - 1))
+    end--;
+  for (int64_t i = 0; columns > 0 && i < a->count; i++)
+    if (i % columns < end ? a->dtype == FY_FLOAT32 && is_untouched(a, i) : !is_untouched(a, i))
+      return -1;
+  return a ? end : -1;
+}
+
 static const Mistake *kernel_mistake(const Array *a, int64_t at) {
   if (a->flags & ARRAY_GUARD_BROKEN)
     return &PAST_THE_END;

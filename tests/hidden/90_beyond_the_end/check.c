@@ -77,14 +77,24 @@ static Array *with_ends(Case *c, int64_t piece, bool of_two) {
   return out;
 }
 
+// All but the first and the last are right, and nobody wrote these.
+static bool ends_left(const Case *c, const Array *want) {
+  const Array *out = got_shaped(c, "out", want->shape);
+  const int64_t n = want->count;
+  for (int64_t i = 1; out && i < n - 1; i++)
+    if (!(fabs((double)out->f32[i] - (double)want->f32[i]) < 1e-4))
+      return false;
+  return out && n > 2 && array_is_filling(out, 0) && array_is_filling(out, n - 1);
+}
+
 static void judge(Case *c) {
   const Array *out = got_shaped(c, "out", given(c, "x")->shape);
   const int64_t n = given(c, "x")->count;
-  const bool no_first = out && isnan(out->f32[0]), no_last = out && isnan(out->f32[n - 1]);
+  const int64_t written = columns_written(out);
   suspect_that(c, counts(c)->launches == 0 && n >= 256, &NO_KERNEL);
   suspect_finding(c, "bounds", &BEYOND);
-  suspect_that(c, out && n > 2 && no_first && no_last && !isnan(out->f32[1]), &ENDS_LEFT);
-  suspect_that(c, out && !no_first && no_last && n >= 256 && isnan(out->f32[n - 2]), &ROUNDED_DOWN);
+  suspect_that(c, ends_left(c, smoothed(c, ITSELF)), &ENDS_LEFT);
+  suspect_that(c, n >= 256 && written > 0 && written < n && written % 32 == 0, &ROUNDED_DOWN);
   suspect_array(c, "out", smoothed(c, ZERO), &ZERO_ENDS);
   suspect_array(c, "out", smoothed(c, ROUND_ABOUT), &ROUND);
   for (int64_t piece = 32; piece <= 1024 && piece < n; piece *= 2)
