@@ -65,10 +65,10 @@ static Placed *find(const char *name) {
 // never written, or computed from other memory that was not.
 static void fill(Driver *d, Placed *p) {
   check(d, cudaMemset(p->base + p->front, UNWRITTEN_BYTE, p->bytes));
-  if (p->dtype != FY_FLOAT32 || p->bytes == 0)
+  if (p->dtype != FY_FLOAT32)
     return;
   p->filling = FILLING - 1 - (uint32_t)(p - placed);
-  uint32_t *host = (uint32_t *)malloc(p->bytes);
+  uint32_t *host = (uint32_t *)malloc(p->bytes + 1);
   if (!host)
     child_bug("no memory for", p->name);
   for (size_t i = 0; i < p->bytes / sizeof *host; i++)

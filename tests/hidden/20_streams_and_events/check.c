@@ -227,9 +227,10 @@ static void suspects(Case *c, bool second) {
   suspect_error(c, "enable_timing", &NO_TIMING);
   suspect_that(c, strstr(got_error(c), "must be recorded") != NULL, &NOT_MEASURED);
   suspect_that(c, strstr(got_error(c), "must be completed") != NULL, &NOBODY_WAITS);
-  if (second)
-    suspect_error(c, "device", &FIRST_GPU);
-  suspect_error(c, "device", &ON_CPU);
+  const bool apart = strstr(got_error(c), "found at least two devices") != NULL,
+             cpu = strstr(got_error(c), "cpu") != NULL;
+  suspect_that(c, second && apart && !cpu, &FIRST_GPU);
+  suspect_that(c, apart && cpu, &ON_CPU);
   suspect_that(c, came && counts(c)->launches == 0, &ON_CPU);
   suspect_that(c, came && all.known && p.kernel_on_copying, &COMPUTED_ON_COPYING);
   suspect_that(c, came && all.known && p.copy_elsewhere && !p.kernel_elsewhere, &WRONG_COPY_STREAM);

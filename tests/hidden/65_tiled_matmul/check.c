@@ -250,9 +250,11 @@ static void judge(Case *c) {
 
 // Threads that see each other's accesses: what every order of them hides is found here.
 static void judge_inspected(Case *c) {
+  const Array *want = product(c, 0, size_of(c, "k"), false);
+  for (int64_t tile = 8; tile <= 32; tile *= 2) // a race between blocks, too
+    suspect_that(c, wrapped(c, want, tile), &WRAPPED);
   suspect_finding(c, "race-grid", &BLOCKS_MEET);
   suspect_that(c, has_finding(c, "bounds") && got_count(c, "loads outside") > 0, &OUTSIDE_LOAD);
-  const Array *want = product(c, 0, size_of(c, "k"), false);
   if (!expect_array(c, "c", want, 0))
     suspect_mistakes(c, want);
   else

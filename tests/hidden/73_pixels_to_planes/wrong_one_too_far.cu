@@ -1,4 +1,4 @@
-// mistake: memory read past the end
+// mistake: an access out of bounds
 #include <cuda_runtime.h>
 
 __global__ void take_apart(float *red, float *green, float *blue, const float4 *pixels, int n) {

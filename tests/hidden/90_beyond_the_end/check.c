@@ -64,16 +64,6 @@ static Array *smoothed(Case *c, Ends ends) {
   return out;
 }
 
-// All but the first and the last are right, and nobody wrote these.
-static bool ends_left(const Case *c, const Array *want) {
-  const Array *out = got_shaped(c, "out", want->shape);
-  const int64_t n = want->count;
-  for (int64_t i = 1; out && i < n - 1; i++)
-    if (!(fabs((double)out->f32[i] - (double)want->f32[i]) < 1e-4))
-      return false;
-  return out && n > 2 && array_is_filling(out, 0) && array_is_filling(out, n - 1);
-}
-
 // The ends of pieces as if they were those of x; or the mean of two at the ends of x.
 static Array *with_ends(Case *c, int64_t piece, bool of_two) {
   const Array *x = given(c, "x");
@@ -85,6 +75,16 @@ static Array *with_ends(Case *c, int64_t piece, bool of_two) {
     out->f32[i] = (float)((before + own + after) / (of_two ? 3 - first - last : 3));
   }
   return out;
+}
+
+// All but the first and the last are right, and nobody wrote these.
+static bool ends_left(const Case *c, const Array *want) {
+  const Array *out = got_shaped(c, "out", want->shape);
+  const int64_t n = want->count;
+  for (int64_t i = 1; out && i < n - 1; i++)
+    if (!(fabs((double)out->f32[i] - (double)want->f32[i]) < 1e-4))
+      return false;
+  return out && n > 2 && array_is_filling(out, 0) && array_is_filling(out, n - 1);
 }
 
 static void judge(Case *c) {
