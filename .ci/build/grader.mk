@@ -71,7 +71,7 @@ $(patsubst %.c,$(B)/%.o,$(CHECK_C)): private CFLAGS += -Wno-missing-field-initia
 # These run with every answer.
 JUDGING := $(patsubst %.c,$(B)/%.o,$(CHECK_C)) $(patsubst %,$(B)/tests/grader/%.o,case expect expect_inspect course wire)
 $(JUDGING): private CFLAGS += $(if $(SANITIZE),,-O2)
-$(B)/tests/grader/answer.o $(B)/tests/grader/symbols.o: $(GRADER_CONFIG)
+$(patsubst %,$(B)/tests/grader/%.o,answer answer_tools symbols): $(GRADER_CONFIG)
 
 # What `./ferry nvcc` links programs with: the simulator alone.
 CUDASIM_OBJ := $(patsubst %.c,$(B)/%.o,$(filter core/sim/% core/model/%,$(CORE_C)))

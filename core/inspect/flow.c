@@ -14,12 +14,18 @@ struct node {
   int meets; // EXIT_NODE: nowhere before the function's end
 };
 
+// Which edges are known already is what is asked most: the last ones asked for, by a hash of their ends.
+enum { KNOWN_EDGES = 512 };
+
 struct flow {
   struct node *nodes;
   int count, room;
   int *by_block; // a hash table of nodes, -1: free
   int table;
   bool stale;
+  struct {
+    uint32_t from, to;
+  } known[KNOWN_EDGES]; // from: 0: free
 };
 
 struct flow *flow_new(void) {
@@ -67,9 +73,7 @@ static int node_of(struct flow *flow, uint32_t block) {
   return *at = flow->count++;
 }
 
-static void edge(struct flow *flow, uint32_t from, uint32_t to) {
-  if (from == 0)
-    return;
+static void add_edge(struct flow *flow, uint32_t from, uint32_t to) {
   int a = node_of(flow, from), b = node_of(flow, to);
   struct node *node = &flow->nodes[a];
   for (int i = 0; i < node->next_count; i++)
@@ -81,6 +85,15 @@ static void edge(struct flow *flow, uint32_t from, uint32_t to) {
   }
   node->next[node->next_count++] = b;
   flow->stale = true;
+}
+
+static inline void edge(struct flow *flow, uint32_t from, uint32_t to) {
+  const uint32_t i = (from * 2654435761u ^ to * 2246822519u) >> 16 & (KNOWN_EDGES - 1);
+  if (from == 0 || (flow->known[i].from == from && flow->known[i].to == to))
+    return;
+  add_edge(flow, from, to);
+  flow->known[i].from = from;
+  flow->known[i].to = to;
 }
 
 void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, const uint32_t last[MAX_DEPTH]) {

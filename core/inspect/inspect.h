@@ -171,7 +171,9 @@ struct look {
   struct launch *launch;
   uint32_t run, phase; // phase: barriers passed, from 1
   uint32_t era, first_era, who;
-  bool pending; // skip_next, or equal.finding is set
+  uint32_t block_era;  // the block's first
+  uint32_t needed_era; // a barrier that has its reason lies between what the block did up to this era and now
+  bool pending;        // skip_next, or equal.finding is set
   int thread, warp;
   struct lane *lane; // the running thread's
   struct lane lanes[WARP];
@@ -223,7 +225,7 @@ struct allocation {
   size_t bytes;
   uint32_t place, serial;
   bool freed,
-      reset;  // reset: by cudaDeviceReset, which is as good as freeing it, but that the simulator keeps the memory
+      reset; // reset: by cudaDeviceReset or a graph, which is as good as freeing it, but that the simulator keeps the memory
   char *name; // of the array in it, if anybody said one
 };
 
@@ -272,6 +274,7 @@ void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, const void *caller);
 void memory_freed(void *address);
+void memory_given_back(void *address);
 void memory_reset(int device);
 // For those who put guards round an array: of the memory here these bytes are the array; nobody has written them yet, or as it was.
 void inspect_array(void *address, size_t bytes, const char *name, bool unwritten);
@@ -342,6 +345,8 @@ uint32_t flow_meets(struct flow *flow, uint32_t block);
 void race_begin_launch(struct launch *launch);
 void race_end_launch(void);
 void race_begin_phase(struct look *l); // l->run and l->phase are new
+// True: there is nothing to say of the access, and the words' records have it.
+bool race_known(struct look *l, struct cell *cells, unsigned count, uint32_t key, enum space space);
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
 void race_copy_cell(struct cell *to, const struct cell *from);
 bool race_last_write(const struct cell *cell, struct note *write); // false: none, as far as anybody knows

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inspect/inspect.h"
+#include "inspect/access.h"
 #include "sim/inspector.h"
 
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
@@ -84,7 +84,7 @@ void lane_event(struct look *l, uint32_t key) {
     lane->keys[lane->key_count++] = key;
 }
 
-void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   struct memory *memory;
   struct lane *lane = l->lane;
   size_t offset;
@@ -113,6 +113,53 @@ void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key)
     lane->keys[lane->key_count++] = key;
     lane->addresses[lane->address_count++] = address;
   }
+}
+
+// A variable of the kernel's own on its stack, or what the simulator keeps of the block: no memory that is looked at.
+static inline bool is_near(uint64_t address) {
+  enum { NEAR = 8192 };
+  return address - (uint64_t)(uintptr_t)__builtin_frame_address(0) < NEAR ||
+         sim_is_block_state((const void *)(uintptr_t)address);
+}
+
+// True: there is nothing to say of the access, and it has been kept.
+static bool is_common(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  struct memory *memory = memory_global;
+  struct lane *lane = l->lane;
+  enum space space = SPACE_GLOBAL;
+  unsigned count;
+  size_t offset = address - memory_arena;
+  if (l->pending || is_atomic(key) || lane->key_count >= lane->room)
+    return false;
+  if (offset < memory_arena_bytes) {
+    if (!access_all_written(address, bytes))
+      return false;
+  } else if ((offset = address - (uintptr_t)l->shared) < l->shared_bytes) {
+    memory = l->shared_memory;
+    space = SPACE_SHARED;
+    if (!l->known_shared[offset / MEMORY_WORD])
+      return false;
+  } else if ((offset = address - (uintptr_t)l->dynamic) < SIM_MAX_SHARED) {
+    memory = l->dynamic_memory;
+    space = SPACE_DYNAMIC;
+    if (offset + bytes > l->dynamic_bytes)
+      return false;
+  } else {
+    l->last_key = key;
+    return is_near(address);
+  }
+  struct cell *cells = memory_cells(memory, offset, bytes, &count);
+  if (!race_known(l, cells, count, key, space))
+    return false;
+  l->last_key = key;
+  lane->keys[lane->key_count++] = key;
+  lane->addresses[lane->address_count++] = address;
+  return true;
+}
+
+void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  if (!is_common(l, address, bytes, key))
+    lane_access_slow(l, address, bytes, key);
 }
 
 // The events of one warp are complete, or as far as they go before its next wait.

@@ -192,6 +192,8 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   for (unsigned i = 0; i < launch->threads; i++)
     l->live[i / WARP] |= 1u << i % WARP;
   race_begin_phase(l);
+  l->block_era = l->era;
+  l->needed_era = l->era - 1;
   order_begin_block(l);
   counts_begin_block(launch);
   launch->looked_calls -= inspect_calls;
@@ -299,6 +301,12 @@ static void freed(void *address) {
   inspect_release();
 }
 
+static void given_back(void *address) {
+  inspect_hold();
+  memory_given_back(address);
+  inspect_release();
+}
+
 static void reset(int device) {
   inspect_hold();
   memory_reset(device);
@@ -339,9 +347,10 @@ static bool will_count(const struct cudasim_launch_request *request) {
   return request->inspected && is_wanted(request->name ? request->name : "kernel");
 }
 
-static const struct sim_inspector inspector = {
-    launch_begin, launch_end, block_begin, block_end, thread_runs, thread_done, barrier_opens, warp_met, fence,
-    pause_look,   divergent,  faulted,     allocated, freed,       reset,       wrote,         copied,   refused};
+static const struct sim_inspector inspector = {launch_begin, launch_end,    block_begin, block_end, thread_runs,
+                                               thread_done,  barrier_opens, warp_met,    fence,     pause_look,
+                                               divergent,    faulted,       allocated,   freed,     given_back,
+                                               reset,        wrote,         copied,      refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

@@ -195,6 +195,12 @@ void memory_describe(const struct allocation *a, uint64_t address, char *text, s
     snprintf(text, bytes, "byte %zd of %zu in device memory", (ssize_t)(address - a->address), a->bytes);
 }
 
+void memory_given_back(void *address) {
+  struct allocation *a = find((uint64_t)(uintptr_t)address, true);
+  if (a)
+    a->reset = true;
+}
+
 void memory_reset(int device) {
   for (size_t i = 0; i < allocation_count; i++)
     allocations[i].reset |= sim_device_of((const void *)(uintptr_t)allocations[i].address) == device;

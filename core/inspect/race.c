@@ -222,6 +222,7 @@ void race_barrier_was_needed(struct look *l) {
   if (l->barrier && l->needed_phase < l->phase - 1)
     l->barrier->needed++;
   l->needed_phase = l->phase - 1;
+  l->needed_era = l->era - 1;
 }
 
 // An access of an earlier phase: a barrier between has ordered the two. If none of those has a reason yet, the last one gets it.
@@ -315,12 +316,9 @@ static inline bool is_of_block(const struct look *l, const struct mark *mark) {
 
 // A read of a word that nobody has written since something ordered it, and that two warps have read in this phase already, is
 // nothing new; nor is it where two lanes of this warp have, since they last met. Those are the most frequent accesses of all.
-static inline void settle(const struct look *l, struct cell *cell, const struct record *r, enum space space) {
-  const bool here = is_of_block(l, &r->write);
-  const bool old = r->write.era < l->first_era ||
-                   (here && era_of(&r->write)->phase < l->phase && era_of(&r->write)->phase <= l->needed_phase);
+static inline void settle_reads(const struct look *l, struct cell *cell, const struct record *r) {
   cell->last.era = 0;
-  if (!old || (space != SPACE_GLOBAL && !here) || r->read.era != l->era || r->other.era != l->era)
+  if (r->read.era != l->era || r->other.era != l->era)
     return;
   const bool warps = (r->read.who ^ r->other.who) & WHO_WARP;
   const bool together = (((r->read.who ^ r->other.who) | (r->read.who ^ l->who)) & (WHO_WARP | WHO_EPOCH)) == 0;
@@ -328,6 +326,47 @@ static inline void settle(const struct look *l, struct cell *cell, const struct 
     cell->last = (struct mark){l->era, KEY_ANYONE, 0};
   else if (together && r->read.who != r->other.who)
     cell->last = (struct mark){l->era, r->read.key, r->read.who | WHO_HAS_OTHER};
+}
+
+static inline void settle(const struct look *l, struct cell *cell, const struct record *r, enum space space) {
+  const bool here = is_of_block(l, &r->write);
+  const bool old = r->write.era < l->first_era ||
+                   (here && era_of(&r->write)->phase < l->phase && era_of(&r->write)->phase <= l->needed_phase);
+  if (old && (space == SPACE_GLOBAL || here))
+    settle_reads(l, cell, r);
+  else
+    cell->last.era = 0;
+}
+
+// What check_cell comes to where no two accesses can meet: in shared memory behind a barrier that has its reason, in global memory
+// that the launch has not written. Shared memory has marks of blocks of this thread alone, one after another.
+static inline bool is_known(struct look *l, struct cell *cell, const struct mark *now, enum space space) {
+  struct record *r;
+  if (cell->more == 0)
+    return false;
+  r = record_at(cell->more);
+  if (space == SPACE_GLOBAL ? r->write.era >= l->first_era : r->write.era > l->needed_era)
+    return false;
+  if (is_read(now->key)) {
+    if (space != SPACE_GLOBAL && r->write.era < l->block_era)
+      return false;
+    note_read(l, r, now);
+    settle_reads(l, cell, r);
+    return true;
+  }
+  if (space == SPACE_GLOBAL || r->read.era > l->needed_era || r->other.era > l->needed_era)
+    return false;
+  r->write = *now;
+  cell->last.era = 0;
+  return true;
+}
+
+bool race_known(struct look *l, struct cell *cells, unsigned count, uint32_t key, enum space space) {
+  const struct mark now = {l->era, key, l->who};
+  for (unsigned i = 0; i < count; i++)
+    if (!is_known(l, &cells[i], &now, space))
+      return false;
+  return true;
 }
 
 // True: the block has written the word before.

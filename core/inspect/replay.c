@@ -242,6 +242,24 @@ static void run(struct replay *r, uint32_t lanes, uint32_t stop, int stop_depth,
   }
 }
 
+// Has the lane nothing that the other has not had, from the same place on?
+static bool same_way(const struct look *l, unsigned lane, unsigned other) {
+  const struct lane *a = &l->lanes[lane], *b = &l->lanes[other];
+  return a->key_count == b->key_count && l->depth[l->warp][lane] == l->depth[l->warp][other] &&
+         memcmp(a->keys, b->keys, a->key_count * sizeof *a->keys) == 0 &&
+         memcmp(l->last_block[l->warp][lane], l->last_block[l->warp][other], sizeof l->last_block[0][0]) == 0;
+}
+
+static void learn(const struct look *l, struct flow *flow, uint32_t active) {
+  int before = -1;
+  for (uint32_t left = active; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(left);
+    if (before < 0 || !same_way(l, lane, (unsigned)before))
+      flow_learn(flow, &l->lanes[lane], l->depth[l->warp][lane], l->last_block[l->warp][lane]);
+    before = (int)lane;
+  }
+}
+
 void replay(struct look *l, uint32_t active) {
   struct replay r = {.look = l, .kernel = l->launch->kernel};
   r.live = (unsigned)__builtin_popcount(l->live[l->warp] | active);
@@ -250,10 +268,7 @@ void replay(struct look *l, uint32_t active) {
   for (uint32_t left = active; left; left &= left - 1)
     all &= l->lanes[__builtin_ctz(left)].key_count == length;
   if (!all)
-    for (uint32_t left = active; left; left &= left - 1) {
-      unsigned lane = (unsigned)__builtin_ctz(left);
-      flow_learn(r.kernel->flow, &l->lanes[lane], l->depth[l->warp][lane], l->last_block[l->warp][lane]);
-    }
+    learn(l, r.kernel->flow, active);
   run_together(&r, active, length);
   if (!all)
     run(&r, active, 0, -1, 0);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "sim.h"
 
 static void print_copies(const char *way, enum cudaMemcpyKind kind) {
@@ -18,6 +19,7 @@ static void print_counts(void) {
   for (int i = 0; i < sim.config.devices; i++)
     left += sim.device[i].heap.used;
   sim_unlock();
+  left -= sim_graph_freed_bytes();
   fprintf(stderr, "cudasim: counted in this run\n");
   fprintf(stderr, "  kernel launches          %8llu\n", (unsigned long long)sim.counters.launches);
   if (sim.counters.matrix_products > 0)

@@ -31,7 +31,8 @@ struct sim_inspector {
   // Device memory: who allocated it, what a copy or fill or a function of a library wrote, what was copied within devices.
   void (*allocated)(void *address, size_t bytes, const void *caller);
   void (*freed)(void *address);
-  void (*reset)(int device); // as CUDA's does, it frees what is allocated
+  void (*given_back)(void *address); // as the program has it; a graph may use it again
+  void (*reset)(int device);         // as CUDA's does, it frees what is allocated
   void (*wrote)(const void *address, size_t bytes);
   void (*copied)(const void *to, const void *from, size_t bytes);
   // A launch was refused: its argument at `position` (from 0) is no memory that a kernel may use.

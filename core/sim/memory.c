@@ -1,6 +1,7 @@
 // Devices' memory: one reserved range of addresses, cut into devices; pinned host memory: ordinary memory on a list.
 #include "memory.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,15 @@ static char *take(int device, size_t bytes) {
   return address;
 }
 
+// A program that others wrote seldom says more of it than that something else went wrong.
+static void tell_full(int device, size_t bytes) {
+  static atomic_flag told = ATOMIC_FLAG_INIT;
+  if (sim_config_is_program() && !atomic_flag_test_and_set(&told))
+    fprintf(stderr,
+            "cudasim: warning: %zu bytes do not fit: device %d has %zu MB, %zu of them in use (FERRY_SIM_MEMORY_MB)\n",
+            bytes, device, sim.config.memory_bytes >> 20, sim.device[device].heap.used >> 20);
+}
+
 static cudaError_t allocate(int device, void **pointer, size_t bytes, const void *caller) {
   if (pointer == NULL)
     return cudaErrorInvalidValue;
@@ -211,8 +221,10 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes, const void
     sim_stream_drain(device);
     address = take(device, bytes);
   }
-  if (address == NULL)
+  if (address == NULL) {
+    tell_full(device, bytes);
     return cudaErrorMemoryAllocation;
+  }
   SIM_COUNT(allocations, 1);
   sim_access_begin();
   ASAN_UNPOISON_MEMORY_REGION(address, bytes);
@@ -254,30 +266,72 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes) {
 
 // ---- memory of graphs ----
 
+struct kept {
+  void *pointer;
+  size_t bytes;
+  bool freed; // by the program or by a node; it is there all the same
+};
 static struct {
-  void **items;
+  struct kept *items;
   size_t count, room;
 } kept; // under sim.lock
+
+// sim.lock is held. NULL: no graph's memory.
+static struct kept *find_kept(const void *pointer) {
+  for (size_t i = 0; i < kept.count; i++)
+    if (kept.items[i].pointer == pointer)
+      return &kept.items[i];
+  return NULL;
+}
+
+// sim.lock is held.
+static struct kept *add_kept(void *pointer) {
+  if (kept.count == kept.room) {
+    kept.room = kept.room ? 2 * kept.room : 16;
+    kept.items = sim_resize(kept.items, kept.room * sizeof *kept.items);
+  }
+  const struct sim_heap *heap = &sim.device[sim_device_of(pointer)].heap;
+  const struct sim_piece *piece = sim_heap_find(heap, pointer);
+  kept.items[kept.count] = (struct kept){pointer, piece ? piece->size : 0, false};
+  return &kept.items[kept.count++];
+}
 
 // A graph that has allocated it may run again after a program has freed it, and then it is there at the same address: it is never
 // given back.
 void cudasim_graph_keep(void *pointer) {
   sim_lock();
-  if (kept.count == kept.room) {
-    kept.room = kept.room ? 2 * kept.room : 16;
-    kept.items = sim_resize(kept.items, kept.room * sizeof *kept.items);
-  }
-  kept.items[kept.count++] = pointer;
+  add_kept(pointer);
   sim_unlock();
 }
 
 static bool is_kept(const void *pointer) {
-  bool found = false;
   sim_lock();
-  for (size_t i = 0; i < kept.count && !found; i++)
-    found = kept.items[i] == pointer;
+  const bool found = find_kept(pointer) != NULL;
   sim_unlock();
   return found;
+}
+
+// Freed, as far as the program is concerned. What a graph frees and has not allocated is kept from now on, too: it may run again.
+void cudasim_graph_free(void *pointer) {
+  if (sim_device_of(pointer) < 0)
+    return;
+  sim_lock();
+  struct kept *found = find_kept(pointer);
+  if (found == NULL)
+    found = add_kept(pointer);
+  if (!found->freed)
+    SIM_TELL(given_back(pointer));
+  found->freed = true;
+  sim_unlock();
+}
+
+size_t sim_graph_freed_bytes(void) {
+  size_t bytes = 0;
+  sim_lock();
+  for (size_t i = 0; i < kept.count; i++)
+    bytes += kept.items[i].freed ? kept.items[i].bytes : 0;
+  sim_unlock();
+  return bytes;
 }
 
 // ---- freeing ----
@@ -297,7 +351,11 @@ cudaError_t cudaFree(void *pointer) {
     return sim_fail(sim_sticky(sim_current_device));
   }
   sim_stream_drain(device);
-  cudaError_t error = is_kept(pointer) ? cudaSuccess : sim_release(pointer);
+  cudaError_t error = cudaSuccess;
+  if (is_kept(pointer))
+    cudasim_graph_free(pointer);
+  else
+    error = sim_release(pointer);
   return sim_fail(sim_sticky(device) ? sim_sticky(device) : error);
 }
 
@@ -322,8 +380,8 @@ static cudaError_t run_free(struct sim_work *base) {
 }
 
 // In a graph, which may run again, and of what a graph has allocated.
-static cudaError_t keep(struct sim_work *base) {
-  (void)base;
+static cudaError_t run_graph_free(struct sim_work *base) {
+  cudasim_graph_free(((struct free_work *)base)->pointer);
   return cudaSuccess;
 }
 
@@ -336,7 +394,8 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
   SIM_TRY(sim_range_check(pointer, 0));
   if (sim_device_of(pointer) < 0)
     return sim_fail(cudaErrorInvalidValue);
-  struct free_work *work = sim_work_new(sizeof *work, stream->capture || is_kept(pointer) ? keep : run_free, NULL);
+  struct free_work *work =
+      sim_work_new(sizeof *work, stream->capture || is_kept(pointer) ? run_graph_free : run_free, NULL);
   work->pointer = pointer;
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }

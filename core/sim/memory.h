@@ -37,4 +37,7 @@ void sim_access_end(void);
 // Ends the allocation at once; the caller sees to it that nothing uses it any more.
 cudaError_t sim_release(void *address);
 
+// Of the devices' memory in use: graphs' memory that the program or a graph has freed. It stays, for a graph that runs again.
+size_t sim_graph_freed_bytes(void);
+
 #endif

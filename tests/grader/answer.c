@@ -1,9 +1,8 @@
 // From a learner's source to a program that a test can run. Compiler and linker run in the sandbox like the answer itself:
 // a source may make them read, write and eat whatever they can.
-#include "answer.h"
+#include "answer_tools.h"
 #include "case.h"
 #include "config.h"
-#include "diagnostics.h"
 #include "files.h"
 #include "gpu.h"
 #include "inspect.h"
@@ -24,164 +23,13 @@
 #include <unistd.h>
 
 static const char *NO_FILES[2];
-enum { SOURCE_LIMIT = 256 << 10, ARGUMENTS = 96, COMPILE_SECONDS = 10, UNROLLED_SECONDS = 40, NVCC_SECONDS = 60 };
-
-static const size_t MIB = 1 << 20;
+enum { SOURCE_LIMIT = 256 << 10 };
 
 const char *status_name(Status status) {
   static const char *const names[] = {"not run", "pass",          "fail",         "crash",
                                       "timeout", "out of memory", "output limit", "compile error",
                                       "missing", "skipped",       "grader error"};
   return names[status];
-}
-
-// ---- a command line ------------------------------------------------------------------------------------------------------
-
-typedef struct Command {
-  const char *argv[ARGUMENTS];
-  char text[8192];
-  size_t used;
-  int count;
-} Command;
-
-static void word(Command *c, const char *format, const char *value) {
-  char text[4096];
-  size_t room = sizeof c->text - c->used;
-  int written = snprintf(text, sizeof text, format, value);
-  tools_path(c->text + c->used, room, text);
-  int length = written < (int)sizeof text ? (int)strlen(c->text + c->used) : -1;
-  if (c->count == ARGUMENTS - 1 || length < 0 || (size_t)length + 1 >= room)
-    grader_panic("a command line is too long");
-  c->argv[c->count++] = c->text + c->used;
-  c->argv[c->count] = NULL;
-  c->used += (size_t)length + 1;
-}
-
-static void words(Command *c, const char *list) {
-  char copy[4096];
-  char *rest = copy;
-  snprintf(copy, sizeof copy, "%s", list);
-  for (char *one; (one = strsep(&rest, " "));)
-    if (*one)
-      word(c, "%s", one);
-}
-
-// A program by its name: the path of the first on PATH, since the sandbox searches nothing.
-static void program(Command *c, const char *name) {
-  char path[1024], copy[4096];
-  const char *search = getenv("PATH");
-  char *rest = copy;
-  snprintf(copy, sizeof copy, "%s", search ? search : "/usr/local/bin:/usr/bin:/bin");
-  if (strchr(name, '/')) {
-    word(c, "%s", name);
-    return;
-  }
-  for (char *folder; (folder = strsep(&rest, ":"));) {
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (access(path, X_OK) == 0) {
-      word(c, "%s", path);
-      return;
-    }
-  }
-  grader_panic("%s is not on PATH; ./ferry doctor says what installs it", name);
-}
-
-// ---- running the tools ---------------------------------------------------------------------------------------------------
-
-// What the tools need to see of the repository. Of the exercise's hidden folder that is one file or two.
-static void set_readable(SandboxJob *job, const char *extra, const char *more) {
-  static char seen[SANDBOX_PATHS][512];
-  const char *const paths[] = {CONFIG_ROOT "/core",
-                               CONFIG_ROOT "/build/include",
-                               CONFIG_ROOT "/build/cu2cpp",
-                               CONFIG_ROOT "/build/bundle",
-                               CONFIG_ROOT "/tests/grader",
-                               CONFIG_LIBRARY,
-                               INSPECT_LIBRARY,
-                               CONFIG_PRECOMPILED,
-                               CONFIG_OBJECTS "/tests/grader",
-                               CONFIG_OBJECTS "/sim/tests/grader",
-                               extra,
-                               more};
-  int used = 0;
-  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-    if (paths[i] && access(paths[i], F_OK) == 0) {
-      tools_path(seen[used], sizeof seen[used], paths[i]);
-      job->readable[used] = seen[used];
-      used++;
-    }
-}
-
-// Runs one tool in the answer's folder. On failure the answer's status and diagnostics say what happened.
-static bool run_tool(Answer *a, const Command *command, const char *readable[2], double seconds, char **output) {
-  char temporary[300], home[300];
-  // A compiler on PATH may be ccache, which wants a home for its cache, or to be told to do without.
-  const char *environment[] = {
-      "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "CCACHE_DISABLE=1", temporary, home, NULL};
-  snprintf(temporary, sizeof temporary, "TMPDIR=%s", a->folder);
-  snprintf(home, sizeof home, "HOME=%s", a->folder);
-  SandboxJob job = {.argv = command->argv,
-                    .environment = environment,
-                    .folder = a->folder,
-                    .seconds = seconds,
-                    .memory = 2048 * MIB,
-                    .file_bytes = 128 * MIB,
-                    .folder_bytes = 512 * MIB,
-                    .output_bytes = output ? 8 * MIB : 64 << 10,
-                    .lines = output ? 0 : 25};
-  set_readable(&job, readable[0], readable[1]);
-  SandboxResult r = sandbox_run(&job);
-  a->protections = a->protections ? a->protections & r.protections : r.protections;
-  bool done = r.end == SANDBOX_EXITED && r.status == 0;
-  if (done && output) {
-    *output = r.output;
-    r.output = NULL;
-  } else if (!done) {
-    static const char *const ends[] = {"",
-                                       "the compiler crashed",
-                                       "the compiler did not end in time",
-                                       "the compiler took too much memory",
-                                       "the compiler had too much to say",
-                                       "the compiler wrote too much",
-                                       "the compiler could not be started"};
-    a->status = r.end == SANDBOX_NOT_STARTED ? STATUS_GRADER_ERROR : STATUS_COMPILE_ERROR;
-    free(a->diagnostics);
-    if (asprintf(&a->diagnostics, "%s%s%s", r.output ? r.output : "", r.end == SANDBOX_EXITED ? "" : ends[r.end],
-                 r.end == SANDBOX_EXITED ? "" : "\n") < 0)
-      a->diagnostics = NULL;
-  }
-  sandbox_result_free(&r);
-  return done;
-}
-
-// The compiler itself. What it says of the answer is made fit to read.
-static bool run_compiler(Answer *a, const Command *command, const char *readable[2]) {
-  char *said = NULL;
-  const double seconds = a->for_inspector ? UNROLLED_SECONDS : COMPILE_SECONDS; // hundreds of calls a line
-  bool done = run_tool(a, command, readable, seconds, &said);
-  if (done && said && !a->for_inspector)
-    a->warning = diagnostics_warning(said, a->title);
-  free(said);
-  if (done || a->status != STATUS_COMPILE_ERROR || !a->diagnostics)
-    return done;
-  const char *last = NULL; // what ended the compiler, where it was not the compiler itself
-  for (const char *at = a->diagnostics; (at = strstr(at, "the compiler ")); at++)
-    if (at == a->diagnostics || at[-1] == '\n')
-      last = at;
-  char *fit = diagnostics_errors(a->diagnostics, a->title), *both = NULL;
-  if (last && !strstr(fit, last) && asprintf(&both, "%s\n%.80s", fit, last) >= 0) {
-    free(fit);
-    fit = both;
-  }
-  free(a->diagnostics);
-  a->diagnostics = fit;
-  return done;
-}
-
-static bool refuse(Answer *a, Status status, const char *why) {
-  a->status = status;
-  a->diagnostics = strdup(why);
-  return false;
 }
 
 static bool is_kernel(const Answer *a) {
@@ -200,23 +48,24 @@ static void driver_object(const Answer *a, char *path, size_t bytes) {
 static void include_prototypes(const Answer *a, Command *c, char *header, size_t bytes) {
   driver_path(a, "answer.h", header, bytes);
   if (access(header, R_OK) == 0) {
-    word(c, "%s", "-include");
-    word(c, "%s", header);
+    command_word(c, "%s", "-include");
+    command_word(c, "%s", header);
   }
 }
 
 static bool compile_c(Answer *a) {
   Command c = {0};
   char header[512];
-  program(&c, CONFIG_CC);
-  words(&c, "-std=c17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror=implicit-function-declaration -Werror=int-conversion "
-            "-Werror=incompatible-pointer-types -Werror=return-type -fopenmp -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
-            "/build/include " CONFIG_INCLUDES);
+  command_program(&c, CONFIG_CC);
+  command_words(&c,
+                "-std=c17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror=implicit-function-declaration -Werror=int-conversion "
+                "-Werror=incompatible-pointer-types -Werror=return-type -fopenmp -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
+                "/build/include " CONFIG_INCLUDES);
   include_prototypes(a, &c, header, sizeof header);
-  word(&c, "-c", "");
-  word(&c, "%s.c", a->exercise->id);
-  words(&c, "-o answer.o");
-  return run_compiler(a, &c, (const char *[2]){header, NULL});
+  command_word(&c, "-c", "");
+  command_word(&c, "%s.c", a->exercise->id);
+  command_words(&c, "-o answer.o");
+  return answer_run_compiler(a, &c, (const char *[2]){header, NULL});
 }
 
 // The runtime's header as make has compiled it; where that is not there, or not of this compiler, the header itself. What is switched
@@ -225,8 +74,8 @@ static void include_precompiled(const Answer *a, Command *c) {
   const char *header = a->for_inspector ? CONFIG_PRECOMPILED "/inspected.h" : CONFIG_PRECOMPILED "/judged.h";
   if (access(header, R_OK) != 0)
     return;
-  words(c, "-Wno-dangling-pointer -include");
-  word(c, "%s", header);
+  command_words(c, "-Wno-dangling-pointer -include");
+  command_word(c, "%s", header);
 }
 
 static bool stack_is_a_threads(Answer *a) {
@@ -234,7 +83,7 @@ static bool stack_is_a_threads(Answer *a) {
   snprintf(path, sizeof path, "%s/answer.su", a->folder);
   char *usage = file_read(path, NULL);
   if (!usage)
-    return refuse(a, STATUS_GRADER_ERROR, "the compiler did not say how much a thread needs\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR, "the compiler did not say how much a thread needs\n");
   a->diagnostics = unseen_on_stack(a->exercise, usage);
   free(usage);
   if (a->diagnostics)
@@ -249,30 +98,30 @@ static bool assemble_with_guards(Answer *a) {
   snprintf(assembly, sizeof assembly, "%s/answer.s", a->folder);
   snprintf(guarded, sizeof guarded, "%s/guarded.s", a->folder);
   if (!inspect_guard_arrays(assembly, guarded) || chmod(guarded, 0644) != 0)
-    return refuse(a, STATUS_GRADER_ERROR, "the answer's assembly could not be copied\n");
-  program(&c, "g++");
-  words(&c, "-c guarded.s -o answer.o");
-  return run_tool(a, &c, NO_FILES, COMPILE_SECONDS, NULL);
+    return answer_refuse(a, STATUS_GRADER_ERROR, "the answer's assembly could not be copied\n");
+  command_program(&c, "g++");
+  command_words(&c, "-c guarded.s -o answer.o");
+  return answer_run_tool(a, &c, NO_FILES, COMPILE_SECONDS, NULL);
 }
 
 static bool compile_for_simulator(Answer *a) {
   Command transform = {0}, c = {0};
   char header[512];
-  word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
-  words(&transform, a->for_inspector ? "--gcc" : "--judge");
-  word(&transform, "%s.cu", a->exercise->id);
-  word(&transform, "%s", "answer.cpp");
-  if (!run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
+  command_word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
+  command_words(&transform, a->for_inspector ? "--gcc" : "--judge");
+  command_word(&transform, "%s.cu", a->exercise->id);
+  command_word(&transform, "%s", "answer.cpp");
+  if (!answer_run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
-  program(&c, a->for_inspector ? "g++" : CONFIG_CXX);
-  words(&c, a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
-  words(&c, "-I" CONFIG_ROOT "/core/sim/include");
+  command_program(&c, a->for_inspector ? "g++" : CONFIG_CXX);
+  command_words(&c, a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
+  command_words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);
-  words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
+  command_words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
   if (a->for_inspector && a->exercise->open)
-    words(&c, "-fstack-usage");
-  if (!run_compiler(a, &c, (const char *[2]){header, NULL}))
+    command_words(&c, "-fstack-usage");
+  if (!answer_run_compiler(a, &c, (const char *[2]){header, NULL}))
     return false;
   return !a->for_inspector || ((!a->exercise->open || stack_is_a_threads(a)) && assemble_with_guards(a));
 }
@@ -281,9 +130,9 @@ static bool compile_for_simulator(Answer *a) {
 static bool keep_own_symbols(Answer *a) {
   Command look = {0}, keep = {0};
   char *listing = NULL;
-  program(&look, "readelf");
-  words(&look, "-SsW answer.o");
-  if (!run_tool(a, &look, NO_FILES, COMPILE_SECONDS, &listing))
+  command_program(&look, "readelf");
+  command_words(&look, "-SsW answer.o");
+  if (!answer_run_tool(a, &look, NO_FILES, COMPILE_SECONDS, &listing))
     return false;
   char *refused = symbols_refused(a->exercise, listing, a->for_inspector);
   free(listing);
@@ -292,14 +141,15 @@ static bool keep_own_symbols(Answer *a) {
     a->diagnostics = refused;
     return false;
   }
-  program(&keep, "objcopy");
+  command_program(&keep, "objcopy");
   for (int i = 0; i < MAX_FUNCTIONS && a->exercise->functions[i]; i++)
-    word(&keep, "--keep-global-symbol=%s", a->exercise->functions[i]);
+    command_word(&keep, "--keep-global-symbol=%s", a->exercise->functions[i]);
   // The one thing that runs before main calls an empty function (__tsan_init), or is none of the compiler's.
-  words(&keep,
-        a->for_inspector ? INSPECT_COPIES " --remove-section=.init_array* --remove-section=.rela.init_array*" : "");
-  word(&keep, "%s", "answer.o");
-  return run_tool(a, &keep, NO_FILES, COMPILE_SECONDS, NULL);
+  command_words(&keep, a->for_inspector ? INSPECT_COPIES
+                           " --remove-section=.init_array* --remove-section=.rela.init_array*"
+                                        : "");
+  command_word(&keep, "%s", "answer.o");
+  return answer_run_tool(a, &keep, NO_FILES, COMPILE_SECONDS, NULL);
 }
 
 static bool link_program(Answer *a) {
@@ -307,29 +157,32 @@ static bool link_program(Answer *a) {
   char driver[512];
   bool kernel = is_kernel(a);
   driver_object(a, driver, sizeof driver);
-  program(&c, CONFIG_CXX);
-  words(&c, CONFIG_LINKER " -o program answer.o");
-  words(&c, a->for_inspector ? "-Wl,--whole-archive " INSPECT_LIBRARY " -Wl,--no-whole-archive" : "-Wl,--strip-debug");
-  words(&c, kernel
-                ? "-Wl,--wrap=sim_submit"
-                : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization "
-                  "-Wl,--wrap=fy_event_record,--wrap=fy_event_wait,--wrap=fy_event_query,--wrap=fy_event_elapsed_time "
-                  "-Wl,--wrap=fy_stream_query,--wrap=fy_stream_wait_stream,--wrap=fy_step,--wrap=fy_copy_bytes");
-  word(&c, "%s", driver);
-  word(&c, "%s", CONFIG_OBJECTS "/tests/grader/child.o");
-  word(&c, "%s", CONFIG_OBJECTS "/tests/grader/wire.o");
-  word(&c, "%s",
-       kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o" : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
-  word(&c, "%s", kernel ? CONFIG_OBJECTS "/tests/grader/ledger_sim.o" : CONFIG_OBJECTS "/tests/grader/course.o");
-  word(&c, "%s", CONFIG_LIBRARY);
-  words(&c, CONFIG_LINK);
-  return run_tool(a, &c, (const char *[2]){driver, NULL}, COMPILE_SECONDS, NULL);
+  command_program(&c, CONFIG_CXX);
+  command_words(&c, CONFIG_LINKER " -o program answer.o");
+  command_words(&c, a->for_inspector ? "-Wl,--whole-archive " INSPECT_LIBRARY " -Wl,--no-whole-archive"
+                                     : "-Wl,--strip-debug");
+  command_words(
+      &c, kernel ? "-Wl,--wrap=sim_submit"
+                 : "-Wl,--wrap=fy_count_copy,--wrap=fy_count_launch,--wrap=fy_count_synchronization "
+                   "-Wl,--wrap=fy_event_record,--wrap=fy_event_wait,--wrap=fy_event_query,--wrap=fy_event_elapsed_time "
+                   "-Wl,--wrap=fy_stream_query,--wrap=fy_stream_wait_stream,--wrap=fy_step,--wrap=fy_copy_bytes");
+  command_word(&c, "%s", driver);
+  command_word(&c, "%s", CONFIG_OBJECTS "/tests/grader/child.o");
+  command_word(&c, "%s", CONFIG_OBJECTS "/tests/grader/wire.o");
+  command_word(&c, "%s",
+               kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o"
+                      : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
+  command_word(&c, "%s",
+               kernel ? CONFIG_OBJECTS "/tests/grader/ledger_sim.o" : CONFIG_OBJECTS "/tests/grader/course.o");
+  command_word(&c, "%s", CONFIG_LIBRARY);
+  command_words(&c, CONFIG_LINK);
+  return answer_run_tool(a, &c, (const char *[2]){driver, NULL}, COMPILE_SECONDS, NULL);
 }
 
 // What was linked is the grader's from here on: one test of an answer must not replace what the next one runs.
 static bool take_program(Answer *a) {
   if (!sandbox_take(a->folder, "program"))
-    return refuse(a, STATUS_GRADER_ERROR, "the answer's program could not be taken over\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR, "the answer's program could not be taken over\n");
   return true;
 }
 
@@ -339,18 +192,20 @@ static bool build_with_nvcc(Answer *a) {
   Command c = {0};
   char header[512], driver[512];
   if (!*CONFIG_NVCC)
-    return refuse(a, STATUS_GRADER_ERROR, "a kernel for a GPU needs nvcc; FERRY_CUDA=sim runs it on the simulator\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR,
+                         "a kernel for a GPU needs nvcc; FERRY_CUDA=sim runs it on the simulator\n");
   driver_path(a, "driver.cu", driver, sizeof driver);
-  program(&c, CONFIG_NVCC);
-  words(&c, "-std=c++17 -O2 -arch=native -cudart static -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
-            "/tests/grader -Xlinker --wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,--wrap=cudaDeviceSynchronize"
-            ",--wrap=cudaMalloc,--wrap=cudaMemcpy,--wrap=cudaMemcpyAsync -o program");
+  command_program(&c, CONFIG_NVCC);
+  command_words(&c,
+                "-std=c++17 -O2 -arch=native -cudart static -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
+                "/tests/grader -Xlinker --wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,--wrap=cudaDeviceSynchronize"
+                ",--wrap=cudaMalloc,--wrap=cudaMemcpy,--wrap=cudaMemcpyAsync -o program");
   include_prototypes(a, &c, header, sizeof header);
-  word(&c, "%s.cu", a->exercise->id);
-  word(&c, "%s", driver);
-  words(&c, CONFIG_ROOT "/tests/grader/place_cuda.cu " CONFIG_OBJECTS "/tests/grader/child.o " CONFIG_OBJECTS
-                        "/tests/grader/wire.o");
-  return run_tool(a, &c, (const char *[2]){header, driver}, NVCC_SECONDS, NULL);
+  command_word(&c, "%s.cu", a->exercise->id);
+  command_word(&c, "%s", driver);
+  command_words(&c, CONFIG_ROOT "/tests/grader/place_cuda.cu " CONFIG_OBJECTS "/tests/grader/child.o " CONFIG_OBJECTS
+                                "/tests/grader/wire.o");
+  return answer_run_tool(a, &c, (const char *[2]){header, driver}, NVCC_SECONDS, NULL);
 }
 
 // ---- the source ----------------------------------------------------------------------------------------------------------
@@ -376,18 +231,18 @@ static bool copy_source(Answer *a, const char *source) {
   struct stat about;
   int in = open(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (in < 0 && errno == ENOENT)
-    return refuse(a, STATUS_MISSING, "there is no such file\n");
+    return answer_refuse(a, STATUS_MISSING, "there is no such file\n");
   if (in < 0 || fstat(in, &about) != 0 || !S_ISREG(about.st_mode)) {
     if (in >= 0)
       close(in);
-    return refuse(a, STATUS_COMPILE_ERROR, "it is not a plain file (links are not followed)\n");
+    return answer_refuse(a, STATUS_COMPILE_ERROR, "it is not a plain file (links are not followed)\n");
   }
   size_t used = 0;
   for (ssize_t n; used < sizeof text && (n = read(in, text + used, sizeof text - used)) > 0;)
     used += (size_t)n;
   close(in);
   if (used > SOURCE_LIMIT)
-    return refuse(a, STATUS_COMPILE_ERROR, "it is longer than 256 KiB\n");
+    return answer_refuse(a, STATUS_COMPILE_ERROR, "it is longer than 256 KiB\n");
   a->text = strndup(text, used);
   if (a->exercise->open && a->text && (a->diagnostics = unseen_in_source(a->text))) {
     a->status = STATUS_COMPILE_ERROR;
@@ -402,7 +257,7 @@ static bool copy_source(Answer *a, const char *source) {
   bool written = out >= 0 && write(out, text, used) == (ssize_t)used;
   if (out >= 0)
     close(out);
-  return (written && copy_header(a)) || refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
+  return (written && copy_header(a)) || answer_refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
 }
 
 bool answer_build_is_whole(Answer *a) {
@@ -411,7 +266,7 @@ bool answer_build_is_whole(Answer *a) {
   if (build_is_whole(driver, why, sizeof why))
     return true;
   free(a->diagnostics);
-  return refuse(a, STATUS_GRADER_ERROR, why);
+  return answer_refuse(a, STATUS_GRADER_ERROR, why);
 }
 
 static bool ready; // and so are the processes that come from this one
@@ -437,7 +292,7 @@ static bool wants_inspection(const Exercise *e) {
 
 static void build_for_inspector(Answer *a) {
   if (access(INSPECT_LIBRARY, R_OK) != 0)
-    refuse(a, STATUS_GRADER_ERROR, "what inspects kernels has not been built: make ferry\n");
+    answer_refuse(a, STATUS_GRADER_ERROR, "what inspects kernels has not been built: make ferry\n");
   else if (compile_for_simulator(a) && keep_own_symbols(a) && link_program(a))
     take_program(a);
 }
@@ -467,7 +322,7 @@ static void begin_for_inspector(Answer *a, const char *source) {
   *b = (Answer){.exercise = a->exercise, .for_inspector = true};
   if (!sandbox_folder(b->folder, sizeof b->folder)) {
     b->folder[0] = '\0';
-    refuse(b, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+    answer_refuse(b, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
     return;
   }
   snprintf(b->program, sizeof b->program, "%s/program", b->folder);
@@ -513,7 +368,7 @@ Answer *answer_inspected(Answer *a) {
   if (!b || !b->builder)
     return b;
   if (!read_all(b->builder_says, head, sizeof head)) {
-    refuse(b, STATUS_GRADER_ERROR, "what compiles an answer for the inspector has died\n");
+    answer_refuse(b, STATUS_GRADER_ERROR, "what compiles an answer for the inspector has died\n");
   } else {
     b->status = (Status)head[0];
     b->protections = head[1];
@@ -528,69 +383,6 @@ Answer *answer_inspected(Answer *a) {
   return b;
 }
 
-static bool write_places(const char *folder, int *count) {
-  char path[320];
-  snprintf(path, sizeof path, "%s/places", folder);
-  FILE *list = fopen(path, "wxe");
-  *count = list ? places_list(list) : 0;
-  return list && fclose(list) == 0;
-}
-
-// The program's folder is the grader's since it was taken over; the tool works in one of its own.
-bool answer_find_places(Answer *a, const Inspection *inspection) {
-  Command c = {0};
-  Answer tool = {.exercise = a->exercise};
-  char *frames = NULL;
-  int count = 0;
-  if (!sandbox_folder(tool.folder, sizeof tool.folder))
-    return refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
-  bool good =
-      write_places(tool.folder, &count) || refuse(&tool, STATUS_GRADER_ERROR, "no list of places was written\n");
-  program(&c, "addr2line");
-  word(&c, "-iae%s", a->program);
-  word(&c, "%s", "@places");
-  good = good && (count == 0 || run_tool(&tool, &c, (const char *[2]){a->program, NULL}, COMPILE_SECONDS, &frames));
-  FILE *in = frames && *frames ? fmemopen(frames, strlen(frames), "r") : NULL;
-  if (in) {
-    places_read(inspection, in);
-    fclose(in);
-  }
-  free(frames);
-  sandbox_folder_remove(tool.folder);
-  if (!good) {
-    refuse(a, STATUS_GRADER_ERROR, tool.diagnostics ? tool.diagnostics : "");
-    free(tool.diagnostics);
-  }
-  return good;
-}
-
-// Read by the tool in a folder of its own, written by the grader beside the program, and never by the answer.
-bool answer_find_mix(Answer *a) {
-  Command c = {0};
-  Answer tool = {.exercise = a->exercise};
-  char *listing = NULL;
-  if (a->mix[0])
-    return true;
-  if (!sandbox_folder(tool.folder, sizeof tool.folder))
-    return refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
-  program(&c, "objdump");
-  words(&c, "-d --no-show-raw-insn");
-  word(&c, "%s", a->program);
-  bool good = run_tool(&tool, &c, (const char *[2]){a->program, NULL}, COMPILE_SECONDS, &listing);
-  snprintf(a->mix, sizeof a->mix, "%s/mix", a->folder);
-  FILE *in = good && listing && *listing ? fmemopen(listing, strlen(listing), "r") : NULL;
-  FILE *out = in ? fopen(a->mix, "wxe") : NULL;
-  bool written = out && inspect_mix_of(in, out);
-  if (in)
-    fclose(in);
-  if (!out || fchmod(fileno(out), 0644) != 0 || fclose(out) != 0 || !written)
-    a->mix[0] = '\0';
-  free(listing);
-  sandbox_folder_remove(tool.folder);
-  free(tool.diagnostics);
-  return good || refuse(a, STATUS_GRADER_ERROR, "what the answer computes could not be read from its program\n");
-}
-
 // ---- the whole ---------------------------------------------------------------------------------------------------------
 
 void answer_build(Answer *a, const Exercise *exercise, const char *source, bool late) {
@@ -598,19 +390,19 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source, bool 
   *a = (Answer){.exercise = exercise, .real_gpu = gpu_wanted()};
   if (!answers_begin(NULL, why, sizeof why)) {
     snprintf(line, sizeof line, "no answer can be shut in: %s\n", why);
-    refuse(a, STATUS_GRADER_ERROR, line);
+    answer_refuse(a, STATUS_GRADER_ERROR, line);
     return;
   }
   if (!sandbox_folder(a->folder, sizeof a->folder)) {
     a->folder[0] = '\0';
-    refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+    answer_refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
     return;
   }
   snprintf(a->program, sizeof a->program, "%s/program", a->folder);
   if (!copy_source(a, source))
     return;
   if (a->real_gpu && gpu_count() == 0) {
-    refuse(a, STATUS_GRADER_ERROR, "FERRY_CUDA=real, but there is no GPU here; FERRY_CUDA=sim simulates one\n");
+    answer_refuse(a, STATUS_GRADER_ERROR, "FERRY_CUDA=real, but there is no GPU here; FERRY_CUDA=sim simulates one\n");
     return;
   }
   if (a->real_gpu && is_kernel(a)) {

@@ -4,7 +4,7 @@
 
 #include "exercise.h"
 
-enum { MAX_SUSPECTS = 64, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
+enum { MAX_SUSPECTS = 96, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
 
 typedef struct Suspect {
   const char *name, *error; // a result or an error's text

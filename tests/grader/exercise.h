@@ -121,8 +121,8 @@ const char *given_text(const Case *c, const char *name);
 const Array *got(const Case *c, const char *name);                     // NULL when it did not come back
 const Array *got_shaped(const Case *c, const char *name, Shape shape); // NULL also when it has another shape
 double got_number(const Case *c, const char *name);                    // NaN when not
-// Element i, of float32, is the NaN that fresh device memory is filled with, or computed from it (a NaN is handed on as it
-// is): nobody wrote there. Infinity by infinity and 0 by 0 are other NaNs.
+// Element i, of float32, is a NaN that fresh device memory is filled with, of this array or of other memory (a NaN is handed on as it
+// is): nobody wrote there, or it was computed from what nobody wrote. Infinity by infinity and 0 by 0 are other NaNs.
 bool array_is_filling(const Array *a, int64_t i);
 // How many elements of each row (of the last dimension) somebody has written, where these are its first ones, as many in every row,
 // and those behind them are as fresh memory is: float32 as above, int32 -1. 0: nobody wrote. -1: it is not so, or NULL.

@@ -1,5 +1,6 @@
 // What a check expects, and how it is said when it does not hold: the first mismatch, how many, a map, a known mistake.
 #include "case.h"
+#include "registry.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -268,12 +269,20 @@ static void draw_map(Case *c, const Array *a, const Array *want, double toleranc
   c->map[used] = '\0';
 }
 
-bool array_is_filling(const Array *a, int64_t i) {
+// What place_cuda.cu sends for an element that has its array's own filling, and for one that has that of other memory.
+enum { NO_FILLING, OWN_FILLING, HANDED_ON };
+
+static int filling_at(const Array *a, int64_t i) {
   uint32_t bits = 0;
   if (a->dtype != FY_FLOAT32)
-    return false;
-  memcpy(&bits, &a->f32[i], sizeof(bits));
-  return (bits | 0x80000000u) == 0xffffffffu; // its sign may have been turned
+    return NO_FILLING;
+  memcpy(&bits, &a->f32[i], sizeof bits);
+  bits |= 0x80000000u; // its sign may have been turned
+  return bits == 0xffffffffu ? OWN_FILLING : bits == 0xfffffffeu ? HANDED_ON : NO_FILLING;
+}
+
+bool array_is_filling(const Array *a, int64_t i) {
+  return filling_at(a, i) != NO_FILLING;
 }
 
 // As fresh memory is, whatever number that is.
@@ -296,6 +305,8 @@ static const Mistake *kernel_mistake(const Array *a, int64_t at) {
   if (a->flags & ARRAY_GUARD_BROKEN)
     return &PAST_THE_END;
   bool from_kernel = a->device >= 0 && !(a->flags & (ARRAY_CONTIGUOUS | ARRAY_REQUIRES_GRAD | ARRAY_PINNED));
+  if (from_kernel && filling_at(a, at) == HANDED_ON)
+    return &READ_UNWRITTEN;
   return from_kernel && (a->dtype == FY_FLOAT32 ? array_is_filling(a, at) : isnan(array_at(a, at))) ? &NOT_WRITTEN
                                                                                                     : NULL;
 }
@@ -310,6 +321,8 @@ static void element_texts(const Array *a, const Array *want, int64_t at, char ex
     snprintf(expected, 64, "memory left as it was");
   if (kernels && memcmp(&a->f32[at], "\xff\xff\xff\xff", sizeof(float)) == 0)
     snprintf(is, 64, "nothing, it was never written");
+  if (kernels && filling_at(a, at) == HANDED_ON)
+    snprintf(is, 64, "a NaN from memory that nobody has written");
 }
 
 static bool values_match(Case *c, const char *name, const Array *a, const Array *want, double tolerance) {
@@ -572,6 +585,8 @@ void case_judge(Case *c) {
     judge_launch(c);
   if (c->failed)
     case_add_finding(c);
+  if (*got_error(c) && strcmp(exercise_extension(c->exercise), "cu") == 0)
+    suspect_faults(c); // behind what the check suspects itself
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
     if (fits(c, &c->suspects[i]))
       c->mistake = c->suspects[i].mistake;

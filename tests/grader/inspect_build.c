@@ -170,6 +170,10 @@ static bool compile_program(const InspectBuild *b, const char *source, int numbe
   word(&third, "", numbered("kernels", number, ".s"));
   if (!tool(&first, b, "the preprocessor") || !tool(&second, b, "the transformation of the launches"))
     return false;
+  char preprocessed[PATH_MAX];
+  snprintf(preprocessed, sizeof preprocessed, "%s%s", b->folder, numbered("/kernels", number, ".ii"));
+  if (nvcc_file_looks_through_casts(preprocessed))
+    words(&third, "-fno-strict-aliasing");
   return said ? inspect_tool(third.argv, b->folder, NULL, NULL, said) == 0 : tool(&third, b, "the compilation");
 }
 

@@ -44,6 +44,11 @@ int nvcc_build(const NvccOptions *o);
 // Runs it, for `ferry COMMAND`. Its own status; 128 and the signal's number when one has ended it, as a shell has it.
 int run_program(const char *command, const char *program, char **arguments);
 
+// Whether the preprocessed text of a program, system headers left out, has casts that let a pointer look at memory as what it was not
+// written as: such a text is compiled with -fno-strict-aliasing. (Casts over several lines, and those by void *, are not seen.)
+bool nvcc_looks_through_casts(const char *text);
+bool nvcc_file_looks_through_casts(const char *path);
+
 // g++'s messages without those that are about what the simulator has made of a launch. Reads `path`, writes on stderr.
 void nvcc_show_messages(const char *path);
 

@@ -96,6 +96,28 @@ static void conditions(void) {
     CHECK(x[1] == times && x[2] == (times % 2 ? 110 : 111));
   }
   DONE(cudaGraphExecDestroy(exec));
+  DONE(cudaFree(x));
+}
+
+// Memory that was allocated before is freed by the graph, which may run again all the same.
+static void frees(cudaStream_t stream) {
+  int *x, host = 0;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  DONE(cudaMallocAsync(&x, sizeof *x, stream));
+  DONE(cudaMemsetAsync(x, 0, sizeof *x, stream));
+  DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  add<<<1, 1, 0, stream>>>(x, 5);
+  DONE(cudaMemcpyAsync(&host, x, sizeof host, cudaMemcpyDeviceToHost, stream));
+  DONE(cudaFreeAsync(x, stream));
+  DONE(cudaStreamEndCapture(stream, &graph));
+  DONE(cudaGraphInstantiate(&exec, graph, 0));
+  for (int i = 0; i < 2; i++)
+    DONE(cudaGraphLaunch(exec, stream));
+  DONE(cudaStreamSynchronize(stream));
+  CHECK(host == 10);
+  DONE(cudaGraphExecDestroy(exec));
+  DONE(cudaGraphDestroy(graph));
 }
 
 int main() {
@@ -197,6 +219,7 @@ int main() {
   DONE(cudaStreamSynchronize(stream));
   CHECK(out[0] == 25);
   DONE(cudaGraphDestroy(captured));
+  frees(stream);
 
   DONE(cudaGraphAddDependencies(graph, &last, &in, 1));
   CHECK(cudaGraphInstantiate(&other, graph, 0) == cudaErrorInvalidValue); // a circle
@@ -205,6 +228,7 @@ int main() {
   DONE(cudaGraphDestroy(graph));
   DONE(cudaGraphDestroy(clone));
   DONE(cudaGraphDestroy(child));
+  DONE(cudaFree(x));
   puts(failures ? "FAIL" : "PASS");
   return failures != 0;
 }

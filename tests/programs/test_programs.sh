@@ -42,6 +42,8 @@ for program in "$here"/*.cu; do
   [ "$name" = wrong ] || check "$name" timeout 120 "$ferry" cuda -O1 "$program"
 done
 
+check 'casts, optimized as far as g++ does' timeout 120 "$ferry" cuda -O3 "$here/casts.cu"
+
 # thrust, by NVIDIA's own headers where they are.
 cat >"$work/thrust.cu" <<'END'
 #include <thrust/device_vector.h>
@@ -123,9 +125,17 @@ check "the program's exit status" test $? = 5
 check 'counts' says 'device memory left over' "$ferry" cuda --count "$work/arguments.cu"
 check 'counts: what is left' says_not 'left over         0 bytes' "$ferry" cuda --count "$work/arguments.cu"
 check 'inspected: a launch whose template is deduced' says 'scale<<<(2,1,1), (32,1,1)>>>' "$ferry" cuda --inspect "$work/deduced.cu"
+check 'inspected: casts' says PASS "$ferry" cuda --inspect "$here/casts.cu"
+check 'inspected: memory of graphs is no leak' "$ferry" cuda --inspect "$here/graphs.cu"
+check 'counts: memory of graphs is not left over' says 'left over         0 bytes' "$ferry" cuda --count "$here/graphs.cu"
 "$ferry" cuda >/dev/null 2>&1
 check 'no file' test $? = 2
 check 'help' says 'usage: ./ferry cuda' "$ferry" cuda --help
+
+echo 'int main() { void *p; return cudaMalloc(&p, 20 << 20) != cudaErrorMemoryAllocation; }' >"$work/full.cu"
+export FERRY_SIM_MEMORY_MB=16
+check 'too little memory is told' says '20971520 bytes do not fit: device 0 has 16 MB, 0 of them' "$ferry" cuda "$work/full.cu"
+unset FERRY_SIM_MEMORY_MB
 
 cat >"$work/spins.cu" <<'END'
 #include <cstdio>

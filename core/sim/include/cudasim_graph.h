@@ -116,6 +116,7 @@ cudaError_t cudasim_graph_replace(cudaGraphExec_t exec, cudaGraphNode_t node, cu
 
 // Memory that a graph's node has allocated: freeing it leaves it where it is.
 void cudasim_graph_keep(void *pointer) CUDASIM_SYMBOL(cudasim_graph_keep);
+void cudasim_graph_free(void *pointer) CUDASIM_SYMBOL(cudasim_graph_free);
 
 CUDASIM_END_C
 
@@ -220,7 +221,10 @@ inline cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t g
 }
 inline cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
                                            size_t count, void *pointer) {
-  return pointer ? cudaGraphAddEmptyNode(node, graph, after, count) : cudaErrorInvalidValue;
+  if (pointer == nullptr)
+    return cudaErrorInvalidValue;
+  cudasim_graph_free(pointer);
+  return cudaGraphAddEmptyNode(node, graph, after, count);
 }
 
 #ifndef CUDASIM_HOST

@@ -4,18 +4,20 @@
 #define __VECTOR_TYPES_H__ // what helper headers ask for
 
 #define CUDASIM_ALIGNED(bytes) __attribute__((aligned(bytes)))
+/* A float4 or uint4 is also how kernels copy whatever has 16 bytes: what such a pointer reads may be of any type. */
+#define CUDASIM_ANY __attribute__((may_alias))
 
 #define CUDASIM_VECTORS(name, element, align2, align4)                                                                 \
-  struct name##1 {                                                                                                     \
+  struct CUDASIM_ANY name##1 {                                                                                         \
     element x;                                                                                                         \
   };                                                                                                                   \
-  struct CUDASIM_ALIGNED(align2) name##2 {                                                                             \
+  struct CUDASIM_ANY CUDASIM_ALIGNED(align2) name##2 {                                                                 \
     element x, y;                                                                                                      \
   };                                                                                                                   \
-  struct name##3 {                                                                                                     \
+  struct CUDASIM_ANY name##3 {                                                                                         \
     element x, y, z;                                                                                                   \
   };                                                                                                                   \
-  struct CUDASIM_ALIGNED(align4) name##4 {                                                                             \
+  struct CUDASIM_ANY CUDASIM_ALIGNED(align4) name##4 {                                                                 \
     element x, y, z, w;                                                                                                \
   };                                                                                                                   \
   typedef struct name##1 name##1;                                                                                      \

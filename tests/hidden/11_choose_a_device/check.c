@@ -114,6 +114,9 @@ static const char *only_numbers_to_cpu(const Wish *w) {
 static const char *all_refused_to_cpu(const Wish *w) {
   return w->kind == 'm' && !w->mps ? "cpu" : straight_to_cpu(w);
 }
+static const char *no_cuda_to_cpu(const Wish *w) {
+  return w->kind == 'c' && w->cuda == 0 ? "cpu" : right(w);
+}
 static const char *no_mps(const Wish *w) {
   Wish without = *w;
   without.mps = false;
@@ -170,6 +173,7 @@ static const struct {
     {only_numbers_to_cpu, &STRAIGHT_TO_CPU},
     {all_refused_to_cpu, &STRAIGHT_TO_CPU},
     {no_mps, &NO_MPS},
+    {no_cuda_to_cpu, &NO_MPS},
     {no_mps_at_all, &NO_MPS},
     {mps_first, &MPS_FIRST},
     {cpu_refused, &CPU_REFUSED},

@@ -293,7 +293,8 @@ static void judge_inspected(Case *c) {
   if (flag)
     suspect_finding(c, "race-grid", &NO_FENCE);
   suspect_finding(c, "divergent", &DIVERGENT);
-  suspect_finding(c, "uninitialised-global", &NOT_ZEROED);
+  if (counted(c) && number(c, "atomics") > 0)
+    suspect_finding(c, "uninitialised-global", &NOT_ZEROED);
   suspect_finding(c, "uninitialised-shared", &BEYOND);
   suspect_finding(c, "bounds", &BEYOND);
   if (judge_sum(c))

@@ -32,7 +32,7 @@ static const Mistake LAST_TILE = {"only the last tile",
                                   "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake BEYOND = {"tiles not filled with zeros",
                                "Where a tile reaches beyond its matrix it held something: an element of the next row, "
-                               "or of the step before. Zeros have "
+                               "of the step before, or the last one once more. Zeros have "
                                "to be written there, at each step.",
                                "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake OUTSIDE_LOAD = {"reads outside of the matrices",
@@ -40,6 +40,10 @@ static const Mistake OUTSIDE_LOAD = {"reads outside of the matrices",
                                      "or not exist. Compare row and column "
                                      "before loading.",
                                      "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
+static const Mistake WRAPPED = {"written to the next row",
+                                "A thread beyond the last column has no element, and i * n + j is one of the next row: "
+                                "ask for the column and for the row.",
+                                "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake B_TURNED = {"b taken for its transpose",
                                  "b[i][j] is b[i * n + j]: b has n columns, and the inner index is its row.",
                                  "docs/03_tensor_moves.md"};
@@ -150,6 +154,29 @@ static Array *with_stale(Case *c, int64_t tile) {
   return sum;
 }
 
+// The product, and the last column of a by the last row of b for each place of the tile beyond k.
+static Array *with_last_again(Case *c, int64_t tile) {
+  int64_t n = size_of(c, "n"), k = size_of(c, "k"), beyond = (tile - k % tile) % tile;
+  Array *sum = product(c, 0, k, false);
+  const float *a = given(c, "a")->f32, *b = given(c, "b")->f32;
+  for (int64_t i = 0; i < sum->count; i++)
+    sum->f32[i] += (float)beyond * a[i / n * k + k - 1] * b[(k - 1) * n + i % n];
+  return sum;
+}
+
+// Right, but for zeros where a row begins: as far as the tiles reach beyond the row before it.
+static bool wrapped(const Case *c, const Array *want, int64_t tile) {
+  const Array *result = got_shaped(c, "c", want->shape);
+  int64_t n = size_of(c, "n"), beyond = (tile - n % tile) % tile, zeros = 0;
+  for (int64_t i = 0; result && i < want->count; i++)
+    if (result->f32[i] != want->f32[i]) {
+      if (result->f32[i] != 0 || i < n || i % n >= beyond)
+        return false;
+      zeros++;
+    }
+  return zeros > 0;
+}
+
 static Array *floors(Case *c, const Array *of) {
   Array *whole = array_cast(c, of, FY_FLOAT32);
   for (int64_t i = 0; i < whole->count; i++)
@@ -162,6 +189,7 @@ static void suspect_tiles(Case *c, int64_t tile) {
   if (k % tile != 0) {
     suspect_array(c, "c", product(c, 0, whole, false), &STEPS_DOWN);
     suspect_array(c, "c", product(c, 0, all, false), &BEYOND);
+    suspect_array(c, "c", with_last_again(c, tile), &BEYOND);
   }
   if (k > tile) {
     suspect_array(c, "c", product(c, k % tile ? whole : k - tile, k, false), &LAST_TILE);
@@ -184,8 +212,10 @@ static void suspect_mistakes(Case *c, const Array *want) {
     suspect_that(c, pass == PASS_BLOCKS_DOWN || pass == PASS_BETWEEN_BLOCKS, &BLOCKS_MEET);
     return;
   }
-  for (int64_t tile = 8; tile <= 32; tile *= 2)
+  for (int64_t tile = 8; tile <= 32; tile *= 2) {
     suspect_tiles(c, tile);
+    suspect_that(c, wrapped(c, want, tile), &WRAPPED);
+  }
   if (k > 1)
     suspect_array(c, "c", product(c, 0, k, true), &B_TURNED);
   suspect_array(c, "c", floors(c, want), &WHOLE_NUMBERS);

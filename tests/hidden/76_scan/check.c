@@ -104,7 +104,7 @@ static bool right_at_first(const Case *c, const Array *want) {
     right++;
   bool whole_scan = false; // as many pieces as a piece has elements
   for (int64_t threads = 32; threads <= 1024; threads *= 2)
-    whole_scan |= right >= threads * threads && right < threads * threads + threads;
+    whole_scan |= right >= threads * threads && right <= threads * threads + threads;
   return out && right < out->count && whole_scan;
 }
 

@@ -1,0 +1,73 @@
+// Memory that is written as one type and read as another, as kernels do it: vectors that carry any 16 bytes, a number's bits.
+#include <cstdio>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+template <class T> __global__ void carry(T *out, const T *in) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, each = 16 / sizeof(T);
+  uint4 from = reinterpret_cast<const uint4 *>(in)[i], to;
+#pragma unroll
+  for (int k = 0; k < each; k++) {
+    const float x = (float)reinterpret_cast<const T *>(&from)[k];
+    reinterpret_cast<T *>(&to)[k] = (T)(x + 1.0f);
+  }
+  reinterpret_cast<uint4 *>(out)[i] = to;
+}
+
+// Without a word about vectors: the sign of each number, by its bits.
+__global__ void negate(float *x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  float y = x[i] + 1.0f;
+  *(unsigned int *)&y ^= 0x80000000u;
+  x[i] = y - 1.0f;
+}
+
+__global__ void swap_words(double *x) {
+  double y = x[threadIdx.x];
+  int *words = (int *)&y;
+  const int first = words[0];
+  words[0] = words[1];
+  words[1] = first;
+  x[threadIdx.x] = y;
+}
+
+template <class T> static int carries() {
+  enum { N = 1024 };
+  T *in, *out;
+  int wrong = 0;
+  cudaMallocManaged(&in, N * sizeof(T));
+  cudaMallocManaged(&out, N * sizeof(T));
+  for (int i = 0; i < N; i++)
+    in[i] = (T)(float)(i % 64);
+  carry<<<N * sizeof(T) / 16 / 32, 32>>>(out, in);
+  cudaDeviceSynchronize();
+  for (int i = 0; i < N; i++)
+    wrong += (float)out[i] != i % 64 + 1;
+  cudaFree(in);
+  cudaFree(out);
+  return wrong;
+}
+
+int main() {
+  float *x;
+  double *d;
+  int wrong = carries<float>() + carries<__half>() + carries<__nv_bfloat16>() + carries<int>();
+  cudaMallocManaged(&x, 256 * sizeof *x);
+  cudaMallocManaged(&d, 32 * sizeof *d);
+  for (int i = 0; i < 256; i++)
+    x[i] = (float)i;
+  for (int i = 0; i < 32; i++)
+    d[i] = i / 3.0;
+  negate<<<2, 128>>>(x, 256);
+  for (int times = 0; times < 2; times++)
+    swap_words<<<1, 32>>>(d);
+  cudaDeviceSynchronize();
+  for (int i = 0; i < 256; i++)
+    wrong += x[i] != -(i + 1.0f) - 1.0f;
+  for (int i = 0; i < 32; i++)
+    wrong += d[i] != i / 3.0;
+  puts(wrong ? "FAIL" : "PASS");
+  return wrong != 0;
+}
