@@ -120,7 +120,7 @@ static void run_together(struct replay *r, uint32_t active, uint32_t length) {
   for (uint32_t left = active; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctz(left);
     r->key_at[lane] = length;
-    if (lane == first)
+    if (lane == first || length == 0) // where they have gone no way together each keeps its own place
       continue;
     l->depth[l->warp][lane] = l->depth[l->warp][first];
     memcpy(l->last_block[l->warp][lane], l->last_block[l->warp][first], sizeof l->last_block[0][0]);

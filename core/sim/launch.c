@@ -106,7 +106,7 @@ struct pace {
   unsigned int most;
 };
 
-enum { CHUNK_NS = 50000, MOST_BLOCKS = 4096 };
+enum { CHUNK_NS = 50000, MOST_BLOCKS = 256 };
 
 static unsigned int blocks_at_once(const struct grid_run *run, const struct pace *pace) {
   const unsigned int begun = atomic_load_explicit(&run->next, memory_order_relaxed);

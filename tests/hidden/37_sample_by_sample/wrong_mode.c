@@ -13,6 +13,6 @@ FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batc
       }
     }
   }
-  fy_train(model, true);
+  fy_train(model);
   return scores;
 }

@@ -37,6 +37,10 @@ static const Mistake WENT_ON = {"the mixed training goes on from trained weights
 static const Mistake MOMENTUM = {"the optimizer of the first training",
                                  "An optimizer with momentum remembers its steps. The mixed training needs a new one.",
                                  LOOP};
+static const Mistake RESET = {"the weights put back behind the warm-up",
+                              "The warm-up's steps are steps of the training: the timed ones go on where it ended. Put "
+                              "back alone, the weights do not fit the momentum either.",
+                              LOOP};
 static const Mistake STALE = {"gradients of before added", "Clear the gradients in every step.",
                               "docs/05_model_moves.md#training-steps"};
 static const Mistake LEFT = {"the weights left trained",
@@ -125,13 +129,26 @@ static void descend(double *p, double *speed, const double *grad, int64_t n) {
     p[i] -= 0.125 * (speed[i] = 0.5 * speed[i] + grad[i]);
 }
 
+typedef struct Variant {
+  bool goes_on, keeps_momentum, adds, resets;
+  double left; // in every gradient at the beginning, and the first step adds to it
+} Variant;
+
+static void put_back(const Case *c, Model *m) {
+  const Model first = model_of(c);
+  memcpy(m->weight, first.weight, sizeof m->weight);
+  memcpy(m->bias, first.bias, sizeof m->bias);
+}
+
 // One training: its weights at each pass go to want's rows from `row` on.
-static void train(const Case *c, Model *m, Array *want, int64_t row, bool clears, bool late) {
+static void train(const Case *c, Model *m, Array *want, int64_t row, Variant v) {
   int64_t n = given(c, "weight")->count, outs = given(c, "bias")->count;
   for (int64_t pass = 0; pass < want->shape.size[0] / 2; pass++) {
+    if (v.resets && pass == WARM_UP)
+      put_back(c, m);
     for (int64_t i = 0; i < n; i++)
       want->f32[(row + pass) * n + i] = (float)m->weight[i];
-    const bool now = clears && !(late && pass == 0);
+    const bool now = !v.adds && !(v.left > 0 && pass == 0);
     for (int64_t i = 0; now && i < n; i++)
       m->weight_grad[i] = 0;
     for (int64_t i = 0; now && i < outs; i++)
@@ -142,11 +159,6 @@ static void train(const Case *c, Model *m, Array *want, int64_t row, bool clears
   }
 }
 
-typedef struct Variant {
-  bool goes_on, keeps_momentum, adds;
-  double left; // in every gradient at the beginning, and the first step adds to it
-} Variant;
-
 static Array *weights_of(Case *c, Variant v) {
   const Array *weight = given(c, "weight");
   int64_t passes = (int64_t)given_number(c, "steps") + WARM_UP;
@@ -154,7 +166,7 @@ static Array *weights_of(Case *c, Variant v) {
   Model first = model_of(c), second = model_of(c);
   for (int64_t i = 0; i < WEIGHTS; i++)
     first.weight_grad[i] = first.bias_grad[i % 8] = v.left;
-  train(c, &first, want, 0, !v.adds, v.left > 0);
+  train(c, &first, want, 0, v);
   if (v.goes_on)
     second = first;
   if (v.goes_on && !v.keeps_momentum)
@@ -164,8 +176,8 @@ static Array *weights_of(Case *c, Variant v) {
     second.weight_speed[i] = first.weight_speed[i];
     second.bias_speed[i % 8] = first.bias_speed[i % 8];
   }
-  train(c, &second, want, passes, true,
-        false); // where nobody clears them, the scaler has divided what is left by the scale
+  // Where nobody clears them, the scaler has divided what is left by the scale.
+  train(c, &second, want, passes, (Variant){.resets = v.resets});
   return want;
 }
 
@@ -295,10 +307,11 @@ static void judge(Case *c) {
   Way ways[] = {{{.goes_on = true}, &WENT_ON},
                 {{.goes_on = true, .keeps_momentum = true}, &WENT_ON},
                 {{.keeps_momentum = true}, &MOMENTUM},
+                {{.resets = true}, &RESET},
                 {{.adds = true}, &STALE},
                 {{0}, &STALE},
                 {{0}, &STALE}};
-  int count = 4;
+  int count = 5;
   if (strcmp(case_test(c), EARLIER_GRADIENTS) == 0) {
     ways[count++].variant.left = given_number(c, "left");
     ways[count++].variant = (Variant){.left = given_number(c, "left"), .adds = true};
