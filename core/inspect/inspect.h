@@ -173,7 +173,7 @@ struct look {
   uint32_t era, first_era, who;
   uint32_t block_era;  // the block's first
   uint32_t needed_era; // a barrier that has its reason lies between what the block did up to this era and now
-  bool pending; // skip_next, or equal.finding is set
+  bool pending;        // skip_next, or equal.finding is set
   int thread, warp;
   struct lane *lane; // the running thread's
   struct lane lanes[WARP];
@@ -206,7 +206,8 @@ struct look {
 };
 
 extern __thread struct look *inspect_now __attribute__((tls_model("initial-exec")));
-// Accesses and basic blocks that this thread has come by, in blocks that are looked at and in others.
+// Accesses and basic blocks that this thread has come by, in blocks that are looked at and in others. Those that are in lanes
+// are counted by lane_flush.
 extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec")));
 // FERRY_INSPECT_SCORED: in the lazy mode, where one thread runs all. What is looked at stands for as much as it did of all that was
 // done, whichever blocks did it; and memory of the host in a kernel is a finding.
@@ -344,13 +345,13 @@ uint32_t flow_meets(struct flow *flow, uint32_t block);
 void race_begin_launch(struct launch *launch);
 void race_end_launch(void);
 void race_begin_phase(struct look *l); // l->run and l->phase are new
-// True: there is nothing to say of the access, and the words' records have it.
-bool race_known(struct look *l, struct cell *cells, unsigned count, uint32_t key, enum space space);
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
 void race_copy_cell(struct cell *to, const struct cell *from);
 bool race_last_write(const struct cell *cell, struct note *write); // false: none, as far as anybody knows
-void race_thread_runs(struct look *l);                             // l->thread, or its epoch, is new
-void race_barrier_was_needed(struct look *l);                      // the last one that the block has passed
+static inline void race_thread_runs(struct look *l) {              // l->thread, or its epoch, is new
+  l->who = (uint32_t)l->thread | (uint32_t)l->epoch[l->thread] << WHO_EPOCH_AT;
+}
+void race_barrier_was_needed(struct look *l); // the last one that the block has passed
 // Reads of shared memory that nothing had written, at the end of a phase.
 void race_resolve_early(struct look *l);
 void race_resolve_equal(struct look *l);
