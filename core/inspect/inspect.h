@@ -3,7 +3,8 @@
 //
 //   callbacks.c   what the compiler has put into the kernel calls: each access, each basic block
 //     memory.c    which memory an address is, whether it is allocated and has been written
-//     race.c      the last accesses to each word, and what is wrong about the next; order.c: fences and atomics
+//     race.c      the last accesses to each word, and what is wrong about the next; word.h: where nothing is; order.c: fences and
+//                 atomics
 //     access.h    what most accesses come to, in line; lane.c: each lane's events, kept until the warp is complete
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
