@@ -10,13 +10,19 @@ INSPECTED_CU := $(filter core/op/%.cu,$(CORE_CU))
 INSPECTED_OBJ := $(INSPECTED_CU:%.cu=$(B)/inspected/%.o)
 INSPECTED := $(addprefix $(B)/inspected/,library test_golden)
 
-$(INSPECTED_OBJ): $(B)/inspected/%.o: %.cu $(CU2CPP) $(RULES) .ci/build/inspected.mk | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
+INSPECT_GUARD := $(B)/inspected/guard
+$(INSPECT_GUARD): tests/grader/inspect_guard.c $(RULES) | $(PACKAGES)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DINSPECT_GUARD $< -o $@ -MT $@
+-include $(INSPECT_GUARD:=.d)
+
+$(INSPECTED_OBJ): $(B)/inspected/%.o: %.cu $(CU2CPP) $(INSPECT_GUARD) $(RULES) .ci/build/inspected.mk | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
 	$(call say,SIM,$*.cu (inspected))
 	@mkdir -p $(@D)
 	$(Q)$(CU2CPP) --gcc $< $(@:.o=.cpp)
 	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(INSPECT_FLAGS) -S $(@:.o=.cpp) -o $(@:.o=.s) -MT $@
-	$(Q)awk '/^\t\.(section\t|text|data|bss)/ { shared = /^\t\.section\t\.tbss/ } { print } shared && /^\t\.zero\t/ { print "\t.zero\t4096" }' \
-		$(@:.o=.s) >$(@:.o=.guarded.s)
+	$(Q)$(INSPECT_GUARD) $(@:.o=.s) $(@:.o=.guarded.s)
 	$(Q)$(CXX) -c $(@:.o=.guarded.s) -o $@
 	$(Q)objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset $@
 

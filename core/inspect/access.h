@@ -56,7 +56,9 @@ ACCESS_INLINE bool access_is_plain_at(const struct look *l, struct memory *memor
                                       uint32_t key, enum space space) {
   struct page *page = memory->page[offset / MEMORY_PAGE];
   const size_t within = offset % MEMORY_PAGE;
-  if (bytes < MEMORY_WORD || page == NULL || page->bytes || offset % MEMORY_WORD || within + bytes > MEMORY_PAGE)
+  if (bytes < MEMORY_WORD || page == NULL || page->bytes)
+    return false;
+  if (offset % bytes && (offset % MEMORY_WORD || within + bytes > MEMORY_PAGE)) // what is aligned ends no page
     return false;
   struct cell *cells = &page->cells[within / MEMORY_WORD];
   for (unsigned i = 0; i < bytes / MEMORY_WORD; i++)

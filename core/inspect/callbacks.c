@@ -33,21 +33,23 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
 #define ACCESS(address, bytes, event)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
-    inspect_calls++;                                                                                                   \
     if (__builtin_expect(l != NULL, 0))                                                                                \
       access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)));             \
+    else                                                                                                               \
+      inspect_calls++;                                                                                                 \
   } while (0)
 
 #define ALIGNED_ACCESS(address, bytes, event)                                                                          \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
-    inspect_calls++;                                                                                                   \
     if (__builtin_expect(l != NULL, 0)) {                                                                              \
       const uint32_t key = key_of(CALLER, (event) + size_step(bytes));                                                 \
       if (__builtin_expect((uintptr_t)(address) % (bytes) != 0, 0))                                                    \
         misaligned(l, (uint64_t)(uintptr_t)(address), bytes, key);                                                     \
       else                                                                                                             \
         access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key);                                                  \
+    } else {                                                                                                           \
+      inspect_calls++;                                                                                                 \
     }                                                                                                                  \
   } while (0)
 
@@ -87,6 +89,7 @@ static void range(struct look *l, const void *p, size_t bytes, const void *calle
   size_t piece = bytes & -bytes;
   piece = piece > 16 ? 16 : piece;
   uint32_t key = key_of(caller, event + size_step(piece));
+  inspect_calls -= bytes / piece; // lane_access counts them
   for (size_t i = 0; i < bytes; i += piece)
     lane_access(l, (uint64_t)(uintptr_t)p + i, (unsigned)piece, key);
 }
@@ -131,9 +134,10 @@ void *inspect_memset(void *to, int value, size_t bytes) {
 #define ATOMIC_ACCESS(address, bytes)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
-    inspect_calls++;                                                                                                   \
     if (__builtin_expect(l != NULL, 0))                                                                                \
       lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, EVENT_ATOMIC + size_step(bytes)));          \
+    else                                                                                                               \
+      inspect_calls++;                                                                                                 \
   } while (0)
 #define ATOMIC_UPDATE(bits, T, name, builtin)                                                                          \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order);                                                   \
@@ -191,9 +195,10 @@ void __tsan_atomic_signal_fence(int order) {
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void) {
   struct look *l = inspect_now;
-  inspect_calls++;
   if (__builtin_expect(l != NULL, 0))
     access_event(l, key_of(CALLER, EVENT_BLOCK));
+  else
+    inspect_calls++;
 }
 
 void __tsan_func_entry(void *caller);
@@ -201,14 +206,18 @@ void __tsan_func_exit(void *caller);
 void __tsan_func_entry(void *caller) {
   (void)caller;
   struct look *l = inspect_now;
-  if (__builtin_expect(l != NULL, 0))
+  if (__builtin_expect(l != NULL, 0)) {
+    inspect_calls--; // lane_flush counts it
     access_event(l, EVENT_ENTER);
+  }
 }
 void __tsan_func_exit(void *caller) {
   (void)caller;
   struct look *l = inspect_now;
-  if (__builtin_expect(l != NULL, 0))
+  if (__builtin_expect(l != NULL, 0)) {
+    inspect_calls--;
     access_event(l, EVENT_LEAVE);
+  }
 }
 
 void __tsan_init(void);

@@ -3,7 +3,8 @@
 //
 //   callbacks.c   what the compiler has put into the kernel calls: each access, each basic block
 //     memory.c    which memory an address is, whether it is allocated and has been written
-//     race.c      the last accesses to each word, and what is wrong about the next; order.c: fences and atomics
+//     race.c      the last accesses to each word, and what is wrong about the next; word.h: where nothing is; order.c: fences and
+//                 atomics
 //     access.h    what most accesses come to, in line; lane.c: each lane's events, kept until the warp is complete
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
@@ -206,7 +207,8 @@ struct look {
 };
 
 extern __thread struct look *inspect_now __attribute__((tls_model("initial-exec")));
-// Accesses and basic blocks that this thread has come by, in blocks that are looked at and in others.
+// Accesses and basic blocks that this thread has come by, in blocks that are looked at and in others. Those that are in lanes
+// are counted by lane_flush.
 extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec")));
 // FERRY_INSPECT_SCORED: in the lazy mode, where one thread runs all. What is looked at stands for as much as it did of all that was
 // done, whichever blocks did it; and memory of the host in a kernel is a finding.
@@ -345,13 +347,13 @@ uint32_t flow_meets(struct flow *flow, uint32_t block);
 void race_begin_launch(struct launch *launch);
 void race_end_launch(void);
 void race_begin_phase(struct look *l); // l->run and l->phase are new
-// True: there is nothing to say of the access, and the words' records have it.
-bool race_known(struct look *l, struct cell *cells, unsigned count, uint32_t key, enum space space);
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
 void race_copy_cell(struct cell *to, const struct cell *from);
 bool race_last_write(const struct cell *cell, struct note *write); // false: none, as far as anybody knows
-void race_thread_runs(struct look *l);                             // l->thread, or its epoch, is new
-void race_barrier_was_needed(struct look *l);                      // the last one that the block has passed
+static inline void race_thread_runs(struct look *l) {              // l->thread, or its epoch, is new
+  l->who = (uint32_t)l->thread | (uint32_t)l->epoch[l->thread] << WHO_EPOCH_AT;
+}
+void race_barrier_was_needed(struct look *l); // the last one that the block has passed
 // Reads of shared memory that nothing had written, at the end of a phase.
 void race_resolve_early(struct look *l);
 void race_resolve_equal(struct look *l);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "inspect/access.h"
+#include "inspect/word.h"
 #include "sim/inspector.h"
 
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
@@ -82,6 +83,8 @@ void lane_event(struct look *l, uint32_t key) {
   l->last_key = key;
   if (lane->key_count < lane->room || grow(l))
     lane->keys[lane->key_count++] = key;
+  else
+    inspect_calls++;
 }
 
 static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
@@ -92,6 +95,7 @@ static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t 
   l->last_key = key;
   enum space space = memory_space(l, address, &memory, &offset);
   if (space == SPACE_NONE) {
+    inspect_calls++;
     if (inspect_scored && !is_a_threads(l, address))
       of_the_host(l, key);
     return;
@@ -112,6 +116,8 @@ static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t 
   if (lane->key_count < lane->room || grow(l)) {
     lane->keys[lane->key_count++] = key;
     lane->addresses[lane->address_count++] = address;
+  } else {
+    inspect_calls++;
   }
 }
 
@@ -145,11 +151,14 @@ static bool is_common(struct look *l, uint64_t address, unsigned bytes, uint32_t
     if (offset + bytes > l->dynamic_bytes)
       return false;
   } else {
+    if (!is_near(address))
+      return false;
     l->last_key = key;
-    return is_near(address);
+    inspect_calls++;
+    return true;
   }
   struct cell *cells = memory_cells(memory, offset, bytes, &count);
-  if (!race_known(l, cells, count, key, space))
+  if (!are_known(l, cells, count, key, space))
     return false;
   l->last_key = key;
   lane->keys[lane->key_count++] = key;
@@ -164,12 +173,14 @@ void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key)
 
 // The events of one warp are complete, or as far as they go before its next wait.
 void lane_flush(struct look *l) {
-  uint32_t active = 0;
+  uint32_t active = 0, events = 0;
   if (l->warp < 0)
     return;
-  for (unsigned i = 0; i < WARP; i++)
-    if (l->lanes[i].key_count)
-      active |= 1u << i;
+  for (unsigned i = 0; i < WARP; i++) {
+    active |= (uint32_t)(l->lanes[i].key_count != 0) << i;
+    events += l->lanes[i].key_count;
+  }
+  inspect_calls += events;
   if (active)
     replay(l, active);
   for (unsigned i = 0; i < WARP; i++)

@@ -58,7 +58,7 @@ static bool is_wanted(const char *name) {
 static struct site *site_slot(const struct kernel *k, uint32_t key, bool shared) {
   uint32_t i = (key * 2 + shared) * 2654435761u;
   for (;; i++) {
-    struct site *site = &k->sites[i % k->site_room];
+    struct site *site = &k->sites[i & (k->site_room - 1)];
     if (site->key == 0 || (site->key == key && site->shared == shared))
       return site;
   }
@@ -211,8 +211,8 @@ static void end_phase(struct look *l) {
 static void block_end(void) {
   struct look *l = inspect_now;
   inspect_now = NULL;
-  l->launch->looked_calls += inspect_calls;
   end_phase(l);
+  l->launch->looked_calls += inspect_calls;
   counts_end_block();
   inspect_release();
 }

@@ -5,19 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inspect.h"
+#include "inspect/word.h"
 
 // ---- eras ------------------------------------------------------------------------------------------------------------------------
 
-struct era {
-  uint32_t run, phase;
-};
-static struct era *eras; // of the launches that run, from the one numbered `eras_begin` on
-static uint32_t eras_begin = 1, eras_end = 1, era_room, launches;
+struct era *race_eras;
+uint32_t race_eras_begin = 1;
+static uint32_t eras_end = 1, era_room, launches;
 
 void race_begin_launch(struct launch *launch) {
   if (launches++ == 0)
-    eras_begin = eras_end;
+    race_eras_begin = eras_end;
   launch->first_era = eras_end;
 }
 
@@ -26,27 +24,15 @@ void race_end_launch(void) {
 }
 
 void race_begin_phase(struct look *l) {
-  const uint32_t count = eras_end - eras_begin;
+  const uint32_t count = eras_end - race_eras_begin;
   if (count == era_room) {
     era_room = era_room ? 2 * era_room : 1024;
-    eras = inspect_resize(eras, era_room * sizeof *eras);
+    race_eras = inspect_resize(race_eras, era_room * sizeof *race_eras);
   }
-  eras[count] = (struct era){l->run, l->phase};
+  race_eras[count] = (struct era){l->run, l->phase};
   l->era = eras_end++;
   l->first_era = l->launch->first_era;
   race_thread_runs(l);
-}
-
-void race_thread_runs(struct look *l) {
-  l->who = (uint32_t)l->thread | (uint32_t)l->epoch[l->thread] << WHO_EPOCH_AT;
-}
-
-static inline const struct era *era_of(const struct mark *mark) {
-  return &eras[mark->era - eras_begin];
-}
-
-static inline unsigned thread_of(const struct mark *mark) {
-  return mark->who & WHO_THREAD;
 }
 
 static struct note note_of(const struct mark *mark) {
@@ -57,23 +43,14 @@ static struct note note_of(const struct mark *mark) {
 
 // ---- what a word remembers ---------------------------------------------------------------------------------------------------------
 
-struct record {
-  struct mark write, read, other; // other: read by another thread than `read`, in the same phase
-};
-enum { RECORDS = 4096 };
-
-static struct record **records; // in pieces of RECORDS; number 0 is none's
+struct record **race_records;
 static uint32_t record_count = 1, piece_count;
-
-static inline struct record *record_at(uint32_t number) {
-  return &records[number / RECORDS][number % RECORDS];
-}
 
 static uint32_t new_record(void) {
   if (record_count / RECORDS == piece_count) {
     if ((piece_count & (piece_count - 1)) == 0) // room doubles at powers of two
-      records = inspect_resize(records, (piece_count ? 2 * piece_count : 1) * sizeof *records);
-    records[piece_count++] = inspect_allocate(RECORDS * sizeof **records);
+      race_records = inspect_resize(race_records, (piece_count ? 2 * piece_count : 1) * sizeof *race_records);
+    race_records[piece_count++] = inspect_allocate(RECORDS * sizeof **race_records);
   }
   return record_count++;
 }
@@ -87,7 +64,7 @@ void race_copy_cell(struct cell *to, const struct cell *from) {
 }
 
 // The cell's record, which takes what it has remembered so far.
-static struct record *open_record(struct cell *cell) {
+struct record *race_open_record(struct cell *cell) {
   if (cell->more)
     return record_at(cell->more);
   cell->more = new_record();
@@ -109,7 +86,7 @@ bool race_last_write(const struct cell *cell, struct note *write) {
   if (cell == NULL)
     return false;
   const struct mark *mark = cell->more ? &record_at(cell->more)->write : &cell->last;
-  if (mark->era < eras_begin || is_read(mark->key))
+  if (mark->era < race_eras_begin || is_read(mark->key))
     return false;
   *write = note_of(mark);
   return true;
@@ -275,10 +252,6 @@ void race_resolve_early(struct look *l) {
 
 // ---- the next access -----------------------------------------------------------------------------------------------------------
 
-static inline bool of_launch(const struct look *l, const struct era *era) {
-  return era->run >= l->launch->first_run && era->run < l->launch->end_run;
-}
-
 // The two conflict unless something orders them. What is older than the launch does not.
 static inline void pair(struct look *l, const struct mark *before, uint32_t key, uint64_t address, enum space space) {
   if (before->era < l->first_era || (is_atomic(before->key) && is_atomic(key)))
@@ -297,35 +270,8 @@ static inline void pair(struct look *l, const struct mark *before, uint32_t key,
   }
 }
 
-// `read` is the reader of this phase, `other` one of another thread, of another warp if there was one.
-static inline void note_read(struct look *l, struct record *r, const struct mark *now) {
-  if (r->read.era != l->era) {
-    if (r->read.era >= l->first_era && era_of(&r->read)->run != l->run && of_launch(l, era_of(&r->read)))
-      r->other = r->read; // another block's: kept beside
-    r->read = *now;
-  } else if (thread_of(&r->read) == thread_of(now)) {
-    r->read = *now;
-  } else if (r->other.era != l->era || ((r->other.who ^ r->read.who) & WHO_WARP) == 0) {
-    r->other = *now;
-  }
-}
-
 static inline bool is_of_block(const struct look *l, const struct mark *mark) {
   return mark->era >= l->first_era && era_of(mark)->run == l->run;
-}
-
-// A read of a word that nobody has written since something ordered it, and that two warps have read in this phase already, is
-// nothing new; nor is it where two lanes of this warp have, since they last met. Those are the most frequent accesses of all.
-static inline void settle_reads(const struct look *l, struct cell *cell, const struct record *r) {
-  cell->last.era = 0;
-  if (r->read.era != l->era || r->other.era != l->era)
-    return;
-  const bool warps = (r->read.who ^ r->other.who) & WHO_WARP;
-  const bool together = (((r->read.who ^ r->other.who) | (r->read.who ^ l->who)) & (WHO_WARP | WHO_EPOCH)) == 0;
-  if (warps)
-    cell->last = (struct mark){l->era, KEY_ANYONE, 0};
-  else if (together && r->read.who != r->other.who)
-    cell->last = (struct mark){l->era, r->read.key, r->read.who | WHO_HAS_OTHER};
 }
 
 static inline void settle(const struct look *l, struct cell *cell, const struct record *r, enum space space) {
@@ -338,37 +284,6 @@ static inline void settle(const struct look *l, struct cell *cell, const struct 
     cell->last.era = 0;
 }
 
-// What check_cell comes to where no two accesses can meet: in shared memory behind a barrier that has its reason, in global memory
-// that the launch has not written. Shared memory has marks of blocks of this thread alone, one after another.
-static inline bool is_known(struct look *l, struct cell *cell, const struct mark *now, enum space space) {
-  struct record *r;
-  if (cell->more == 0)
-    return false;
-  r = record_at(cell->more);
-  if (space == SPACE_GLOBAL ? r->write.era >= l->first_era : r->write.era > l->needed_era)
-    return false;
-  if (is_read(now->key)) {
-    if (space != SPACE_GLOBAL && r->write.era < l->block_era)
-      return false;
-    note_read(l, r, now);
-    settle_reads(l, cell, r);
-    return true;
-  }
-  if (space == SPACE_GLOBAL || r->read.era > l->needed_era || r->other.era > l->needed_era)
-    return false;
-  r->write = *now;
-  cell->last.era = 0;
-  return true;
-}
-
-bool race_known(struct look *l, struct cell *cells, unsigned count, uint32_t key, enum space space) {
-  const struct mark now = {l->era, key, l->who};
-  for (unsigned i = 0; i < count; i++)
-    if (!is_known(l, &cells[i], &now, space))
-      return false;
-  return true;
-}
-
 // True: the block has written the word before.
 static bool check_cell(struct look *l, struct cell *cell, const struct mark *now, uint64_t address, enum space space) {
   const uint32_t key = now->key;
@@ -378,7 +293,7 @@ static bool check_cell(struct look *l, struct cell *cell, const struct mark *now
     cell->last = *now;
     return written;
   }
-  struct record *r = open_record(cell);
+  struct record *r = race_open_record(cell);
   const bool written = is_of_block(l, &r->write);
   pair(l, &r->write, key, address, space);
   if (is_read(key)) {

@@ -11,7 +11,7 @@ struct replay {
   unsigned live; // lanes that have not returned
 };
 
-enum { DEEPEST = 200 }; // groups within groups
+enum { DEEPEST = 200, SHALLOW = 4 }; // groups within groups; calls within calls, most of the time
 
 static bool is_shared(const struct look *l, uint64_t address) {
   return address - (uintptr_t)l->shared < l->shared_bytes || address - (uintptr_t)l->dynamic < l->dynamic_bytes;
@@ -42,13 +42,24 @@ static __attribute__((noinline)) void count_parted(struct replay *r, uint32_t ke
 static void count_accesses(struct replay *r, uint32_t lanes, uint32_t key) {
   uint64_t addresses[WARP], global = 0, shared = 0; // no offset is above the bits of all
   const struct look *l = r->look;
+  const uint64_t arena = memory_arena, static_shared = (uintptr_t)l->shared;
   unsigned count = 0;
-  for (uint32_t left = lanes; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctz(left);
-    uint64_t address = l->lanes[lane].addresses[r->address_at[lane]++];
-    addresses[count++] = address;
-    global |= address - memory_arena;
-    shared |= address - (uintptr_t)l->shared;
+  if (lanes == ~0u) { // as most are: in a loop that the compiler knows the length of
+    for (unsigned lane = 0; lane < WARP; lane++)
+      addresses[lane] = l->lanes[lane].addresses[r->address_at[lane]++];
+    for (unsigned lane = 0; lane < WARP; lane++) {
+      global |= addresses[lane] - arena;
+      shared |= addresses[lane] - static_shared;
+    }
+    count = WARP;
+  } else {
+    for (uint32_t left = lanes; left; left &= left - 1) {
+      unsigned lane = (unsigned)__builtin_ctz(left);
+      uint64_t address = l->lanes[lane].addresses[r->address_at[lane]++];
+      addresses[count++] = address;
+      global |= address - arena;
+      shared |= address - static_shared;
+    }
   }
   if (global < memory_arena_bytes || shared < l->shared_bytes)
     count_in(r, key, shared < l->shared_bytes, addresses, count);
@@ -123,7 +134,10 @@ static void run_together(struct replay *r, uint32_t active, uint32_t length) {
     if (lane == first || length == 0) // where they have gone no way together each keeps its own place
       continue;
     l->depth[l->warp][lane] = l->depth[l->warp][first];
-    memcpy(l->last_block[l->warp][lane], l->last_block[l->warp][first], sizeof l->last_block[0][0]);
+    if (l->depth[l->warp][first] < SHALLOW) // what is deeper is set when a call gets there
+      memcpy(l->last_block[l->warp][lane], l->last_block[l->warp][first], SHALLOW * sizeof l->last_block[0][0][0]);
+    else
+      memcpy(l->last_block[l->warp][lane], l->last_block[l->warp][first], sizeof l->last_block[0][0]);
   }
 }
 

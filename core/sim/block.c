@@ -282,7 +282,13 @@ static __attribute__((noinline)) void suspend_slow(struct sim_executor *e) {
 static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
   if (e->launch->judged)
     look_at_thread(e);
-  go_on_with(e, pick_thread(e), true);
+  const unsigned int cursor = e->cursor;
+  int thread = e->order[cursor < e->threads ? cursor : 0];
+  if (cursor < e->threads && e->state[thread] <= SIM_READY)
+    e->cursor = cursor + 1;
+  else
+    thread = pick_thread(e);
+  go_on_with(e, thread, true);
 }
 
 // The current thread's state says what it waits for; others run until it can go on.
