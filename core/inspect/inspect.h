@@ -173,7 +173,7 @@ struct look {
   uint32_t era, first_era, who;
   uint32_t block_era;  // the block's first
   uint32_t needed_era; // a barrier that has its reason lies between what the block did up to this era and now
-  bool pending; // skip_next, or equal.finding is set
+  bool pending;        // skip_next, or equal.finding is set
   int thread, warp;
   struct lane *lane; // the running thread's
   struct lane lanes[WARP];

@@ -174,7 +174,8 @@ static void judge(Case *c) {
                  whole                         ? &WHOLE
                  : most_messages > 2 * (n - 1) ? &PIECES
                                                : NULL);
-  expect_at_most(c, "numbers in a message", got_count(c, "largest"), (count + n - 1) / n, whole ? &WHOLE : &UNEQUAL_PARTS);
+  expect_at_most(c, "numbers in a message", got_count(c, "largest"), (count + n - 1) / n,
+                 whole ? &WHOLE : &UNEQUAL_PARTS);
   if (expect_at_most(c, "messages sent by a rank", most_messages, 2 * (n - 1), &PIECES))
     expect_at_least(c, "numbers in the smallest message", got_count(c, "smallest"), count / n, &UNEQUAL_PARTS);
 }
