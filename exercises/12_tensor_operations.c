@@ -3,7 +3,7 @@
 // Does a device calculate what the CPU does? Write two functions.
 //
 // largest_difference: the largest |x - y| of all elements, as a number; 0 for tensors that have none. x is on the CPU,
-// y on any device, both have one shape.
+// y on any device, both float32 of one shape and not always contiguous.
 //
 //   PyTorch:  (x - y.cpu()).abs().max().item()
 //

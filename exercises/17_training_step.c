@@ -8,7 +8,7 @@
 //   3. update both in place, each by -lr times its gradient, without recording that
 //   4. clear both gradients, or the next step adds to them
 //
-// and return the loss.
+// and return the loss, with its graph or without.
 //
 //   PyTorch:  loss = F.mse_loss(F.linear(x, weight, bias), target)
 //             loss.backward()

@@ -17,7 +17,8 @@
 //   - step 0 runs without a profiler. In step 1 it warms up: it is on, and nothing of that step, its range neither, is
 //     in what is returned. The `active` steps after that are recorded. Then the profiler is off: it begins no second
 //     cycle;
-//   - each recorded step is a range "training_step"; whether other steps are, nobody looks;
+//   - each recorded step is a range "training_step"; whether other steps are, and whether fy_profile_step is called in
+//     the range or behind it, nobody looks;
 //   - calls with inputs of other sizes are rows of their own;
 //   - what is returned is still there after the function has returned, and the profile has ended.
 #include "ferry.h"

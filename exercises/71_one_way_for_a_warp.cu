@@ -10,7 +10,7 @@
 // Given: x and out in device memory, n > 0 elements each; even_work and odd_work, which are in counted.cuh, and which
 // any kernel may call.
 // Counted: calls of the two (n in all), launches (two at most), lanes at work: `if (i % 2 == 0)` lets half of each warp
-// wait for the other half. At least 90 % have to take part, on average, where n is above 4000.
+// wait for the other half. At least 90 % have to take part, on average over all that a kernel does, where n is above 4000.
 // Neighbouring lanes should access memory that is close together: at most 2.5 times the fewest sectors.
 #include "counted.cuh" // even_work, odd_work
 #include <cuda_runtime.h>

@@ -19,8 +19,9 @@
 // arrays of its own, and so captures anew.
 //
 // Counted, in each call: captures and instantiations (one each), launches of graphs (steps), of kernels (3 * steps, all
-// by the graph), waits of one stream for another, synchronisations (one at the end). Looked at: which kernels of the
-// graph wait for which.
+// by the graph), waits of one stream for another (two), synchronisations (one at the
+// end, of whatever kind). Looked at: whether the graph is the
+// three kernels and nothing else, and which of them wait for which.
 //
 // In the library: core/device/cuda_graph.c captures what is done in a block of code.
 #include <cuda_runtime.h>

@@ -16,7 +16,8 @@
 // which the forward kept; dx, dgamma and dbeta, to be written. rows and columns are at least 1. dgamma and dbeta have
 // to have the same bits at each run: no atomic additions.
 // Counted: launches (at most three), and by the inspector sectors per request (at most 1.5 times the fewest), sectors
-// that are loaded in all (at most 12 times those of x), atomic operations (none), races, accesses out of bounds.
+// that are loaded in all (at most 12 times those of x; both where the columns are a multiple of 32), atomic operations
+// (none), races, accesses out of bounds.
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

@@ -17,7 +17,8 @@
 //                 model = nn.DataParallel(model)
 //             model.to(device)
 //
-// Given: batches of any size, on the first GPU (or the CPU); they need not divide by the number of GPUs.
+// Given: batches of any size, of one picture at least, on the first GPU (or the CPU); they need not divide by the number
+// of GPUs.
 // Any GPU may be the current one.
 // Judged: how many GPUs compute (none has more than batch / GPUs rows, rounded up), the output and the gradients of
 // parameters and pictures, which are those of one device, and where they are: on the first.

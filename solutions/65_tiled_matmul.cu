@@ -19,7 +19,8 @@
 //
 // The kernel reads a and b (global memory) through
 //   float load(const float *address)
-// which is in counted.cuh, and is what is counted: at most an eighth of 2 m n k. What does not go through load finds
+// which is in counted.cuh, and is what is counted: at most an eighth of 2 m n k, where all three are multiples
+// of 32. What does not go through load finds
 // NaN there. Shared memory is read and written as always. Counted besides: launches (one), and barriers (a tile needs
 // them).
 //

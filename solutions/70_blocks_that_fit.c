@@ -26,6 +26,12 @@
 //   PyTorch asks the same before it launches many of its kernels: cudaOccupancyMaxActiveBlocksPerMultiprocessor.
 #include "ferry.h"
 
+#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+typedef struct Gpu {
+  int multiprocessors, threads, blocks, registers, shared_bytes, reserved_bytes;
+} Gpu;
+#endif
+
 // [answer]
 static int up(int a, int b) {
   return a / b + (a % b != 0); // a + b - 1 may be more than an int holds

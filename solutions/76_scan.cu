@@ -6,7 +6,7 @@
 //
 //   PyTorch:  torch.cumsum(x, 0)
 //
-// Given, in device memory: x and out (int, n of them; n may be 0, and is at most 400000) and room (space for 2048 ints,
+// Given, in device memory: x and out (int, n of them; n may be 0, and is at most 400000; all sums fit into an int) and room (space for 2048 ints,
 // to be used or not).
 // Each block scans a piece of its own, in shared memory or by shuffles, and tells what the piece sums to. Those sums
 // are scanned, too, which is one block's work; there may be more of them than a block has threads. Then every element

@@ -13,7 +13,8 @@
 // Cut the array into chunks, at least two of them where there are two elements, so that one is computed while the next
 // is on its way in and the one before on its way out. When the function returns, all of the result is in out.
 //
-// Looked at: what went into which stream (several, where there are more elements than streams), and whether the host
+// Looked at: what went into which stream (several, where there are more elements than streams; one for each chunk in turn,
+// or one for each part of the work, with events between them, as you like), and whether the host
 // waited before the last of it was put in; bytes copied each way (n floats); that nothing is unfinished on return.
 //
 // In the library: core/data/prefetcher.c copies the next batch in a stream of its own.

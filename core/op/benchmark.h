@@ -11,14 +11,14 @@
 // padding, dilation, groups, bias, dtype, layout, the device, and on the CPU the number of threads. A program whose sizes are
 // ever new pays for a search in every step: leave the mode off there.
 //
-// Algorithms: on the CPU a matrix product over columns, oneDNN's direct convolution in chunks or on the whole batch, oneDNN's
-// Winograd (3x3 kernels, float32), and where it runs as one op with ReLU and pooling a direct one; on CUDA explicit and
+// Algorithms: on the CPU a matrix product over columns, oneDNN's direct convolution in chunks or on the whole batch, Winograd's
+// (3x3 kernels, float32), and where it runs as one op with ReLU and pooling a direct one; on CUDA explicit and
 // implicit matrix products and, where cuDNN is installed, those of its algorithms that give the same bits in every run. One that
 // does not do a convolution, or finds no memory, is passed over. Convolution, ReLU and pooling as one op have one algorithm for
 // both gradients.
 //
 // Results: each algorithm gives the same bits in every run, but they differ from each other in rounding (Winograd by the most,
-// about 1e-5 of the largest value), and a search may choose differently another time. So two runs of a program in this mode
+// about 2e-6 of the largest value), and a search may choose differently another time. So two runs of a program in this mode
 // need not agree in every bit. In deterministic mode the rule chooses, whatever this mode is.
 //
 // While a CUDA graph is captured (fy_cuda_graph_capture), what is known is used and nothing is timed: warm up before. A traced

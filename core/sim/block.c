@@ -26,6 +26,7 @@ __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim = {1, 1, 1}, gridDim = {1, 1, 1};
 __thread const struct cudasim_index *cudasim_thread = &nowhere;
 __thread int cudasim_whole;
+__thread struct cudasim_blocks cudasim_side_by_side;
 
 const struct sim_inspector *sim_inspector;
 bool sim_inspects_all;
@@ -415,6 +416,7 @@ static void run_threads(struct sim_executor *e) {
     if (as_loop(e, &first)) {
       cudasim_whole = sim.config.split ? CUDASIM_WHOLE_YES : CUDASIM_WHOLE_NO;
       e->launch->threads(e->launch->closure, (int)first, (int)(first + blockDim.x));
+      e->whole = cudasim_whole == CUDASIM_WHOLE_DONE;
       cudasim_whole = CUDASIM_WHOLE_NO;
       if (!e->tracking)
         return;
@@ -432,12 +434,23 @@ static void run_threads(struct sim_executor *e) {
 }
 
 static void reset_block(struct sim_executor *e) {
-  e->tracking = e->complete = e->voted = false;
+  e->tracking = e->complete = e->voted = e->whole = false;
   cudasim_whole = CUDASIM_WHOLE_NO;
   e->passed_file = NULL;
   e->error = cudaSuccess;
   sim_set(&e->polls, 0);
   e->running = &e->native;
+}
+
+// Divisions are a tenth of what a block costs.
+static struct uint3 place_in_grid(struct cudasim_dim3 grid, unsigned int index) {
+  const unsigned int row = index < grid.x ? 0 : index / grid.x, layer = row < grid.y ? 0 : row / grid.y;
+  return (struct uint3){index - row * grid.x, row - layer * grid.y, layer};
+}
+
+static void set_place(struct sim_executor *e, unsigned int index) {
+  sim_set_shape(e, e->launch->block, index);
+  blockIdx = place_in_grid(e->launch->grid, index);
 }
 
 // The loop's threads ran together, in vectors even: which of them used the address is found by running the block again, each
@@ -449,9 +462,12 @@ static void run_exactly(struct sim_executor *e) {
   e->exact = false;
 }
 
-static void find_faulting_thread(struct sim_executor *e) {
+static void find_faulting_thread(struct sim_executor *e, unsigned int index, unsigned int blocks) {
   const char *what = e->faulting_what, *does = e->faulting_does;
-  run_exactly(e);
+  for (unsigned int block = 0; block < blocks && (block == 0 || e->error == cudaSuccess); block++) {
+    set_place(e, index + block);
+    run_exactly(e);
+  }
   if (e->error == cudaSuccess)
     sim_report_fault(e, e->faulting, does, what);
   e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
@@ -485,21 +501,26 @@ _Noreturn void sim_block_fault(const void *address, const char *does, const char
   sim_give_up(e, cudaErrorIllegalAddress);
 }
 
-// Divisions are a tenth of what a block costs.
-static struct uint3 place_in_grid(struct cudasim_dim3 grid, unsigned int index) {
-  const unsigned int row = index < grid.x ? 0 : index / grid.x, layer = row < grid.y ? 0 : row / grid.y;
-  return (struct uint3){index - row * grid.x, row - layer * grid.y, layer};
+// How many blocks may run as one: those behind this one in its row of the grid, whose places have to be ints.
+static unsigned int side_by_side(const struct cudasim_launch_request *launch, unsigned int most) {
+  const unsigned int left = launch->grid.x - blockIdx.x, room = INT_MAX / launch->block.x;
+  const unsigned int fit = blockIdx.x < room ? room - blockIdx.x : 1;
+  most = most < left ? most : left;
+  return most < fit ? most : fit;
 }
 
 cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection) {
+  return sim_blocks_run(launch, index, 1, inspection).error;
+}
+
+struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch, unsigned int index, unsigned int most,
+                                     void *inspection) {
   struct sim_executor *e = get_executor();
   e->launch = launch;
   reset_block(e);
-  sim_set_shape(e, launch->block, index);
-  struct cudasim_dim3 grid = launch->grid;
-  blockIdx = place_in_grid(grid, index);
+  set_place(e, index);
   blockDim = launch->block;
-  gridDim = grid;
+  gridDim = launch->grid;
   ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, launch->shared_bytes);
   ASAN_POISON_MEMORY_REGION(e->dynamic_shared + launch->shared_bytes, SIM_MAX_SHARED_BYTES - launch->shared_bytes);
   e->faulting_what = NULL;
@@ -509,11 +530,14 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
     sim_weak_block_begin();
     sim_shared_block_begin(e);
   }
+  cudasim_side_by_side = (struct cudasim_blocks){.offered = most > 1 ? side_by_side(launch, most) : 1};
   e->inside = true;
   sim_watch_begin(e);
   run_threads(e);
+  const unsigned int taken = cudasim_side_by_side.taken;
+  struct sim_blocks_ran ran = {.count = taken > 1 ? taken : 1, .independent = taken > 0 || e->whole};
   if (e->faulting_what)
-    find_faulting_thread(e);
+    find_faulting_thread(e, index, ran.count);
   if (launch->judged)
     judged_block_end(e);
   sim_watch_end();
@@ -523,5 +547,6 @@ cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned 
   blockDim = gridDim = (struct cudasim_dim3){1, 1, 1};
   if (e->inspected)
     sim_inspector->block_end();
-  return e->error;
+  ran.error = e->error;
+  return ran;
 }

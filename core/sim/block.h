@@ -12,6 +12,15 @@ enum { SIM_MAX_BLOCK_THREADS = 1024, SIM_MAX_SHARED_BYTES = 232448 };
 // keeps of the launch, or NULL.
 cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection);
 
+// The same for this block and, where they are one wide block to the kernel, up to `most` blocks from it on.
+struct sim_blocks_ran {
+  cudaError_t error;
+  unsigned int count; // how many ran
+  bool independent;   // cu2cpp has seen that they wait for no other block
+};
+struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch, unsigned int index, unsigned int most,
+                                     void *inspection);
+
 // True on a thread that runs a kernel's block at this moment.
 bool sim_block_running(void);
 

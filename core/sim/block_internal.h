@@ -51,6 +51,7 @@ struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
   bool watched;              // the kernel is judged, or this copy of it compiled for an inspector
+  bool whole;                // it has run by one call of a kernel that cu2cpp has split
   bool exact;                // thread by thread, so that a fault is one thread's
   const void *faulting;      // an address that this block's threads used when they ran as one loop
   const char *faulting_what; // NULL: there is none

@@ -222,6 +222,15 @@ static void bind_parameter(struct flat *f, const struct scope *caller, struct sc
     reference |= token_is(t, i, "&");
     restricted |= token_is(t, i, "volatile");
   }
+  if (own->block_group || token_is(t, own->name + 1, "[")) { // the caller's own, by its name
+    if (theirs && (own->block_group ? theirs->block_group : theirs->shared && !changes)) {
+      s->instead[v] = value;
+      return;
+    }
+    flat_refuse(f, argument.begin, "a group or an array that is not the caller's own");
+    free(value);
+    return;
+  }
   const bool number = one && (t->all[argument.begin].kind == TOKEN_NUMBER ||
                               (theirs && caller->instead[theirs - caller->k->variables] &&
                                !flat_is_address(caller->instead[theirs - caller->k->variables])));

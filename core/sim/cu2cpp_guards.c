@@ -36,7 +36,7 @@ static bool same_tokens(const struct tokens *t, struct range a, struct range b) 
   return b.end - b.begin == a.end - a.begin;
 }
 
-static bool is_origin(const struct kernel *k, struct range e) {
+bool kernel_is_origin(const struct kernel *k, struct range e) {
   static const char *const times[] = {"*", NULL};
   const struct tokens *t = k->t;
   e = token_within_brackets(t, e);
@@ -65,7 +65,7 @@ static bool is_place_in_row(const struct kernel *k, struct range e) {
   const int sign = find_sign(t, e, plus);
   const struct range left = {e.begin, sign}, right = {sign + 1, e.end};
   return sign < e.end &&
-         ((is_thread_x(t, left) && is_origin(k, right)) || (is_origin(k, left) && is_thread_x(t, right)));
+         ((is_thread_x(t, left) && kernel_is_origin(k, right)) || (kernel_is_origin(k, left) && is_thread_x(t, right)));
 }
 
 static bool is_row_index(const struct kernel *k, struct range e) {

@@ -221,6 +221,7 @@ static bool clean_body(const struct tokens *t, int begin, int end, struct call_f
     if (token_is(t, i, "<<<"))
       return false;
     facts->numbered |= token_is(t, i, "threadIdx");
+    facts->tied |= token_is(t, i, "threadIdx") || token_is(t, i, "blockIdx") || known_tied(t, i);
     if (t->all[i].kind != TOKEN_WORD)
       continue;
     if (known_wait(t, i) || (macro_of(t, i, NULL) && known_bad_macro(t, i)))
@@ -338,6 +339,36 @@ bool known_bad_macro(const struct tokens *t, int i) {
       if (token_in(t, at, bad) || (t->all[at].kind == TOKEN_WORD && known_wait(t, at)))
         return true;
   return false;
+}
+
+static bool tied(const struct tokens *t, int i, int depth) {
+  static const char *const words[] = {"printf",
+                                      "assert",
+                                      "__assert_fail",
+                                      "__trap",
+                                      "__builtin_trap",
+                                      "__brkpt",
+                                      "volatile",
+                                      "clock",
+                                      "clock64",
+                                      "cudasim_clock",
+                                      "static",
+                                      "__shared__",
+                                      "__cudasim_shared__",
+                                      "thread_local",
+                                      NULL};
+  if (token_in(t, i, words) || token_begins(t, i, "__threadfence"))
+    return true;
+  for (const struct macro *m = NULL; depth < DEEPEST && (m = macro_of(t, i, m));)
+    for (int at = m->begin; at < m->end; at++)
+      if (t->all[at].kind == TOKEN_WORD && (token_is(t, at, "threadIdx") || token_is(t, at, "blockIdx") ||
+                                            token_is(t, at, "blockDim") || tied(t, at, depth + 1)))
+        return true;
+  return depth == DEEPEST;
+}
+
+bool known_tied(const struct tokens *t, int i) {
+  return tied(t, i, 0);
 }
 
 static bool macro_names(const struct tokens *t, int i, int name, int depth) {

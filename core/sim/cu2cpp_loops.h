@@ -20,6 +20,7 @@ struct writer {
   int regions;
   enum level level;   // of what is written now: loops over a block's threads, or over a warp's lanes
   int warps;          // loops over warps so far
+  bool joins;         // several blocks may be one
   bool guarded;       // some loop is over threads that have passed conditions beforehand
   const char *failed; // why it cannot be written after all
   int stored_bytes;
@@ -81,11 +82,18 @@ struct guards {
 
 // Tokens of what a kernel multiplies blockIdx.x with, if it is not blockDim.x; empty: it is.
 struct range kernel_origin(const struct kernel *k);
+// blockIdx.x * blockDim.x, or blockIdx.x and that factor.
+bool kernel_is_origin(const struct kernel *k, struct range e);
 // Whether there are such conditions between `first` and `end`.
 bool find_guards(const struct kernel *k, const struct statement *first, const struct statement *end, struct guards *g);
 // Begins the loops over runs of a row's threads that pass, cudasim_from to before cudasim_to.
 void write_guards(const struct writer *w, const struct statement *first, const struct guards *g);
 // An if whose condition has been looked at.
 void write_passed(const struct writer *w, const struct statement *s, const struct guards *g);
+
+// ---- cu2cpp_join.c ----
+
+// Whether blocks side by side in a row of the grid are one wide block to the kernel.
+bool kernel_joins(const struct kernel *k);
 
 #endif

@@ -301,14 +301,23 @@ static bool is_block_group(const struct kernel *k, int i) {
 
 bool kernel_barrier(const struct kernel *k, int i) {
   static const char *const call[] = {"(", ")", ";"};
+  static const char *const whole[] = {"this_thread_block", "(", ")", "."};
   const struct tokens *t = k->t;
-  if (token_is(t, i + 1, ".") && token_is(t, i + 2, "sync") && is_block_group(k, i)) // block.sync();
+  const bool group = token_is(t, i + 1, "::") && (token_is(t, i, "cg") || token_is(t, i, "cooperative_groups"));
+  const int name = group ? i + 2 : i;
+  if (token_is(t, i + 1, ".") && token_is(t, i + 2, "sync") && is_block_group(k, i)) { // block.sync();
     i += 2;
-  else if (token_is(t, i + 1, "::") && token_is(t, i + 2, "sync") &&
-           (token_is(t, i, "cg") || token_is(t, i, "cooperative_groups")))
-    return token_is(t, i + 3, "(") && is_block_group(k, i + 4) && token_is(t, i + 5, ")") && token_is(t, i + 6, ";");
-  else if (!token_is(t, i, "__syncthreads"))
+  } else if (token_is(t, name, "sync") && (group || !(token_is(t, i - 1, "::") || token_is(t, i - 1, ".")))) {
+    return token_is(t, name + 1, "(") && is_block_group(k, name + 2) && token_is(t, name + 3, ")") &&
+           token_is(t, name + 4, ";");
+  } else if (group && token_is(t, name + 4, "sync")) { // cg::this_thread_block().sync();
+    for (int part = 0; part < 4; part++)
+      if (!token_is(t, name + part, whole[part]))
+        return false;
+    i = name + 4;
+  } else if (!token_is(t, i, "__syncthreads")) {
     return false;
+  }
   for (int part = 0; part < 3; part++)
     if (!token_is(t, i + 1 + part, call[part]))
       return false;
@@ -431,8 +440,14 @@ static void add_parameters(struct kernel *k) {
       if (t->all[i].kind == TOKEN_WORD && !token_begins(t, i, "__restrict") && !token_is(t, i, "const"))
         v.name = i;
       v.pointer |= token_is(t, i, "*") || token_is(t, i, "[");
+      if (v.name == i && i > k->parameters.begin)
+        v.block_group = token_is(t, token_is(t, i - 1, "&") ? i - 2 : i - 1, "thread_block");
       if (token_is(t, i, "<"))
         i = token_past_angles(t, i) - 1 > i ? token_past_angles(t, i) - 1 : i;
+      while (token_is(t, i, "[") && v.name >= 0 && t->all[i].match > i && // float x[8][8], a pointer
+             (token_is(t, t->all[i].match + 1, "[") || t->all[i].match + 1 == k->parameters.end ||
+              token_is(t, t->all[i].match + 1, ",")))
+        i = t->all[i].match + (token_is(t, t->all[i].match + 1, "[") ? 1 : 0);
       if (t->all[i].match > i || token_is(t, i, "=") || token_is(t, i, "..."))
         refuse(k, "a parameter that is more than a type and a name");
     }

@@ -161,21 +161,35 @@ void write_list(struct writer *w, const struct statement *s, bool tail, int list
 
 // ---- a kernel ------------------------------------------------------------------------------------------------------------
 
+// What stands beside the `*` at i, on its right or its left: a word, a number or what is in brackets; empty: something else.
+static struct range factor_beside(const struct tokens *t, int i, bool right) {
+  const int at = right ? i + 1 : i - 1;
+  if (t->all[at].kind != TOKEN_SIGN && !token_is(t, at - 1, "."))
+    return (struct range){at, at + 1};
+  if (right && token_is(t, at, "(") && t->all[at].match > at)
+    return (struct range){at, t->all[at].match + 1};
+  if (!right && token_is(t, at, ")") && t->all[at].match >= 0 && t->all[t->all[at].match - 1].kind == TOKEN_SIGN)
+    return (struct range){t->all[at].match, at + 1};
+  return (struct range){0, 0};
+}
+
 // What a kernel multiplies blockIdx.x with: counted from there, its usual `blockIdx.x * N + threadIdx.x` is the loop's own counter.
 struct range kernel_origin(const struct kernel *k) {
   const struct tokens *t = k->t;
   for (int i = k->body.begin; i + 4 < k->body.end; i++) {
     long value;
-    if (!token_is(t, i, "blockIdx") || !token_is(t, i + 2, "x") || !token_is(t, i + 3, "*"))
+    if (!token_is(t, i, "blockIdx") || !token_is(t, i + 2, "x"))
       continue;
-    const int factor = i + 4;
-    const bool group = token_is(t, factor, "(") && t->all[factor].match > factor;
-    const struct range whole = {factor, group ? t->all[factor].match + 1 : factor + 1};
-    bool own = false; // a variable of the kernel's is not there yet
+    const bool right = token_is(t, i + 3, "*");
+    if (!right && !token_is(t, i - 1, "*"))
+      continue;
+    const struct range whole = factor_beside(t, right ? i + 3 : i - 1, right);
+    const bool group = whole.end - whole.begin > 1;
+    bool own = whole.begin >= whole.end; // a variable of the kernel's is not there yet
     for (int at = whole.begin; at < whole.end; at++)
       own |= kernel_variable(k, at) != NULL;
-    if (own || (!group && t->all[factor].kind != TOKEN_NUMBER && !kernel_template_parameter(k, factor) &&
-                !known_constant(t, factor, &value)))
+    if (own || (!group && t->all[whole.begin].kind != TOKEN_NUMBER && !kernel_template_parameter(k, whole.begin) &&
+                !known_constant(t, whole.begin, &value)))
       continue;
     if (!group || kernel_pure(k, whole, false))
       return whole;
@@ -187,6 +201,13 @@ static void write_origin(const struct writer *w) {
   const struct range factor = kernel_origin(w->k);
   append_string(w->out,
                 factor.begin < factor.end ? "(unsigned int)blockIdx.x * (unsigned int)" : "blockIdx.x * blockDim.x");
+  write_range(w, factor);
+}
+
+// What has to be blockDim.x for blocks to lie side by side.
+static void write_width(const struct writer *w) {
+  const struct range factor = kernel_origin(w->k);
+  append_string(w->out, factor.begin < factor.end ? ", (unsigned int)" : ", blockDim.x");
   write_range(w, factor);
 }
 
@@ -255,9 +276,9 @@ void write_silence(const struct writer *w) {
 void write_shape(const struct writer *w) {
   append_string(w->out, "const unsigned int cudasim_base = ");
   write_origin(w);
-  append_string(w->out,
-                ", cudasim_height = blockDim.y, cudasim_depth = blockDim.z; const int cudasim_width = (int)blockDim.x, "
-                "cudasim_first = (int)cudasim_base, cudasim_end = cudasim_first + cudasim_width; ");
+  append_string(w->out, ", cudasim_height = blockDim.y, cudasim_depth = blockDim.z; const int cudasim_width = (int)");
+  append_string(w->out, w->joins ? "(blockDim.x * cudasim_side_by_side.taken)" : "blockDim.x");
+  append_string(w->out, ", cudasim_first = (int)cudasim_base, cudasim_end = cudasim_first + cudasim_width; ");
 }
 
 static void write_whole(struct writer *w) {
@@ -265,6 +286,8 @@ static void write_whole(struct writer *w) {
   append_string(w->out,
                 w->program ? "\nif (::cudasim::whole_block(" : "\n#if CUDASIM_SPLIT\nif (::cudasim::whole_block(");
   write_origin(w);
+  if (w->joins)
+    write_width(w);
   append_string(w->out, ")");
   write_agreement(w);
   append_string(w->out, ") { [](");
@@ -344,9 +367,12 @@ static bool split_kernel(struct tokens *t, struct kernel *k, struct writer *w) {
   }
   if (!good || !kernel_classify(k))
     return false;
+  w->joins = kernel_joins(k);
   write_whole(w);
   k->why_not = w->failed;
-  if (!k->top->barrier && !k->top->warp && !w->guarded) // the loop of cudasim_launch.h does as well
+  if (w->joins && w->stored_bytes > 0) // there is room for a block's threads
+    k->why_not = "a variable that is kept for each thread of blocks side by side";
+  if (!k->top->barrier && !k->top->warp && !w->guarded && !w->joins) // the loop of cudasim_launch.h does as well
     k->why_not = "no barrier";
   return k->why_not == NULL;
 }
@@ -381,7 +407,10 @@ void split_kernels(const struct text *in, struct text *out, bool program) {
     if (tell) {
       const struct token *at = k.why_token > 0 && k.why_token < t.main_count ? &t.all[k.why_token] : &t.all[k.name];
       const int line = (int)spot_of(&before, (size_t)(at->p - in->bytes)).line;
-      fprintf(stderr, "%d: %.*s: %s", line, t.all[k.name].length, t.all[k.name].p, k.why_not ? k.why_not : "split");
+      fprintf(stderr, "%d: %.*s: %s", line, t.all[k.name].length, t.all[k.name].p,
+              k.why_not ? k.why_not
+              : w.joins ? "joined"
+                        : "split");
       fprintf(stderr, k.why_token > 0 ? ": %.*s\n" : "\n", t.all[k.why_token].length, t.all[k.why_token].p);
     }
     free(version.bytes);

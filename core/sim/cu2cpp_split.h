@@ -73,6 +73,7 @@ bool known_math(const struct tokens *t, int i);
 struct call_facts {
   bool numbered; // it may look at its thread's number
   bool atomic;   // there is an atomic function in it
+  bool tied;     // what it does may depend on which block it is in
 };
 // The function called at i has no barrier and no warp function in it, and waits for no other thread, as far as the text tells.
 bool known_clean_call(const struct tokens *t, int i, struct call_facts *facts);
@@ -91,6 +92,8 @@ bool known_constant(const struct tokens *t, int i, long *value);
 bool known_const_method(const struct tokens *t, int i);
 // The word at i is a macro in whose text, or in that of the macros it names, the word at `name` stands.
 bool known_macro_names(const struct tokens *t, int i, int name);
+// What tells a block from others, or keeps it from running as one with them: blockIdx in a macro, shared memory, printf, volatile.
+bool known_tied(const struct tokens *t, int i);
 // A macro in whose text something stands that would change the flow through a kernel, or declare something.
 bool known_bad_macro(const struct tokens *t, int i);
 

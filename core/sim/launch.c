@@ -19,6 +19,7 @@
 #include "node.h"
 #include "sim.h"
 #include "stream.h"
+#include "trace.h"
 #include "watchdog.h"
 #include "weak.h"
 
@@ -80,22 +81,67 @@ static void choose_order(struct grid_run *run) {
     run->step++;
 }
 
+// Runs the blocks of some turns, one after another or several as one.
+static struct sim_blocks_ran run_turns(struct grid_run *run, unsigned int turn, unsigned int count) {
+  const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
+  const bool ascending = sim.config.blocks == SIM_ASCENDING && run->inspection == NULL;
+  struct sim_blocks_ran ran = {.independent = true};
+  for (unsigned int end = turn + count; turn < end; turn += ran.count) {
+    int none = cudaSuccess;
+    ran.count = 1;
+    if (atomic_load_explicit(&run->error, memory_order_relaxed) != cudaSuccess)
+      continue;
+    ran = sim_blocks_run(request, block_at(run, turn), ascending ? end - turn : 1, run->inspection);
+    const int error = (int)sim_nested_run(ran.error);
+    if (error != cudaSuccess)
+      atomic_compare_exchange_strong(&run->error, &none, error);
+  }
+  return ran;
+}
+
+// How many blocks a worker takes at a time: one while they may wait for each other, otherwise more from time to time, as long as
+// that takes no longer than CHUNK_NS, and there are some left for the others.
+struct pace {
+  bool independent;
+  unsigned int most;
+};
+
+enum { CHUNK_NS = 50000, MOST_BLOCKS = 4096 };
+
+static unsigned int blocks_at_once(const struct grid_run *run, const struct pace *pace) {
+  const unsigned int begun = atomic_load_explicit(&run->next, memory_order_relaxed);
+  const unsigned int left = begun < run->blocks ? run->blocks - begun : 0;
+  const unsigned int share = left / (2 * (unsigned int)sim.config.workers);
+  const unsigned int most = pace->independent ? pace->most : 1;
+  return share < 1 ? 1 : share < most ? share : most;
+}
+
+// Whatever its order, a race ends alike each time where one thread runs everything: there the time does not count.
+static void change_pace(struct pace *pace, bool independent, unsigned int count, long long *since) {
+  pace->independent = independent;
+  if (!independent || count < pace->most || pace->most >= MOST_BLOCKS)
+    return;
+  const long long now = sim.config.mode == SIM_THREADS ? sim_now() : *since;
+  if (now - *since < CHUNK_NS)
+    pace->most *= 2;
+  *since = now;
+}
+
 static void run_blocks(struct grid_run *run) {
   current_run = run;
 #ifdef CUDASIM_STATIC_SHARED // there is one copy of each shared array in the program
   static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&one_at_a_time);
 #endif
-  const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
-  unsigned int block, finished = 0;
-  while ((block = atomic_fetch_add(&run->next, 1)) < run->blocks) {
-    block = block_at(run, block);
-    int none = cudaSuccess, error = cudaSuccess;
-    if (atomic_load_explicit(&run->error, memory_order_relaxed) == cudaSuccess)
-      error = (int)sim_nested_run(sim_block_run(request, block, run->inspection));
-    if (error != cudaSuccess)
-      atomic_compare_exchange_strong(&run->error, &none, error);
-    finished++;
+  unsigned int turn, finished = 0, wanted = 1;
+  struct pace pace = {.most = 1};
+  long long since = sim_now();
+  while ((turn = atomic_fetch_add(&run->next, wanted)) < run->blocks) {
+    const unsigned int left = run->blocks - turn, count = wanted < left ? wanted : left;
+    const struct sim_blocks_ran ran = run_turns(run, turn, count);
+    finished += count;
+    change_pace(&pace, ran.independent, count, &since);
+    wanted = blocks_at_once(run, &pace);
   }
   atomic_fetch_add_explicit(&run->finished, finished, memory_order_release);
 #ifdef CUDASIM_STATIC_SHARED

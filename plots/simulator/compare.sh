@@ -90,7 +90,7 @@ awk -F'\t' '
       for (c = 1; c <= columns; c++) {
         key = name[c] SUBSEP row[r]
         if (key in best) printf " %.3g%s |", best[key], wrong[key]; else printf " - |"
-        if (key in wrong) any = 1
+        if (wrong[key] != "") any = 1
       }
       print ""
     }

@@ -4,7 +4,7 @@
 
 #include "exercise.h"
 
-enum { MAX_SUSPECTS = 64, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
+enum { MAX_SUSPECTS = 96, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
 
 typedef struct Suspect {
   const char *name, *error; // a result or an error's text
@@ -36,6 +36,8 @@ struct Case {
   char finding[FINDING_BYTES]; // what did not hold, for the learner
   char map[FINDING_BYTES];     // where a 2-D result is wrong
   const Mistake *mistake;
+  const Mistake
+      *later; // of an expectation that failed after the first: named when no suspicion fits, and no values were wrong
   const Mistake *fallback; // named when no other is
   Suspect suspects[MAX_SUSPECTS];
   int suspect_count;

@@ -121,9 +121,12 @@ const char *given_text(const Case *c, const char *name);
 const Array *got(const Case *c, const char *name);                     // NULL when it did not come back
 const Array *got_shaped(const Case *c, const char *name, Shape shape); // NULL also when it has another shape
 double got_number(const Case *c, const char *name);                    // NaN when not
-// Element i, of float32, is the NaN that fresh device memory is filled with, or computed from it (a NaN is handed on as it
-// is): nobody wrote there. Infinity by infinity and 0 by 0 are other NaNs.
+// Element i, of float32, is a NaN that fresh device memory is filled with, of this array or of other memory (a NaN is handed on as it
+// is): nobody wrote there, or it was computed from what nobody wrote. Infinity by infinity and 0 by 0 are other NaNs.
 bool array_is_filling(const Array *a, int64_t i);
+// How many elements of each row (of the last dimension) somebody has written, where these are its first ones, as many in every row,
+// and those behind them are as fresh memory is: float32 as above, int32 -1. 0: nobody wrote. -1: it is not so, or NULL.
+int64_t columns_written(const Array *a);
 int64_t got_count(const Case *c, const char *name);      // a number that counts something; -1 when it did not come back
 const char *got_text(const Case *c, const char *name);   // "" when not
 const char *got_device(const Case *c, const char *name); // "" when not
@@ -230,6 +233,8 @@ void suspect_that(Case *c, bool holds, const Mistake *mistake);
 // for its shape; NULL: there is none, or it was not recorded (a GPU does not tell).
 const int64_t *launch_shape(const Case *c, int i);
 const int64_t *refused_shape(const Case *c);
+bool refused_empty_grid(
+    const Case *c); // for having no blocks: where there is work, a number of them that was rounded down
 
 // The ways in which an answer is run, one after the other up to the first that fails (pass.c). A kernel: in PASS_THREADS_DOWN and
 // PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
@@ -250,8 +255,8 @@ CasePass case_pass(const Case *c);
 void suspect_faults(Case *c);
 
 // Mistakes that every kernel exercise has in common; use them in place of your own where they fit.
-extern const Mistake NO_KERNEL;        // "no kernel was launched": launches are 0
-extern const Mistake PAST_THE_END;     // "wrote past the end": a guard element changed (found by expect_array)
+extern const Mistake NO_KERNEL;    // "no kernel was launched": launches are 0, none was refused, and there is no error
+extern const Mistake PAST_THE_END; // "wrote past the end": a guard element changed (found by expect_array)
 extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
 extern const Mistake USED_AFTER_SCOPE; // "used after its scope": the library says so, in its checked mode
 extern const Mistake LAUNCH_REFUSED;   // "the launch was refused": blocks of more than 1024 threads and the like

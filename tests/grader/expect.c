@@ -1,5 +1,6 @@
 // What a check expects, and how it is said when it does not hold: the first mismatch, how many, a map, a known mistake.
 #include "case.h"
+#include "registry.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -207,9 +208,16 @@ static int64_t mismatches(const Array *a, const Array *want, double tolerance, i
 
 // ---- saying it -------------------------------------------------------------------------------------------------------
 
+// A launch that was refused, or an error before it, is no evidence that nobody meant to launch.
+static bool is_evident(const Case *c, const Mistake *mistake) {
+  return mistake != &NO_KERNEL || (!refused_shape(c) && !*got_error(c));
+}
+
+// The first that does not hold is said, and its mistake named. That of a later one may be no more than what follows from it.
 void case_fail(Case *c, const Mistake *mistake, const char *format, ...) {
-  if (!c->mistake)
-    c->mistake = mistake;
+  const Mistake **named = c->failed ? &c->later : &c->mistake;
+  if (!*named && is_evident(c, mistake))
+    *named = mistake;
   if (c->failed)
     return;
   c->failed = true;
@@ -261,18 +269,44 @@ static void draw_map(Case *c, const Array *a, const Array *want, double toleranc
   c->map[used] = '\0';
 }
 
-bool array_is_filling(const Array *a, int64_t i) {
+// What place_cuda.cu sends for an element that has its array's own filling, and for one that has that of other memory.
+enum { NO_FILLING, OWN_FILLING, HANDED_ON };
+
+static int filling_at(const Array *a, int64_t i) {
   uint32_t bits = 0;
   if (a->dtype != FY_FLOAT32)
-    return false;
-  memcpy(&bits, &a->f32[i], sizeof(bits));
-  return (bits | 0x80000000u) == 0xffffffffu; // its sign may have been turned
+    return NO_FILLING;
+  memcpy(&bits, &a->f32[i], sizeof bits);
+  bits |= 0x80000000u; // its sign may have been turned
+  return bits == 0xffffffffu ? OWN_FILLING : bits == 0xfffffffeu ? HANDED_ON : NO_FILLING;
+}
+
+bool array_is_filling(const Array *a, int64_t i) {
+  return filling_at(a, i) != NO_FILLING;
+}
+
+// As fresh memory is, whatever number that is.
+static bool is_untouched(const Array *a, int64_t i) {
+  return a->dtype == FY_INT32 ? a->i32[i] == -1 : array_is_filling(a, i);
+}
+
+int64_t columns_written(const Array *a) {
+  const int64_t columns = a && a->shape.rank > 0 ? a->shape.size[a->shape.rank - 1] : 0;
+  int64_t end = columns;
+  while (end > 0 && is_untouched(a, end - 1))
+    end--;
+  for (int64_t i = 0; columns > 0 && i < a->count; i++)
+    if (i % columns < end ? a->dtype == FY_FLOAT32 && is_untouched(a, i) : !is_untouched(a, i))
+      return -1;
+  return a ? end : -1;
 }
 
 static const Mistake *kernel_mistake(const Array *a, int64_t at) {
   if (a->flags & ARRAY_GUARD_BROKEN)
     return &PAST_THE_END;
   bool from_kernel = a->device >= 0 && !(a->flags & (ARRAY_CONTIGUOUS | ARRAY_REQUIRES_GRAD | ARRAY_PINNED));
+  if (from_kernel && filling_at(a, at) == HANDED_ON)
+    return &READ_UNWRITTEN;
   return from_kernel && (a->dtype == FY_FLOAT32 ? array_is_filling(a, at) : isnan(array_at(a, at))) ? &NOT_WRITTEN
                                                                                                     : NULL;
 }
@@ -287,6 +321,8 @@ static void element_texts(const Array *a, const Array *want, int64_t at, char ex
     snprintf(expected, 64, "memory left as it was");
   if (kernels && memcmp(&a->f32[at], "\xff\xff\xff\xff", sizeof(float)) == 0)
     snprintf(is, 64, "nothing, it was never written");
+  if (kernels && filling_at(a, at) == HANDED_ON)
+    snprintf(is, 64, "a NaN from memory that nobody has written");
 }
 
 static bool values_match(Case *c, const char *name, const Array *a, const Array *want, double tolerance) {
@@ -432,6 +468,11 @@ const int64_t *refused_shape(const Case *c) {
   return shape_row(c, "refused launch", 0);
 }
 
+bool refused_empty_grid(const Case *c) {
+  const int64_t *refused = refused_shape(c);
+  return refused && refused[0] * refused[1] * refused[2] == 0;
+}
+
 void suspect_faults(Case *c) {
   const char *error = got_error(c), *reads = strstr(error, ": it reads ");
   const int64_t *refused = refused_shape(c);
@@ -445,6 +486,8 @@ void suspect_faults(Case *c) {
 // ---- known mistakes --------------------------------------------------------------------------------------------------
 
 static void suspect(Case *c, Suspect s) {
+  if (!is_evident(c, s.mistake))
+    return;
   if (c->suspect_count == MAX_SUSPECTS)
     grader_panic("%s: more than %d known mistakes in a test", c->exercise->id, MAX_SUSPECTS);
   c->suspects[c->suspect_count++] = s;
@@ -485,6 +528,13 @@ static bool fits(const Case *c, const Suspect *s) {
          mismatches(a, s->wrong, is_whole(a->dtype) ? 0 : 1e-5, &first) == 0;
 }
 
+// Evidence of its own, whatever else has failed.
+static void fail_besides(Case *c, const Mistake *mistake, const char *finding) {
+  if (!c->mistake)
+    c->mistake = mistake;
+  case_fail(c, mistake, "%s", finding);
+}
+
 // What the driver found after the call: another mode, a tensor of the caller's that is another one. Values come first.
 static void judge_side_effects(Case *c) {
   static const struct {
@@ -500,18 +550,21 @@ static void judge_side_effects(Case *c) {
               {"scope", "after the call a scope is open that was not before", &SCOPE_LEFT}};
   for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
     if (strcmp(got_text(c, "#left"), left[i].what) == 0)
-      case_fail(c, left[i].mistake, "%s", left[i].finding);
-  if (*got_text(c, "#changed"))
-    case_fail(c, &CALLERS_CHANGED, "after the call: %.200s", got_text(c, "#changed"));
+      fail_besides(c, left[i].mistake, left[i].finding);
+  if (*got_text(c, "#changed")) {
+    char text[256];
+    snprintf(text, sizeof text, "after the call: %.200s", got_text(c, "#changed"));
+    fail_besides(c, &CALLERS_CHANGED, text);
+  }
 }
 
 // A launch that could not be is the cause of whatever else is missing. A grid of no blocks is for the check to name.
 static void judge_launch(Case *c) {
   const int64_t *n = refused_shape(c);
-  if (!n || n[0] * n[1] * n[2] == 0 || c->test->may_refuse)
+  if (!n || refused_empty_grid(c) || c->test->may_refuse)
     return;
   c->failed = false;
-  c->mistake = NULL;
+  c->mistake = c->later = NULL;
   c->map[0] = '\0';
   case_fail(c, n[3] * n[4] * n[5] > 1024 ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
             "the runtime refused a grid of %lld x %lld x %lld blocks of %lld x %lld x %lld threads", (long long)n[0],
@@ -522,7 +575,7 @@ void case_judge(Case *c) {
   c->test->judge(c);
   if (*got_error(c) && !c->error_expected) {
     c->failed = false; // the error is the cause of whatever else is missing
-    c->mistake = NULL;
+    c->mistake = c->later = NULL;
     c->map[0] = '\0';
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
     if (strstr(got_error(c), "is used after its scope has ended")) // without the checked mode it would have crashed
@@ -532,11 +585,15 @@ void case_judge(Case *c) {
     judge_launch(c);
   if (c->failed)
     case_add_finding(c);
+  if (*got_error(c) && strcmp(exercise_extension(c->exercise), "cu") == 0)
+    suspect_faults(c); // behind what the check suspects itself
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
     if (fits(c, &c->suspects[i]))
       c->mistake = c->suspects[i].mistake;
   if (!*got_error(c) && (!c->failed || !c->mistake))
     judge_side_effects(c);
+  if (c->failed && !c->mistake && c->refused_count == 0)
+    c->mistake = c->later;
   if (c->failed && !c->mistake)
     c->mistake = c->fallback;
 }

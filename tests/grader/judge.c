@@ -231,8 +231,8 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
   guard_check(c, "judged");
   case_judge(c);
   guard_check(c, "");
-  if (c->failed && !c->mistake && !c->inspection)
-    c->mistake = mistake_of_pass(c);
+  if (c->failed && (!c->mistake || c->mistake == c->fallback) && !c->inspection && mistake_of_pass(c))
+    c->mistake = mistake_of_pass(c); // what is left unwritten in this order alone was written too late
   *status = c->failed ? STATUS_FAIL : STATUS_PASS;
   if (*status == STATUS_PASS && !c->inspection)
     keep_reply(r);

@@ -12,11 +12,16 @@
 
 enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xA5, UNWRITTEN_BYTE = 0xFF, MAX_PLACED = 32 };
 
+// NaNs of floats that nobody has written: of the memory that a simulated device hands out, which is also what is sent for an element
+// that still has its array's own filling; and what is sent for one that has the filling of other memory.
+static const uint32_t FILLING = 0xffffffffu, HANDED_ON = 0xfffffffeu, SIGN = 0x80000000u;
+
 typedef struct Placed {
   char name[NAME_BYTES];
   FyDType dtype;
   Shape shape;
   size_t bytes;
+  uint32_t filling;     // the NaN that floats nobody has written hold, another in each array; 0: it was given
   unsigned char *base;  // guard, elements, guard
   size_t front, behind; // bytes of the guards
 } Placed;
@@ -56,6 +61,32 @@ static Placed *find(const char *name) {
   return NULL;
 }
 
+// A NaN is handed on as it is by whatever is computed from it. With a filling of its own in each array it is seen whether an element was
+// never written, or computed from other memory that was not.
+static void fill(Driver *d, Placed *p) {
+  check(d, cudaMemset(p->base + p->front, UNWRITTEN_BYTE, p->bytes));
+  if (p->dtype != FY_FLOAT32 || p->bytes == 0)
+    return;
+  p->filling = FILLING - 1 - (uint32_t)(p - placed);
+  uint32_t *host = (uint32_t *)malloc(p->bytes);
+  if (!host)
+    child_bug("no memory for", p->name);
+  for (size_t i = 0; i < p->bytes / sizeof *host; i++)
+    host[i] = p->filling;
+  check(d, cudaMemcpy(p->base + p->front, host, p->bytes, cudaMemcpyHostToDevice));
+  free(host);
+}
+
+// As the grader knows them: FILLING or HANDED_ON, with the sign that they have, which a kernel may have turned.
+static void put_fillings(Driver *d, const Placed *p, uint32_t *floats) {
+  const uint32_t *before = p->filling ? NULL : (const uint32_t *)driver_array(d, p->name)->data;
+  for (size_t i = 0; i < p->bytes / sizeof *floats; i++) {
+    uint32_t bits = floats[i] | SIGN, sign = floats[i] & SIGN;
+    if (bits >= FILLING - MAX_PLACED && !(before && before[i] == floats[i]))
+      floats[i] = (bits == p->filling ? FILLING : HANDED_ON) & (sign | ~SIGN);
+  }
+}
+
 static Placed *reserve(Driver *d, const char *name, FyDType dtype, Shape shape) {
   if (placed_count == MAX_PLACED || strlen(name) >= NAME_BYTES)
     child_bug("no room for", name);
@@ -68,15 +99,18 @@ static Placed *reserve(Driver *d, const char *name, FyDType dtype, Shape shape) 
   size_t all = p->front + p->bytes + p->behind;
   check(d, cudaMalloc((void **)&p->base, all));
   check(d, cudaMemset(p->base, GUARD_BYTE, all));
-  check(d, cudaMemset(p->base + p->front, UNWRITTEN_BYTE, p->bytes));
+  return p;
+}
+
+// To the inspector and the simulator, once it has been filled.
+static void declare(Driver *d, const Placed *p) {
   if (inspect_array) {
     check(d, cudaDeviceSynchronize()); // the fills are done
     inspect_array(p->base + p->front, p->bytes, p->name, true);
   }
 #ifdef FERRY_SIM
-  cudasim_name_array(p->base + p->front, p->bytes / fy_dtype_size(dtype), fy_dtype_size(dtype), p->name);
+  cudasim_name_array(p->base + p->front, p->bytes / fy_dtype_size(p->dtype), fy_dtype_size(p->dtype), p->name);
 #endif
-  return p;
 }
 
 extern "C" void *driver_device(Driver *d, const char *name) {
@@ -84,6 +118,7 @@ extern "C" void *driver_device(Driver *d, const char *name) {
   if (!p) {
     const Array *a = driver_array(d, name);
     p = reserve(d, name, a->dtype, a->shape);
+    declare(d, p);
     check(d, cudaMemcpy(p->base + p->front, a->data, p->bytes, cudaMemcpyHostToDevice));
   }
   return p->base + p->front;
@@ -91,8 +126,11 @@ extern "C" void *driver_device(Driver *d, const char *name) {
 
 extern "C" void *driver_device_new(Driver *d, const char *name, FyDType dtype, Shape shape) {
   Placed *p = find(name);
-  if (!p)
+  if (!p) {
     p = reserve(d, name, dtype, shape);
+    fill(d, p);
+    declare(d, p);
+  }
   check(d, cudaDeviceSynchronize());
   return p->base + p->front;
 }
@@ -122,6 +160,8 @@ extern "C" void driver_put_device(Driver *d, const char *name) {
     driver_put_array(d, name, p->dtype, p->shape, host + p->front);
     Array *sent = &d->reply.items[d->reply.count - 1].array;
     sent->device = 0;
+    if (p->dtype == FY_FLOAT32)
+      put_fillings(d, p, (uint32_t *)sent->data);
     if (!guard_is_whole(host, p->front) || !guard_is_whole(host + p->front + p->bytes, p->behind))
       sent->flags |= ARRAY_GUARD_BROKEN;
   }

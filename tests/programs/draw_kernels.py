@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""draw_kernels.py SEED COUNT [warps]: a CUDA program of random kernels with barriers, whose results do not depend on the threads' order.
+"""draw_kernels.py SEED COUNT [warps | places]: a CUDA program of random kernels with barriers, whose results do not depend on the threads' order.
 
 Between two barriers a kernel reads one shared array anywhere and writes the other at the thread's own place. Loops and ifs round
 barriers depend on what is the same for all threads, ifs round warp functions on the warp, too; everything else depends on the thread.
-Some calls are of functions that have barriers and warp functions themselves."""
+Some calls are of functions that have barriers and warp functions themselves. `places`: kernels without barriers that use a thread's
+place in its row of the grid, and some of them its block, too."""
 import random
 import sys
 
 random.seed(int(sys.argv[1]))
 count = int(sys.argv[2])
 warps = len(sys.argv) > 3 and sys.argv[3] == "warps"
+places = len(sys.argv) > 3 and sys.argv[3] == "places"
 
 
 class Kernel:
@@ -266,6 +268,46 @@ class Kernel:
         return f"__global__ void k{self.number}(unsigned *out, const unsigned *in, int n, int m) {{\n" + "\n".join(self.lines) + "\n}\n"
 
 
+class Places:
+    def __init__(self, number):
+        self.number, self.values = number, ["i", "r", "n", "m", "in[i]", "gridDim.x", "7u"]
+
+    def value(self, depth=3):
+        if depth == 0 or random.random() < 0.2:
+            return random.choice(self.values)
+        left, right = self.value(depth - 1), self.value(depth - 1)
+        return random.choice([f"({left} + {right})", f"({left} * {right})", f"mix({left}, {right})", f"({left} ^ {right})",
+                              f"in[({left}) % 1024u]", f"(({left} & 1) ? {right} : {left})"])
+
+    def work(self, depth=0):
+        kind = random.random()
+        if kind < 0.4 or depth > 2:
+            return f"x {random.choice(['=', '+=', '^='])} {self.value()};"
+        if kind < 0.6:
+            return f"out[at] {random.choice(['=', '+=', '^='])} {self.value()};"
+        if kind < 0.8:
+            return f"if ({random.choice(['i', 'r', 'x'])} % {random.randint(2, 4)} == 1) {{ {self.work(depth + 1)} {self.work(depth + 1)} }}"
+        name = f"k{depth}"
+        return f"for (int {name} = 0; {name} < {random.choice(['3', 'm', 'n & 3'])}; {name}++) {{ {self.work(depth + 1)} x += {name}; }}"
+
+    def text(self):
+        place = random.choice(["blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x + blockIdx.x * blockDim.x",
+                               "blockDim.x * blockIdx.x + threadIdx.x", "(blockIdx.x * blockDim.x) + threadIdx.x",
+                               "(int)threadIdx.x + (int)(blockIdx.x * blockDim.x)", "blockIdx.x * 16 + threadIdx.x",
+                               "threadIdx.x + 16 * blockIdx.x"])
+        guard = random.choice(["", f"if (i >= {random.choice(['n * 20', '200', 'm'])}) return;",
+                               "if (i < 1 || r > 2 || i > n * 30) return;", "if (i == 0) return; if (i >= 70 + n || r == m % 3) return;",
+                               "if (i > m && i < 40 * n && r < 2)"])
+        apart = random.choice(["blockIdx.x", "threadIdx.x", "in[threadIdx.x]", "(i - threadIdx.x)"])
+        spoiled = random.random() < 0.25
+        self.values += ["x"] + ([apart] if spoiled else [])
+        lines = [f"const int i = {place}, r = blockIdx.y * blockDim.y + threadIdx.y;", guard, "{",
+                 "const int at = r * (int)(gridDim.x * blockDim.x) + i;", f"unsigned x = {apart if spoiled else 'i'};"]
+        lines += [self.work() for _ in range(random.randint(2, 6))] + ["out[at] ^= x;", "}"]
+        return (f"__global__ void k{self.number}(unsigned *out, const unsigned *in, int n, int m) {{\n  " + "\n  ".join(lines) +
+                "\n}\n")
+
+
 print("""#include <cuda_runtime.h>
 #include <stdio.h>
 #define TWICE(x) ((x) * 2u)
@@ -313,7 +355,7 @@ __device__ unsigned before(unsigned x, unsigned *rest, int tid) {
 }
 """)
 for number in range(count):
-    print(Kernel(number).text())
+    print((Places if places else Kernel)(number).text())
 print("""static unsigned *out, *in;
 static void tell(const char *name) {
   unsigned long long sum = 0;
@@ -324,7 +366,8 @@ static void tell(const char *name) {
   printf("%s %016llx\\n", name, sum);
 }
 int main() {
-  const dim3 shapes[] = {dim3(64), dim3(256), dim3(33), dim3(16, 8), dim3(5, 3, 4), dim3(1)};
+  const dim3 shapes[] = {""" + ("dim3(16), dim3(30), dim3(16, 2), dim3(7, 3), dim3(12), dim3(1)" if places else
+                           "dim3(64), dim3(256), dim3(33), dim3(16, 8), dim3(5, 3, 4), dim3(1)") + """};
   cudaMallocManaged(&out, COUNT * 4);
   cudaMallocManaged(&in, 4096 * 4);
   for (int i = 0; i < 4096; i++)
@@ -332,5 +375,5 @@ int main() {
   for (int s = 0; s < 6; s++) {
     memset(out, 0, COUNT * 4);""")
 for number in range(count):
-    print(f'    k{number}<<<BLOCKS, shapes[s]>>>(out, in, s + 3, 7 - s); tell("k{number}");')
+    print(f'    k{number}<<<{"dim3(40, 2)" if places else "BLOCKS"}, shapes[s]>>>(out, in, s + 3, 7 - s); tell("k{number}");')
 print("  }\n}")

@@ -1,4 +1,5 @@
-// Kernels that cu2cpp --split takes apart (yes_) and kernels that it has to leave alone (no_): test_split.sh looks at what it says of
+// Kernels that cu2cpp --split takes apart (yes_), among them such whose blocks side by side are one to them (joins_), and kernels that
+// it has to leave alone (no_): test_split.sh looks at what it says of
 // each, and that all give the same results either way.
 #include <cooperative_groups.h>
 #include <stdio.h>
@@ -111,6 +112,53 @@ __global__ void yes_group(int *out) {
   s[block.thread_rank()] = block.thread_index().x;
   block.sync();
   out[threadIdx.x] = s[SIZE - 1 - threadIdx.x];
+}
+
+namespace cg = cooperative_groups;
+__device__ int sum_before(int x, volatile int *s, const cg::thread_block &block, int size) {
+  const int t = threadIdx.x;
+  s[t] = x;
+  for (int apart = 1; apart < size; apart *= 2) {
+    cg::sync(block);
+    const int other = t >= apart ? s[t - apart] : 0;
+    block.sync();
+    s[t] += other;
+  }
+  return s[t];
+}
+__global__ void yes_group_of_a_function(int *out, const int *in) {
+  cg::thread_block mine = cg::this_thread_block();
+  __shared__ int s[SIZE];
+  const int sum = sum_before(in[threadIdx.x], s, mine, SIZE);
+  cg::this_thread_block().sync();
+  s[SIZE - 1 - threadIdx.x] = sum;
+  cg::sync(mine);
+  out[threadIdx.x] = s[threadIdx.x];
+}
+
+__device__ int sum_of_table(const int table[4][2], cg::thread_block block) {
+  block.sync();
+  return table[threadIdx.x % 4][1];
+}
+__global__ void yes_array_of_a_function(int *out, const int in[][2], int n) {
+  __shared__ int table[4][2];
+  cg::thread_block block = cg::this_thread_block();
+  if (threadIdx.x < 8)
+    table[threadIdx.x / 2][threadIdx.x % 2] = in[threadIdx.x / 2][1] * n;
+  out[threadIdx.x] = sum_of_table(table, block);
+}
+
+__global__ void no_part_of_a_block(int *out) {
+  cg::thread_block_tile<8> block = cg::tiled_partition<8>(cg::this_thread_block());
+  out[threadIdx.x] = threadIdx.x;
+  cg::sync(block);
+  out[threadIdx.x] += out[threadIdx.x ^ 1] > 0;
+}
+
+__global__ void joins_arrays(int out[][4], const int in[16], int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    out[i / 4][i % 4] = in[i % 16];
 }
 
 __global__ void yes_adds(int *out) {
@@ -293,13 +341,13 @@ __global__ void no_warp_changes_what_all_share(int *out) {
 }
 
 // No barrier: the loop is over the threads that pass the conditions.
-__global__ void yes_inner_points(int *out, int width, int height) {
+__global__ void joins_inner_points(int *out, int width, int height) {
   const int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
   if (c > 0 && r > 0 && c < width - 1 && r + 1 < height)
     out[r * width + c] = r * 100 + c;
 }
 
-__global__ void yes_leave_early(int *out, const int *in, int n, int m) {
+__global__ void joins_leave_early(int *out, const int *in, int n, int m) {
   const unsigned int i = threadIdx.x + blockIdx.x * blockDim.x;
   if (i >= n || m < 0)
     return;
@@ -311,7 +359,7 @@ __global__ void yes_leave_early(int *out, const int *in, int n, int m) {
   out[i] = part + 7;
 }
 
-__global__ void yes_every_other(int *out, int n) {
+__global__ void joins_every_other(int *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i % 2 == 1 && i < n)
     out[i] = i;
@@ -330,7 +378,7 @@ __global__ void yes_conditions_between(int *out, int n) {
   out[t] = s[SIZE - 1 - t];
 }
 
-__global__ void no_single_condition(int *out, int n) {
+__global__ void joins_single_condition(int *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
     out[i] = 3;
@@ -421,6 +469,79 @@ __global__ void no_lambda(int *out) {
   out[threadIdx.x] = f(threadIdx.x);
 }
 
+// Blocks side by side as one.
+__global__ void joins_blocks(int *out, const int *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    out[i] = 3 * in[i] + out[n - 1 - i] * 0;
+}
+
+enum { TILE = 4 };
+__global__ void joins_tiles(int *out, const int *in, int n) { // apart where a block is not TILE threads wide
+  const int i = threadIdx.x + TILE * blockIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i >= n || r > 1)
+    return;
+  out[2 * i + r] = in[i] ^ r;
+}
+
+__global__ void joins_casts(int *out, const int *__restrict__ in) {
+  const size_t stride = gridDim.x * blockDim.x;
+  for (size_t i = (size_t)blockIdx.x * blockDim.x + (int)threadIdx.x; i < SIZE; i += stride)
+    out[i] = twice(__ldg(&in[(blockIdx.x * blockDim.x + threadIdx.x) % 7])) + (int)i;
+}
+
+__global__ void no_block_number(int *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = blockIdx.x;
+}
+
+__global__ void no_place_twice(int *out) {
+  int i = threadIdx.x + blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.x;
+  out[i / 2] = i + j;
+}
+
+__global__ void no_other_factor(int *out) {
+  int i = 2 * blockIdx.x * blockDim.x + threadIdx.x;
+  out[i % SIZE] = i;
+}
+
+__global__ void no_factor_of_the_thread(int *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x * 2;
+  out[i % SIZE] = i;
+}
+
+__device__ int own_number(void) {
+  return threadIdx.x;
+}
+__global__ void no_number_in_a_function(int *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = own_number();
+}
+
+#define BLOCK_NUMBER ((int)blockIdx.x)
+__global__ void no_number_in_a_macro(int *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = BLOCK_NUMBER;
+}
+
+__global__ void no_shared_memory(int *out) {
+  __shared__ int mine;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  mine = i * 3;
+  out[i] = mine;
+}
+
+__global__ void no_volatile_memory(volatile int *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  volatile int *mine = out + i;
+  *mine = i;
+}
+
+__global__ void no_counting(int *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  atomicAdd(&out[i / 4], i);
+}
+
 static int *out, *in;
 
 static void tell(const char *name) {
@@ -452,6 +573,10 @@ int main(void) {
   RUN(yes_moves_a_parameter<<<1, SIZE>>>(out, in, 5));
   RUN(yes_changes_by_reference<<<1, SIZE>>>(out));
   RUN(yes_group<<<1, SIZE>>>(out));
+  RUN(yes_group_of_a_function<<<1, SIZE>>>(out, in));
+  RUN(yes_array_of_a_function<<<1, SIZE>>>(out, (int(*)[2])in, 3));
+  RUN(no_part_of_a_block<<<1, SIZE>>>(out));
+  RUN(joins_arrays<<<SIZE / 2, 2>>>((int(*)[4])out, in, 61));
   RUN(yes_adds<<<1, SIZE>>>(out));
   RUN(yes_shared_number<<<1, SIZE>>>(out));
   RUN(yes_divides_after_a_return<<<1, SIZE>>>(out, in, 0));
@@ -473,13 +598,32 @@ int main(void) {
   RUN(no_recursion<<<1, SIZE>>>(out));
   RUN(no_warp_leaves_a_loop<<<1, SIZE>>>(out, 4));
   RUN(no_warp_changes_what_all_share<<<1, SIZE>>>(out));
-  RUN(yes_inner_points<<<dim3(2, 2), dim3(4, 4)>>>(out, 8, 8));
-  RUN(yes_inner_points<<<dim3(2, 2), dim3(4, 4)>>>(out, 7, 6));
-  RUN(yes_leave_early<<<4, SIZE / 4>>>(out, in, 50, 5));
-  RUN(yes_leave_early<<<1, SIZE>>>(out, in, 50, -5));
-  RUN(yes_every_other<<<2, SIZE / 2>>>(out, 50));
+  RUN(joins_inner_points<<<dim3(2, 2), dim3(4, 4)>>>(out, 8, 8));
+  RUN(joins_inner_points<<<dim3(2, 2), dim3(4, 4)>>>(out, 7, 6));
+  RUN(joins_leave_early<<<4, SIZE / 4>>>(out, in, 50, 5));
+  RUN(joins_leave_early<<<1, SIZE>>>(out, in, 50, -5));
+  RUN(joins_every_other<<<2, SIZE / 2>>>(out, 50));
   RUN(yes_conditions_between<<<1, dim3(16, 4)>>>(out, 1));
-  RUN(no_single_condition<<<2, SIZE / 2>>>(out, 50));
+  RUN(joins_single_condition<<<2, SIZE / 2>>>(out, 50));
+  RUN(joins_single_condition<<<SIZE / 2, 2>>>(out, 50));
+  RUN(joins_inner_points<<<dim3(8, 4), dim3(2, 2)>>>(out, 8, 8));
+  RUN(joins_inner_points<<<dim3(16, 2), dim3(1, 4)>>>(out, 13, 4));
+  RUN(joins_every_other<<<SIZE / 2, 2>>>(out, 50));
+  RUN(joins_leave_early<<<SIZE, 1>>>(out, in, 50, 5));
+  RUN(joins_blocks<<<SIZE / 2, 2>>>(out, in, SIZE - 3));
+  RUN(joins_tiles<<<dim3(20, 3), TILE>>>(out, in, HALF - 1));
+  RUN(joins_tiles<<<dim3(20, 2), TILE / 2>>>(out, in, HALF));
+  RUN(joins_tiles<<<dim3(20, 2), 1>>>(out, in, HALF));
+  RUN(joins_casts<<<24, 2>>>(out, in));
+  RUN(no_block_number<<<SIZE / 2, 2>>>(out));
+  RUN(no_place_twice<<<SIZE / 2, 2>>>(out));
+  RUN(no_other_factor<<<SIZE / 2, 2>>>(out));
+  RUN(no_factor_of_the_thread<<<SIZE / 2, 2>>>(out));
+  RUN(no_number_in_a_function<<<SIZE / 2, 2>>>(out));
+  RUN(no_number_in_a_macro<<<SIZE / 2, 2>>>(out));
+  RUN(no_shared_memory<<<SIZE / 2, 2>>>(out));
+  RUN(no_volatile_memory<<<SIZE / 2, 2>>>(out));
+  RUN(no_counting<<<SIZE / 2, 2>>>(out));
   RUN(no_brackets<<<1, SIZE>>>(out));
   RUN(no_object<<<1, SIZE>>>(out, 7));
   RUN(no_condition<<<1, SIZE>>>(out, in));

@@ -37,8 +37,11 @@ same() { # the program just built, whichever way its kernels run
 cp "$here/split.cu" "$work/cases.cu"
 check 'known kernels compile' build "$work/cases"
 check 'known kernels: the same results' same
-only() { # kernels whose names begin with yes_ are split, others are not
-  ! awk -F': ' '/: (yes|no)_/ && ($3 == "split") != ($2 ~ /^yes_/)' "$work/told" | grep . && [ "$(grep -c ': split' "$work/told")" = 25 ]
+only() { # kernels whose names begin with yes_ are split, with joins_ joined, others neither
+  ! awk -F': ' '/: (yes|no|joins)_/ {
+    is = $3 == "split" || $3 == "joined" ? $3 : "no"
+    if (is != ($2 ~ /^yes_/ ? "split" : $2 ~ /^joins_/ ? "joined" : "no")) print }' "$work/told" | grep . &&
+    [ "$(grep -c ': split' "$work/told")" = 24 ] && [ "$(grep -c ': joined' "$work/told")" = 8 ]
 }
 check 'known kernels: what is split' only
 
@@ -53,6 +56,12 @@ for seed in 21 22 23; do
   check "drawn kernels with warp functions $seed compile" build "$work/drawn"
   check "drawn kernels with warp functions $seed: all are split" test "$(grep -c ': split' "$work/told")" = 8
   check "drawn kernels with warp functions $seed: the same results" same
+done
+for seed in 31 32; do
+  python3 "$here/draw_kernels.py" "$seed" 12 places >"$work/drawn.cu"
+  check "drawn kernels with places $seed compile" build "$work/drawn"
+  check "drawn kernels with places $seed: most are joined" test "$(grep -c ': joined' "$work/told")" -ge 6
+  check "drawn kernels with places $seed: the same results" same
 done
 
 # What is reported is what threads that run one by one report.
@@ -76,10 +85,17 @@ __global__ void divergent(int *x) {
   else
     x[0] = 1;
 }
+__global__ void far(int *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    x[i == 9000 ? 1 << 30 : i % 64] = 1;
+}
 int main(int argc, char **) {
   int *x;
   cudaMalloc(&x, 256);
-  if (argc == 1)
+  if (argc == 4)
+    far<<<1000, 10>>>(x, 10000);
+  else if (argc == 1)
     beyond<<<1, 64>>>(x, 1 << 30);
   else if (argc == 2)
     fails<<<1, 64>>>(x);
@@ -97,6 +113,7 @@ says() { # TEXT, the program's arguments
 }
 check 'an illegal address: its thread' says 'thread (37,0,0)'
 check 'a failed assert: its thread' says 'thread: [41,0,0]' 1
+check 'an illegal address in a joined kernel: its block and thread' says 'block (900,0,0)' 1 2 3
 check 'a divergent barrier' says 'after threads of the block have returned' 1 2
 
 cat >"$work/wrong.cu" <<'END'

@@ -16,14 +16,15 @@
 //   grad_weight  each weight[o][c][i][j] gets the sum of grad_out times the pixel that it was multiplied with
 //   grad_bias    (O), the sum of grad_out over N, oH and oW
 //
-// The kernels for the CPU are two: oneDNN's (conv_dnn.c), and a matrix product over columns of pixels (conv_im2col.c), which is
-// the one to read first. Those for CUDA (conv.cu, conv_implicit.cu) are of the second kind. Which is used is a rule here; in
-// benchmark mode they are timed (conv_choose.c).
+// The kernels for the CPU are three: a matrix product over columns of pixels (conv_im2col.c), which is the one to read first;
+// oneDNN's (conv_dnn.c); and for 3x3 kernels in benchmark mode Winograd's (winograd.h). Those for CUDA (conv.cu, conv_implicit.cu)
+// are of the first kind. Which is used is a rule here; in benchmark mode they are timed (conv_choose.c).
 #include "op/convolution/conv.h"
 #include "graph/place.h"
 #include "op/convolution/conv_choose.h"
 #include "op/convolution/conv_cpu.h"
 #include "op/convolution/conv_dnn.h"
+#include "op/convolution/winograd.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <string.h>
@@ -130,7 +131,8 @@ static int fy_cpu_conv2d(FyLaunch *l) {
   int status = FY_LAUNCH_NO_KERNEL;
   if (l->out[0]->numel == 0)
     return FY_LAUNCH_OK;
-  if (x->dtype != FY_FLOAT64)
+  status = fy_winograd_forward(l, algorithm, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL && x->dtype != FY_FLOAT64)
     status = fy_dnn_forward(l, algorithm, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm, x->dtype))
     status = fy_im2col_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data);
@@ -217,7 +219,8 @@ static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
   int status = FY_LAUNCH_NO_KERNEL;
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  if (out->dtype != FY_FLOAT64)
+  status = fy_winograd_backward_input(l, algorithm_of(l), &s, out->dtype, grad->data, weight->data, out->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL && out->dtype != FY_FLOAT64)
     status = fy_dnn_backward_input(l, algorithm_of(l), &s, out->dtype, grad->data, weight->data, out->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm_of(l), out->dtype))
     status = fy_im2col_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data);
@@ -258,7 +261,8 @@ static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
     memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
     return FY_LAUNCH_OK;
   }
-  if (out->dtype != FY_FLOAT64)
+  status = fy_winograd_backward_weight(l, algorithm_of(l), &s, out->dtype, grad->data, x->data, out->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL && out->dtype != FY_FLOAT64)
     status = fy_dnn_backward_weight(l, algorithm_of(l), &s, out->dtype, grad->data, x->data, out->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm_of(l), out->dtype))
     status = fy_im2col_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data);

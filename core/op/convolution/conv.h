@@ -12,7 +12,7 @@ typedef enum FyConvAlgorithm {
   FY_CONV_IM2COL,    // a matrix product over columns of pixels
   FY_CONV_DNN,       // oneDNN's direct convolution, in chunks of the batch
   FY_CONV_DNN_WHOLE, // the same, all threads on the whole batch
-  FY_CONV_WINOGRAD,  // oneDNN's Winograd: fewer multiplications for 3x3 kernels, and rounding of its own
+  FY_CONV_WINOGRAD,  // fewer multiplications for 3x3 kernels, and rounding of its own (winograd.h)
   FY_CONV_DIRECT,    // straight from the pixels, with ReLU and pooling in one
   // On CUDA
   FY_CONV_EXPLICIT_GEMM, // a matrix product over columns that are written to memory

@@ -58,7 +58,7 @@ static void add(FySearch *search, FyConvAlgorithm algorithm) {
       [FY_CONV_IM2COL] = "columns and a product",
       [FY_CONV_DNN] = "oneDNN direct, in chunks",
       [FY_CONV_DNN_WHOLE] = "oneDNN direct, whole batch",
-      [FY_CONV_WINOGRAD] = "oneDNN Winograd",
+      [FY_CONV_WINOGRAD] = "Winograd",
       [FY_CONV_DIRECT] = "from the pixels",
       [FY_CONV_EXPLICIT_GEMM] = "explicit matrix product",
       [FY_CONV_IMPLICIT_GEMM] = "implicit matrix product",
@@ -85,6 +85,7 @@ static void add_cudnn(FySearch *search, Pass pass) {
 }
 
 static void add_cpu(FySearch *search, const Conv *c) {
+  enum { FEW = 4 }; // channels: Winograd's ways to the points and back are paid for by products over channels
   const bool fused = c->pass == FUSED || c->pass == FUSED_BACKWARD;
   if (c->dtype == FY_FLOAT64 && !fused)
     return; // columns alone
@@ -95,7 +96,7 @@ static void add_cpu(FySearch *search, const Conv *c) {
   add(search, FY_CONV_DNN);
   if (!fused)
     add(search, FY_CONV_DNN_WHOLE);
-  if (c->dtype == FY_FLOAT32)
+  if (c->dtype == FY_FLOAT32 && c->s.kh == 3 && c->s.kw == 3 && c->s.c >= FEW && c->s.o >= FEW)
     add(search, FY_CONV_WINOGRAD);
 }
 

@@ -135,13 +135,11 @@ static void run_chunks(int worker, FyTurns *turns, void *context) {
 
 // Chunks by the shape alone: enough for many threads, each with work worth the overhead of some microseconds.
 static void choose_chunks(Job *job) {
-  enum { MOST_CHUNKS = 32, MOST_PARTIAL_BYTES = 64 << 20 };
+  enum { MOST_CHUNKS = 32, LEAST_WORK = 4 << 20, MOST_PARTIAL_BYTES = 64 << 20 };
   const FyConvShape *s = job->s;
   int64_t weight = s->o * fy_conv_depth(s), work = weight * s->oh * s->ow; // multiply-adds of an image
   int64_t chunks = s->n < MOST_CHUNKS ? s->n : MOST_CHUNKS;
-  // Winograd transforms the weight for each chunk anew, which larger ones make up for.
-  const int64_t least = job->algorithm == FY_CONV_WINOGRAD ? 128 << 20 : 4 << 20;
-  while (chunks > 1 && work * s->n / chunks < least)
+  while (chunks > 1 && work * s->n / chunks < LEAST_WORK)
     chunks /= 2;
   if (job->algorithm == FY_CONV_DNN_WHOLE)
     chunks = 1;
@@ -157,13 +155,13 @@ static bool choose_plans(Job *job) {
   FyConvShape chunk = *job->s, last = *job->s;
   // A weight's gradient sums over the batch, which one thread does in one order.
   bool serial = job->chunks > 1 || job->kind == FY_DNN_BACKWARD_WEIGHT, channels_last = job->hook != NULL;
-  bool x_last = job->hook && job->hook->x_channels_last, winograd = job->algorithm == FY_CONV_WINOGRAD;
+  bool x_last = job->hook && job->hook->x_channels_last;
   chunk.n = job->chunk;
   last.n = job->s->n - (job->chunks - 1) * job->chunk;
-  job->plan = fy_dnn_plan(job->kind, job->dtype, &chunk, job->bias != NULL, serial, channels_last, x_last, winograd);
-  job->last_plan = last.n == chunk.n ? job->plan
-                                     : fy_dnn_plan(job->kind, job->dtype, &last, job->bias != NULL, serial,
-                                                   channels_last, x_last, winograd);
+  job->plan = fy_dnn_plan(job->kind, job->dtype, &chunk, job->bias != NULL, serial, channels_last, x_last);
+  job->last_plan = last.n == chunk.n
+                       ? job->plan
+                       : fy_dnn_plan(job->kind, job->dtype, &last, job->bias != NULL, serial, channels_last, x_last);
   return job->plan && job->last_plan;
 }
 
@@ -198,7 +196,7 @@ static bool is_for(FyConvAlgorithm algorithm, FyDnnKind kind, const FyConvShape 
     return false;
   if (algorithm == FY_CONV_DNN_WHOLE)
     return kind != FY_DNN_BACKWARD_WEIGHT && !hook;
-  return algorithm == FY_CONV_BY_RULE ? pays_by_rule(s) : algorithm == FY_CONV_DNN || algorithm == FY_CONV_WINOGRAD;
+  return algorithm == FY_CONV_BY_RULE ? pays_by_rule(s) : algorithm == FY_CONV_DNN;
 }
 
 static int run_chunked(FyLaunch *l, Job *job) {

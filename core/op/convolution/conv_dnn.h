@@ -15,7 +15,6 @@ typedef struct FyDnnKey {
   int64_t kind, dtype, serial, bias; // float32 or bfloat16
   int64_t channels_last;             // x and the output have their channels last, rather than a layout of oneDNN's own;
   int64_t x_channels_last;           // and x is stored so
-  int64_t winograd;                  // rather than direct; in a layout of oneDNN's own, whatever channels_last
   FyConvShape shape;
 } FyDnnKey;
 
@@ -41,7 +40,7 @@ typedef struct FyDnnPlan {
 // The plan for a convolution: from the cache, which keeps those used last, or made now. `serial` plans run on the calling
 // thread alone. NULL where oneDNN cannot do it. To be released. Any thread.
 FyDnnPlan *fy_dnn_plan(FyDnnKind kind, FyDType dtype, const FyConvShape *shape, bool bias, bool serial,
-                       bool channels_last, bool x_channels_last, bool winograd);
+                       bool channels_last, bool x_channels_last);
 
 // Whether the processor multiplies bfloat16 numbers, and a pass takes this convolution in bfloat16: without a hook.
 bool fy_dnn_convolves_bfloat16(FyDnnKind kind, const FyConvShape *s, bool bias);

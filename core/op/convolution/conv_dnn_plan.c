@@ -12,10 +12,10 @@ typedef struct Geometry {
 
 #if DNNL_VERSION_MAJOR >= 3
 
-static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, dnnl_alg_kind_t alg, FyDnnDesc x,
-                              FyDnnDesc weight, FyDnnDesc bias, FyDnnDesc y, const Geometry *g,
-                              dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
+static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnDesc x, FyDnnDesc weight, FyDnnDesc bias,
+                              FyDnnDesc y, const Geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
 
+  const dnnl_alg_kind_t alg = dnnl_convolution_direct;
   switch (kind) {
   case FY_DNN_FORWARD:
     return dnnl_convolution_forward_primitive_desc_create(out, fy_dnn_engine(), dnnl_forward_training, alg, x, weight,
@@ -32,10 +32,10 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, dnnl_a
 
 #else
 
-static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, dnnl_alg_kind_t alg, FyDnnDesc x,
-                              FyDnnDesc weight, FyDnnDesc bias, FyDnnDesc y, const Geometry *g,
-                              dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
+static dnnl_status_t describe(dnnl_primitive_desc_t *out, FyDnnKind kind, FyDnnDesc x, FyDnnDesc weight, FyDnnDesc bias,
+                              FyDnnDesc y, const Geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr) {
 
+  const dnnl_alg_kind_t alg = dnnl_convolution_direct;
   dnnl_convolution_desc_t desc;
   dnnl_status_t status;
   if (kind == FY_DNN_FORWARD)
@@ -85,13 +85,9 @@ static bool make_descs(const FyDnnKey *key, dnnl_format_tag_t x_tag, dnnl_format
   return descs[FY_DNN_X] && descs[FY_DNN_OUT] && descs[FY_DNN_WEIGHT];
 }
 
-static dnnl_alg_kind_t algorithm_of(const FyDnnKey *key) {
-  return key->winograd ? dnnl_convolution_winograd : dnnl_convolution_direct;
-}
-
 // Of x and the output as the primitive has them.
 static dnnl_format_tag_t inner_tag(const FyDnnKey *key) {
-  return key->channels_last && !key->winograd ? dnnl_acdb : dnnl_format_tag_any;
+  return key->channels_last ? dnnl_acdb : dnnl_format_tag_any;
 }
 
 // Gradients are described with the forward that they belong to.
@@ -102,8 +98,7 @@ static dnnl_status_t describe_forward(const FyDnnPlan *plan, dnnl_primitive_desc
   dnnl_status_t status = dnnl_out_of_memory;
   key.kind = FY_DNN_BACKWARD_INPUT; // all three of the convolution's dtype
   if (make_descs(&key, tag, tag, false, any))
-    status = describe(hint, FY_DNN_FORWARD, algorithm_of(&key), any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL,
-                      any[FY_DNN_OUT], g, NULL, attr);
+    status = describe(hint, FY_DNN_FORWARD, any[FY_DNN_X], any[FY_DNN_WEIGHT], NULL, any[FY_DNN_OUT], g, NULL, attr);
   for (int i = 0; i < FY_DNN_ROLES; i++)
     fy_dnn_desc_free(any[i]);
   return status;
@@ -118,8 +113,8 @@ static bool make_description(FyDnnPlan *plan, dnnl_primitive_attr_t attr) {
   bool made = make_descs(&plan->key, tag, tag, false, any);
   if (kind != FY_DNN_FORWARD)
     made = made && describe_forward(plan, &hint, &g, tag, attr) == dnnl_success;
-  made = made && describe(&plan->description, kind, algorithm_of(&plan->key), any[FY_DNN_X], any[FY_DNN_WEIGHT],
-                          plan->bias, any[FY_DNN_OUT], &g, hint, attr) == dnnl_success;
+  made = made && describe(&plan->description, kind, any[FY_DNN_X], any[FY_DNN_WEIGHT], plan->bias, any[FY_DNN_OUT], &g,
+                          hint, attr) == dnnl_success;
   if (hint)
     dnnl_primitive_desc_destroy(hint);
   for (int i = 0; i < FY_DNN_ROLES; i++)
@@ -213,14 +208,13 @@ static FyDnnCached *make_plan(const void *of) {
 }
 
 FyDnnPlan *fy_dnn_plan(FyDnnKind kind, FyDType dtype, const FyConvShape *shape, bool bias, bool serial,
-                       bool channels_last, bool x_channels_last, bool winograd) {
+                       bool channels_last, bool x_channels_last) {
   FyDnnKey key = {.kind = kind,
                   .dtype = dtype,
                   .serial = serial,
                   .bias = bias,
                   .channels_last = channels_last,
                   .x_channels_last = x_channels_last,
-                  .winograd = winograd,
                   .shape = *shape};
   _Static_assert(sizeof key <= FY_DNN_MOST_KEY, "the cache has no room for the key");
   return (FyDnnPlan *)(void *)fy_dnn_cached(&key, sizeof key, make_plan);

@@ -4,6 +4,7 @@
 #include "base/threads.h"
 #include "op/convolution/conv_cpu.h"
 #include "op/convolution/conv_pool.h"
+#include "op/convolution/winograd.h"
 #include "op/copy/transpose.h"
 #include "op/kernel/dnn.h"
 #include "tensor/half.h"
@@ -213,8 +214,10 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
   memset(parts, 0, (size_t)(FY_CONV_MOST_PARTS * o) * sizeof *parts);
   layer->out = parts;
   FyConvHook hook = hook_of(layer, false);
-  int status =
-      fy_dnn_backward_weight(l, layer->algorithm, &layer->s->conv, dtype_of(layer), NULL, layer->x, unwanted, &hook);
+  const FyConvShape *s = &layer->s->conv;
+  int status = fy_winograd_backward_weight(l, layer->algorithm, s, dtype_of(layer), NULL, layer->x, unwanted, &hook);
+  if (status == FY_LAUNCH_NO_KERNEL)
+    status = fy_dnn_backward_weight(l, layer->algorithm, s, dtype_of(layer), NULL, layer->x, unwanted, &hook);
   if (status != FY_LAUNCH_OK || !bias)
     return status;
   fy_conv_sum_parts(FY_FLOAT32, FY_CONV_MOST_PARTS, o, parts, bias);
@@ -245,8 +248,11 @@ int fy_cpu_conv2d_relu_max_pool2d(FyLaunch *l) {
   layer.taps = l->out[1]->data;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, true);
-    status = fy_dnn_forward(l, layer.algorithm, &s.conv, (FyDType)x->dtype, x->data, weight->data,
-                            bias ? bias->data : NULL, NULL, &hook);
+    const void *bias_data = bias ? bias->data : NULL;
+    const FyDType dtype = (FyDType)x->dtype;
+    status = fy_winograd_forward(l, layer.algorithm, &s.conv, dtype, x->data, weight->data, bias_data, NULL, &hook);
+    if (status == FY_LAUNCH_NO_KERNEL)
+      status = fy_dnn_forward(l, layer.algorithm, &s.conv, dtype, x->data, weight->data, bias_data, NULL, &hook);
   }
   return status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer) ? direct_forward(l, &layer, bias) : status;
 }
@@ -256,8 +262,11 @@ static int backward_input(FyLaunch *l, Layer layer) {
   layer.out = NULL;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, false);
-    status = fy_dnn_backward_input(l, layer.algorithm, &layer.s->conv, dtype_of(&layer), NULL, layer.weight,
-                                   l->out[0]->data, &hook);
+    const FyConvShape *s = &layer.s->conv;
+    void *out = l->out[0]->data;
+    status = fy_winograd_backward_input(l, layer.algorithm, s, dtype_of(&layer), NULL, layer.weight, out, &hook);
+    if (status == FY_LAUNCH_NO_KERNEL)
+      status = fy_dnn_backward_input(l, layer.algorithm, s, dtype_of(&layer), NULL, layer.weight, out, &hook);
   }
   return status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer) ? direct_backward_input(l, &layer, l->out[0]) : status;
 }

@@ -75,22 +75,23 @@ static void write_line(void *out, const Line *line, bool stream) {
     memcpy(out, line->bytes, FY_TILE_BYTES);
 }
 
-// A full tile is put together in the first-level cache and written a line at a time; one that an edge cuts off goes by
-// squares, and element by element where not even a square is left.
+// A full tile is put together in the first-level cache and written a line at a time; one that an edge cuts off goes by squares,
+// of which the last lies over the one before it where no whole one is left, and element by element where none fits at all.
 #define TILE(NAME, T, SQUARE, SIDE)                                                                                    \
   static void NAME##_edge(T *out, int64_t out_stride, const T *in, int64_t in_stride, int64_t rows, int64_t columns) { \
-    int64_t c = 0;                                                                                                     \
-    for (; c + SIDE <= columns; c += SIDE) {                                                                           \
-      int64_t r = 0;                                                                                                   \
-      for (; r + SIDE <= rows; r += SIDE)                                                                              \
-        SQUARE(out + r * out_stride + c, out_stride, in + c * in_stride + r, in_stride);                               \
-      for (; r < rows; r++)                                                                                            \
-        for (int64_t i = c; i < c + SIDE; i++)                                                                         \
-          out[r * out_stride + i] = in[i * in_stride + r];                                                             \
+    if (rows < SIDE || columns < SIDE) {                                                                               \
+      for (int64_t r = 0; r < rows; r++)                                                                               \
+        for (int64_t c = 0; c < columns; c++)                                                                          \
+          out[r * out_stride + c] = in[c * in_stride + r];                                                             \
+      return;                                                                                                          \
     }                                                                                                                  \
-    for (int64_t r = 0; r < rows; r++)                                                                                 \
-      for (int64_t i = c; i < columns; i++)                                                                            \
-        out[r * out_stride + i] = in[i * in_stride + r];                                                               \
+    for (int64_t i = 0; i < columns; i += SIDE) {                                                                      \
+      const int64_t c = i + SIDE <= columns ? i : columns - SIDE;                                                      \
+      for (int64_t j = 0; j < rows; j += SIDE) {                                                                       \
+        const int64_t r = j + SIDE <= rows ? j : rows - SIDE;                                                          \
+        SQUARE(out + r * out_stride + c, out_stride, in + c * in_stride + r, in_stride);                               \
+      }                                                                                                                \
+    }                                                                                                                  \
   }                                                                                                                    \
   static void NAME(T *out, int64_t out_stride, const T *in, int64_t in_stride, int64_t rows, int64_t columns,          \
                    bool stream) {                                                                                      \
@@ -126,4 +127,15 @@ void fy_transpose_tile(int size, void *out, int64_t out_stride, const void *in, 
   default:
     tile_8(out, out_stride, in, in_stride, rows, columns, stream);
   }
+}
+
+void fy_transpose_matrix(int size, void *out, int64_t out_stride, const void *in, int64_t in_stride, int64_t rows,
+                         int64_t columns) {
+  const int64_t width = FY_TILE_BYTES / size;
+  for (int64_t r = 0; r < rows; r += FY_TILE_ROWS)
+    for (int64_t c = 0; c < columns; c += width)
+      fy_transpose_tile(size, (char *)out + (r * out_stride + c) * size, out_stride,
+                        (const char *)in + (c * in_stride + r) * size, in_stride,
+                        rows - r < FY_TILE_ROWS ? rows - r : FY_TILE_ROWS, columns - c < width ? columns - c : width,
+                        false);
 }

@@ -13,4 +13,8 @@ enum { FY_TILE_ROWS = 64, FY_TILE_BYTES = 64 }; // a tile's rows, and the bytes 
 void fy_transpose_tile(int size, void *out, int64_t out_stride, const void *in, int64_t in_stride, int64_t rows,
                        int64_t columns, bool stream);
 
+// The same for any number of rows and columns, tile by tile, and not past the caches.
+void fy_transpose_matrix(int size, void *out, int64_t out_stride, const void *in, int64_t in_stride, int64_t rows,
+                         int64_t columns);
+
 #endif

@@ -16,6 +16,12 @@ CUDASIM_BEGIN_C
 // Whether the runtime would have a whole block run by one call: no, yes, it runs, it is done.
 enum { CUDASIM_WHOLE_NO, CUDASIM_WHOLE_YES, CUDASIM_WHOLE_RUNS, CUDASIM_WHOLE_DONE };
 extern __thread int cudasim_whole CUDASIM_BUILT_IN(whole);
+// Blocks from blockIdx on, side by side in the grid, that the runtime would have run by this call; how many of them did (0: the kernel
+// knows of its own block alone).
+struct cudasim_blocks {
+  unsigned int offered, taken;
+};
+extern __thread struct cudasim_blocks cudasim_side_by_side CUDASIM_BUILT_IN(side_by_side);
 void cudasim_passed(const char *file, int line);
 CUDASIM_END_C
 
@@ -43,9 +49,30 @@ static __forceinline__ bool whole_block(unsigned int origin) {
   return true;
 }
 
+// The same for a kernel to which blocks side by side are one wide block, where blockIdx.x * width is a block's first place.
+static __forceinline__ bool whole_block(unsigned int origin, unsigned int width) {
+  if (!whole_block(origin))
+    return false;
+  cudasim_side_by_side.taken = width == blockDim.x ? cudasim_side_by_side.offered : 1;
+  return true;
+}
+
 // A barrier between two loops: all threads have come to it.
 static __forceinline__ void passed(const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
   cudasim_passed(file, line);
+}
+
+// The first of the threads from `low` to `high` that does as the last one, where the first does not.
+template <class On> __forceinline__ int find_change(const On &on, int low, int high) {
+  const bool at_low = on(low);
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    if (on(middle) == at_low)
+      low = middle;
+    else
+      high = middle;
+  }
+  return high;
 }
 
 // The threads of a row for which a condition holds that holds for neighbours: from `from` to before `to`.
@@ -55,23 +82,18 @@ template <class On> __forceinline__ void find_run(const On &on, int first, int e
   const bool at_first = on(first), at_last = on(end - 1);
   if (at_first && at_last)
     return;
-  if (!at_first && !at_last) {
-    while (from < end && !on(from))
-      from++;
-    for (to = from; to < end && on(to);)
-      to++;
+  if (at_first || at_last) {
+    (at_first ? to : from) = find_change(on, first, end - 1);
     return;
   }
-  int low = first, high = end - 1; // one passes, the other does not
-  while (high - low > 1) {
-    const int middle = low + (high - low) / 2;
-    if (on(middle) == at_first)
-      low = middle;
-    else
-      high = middle;
-  }
-  from = at_first ? first : high;
-  to = at_first ? high : end;
+  int one = first + (end - first) / 2; // most likely one that passes, in a wide row
+  for (from = one = on(one) ? one : first; one < end && !on(one);)
+    from = ++one;
+  to = from;
+  if (from == end)
+    return;
+  from = from > first ? find_change(on, first, from) : from;
+  to = find_change(on, one, end - 1);
 }
 
 // ---- warps ----

@@ -11,6 +11,7 @@
 #include "op/convolution/conv_pool.h"
 #include "op/kernel/dnn.h"
 #include "op/op.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -131,8 +132,7 @@ static void plain_algorithms_agree(void **state) {
     assert_true(ran[FY_CONV_IM2COL] > 100);
     assert_true(ran[FY_CONV_DNN] > 100);
     assert_true(ran[FY_CONV_DNN_WHOLE] > 50);
-    if (ran[FY_CONV_WINOGRAD] == 0)
-      print_message("this oneDNN has no Winograd for this processor\n");
+    assert_true(ran[FY_CONV_WINOGRAD] > 30);
     assert_int_equal(ran[FY_CONV_EXPLICIT_GEMM], 0);
   }
 }
@@ -183,8 +183,8 @@ static void fused_algorithms_agree(void **state) {
   assert_int_equal(done[FY_CONV_IM2COL], 0);
   assert_true(done[FY_CONV_BY_RULE] > 20 && done[known] > 20);
   assert_true(done[cuda ? FY_CONV_IMPLICIT_GEMM : FY_CONV_DNN] > 20);
-  if (!cuda && done[FY_CONV_WINOGRAD] == 0)
-    print_message("this oneDNN has no Winograd for this processor\n");
+  if (!cuda)
+    assert_true(done[FY_CONV_WINOGRAD] > 5);
 }
 
 // ---- benchmark mode ----------------------------------------------------------------------------------------------------------
@@ -215,6 +215,12 @@ static int end(void **state) {
   return 0;
 }
 
+// Whether it is the convolution of ones, up to Winograd's rounding.
+static bool is_right(FyTensor *out) {
+  const double want = (double)out->array.shape[0] * 16 * 16 * (4 * 4 * 9 + 4 * 4 * 6 + 4 * 4);
+  return fabs(fy_item(fy_sum(out)) - want) < 1e-6 * want;
+}
+
 static FyDevice device_here(void) {
   return fy_cuda_is_available() ? fy_cuda_device(0) : FY_CPU_DEVICE;
 }
@@ -225,7 +231,7 @@ static void each_kind_is_searched_once(void **state) {
     const FyDevice device = device_here();
     int64_t before = searches();
     for (int i = 0; i < 3; i++)
-      assert_true(fy_item(fy_sum(convolve(2, 16, device))) == 2.0 * 16 * 16 * (4 * 4 * 9 + 4 * 4 * 6 + 4 * 4));
+      assert_true(is_right(convolve(2, 16, device)));
     assert_int_equal(searches(), before + 1);
     convolve(3, 16, device);
     assert_int_equal(searches(), before + 2);
@@ -303,8 +309,7 @@ static void few_are_remembered(void **state) {
 static void *thread_convolves(void *context) {
   for (int i = 0; i < 6; i++)
     fy_scope {
-      FyTensor *out = convolve(1 + i % 3, 16, FY_CPU_DEVICE);
-      if (fy_item(fy_sum(out)) != (1 + i % 3) * 16.0 * 16 * (4 * 4 * 9 + 4 * 4 * 6 + 4 * 4))
+      if (!is_right(convolve(1 + i % 3, 16, FY_CPU_DEVICE)))
         *(bool *)context = true;
     }
   return NULL;

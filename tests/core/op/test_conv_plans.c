@@ -25,7 +25,7 @@ static FyConvShape shape_of(int64_t h) {
 
 static FyDnnPlan *plan_of(int64_t h) {
   FyConvShape shape = shape_of(h);
-  return fy_dnn_plan(FY_DNN_FORWARD, FY_FLOAT32, &shape, false, true, false, false, false);
+  return fy_dnn_plan(FY_DNN_FORWARD, FY_FLOAT32, &shape, false, true, false, false);
 }
 
 static double convolve(int64_t h) {

@@ -114,6 +114,9 @@ static const char *only_numbers_to_cpu(const Wish *w) {
 static const char *all_refused_to_cpu(const Wish *w) {
   return w->kind == 'm' && !w->mps ? "cpu" : straight_to_cpu(w);
 }
+static const char *no_cuda_to_cpu(const Wish *w) {
+  return w->kind == 'c' && w->cuda == 0 ? "cpu" : right(w);
+}
 static const char *no_mps(const Wish *w) {
   Wish without = *w;
   without.mps = false;
@@ -170,6 +173,7 @@ static const struct {
     {only_numbers_to_cpu, &STRAIGHT_TO_CPU},
     {all_refused_to_cpu, &STRAIGHT_TO_CPU},
     {no_mps, &NO_MPS},
+    {no_cuda_to_cpu, &NO_MPS},
     {no_mps_at_all, &NO_MPS},
     {mps_first, &MPS_FIRST},
     {cpu_refused, &CPU_REFUSED},
@@ -270,6 +274,9 @@ static void ask_several_here(Case *c) {
   wish_number(c, &n, case_devices(c) - 1, -1, false);
   wish_number(c, &n, 1, -1, false);
   wish_here(c, &n);
+  wish_number(c, &n, 1, 2,
+              false); // told apart: who ignores numbers, and who takes this machine for one with a single GPU
+  wish(c, &n, "auto", 0, true);
   give_number(c, "wishes", n);
 }
 
@@ -354,7 +361,7 @@ static void judge(Case *c) {
 static void judge_here(Case *c) {
   judge_all(c, 0, (int)given_number(c, "wishes"));
 }
-static void judge_without(Case *c) {
+static void judge_with_described(Case *c) {
   judge_all(c, 0, (int)given_number(c, "wishes") - 2);
 }
 
@@ -375,6 +382,6 @@ EXERCISE = {
               {"a number that is not there", ask_absent, .judge = judge},
               {"machines with mps", ask_apple, .judge = judge},
               {"this machine", ask_here, .judge = judge_here},
-              {"several GPUs in this machine", ask_several_here, judge_here, .devices = 2},
-              {"this machine without CUDA", ask_without, .judge = judge_without, .no_cuda = true}},
+              {"several GPUs in this machine", ask_several_here, judge_with_described, .devices = 2},
+              {"this machine without CUDA", ask_without, .judge = judge_with_described, .no_cuda = true}},
 };

@@ -81,6 +81,9 @@ static void ask_difference(Case *c) {
 static void ask_strided_difference(Case *c) {
   ask_pair(c, draw_odd(c, 31, 49), draw_int(c, 10, 20), "cuda:0", (Give){.transposed = true}, false, true);
 }
+static void ask_here(Case *c) {
+  ask_pair(c, draw_odd(c, 3, 9), draw_int(c, 10, 20), "cpu", (Give){0}, false, true);
+}
 static void ask_nothing(Case *c) {
   ask_pair(c, 0, draw_int(c, 1, 9), "cuda:0", (Give){0}, false, false);
 }
@@ -227,6 +230,7 @@ EXERCISE = {
     .functions = {"largest_difference", "compare_products"},
     .tests = {{"the largest difference", ask_difference, .judge = judge_difference},
               {"the largest difference, transposed", ask_strided_difference, .judge = judge_difference},
+              {"the largest difference, both on the CPU", ask_here, .judge = judge_difference},
               {"the largest difference of nothing", ask_nothing, .judge = judge_difference},
               {"products on CPU and GPU", ask_gpu, .judge = judge_products},
               {"square matrices", ask_square, .judge = judge_products},

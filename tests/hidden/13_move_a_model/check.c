@@ -82,6 +82,20 @@ static void ask_cpu(Case *c) {
   ask(c, "cpu", "cpu", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
 }
 
+// x @ weight.T + bias for an x that counts down the columns.
+static Array *output_of_columns(Case *c) {
+  const Array *weight = given(c, "weight"), *bias = given(c, "bias");
+  const int64_t batch = (int64_t)given_number(c, "batch"), out = weight->shape.size[0], in = weight->shape.size[1];
+  Array *y = new_array(c, FY_FLOAT32, shape(batch, out));
+  for (int64_t i = 0; i < y->count; i++) {
+    double sum = bias->f32[i % out];
+    for (int64_t k = 0; k < in; k++)
+      sum += (double)(k * batch + i / out) * weight->f32[i % out * in + k];
+    y->f32[i] = (float)sum;
+  }
+  return y;
+}
+
 // x @ weight.T + bias for an x that counts, or is all ones.
 static Array *output_of(Case *c, bool counting, bool with_bias, bool relu) {
   const Array *weight = given(c, "weight"), *bias = given(c, "bias");
@@ -156,6 +170,7 @@ static void judge(Case *c) {
   suspect_array(c, "output", output_of(c, true, true, true), &ACTIVATION);
   suspect_array(c, "output", output_of(c, true, false, false), &NO_BIAS);
   suspect_array(c, "output", output_of(c, false, true, false), &ONES);
+  suspect_array(c, "output", output_of_columns(c), &ONES);
   if (!got(c, "output") && !*got_error(c) && got_number(c, "parameters") != got_number(c, "parameters")) {
     expect_that(c, false, NULL, "simple_net: the answer returned NULL");
     return;

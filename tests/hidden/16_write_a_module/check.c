@@ -69,7 +69,6 @@ static const Mistake TRANSFER = {"a transfer in forward",
 static void ask(Case *c, const char *device, int64_t batch, bool loaded, Give how) {
   int64_t in = draw_int(c, 10, 16), out = draw_odd(c, 17, 25);
   how.device = device;
-  how.requires_grad = true;
   give_text(c, "device", device);
   give_number(c, "in_features", (double)in);
   give_number(c, "out_features", (double)out);
@@ -82,23 +81,26 @@ static void ask(Case *c, const char *device, int64_t batch, bool loaded, Give ho
   give_array(c, "fc.bias", draw_array(c, FY_FLOAT32, shape(out), -4, 4), (Give){0});
 }
 
+static void ask_data(Case *c) {
+  ask(c, "cpu", draw_odd(c, 3, 9), false, (Give){.requires_grad = false});
+}
 static void ask_cpu(Case *c) {
-  ask(c, "cpu", draw_odd(c, 3, 9), false, (Give){0});
+  ask(c, "cpu", draw_odd(c, 3, 9), false, (Give){.requires_grad = true});
 }
 static void ask_gpu(Case *c) {
-  ask(c, "cuda:0", draw_odd(c, 3, 9), false, (Give){0});
+  ask(c, "cuda:0", draw_odd(c, 3, 9), false, (Give){.requires_grad = true});
 }
 static void ask_second(Case *c) {
-  ask(c, "cuda:1", draw_odd(c, 3, 9), false, (Give){0});
+  ask(c, "cuda:1", draw_odd(c, 3, 9), false, (Give){.requires_grad = true});
 }
 static void ask_gaps(Case *c) {
-  ask(c, "cuda:0", draw_odd(c, 31, 49), false, (Give){.strided = true});
+  ask(c, "cuda:0", draw_odd(c, 31, 49), false, (Give){.strided = true, .requires_grad = true});
 }
 static void ask_loaded(Case *c) {
-  ask(c, "cuda:0", draw_odd(c, 3, 9), true, (Give){0});
+  ask(c, "cuda:0", draw_odd(c, 3, 9), true, (Give){.requires_grad = true});
 }
 static void ask_no_rows(Case *c) {
-  ask(c, "cuda:0", 0, false, (Give){0});
+  ask(c, "cuda:0", 0, false, (Give){.requires_grad = true});
 }
 
 // ---- judging ---------------------------------------------------------------------------------------------------------
@@ -256,7 +258,8 @@ static void judge(Case *c) {
   expect_array(c, "scale.grad", scale_gradient(c), 1e-3);
   if (expect_that(c, got(c, "fc.weight.grad") != NULL, &NO_LAYER, "fc.weight.grad: there is none"))
     expect_array(c, "fc.weight.grad", weight_gradient(c), 1e-3);
-  if (expect_that(c, got(c, "x.grad") != NULL, &NO_INPUT, "x.grad: there is none"))
+  const bool wanted = given(c, "x")->flags & ARRAY_REQUIRES_GRAD;
+  if (wanted && expect_that(c, got(c, "x.grad") != NULL, &NO_INPUT, "x.grad: there is none"))
     expect_array(c, "x.grad", input_gradient(c), 1e-3);
   expect_at_most(c, "copies in forward",
                  counts(c)->host_to_device + counts(c)->device_to_host + counts(c)->device_to_device, 0, &TRANSFER);
@@ -276,7 +279,8 @@ EXERCISE = {
          "forward: fy_sub(x, m->mean), times m->scale with fy_mul (both are repeated for each row), and that through "
          "fy_forward(m->fc, ...)."},
     .functions = {"centered_linear"},
-    .tests = {{"on the CPU", ask_cpu, .judge = judge},
+    .tests = {{"an input that requires no gradient", ask_data, .judge = judge},
+              {"on the CPU", ask_cpu, .judge = judge},
               {"on a GPU", ask_gpu, .judge = judge},
               {"on the second GPU", ask_second, .judge = judge, .devices = 2},
               {"an input with gaps", ask_gaps, .judge = judge},

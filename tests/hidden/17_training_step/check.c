@@ -21,6 +21,11 @@ static const Mistake UPHILL = {"uphill", "The gradient points to where the loss 
 static const Mistake SUMMED = {"the sum instead of the mean",
                                "F.mse_loss takes the mean over all N * out elements; its sum has larger gradients.",
                                "docs/05_model_moves.md#training-steps"};
+static const Mistake PER_ROW = {
+    "the mean over the rows alone",
+    "The squared errors were divided by the number of rows. F.mse_loss takes the mean over all "
+    "N * out elements.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake ONLY_WEIGHT = {"bias not trained", "The bias has a gradient too, and learns as the weight does.",
                                     "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_RATE = {"learning rate left out", "The step is lr times the gradient, not the whole of it.",
@@ -95,7 +100,7 @@ static void ask_one(Case *c) {
 typedef struct Variant {
   double weight_rate, bias_rate; // of lr: 1 as it should be
   double factor;                 // of loss and gradients
-  bool accumulate;
+  bool accumulate, accumulate_bias;
 } Variant;
 
 typedef struct Trained {
@@ -129,7 +134,8 @@ static Trained trained(Case *c, Variant v) {
   for (int step = 0; step < 2; step++) {
     if (!v.accumulate) {
       memset(weight_grad, 0, (size_t)t.weight->count * sizeof(double));
-      memset(bias_grad, 0, (size_t)t.bias->count * sizeof(double));
+      if (!v.accumulate_bias)
+        memset(bias_grad, 0, (size_t)t.bias->count * sizeof(double));
     }
     t.losses[step] = new_array(c, FY_FLOAT32, (Shape){.rank = 0});
     t.losses[step]->f32[0] = (float)gradients(c, &t, v.factor, weight_grad, bias_grad);
@@ -146,7 +152,7 @@ static Trained trained(Case *c, Variant v) {
 // Is the first loss that came back what the second has to be?
 static bool losses_shifted(Case *c) {
   const Array *first = got_shaped(c, "first loss", (Shape){.rank = 0});
-  Trained want = trained(c, (Variant){1, 1, 1, false});
+  Trained want = trained(c, (Variant){1, 1, 1, .accumulate = false});
   double one = want.losses[0]->f32[0], two = want.losses[1]->f32[0];
   return first && first->dtype == FY_FLOAT32 && fabs(one - two) > 1e-3 &&
          fabs(first->f32[0] - two) < 1e-5 * fmax(1, two);
@@ -156,12 +162,19 @@ static void suspects(Case *c) {
   double lr = given_number(c, "lr"), elements = (double)given(c, "target")->count;
   if (got(c, "first loss")) // a stub changes nothing either
     suspect_array(c, "weight", given(c, "weight"), &UNCHANGED);
-  suspect_array(c, "weight", trained(c, (Variant){1, 0, 1, false}).weight, &ONLY_WEIGHT);
-  suspect_array(c, "weight", trained(c, (Variant){1, 1, 1, true}).weight, &ACCUMULATED);
-  suspect_array(c, "weight", trained(c, (Variant){-1, -1, 1, false}).weight, &UPHILL);
-  suspect_array(c, "weight", trained(c, (Variant){1 / lr, 1 / lr, 1, false}).weight, &NO_RATE);
-  suspect_array(c, "first loss", trained(c, (Variant){1, 1, elements, false}).losses[0], &SUMMED);
-  suspect_array(c, "weight", trained(c, (Variant){0.5, 0.5, 1, false}).weight, &HALVED);
+  suspect_array(c, "weight", trained(c, (Variant){1, 0, 1, .accumulate = false}).weight, &ONLY_WEIGHT);
+  suspect_array(c, "weight", trained(c, (Variant){1, 1, 1, .accumulate = true}).weight, &ACCUMULATED);
+  suspect_array(c, "bias",
+                trained(c, (Variant){.weight_rate = 1, .bias_rate = 1, .factor = 1, .accumulate_bias = true}).bias,
+                &ACCUMULATED);
+  if (given(c, "target")->shape.size[1] > 1)
+    suspect_array(c, "first loss",
+                  trained(c, (Variant){1, 1, (double)given(c, "target")->shape.size[1], .accumulate = false}).losses[0],
+                  &PER_ROW);
+  suspect_array(c, "weight", trained(c, (Variant){-1, -1, 1, .accumulate = false}).weight, &UPHILL);
+  suspect_array(c, "weight", trained(c, (Variant){1 / lr, 1 / lr, 1, .accumulate = false}).weight, &NO_RATE);
+  suspect_array(c, "first loss", trained(c, (Variant){1, 1, elements, .accumulate = false}).losses[0], &SUMMED);
+  suspect_array(c, "weight", trained(c, (Variant){0.5, 0.5, 1, .accumulate = false}).weight, &HALVED);
   suspect_that(c, losses_shifted(c), &KEPT_GRAPH);
   suspect_that(c, got_number(c, "recording after the first") == 0, &GRAD_LEFT);
   suspect_error(c, "is being used in an in-place operation", &RECORDED);
@@ -178,7 +191,7 @@ static bool is_cleared(const Array *gradient) {
 
 static void judge(Case *c) {
   const char *device = given(c, "x")->device < 0 ? "cpu" : given(c, "x")->device == 0 ? "cuda:0" : "cuda:1";
-  Trained want = trained(c, (Variant){1, 1, 1, false});
+  Trained want = trained(c, (Variant){1, 1, 1, .accumulate = false});
   suspects(c);
   if (!expect_array(c, "first loss", want.losses[0], 1e-5) || !expect_array(c, "weight", want.weight, 1e-5) ||
       !expect_array(c, "bias", want.bias, 1e-5) || !expect_array(c, "second loss", want.losses[1], 1e-5))

@@ -133,7 +133,13 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+// By an order that sees no difference of less than a second.
+static int by_whole_seconds(const void *a, const void *b) {
+  return (int)(*(const double *)a - *(const double *)b);
+}
+
 typedef struct Middle {
+  double whole_seconds; // of the two in the middle, in that order
   double median, lower, upper, mean, least, unsorted;
 } Middle;
 
@@ -147,6 +153,9 @@ static Middle middle_of(const Runs *r) {
   m.upper = sorted[n / 2];
   m.median = (m.lower + m.upper) / 2;
   m.least = sorted[0];
+  memcpy(sorted, r->times, sizeof sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_whole_seconds);
+  m.whole_seconds = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
   for (int64_t i = 0; i < n; i++)
     m.mean += sorted[i] / (double)n;
   return m;
@@ -161,6 +170,7 @@ static const Mistake *wrong_middle(const Runs *r, double got) {
   return is(got, m.mean, m.median)                                                    ? &MEAN
          : is(got, m.least, m.median)                                                 ? &BEST
          : is(got, m.lower, m.median) || is(got, m.upper, m.median)                   ? &ONE_OF_TWO
+         : is(got, m.whole_seconds, m.median)                                         ? &UNSORTED
          : is(got, m.unsorted, m.median) || is(got, r->times[r->timed / 2], m.median) ? &UNSORTED
                                                                                       : NULL;
 }

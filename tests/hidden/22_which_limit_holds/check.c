@@ -6,6 +6,14 @@
 
 static const Mistake NO_ADDITIONS = {"multiplications alone",
                                      "Each term of a product is multiplied and then added: two operations.", TWO_KINDS};
+static const Mistake ONE_LESS = {
+    "an addition less for each result",
+    "Each term is multiplied and added: two operations for each of the k terms, the first one "
+    "too.",
+    TWO_KINDS};
+static const Mistake WHOLE_NUMBERS = {
+    "divided as whole numbers",
+    "What is behind the point was lost: an int divided by an int is an int. Divide doubles.", TWO_KINDS};
 static const Mistake NO_RESULT = {"the result's bytes left out",
                                   "What is written crosses the bus to memory too: count the result's elements.",
                                   TWO_KINDS};
@@ -75,16 +83,19 @@ static void ask_slow(Case *c) { // a balance below 1: nearly everything is limit
 
 // ---- the numbers, right and wrong --------------------------------------------------------------------------------------
 
-typedef enum Slip { RIGHT, HALF, READ_ONLY, BYTES_1, BYTES_4, ONE_SIZE } Slip;
+typedef enum Slip { RIGHT, HALF, READ_ONLY, BYTES_1, BYTES_4, ONE_SIZE, ADDED_LESS, WHOLE } Slip;
 
 static double intensity(const int64_t *row, bool product, Slip slip) {
   double m = (double)row[2], k = (double)row[3], n = (double)row[4];
   double bytes = slip == BYTES_1 ? 1 : slip == BYTES_4 ? 4 : (double)row[5];
-  if (!product)
-    return (double)row[1] / ((double)(row[0] + (slip != READ_ONLY)) * bytes);
+  if (!product) {
+    const double share = (double)row[1] / ((double)(row[0] + (slip != READ_ONLY)) * bytes);
+    return slip == WHOLE ? floor(share) : share;
+  }
   double elements = slip == ONE_SIZE ? 3 * m * m : m * k + k * n + (slip == READ_ONLY ? 0 : m * n);
   double terms = slip == ONE_SIZE ? m * m * m : m * k * n;
-  return (slip == HALF ? 1 : 2) * terms / (elements * bytes);
+  const double operations = slip == HALF ? terms : slip == ADDED_LESS ? 2 * terms - m * n : 2 * terms;
+  return slip == WHOLE ? floor(operations / (elements * bytes)) : operations / (elements * bytes);
 }
 
 static Array *intensities(Case *c, bool product, Slip slip) {
@@ -139,6 +150,8 @@ static void judge(Case *c) {
     suspect_array(c, name, intensities(c, product, BYTES_1), &ELEMENTS);
     suspect_array(c, name, intensities(c, product, BYTES_4), &FIXED_BYTES);
     suspect_array(c, name, intensities(c, product, ONE_SIZE), &SQUARE);
+    suspect_array(c, name, intensities(c, product, ADDED_LESS), &ONE_LESS);
+    suspect_array(c, name, intensities(c, product, WHOLE), &WHOLE_NUMBERS);
   }
   suspect_that(c, has_overflowed(c), &INT_OVERFLOW);
   suspect_array(c, "best", reached(c, SLOPE), &NO_CEILING);

@@ -35,6 +35,11 @@ static const Mistake NO_STEP = {"no step", "backward computes gradients; fy_step
 static const Mistake ACCUMULATED = {"gradients not cleared",
                                     "backward adds to the gradients that are there: fy_zero_grad.",
                                     "docs/05_model_moves.md#training-steps"};
+static const Mistake BEFORE = {
+    "gradients of an earlier step",
+    "The parameters had a .grad before the first step, and its gradients were added to that: "
+    "clear them before backward.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_GRAPH = {"the graph cut off",
                                  "The loss has to lead back through gather and the replicas to the model's parameters.",
                                  "docs/06_several_gpus.md#where-the-gradients-are"};
@@ -80,7 +85,8 @@ static void ask_fewer(Case *c) { // a GPU for each row, and one without
 
 // ---- two steps in plain loops --------------------------------------------------------------------------------------------
 
-typedef enum Slip { NONE, FIRST_PIECE, MEAN_OF_MEANS, STALE_REPLICAS, WITHOUT_STEP, ADDED_UP } Slip;
+typedef enum Slip { NONE, FIRST_PIECE, MEAN_OF_MEANS, STALE_REPLICAS, WITHOUT_STEP, ADDED_UP, CLEARED_AFTER } Slip;
+enum { GRAD_BEFORE = 7 }; // what the driver leaves in .grad
 
 typedef struct Trained {
   Array *weight, *bias, *losses[2];
@@ -125,7 +131,12 @@ static Trained trained(Case *c, Slip slip) {
   double *dw = new_array(c, FY_FLOAT64, t.weight->shape)->f64, *db = new_array(c, FY_FLOAT64, t.bias->shape)->f64;
   double lr = slip == WITHOUT_STEP ? 0 : given_number(c, "lr");
   for (int step = 0; step < 2; step++) {
-    if (slip != ADDED_UP) {
+    const bool kept = slip == ADDED_UP || (slip == CLEARED_AFTER && step == 0);
+    for (int64_t i = 0; kept && step == 0 && i < t.weight->count; i++)
+      dw[i] = GRAD_BEFORE;
+    for (int64_t i = 0; kept && step == 0 && i < t.bias->count; i++)
+      db[i] = GRAD_BEFORE;
+    if (!kept) {
       memset(dw, 0, (size_t)t.weight->count * sizeof *dw);
       memset(db, 0, (size_t)t.bias->count * sizeof *db);
     }
@@ -162,11 +173,8 @@ static void suspects(Case *c) {
   static const struct {
     Slip slip;
     const Mistake *mistake;
-  } known[] = {{FIRST_PIECE, &PIECE},
-               {MEAN_OF_MEANS, &PIECES_MEAN},
-               {STALE_REPLICAS, &STALE},
-               {WITHOUT_STEP, &NO_STEP},
-               {ADDED_UP, &ACCUMULATED}};
+  } known[] = {{FIRST_PIECE, &PIECE},    {MEAN_OF_MEANS, &PIECES_MEAN}, {STALE_REPLICAS, &STALE},
+               {WITHOUT_STEP, &NO_STEP}, {ADDED_UP, &ACCUMULATED},      {CLEARED_AFTER, &BEFORE}};
   for (size_t i = 0; i < sizeof known / sizeof *known && got(c, "first loss"); i++) {
     Trained wrong = trained(c, known[i].slip);
     suspect_array(c, "first loss", wrong.losses[0], known[i].mistake);

@@ -55,6 +55,10 @@ void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *target = driver_tensor(d, "target");
   int piece = ((int)fy_size_at(x, 0) + count - 1) / count;
   meeting.expected = ((int)fy_size_at(x, 0) + piece - 1) / piece;
+  FyTensorList *parameters = fy_parameters(&model->base);
+  for (int i = 0; i < parameters->count; i++) // of a step before
+    fy_set_grad(parameters->items[i],
+                fy_full(7, fy_size(parameters->items[i]), .device = fy_device_of(parameters->items[i])));
   driver_module(&model->base);
   driver_count(d);
   FyTensor *first = parallel_step(&model->base, optimizer, x, target, ids, count);

@@ -14,8 +14,8 @@ FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, Fy
   for (int i = 0; i < used; i++)
     back[i] = fy_to(outputs[i], fy_cuda_device(ids[0]));
   FyTensor *loss = fy_mse_loss(fy_cat((FyTensors){used, back}, 0), target), *value = fy_detach(loss);
+  fy_zero_grad(optimizer);
   fy_backward(loss);
   fy_step(optimizer);
-  fy_zero_grad(optimizer);
   return value;
 }

@@ -36,6 +36,11 @@ static const Mistake TRAINED_TWICE = {
     "The losses are right, and the parameters have been changed once more than there are "
     "steps.",
     "docs/05_model_moves.md#training-steps"};
+static const Mistake LATER_LOSS = {
+    "the loss after the step",
+    "Each of the losses is that of the next step: it was computed with the parameters that "
+    "the step had changed already.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake BATCH_BEHIND = {
     "the batch left behind",
     "The model is on the device, and x or y is not. What meets in an operation has to be on one device.",
@@ -192,10 +197,14 @@ static void suspect_all(Case *c, int64_t steps) {
   suspect_that(c, strstr(got_error(c), "same device") && got_number(c, "parameters there") == 4, &BATCH_BEHIND);
   suspect_error(c, "same device", not_moved(n));
   Net more = net_as_given(c);
+  Array *later = new_array(c, FY_FLOAT32, shape(steps));
   for (int64_t i = 0; i <= steps; i++) {
-    forward(&more);
+    const float loss = (float)forward(&more);
+    if (i > 0)
+      later->f32[i - 1] = loss;
     descend(&more);
   }
+  suspect_array(c, "losses", later, &LATER_LOSS);
   suspect_array(c, "0.weight", as_float(c, shape(more.hidden, more.in), more.w1), &TRAINED_TWICE);
   suspect_that(c, !error && !got(c, "losses"), &NOTHING);
   suspect_array(c, "losses", new_array(c, FY_FLOAT32, shape(steps)), &CONSTANT);

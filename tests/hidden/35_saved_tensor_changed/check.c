@@ -25,6 +25,13 @@ static const Mistake UNSCALED = {
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake SUMMED = {"the sum instead of the mean", "F.mse_loss takes the mean over all elements.",
                                "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake WHOLE_TANH = {"tanh of the whole score", "2 * sigmoid(z) - 1 is tanh(z / 2), not tanh(z).",
+                                   "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake PART_OF_LOSS = {"a half or a quarter of the loss",
+                                     "Where gate and target are compared between 0 and 1, each difference is half as "
+                                     "large and its square a quarter: the "
+                                     "loss has to be multiplied by 4.",
+                                     "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake UNSHIFTED = {
     "the 0.5 left out",
     "Adding in place after a matrix product is harmless: its backward needs the factors, not "
@@ -84,8 +91,10 @@ static void ask_second(Case *c) {
 }
 
 // loss = mean((scale * sigmoid(x @ weight + shift) + offset - target)^2); `slope` is what the gradient takes for scale.
+// `twice`: of twice the score.
 typedef struct Formula {
   double shift, scale, offset, slope;
+  bool twice;
 } Formula;
 
 typedef struct Result {
@@ -101,7 +110,7 @@ static Result result_of(Case *c, Formula f) {
     double score = f.shift;
     for (int64_t l = 0; l < in; l++)
       score += (double)x->f32[i * in + l] * w->f32[l * out + j];
-    double gate = 1 / (1 + exp(-score)), error = f.scale * gate + f.offset - target->f32[k];
+    double gate = 1 / (1 + exp(f.twice ? -2 * score : -score)), error = f.scale * gate + f.offset - target->f32[k];
     loss += error * error / (double)(rows * out);
     double slope = 2 * error / (double)(rows * out) * f.slope * gate * (1 - gate);
     for (int64_t l = 0; l < in; l++) {
@@ -119,10 +128,10 @@ static Result result_of(Case *c, Formula f) {
   return r;
 }
 
-// The sum of the squares in place of their mean.
-static Array *summed(Case *c) {
-  Array *loss = result_of(c, (Formula){0.5, 2, -1, 2}).loss;
-  loss->f32[0] *= (float)given(c, "target")->count;
+// So many times the loss: the sum of the squares in place of their mean, or a part of it.
+static Array *times_loss(Case *c, double factor) {
+  Array *loss = result_of(c, (Formula){.shift = 0.5, .scale = 2, .offset = -1, .slope = 2}).loss;
+  loss->f32[0] *= (float)factor;
   return loss;
 }
 
@@ -131,12 +140,17 @@ static void suspect_all(Case *c) {
   suspect_error(c, "modified by an inplace operation", &CHANGED);
   suspect_error(c, "does not require grad", &CUT_OFF);
   suspect_that(c, !*got_error(c) && !got(c, "loss"), &NOTHING);
-  suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, 0, 1}).loss, &UNSCALED);
-  suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, -1, 1}).loss, &DISCARDED);
-  suspect_array(c, "loss", result_of(c, (Formula){0.5, 2, 0, 2}).loss, &DISCARDED);
-  suspect_array(c, "loss", result_of(c, (Formula){0, 2, -1, 2}).loss, &UNSHIFTED);
-  suspect_array(c, "loss", summed(c), &SUMMED);
-  suspect_array(c, "weight.grad", result_of(c, (Formula){0.5, 2, -1, 1}).weight, &HALF);
+  suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, 0, 1, false}).loss, &UNSCALED);
+  suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, -1, 1, false}).loss, &DISCARDED);
+  suspect_array(c, "loss", result_of(c, (Formula){0.5, 2, 0, 2, false}).loss, &DISCARDED);
+  suspect_array(c, "loss", result_of(c, (Formula){0, 2, -1, 2, false}).loss, &UNSHIFTED);
+  suspect_array(c, "loss", times_loss(c, (double)given(c, "target")->count), &SUMMED);
+  suspect_array(c, "loss", times_loss(c, 0.5), &PART_OF_LOSS);
+  suspect_array(c, "loss", times_loss(c, 0.25), &PART_OF_LOSS);
+  suspect_array(c, "loss",
+                result_of(c, (Formula){.shift = 0.5, .scale = 2, .offset = -1, .slope = 2, .twice = true}).loss,
+                &WHOLE_TANH);
+  suspect_array(c, "weight.grad", result_of(c, (Formula){0.5, 2, -1, 1, false}).weight, &HALF);
 }
 
 static bool expect_same(Case *c, const char *name) {
@@ -147,7 +161,7 @@ static bool expect_same(Case *c, const char *name) {
 }
 
 static void judge(Case *c) {
-  Result want = result_of(c, (Formula){0.5, 2, -1, 2});
+  Result want = result_of(c, (Formula){0.5, 2, -1, 2, false});
   suspect_all(c);
   const Array *x = given(c, "x");
   const char *device = x->device < 0 ? "cpu" : x->device == 0 ? "cuda:0" : "cuda:1";

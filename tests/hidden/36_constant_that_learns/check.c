@@ -52,6 +52,11 @@ static const Mistake LAST_MADE = {
     "As soon as another module was made, this one computed with that one's tensors. Each has "
     "its own: forward gets the module as `self`; a global is shared by all.",
     "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake RECIPROCAL = {"1 / std under std's name",
+                                   "The results are right, and what is saved as std is not: a state_dict is read by "
+                                   "others, who take it for what its name "
+                                   "says.",
+                                   "docs/05_model_moves.md#every-parameter-verified"};
 static const Mistake NO_GRAPH = {
     "no gradient for the gain",
     "The gain is trained, and the result does not depend on it as far as autograd can see: forward "
@@ -159,6 +164,10 @@ static void suspect_all(Case *c) {
   Array *alone = scaled(c, given(c, "mean"), given(c, "std"));
   bool was_right = is_near(got(c, "result alone"), alone);
   suspect_that(c, was_right && got(c, "result") && !is_near(got(c, "result"), alone), &LAST_MADE);
+  Array *inverse = new_array(c, FY_FLOAT32, given(c, "std")->shape);
+  for (int64_t i = 0; i < inverse->count; i++)
+    inverse->f32[i] = 1 / given(c, "std")->f32[i];
+  suspect_array(c, "std", inverse, &RECIPROCAL);
   suspect_that(c, error && both && strstr(got_error(c), "same device"), &ORIGINAL);
   if (given(c, "x")->count > 0)
     suspect_array(c, "result", new_array(c, FY_FLOAT32, given(c, "x")->shape), &CONSTANT);

@@ -32,6 +32,10 @@ static const Mistake ONE_ROW = {"all sizes in one row",
                                 "Additions of two sizes are one row: .record_shapes notes the sizes, and "
                                 ".group_by_input_shape makes rows of them.",
                                 "docs/14_profiling.md#a-first-profile"};
+static const Mistake NO_SIZES = {"sizes that were not recorded",
+                                 ".group_by_input_shape makes rows of sizes that .record_shapes has to have noted when "
+                                 "the profile began.",
+                                 "docs/14_profiling.md#a-first-profile"};
 static const Mistake GONE = {
     "the averages are gone",
     "What was returned belonged to a scope that closed within the function: fy_keep hands it out.",
@@ -103,6 +107,7 @@ static bool judge_when(Case *c, int64_t steps, int64_t active) {
 
 static void judge(Case *c) {
   const int64_t steps = (int64_t)given_number(c, "steps"), active = (int64_t)given_number(c, "active");
+  suspect_error(c, ".record_shapes = true", &NO_SIZES);
   if (!expect_that(c, got_count(c, "returned") == 1, &NOTHING, "nothing was returned"))
     return;
   if (!expect_that(c, ran_in_order(c, steps), &OTHER_STEPS, "the steps did not run once each, in order"))

@@ -1,5 +1,8 @@
 // The keys of the profile's rows, by number: ops first, and of these the ones that most profiles here have.
-enum { OPS = 40, USUAL = 9, NAMES = 47 };
+enum { OPS = 140, USUAL = 9, NAMES = 147 };
+#define TEN_OPS(tens)                                                                                                  \
+  "fy::of_" tens "0", "fy::of_" tens "1", "fy::of_" tens "2", "fy::of_" tens "3", "fy::of_" tens "4",                  \
+      "fy::of_" tens "5", "fy::of_" tens "6", "fy::of_" tens "7", "fy::of_" tens "8", "fy::of_" tens "9"
 static const char *const names[NAMES] = {
     "fy::linear",
     "fy::matmul",
@@ -40,7 +43,17 @@ static const char *const names[NAMES] = {
     "fy::mean_dim",
     "fy::max_dim",
     "fy::transpose_copy",
-    "fy::contiguous", // ops up to here
+    "fy::contiguous",
+    TEN_OPS("0"),
+    TEN_OPS("1"),
+    TEN_OPS("2"),
+    TEN_OPS("3"),
+    TEN_OPS("4"),
+    TEN_OPS("5"),
+    TEN_OPS("6"),
+    TEN_OPS("7"),
+    TEN_OPS("8"),
+    TEN_OPS("9"), // ops up to here
     "epoch",
     "backward",
     "item",
@@ -49,4 +62,5 @@ static const char *const names[NAMES] = {
     "fy_short_rows<F>",
     "cublas gemm",
 };
-enum { FIRST_KERNEL = 45 };
+#undef TEN_OPS
+enum { FIRST_KERNEL = 145 };

@@ -28,6 +28,15 @@ static const Mistake TWICE = {"rows gone through twice", "Rows went through the 
 static const Mistake EARLY = {
     "a step before the sum",
     "The ranks took a step each by its own gradient, and summed afterwards: too late for this step.", LESSON};
+static const Mistake UNUSED = {"the sum is not what the step used",
+                               "all_reduce was called, and the parameters went by the rank's own gradients: it adds up "
+                               "what it is given, in place. That "
+                               "has to be the gradient itself.",
+                               LESSON};
+static const Mistake MORE = {"more summed than the gradients",
+                             "all_reduce was given more than one gradient for each parameter: what else is summed goes "
+                             "over the network as well.",
+                             SENT};
 static const Mistake STUCK = {"a rank that waits for ever", "A rank called all_reduce, and another one had returned.",
                               "docs/16_distributed.md#what-goes-wrong"};
 static const Mistake SIZES = {"tensors of other sizes", "The ranks called all_reduce with tensors of different sizes.",
@@ -107,9 +116,10 @@ static void suspects(Case *c, int64_t rows, int64_t ranks, int64_t parts) {
     same->f32[i] = weight->f32[i % weight->count];
   suspect_array(c, "weights", same, &NOTHING);
   const Step own = step_of(c, (How){0, rows, true, false, 1}), own_mean = step_of(c, (How){0, rows, true, false, mean});
-  const bool early = got_count(c, "elements") > 0;
-  suspect_array(c, "weights", own.weights, early ? &EARLY : &OWN);
-  suspect_array(c, "weights", own_mean.weights, early ? &EARLY : &OWN);
+  const bool summed = got_count(c, "elements") > 0, early = got_count(c, "stepped") > 0;
+  const Mistake *alone = early ? &EARLY : summed ? &UNUSED : &OWN;
+  suspect_array(c, "weights", own.weights, alone);
+  suspect_array(c, "weights", own_mean.weights, alone);
   suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, 1}).weights, &SUM);
   if (parts > 1)
     suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, mean * (double)parts}).weights, &PARTS);
@@ -138,8 +148,9 @@ static void judge(Case *c) {
   if (!expect_array(c, "weights", want.weights, 1e-4) || !expect_array(c, "biases", want.biases, 1e-4) ||
       !expect_array(c, "shifts", want.shifts, 1e-4))
     return;
-  expect_at_most(c, "elements given to all_reduce by a rank", elements, all,
-                 parts > 1 && elements == parts * all ? &EACH : NULL);
+  if (!expect_at_most(c, "elements given to all_reduce by a rank", elements, all,
+                      parts > 1 && elements == parts * all ? &EACH : &MORE))
+    return;
   expect_exactly(c, "parameters changed before the sum", got_count(c, "stepped"), 0, &EARLY);
   if (parts > 1)
     expect_at_most(c, "rows at once", got_count(c, "largest"), rows / parts, &WHOLE);

@@ -25,6 +25,9 @@ static const Mistake NOT_RELATIVE = {
 static const Mistake INVERTED = {"the wrong way round", "The result is one over the efficiency.", LESSON};
 static const Mistake RATE = {"samples per second",
                              "The result is a throughput: it is to be compared with ranks * alone.", LESSON};
+static const Mistake IN_INT = {"more samples than an int holds",
+                               "ranks * batch * steps was multiplied as int, which ends at 2147483647. Begin with a double.",
+                               LESSON};
 static const Mistake STEPS = {"another number of steps", "Five steps to warm up, and `steps` that are measured.",
                               LESSON};
 static const Mistake NOTHING = {"nothing measured", "No step was made.", LESSON};
@@ -74,6 +77,7 @@ static void judge(Case *c) {
                first = seconds_of(c, 0, steps) + (steps > WARM_UP ? late : 0);
   const double whole = seconds_of(c, 0, WARM_UP + steps), longest = fmax(own, others);
   const double want = samples / longest / alone, result = got_number(c, "efficiency");
+  const double in_int = (double)(int32_t)(uint32_t)((uint64_t)ranks * (uint64_t)samples); // as an int wraps round
   const struct {
     double value;
     const Mistake *mistake;
@@ -89,7 +93,8 @@ static void judge(Case *c) {
                {want * ranks, &NOT_RELATIVE},
                {1 / want, &INVERTED},
                {want * alone * ranks, &RATE},
-               {want * alone, &RATE}};
+               {want * alone, &RATE},
+               {in_int / longest / (ranks * alone), &IN_INT}};
   suspect_that(c, made == 0, &NOTHING);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     suspect_that(c, fabs(result - known[i].value) < 1e-9 * fabs(known[i].value) && fabs(result - want) > 1e-6 * want,

@@ -205,11 +205,6 @@ static void suspect_order(Case *c) {
   suspect_that(c, pass == PASS_BETWEEN_BLOCKS && counted(c) && !atomics, &UNPROTECTED);
 }
 
-static bool refused_empty(const Case *c) {
-  const int64_t *r = refused_shape(c);
-  return r && r[0] * r[1] * r[2] == 0;
-}
-
 // One after the loading, and one after each step, in each launch.
 static int64_t barriers_of_a_tree(const Case *c) {
   int64_t barriers = 0;
@@ -229,8 +224,8 @@ static void suspect_mistakes(Case *c) {
   suspect_that(c, broken_guard(c, "partial"), &ROOM);
   suspect_error(c, "it writes partial[", &ROOM);
   suspect_faults(c);
-  suspect_that(c, refused_empty(c), &EMPTY_GRID);
-  suspect_that(c, counts(c)->launches == 0 && size_of(c) > 0 && !*got_error(c), &NO_KERNEL);
+  suspect_that(c, refused_empty_grid(c), &EMPTY_GRID);
+  suspect_that(c, counts(c)->launches == 0 && size_of(c) > 0, &NO_KERNEL);
   if (case_pass(c) != PASS_IN_ORDER && !*got_error(c)) {
     suspect_order(c);
     return;
@@ -298,7 +293,8 @@ static void judge_inspected(Case *c) {
   if (flag)
     suspect_finding(c, "race-grid", &NO_FENCE);
   suspect_finding(c, "divergent", &DIVERGENT);
-  suspect_finding(c, "uninitialised-global", &NOT_ZEROED);
+  if (counted(c) && number(c, "atomics") > 0)
+    suspect_finding(c, "uninitialised-global", &NOT_ZEROED);
   suspect_finding(c, "uninitialised-shared", &BEYOND);
   suspect_finding(c, "bounds", &BEYOND);
   if (judge_sum(c))

@@ -100,8 +100,8 @@ static void suspect_values(Case *c) {
   if (n > 0 && counts(c)->host_to_device == 0)
     suspect_error(c, "illegal", &HOST_POINTER);
   suspect_that(c, n > 0 && counts(c)->launches == 0 && got_number(c, "last error") > 0, &HOST_POINTER);
-  suspect_that(c, n > 0 && counts(c)->launches == 0 && counts(c)->host_to_device == 0, &NO_KERNEL);
   suspect_that(c, n > 0 && got_count(c, "error") == 9, &ROUNDED_DOWN); // to no block at all
+  suspect_that(c, n > 0 && counts(c)->launches == 0 && counts(c)->host_to_device == 0, &NO_KERNEL);
   suspect_that(c, counts(c)->device_to_host == 0 && n > 0 && got_count(c, "error") == 0, &NOT_FETCHED);
   suspect_that(c, counts(c)->host_to_device == 0 && n > 0, &NOT_BROUGHT);
   if (n > 0 && only_a_begin(c, &done)) {

@@ -48,7 +48,8 @@ typedef enum Slip {
   NO_LIMIT,
   NO_REGISTER_ROOM,
   BLOCK_PORTIONS,
-  ONE_RESERVE
+  ONE_RESERVE,
+  RESERVE_OF_SOME // of blocks that have shared memory of their own
 } Slip;
 
 static Gpu gpu_of(const Case *c) {
@@ -69,7 +70,8 @@ static int64_t fit(const Gpu *g, const int64_t *want, Slip slip) {
   const int64_t registers = slip == NO_WARPS         ? want[0] * want[1]
                             : slip == BLOCK_PORTIONS ? up(32 * want[1] * warps, portion) * portion
                                                      : up(32 * want[1], portion) * portion * warps;
-  const int64_t bytes = want[2] + (slip == NO_RESERVE || slip == ONE_RESERVE ? 0 : g->reserved);
+  const bool unreserved = slip == NO_RESERVE || slip == ONE_RESERVE || (slip == RESERVE_OF_SOME && want[2] == 0);
+  const int64_t bytes = want[2] + (unreserved ? 0 : g->reserved);
   int64_t blocks = g->threads / threads;
   if (bytes > 0)
     blocks = least(blocks, (slip == ONE_RESERVE ? g->shared - g->reserved : g->shared) / bytes);
@@ -175,6 +177,7 @@ static void judge(Case *c) {
     suspect_array(c, "fit", never, &RESERVED);
     suspect_array(c, "fit", once, &RESERVED_ONCE);
   }
+  suspect_array(c, "fit", fits(c, RESERVE_OF_SOME), &RESERVED);
   suspect_that(c, has_negative(got(c, "waves")), &TOO_LARGE);
   suspect_array(c, "waves", wave_numbers(c, false, true), &ONE_SM);
   suspect_array(c, "waves", wave_numbers(c, true, false), &DOWN);

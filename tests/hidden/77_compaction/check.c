@@ -13,6 +13,10 @@ static const Mistake ORDER = {
     LESSON "#compaction"};
 static const Mistake EQUAL = {"what equals the bound", "Kept is what is larger than the bound, not what equals it.",
                               LESSON "#compaction"};
+static const Mistake NAN_KEPT = {
+    "a NaN kept",
+    "A NaN is above no bound. x > bound is false for it, and x <= bound as well: what is not below is not above for that.",
+    LESSON "#compaction"};
 static const Mistake HOLES = {
     "left where it was",
     "Each kept element was written to the place that it had in x, with holes in between. Its place is the "
@@ -114,9 +118,26 @@ static Array *kept(Case *c, bool equal, bool holes, int64_t *count) {
 static bool came_back(const Case *c, const Array *a) {
   const Array *out = got_shaped(c, "out", a->shape);
   for (int64_t i = 0; out && i < a->count; i++)
-    if (out->f32[i] != a->f32[i] && !(isnan(out->f32[i]) && isnan(a->f32[i])))
+    if (out->f32[i] != a->f32[i] && !(array_is_filling(out, i) && isnan(a->f32[i])))
       return false;
   return out != NULL;
+}
+
+// Are the NaNs of x kept, too, each in its place?
+static bool nan_kept(Case *c) {
+  const Array *x = given(c, "x"), *out = got_shaped(c, "out", x->shape), *count = got(c, "count");
+  const float bound = (float)given_number(c, "bound");
+  int64_t places = 0, nans = 0;
+  for (int64_t i = 0; out && i < x->count; i++) {
+    if (x->f32[i] <= bound)
+      continue;
+    const float a = out->f32[places];
+    if (isnan(x->f32[i]) ? !isnan(a) || array_is_filling(out, places) : a != x->f32[i])
+      return false;
+    places++;
+    nans += isnan(x->f32[i]);
+  }
+  return nans > 0 && count && count->count == 1 && count->i32[0] == places;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -149,7 +170,7 @@ static bool reordered(Case *c, const Array *want, int64_t count) {
 // Is want there, but for one place further on?
 static bool shifted(const Case *c, const Array *want, int64_t count) {
   const Array *out = got_shaped(c, "out", want->shape);
-  if (!out || count < 2 || count >= out->count || !isnan(out->f32[0]))
+  if (!out || count < 2 || count >= out->count || !array_is_filling(out, 0))
     return false;
   for (int64_t i = 0; i < count; i++)
     if (out->f32[i + 1] != want->f32[i])
@@ -197,6 +218,7 @@ static void suspect_mistakes(Case *c, const Array *want, int64_t count) {
   suspect_that(c, got_count && got_count->i32[0] == -1, &COUNT);
   if (equal > count)
     suspect_that(c, came_back(c, with_equal), &EQUAL);
+  suspect_that(c, nan_kept(c), &NAN_KEPT);
   if (count < want->count)
     suspect_that(c, count > 0 && came_back(c, with_holes), &HOLES);
   suspect_that(c, shifted(c, want, count), &ONE_TOO_FAR);

@@ -8,6 +8,11 @@ static const Mistake CUT = {
     "Each block's first element was taken for a head. It is one only if it differs from the element before "
     "it, which belongs to another block.",
     LESSON "#runs"};
+static const Mistake EDGE_HEADS = {
+    "heads at the edge of a warp or block left out",
+    "A run that begins with the first thread of a warp or a block was added to the one before. That thread's neighbour is in "
+    "another warp: a shuffle does not reach it, and gives the thread its own value.",
+    LESSON "#runs"};
 static const Mistake LAST = {"the length of the last run", "The last run has no next one: it ends at n.",
                              LESSON "#runs"};
 static const Mistake FIRST = {"the first run left out", "Element 0 has none before it, and is a head all the same.",
@@ -115,6 +120,15 @@ static Runs runs_of(Case *c, int64_t piece) {
   return r;
 }
 
+// How many heads there are, without those at a multiple of `edge`.
+static int64_t heads_inside(const Case *c, int64_t edge) {
+  const Array *x = given(c, "x");
+  int64_t heads = x->count > 0;
+  for (int64_t i = 1; i < x->count; i++)
+    heads += x->i32[i] != x->i32[i - 1] && i % edge != 0;
+  return heads;
+}
+
 static int64_t number_of_runs(const Case *c) {
   const Array *count = got(c, "count");
   return count && count->count == 1 ? count->i32[0] : -2;
@@ -182,6 +196,8 @@ static void suspect_mistakes(Case *c, Runs want) {
   suspect_that(c, count == -1, &COUNT);
   for (int64_t piece = 32; piece <= 1024; piece += 32)
     suspect_that(c, count > want.count && count == runs_of(c, piece).count, &CUT);
+  for (int64_t edge = 32; edge <= 1024; edge *= 2) // of one missing the first run may be it
+    suspect_that(c, count < want.count - 1 && count == heads_inside(c, edge), &EDGE_HEADS);
   suspect_that(c, count == want.count - 1 && same(values, want.values, 1, count), &FIRST);
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);

@@ -37,6 +37,8 @@ static const Mistake ONE_ROW = {
     "All of a thread's rows have the same values: each of its sums needs its own row's element of a.", REGISTERS};
 static const Mistake B_TURNED = {"b taken for its transpose", "b[i][j] is b[i * n + j]: its inner index is its row.",
                                  TILES};
+static const Mistake ROWS_OF_B = {"b's rows taken for k long", "b has k rows of n elements: b[p][j] is b[p * n + j].", TILES};
+static const Mistake ROWS_OF_A = {"a's rows taken for n long", "a has m rows of k elements: a[i][p] is a[i * k + p].", TILES};
 static const Mistake ADDED = {"added to what was there", "c holds anything before; the product replaces it.", TILES};
 static const Mistake SWAPPED = {"the grid the wrong way round",
                                 "gridDim.x counts tiles across, which are n / 64, and gridDim.y those down, m / 64.",
@@ -91,11 +93,19 @@ static Array *product(Case *c, int64_t begin, bool turned, int64_t group) {
   return result;
 }
 
-static bool all_nan(const Array *a) {
-  int64_t numbers = 0;
-  for (int64_t i = 0; a && i < a->count; i++)
-    numbers += !isnan(a->f32[i]);
-  return a && numbers == 0;
+// The product with rows of other lengths. Beyond the end of a or b: 0.
+static Array *with_rows(Case *c, int64_t of_a, int64_t of_b) {
+  int64_t m = size_of(c, "m"), n = size_of(c, "n"), k = size_of(c, "k");
+  const Array *a = given(c, "a"), *b = given(c, "b");
+  Array *result = new_array(c, FY_FLOAT32, shape(m, n));
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t p = 0; p < k; p++) {
+        const int64_t at = i * of_a + p, bt = p * of_b + j;
+        if (at < a->count && bt < b->count)
+          result->f32[i * n + j] += a->f32[at] * b->f32[bt];
+      }
+  return result;
 }
 
 static void suspect_mistakes(Case *c) {
@@ -103,13 +113,18 @@ static void suspect_mistakes(Case *c) {
   bool loads = got_number(c, "loads") > 0;
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_that(c, counts(c)->launches > 1, &LAUNCHES);
-  suspect_that(c, loads && all_nan(got(c, "c")), &ADDED);
+  suspect_that(c, loads && columns_written(got(c, "c")) == 0, &ADDED);
   if (k > 8)
     suspect_array(c, "c", product(c, k - 8, false, 1), &LAST_STEP);
   if (k > 16)
     suspect_array(c, "c", product(c, k - 16, false, 1), &LAST_STEP);
   suspect_array(c, "c", product(c, 0, true, 1), &B_TURNED);
   suspect_array(c, "c", product(c, 0, false, 8), &ONE_ROW);
+  const int64_t n = size_of(c, "n");
+  if (got(c, "c") && n != k) {
+    suspect_array(c, "c", with_rows(c, k, k), &ROWS_OF_B);
+    suspect_array(c, "c", with_rows(c, n, n), &ROWS_OF_A);
+  }
   suspect_finding(c, "bounds", &SWAPPED);
   suspect_that(c, size_of(c, "m") != size_of(c, "n") && got(c, "c") && got(c, "c")->flags & ARRAY_GUARD_BROKEN,
                &SWAPPED);

@@ -8,12 +8,13 @@ extern "C" void steps_on_device(int *x, int *y, int *z, const int *batches, int 
 extern "C" void note_capture(void);
 extern "C" void note_instantiation(cudaGraph_t graph);
 extern "C" void note_graph_launch(void);
+extern "C" cudaError_t note_launched(cudaError_t error);
 extern "C" void note_wait_event(void);
 #define cudaStreamBeginCapture(...) (note_capture(), cudaStreamBeginCapture(__VA_ARGS__))
 #define cudaGraphInstantiate(exec, graph, ...)                                                                         \
   (note_instantiation(graph), cudaGraphInstantiate(exec, graph, __VA_ARGS__))
 #define cudaGraphInstantiateWithFlags(exec, graph, ...)                                                                \
   (note_instantiation(graph), cudaGraphInstantiateWithFlags(exec, graph, __VA_ARGS__))
-#define cudaGraphLaunch(...) (note_graph_launch(), cudaGraphLaunch(__VA_ARGS__))
+#define cudaGraphLaunch(...) (note_graph_launch(), note_launched(cudaGraphLaunch(__VA_ARGS__)))
 #define cudaStreamWaitEvent(...) (note_wait_event(), cudaStreamWaitEvent(__VA_ARGS__))
 #endif

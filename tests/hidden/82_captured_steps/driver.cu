@@ -12,6 +12,12 @@ enum { MOST_NODES = 3 };
 static int captures, instantiations, graph_launches, waits, queued_count, ran_count;
 static int nodes_seen = -1, pairs,
            first_nodes; // of the last graph: how often one node waits for another, by way of others too
+// What the first launch of a graph queued: all has the same number there. Fills are copies, too.
+static int graph_kernels, graph_copies;
+static unsigned long long first_launch;
+static bool launching;
+static int copies_beside; // outside of the graph, and in another stream than main_stream
+static unsigned long long main_number;
 
 // Does `later` wait for `earlier`? Then the other edge besides makes a circle, and of that there is no executable graph.
 static bool waits_for(cudaGraph_t graph, int later, int earlier) {
@@ -46,16 +52,24 @@ static void look_at(cudaGraph_t graph) {
 }
 
 static void begin_notes(void) {
+  graph_kernels = graph_copies = copies_beside = 0;
+  first_launch = 0;
   captures = instantiations = graph_launches = waits = queued_count = ran_count = 0;
 }
 
-static void queued(const struct cudasim_activity *) {
+static void queued(const struct cudasim_activity *a) {
+  copies_beside += !launching && a->kind != CUDASIM_KERNEL && a->stream != main_number;
+  if (launching && first_launch == 0)
+    first_launch = a->launch;
+  if (first_launch > 0 && a->launch == first_launch)
+    *(a->kind == CUDASIM_KERNEL ? &graph_kernels : &graph_copies) += 1;
   __atomic_fetch_add(&queued_count, 1, __ATOMIC_RELAXED);
 }
 static void ran(const struct cudasim_activity *) {
   __atomic_fetch_add(&ran_count, 1, __ATOMIC_RELAXED);
 }
-static void follow(bool on) {
+static void follow(bool on, cudaStream_t stream) {
+  main_number = (unsigned long long)stream;
   cudasim_trace(on ? queued : NULL, on ? ran : NULL);
 }
 
@@ -68,6 +82,11 @@ extern "C" void note_instantiation(cudaGraph_t graph) {
 }
 extern "C" void note_graph_launch(void) {
   graph_launches++;
+  launching = true;
+}
+extern "C" cudaError_t note_launched(cudaError_t error) {
+  launching = false;
+  return error;
 }
 extern "C" void note_wait_event(void) {
   waits++;
@@ -79,8 +98,11 @@ static void put_notes(Driver *d) {
   driver_put_number(d, "graph launches", graph_launches);
   driver_put_number(d, "waits for events", waits);
   driver_put_number(d, "graph nodes", nodes_seen);
+  driver_put_number(d, "kernels of the graph", graph_kernels);
+  driver_put_number(d, "copies of the graph", graph_copies);
   driver_put_number(d, "nodes that wait for others", pairs);
   driver_put_number(d, "nodes that wait for none", first_nodes);
+  driver_put_number(d, "copies beside", copies_beside);
   driver_put_number(d, "unfinished", queued_count - ran_count);
 }
 #else // a GPU does not tell
@@ -88,7 +110,7 @@ static void put_notes(Driver *) {
 }
 static void begin_notes(void) {
 }
-static void follow(bool) {
+static void follow(bool, cudaStream_t) {
 }
 #endif
 
@@ -110,9 +132,9 @@ void drive(Driver *d) {
   }
   cudaDeviceSynchronize();
   driver_count(d);
-  follow(true);
+  follow(true, main_stream);
   steps_on_device(x, y, z, batches, batch, n, steps, main_stream, side);
-  follow(false);
+  follow(false, main_stream);
   driver_stop(d);
   put_notes(d);
   driver_put_device(d, "x");

@@ -8,7 +8,7 @@ static const Mistake NO_MEANS = {"only the direct part",
                                  "x also changes its row's mean and variance, and so every other result of the row: "
                                  "two means over the row are taken off.",
                                  LESSON};
-static const Mistake NO_GAMMA = {"gamma left out of dx", "g is dy times gamma, in all three places of the formula.",
+static const Mistake NO_GAMMA = {"gamma left out of dx", "g is dy times gamma, in all three places of the formula: in both means, too.",
                                  LESSON};
 static const Mistake NOT_DIVIDED = {"sums taken for means",
                                     "The formula has means of the row: divide the sums by the columns.", LESSON};
@@ -74,6 +74,7 @@ static void ask_row(Case *c) {
 // dx as a known mistake would make it: without the means, without gamma, with sums for means.
 typedef struct Formula {
   bool no_means, no_gamma, sums;
+  bool first_without, second_without; // gamma, in one of the two means
 } Formula;
 
 static Array *dx_by(Case *c, Formula f) {
@@ -85,8 +86,9 @@ static Array *dx_by(Case *c, Formula f) {
     double mean_g = 0, mean_both = 0, over = f.sums ? 1 : (double)columns;
     for (int64_t k = 0; k < columns && !f.no_means; k++) {
       double g = (double)dy->f32[row * columns + k] * (f.no_gamma ? 1 : (double)gamma->f32[k]);
-      mean_g += g / over;
-      mean_both += g * ((double)x->f32[row * columns + k] - m) * r / over;
+      const double plain = dy->f32[row * columns + k];
+      mean_g += (f.first_without ? plain : g) / over;
+      mean_both += (f.second_without ? plain : g) * ((double)x->f32[row * columns + k] - m) * r / over;
     }
     for (int64_t k = 0; k < columns; k++) {
       double g = (double)dy->f32[row * columns + k] * (f.no_gamma ? 1 : (double)gamma->f32[k]);
@@ -113,17 +115,10 @@ static Array *column_sums(Case *c, bool with_hat, bool of_x) {
   return sums;
 }
 
-static bool all_nan(const Array *a) {
-  for (int64_t i = 0; a && i < a->count; i++)
-    if (!isnan(a->f32[i]))
-      return false;
-  return a != NULL;
-}
-
 static bool only_first(const Case *c) {
   const Array *dx = got_shaped(c, "dx", given(c, "x")->shape);
-  int64_t columns = given(c, "x")->shape.size[1];
-  return dx && isfinite(dx->f32[0]) && isnan(dx->f32[columns - 1]);
+  const int64_t columns = columns_written(dx);
+  return columns > 0 && columns < dx->shape.size[1];
 }
 
 static void judge(Case *c) {
@@ -133,11 +128,14 @@ static void judge(Case *c) {
   suspect_that(c, only_first(c), &FIRST);
   suspect_array(c, "dx", dx_by(c, (Formula){.no_means = true}), &NO_MEANS);
   suspect_array(c, "dx", dx_by(c, (Formula){.no_gamma = true}), &NO_GAMMA);
+  suspect_array(c, "dx", dx_by(c, (Formula){.first_without = true}), &NO_GAMMA);
+  suspect_array(c, "dx", dx_by(c, (Formula){.second_without = true}), &NO_GAMMA);
+  suspect_array(c, "dx", dx_by(c, (Formula){.first_without = true, .second_without = true}), &NO_GAMMA);
   suspect_array(c, "dx", dx_by(c, (Formula){.sums = true}), &NOT_DIVIDED);
   suspect_array(c, "dgamma", column_sums(c, true, true), &OF_X);
   if (!expect_array(c, "dx", dx_by(c, (Formula){.sums = false}), 1e-4))
     return;
-  suspect_that(c, all_nan(got_shaped(c, "dgamma", gamma->shape)), &ADDED);
+  suspect_that(c, columns_written(got_shaped(c, "dgamma", gamma->shape)) == 0, &ADDED);
   if (!expect_array(c, "dgamma", column_sums(c, true, false), 2e-4) ||
       !expect_array(c, "dbeta", column_sums(c, false, false), 2e-4) || !expect_by_kernel(c))
     return;

@@ -162,7 +162,7 @@ static void suspect_formulas(Case *c, double scale, int64_t n, int64_t heads) {
   suspect_array(c, "out", never_scaled(c, scale, true), &NOT_SCALED);
 }
 
-static void judge(Case *c) {
+static bool judge_all(Case *c) {
   const double scale = 1 / sqrt(D);
   const int64_t n = given(c, "q")->shape.size[1], heads = given(c, "q")->shape.size[0];
   const Array *out = got_shaped(c, "out", given(c, "q")->shape);
@@ -172,18 +172,19 @@ static void judge(Case *c) {
   suspect_that(c, nan_where(c, out, scale, 80, true), &OVERFLOW);
   if (!expect_array(c, "out", attention(c, (Formula){.scale = scale}), 1e-4)) {
     suspect_formulas(c, scale, n, heads);
-    return;
+    return false;
   }
-  if (!expect_by_kernel(c))
-    return;
-  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
-  expect_at_most(c, "launches, copies and fills", counts(c)->operations, 1, &SEVERAL);
-  expect_no_finding(c);
+  return expect_by_kernel(c) && expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL) &&
+         expect_at_most(c, "launches, copies and fills", counts(c)->operations, 1, &SEVERAL) && expect_no_finding(c);
+}
+
+static void judge(Case *c) {
+  judge_all(c);
 }
 
 static void judge_traffic(Case *c) {
-  judge(c);
-  expect_inspected(c, LOADED_SECTORS, (Where){.kernel = NULL}, 1.5, &BESIDE);
+  if (judge_all(c))
+    expect_inspected(c, LOADED_SECTORS, (Where){.kernel = NULL}, 1.5, &BESIDE);
 }
 
 EXERCISE = {

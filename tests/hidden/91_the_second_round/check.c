@@ -1,6 +1,5 @@
 // Exercise 91, find the bug: a loop over pieces whose later rounds have no barriers.
 #include "exercise.h"
-#include <math.h>
 
 #define LESSON "docs/29_debugging_kernels.md#a-barrier-that-is-missing"
 
@@ -53,7 +52,8 @@ static Array *turned(Case *c, bool all, bool not_at_all) {
 static void judge(Case *c) {
   const Array *out = got_shaped(c, "out", given(c, "x")->shape);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
-  suspect_that(c, out && !isnan(out->f32[0]) && isnan(out->f32[out->count - 1]), &FIRST_ROUND);
+  const int64_t written = columns_written(out);
+  suspect_that(c, written > 0 && written < out->count && written % 256 == 0, &FIRST_ROUND);
   suspect_array(c, "out", turned(c, false, true), &NOT_TURNED);
   suspect_array(c, "out", turned(c, true, false), &ALL_TURNED);
   suspect_finding(c, "divergent", &DIVERGENT);

@@ -12,6 +12,11 @@ static const Mistake UNORDERED = {"an addition that loses counts",
                                   "added: additions to what threads share "
                                   "are atomic, and a barrier stands between setting, adding and reading.",
                                   "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
+static const Mistake NO_BARRIER = {
+    "a barrier is missing",
+    "The counters are set, added to and read by threads of all warps of the block: between "
+    "these three the block has to wait, by __syncthreads().",
+    "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
 static const Mistake LAST_BLOCK = {
     "the counts of one block alone",
     "Each block has counted a part. The parts are added up, not written over each other.", LESSON};
@@ -57,6 +62,10 @@ static void judge(Case *c) {
   suspect_finding(c, "uninitialised", &UNSET);
   suspect_that(c, sum > 0 && sum < x->count && !has_finding(c, "race-warp") && !has_finding(c, "race-block"),
                &LAST_BLOCK);
+  const bool atomic = inspected(c, SHARED_ATOMICS, (Where){.in_all = true}) >= (double)x->count;
+  suspect_that(c,
+               atomic && !has_finding(c, "race-grid") && (has_finding(c, "race-block") || has_finding(c, "race-warp")),
+               &NO_BARRIER);
   suspect_finding(c, "race", &UNORDERED);
   if (!expect_array(c, "counts", want, 0) || !expect_by_kernel(c))
     return;

@@ -65,6 +65,18 @@ static Array *sum_of(Case *c, Sum how) {
   return out;
 }
 
+// The sum when the weights begin anew with the first element at a multiple of 16 bytes.
+static Array *sum_from_fours(Case *c) {
+  const Array *x = given(c, "whole"), *weights = given(c, "weights");
+  const int64_t begin = (int64_t)given_number(c, "begin"), n = (int64_t)given_number(c, "n"), head = (4 - begin % 4) % 4;
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += (double)x->f32[begin + i] * (double)weights->f32[(i < head ? i : i - head) % 4];
+  Array *out = new_array(c, FY_FLOAT32, shape(1));
+  out->f32[0] = (float)sum;
+  return out;
+}
+
 static void judge(Case *c) {
   const int64_t n = (int64_t)given_number(c, "n"), begin = (int64_t)given_number(c, "begin");
   suspect_finding(c, "freed", &FREED);
@@ -76,6 +88,7 @@ static void judge(Case *c) {
     suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .rest = n % 4}), &REST);
   suspect_array(c, "out", sum_of(c, (Sum){.modulus = 1}), &ONE_WEIGHT);
   suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .shift = begin % 4}), &SHIFTED);
+  suspect_array(c, "out", sum_from_fours(c), &SHIFTED);
   if (!expect_array(c, "out", sum_of(c, (Sum){.modulus = 4}), 1e-6) || !expect_by_kernel(c))
     return;
   expect_at_most(c, "launches", counts(c)->launches, 2, &SEVERAL);

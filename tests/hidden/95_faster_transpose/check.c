@@ -20,6 +20,10 @@ static const Mistake EDGES = {"the edges left out",
                               "The last rows and columns fill no whole tile, and are part of the "
                               "matrix all the same.",
                               LESSON};
+static const Mistake LIMITS = {"rows and columns exchanged in the guard of the stores",
+                               "out has as many rows as x has columns, and as many columns as x has rows: what is written is "
+                               "compared with these.",
+                               LESSON};
 static const Mistake NOT_TURNED = {"copied, and not turned", "out[j][i] is x[i][j].", LESSON};
 static const Mistake FIRST_CALL = {
     "only the first call", "The same pointers and sizes may come again, with other numbers: each call does all of it.",
@@ -78,6 +82,21 @@ static Array *turned(Case *c) {
   return out;
 }
 
+// Are the parts of out unwritten that lie beyond x's rows and columns, and nothing before them? A store beyond a row of out writes to
+// the next one, and so one more row may be begun.
+static bool limits_exchanged(const Case *c, const Array *out) {
+  const int64_t rows = given(c, "x")->shape.size[0], columns = given(c, "x")->shape.size[1];
+  if (!out || rows == columns)
+    return false;
+  for (int64_t j = 0; j < columns; j++)
+    for (int64_t i = 0; i < rows; i++) {
+      const bool beyond = j >= rows || i >= columns;
+      if (array_is_filling(out, j * rows + i) != beyond && (j != rows || rows > columns))
+        return false;
+    }
+  return true;
+}
+
 static bool judge_values(Case *c) {
   const Array *want = turned(c), *x = given(c, "x"), *out = got_shaped(c, "out", want->shape);
   const int64_t rows = x->shape.size[0], columns = x->shape.size[1];
@@ -97,6 +116,7 @@ static bool judge_values(Case *c) {
   suspect_faults(c);
   suspect_finding(c, "race", &RACE_IN_TILE);
   suspect_that(c, case_pass(c) == PASS_THREADS_DOWN || case_pass(c) == PASS_WITHIN_BLOCKS, &RACE_IN_TILE);
+  suspect_that(c, limits_exchanged(c, out), &LIMITS);
   suspect_that(c, !right && copied && rows > 1 && columns > 1, &NOT_TURNED);
   suspect_that(c, !right && inside && rows >= 32 && columns >= 32 && (rows % 32 || columns % 32), &EDGES);
   return expect_array(c, "out", want, 0) && expect_by_kernel(c);

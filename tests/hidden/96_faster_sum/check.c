@@ -24,6 +24,9 @@ static const Mistake LOST = {
     LESSON};
 static const Mistake REST = {"the last elements left out",
                              "n is hardly ever a multiple of 4, or of what the blocks take together.", LESSON};
+static const Mistake SCORED_ALONE = {
+    "made for the scored size alone",
+    "What lies behind the scored number of elements was not added: let the loop go on to n, whatever n is.", LESSON};
 static const Mistake ONE_BLOCK = {"the sum of one block", "All blocks' sums are part of it.", LESSON};
 static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
                                  "It has to be good there, too: let the loop have any n, and treat what is left apart.",
@@ -60,6 +63,11 @@ static void ask_beside(Case *c) {
   ask(c, SIDE - draw_odd(c, 1, 99999));
 }
 
+// More than the scored size: a grid that was made for that has too few threads, or each of them too few turns.
+static void ask_above(Case *c) {
+  ask(c, SIDE + draw_odd(c, 100001, 400001));
+}
+
 static double sum_to(const Array *x, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count && i < x->count; i++)
@@ -82,6 +90,9 @@ static bool judge_values(Case *c) {
   suspect_finding(c, "race", &UNORDERED);
   if (n > 8)
     suspect_that(c, wrong && (got == sum_to(x, n / 4 * 4) || got == sum_to(x, n / 256 * 256)), &REST);
+  if (n > SIDE)
+    suspect_that(c, wrong && (got == sum_to(x, SIDE) || got == sum_to(x, SIDE) + all - sum_to(x, n / 4 * 4)),
+                 &SCORED_ALONE);
   if (n > 4096)
     suspect_that(c, wrong && got > 0 && got < all / 4, &ONE_BLOCK);
   return expect_array(c, "out", want, 0) && expect_by_kernel(c);
@@ -122,10 +133,12 @@ EXERCISE = {
               "The last five steps are a warp's own: shuffles need no barrier, and no shared memory.",
               "A grid that fills the GPU once, and a loop with a stride of the whole grid: what is left is reading x."},
     .functions = {"sum_on_device"},
-    .tests = {{.name = "scored", .ask = ask_scored, .judge = judge_scored, .scored = &SCORED},
+    // Looked at first: what nobody has set is a finding there, and elsewhere only a wrong number.
+    .tests = {{.name = "looked at", .ask = ask_looked_at, .judge = judge_inspected, .inspect = true},
+              {.name = "scored", .ask = ask_scored, .judge = judge_scored, .scored = &SCORED},
               {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
               {.name = "odd", .ask = ask_odd, .judge = judge},
-              {.name = "looked at", .ask = ask_looked_at, .judge = judge_inspected, .inspect = true},
+              {.name = "above it", .ask = ask_above, .judge = judge, .passes = 1},
               {.name = "fewer than a warp", .ask = ask_few, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge}},
 };

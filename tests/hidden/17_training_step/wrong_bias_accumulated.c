@@ -1,0 +1,13 @@
+// mistake: gradients not cleared
+#include "ferry.h"
+
+FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {
+  fy_set_grad(weight, NULL);
+  FyTensor *loss = fy_mse_loss(fy_linear(x, weight, bias), target);
+  fy_backward(loss);
+  fy_no_grad {
+    fy_add_(weight, fy_mul_scalar(fy_grad(weight), -lr));
+    fy_add_(bias, fy_mul_scalar(fy_grad(bias), -lr));
+  }
+  return loss;
+}
