@@ -4,7 +4,7 @@
 //     k<<<config>>>(args)              a launch that finds k by its arguments, as a call would; and, never executed, the call
 //                                      itself, so that the compiler's errors are about what the user wrote
 //     extern __shared__ T name[];      T *name = (T *)cudasim_dynamic_shared();
-//     __shared__                       thread_local
+//     __shared__                       thread_local, aligned
 //     __global__                       nothing
 //     __noinline__                     an attribute
 //     asm("...")                       PTX of one instruction becomes a call, other PTX a refusal that names it
@@ -471,7 +471,7 @@ static size_t convert_word(struct converter *c, size_t i) {
     return after;
   size_t before = back_over_space(c->out, c->out->length);
   if (word_at(in, i, SHARED)) {
-    append_string(c->out, "thread_local");
+    append_string(c->out, "thread_local __attribute__((aligned(128)))"); // kernels read float4s there, too
     const size_t next = skip_space(in, end);
     if (word_at(in, next, "alignas")) // which may not stand in the middle of a declaration
       return rewrite_alignment(c, end, next);

@@ -33,6 +33,23 @@ __global__ void swap_words(double *x) {
   x[threadIdx.x] = y;
 }
 
+// Shared numbers, four at a time, behind one that is not aligned to that.
+__global__ void fours(float *out, const float *in) {
+  __shared__ char first;
+  __shared__ float tile[128];
+  __shared__ char second;
+  __shared__ float other[128];
+  if (threadIdx.x == 0)
+    first = second = (size_t)tile % 16 == 0 && (size_t)other % 16 == 0;
+  tile[threadIdx.x] = in[threadIdx.x];
+  other[threadIdx.x] = 1.0f;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    const float4 x = *(const float4 *)&tile[4 * threadIdx.x], y = *(const float4 *)&other[4 * threadIdx.x];
+    *(float4 *)&out[4 * threadIdx.x] = make_float4(x.x + y.x * first, x.y + y.y, x.z + y.z * second, x.w + y.w);
+  }
+}
+
 template <class T> static int carries() {
   enum { N = 1024 };
   T *in, *out;
@@ -51,7 +68,7 @@ template <class T> static int carries() {
 }
 
 int main() {
-  float *x;
+  float *x, *f;
   double *d;
   int wrong = carries<float>() + carries<__half>() + carries<__nv_bfloat16>() + carries<int>();
   cudaMallocManaged(&x, 256 * sizeof *x);
@@ -63,7 +80,11 @@ int main() {
   negate<<<2, 128>>>(x, 256);
   for (int times = 0; times < 2; times++)
     swap_words<<<1, 32>>>(d);
-  cudaDeviceSynchronize();
+  cudaMallocManaged(&f, 128 * sizeof *f);
+  fours<<<1, 128>>>(f, x + 128);
+  wrong += cudaDeviceSynchronize() != cudaSuccess;
+  for (int i = 0; i < 128; i++)
+    wrong += f[i] != x[128 + i] + 1.0f;
   for (int i = 0; i < 256; i++)
     wrong += x[i] != -(i + 1.0f) - 1.0f;
   for (int i = 0; i < 32; i++)
