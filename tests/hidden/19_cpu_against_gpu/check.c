@@ -174,8 +174,7 @@ static unsigned ways_to(const Runs *r, double had) {
   const double middle = r->times[r->timed / 2];
   return (unsigned)is(had, m.mean, m.median) | (unsigned)is(had, m.least, m.median) << 1 |
          (unsigned)(is(had, m.lower, m.median) || is(had, m.upper, m.median)) << 2 |
-         (unsigned)(is(had, m.unsorted, m.median) || is(had, middle, m.median) ||
-                    is(had, m.whole_seconds, m.median))
+         (unsigned)(is(had, m.unsorted, m.median) || is(had, middle, m.median) || is(had, m.whole_seconds, m.median))
              << 3;
 }
 

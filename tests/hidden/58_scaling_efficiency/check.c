@@ -25,9 +25,9 @@ static const Mistake NOT_RELATIVE = {
 static const Mistake INVERTED = {"the wrong way round", "The result is one over the efficiency.", LESSON};
 static const Mistake RATE = {"samples per second",
                              "The result is a throughput: it is to be compared with ranks * alone.", LESSON};
-static const Mistake IN_INT = {"more samples than an int holds",
-                               "ranks * batch * steps was multiplied as int, which ends at 2147483647. Begin with a double.",
-                               LESSON};
+static const Mistake IN_INT = {
+    "more samples than an int holds",
+    "ranks * batch * steps was multiplied as int, which ends at 2147483647. Begin with a double.", LESSON};
 static const Mistake STEPS = {"another number of steps", "Five steps to warm up, and `steps` that are measured.",
                               LESSON};
 static const Mistake NOTHING = {"nothing measured", "No step was made.", LESSON};

@@ -34,10 +34,11 @@ static const Mistake BLOCKS_IN_Y = {"blocks along y",
                                     "A grid has room for 2147483647 blocks along x and for 65535 along y: a long array "
                                     "lies along x.",
                                     "docs/01_why_a_gpu.md"};
-static const Mistake CAPPED = {"blocks capped at 65535",
-                               "Elements from 65535 blocks on were left as they were. Along x a grid has room for 2147483647 "
-                               "blocks; with fewer than n asks for each thread needs a loop.",
-                               "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake CAPPED = {
+    "blocks capped at 65535",
+    "Elements from 65535 blocks on were left as they were. Along x a grid has room for 2147483647 "
+    "blocks; with fewer than n asks for each thread needs a loop.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake FIRST_LEFT_OUT = {"the first element left out",
                                        "Indices begin at 0: so do blockIdx.x and threadIdx.x.", "docs/01_why_a_gpu.md"};
 static const Mistake SWAPPED = {"x and y exchanged", "x is what is scaled, and y what it is added to.",

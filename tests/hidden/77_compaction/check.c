@@ -13,10 +13,10 @@ static const Mistake ORDER = {
     LESSON "#compaction"};
 static const Mistake EQUAL = {"what equals the bound", "Kept is what is larger than the bound, not what equals it.",
                               LESSON "#compaction"};
-static const Mistake NAN_KEPT = {
-    "a NaN kept",
-    "A NaN is above no bound. x > bound is false for it, and x <= bound as well: what is not below is not above for that.",
-    LESSON "#compaction"};
+static const Mistake NAN_KEPT = {"a NaN kept",
+                                 "A NaN is above no bound. x > bound is false for it, and x <= bound as well: what is "
+                                 "not below is not above for that.",
+                                 LESSON "#compaction"};
 static const Mistake HOLES = {
     "left where it was",
     "Each kept element was written to the place that it had in x, with holes in between. Its place is the "

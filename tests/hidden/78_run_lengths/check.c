@@ -8,11 +8,11 @@ static const Mistake CUT = {
     "Each block's first element was taken for a head. It is one only if it differs from the element before "
     "it, which belongs to another block.",
     LESSON "#runs"};
-static const Mistake EDGE_HEADS = {
-    "heads at the edge of a warp or block left out",
-    "A run that begins with the first thread of a warp or a block was added to the one before. That thread's neighbour is in "
-    "another warp: a shuffle does not reach it, and gives the thread its own value.",
-    LESSON "#runs"};
+static const Mistake EDGE_HEADS = {"heads at the edge of a warp or block left out",
+                                   "A run that begins with the first thread of a warp or a block was added to the one "
+                                   "before. That thread's neighbour is in "
+                                   "another warp: a shuffle does not reach it, and gives the thread its own value.",
+                                   LESSON "#runs"};
 static const Mistake LAST = {"the length of the last run", "The last run has no next one: it ends at n.",
                              LESSON "#runs"};
 static const Mistake FIRST = {"the first run left out", "Element 0 has none before it, and is a head all the same.",

@@ -37,8 +37,10 @@ static const Mistake ONE_ROW = {
     "All of a thread's rows have the same values: each of its sums needs its own row's element of a.", REGISTERS};
 static const Mistake B_TURNED = {"b taken for its transpose", "b[i][j] is b[i * n + j]: its inner index is its row.",
                                  TILES};
-static const Mistake ROWS_OF_B = {"b's rows taken for k long", "b has k rows of n elements: b[p][j] is b[p * n + j].", TILES};
-static const Mistake ROWS_OF_A = {"a's rows taken for n long", "a has m rows of k elements: a[i][p] is a[i * k + p].", TILES};
+static const Mistake ROWS_OF_B = {"b's rows taken for k long", "b has k rows of n elements: b[p][j] is b[p * n + j].",
+                                  TILES};
+static const Mistake ROWS_OF_A = {"a's rows taken for n long", "a has m rows of k elements: a[i][p] is a[i * k + p].",
+                                  TILES};
 static const Mistake ADDED = {"added to what was there", "c holds anything before; the product replaces it.", TILES};
 static const Mistake SWAPPED = {"the grid the wrong way round",
                                 "gridDim.x counts tiles across, which are n / 64, and gridDim.y those down, m / 64.",

@@ -8,8 +8,8 @@ static const Mistake NO_MEANS = {"only the direct part",
                                  "x also changes its row's mean and variance, and so every other result of the row: "
                                  "two means over the row are taken off.",
                                  LESSON};
-static const Mistake NO_GAMMA = {"gamma left out of dx", "g is dy times gamma, in all three places of the formula: in both means, too.",
-                                 LESSON};
+static const Mistake NO_GAMMA = {
+    "gamma left out of dx", "g is dy times gamma, in all three places of the formula: in both means, too.", LESSON};
 static const Mistake NOT_DIVIDED = {"sums taken for means",
                                     "The formula has means of the row: divide the sums by the columns.", LESSON};
 static const Mistake OF_X = {"dgamma made of x", "gamma multiplies hat, not x: dgamma is the sum of dy * hat.", LESSON};

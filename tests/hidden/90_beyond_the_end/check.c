@@ -21,14 +21,16 @@ static const Mistake ROUND = {"the other end for the missing neighbours",
 static const Mistake ROUNDED_DOWN = {"the last block left out",
                                      "With n / 256 blocks the last elements have no thread. Round up, and guard.",
                                      "docs/20_the_first_kernel.md"};
-static const Mistake BLOCK_ENDS = {"the ends of each block taken for the ends of x",
-                                   "Where a block ends x goes on: the neighbours of its first and last element are other "
-                                   "blocks' elements, and in x all the same.",
-                                   LESSON};
-static const Mistake OF_TWO = {"the mean of two at the ends",
-                               "At the ends the element itself stands for the neighbour that is not there: three numbers are "
-                               "added up, and divided by 3.",
-                               LESSON};
+static const Mistake BLOCK_ENDS = {
+    "the ends of each block taken for the ends of x",
+    "Where a block ends x goes on: the neighbours of its first and last element are other "
+    "blocks' elements, and in x all the same.",
+    LESSON};
+static const Mistake OF_TWO = {
+    "the mean of two at the ends",
+    "At the ends the element itself stands for the neighbour that is not there: three numbers are "
+    "added up, and divided by 3.",
+    LESSON};
 static const Mistake SEVERAL = {"more than one launch", "One launch does it: the ends need none of their own.", LESSON};
 
 static void ask(Case *c, int64_t n) {

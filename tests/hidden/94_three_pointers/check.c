@@ -68,7 +68,8 @@ static Array *sum_of(Case *c, Sum how) {
 // The sum when the weights begin anew with the first element at a multiple of 16 bytes.
 static Array *sum_from_fours(Case *c) {
   const Array *x = given(c, "whole"), *weights = given(c, "weights");
-  const int64_t begin = (int64_t)given_number(c, "begin"), n = (int64_t)given_number(c, "n"), head = (4 - begin % 4) % 4;
+  const int64_t begin = (int64_t)given_number(c, "begin"), n = (int64_t)given_number(c, "n"),
+                head = (4 - begin % 4) % 4;
   double sum = 0;
   for (int64_t i = 0; i < n; i++)
     sum += (double)x->f32[begin + i] * (double)weights->f32[(i < head ? i : i - head) % 4];

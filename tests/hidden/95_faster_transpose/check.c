@@ -20,10 +20,11 @@ static const Mistake EDGES = {"the edges left out",
                               "The last rows and columns fill no whole tile, and are part of the "
                               "matrix all the same.",
                               LESSON};
-static const Mistake LIMITS = {"rows and columns exchanged in the guard of the stores",
-                               "out has as many rows as x has columns, and as many columns as x has rows: what is written is "
-                               "compared with these.",
-                               LESSON};
+static const Mistake LIMITS = {
+    "rows and columns exchanged in the guard of the stores",
+    "out has as many rows as x has columns, and as many columns as x has rows: what is written is "
+    "compared with these.",
+    LESSON};
 static const Mistake NOT_TURNED = {"copied, and not turned", "out[j][i] is x[i][j].", LESSON};
 static const Mistake FIRST_CALL = {
     "only the first call", "The same pointers and sizes may come again, with other numbers: each call does all of it.",
