@@ -407,7 +407,7 @@ tracing() {
 # Which algorithm wins is the machine's to say; how many searches there are is not. A simulated device is not timed.
 algorithms() {
   simulated "^A simulated device's time says nothing about a GPU: what follows is timed on the CPU\\.\$"
-  has '^  \* (columns|oneDNN|explicit|implicit|cuDNN)'
+  has '^  \* (columns|oneDNN|Winograd|explicit|implicit|cuDNN)'
   has '^results: the same bits: (True|False); at most [0-9.]+e-0[4-9] apart|^results: the same bits: True; at most 0\.0e\+00 apart'
   has '^step 1: .*, 4 searches$'
   has '^step 4: .*, 0 searches$'

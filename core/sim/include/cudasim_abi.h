@@ -75,12 +75,13 @@
 #define __maxnreg__(...)
 #define __inline_hint__
 #define __CUDA_ARCH_HAS_FEATURE__(...) 0
+#define CUDASIM_SHARED_ALIGNED __attribute__((aligned(128))) // kernels read float4s of an array of float, as on a GPU
 #if defined(CUDASIM_PROGRAM) // cu2cpp --program turns it into what stands below, or into a pointer where it is extern
 #define __shared__ __cudasim_shared__
 #elif defined(CUDASIM_STATIC_SHARED)
-#define __shared__ static
+#define __shared__ static CUDASIM_SHARED_ALIGNED
 #else
-#define __shared__ thread_local
+#define __shared__ thread_local CUDASIM_SHARED_ALIGNED
 #endif
 
 #endif

@@ -97,7 +97,7 @@ static void ask_none(Case *c) {
 // So many that the driver makes them itself: all x are equal, and all y. It sends back the elements at some places.
 enum { PLACES = 256 };
 static void ask_huge(Case *c) {
-  const int64_t n = (1 << 24) + draw_odd(c, 1, 99999);
+  const int64_t n = (1 << 24) + 1024 * draw_odd(c, 1, 97); // whole pages: what is behind is seen always, or never
   Array *places = draw_array(c, FY_INT64, shape(PLACES), 0, (double)n - 1);
   places->i64[0] = n - 1;
   for (int i = 1; i < 64; i++) // about where 65535 blocks end
