@@ -17,17 +17,18 @@
 //
 // A thread takes so many tiles at a time that V and M stay in its second-level cache; vectors run over channels.
 //
-// Rounding, measured against float64 on normally distributed numbers, of 32 to 64 channels at 14x14 and 28x28: the largest error is 1.1e-6 to
-// 1.7e-6 of the largest value, where the direct convolution's is 3e-7 to 7e-7; the mean one (root of the squares) 6e-7 to 1e-6 of the mean
-// value, where the direct one's is 2e-7 to 5e-7. An infinity or NaN spreads over the whole tile, 4 by 4 outputs, and not over 3 by 3 alone.
+// Rounding, measured against float64 on normally distributed numbers, of 32 to 64 channels at 14x14 and 28x28: the largest error
+// is 1.1e-6 to 1.7e-6 of the largest value, where the direct convolution's is 3e-7 to 7e-7; the mean one (root of the squares) 6e-7
+// to 1e-6 of the mean value, where the direct one's is 2e-7 to 5e-7. An infinity or NaN spreads over the whole tile, 4 by 4 outputs,
+// and not over 3 by 3 alone.
 #ifndef FERRY_OP_WINOGRAD_H
 #define FERRY_OP_WINOGRAD_H
 
 #include "op/convolution/conv_cpu.h"
 
-// As fy_dnn_forward and its gradients (conv_cpu.h): row-major but for what a hook says. FY_LAUNCH_NO_KERNEL unless FY_CONV_WINOGRAD is
-// asked for, of float32, kernels of 3 by 3 without strides, dilation or groups, and a padding of at most 2. Any thread; never raise; the
-// same bits for any number of threads.
+// As fy_dnn_forward and its gradients (conv_cpu.h): row-major but for what a hook says. FY_LAUNCH_NO_KERNEL unless
+// FY_CONV_WINOGRAD is asked for, of float32, kernels of 3 by 3 without strides, dilation or groups, and a padding of at most 2.
+// Any thread; never raise; the same bits for any number of threads.
 int fy_winograd_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *x,
                         const void *weight, const void *bias, void *out, const FyConvHook *hook);
 int fy_winograd_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
