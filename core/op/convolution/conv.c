@@ -24,7 +24,6 @@
 #include "op/convolution/conv_choose.h"
 #include "op/convolution/conv_cpu.h"
 #include "op/convolution/conv_dnn.h"
-#include "op/convolution/winograd.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <string.h>
@@ -128,12 +127,9 @@ static int fy_cpu_conv2d(FyLaunch *l) {
   FyConvShape s = fy_conv_shape(l->params, x->shape, weight->shape);
   const void *bias_data = bias ? bias->data : NULL;
   const FyConvAlgorithm algorithm = algorithm_of(l);
-  int status = FY_LAUNCH_NO_KERNEL;
   if (l->out[0]->numel == 0)
     return FY_LAUNCH_OK;
-  status = fy_winograd_forward(l, algorithm, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
-  if (status == FY_LAUNCH_NO_KERNEL && x->dtype != FY_FLOAT64)
-    status = fy_dnn_forward(l, algorithm, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
+  int status = fy_conv_run_forward(l, algorithm, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm, x->dtype))
     status = fy_im2col_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data);
   return status;
@@ -216,12 +212,10 @@ static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
   const FyArray *grad = l->in[0], *weight = l->in[1];
   FyArray *out = l->out[0];
   FyConvShape s = fy_conv_shape(l->params, out->shape, weight->shape);
-  int status = FY_LAUNCH_NO_KERNEL;
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  status = fy_winograd_backward_input(l, algorithm_of(l), &s, out->dtype, grad->data, weight->data, out->data, NULL);
-  if (status == FY_LAUNCH_NO_KERNEL && out->dtype != FY_FLOAT64)
-    status = fy_dnn_backward_input(l, algorithm_of(l), &s, out->dtype, grad->data, weight->data, out->data, NULL);
+  int status =
+      fy_conv_run_backward_input(l, algorithm_of(l), &s, out->dtype, grad->data, weight->data, out->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm_of(l), out->dtype))
     status = fy_im2col_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data);
   return status;
@@ -256,14 +250,11 @@ static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
   const FyArray *grad = l->in[0], *x = l->in[1];
   FyArray *out = l->out[0];
   FyConvShape s = fy_conv_shape(l->params, x->shape, out->shape);
-  int status = FY_LAUNCH_NO_KERNEL;
   if (grad->numel == 0 || out->numel == 0) { // an empty batch
     memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
     return FY_LAUNCH_OK;
   }
-  status = fy_winograd_backward_weight(l, algorithm_of(l), &s, out->dtype, grad->data, x->data, out->data, NULL);
-  if (status == FY_LAUNCH_NO_KERNEL && out->dtype != FY_FLOAT64)
-    status = fy_dnn_backward_weight(l, algorithm_of(l), &s, out->dtype, grad->data, x->data, out->data, NULL);
+  int status = fy_conv_run_backward_weight(l, algorithm_of(l), &s, out->dtype, grad->data, x->data, out->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm_of(l), out->dtype))
     status = fy_im2col_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data);
   return status;

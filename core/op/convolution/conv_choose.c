@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "op/benchmark_impl.h"
 #include "op/convolution/conv_pool.h"
+#include "op/convolution/winograd.h"
 #include "op/op.h"
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static void add_cpu(FySearch *search, const Conv *c) {
   add(search, FY_CONV_DNN);
   if (!fused)
     add(search, FY_CONV_DNN_WHOLE);
-  if (c->dtype == FY_FLOAT32 && c->s.kh == 3 && c->s.kw == 3 && c->s.c >= FEW && c->s.o >= FEW)
+  if (fy_winograd_suits(c->dtype, &c->s) && c->s.c >= FEW && c->s.o >= FEW)
     add(search, FY_CONV_WINOGRAD);
 }
 

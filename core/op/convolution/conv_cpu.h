@@ -1,4 +1,4 @@
-// The two ways a convolution runs on the CPU, for conv.c: all arrays row-major.
+// The ways a convolution runs on the CPU, for conv.c and conv_pool_cpu.c: all arrays row-major. The third is in winograd.h.
 #ifndef FERRY_OP_CONV_CPU_H
 #define FERRY_OP_CONV_CPU_H
 
@@ -37,5 +37,13 @@ int fy_dnn_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvSh
                           const void *weight, void *grad_x, const FyConvHook *hook);
 int fy_dnn_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
                            const void *grad, const void *x, void *grad_weight, const FyConvHook *hook);
+
+// By Winograd's algorithm (winograd.h) where it is asked for and there is such a one, else by oneDNN. Of float64 by neither.
+int fy_conv_run_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *x,
+                        const void *weight, const void *bias, void *out, const FyConvHook *hook);
+int fy_conv_run_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
+                               const void *grad, const void *weight, void *grad_x, const FyConvHook *hook);
+int fy_conv_run_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
+                                const void *grad, const void *x, void *grad_weight, const FyConvHook *hook);
 
 #endif

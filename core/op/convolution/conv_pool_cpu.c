@@ -4,7 +4,6 @@
 #include "base/threads.h"
 #include "op/convolution/conv_cpu.h"
 #include "op/convolution/conv_pool.h"
-#include "op/convolution/winograd.h"
 #include "op/copy/transpose.h"
 #include "op/kernel/dnn.h"
 #include "tensor/half.h"
@@ -215,9 +214,7 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
   layer->out = parts;
   FyConvHook hook = hook_of(layer, false);
   const FyConvShape *s = &layer->s->conv;
-  int status = fy_winograd_backward_weight(l, layer->algorithm, s, dtype_of(layer), NULL, layer->x, unwanted, &hook);
-  if (status == FY_LAUNCH_NO_KERNEL)
-    status = fy_dnn_backward_weight(l, layer->algorithm, s, dtype_of(layer), NULL, layer->x, unwanted, &hook);
+  int status = fy_conv_run_backward_weight(l, layer->algorithm, s, dtype_of(layer), NULL, layer->x, unwanted, &hook);
   if (status != FY_LAUNCH_OK || !bias)
     return status;
   fy_conv_sum_parts(FY_FLOAT32, FY_CONV_MOST_PARTS, o, parts, bias);
@@ -248,11 +245,8 @@ int fy_cpu_conv2d_relu_max_pool2d(FyLaunch *l) {
   layer.taps = l->out[1]->data;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, true);
-    const void *bias_data = bias ? bias->data : NULL;
-    const FyDType dtype = (FyDType)x->dtype;
-    status = fy_winograd_forward(l, layer.algorithm, &s.conv, dtype, x->data, weight->data, bias_data, NULL, &hook);
-    if (status == FY_LAUNCH_NO_KERNEL)
-      status = fy_dnn_forward(l, layer.algorithm, &s.conv, dtype, x->data, weight->data, bias_data, NULL, &hook);
+    status = fy_conv_run_forward(l, layer.algorithm, &s.conv, (FyDType)x->dtype, x->data, weight->data,
+                                 bias ? bias->data : NULL, NULL, &hook);
   }
   return status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer) ? direct_forward(l, &layer, bias) : status;
 }
@@ -262,11 +256,8 @@ static int backward_input(FyLaunch *l, Layer layer) {
   layer.out = NULL;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, false);
-    const FyConvShape *s = &layer.s->conv;
-    void *out = l->out[0]->data;
-    status = fy_winograd_backward_input(l, layer.algorithm, s, dtype_of(&layer), NULL, layer.weight, out, &hook);
-    if (status == FY_LAUNCH_NO_KERNEL)
-      status = fy_dnn_backward_input(l, layer.algorithm, s, dtype_of(&layer), NULL, layer.weight, out, &hook);
+    status = fy_conv_run_backward_input(l, layer.algorithm, &layer.s->conv, dtype_of(&layer), NULL, layer.weight,
+                                        l->out[0]->data, &hook);
   }
   return status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer) ? direct_backward_input(l, &layer, l->out[0]) : status;
 }

@@ -8,16 +8,6 @@
 
 #define VL ((int64_t)(CONV_VECTOR_BYTES / sizeof(T)))
 
-// out (rows, columns) = in (columns, rows) transposed, strides in elements.
-static void NAME(turn)(T *out, int64_t out_stride, const T *in, int64_t in_stride, int64_t rows, int64_t columns) {
-  int64_t width = FY_TILE_BYTES / (int64_t)sizeof(T);
-  for (int64_t r = 0; r < rows; r += FY_TILE_ROWS)
-    for (int64_t c = 0; c < columns; c += width)
-      fy_transpose_tile(sizeof(T), out + r * out_stride + c, out_stride, in + c * in_stride + r, in_stride,
-                        rows - r < FY_TILE_ROWS ? rows - r : FY_TILE_ROWS, columns - c < width ? columns - c : width,
-                        false);
-}
-
 #include "op/convolution/conv_direct.h"
 #include "op/convolution/pool_last.h"
 

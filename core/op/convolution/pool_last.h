@@ -75,7 +75,7 @@ static void NAME(relu_max_pool)(const FyConvPoolShape *s, int64_t stride, bool l
     NAME(relu_max_row)
   (s, stride, conv + y * s->window * s->conv.ow * stride, pooled + y * s->pw * stride, taps + y * s->pw * s->conv.o);
   if (!last)
-    NAME(turn)(out, area, pooled, stride, s->conv.o, area);
+    fy_transpose_matrix(sizeof(T), out, area, pooled, stride, s->conv.o, area);
   for (int64_t i = 0; i < area && last && !in_place; i++)
     memcpy(out + i * s->conv.o, pooled + i * stride, (size_t)s->conv.o * sizeof(T));
 }
@@ -115,7 +115,7 @@ static const T *NAME(grad_last)(const FyConvPoolShape *s, int64_t stride, bool l
   if (o < stride)
     memset(pooled, 0, (size_t)(area * stride) * sizeof(T));
   if (!last)
-    NAME(turn)(pooled, stride, grad, area, area, o);
+    fy_transpose_matrix(sizeof(T), pooled, stride, grad, area, area, o);
   for (int64_t i = 0; i < area && last; i++)
     memcpy(pooled + i * stride, grad + i * o, (size_t)o * sizeof(T));
   return pooled;

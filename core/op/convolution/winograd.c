@@ -46,9 +46,9 @@ static int64_t vectors(const Side *side) {
   return side->width / WINO_VL;
 }
 
-static bool suits(FyConvAlgorithm algorithm, FyDType dtype, const FyConvShape *s) {
-  return algorithm == FY_CONV_WINOGRAD && dtype == FY_FLOAT32 && s->kh == 3 && s->kw == 3 && s->stride == 1 &&
-         s->dilation == 1 && s->groups == 1 && s->padding <= 2 && s->n > 0 && s->c > 0 && s->o > 0;
+bool fy_winograd_suits(FyDType dtype, const FyConvShape *s) {
+  return dtype == FY_FLOAT32 && s->kh == 3 && s->kw == 3 && s->stride == 1 && s->dilation == 1 && s->groups == 1 &&
+         s->padding <= 2 && s->n > 0 && s->c > 0 && s->o > 0;
 }
 
 static Side side_of(const float *data, bool last, int64_t c, int64_t h, int64_t w, int64_t padding, int64_t more) {
@@ -342,7 +342,7 @@ static int convolve(FyLaunch *l, Job *job, Packing *packing, const float *bias) 
 
 int fy_winograd_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *x,
                         const void *weight, const void *bias, void *out, const FyConvHook *hook) {
-  if (!suits(algorithm, dtype, s))
+  if (algorithm != FY_CONV_WINOGRAD || !fy_winograd_suits(dtype, s))
     return FY_LAUNCH_NO_KERNEL;
   Job job = {.n = s->n,
              .ty = over(s->oh, WINO_OUT),
@@ -357,7 +357,7 @@ int fy_winograd_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShap
 
 int fy_winograd_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
                                const void *grad, const void *weight, void *grad_x, const FyConvHook *hook) {
-  if (!suits(algorithm, dtype, s))
+  if (algorithm != FY_CONV_WINOGRAD || !fy_winograd_suits(dtype, s))
     return FY_LAUNCH_NO_KERNEL;
   Job job = {.n = s->n,
              .ty = over(s->h, WINO_OUT),
@@ -426,7 +426,7 @@ static void sum_parts(int worker, FyTurns *turns, void *context) {
 int fy_winograd_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
                                 const void *grad, const void *x, void *grad_weight, const FyConvHook *hook) {
   enum { LEAST_TILES = 128 }; // of a part, which costs a way back to the kernels
-  if (!suits(algorithm, dtype, s))
+  if (algorithm != FY_CONV_WINOGRAD || !fy_winograd_suits(dtype, s))
     return FY_LAUNCH_NO_KERNEL;
   Job job = {.n = s->n,
              .ty = over(s->oh, WINO_OUT),

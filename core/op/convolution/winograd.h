@@ -26,9 +26,11 @@
 
 #include "op/convolution/conv_cpu.h"
 
+// float32, kernels of 3 by 3 without strides, dilation or groups, and a padding of at most 2.
+bool fy_winograd_suits(FyDType dtype, const FyConvShape *s);
+
 // As fy_dnn_forward and its gradients (conv_cpu.h): row-major but for what a hook says. FY_LAUNCH_NO_KERNEL unless
-// FY_CONV_WINOGRAD is asked for, of float32, kernels of 3 by 3 without strides, dilation or groups, and a padding of at most 2.
-// Any thread; never raise; the same bits for any number of threads.
+// FY_CONV_WINOGRAD is asked for and suits. Any thread; never raise; the same bits for any number of threads.
 int fy_winograd_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *x,
                         const void *weight, const void *bias, void *out, const FyConvHook *hook);
 int fy_winograd_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,

@@ -96,39 +96,31 @@ INLINE void outputs_6(const Vec y[WINO_OUT], Vec to[WINO_IN]) {
 
 // ---- along both: one tile, a vector of channels ----------------------------------------------------------------------------
 
-// `line` and `pixel`: floats from a row to the next, and from a pixel. `point`: floats from a point to the next.
-static void pixels_to_points(const float *from, int64_t line, int64_t pixel, float *to, int64_t point) {
+// n by n values that lie `line` (rows) and `pixel` floats apart to points that lie `point` apart.
+INLINE void values_to_points(int n, void (*along)(const Vec *, Vec *), const float *from, int64_t line, int64_t pixel,
+                             float *to, int64_t point) {
   Vec half[WINO_IN][WINO_IN], d[WINO_IN];
-  for (int j = 0; j < WINO_IN; j++) {
-    for (int i = 0; i < WINO_IN; i++)
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < n; i++)
       d[i] = load(from + i * line + j * pixel);
-    pixels_6(d, half[j]);
+    along(d, half[j]);
   }
   for (int i = 0; i < WINO_IN; i++) {
     Vec column[WINO_IN], points[WINO_IN];
-    for (int j = 0; j < WINO_IN; j++)
+    for (int j = 0; j < n; j++)
       column[j] = half[j][i];
-    pixels_6(column, points);
+    along(column, points);
     for (int j = 0; j < WINO_IN; j++)
       store(to + (i * WINO_IN + j) * point, points[j]);
   }
 }
 
+static void pixels_to_points(const float *from, int64_t line, int64_t pixel, float *to, int64_t point) {
+  values_to_points(WINO_IN, pixels_6, from, line, pixel, to, point);
+}
+
 static void outputs_to_points(const float *from, int64_t line, int64_t pixel, float *to, int64_t point) {
-  Vec half[WINO_OUT][WINO_IN], d[WINO_OUT];
-  for (int j = 0; j < WINO_OUT; j++) {
-    for (int i = 0; i < WINO_OUT; i++)
-      d[i] = load(from + i * line + j * pixel);
-    outputs_6(d, half[j]);
-  }
-  for (int i = 0; i < WINO_IN; i++) {
-    Vec column[WINO_OUT], points[WINO_IN];
-    for (int j = 0; j < WINO_OUT; j++)
-      column[j] = half[j][i];
-    outputs_6(column, points);
-    for (int j = 0; j < WINO_IN; j++)
-      store(to + (i * WINO_IN + j) * point, points[j]);
-  }
+  values_to_points(WINO_OUT, outputs_6, from, line, pixel, to, point);
 }
 
 static void points_to_outputs(const float *from, int64_t point, Vec bias, Vec out[WINO_OUT][WINO_OUT]) {
