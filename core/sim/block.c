@@ -278,17 +278,22 @@ static __attribute__((noinline)) void suspend_slow(struct sim_executor *e) {
   go_on_with(e, pick_thread(e), false);
 }
 
+// The next thread of the order where it is one that waits no longer, as most are; else -1, and pick_thread finds another.
+static inline int next_ready(struct sim_executor *e) {
+  const unsigned int cursor = e->cursor;
+  const int thread = e->order[cursor < e->threads ? cursor : 0];
+  if (cursor == e->threads || e->state[thread] != SIM_READY)
+    return -1;
+  e->cursor = cursor + 1;
+  return thread;
+}
+
 // Where somebody wants to know of each thread that runs: apart, so that others save no registers for these calls.
 static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
   if (e->launch->judged)
     look_at_thread(e);
-  const unsigned int cursor = e->cursor;
-  int thread = e->order[cursor < e->threads ? cursor : 0];
-  if (cursor < e->threads && e->state[thread] <= SIM_READY)
-    e->cursor = cursor + 1;
-  else
-    thread = pick_thread(e);
-  go_on_with(e, thread, true);
+  const int thread = next_ready(e);
+  go_on_with(e, thread < 0 ? pick_thread(e) : thread, true);
 }
 
 // The current thread's state says what it waits for; others run until it can go on.
@@ -297,14 +302,11 @@ void sim_suspend(struct sim_executor *e) {
     suspend_watched(e);
     return;
   }
-  const unsigned int cursor = e->cursor;
-  const int thread = e->order[cursor < e->threads ? cursor : 0];
-  if (cursor == e->threads || e->state[thread] != SIM_READY) {
+  const int thread = next_ready(e);
+  if (thread < 0)
     suspend_slow(e);
-    return;
-  }
-  e->cursor = cursor + 1;
-  go_on_with(e, thread, false);
+  else
+    go_on_with(e, thread, false);
 }
 
 // The calling fiber's thread has returned. True: another thread is to begin on this fiber.

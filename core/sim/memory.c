@@ -264,76 +264,6 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes) {
   return sim_fail(allocate(sim_current_device, pointer, bytes, __builtin_return_address(0)));
 }
 
-// ---- memory of graphs ----
-
-struct kept {
-  void *pointer;
-  size_t bytes;
-  bool freed; // by the program or by a node; it is there all the same
-};
-static struct {
-  struct kept *items;
-  size_t count, room;
-} kept; // under sim.lock
-
-// sim.lock is held. NULL: no graph's memory.
-static struct kept *find_kept(const void *pointer) {
-  for (size_t i = 0; i < kept.count; i++)
-    if (kept.items[i].pointer == pointer)
-      return &kept.items[i];
-  return NULL;
-}
-
-// sim.lock is held.
-static struct kept *add_kept(void *pointer) {
-  if (kept.count == kept.room) {
-    kept.room = kept.room ? 2 * kept.room : 16;
-    kept.items = sim_resize(kept.items, kept.room * sizeof *kept.items);
-  }
-  const struct sim_heap *heap = &sim.device[sim_device_of(pointer)].heap;
-  const struct sim_piece *piece = sim_heap_find(heap, pointer);
-  kept.items[kept.count] = (struct kept){pointer, piece ? piece->size : 0, false};
-  return &kept.items[kept.count++];
-}
-
-// A graph that has allocated it may run again after a program has freed it, and then it is there at the same address: it is never
-// given back.
-void cudasim_graph_keep(void *pointer) {
-  sim_lock();
-  add_kept(pointer);
-  sim_unlock();
-}
-
-static bool is_kept(const void *pointer) {
-  sim_lock();
-  const bool found = find_kept(pointer) != NULL;
-  sim_unlock();
-  return found;
-}
-
-// Freed, as far as the program is concerned. What a graph frees and has not allocated is kept from now on, too: it may run again.
-void cudasim_graph_free(void *pointer) {
-  if (sim_device_of(pointer) < 0)
-    return;
-  sim_lock();
-  struct kept *found = find_kept(pointer);
-  if (found == NULL)
-    found = add_kept(pointer);
-  if (!found->freed)
-    SIM_TELL(given_back(pointer));
-  found->freed = true;
-  sim_unlock();
-}
-
-size_t sim_graph_freed_bytes(void) {
-  size_t bytes = 0;
-  sim_lock();
-  for (size_t i = 0; i < kept.count; i++)
-    bytes += kept.items[i].freed ? kept.items[i].bytes : 0;
-  sim_unlock();
-  return bytes;
-}
-
 // ---- freeing ----
 
 cudaError_t cudaFree(void *pointer) {
@@ -352,7 +282,7 @@ cudaError_t cudaFree(void *pointer) {
   }
   sim_stream_drain(device);
   cudaError_t error = cudaSuccess;
-  if (is_kept(pointer))
+  if (sim_graph_keeps(pointer))
     cudasim_graph_free(pointer);
   else
     error = sim_release(pointer);
@@ -395,7 +325,7 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
   if (sim_device_of(pointer) < 0)
     return sim_fail(cudaErrorInvalidValue);
   struct free_work *work =
-      sim_work_new(sizeof *work, stream->capture || is_kept(pointer) ? run_graph_free : run_free, NULL);
+      sim_work_new(sizeof *work, stream->capture || sim_graph_keeps(pointer) ? run_graph_free : run_free, NULL);
   work->pointer = pointer;
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }

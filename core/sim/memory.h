@@ -37,6 +37,8 @@ void sim_access_end(void);
 // Ends the allocation at once; the caller sees to it that nothing uses it any more.
 cudaError_t sim_release(void *address);
 
+// A graph has it (graph_memory.c): it is never given back.
+bool sim_graph_keeps(const void *pointer);
 // Of the devices' memory in use: graphs' memory that the program or a graph has freed. It stays, for a graph that runs again.
 size_t sim_graph_freed_bytes(void);
 

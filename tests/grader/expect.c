@@ -6,93 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const Mistake NO_KERNEL = {"no kernel was launched",
-                           "The result has to be computed by a kernel on the device; a loop on the CPU is not it.",
-                           "docs/01_why_a_gpu.md"};
-const Mistake COMPUTED_ON_HOST = {"computed on the host",
-                                  "The data was copied to the host and computed there. Device memory is where the "
-                                  "kernel finds its input and leaves its "
-                                  "result; the host only launches it.",
-                                  "docs/07_pitfalls.md#to-and-fro-against-staying"};
-const Mistake POINTER_ON_HOST = {"device memory used by the host",
-                                 "A pointer from cudaMalloc means something to kernels alone; the host's code may pass "
-                                 "it on, but not read or write there.",
-                                 "docs/03_tensor_moves.md"};
-const Mistake USED_AFTER_SCOPE = {"used after its scope",
-                                  "What is made within fy_scope { } is freed at its end. A result is handed out of it: "
-                                  "result = fy_keep(result), in the scope.",
-                                  "docs/03_tensor_moves.md#todevice"};
-const Mistake LAUNCH_REFUSED = {"the launch was refused",
-                                "A block has at least 1 and at most 1024 threads (x times y times z, and z at most "
-                                "64), a grid at most 65535 blocks in y "
-                                "and in z. A launch beyond that runs nothing, and cudaGetLastError says so.",
-                                "docs/20_the_first_kernel.md"};
-const Mistake PAST_THE_END = {
-    "wrote past the end",
-    "A grid has more threads than there are elements. Each thread has to compare its index with the size first.",
-    "docs/01_why_a_gpu.md"};
-const Mistake NOT_WRITTEN = {"elements left unwritten",
-                             "Some elements of the output still hold what was in the memory before, or were only added "
-                             "to: a sum begins with a 0 that "
-                             "somebody writes. Does every index have its thread?",
-                             "docs/01_why_a_gpu.md"};
-
-const Mistake READ_PAST = {"memory read past the end",
-                           "A thread beyond the last element has to leave the memory alone: to read there is an error "
-                           "as well. The comparison with the "
-                           "size comes before the access.",
-                           "docs/01_why_a_gpu.md"};
-const Mistake READ_BEFORE = {"memory read before the beginning",
-                             "An index below 0 was used to read. Which thread has it, and what should it do?",
-                             "docs/01_why_a_gpu.md"};
-const Mistake SHARED_OUTSIDE = {"outside of a shared array",
-                                "A thread wrote before the beginning or behind the end of an array in __shared__ "
-                                "memory, where other arrays of the block lie.",
-                                "docs/01_why_a_gpu.md#why-many-small-cores-help"};
-const Mistake BLOCK_TOO_LARGE = {
-    "a block of more than 1024 threads",
-    "The launch was refused: a block has at most 1024 threads. More threads take more blocks.", "docs/01_why_a_gpu.md"};
-const Mistake CALLERS_CHANGED = {"the caller's tensor changed",
-                                 "A tensor that was given is not what it was before the call. It is the caller's, who "
-                                 "will need it again: an operation "
-                                 "with an underscore writes into its first argument, one without makes a new tensor.",
-                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
-const Mistake GRAD_LEFT = {
-    "gradients left off",
-    "After the call autograd does not record as it did before. fy_no_grad { } ends by itself; what "
-    "fy_set_grad_enabled switched has to be switched back.",
-    "docs/05_model_moves.md#training-steps"};
-const Mistake GRAD_SWITCHED_ON = {"recording switched on",
-                                  "Autograd did not record when the function was called, and does after it. fy_no_grad "
-                                  "{ } ends by itself, and leaves what was; "
-                                  "what fy_set_grad_enabled switched has to be switched back to what it was.",
-                                  "docs/05_model_moves.md#training-steps"};
-const Mistake STREAM_LEFT = {"another stream left current",
-                             "After the call another stream is current than before, and the caller's operations go "
-                             "there. fy_stream_guard { } puts "
-                             "the old one back; after fy_set_stream that has to be done by hand.",
-                             "docs/04_benchmarks.md#the-devices-own-clock"};
-const Mistake DEVICE_LEFT = {
-    "another device left current",
-    "After the call another device is current than before, and the caller's \"cuda\" means that "
-    "one. fy_device_guard puts the old one back.",
-    "docs/06_several_gpus.md#the-gpu-of-your-choice"};
-const Mistake AUTOCAST_LEFT = {
-    "autocast left switched",
-    "After the call autocast is not as it was before. Its block ends by itself; what was opened by hand "
-    "has to be closed.",
-    "docs/07_pitfalls.md#in-place-and-the-gradients"};
-const Mistake MODE_LEFT = {
-    "left in another mode",
-    "The model is the caller's, who goes on with it. fy_eval and fy_train switch all that is in it; "
-    "fy_set_training_of(model, model->training as it was) puts it back.",
-    "docs/09_training_a_classifier.md#evaluation"};
-const Mistake SCOPE_LEFT = {
-    "a scope left open",
-    "What fy_scope_open opens, fy_scope_close has to close: all that the caller makes from now on is "
-    "in it. fy_scope { } does both.",
-    "docs/07_pitfalls.md#more-memory-than-there-is"};
-
 // ---- elements --------------------------------------------------------------------------------------------------------
 
 static double half_to_double(uint16_t bits) {
@@ -269,7 +182,6 @@ static void draw_map(Case *c, const Array *a, const Array *want, double toleranc
   c->map[used] = '\0';
 }
 
-// What place_cuda.cu sends for an element that has its array's own filling, and for one that has that of other memory.
 enum { NO_FILLING, OWN_FILLING, HANDED_ON };
 
 static int filling_at(const Array *a, int64_t i) {
@@ -278,7 +190,7 @@ static int filling_at(const Array *a, int64_t i) {
     return NO_FILLING;
   memcpy(&bits, &a->f32[i], sizeof bits);
   bits |= 0x80000000u; // its sign may have been turned
-  return bits == 0xffffffffu ? OWN_FILLING : bits == 0xfffffffeu ? HANDED_ON : NO_FILLING;
+  return bits == WIRE_UNWRITTEN ? OWN_FILLING : bits == WIRE_HANDED_ON ? HANDED_ON : NO_FILLING;
 }
 
 bool array_is_filling(const Array *a, int64_t i) {
@@ -305,10 +217,12 @@ static const Mistake *kernel_mistake(const Array *a, int64_t at) {
   if (a->flags & ARRAY_GUARD_BROKEN)
     return &PAST_THE_END;
   bool from_kernel = a->device >= 0 && !(a->flags & (ARRAY_CONTIGUOUS | ARRAY_REQUIRES_GRAD | ARRAY_PINNED));
-  if (from_kernel && filling_at(a, at) == HANDED_ON)
+  if (!from_kernel)
+    return NULL;
+  if (filling_at(a, at) == HANDED_ON)
     return &READ_UNWRITTEN;
-  return from_kernel && (a->dtype == FY_FLOAT32 ? array_is_filling(a, at) : isnan(array_at(a, at))) ? &NOT_WRITTEN
-                                                                                                    : NULL;
+  const bool unwritten = a->dtype == FY_FLOAT32 ? array_is_filling(a, at) : isnan(array_at(a, at));
+  return unwritten ? &NOT_WRITTEN : NULL;
 }
 
 // What is expected of an element and what it is; in words for memory that a kernel had to leave alone, or left alone.
@@ -558,14 +472,19 @@ static void judge_side_effects(Case *c) {
   }
 }
 
+// Before what is the cause of whatever else is missing: an error, a launch that was refused.
+static void forget_failures(Case *c) {
+  c->failed = false;
+  c->mistake = c->later = NULL;
+  c->map[0] = '\0';
+}
+
 // A launch that could not be is the cause of whatever else is missing. A grid of no blocks is for the check to name.
 static void judge_launch(Case *c) {
   const int64_t *n = refused_shape(c);
   if (!n || refused_empty_grid(c) || c->test->may_refuse)
     return;
-  c->failed = false;
-  c->mistake = c->later = NULL;
-  c->map[0] = '\0';
+  forget_failures(c);
   case_fail(c, n[3] * n[4] * n[5] > 1024 ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
             "the runtime refused a grid of %lld x %lld x %lld blocks of %lld x %lld x %lld threads", (long long)n[0],
             (long long)n[1], (long long)n[2], (long long)n[3], (long long)n[4], (long long)n[5]);
@@ -574,9 +493,7 @@ static void judge_launch(Case *c) {
 void case_judge(Case *c) {
   c->test->judge(c);
   if (*got_error(c) && !c->error_expected) {
-    c->failed = false; // the error is the cause of whatever else is missing
-    c->mistake = c->later = NULL;
-    c->map[0] = '\0';
+    forget_failures(c);
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
     if (strstr(got_error(c), "is used after its scope has ended")) // without the checked mode it would have crashed
       c->fallback = c->test->crash ? c->test->crash : &USED_AFTER_SCOPE;

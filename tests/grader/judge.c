@@ -231,8 +231,9 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
   guard_check(c, "judged");
   case_judge(c);
   guard_check(c, "");
-  if (c->failed && (!c->mistake || c->mistake == c->fallback) && !c->inspection && mistake_of_pass(c))
-    c->mistake = mistake_of_pass(c); // what is left unwritten in this order alone was written too late
+  const Mistake *of_pass = c->inspection ? NULL : mistake_of_pass(c);
+  if (of_pass && c->failed && (!c->mistake || c->mistake == c->fallback))
+    c->mistake = of_pass; // what is left unwritten in this order alone was written too late
   *status = c->failed ? STATUS_FAIL : STATUS_PASS;
   if (*status == STATUS_PASS && !c->inspection)
     keep_reply(r);

@@ -12,9 +12,8 @@
 
 enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xA5, UNWRITTEN_BYTE = 0xFF, MAX_PLACED = 32 };
 
-// NaNs of floats that nobody has written: of the memory that a simulated device hands out, which is also what is sent for an element
-// that still has its array's own filling; and what is sent for one that has the filling of other memory.
-static const uint32_t FILLING = 0xffffffffu, HANDED_ON = 0xfffffffeu, SIGN = 0x80000000u;
+// The NaN of floats in the memory that a simulated device hands out; those of arrays are the numbers below it.
+static const uint32_t FILLING = 0xffffffffu, SIGN = 0x80000000u;
 
 typedef struct Placed {
   char name[NAME_BYTES];
@@ -64,9 +63,10 @@ static Placed *find(const char *name) {
 // A NaN is handed on as it is by whatever is computed from it. With a filling of its own in each array it is seen whether an element was
 // never written, or computed from other memory that was not.
 static void fill(Driver *d, Placed *p) {
-  check(d, cudaMemset(p->base + p->front, UNWRITTEN_BYTE, p->bytes));
-  if (p->dtype != FY_FLOAT32)
+  if (p->dtype != FY_FLOAT32) {
+    check(d, cudaMemset(p->base + p->front, UNWRITTEN_BYTE, p->bytes));
     return;
+  }
   p->filling = FILLING - 1 - (uint32_t)(p - placed);
   uint32_t *host = (uint32_t *)malloc(p->bytes + 1);
   if (!host)
@@ -77,13 +77,13 @@ static void fill(Driver *d, Placed *p) {
   free(host);
 }
 
-// As the grader knows them: FILLING or HANDED_ON, with the sign that they have, which a kernel may have turned.
+// As the grader knows them (wire.h), with the sign that they have, which a kernel may have turned.
 static void put_fillings(Driver *d, const Placed *p, uint32_t *floats) {
   const uint32_t *before = p->filling ? NULL : (const uint32_t *)driver_array(d, p->name)->data;
   for (size_t i = 0; i < p->bytes / sizeof *floats; i++) {
     uint32_t bits = floats[i] | SIGN, sign = floats[i] & SIGN;
     if (bits >= FILLING - MAX_PLACED && !(before && before[i] == floats[i]))
-      floats[i] = (bits == p->filling ? FILLING : HANDED_ON) & (sign | ~SIGN);
+      floats[i] = (bits == p->filling ? WIRE_UNWRITTEN : WIRE_HANDED_ON) & (sign | ~SIGN);
   }
 }
 

@@ -60,21 +60,24 @@ token=$(sed -n 's/.*--replay //p' "$work/first" | tail -n 1)
 "$ferry" run 10 --file tests/hidden/10_made_there/wrong_swapped.c --replay "$token" >"$work/again"
 [ -n "$token" ] && [ "$(grep -A 3 'given:' "$work/first" | tail -n 4)" = "$(grep -A 3 'given:' "$work/again" | tail -n 4)" ]
 result $? 'replay repeats the inputs' "$(grep given "$work/again")"
-[ "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu | grep given)" != "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu | grep given)" ]
+# Of all tests: those of one are the same in one of 500 pairs of runs.
+[ "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --all | grep given)" != "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --all | grep given)" ]
 result $? 'two runs draw other inputs'
 
-# What an answer prints is shown, with a newline or without.
-printf '#include <stdio.h>\n#define attack() printf("looked at line 7\\nand at 8")\n' | cat - tests/grader/attacks/tail.inc >"$work/prints.c"
+# Judged on several numbers of devices, and several times.
 for devices in 0 9 12 1,12 1, ,1 ''; do
   says "--devices '$devices'" 2 'numbers from 1 to 8' "$ferry" run 10 --file solutions/10_made_there.c --devices "$devices"
 done
 for times in 0 1001 -1 3x ''; do
   says "--times '$times'" 2 'a number from 1 to 1000' "$ferry" run 10 --file solutions/10_made_there.c --times "$times"
 done
-"$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --times 3 --devices 1,2 >"$work/times"
+"$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --all --times 3 --devices 1,2 >"$work/times"
 [ $? = 1 ] && [ "$(grep -cE '^run [123] of 3, with FERRY_SIM_DEVICES=[12]:$' "$work/times")" = 6 ] &&
-  [ "$(grep given "$work/times" | sort -u | wc -l)" -ge 3 ]
+  [ "$(awk '/^run/ { run = $2 } /given/ { of[run] = of[run] $0 } END { for (run in of) print of[run] }' "$work/times" | sort -u | wc -l)" = 3 ]
 result $? '--times draws other inputs each time' "$(grep -E '^run|given' "$work/times")"
+
+# What an answer prints is shown, with a newline or without.
+printf '#include <stdio.h>\n#define attack() printf("looked at line 7\\nand at 8")\n' | cat - tests/grader/attacks/tail.inc >"$work/prints.c"
 says 'what an answer prints' 1 $'it printed:\n    looked at line 7\n    and at 8' "$ferry" run 10 --file "$work/prints.c"
 
 # watch: checked at the start, and again after a save

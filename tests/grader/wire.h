@@ -50,6 +50,11 @@ enum {
   ARRAY_NULL = 64          // reply: the answer gave NULL
 };
 
+// Bits of a float32 element of a reply, but for its sign: a NaN that its array was filled with, and one that comes from other memory
+// which nobody has written.
+#define WIRE_UNWRITTEN 0xffffffffu
+#define WIRE_HANDED_ON 0xfffffffeu
+
 // A tensor in host memory, contiguous, row-major. In what was received, data has room for `count` elements of 8 bytes whatever
 // the dtype says, so that a check that takes a hostile array for one of float32 reads nonsense and no other memory.
 typedef struct Array {
