@@ -10,6 +10,7 @@
 #include <time.h>
 
 static atomic_bool benchmark, deterministic, times_simulated;
+static atomic_bool winograd = true;
 
 void fy_backends_set_benchmark(bool on) {
   atomic_store(&benchmark, on);
@@ -25,6 +26,14 @@ void fy_backends_set_deterministic(bool on) {
 
 bool fy_backends_deterministic(void) {
   return atomic_load(&deterministic);
+}
+
+void fy_backends_set_winograd(bool on) {
+  atomic_store(&winograd, on);
+}
+
+bool fy_backends_winograd(void) {
+  return atomic_load_explicit(&winograd, memory_order_relaxed);
 }
 
 bool fy_is_benchmarking(void) {

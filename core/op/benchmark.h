@@ -19,7 +19,8 @@
 //
 // Results: each algorithm gives the same bits in every run, but they differ from each other in rounding (Winograd by the most,
 // about 2e-6 of the largest value), and a search may choose differently another time. So two runs of a program in this mode
-// need not agree in every bit. In deterministic mode the rule chooses, whatever this mode is.
+// need not agree in every bit. In deterministic mode the rule chooses, whatever this mode is. Winograd's can be ruled out
+// (fy_backends_set_winograd).
 //
 // While a CUDA graph is captured (fy_cuda_graph_capture), what is known is used and nothing is timed: warm up before. A traced
 // module (fy_trace) computes by the rule.
@@ -41,6 +42,16 @@ FY_API bool fy_backends_benchmark(void);
 // choosing.) Off at first. Never raise.
 FY_API void fy_backends_set_deterministic(bool on);
 FY_API bool fy_backends_deterministic(void);
+
+// Whether 3x3 convolutions may be computed by Winograd's algorithm: on at first, for all threads. The rule takes it on the CPU where
+// it is clearly faster: float32, stride 1, padding of at most 2, no dilation or groups, 16 channels and more on both sides (at most
+// 256 times 256), and tiles of 4 by 4 outputs, 128 at least, that images fill well. Its error is 2 to 3 times a direct convolution's,
+// and is measured by the largest products of a tile (core/op/convolution/winograd.h); infinities, NaNs and overflow come out as in a
+// direct one, since a call with a number of 2^32 or more is given to one. Off: convolutions are direct, by rule and in benchmark mode, cuDNN's
+// too. After torch.backends.nnpack.set_flags: NNPACK's convolutions, which PyTorch's CPU has besides oneDNN's, are Winograd's, too.
+// Never raise.
+FY_API void fy_backends_set_winograd(bool on);
+FY_API bool fy_backends_winograd(void);
 
 // How many times algorithms have been timed since the program began, and how many seconds that took. One search is one kind of
 // call; a call that finds its kind among those remembered is none. Never raises.

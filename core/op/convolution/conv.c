@@ -17,8 +17,8 @@
 //   grad_bias    (O), the sum of grad_out over N, oH and oW
 //
 // The kernels for the CPU are three: a matrix product over columns of pixels (conv_im2col.c), which is the one to read first;
-// oneDNN's (conv_dnn.c); and for 3x3 kernels in benchmark mode Winograd's (winograd.h). Those for CUDA (conv.cu, conv_implicit.cu)
-// are of the first kind. Which is used is a rule here; in benchmark mode they are timed (conv_choose.c).
+// oneDNN's (conv_dnn.c); and for 3x3 kernels Winograd's (winograd.h). Those for CUDA (conv.cu, conv_implicit.cu) are of the first
+// kind. Which is used is a rule (conv_run.c, and here); in benchmark mode they are timed (conv_choose.c).
 #include "op/convolution/conv.h"
 #include "graph/place.h"
 #include "op/convolution/conv_choose.h"
@@ -126,10 +126,11 @@ static int fy_cpu_conv2d(FyLaunch *l) {
   const FyArray *x = l->in[0], *weight = l->in[1], *bias = l->in[2];
   FyConvShape s = fy_conv_shape(l->params, x->shape, weight->shape);
   const void *bias_data = bias ? bias->data : NULL;
-  const FyConvAlgorithm algorithm = algorithm_of(l);
+  FyConvAlgorithm algorithm = algorithm_of(l);
   if (l->out[0]->numel == 0)
     return FY_LAUNCH_OK;
-  int status = fy_conv_run_forward(l, algorithm, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
+  int status =
+      fy_conv_run_forward(l, &algorithm, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data, NULL);
   if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm, x->dtype))
     status = fy_im2col_forward(l, &s, x->dtype, x->data, weight->data, bias_data, l->out[0]->data);
   return status;
@@ -212,11 +213,11 @@ static int fy_cpu_conv2d_backward_input(FyLaunch *l) {
   const FyArray *grad = l->in[0], *weight = l->in[1];
   FyArray *out = l->out[0];
   FyConvShape s = fy_conv_shape(l->params, out->shape, weight->shape);
+  FyConvAlgorithm algorithm = algorithm_of(l);
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  int status =
-      fy_conv_run_backward_input(l, algorithm_of(l), &s, out->dtype, grad->data, weight->data, out->data, NULL);
-  if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm_of(l), out->dtype))
+  int status = fy_conv_run_backward_input(l, &algorithm, &s, out->dtype, grad->data, weight->data, out->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm, out->dtype))
     status = fy_im2col_backward_input(l, &s, out->dtype, grad->data, weight->data, out->data);
   return status;
 }
@@ -254,8 +255,9 @@ static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
     memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
     return FY_LAUNCH_OK;
   }
-  int status = fy_conv_run_backward_weight(l, algorithm_of(l), &s, out->dtype, grad->data, x->data, out->data, NULL);
-  if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm_of(l), out->dtype))
+  FyConvAlgorithm algorithm = algorithm_of(l);
+  int status = fy_conv_run_backward_weight(l, &algorithm, &s, out->dtype, grad->data, x->data, out->data, NULL);
+  if (status == FY_LAUNCH_NO_KERNEL && may_use_columns(algorithm, out->dtype))
     status = fy_im2col_backward_weight(l, &s, out->dtype, grad->data, x->data, out->data);
   return status;
 }

@@ -81,7 +81,7 @@ static void add_cudnn(FySearch *search, Pass pass) {
       [FUSED_BACKWARD] = {NULL, "cuDNN product", "cuDNN FFT", NULL, NULL, "cuDNN Winograd, not fused"},
   };
   for (int i = 0; i < MOST; i++)
-    if (names[pass][i])
+    if (names[pass][i] && (fy_backends_winograd() || !strstr(names[pass][i], "Winograd")))
       search->candidates[search->count++] = (FyCandidate){.algorithm = FY_CONV_CUDNN + i, .name = names[pass][i]};
 }
 
@@ -97,7 +97,7 @@ static void add_cpu(FySearch *search, const Conv *c) {
   add(search, FY_CONV_DNN);
   if (!fused)
     add(search, FY_CONV_DNN_WHOLE);
-  if (fy_winograd_suits(c->dtype, &c->s) && c->s.c >= FEW && c->s.o >= FEW)
+  if (fy_backends_winograd() && fy_winograd_suits(c->dtype, &c->s) && c->s.c >= FEW && c->s.o >= FEW)
     add(search, FY_CONV_WINOGRAD);
 }
 
@@ -114,7 +114,7 @@ static void add_cuda(FySearch *search, const Conv *c) {
 static void make_key(FySearch *search, const Conv *c, FyDevice device) {
   const int64_t words[] = {c->pass,   c->dtype,  device.type, device.index,
                            c->bias,   c->x_last, c->out_last, device.type == FY_CPU ? fy_get_num_threads() : 0,
-                           c->window, c->needs};
+                           c->window, c->needs, fy_backends_winograd()};
   enum { WORDS = sizeof words / sizeof *words };
   _Static_assert(sizeof words + sizeof c->s <= sizeof search->key, "the key has no room for a convolution");
   memcpy(search->key, words, sizeof words);

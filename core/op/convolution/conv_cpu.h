@@ -15,8 +15,10 @@ int fy_im2col_backward_weight(FyLaunch *l, const FyConvShape *s, FyDType dtype, 
 // A convolution whose output (or its gradient) is no array: it is met chunk by chunk, while it is in the cache. `meet` takes
 // (forward) or makes (backward) `images` of them from `first` on, with their channels last: (images, oh, ow, o). Of bfloat16
 // convolutions it takes float32, which oneDNN has not rounded, and makes bfloat16. Chunks are numbered by `part`; `scratch` is the
-// caller's own for the call.
+// caller's own for the call. `begin`, where there is one, is called before the first chunk, and again where another kernel starts over:
+// what has been added up is void.
 typedef struct FyConvHook {
+  void (*begin)(const void *context);
   void (*meet)(const void *context, int64_t first, int64_t images, int64_t part, void *chunk, void *scratch);
   const void *context;
   size_t scratch_bytes;
@@ -38,12 +40,14 @@ int fy_dnn_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvSh
 int fy_dnn_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
                            const void *grad, const void *x, void *grad_weight, const FyConvHook *hook);
 
-// By Winograd's algorithm (winograd.h) where it is asked for and there is such a one, else by oneDNN. Of float64 by neither.
-int fy_conv_run_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *x,
+// By Winograd's algorithm (winograd.h) where it is asked for or the rule takes it, else by oneDNN. Of float64 by neither. `algorithm`
+// becomes FY_CONV_BY_RULE where Winograd's was asked for and a number is too large for it: where oneDNN then declines, the caller's own
+// kernel is to go on by the rule.
+int fy_conv_run_forward(FyLaunch *l, FyConvAlgorithm *algorithm, const FyConvShape *s, FyDType dtype, const void *x,
                         const void *weight, const void *bias, void *out, const FyConvHook *hook);
-int fy_conv_run_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
+int fy_conv_run_backward_input(FyLaunch *l, FyConvAlgorithm *algorithm, const FyConvShape *s, FyDType dtype,
                                const void *grad, const void *weight, void *grad_x, const FyConvHook *hook);
-int fy_conv_run_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
+int fy_conv_run_backward_weight(FyLaunch *l, FyConvAlgorithm *algorithm, const FyConvShape *s, FyDType dtype,
                                 const void *grad, const void *x, void *grad_weight, const FyConvHook *hook);
 
 #endif

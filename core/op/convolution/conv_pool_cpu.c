@@ -1,5 +1,5 @@
-// Convolution, ReLU and max pooling in one on the CPU. The convolution is oneDNN's where there are channels enough, else the
-// direct one; either leaves an image's channels together, which is what pooling's vectors run over. Threads share the
+// Convolution, ReLU and max pooling in one on the CPU. The convolution is Winograd's or oneDNN's where there are channels enough
+// (conv_run.c), else the direct one; each leaves an image's channels together, which is what pooling's vectors run over. Threads share the
 // batch; the order of every sum depends on the shapes alone.
 #include "base/threads.h"
 #include "op/convolution/conv_cpu.h"
@@ -147,7 +147,7 @@ static int direct_backward_weight(FyLaunch *l, Layer *layer, void *weight, void 
   return FY_LAUNCH_OK;
 }
 
-// ---- oneDNN's, chunk by chunk ------------------------------------------------------------------------------------------------
+// ---- Winograd's and oneDNN's, chunk by chunk ------------------------------------------------------------------------------------------------
 
 static void pool_chunk(const void *context, int64_t first, int64_t images, int64_t part, void *chunk, void *scratch) {
   const Layer *layer = context;
@@ -178,10 +178,17 @@ static void spread_chunk(const void *context, int64_t first, int64_t images, int
   }
 }
 
+static void begin_bias(const void *context) {
+  const Layer *layer = context;
+  if (layer->out)
+    memset(layer->out, 0, (size_t)(FY_CONV_MOST_PARTS * layer->s->conv.o) * sizeof(float));
+}
+
 static FyConvHook hook_of(const Layer *layer, bool forward) {
   const FyConvPoolShape *s = layer->s;
   int64_t pooled = s->ph * s->pw * s->conv.o, spread = forward ? 0 : s->conv.o * fy_conv_area(&s->conv);
   return (FyConvHook){
+      .begin = forward ? NULL : begin_bias,
       .meet = forward ? pool_chunk : spread_chunk,
       .context = layer,
       .x_channels_last = layer->x_last,
@@ -210,11 +217,10 @@ static int dnn_backward_weight(FyLaunch *l, Layer *layer, float *weight, float *
   float *unwanted = weight ? weight : l->workspace(l, (size_t)(o * fy_conv_depth(&layer->s->conv)) * sizeof *weight);
   if (!parts || !unwanted)
     return FY_LAUNCH_NO_MEMORY;
-  memset(parts, 0, (size_t)(FY_CONV_MOST_PARTS * o) * sizeof *parts);
   layer->out = parts;
   FyConvHook hook = hook_of(layer, false);
   const FyConvShape *s = &layer->s->conv;
-  int status = fy_conv_run_backward_weight(l, layer->algorithm, s, dtype_of(layer), NULL, layer->x, unwanted, &hook);
+  int status = fy_conv_run_backward_weight(l, &layer->algorithm, s, dtype_of(layer), NULL, layer->x, unwanted, &hook);
   if (status != FY_LAUNCH_OK || !bias)
     return status;
   fy_conv_sum_parts(FY_FLOAT32, FY_CONV_MOST_PARTS, o, parts, bias);
@@ -245,7 +251,7 @@ int fy_cpu_conv2d_relu_max_pool2d(FyLaunch *l) {
   layer.taps = l->out[1]->data;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, true);
-    status = fy_conv_run_forward(l, layer.algorithm, &s.conv, (FyDType)x->dtype, x->data, weight->data,
+    status = fy_conv_run_forward(l, &layer.algorithm, &s.conv, (FyDType)x->dtype, x->data, weight->data,
                                  bias ? bias->data : NULL, NULL, &hook);
   }
   return status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer) ? direct_forward(l, &layer, bias) : status;
@@ -256,7 +262,7 @@ static int backward_input(FyLaunch *l, Layer layer) {
   layer.out = NULL;
   if (suits_dnn(&layer)) {
     FyConvHook hook = hook_of(&layer, false);
-    status = fy_conv_run_backward_input(l, layer.algorithm, &layer.s->conv, dtype_of(&layer), NULL, layer.weight,
+    status = fy_conv_run_backward_input(l, &layer.algorithm, &layer.s->conv, dtype_of(&layer), NULL, layer.weight,
                                         l->out[0]->data, &hook);
   }
   return status == FY_LAUNCH_NO_KERNEL && suits_direct(&layer) ? direct_backward_input(l, &layer, l->out[0]) : status;

@@ -2,6 +2,7 @@
 #include "base/threads.h"
 #include "op/copy/transpose.h"
 #include "op/convolution/winograd_tiles.h"
+#include <stdatomic.h>
 #include <string.h>
 
 // ---- plan ------------------------------------------------------------------------------------------------------------------
@@ -25,6 +26,7 @@ typedef struct Job {
   int64_t v_group, v_point, m_group, m_point, u_point, u_next; // floats from one to the next
   float *u, *bias, *result;
   const FyConvHook *hook;
+  atomic_bool *large; // some number is (winograd.h): all threads stop
   int64_t parts;
   int64_t at[PIECES], slot; // floats
   float *slots;
@@ -94,7 +96,8 @@ static int64_t frame_size(const Job *job, const Side *side) {
   return job->images * frame_height(job, side) * frame_width(job, side) * side->width;
 }
 
-static bool make_slots(FyLaunch *l, Job *job, bool gradient) {
+// For the threads that `turns` turns can keep busy.
+static bool make_slots(FyLaunch *l, Job *job, bool gradient, int64_t turns) {
   const int64_t turned_in = frame_height(job, &job->in) * job->in.w * WINO_VL;
   const int64_t turned_out = frame_height(job, &job->out) * job->out.w * WINO_VL;
   const Side *met = job->hook && job->in.data == NULL ? &job->in : &job->out;
@@ -112,7 +115,7 @@ static bool make_slots(FyLaunch *l, Job *job, bool gradient) {
     job->at[i] = job->slot;
     job->slot += over(sizes[i], 16) * 16;
   }
-  job->slots = l->workspace(l, (size_t)(job->slot * fy_get_num_threads()) * sizeof(float));
+  job->slots = l->workspace(l, (size_t)(job->slot * smaller(turns, fy_get_num_threads())) * sizeof(float));
   return job->slots != NULL;
 }
 
@@ -129,21 +132,28 @@ static void clear_pixels(float *to, int64_t width, int64_t pixels, int64_t vecto
 }
 
 // One vector of channels of a row: `channels` of them where it is not full; `pixel` floats from a pixel to the next.
-static void copy_pixels(float *to, int64_t width, int64_t pixels, const float *from, int64_t pixel, int64_t channels) {
+static Seen copy_pixels(float *to, int64_t width, int64_t pixels, const float *from, int64_t pixel, int64_t channels,
+                        Seen seen) {
   if (channels >= WINO_VL) {
-    for (int64_t x = 0; x < pixels; x++)
-      store(to + x * width, load(from + x * pixel));
-    return;
+    for (int64_t x = 0; x < pixels; x++) {
+      const Vec v = load(from + x * pixel);
+      seen = see(seen, v);
+      store(to + x * width, v);
+    }
+    return seen;
   }
   clear_pixels(to, width, pixels, 1);
   for (int64_t x = 0; x < pixels; x++)
     memcpy(to + x * width, from + x * pixel, (size_t)channels * sizeof(float));
+  for (int64_t x = 0; x < pixels; x++)
+    seen = see(seen, load(to + x * width));
+  return seen;
 }
 
 // frame (rows, columns, width) = the image's pixels from row y0 on, with zeros around them and beyond its channels. One vector of
 // channels after the other, so that `turned`, where the channels come to lie together, stays in the first-level cache.
-static void frame_image(const Side *side, const float *image, bool last, int64_t y0, int64_t rows, int64_t columns,
-                        float *turned, float *frame) {
+static Seen frame_image(const Side *side, const float *image, bool last, int64_t y0, int64_t rows, int64_t columns,
+                        float *turned, float *frame, Seen seen) {
   const int64_t c = side->c, w = side->w, width = side->width, line = columns * width, left = side->padding;
   const int64_t top = smaller(y0 < 0 ? 0 : y0, side->h), bottom = smaller(y0 + rows, side->h);
   const bool whole = last && c == width; // a row is one piece
@@ -154,7 +164,7 @@ static void frame_image(const Side *side, const float *image, bool last, int64_t
     clear_pixels(row, width, left, vectors(side));
     clear_pixels(row + (left + w) * width, width, columns - left - w, vectors(side));
     if (whole)
-      memcpy(row + left * width, image + y * w * c, (size_t)(w * c) * sizeof(float));
+      seen = copy_pixels(row + left * width, WINO_VL, w * vectors(side), image + y * w * c, WINO_VL, WINO_VL, seen);
   }
   clear_pixels(frame + (bottom - y0) * line, width, (y0 + rows - bottom) * columns, vectors(side));
   for (int64_t k = 0; k < c && top < bottom && !whole; k += WINO_VL) {
@@ -164,19 +174,32 @@ static void frame_image(const Side *side, const float *image, bool last, int64_t
       fy_transpose_matrix(sizeof(float), turned, WINO_VL, image + (k * side->h + top) * w, side->h * w,
                           (bottom - top) * w, channels);
     for (int64_t y = 0; y < bottom - top; y++)
-      copy_pixels(first + y * line + left * width + k, width, w, from + y * w * pixel, pixel, channels);
+      seen = copy_pixels(first + y * line + left * width + k, width, w, from + y * w * pixel, pixel, channels, seen);
   }
+  return seen;
 }
 
-// The block's tiles at the points, in groups; where the last one is not full, zeros. `images`: of the block's first.
-static void make_points(const Job *job, const Side *side, const Block *block, const float *images, bool last,
+static bool is_stopped(const Job *job) {
+  return atomic_load_explicit(job->large, memory_order_relaxed);
+}
+
+static bool stop_if_large(const Job *job, Seen seen) {
+  if (has_seen_large(seen))
+    atomic_store_explicit(job->large, true, memory_order_relaxed);
+  return is_stopped(job);
+}
+
+// The block's tiles at the points, in groups; where the last one is not full, zeros. `images`: of the block's first. False, and all
+// threads are to stop, where a number is large.
+static bool make_points(const Job *job, const Side *side, const Block *block, const float *images, bool last,
                         float *turned, float *frame, float *to, int64_t group, int64_t point) {
   const int64_t columns = frame_width(job, side), height = WINO_OUT * block->rows + side->more;
   const int64_t pixel = side->width, line = columns * pixel, step = WINO_TILES * WINO_VL;
   int64_t tile = 0;
+  Seen seen = {0};
   for (int64_t i = 0; i < block->images; i++) {
-    frame_image(side, images + i * side->c * side->h * side->w, last, WINO_OUT * block->row - side->padding, height,
-                columns, turned, frame);
+    seen = frame_image(side, images + i * side->c * side->h * side->w, last, WINO_OUT * block->row - side->padding,
+                       height, columns, turned, frame, seen);
     for (int64_t r = 0; r < block->rows; r++)
       for (int64_t q = 0; q < job->tx; q++, tile++) {
         const float *from = frame + WINO_OUT * (r * line + q * pixel);
@@ -192,6 +215,7 @@ static void make_points(const Job *job, const Side *side, const Block *block, co
     for (int64_t p = 0; p < WINO_POINTS; p++)
       for (int64_t k = 0; k < vectors(side); k++)
         store(to + tile / WINO_TILES * group + p * point + tile % WINO_TILES * WINO_VL + k * step, (Vec){0});
+  return !stop_if_large(job, seen);
 }
 
 // The part of a tile of outputs that lies within the image, and within `lanes` channels.
@@ -266,7 +290,9 @@ static void convolve_block(const Job *job, int worker, const Block *block, const
                            float *results, bool out_last) {
   const int64_t tiles = block->rows * job->tx, image = job->out.c * job->out.h * job->out.w;
   float *v = piece(job, worker, V), *m = piece(job, worker, M), *turned = piece(job, worker, TURNED);
-  make_points(job, &job->in, block, images, in_last, turned, piece(job, worker, FRAME), v, job->v_group, job->v_point);
+  if (!make_points(job, &job->in, block, images, in_last, turned, piece(job, worker, FRAME), v, job->v_group,
+                   job->v_point))
+    return;
   multiply_points(job, over(block->images * tiles, WINO_TILES), v, m);
   for (int64_t i = 0; i < block->images; i++)
     make_outputs(job, m, i * tiles, block->row, block->rows, turned, results + i * image, out_last);
@@ -282,7 +308,7 @@ static void convolve_units(int worker, FyTurns *turns, void *context) {
   const FyConvHook *hook = job->hook;
   const bool made = hook && !job->in.data;
   float *chunk = piece(job, worker, CHUNK);
-  for (int64_t unit; fy_next_turn(turns, &unit);) {
+  for (int64_t unit; !is_stopped(job) && fy_next_turn(turns, &unit);) {
     const int64_t per = hook ? 1 : job->bands, band = unit % per;
     Block block = {.first = unit / per * job->images};
     block.images = smaller(job->images, job->n - block.first);
@@ -295,7 +321,7 @@ static void convolve_units(int worker, FyTurns *turns, void *context) {
       block.rows = smaller(job->rows, job->ty - block.row);
       convolve_block(job, worker, &block, in, job->in.last, out, job->out.last);
     }
-    if (hook && !made)
+    if (hook && !made && !is_stopped(job))
       hook->meet(hook->context, block.first, block.images, unit, chunk, piece(job, worker, SCRATCH));
   }
 }
@@ -311,6 +337,7 @@ static void pack_channels(int worker, FyTurns *turns, void *context) {
   const Packing *p = context;
   const Job *job = p->job;
   float kernel[WINO_KERNEL * WINO_VL];
+  Seen seen = {0};
   (void)worker;
   for (int64_t c; fy_next_turn(turns, &c);)
     for (int64_t x = 0; x < vectors(&job->out); x++) {
@@ -320,8 +347,11 @@ static void pack_channels(int worker, FyTurns *turns, void *context) {
       if (c < job->in.c)
         fy_transpose_tile(sizeof(float), kernel, WINO_VL, p->weight + c * p->in_step + x * WINO_VL * p->out_step,
                           p->out_step, WINO_KERNEL, lanes, false);
+      for (int i = 0; i < WINO_KERNEL; i++)
+        seen = see(seen, load(kernel + i * WINO_VL));
       kernel_to_points(kernel, p->turned, job->u + x * job->u_next + c * WINO_VL, job->u_point);
     }
+  stop_if_large(job, seen);
 }
 
 static int convolve(FyLaunch *l, Job *job, Packing *packing, const float *bias) {
@@ -329,21 +359,27 @@ static int convolve(FyLaunch *l, Job *job, Packing *packing, const float *bias) 
   choose_strides(job);
   job->u = l->workspace(l, (size_t)(WINO_POINTS * job->u_point) * sizeof(float));
   job->bias = l->workspace(l, (size_t)job->out.width * sizeof(float));
-  if (!job->u || !job->bias || !make_slots(l, job, false))
+  if (!job->u || !job->bias || !make_slots(l, job, false, units(job)))
     return FY_LAUNCH_NO_MEMORY;
+  Seen seen = {0};
   memset(job->bias, 0, (size_t)job->out.width * sizeof(float));
   if (bias)
     memcpy(job->bias, bias, (size_t)job->out.c * sizeof(float));
+  for (int64_t i = 0; i < job->out.width; i += WINO_VL)
+    seen = see(seen, load(job->bias + i));
+  atomic_bool large = false;
+  job->large = &large;
   packing->job = job;
+  if (stop_if_large(job, seen))
+    return FY_WINOGRAD_LARGE;
   fy_parallel_turns(job->in.width, pack_channels, packing);
-  fy_parallel_turns(units(job), convolve_units, job);
-  return FY_LAUNCH_OK;
+  if (!is_stopped(job))
+    fy_parallel_turns(units(job), convolve_units, job);
+  return is_stopped(job) ? FY_WINOGRAD_LARGE : FY_LAUNCH_OK;
 }
 
-int fy_winograd_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype, const void *x,
-                        const void *weight, const void *bias, void *out, const FyConvHook *hook) {
-  if (algorithm != FY_CONV_WINOGRAD || !fy_winograd_suits(dtype, s))
-    return FY_LAUNCH_NO_KERNEL;
+int fy_winograd_forward(FyLaunch *l, const FyConvShape *s, const void *x, const void *weight, const void *bias,
+                        void *out, const FyConvHook *hook) {
   Job job = {.n = s->n,
              .ty = over(s->oh, WINO_OUT),
              .tx = over(s->ow, WINO_OUT),
@@ -355,10 +391,8 @@ int fy_winograd_forward(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShap
   return convolve(l, &job, &packing, bias);
 }
 
-int fy_winograd_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
-                               const void *grad, const void *weight, void *grad_x, const FyConvHook *hook) {
-  if (algorithm != FY_CONV_WINOGRAD || !fy_winograd_suits(dtype, s))
-    return FY_LAUNCH_NO_KERNEL;
+int fy_winograd_backward_input(FyLaunch *l, const FyConvShape *s, const void *grad, const void *weight, void *grad_x,
+                               const FyConvHook *hook) {
   Job job = {.n = s->n,
              .ty = over(s->h, WINO_OUT),
              .tx = over(s->w, WINO_OUT),
@@ -404,9 +438,11 @@ static void sum_part(const Job *job, int worker, int64_t part) {
     for (int64_t b = 0; b < job->bands; b++, fresh = false) {
       block.row = b * job->rows;
       block.rows = smaller(job->rows, job->ty - block.row);
-      make_points(job, in, &block, images, in->last, turned, piece(job, worker, FRAME), v, job->v_group, job->v_point);
-      make_points(job, out, &block, grads, out->last, turned, piece(job, worker, FRAME_OUT), y, job->m_group,
-                  job->m_point);
+      if (!make_points(job, in, &block, images, in->last, turned, piece(job, worker, FRAME), v, job->v_group,
+                       job->v_point) ||
+          !make_points(job, out, &block, grads, out->last, turned, piece(job, worker, FRAME_OUT), y, job->m_group,
+                       job->m_point))
+        return;
       sum_products(job, over(block.images * block.rows * job->tx, WINO_TILES), v, y, u, fresh);
     }
   }
@@ -419,15 +455,13 @@ static void sum_part(const Job *job, int worker, int64_t part) {
 
 static void sum_parts(int worker, FyTurns *turns, void *context) {
   const Job *job = context;
-  for (int64_t part; fy_next_turn(turns, &part);)
+  for (int64_t part; !is_stopped(job) && fy_next_turn(turns, &part);)
     sum_part(job, worker, part);
 }
 
-int fy_winograd_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
-                                const void *grad, const void *x, void *grad_weight, const FyConvHook *hook) {
+int fy_winograd_backward_weight(FyLaunch *l, const FyConvShape *s, const void *grad, const void *x, void *grad_weight,
+                                const FyConvHook *hook) {
   enum { LEAST_TILES = 128 }; // of a part, which costs a way back to the kernels
-  if (algorithm != FY_CONV_WINOGRAD || !fy_winograd_suits(dtype, s))
-    return FY_LAUNCH_NO_KERNEL;
   Job job = {.n = s->n,
              .ty = over(s->oh, WINO_OUT),
              .tx = over(s->ow, WINO_OUT),
@@ -439,9 +473,13 @@ int fy_winograd_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const Fy
   job.parts = smaller(smaller(s->n, FY_CONV_MOST_PARTS), 1 + s->n * job.ty * job.tx / LEAST_TILES);
   const int64_t depth = fy_conv_depth(s), count = depth * job.out.width;
   job.result = l->workspace(l, (size_t)(job.parts * count) * sizeof(float));
-  if (!job.result || !make_slots(l, &job, true))
+  if (!job.result || !make_slots(l, &job, true, job.parts))
     return FY_LAUNCH_NO_MEMORY;
+  atomic_bool large = false;
+  job.large = &large;
   fy_parallel_turns(job.parts, sum_parts, &job);
+  if (is_stopped(&job))
+    return FY_WINOGRAD_LARGE;
   fy_conv_sum_parts(FY_FLOAT32, job.parts, count, job.result, job.result);
   fy_transpose_matrix(sizeof(float), grad_weight, depth, job.result, job.out.width, s->o, depth);
   return FY_LAUNCH_OK;

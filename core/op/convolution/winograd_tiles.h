@@ -2,6 +2,7 @@
 //
 // The points are 0, A, -A, B, -B and infinity. To evaluate at a point and its negative, even and odd powers are added up once
 // each. A vector holds WINO_VL channels of one pixel.
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__AVX512F__)
@@ -31,11 +32,26 @@ typedef float Loose __attribute__((vector_size(WINO_BYTES), aligned(sizeof(float
   (1 / (2 * AA * (AA - BB))) // what the kernel is divided by at the points A and -A, so that the way back is right
 #define NORM_B (1 / (2 * BB * (BB - AA)))
 
+// Whether a large number has passed: bit 30 of a lane of `seen` is set from then on, since it is the highest of the exponent's, which
+// scaled numbers from 2 on have, and infinities and NaNs.
+#define WINO_LIMIT 0x1p32f
+typedef int32_t Seen __attribute__((vector_size(WINO_BYTES)));
+
 INLINE Vec load(const float *from) {
   return *(const Loose *)from;
 }
 INLINE void store(float *to, Vec v) {
   *(Loose *)to = v;
+}
+
+INLINE Seen see(Seen seen, Vec v) {
+  return seen | (Seen)(v * (2 / WINO_LIMIT));
+}
+static bool has_seen_large(Seen seen) {
+  int32_t all = 0;
+  for (int i = 0; i < WINO_VL; i++)
+    all |= seen[i];
+  return (all & 1 << 30) != 0;
 }
 
 // ---- along one axis ------------------------------------------------------------------------------------------------------
