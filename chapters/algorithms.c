@@ -38,7 +38,7 @@ static double best_of_calls(FyDevice device, const Layer *layer) {
 // [choose]
 static void timing_every_algorithm(FyDevice device) {
   heading("Timing every algorithm");
-  Layer layer = layer_new(device, 8);
+  Layer layer = layer_new(device, 1);
   best_of_calls(device, &layer); // warm-up
   FyTensor *by_rule = fy_conv2d(layer.x, layer.weight, NULL, .padding = 1);
   double without = best_of_calls(device, &layer);

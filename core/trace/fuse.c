@@ -1,7 +1,7 @@
 // Which ops run as one on the CPU, in float32: convolution + ReLU + pooling, one after the other as long as nobody else reads what
 // lies between, and linear layers + ReLU in the same way. (Chains of pointwise ops: fuse_chain.c.)
 #include "trace/plan.h"
-#include "op/convolution/conv.h"
+#include "op/convolution/conv_cpu.h"
 #include "op/convolution/pool.h"
 #include "op/ops.h"
 #include "op/shape/view.h"
@@ -207,13 +207,19 @@ static bool fuse_linear(Fusion *f, int i) {
 
 // ---- convolutions ----------------------------------------------------------------------------------------------------------------
 
+// What Winograd's algorithm computes in less time is left to the op, which with pooling has it for whole vectors of channels alone.
+static bool is_winograds(const FyProgramStep *step, const FyArray *x, const FyTensor *weight) {
+  const FyConvShape s = fy_conv_shape(step->params, x->shape, weight->array.shape);
+  return s.o % 16 == 0 && fy_conv_rule_is_winograd(FY_FLOAT32, &s);
+}
+
 static bool is_conv(const Fusion *f, const FyProgramStep *step) {
   if (step->op != &fy_op_conv2d)
     return false;
   const FyTensor *weight = constant_of(f, step->in[1]), *bias = constant_of(f, step->in[2]);
   const FyArray *x = &f->plan->values[step->in[0]].array;
   return is_floats(weight) && x->dtype == FY_FLOAT32 && x->numel > 0 && (step->in[2] < 0 || is_floats(bias)) &&
-         ((const FyConv2dParams *)step->params)->groups == 1;
+         ((const FyConv2dParams *)step->params)->groups == 1 && !is_winograds(step, x, weight);
 }
 
 static bool is_two_by_two(const FyProgramStep *step, const FyArray *in) {

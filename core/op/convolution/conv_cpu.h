@@ -40,6 +40,9 @@ int fy_dnn_backward_input(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvSh
 int fy_dnn_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvShape *s, FyDType dtype,
                            const void *grad, const void *x, void *grad_weight, const FyConvHook *hook);
 
+// Whether the rule takes Winograd's algorithm for a convolution forward on the CPU.
+bool fy_conv_rule_is_winograd(FyDType dtype, const FyConvShape *s);
+
 // By Winograd's algorithm (winograd.h) where it is asked for or the rule takes it, else by oneDNN. Of float64 by neither. `algorithm`
 // becomes FY_CONV_BY_RULE where Winograd's was asked for and a number is too large for it: where oneDNN then declines, the caller's own
 // kernel is to go on by the rule.
