@@ -8,12 +8,12 @@
 
 // [layer]
 typedef struct Layer {
-  FyTensor *x, *weight; // (N, 64, 32, 32) and (64, 64, 3, 3)
+  FyTensor *x, *weight; // (1, 128, 40, 40) and (128, 128, 3, 3)
 } Layer;
 
-static Layer layer_new(FyDevice device, int64_t batch) {
-  return (Layer){fy_randn(fy_shape(batch, 64, 32, 32), .device = device),
-                 fy_randn(fy_shape(64, 64, 3, 3), .device = device)};
+static Layer layer_new(FyDevice device) {
+  return (Layer){fy_randn(fy_shape(1, 128, 40, 40), .device = device),
+                 fy_randn(fy_shape(128, 128, 3, 3), .device = device)};
 }
 
 static double seconds_of_call(FyDevice device, const Layer *layer) {
@@ -38,7 +38,7 @@ static double best_of_calls(FyDevice device, const Layer *layer) {
 // [choose]
 static void timing_every_algorithm(FyDevice device) {
   heading("Timing every algorithm");
-  Layer layer = layer_new(device, 1);
+  Layer layer = layer_new(device);
   best_of_calls(device, &layer); // warm-up
   FyTensor *by_rule = fy_conv2d(layer.x, layer.weight, NULL, .padding = 1);
   double without = best_of_calls(device, &layer);

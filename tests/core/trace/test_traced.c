@@ -519,6 +519,28 @@ static void test_graph_and_plan_are_printed(void **state) {
   }
 }
 
+// Of many images the op computes what Winograd's algorithm is for; of one the plan's own kernels do.
+static void test_many_images_are_winograds(void **state) {
+  (void)state;
+  fy_scope {
+    fy_manual_seed(5);
+    FyModule *model = fy_nn_sequential(fy_nn_conv2d(1, 16, 3, .padding = 1), fy_nn_relu(), fy_nn_max_pool2d(2),
+                                       fy_nn_conv2d(16, 32, 3, .padding = 1), fy_nn_relu(), fy_nn_max_pool2d(2));
+    FyModule *traced = fy_trace(to_device(model), fy_randn(fy_shape(1, 1, 32, 32), .device = device));
+    for (int many = 0; many < 2; many++) {
+      FyTensor *x = fy_randn(fy_shape(many ? 64 : 1, 1, 32, 32), .device = device);
+      FyTensor *got = fy_forward(traced, x), *want = fy_forward(model, x);
+      assert_true(fy_item(fy_max(fy_abs(fy_sub(got, want)))) < 1e-5 * fy_item(fy_max(want)));
+      const FyPlan *plan = fy_traced_plan(traced);
+      int kernels = 0;
+      for (int i = 0; i < plan->step_count; i++)
+        kernels += plan->steps[i].op == &fy_op_conv2d_relu_max_pool2d;
+      if (device.type == FY_CPU)
+        assert_int_equal(kernels, many);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   device = argc > 1 && strcmp(argv[1], "cuda") == 0 ? fy_resolve_device(fy_cuda_device(0)) : FY_CPU_DEVICE;
   const struct CMUnitTest tests[] = {
@@ -536,6 +558,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_dropout_in_training_mode_warns),
       cmocka_unit_test(test_several_threads_run_one_module),
       cmocka_unit_test(test_graph_and_plan_are_printed),
+      cmocka_unit_test(test_many_images_are_winograds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
