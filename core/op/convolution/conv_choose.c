@@ -112,9 +112,10 @@ static void add_cuda(FySearch *search, const Conv *c) {
 // ---- what the choice depends on ------------------------------------------------------------------------------------------
 
 static void make_key(FySearch *search, const Conv *c, FyDevice device) {
-  const int64_t words[] = {c->pass,   c->dtype,  device.type, device.index,
-                           c->bias,   c->x_last, c->out_last, device.type == FY_CPU ? fy_get_num_threads() : 0,
-                           c->window, c->needs, fy_backends_winograd()};
+  const int64_t words[] = {
+      c->pass,   c->dtype,  device.type,           device.index,
+      c->bias,   c->x_last, c->out_last,           device.type == FY_CPU ? fy_get_num_threads() : 0,
+      c->window, c->needs,  fy_backends_winograd()};
   enum { WORDS = sizeof words / sizeof *words };
   _Static_assert(sizeof words + sizeof c->s <= sizeof search->key, "the key has no room for a convolution");
   memcpy(search->key, words, sizeof words);

@@ -41,7 +41,8 @@ static bool takes_winograd(FyConvAlgorithm algorithm, FyDType dtype, const FyCon
 // Whether another kernel is to do what Winograd's has not: because of the numbers, whatever algorithm was asked for, or by the rule
 // for want of memory.
 static bool is_handed_on(int status, FyConvAlgorithm *algorithm) {
-  const bool handed_on = status == FY_WINOGRAD_LARGE || (status == FY_LAUNCH_NO_MEMORY && *algorithm == FY_CONV_BY_RULE);
+  const bool handed_on =
+      status == FY_WINOGRAD_LARGE || (status == FY_LAUNCH_NO_MEMORY && *algorithm == FY_CONV_BY_RULE);
   if (handed_on)
     *algorithm = FY_CONV_BY_RULE;
   return handed_on;
