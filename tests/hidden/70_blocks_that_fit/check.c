@@ -43,6 +43,7 @@ static const Mistake TOO_LARGE = {
 typedef enum Slip {
   NONE,
   NO_WARPS,
+  NO_WARPS_FOR_THREADS, // registers go by whole warps, the room for threads does not
   NO_PORTIONS,
   NO_RESERVE,
   NO_LIMIT,
@@ -67,7 +68,7 @@ static int64_t least(int64_t a, int64_t b) {
 
 static int64_t fit(const Gpu *g, const int64_t *want, Slip slip) {
   const int64_t warps = up(want[0], 32), portion = slip == NO_PORTIONS ? 1 : 256;
-  const int64_t threads = slip == NO_WARPS ? want[0] : 32 * warps;
+  const int64_t threads = slip == NO_WARPS || slip == NO_WARPS_FOR_THREADS ? want[0] : 32 * warps;
   const int64_t registers = slip == NO_WARPS         ? want[0] * want[1]
                             : slip == BLOCK_PORTIONS ? up(32 * want[1] * warps, portion) * portion
                                                      : up(32 * want[1], portion) * portion * warps;
@@ -170,6 +171,7 @@ static bool has_negative(const Array *waves) {
 // A slip is named where no other one gives the same numbers: else it may be either.
 static void suspect_slips(Case *c) {
   static const Mistake *const NAMES[SLIPS] = {[NO_WARPS] = &WARPS,
+                                              [NO_WARPS_FOR_THREADS] = &WARPS,
                                               [NO_PORTIONS] = &PORTIONS,
                                               [NO_RESERVE] = &RESERVED,
                                               [NO_LIMIT] = &MOST_BLOCKS,
