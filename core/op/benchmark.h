@@ -43,13 +43,13 @@ FY_API bool fy_backends_benchmark(void);
 FY_API void fy_backends_set_deterministic(bool on);
 FY_API bool fy_backends_deterministic(void);
 
-// Whether 3x3 convolutions may be computed by Winograd's algorithm: on at first, for all threads. The rule takes it on the CPU where
-// it is clearly faster: float32, stride 1, padding of at most 2, no dilation or groups, 16 channels and more on both sides (at most
-// 256 times 256), and tiles of 4 by 4 outputs, 128 at least, that images fill well. Its error is 2 to 3 times a direct convolution's,
-// and is measured by the largest products of a tile (core/op/convolution/winograd.h); infinities, NaNs and overflow come out as in a
-// direct one, since a call with a number of 2^32 or more is given to one. Off: convolutions are direct, by rule and in benchmark mode, cuDNN's
-// too. After torch.backends.nnpack.set_flags: NNPACK's convolutions, which PyTorch's CPU has besides oneDNN's, are Winograd's, too.
-// Never raise.
+// Whether 3x3 convolutions may be computed by Winograd's algorithm: on at first, for all threads. The rule takes it on the
+// CPU where it is clearly faster: float32, stride 1, padding of at most 2, no dilation or groups, 16 channels and more on
+// both sides (at most 256 times 256), and tiles of 4 by 4 outputs, 128 at least, that images fill well. Its error is 2 to 4
+// times a direct convolution's, and is measured by the largest products of a tile (core/op/convolution/winograd.h);
+// infinities, NaNs and overflow come out as in a direct one, since a call with a number of 2^32 or more is given to one. Off:
+// convolutions are direct, by rule and in benchmark mode, cuDNN's too. After torch.backends.nnpack.set_flags: NNPACK's
+// convolutions, which PyTorch's CPU has besides oneDNN's, are Winograd's, too. Never raise.
 FY_API void fy_backends_set_winograd(bool on);
 FY_API bool fy_backends_winograd(void);
 

@@ -43,9 +43,9 @@ int fy_dnn_backward_weight(FyLaunch *l, FyConvAlgorithm algorithm, const FyConvS
 // Whether the rule takes Winograd's algorithm for a convolution forward on the CPU.
 bool fy_conv_rule_is_winograd(FyDType dtype, const FyConvShape *s);
 
-// By Winograd's algorithm (winograd.h) where it is asked for or the rule takes it, else by oneDNN. Of float64 by neither. `algorithm`
-// becomes FY_CONV_BY_RULE where Winograd's was asked for and a number is too large for it: where oneDNN then declines, the caller's own
-// kernel is to go on by the rule.
+// By Winograd's algorithm (winograd.h) where it is asked for or the rule takes it, else by oneDNN. Of float64 by neither.
+// `algorithm` becomes FY_CONV_BY_RULE where Winograd's was asked for and a number is too large for it: where oneDNN then
+// declines, the caller's own kernel is to go on by the rule.
 int fy_conv_run_forward(FyLaunch *l, FyConvAlgorithm *algorithm, const FyConvShape *s, FyDType dtype, const void *x,
                         const void *weight, const void *bias, void *out, const FyConvHook *hook);
 int fy_conv_run_backward_input(FyLaunch *l, FyConvAlgorithm *algorithm, const FyConvShape *s, FyDType dtype,

@@ -12,12 +12,13 @@ static int64_t tiles_along(int64_t outputs) {
 // Whether Winograd's is clearly faster than the direct algorithms: `in` channels to `out` channels, of n images whose results, or
 // whose output's gradients, are h by w.
 //
-// What a direct algorithm does in 9 multiplications takes a tile 36 / 16, if all its outputs are within the image; the ways to the
-// points and back, which are paid for each channel and not for each pair, as many again as it has pairs in 9 / in + 9 / out; and bringing
-// the kernels to the points as many again in 40 tiles. In the same time direct ones do 1 / 0.7 as many. The numbers 9, 40 and 0.7 are fitted
-// to measurements on a Sapphire Rapids processor with one thread: 352 shapes of 8 to 128 channels, images of 4x4 to 56x56, 16 to
-// 600 tiles, all three passes. Of few channels the vectors are not full; of more than 256 by 256 the kernels at the points, 9 MiB,
-// do not stay in a cache.
+// Time is counted in the products at the points: 36 for each tile and pair of channels. To them come the ways to the points
+// and back, which each channel takes once and not once per pair, so that they are 9 / in + 9 / out of that; and the kernels'
+// way, once per call, as much as 40 tiles take. A direct algorithm has 9 products for each output and pair, and each of them takes
+// 0.7 of the time of one at the points. These numbers are fitted to measurements in one thread of a Sapphire Rapids processor: 352
+// shapes of 8 to 128 channels, images of 4x4 to 56x56, 16 to 600 tiles, all three passes. Of few channels vectors are not full, of
+// few tiles it is the fit that says too much, and of more than 256 by 256 channels the kernels at the points, 9 MiB, fall out of
+// the caches.
 static bool pays(int64_t n, int64_t in, int64_t out, int64_t h, int64_t w) {
   enum { FEWEST = 16, MOST_PAIRS = 256 * 256, LEAST_TILES = 128 };
   const double least_gain = 1.1;

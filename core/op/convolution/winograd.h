@@ -18,31 +18,33 @@
 //
 // A thread takes so many tiles at a time that V and M stay in its second-level cache; vectors run over channels.
 //
-// Rounding, measured against float64 on normally distributed numbers, of 32 to 64 channels at 14x14 and 28x28: the largest error
-// is 1.1e-6 to 1.7e-6 of the largest value, where the direct convolution's is 3e-7 to 7e-7; the mean one (root of the squares) 6e-7
-// to 1e-6 of the mean value, where the direct one's is 2e-7 to 5e-7. What a direct sum's error is measured by are the products that
-// it adds up; here they are those of the whole tile, since all its outputs come from the same 36 points: next to a pixel of 1e6 the
-// outputs of that tile that do not read the pixel have its rounding, too.
+// Rounding, measured against float64 on normally distributed numbers, of 32 to 64 channels at 14x14 and 28x28: the largest
+// error is 1.1e-6 to 1.7e-6 of the largest value, where the direct convolution's is 3e-7 to 7e-7; the mean one (root of the
+// squares) 6e-7 to 1e-6 of the mean value, where the direct one's is 2e-7 to 5e-7. What a direct sum's error is measured by
+// are the products that it adds up; here they are those of the whole tile, since all its outputs come from the same 36
+// points: next to a pixel of 1e6 the outputs of that tile that do not read the pixel have its rounding, too.
 //
-// Large numbers. An infinity or NaN at a point would spread over the whole tile, 4 by 4 outputs, and not over the 3 by 3 alone that
-// read it; a number near FLT_MAX would overflow at the points, where the direct sum does not, or, the other way, products which
-// overflow one by one could cancel at a point before they do. None of them gets so far: every number that is read (pixels, kernels,
-// bias, gradients) is looked at on its way into the frame, and at the first that is not below 2^32, which no infinity and no NaN is, all
-// threads stop and FY_WINOGRAD_LARGE is returned. The caller then computes the whole call by a direct algorithm, so that its result is
-// that algorithm's to the last bit, wherever infinities stand. It remains to be shown that, where all numbers are below 2^32, neither
-// way can meet an infinity, in whatever order it adds up:
+// Large numbers. An infinity or NaN at a point would spread over the whole tile, 4 by 4 outputs, and not over the 3 by 3
+// alone that read it; a number near FLT_MAX would overflow at the points, where the direct sum does not, or, the other way,
+// products which overflow one by one could cancel at a point before they do. None of them gets so far: every number that is
+// read (pixels, kernels, bias, gradients) is looked at on its way into the frame, and at the first that is not below 2^32,
+// which no infinity and no NaN is, all threads stop and FY_WINOGRAD_LARGE is returned. The caller then computes the whole
+// call by a direct algorithm, so that its result is that algorithm's to the last bit, wherever infinities stand. It remains
+// to be shown that, where all numbers are below 2^32, neither way can meet an infinity, in whatever order it adds up:
 //
-//   direct    products are below 2^64, and there are fewer than 2^45, since each has a factor of its own in an array, which an address
-//             space of 2^47 bytes has to hold. With rounding, which at most doubles what one of them adds, and the bias all partial
-//             sums stay below 2^111. float32 ends at 2^128.
-//   Winograd  a row of pixels_6 has coefficients whose magnitudes add up to 4.9 at most, one of kernel_6 to 1.7, one of outputs_4 and of
-//             outputs_6 to 6.9, one of kernel_3 to 3; both axes square them. So V is below 2^36.6, U below 2^33.6, M below 2^70.2 and an
-//             output below 2^75.8, the latter two times the input channels; Y is below 2^37.6, U' below 2^74.2 and a kernel's gradient
-//             below 2^77.4, times the tiles. Both are fewer than 2^45 again, and rounding again doubles a step at most: below 2^124.
+//   direct    products are below 2^64, and there are fewer than 2^45, since each has a factor of its own in an array, which
+//             an address space of 2^47 bytes has to hold. With rounding, which at most doubles what one of them adds, and the
+//             bias all partial sums stay below 2^111. float32 ends at 2^128.
+//   Winograd  a row of pixels_6 has coefficients whose magnitudes add up to 4.9 at most, one of kernel_6 to 1.7, one of
+//             outputs_4 and of outputs_6 to 6.9, one of kernel_3 to 3; both axes square them. So V is below 2^36.6, U below
+//             2^33.6, M below 2^70.2 and an output below 2^75.8, the latter two times the input channels; Y is below 2^37.6,
+//             U' below 2^74.2 and a kernel's gradient below 2^77.4, times the tiles. Both are fewer than 2^45 again, and
+//             rounding again doubles a step at most: below 2^124.
 //
-// So an output is finite by Winograd's way only if it is finite by the direct one, and the reverse; and what ReLU or pooling would hide
-// of a NaN does not matter, since nothing is decided by looking at outputs. Whether a call has a large number depends on the numbers alone:
-// results have the same bits for any number of threads. A look costs a multiplication and an `or` for each vector that is copied anyway.
+// So an output is finite by Winograd's way only if it is finite by the direct one, and the reverse; and what ReLU or pooling
+// would hide of a NaN does not matter, since nothing is decided by looking at outputs. Whether a call has a large number
+// depends on the numbers alone: results have the same bits for any number of threads. A look costs a multiplication and an
+// `or` for each vector that is copied anyway.
 #ifndef FERRY_OP_WINOGRAD_H
 #define FERRY_OP_WINOGRAD_H
 
