@@ -1,6 +1,7 @@
 // Infinities, NaNs and numbers near FLT_MAX in convolutions that Winograd's algorithm is asked for, or that the rule gives to it: every
 // pass, plain and fused, is the direct convolution's to the last bit, and without them it is Winograd's own. Which of them the rule
 // takes, and how it is ruled out.
+// tsan
 // run: FERRY_CUDA=off
 // run: OMP_NUM_THREADS=3 FERRY_CUDA=off
 #include "core/nn/check.h"
