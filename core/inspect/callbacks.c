@@ -34,7 +34,7 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
     if (__builtin_expect(l != NULL, 0))                                                                                \
-      access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)));             \
+      access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)), false);      \
     else                                                                                                               \
       inspect_calls++;                                                                                                 \
   } while (0)
@@ -47,7 +47,7 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
       if (__builtin_expect((uintptr_t)(address) % (bytes) != 0, 0))                                                    \
         misaligned(l, (uint64_t)(uintptr_t)(address), bytes, key);                                                     \
       else                                                                                                             \
-        access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key);                                                  \
+        access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key, true);                                            \
     } else {                                                                                                           \
       inspect_calls++;                                                                                                 \
     }                                                                                                                  \
@@ -256,5 +256,6 @@ void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t in
   finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = program_place(CALLER)},
               "index %ld of %s (column %u): thread %d of block %u", (long)index, what->array->name, what->where.column,
               l->thread, l->run - l->launch->first_run);
-  l->skip_next = l->pending = true;
+  l->skip_next = true;
+  lane_pend(l);
 }
