@@ -57,24 +57,30 @@ ACCESS_INLINE bool access_is_plain(const struct look *l, struct cell *cell, uint
   return (space == SPACE_GLOBAL || !is_read(key)) && access_is_first(l, cell, key);
 }
 
-// The same where the cell has a record: the first read in a launch of global memory that it has not written; and in shared memory
-// the first read in a phase of what a barrier lies behind, or a write of what has been read and written before one. is_known in
-// word.h comes to the same.
+// The same where the cell has a record: a read of global memory that the launch has not written; and in shared memory a read of what
+// a barrier lies behind, or a write of what has been read and written before one. is_known in word.h comes to the same, and
+// knows of barriers that had no reason so far.
 ACCESS_INLINE bool access_is_ordered(const struct look *l, struct cell *cell, struct record *r, uint32_t key,
                                      enum space space) {
-  if (is_read(key)) {
-    if (space == SPACE_GLOBAL
-            ? r->write.era >= l->first_era || r->read.era >= l->first_era
-            : r->write.era - l->block_era >= l->needed_era + 1 - l->block_era || r->read.era == l->era)
-      return false;
-    r->read = (struct mark){l->era, key, l->who};
-  } else {
+  const struct mark now = {l->era, key, l->who};
+  if (!is_read(key)) {
     if (space == SPACE_GLOBAL || r->write.era > l->needed_era || r->read.era > l->needed_era ||
         r->other.era > l->needed_era)
       return false;
-    r->write = (struct mark){l->era, key, l->who};
+    r->write = now;
+    cell->last.era = 0;
+    return true;
   }
-  cell->last.era = 0;
+  if (space == SPACE_GLOBAL ? r->write.era >= l->first_era
+                            : r->write.era - l->block_era >= l->needed_era + 1 - l->block_era)
+    return false;
+  if (r->read.era != l->era && (space != SPACE_GLOBAL || r->read.era < l->first_era)) {
+    r->read = now;
+    cell->last.era = 0;
+  } else {
+    note_read(l, r, &now);
+    settle_reads(l, cell, r);
+  }
   return true;
 }
 
@@ -99,14 +105,15 @@ ACCESS_INLINE bool access_is_repeated(const struct look *l, const struct cell *c
 ACCESS_INLINE void access_global(struct look *l, size_t offset, uint64_t address, unsigned bytes, uint32_t key,
                                  bool aligned) {
   struct cell *cells;
-  if (!access_all_written(address, bytes) || (cells = memory_global->words[offset / MEMORY_PAGE]) == NULL ||
+  if (!access_all_written(address, bytes) || (cells = memory_global_words[offset / MEMORY_PAGE]) == NULL ||
       (!aligned && (offset % MEMORY_WORD || offset % MEMORY_PAGE + bytes > MEMORY_PAGE))) {
     lane_access(l, address, bytes, key);
     return;
   }
   cells += offset % MEMORY_PAGE / MEMORY_WORD; // what is aligned ends no page
-  if (bytes > MEMORY_WORD ? !access_is_plain_at(l, cells, bytes, key, SPACE_GLOBAL)
-                          : !(is_read(key) && access_is_repeated(l, cells)) && !access_is_first(l, cells, key)) {
+  if (bytes > MEMORY_WORD
+          ? !access_is_plain_at(l, cells, bytes, key, SPACE_GLOBAL)
+          : !(is_read(key) && __builtin_expect(access_is_repeated(l, cells), 1)) && !access_is_first(l, cells, key)) {
     if (bytes > MEMORY_WORD)
       lane_access(l, address, bytes, key);
     else if (is_read(key))
@@ -115,7 +122,7 @@ ACCESS_INLINE void access_global(struct look *l, size_t offset, uint64_t address
       lane_write_global(l, address, cells, key);
     return;
   }
-  lane_keep(l, address, key);
+  lane_keep(address, key);
 }
 
 ACCESS_INLINE struct record *access_record(const struct look *l, size_t offset) {
@@ -131,11 +138,11 @@ ACCESS_INLINE void access_shared(struct look *l, size_t offset, uint64_t address
   cells += offset % MEMORY_PAGE / MEMORY_WORD;
   if (bytes > MEMORY_WORD) {
     if (l->known_shared[offset / MEMORY_WORD] && access_is_plain_at(l, cells, bytes, key, SPACE_SHARED))
-      lane_keep(l, address, key);
+      lane_keep(address, key);
     else
       lane_access(l, address, bytes, key);
-  } else if (is_read(key) && access_is_repeated(l, cells))
-    lane_keep(l, address, key);
+  } else if (is_read(key) && __builtin_expect(access_is_repeated(l, cells), 1))
+    lane_keep(address, key);
   else if (!l->known_shared[offset / MEMORY_WORD])
     lane_access(l, address, bytes, key);
   else if (is_read(key))
@@ -146,7 +153,7 @@ ACCESS_INLINE void access_shared(struct look *l, size_t offset, uint64_t address
 
 ACCESS_INLINE void access_memory(struct look *l, uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
   const size_t offset = address - memory_arena, at = address - (uintptr_t)l->shared;
-  if (bytes < MEMORY_WORD || l->tail.key >= l->tail.limit)
+  if (bytes < MEMORY_WORD)
     lane_access(l, address, bytes, key);
   else if (offset < memory_arena_bytes)
     access_global(l, offset, address, bytes, key, aligned);
@@ -156,11 +163,8 @@ ACCESS_INLINE void access_memory(struct look *l, uint64_t address, unsigned byte
     lane_elsewhere(l, address, bytes, key);
 }
 
-ACCESS_INLINE void access_event(struct look *l, uint32_t key) {
-  if (l->tail.key >= l->tail.limit)
-    lane_event(l, key);
-  else
-    *l->tail.key++ = key;
+ACCESS_INLINE bool access_is_slow(void) {
+  return __builtin_expect(inspect_tail.key >= inspect_tail.limit, 0);
 }
 
 #endif

@@ -229,7 +229,7 @@ struct look {
   struct memory *shared_memory, *dynamic_memory;
   struct early *early; // race.c
   size_t early_count;
-  uint32_t last_key; // of an access that was not kept as an event, where `last_at` is `tail.key`
+  uint32_t last_key; // of an access that was not kept as an event, where `last_at` is the tail's `key`
   const uint32_t *last_at;
   bool skip_next; // the next access is out of bounds, which has been said
   struct {
@@ -241,6 +241,9 @@ struct look {
 };
 
 extern __thread struct look *inspect_now __attribute__((tls_model("initial-exec")));
+// The running lane's, of the block that this thread looks at. `limit` is NULL where it looks at none, and while something is pending:
+// then everything, or the next access, goes the slow way.
+extern __thread struct tail inspect_tail __attribute__((tls_model("initial-exec")));
 // Accesses and basic blocks that this thread has come by, in blocks that are looked at and in others. Those that are in lanes
 // are counted by lane_flush.
 extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec")));
@@ -283,6 +286,7 @@ struct memory {
 extern uint8_t *memory_states; // a byte for each byte of the devices' memory
 extern uint64_t memory_arena, memory_arena_bytes;
 extern struct memory *memory_global;
+extern struct cell **memory_global_words; // its `words`
 
 struct memory *memory_new(size_t bytes, bool shared);
 struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
@@ -350,23 +354,23 @@ void lane_flush(struct look *l);
 // Another lane's events come from here on; or the same one's, where what is pending has changed.
 static inline void lane_enter(struct look *l, struct lane *lane) {
   l->lane = lane;
-  l->tail = lane->tail;
+  inspect_tail = lane->tail;
   if (__builtin_expect(l->pending, 0))
-    l->tail.limit = NULL;
+    inspect_tail.limit = NULL;
 }
 static inline void lane_leave(struct look *l) {
-  l->lane->tail.key = l->tail.key;
+  l->lane->tail.key = inspect_tail.key;
 }
 // There has to be room.
-static inline void lane_keep(struct look *l, uint64_t address, uint32_t key) {
-  uint32_t *const at = l->tail.key;
-  *(uint64_t *)(l->tail.addresses + 2 * (uintptr_t)at) = address;
+static inline void lane_keep(uint64_t address, uint32_t key) {
+  uint32_t *const at = inspect_tail.key;
+  *(uint64_t *)(inspect_tail.addresses + 2 * (uintptr_t)at) = address;
   *at = key;
-  l->tail.key = at + 1;
+  inspect_tail.key = at + 1;
 }
 static inline void lane_pend(struct look *l) { // the next access goes the slow way
   l->pending = true;
-  l->tail.limit = NULL;
+  inspect_tail.limit = NULL;
 }
 // The slow ways of access.h.
 void lane_event(struct look *l, uint32_t key);
@@ -380,6 +384,8 @@ void lane_read_shared(struct look *l, uint64_t address, struct cell *cell, uint3
 void lane_write_shared(struct look *l, uint64_t address, struct cell *cell, uint32_t key, struct record *record);
 uint32_t lane_last_key(const struct look *l);
 void replay(struct look *l, uint32_t active);
+bool replay_whole(struct look *l,
+                  uint32_t count); // all lanes have so many events; false: not the same, or not from one place
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
 
 // What a launch did, for a device that plays a GPU; elsewhere `counts_wanted` is false, and these do nothing. The sectors from the first to the last were

@@ -49,7 +49,7 @@ void lanes_begin(struct look *l, const struct kernel *kernel) {
 static bool grow(struct look *l) {
   struct lane *lane = l->lane;
   struct lane_room *r = &l->rooms[lane - l->lanes];
-  const ptrdiff_t count = l->tail.key - lane->keys;
+  const ptrdiff_t count = inspect_tail.key - lane->keys;
   if (lane->room >= MOST) {
     l->launch->kernel->cut = true;
     return false;
@@ -70,18 +70,18 @@ static bool grow(struct look *l) {
 }
 
 static inline bool has_room(struct look *l) {
-  return (size_t)(l->tail.key - l->lane->keys) < l->lane->room || grow(l);
+  return (size_t)(inspect_tail.key - l->lane->keys) < l->lane->room || grow(l);
 }
 
 // What is no event of a lane.
 static void pass_by(struct look *l, uint32_t key) {
   l->last_key = key;
-  l->last_at = l->tail.key;
+  l->last_at = inspect_tail.key;
   inspect_calls++;
 }
 
 uint32_t lane_last_key(const struct look *l) {
-  return l->tail.key == l->last_at || l->tail.key == l->lane->keys ? l->last_key : l->tail.key[-1];
+  return inspect_tail.key == l->last_at || inspect_tail.key == l->lane->keys ? l->last_key : inspect_tail.key[-1];
 }
 
 // Behind each array is room that is nobody's (./ferry inspect puts it there).
@@ -136,7 +136,7 @@ static void of_the_host(struct look *l, uint32_t key) {
 static bool end_pending(struct look *l) {
   bool skip = l->skip_next;
   l->skip_next = l->pending = false;
-  l->tail.limit = l->lane->tail.limit;
+  inspect_tail.limit = l->lane->tail.limit;
   if (l->equal.finding)
     race_resolve_equal(l);
   return skip;
@@ -144,7 +144,7 @@ static bool end_pending(struct look *l) {
 
 void lane_event(struct look *l, uint32_t key) {
   if (has_room(l))
-    *l->tail.key++ = key;
+    *inspect_tail.key++ = key;
   else
     pass_by(l, key);
 }
@@ -174,26 +174,30 @@ static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t 
     race_check(l, cells, count, key, address, space);
   }
   if (has_room(l)) {
-    lane_keep(l, address, key);
+    lane_keep(address, key);
   } else {
     pass_by(l, key);
   }
 }
 
-// `reads` and `space` are constants. The key's kind is, too: of a read or a write of a word.
+static __attribute__((noinline)) void word_slowly(struct look *l, uint64_t address, struct cell *cell, uint32_t key,
+                                                  enum space space) {
+  const struct mark now = {l->era, key, l->who};
+  if (is_known(l, cell, &now, space))
+    lane_keep(address, key);
+  else
+    lane_access_slow(l, address, MEMORY_WORD, key);
+}
+
+// `reads` and `space` are constants. The key's kind is, too: of a read or a write of a word. Ends in a call or in none, as access.h's do.
 ACCESS_INLINE void word(struct look *l, uint64_t address, struct cell *cell, uint32_t key, bool reads, enum space space,
                         struct record *record) {
   key = (key & ~(uint32_t)KIND_MASK) | ((reads ? EVENT_READ : EVENT_WRITE) + 2);
   if (access_is_plain(l, cell, key, space) ||
-      (cell->more && access_is_ordered(l, cell, space == SPACE_GLOBAL ? record_at(cell->more) : record, key, space))) {
-    lane_keep(l, address, key);
-    return;
-  }
-  const struct mark now = {l->era, key, l->who};
-  if (is_known(l, cell, &now, space))
-    lane_keep(l, address, key);
+      (cell->more && access_is_ordered(l, cell, space == SPACE_GLOBAL ? record_at(cell->more) : record, key, space)))
+    lane_keep(address, key);
   else
-    lane_access_slow(l, address, MEMORY_WORD, key);
+    word_slowly(l, address, cell, key, space);
 }
 
 void lane_read_global(struct look *l, uint64_t address, struct cell *cell, uint32_t key) {
@@ -225,7 +229,7 @@ static bool is_common(struct look *l, uint64_t address, unsigned bytes, uint32_t
   enum space space = SPACE_GLOBAL;
   unsigned count;
   size_t offset = address - memory_arena;
-  if (is_atomic(key) || l->tail.key >= l->tail.limit)
+  if (is_atomic(key) || inspect_tail.key >= inspect_tail.limit)
     return false;
   if (offset < memory_arena_bytes) {
     if (!access_all_written(address, bytes))
@@ -249,7 +253,7 @@ static bool is_common(struct look *l, uint64_t address, unsigned bytes, uint32_t
   struct cell *cells = memory_cells(memory, offset, bytes, &count);
   if (!are_known(l, cells, count, key, space))
     return false;
-  lane_keep(l, address, key);
+  lane_keep(address, key);
   return true;
 }
 
@@ -265,23 +269,38 @@ void lane_elsewhere(struct look *l, uint64_t address, unsigned bytes, uint32_t k
     lane_access(l, address, bytes, key);
 }
 
+static inline size_t kept(const struct lane *lane) {
+  return (size_t)((const char *)lane->tail.key - (const char *)lane->keys);
+}
+
+static void replay_active(struct look *l) {
+  uint32_t active = 0;
+  for (unsigned i = 0; i < WARP; i++) {
+    struct lane *lane = &l->lanes[i];
+    lane->key_count = (uint32_t)(kept(lane) / sizeof *lane->keys);
+    active |= (uint32_t)(lane->key_count != 0) << i;
+    inspect_calls += lane->key_count;
+  }
+  if (active)
+    replay(l, active);
+}
+
 // The events of one warp are complete, or as far as they go before its next wait.
 void lane_flush(struct look *l) {
-  uint32_t active = 0, events = 0;
   if (l->warp < 0)
     return;
   l->last_key = lane_last_key(l);
   l->last_at = NULL;
   lane_leave(l);
-  for (unsigned i = 0; i < WARP; i++) {
-    struct lane *lane = &l->lanes[i];
-    lane->key_count = (uint32_t)(lane->tail.key - lane->keys);
-    active |= (uint32_t)(lane->key_count != 0) << i;
-    events += lane->key_count;
-  }
-  inspect_calls += events;
-  if (active)
-    replay(l, active);
+  const size_t first = kept(&l->lanes[0]);
+  size_t differs = 0;
+  for (unsigned i = 1; i < WARP; i++)
+    differs |= kept(&l->lanes[i]) ^ first;
+  const uint32_t count = (uint32_t)(first / sizeof(uint32_t));
+  if (differs == 0 && count && replay_whole(l, count))
+    inspect_calls += (uint64_t)WARP * count;
+  else
+    replay_active(l);
   for (unsigned i = 0; i < WARP; i++)
     l->lanes[i].tail.key = l->lanes[i].keys;
   lane_enter(l, l->lane);

@@ -216,23 +216,36 @@ static void block_end(void) {
   struct look *l = inspect_now;
   inspect_now = NULL;
   end_phase(l);
+  inspect_tail = (struct tail){NULL, NULL, 0};
   l->launch->looked_calls += inspect_calls;
   counts_end_block();
   inspect_release();
 }
 
-static void thread_runs(int thread) {
-  struct look *l = inspect_now;
+static __attribute__((noinline)) void thread_runs_slowly(struct look *l, int thread) {
   if (l->equal.finding)
     race_resolve_equal(l);
-  if ((unsigned)thread / WARP != (unsigned)l->warp) {
+  if (thread / WARP != l->warp)
     lane_flush(l);
-    l->warp = thread / WARP;
-  } else {
+  else
     lane_leave(l);
-  }
+  l->warp = thread / WARP;
   l->thread = thread;
   lane_enter(l, &l->lanes[thread % WARP]);
+  race_thread_runs(l);
+}
+
+// Most of the time it is another lane of the same warp.
+static void thread_runs(int thread) {
+  struct look *l = inspect_now;
+  const unsigned number = (unsigned)thread;
+  if (number / WARP != (unsigned)l->warp || l->pending) {
+    thread_runs_slowly(l, thread);
+    return;
+  }
+  lane_leave(l);
+  l->thread = thread;
+  lane_enter(l, &l->lanes[number % WARP]);
   race_thread_runs(l);
 }
 

@@ -95,6 +95,7 @@ const struct cell *memory_cell(const struct memory *memory, size_t offset) {
 uint8_t *memory_states;
 uint64_t memory_arena, memory_arena_bytes;
 struct memory *memory_global;
+struct cell **memory_global_words;
 static struct memory *variables;
 static uint64_t variables_begin;
 
@@ -103,6 +104,7 @@ static void begin(void) {
   memory_arena_bytes = sim.span * (size_t)sim.config.devices;
   memory_states = reserve(memory_arena_bytes);
   memory_global = memory_new(memory_arena_bytes, false);
+  memory_global_words = memory_global->words;
 }
 
 enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {

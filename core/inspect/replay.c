@@ -326,14 +326,47 @@ static void run_apart(struct replay *r, uint32_t active) {
     run(r, active, 0, -1, 0);
 }
 
-static inline bool do_the_same(const struct look *l, uint32_t active) {
-  const struct lane *first = &l->lanes[__builtin_ctz(active)];
-  const uint32_t count = first->key_count;
-  for (uint32_t left = active & (active - 1); left; left &= left - 1) {
-    const struct lane *lane = &l->lanes[__builtin_ctz(left)];
-    if (lane->key_count != count || same_keys(lane->keys, first->keys, count) != count)
+// Keys are compared eight at a time: there is room for as many behind the last.
+typedef uint32_t Keys __attribute__((vector_size(32)));
+enum { KEYS = sizeof(Keys) / sizeof(uint32_t) };
+
+static inline Keys keys_at(const uint32_t *keys) {
+  Keys k;
+  memcpy(&k, keys, sizeof k);
+  return k;
+}
+
+// Have all lanes the first one's keys? Each has `count`.
+static inline bool do_the_same(const struct look *l, uint32_t count) {
+  static const Keys numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+  enum { FEW = 4 * KEYS };
+  const uint32_t *keys = l->lanes[0].keys;
+  Keys differs = {0}, beyond = {0};
+  uint32_t other = 0;
+  for (unsigned lane = 1; lane < WARP && count > FEW; lane++)
+    if (memcmp(l->lanes[lane].keys, keys, count * sizeof *keys) != 0)
       return false;
-  }
+  if (count > FEW)
+    return true;
+  for (uint32_t i = 0; i + KEYS <= count; i += KEYS)
+    for (unsigned lane = 1; lane < WARP; lane++)
+      differs |= keys_at(l->lanes[lane].keys + i) ^ keys_at(keys + i);
+  for (unsigned lane = 1; lane < WARP && count % KEYS; lane++)
+    beyond |= keys_at(l->lanes[lane].keys + count / KEYS * KEYS) ^ keys_at(keys + count / KEYS * KEYS);
+  differs |= beyond & (Keys)(numbers < count % KEYS);
+  for (unsigned i = 0; i < KEYS; i++)
+    other |= differs[i];
+  return other == 0;
+}
+
+bool replay_whole(struct look *l, uint32_t count) {
+  if (l->together[l->warp] != ~0u || !do_the_same(l, count))
+    return false;
+  struct replay r; // large
+  r.look = l;
+  r.kernel = l->launch->kernel;
+  r.live = WARP;
+  run_together(&r, ~0u, count);
   return true;
 }
 
@@ -342,8 +375,5 @@ void replay(struct look *l, uint32_t active) {
   r.look = l;
   r.kernel = l->launch->kernel;
   r.live = (unsigned)__builtin_popcount(l->live[l->warp] | active);
-  if (active == l->together[l->warp] && do_the_same(l, active))
-    run_together(&r, active, l->lanes[__builtin_ctz(active)].key_count);
-  else
-    run_apart(&r, active);
+  run_apart(&r, active);
 }

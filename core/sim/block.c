@@ -294,11 +294,21 @@ static inline int next_ready(struct sim_executor *e) {
 }
 
 // Where somebody wants to know of each thread that runs: apart, so that others save no registers for these calls.
-static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
+static __attribute__((noinline)) void suspend_watched_slow(struct sim_executor *e) {
   if (e->launch->judged)
     look_at_thread(e);
   const int thread = next_ready(e);
   go_on_with(e, thread < 0 ? pick_thread(e) : thread, true);
+}
+
+static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
+  const int thread = e->launch->judged ? -1 : next_ready(e);
+  if (thread < 0) {
+    suspend_watched_slow(e);
+    return;
+  }
+  show_thread(e, thread);
+  go_on_with(e, thread, false);
 }
 
 // The current thread's state says what it waits for; others run until it can go on.
