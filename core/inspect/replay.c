@@ -330,10 +330,12 @@ static void run_apart(struct replay *r, uint32_t active) {
 typedef uint32_t Keys __attribute__((vector_size(32)));
 enum { KEYS = sizeof(Keys) / sizeof(uint32_t) };
 
-static inline Keys keys_at(const uint32_t *keys) {
-  Keys k;
-  memcpy(&k, keys, sizeof k);
-  return k;
+// Into `differs`, not returned: what a vector is returned in depends on the machine.
+static inline void compare_keys(Keys *differs, const uint32_t *a, const uint32_t *b) {
+  Keys x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  *differs |= x ^ y;
 }
 
 // Have all lanes the first one's keys? Each has `count`.
@@ -350,9 +352,9 @@ static inline bool do_the_same(const struct look *l, uint32_t count) {
     return true;
   for (uint32_t i = 0; i + KEYS <= count; i += KEYS)
     for (unsigned lane = 1; lane < WARP; lane++)
-      differs |= keys_at(l->lanes[lane].keys + i) ^ keys_at(keys + i);
+      compare_keys(&differs, l->lanes[lane].keys + i, keys + i);
   for (unsigned lane = 1; lane < WARP && count % KEYS; lane++)
-    beyond |= keys_at(l->lanes[lane].keys + count / KEYS * KEYS) ^ keys_at(keys + count / KEYS * KEYS);
+    compare_keys(&beyond, l->lanes[lane].keys + count / KEYS * KEYS, keys + count / KEYS * KEYS);
   differs |= beyond & (Keys)(numbers < count % KEYS);
   for (unsigned i = 0; i < KEYS; i++)
     other |= differs[i];
