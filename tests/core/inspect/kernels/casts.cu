@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-__global__ void bits(float *x, float *out) {
+__global__ void bits(float *x, int *words, float *out) {
   const int i = threadIdx.x;
   const float before = x[i];
-  *(int *)&x[i] = 0x40000000; // 2
+  words[i] = 0x40000000; // 2
   out[i] = before + x[i];
 }
 
@@ -17,7 +17,7 @@ int main(void) {
   if (cudaMalloc((void **)&x, sizeof sums) != cudaSuccess || cudaMalloc((void **)&out, sizeof sums) != cudaSuccess)
     return 1;
   cudaMemset(x, 0, sizeof sums);
-  bits<<<1, N>>>(x, out);
+  bits<<<1, N>>>(x, (int *)x, out);
   cudaMemcpy(sums, out, sizeof sums, cudaMemcpyDeviceToHost);
   printf("0 + 2 is %g\n", sums[N - 1]);
   cudaFree(x);
