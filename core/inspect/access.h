@@ -3,7 +3,7 @@
 #ifndef INSPECT_ACCESS_H
 #define INSPECT_ACCESS_H
 
-#include "inspect/inspect.h"
+#include "inspect/word.h"
 
 #define ACCESS_INLINE static inline __attribute__((always_inline))
 
@@ -21,6 +21,14 @@ ACCESS_INLINE bool access_all_written(uint64_t address, unsigned bytes) {
   return access_load(states, 8) == written && (bytes == 8 || access_load(states + 8, 8) == written);
 }
 
+// The first access of a word in a launch, of global memory or a write. (A read of shared memory is one of what nothing has written.)
+ACCESS_INLINE bool access_is_first(const struct look *l, struct cell *cell, uint32_t key) {
+  if (cell->more || cell->last.era >= l->first_era)
+    return false;
+  cell->last = (struct mark){l->era, key, l->who};
+  return true;
+}
+
 // True: the word needs no closer look, and remembers the access.
 ACCESS_INLINE bool access_is_plain(const struct look *l, struct cell *cell, uint32_t key, enum space space) {
   struct mark *last = &cell->last;
@@ -35,70 +43,128 @@ ACCESS_INLINE bool access_is_plain(const struct look *l, struct cell *cell, uint
       return true;
     if (differs & (WHO_WARP | WHO_EPOCH))
       return false;
+    if (last->who & WHO_HAS_OTHER) // as no write has
+      return true;
     if (!is_read(last->key)) // behind its own write
       return cell->more == 0 && !is_atomic(last->key) && !(differs & WHO_LANE);
-    if (!(differs & WHO_LANE) || last->who & WHO_HAS_OTHER)
+    if (!(differs & WHO_LANE))
       return true;
     if (cell->more || last->key != key)
       return false;
     last->who |= (l->who & WHO_LANE) << WHO_OTHER_AT | WHO_HAS_OTHER;
     return true;
   }
-  // The first access in a launch. A read of shared memory is one of what nothing has written.
-  if (cell->more || last->era >= l->first_era || (is_read(key) && space != SPACE_GLOBAL))
+  return (space == SPACE_GLOBAL || !is_read(key)) && access_is_first(l, cell, key);
+}
+
+// The same where the cell has a record: a read of global memory that the launch has not written; and in shared memory a read of what
+// a barrier lies behind, or a write of what has been read and written before one. is_known in word.h comes to the same, and
+// knows of barriers that had no reason so far.
+ACCESS_INLINE bool access_is_ordered(const struct look *l, struct cell *cell, struct record *r, uint32_t key,
+                                     enum space space) {
+  const struct mark now = {l->era, key, l->who};
+  if (!is_read(key)) {
+    if (space == SPACE_GLOBAL || r->write.era > l->needed_era || r->read.era > l->needed_era ||
+        r->other.era > l->needed_era)
+      return false;
+    r->write = now;
+    cell->last.era = 0;
+    return true;
+  }
+  if (space == SPACE_GLOBAL ? r->write.era >= l->first_era
+                            : r->write.era - l->block_era >= l->needed_era + 1 - l->block_era)
     return false;
-  *last = (struct mark){l->era, key, l->who};
+  if (r->read.era != l->era && (space != SPACE_GLOBAL || r->read.era < l->first_era)) {
+    r->read = now;
+    cell->last.era = 0;
+  } else {
+    note_read(l, r, &now);
+    settle_reads(l, cell, r);
+  }
   return true;
 }
 
 // Of words that one page has whole; false: the slow way has to look, and may look at all of them again.
-ACCESS_INLINE bool access_is_plain_at(const struct look *l, struct memory *memory, size_t offset, unsigned bytes,
-                                      uint32_t key, enum space space) {
-  struct page *page = memory->page[offset / MEMORY_PAGE];
-  const size_t within = offset % MEMORY_PAGE;
-  if (bytes < MEMORY_WORD || page == NULL || page->bytes)
-    return false;
-  if (offset % bytes && (offset % MEMORY_WORD || within + bytes > MEMORY_PAGE)) // what is aligned ends no page
-    return false;
-  struct cell *cells = &page->cells[within / MEMORY_WORD];
+ACCESS_INLINE bool access_is_plain_at(const struct look *l, struct cell *cells, unsigned bytes, uint32_t key,
+                                      enum space space) {
   for (unsigned i = 0; i < bytes / MEMORY_WORD; i++)
     if (!access_is_plain(l, &cells[i], key, space))
       return false;
   return true;
 }
 
-// Ends in a call of the slow way or in none, so that nothing has to be saved on the stack.
-ACCESS_INLINE void access_memory(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
-  struct lane *lane = l->lane;
-  size_t offset = address - memory_arena;
-  if (offset < memory_arena_bytes) {
-    if (l->pending || lane->key_count >= lane->room || !access_all_written(address, bytes) ||
-        !access_is_plain_at(l, memory_global, offset, bytes, key, SPACE_GLOBAL)) {
-      lane_access(l, address, bytes, key);
-      return;
-    }
-  } else {
-    offset = address - (uintptr_t)l->shared;
-    if (offset >= l->shared_bytes || l->pending || lane->key_count >= lane->room ||
-        !l->known_shared[offset / MEMORY_WORD] ||
-        !access_is_plain_at(l, l->shared_memory, offset, bytes, key, SPACE_SHARED)) {
-      lane_access(l, address, bytes, key);
-      return;
-    }
-  }
-  l->last_key = key;
-  lane->keys[lane->key_count++] = key;
-  lane->addresses[lane->address_count++] = address;
+// True: the block has read the word in this phase, and one lane more of this warp reads it, or one of any.
+ACCESS_INLINE bool access_is_repeated(const struct look *l, const struct cell *cell) {
+  const struct mark *last = &cell->last;
+  return last->era == l->era &&
+         (((last->who ^ (l->who | WHO_HAS_OTHER)) & (WHO_WARP | WHO_EPOCH | WHO_HAS_OTHER)) == 0 ||
+          last->key == KEY_ANYONE);
 }
 
-ACCESS_INLINE void access_event(struct look *l, uint32_t key) {
-  struct lane *lane = l->lane;
-  if (lane->key_count >= lane->room) {
-    lane_event(l, key);
+// Each ends in a call of the slow way or in none, so that nothing has to be saved on the stack. `aligned`: to its own size.
+ACCESS_INLINE void access_global(struct look *l, size_t offset, uint64_t address, unsigned bytes, uint32_t key,
+                                 bool aligned) {
+  struct cell *cells;
+  if (!access_all_written(address, bytes) || (cells = memory_global_words[offset / MEMORY_PAGE]) == NULL ||
+      (!aligned && (offset % MEMORY_WORD || offset % MEMORY_PAGE + bytes > MEMORY_PAGE))) {
+    lane_access(l, address, bytes, key);
     return;
   }
-  l->last_key = key;
-  lane->keys[lane->key_count++] = key;
+  cells += offset % MEMORY_PAGE / MEMORY_WORD; // what is aligned ends no page
+  if (bytes > MEMORY_WORD
+          ? !access_is_plain_at(l, cells, bytes, key, SPACE_GLOBAL)
+          : !(is_read(key) && __builtin_expect(access_is_repeated(l, cells), 1)) && !access_is_first(l, cells, key)) {
+    if (bytes > MEMORY_WORD)
+      lane_access(l, address, bytes, key);
+    else if (is_read(key))
+      lane_read_global(l, address, cells, key);
+    else
+      lane_write_global(l, address, cells, key);
+    return;
+  }
+  lane_keep(address, key);
+}
+
+ACCESS_INLINE struct record *access_record(const struct look *l, size_t offset) {
+  return &l->shared_records[offset / MEMORY_PAGE][offset % MEMORY_PAGE / MEMORY_WORD];
+}
+
+ACCESS_INLINE void access_shared(struct look *l, size_t offset, uint64_t address, unsigned bytes, uint32_t key) {
+  struct cell *cells = l->shared_words[offset / MEMORY_PAGE];
+  if (cells == NULL || offset % MEMORY_WORD || (bytes > MEMORY_WORD && offset % MEMORY_PAGE + bytes > MEMORY_PAGE)) {
+    lane_access(l, address, bytes, key);
+    return;
+  }
+  cells += offset % MEMORY_PAGE / MEMORY_WORD;
+  if (bytes > MEMORY_WORD) {
+    if (l->known_shared[offset / MEMORY_WORD] && access_is_plain_at(l, cells, bytes, key, SPACE_SHARED))
+      lane_keep(address, key);
+    else
+      lane_access(l, address, bytes, key);
+  } else if (is_read(key) && __builtin_expect(access_is_repeated(l, cells), 1))
+    lane_keep(address, key);
+  else if (!l->known_shared[offset / MEMORY_WORD])
+    lane_access(l, address, bytes, key);
+  else if (is_read(key))
+    lane_read_shared(l, address, cells, key, access_record(l, offset));
+  else
+    lane_write_shared(l, address, cells, key, access_record(l, offset));
+}
+
+ACCESS_INLINE void access_memory(struct look *l, uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
+  const size_t offset = address - memory_arena, at = address - (uintptr_t)l->shared;
+  if (bytes < MEMORY_WORD)
+    lane_access(l, address, bytes, key);
+  else if (offset < memory_arena_bytes)
+    access_global(l, offset, address, bytes, key, aligned);
+  else if (at < l->shared_bytes)
+    access_shared(l, at, address, bytes, key);
+  else
+    lane_elsewhere(l, address, bytes, key);
+}
+
+ACCESS_INLINE bool access_is_slow(void) {
+  return __builtin_expect(inspect_tail.key >= inspect_tail.limit, 0);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "inspect/access.h"
 
 __thread struct look *inspect_now;
+__thread struct tail inspect_tail;
 __thread uint64_t inspect_calls;
 
 #define CALLER __builtin_return_address(0)
@@ -30,28 +31,29 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
   lane_access(l, address, bytes, key);
 }
 
-#define ACCESS(address, bytes, event)                                                                                  \
-  do {                                                                                                                 \
-    struct look *l = inspect_now;                                                                                      \
-    if (__builtin_expect(l != NULL, 0))                                                                                \
-      access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)));             \
-    else                                                                                                               \
-      inspect_calls++;                                                                                                 \
-  } while (0)
+static __attribute__((noinline)) void access_slowly(uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
+  struct look *l = inspect_now;
+  if (l == NULL)
+    inspect_calls++;
+  else if (aligned && address % bytes)
+    misaligned(l, address, bytes, key);
+  else
+    lane_access(l, address, bytes, key);
+}
 
+ACCESS_INLINE void access_at(uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
+  if (access_is_slow())
+    access_slowly(address, bytes, key, aligned);
+  else if (aligned && address % bytes)
+    misaligned(inspect_now, address, bytes, key);
+  else
+    access_memory(inspect_now, address, bytes, key, aligned);
+}
+
+#define ACCESS(address, bytes, event)                                                                                  \
+  access_at((uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)), false)
 #define ALIGNED_ACCESS(address, bytes, event)                                                                          \
-  do {                                                                                                                 \
-    struct look *l = inspect_now;                                                                                      \
-    if (__builtin_expect(l != NULL, 0)) {                                                                              \
-      const uint32_t key = key_of(CALLER, (event) + size_step(bytes));                                                 \
-      if (__builtin_expect((uintptr_t)(address) % (bytes) != 0, 0))                                                    \
-        misaligned(l, (uint64_t)(uintptr_t)(address), bytes, key);                                                     \
-      else                                                                                                             \
-        access_memory(l, (uint64_t)(uintptr_t)(address), bytes, key);                                                  \
-    } else {                                                                                                           \
-      inspect_calls++;                                                                                                 \
-    }                                                                                                                  \
-  } while (0)
+  access_at((uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)), true)
 
 #define ACCESSES(bytes)                                                                                                \
   void __tsan_read##bytes(const void *p);                                                                              \
@@ -134,7 +136,7 @@ void *inspect_memset(void *to, int value, size_t bytes) {
 #define ATOMIC_ACCESS(address, bytes)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
-    if (__builtin_expect(l != NULL, 0))                                                                                \
+    if (__builtin_expect(l != NULL, 1))                                                                                \
       lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, EVENT_ATOMIC + size_step(bytes)));          \
     else                                                                                                               \
       inspect_calls++;                                                                                                 \
@@ -193,31 +195,35 @@ void __tsan_atomic_signal_fence(int order) {
 // ---- the way through the program -----------------------------------------------------------------------------------------------
 
 void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void) {
-  struct look *l = inspect_now;
-  if (__builtin_expect(l != NULL, 0))
-    access_event(l, key_of(CALLER, EVENT_BLOCK));
+static __attribute__((noinline)) void event_slowly(uint32_t key) {
+  if (inspect_now)
+    lane_event(inspect_now, key);
   else
-    inspect_calls++;
+    inspect_calls += key_kind(key) == EVENT_BLOCK;
+}
+
+ACCESS_INLINE void event(uint32_t key) {
+  if (access_is_slow())
+    event_slowly(key);
+  else
+    *inspect_tail.key++ = key;
+}
+
+void __sanitizer_cov_trace_pc(void) {
+  event(key_of(CALLER, EVENT_BLOCK));
 }
 
 void __tsan_func_entry(void *caller);
 void __tsan_func_exit(void *caller);
 void __tsan_func_entry(void *caller) {
   (void)caller;
-  struct look *l = inspect_now;
-  if (__builtin_expect(l != NULL, 0)) {
-    inspect_calls--; // lane_flush counts it
-    access_event(l, EVENT_ENTER);
-  }
+  inspect_calls -= inspect_now != NULL; // lane_flush counts it
+  event(EVENT_ENTER);
 }
 void __tsan_func_exit(void *caller) {
   (void)caller;
-  struct look *l = inspect_now;
-  if (__builtin_expect(l != NULL, 0)) {
-    inspect_calls--;
-    access_event(l, EVENT_LEAVE);
-  }
+  inspect_calls -= inspect_now != NULL;
+  event(EVENT_LEAVE);
 }
 
 void __tsan_init(void);
@@ -256,5 +262,6 @@ void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t in
   finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = program_place(CALLER)},
               "index %ld of %s (column %u): thread %d of block %u", (long)index, what->array->name, what->where.column,
               l->thread, l->run - l->launch->first_run);
-  l->skip_next = l->pending = true;
+  l->skip_next = true;
+  lane_pend(l);
 }

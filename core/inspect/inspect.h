@@ -52,8 +52,20 @@ static inline unsigned access_bytes(uint32_t key) {
 
 struct lane {
   uint32_t *keys;
-  uint64_t *addresses;                     // of the keys that are accesses, in their order
-  uint32_t key_count, address_count, room; // there is room for as many addresses as keys
+  uint64_t *addresses;     // of each key that is an access; those of others say nothing
+  struct tail {            // while another lane runs
+    uint32_t *key, *limit; // where its next event goes, and up to where there is room
+    uintptr_t addresses;   // with twice a key's address: where its access's address goes
+  } tail;
+  uint32_t key_count, room; // key_count: of a warp that is complete
+};
+
+// Where a lane's events go: most lanes have few before a barrier, and those of a warp then lie side by side, in few pages and lines
+// of the cache.
+struct lane_room {
+  uint32_t *small, *large; // keys
+  uint64_t *small_addresses, *large_addresses;
+  uint32_t room; // of the large ones; 0: none yet
 };
 
 // ---- what is known of a kernel ----------------------------------------------------------------------------------------------
@@ -76,7 +88,8 @@ struct barrier {
   struct barrier *next;
 };
 
-struct flow; // flow.c
+struct flow;   // flow.c
+struct record; // word.h
 
 struct kernel {
   char *name;
@@ -84,6 +97,7 @@ struct kernel {
   size_t dynamic_bytes;
   uint64_t launches, blocks, looked;
   bool shapes_differ, cut; // cut: a thread did more than is kept of one
+  bool lanes_are_large;    // some had more events than there is room for side by side
   struct site *sites;      // a hash table
   uint32_t site_count, site_room;
   struct barrier *barriers;
@@ -94,7 +108,18 @@ struct kernel {
   struct flow *flow;
 };
 
-struct site *kernel_site(struct kernel *k, uint32_t key, bool shared);
+static inline uint32_t site_hash(uint32_t key, bool shared) {
+  return (key * 2 + shared) * 2654435761u;
+}
+struct site *kernel_site_slow(struct kernel *k, uint32_t key, bool shared);
+static inline struct site *kernel_site(struct kernel *k, uint32_t key, bool shared) {
+  if (k->site_room) {
+    struct site *site = &k->sites[site_hash(key, shared) & (k->site_room - 1)];
+    if (site->key == key && site->shared == shared)
+      return site;
+  }
+  return kernel_site_slow(k, key, shared);
+}
 
 enum finding_kind {
   FIND_RACE_BLOCK,
@@ -167,18 +192,30 @@ struct cell {
 
 enum { MEETINGS = 256 };
 
-// Each worker thread has one.
+// Each worker thread has one. First what each access asks for.
 struct look {
+  struct tail
+      tail; // the running lane's; `limit` is NULL while something is pending, so that the next access goes the slow way
+  uint32_t era, first_era, who;
+  uint32_t block_era;     // the block's first
+  uint32_t needed_era;    // a barrier that has its reason lies between what the block did up to this era and now
+  bool pending;           // skip_next, or equal.finding is set
+  char *shared, *dynamic; // where static and dynamic shared memory begin here
+  size_t shared_bytes, dynamic_bytes;
+  uint8_t *known_shared; // the kernel's
+  struct cell **shared_words;
+  struct record **shared_records;
+  struct lane *lane; // the running thread's
+  int thread, warp;
+  uint64_t block_state; // what the simulator keeps of a block, and how many bytes
+  size_t block_state_bytes;
   struct launch *launch;
   uint32_t run, phase; // phase: barriers passed, from 1
-  uint32_t era, first_era, who;
-  uint32_t block_era;  // the block's first
-  uint32_t needed_era; // a barrier that has its reason lies between what the block did up to this era and now
-  bool pending;        // skip_next, or equal.finding is set
-  int thread, warp;
-  struct lane *lane; // the running thread's
   struct lane lanes[WARP];
+  struct lane_room rooms[WARP];
+  bool lanes_are_large;
   uint32_t live[MAX_WARPS];
+  uint32_t together[MAX_WARPS]; // lanes that have the same depth and last blocks; only the first's are kept
   uint8_t depth[MAX_WARPS][WARP];
   uint32_t last_block[MAX_WARPS][WARP][MAX_DEPTH]; // the basic block that was entered last, by depth of calls
   uint32_t meetings[MAX_WARPS];
@@ -189,14 +226,11 @@ struct look {
   uint32_t needed_phase;             // the last barrier that was needed ended it
   struct barrier *barrier;           // the last one passed
   struct history *history;           // order.c
-  char *shared, *dynamic;            // where static and dynamic shared memory begin here
-  size_t dynamic_bytes;
   struct memory *shared_memory, *dynamic_memory;
-  size_t shared_bytes;
-  uint8_t *known_shared; // the kernel's
-  struct early *early;   // race.c
+  struct early *early; // race.c
   size_t early_count;
-  uint32_t last_key;
+  uint32_t last_key; // of an access that was not kept as an event, where `last_at` is the tail's `key`
+  const uint32_t *last_at;
   bool skip_next; // the next access is out of bounds, which has been said
   struct {
     struct finding *finding;
@@ -207,6 +241,9 @@ struct look {
 };
 
 extern __thread struct look *inspect_now __attribute__((tls_model("initial-exec")));
+// The running lane's, of the block that this thread looks at. `limit` is NULL where it looks at none, and while something is pending:
+// then everything, or the next access, goes the slow way.
+extern __thread struct tail inspect_tail __attribute__((tls_model("initial-exec")));
 // Accesses and basic blocks that this thread has come by, in blocks that are looked at and in others. Those that are in lanes
 // are counted by lane_flush.
 extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec")));
@@ -236,19 +273,22 @@ enum { MEMORY_PAGE = 32768, MEMORY_WORD = 4, MEMORY_WRITTEN = 2 };
 // A page has a cell for each word, until somebody accesses a part of a word; then one for each byte.
 struct page {
   bool bytes;
-  struct cell cells[];
+  _Alignas(64) struct cell cells[]; // none in two lines of the cache
 };
 
 struct memory {
   size_t pages;
   struct page **page;
+  struct cell **words;     // of each page its cells, where it has one for each word; else NULL
+  struct record **records; // of shared memory: each such page's records, side by side, one for each cell; else NULL
 };
 
 extern uint8_t *memory_states; // a byte for each byte of the devices' memory
 extern uint64_t memory_arena, memory_arena_bytes;
 extern struct memory *memory_global;
+extern struct cell **memory_global_words; // its `words`
 
-struct memory *memory_new(size_t bytes);
+struct memory *memory_new(size_t bytes, bool shared);
 struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
 const struct cell *memory_cell(const struct memory *memory, size_t offset); // NULL: nobody has accessed anything near
 enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset);
@@ -308,11 +348,44 @@ int program_arrays(void);
 
 // ---- the rest --------------------------------------------------------------------------------------------------------------------
 
+// The lanes of a block of this kernel, which have no events yet.
+void lanes_begin(struct look *l, const struct kernel *kernel);
 void lane_flush(struct look *l);
+// Another lane's events come from here on; or the same one's, where what is pending has changed.
+static inline void lane_enter(struct look *l, struct lane *lane) {
+  l->lane = lane;
+  inspect_tail = lane->tail;
+  if (__builtin_expect(l->pending, 0))
+    inspect_tail.limit = NULL;
+}
+static inline void lane_leave(struct look *l) {
+  l->lane->tail.key = inspect_tail.key;
+}
+// There has to be room.
+static inline void lane_keep(uint64_t address, uint32_t key) {
+  uint32_t *const at = inspect_tail.key;
+  *(uint64_t *)(inspect_tail.addresses + 2 * (uintptr_t)at) = address;
+  *at = key;
+  inspect_tail.key = at + 1;
+}
+static inline void lane_pend(struct look *l) { // the next access goes the slow way
+  l->pending = true;
+  inspect_tail.limit = NULL;
+}
 // The slow ways of access.h.
 void lane_event(struct look *l, uint32_t key);
 void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
+// Neither global memory nor static shared memory.
+void lane_elsewhere(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
+// Of a word, of which access.h has not seen that there is nothing to say; of shared memory with the record that is its own, used or not.
+void lane_read_global(struct look *l, uint64_t address, struct cell *cell, uint32_t key);
+void lane_write_global(struct look *l, uint64_t address, struct cell *cell, uint32_t key);
+void lane_read_shared(struct look *l, uint64_t address, struct cell *cell, uint32_t key, struct record *record);
+void lane_write_shared(struct look *l, uint64_t address, struct cell *cell, uint32_t key, struct record *record);
+uint32_t lane_last_key(const struct look *l);
 void replay(struct look *l, uint32_t active);
+bool replay_whole(struct look *l,
+                  uint32_t count); // all lanes have so many events; false: not the same, or not from one place
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
 
 // What a launch did, for a device that plays a GPU; elsewhere `counts_wanted` is false, and these do nothing. The sectors from the first to the last were
@@ -349,6 +422,8 @@ void race_end_launch(void);
 void race_begin_phase(struct look *l); // l->run and l->phase are new
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
 void race_copy_cell(struct cell *to, const struct cell *from);
+// Records that these cells will have once they need one.
+struct record *race_records_for(const struct cell *cells, size_t count);
 bool race_last_write(const struct cell *cell, struct note *write); // false: none, as far as anybody knows
 static inline void race_thread_runs(struct look *l) {              // l->thread, or its epoch, is new
   l->who = (uint32_t)l->thread | (uint32_t)l->epoch[l->thread] << WHO_EPOCH_AT;

@@ -7,18 +7,81 @@
 #include "sim/inspector.h"
 
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
-enum { MOST = 4 << 20, FIRST_ROOM = 1024 };
+enum { MOST = 4 << 20, FIRST_ROOM = 1024, SMALL_ROOM = 64 };
+
+static void set_room(struct lane *lane, uint32_t room, uint32_t *keys, uint64_t *addresses, ptrdiff_t count) {
+  lane->room = room;
+  lane->keys = keys;
+  lane->addresses = addresses;
+  lane->tail = (struct tail){keys + count, keys + room, (uintptr_t)addresses - 2 * (uintptr_t)keys};
+}
+
+static void make_small(struct look *l) {
+  uint64_t *words = inspect_allocate((size_t)WARP * SMALL_ROOM * (sizeof(uint64_t) + sizeof(uint32_t)));
+  for (size_t i = 0; i < WARP; i++, words += SMALL_ROOM * 3 / 2)
+    l->rooms[i] = (struct lane_room){.small = (uint32_t *)words, .small_addresses = words + SMALL_ROOM / 2};
+}
+
+static void make_large(struct lane_room *r, uint32_t room) {
+  r->room = room;
+  r->large = inspect_resize(r->large, room * sizeof *r->large);
+  r->large_addresses = inspect_resize(r->large_addresses, room * sizeof *r->large_addresses);
+}
+
+void lanes_begin(struct look *l, const struct kernel *kernel) {
+  const bool large = kernel->lanes_are_large, first = l->rooms[0].small == NULL;
+  if (!first && large == l->lanes_are_large)
+    return;
+  if (first)
+    make_small(l);
+  for (unsigned i = 0; i < WARP; i++) {
+    struct lane_room *r = &l->rooms[i];
+    if (large && r->room == 0)
+      make_large(r, FIRST_ROOM);
+    if (large)
+      set_room(&l->lanes[i], r->room, r->large, r->large_addresses, 0);
+    else
+      set_room(&l->lanes[i], SMALL_ROOM, r->small, r->small_addresses, 0);
+  }
+  l->lanes_are_large = large;
+}
 
 static bool grow(struct look *l) {
   struct lane *lane = l->lane;
+  struct lane_room *r = &l->rooms[lane - l->lanes];
+  const ptrdiff_t count = inspect_tail.key - lane->keys;
   if (lane->room >= MOST) {
     l->launch->kernel->cut = true;
     return false;
   }
-  lane->room = lane->room ? 2 * lane->room : FIRST_ROOM;
-  lane->keys = inspect_resize(lane->keys, lane->room * sizeof *lane->keys);
-  lane->addresses = inspect_resize(lane->addresses, lane->room * sizeof *lane->addresses);
+  if (lane->keys == r->small) {
+    if (r->room == 0)
+      make_large(r, FIRST_ROOM);
+    memcpy(r->large, r->small, SMALL_ROOM * sizeof *r->small);
+    memcpy(r->large_addresses, r->small_addresses, SMALL_ROOM * sizeof *r->small_addresses);
+    l->launch->kernel->lanes_are_large = true;
+    l->lanes_are_large = false; // some are, and the next block's
+  } else {
+    make_large(r, 2 * r->room);
+  }
+  set_room(lane, r->room, r->large, r->large_addresses, count);
+  lane_enter(l, lane);
   return true;
+}
+
+static inline bool has_room(struct look *l) {
+  return (size_t)(inspect_tail.key - l->lane->keys) < l->lane->room || grow(l);
+}
+
+// What is no event of a lane.
+static void pass_by(struct look *l, uint32_t key) {
+  l->last_key = key;
+  l->last_at = inspect_tail.key;
+  inspect_calls++;
+}
+
+uint32_t lane_last_key(const struct look *l) {
+  return inspect_tail.key == l->last_at || inspect_tail.key == l->lane->keys ? l->last_key : inspect_tail.key[-1];
 }
 
 // Behind each array is room that is nobody's (./ferry inspect puts it there).
@@ -61,7 +124,7 @@ static bool is_a_threads(const struct look *l, uint64_t address) {
   const uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0), own = (uint64_t)(uintptr_t)&inspect_now;
   return address - frame < OWN_STACK || address - l->launch->closure < l->launch->closure_bytes ||
          address - (own - OWN_STACK) < 2 * OWN_STACK || // blockIdx and its like stand beside that
-         sim_is_block_state((const void *)(uintptr_t)address);
+         address - l->block_state < l->block_state_bytes;
 }
 
 static void of_the_host(struct look *l, uint32_t key) {
@@ -73,29 +136,26 @@ static void of_the_host(struct look *l, uint32_t key) {
 static bool end_pending(struct look *l) {
   bool skip = l->skip_next;
   l->skip_next = l->pending = false;
+  inspect_tail.limit = l->lane->tail.limit;
   if (l->equal.finding)
     race_resolve_equal(l);
   return skip;
 }
 
 void lane_event(struct look *l, uint32_t key) {
-  struct lane *lane = l->lane;
-  l->last_key = key;
-  if (lane->key_count < lane->room || grow(l))
-    lane->keys[lane->key_count++] = key;
+  if (has_room(l))
+    *inspect_tail.key++ = key;
   else
-    inspect_calls++;
+    pass_by(l, key);
 }
 
 static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   struct memory *memory;
-  struct lane *lane = l->lane;
   size_t offset;
   bool skip = end_pending(l);
-  l->last_key = key;
   enum space space = memory_space(l, address, &memory, &offset);
   if (space == SPACE_NONE) {
-    inspect_calls++;
+    pass_by(l, key);
     if (inspect_scored && !is_a_threads(l, address))
       of_the_host(l, key);
     return;
@@ -113,29 +173,63 @@ static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t 
     struct cell *cells = memory_cells(memory, offset, bytes, &count);
     race_check(l, cells, count, key, address, space);
   }
-  if (lane->key_count < lane->room || grow(l)) {
-    lane->keys[lane->key_count++] = key;
-    lane->addresses[lane->address_count++] = address;
+  if (has_room(l)) {
+    lane_keep(address, key);
   } else {
-    inspect_calls++;
+    pass_by(l, key);
   }
 }
 
+static __attribute__((noinline)) void word_slowly(struct look *l, uint64_t address, struct cell *cell, uint32_t key,
+                                                  enum space space) {
+  const struct mark now = {l->era, key, l->who};
+  if (is_known(l, cell, &now, space))
+    lane_keep(address, key);
+  else
+    lane_access_slow(l, address, MEMORY_WORD, key);
+}
+
+// `reads` and `space` are constants. The key's kind is, too: of a read or a write of a word. Ends in a call or in none, as access.h's do.
+ACCESS_INLINE void word(struct look *l, uint64_t address, struct cell *cell, uint32_t key, bool reads, enum space space,
+                        struct record *record) {
+  key = (key & ~(uint32_t)KIND_MASK) | ((reads ? EVENT_READ : EVENT_WRITE) + 2);
+  if (access_is_plain(l, cell, key, space) ||
+      (cell->more && access_is_ordered(l, cell, space == SPACE_GLOBAL ? record_at(cell->more) : record, key, space)))
+    lane_keep(address, key);
+  else
+    word_slowly(l, address, cell, key, space);
+}
+
+void lane_read_global(struct look *l, uint64_t address, struct cell *cell, uint32_t key) {
+  word(l, address, cell, key, true, SPACE_GLOBAL, NULL);
+}
+
+void lane_write_global(struct look *l, uint64_t address, struct cell *cell, uint32_t key) {
+  word(l, address, cell, key, false, SPACE_GLOBAL, NULL);
+}
+
+void lane_read_shared(struct look *l, uint64_t address, struct cell *cell, uint32_t key, struct record *record) {
+  word(l, address, cell, key, true, SPACE_SHARED, record);
+}
+
+void lane_write_shared(struct look *l, uint64_t address, struct cell *cell, uint32_t key, struct record *record) {
+  word(l, address, cell, key, false, SPACE_SHARED, record);
+}
+
 // A variable of the kernel's own on its stack, or what the simulator keeps of the block: no memory that is looked at.
-static inline bool is_near(uint64_t address) {
+static inline bool is_near(const struct look *l, uint64_t address) {
   enum { NEAR = 8192 };
   return address - (uint64_t)(uintptr_t)__builtin_frame_address(0) < NEAR ||
-         sim_is_block_state((const void *)(uintptr_t)address);
+         address - l->block_state < l->block_state_bytes;
 }
 
 // True: there is nothing to say of the access, and it has been kept.
 static bool is_common(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   struct memory *memory = memory_global;
-  struct lane *lane = l->lane;
   enum space space = SPACE_GLOBAL;
   unsigned count;
   size_t offset = address - memory_arena;
-  if (l->pending || is_atomic(key) || lane->key_count >= lane->room)
+  if (is_atomic(key) || inspect_tail.key >= inspect_tail.limit)
     return false;
   if (offset < memory_arena_bytes) {
     if (!access_all_written(address, bytes))
@@ -151,18 +245,15 @@ static bool is_common(struct look *l, uint64_t address, unsigned bytes, uint32_t
     if (offset + bytes > l->dynamic_bytes)
       return false;
   } else {
-    if (!is_near(address))
+    if (!is_near(l, address))
       return false;
-    l->last_key = key;
-    inspect_calls++;
+    pass_by(l, key);
     return true;
   }
   struct cell *cells = memory_cells(memory, offset, bytes, &count);
   if (!are_known(l, cells, count, key, space))
     return false;
-  l->last_key = key;
-  lane->keys[lane->key_count++] = key;
-  lane->addresses[lane->address_count++] = address;
+  lane_keep(address, key);
   return true;
 }
 
@@ -171,18 +262,46 @@ void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key)
     lane_access_slow(l, address, bytes, key);
 }
 
-// The events of one warp are complete, or as far as they go before its next wait.
-void lane_flush(struct look *l) {
-  uint32_t active = 0, events = 0;
-  if (l->warp < 0)
-    return;
+void lane_elsewhere(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  if (!l->pending && is_near(l, address))
+    pass_by(l, key);
+  else
+    lane_access(l, address, bytes, key);
+}
+
+static inline size_t kept(const struct lane *lane) {
+  return (size_t)((const char *)lane->tail.key - (const char *)lane->keys);
+}
+
+static void replay_active(struct look *l) {
+  uint32_t active = 0;
   for (unsigned i = 0; i < WARP; i++) {
-    active |= (uint32_t)(l->lanes[i].key_count != 0) << i;
-    events += l->lanes[i].key_count;
+    struct lane *lane = &l->lanes[i];
+    lane->key_count = (uint32_t)(kept(lane) / sizeof *lane->keys);
+    active |= (uint32_t)(lane->key_count != 0) << i;
+    inspect_calls += lane->key_count;
   }
-  inspect_calls += events;
   if (active)
     replay(l, active);
+}
+
+// The events of one warp are complete, or as far as they go before its next wait.
+void lane_flush(struct look *l) {
+  if (l->warp < 0)
+    return;
+  l->last_key = lane_last_key(l);
+  l->last_at = NULL;
+  lane_leave(l);
+  const size_t first = kept(&l->lanes[0]);
+  size_t differs = 0;
+  for (unsigned i = 1; i < WARP; i++)
+    differs |= kept(&l->lanes[i]) ^ first;
+  const uint32_t count = (uint32_t)(first / sizeof(uint32_t));
+  if (differs == 0 && count && replay_whole(l, count))
+    inspect_calls += (uint64_t)WARP * count;
+  else
+    replay_active(l);
   for (unsigned i = 0; i < WARP; i++)
-    l->lanes[i].key_count = l->lanes[i].address_count = 0;
+    l->lanes[i].tail.key = l->lanes[i].keys;
+  lane_enter(l, l->lane);
 }

@@ -56,8 +56,7 @@ static bool is_wanted(const char *name) {
 }
 
 static struct site *site_slot(const struct kernel *k, uint32_t key, bool shared) {
-  uint32_t i = (key * 2 + shared) * 2654435761u;
-  for (;; i++) {
+  for (uint32_t i = site_hash(key, shared);; i++) {
     struct site *site = &k->sites[i & (k->site_room - 1)];
     if (site->key == 0 || (site->key == key && site->shared == shared))
       return site;
@@ -75,7 +74,7 @@ static void grow_sites(struct kernel *k) {
   free(old);
 }
 
-struct site *kernel_site(struct kernel *k, uint32_t key, bool shared) {
+struct site *kernel_site_slow(struct kernel *k, uint32_t key, bool shared) {
   if (2 * k->site_count >= k->site_room)
     grow_sites(k);
   struct site *site = site_slot(k, key, shared);
@@ -157,10 +156,13 @@ static struct look *own_look(void) {
   if (own)
     return own;
   own = inspect_allocate(sizeof *own);
+  own->block_state = (uintptr_t)sim_block_state(&own->block_state_bytes);
   own->shared = program_shared();
   own->shared_bytes = program_shared_bytes();
-  own->shared_memory = memory_new(program_shared_bytes());
-  own->dynamic_memory = memory_new(SIM_MAX_SHARED);
+  own->shared_memory = memory_new(program_shared_bytes(), true);
+  own->shared_words = own->shared_memory->words;
+  own->shared_records = own->shared_memory->records;
+  own->dynamic_memory = memory_new(SIM_MAX_SHARED, true);
   return own;
 }
 
@@ -178,11 +180,12 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   l->thread = 0;
   l->known_shared = launch->kernel->known_shared;
   l->warp = -1;
-  l->lane = &l->lanes[0];
   l->dynamic = dynamic;
   l->dynamic_bytes = launch->dynamic_bytes;
   l->skip_next = l->pending = false;
   l->equal.finding = NULL;
+  lanes_begin(l, launch->kernel);
+  lane_enter(l, &l->lanes[0]);
   const unsigned warps = (launch->threads + WARP - 1) / WARP;
   memset(l->depth, 0, warps * sizeof l->depth[0]);
   memset(l->last_block, 0, warps * sizeof l->last_block[0]);
@@ -191,6 +194,7 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   memset(l->live, 0, sizeof l->live);
   for (unsigned i = 0; i < launch->threads; i++)
     l->live[i / WARP] |= 1u << i % WARP;
+  memcpy(l->together, l->live, sizeof l->together);
   race_begin_phase(l);
   l->block_era = l->era;
   l->needed_era = l->era - 1;
@@ -212,21 +216,36 @@ static void block_end(void) {
   struct look *l = inspect_now;
   inspect_now = NULL;
   end_phase(l);
+  inspect_tail = (struct tail){NULL, NULL, 0};
   l->launch->looked_calls += inspect_calls;
   counts_end_block();
   inspect_release();
 }
 
-static void thread_runs(int thread) {
-  struct look *l = inspect_now;
+static __attribute__((noinline)) void thread_runs_slowly(struct look *l, int thread) {
   if (l->equal.finding)
     race_resolve_equal(l);
-  if (thread / WARP != l->warp) {
+  if (thread / WARP != l->warp)
     lane_flush(l);
-    l->warp = thread / WARP;
-  }
+  else
+    lane_leave(l);
+  l->warp = thread / WARP;
   l->thread = thread;
-  l->lane = &l->lanes[thread % WARP];
+  lane_enter(l, &l->lanes[thread % WARP]);
+  race_thread_runs(l);
+}
+
+// Most of the time it is another lane of the same warp.
+static void thread_runs(int thread) {
+  struct look *l = inspect_now;
+  const unsigned number = (unsigned)thread;
+  if (number / WARP != (unsigned)l->warp || l->pending) {
+    thread_runs_slowly(l, thread);
+    return;
+  }
+  lane_leave(l);
+  l->thread = thread;
+  lane_enter(l, &l->lanes[number % WARP]);
   race_thread_runs(l);
 }
 
@@ -283,7 +302,7 @@ static void divergent(int thread, const char *file, int line, int other, const c
 
 static void faulted(const void *address) {
   struct look *l = inspect_now;
-  finding_add(FIND_ILLEGAL, l->launch->kernel, (struct place){.first = key_place(l->last_key)},
+  finding_add(FIND_ILLEGAL, l->launch->kernel, (struct place){.first = key_place(lane_last_key(l))},
               "address %p: thread %d of block %u", address, l->thread, l->run - l->launch->first_run);
 }
 

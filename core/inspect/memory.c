@@ -22,10 +22,13 @@ static void *reserve(size_t bytes) {
   return memory;
 }
 
-struct memory *memory_new(size_t bytes) {
+struct memory *memory_new(size_t bytes, bool shared) {
   struct memory *memory = inspect_allocate(sizeof *memory);
   memory->pages = bytes / MEMORY_PAGE + 2;
   memory->page = reserve(memory->pages * sizeof *memory->page);
+  memory->words = reserve(memory->pages * sizeof *memory->words);
+  if (shared)
+    memory->records = reserve(memory->pages * sizeof *memory->records);
   return memory;
 }
 
@@ -59,14 +62,21 @@ static struct page *split(const struct page *words) {
   return page;
 }
 
+static struct page *set_page(struct memory *memory, size_t number, struct page *page) {
+  memory->words[number] = page->bytes ? NULL : page->cells;
+  if (memory->records && !page->bytes)
+    memory->records[number] = race_records_for(page->cells, MEMORY_PAGE / MEMORY_WORD);
+  return memory->page[number] = page;
+}
+
 struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
-  struct page **slot = &memory->page[offset / MEMORY_PAGE];
-  struct page *page = *slot;
+  const size_t number = offset / MEMORY_PAGE;
+  struct page *page = memory->page[number];
   bool part = bytes < MEMORY_WORD || offset % MEMORY_WORD;
   if (__builtin_expect(page == NULL, 0))
-    page = *slot = new_page(part);
+    page = set_page(memory, number, new_page(part));
   else if (__builtin_expect(part && !page->bytes, 0))
-    page = *slot = split(page);
+    page = set_page(memory, number, split(page));
   size_t within = offset % MEMORY_PAGE;
   unsigned end =
       within + bytes <= MEMORY_PAGE ? bytes : (unsigned)(MEMORY_PAGE - within); // an unaligned access may end a page
@@ -85,6 +95,7 @@ const struct cell *memory_cell(const struct memory *memory, size_t offset) {
 uint8_t *memory_states;
 uint64_t memory_arena, memory_arena_bytes;
 struct memory *memory_global;
+struct cell **memory_global_words;
 static struct memory *variables;
 static uint64_t variables_begin;
 
@@ -92,7 +103,8 @@ static void begin(void) {
   memory_arena = (uint64_t)(uintptr_t)sim.arena;
   memory_arena_bytes = sim.span * (size_t)sim.config.devices;
   memory_states = reserve(memory_arena_bytes);
-  memory_global = memory_new(memory_arena_bytes);
+  memory_global = memory_new(memory_arena_bytes, false);
+  memory_global_words = memory_global->words;
 }
 
 enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
@@ -111,7 +123,7 @@ enum space memory_space_slow(const struct look *l, uint64_t address, struct memo
   uint64_t first, bytes;
   if (program_has_data(address, &first, &bytes)) {
     if (variables == NULL)
-      variables = memory_new(bytes);
+      variables = memory_new(bytes, false);
     variables_begin = first;
     *offset = address - first;
     *memory = variables;

@@ -46,13 +46,45 @@ static struct note note_of(const struct mark *mark) {
 struct record **race_records;
 static uint32_t record_count = 1, piece_count;
 
+static void add_piece(struct record *records) {
+  if ((piece_count & (piece_count - 1)) == 0) // room doubles at powers of two
+    race_records = inspect_resize(race_records, (piece_count ? 2 * piece_count : 1) * sizeof *race_records);
+  race_records[piece_count++] = records;
+}
+
 static uint32_t new_record(void) {
-  if (record_count / RECORDS == piece_count) {
-    if ((piece_count & (piece_count - 1)) == 0) // room doubles at powers of two
-      race_records = inspect_resize(race_records, (piece_count ? 2 * piece_count : 1) * sizeof *race_records);
-    race_records[piece_count++] = inspect_allocate(RECORDS * sizeof **race_records);
-  }
+  if (record_count / RECORDS == piece_count)
+    add_piece(inspect_allocate(RECORDS * sizeof **race_records));
   return record_count++;
+}
+
+// Of shared memory: cells whose records lie side by side, as they do, so that they are found without being looked up.
+static struct zone {
+  const struct cell *first;
+  size_t count;
+  uint32_t record; // the first cell's
+} * zones;
+static size_t zone_count;
+
+struct record *race_records_for(const struct cell *cells, size_t count) {
+  const size_t pieces = (count + RECORDS - 1) / RECORDS;
+  struct record *records = inspect_allocate(pieces * RECORDS * sizeof *records);
+  record_count = (record_count + RECORDS - 1) / RECORDS * RECORDS; // the rest of the piece that was filled is left
+  if (piece_count == 0)
+    add_piece(inspect_allocate(RECORDS * sizeof **race_records));
+  zones = inspect_resize(zones, (zone_count + 1) * sizeof *zones);
+  zones[zone_count++] = (struct zone){cells, count, record_count};
+  for (size_t i = 0; i < pieces; i++)
+    add_piece(records + i * RECORDS);
+  record_count += (uint32_t)(pieces * RECORDS);
+  return records;
+}
+
+static uint32_t record_for(const struct cell *cell) {
+  for (size_t i = 0; i < zone_count; i++)
+    if ((uintptr_t)cell - (uintptr_t)zones[i].first < zones[i].count * sizeof *cell)
+      return zones[i].record + (uint32_t)(cell - zones[i].first);
+  return new_record();
 }
 
 void race_copy_cell(struct cell *to, const struct cell *from) {
@@ -67,7 +99,7 @@ void race_copy_cell(struct cell *to, const struct cell *from) {
 struct record *race_open_record(struct cell *cell) {
   if (cell->more)
     return record_at(cell->more);
-  cell->more = new_record();
+  cell->more = record_for(cell);
   struct record *r = record_at(cell->more);
   struct mark *last = &cell->last;
   if (!is_read(last->key)) {
@@ -144,7 +176,7 @@ static uint64_t value_at(uint64_t address, unsigned bytes) {
 static void await_value(struct look *l, struct finding *finding, uint64_t address, unsigned bytes) {
   if (finding->kind != FIND_EQUAL)
     return;
-  l->pending = true;
+  lane_pend(l);
   l->equal.finding = finding;
   l->equal.address = address;
   l->equal.bytes = bytes;

@@ -7,7 +7,7 @@
 struct replay {
   struct look *look;
   struct kernel *kernel;
-  uint32_t key_at[WARP], address_at[WARP];
+  uint32_t key_at[WARP];
   unsigned live; // lanes that have not returned
 };
 
@@ -39,27 +39,13 @@ static __attribute__((noinline)) void count_parted(struct replay *r, uint32_t ke
       count_in(r, key, space, parted[space], parts[space]);
 }
 
-static void count_accesses(struct replay *r, uint32_t lanes, uint32_t key) {
-  uint64_t addresses[WARP], global = 0, shared = 0; // no offset is above the bits of all
+static inline void count_row(struct replay *r, uint32_t key, const uint64_t *addresses, unsigned count) {
   const struct look *l = r->look;
   const uint64_t arena = memory_arena, static_shared = (uintptr_t)l->shared;
-  unsigned count = 0;
-  if (lanes == ~0u) { // as most are: in a loop that the compiler knows the length of
-    for (unsigned lane = 0; lane < WARP; lane++)
-      addresses[lane] = l->lanes[lane].addresses[r->address_at[lane]++];
-    for (unsigned lane = 0; lane < WARP; lane++) {
-      global |= addresses[lane] - arena;
-      shared |= addresses[lane] - static_shared;
-    }
-    count = WARP;
-  } else {
-    for (uint32_t left = lanes; left; left &= left - 1) {
-      unsigned lane = (unsigned)__builtin_ctz(left);
-      uint64_t address = l->lanes[lane].addresses[r->address_at[lane]++];
-      addresses[count++] = address;
-      global |= address - arena;
-      shared |= address - static_shared;
-    }
+  uint64_t global = 0, shared = 0; // no offset is above the bits of all
+  for (unsigned i = 0; i < count; i++) {
+    global |= addresses[i] - arena;
+    shared |= addresses[i] - static_shared;
   }
   if (global < memory_arena_bytes || shared < l->shared_bytes)
     count_in(r, key, shared < l->shared_bytes, addresses, count);
@@ -67,16 +53,45 @@ static void count_accesses(struct replay *r, uint32_t lanes, uint32_t key) {
     count_parted(r, key, addresses, count);
 }
 
-// One warp instruction. The lanes' positions behind it are the caller's.
+static void count_block(struct replay *r, uint32_t lanes, uint32_t key) {
+  struct site *site = kernel_site(r->kernel, key, false);
+  site->runs++;
+  site->lanes += (unsigned)__builtin_popcount(lanes);
+  site->live += r->live;
+}
+
+// One warp instruction, of lanes that are at `key_at`. Their positions behind it are the caller's.
 static void execute(struct replay *r, uint32_t lanes, uint32_t key) {
+  uint64_t addresses[WARP];
+  unsigned count = 0;
   if (key_kind(key) >= EVENT_READ) {
-    count_accesses(r, lanes, key);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+      const unsigned lane = (unsigned)__builtin_ctz(left);
+      addresses[count++] = r->look->lanes[lane].addresses[r->key_at[lane]];
+    }
+    count_row(r, key, addresses, count);
   } else if (key_kind(key) == EVENT_BLOCK) {
-    struct site *site = kernel_site(r->kernel, key, false);
-    site->runs++;
-    site->lanes += (unsigned)__builtin_popcount(lanes);
-    site->live += r->live;
+    count_block(r, lanes, key);
   }
+}
+
+// The same of lanes whose keys are the same up to here.
+static void execute_together(struct replay *r, uint32_t lanes, uint32_t key, uint32_t at) {
+  uint64_t addresses[WARP];
+  unsigned count = 0;
+  if (key_kind(key) == EVENT_BLOCK)
+    count_block(r, lanes, key);
+  if (key_kind(key) < EVENT_READ)
+    return;
+  if (lanes == ~0u) { // as most are: in a loop that the compiler knows the length of
+    for (unsigned lane = 0; lane < WARP; lane++)
+      addresses[lane] = r->look->lanes[lane].addresses[at];
+    count_row(r, key, addresses, WARP);
+    return;
+  }
+  for (uint32_t left = lanes; left; left &= left - 1)
+    addresses[count++] = r->look->lanes[__builtin_ctz(left)].addresses[at];
+  count_row(r, key, addresses, count);
 }
 
 static void pass(struct look *l, unsigned lane, uint32_t key) {
@@ -95,19 +110,29 @@ static void pass(struct look *l, unsigned lane, uint32_t key) {
 
 // ---- where all lanes do the same ------------------------------------------------------------------------------------------------
 
+// How many of the first `count` keys are the same.
+static inline uint32_t same_keys(const uint32_t *a, const uint32_t *b, uint32_t count) {
+  enum { MANY = 16 };
+  uint32_t i = 0;
+  if (count > MANY && memcmp(a, b, count * sizeof *a) == 0)
+    return count;
+  for (uint64_t x, y; i + 2 <= count; i += 2) {
+    memcpy(&x, a + i, sizeof x);
+    memcpy(&y, b + i, sizeof y);
+    if (x != y)
+      break;
+  }
+  while (i < count && a[i] == b[i])
+    i++;
+  return i;
+}
+
 static uint32_t common_length(const struct look *l, uint32_t active) {
   const struct lane *first = &l->lanes[__builtin_ctz(active)];
   uint32_t length = first->key_count;
   for (uint32_t left = active & (active - 1); left; left &= left - 1) {
     const struct lane *lane = &l->lanes[__builtin_ctz(left)];
-    if (lane->key_count < length)
-      length = lane->key_count;
-    if (memcmp(lane->keys, first->keys, length * sizeof *lane->keys) == 0)
-      continue;
-    uint32_t i = 0;
-    while (lane->keys[i] == first->keys[i])
-      i++;
-    length = i;
+    length = same_keys(lane->keys, first->keys, lane->key_count < length ? lane->key_count : length);
   }
   return length;
 }
@@ -120,24 +145,28 @@ static bool same_depth(const struct look *l, uint32_t active) {
   return true;
 }
 
-static void run_together(struct replay *r, uint32_t active, uint32_t length) {
-  struct look *l = r->look;
-  unsigned first = (unsigned)__builtin_ctz(active);
-  const uint32_t *keys = l->lanes[first].keys;
-  for (uint32_t i = 0; i < length; i++) {
-    execute(r, active, keys[i]);
-    pass(l, first, keys[i]);
-  }
-  for (uint32_t left = active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctz(left);
-    r->key_at[lane] = length;
-    if (lane == first || length == 0) // where they have gone no way together each keeps its own place
-      continue;
-    l->depth[l->warp][lane] = l->depth[l->warp][first];
-    if (l->depth[l->warp][first] < SHALLOW) // what is deeper is set when a call gets there
+// The places of lanes that went together are kept once, with the first of them: the others take them over.
+static void spread(struct look *l, uint32_t lanes) {
+  if (lanes == 0)
+    return;
+  const unsigned first = (unsigned)__builtin_ctz(lanes), depth = l->depth[l->warp][first];
+  for (uint32_t left = lanes & (lanes - 1); left; left &= left - 1) {
+    const unsigned lane = (unsigned)__builtin_ctz(left);
+    l->depth[l->warp][lane] = (uint8_t)depth;
+    if (depth < SHALLOW) // what is deeper is set when a call gets there
       memcpy(l->last_block[l->warp][lane], l->last_block[l->warp][first], SHALLOW * sizeof l->last_block[0][0][0]);
     else
       memcpy(l->last_block[l->warp][lane], l->last_block[l->warp][first], sizeof l->last_block[0][0]);
+  }
+}
+
+static void run_together(struct replay *r, uint32_t active, uint32_t length) {
+  struct look *l = r->look;
+  const unsigned first = (unsigned)__builtin_ctz(active);
+  const uint32_t *keys = l->lanes[first].keys;
+  for (uint32_t i = 0; i < length; i++) {
+    execute_together(r, active, keys[i], i);
+    pass(l, first, keys[i]);
   }
 }
 
@@ -274,16 +303,79 @@ static void learn(const struct look *l, struct flow *flow, uint32_t active) {
   }
 }
 
-void replay(struct look *l, uint32_t active) {
-  struct replay r = {.look = l, .kernel = l->launch->kernel};
-  r.live = (unsigned)__builtin_popcount(l->live[l->warp] | active);
-  uint32_t length = same_depth(l, active) ? common_length(l, active) : 0;
+// The way of lanes that have not gone together up to here, or do not from here on.
+static void run_apart(struct replay *r, uint32_t active) {
+  struct look *l = r->look;
+  spread(l, l->together[l->warp]);
+  l->together[l->warp] = 0;
+  const uint32_t length = same_depth(l, active) ? common_length(l, active) : 0;
   bool all = true;
-  for (uint32_t left = active; left; left &= left - 1)
-    all &= l->lanes[__builtin_ctz(left)].key_count == length;
+  for (uint32_t left = active; left; left &= left - 1) {
+    const unsigned lane = (unsigned)__builtin_ctz(left);
+    all &= l->lanes[lane].key_count == length;
+    r->key_at[lane] = length;
+  }
   if (!all)
-    learn(l, r.kernel->flow, active);
-  run_together(&r, active, length);
+    learn(l, r->kernel->flow, active);
+  run_together(r, active, length);
+  if (all)
+    l->together[l->warp] = active;
+  else if (length) // where they have gone no way together each keeps its own place
+    spread(l, active);
   if (!all)
-    run(&r, active, 0, -1, 0);
+    run(r, active, 0, -1, 0);
+}
+
+// Keys are compared eight at a time: there is room for as many behind the last.
+typedef uint32_t Keys __attribute__((vector_size(32)));
+enum { KEYS = sizeof(Keys) / sizeof(uint32_t) };
+
+// Into `differs`, not returned: what a vector is returned in depends on the machine.
+static inline void compare_keys(Keys *differs, const uint32_t *a, const uint32_t *b) {
+  Keys x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  *differs |= x ^ y;
+}
+
+// Have all lanes the first one's keys? Each has `count`.
+static inline bool do_the_same(const struct look *l, uint32_t count) {
+  static const Keys numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+  enum { FEW = 4 * KEYS };
+  const uint32_t *keys = l->lanes[0].keys;
+  Keys differs = {0}, beyond = {0};
+  uint32_t other = 0;
+  for (unsigned lane = 1; lane < WARP && count > FEW; lane++)
+    if (memcmp(l->lanes[lane].keys, keys, count * sizeof *keys) != 0)
+      return false;
+  if (count > FEW)
+    return true;
+  for (uint32_t i = 0; i + KEYS <= count; i += KEYS)
+    for (unsigned lane = 1; lane < WARP; lane++)
+      compare_keys(&differs, l->lanes[lane].keys + i, keys + i);
+  for (unsigned lane = 1; lane < WARP && count % KEYS; lane++)
+    compare_keys(&beyond, l->lanes[lane].keys + count / KEYS * KEYS, keys + count / KEYS * KEYS);
+  differs |= beyond & (Keys)(numbers < count % KEYS);
+  for (unsigned i = 0; i < KEYS; i++)
+    other |= differs[i];
+  return other == 0;
+}
+
+bool replay_whole(struct look *l, uint32_t count) {
+  if (l->together[l->warp] != ~0u || !do_the_same(l, count))
+    return false;
+  struct replay r; // large
+  r.look = l;
+  r.kernel = l->launch->kernel;
+  r.live = WARP;
+  run_together(&r, ~0u, count);
+  return true;
+}
+
+void replay(struct look *l, uint32_t active) {
+  struct replay r; // large
+  r.look = l;
+  r.kernel = l->launch->kernel;
+  r.live = (unsigned)__builtin_popcount(l->live[l->warp] | active);
+  run_apart(&r, active);
 }

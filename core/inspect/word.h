@@ -43,7 +43,7 @@ static inline bool of_launch(const struct look *l, const struct era *era) {
 }
 
 // `read` is the reader of this phase, `other` one of another thread, of another warp if there was one.
-static inline void note_read(struct look *l, struct record *r, const struct mark *now) {
+static inline void note_read(const struct look *l, struct record *r, const struct mark *now) {
   if (r->read.era != l->era) {
     if (r->read.era >= l->first_era && era_of(&r->read)->run != l->run && of_launch(l, era_of(&r->read)))
       r->other = r->read; // another block's: kept beside

@@ -31,8 +31,9 @@ __thread struct cudasim_blocks cudasim_side_by_side;
 const struct sim_inspector *sim_inspector;
 bool sim_inspects_all;
 
-bool sim_is_block_state(const void *address) {
-  return sim_executor && (uintptr_t)address - (uintptr_t)sim_executor < sizeof *sim_executor;
+const void *sim_block_state(size_t *bytes) {
+  *bytes = sizeof *sim_executor;
+  return sim_executor;
 }
 
 __thread struct sim_executor *sim_executor;
@@ -147,16 +148,21 @@ static inline void begin_thread(struct sim_executor *e, int thread) {
 }
 
 // Of a kernel that is compiled for an inspector: it reads threadIdx itself.
-static __attribute__((noinline)) void show_thread(const struct sim_executor *e, int thread) {
-  threadIdx = (struct uint3){cudasim_thread->x, cudasim_thread->y, cudasim_thread->z};
+static inline __attribute__((always_inline)) void show_thread(const struct sim_executor *e, int thread) {
+  const struct cudasim_index *index = &e->waiter[thread].index;
+  threadIdx = (struct uint3){index->x, index->y, index->z};
   if (e->inspected)
     sim_inspector->thread_runs(thread);
+}
+
+static __attribute__((noinline)) void show_apart(const struct sim_executor *e, int thread) {
+  show_thread(e, thread);
 }
 
 static inline void begin_and_show(struct sim_executor *e, int thread) {
   begin_thread(e, thread);
   if (__builtin_expect(e->watched, 0))
-    show_thread(e, thread);
+    show_apart(e, thread);
 }
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
@@ -264,10 +270,9 @@ static inline __attribute__((always_inline)) void go_on_with(struct sim_executor
   } else {
     other = e->by_number[e->fiber[thread]];
   }
+  begin_thread(e, thread);
   if (show)
-    begin_and_show(e, thread);
-  else
-    begin_thread(e, thread);
+    show_thread(e, thread);
   if (other == self)
     return;
   e->running = other;
@@ -289,11 +294,25 @@ static inline int next_ready(struct sim_executor *e) {
 }
 
 // Where somebody wants to know of each thread that runs: apart, so that others save no registers for these calls.
-static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
+static __attribute__((noinline)) void suspend_watched_slow(struct sim_executor *e) {
   if (e->launch->judged)
     look_at_thread(e);
   const int thread = next_ready(e);
   go_on_with(e, thread < 0 ? pick_thread(e) : thread, true);
+}
+
+static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
+  const int thread = e->launch->judged ? -1 : next_ready(e);
+  if (thread < 0) {
+    suspend_watched_slow(e);
+    return;
+  }
+  // By the time that this one waits, the top of the next one's stack is near.
+  const char *soon = e->waiter[e->order[e->cursor < e->threads ? e->cursor : 0]].stack_pointer;
+  __builtin_prefetch(soon);
+  __builtin_prefetch(soon + 64);
+  show_thread(e, thread);
+  go_on_with(e, thread, false);
 }
 
 // The current thread's state says what it waits for; others run until it can go on.

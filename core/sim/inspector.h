@@ -40,8 +40,8 @@ struct sim_inspector {
 };
 
 extern const struct sim_inspector *sim_inspector;
-// Does the simulator keep there what the threads of the block exchange, which this thread runs?
-bool sim_is_block_state(const void *address);
+// Where the simulator keeps what the threads of the blocks exchange that this thread runs, and how many bytes; while it runs one.
+const void *sim_block_state(size_t *bytes);
 extern bool sim_inspects_all; // blocks that are not looked at run the code that tells, too
 
 #define SIM_TELL(...)                                                                                                  \

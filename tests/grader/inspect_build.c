@@ -129,6 +129,7 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   *strrchr(folder, '/') = '\0';
   words(&c, flags_of(number));
   words(&c, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  words(&c, nvcc_file_looks_through_casts(source) ? "-fno-strict-aliasing" : "");
   word(&c, "-I", CONFIG_ROOT "/build/sim/core");
   word(&c, "-I", CONFIG_ROOT "/core/sim/include");
   word(&c, "-I", CONFIG_ROOT "/core");

@@ -95,6 +95,10 @@ says 'a program that aborts' 3 'left no record' "$ferry" inspect "$work/abort.cu
 grep -q '"kind": "bounds-global".*"kernel": "doubled", "file": "apart_kernel.cu", "line": 7' "$work/apart"
 result $? 'a kernel that is launched in one file and defined in another' "$(head -n 5 "$work/out")"
 
+inspect casts
+grep -qx '0 + 2 is 2' "$work/out"
+result $? 'what a cast pointer writes is read anew, as nvcc has it' "$(head -n 2 "$work/out")"
+
 # ---- blocks that are left alone ----
 
 written=$(grep -n '//@written$' "$kernels/beside.cu" | cut -d : -f 1)
