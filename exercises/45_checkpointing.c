@@ -11,8 +11,8 @@
 // not: it is overwritten as soon as forward_in_segments has returned, and forward_in_segments may be called again, with
 // other blocks, before backward of the first call.
 // Judged: the result; the gradients of x and of all parameters, which are those of the blocks run one by one, dropped
-// elements and all; that each block runs once or twice until backward is over; and the memory in use on the device. For
-// backward a block keeps two tensors of x's size.
+// elements and all; where segments begin; that each block runs once or twice until backward is over; and the memory in
+// use on the device. For backward a block keeps two tensors of x's size.
 //   - Between forward and backward: at most one tensor of x's size for each segment, what the blocks of the last
 //     segment keep, and three such tensors more.
 //   - At most at any time: one for each segment, what the blocks of the longest segment keep, and eight more.

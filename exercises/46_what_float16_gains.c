@@ -26,7 +26,7 @@
 //
 // Given: a model with at most eight parameters on a GPU, not always the first (the first is the current one); x and y
 // there, float32, the same for every step; the parameters may have gradients of an earlier step, and what they have
-// afterwards is not judged; steps, 1 to 20; seconds_now(), the clock, in seconds.
+// afterwards is not judged; it has no buffers; steps, 1 to 20; seconds_now(), the clock, in seconds.
 // Filled in: typedef struct Gain { double float32, mixed, times_as_fast; }: steps per second of either, and how many
 // times the rate of float32 the mixed one is.
 // Judged: under which autocast passes ran, the weights at each, what was left to do and what had been fetched at each

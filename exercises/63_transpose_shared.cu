@@ -17,7 +17,8 @@
 //   float load(const float *address)      void store(float *address, float value)
 // which are in counted.cuh, and are what is counted: sectors of each warp's access (read and written, each at most
 // twice the least there can be), and passes over the banks (at most two for each access of a warp). What does not go
-// through load finds NaN in `in`. rows and columns are at least 1, differ, and are hardly ever multiples of the tile.
+// through load finds NaN in `in`, and fewer accesses to shared memory than all elements take (one in, one out) are
+// refused. rows and columns are at least 1, differ, and are hardly ever multiples of the tile.
 // Counted besides: launches (one).
 //
 // In the library: transpose_kernel in core/op/copy/copy.cu does this, with tiles of 64.

@@ -8,7 +8,7 @@
 //
 // Given, in device memory: x (int, n of them; n may be 0, and is at most 100000), values and lengths (int, n of them
 // each), count (one int) and room (space for n + 2048 ints, to be used or not). *count is to be written, whatever n is;
-// what lies in values and lengths from *count on is not to be touched.
+// what lies in values and lengths from *count on stays as it is.
 // A run's first element, its head, differs from the one before it, or has none before it. Where the heads are is a
 // compaction: flags, a scan, and the heads' places written close together. A run ends where the next one begins, and
 // the last one at n. How many runs there are is known on the device alone: a kernel with a thread for each element

@@ -9,7 +9,8 @@
 //   PyTorch:  batch.pin_memory() if torch.cuda.is_available() else batch
 //
 // load_all: brings `count` batches to `device`, each by way of pinned memory, queues all the copies, and waits once, at
-// the end. Store what is there in loaded[0 .. count-1]. On the CPU nothing has to move.
+// the end. Store what is there in loaded[0 .. count-1]. On the CPU nothing has to move: what is stored may be the
+// batches themselves.
 //
 //   PyTorch:  loaded = [pinned(b).to(device, non_blocking=True) for b in batches]
 //             torch.cuda.synchronize(device)

@@ -19,8 +19,8 @@
 //   PyTorch:  torch.stack([(target * (data @ weight)).sum() for data, target in prefetcher])
 //
 // Batch k + 1 (or more of them) has to be on its way to the device, queued on another stream than the one that
-// computes, before batch k is computed with. Counted: copies to the device (two for each batch), waits of the host and
-// copies to the host (none).
+// computes, before batch k is computed with. `device` is a GPU, and weight requires no gradient. Counted, while
+// epoch_sums runs: copies to the device (two for each batch), waits of the host and copies to the host (none).
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -8,15 +8,15 @@
 //
 // Given: x and y in host memory, n elements each; n may be 0. error: the first error that a call or the launch returned
 // goes there as a number, cudaSuccess (0) where there was none. Neither an error from before the call counts, nor one
-// of cudaFree.
+// of cudaFree; the former may be cleared.
 //
 // All that the device needs is yours to do: memory there, the copy, the kernel, the launch, the copy back, and giving
 // the memory back, in every case. After an error nothing else is done but that. For n = 0 there is nothing to do, and
 // no error.
 //
 // Counted: bytes copied each way (n floats), launches, memory of the device that is not given back. One of the tests
-// calls the function when the device has no memory left, or enough for one array and not for two; in another a copy or
-// the launch fails.
+// calls the function when the device has no memory left, or enough for one array and not for two (what needs but one
+// may succeed then); in another a copy or the launch fails.
 #include <cuda_runtime.h>
 
 // [answer]

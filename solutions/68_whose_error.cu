@@ -1,6 +1,6 @@
 // Exercise 68: whose error?                                                       (chapter 20, docs/20_the_first_kernel.md)
 //
-// Write mark_on_device, which launches the kernel `mark`, waits for it, and says what went wrong, and when:
+// Write mark_on_device, which launches the kernel `mark`, waits for it if it began, and says what went wrong, and when:
 //
 //   *before   the error that was there already when the function was called: somebody has launched and not asked.
 //             A kernel that is still running then has made none; no earlier kernel goes wrong here

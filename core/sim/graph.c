@@ -11,7 +11,8 @@
 #include "sim.h"
 #include "trace.h"
 
-static struct CUgraph_st *captures; // under sim.lock
+static struct CUgraph_st *captures;        // under sim.lock
+static struct CUgraphExec_st *executables; // those not destroyed, the newest first; under sim.lock
 static unsigned long long last_id;
 static __thread enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
@@ -260,6 +261,15 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
 
 // ---- graphs ----
 
+bool sim_graph_is_executable(const struct CUgraphExec_st *exec) {
+  sim_lock();
+  const struct CUgraphExec_st *one = executables;
+  while (one && one != exec)
+    one = one->next;
+  sim_unlock();
+  return one != NULL;
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
   SIM_TRY(sim_enter());
   (void)flags;
@@ -274,6 +284,10 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
   **exec = (struct CUgraphExec_st){.order = order};
   for (size_t i = 0; i < graph->nodes.count; i++)
     sim_graph_nodes_add(&(*exec)->nodes, &graph->nodes.items[i]);
+  sim_lock();
+  (*exec)->next = executables;
+  executables = *exec;
+  sim_unlock();
   return cudaSuccess;
 }
 
@@ -343,7 +357,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
-  if (exec == NULL)
+  if (!sim_graph_is_executable(exec))
     return sim_fail(cudaErrorInvalidValue);
   if (stream->capture)
     return sim_fail(cudaErrorStreamCaptureUnsupported);
@@ -389,7 +403,15 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t 
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   SIM_TRY(sim_enter());
-  if (exec == NULL)
+  sim_lock();
+  struct CUgraphExec_st **at = &executables;
+  while (*at && *at != exec)
+    at = &(*at)->next;
+  const bool found = *at != NULL;
+  if (found)
+    *at = exec->next;
+  sim_unlock();
+  if (!found)
     return sim_fail(cudaErrorInvalidValue);
   nodes_free(&exec->nodes);
   free(exec->order);

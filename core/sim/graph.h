@@ -39,7 +39,12 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   struct graph_nodes nodes; // at the indices that they have in the graph
   int *order;               // owned: one in which each node comes after those that it waits for
+  struct CUgraphExec_st *next;
 };
+
+// Is it one that was made and not destroyed? Any pointer may be asked about: a program that has missed an error has the handle that
+// happened to lie on its stack.
+bool sim_graph_is_executable(const struct CUgraphExec_st *exec);
 
 void sim_indices_add(struct sim_indices *list, int index);
 void sim_graph_nodes_add(struct graph_nodes *list, const struct graph_node *node); // a copy, without a handle

@@ -100,7 +100,8 @@ size_t cudasim_graph_size(cudaGraph_t graph) {
 }
 
 cudaError_t cudasim_graph_replace(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t other) {
-  if (node == NULL || other->nodes.count != 1 || (exec && node->index >= exec->nodes.count))
+  if (node == NULL || other->nodes.count != 1 ||
+      (exec && (!sim_graph_is_executable(exec) || node->index >= exec->nodes.count)))
     return sim_fail(cudaErrorInvalidValue);
   struct graph_node *target = exec ? &exec->nodes.items[node->index] : &node->graph->nodes.items[node->index];
   if ((target->work->describe == NULL) != (other->nodes.items[0].work->describe == NULL))
@@ -177,7 +178,7 @@ static bool same_edges(const struct graph_nodes *a, const struct graph_nodes *b)
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *result) {
   SIM_TRY(sim_enter());
-  if (exec == NULL || graph == NULL || result == NULL)
+  if (!sim_graph_is_executable(exec) || graph == NULL || result == NULL)
     return sim_fail(cudaErrorInvalidValue);
   const bool same = same_edges(&exec->nodes, &graph->nodes);
   *result = (cudaGraphExecUpdateResultInfo){.result = same ? cudaGraphExecUpdateSuccess

@@ -81,6 +81,14 @@ wrong_score() { # EXERCISE FILE REPORT
   fi
 }
 
+# A name that is not the answer's mistake may not stand before it: unless its second line says that it makes that one, too, "// also: NAME".
+wrong_name() { # FILE MISTAKE REPORT
+  local before
+  before=$(sed -n 's@^  known mistake: @@p' "$3" | awk -v mistake="$2" '$0 == mistake { exit } { print }' |
+    grep -vxF "$(sed -n 's@^// also: @@p' "$1")" | sort -u | tr '\n' ';')
+  [ -z "$before" ] || echo "before \"$2\" the report names: $before"
+}
+
 # Up to the first test that fails, and no further where that has the mistake's name (or there is none to be had): most of the work
 # on wrong answers would be spent on the tests after it.
 run_up_to() { # EXERCISE FILE REPORT MISTAKE
@@ -135,6 +143,8 @@ why_not() { # EXERCISE FILE KIND MISTAKE REPORT
       why='its first line is not "// mistake: NAME"'
     elif ! grep -qxF "  known mistake: $mistake" "$report"; then
       why="the report does not name \"$mistake\" ($output), but: $(grep 'known mistake' "$report" | sort -u | tr '\n' ' ')"
+    else
+      why=$(wrong_name "$file" "$mistake" "$report")
     fi
     ;;
   host) # in whichever words the exercise has for it

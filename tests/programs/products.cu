@@ -57,7 +57,8 @@ int main() {
     bias[i] = (float)i - 1;
   cublasLtHandle_t lt;
   cublasLtMatmulDesc_t desc;
-  cublasLtMatrixLayout_t lw, li, lo;
+  cublasLtMatrixLayout_t lw, li;
+  cublasLtMatrixLayoutOpaque_t lo; // a program may have it on its stack
   const cublasOperation_t transposed = CUBLAS_OP_T;
   const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_GELU_BIAS;
   cublasLtCreate(&lt);
@@ -67,9 +68,9 @@ int main() {
   cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
   cublasLtMatrixLayoutCreate(&lw, CUDA_R_32F, k, m, k);
   cublasLtMatrixLayoutCreate(&li, CUDA_R_32F, k, n, k);
-  cublasLtMatrixLayoutCreate(&lo, CUDA_R_32F, m, n, m);
+  cublasLtMatrixLayoutInit(&lo, CUDA_R_32F, m, n, m);
   expect("Lt's status",
-         cublasLtMatmul(lt, desc, &f_one, w, lw, in, li, &f_zero, out, lo, out, lo, nullptr, nullptr, 0, 0),
+         cublasLtMatmul(lt, desc, &f_one, w, lw, in, li, &f_zero, out, &lo, out, &lo, nullptr, nullptr, 0, 0),
          CUBLAS_STATUS_SUCCESS, 0);
   cudaDeviceSynchronize();
   for (int row = 0; row < m; row++)

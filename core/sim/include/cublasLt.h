@@ -46,6 +46,10 @@ typedef struct cublasLtMatmulDesc {
 typedef struct cublasLtMatmulPreference {
   size_t workspace;
 } * cublasLtMatmulPreference_t;
+// The same, for programs that have them on the stack and call ...Init in place of ...Create.
+typedef struct cublasLtMatrixLayout cublasLtMatrixLayoutOpaque_t;
+typedef struct cublasLtMatmulDesc cublasLtMatmulDescOpaque_t;
+typedef struct cublasLtMatmulPreference cublasLtMatmulPreferenceOpaque_t;
 typedef struct {
   uint64_t data[8];
 } cublasLtMatmulAlgo_t;
@@ -66,18 +70,26 @@ inline cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   delete handle;
   return status;
 }
+inline cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t layout, cudaDataType type, uint64_t rows,
+                                               uint64_t columns, int64_t leading) {
+  *layout = {type, rows, columns, leading};
+  return CUBLAS_STATUS_SUCCESS;
+}
 inline cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows,
                                                  uint64_t columns, int64_t leading) {
-  *layout = new cublasLtMatrixLayout{type, rows, columns, leading};
-  return CUBLAS_STATUS_SUCCESS;
+  return cublasLtMatrixLayoutInit(*layout = new cublasLtMatrixLayout(), type, rows, columns, leading);
 }
 inline cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
   delete layout;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType) {
-  *desc = new cublasLtMatmulDesc{compute, CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, nullptr};
+inline cublasStatus_t cublasLtMatmulDescInit(cublasLtMatmulDesc_t desc, cublasComputeType_t compute, cudaDataType) {
+  *desc = {compute, CUBLAS_OP_N, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, nullptr};
   return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute,
+                                               cudaDataType scale) {
+  return cublasLtMatmulDescInit(*desc = new cublasLtMatmulDesc(), compute, scale);
 }
 inline cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
   delete desc;
@@ -97,6 +109,10 @@ inline cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
   else
     return number || attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER ? CUBLAS_STATUS_INVALID_VALUE
                                                                     : CUBLAS_STATUS_NOT_SUPPORTED;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasLtMatmulPreferenceInit(cublasLtMatmulPreference_t preference) {
+  *preference = {};
   return CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {

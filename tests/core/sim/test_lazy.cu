@@ -174,6 +174,31 @@ static void long_chains_are_run_without_recursion(void **state) {
   check_cuda(cudaFree(x));
 }
 
+// A handle that no cudaGraphInstantiate has filled in is refused, whatever lies there: a program that did not look at an error launches
+// what its stack held.
+static void graphs_that_are_none_are_refused(void **state) {
+  (void)state;
+  long long garbage[8] = {0x7f00dead, 1, 2, 3, 4, 5, 6, 7};
+  cudaGraphExec_t none = (cudaGraphExec_t)garbage, exec;
+  cudaGraph_t graph;
+  cudaStream_t stream;
+  check_cuda(cudaStreamCreate(&stream));
+  assert_int_equal(cudaGraphLaunch(none, stream), cudaErrorInvalidValue);
+  assert_int_equal(cudaGraphLaunch((cudaGraphExec_t)0x11, stream), cudaErrorInvalidValue);
+  assert_int_equal(cudaGraphExecDestroy(none), cudaErrorInvalidValue);
+  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  check_cuda(cudaStreamEndCapture(stream, &graph));
+  check_cuda(cudaGraphInstantiate(&exec, graph, 0));
+  check_cuda(cudaGraphLaunch(exec, stream));
+  check_cuda(cudaStreamSynchronize(stream));
+  check_cuda(cudaGraphExecDestroy(exec));
+  assert_int_equal(cudaGraphLaunch(exec, stream), cudaErrorInvalidValue);
+  assert_int_equal(cudaGraphExecDestroy(exec), cudaErrorInvalidValue);
+  (void)cudaGetLastError();
+  check_cuda(cudaGraphDestroy(graph));
+  check_cuda(cudaStreamDestroy(stream));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_a_synchronisation_the_host_reads_stale_data),
@@ -183,6 +208,7 @@ int main(void) {
       cmocka_unit_test(runs_repeat_exactly),
       cmocka_unit_test(the_statistics_count),
       cmocka_unit_test(long_chains_are_run_without_recursion),
+      cmocka_unit_test(graphs_that_are_none_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 // mistake: CUDA without asking
+// also: moved to another GPU
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -250,7 +250,6 @@ static const Array *judge_first(Case *c) {
   bool on_cpu = strcmp(got_device(c, "losses"), "cpu") == 0;
   bool placed = expect_device(c, "losses", device,
                               !on_cpu                 ? &ALWAYS_CUDA
-                              : n->device_to_host     ? &WAITS
                               : n->launches || !steps ? &LOSSES_LEFT
                                                       : &ON_CPU);
   if (!expect_that(c, !(got(c, "losses")->flags & ARRAY_REQUIRES_GRAD), &GRAPH_KEPT, "losses: they require a gradient"))

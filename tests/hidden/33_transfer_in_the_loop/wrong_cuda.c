@@ -1,4 +1,5 @@
 // mistake: always the current GPU
+// also: tensors of every turn stay
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

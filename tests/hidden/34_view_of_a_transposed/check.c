@@ -128,9 +128,12 @@ static void suspect_all(Case *c, const Array *x) {
   suspect_array(c, "frames", not_transposed(c, x), &NOT_TRANSPOSED);
   if (want->shape.size[0] > 1)
     suspect_array(c, "frames", by_sensor(c, x), &BY_SENSOR);
-  suspect_that(c, frames && frames->shape.rank == 2 && frames->shape.size[1] == 4, &EXAMPLE); // never right: 6 or more
+  const bool swapped = frames && frames->shape.rank == 2 && frames->shape.size[0] == want->shape.size[1] &&
+                       want->shape.size[0] != want->shape.size[1];
+  suspect_that(c, swapped, &SWAPPED);
+  suspect_that(c, !swapped && frames && frames->shape.rank == 2 && frames->shape.size[1] == 4,
+               &EXAMPLE); // not right: 6 or more
   suspect_array(c, "frames", new_frames(c, x), &CONSTANT);
-  suspect_that(c, frames && frames->shape.rank == 2 && frames->shape.size[0] == want->shape.size[1], &SWAPPED);
 }
 
 // Row k of the readings' gradient is gathered from where the frames took it.

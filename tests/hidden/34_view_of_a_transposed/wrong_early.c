@@ -1,4 +1,5 @@
 // mistake: made contiguous before the transpose
+// also: view on a transposed tensor
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -26,11 +26,11 @@ static const Mistake OTHER_NAME = {
     "registered under another name",
     "The names are part of the file format: a state_dict that was saved has mean and std.",
     "docs/05_model_moves.md#every-parameter-verified"};
-static const Mistake ORIGINAL = {
-    "a copy registered, the original used",
-    "What is registered moves and is saved; the forward pass uses another tensor, which does "
-    "neither.",
-    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake ORIGINAL = {"another tensor used than the registered one",
+                                 "What is registered moves and is saved; the forward pass uses another tensor (the one "
+                                 "that was copied, or one worked out "
+                                 "beforehand), which does neither.",
+                                 "docs/05_model_moves.md#parameters-and-buffers-too"};
 static const Mistake FIXED_DEVICE = {
     "the device fixed when the module is made",
     "A module is made before anyone says where it will live. .to(device) says it later.",

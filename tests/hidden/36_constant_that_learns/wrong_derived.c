@@ -1,4 +1,5 @@
 // mistake: values taken beforehand
+// also: another tensor used than the registered one
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: a copy registered, the original used
+// mistake: another tensor used than the registered one
 #include "ferry.h"
 
 typedef struct Scaler {

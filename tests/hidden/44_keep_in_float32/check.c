@@ -44,7 +44,7 @@ static const Mistake WAITED = {"fetched in the loop",
                                "docs/07_pitfalls.md#waiting-in-a-loop"};
 static const Mistake ON_HOST = {"the result on the CPU", "The mean was to be on the model's device.",
                                 "docs/03_tensor_moves.md#made-there-in-the-first-place"};
-static const Mistake CHANGED = {"the caller's tensors changed", "x and y were to stay as they are.",
+static const Mistake CHANGED = {"the caller's tensor changed", "x and y were to stay as they are.",
                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the mean.", FORMATS};
 

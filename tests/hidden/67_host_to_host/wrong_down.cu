@@ -1,4 +1,5 @@
 // mistake: blocks rounded down
+// also: no kernel was launched
 #include <cuda_runtime.h>
 
 __global__ void times(float *y, const float *x, float a, int n) {

@@ -43,13 +43,15 @@ static const Mistake TOO_LARGE = {
 typedef enum Slip {
   NONE,
   NO_WARPS,
+  NO_WARPS_FOR_THREADS, // registers go by whole warps, the room for threads does not
   NO_PORTIONS,
   NO_RESERVE,
   NO_LIMIT,
   NO_REGISTER_ROOM,
   BLOCK_PORTIONS,
   ONE_RESERVE,
-  RESERVE_OF_SOME // of blocks that have shared memory of their own
+  RESERVE_OF_SOME, // of blocks that have shared memory of their own
+  SLIPS
 } Slip;
 
 static Gpu gpu_of(const Case *c) {
@@ -66,7 +68,7 @@ static int64_t least(int64_t a, int64_t b) {
 
 static int64_t fit(const Gpu *g, const int64_t *want, Slip slip) {
   const int64_t warps = up(want[0], 32), portion = slip == NO_PORTIONS ? 1 : 256;
-  const int64_t threads = slip == NO_WARPS ? want[0] : 32 * warps;
+  const int64_t threads = slip == NO_WARPS || slip == NO_WARPS_FOR_THREADS ? want[0] : 32 * warps;
   const int64_t registers = slip == NO_WARPS         ? want[0] * want[1]
                             : slip == BLOCK_PORTIONS ? up(32 * want[1] * warps, portion) * portion
                                                      : up(32 * want[1], portion) * portion * warps;
@@ -166,18 +168,31 @@ static bool has_negative(const Array *waves) {
   return false;
 }
 
-static void judge(Case *c) {
-  suspect_array(c, "fit", fits(c, NO_WARPS), &WARPS);
-  suspect_array(c, "fit", fits(c, NO_PORTIONS), &PORTIONS);
-  suspect_array(c, "fit", fits(c, NO_LIMIT), &MOST_BLOCKS);
-  suspect_array(c, "fit", fits(c, NO_REGISTER_ROOM), &NO_REGISTERS);
-  suspect_array(c, "fit", fits(c, BLOCK_PORTIONS), &PORTIONS_OF_BLOCKS);
-  const Array *never = fits(c, NO_RESERVE), *once = fits(c, ONE_RESERVE);
-  if (memcmp(never->data, once->data, (size_t)never->count * sizeof(int64_t)) != 0) { // else it may be either
-    suspect_array(c, "fit", never, &RESERVED);
-    suspect_array(c, "fit", once, &RESERVED_ONCE);
+// A slip is named where no other one gives the same numbers: else it may be either.
+static void suspect_slips(Case *c) {
+  static const Mistake *const NAMES[SLIPS] = {[NO_WARPS] = &WARPS,
+                                              [NO_WARPS_FOR_THREADS] = &WARPS,
+                                              [NO_PORTIONS] = &PORTIONS,
+                                              [NO_RESERVE] = &RESERVED,
+                                              [NO_LIMIT] = &MOST_BLOCKS,
+                                              [NO_REGISTER_ROOM] = &NO_REGISTERS,
+                                              [BLOCK_PORTIONS] = &PORTIONS_OF_BLOCKS,
+                                              [ONE_RESERVE] = &RESERVED_ONCE,
+                                              [RESERVE_OF_SOME] = &RESERVED};
+  const Array *all[SLIPS];
+  for (int i = NONE + 1; i < SLIPS; i++)
+    all[i] = fits(c, (Slip)i);
+  for (int i = NONE + 1; i < SLIPS; i++) {
+    bool alone = true;
+    for (int k = NONE + 1; k < SLIPS; k++)
+      alone &= NAMES[k] == NAMES[i] || memcmp(all[k]->data, all[i]->data, (size_t)all[i]->count * sizeof(int64_t)) != 0;
+    if (alone)
+      suspect_array(c, "fit", all[i], NAMES[i]);
   }
-  suspect_array(c, "fit", fits(c, RESERVE_OF_SOME), &RESERVED);
+}
+
+static void judge(Case *c) {
+  suspect_slips(c);
   suspect_that(c, has_negative(got(c, "waves")), &TOO_LARGE);
   suspect_array(c, "waves", wave_numbers(c, false, true), &ONE_SM);
   suspect_array(c, "waves", wave_numbers(c, true, false), &DOWN);

@@ -1,4 +1,5 @@
 // mistake: a number of channels taken for granted
+// also: shared memory of a fixed size
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -17,6 +17,11 @@ static const Mistake NEIGHBOUR = {
     "A block added the sum of the piece before its own. Before it stand all the earlier ones: the "
     "pieces' sums have to be scanned as well.",
     LESSON "#over-blocks"};
+static const Mistake OWN = {
+    "a piece's own sum added before it",
+    "What stands before a piece is the sum of the pieces before it. Its own sum is among the scanned ones as "
+    "well: an inclusive scan of the sums has it one place further on.",
+    LESSON "#over-blocks"};
 static const Mistake WARPS = {
     "each warp for itself",
     "Shuffles reach the 32 lanes of a warp and no further. What the warps before it sum to has to be "
@@ -96,6 +101,21 @@ static Array *scanned(Case *c, int64_t piece, bool neighbour, bool inclusive) {
   return out;
 }
 
+// The right scan, with each piece's own sum added to it once more, from piece `first` on.
+static Array *with_own_sums(Case *c, int64_t piece, int64_t first) {
+  const Array *x = given(c, "x");
+  Array *out = scanned(c, x->count, false, true);
+  for (int64_t begin = first * piece; begin < x->count; begin += piece) {
+    const int64_t end = begin + piece < x->count ? begin + piece : x->count;
+    int32_t sum = 0;
+    for (int64_t i = begin; i < end; i++)
+      sum += x->i32[i];
+    for (int64_t i = begin; i < end; i++)
+      out->i32[i] += sum;
+  }
+  return out;
+}
+
 // Right as far as one block's scan of the sums reaches, and wrong behind it?
 static bool right_at_first(const Case *c, const Array *want) {
   const Array *out = got_shaped(c, "out", want->shape);
@@ -131,6 +151,8 @@ static void suspect_mistakes(Case *c, const Array *want) {
   for (int64_t piece = 64; piece <= 4096 && piece < n; piece *= 2) {
     suspect_array(c, "out", scanned(c, piece, false, true), &PIECES);
     suspect_array(c, "out", scanned(c, piece, true, true), &NEIGHBOUR);
+    suspect_array(c, "out", with_own_sums(c, piece, 0), &OWN);
+    suspect_array(c, "out", with_own_sums(c, piece, 1), &OWN);
   }
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);

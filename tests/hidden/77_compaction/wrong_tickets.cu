@@ -1,4 +1,5 @@
 // mistake: not in their order
+// also: places drawn by atomic operations
 #include <cuda_runtime.h>
 
 __global__ void keep(float *out, int *count, const float *x, float bound, int n) {

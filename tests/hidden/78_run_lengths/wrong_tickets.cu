@@ -1,4 +1,5 @@
 // mistake: runs out of order
+// also: places drawn by atomic operations
 #include <cuda_runtime.h>
 
 // A head walks to the end of its run.

@@ -1,4 +1,5 @@
 // mistake: memory read past the end
+// also: an access out of bounds
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };
