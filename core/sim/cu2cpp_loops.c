@@ -82,18 +82,21 @@ static void write_marks(const struct writer *w, const struct variable *v) {
       append_string(w->out, "*");
 }
 
-// A size in brackets at i, or -1.
-static long size_at(const struct kernel *k, int i) {
-  const struct token *size = &k->t->all[i + 1];
+// The number at i, or that of the constant there; -1: it is something else.
+static long number_at(const struct kernel *k, int i) {
+  const struct token *number = &k->t->all[i];
   long value = -1;
-  if (!token_is(k->t, i + 2, "]"))
-    return -1;
-  if (size->kind == TOKEN_NUMBER)
-    return strtol(size->p, NULL, 0);
-  if (size->kind == TOKEN_WORD && !kernel_variable(k, i + 1) && !kernel_template_parameter(k, i + 1) &&
-      known_constant(k->t, i + 1, &value))
+  if (number->kind == TOKEN_NUMBER)
+    return strtol(number->p, NULL, 0);
+  if (number->kind == TOKEN_WORD && !kernel_variable(k, i) && !kernel_template_parameter(k, i) &&
+      known_constant(k->t, i, &value))
     return value;
   return -1;
+}
+
+// A size in brackets at i, or -1.
+static long size_at(const struct kernel *k, int i) {
+  return token_is(k->t, i + 2, "]") ? number_at(k, i + 1) : -1;
 }
 
 // The bytes of a variable, at most; 0: that cannot be told, or they are too many.
@@ -235,9 +238,37 @@ void close_loop(struct writer *w) {
   append_string(w->out, " }");
 }
 
-// The words of a statement; a return goes on with the next thread.
+enum { MOST_UNROLLED = 8, LONGEST_UNROLLED = 100 }; // steps, tokens
+
+// How often `for (int k = 0; k < 32; k += 8)` goes round, where that is a small number and its statement is short; or 0.
+static int small_count(const struct kernel *k, const struct statement *s) {
+  static const char *const loops[] = {"for", "while", "do", NULL};
+  const struct tokens *t = k->t;
+  const struct variable *v = s->kind == S_FOR ? kernel_variable(k, s->condition.begin) : NULL;
+  if (v == NULL || v->in != s->init || v->init.end - v->init.begin != 1 || s->at.end - s->at.begin > LONGEST_UNROLLED ||
+      s->condition.end - s->condition.begin != 3 || !token_is(t, s->condition.begin + 1, "<"))
+    return 0;
+  for (int i = s->at.begin + 1; i < s->at.end; i++)
+    if (token_in(t, i, loops))
+      return 0;
+  const int step_tokens = s->step.end - s->step.begin;
+  const bool one = step_tokens == 2 && (token_is(t, s->step.begin, "++") || token_is(t, s->step.begin + 1, "++"));
+  const bool more = step_tokens == 3 && token_is(t, s->step.begin + 1, "+=");
+  const long from = number_at(k, v->init.begin), to = number_at(k, s->condition.end - 1);
+  const long by = one ? 1 : more ? number_at(k, s->step.end - 1) : 0;
+  if (from < 0 || by < 1 || to <= from || to - from > by * MOST_UNROLLED)
+    return 0;
+  return (int)((to - from + by - 1) / by);
+}
+
+// The words of a statement; a return goes on with the next thread. The few steps of a loop of each thread are written out by the
+// compiler, so that the loop over the threads is the inner one: neighbours read neighbours.
 void write_statement(const struct writer *w, const struct statement *s) {
   const struct tokens *t = w->k->t;
+  const int steps = small_count(w->k, s);
+  char unroll[64];
+  snprintf(unroll, sizeof unroll, "\n#pragma GCC unroll %d", steps);
+  append_string(w->out, steps > 0 ? unroll : "");
   move_to(w, t->all[s->at.begin].p, false);
   int from = s->at.begin;
   for (int i = s->at.begin; i < s->at.end; i++) {

@@ -98,6 +98,19 @@ check 'split: threads of their own loop' "$(kernel 'for (int i = threadIdx.x; i 
 check 'split: too large for each thread' "$(kernel 'float a[1000]; a[0] = x[0]; __syncthreads(); x[0] = a[0];')" \
   'k: a variable that cannot be kept for each thread'
 
+# Which loops of single threads the compiler is asked to write out.
+steps() { # LOOP
+  kernel "__syncthreads(); $1 x[k] = n;" >/dev/null
+  sed -n 's/^#pragma GCC unroll //p' "$work/out.cpp" | tr '\n' ' '
+}
+check 'split: few steps are written out' "$(steps 'for (int k = 0; k < 32; k += 8)')" '4 '
+check 'split: few steps, not a whole number of them' "$(steps 'for (int k = 1; k < 8; k += 3)')" '3 '
+check 'split: few steps by one' "$(steps 'for (int k = 2; k < 10; ++k)')" '8 '
+for loop in 'for (int k = 0; k < 9; k++)' 'for (int k = 0; k < n; k++)' 'for (int k = n; k < 4; k++)' 'for (int k = 0; k < 8; k += n)' \
+  'for (int k = 0; k < 8; k += 0)' 'for (int k = 8; k < 8; k++)' 'for (int k = 0; k < 2; k++) for (int j = 0; j < n; j++)'; do
+  check "split: not written out: $loop" "$(steps "$loop")" ''
+done
+
 printf 'x\nk<<<1, 2;\n' >"$work/in.cu"
 check 'a launch that is not closed' "$("$cu2cpp" "$work/in.cu" "$work/out.cpp" 2>&1)" "$work/in.cu:2: cu2cpp: <<< without its >>>"
 check 'a missing file' "$("$cu2cpp" "$work/none.cu" "$work/out.cpp" 2>&1)" "cu2cpp: $work/none.cu: cannot be opened"
