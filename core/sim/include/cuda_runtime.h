@@ -168,6 +168,18 @@ static inline cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes
 static inline cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice, int device) {
   return cudaMemAdvise(pointer, bytes, advice, cudasim_location(device));
 }
+// Other forms that C++ has.
+static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags) {
+  return cudaEventCreateWithFlags(event, flags);
+}
+static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *node,
+                                               char *log, size_t bytes) {
+  if (node)
+    *node = nullptr;
+  if (log && bytes > 0)
+    *log = '\0';
+  return cudaGraphInstantiateWithFlags(exec, graph, 0);
+}
 static inline cudaError_t cudaThreadSynchronize(void) {
   return cudaDeviceSynchronize();
 }

@@ -7,17 +7,6 @@
 #include "cudasim_atomic.h"
 #include "cudasim_pool.h"
 
-static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags) {
-  return cudaEventCreateWithFlags(event, flags);
-}
-static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *node,
-                                               char *log, size_t bytes) {
-  if (node)
-    *node = nullptr;
-  if (log && bytes > 0)
-    *log = '\0';
-  return cudaGraphInstantiateWithFlags(exec, graph, 0);
-}
 // A graph is ready for its launch once it is instantiated.
 static inline cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
   return exec == nullptr                                             ? cudaErrorInvalidValue

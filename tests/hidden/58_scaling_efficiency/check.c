@@ -32,8 +32,7 @@ static const Mistake STEPS = {"another number of steps", "Five steps to warm up,
                               LESSON};
 static const Mistake NOTHING = {"nothing measured", "No step was made.", LESSON};
 
-static void ask(Case *c, bool others_slower, int64_t ranks) {
-  const int64_t steps = draw_int(c, 8, 20);
+static void ask(Case *c, bool others_slower, int64_t ranks, int64_t steps) {
   Array *costs = new_array(c, FY_FLOAT64, shape(WARM_UP + steps + 1));
   double own = 0;
   for (int64_t i = 0; i < costs->count; i++) {
@@ -51,13 +50,16 @@ static void ask(Case *c, bool others_slower, int64_t ranks) {
   give_number(c, "others", own * (others_slower ? draw_real(c, 1.1, 1.3) : draw_real(c, 0.7, 0.9)));
 }
 static void ask_slowest(Case *c) {
-  ask(c, false, draw_int(c, 2, 8));
+  ask(c, false, draw_int(c, 2, 8), draw_int(c, 8, 20));
 }
 static void ask_another(Case *c) {
-  ask(c, true, draw_int(c, 2, 8));
+  ask(c, true, draw_int(c, 2, 8), draw_int(c, 8, 20));
 }
 static void ask_many(Case *c) {
-  ask(c, true, draw_int(c, 40000, 50000));
+  ask(c, true, draw_int(c, 40000, 50000), draw_int(c, 8, 20));
+}
+static void ask_few(Case *c) { // fewer than there are to warm up
+  ask(c, false, draw_int(c, 2, 8), draw_int(c, 1, WARM_UP - 1));
 }
 
 // The sum of steps [first, last).
@@ -99,6 +101,7 @@ static void judge(Case *c) {
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     suspect_that(c, fabs(result - known[i].value) < 1e-9 * fabs(known[i].value) && fabs(result - want) > 1e-6 * want,
                  known[i].mistake);
+  suspect_that(c, made != WARM_UP + steps, &STEPS);
   if (expect_number(c, "efficiency", want, 1e-9))
     expect_exactly(c, "steps", made, WARM_UP + steps, &STEPS);
 }
@@ -115,5 +118,6 @@ EXERCISE = {
     .functions = {"scaling_efficiency"},
     .tests = {{"this rank is the slowest", ask_slowest, .judge = judge},
               {"another rank is the slowest", ask_another, .judge = judge},
-              {"many ranks", ask_many, .judge = judge}},
+              {"many ranks", ask_many, .judge = judge},
+              {"fewer steps than to warm up", ask_few, .judge = judge}},
 };

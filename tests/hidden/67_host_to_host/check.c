@@ -30,6 +30,8 @@ static const Mistake NOT_SAID = {"the first error not reported",
                                  ERRORS};
 static const Mistake INVENTED = {"an error where there was none",
                                  "*error is cudaSuccess, 0, where all calls have succeeded.", ERRORS};
+static const Mistake ERROR_NOT_WRITTEN = {"*error not written", "*error is 0 where there was no error, also for n = 0.",
+                                          ERRORS};
 static const Mistake EARLIER = {
     "an earlier error taken for this one's",
     "Somebody's error from before the call was still there, and cudaGetLastError found it. Ask for it once before the "
@@ -124,7 +126,10 @@ static bool judge_call(Case *c) {
   suspect_error(c, "illegal", &PAST_THE_END);
   if (n == 0) {
     suspect_that(c, error == 9, &EMPTY_GRID);
-    return expect_exactly(c, "*error", error, 0, error == 9 ? &EMPTY_GRID : &INVENTED) &&
+    return expect_exactly(c, "*error", error, 0,
+                          error == 9    ? &EMPTY_GRID
+                          : error == -1 ? &ERROR_NOT_WRITTEN
+                                        : &INVENTED) &&
            expect_exactly(c, "launches", counts(c)->launches, 0, &EMPTY_GRID) &&
            expect_that(c, untouched(c), &PAST_THE_END, "y was written, although n is 0");
   }
@@ -136,7 +141,7 @@ static bool judge_call(Case *c) {
          expect_at_least(c, "bytes copied to the host", counts(c)->device_to_host_bytes, n * 4, &COMPUTED_ON_HOST) &&
          expect_at_most(c, "bytes copied to the device", counts(c)->host_to_device_bytes, n * 4, &TOO_MANY) &&
          expect_at_most(c, "bytes copied to the host", counts(c)->device_to_host_bytes, n * 4, &TOO_MANY) &&
-         expect_exactly(c, "*error", error, 0, &INVENTED);
+         expect_exactly(c, "*error", error, 0, error == -1 ? &ERROR_NOT_WRITTEN : &INVENTED);
 }
 
 static void judge(Case *c) {

@@ -24,9 +24,9 @@ static const Mistake ONE_LANE = {
     "together by shuffles.",
     LESSON "#shuffles"};
 static const Mistake BESIDE = {
-    "a thread for each row",
-    "A warp's request touched many more sectors than its bytes need: its lanes read from different rows. "
-    "Let the lanes of a warp share a row.",
+    "neighbouring lanes far apart",
+    "A warp's request touched many more sectors than its bytes need: its lanes read from different rows, or each from "
+    "a piece of its own. Let the lanes of a warp share a row, and neighbours read neighbours.",
     LESSON "#shuffles"};
 static const Mistake IN_ALL = {"the column counted from the beginning of x", "`at` is a column: 0 .. columns-1.",
                                LESSON "#shuffles"};

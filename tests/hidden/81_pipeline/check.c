@@ -33,9 +33,11 @@ static const Mistake WAITS_BETWEEN = {
     "The host waited, for a stream or in a copy that is not Async, before it had put in all the chunks. So "
     "one chunk was done before the next began. Wait behind the loop.",
     NO_OVERLAP};
-static const Mistake NOBODY_WAITS = {
-    "nobody waited at the end",
-    "The function returned while work was unfinished: wait for all the streams that were used.", LESSON "#queues"};
+static const Mistake NOBODY_WAITS = {"work unfinished on return",
+                                     "The function returned while work was unfinished: wait for all the streams that "
+                                     "were used, at the end of all that was put into "
+                                     "them.",
+                                     LESSON "#queues"};
 static const Mistake REMAINDER = {
     "the last elements left out",
     "n divided by the number of chunks is rounded down, so that the last elements belong to no chunk.", PIPELINE};

@@ -1,4 +1,4 @@
-// mistake: nobody waited at the end
+// mistake: work unfinished on return
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -46,6 +46,9 @@ static void ask_more(Case *c) { // than the blocks have threads
 static void ask_few(Case *c) {
   ask(c, draw_int(c, 5, 7), 2);
 }
+static void ask_short(Case *c) { // it ends before the first float4 begins
+  ask(c, draw_int(c, 1, 2), 1);
+}
 static void ask_one(Case *c) {
   ask(c, 1, 3);
 }
@@ -111,5 +114,6 @@ EXERCISE = {
     .tests = {{.name = "a view", .ask = ask_view, .judge = judge, .inspect = true},
               {.name = "more than the grid has threads", .ask = ask_more, .judge = judge, .inspect = true},
               {.name = "few", .ask = ask_few, .judge = judge, .inspect = true},
+              {.name = "a short view", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true}},
 };
