@@ -4,7 +4,6 @@
 
 enum { THREADS = 128, BLOCKS = 8 };
 
-
 static __device__ float block_sum(float own) {
   __shared__ float sums[THREADS];
   int t = threadIdx.x;
