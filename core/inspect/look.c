@@ -8,6 +8,7 @@
 
 #include "inspect/inspect.h"
 #include "sim/cudasim.h"
+#include "sim/fiber.h"
 #include "sim/inspector.h"
 
 #include "cudasim_launch.h"
@@ -249,6 +250,31 @@ static void thread_runs(int thread) {
   race_thread_runs(l);
 }
 
+#ifdef SIM_FIBERS_SWAP
+static __attribute__((noinline)) void goes_on_slowly(int thread, void **save, void *load) {
+  thread_runs_slowly(inspect_now, thread);
+  sim_fiber_swap(save, load);
+}
+
+// Ends in one call or the other, so that nothing is saved on the stack but the registers of the thread that stops.
+static void thread_goes_on(int thread, void **save, void *load) {
+  struct look *l = inspect_now;
+  const unsigned number = (unsigned)thread;
+  if (number / WARP != (unsigned)l->warp || l->pending) {
+    goes_on_slowly(thread, save, load);
+    return;
+  }
+  lane_leave(l);
+  l->thread = thread;
+  l->lane = &l->lanes[number % WARP];
+  inspect_tail = l->lane->tail;
+  race_thread_runs(l);
+  sim_fiber_swap(save, load);
+}
+#else
+#define thread_goes_on NULL
+#endif
+
 static void thread_done(int thread) {
   inspect_now->live[thread / WARP] &= ~(1u << thread % WARP);
 }
@@ -366,10 +392,10 @@ static bool will_count(const struct cudasim_launch_request *request) {
   return request->inspected && is_wanted(request->name ? request->name : "kernel");
 }
 
-static const struct sim_inspector inspector = {launch_begin, launch_end,    block_begin, block_end, thread_runs,
-                                               thread_done,  barrier_opens, warp_met,    fence,     pause_look,
-                                               divergent,    faulted,       allocated,   freed,     given_back,
-                                               reset,        wrote,         copied,      refused};
+static const struct sim_inspector inspector = {launch_begin,   launch_end,  block_begin,   block_end, thread_runs,
+                                               thread_goes_on, thread_done, barrier_opens, warp_met,  fence,
+                                               pause_look,     divergent,   faulted,       allocated, freed,
+                                               given_back,     reset,       wrote,         copied,    refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

@@ -95,21 +95,21 @@ void *cudasim_dynamic_shared(void) {
   return get_executor()->dynamic_shared;
 }
 
-static struct sim_fiber *take_fiber(struct sim_executor *e) {
-  struct sim_fiber *fiber = e->free_fibers;
-  if (fiber) {
-    e->free_fibers = fiber->next_free;
-    return fiber;
-  }
-  e->fibers++;
-  fiber = e->by_number[e->fibers] = sim_fiber_new(e->fibers);
+static __attribute__((noinline)) int new_fiber(struct sim_executor *e) {
+  const int number = ++e->fibers;
+  struct sim_fiber *fiber = e->by_number[number] = sim_fiber_new(number);
   fiber->next = e->all_fibers;
-  return e->all_fibers = fiber;
+  e->all_fibers = fiber;
+  e->parked[number] = fiber->stack_pointer;
+  return number;
 }
 
-static void give_fiber(struct sim_executor *e, struct sim_fiber *fiber) {
-  fiber->next_free = e->free_fibers;
-  e->free_fibers = fiber;
+static inline int take_fiber(struct sim_executor *e) {
+  return e->free_count > 0 ? e->free_fibers[--e->free_count] : new_fiber(e);
+}
+
+static inline void give_fiber(struct sim_executor *e, int number) {
+  e->free_fibers[e->free_count++] = (uint16_t)number;
 }
 
 // ---- scheduling ----
@@ -167,7 +167,7 @@ static inline void begin_and_show(struct sim_executor *e, int thread) {
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
   e->error = error;
-  if (e->running != &e->native)
+  if (e->running != SIM_NATIVE)
     sim_fiber_before_jump(&e->native);
   siglongjmp(e->give_up, 1);
 }
@@ -262,13 +262,13 @@ static void look_at_thread(struct sim_executor *e) {
 // the kernel's own frame and the saved registers is touched on either stack.
 static inline __attribute__((always_inline)) void go_on_with(struct sim_executor *e, int thread, bool show) {
   struct sim_waiter *from = &e->waiter[e->current], *to = &e->waiter[thread];
-  struct sim_fiber *self = e->running, *other;
-  e->fiber[e->current] = (uint16_t)self->number;
-  if (__builtin_expect(e->state[thread] == SIM_UNSTARTED, 0)) {
+  const bool begins = e->state[thread] == SIM_UNSTARTED;
+  const int self = e->running;
+  e->fiber[e->current] = (uint16_t)self;
+  int other = e->fiber[thread];
+  if (__builtin_expect(begins, 0)) {
     other = take_fiber(e);
-    to->stack_pointer = other->stack_pointer;
-  } else {
-    other = e->by_number[e->fiber[thread]];
+    to->stack_pointer = e->parked[other];
   }
   begin_thread(e, thread);
   if (show)
@@ -276,7 +276,13 @@ static inline __attribute__((always_inline)) void go_on_with(struct sim_executor
   if (other == self)
     return;
   e->running = other;
-  sim_fiber_switch(self, &from->stack_pointer, other, to->stack_pointer);
+#ifdef SIM_FIBERS_JUMP
+  if (begins) {
+    sim_fiber_start(&from->stack_pointer, e->parked[other]);
+    return;
+  }
+#endif
+  sim_fiber_switch(e->by_number[self], &from->stack_pointer, e->by_number[other], to->stack_pointer);
 }
 
 static __attribute__((noinline)) void suspend_slow(struct sim_executor *e) {
@@ -301,6 +307,10 @@ static __attribute__((noinline)) void suspend_watched_slow(struct sim_executor *
   go_on_with(e, thread < 0 ? pick_thread(e) : thread, true);
 }
 
+static __attribute__((noinline)) void show_and_go_on(struct sim_executor *e, int thread) {
+  go_on_with(e, thread, true);
+}
+
 static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
   const int thread = e->launch->judged ? -1 : next_ready(e);
   if (thread < 0) {
@@ -311,8 +321,19 @@ static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
   const char *soon = e->waiter[e->order[e->cursor < e->threads ? e->cursor : 0]].stack_pointer;
   __builtin_prefetch(soon);
   __builtin_prefetch(soon + 64);
-  show_thread(e, thread);
-  go_on_with(e, thread, false);
+#ifdef SIM_FIBERS_SWAP
+  // All ends in calls that come back to the other thread, and saves no registers.
+  struct sim_waiter *const from = &e->waiter[e->current], *const to = &e->waiter[thread];
+  if (__builtin_expect(e->inspected && thread != e->current, 1)) {
+    e->fiber[e->current] = (uint16_t)e->running;
+    e->running = e->fiber[thread];
+    begin_thread(e, thread);
+    threadIdx = (struct uint3){to->index.x, to->index.y, to->index.z};
+    sim_inspector->thread_goes_on(thread, &from->stack_pointer, to->stack_pointer);
+    return;
+  }
+#endif
+  show_and_go_on(e, thread);
 }
 
 // The current thread's state says what it waits for; others run until it can go on.
@@ -326,6 +347,18 @@ void sim_suspend(struct sim_executor *e) {
     suspend_slow(e);
   else
     go_on_with(e, thread, false);
+}
+
+// From a fiber that has nothing to go on with: it begins anew when it is taken again.
+static inline void leave_fiber(struct sim_executor *e, int self, struct sim_fiber *other, void *stack_pointer) {
+#ifdef SIM_FIBERS_JUMP
+  (void)e;
+  (void)self;
+  (void)other;
+  sim_fiber_jump(stack_pointer);
+#else
+  sim_fiber_switch(e->by_number[self], &e->parked[self], other, stack_pointer);
+#endif
 }
 
 // The calling fiber's thread has returned. True: another thread is to begin on this fiber.
@@ -343,18 +376,21 @@ static bool next_thread(void) {
     begin_and_show(e, thread);
     return true;
   }
-  struct sim_fiber *self = e->running;
-  bool native = self == &e->native;
+  const int self = e->running;
+  bool native = self == SIM_NATIVE;
   if (!native)
     give_fiber(e, self);
   if (thread >= 0) {
     begin_and_show(e, thread);
-    e->running = e->by_number[e->fiber[thread]];
-    sim_fiber_switch(self, &self->stack_pointer, e->running, e->waiter[thread].stack_pointer);
+    e->running = e->fiber[thread];
+    if (native)
+      sim_fiber_switch(&e->native, &e->parked[self], e->by_number[e->running], e->waiter[thread].stack_pointer);
+    else
+      leave_fiber(e, self, e->by_number[e->running], e->waiter[thread].stack_pointer);
   } else if (!native) {
     e->complete = true;
-    e->running = &e->native;
-    sim_fiber_switch(self, &self->stack_pointer, &e->native, e->native.stack_pointer);
+    e->running = SIM_NATIVE;
+    leave_fiber(e, self, &e->native, e->parked[SIM_NATIVE]);
   } else {
     return false;
   }
@@ -367,7 +403,7 @@ static void run_thread(const struct sim_executor *e) {
 }
 
 void sim_fiber_entry(void) {
-  sim_fiber_landed(sim_executor->running);
+  sim_fiber_landed(sim_executor->by_number[sim_executor->running]);
   for (;;) {
     run_thread(sim_executor);
     next_thread();
@@ -422,10 +458,11 @@ static void start_tracked(struct sim_executor *e) {
 }
 
 static void forget_fibers(struct sim_executor *e) {
-  e->free_fibers = NULL;
+  e->free_count = 0;
   for (struct sim_fiber *fiber = e->all_fibers; fiber; fiber = fiber->next) {
     sim_fiber_reset(fiber);
-    give_fiber(e, fiber);
+    e->parked[fiber->number] = fiber->stack_pointer;
+    give_fiber(e, fiber->number);
   }
 }
 
@@ -455,7 +492,7 @@ static void run_threads(struct sim_executor *e) {
       run_thread(e);
     return;
   }
-  if (e->running != &e->native)
+  if (e->running != SIM_NATIVE)
     sim_fiber_landed(&e->native);
   forget_fibers(e);
 }
@@ -466,7 +503,7 @@ static void reset_block(struct sim_executor *e) {
   e->passed_file = NULL;
   e->error = cudaSuccess;
   sim_set(&e->polls, 0);
-  e->running = &e->native;
+  e->running = SIM_NATIVE;
 }
 
 // Divisions are a tenth of what a block costs.

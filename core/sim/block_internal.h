@@ -47,6 +47,8 @@ static inline void sim_set(atomic_uint *number, unsigned int value) {
   atomic_store_explicit(number, value, memory_order_relaxed);
 }
 
+enum { SIM_NATIVE = 0 }; // the number of the operating system's own stack
+
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
@@ -86,10 +88,12 @@ struct sim_executor {
   bool warps_used;
   struct sim_warp warp[SIM_MAX_WARPS];
 
-  struct sim_fiber native, *running;
-  struct sim_fiber *by_number[SIM_MAX_BLOCK_THREADS + 1]; // 0: native
-  struct sim_fiber *free_fibers, *all_fibers;
-  int fibers;
+  // Fibers go by their numbers: when threads change, nothing of a fiber is touched but its stack.
+  struct sim_fiber native;
+  int running, fibers, free_count;
+  uint16_t free_fibers[SIM_MAX_BLOCK_THREADS];
+  void *parked[SIM_MAX_BLOCK_THREADS + 1]; // the stack pointers of those that no thread is on
+  struct sim_fiber *by_number[SIM_MAX_BLOCK_THREADS + 1], *all_fibers;
   char *dynamic_shared;
 };
 

@@ -57,16 +57,49 @@ __asm__(".text\n"
         "  popq %rbx\n"
         "  popq %rbp\n"
         "  ret\n"
-        ".size sim_fiber_swap,.-sim_fiber_swap\n");
+        ".size sim_fiber_swap,.-sim_fiber_swap\n"
+        ".globl sim_fiber_start\n"
+        ".hidden sim_fiber_start\n"
+        ".type sim_fiber_start,@function\n"
+        "sim_fiber_start:\n"
+        "  pushq %rbp\n"
+        "  pushq %rbx\n"
+        "  pushq %r12\n"
+        "  pushq %r13\n"
+        "  pushq %r14\n"
+        "  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n"
+        "  movq %rsi, %rsp\n"
+        "  jmp sim_fiber_entry@PLT\n"
+        ".size sim_fiber_start,.-sim_fiber_start\n"
+        ".globl sim_fiber_jump\n"
+        ".hidden sim_fiber_jump\n"
+        ".type sim_fiber_jump,@function\n"
+        "sim_fiber_jump:\n"
+        "  movq %rdi, %rsp\n"
+        "  popq %r15\n"
+        "  popq %r14\n"
+        "  popq %r13\n"
+        "  popq %r12\n"
+        "  popq %rbx\n"
+        "  popq %rbp\n"
+        "  popq %rcx\n"
+        "  jmp *%rcx\n"
+        ".size sim_fiber_jump,.-sim_fiber_jump\n");
 
-// What sim_fiber_swap pops, so that its `ret` enters sim_fiber_entry; the null return address above ends backtraces.
+// What sim_fiber_swap pops, so that its `ret` enters sim_fiber_entry, where fibers are not begun by sim_fiber_start; the null
+// return address above ends backtraces.
 static void prepare(struct sim_fiber *fiber) {
   uintptr_t *top = (uintptr_t *)stack_top(fiber);
   *--top = 0;
   *--top = (uintptr_t)sim_fiber_entry;
+#ifdef SIM_FIBERS_JUMP
+  fiber->stack_pointer = top + 1;
+#else
   for (int saved = 0; saved < 6; saved++)
     *--top = 0;
   fiber->stack_pointer = top;
+#endif
 }
 #else
 __asm__(".text\n"

@@ -15,11 +15,10 @@
 #endif
 
 struct sim_fiber {
-  void *stack_pointer; // while it is suspended
+  void *stack_pointer; // before it begins
   char *low;           // the usable stack's lowest address; a guard page lies below
   size_t size;
-  void *asan_stack; // AddressSanitizer's fake stack
-  struct sim_fiber *next_free;
+  void *asan_stack;       // AddressSanitizer's fake stack
   struct sim_fiber *next; // all that a thread ever made
   int number;
 #ifdef SIM_UCONTEXT
@@ -43,6 +42,14 @@ void sim_fiber_swap(void **save, void *load);
 // Suspends `from`, which the caller is on, and resumes `to`; *save and `load` are their stack pointers. Returns when something
 // switches back. Without a sanitizer it is the swap alone, so that a caller can end in it.
 #if !defined(SIM_ASAN) && !defined(SIM_UCONTEXT)
+#define SIM_FIBERS_SWAP 1
+#ifdef __x86_64__
+#define SIM_FIBERS_JUMP 1
+// From the beginning of a fiber that runs nothing; and to a fiber that waits, where the running one has nothing to go on with. The
+// processor predicts such jumps; a return to what was not called it does not.
+void sim_fiber_start(void **save, void *top);
+void sim_fiber_jump(void *load);
+#endif
 static inline void sim_fiber_switch(struct sim_fiber *from, void **save, struct sim_fiber *to, void *load) {
   (void)from;
   (void)to;

@@ -18,6 +18,8 @@ struct sim_inspector {
   bool (*block_begin)(void *launch, unsigned int index, char *dynamic);
   void (*block_end)(void);
   void (*thread_runs)(int thread); // from here on this one of the block's threads runs
+  // The same, and changes to its stack, as sim_fiber_swap does; where that is all there is to changing.
+  void (*thread_goes_on)(int thread, void **save, void *load);
   void (*thread_done)(int thread);
   void (*barrier_opens)(const char *file, int line, bool votes); // all threads have come to it
   void (*warp_met)(int warp, unsigned int lanes);

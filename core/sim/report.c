@@ -130,7 +130,7 @@ static bool is_stack_overflow(const struct sim_executor *e, const void *address)
   for (const struct sim_fiber *fiber = e->all_fibers; fiber; fiber = fiber->next)
     if (sim_fiber_guards(fiber, address))
       return true;
-  return e->running == &e->native && byte >= e->native.low - NEAR && byte < e->native.low + e->native.size;
+  return e->running == SIM_NATIVE && byte >= e->native.low - NEAR && byte < e->native.low + e->native.size;
 }
 
 void sim_report_fault(struct sim_executor *e, const void *address, const char *does, const char *what) {

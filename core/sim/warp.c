@@ -81,7 +81,7 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
-  if (__builtin_expect(e->watched, 0))
+  if (__builtin_expect(e->watched, 0) && e->launch->judged)
     sim_weak_publish(false);
   if (!e->warps_used)
     use_warps(e);
@@ -126,7 +126,7 @@ unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, 
 unsigned int cudasim_active_lanes(const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
-  if (__builtin_expect(e->watched, 0))
+  if (__builtin_expect(e->watched, 0) && e->launch->judged)
     sim_weak_publish(false);
   const int thread = e->current;
   e->waiter[thread].file = file;
