@@ -1,5 +1,6 @@
 // mistake: a number of channels taken for granted
 // also: shared memory of a fixed size
+// also: an access out of bounds
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
