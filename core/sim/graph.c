@@ -261,13 +261,19 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
 
 // ---- graphs ----
 
+// What points to it in the list, or to the list's end where it is not among them. sim.lock is held.
+static struct CUgraphExec_st **find_executable(const struct CUgraphExec_st *exec) {
+  struct CUgraphExec_st **at = &executables;
+  while (*at && *at != exec)
+    at = &(*at)->next;
+  return at;
+}
+
 bool sim_graph_is_executable(const struct CUgraphExec_st *exec) {
   sim_lock();
-  const struct CUgraphExec_st *one = executables;
-  while (one && one != exec)
-    one = one->next;
+  const bool found = *find_executable(exec) != NULL;
   sim_unlock();
-  return one != NULL;
+  return found;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
@@ -404,9 +410,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   SIM_TRY(sim_enter());
   sim_lock();
-  struct CUgraphExec_st **at = &executables;
-  while (*at && *at != exec)
-    at = &(*at)->next;
+  struct CUgraphExec_st **at = find_executable(exec);
   const bool found = *at != NULL;
   if (found)
     *at = exec->next;

@@ -216,15 +216,7 @@ ln -s "$work/target" "$work/results.json"
 result $? 'a link at the result path' 'it was followed'
 
 # Of cgroups, those of graders that have ended; each grader removes what one that was killed has left (another test kills some).
-for _ in 1 2 3; do
-  why=
-  "$ferry" doctor >/dev/null
-  while IFS= read -r group; do
-    pid=${group##*ferry-answer-}
-    [ -d "/proc/${pid%%-*}" ] || why="$why $group"
-  done < <(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null)
-  [ -n "$why" ] || break
-done
+why=$(cgroups_left)
 [ -z "$why" ]
 result $? 'no cgroup is left' "$why"
 

@@ -297,17 +297,7 @@ sleep 0.5
 left=$(for link in /proc/[0-9]*/exe; do readlink "$link" 2>/dev/null; done | grep -c "^$TMPDIR/ferry-answer")
 [ "$left" = 0 ]
 result $? 'no answer outlives its grader' "$left processes"
-# What was killed may still be on its way out when the first of the next graders looks, which then leaves its cgroup to the second; and
-# a grader at work beside this test may end between the two looks below.
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-  "$ferry" doctor >/dev/null
-  left=$(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null | while IFS= read -r group; do
-    pid=${group##*ferry-answer-}
-    [ -d "/proc/${pid%%-*}" ] || [ ! -d "$group" ] || echo "$group"
-  done)
-  [ -z "$left" ] && break
-  sleep 0.5
-done
+left=$(cgroups_left)
 [ -z "$left" ]
 result $? 'the next grader removes the cgroups of one that was killed' "$left"
 

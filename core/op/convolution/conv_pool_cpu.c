@@ -147,7 +147,7 @@ static int direct_backward_weight(FyLaunch *l, Layer *layer, void *weight, void 
   return FY_LAUNCH_OK;
 }
 
-// ---- Winograd's and oneDNN's, chunk by chunk ------------------------------------------------------------------------------------------------
+// ---- Winograd's and oneDNN's, chunk by chunk ----------------------------------------------------------------------------------
 
 static void pool_chunk(const void *context, int64_t first, int64_t images, int64_t part, void *chunk, void *scratch) {
   const Layer *layer = context;

@@ -30,13 +30,13 @@ static bool pays(int64_t n, int64_t in, int64_t out, int64_t h, int64_t w) {
   return 0.7 * saving > least_gain * (1 + more);
 }
 
-bool fy_conv_rule_is_winograd(FyDType dtype, const FyConvShape *s) {
-  return fy_winograd_suits(dtype, s) && fy_backends_winograd() && pays(s->n, s->c, s->o, s->oh, s->ow);
-}
-
 static bool takes_winograd(FyConvAlgorithm algorithm, FyDType dtype, const FyConvShape *s, bool paying) {
   return fy_winograd_suits(dtype, s) &&
          (algorithm == FY_CONV_WINOGRAD || (algorithm == FY_CONV_BY_RULE && fy_backends_winograd() && paying));
+}
+
+bool fy_conv_rule_is_winograd(FyDType dtype, const FyConvShape *s) {
+  return takes_winograd(FY_CONV_BY_RULE, dtype, s, pays(s->n, s->c, s->o, s->oh, s->ow));
 }
 
 // Whether another kernel is to do what Winograd's has not: because of the numbers, whatever algorithm was asked for, or by the rule
