@@ -70,12 +70,14 @@ static const Mistake MANY_BLOCKS = {
 static const Mistake LAUNCHES = {"a launch for every bin", "One launch counts all bins.",
                                  "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
-// A third of the values fall into one bin, a few are outside on either side.
+// A third of the values fall into one bin, a few are outside on either side, one of them just beyond the last bin.
 static void ask(Case *c, int64_t n, int64_t bins) {
   Array *x = draw_array(c, FY_INT32, shape(n), -2, (double)bins + 1);
   int32_t favourite = (int32_t)draw_int(c, 0, bins - 1);
   for (int64_t i = 0; i < n; i += 3)
     x->i32[i] = favourite;
+  if (n > 1)
+    x->i32[3 * draw_int(c, 0, (n - 2) / 3) + 1] = (int32_t)bins;
   give_array(c, "x", x, (Give){.device = "cuda:0"});
   give_number(c, "bins", (double)bins);
 }
