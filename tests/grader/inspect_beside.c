@@ -147,6 +147,17 @@ static bool exports(const char *line, const Functions *f) {
 
 // ---- both ------------------------------------------------------------------------------------------------------------------------
 
+// What both copies define is the plain one's. Not by objcopy's --weaken, which does not bring in a library's function that only this
+// copy calls (__popcountdi2): it would be called at address 0.
+static void write_line(FILE *out, const char *line, size_t length, bool plain) {
+  static const char global[] = "\t.globl\t";
+  const size_t skip = sizeof global - 1;
+  if (!plain && strncmp(line, global, skip) == 0)
+    fprintf(out, "\t.weak\t%.*s", (int)(length - skip), line + skip);
+  else
+    fwrite(line, 1, length, out);
+}
+
 static bool write_copy(const char *path, const char *text, const Names *shared, bool plain) {
   FILE *out = fopen(path, "w");
   if (!out)
@@ -157,7 +168,7 @@ static bool write_copy(const char *path, const char *text, const Names *shared, 
   for (const char *line = text; *line;) {
     const size_t length = strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
     if (!defines(line, shared, plain) && !exports(line, &f) && !write_alone(out, line, &f))
-      fwrite(line, 1, length, out);
+      write_line(out, line, length, plain);
     line += length;
   }
   for (int i = 0; i < shared->count && plain; i++)

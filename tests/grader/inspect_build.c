@@ -238,12 +238,12 @@ static bool assemble(const InspectBuild *b, int number) {
   return tool(&c, b, "the assembler");
 }
 
-// Beside a plain copy it is that one's functions and variables that are used, where both have them, and its constructors that run.
+// Beside a plain copy it is that one's constructors that run.
 static bool take_copies(const InspectBuild *b, int number) {
   Command c = {0};
   words(&c, "objcopy " INSPECT_COPIES);
   if (b->beside)
-    words(&c, "--weaken --remove-section=.init_array* --remove-section=.rela.init_array*");
+    words(&c, "--remove-section=.init_array* --remove-section=.rela.init_array*");
   word(&c, "", numbered("kernels", number, ".o"));
   return tool(&c, b, "objcopy");
 }

@@ -112,4 +112,7 @@ for nvcc in '' --nvcc; do
     grep -q 'looked at 2 of 8 blocks' "$work/out"
   result $? "the others are looked at${nvcc:+ (--nvcc)}" "$(grep race "$work/json")"
 done
+# The looked-at copy alone calls libgcc's __popcountdi2 here, as long as the plain one's compiler has an instruction for it.
+"$ferry" inspect chapters/25_scan.cu --kernel keep_by_warps --blocks 8 >"$work/out" 2>"$work/err"
+result $? 'a function of a library that only the looked-at copy calls is linked' "$(head -n 3 "$work/err") $(grep -A 2 findings "$work/out")"
 finish
