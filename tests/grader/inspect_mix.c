@@ -116,6 +116,8 @@ static Step called(const char *operands) {
     return STEP_BLOCK;
   if (strncmp(name, "__ubsan_handle_out_of_bounds", 28) == 0)
     return STEP_HANDLER;
+  if (strstr(name, "__shfl_")) // a template's instance
+    return STEP_INTEGER;
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     size_t length = strlen(functions[i]);
     if (strncmp(name, functions[i], length) == 0 && strchr("f@>", name[length]))

@@ -65,15 +65,24 @@ static inline int __all_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
   return __ballot_sync(mask, !predicate, file, line) == 0;
 }
 
+// A shuffle is one instruction of a GPU's: to an inspector its inside is no part of the kernel.
+#ifdef CUDASIM_INSPECT
+#define CUDASIM_UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage))
+#define CUDASIM_SHUFFLE template <class T> __attribute__((noinline)) CUDASIM_UNSEEN
+#else
+#define CUDASIM_UNSEEN
+#define CUDASIM_SHUFFLE template <class T> inline
+#endif
+
 namespace cudasim {
 
-static inline int lane(void) {
+CUDASIM_UNSEEN static inline int lane(void) {
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u);
 }
 
 // `source` maps (lane, first lane of the segment, segment width) to the lane to read from.
 template <class T, class Source>
-inline T shuffle(unsigned int mask, T value, int width, const char *file, int line, Source source) {
+CUDASIM_UNSEEN inline T shuffle(unsigned int mask, T value, int width, const char *file, int line, Source source) {
   if constexpr (sizeof(T) > 8) { // in pieces
     T whole;
     for (size_t at = 0; at < sizeof(T); at += 8) {
@@ -106,28 +115,28 @@ inline T shuffle(unsigned int mask, T value, int width, const char *file, int li
 
 } // namespace cudasim
 
-template <class T> inline T __shfl_sync(unsigned int mask, T value, int source, int width = 32, CUDASIM_HERE) {
+CUDASIM_SHUFFLE T __shfl_sync(unsigned int mask, T value, int source, int width = 32, CUDASIM_HERE) {
   return cudasim::shuffle(mask, value, width, file, line,
-                          [=](int, int first, int w) { return first + (source & (w - 1)); });
+                          [=](int, int first, int w) CUDASIM_UNSEEN { return first + (source & (w - 1)); });
 }
-template <class T>
-inline T __shfl_up_sync(unsigned int mask, T value, unsigned int delta, int width = 32, CUDASIM_HERE) {
-  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int) {
+CUDASIM_SHUFFLE T __shfl_up_sync(unsigned int mask, T value, unsigned int delta, int width = 32, CUDASIM_HERE) {
+  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int) CUDASIM_UNSEEN {
     return self - (int)delta < first ? self : self - (int)delta;
   });
 }
-template <class T>
-inline T __shfl_down_sync(unsigned int mask, T value, unsigned int delta, int width = 32, CUDASIM_HERE) {
-  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int w) {
+CUDASIM_SHUFFLE T __shfl_down_sync(unsigned int mask, T value, unsigned int delta, int width = 32, CUDASIM_HERE) {
+  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int w) CUDASIM_UNSEEN {
     return self + (int)delta >= first + w ? self : self + (int)delta;
   });
 }
-template <class T> inline T __shfl_xor_sync(unsigned int mask, T value, int lanes, int width = 32, CUDASIM_HERE) {
-  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int w) {
+CUDASIM_SHUFFLE T __shfl_xor_sync(unsigned int mask, T value, int lanes, int width = 32, CUDASIM_HERE) {
+  return cudasim::shuffle(mask, value, width, file, line, [=](int self, int first, int w) CUDASIM_UNSEEN {
     return (self ^ lanes) >= first + w ? self : self ^ lanes;
   });
 }
 
+#undef CUDASIM_SHUFFLE
+#undef CUDASIM_UNSEEN
 #undef CUDASIM_HERE
 
 static inline void __threadfence(void) {
