@@ -104,6 +104,17 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
       want[1] = 16;
       want[2] = gpu[4] / 8;
     }
+    if (i % 8 == 6 &&
+        kind == 0) { // where portions of a warp's registers, of a block's and none come to different numbers
+      want[0] = 96;
+      want[1] = 34;
+      want[2] = 0;
+    }
+    if (i % 8 == 7 && kind < 2) { // more would fit than may be
+      want[0] = kind == 1 ? 32 : draw_int(c, 1, 32);
+      want[1] = 16;
+      want[2] = 0;
+    }
     if (i % 8 == 3) // as many as a grid may have
       want[3] = INT_MAX - draw_int(c, 0, 9);
   }
