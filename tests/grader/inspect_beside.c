@@ -150,12 +150,12 @@ static bool exports(const char *line, const Functions *f) {
 // What both copies define is the plain one's. Not by objcopy's --weaken, which does not bring in a library's function that only this
 // copy calls (__popcountdi2): it would be called at address 0.
 static void write_line(FILE *out, const char *line, size_t length, bool plain) {
-  static const char global[] = "\t.globl\t";
-  const size_t skip = sizeof global - 1;
-  if (!plain && strncmp(line, global, skip) == 0)
-    fprintf(out, "\t.weak\t%.*s", (int)(length - skip), line + skip);
+  char *global = plain ? NULL : name_after(line, "\t.globl\t");
+  if (global)
+    fprintf(out, "\t.weak\t%s\n", global);
   else
     fwrite(line, 1, length, out);
+  free(global);
 }
 
 static bool write_copy(const char *path, const char *text, const Names *shared, bool plain) {

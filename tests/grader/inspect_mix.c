@@ -116,7 +116,7 @@ static Step called(const char *operands) {
     return STEP_BLOCK;
   if (strncmp(name, "__ubsan_handle_out_of_bounds", 28) == 0)
     return STEP_HANDLER;
-  if (strstr(name, "__shfl_")) // a template's instance
+  if (strstr(name, "__shfl_")) // in an instance's name: one instruction, whose inside cudasim_warp.h keeps unseen
     return STEP_INTEGER;
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     size_t length = strlen(functions[i]);

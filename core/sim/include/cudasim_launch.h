@@ -89,6 +89,11 @@ struct cudasim_index {
 #endif
 };
 extern __thread const struct cudasim_index *cudasim_thread CUDASIM_BUILT_IN(thread);
+#ifdef CUDASIM_INSPECT // what an inspector is told nothing of
+#define CUDASIM_UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage))
+#else
+#define CUDASIM_UNSEEN
+#endif
 #if !defined(__cplusplus) || defined(CUDASIM_INSPECT)
 extern __thread CUDASIM_CONSTANT struct uint3 threadIdx CUDASIM_BUILT_IN(threadIdx);
 extern __thread struct uint3 cudasim_thread_now CUDASIM_BUILT_IN(threadIdx); /* the same, for those who set it */
@@ -180,19 +185,18 @@ template <class Body, class... P> struct closure {
       tell(body, done...);
     }
   };
-  __attribute__((noipa, no_sanitize("thread"), no_sanitize_coverage)) static void inspected(const void *self) {
+  __attribute__((noipa)) CUDASIM_UNSEEN static void inspected(const void *self) {
     const closure *c = static_cast<const closure *>(self);
     c->arguments.call(told{c->body});
   }
 
-  __attribute__((noipa, no_sanitize("thread"), no_sanitize_coverage)) static void thread(const void *self) {
+  __attribute__((noipa)) CUDASIM_UNSEEN static void thread(const void *self) {
     const closure *c = static_cast<const closure *>(self);
     c->arguments.call(c->body);
   }
 
   // A block that nobody looks at, until a thread waits.
-  __attribute__((noipa, no_sanitize("thread"), no_sanitize_coverage)) static void threads(const void *self, int first,
-                                                                                          int end) {
+  __attribute__((noipa)) CUDASIM_UNSEEN static void threads(const void *self, int first, int end) {
     const unsigned int base = blockIdx.x * blockDim.x, height = blockDim.y, depth = blockDim.z;
     alignas(cudasim_index) char room[sizeof(cudasim_index)];
     cudasim_index *const index = reinterpret_cast<cudasim_index *>(room);

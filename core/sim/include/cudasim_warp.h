@@ -67,10 +67,8 @@ static inline int __all_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
 
 // A shuffle is one instruction of a GPU's: to an inspector its inside is no part of the kernel.
 #ifdef CUDASIM_INSPECT
-#define CUDASIM_UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage))
 #define CUDASIM_SHUFFLE template <class T> __attribute__((noinline)) CUDASIM_UNSEEN
 #else
-#define CUDASIM_UNSEEN
 #define CUDASIM_SHUFFLE template <class T> inline
 #endif
 
@@ -136,7 +134,6 @@ CUDASIM_SHUFFLE T __shfl_xor_sync(unsigned int mask, T value, int lanes, int wid
 }
 
 #undef CUDASIM_SHUFFLE
-#undef CUDASIM_UNSEEN
 #undef CUDASIM_HERE
 
 static inline void __threadfence(void) {

@@ -100,13 +100,13 @@ static void judge_difference(Case *c) {
     sum += fabs(difference);
   }
   double result = got_number(c, "difference");
-  bool wrong = !(fabs(result - largest) < 1e-5), any = x->count > 0 && result != 0;
-  suspect_that(c, any && wrong && (fabs(result - highest) < 1e-5 || fabs(result - lowest) < 1e-5), &SIGNED);
-  suspect_that(c, any && wrong && fabs(result - sum / (double)x->count) < 1e-4, &MEAN);
-  suspect_that(c, any && wrong && fabs(result - smallest) < 1e-6, &LOWEST);
+  bool wrong = !(fabs(result - largest) < 1e-5), telling = x->count > 0 && result != 0; // 0 may be a constant's, too
+  suspect_that(c, telling && wrong && (fabs(result - highest) < 1e-5 || fabs(result - lowest) < 1e-5), &SIGNED);
+  suspect_that(c, telling && wrong && fabs(result - sum / (double)x->count) < 1e-4, &MEAN);
+  suspect_that(c, telling && wrong && fabs(result - smallest) < 1e-6, &LOWEST);
   suspect_error(c, "on the same device", &APART);
   suspect_that(c, x->count == 0 && strstr(got_error(c), "max"), &EMPTY);
-  suspect_that(c, wrong && ((result == 0 && smallest > 0) || result == -1), &CONSTANT); // 0 can be the smallest, too
+  suspect_that(c, wrong && ((result == 0 && smallest > 0) || result == -1), &CONSTANT); // or the smallest one's
   expect_number(c, "difference", largest, 1e-6);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 1, &BACK_IN_PIECES);
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, &MOVED_AGAIN);

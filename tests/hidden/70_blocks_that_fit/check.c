@@ -104,8 +104,7 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
       want[1] = 16;
       want[2] = gpu[4] / 8;
     }
-    if (i % 8 == 6 &&
-        kind == 0) { // where portions of a warp's registers, of a block's and none come to different numbers
+    if (i % 8 == 6 && kind == 0) { // portions of a warp's registers, of a block's and none: three numbers
       want[0] = 96;
       want[1] = 34;
       want[2] = 0;
