@@ -339,26 +339,28 @@ static Ranking first_ops(Case *c, int64_t room) {
   return rank(&rows, BY_SELF, false, false);
 }
 
-// The one known mistake that leads to the ranking; none where several do.
-static const Mistake *one_known(const Rows *rows, const Ranking *r, const Ranking *want) {
+// The known mistake that leads to the ranking into *mistake. False: several do, so that none can be named.
+static bool at_most_one_known(const Rows *rows, const Ranking *r, const Ranking *want, const Mistake **mistake) {
   Ranking of[KNOWN + 1];
   rank_as_known(rows, want, of);
-  const Mistake *found = NULL;
+  *mistake = NULL;
   for (int i = 0; i <= KNOWN; i++) {
     if (same_keys(&of[i], want) || !same_found(r, &of[i]))
       continue;
-    if (found && found != known_mistake(i))
-      return NULL;
-    found = known_mistake(i);
+    if (*mistake && *mistake != known_mistake(i))
+      return false;
+    *mistake = known_mistake(i);
   }
-  return found;
+  return true;
 }
 
 static const Mistake *mistake_of_keys(Case *c, const Ranking *r, const Ranking *want) {
   const Rows rows = given_rows(c);
   if (same_found(r, want))
     return NULL;
-  const Mistake *mistake = one_known(&rows, r, want);
+  const Mistake *mistake;
+  if (!at_most_one_known(&rows, r, want, &mistake))
+    return NULL;
   if (mistake)
     return mistake;
   const Ranking merged = by_beginning(c);
