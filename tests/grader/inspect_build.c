@@ -119,6 +119,17 @@ static bool transform(const InspectBuild *b, const char *source, int number) {
   return tool(&c, b, "the transformation of the launches");
 }
 
+// What an answer sees beside its own file, as where it is judged.
+static void include_exercise(Command *c, const InspectOptions *o) {
+  char header[PATH_MAX];
+  if (!o->exercise)
+    return;
+  snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", o->exercise->id);
+  word(c, "", "-include");
+  word(c, "", header);
+  word(c, "-I", CONFIG_ROOT "/exercises"); // counted.cuh
+}
+
 // `apart`: for kernels that are launched here and defined in another file. What the compiler says goes to the file `said`, or is
 // seen where that is NULL.
 static bool compile_as(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
@@ -139,12 +150,7 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   words(&c, CONFIG_INCLUDES);
   if (!apart && number != PLAIN && access(PRECOMPILED_HEADER, R_OK) == 0)
     words(&c, "-include " PRECOMPILED_HEADER);
-  if (o->exercise) {
-    char header[PATH_MAX];
-    snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", o->exercise->id);
-    word(&c, "", "-include");
-    word(&c, "", header);
-  }
+  include_exercise(&c, o);
   word(&c, "", "-S");
   word(&c, "", numbered("kernels", number, ".cpp"));
   word(&c, "", "-o");
@@ -206,18 +212,13 @@ static bool compile(InspectBuild *b, const InspectOptions *o, const char *source
 
 bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes) {
   Command c = {0};
-  char header[PATH_MAX];
   if (!*CONFIG_NVCC || o->program || o->no_registers)
     return false;
   snprintf(said, bytes, "%s/ptxas", b->folder);
   word(&c, "", CONFIG_NVCC);
   words(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
   word(&c, "-I", CONFIG_ROOT "/core");
-  if (o->exercise) {
-    snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", o->exercise->id);
-    word(&c, "", "-include");
-    word(&c, "", header);
-  }
+  include_exercise(&c, o);
   word(&c, "", b->source);
   return inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0;
 }

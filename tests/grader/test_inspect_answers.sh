@@ -1,23 +1,28 @@
 #!/usr/bin/env bash
 # ./ferry inspect on answers to the kernel exercises: solutions and right answers have no finding, and of wrong ones whose mistake
 # shows in what a kernel accesses it names that.
-# run:
+# PATTERN, its argument: only answers to the exercises whose id matches this extended regular expression.
+# run: -- ^6
+# run: -- ^[789]
 # timeout: 600
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 ferry=${FERRY_BUILD:-build}/ferry
 [ -x "$ferry" ] || skip_all "$ferry is not built (a sanitized build has none)"
+pattern=${1:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 inspect() { # ANSWER [--once]: the findings' kinds in $work/kinds, its status in $status
-  "$ferry" inspect "$1" ${2:-} --no-registers --json "$work/json" >"$work/out" 2>&1
+  "$ferry" inspect "$1" "${@:2}" --no-registers --json "$work/json" >"$work/out" 2>&1
   status=$?
   sed -nE 's/^\{"type": "finding", "kind": "([a-z-]+)".*/\1/p' "$work/json" | sort -u >"$work/kinds"
 }
 
 # Not 68's: there a kernel fails on purpose, and the answer is to say so.
-for answer in solutions/6[0-7]*.cu tests/hidden/6[0-7]*/right_*.cu; do
+for answer in solutions/{6[0-7],7,8,9}*.cu tests/hidden/{6[0-7],7,8,9}*/right_*.cu; do
+  exercise=${answer#solutions/} exercise=${exercise#tests/hidden/}
+  [[ $exercise =~ $pattern ]] || continue
   inspect "$answer"
   [ "$status" = 0 ]
   result $? "$answer has no finding" "status $status: $(head -n 4 "$work/out" | tr '\n' ' ')"
@@ -25,6 +30,7 @@ done
 
 # EXERCISE ANSWER KIND
 while read -r exercise answer kind; do
+  [[ $exercise =~ $pattern ]] || continue
   inspect "tests/hidden/$exercise/wrong_$answer.cu"
   [ "$status" = 1 ] && grep -qx "$kind" "$work/kinds"
   result $? "$exercise, $answer: $kind" "status $status, found: $(tr '\n' ' ' <"$work/kinds")"
@@ -57,6 +63,75 @@ done <<'END'
 66_histogram plain race-warp
 66_histogram plain_global race-grid
 66_histogram shared_not_zeroed uninitialised-shared
+71_one_way_for_a_warp guard bounds-global
+72_column_sums added uninitialised-global
+72_column_sums guard bounds-global
+72_column_sums no_barrier race-block
+73_pixels_to_planes guard bounds-global
+73_pixels_to_planes no_barrier race-block
+73_pixels_to_planes one_too_far bounds-global
+74_channels_apart bytes bounds-dynamic
+74_channels_apart fixed bounds-global
+74_channels_apart no_barrier race-block
+74_channels_apart return divergent
+74_channels_apart room bounds-dynamic
+75_row_maximum beyond bounds-global
+75_row_maximum first_unguarded bounds-global
+76_scan beyond bounds-global
+76_scan in_place race-block
+76_scan no_barrier race-block
+76_scan return divergent
+77_compaction beyond bounds-global
+77_compaction no_barrier race-block
+77_compaction own_piece race-grid
+77_compaction return divergent
+77_compaction too_far bounds-global
+78_run_lengths before_first bounds-global
+78_run_lengths no_barrier race-block
+79_register_tiles added uninitialised-global
+79_register_tiles grid bounds-global
+79_register_tiles k_of_16 bounds-global
+79_register_tiles no_first race-block
+79_register_tiles no_second race-block
+80_two_buffers added uninitialised-global
+80_two_buffers beyond bounds-global
+80_two_buffers never_turned race-block
+80_two_buffers no_barrier race-block
+80_two_buffers one_pair race-block
+81_pipeline copies_apart uninitialised-global
+81_pipeline other_stream uninitialised-global
+82_captured_steps not_forked uninitialised-global
+83_online_softmax barrier race-block
+84_layer_norm_backward added uninitialised-global
+84_layer_norm_backward barrier race-block
+85_attention barrier race-block
+90_beyond_the_end guard_only bounds-global
+90_beyond_the_end last bounds-global
+90_beyond_the_end one_more bounds-global
+91_the_second_round behind race-block
+91_the_second_round branch divergent
+91_the_second_round first_barrier race-block
+91_the_second_round second_barrier race-block
+91_the_second_round warp race-block
+92_counters early race-block
+92_counters no_barrier race-block
+92_counters plain race-block
+92_counters some_set uninitialised-shared
+92_counters unset uninitialised-shared
+92_counters warp_alone race-block
+92_counters written race-grid
+94_three_pointers bytes_of_pointer uninitialised-global
+94_three_pointers freed freed
+94_three_pointers host argument
+94_three_pointers kept leak
+94_three_pointers kept_partial leak
+94_three_pointers short_head bounds-global
+94_three_pointers vector misaligned
+95_faster_transpose guard bounds-global
+95_faster_transpose no_barrier race-block
+95_faster_transpose past bounds-global
+96_faster_sum no_barrier race-block
+96_faster_sum plain race-grid
 END
 
 # Mistakes that are no fault, but cost: told by the counts. ANSWER FIELD and by how many times the ideal it is exceeded at least
@@ -65,6 +140,7 @@ worst() { # FIELD: the largest ratio to the ideal among the lines
     awk -F '[ ,]+' '{ r = $2 / $4; if (r > most) most = r } END { print most + 0 }'
 }
 while read -r exercise answer what least; do
+  [[ $exercise =~ $pattern ]] || continue
   inspect "tests/hidden/$exercise/wrong_$answer.cu" --once
   ratio=$(worst "$what")
   awk "BEGIN { exit !($ratio >= $least) }"
