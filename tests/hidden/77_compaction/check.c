@@ -74,7 +74,7 @@ static void ask(Case *c, int64_t n, double bound) {
   give_number(c, "n", (double)n);
 }
 static void ask_whole(Case *c) {
-  ask(c, 2048, 0);
+  ask(c, 2048, -0.0); // 0 is not above it
 }
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 4097, 5999), (double)draw_int(c, -3, 3) + 0.25 * (double)draw_int(c, 1, 3));

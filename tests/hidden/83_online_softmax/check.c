@@ -64,6 +64,10 @@ static void ask_low(Case *c) {
 static void ask_long(Case *c) {
   ask(c, draw_odd(c, 31, 49), draw_odd(c, 3001, 3999), -9, 9);
 }
+// Threads that meet no number, and more rows than somebody may have given blocks.
+static void ask_many_short(Case *c) {
+  ask(c, draw_odd(c, 1031, 1299), draw_odd(c, 3, 29), -260, -200);
+}
 static void ask_none_first(Case *c) {
   ask(c, 5, 7, -9, 9);
   give_number(c, "none first", 1);
@@ -170,6 +174,7 @@ EXERCISE = {
               {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "large numbers", .ask = ask_high, .judge = judge},
               {.name = "far below zero", .ask = ask_low, .judge = judge},
+              {.name = "many short rows", .ask = ask_many_short, .judge = judge, .inspect = true},
               {.name = "long rows", .ask = ask_long, .judge = judge},
               {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},
 };
