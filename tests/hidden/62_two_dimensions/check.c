@@ -99,7 +99,7 @@ static void ask_whole(Case *c) {
   ask(c, 64, 128); // what lies behind the last row's end is no memory
 }
 static void ask_one_row(Case *c) {
-  ask(c, 1, draw_odd(c, 1025, 1199));
+  ask(c, 1, draw_odd(c, 5001, 5999)); // more than somebody may have given blocks
 }
 static void ask_one_column(Case *c) {
   ask(c, draw_odd(c, 1025, 1199), 1);
@@ -234,7 +234,8 @@ static void suspect_corner(Case *c) {
                    (all_columns - columns < s[3] || columns == all_columns),
                &EDGES);
   suspect_that(c, last, &LAST_LEFT_OUT);
-  suspect_that(c, s[0] * s[3] >= all_rows && s[0] * s[3] < all_columns, &MIXED_UP);
+  const int64_t across = s[0] * s[3]; // threads along x: as many as the rows take, rounded up
+  suspect_that(c, across >= all_rows && across - all_rows < s[3] && across < all_columns, &MIXED_UP);
   suspect_that(c, (columns < all_columns && columns == s[1] * s[4]) || (rows < all_rows && rows == s[0] * s[3]),
                &MIXED_UP);
   suspect_that(c, columns == all_rows || rows == all_columns || s[1] * s[4] < all_rows, &MIXED_UP);
