@@ -20,7 +20,7 @@ finds_what_is_meant() { # FILE [OPTIONS]
   "$ferry" inspect "$1" --no-registers --quiet "${@:2}" --json "$work/json" >"$work/out" 2>&1
   local status=$?
   sed -nE 's/^\{"type": "finding", "kind": "([a-z-]+)", .*"kernel": "([a-zA-Z_0-9]+)".*/\1 \2/p' "$work/json" | sort -u >"$work/found"
-  diff <(meant "$1") "$work/found" >"$work/difference" && [ "$status" = "$([ -s "$work/found" ] && echo 1 || echo 0)" ]
+  cmp -s <(meant "$1") "$work/found" && [ "$status" = "$([ -s "$work/found" ] && echo 1 || echo 0)" ]
   result $? "$*: $([ -s "$work/found" ] && echo 'what is wrong on purpose' || echo 'no finding')" \
     "status $status: $(head -n 4 "$work/out" | tr '\n' ' ')"
 }

@@ -226,7 +226,8 @@ static void suspect_corner(Case *c) {
     return;
   bool one_block = rows == (s[4] < all_rows ? s[4] : all_rows) &&
                    columns == (s[3] < all_columns ? s[3] : all_columns) && s[0] * s[1] > 1;
-  bool edges = (rows == all_rows || rows == s[1] * s[4]) && (columns == all_columns || columns == s[0] * s[3]);
+  const int64_t across = s[0] * s[3], down = s[1] * s[4]; // threads
+  bool edges = (rows == all_rows || rows == down) && (columns == all_columns || columns == across);
   bool last = rows >= all_rows - 1 && columns >= all_columns - 1;
   suspect_that(c, one_block, &BLOCK_INDEX);
   suspect_that(c,
@@ -234,11 +235,10 @@ static void suspect_corner(Case *c) {
                    (all_columns - columns < s[3] || columns == all_columns),
                &EDGES);
   suspect_that(c, last, &LAST_LEFT_OUT);
-  const int64_t across = s[0] * s[3]; // threads along x: as many as the rows take, rounded up
+  // As many threads along x as the rows take, rounded up.
   suspect_that(c, across >= all_rows && across - all_rows < s[3] && across < all_columns, &MIXED_UP);
-  suspect_that(c, (columns < all_columns && columns == s[1] * s[4]) || (rows < all_rows && rows == s[0] * s[3]),
-               &MIXED_UP);
-  suspect_that(c, columns == all_rows || rows == all_columns || s[1] * s[4] < all_rows, &MIXED_UP);
+  suspect_that(c, (columns < all_columns && columns == down) || (rows < all_rows && rows == across), &MIXED_UP);
+  suspect_that(c, columns == all_rows || rows == all_columns || down < all_rows, &MIXED_UP);
 }
 
 // Without the factor, or without the term.

@@ -131,8 +131,8 @@ static bool inside_is_right(const Case *c) {
 
 static void suspect_edges(Case *c) {
   bool cut = rows_of(c) % 32 != 0 || columns_of(c) % 32 != 0;
-  bool few = rows_of(c) * columns_of(c) <
-             1 << 20; // of many tiles a block may have several, and a barrier too few between them
+  // Of many tiles a block may have several, and a barrier too few between them: what is wrong then need not be the edges.
+  bool few = rows_of(c) * columns_of(c) < 1 << 20;
   const Array *out = got_out(c), *want = transposed(c);
   bool wrong = out && memcmp(out->f32, want->f32, (size_t)want->count * sizeof(float)) != 0;
   suspect_that(c, few && cut && wrong && inside_is_right(c), &EDGES);
