@@ -93,7 +93,13 @@ ACCESS_INLINE bool access_is_plain_at(const struct look *l, struct cell *cells, 
   return true;
 }
 
-// True: the block has read the word in this phase, and one lane more of this warp reads it, or one of any.
+// The cell of the word at this offset, and those of the words behind it.
+ACCESS_INLINE struct cell *access_cells(struct cell *words, size_t offset) {
+  return (struct cell *)((char *)words + offset / MEMORY_WORD * sizeof *words);
+}
+
+// True: the block has read the word in this phase, and one lane more of this warp reads it, or one of any. Where a read has found
+// memory that nothing has written, or that is not allocated, no cell says this (lane.c).
 ACCESS_INLINE bool access_is_repeated(const struct look *l, const struct cell *cell) {
   const struct mark *last = &cell->last;
   return last->era == l->era &&
@@ -104,38 +110,39 @@ ACCESS_INLINE bool access_is_repeated(const struct look *l, const struct cell *c
 // Each ends in a call of the slow way or in none, so that nothing has to be saved on the stack. `aligned`: to its own size.
 ACCESS_INLINE void access_global(struct look *l, size_t offset, uint64_t address, unsigned bytes, uint32_t key,
                                  bool aligned) {
-  struct cell *cells;
-  if (!access_all_written(address, bytes) || (cells = memory_global_words[offset / MEMORY_PAGE]) == NULL ||
-      (!aligned && (offset % MEMORY_WORD || offset % MEMORY_PAGE + bytes > MEMORY_PAGE))) {
+  struct cell *cells = access_cells(memory_global_words, offset);
+  if (!aligned && (offset % MEMORY_WORD || offset % MEMORY_PAGE + bytes > MEMORY_PAGE)) {
     lane_access(l, address, bytes, key);
-    return;
-  }
-  cells += offset % MEMORY_PAGE / MEMORY_WORD; // what is aligned ends no page
-  if (bytes > MEMORY_WORD
-          ? !access_is_plain_at(l, cells, bytes, key, SPACE_GLOBAL)
-          : !(is_read(key) && __builtin_expect(access_is_repeated(l, cells), 1)) && !access_is_first(l, cells, key)) {
-    if (bytes > MEMORY_WORD)
-      lane_access(l, address, bytes, key);
-    else if (is_read(key))
-      lane_read_global(l, address, cells, key);
+  } else if (bytes == MEMORY_WORD && is_read(key) && __builtin_expect(access_is_repeated(l, cells), 1)) {
+    lane_keep(address, key);
+  } else if (!access_all_written(address, bytes)) {
+    lane_access(l, address, bytes, key);
+  } else if (bytes > MEMORY_WORD) {
+    if (access_is_plain_at(l, cells, bytes, key, SPACE_GLOBAL))
+      lane_keep(address, key);
     else
-      lane_write_global(l, address, cells, key);
-    return;
+      lane_access(l, address, bytes, key);
+  } else if (access_is_first(l, cells, key)) {
+    lane_keep(address, key);
+  } else if (is_read(key)) {
+    lane_read_global(l, address, cells, key);
+  } else {
+    lane_write_global(l, address, cells, key);
   }
-  lane_keep(address, key);
 }
 
 ACCESS_INLINE struct record *access_record(const struct look *l, size_t offset) {
-  return &l->shared_records[offset / MEMORY_PAGE][offset % MEMORY_PAGE / MEMORY_WORD];
+  return &l->shared_records[offset / MEMORY_WORD];
 }
 
-ACCESS_INLINE void access_shared(struct look *l, size_t offset, uint64_t address, unsigned bytes, uint32_t key) {
-  struct cell *cells = l->shared_words[offset / MEMORY_PAGE];
-  if (cells == NULL || offset % MEMORY_WORD || (bytes > MEMORY_WORD && offset % MEMORY_PAGE + bytes > MEMORY_PAGE)) {
+// Shared memory begins at a multiple of 16: what is aligned to its own size ends no page.
+ACCESS_INLINE void access_shared(struct look *l, size_t offset, uint64_t address, unsigned bytes, uint32_t key,
+                                 bool aligned) {
+  struct cell *cells = access_cells(l->shared_words, offset);
+  if (!aligned && (offset % MEMORY_WORD || offset % MEMORY_PAGE + bytes > MEMORY_PAGE)) {
     lane_access(l, address, bytes, key);
     return;
   }
-  cells += offset % MEMORY_PAGE / MEMORY_WORD;
   if (bytes > MEMORY_WORD) {
     if (l->known_shared[offset / MEMORY_WORD] && access_is_plain_at(l, cells, bytes, key, SPACE_SHARED))
       lane_keep(address, key);
@@ -158,7 +165,7 @@ ACCESS_INLINE void access_memory(struct look *l, uint64_t address, unsigned byte
   else if (offset < memory_arena_bytes)
     access_global(l, offset, address, bytes, key, aligned);
   else if (at < l->shared_bytes)
-    access_shared(l, at, address, bytes, key);
+    access_shared(l, at, address, bytes, key, aligned);
   else
     lane_elsewhere(l, address, bytes, key);
 }

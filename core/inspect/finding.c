@@ -3,24 +3,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inspect/inspect.h"
 
 static struct finding **findings;
 static size_t finding_count, finding_room;
 
+// Nothing is reported any more: at exit there would be, by a thread that waits for this one.
+_Noreturn void inspect_give_up(const char *why) {
+  fprintf(stderr, "ferry inspect: %s\n", why);
+  fflush(NULL);
+  _exit(1);
+}
+
+static void *or_exit(void *memory) {
+  if (memory == NULL)
+    inspect_give_up("no memory left to look at the kernels: --blocks N looks at fewer blocks");
+  return memory;
+}
+
 void *inspect_resize(void *memory, size_t bytes) {
-  void *resized = realloc(memory, bytes ? bytes : 1);
-  if (resized == NULL) {
-    fprintf(stderr, "ferry inspect: no memory left to look at the kernels: --blocks N looks at fewer blocks\n");
-    exit(1);
-  }
-  return resized;
+  return or_exit(realloc(memory, bytes ? bytes : 1));
 }
 
 void *inspect_allocate(size_t bytes) {
-  void *memory = inspect_resize(NULL, bytes);
-  return memset(memory, 0, bytes);
+  return or_exit(calloc(bytes ? bytes : 1, 1));
+}
+
+void *inspect_allocate_aligned(size_t alignment, size_t bytes) {
+  const size_t whole = (bytes + alignment - 1) / alignment * alignment;
+  return memset(or_exit(aligned_alloc(alignment, whole)), 0, whole);
 }
 
 static bool races(enum finding_kind kind) {

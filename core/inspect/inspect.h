@@ -51,12 +51,13 @@ static inline unsigned access_bytes(uint32_t key) {
 }
 
 struct lane {
-  uint32_t *keys;
-  uint64_t *addresses;     // of each key that is an access; those of others say nothing
-  struct tail {            // while another lane runs
-    uint32_t *key, *limit; // where its next event goes, and up to where there is room
-    uintptr_t addresses;   // with twice a key's address: where its access's address goes
+  _Alignas(64) struct tail { // while another lane runs
+    uint32_t *key, *limit;   // where its next event goes, and up to where there is room
+    uintptr_t addresses;     // with twice a key's address: where its access's address goes
   } tail;
+  uint32_t *keys;           // the warp's path, or its own
+  uint64_t *addresses;      // of each key that is an access; those of others say nothing
+  uint32_t *own;            // as many keys as addresses
   uint32_t key_count, room; // key_count: of a warp that is complete
 };
 
@@ -187,7 +188,7 @@ enum { KEY_ANYONE = KIND_MASK };
 // there is more to remember `more` is the number of a record, and `last` says only in which era reads are no news.
 struct cell {
   struct mark last;
-  uint32_t more; // 0: none
+  uint32_t more; // 0: none; MORE_IS_BYTES
 };
 
 enum { MEETINGS = 256 };
@@ -203,8 +204,8 @@ struct look {
   char *shared, *dynamic; // where static and dynamic shared memory begin here
   size_t shared_bytes, dynamic_bytes;
   uint8_t *known_shared; // the kernel's
-  struct cell **shared_words;
-  struct record **shared_records;
+  struct cell *shared_words;
+  struct record *shared_records;
   struct lane *lane; // the running thread's
   int thread, warp;
   uint64_t block_state; // what the simulator keeps of a block, and how many bytes
@@ -213,6 +214,11 @@ struct look {
   uint32_t run, phase; // phase: barriers passed, from 1
   struct lane lanes[WARP];
   struct lane_room rooms[WARP];
+  uint32_t *path; // keys of all lanes that have done the same so far; behind the last lane's, those of a warp before
+  uint32_t path_room;
+  uint32_t departed; // lanes that have not done the same, and keep keys of their own
+  const uint32_t
+      *furthest; // where the one that has gone furthest along the path stands; NULL: not asked since the lane runs
   bool lanes_are_large;
   uint32_t live[MAX_WARPS];
   uint32_t together[MAX_WARPS]; // lanes that have the same depth and last blocks; only the first's are kept
@@ -231,6 +237,7 @@ struct look {
   size_t early_count;
   uint32_t last_key; // of an access that was not kept as an event, where `last_at` is the tail's `key`
   const uint32_t *last_at;
+  const struct lane *last_lane;
   bool skip_next; // the next access is out of bounds, which has been said
   struct {
     struct finding *finding;
@@ -270,39 +277,35 @@ struct allocation {
 
 enum { MEMORY_PAGE = 32768, MEMORY_WORD = 4, MEMORY_WRITTEN = 2 };
 
-// A page has a cell for each word, until somebody accesses a part of a word; then one for each byte.
-struct page {
-  bool bytes;
-  _Alignas(64) struct cell cells[]; // none in two lines of the cache
-};
-
+// A page has a cell for each word, until somebody accesses a part of a word; then one for each byte. Its words' cells are none's
+// from then on, and say so by a record that there is not, so that nobody has to ask before he looks at a word's cell.
+static const uint32_t MORE_IS_BYTES = 1u << 31;
 struct memory {
-  size_t pages;
-  struct page **page;
-  struct cell **words;     // of each page its cells, where it has one for each word; else NULL
-  struct record **records; // of shared memory: each such page's records, side by side, one for each cell; else NULL
+  struct cell *words;     // of the whole memory, each
+  struct cell **bytes;    // of each page its bytes' cells; else NULL
+  struct record *records; // of shared memory: each word's, side by side; else NULL
 };
 
 extern uint8_t *memory_states; // a byte for each byte of the devices' memory
 extern uint64_t memory_arena, memory_arena_bytes;
 extern struct memory *memory_global;
-extern struct cell **memory_global_words; // its `words`
+extern unsigned memory_paused_looks;     // blocks that others may run beside for now
+extern struct cell *memory_global_words; // its `words`
 
 struct memory *memory_new(size_t bytes, bool shared);
 struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
-const struct cell *memory_cell(const struct memory *memory, size_t offset); // NULL: nobody has accessed anything near
+const struct cell *memory_cell(const struct memory *memory, size_t offset);
 enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset);
 // Tells of global memory that is not allocated, or that nothing has written, and marks what is written now.
 void memory_check(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
 
 // The cells of `bytes` bytes at `offset`: how many in *count.
 static inline struct cell *memory_cells(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
-  struct page *page = memory->page[offset / MEMORY_PAGE];
-  size_t within = offset % MEMORY_PAGE;
-  if (page == NULL || page->bytes || bytes < MEMORY_WORD || offset % MEMORY_WORD || within + bytes > MEMORY_PAGE)
+  if (memory->bytes[offset / MEMORY_PAGE] || bytes < MEMORY_WORD || offset % MEMORY_WORD ||
+      offset % MEMORY_PAGE + bytes > MEMORY_PAGE)
     return memory_cells_slow(memory, offset, bytes, count);
   *count = bytes / MEMORY_WORD;
-  return &page->cells[within / MEMORY_WORD];
+  return &memory->words[offset / MEMORY_WORD];
 }
 
 static inline enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
@@ -354,6 +357,7 @@ void lane_flush(struct look *l);
 // Another lane's events come from here on; or the same one's, where what is pending has changed.
 static inline void lane_enter(struct look *l, struct lane *lane) {
   l->lane = lane;
+  l->furthest = NULL;
   inspect_tail = lane->tail;
   if (__builtin_expect(l->pending, 0))
     inspect_tail.limit = NULL;
@@ -361,12 +365,16 @@ static inline void lane_enter(struct look *l, struct lane *lane) {
 static inline void lane_leave(struct look *l) {
   l->lane->tail.key = inspect_tail.key;
 }
+// Of a lane that does not what stands in the path: another lane did something else, or none of this warp has come so far.
+void lane_leave_path(uint32_t key);
 // There has to be room.
 static inline void lane_keep(uint64_t address, uint32_t key) {
   uint32_t *const at = inspect_tail.key;
   *(uint64_t *)(inspect_tail.addresses + 2 * (uintptr_t)at) = address;
-  *at = key;
-  inspect_tail.key = at + 1;
+  if (__builtin_expect(*at == key, 1))
+    inspect_tail.key = at + 1;
+  else
+    lane_leave_path(key);
 }
 static inline void lane_pend(struct look *l) { // the next access goes the slow way
   l->pending = true;
@@ -384,8 +392,7 @@ void lane_read_shared(struct look *l, uint64_t address, struct cell *cell, uint3
 void lane_write_shared(struct look *l, uint64_t address, struct cell *cell, uint32_t key, struct record *record);
 uint32_t lane_last_key(const struct look *l);
 void replay(struct look *l, uint32_t active);
-bool replay_whole(struct look *l,
-                  uint32_t count); // all lanes have so many events; false: not the same, or not from one place
+bool replay_whole(struct look *l, uint32_t count); // all lanes did the same so many events; false: not from one place
 void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
 
 // What a launch did, for a device that plays a GPU; elsewhere `counts_wanted` is false, and these do nothing. The sectors from the first to the last were
@@ -422,6 +429,7 @@ void race_end_launch(void);
 void race_begin_phase(struct look *l); // l->run and l->phase are new
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
 void race_copy_cell(struct cell *to, const struct cell *from);
+void race_ask_again(struct cell *cell); // about the next access of the cell's word, whoever has read it in this phase
 // Records that these cells will have once they need one.
 struct record *race_records_for(const struct cell *cells, size_t count);
 bool race_last_write(const struct cell *cell, struct note *write); // false: none, as far as anybody knows
@@ -466,7 +474,9 @@ void inspect_write_record(void);
 // The same as a text (malloc), for who sends it on; NULL: no memory.
 char *inspect_record_text(void);
 
+_Noreturn void inspect_give_up(const char *why);
 void *inspect_allocate(size_t bytes); // zeroed
+void *inspect_allocate_aligned(size_t alignment, size_t bytes);
 void *inspect_resize(void *memory, size_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 // What each lane of a warp does, kept until the warp is complete: the simulator runs a warp's lanes one after another.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/access.h"
@@ -9,11 +10,32 @@
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
 enum { MOST = 4 << 20, FIRST_ROOM = 1024, SMALL_ROOM = 64 };
 
-static void set_room(struct lane *lane, uint32_t room, uint32_t *keys, uint64_t *addresses, ptrdiff_t count) {
+static void set_room(struct lane *lane, uint32_t room, uint32_t *own, uint64_t *addresses) {
   lane->room = room;
-  lane->keys = keys;
+  lane->own = own;
   lane->addresses = addresses;
-  lane->tail = (struct tail){keys + count, keys + room, (uintptr_t)addresses - 2 * (uintptr_t)keys};
+}
+
+// From here on these are the lane's keys, of which there are `count`.
+static void set_keys(struct lane *lane, uint32_t *keys, ptrdiff_t count) {
+  lane->keys = keys;
+  lane->tail = (struct tail){keys + count, keys + lane->room, (uintptr_t)lane->addresses - 2 * (uintptr_t)keys};
+}
+
+// The path has room for what the lane has room for.
+static void lengthen_path(struct look *l, uint32_t room) {
+  uint32_t *const old = l->path;
+  if (room <= l->path_room)
+    return;
+  l->path = inspect_resize(NULL, room * sizeof *l->path);
+  memset(l->path, 0, room * sizeof *l->path);
+  if (old)
+    memcpy(l->path, old, l->path_room * sizeof *l->path);
+  l->path_room = room;
+  for (unsigned i = 0; i < WARP && old; i++)
+    if (l->lanes[i].keys == old)
+      set_keys(&l->lanes[i], l->path, l->lanes[i].tail.key - old);
+  free(old);
 }
 
 static void make_small(struct look *l) {
@@ -39,10 +61,13 @@ void lanes_begin(struct look *l, const struct kernel *kernel) {
     if (large && r->room == 0)
       make_large(r, FIRST_ROOM);
     if (large)
-      set_room(&l->lanes[i], r->room, r->large, r->large_addresses, 0);
+      set_room(&l->lanes[i], r->room, r->large, r->large_addresses);
     else
-      set_room(&l->lanes[i], SMALL_ROOM, r->small, r->small_addresses, 0);
+      set_room(&l->lanes[i], SMALL_ROOM, r->small, r->small_addresses);
+    lengthen_path(l, l->lanes[i].room);
   }
+  for (unsigned i = 0; i < WARP; i++)
+    set_keys(&l->lanes[i], l->path, 0);
   l->lanes_are_large = large;
 }
 
@@ -50,11 +75,12 @@ static bool grow(struct look *l) {
   struct lane *lane = l->lane;
   struct lane_room *r = &l->rooms[lane - l->lanes];
   const ptrdiff_t count = inspect_tail.key - lane->keys;
+  const bool departed = lane->keys == lane->own;
   if (lane->room >= MOST) {
     l->launch->kernel->cut = true;
     return false;
   }
-  if (lane->keys == r->small) {
+  if (lane->own == r->small) {
     if (r->room == 0)
       make_large(r, FIRST_ROOM);
     memcpy(r->large, r->small, SMALL_ROOM * sizeof *r->small);
@@ -64,7 +90,9 @@ static bool grow(struct look *l) {
   } else {
     make_large(r, 2 * r->room);
   }
-  set_room(lane, r->room, r->large, r->large_addresses, count);
+  set_room(lane, r->room, r->large, r->large_addresses);
+  lengthen_path(l, r->room);
+  set_keys(lane, departed ? lane->own : l->path, count);
   lane_enter(l, lane);
   return true;
 }
@@ -77,11 +105,13 @@ static inline bool has_room(struct look *l) {
 static void pass_by(struct look *l, uint32_t key) {
   l->last_key = key;
   l->last_at = inspect_tail.key;
+  l->last_lane = l->lane;
   inspect_calls++;
 }
 
 uint32_t lane_last_key(const struct look *l) {
-  return inspect_tail.key == l->last_at || inspect_tail.key == l->lane->keys ? l->last_key : inspect_tail.key[-1];
+  const bool passed_by = inspect_tail.key == l->last_at && l->lane == l->last_lane;
+  return passed_by || inspect_tail.key == l->lane->keys ? l->last_key : inspect_tail.key[-1];
 }
 
 // Behind each array is room that is nobody's (./ferry inspect puts it there).
@@ -142,9 +172,44 @@ static bool end_pending(struct look *l) {
   return skip;
 }
 
+// ---- the warp's path ----------------------------------------------------------------------------------------------------------
+
+// Most of the time all lanes of a warp do the same, and what a warp before it did: they share their keys, and each only compares.
+
+static __attribute__((noinline)) const uint32_t *furthest(const struct look *l) {
+  const uint32_t *most = l->path;
+  for (unsigned i = 0; i < WARP; i++)
+    if (l->lanes[i].keys == l->path && l->lanes[i].tail.key > most)
+      most = l->lanes[i].tail.key;
+  return most;
+}
+
+static void depart(struct look *l) {
+  struct lane *lane = l->lane;
+  const ptrdiff_t count = inspect_tail.key - lane->keys;
+  memcpy(lane->own, lane->keys, (size_t)count * sizeof *lane->own);
+  set_keys(lane, lane->own, count);
+  l->departed |= 1u << (lane - l->lanes);
+  lane_enter(l, lane);
+}
+
+static void put(struct look *l, uint32_t key) {
+  if (*inspect_tail.key != key && l->lane->keys == l->path) {
+    if (l->furthest == NULL)
+      l->furthest = furthest(l);
+    if (l->furthest > inspect_tail.key)
+      depart(l);
+  }
+  *inspect_tail.key++ = key;
+}
+
+__attribute__((noinline)) void lane_leave_path(uint32_t key) {
+  put(inspect_now, key);
+}
+
 void lane_event(struct look *l, uint32_t key) {
   if (has_room(l))
-    *inspect_tail.key++ = key;
+    put(l, key);
   else
     pass_by(l, key);
 }
@@ -172,6 +237,9 @@ static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t 
     unsigned count;
     struct cell *cells = memory_cells(memory, offset, bytes, &count);
     race_check(l, cells, count, key, address, space);
+    if (space == SPACE_GLOBAL && is_read(key) && !access_all_written(address, bytes))
+      for (unsigned i = 0; i < count; i++)
+        race_ask_again(&cells[i]);
   }
   if (has_room(l)) {
     lane_keep(address, key);
@@ -183,7 +251,7 @@ static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t 
 static __attribute__((noinline)) void word_slowly(struct look *l, uint64_t address, struct cell *cell, uint32_t key,
                                                   enum space space) {
   const struct mark now = {l->era, key, l->who};
-  if (is_known(l, cell, &now, space))
+  if (cell->more != MORE_IS_BYTES && is_known(l, cell, &now, space))
     lane_keep(address, key);
   else
     lane_access_slow(l, address, MEMORY_WORD, key);
@@ -194,7 +262,8 @@ ACCESS_INLINE void word(struct look *l, uint64_t address, struct cell *cell, uin
                         struct record *record) {
   key = (key & ~(uint32_t)KIND_MASK) | ((reads ? EVENT_READ : EVENT_WRITE) + 2);
   if (access_is_plain(l, cell, key, space) ||
-      (cell->more && access_is_ordered(l, cell, space == SPACE_GLOBAL ? record_at(cell->more) : record, key, space)))
+      (cell->more && cell->more != MORE_IS_BYTES &&
+       access_is_ordered(l, cell, space == SPACE_GLOBAL ? record_at(cell->more) : record, key, space)))
     lane_keep(address, key);
   else
     word_slowly(l, address, cell, key, space);
@@ -257,7 +326,7 @@ static bool is_common(struct look *l, uint64_t address, unsigned bytes, uint32_t
   return true;
 }
 
-void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+__attribute__((noinline)) void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   if (!is_common(l, address, bytes, key))
     lane_access_slow(l, address, bytes, key);
 }
@@ -287,7 +356,8 @@ static void replay_active(struct look *l) {
 
 // The events of one warp are complete, or as far as they go before its next wait.
 void lane_flush(struct look *l) {
-  if (l->warp < 0)
+  if (l->warp < 0 ||
+      (l->furthest == l->path && inspect_tail.key == l->path)) // nothing has happened since the last time
     return;
   l->last_key = lane_last_key(l);
   l->last_at = NULL;
@@ -297,11 +367,14 @@ void lane_flush(struct look *l) {
   for (unsigned i = 1; i < WARP; i++)
     differs |= kept(&l->lanes[i]) ^ first;
   const uint32_t count = (uint32_t)(first / sizeof(uint32_t));
-  if (differs == 0 && count && replay_whole(l, count))
+  if (differs == 0 && count && l->departed == 0 && replay_whole(l, count))
     inspect_calls += (uint64_t)WARP * count;
   else
     replay_active(l);
+  for (; l->departed; l->departed &= l->departed - 1)
+    set_keys(&l->lanes[__builtin_ctz(l->departed)], l->path, 0);
   for (unsigned i = 0; i < WARP; i++)
-    l->lanes[i].tail.key = l->lanes[i].keys;
+    l->lanes[i].tail.key = l->path;
   lane_enter(l, l->lane);
+  l->furthest = l->path;
 }

@@ -152,11 +152,12 @@ static void launch_end(void *data) {
 
 // ---- blocks --------------------------------------------------------------------------------------------------------------------
 
+// While the lock is held: its memory's cells come out of what all have.
 static struct look *own_look(void) {
   static __thread struct look *own;
   if (own)
     return own;
-  own = inspect_allocate(sizeof *own);
+  own = inspect_allocate_aligned(_Alignof(struct look), sizeof *own);
   own->block_state = (uintptr_t)sim_block_state(&own->block_state_bytes);
   own->shared = program_shared();
   own->shared_bytes = program_shared_bytes();
@@ -171,8 +172,8 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   struct launch *launch = data;
   if (index < launch->first || index >= launch->end)
     return false;
-  struct look *l = own_look();
   inspect_hold();
+  struct look *l = own_look();
   l->launch = launch;
   l->run = launch->first_run + index;
   l->phase = 1;
@@ -226,13 +227,16 @@ static void block_end(void) {
 static __attribute__((noinline)) void thread_runs_slowly(struct look *l, int thread) {
   if (l->equal.finding)
     race_resolve_equal(l);
-  if (thread / WARP != l->warp)
+  const bool flushes = thread / WARP != l->warp;
+  if (flushes)
     lane_flush(l);
   else
     lane_leave(l);
   l->warp = thread / WARP;
   l->thread = thread;
   lane_enter(l, &l->lanes[thread % WARP]);
+  if (flushes) // no lane has gone anywhere yet
+    l->furthest = l->path;
   race_thread_runs(l);
 }
 
@@ -264,10 +268,12 @@ static void thread_goes_on(int thread, void **save, void *load) {
     goes_on_slowly(thread, save, load);
     return;
   }
+  struct lane *const lane = (struct lane *)((char *)l->lanes + number % WARP * sizeof *lane);
   lane_leave(l);
   l->thread = thread;
-  l->lane = &l->lanes[number % WARP];
-  inspect_tail = l->lane->tail;
+  l->lane = lane;
+  l->furthest = NULL;
+  inspect_tail = lane->tail;
   race_thread_runs(l);
   sim_fiber_swap(save, load);
 }
@@ -307,10 +313,12 @@ static void fence(void) {
 static void pause_look(bool begins) {
   if (begins) {
     struct timespec moment = {0, 20000};
+    memory_paused_looks++;
     inspect_release();
     nanosleep(&moment, NULL);
   } else {
     inspect_hold();
+    memory_paused_looks--;
   }
 }
 

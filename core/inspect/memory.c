@@ -13,81 +13,80 @@ enum { UNALLOCATED, UNWRITTEN, WRITTEN = MEMORY_WRITTEN, FREED }; // of a byte
 
 // ---- cells -----------------------------------------------------------------------------------------------------------------
 
-static void *reserve(size_t bytes) {
-  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    fprintf(stderr, "ferry inspect: no address space: set FERRY_SIM_MEMORY_MB lower\n");
-    exit(1);
-  }
-  return memory;
+static void no_address_space(void) {
+  inspect_give_up("no address space: set FERRY_SIM_MEMORY_MB lower");
 }
 
-struct memory *memory_new(size_t bytes, bool shared) {
-  struct memory *memory = inspect_allocate(sizeof *memory);
-  memory->pages = bytes / MEMORY_PAGE + 2;
-  memory->page = reserve(memory->pages * sizeof *memory->page);
-  memory->words = reserve(memory->pages * sizeof *memory->words);
-  if (shared)
-    memory->records = reserve(memory->pages * sizeof *memory->records);
+static void *reserve(size_t bytes, int access) {
+  void *memory = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    no_address_space();
   return memory;
 }
 
 // Zeroed. In large pieces of the system's memory, which costs it less than many small ones.
-static void *new_cells(size_t bytes) {
+static struct cell *new_cells(size_t count) {
   enum { PIECE = 4 << 20 };
   static char *free_cells;
   static size_t left;
-  bytes = (bytes + 63) / 64 * 64;
+  const size_t bytes = (count * sizeof(struct cell) + 63) / 64 * 64; // none in two lines of the cache
   if (bytes > left) {
     left = bytes > PIECE ? bytes : PIECE;
-    free_cells = reserve(left);
+    free_cells = reserve(left, PROT_READ | PROT_WRITE);
     madvise(free_cells, left, MADV_HUGEPAGE);
   }
-  void *cells = free_cells;
+  struct cell *cells = (struct cell *)free_cells;
   free_cells += bytes;
   left -= bytes;
   return cells;
 }
 
-static struct page *new_page(bool bytes) {
-  struct page *page = new_cells(sizeof *page + (size_t)MEMORY_PAGE / (bytes ? 1 : MEMORY_WORD) * sizeof page->cells[0]);
-  page->bytes = bytes;
-  return page;
+static size_t pages_of(size_t bytes) {
+  return bytes / MEMORY_PAGE + 2;
 }
 
-static struct page *split(const struct page *words) {
-  struct page *page = new_page(true);
+static size_t words_of(size_t bytes) {
+  return pages_of(bytes) * (MEMORY_PAGE / MEMORY_WORD);
+}
+
+// The cells of words lie as the words do, so that one is found by a multiplication. Those that nobody comes to take no memory.
+static struct memory *new_memory(size_t bytes, struct cell *words) {
+  struct memory *memory = inspect_allocate(sizeof *memory);
+  memory->bytes = reserve(pages_of(bytes) * sizeof *memory->bytes, PROT_READ | PROT_WRITE);
+  memory->words = words;
+  return memory;
+}
+
+struct memory *memory_new(size_t bytes, bool shared) {
+  struct memory *memory = new_memory(bytes, new_cells(words_of(bytes)));
+  if (shared)
+    memory->records = race_records_for(memory->words, words_of(bytes));
+  return memory;
+}
+
+static struct cell *split(const struct memory *memory, size_t page) {
+  struct cell *words = &memory->words[page * (MEMORY_PAGE / MEMORY_WORD)], *bytes = new_cells(MEMORY_PAGE);
   for (size_t i = 0; i < MEMORY_PAGE; i++)
-    race_copy_cell(&page->cells[i], &words->cells[i / MEMORY_WORD]);
-  return page;
-}
-
-static struct page *set_page(struct memory *memory, size_t number, struct page *page) {
-  memory->words[number] = page->bytes ? NULL : page->cells;
-  if (memory->records && !page->bytes)
-    memory->records[number] = race_records_for(page->cells, MEMORY_PAGE / MEMORY_WORD);
-  return memory->page[number] = page;
+    race_copy_cell(&bytes[i], &words[i / MEMORY_WORD]);
+  for (size_t i = 0; i < MEMORY_PAGE / MEMORY_WORD; i++)
+    words[i] = (struct cell){.more = MORE_IS_BYTES};
+  return bytes;
 }
 
 struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
-  const size_t number = offset / MEMORY_PAGE;
-  struct page *page = memory->page[number];
-  bool part = bytes < MEMORY_WORD || offset % MEMORY_WORD;
-  if (__builtin_expect(page == NULL, 0))
-    page = set_page(memory, number, new_page(part));
-  else if (__builtin_expect(part && !page->bytes, 0))
-    page = set_page(memory, number, split(page));
-  size_t within = offset % MEMORY_PAGE;
-  unsigned end =
+  const size_t page = offset / MEMORY_PAGE, within = offset % MEMORY_PAGE;
+  const bool part = bytes < MEMORY_WORD || offset % MEMORY_WORD;
+  if (__builtin_expect(part && memory->bytes[page] == NULL, 0))
+    memory->bytes[page] = split(memory, page);
+  const unsigned end =
       within + bytes <= MEMORY_PAGE ? bytes : (unsigned)(MEMORY_PAGE - within); // an unaligned access may end a page
-  *count = page->bytes ? end : end / MEMORY_WORD;
-  return &page->cells[page->bytes ? within : within / MEMORY_WORD];
+  *count = memory->bytes[page] ? end : end / MEMORY_WORD;
+  return memory->bytes[page] ? &memory->bytes[page][within] : &memory->words[offset / MEMORY_WORD];
 }
 
 const struct cell *memory_cell(const struct memory *memory, size_t offset) {
-  const struct page *page = memory->page[offset / MEMORY_PAGE];
-  const size_t within = offset % MEMORY_PAGE;
-  return page ? &page->cells[page->bytes ? within : within / MEMORY_WORD] : NULL;
+  const struct cell *bytes = memory->bytes[offset / MEMORY_PAGE];
+  return bytes ? &bytes[offset % MEMORY_PAGE] : &memory->words[offset / MEMORY_WORD];
 }
 
 // ---- spaces ------------------------------------------------------------------------------------------------------------------
@@ -95,16 +94,43 @@ const struct cell *memory_cell(const struct memory *memory, size_t offset) {
 uint8_t *memory_states;
 uint64_t memory_arena, memory_arena_bytes;
 struct memory *memory_global;
-struct cell **memory_global_words;
+struct cell *memory_global_words;
 static struct memory *variables;
 static uint64_t variables_begin;
+
+// All devices' cells can be read. They are four times their memory, which a judged answer may not write to even if it never does
+// (RLIMIT_DATA), so what no allocation has come to cannot be written.
+enum {
+  OPENED = 4 << 20, // bytes of device memory whose cells are opened together
+  OPENED_CELLS = OPENED / MEMORY_WORD
+};
+static bool *opened;
 
 static void begin(void) {
   memory_arena = (uint64_t)(uintptr_t)sim.arena;
   memory_arena_bytes = sim.span * (size_t)sim.config.devices;
-  memory_states = reserve(memory_arena_bytes);
-  memory_global = memory_new(memory_arena_bytes, false);
-  memory_global_words = memory_global->words;
+  memory_states = reserve(memory_arena_bytes, PROT_READ | PROT_WRITE);
+  const size_t pieces = memory_arena_bytes / OPENED + 2, bytes = pieces * OPENED_CELLS * sizeof(struct cell);
+  memory_global_words = reserve(bytes, PROT_READ);
+  madvise(memory_global_words, bytes, MADV_HUGEPAGE);
+  memory_global = new_memory(memory_arena_bytes, memory_global_words);
+  opened = inspect_allocate(pieces);
+}
+
+static void open_cells(size_t offset, size_t bytes) {
+  for (size_t i = offset / OPENED; i * OPENED < offset + bytes; i++) {
+    if (opened[i])
+      continue;
+    if (mprotect(&memory_global_words[i * OPENED_CELLS], OPENED_CELLS * sizeof(struct cell), PROT_READ | PROT_WRITE))
+      no_address_space();
+    opened[i] = true;
+  }
+}
+
+// What is no longer unallocated has cells that can be written.
+static void set_states(size_t offset, size_t bytes, int state) {
+  open_cells(offset, bytes);
+  memset(memory_states + offset, state, bytes);
 }
 
 enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
@@ -170,7 +196,17 @@ void memory_allocated(void *address, size_t bytes, const void *caller) {
   uint64_t at = (uint64_t)(uintptr_t)address;
   uint32_t serial = (uint32_t)allocation_count + 1;
   allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, false, NULL};
-  memset(memory_states + (at - memory_arena), UNWRITTEN, bytes);
+  set_states(at - memory_arena, bytes, UNWRITTEN);
+}
+
+unsigned memory_paused_looks;
+
+// While a block that is looked at waits for others by polling: what it has read in this phase is asked for again.
+static void ask_again(uint64_t offset, size_t bytes) {
+  struct cell *const words = memory_global->words;
+  for (size_t i = offset / MEMORY_WORD; memory_paused_looks > 0 && i * MEMORY_WORD < offset + bytes; i++)
+    if (words[i].last.era)
+      race_ask_again(&words[i]);
 }
 
 void memory_freed(void *address) {
@@ -178,6 +214,7 @@ void memory_freed(void *address) {
   if (a == NULL)
     return;
   a->freed = true;
+  ask_again(a->address - memory_arena, a->bytes);
   memset(memory_states + (a->address - memory_arena), FREED, a->bytes);
 }
 
@@ -235,13 +272,15 @@ const struct allocation *memory_allocation(uint64_t address) {
 void memory_wrote(const void *address, size_t bytes) {
   uint64_t offset = (uint64_t)(uintptr_t)address - memory_arena;
   if (memory_states && offset < memory_arena_bytes)
-    memset(memory_states + offset, WRITTEN, bytes);
+    set_states(offset, bytes, WRITTEN);
 }
 
 void memory_copied(const void *to, const void *from, size_t bytes) {
   uint64_t offset = (uint64_t)(uintptr_t)to - memory_arena, source = (uint64_t)(uintptr_t)from - memory_arena;
   if (memory_states == NULL || offset >= memory_arena_bytes)
     return;
+  ask_again(offset, bytes);
+  open_cells(offset, bytes);
   if (source < memory_arena_bytes)
     memmove(memory_states + offset, memory_states + source, bytes);
   else
@@ -263,6 +302,7 @@ struct late {
 enum { MOST_LATE = 4096 };
 
 static void out_of_bounds(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+  open_cells(address - memory_arena, bytes);
   const struct allocation *near = find_near(address);
   struct place place = {.first = key_place(key), .third = near ? near->place : 0};
   char what[200] = "where nothing is allocated";

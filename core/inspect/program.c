@@ -11,7 +11,7 @@
 
 // Stands behind the kernels' shared arrays (the linker keeps the order of the files), so that running off an array's end is seen
 // and hits nothing that the simulator needs.
-__thread char inspect_guard[65536];
+_Alignas(64) __thread char inspect_guard[65536];
 
 uint64_t program_loaded_at;
 static uint64_t data_begin, data_bytes;

@@ -114,9 +114,12 @@ struct record *race_open_record(struct cell *cell) {
   return r;
 }
 
+void race_ask_again(struct cell *cell) {
+  race_open_record(cell);
+  cell->last.era = 0;
+}
+
 bool race_last_write(const struct cell *cell, struct note *write) {
-  if (cell == NULL)
-    return false;
   const struct mark *mark = cell->more ? &record_at(cell->more)->write : &cell->last;
   if (mark->era < race_eras_begin || is_read(mark->key))
     return false;

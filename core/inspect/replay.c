@@ -114,6 +114,8 @@ static void pass(struct look *l, unsigned lane, uint32_t key) {
 static inline uint32_t same_keys(const uint32_t *a, const uint32_t *b, uint32_t count) {
   enum { MANY = 16 };
   uint32_t i = 0;
+  if (a == b)
+    return count;
   if (count > MANY && memcmp(a, b, count * sizeof *a) == 0)
     return count;
   for (uint64_t x, y; i + 2 <= count; i += 2) {
@@ -289,7 +291,7 @@ static void run(struct replay *r, uint32_t lanes, uint32_t stop, int stop_depth,
 static bool same_way(const struct look *l, unsigned lane, unsigned other) {
   const struct lane *a = &l->lanes[lane], *b = &l->lanes[other];
   return a->key_count == b->key_count && l->depth[l->warp][lane] == l->depth[l->warp][other] &&
-         memcmp(a->keys, b->keys, a->key_count * sizeof *a->keys) == 0 &&
+         (a->keys == b->keys || memcmp(a->keys, b->keys, a->key_count * sizeof *a->keys) == 0) &&
          memcmp(l->last_block[l->warp][lane], l->last_block[l->warp][other], sizeof l->last_block[0][0]) == 0;
 }
 
@@ -326,43 +328,8 @@ static void run_apart(struct replay *r, uint32_t active) {
     run(r, active, 0, -1, 0);
 }
 
-// Keys are compared eight at a time: there is room for as many behind the last.
-typedef uint32_t Keys __attribute__((vector_size(32)));
-enum { KEYS = sizeof(Keys) / sizeof(uint32_t) };
-
-// Into `differs`, not returned: what a vector is returned in depends on the machine.
-static inline void compare_keys(Keys *differs, const uint32_t *a, const uint32_t *b) {
-  Keys x, y;
-  memcpy(&x, a, sizeof x);
-  memcpy(&y, b, sizeof y);
-  *differs |= x ^ y;
-}
-
-// Have all lanes the first one's keys? Each has `count`.
-static inline bool do_the_same(const struct look *l, uint32_t count) {
-  static const Keys numbers = {0, 1, 2, 3, 4, 5, 6, 7};
-  enum { FEW = 4 * KEYS };
-  const uint32_t *keys = l->lanes[0].keys;
-  Keys differs = {0}, beyond = {0};
-  uint32_t other = 0;
-  for (unsigned lane = 1; lane < WARP && count > FEW; lane++)
-    if (memcmp(l->lanes[lane].keys, keys, count * sizeof *keys) != 0)
-      return false;
-  if (count > FEW)
-    return true;
-  for (uint32_t i = 0; i + KEYS <= count; i += KEYS)
-    for (unsigned lane = 1; lane < WARP; lane++)
-      compare_keys(&differs, l->lanes[lane].keys + i, keys + i);
-  for (unsigned lane = 1; lane < WARP && count % KEYS; lane++)
-    compare_keys(&beyond, l->lanes[lane].keys + count / KEYS * KEYS, keys + count / KEYS * KEYS);
-  differs |= beyond & (Keys)(numbers < count % KEYS);
-  for (unsigned i = 0; i < KEYS; i++)
-    other |= differs[i];
-  return other == 0;
-}
-
 bool replay_whole(struct look *l, uint32_t count) {
-  if (l->together[l->warp] != ~0u || !do_the_same(l, count))
+  if (l->together[l->warp] != ~0u)
     return false;
   struct replay r; // large
   r.look = l;

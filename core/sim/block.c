@@ -227,7 +227,7 @@ static void open_barrier(struct sim_executor *e) {
 }
 
 // The thread to go on with; -1 when all have returned.
-static int pick_thread(struct sim_executor *e) {
+static __attribute__((noinline)) int find_thread(struct sim_executor *e) {
   for (;;) {
     while (e->cursor < e->threads) {
       int thread = e->order[e->cursor++];
@@ -249,6 +249,16 @@ static int pick_thread(struct sim_executor *e) {
       open_barrier(e);
     }
   }
+}
+
+// The same: mostly the next one of the order.
+static inline int pick_thread(struct sim_executor *e) {
+  const unsigned int cursor = e->cursor;
+  const int thread = e->order[cursor];
+  if (cursor >= e->threads || e->state[thread] > SIM_READY)
+    return find_thread(e);
+  e->cursor = cursor + 1;
+  return thread;
 }
 
 // Of a kernel that is judged: what the running thread did up to here is looked at.
@@ -312,19 +322,20 @@ static __attribute__((noinline)) void show_and_go_on(struct sim_executor *e, int
 }
 
 static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
-  const int thread = e->launch->judged ? -1 : next_ready(e);
+  const int thread = e->told ? next_ready(e) : -1;
   if (thread < 0) {
     suspend_watched_slow(e);
     return;
   }
   // By the time that this one waits, the top of the next one's stack is near.
-  const char *soon = e->waiter[e->order[e->cursor < e->threads ? e->cursor : 0]].stack_pointer;
+  const char *soon = e->waiter[e->order[e->cursor]].stack_pointer;
   __builtin_prefetch(soon);
   __builtin_prefetch(soon + 64);
+  __builtin_prefetch(soon + 128);
 #ifdef SIM_FIBERS_SWAP
   // All ends in calls that come back to the other thread, and saves no registers.
   struct sim_waiter *const from = &e->waiter[e->current], *const to = &e->waiter[thread];
-  if (__builtin_expect(e->inspected && thread != e->current, 1)) {
+  if (__builtin_expect(thread != e->current, 1)) {
     e->fiber[e->current] = (uint16_t)e->running;
     e->running = e->fiber[thread];
     begin_thread(e, thread);
@@ -590,6 +601,7 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
   e->faulting_what = NULL;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
   e->watched = launch->judged || e->inspected || (launch->inspected && !launch->beside);
+  e->told = e->inspected && !launch->judged;
   if (launch->judged) {
     sim_weak_block_begin();
     sim_shared_block_begin(e);

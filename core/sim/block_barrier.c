@@ -2,9 +2,18 @@
 #include "block_internal.h"
 #include "cudasim_split.h"
 
+// The block's first wait: apart, so that others save no registers for the call.
+static __attribute__((noinline)) void first_barrier(const char *file, int line) {
+  sim_start_tracking(sim_executor);
+  cudasim_barrier(file, line);
+}
+
 void cudasim_barrier(const char *file, int line) {
   struct sim_executor *e = sim_executor;
-  sim_track(e);
+  if (__builtin_expect(!e->tracking, 0)) {
+    first_barrier(file, line);
+    return;
+  }
   const int thread = e->current;
   struct sim_waiter *self = &e->waiter[thread];
   self->file = file;

@@ -53,6 +53,7 @@ struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
   bool watched;              // the kernel is judged, or this copy of it compiled for an inspector
+  bool told;                 // it is not judged, and the inspector is told of each thread that runs
   bool whole;                // it has run by one call of a kernel that cu2cpp has split
   bool exact;                // thread by thread, so that a fault is one thread's
   const void *faulting;      // an address that this block's threads used when they ran as one loop
@@ -79,9 +80,9 @@ struct sim_executor {
   int votes[CUDASIM_VOTES][2]; // by the phase's parity
   uint8_t state[SIM_MAX_BLOCK_THREADS];
   struct sim_waiter waiter[SIM_MAX_BLOCK_THREADS];
-  uint16_t fiber[SIM_MAX_BLOCK_THREADS]; // of a thread that waits, by its number
-  uint16_t order[SIM_MAX_BLOCK_THREADS];
-  uint16_t warp_place[SIM_MAX_WARPS]; // where in `order` a warp's threads begin
+  uint16_t fiber[SIM_MAX_BLOCK_THREADS];     // of a thread that waits, by its number
+  uint16_t order[SIM_MAX_BLOCK_THREADS + 1]; // the last is nobody's: it may be asked for what comes behind the end
+  uint16_t warp_place[SIM_MAX_WARPS];        // where in `order` a warp's threads begin
 
   bool converging;                               // some thread is SIM_CONVERGING
   unsigned int converged[SIM_MAX_BLOCK_THREADS]; // lanes that came to __activemask together

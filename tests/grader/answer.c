@@ -97,7 +97,7 @@ static bool assemble_with_guards(Answer *a) {
   char assembly[320], guarded[320];
   snprintf(assembly, sizeof assembly, "%s/answer.s", a->folder);
   snprintf(guarded, sizeof guarded, "%s/guarded.s", a->folder);
-  if (!inspect_guard_arrays(assembly, guarded) || chmod(guarded, 0644) != 0)
+  if (!inspect_guard_arrays(assembly, guarded, true) || chmod(guarded, 0644) != 0)
     return answer_refuse(a, STATUS_GRADER_ERROR, "the answer's assembly could not be copied\n");
   command_program(&c, "g++");
   command_words(&c, "-c guarded.s -o answer.o");

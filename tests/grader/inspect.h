@@ -53,7 +53,8 @@ bool inspect_mix_of(FILE *listing,
 // The section that a line of assembly begins: its name, in the line; NULL: it begins none.
 const char *inspect_section_of(const char *line);
 // Copies an inspected file's assembly, with room behind each shared array; false: it cannot be read or written.
-bool inspect_guard_arrays(const char *assembly, const char *guarded);
+// `judged`: an answer, which has no variable of the inspector to write to: what tells of a basic block stays a call.
+bool inspect_guard_arrays(const char *assembly, const char *guarded, bool judged);
 // Two copies of one file's assembly, of which `plain` has the variables of both; false: one cannot be read or written.
 bool inspect_share_variables(const char *told, const char *plain);
 // Compiles FILE with nvcc, where that is, and leaves what ptxas says of its kernels in the file `said`; false otherwise.

@@ -228,7 +228,7 @@ static bool assemble(const InspectBuild *b, int number) {
   Command c = {0};
   snprintf(assembly, sizeof assembly, "%s/%s", b->folder, numbered("kernels", number, ".s"));
   snprintf(guarded, sizeof guarded, "%s/%s", b->folder, numbered("guarded", number, ".s"));
-  if (!inspect_guard_arrays(assembly, guarded)) {
+  if (!inspect_guard_arrays(assembly, guarded, false)) {
     fprintf(stderr, "ferry inspect: %s cannot be written: %s\n", guarded, strerror(errno));
     return false;
   }

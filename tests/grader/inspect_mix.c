@@ -1,15 +1,19 @@
 // What each basic block computes, read from the inspected program's machine code: the compiler has put a call to
-// __sanitizer_cov_trace_pc at the begin of each, and core/inspect counts how often warps come by. Only for x86-64, whose scalar
+// __sanitizer_cov_trace_pc at the begin of each, inspect_guard.c what it does in its place, and core/inspect counts how often warps
+// come by. Only for x86-64, whose scalar
 // instructions are one each what a GPU's are; what a GPU does in an operand (a negation, a constant, an offset) counts nothing.
 #include "inspect.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { HANDLER_STEPS = 16 }; // so soon after its begin a bounds check's handler makes its call
+enum { TOLD_STEPS = 10 };    // what tells of a block (inspect_guard.c)
 
 typedef enum Step {
   STEP_NOTHING,
   STEP_BLOCK,   // the call that begins a basic block
+  STEP_ADDRESS, // of an instruction that follows, as what tells of a block begins with it
+  STEP_STORED,  // as it ends
   STEP_HANDLER, // the call of a bounds check that failed
   STEP_END,     // a jump or return: nothing comes after it
   STEP_BRANCH,
@@ -139,6 +143,16 @@ static Step step_of(const char *name, const char *operands) {
 
 // ---- the whole program ---------------------------------------------------------------------------------------------------
 
+// "lea 0x25(%rip),%rdi # 1234 <...>", "mov %rax,%fs:0x..."
+static Step told_step(const char *name, const char *operands, uint64_t *to) {
+  const char *target = strstr(operands, "# ");
+  if (strcmp(name, "lea") == 0 && strstr(operands, "(%rip),%rdi") && target) {
+    *to = strtoull(target + 2, NULL, 16);
+    return STEP_ADDRESS;
+  }
+  return strcmp(name, "mov") == 0 && strncmp(operands, "%rax,%fs:", 9) == 0 ? STEP_STORED : STEP_NOTHING;
+}
+
 // "    1234:\tmulss  %xmm2,%xmm0"
 static bool read_instruction(const char *line, Instruction *i) {
   char name[32], operands[256] = "";
@@ -146,7 +160,19 @@ static bool read_instruction(const char *line, Instruction *i) {
   if (sscanf(line, " %lx:\t%31s %255[^\n]", &at, name, operands) < 2)
     return false;
   *i = (Instruction){.at = at, .to = strtoull(operands, NULL, 16), .step = step_of(name, operands)};
+  if (i->step == STEP_NOTHING)
+    i->step = told_step(name, operands, &i->to);
   return true;
+}
+
+// The instructions up to here end one that tells of a block: they become that one.
+static void take_told(Program *p, uint64_t behind) {
+  const int begin = p->count - TOLD_STEPS;
+  if (begin < 0 || p->list[begin].step != STEP_ADDRESS || p->list[begin].to != behind ||
+      p->list[p->count - 1].step != STEP_STORED)
+    return;
+  p->list[begin].step = STEP_BLOCK;
+  p->count = begin + 1;
 }
 
 static Program read_program(FILE *in) {
@@ -155,6 +181,7 @@ static Program read_program(FILE *in) {
   Instruction i;
   while (fgets(line, sizeof line, in))
     if (read_instruction(line, &i)) {
+      take_told(&p, i.at);
       p.list = inspect_grown(p.list, p.count, sizeof *p.list);
       p.list[p.count++] = i;
     }
