@@ -10,7 +10,8 @@
 #include "sim/cudasim.h"
 #endif
 
-enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xA5, UNWRITTEN_BYTE = 0xFF, MAX_PLACED = 32 };
+// Guards are wider than a tile's rows of the matrices that most tests draw: who reads past an array's end reads no other array.
+enum { GUARD_BYTES = 32 << 10, GUARD_BYTE = 0xA5, UNWRITTEN_BYTE = 0xFF, MAX_PLACED = 32 };
 
 // The NaN of floats in the memory that a simulated device hands out; those of arrays are the numbers below it.
 static const uint32_t FILLING = 0xffffffffu, SIGN = 0x80000000u;
