@@ -4,7 +4,7 @@
 //   callbacks.c   what the compiler has put into the kernel calls: each access, each basic block
 //     memory.c    which memory an address is, whether it is allocated and has been written
 //     race.c      the last accesses to each word, and what is wrong about the next; word.h: where nothing is; order.c: fences and
-//                 atomics
+//                 atomics; past.c: launches and copies of other streams
 //     access.h    what most accesses come to, in line; lane.c: each lane's events, kept until the warp is complete
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
@@ -126,6 +126,7 @@ enum finding_kind {
   FIND_RACE_BLOCK,
   FIND_RACE_WARP,
   FIND_RACE_GRID,
+  FIND_RACE_STREAM,
   FIND_EQUAL,
   FIND_DIVERGENT,
   FIND_UNINITIALISED_SHARED,
@@ -146,11 +147,12 @@ enum finding_kind {
 struct launch {
   struct kernel *kernel;
   uint32_t first_run, end_run; // every block of every launch has a number of its own, its run
-  uint32_t first_era;          // all of its eras are from here on; others' may be among them
-  unsigned int first, end;     // blocks that are looked at
+  uint32_t first_era;      // its eras and those of launches that nothing orders before it are from here on, and others'
+  unsigned int first, end; // blocks that are looked at
   unsigned int threads;
   size_t dynamic_bytes;
-  struct sync **syncs; // order.c
+  const struct sim_stamp *stamp; // what is ordered before it; NULL: everything
+  struct sync **syncs;           // order.c
   size_t sync_room;
   struct history *histories;
   struct late *late; // reads of memory that nothing had written
@@ -272,7 +274,8 @@ struct allocation {
   uint32_t place, serial;
   bool freed,
       reset; // reset: by cudaDeviceReset or a graph, which is as good as freeing it, but that the simulator keeps the memory
-  char *name; // of the array in it, if anybody said one
+  uint32_t era; // what is older is nothing of this memory
+  char *name;   // of the array in it, if anybody said one
 };
 
 enum { MEMORY_PAGE = 32768, MEMORY_WORD = 4, MEMORY_WRITTEN = 2 };
@@ -327,6 +330,7 @@ void inspect_array(void *address, size_t bytes, const char *name, bool unwritten
 void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
 void memory_wrote(const void *address, size_t bytes);
 void memory_copied(const void *to, const void *from, size_t bytes);
+bool memory_is_newer(uint64_t address, uint32_t era);         // than what began with that era
 const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
 const struct allocation *memory_live(size_t *index);          // the next one from *index on that has not been freed
 
@@ -424,8 +428,11 @@ void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, cons
 // The basic block where all paths from this one meet; 0: where the function returns.
 uint32_t flow_meets(struct flow *flow, uint32_t block);
 
-void race_begin_launch(struct launch *launch);
-void race_end_launch(void);
+uint32_t race_now(void); // the next era
+uint32_t race_new_era(uint32_t run, uint32_t phase);
+void race_forget(void); // all eras, while no block runs
+struct note race_note_of(const struct mark *mark);
+const char *race_verb(uint32_t key);
 void race_begin_phase(struct look *l); // l->run and l->phase are new
 void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
 void race_copy_cell(struct cell *to, const struct cell *from);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "inspect/inspect.h"
+#include "inspect/past.h"
 #include "sim/cudasim.h"
 #include "sim/fiber.h"
 #include "sim/inspector.h"
@@ -127,7 +127,7 @@ static void *launch_begin(const struct cudasim_launch_request *request, unsigned
     k->launches++;
     k->blocks += count;
     k->looked += launch->end - launch->first;
-    race_begin_launch(launch);
+    past_begin_launch(launch);
     counts_begin_launch(launch);
     launch->calls = inspect_calls; // for now, those before it
     launch->closure = (uintptr_t)request->closure;
@@ -142,7 +142,7 @@ static void launch_end(void *data) {
   inspect_hold();
   launch->calls = inspect_calls - launch->calls;
   memory_resolve_late(launch);
-  race_end_launch();
+  past_end_launch();
   order_end_launch(launch);
   counts_end_launch(launch);
   free(launch->late);
@@ -366,14 +366,24 @@ static void reset(int device) {
   inspect_release();
 }
 
+// A copy's or fill's; what is of the host is none's business.
+static void transfer(const void *address, size_t bytes, bool writes) {
+  const uint64_t at = (uint64_t)(uintptr_t)address;
+  if (memory_states && at - memory_arena < memory_arena_bytes)
+    past_transfer(runs++, at, bytes, writes);
+}
+
 static void wrote(const void *address, size_t bytes) {
   inspect_hold();
+  transfer(address, bytes, true);
   memory_wrote(address, bytes);
   inspect_release();
 }
 
 static void copied(const void *to, const void *from, size_t bytes) {
   inspect_hold();
+  transfer(to, bytes, true);
+  transfer(from, bytes, false);
   memory_copied(to, from, bytes);
   inspect_release();
 }

@@ -195,7 +195,8 @@ void memory_allocated(void *address, size_t bytes, const void *caller) {
   }
   uint64_t at = (uint64_t)(uintptr_t)address;
   uint32_t serial = (uint32_t)allocation_count + 1;
-  allocations[allocation_count++] = (struct allocation){at, bytes, program_place(caller), serial, false, false, NULL};
+  allocations[allocation_count++] =
+      (struct allocation){at, bytes, program_place(caller), serial, false, false, race_now(), NULL};
   set_states(at - memory_arena, bytes, UNWRITTEN);
 }
 
@@ -267,6 +268,11 @@ const struct allocation *memory_live(size_t *index) {
 // What a place of device memory belongs to, freed or not; NULL when it is nobody's.
 const struct allocation *memory_allocation(uint64_t address) {
   return address - memory_arena < memory_arena_bytes ? find(address, false) : NULL;
+}
+
+bool memory_is_newer(uint64_t address, uint32_t era) {
+  const struct allocation *a = memory_allocation(address);
+  return a && a->era > era;
 }
 
 void memory_wrote(const void *address, size_t bytes) {

@@ -5,37 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/past.h"
 #include "inspect/word.h"
 
 // ---- eras ------------------------------------------------------------------------------------------------------------------------
 
 struct era *race_eras;
 uint32_t race_eras_begin = 1;
-static uint32_t eras_end = 1, era_room, launches;
+static uint32_t eras_end = 1, era_room;
 
-void race_begin_launch(struct launch *launch) {
-  if (launches++ == 0)
-    race_eras_begin = eras_end;
-  launch->first_era = eras_end;
+uint32_t race_now(void) {
+  return eras_end;
 }
 
-void race_end_launch(void) {
-  launches--;
+void race_forget(void) {
+  race_eras_begin = eras_end;
 }
 
-void race_begin_phase(struct look *l) {
+uint32_t race_new_era(uint32_t run, uint32_t phase) {
   const uint32_t count = eras_end - race_eras_begin;
   if (count == era_room) {
     era_room = era_room ? 2 * era_room : 1024;
     race_eras = inspect_resize(race_eras, era_room * sizeof *race_eras);
   }
-  race_eras[count] = (struct era){l->run, l->phase};
-  l->era = eras_end++;
+  race_eras[count] = (struct era){run, phase};
+  return eras_end++;
+}
+
+void race_begin_phase(struct look *l) {
+  l->era = race_new_era(l->run, l->phase);
   l->first_era = l->launch->first_era;
   race_thread_runs(l);
 }
 
-static struct note note_of(const struct mark *mark) {
+struct note race_note_of(const struct mark *mark) {
   const struct era *era = era_of(mark);
   return (struct note){era->run, mark->key, era->phase, (uint16_t)thread_of(mark),
                        (uint16_t)(mark->who >> WHO_EPOCH_AT)};
@@ -123,7 +126,7 @@ bool race_last_write(const struct cell *cell, struct note *write) {
   const struct mark *mark = cell->more ? &record_at(cell->more)->write : &cell->last;
   if (mark->era < race_eras_begin || is_read(mark->key))
     return false;
-  *write = note_of(mark);
+  *write = race_note_of(mark);
   return true;
 }
 
@@ -145,7 +148,7 @@ static bool ordered_in_warp(const struct look *l, const struct note *before) {
 
 // ---- findings --------------------------------------------------------------------------------------------------------------------
 
-static const char *verb(uint32_t key) {
+const char *race_verb(uint32_t key) {
   return is_atomic(key) ? "updates atomically" : is_read(key) ? "reads" : "writes";
 }
 
@@ -207,10 +210,11 @@ static void report(struct look *l, enum finding_kind kind, const struct note *be
   struct finding *finding;
   if (before->run == l->run)
     finding = finding_add(kind, l->launch->kernel, place, "%s: thread %d %s, thread %d %s, in block %u", what,
-                          before->thread, verb(before->key), l->thread, verb(key), block);
+                          before->thread, race_verb(before->key), l->thread, race_verb(key), block);
   else
-    finding = finding_add(kind, l->launch->kernel, place, "%s: thread %d of block %u %s, thread %d of block %u %s",
-                          what, before->thread, before->run - first, verb(before->key), l->thread, block, verb(key));
+    finding =
+        finding_add(kind, l->launch->kernel, place, "%s: thread %d of block %u %s, thread %d of block %u %s", what,
+                    before->thread, before->run - first, race_verb(before->key), l->thread, block, race_verb(key));
   await_value(l, finding, address, access_bytes(key));
 }
 
@@ -228,6 +232,19 @@ static __attribute__((noinline)) void conflict_of_blocks(struct look *l, const s
                                                          uint64_t address, enum space space) {
   if (!order_knows(l, before))
     report(l, FIND_RACE_GRID, before, key, address, space);
+}
+
+// The earlier access is another launch's, or a copy's.
+static __attribute__((noinline)) void conflict_of_launches(struct look *l, const struct mark *mark, uint32_t key,
+                                                           uint64_t address, enum space space) {
+  char what[200], by[200];
+  const struct note before = race_note_of(mark);
+  if (past_is_ordered(l->launch, &before) || memory_is_newer(address, mark->era))
+    return;
+  describe(l, address, space, what, sizeof what);
+  snprintf(by, sizeof by, "thread %d of block %u of %s %s", l->thread, l->run - l->launch->first_run,
+           l->launch->kernel->name, race_verb(key));
+  past_conflict(l->launch, &before, key, place_of(address, space), what, by);
 }
 
 void race_barrier_was_needed(struct look *l) {
@@ -287,7 +304,7 @@ void race_resolve_early(struct look *l) {
 
 // ---- the next access -----------------------------------------------------------------------------------------------------------
 
-// The two conflict unless something orders them. What is older than the launch does not.
+// The two conflict unless something orders them, as it does all that is older than the launch's first era.
 static inline void pair(struct look *l, const struct mark *before, uint32_t key, uint64_t address, enum space space) {
   if (before->era < l->first_era || (is_atomic(before->key) && is_atomic(key)))
     return;
@@ -297,11 +314,14 @@ static inline void pair(struct look *l, const struct mark *before, uint32_t key,
     if (thread_of(before) == (unsigned)l->thread)
       return;
     if (before->era == l->era)
-      note = note_of(before), conflict(l, &note, key, address, space);
+      note = race_note_of(before), conflict(l, &note, key, address, space);
     else
       needs_barrier(l, era->phase);
-  } else if ((space == SPACE_GLOBAL || space == SPACE_VARIABLE) && of_launch(l, era)) {
-    note = note_of(before), conflict_of_blocks(l, &note, key, address, space);
+  } else if (space == SPACE_GLOBAL || space == SPACE_VARIABLE) {
+    if (of_launch(l, era))
+      note = race_note_of(before), conflict_of_blocks(l, &note, key, address, space);
+    else
+      conflict_of_launches(l, before, key, address, space);
   }
 }
 

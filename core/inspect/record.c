@@ -8,6 +8,7 @@
 static const char *const names[FINDINGS] = {"race-block",
                                             "race-warp",
                                             "race-grid",
+                                            "race-stream",
                                             "equal",
                                             "divergent",
                                             "uninitialised-shared",

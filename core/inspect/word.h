@@ -42,11 +42,11 @@ static inline bool of_launch(const struct look *l, const struct era *era) {
   return era->run >= l->launch->first_run && era->run < l->launch->end_run;
 }
 
-// `read` is the reader of this phase, `other` one of another thread, of another warp if there was one.
+// `read` is the reader of this phase, `other` one of another thread, of another warp if there was one, or of another block or launch.
 static inline void note_read(const struct look *l, struct record *r, const struct mark *now) {
   if (r->read.era != l->era) {
-    if (r->read.era >= l->first_era && era_of(&r->read)->run != l->run && of_launch(l, era_of(&r->read)))
-      r->other = r->read; // another block's: kept beside
+    if (r->read.era >= l->first_era && era_of(&r->read)->run != l->run)
+      r->other = r->read; // kept beside
     r->read = *now;
   } else if (thread_of(&r->read) == thread_of(now)) {
     r->read = *now;

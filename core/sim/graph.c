@@ -314,7 +314,8 @@ static void make_nodes(const struct graph_nodes *graph, struct CUstream_st *stre
 }
 
 // Links them. sim.lock is held.
-static void link_nodes(const struct graph_nodes *graph, struct CUstream_st *stream, struct sim_node **nodes) {
+static void link_nodes(const struct CUgraphExec_st *exec, struct CUstream_st *stream, struct sim_node **nodes) {
+  const struct graph_nodes *graph = &exec->nodes;
   size_t count = graph->count;
   sim_stream_append(stream, nodes[0]);
   for (size_t i = 0; i < count; i++) {
@@ -325,8 +326,9 @@ static void link_nodes(const struct graph_nodes *graph, struct CUstream_st *stre
     for (size_t j = 0; j < g->after.count; j++)
       sim_node_after(node, nodes[g->after.items[j] + 1]);
     sim_node_after(nodes[count + 1], node);
-    sim_node_unhold(node);
   }
+  for (size_t i = 0; i < count; i++) // each behind those that it waits for
+    sim_node_unhold(nodes[exec->order[i] + 1]);
   sim_stream_append(stream, nodes[count + 1]);
 }
 
@@ -381,7 +383,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   if (sync)
     sim_execution_lock();
   sim_lock();
-  link_nodes(&exec->nodes, stream, nodes);
+  link_nodes(exec, stream, nodes);
   sim_unlock();
   sim_node_run_if_sync(nodes[0]);
   for (size_t i = 0; i + 2 < count; i++)

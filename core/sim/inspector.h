@@ -42,6 +42,16 @@ struct sim_inspector {
 };
 
 extern const struct sim_inspector *sim_inspector;
+
+// What is ordered before an operation (stamp.c): of each of the chains from 0 to `chains` - 1 what has this number or a lower one;
+// it is itself number `number` of chain `chain`, and it says so, too.
+struct sim_stamp {
+  unsigned int chain, number, chains, *seen;
+  bool unknown; // it waits for what was not submitted yet: more is ordered before it than this says
+};
+const struct sim_stamp *sim_running_stamp(void); // of what this thread executes; NULL: it executes nothing
+// How often the host has waited for everything there was: what was done before is ordered before all that comes.
+unsigned long sim_stamp_epoch(void);
 // Where the simulator keeps what the threads of the blocks exchange that this thread runs, and how many bytes; while it runs one.
 const void *sim_block_state(size_t *bytes);
 extern bool sim_inspects_all; // blocks that are not looked at run the code that tells, too

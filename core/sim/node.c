@@ -8,6 +8,7 @@
 #include "lane.h"
 #include "memory.h"
 #include "sim.h"
+#include "stamp.h"
 #include "stream.h"
 #include "trace.h"
 
@@ -84,6 +85,7 @@ void sim_node_release(struct sim_node *node) {
   sim_work_release(node->work);
   if (node->task)
     sim_clock_free(node);
+  sim_stamp_free(node);
   free(node->waits_for.items);
   free(node->successors.items);
   free(node);
@@ -96,6 +98,8 @@ void sim_node_after(struct sim_node *node, struct sim_node *on) {
   if (node->task)
     sim_clock_after(node, on);
   bool done = atomic_load(&on->done);
+  if (done)
+    sim_stamp_after(node, on);
 #ifndef CUDASIM_TSAN // the sanitizer must be told of finished ones too
   if (done)
     return;
@@ -116,6 +120,7 @@ void sim_node_unhold(struct sim_node *node) {
   sim_lane_submitted(node);
   if (node->task)
     sim_clock_submitted(node);
+  sim_stamp_submitted(node);
   node->held = false;
   if (--node->pending == 0)
     make_ready(node);
@@ -134,6 +139,7 @@ static void complete(struct sim_node *node) {
     if (--node->successors.items[i]->pending == 0)
       make_ready(node->successors.items[i]);
   node->successors.count = 0;
+  sim_stamp_completed(node);
   sim_worker_signal_done();
   sim_unlock();
   for (size_t i = 0; i < before.count; i++)
@@ -142,8 +148,16 @@ static void complete(struct sim_node *node) {
   sim_node_release(node);
 }
 
+static __thread const struct sim_node *running;
+
+const struct sim_node *sim_node_running(void) {
+  return running;
+}
+
 // Runs the work and lets go of it: where it was used is where it may be freed.
 static void run(struct sim_node *node) {
+  const struct sim_node *const outer = running; // whose host function waits for this one
+  running = node;
   if (node->work && sim_sticky(node->device) == cudaSuccess) {
     const long long begin = node->traced ? sim_now() : 0;
     if (node->task)
@@ -162,6 +176,7 @@ static void run(struct sim_node *node) {
     sim_clock_ran(node);
   sim_work_release(node->work);
   node->work = NULL;
+  running = outer;
 }
 
 void sim_node_execute(struct sim_node *node) {
@@ -330,6 +345,7 @@ void sim_node_wait(struct sim_node *node) {
     }
   }
   sim_lane_waited(node);
+  sim_stamp_waited(node);
   if (node->task)
     sim_clock_waited(node);
 }

@@ -16,6 +16,7 @@
 struct cudasim_activity;
 struct model_task;
 struct sim_cost;
+struct sim_stamp;
 
 struct sim_work {
   atomic_int references;
@@ -62,6 +63,7 @@ struct sim_node {
   unsigned long long stream; // then its handle
   struct sim_node *next_ready;
   struct model_task *task; // on the modelled clock; NULL: no GPU is played
+  struct sim_stamp *stamp; // what is ordered before it; NULL: nobody asks
 };
 
 // Takes over the caller's reference to the work. The node waits for nothing yet, but is held.
@@ -88,6 +90,9 @@ struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *ex
 
 // In the synchronous mode, runs a node that was unheld; otherwise does nothing.
 void sim_node_run_if_sync(struct sim_node *node);
+
+// The node that the calling thread executes; NULL: none.
+const struct sim_node *sim_node_running(void);
 
 // Runs the node on the calling thread: everything it waits for is done.
 void sim_node_execute(struct sim_node *node);

@@ -11,6 +11,7 @@
 #include "lane.h"
 #include "nested.h"
 #include "sim.h"
+#include "stamp.h"
 #include "trace.h"
 
 enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
@@ -293,6 +294,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   }
   for (size_t i = 0; done && i < list.count; i++) {
     sim_lane_waited(list.items[i]);
+    sim_stamp_waited(list.items[i]);
     if (sim.config.gpu)
       sim_clock_waited(list.items[i]);
   }
@@ -396,6 +398,7 @@ struct host_work {
 
 static cudaError_t run_host_function(struct sim_work *base) {
   struct host_work *work = (struct host_work *)base;
+  sim_stamp_waited(sim_node_running()); // the function may tell another thread
   work->function(work->data);
   return cudaSuccess;
 }
@@ -421,6 +424,7 @@ struct callback_work {
 
 static cudaError_t run_callback(struct sim_work *base) {
   struct callback_work *work = (struct callback_work *)base;
+  sim_stamp_waited(sim_node_running());
   work->callback(work->stream, cudaSuccess, work->data);
   return cudaSuccess;
 }

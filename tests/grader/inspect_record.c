@@ -11,6 +11,8 @@ static const InspectKind kinds[] = {
      "Put a __syncwarp() between the two: the lanes of a warp keep step only where they meet.", false},
     {"race-grid", "race between blocks",
      "Blocks run in any order: use an atomic, or __threadfence() and an atomic flag, or two launches.", false},
+    {"race-stream", "race between streams",
+     "Record an event behind the one and let the other's stream wait for it, or use one stream for both.", false},
     {"equal", "equal writes", "Each of these threads writes the same value, which harms nobody; one of them would do.",
      true},
     {"divergent", "divergent barrier",

@@ -56,6 +56,22 @@ for mode in threads lazy sync; do
   result $? "nor in the mode $mode with four workers" "status $status: $(found | tr '\n' ' ')"
 done
 
+# ---- streams ----
+
+# Which of two kernels in two streams runs first hangs on the mode; that nothing orders them does not.
+without_kernels() {
+  cut -d ' ' -f 1,3,4 | sort
+}
+for mode in lazy threads sync; do
+  FERRY_SIM_MODE=$mode FERRY_SIM_THREADS=4 inspect streams_wrong
+  difference=$(diff <(expected "$kernels/streams_wrong.cu" | without_kernels) <(found | without_kernels))
+  result $? "each race between streams is found in the mode $mode, and nothing else" \
+    "expected (<), found (>): $(grep '^[<>]' <<<"$difference" | tr '\n' ' ') $(tail -n 3 "$work/err")"
+  FERRY_SIM_MODE=$mode FERRY_SIM_THREADS=4 inspect streams_right
+  [ "$status" = 0 ] && [ -z "$(found)" ]
+  result $? "and none in streams that are ordered" "status $status: $(found | tr '\n' ' ')"
+done
+
 # ---- counts ----
 
 inspect counts

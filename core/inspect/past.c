@@ -1,0 +1,217 @@
+#include "inspect/past.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "inspect/word.h"
+#include "sim/inspector.h"
+
+struct past {
+  struct kernel *kernel; // NULL: a copy or fill
+  uint32_t first_run, first_era;
+  unsigned int chain, number; // its stamp; number 0: all that comes is ordered behind it
+  uint64_t address;           // of a copy
+  size_t bytes;
+  bool writes;
+};
+
+static struct past *past; // by their runs
+static size_t count, room;
+static unsigned long epoch;
+static unsigned launches_running;
+static bool copies;           // there are some among them
+static unsigned int *highest; // number in each chain
+static unsigned int chains;
+
+static const struct sim_stamp *running_stamp(void) {
+  const struct sim_stamp *stamp = sim_running_stamp();
+  return stamp && !stamp->unknown ? stamp : NULL;
+}
+
+static bool is_before(const struct past *p, const struct sim_stamp *stamp) {
+  return p->number == 0 || stamp == NULL || (p->chain < stamp->chains && stamp->seen[p->chain] >= p->number);
+}
+
+// While nothing runs: no block asks about what is forgotten. So much is kept at most.
+static void forget(void) {
+  enum { MOST_ERAS = 1 << 22, MOST = 1 << 16 };
+  const unsigned long now = sim_stamp_epoch();
+  const bool full = count >= MOST || race_now() - race_eras_begin >= MOST_ERAS;
+  if (launches_running || (now == epoch && !full))
+    return;
+  epoch = now;
+  count = 0;
+  copies = false;
+  chains = 0;
+  race_forget();
+}
+
+static struct past *add(uint32_t run, const struct sim_stamp *stamp) {
+  if (count == room) {
+    room = room ? 2 * room : 64;
+    past = inspect_resize(past, room * sizeof *past);
+  }
+  past[count] = (struct past){.first_run = run, .first_era = race_now()};
+  past[count].chain = stamp ? stamp->chain : 0;
+  past[count].number = stamp ? stamp->number : 0;
+  if (stamp && stamp->chain >= chains) {
+    highest = inspect_resize(highest, (stamp->chain + 1) * sizeof *highest);
+    while (chains <= stamp->chain)
+      highest[chains++] = 0;
+  }
+  if (stamp)
+    highest[stamp->chain] = stamp->number;
+  return &past[count++];
+}
+
+static const struct past *past_of(uint32_t run) {
+  size_t begin = 0, end = count;
+  while (end - begin > 1) {
+    const size_t middle = begin + (end - begin) / 2;
+    if (past[middle].first_run <= run)
+      begin = middle;
+    else
+      end = middle;
+  }
+  return &past[begin];
+}
+
+// Is everything ordered before `stamp`, as it is while a program uses one stream?
+static bool is_behind_all(const struct sim_stamp *stamp) {
+  for (unsigned int c = 0; stamp && c < chains; c++)
+    if (highest[c] > (c < stamp->chains ? stamp->seen[c] : 0))
+      return false;
+  return true;
+}
+
+// The first era of all that is not ordered before `stamp`.
+static uint32_t first_unordered_era(const struct sim_stamp *stamp) {
+  uint32_t era = race_now();
+  for (size_t i = is_behind_all(stamp) ? 0 : count; i-- > 0;)
+    if (!is_before(&past[i], stamp))
+      era = past[i].first_era;
+  return era;
+}
+
+// ---- launches ----------------------------------------------------------------------------------------------------------------
+
+// A word's cells, or its bytes', one after another.
+static void each_cell(uint64_t address, size_t bytes, void (*visit)(struct cell *cell, uint64_t address, void *data),
+                      void *data) {
+  for (size_t at = 0; at < bytes;) {
+    unsigned cells;
+    const size_t offset = address + at - memory_arena;
+    const unsigned step = offset % MEMORY_WORD || bytes - at < MEMORY_WORD ? 1 : MEMORY_WORD;
+    struct cell *cell = memory_cells(memory_global, offset, step, &cells);
+    for (unsigned i = 0; i < cells; i++)
+      visit(&cell[i], address + at, data);
+    at += step;
+  }
+}
+
+static void remember_copy(struct cell *cell, uint64_t address, void *data) {
+  const struct past *p = data;
+  const struct mark mark = {p->first_era, (p->writes ? EVENT_WRITE : EVENT_READ) + 2, 0};
+  struct record *r = race_open_record(cell);
+  (void)address;
+  if (p->writes && r->write.era < mark.era)
+    r->write = mark;
+  else if (!p->writes && r->other.era < mark.era)
+    r->other = mark;
+  cell->last.era = 0;
+}
+
+void past_begin_launch(struct launch *launch) {
+  launch->stamp = running_stamp();
+  forget();
+  launches_running++;
+  launch->first_era = first_unordered_era(launch->stamp);
+  for (size_t i = 0; copies && launch->first_era < race_now() && i < count; i++)
+    if (past[i].kernel == NULL && !is_before(&past[i], launch->stamp))
+      each_cell(past[i].address, past[i].bytes, remember_copy, &past[i]);
+  add(launch->first_run, launch->stamp)->kernel = launch->kernel;
+}
+
+void past_end_launch(void) {
+  launches_running--;
+}
+
+bool past_is_ordered(const struct launch *launch, const struct note *before) {
+  return is_before(past_of(before->run), launch->stamp);
+}
+
+static void past_describe(const struct note *before, char *text, size_t bytes) {
+  const struct past *p = past_of(before->run);
+  if (p->kernel)
+    snprintf(text, bytes, "thread %d of block %u of %s %s", before->thread, before->run - p->first_run, p->kernel->name,
+             race_verb(before->key));
+  else
+    snprintf(text, bytes, "a copy or fill %s it", race_verb(before->key));
+}
+
+void past_conflict(const struct launch *launch, const struct note *before, uint32_t key, uint32_t allocated,
+                   const char *what, const char *by) {
+  char other[200];
+  struct kernel *const kernel = past_of(before->run)->kernel;
+  const uint32_t here = key_place(key), there = key_place(before->key);
+  const struct place both = {.first = there, .second = here, .third = allocated};
+  past_describe(before, other, sizeof other);
+  // Which of the two ran first means nothing: it is one finding of one kernel.
+  finding_add(FIND_RACE_STREAM, kernel && there < here ? kernel : launch->kernel,
+              kernel ? both : (struct place){.first = here, .third = allocated}, "%s: %s, %s", what, other, by);
+}
+
+// ---- copies ------------------------------------------------------------------------------------------------------------------
+
+struct transfer {
+  const struct sim_stamp *stamp;
+  uint32_t first_era;
+  bool writes;
+};
+
+static void meet(const struct transfer *t, const struct mark *mark, uint64_t address) {
+  char what[200] = "device memory", by[200];
+  if (mark->era < t->first_era || mark->era < race_eras_begin)
+    return;
+  const struct note before = race_note_of(mark);
+  const struct past *p = past_of(before.run);
+  const struct allocation *a = memory_allocation(address);
+  if (p->kernel == NULL || is_before(p, t->stamp) || memory_is_newer(address, mark->era))
+    return;
+  if (a)
+    memory_describe(a, address, what, sizeof what);
+  past_describe(&before, by, sizeof by);
+  finding_add(FIND_RACE_STREAM, p->kernel, (struct place){.first = key_place(before.key), .third = a ? a->place : 0},
+              "%s: %s, a copy or fill %s it", what, by, t->writes ? "writes" : "reads");
+}
+
+static void meet_cell(struct cell *cell, uint64_t address, void *data) {
+  const struct transfer *t = data;
+  const struct record *r = cell->more ? record_at(cell->more) : NULL;
+  const struct mark *last = &cell->last;
+  if (r) {
+    meet(t, &r->write, address);
+    if (t->writes) {
+      meet(t, &r->read, address);
+      meet(t, &r->other, address);
+    }
+  } else if (t->writes || !is_read(last->key)) {
+    meet(t, last, address);
+  }
+}
+
+void past_transfer(uint32_t run, uint64_t address, size_t bytes, bool writes) {
+  struct transfer t = {running_stamp(), 0, writes};
+  forget();
+  if (t.stamp == NULL)
+    return;
+  t.first_era = first_unordered_era(t.stamp);
+  if (t.first_era < race_now())
+    each_cell(address, bytes, meet_cell, &t);
+  struct past *p = add(run, t.stamp);
+  p->address = address;
+  p->bytes = bytes;
+  p->writes = writes;
+  copies = true;
+  race_new_era(run, 0);
+}

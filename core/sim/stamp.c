@@ -1,0 +1,100 @@
+#include "stamp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspector.h"
+#include "sim.h"
+
+// Under sim.lock. Of each chain: its last node's number, and up to which one the host has waited for them.
+static unsigned int *last, *host;
+static unsigned int chains;
+static unsigned long unfinished;
+static atomic_ulong epoch; // asked for by who may hold sim.lock, or may not
+
+static void lengthen(struct sim_stamp *stamp, unsigned int count) {
+  if (count <= stamp->chains)
+    return;
+  stamp->seen = sim_resize(stamp->seen, count * sizeof *stamp->seen);
+  memset(stamp->seen + stamp->chains, 0, (count - stamp->chains) * sizeof *stamp->seen);
+  stamp->chains = count;
+}
+
+static void merge(struct sim_stamp *stamp, const unsigned int *seen, unsigned int count) {
+  lengthen(stamp, count);
+  for (unsigned int i = 0; i < count; i++)
+    if (seen[i] > stamp->seen[i])
+      stamp->seen[i] = seen[i];
+}
+
+static struct sim_stamp *stamp_of(struct sim_node *node) {
+  if (node->stamp == NULL) {
+    node->stamp = sim_allocate(sizeof *node->stamp);
+    *node->stamp = (struct sim_stamp){0};
+  }
+  return node->stamp;
+}
+
+void sim_stamp_after(struct sim_node *node, const struct sim_node *on) {
+  if (sim_inspector == NULL)
+    return;
+  struct sim_stamp *stamp = stamp_of(node);
+  if (on->stamp)
+    merge(stamp, on->stamp->seen, on->stamp->chains);
+  stamp->unknown |= on->held || (on->stamp && on->stamp->unknown);
+}
+
+// A chain whose last node is ordered before this one; else a new one.
+static unsigned int choose_chain(const struct sim_stamp *stamp) {
+  for (unsigned int i = 0; i < chains; i++)
+    if ((i < stamp->chains ? stamp->seen[i] : 0) >= last[i])
+      return i;
+  last = sim_resize(last, (chains + 1) * sizeof *last);
+  host = sim_resize(host, (chains + 1) * sizeof *host);
+  last[chains] = host[chains] = 0;
+  return chains++;
+}
+
+void sim_stamp_submitted(struct sim_node *node) {
+  if (sim_inspector == NULL)
+    return;
+  struct sim_stamp *stamp = stamp_of(node);
+  for (size_t i = 0; i < node->waits_for.count; i++)
+    sim_stamp_after(node, node->waits_for.items[i]);
+  merge(stamp, host, chains);
+  stamp->chain = choose_chain(stamp);
+  lengthen(stamp, stamp->chain + 1);
+  stamp->number = stamp->seen[stamp->chain] = ++last[stamp->chain];
+  unfinished++;
+}
+
+void sim_stamp_completed(const struct sim_node *node) {
+  unfinished -= node->stamp != NULL;
+}
+
+void sim_stamp_free(struct sim_node *node) {
+  if (node->stamp)
+    free(node->stamp->seen);
+  free(node->stamp);
+}
+
+void sim_stamp_waited(const struct sim_node *node) {
+  if (node == NULL || node->stamp == NULL)
+    return;
+  sim_lock();
+  for (unsigned int i = 0; i < node->stamp->chains; i++)
+    if (node->stamp->seen[i] > host[i])
+      host[i] = node->stamp->seen[i];
+  if (unfinished == 0 && memcmp(host, last, chains * sizeof *host) == 0)
+    atomic_fetch_add(&epoch, 1);
+  sim_unlock();
+}
+
+unsigned long sim_stamp_epoch(void) {
+  return atomic_load(&epoch);
+}
+
+const struct sim_stamp *sim_running_stamp(void) {
+  const struct sim_node *node = sim_node_running();
+  return node ? node->stamp : NULL;
+}

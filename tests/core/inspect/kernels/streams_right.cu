@@ -1,0 +1,137 @@
+// Work in several streams that is ordered, or need not be: nothing may be found.
+#include <cuda_runtime.h>
+
+enum { THREADS = 64, BYTES = THREADS * sizeof(float), STREAMS = 3, TURNS = 4 };
+
+static cudaStream_t streams[STREAMS];
+static cudaEvent_t events[STREAMS];
+
+__global__ void add(float *y, const float *x, float value) {
+  y[threadIdx.x] += x[THREADS - 1 - threadIdx.x] + value;
+}
+
+__global__ void count(int *counts) {
+  atomicAdd(&counts[threadIdx.x % 4], 1);
+}
+
+static float *array(int elements) {
+  float *pointer;
+  cudaMalloc(&pointer, elements * sizeof(float));
+  cudaMemset(pointer, 0, elements * sizeof(float));
+  cudaDeviceSynchronize();
+  return pointer;
+}
+
+// Each waits for the one before, by an event, and the first of the next turn for the last.
+static void in_a_ring(float *x, float *y, float *host) {
+  for (int turn = 0; turn < TURNS; turn++)
+    for (int s = 0; s < STREAMS; s++) {
+      cudaStreamWaitEvent(streams[s], events[(s + STREAMS - 1) % STREAMS], 0);
+      cudaMemcpyAsync(x, host, BYTES, cudaMemcpyHostToDevice, streams[s]);
+      add<<<1, THREADS, 0, streams[s]>>>(y, x, 1);
+      cudaMemcpyAsync(host + THREADS, y, BYTES, cudaMemcpyDeviceToHost, streams[s]);
+      cudaEventRecord(events[s], streams[s]);
+    }
+}
+
+// The host waits, in three ways.
+static void by_the_host(float *x, float *y) {
+  add<<<1, THREADS, 0, streams[0]>>>(x, y, 1);
+  cudaStreamSynchronize(streams[0]);
+  add<<<1, THREADS, 0, streams[1]>>>(y, x, 1);
+  cudaEventRecord(events[1], streams[1]);
+  cudaEventSynchronize(events[1]);
+  add<<<1, THREADS, 0, streams[2]>>>(x, y, 1);
+  while (cudaStreamQuery(streams[2]) == cudaErrorNotReady) {
+  }
+  add<<<1, THREADS, 0, streams[0]>>>(y, x, 1);
+}
+
+// Pieces of one array, and a place that all read.
+static void apart(float *pieces, const float *x) {
+  for (int turn = 0; turn < TURNS; turn++)
+    for (int s = 0; s < STREAMS; s++)
+      add<<<1, THREADS, 0, streams[s]>>>(pieces + s * THREADS, x, 1);
+}
+
+static void atomics(int *counts) {
+  for (int s = 0; s < STREAMS; s++)
+    count<<<2, THREADS, 0, streams[s]>>>(counts);
+}
+
+// The default stream and those that block wait for each other.
+static void default_stream(float *x, float *y) {
+  cudaStream_t blocking;
+  cudaStreamCreate(&blocking);
+  add<<<1, THREADS>>>(x, y, 1);
+  add<<<1, THREADS, 0, blocking>>>(y, x, 1);
+  cudaMemset(x, 0, BYTES);
+  add<<<1, THREADS, 0, blocking>>>(y, x, 1);
+  cudaStreamSynchronize(blocking);
+  cudaStreamDestroy(blocking);
+}
+
+// Branches of a graph that meet; and the graph twice, after itself.
+static void graph(float *x, float *y, float *z) {
+  cudaGraph_t captured;
+  cudaGraphExec_t exec;
+  cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal);
+  cudaEventRecord(events[0], streams[0]);
+  cudaStreamWaitEvent(streams[1], events[0], 0);
+  add<<<1, THREADS, 0, streams[0]>>>(y, x, 1);
+  add<<<1, THREADS, 0, streams[1]>>>(z, x, 1);
+  cudaEventRecord(events[1], streams[1]);
+  cudaStreamWaitEvent(streams[0], events[1], 0);
+  add<<<1, THREADS, 0, streams[0]>>>(x, y, 1);
+  add<<<1, THREADS, 0, streams[0]>>>(x, z, 1);
+  cudaStreamEndCapture(streams[0], &captured);
+  cudaGraphInstantiate(&exec, captured, 0);
+  cudaGraphLaunch(exec, streams[0]);
+  cudaGraphLaunch(exec, streams[0]);
+  cudaStreamSynchronize(streams[0]);
+  add<<<1, THREADS, 0, streams[1]>>>(x, y, 1);
+  cudaDeviceSynchronize();
+  cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(captured);
+}
+
+// Memory that is freed in one stream, and lies where another stream's comes to lie.
+static void again_and_again(const float *x) {
+  for (int turn = 0; turn < 2 * TURNS; turn++) {
+    float *mine;
+    cudaMallocAsync((void **)&mine, BYTES, streams[turn % STREAMS]);
+    cudaMemsetAsync(mine, 0, BYTES, streams[turn % STREAMS]);
+    add<<<1, THREADS, 0, streams[turn % STREAMS]>>>(mine, x, 1);
+    cudaFreeAsync(mine, streams[turn % STREAMS]);
+  }
+}
+
+int main(void) {
+  float *x = array(THREADS), *y = array(THREADS), *z = array(THREADS), *pieces = array(STREAMS * THREADS), *host;
+  cudaMallocHost(&host, 2 * BYTES);
+  for (int s = 0; s < STREAMS; s++) {
+    cudaStreamCreateWithFlags(&streams[s], cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&events[s], cudaEventDisableTiming);
+  }
+  in_a_ring(x, y, host);
+  cudaDeviceSynchronize();
+  by_the_host(x, y);
+  cudaDeviceSynchronize();
+  apart(pieces, x);
+  again_and_again(x);
+  cudaDeviceSynchronize();
+  atomics((int *)z);
+  cudaDeviceSynchronize();
+  default_stream(x, y);
+  graph(x, y, z);
+  for (int s = 0; s < STREAMS; s++) {
+    cudaStreamDestroy(streams[s]);
+    cudaEventDestroy(events[s]);
+  }
+  cudaFreeHost(host);
+  cudaFree(x);
+  cudaFree(y);
+  cudaFree(z);
+  cudaFree(pieces);
+  return 0;
+}

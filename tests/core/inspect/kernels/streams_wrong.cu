@@ -1,0 +1,138 @@
+// Work in two streams that nothing orders. The lines `// expect KIND - LINE [LINE]` say what has to be found, whichever of the two the
+// simulator runs first, and is all that may be found.
+#include <cuda_runtime.h>
+
+enum { THREADS = 64, BYTES = THREADS * sizeof(float) };
+
+static cudaStream_t first, second;
+static cudaEvent_t event;
+
+static float *array(void) {
+  float *pointer;
+  cudaMalloc(&pointer, BYTES);
+  cudaMemset(pointer, 0, BYTES);
+  cudaDeviceSynchronize();
+  return pointer;
+}
+
+static void finish(float *x, float *y) {
+  cudaDeviceSynchronize();
+  cudaFree(x);
+  cudaFree(y);
+}
+
+// expect race-stream - w0 r0
+__global__ void make(float *x) {
+  x[threadIdx.x] = 1; //@w0
+}
+__global__ void use(float *y, const float *x) {
+  y[threadIdx.x] = x[THREADS - 1 - threadIdx.x]; //@r0
+}
+static void nobody_waits(float *x, float *y) {
+  make<<<1, THREADS, 0, first>>>(x);
+  use<<<1, THREADS, 0, second>>>(y, x);
+}
+
+// expect race-stream - r1 w1
+__global__ void add_up(float *y, const float *x) {
+  y[threadIdx.x] += x[threadIdx.x]; //@r1
+}
+__global__ void overwrite(float *x) {
+  x[threadIdx.x] = 2; //@w1
+}
+static void overwritten_while_read(float *x, float *y) {
+  add_up<<<1, THREADS, 0, first>>>(y, x);
+  overwrite<<<1, THREADS, 0, second>>>(x);
+}
+
+// expect race-stream - w2 r2
+__global__ void late(float *x) {
+  x[threadIdx.x] = 3; //@w2
+}
+__global__ void hasty(float *y, const float *x) {
+  y[threadIdx.x] = x[threadIdx.x]; //@r2
+}
+static void recorded_too_early(float *x, float *y) {
+  cudaEventRecord(event, first);
+  late<<<1, THREADS, 0, first>>>(x);
+  cudaStreamWaitEvent(second, event, 0);
+  hasty<<<1, THREADS, 0, second>>>(y, x);
+}
+
+// expect race-stream - r3
+__global__ void before_it_arrives(float *y, const float *x) {
+  y[threadIdx.x] = x[threadIdx.x]; //@r3
+}
+static void copied_there(float *x, float *y, float *host) {
+  cudaMemcpyAsync(x, host, BYTES, cudaMemcpyHostToDevice, first);
+  before_it_arrives<<<1, THREADS, 0, second>>>(y, x);
+}
+
+// expect race-stream - w4
+__global__ void after_it_left(float *x) {
+  x[threadIdx.x] = 4; //@w4
+}
+static void copied_back(float *x, float *host) {
+  after_it_left<<<1, THREADS, 0, first>>>(x);
+  cudaMemcpyAsync(host, x, BYTES, cudaMemcpyDeviceToHost, second);
+}
+
+// The host does not wait for a fill, nor do streams that do not block.
+// expect race-stream - r5
+__global__ void over_a_fill(float *x) {
+  x[threadIdx.x] += 5; //@r5
+}
+static void filled(float *x) {
+  cudaMemset(x, 0, BYTES);
+  over_a_fill<<<1, THREADS, 0, second>>>(x);
+}
+
+// expect race-stream - w6 r6
+__global__ void branch(float *x) {
+  x[threadIdx.x] = 6; //@w6
+}
+__global__ void other_branch(float *y, const float *x) {
+  y[threadIdx.x] = x[threadIdx.x]; //@r6
+}
+static void captured(float *x, float *y) {
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal);
+  cudaEventRecord(event, first);
+  cudaStreamWaitEvent(second, event, 0);
+  branch<<<1, THREADS, 0, first>>>(x);
+  other_branch<<<1, THREADS, 0, second>>>(y, x);
+  cudaEventRecord(event, second);
+  cudaStreamWaitEvent(first, event, 0);
+  cudaStreamEndCapture(first, &graph);
+  cudaGraphInstantiate(&exec, graph, 0);
+  cudaGraphLaunch(exec, first);
+  cudaGraphLaunch(exec, first);
+  cudaDeviceSynchronize();
+  cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(graph);
+}
+
+int main(void) {
+  float *host;
+  cudaMallocHost(&host, BYTES);
+  cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  for (int test = 0; test < 7; test++) {
+    float *x = array(), *y = array();
+    test == 0   ? nobody_waits(x, y)
+    : test == 1 ? overwritten_while_read(x, y)
+    : test == 2 ? recorded_too_early(x, y)
+    : test == 3 ? copied_there(x, y, host)
+    : test == 4 ? copied_back(x, host)
+    : test == 5 ? filled(x)
+                : captured(x, y);
+    finish(x, y);
+  }
+  cudaStreamDestroy(first);
+  cudaStreamDestroy(second);
+  cudaEventDestroy(event);
+  cudaFreeHost(host);
+  return 0;
+}
