@@ -157,8 +157,10 @@ void past_conflict(const struct launch *launch, const struct note *before, uint3
   const struct place both = {.first = there, .second = here, .third = allocated};
   past_describe(before, other, sizeof other);
   // Which of the two ran first means nothing: it is one finding of one kernel.
-  finding_add(FIND_RACE_STREAM, kernel && there < here ? kernel : launch->kernel,
-              kernel ? both : (struct place){.first = here, .third = allocated}, "%s: %s, %s", what, other, by);
+  const bool turned = kernel == NULL || here < there;
+  finding_add(FIND_RACE_STREAM, turned ? launch->kernel : kernel,
+              kernel ? both : (struct place){.first = here, .third = allocated}, "%s: %s, %s", what,
+              turned ? by : other, turned ? other : by);
 }
 
 // ---- copies ------------------------------------------------------------------------------------------------------------------
