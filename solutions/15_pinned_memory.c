@@ -15,8 +15,8 @@
 //   PyTorch:  loaded = [pinned(b).to(device, non_blocking=True) for b in batches]
 //             torch.cuda.synchronize(device)
 //
-// Given: float32 CPU tensors of one width, the last with fewer rows; some are pinned from the start, some are views
-// with gaps, and none is both.
+// Given: one float32 CPU tensor or more, of one width, the last with fewer rows; some are pinned from the start, some
+// are views with gaps, and none is both.
 // Counted: copies to the device, one per batch and all from pinned memory; synchronisations, one in all. When load_all
 // returns, everything has arrived.
 #include "ferry.h"

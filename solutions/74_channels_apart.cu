@@ -17,7 +17,8 @@
 // whole warp. One unused word after every 32 sets that right: word i goes to place i + i / 32. (An odd number of
 // channels needs none, and is a little worse with it: for 3, lanes 0 and 21 meet. Right for any number is one after
 // every least common multiple of 32 and channels.)
-// Judged: shared memory: none of a fixed size, and at most four words for each thread of the block and each channel.
+// Judged: shared memory: none of a fixed size, and at most four words for each thread of a launched block and each
+// channel.
 // Counted: launches (one; without pixels, at most one), and by the inspector races and accesses out of bounds; and, for 4 and 8 channels and n a
 // multiple of 32, sectors per request of global memory and passes per request over the banks (each at most 1.3 times
 // the fewest there can be).
