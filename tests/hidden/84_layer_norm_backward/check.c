@@ -34,6 +34,10 @@ static const Mistake READ_AGAIN = {
     "The rows' sums need x and dy once, dx once more, and the columns' sums once more: more readings are "
     "traffic alone.",
     LESSON};
+static const Mistake EMPTY_GRID = {"a grid of no blocks",
+                                   "With few rows or columns a division came to 0 blocks, and the launch was refused: "
+                                   "round up.",
+                                   "docs/20_the_first_kernel.md"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
   Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -2, 3);
@@ -69,6 +73,9 @@ static void ask_large(Case *c) {
 }
 static void ask_row(Case *c) {
   ask(c, 1, draw_odd(c, 131, 299));
+}
+static void ask_column(Case *c) {
+  ask(c, draw_odd(c, 33, 49), 1);
 }
 
 // dx as a known mistake would make it: without the means, without gamma, with sums for means.
@@ -123,6 +130,7 @@ static bool only_first(const Case *c) {
 
 static void judge(Case *c) {
   const Array *gamma = given(c, "gamma");
+  suspect_that(c, refused_empty_grid(c), &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_finding(c, "race", &RACE);
   suspect_that(c, only_first(c), &FIRST);
@@ -135,7 +143,7 @@ static void judge(Case *c) {
   suspect_array(c, "dgamma", column_sums(c, true, true), &OF_X);
   if (!expect_array(c, "dx", dx_by(c, (Formula){.sums = false}), 1e-4))
     return;
-  suspect_that(c, columns_written(got_shaped(c, "dgamma", gamma->shape)) == 0, &ADDED);
+  suspect_that(c, !*got_error(c) && columns_written(got_shaped(c, "dgamma", gamma->shape)) == 0, &ADDED);
   if (!expect_array(c, "dgamma", column_sums(c, true, false), 2e-4) ||
       !expect_array(c, "dbeta", column_sums(c, false, false), 2e-4) || !expect_by_kernel(c))
     return;
@@ -168,5 +176,6 @@ EXERCISE = {
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "few columns", .ask = ask_narrow, .judge = judge, .inspect = true},
               {.name = "large, odd", .ask = ask_large, .judge = judge, .passes = 1},
-              {.name = "one row", .ask = ask_row, .judge = judge}},
+              {.name = "one row", .ask = ask_row, .judge = judge},
+              {.name = "one column", .ask = ask_column, .judge = judge}},
 };
