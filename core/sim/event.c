@@ -5,9 +5,7 @@
 
 #include "clock.h"
 #include "graph.h"
-#include "lane.h"
 #include "sim.h"
-#include "stamp.h"
 #include "stream.h"
 
 struct CUevent_st {
@@ -117,12 +115,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   struct sim_node *node = get_node(event);
   sim_node_queried(node);
   bool done = node == NULL || atomic_load(&node->done);
-  if (node && done) {
-    sim_lane_waited(node);
-    sim_stamp_waited(node);
-  }
-  if (node && done && node->task)
-    sim_clock_waited(node);
+  if (node && done)
+    sim_node_waited(node);
   sim_node_release(node);
   cudaError_t error = sim_sticky(event->device);
   return error ? sim_fail(error) : done ? cudaSuccess : cudaErrorNotReady;

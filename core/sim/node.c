@@ -326,6 +326,13 @@ static void demand(struct sim_node *root) {
   free(path.items);
 }
 
+void sim_node_waited(struct sim_node *node) {
+  sim_lane_waited(node);
+  sim_stamp_waited(node);
+  if (node->task)
+    sim_clock_waited(node);
+}
+
 void sim_node_wait(struct sim_node *node) {
   if (node == NULL)
     return;
@@ -344,10 +351,7 @@ void sim_node_wait(struct sim_node *node) {
       sim_unlock();
     }
   }
-  sim_lane_waited(node);
-  sim_stamp_waited(node);
-  if (node->task)
-    sim_clock_waited(node);
+  sim_node_waited(node);
 }
 
 void sim_node_queried(struct sim_node *node) {

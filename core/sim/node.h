@@ -80,6 +80,9 @@ void sim_node_unhold(struct sim_node *node);
 // Returns when the node is done.
 void sim_node_wait(struct sim_node *node);
 
+// The host knows that the node is done: it has waited for it, or asked.
+void sim_node_waited(struct sim_node *node);
+
 // Lazy mode: a stream or event was queried that waits for the node. Nothing would ever finish while the host polls, so after
 // FERRY_SIM_POLLS queries of it (0: at once) the node runs.
 void sim_node_queried(struct sim_node *node);

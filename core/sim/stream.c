@@ -292,12 +292,8 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
     sim_node_queried(list.items[i]);
     done = done && atomic_load(&list.items[i]->done);
   }
-  for (size_t i = 0; done && i < list.count; i++) {
-    sim_lane_waited(list.items[i]);
-    sim_stamp_waited(list.items[i]);
-    if (sim.config.gpu)
-      sim_clock_waited(list.items[i]);
-  }
+  for (size_t i = 0; done && i < list.count; i++)
+    sim_node_waited(list.items[i]);
   release_all(list);
   cudaError_t error = sim_sticky(stream->device);
   return error ? sim_fail(error) : done ? cudaSuccess : cudaErrorNotReady;
