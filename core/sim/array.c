@@ -48,6 +48,8 @@ static bool describe(struct cudasim_image *image, const struct cudaChannelFormat
 cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
                               unsigned int flags) {
   SIM_TRY(sim_enter());
+  SIM_TRY(
+      sim_known_flags(flags, cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather));
   struct cudasim_image image = {0};
   const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
   if (array == NULL || desc == NULL || extent.width == 0 || !describe(&image, desc) ||

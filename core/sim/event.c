@@ -19,7 +19,8 @@ struct CUevent_st {
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
   SIM_TRY(sim_enter());
   SIM_TRY(sim_sticky(sim_current_device));
-  if (event == NULL)
+  SIM_TRY(sim_known_flags(flags, cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess));
+  if (event == NULL || (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming)))
     return sim_fail(cudaErrorInvalidValue);
   *event = sim_allocate(sizeof **event);
   **event = (struct CUevent_st){.device = sim_current_device, .flags = flags};
@@ -48,6 +49,13 @@ static void set_node(struct CUevent_st *event, struct sim_node *node) {
   sim_node_release(before);
 }
 
+// The flag of recording and waiting, whose name is cudaEventRecordExternal and cudaEventWaitExternal: a node of the graph
+// for an event from outside, so only within a capture. Graphs here have no such nodes.
+static cudaError_t check_external(struct CUstream_st *stream, unsigned int flags) {
+  SIM_TRY(sim_known_flags(flags, stream->capture ? cudaEventWaitExternal : 0));
+  return flags ? sim_graph_spoil(stream, cudaErrorNotSupported) : cudaSuccess;
+}
+
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
@@ -67,9 +75,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int flags) {
   SIM_TRY(sim_enter());
-  (void)flags;
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
+  SIM_TRY(check_external(stream, flags));
   if (event == NULL)
     return sim_fail(cudaErrorInvalidResourceHandle);
   if (event->capture)
@@ -140,6 +148,10 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) 
   return cudaSuccess;
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
-  return flags == 0 ? cudaEventRecord(event, stream) : sim_fail(cudaErrorInvalidValue);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t handle, unsigned int flags) {
+  SIM_TRY(sim_enter());
+  struct CUstream_st *stream;
+  SIM_TRY(sim_stream_get(handle, &stream));
+  SIM_TRY(check_external(stream, flags));
+  return cudaEventRecord(event, handle);
 }

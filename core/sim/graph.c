@@ -126,9 +126,16 @@ cudaError_t sim_capture_forbids(void) {
   return error;
 }
 
+static bool is_mode(enum cudaStreamCaptureMode mode) {
+  return mode == cudaStreamCaptureModeGlobal || mode == cudaStreamCaptureModeThreadLocal ||
+         mode == cudaStreamCaptureModeRelaxed;
+}
+
 cudaError_t sim_graph_begin_capture(cudaStream_t handle, struct CUgraph_st *given, enum cudaStreamCaptureMode mode) {
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
+  if (!is_mode(mode))
+    return sim_fail(cudaErrorInvalidValue);
   if (stream == sim.device[stream->device].legacy)
     return sim_fail(cudaErrorStreamCaptureUnsupported);
   if (stream->capture)
@@ -253,6 +260,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureSta
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
   SIM_TRY(sim_enter());
+  if (mode == NULL || !is_mode(*mode))
+    return sim_fail(cudaErrorInvalidValue);
   enum cudaStreamCaptureMode before = thread_mode;
   thread_mode = *mode;
   *mode = before;
@@ -278,7 +287,10 @@ bool sim_graph_is_executable(const struct CUgraphExec_st *exec) {
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
   SIM_TRY(sim_enter());
-  (void)flags;
+  if (flags == cudaGraphInstantiateFlagDeviceLaunch)
+    return sim_fail(cudaErrorNotSupported);
+  // ...FlagUpload is one of cudaGraphInstantiateWithParams, which names the stream for it.
+  SIM_TRY(sim_known_flags(flags, cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority));
   if (exec == NULL || graph == NULL)
     return sim_fail(cudaErrorInvalidValue);
   int *order = sim_allocate((graph->nodes.count + 1) * sizeof *order);

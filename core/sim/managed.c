@@ -37,7 +37,7 @@ cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaM
   struct CUstream_st *stream;
   SIM_TRY(check_managed(pointer, bytes));
   SIM_TRY(check_location(location));
-  (void)flags;
+  SIM_TRY(sim_known_flags(flags, 0));
   return sim_fail(sim_stream_get(handle, &stream));
 }
 

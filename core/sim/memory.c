@@ -361,7 +361,7 @@ cudaError_t sim_pin(void *pointer, size_t bytes, bool owned, bool managed) {
 
 cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) {
   SIM_TRY(sim_enter());
-  (void)flags;
+  SIM_TRY(sim_known_flags(flags, cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined));
   if (pointer == NULL)
     return sim_fail(cudaErrorInvalidValue);
   *pointer = NULL;
@@ -403,7 +403,7 @@ cudaError_t cudaFreeHost(void *pointer) {
 
 cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags) {
   SIM_TRY(sim_enter());
-  (void)flags;
+  SIM_TRY(sim_known_flags(flags, cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly));
   if (pointer == NULL || bytes == 0 || sim_device_of(pointer) >= 0)
     return sim_fail(cudaErrorInvalidValue);
   return sim_fail(sim_pin(pointer, bytes, false, false));

@@ -23,11 +23,12 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags) {
   return cudaSuccess;
 }
 
-cudaError_t cudaInitDevice(int device, unsigned int flags, unsigned int unused) {
+cudaError_t cudaInitDevice(int device, unsigned int flags, unsigned int which) {
   SIM_TRY(sim_enter());
-  (void)flags;
-  (void)unused;
-  return sim_is_device(device) ? cudaSuccess : sim_fail(cudaErrorInvalidDevice);
+  SIM_TRY(sim_known_flags(which, cudaInitDeviceFlagsAreValid));
+  if (!sim_is_device(device))
+    return sim_fail(cudaErrorInvalidDevice);
+  return which ? cudaSetDeviceFlags(flags) : cudaSuccess;
 }
 
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *properties) {
@@ -110,6 +111,6 @@ cudaError_t cudaProfilerStop(void) {
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
                                                                    size_t shared_bytes, unsigned int flags) {
-  (void)flags;
+  SIM_TRY(sim_known_flags(flags, cudaOccupancyDisableCachingOverride));
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared_bytes);
 }

@@ -55,6 +55,11 @@ cudaError_t sim_fail(cudaError_t error);
       return sim_fail(sim_error);                                                                                      \
   } while (0)
 
+// Flags that a call does not know are a mistake, as on a GPU: cudaErrorInvalidValue.
+static inline cudaError_t sim_known_flags(unsigned long long flags, unsigned long long known) {
+  return flags & ~known ? cudaErrorInvalidValue : cudaSuccess;
+}
+
 // What cudasim_stats has of launches that were refused (launch.c).
 void sim_launch_stats(struct cudasim_stats *stats);
 

@@ -187,6 +187,51 @@ static void devices_describe_themselves(void **state) {
   assert_string_equal(cudaGetErrorString(cudaErrorIllegalAddress), "an illegal memory access was encountered");
 }
 
+// As on a GPU, where a number in the wrong place would go unnoticed until then.
+static void flags_that_nobody_knows(void **state) {
+  (void)state;
+  const unsigned int unknown = 1 << 30;
+  void *pointer = NULL, *memory = malloc(4096);
+  cudaEvent_t event;
+  cudaStream_t stream;
+  cudaArray_t array;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  const struct cudaChannelFormatDesc one_float = {32, 0, 0, 0, cudaChannelFormatKindFloat};
+  check_error(cudaHostAlloc(&pointer, 64, unknown), cudaErrorInvalidValue);
+  check_error(cudaHostRegister(memory, 4096, unknown), cudaErrorInvalidValue);
+  check_error(cudaMallocManaged(&pointer, 64, unknown), cudaErrorInvalidValue);
+  check_error(cudaMallocArray(&array, &one_float, 4, 4, unknown), cudaErrorInvalidValue);
+  check_error(cudaStreamCreateWithFlags(&stream, unknown), cudaErrorInvalidValue);
+  check_error(cudaEventCreateWithFlags(&event, unknown), cudaErrorInvalidValue);
+  check_error(cudaEventCreateWithFlags(&event, cudaEventInterprocess), cudaErrorInvalidValue);
+  check_error(cudaSetDeviceFlags(unknown), cudaErrorInvalidValue);
+  check_error(cudaInitDevice(0, 0, unknown), cudaErrorInvalidValue);
+  assert_null(pointer);
+
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
+  check_cuda(cudaStreamCreate(&stream));
+  check_cuda(cudaEventRecord(event, stream));
+  check_error(cudaStreamWaitEvent(stream, event, unknown), cudaErrorInvalidValue);
+  check_error(cudaStreamWaitEvent(stream, event, cudaEventWaitExternal), cudaErrorInvalidValue);
+  check_error(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal), cudaErrorInvalidValue);
+  check_error(cudaStreamBeginCapture(stream, (enum cudaStreamCaptureMode)3), cudaErrorInvalidValue);
+  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  check_error(cudaStreamWaitEvent(stream, event, cudaEventWaitExternal), cudaErrorNotSupported);
+  check_error(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  check_cuda(cudaStreamEndCapture(stream, &graph));
+  check_error(cudaGraphInstantiate(&exec, graph, unknown), cudaErrorInvalidValue);
+  check_error(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagUpload), cudaErrorInvalidValue);
+  check_error(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagDeviceLaunch), cudaErrorNotSupported);
+  check_cuda(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+  check_cuda(cudaGraphExecDestroy(exec));
+  check_cuda(cudaGraphDestroy(graph));
+  check_cuda(cudaStreamDestroy(stream));
+  check_cuda(cudaEventDestroy(event));
+  free(memory);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fresh_memory_is_nan),
@@ -198,6 +243,7 @@ int main(void) {
       cmocka_unit_test(copies_between_devices),
       cmocka_unit_test(pointers_know_what_they_are),
       cmocka_unit_test(devices_describe_themselves),
+      cmocka_unit_test(flags_that_nobody_knows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
