@@ -92,6 +92,13 @@ Array *draw_array(Case *c, FyDType dtype, Shape shape, double low, double high) 
   return a;
 }
 
+Array *draw_steps(Case *c, Shape shape, double low, double high, double step) {
+  Array *a = array_cast(c, draw_array(c, FY_INT32, shape, low / step, high / step), FY_FLOAT32);
+  for (int64_t i = 0; i < a->count; i++)
+    a->f32[i] *= (float)step;
+  return a;
+}
+
 Array *array_cast(Case *c, const Array *a, FyDType dtype) {
   Array *cast = new_array(c, dtype, a->shape);
   for (int64_t i = 0; i < a->count; i++)

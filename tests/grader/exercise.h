@@ -93,6 +93,10 @@ double draw_real(Case *c, double low, double high);
 // are exact in float32. Integer dtypes include both ends.
 Array *draw_array(Case *c, FyDType dtype, Shape shape, double low, double high);
 
+// float32 multiples of `step`, a power of two, with both ends: sums and products of many are exact, whatever their order.
+// With 0.5 or 0.25 what is kept in integers on the way shows.
+Array *draw_steps(Case *c, Shape shape, double low, double high, double step);
+
 Array *new_array(Case *c, FyDType dtype, Shape shape); // zeros
 Array *array_cast(Case *c, const Array *a, FyDType dtype);
 
@@ -262,9 +266,12 @@ extern const Mistake USED_AFTER_SCOPE; // "used after its scope": the library sa
 extern const Mistake LAUNCH_REFUSED;   // "the launch was refused": blocks of more than 1024 threads and the like
 extern const Mistake POINTER_ON_HOST;  // "device memory used by the host": found where a run ends by it
 extern const Mistake READ_PAST;        // "memory read past the end": found by suspect_faults
-extern const Mistake READ_BEFORE;      // "memory read before the beginning"
-extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
-extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
+extern const Mistake NO_BLOCKS;        // "a grid of no blocks", where the check names nothing
+extern const Mistake
+    ADDED_WHOLE; // "added as whole numbers": floats, where a check finds what is behind the point missing
+extern const Mistake READ_BEFORE;     // "memory read before the beginning"
+extern const Mistake SHARED_OUTSIDE;  // "outside of a shared array"
+extern const Mistake BLOCK_TOO_LARGE; // "a block of more than 1024 threads"
 extern const Mistake
     STREAMS_APART; // "a stream that does not wait for another": right in one order of the streams, wrong in another
 extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, BAD_ADDRESS; // of a finding, by its kind

@@ -482,16 +482,32 @@ static void forget_failures(Case *c) {
 // A launch that could not be is the cause of whatever else is missing. A grid of no blocks is for the check to name.
 static void judge_launch(Case *c) {
   const int64_t *n = refused_shape(c);
-  if (!n || refused_empty_grid(c) || c->test->may_refuse)
+  if (!n || c->test->may_refuse)
     return;
+  if (refused_empty_grid(c)) {
+    c->fallback = &NO_BLOCKS;
+    return;
+  }
   forget_failures(c);
   case_fail(c, n[3] * n[4] * n[5] > 1024 ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
             "the runtime refused a grid of %lld x %lld x %lld blocks of %lld x %lld x %lld threads", (long long)n[0],
             (long long)n[1], (long long)n[2], (long long)n[3], (long long)n[4], (long long)n[5]);
 }
 
+// Memory beside arrays that the check did not look at.
+static void judge_guards(Case *c) {
+  for (int i = 0; i < c->reply.count && !c->failed; i++) {
+    const Item *item = &c->reply.items[i];
+    if (item->kind != 'a' || !(item->array.flags & ARRAY_GUARD_BROKEN))
+      continue;
+    c->fallback = &PAST_THE_END;
+    case_fail(c, NULL, "%s: memory before or after it was written", item->name);
+  }
+}
+
 void case_judge(Case *c) {
   c->test->judge(c);
+  judge_guards(c);
   if (*got_error(c) && !c->error_expected) {
     forget_failures(c);
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));

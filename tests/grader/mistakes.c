@@ -26,6 +26,14 @@ const Mistake PAST_THE_END = {
     "wrote past the end",
     "A grid has more threads than there are elements. Each thread has to compare its index with the size first.",
     "docs/01_why_a_gpu.md"};
+const Mistake ADDED_WHOLE = {
+    "added as whole numbers",
+    "x holds floats, and somewhere on the way an int took their place: what is behind the point was lost.",
+    "docs/24_reductions.md#seven-steps"};
+const Mistake NO_BLOCKS = {"a grid of no blocks",
+                           "A division came to 0 blocks, and such a launch is refused. Round up: (n + threads - 1) / "
+                           "threads; and where there is nothing to do, launch nothing.",
+                           "docs/20_the_first_kernel.md#grid-block-guard"};
 const Mistake NOT_WRITTEN = {"elements left unwritten",
                              "Some elements of the output still hold what was in the memory before, or were only added "
                              "to: a sum begins with a 0 that "

@@ -24,6 +24,7 @@ typedef struct Placed {
   uint32_t filling;     // the NaN that floats nobody has written hold, another in each array; 0: it was given
   unsigned char *base;  // guard, elements, guard
   size_t front, behind; // bytes of the guards
+  bool put;             // what is in it was sent back, and whether its guards are whole
 } Placed;
 
 static Placed placed[MAX_PLACED];
@@ -148,6 +149,7 @@ extern "C" void driver_put_device(Driver *d, const char *name) {
   Placed *p = find(name);
   if (!p)
     child_bug("no device memory is called", name);
+  p->put = true;
   size_t all = p->front + p->bytes + p->behind;
   unsigned char *host = (unsigned char *)malloc(all);
   if (!host)
@@ -167,6 +169,26 @@ extern "C" void driver_put_device(Driver *d, const char *name) {
       sent->flags |= ARRAY_GUARD_BROKEN;
   }
   free(host);
+}
+
+// Of the arrays whose elements nobody asks for, those whose guards are not whole: they are sent without elements.
+static void put_broken_guards(Driver *d) {
+  for (int i = 0; i < placed_count; i++) {
+    const Placed *p = &placed[i];
+    if (p->put || message_find(&d->reply, 'e', "error"))
+      continue;
+    driver_stop(d);
+    unsigned char *host = (unsigned char *)malloc(p->front + p->behind + 1);
+    if (!host)
+      child_bug("no memory for", p->name);
+    check(d, cudaMemcpy(host, p->base, p->front, cudaMemcpyDeviceToHost));
+    check(d, cudaMemcpy(host + p->front, p->base + p->front + p->bytes, p->behind, cudaMemcpyDeviceToHost));
+    if (!message_find(&d->reply, 'e', "error") && !guard_is_whole(host, p->front + p->behind)) {
+      driver_put_array(d, p->name, p->dtype, Shape{1, {0}}, NULL);
+      d->reply.items[d->reply.count - 1].array.flags |= ARRAY_GUARD_BROKEN;
+    }
+    free(host);
+  }
 }
 
 #ifdef FERRY_SIM
@@ -217,6 +239,7 @@ extern "C" void place_count_begin(void) {
 extern "C" void place_run(Driver *d) {
   drive(d);
   check(d, cudaGetLastError());
+  put_broken_guards(d);
   put_shapes(d);
 }
 

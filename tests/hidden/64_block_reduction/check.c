@@ -76,11 +76,6 @@ static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 a grid of n / threads blocks is an invalid configuration; the sum is 0 still.",
     "docs/24_reductions.md#seven-steps"};
 
-static const Mistake WHOLE_NUMBERS = {
-    "added as whole numbers",
-    "x holds floats, and somewhere on the way an int took their place: what is behind the "
-    "point was lost.",
-    "docs/24_reductions.md#seven-steps"};
 static const Mistake ZEROED_INSIDE = {"zeroed while others add",
                                       "A block sets *sum to 0 in the kernel that adds to it. Blocks begin in any "
                                       "order: what others had added by then is lost. Zero it "
@@ -187,10 +182,10 @@ static void suspect_whole_numbers(Case *c) {
   double each = 0;
   for (int64_t i = 0; i < size_of(c); i++)
     each += floor(x->f32[i]);
-  suspect_value(c, each, &WHOLE_NUMBERS);
-  suspect_value(c, floor(right(c)), &WHOLE_NUMBERS);
+  suspect_value(c, each, &ADDED_WHOLE);
+  suspect_value(c, floor(right(c)), &ADDED_WHOLE);
   bool is_whole = sum && sum->count == 1 && sum->f32[0] == floorf(sum->f32[0]);
-  suspect_that(c, is_whole && sum->f32[0] > each && sum->f32[0] < right(c), &WHOLE_NUMBERS);
+  suspect_that(c, is_whole && sum->f32[0] > each && sum->f32[0] < right(c), &ADDED_WHOLE);
 }
 
 static bool counted(const Case *c) {

@@ -62,9 +62,7 @@ static const Mistake LAUNCHES = {"a launch for every piece", "Three launches do:
                                  "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
 static void ask(Case *c, int64_t n, double bound) {
-  Array *x = array_cast(c, draw_array(c, FY_INT32, shape(n), -36, 36), FY_FLOAT32);
-  for (int64_t i = 0; i < n; i++)
-    x->f32[i] /= 4;
+  Array *x = draw_steps(c, shape(n), -9, 9, 0.25);
   if (n > 9)
     x->f32[draw_int(c, 1, n - 2)] = NAN; // above no bound
   if (n > 0)

@@ -50,14 +50,8 @@ static const Mistake LAUNCHES = {"a launch for every step",
                                  "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
 static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
-  Array *a = array_cast(c, draw_array(c, FY_INT32, shape(m, k), 4, 20), FY_FLOAT32);
-  Array *b = array_cast(c, draw_array(c, FY_INT32, shape(k, n), 4, 20), FY_FLOAT32);
-  for (int64_t i = 0; i < m * k; i++)
-    a->f32[i] /= 4; // exact still, and no whole numbers
-  for (int64_t i = 0; i < k * n; i++)
-    b->f32[i] /= 4;
-  give_array(c, "a", a, (Give){.device = "cuda:0"});
-  give_array(c, "b", b, (Give){.device = "cuda:0"});
+  give_array(c, "a", draw_steps(c, shape(m, k), 1, 5, 0.25), (Give){.device = "cuda:0"});
+  give_array(c, "b", draw_steps(c, shape(k, n), 1, 5, 0.25), (Give){.device = "cuda:0"});
   give_number(c, "m", (double)m);
   give_number(c, "n", (double)n);
   give_number(c, "k", (double)k);

@@ -45,14 +45,8 @@ static const Mistake LAUNCHES = {"a launch for every step", "The loop along k is
 
 // Behind each operand lie elements that are not zero.
 static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
-  Array *a = array_cast(c, draw_array(c, FY_INT32, shape((m + 16) * k + 32), 4, 20), FY_FLOAT32);
-  Array *b = array_cast(c, draw_array(c, FY_INT32, shape((k + 32) * n), 4, 20), FY_FLOAT32);
-  for (int64_t i = 0; i < a->count; i++)
-    a->f32[i] /= 4; // exact still, and no whole numbers
-  for (int64_t i = 0; i < b->count; i++)
-    b->f32[i] /= 4;
-  give_array(c, "a", a, (Give){.device = "cuda:0"});
-  give_array(c, "b", b, (Give){.device = "cuda:0"});
+  give_array(c, "a", draw_steps(c, shape((m + 16) * k + 32), 1, 5, 0.25), (Give){.device = "cuda:0"});
+  give_array(c, "b", draw_steps(c, shape((k + 32) * n), 1, 5, 0.25), (Give){.device = "cuda:0"});
   give_number(c, "m", (double)m);
   give_number(c, "n", (double)n);
   give_number(c, "k", (double)k);

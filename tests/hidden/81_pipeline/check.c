@@ -52,7 +52,7 @@ static const Mistake EMPTY_CHUNK = {
     PIPELINE};
 
 static void ask(Case *c, int64_t n, int64_t streams) {
-  give_array(c, "x", array_cast(c, draw_array(c, FY_INT32, shape(n), 2, 30), FY_FLOAT32), (Give){.device = "cpu"});
+  give_array(c, "x", draw_steps(c, shape(n), 2, 30, 0.5), (Give){.device = "cpu"});
   give_number(c, "streams", (double)streams);
 }
 static void ask_odd(Case *c) {

@@ -34,10 +34,6 @@ static const Mistake READ_AGAIN = {
     "The rows' sums need x and dy once, dx once more, and the columns' sums once more: more readings are "
     "traffic alone.",
     LESSON};
-static const Mistake EMPTY_GRID = {"a grid of no blocks",
-                                   "With few rows or columns a division came to 0 blocks, and the launch was refused: "
-                                   "round up.",
-                                   "docs/20_the_first_kernel.md"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
   Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -2, 3);
@@ -130,7 +126,6 @@ static bool only_first(const Case *c) {
 
 static void judge(Case *c) {
   const Array *gamma = given(c, "gamma");
-  suspect_that(c, refused_empty_grid(c), &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_finding(c, "race", &RACE);
   suspect_that(c, only_first(c), &FIRST);

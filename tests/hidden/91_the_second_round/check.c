@@ -41,25 +41,27 @@ static void ask_many(Case *c) {
   ask(c, draw_odd(c, 21, 33));
 }
 
-static Array *turned(Case *c, bool all, bool not_at_all) {
+static Array *turned(Case *c, int64_t count, bool all, bool not_at_all) {
   const Array *x = given(c, "x");
-  Array *out = new_array(c, FY_FLOAT32, x->shape);
-  for (int64_t i = 0; i < x->count; i++)
-    out->f32[i] = x->f32[not_at_all ? i : all ? x->count - 1 - i : i / 256 * 256 + 255 - i % 256];
+  Array *out = new_array(c, FY_FLOAT32, shape(count));
+  for (int64_t i = 0; i < count; i++)
+    out->f32[i] = x->f32[not_at_all ? i : all ? count - 1 - i : i / 256 * 256 + 255 - i % 256];
   return out;
 }
 
 static void judge(Case *c) {
-  const Array *out = got_shaped(c, "out", given(c, "x")->shape);
+  const int64_t n = given(c, "x")->count;
+  const Array *out = got_shaped(c, "out", given(c, "x")->shape), *want = turned(c, n, false, false);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   const int64_t written = columns_written(out);
   suspect_that(c, written > 0 && written < out->count && written % 256 == 0, &FIRST_ROUND);
-  suspect_array(c, "out", turned(c, false, true), &NOT_TURNED);
-  suspect_array(c, "out", turned(c, true, false), &ALL_TURNED);
+  suspect_array(c, "out", turned(c, n, false, true), &NOT_TURNED);
+  suspect_array(c, "out", turned(c, n, true, false), &ALL_TURNED);
   suspect_finding(c, "divergent", &DIVERGENT);
   suspect_error(c, "divergent", &DIVERGENT);
   suspect_finding(c, "race", &HALF);
-  if (!expect_array(c, "out", turned(c, false, false), 0) || !expect_by_kernel(c))
+  if (!expect_array(c, "out", want, 0) || !expect_array(c, "one piece", turned(c, 256, false, false), 0) ||
+      !expect_by_kernel(c))
     return;
   expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
   const int64_t *launch = launch_shape(c, 0);

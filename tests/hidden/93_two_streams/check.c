@@ -33,8 +33,7 @@ static const Mistake COPIES = {"copies of x", "x is where the kernel can read it
                                EVENTS};
 
 static void ask(Case *c, int64_t batches, int64_t n) {
-  give_array(c, "x", array_cast(c, draw_array(c, FY_INT32, shape(batches, n), 1, 99), FY_FLOAT32),
-             (Give){.device = "cpu"});
+  give_array(c, "x", draw_steps(c, shape(batches, n), 1, 99, 0.25), (Give){.device = "cpu"});
 }
 static void ask_odd(Case *c) {
   ask(c, draw_int(c, 3, 5), draw_odd(c, 301, 999));
@@ -44,6 +43,9 @@ static void ask_two(Case *c) {
 }
 static void ask_many(Case *c) {
   ask(c, draw_int(c, 12, 20), draw_odd(c, 33, 99));
+}
+static void ask_one(Case *c) {
+  ask(c, 1, 1);
 }
 
 static Array *sums(Case *c, int64_t from) {
@@ -119,5 +121,6 @@ EXERCISE = {
     .functions = {"sums_on_device"},
     .tests = {{.name = "some batches", .ask = ask_odd, .judge = judge},
               {.name = "two batches, whole blocks", .ask = ask_two, .judge = judge},
-              {.name = "many small batches", .ask = ask_many, .judge = judge}},
+              {.name = "many small batches", .ask = ask_many, .judge = judge},
+              {.name = "one batch of one element", .ask = ask_one, .judge = judge}},
 };

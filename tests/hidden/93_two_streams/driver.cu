@@ -17,7 +17,7 @@ void drive(Driver *d) {
   const size_t bytes = (size_t)n * sizeof(float);
   float *x = (float *)driver_device_new(d, "all of x", FY_FLOAT32, given->shape);
   float *scaled = (float *)driver_device_new(d, "scaled", FY_FLOAT32, row);
-  float *sum = (float *)driver_device_new(d, "room", FY_FLOAT32, row);
+  float *sum = (float *)driver_device_new(d, "sum on the device", FY_FLOAT32, row);
   float *pinned = NULL, *host = NULL;
   cudaStream_t first, second;
   cudaMallocHost(&pinned, batches * bytes);
@@ -38,6 +38,6 @@ void drive(Driver *d) {
   cudaStreamSynchronize(second);
   driver_put_array(d, "sum", FY_FLOAT32, row, host);
   cudaDeviceSynchronize();
-  driver_put_device(d, "room");
+  driver_put_device(d, "sum on the device");
   driver_put_device(d, "scaled");
 }

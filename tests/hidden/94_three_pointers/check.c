@@ -28,8 +28,7 @@ static const Mistake SEVERAL = {"more launches than two", "One launch for the bl
                                 LESSON};
 
 static void ask(Case *c, int64_t n, int64_t begin) {
-  give_array(c, "whole", array_cast(c, draw_array(c, FY_INT32, shape(n + begin), 1, 9), FY_FLOAT32),
-             (Give){.device = "cuda:0"});
+  give_array(c, "whole", draw_steps(c, shape(n + begin), 1, 9, 0.25), (Give){.device = "cuda:0"});
   Array *weights = new_array(c, FY_FLOAT32, shape(4));
   for (int64_t i = 0; i < 4; i++)
     weights->f32[i] = (float)(10 * i + draw_int(c, 1, 8)); // all different

@@ -1,6 +1,7 @@
-// Exercise 96, open: right for every size, without a finding, and scored by its modelled time. The elements are small whole numbers,
+// Exercise 96, open: right for every size, without a finding, and scored by its modelled time. The elements are small multiples of a half,
 // so that every order of adding gives the same.
 #include "exercise.h"
+#include <math.h>
 
 #define LESSON "docs/24_reductions.md"
 
@@ -41,7 +42,7 @@ static const Scored SCORED = {.gpu = "v100",
                               .steps = {1.5, 1.8, 2.8, 3.9}};
 
 static void ask(Case *c, int64_t n) {
-  give_array(c, "x", array_cast(c, draw_array(c, FY_INT32, shape(n), 0, 5), FY_FLOAT32), (Give){.device = "cuda:0"});
+  give_array(c, "x", draw_steps(c, shape(n), 0, 2.5, 0.5), (Give){.device = "cuda:0"});
   give_array(c, "out", new_array(c, FY_FLOAT32, shape(1)), (Give){.device = "cuda:0"});
 }
 static void ask_odd(Case *c) {
@@ -75,6 +76,13 @@ static double sum_to(const Array *x, int64_t count) {
   return sum;
 }
 
+static double sum_of_floors(const Array *x) {
+  double sum = 0;
+  for (int64_t i = 0; i < x->count; i++)
+    sum += (double)floorf(x->f32[i]);
+  return sum;
+}
+
 static bool judge_values(Case *c) {
   const Array *x = given(c, "x"), *out = got_shaped(c, "out", shape(1));
   const int64_t n = x->count;
@@ -86,6 +94,7 @@ static bool judge_values(Case *c) {
   suspect_faults(c);
   suspect_that(c, wrong && (case_pass(c) == PASS_THREADS_DOWN || case_pass(c) == PASS_WITHIN_BLOCKS), &UNORDERED);
   suspect_that(c, wrong && (case_pass(c) == PASS_BLOCKS_DOWN || case_pass(c) == PASS_BETWEEN_BLOCKS), &LOST);
+  suspect_that(c, wrong && got == sum_of_floors(x), &ADDED_WHOLE);
   suspect_finding(c, "race-grid", &LOST);
   suspect_finding(c, "race", &UNORDERED);
   if (n > 8)

@@ -1,4 +1,4 @@
-// Exercise 97, open: right for every size, without a finding, and scored by its modelled time. The elements are small whole numbers,
+// Exercise 97, open: right for every size, without a finding, and scored by its modelled time. The elements are small multiples of a half,
 // so that every order of adding gives the same.
 #include "exercise.h"
 #include <string.h>
@@ -35,10 +35,8 @@ static const Scored SCORED = {.gpu = "gtx1650",
                               .steps = {1.1, 2.2, 3.5, 4.5, 5}};
 
 static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
-  give_array(c, "a", array_cast(c, draw_array(c, FY_INT32, shape(m, k), -4, 4), FY_FLOAT32),
-             (Give){.device = "cuda:0"});
-  give_array(c, "b", array_cast(c, draw_array(c, FY_INT32, shape(k, n), -4, 4), FY_FLOAT32),
-             (Give){.device = "cuda:0"});
+  give_array(c, "a", draw_steps(c, shape(m, k), -2, 2, 0.5), (Give){.device = "cuda:0"});
+  give_array(c, "b", draw_steps(c, shape(k, n), -2, 2, 0.5), (Give){.device = "cuda:0"});
 }
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 33, 149), draw_odd(c, 33, 149), draw_odd(c, 17, 43));

@@ -1,0 +1,21 @@
+// mistake: a grid of no blocks
+#include <cuda_runtime.h>
+
+enum { PIECE = 256, BLOCKS = 4 };
+
+__global__ void reverse(float *out, const float *x, int pieces) {
+  __shared__ float both[2][PIECE];
+  int t = threadIdx.x, turn = 0;
+  for (int p = blockIdx.x; p < pieces; p += gridDim.x) {
+    float *piece = both[turn];
+    turn = 1 - turn;
+    piece[t] = x[p * PIECE + t];
+    __syncthreads();
+    out[p * PIECE + t] = piece[PIECE - 1 - t];
+  }
+}
+
+extern "C" void reverse_on_device(float *out, const float *x, int pieces) {
+  int blocks = pieces > BLOCKS ? BLOCKS : pieces;
+  reverse<<<blocks - 1, PIECE>>>(out, x, pieces);
+}
