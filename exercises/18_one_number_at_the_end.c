@@ -11,7 +11,8 @@
 //
 // The result is the mean over all elements of target: a short last batch counts for as much as it holds.
 //
-// Given: a model, x (N, in) and target (N, out) on one device; N is at least 1 and need not be a multiple of `batch`.
+// Given: a model that computes the same in training and in evaluation mode, x (N, in) and target (N, out) on one
+// device; N is at least 1 and need not be a multiple of `batch`.
 // Counted: copies from the device and synchronisations, one of each, whatever the number of batches; no copies to it.
 // Forward passes: of `batch` rows each, the last of what is left; and the memory: what one batch needs, not what all of
 // them need together. Whether autograd records, and the model's mode, training or evaluation, are afterwards as they were.

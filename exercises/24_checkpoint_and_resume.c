@@ -3,8 +3,9 @@
 // A training run is interrupted after some epoch. Later a new one is made (a network of the same layers with other
 // weights, a new optimizer, a new schedule), and it is to go on as if there had been no interruption: every weight
 // equal to the last bit. Write save_run, which returns all that this takes, and resume_run, which puts it into the new
-// run. What a Saved holds is for you to say: define struct Saved. It comes from malloc, say, is valid until the process
-// ends, and nobody frees it. It is put into one new run at most, in the same process.
+// run. What a Saved holds is for you to say: define struct Saved. It comes from malloc, say, and nobody frees it.
+// Tensors in it may be of the scope that save_run is called in, which is open until the process ends. It is put into
+// one new run at most, in the same process.
 //
 //   PyTorch:  saved = {"model": copy.deepcopy(model.state_dict()), "optimizer": copy.deepcopy(optimizer.state_dict()),
 //                      "scheduler": scheduler.state_dict(), "random": torch.get_rng_state(), "epoch": epoch, "best": best}
