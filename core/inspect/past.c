@@ -207,6 +207,7 @@ void past_transfer(uint32_t run, uint64_t address, size_t bytes, bool writes) {
   forget();
   if (t.stamp == NULL)
     return;
+  const bool behind_all = is_behind_all(t.stamp);
   t.first_era = first_unordered_era(t.stamp);
   if (t.first_era < race_now())
     each_cell(address, bytes, meet_cell, &t);
@@ -216,4 +217,6 @@ void past_transfer(uint32_t run, uint64_t address, size_t bytes, bool writes) {
   p->writes = writes;
   copies = true;
   race_new_era(run, 0);
+  if (launches_running && !behind_all) // blocks that are still to come meet it
+    each_cell(address, bytes, remember_copy, p);
 }

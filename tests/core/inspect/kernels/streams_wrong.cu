@@ -113,13 +113,30 @@ static void captured(float *x, float *y) {
   cudaGraphDestroy(graph);
 }
 
+// Where both run at once the copy comes between blocks, and those behind it are to be found, too.
+// expect race-stream - w7
+enum { MANY = 1024 };
+__global__ void many_blocks(float *x) {
+  x[blockIdx.x * THREADS + threadIdx.x] = 7; //@w7
+}
+static void copied_meanwhile(float *host) {
+  float *x;
+  cudaMalloc(&x, MANY * BYTES);
+  cudaMemset(x, 0, MANY * BYTES);
+  cudaDeviceSynchronize();
+  many_blocks<<<MANY, THREADS, 0, first>>>(x);
+  cudaMemcpyAsync(host, x + (MANY - 1) * THREADS, BYTES, cudaMemcpyDeviceToHost, second);
+  cudaDeviceSynchronize();
+  cudaFree(x);
+}
+
 int main(void) {
   float *host;
   cudaMallocHost(&host, BYTES);
   cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
   cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
   cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-  for (int test = 0; test < 7; test++) {
+  for (int test = 0; test < 8; test++) {
     float *x = array(), *y = array();
     test == 0   ? nobody_waits(x, y)
     : test == 1 ? overwritten_while_read(x, y)
@@ -127,7 +144,8 @@ int main(void) {
     : test == 3 ? copied_there(x, y, host)
     : test == 4 ? copied_back(x, host)
     : test == 5 ? filled(x)
-                : captured(x, y);
+    : test == 6 ? captured(x, y)
+                : copied_meanwhile(host);
     finish(x, y);
   }
   cudaStreamDestroy(first);
