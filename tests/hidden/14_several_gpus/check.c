@@ -61,6 +61,9 @@ static const Mistake NOT_WORKING = {
     "GPUs that only hold rows",
     "Other GPUs were given rows, and the first one computed nearly all of it. Each has to compute its share.",
     "docs/06_several_gpus.md#training-on-all-of-them"};
+static const Mistake UNEVEN = {"rows shared unevenly",
+                               "One GPU has more rows than batch / GPUs, rounded up, and all others wait for it.",
+                               "docs/06_several_gpus.md#batches-that-do-not-divide"};
 static const Mistake NO_GRAPH = {"no graph recorded",
                                  "The output has no gradient function: forward ran in fy_no_grad or was detached.",
                                  "docs/06_several_gpus.md#where-the-gradients-are"};
@@ -84,6 +87,10 @@ static void ask_batch(Case *c) {
 }
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 5, 11));
+}
+// 3 more than a multiple of 4: where the last one takes what is left, it is too much.
+static void ask_three_left(Case *c) {
+  ask(c, 4 * draw_int(c, 1, 2) + 3);
 }
 static void ask_current(Case *c) {
   ask_batch(c);
@@ -304,6 +311,9 @@ static void judge(Case *c) {
   expect_device(c, "output", device, &NOT_ON_FIRST);
   expect_at_least(c, "GPUs that worked on the batch", working, least, working > 1 ? &FIXED_IDS : &NOT_SHARED);
   expect_at_most(c, "GPUs that worked on the batch", working, most, NULL);
+  if (case_devices(c) > 0)
+    expect_at_most(c, "pictures for one GPU", got_count(c, "most rows"), (rows + case_devices(c) - 1) / case_devices(c),
+                   &UNEVEN);
   expect_at_least(c, "kernels on the GPU with fewest, in percent of those on the one with most", idlest_share(c), 34,
                   &NOT_WORKING);
   judge_gradients(c, &p, device);
@@ -326,7 +336,7 @@ EXERCISE = {
               {"one GPU alone", ask_odd, .judge = judge, .at_most = 1},
               {"two GPUs", ask_batch, .judge = judge, .devices = 2},
               {"two GPUs, the second current", ask_current, .judge = judge, .devices = 2},
-              {"four GPUs, an odd batch", ask_odd, .judge = judge, .devices = 4},
+              {"four GPUs, an odd batch", ask_three_left, .judge = judge, .devices = 4},
               {"fewer rows than GPUs", ask_few, .judge = judge, .devices = 4},
               {"one picture", ask_one, .judge = judge},
               {"without CUDA", ask_odd, .judge = judge, .no_cuda = true}},

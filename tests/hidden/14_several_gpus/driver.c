@@ -60,6 +60,22 @@ static FyTensor *forward(Driver *d, FyModule *model) {
   return output;
 }
 
+// Of the pictures that one convolution was given; of a GPU's, as each does one.
+static double most_rows(FyModule *model, FyTensor *x) {
+  FyProfile *profile = NULL;
+  long most = 0, rows;
+  fy_no_grad {
+    fy_profile(profile, FY_PROFILE_CPU, .record_shapes = true) {
+      fy_forward(model, x);
+    }
+  }
+  const FyKeyAverages *all = fy_key_averages(profile, .group_by_input_shape = true);
+  for (int i = 0; i < all->count; i++)
+    if (strcmp(all->rows[i].key, "fy::conv2d") == 0 && sscanf(all->rows[i].input_shapes, "[[%ld", &rows) == 1)
+      most = rows > most ? rows : most;
+  return (double)most;
+}
+
 void drive(Driver *d) {
   if (driver_has(d, "current"))
     fy_cuda_set_device((int)driver_number(d, "current"));
@@ -72,6 +88,7 @@ void drive(Driver *d) {
     return;
   FyTensor *output = forward(d, model);
   driver_put(d, "output", output);
+  driver_put_number(d, "most rows", most_rows(model, driver_tensor(d, "x")));
   fy_backward(output, .gradient = driver_tensor(d, "gradient"));
   for (int i = 0; i < 4; i++) {
     char name[32];
