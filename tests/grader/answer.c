@@ -53,14 +53,16 @@ static void include_prototypes(const Answer *a, Command *c, char *header, size_t
   }
 }
 
+// An index outside of an array whose size is in its type ends the answer (judge.c names it): else it would read and write what
+// happens to lie beside it, and be right or wrong by chance.
 static bool compile_c(Answer *a) {
   Command c = {0};
   char header[512];
   command_program(&c, CONFIG_CC);
-  command_words(&c,
-                "-std=c17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror=implicit-function-declaration -Werror=int-conversion "
-                "-Werror=incompatible-pointer-types -Werror=return-type -fopenmp -I" CONFIG_ROOT "/core -I" CONFIG_ROOT
-                "/build/include " CONFIG_INCLUDES);
+  command_words(&c, "-std=c17 -D_GNU_SOURCE -O1 -fsanitize=bounds -fsanitize-undefined-trap-on-error -Wall -Wextra "
+                    "-Werror=implicit-function-declaration -Werror=int-conversion "
+                    "-Werror=incompatible-pointer-types -Werror=return-type -fopenmp -I" CONFIG_ROOT
+                    "/core -I" CONFIG_ROOT "/build/include " CONFIG_INCLUDES);
   include_prototypes(a, &c, header, sizeof header);
   command_word(&c, "-c", "");
   command_word(&c, "%s.c", a->exercise->id);

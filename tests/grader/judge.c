@@ -95,6 +95,11 @@ static int signal_of(const SandboxResult *r) {
   return r->signal;
 }
 
+// What the compiler puts where an index leaves its array (answer.c): ud2 on x86-64, brk on aarch64.
+static bool is_trap(int signal) {
+  return signal == SIGILL || signal == SIGTRAP;
+}
+
 static Status status_of(const SandboxResult *r) {
   switch (r->end) {
   case SANDBOX_TIMEOUT:
@@ -242,6 +247,8 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
 static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status status) {
   if (status == STATUS_CRASH && r->output && strstr(r->output, "cudasim: host code used a device pointer"))
     return &POINTER_ON_HOST;
+  if (status == STATUS_CRASH && is_trap(signal_of(r)))
+    return &INDEX_OUTSIDE;
   if (status == STATUS_CRASH)
     return c->test->crash;
   if (status == STATUS_TIMEOUT)

@@ -6,7 +6,8 @@ static FyTensor *changes_on(Driver *d, FyDevice device) {
 }
 
 void drive(Driver *d) {
-  FyTensor *state = driver_tensor(d, "state"), *transition = driver_tensor(d, "transition");
+  // Held by nobody else: who gives up what the caller still needs takes it from him.
+  FyTensor *state = fy_detach(driver_tensor(d, "state")), *transition = fy_detach(driver_tensor(d, "transition"));
   FyDevice device = fy_device(driver_text(d, "device"));
   FyTensor *changes = changes_on(d, device);
   driver_count(d);
@@ -25,4 +26,5 @@ void drive(Driver *d) {
     driver_put(d, "second result", spread(state, transition, device, changes));
     driver_put(d, "second changes", changes);
   }
+  fy_clone(state); // which raises where it was given up
 }
