@@ -9,17 +9,17 @@
 //             self.fc = nn.Linear(16 * 16 * 16, 10)
 //             forward: x = self.pool(self.relu(self.conv1(x)));  return self.fc(x.view(x.size(0), -1))
 //
-// Then write on_all_devices: make the network ready for whatever machine this is, and return the model to call. With
-// several GPUs they share each batch, with one it does the work alone, and without CUDA the CPU does.
+// Then write on_all_devices: make the network ready for whatever machine this is, and return the model to call, of
+// whatever kind. With several GPUs they share each batch, with one it does the work alone, and without CUDA the CPU
+// does.
 //
 //   PyTorch:  device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
 //             if torch.cuda.device_count() > 1:
 //                 model = nn.DataParallel(model)
 //             model.to(device)
 //
-// Given: batches of any size, of one picture at least, on the first GPU (or the CPU); they need not divide by the number
-// of GPUs.
-// Any GPU may be the current one.
+// Given: batches of any size, of one picture at least, on the first GPU (or the CPU); they need not divide by the
+// number of GPUs. Any GPU may be the current one.
 // Judged: how many GPUs compute (none has more than batch / GPUs rows, rounded up), the output and the gradients of
 // parameters and pictures, which are those of one device, and where they are: on the first.
 #include "ferry.h"

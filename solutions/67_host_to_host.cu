@@ -1,4 +1,4 @@
-// Exercise 67: from host to host                                                  (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 67: from host to host                                                 (chapter 20, docs/20_the_first_kernel.md)
 //
 // Write scale_on_device, which multiplies an array of the host by a number, on the device:
 //
@@ -11,8 +11,8 @@
 // of cudaFree; the former may be cleared.
 //
 // All that the device needs is yours to do: memory there, the copy, the kernel, the launch, the copy back, and giving
-// the memory back, in every case. After an error nothing else is done but that. For n = 0 there is nothing to do, and
-// no error.
+// the memory back, in every case. After an error nothing else is done but that, and y may hold anything. For n = 0
+// there is nothing to do, and no error.
 //
 // Counted: bytes copied each way (n floats), launches, memory of the device that is not given back. One of the tests
 // calls the function when the device has no memory left, or enough for one array and not for two (what needs but one
