@@ -1,4 +1,4 @@
-// Exercise 67: from host to host                                                 (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 67: from host to host                                              (chapter 20, docs/20_the_first_kernel.md)
 //
 // Write scale_on_device, which multiplies an array of the host by a number, on the device:
 //
