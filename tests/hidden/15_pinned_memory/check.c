@@ -61,6 +61,9 @@ static const Mistake JOINED = {
     "docs/07_pitfalls.md#many-small-transfers-against-one"};
 static const Mistake FIRST_GPU = {"always the first GPU", "The batches were asked for on the device that was given.",
                                   "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+static const Mistake BESIDE = {"a place beside `loaded` written",
+                               "There are places for `count` tensors: loaded[0] to loaded[count - 1].",
+                               "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
 static const Mistake NOT_MOVED = {"left on the CPU",
                                   "Pinned memory is the host's. From there the batch has still to be moved.",
                                   "docs/03_tensor_moves.md#todevice"};
@@ -195,7 +198,8 @@ static void judge_load(Case *c) {
     if (!expect_device(c, name, device, strcmp(got_device(c, name), "cpu") == 0 ? &NOT_MOVED : &FIRST_GPU))
       return;
   }
-  if (case_devices(c) > 0)
+  if (expect_that(c, got_number(c, "beside") == 0, &BESIDE, "loaded[-1] or loaded[%d] was written", count) &&
+      case_devices(c) > 0)
     judge_costs(c, count);
 }
 
