@@ -369,8 +369,9 @@ static void reset(int device) {
 // A copy's or fill's; what is of the host is none's business.
 static void transfer(const void *address, size_t bytes, bool writes) {
   const uint64_t at = (uint64_t)(uintptr_t)address;
+  const void *const caller = sim_running_caller();
   if (memory_states && at - memory_arena < memory_arena_bytes)
-    past_transfer(runs++, at, bytes, writes);
+    past_transfer(runs++, (struct transferred){at, bytes, caller ? program_place(caller) : 0, writes});
 }
 
 static void wrote(const void *address, size_t bytes) {

@@ -10,9 +10,7 @@ struct past {
   struct kernel *kernel; // NULL: a copy or fill
   uint32_t first_run, first_era;
   unsigned int chain, number; // its stamp; number 0: all that comes is ordered behind it
-  uint64_t address;           // of a copy
-  size_t bytes;
-  bool writes;
+  struct transferred what;    // of a copy
 };
 
 static struct past *past; // by their runs
@@ -111,12 +109,12 @@ static void each_cell(uint64_t address, size_t bytes, void (*visit)(struct cell 
 
 static void remember_copy(struct cell *cell, uint64_t address, void *data) {
   const struct past *p = data;
-  const struct mark mark = {p->first_era, (p->writes ? EVENT_WRITE : EVENT_READ) + 2, 0};
+  const struct mark mark = {p->first_era, (p->what.writes ? EVENT_WRITE : EVENT_READ) + 2, 0};
   struct record *r = race_open_record(cell);
   (void)address;
-  if (p->writes && r->write.era < mark.era)
+  if (p->what.writes && r->write.era < mark.era)
     r->write = mark;
-  else if (!p->writes && r->other.era < mark.era)
+  else if (!p->what.writes && r->other.era < mark.era)
     r->other = mark;
   cell->last.era = 0;
 }
@@ -128,7 +126,7 @@ void past_begin_launch(struct launch *launch) {
   launch->first_era = first_unordered_era(launch->stamp);
   for (size_t i = 0; copies && launch->first_era < race_now() && i < count; i++)
     if (past[i].kernel == NULL && !is_before(&past[i], launch->stamp))
-      each_cell(past[i].address, past[i].bytes, remember_copy, &past[i]);
+      each_cell(past[i].what.address, past[i].what.bytes, remember_copy, &past[i]);
   add(launch->first_run, launch->stamp)->kernel = launch->kernel;
 }
 
@@ -152,14 +150,15 @@ static void past_describe(const struct note *before, char *text, size_t bytes) {
 void past_conflict(const struct launch *launch, const struct note *before, uint32_t key, uint32_t allocated,
                    const char *what, const char *by) {
   char other[200];
-  struct kernel *const kernel = past_of(before->run)->kernel;
-  const uint32_t here = key_place(key), there = key_place(before->key);
+  const struct past *const p = past_of(before->run);
+  struct kernel *const kernel = p->kernel;
+  const uint32_t here = key_place(key), there = kernel ? key_place(before->key) : p->what.place;
   const struct place both = {.first = there, .second = here, .third = allocated};
   past_describe(before, other, sizeof other);
   // Which of the two ran first means nothing: it is one finding of one kernel.
   const bool turned = kernel == NULL || here < there;
   finding_add(FIND_RACE_STREAM, turned ? launch->kernel : kernel,
-              kernel ? both : (struct place){.first = here, .third = allocated}, "%s: %s, %s", what,
+              kernel ? both : (struct place){.first = here, .second = there, .third = allocated}, "%s: %s, %s", what,
               turned ? by : other, turned ? other : by);
 }
 
@@ -168,23 +167,30 @@ void past_conflict(const struct launch *launch, const struct note *before, uint3
 struct transfer {
   const struct sim_stamp *stamp;
   uint32_t first_era;
-  bool writes;
+  struct transferred what;
 };
 
+static uint32_t describe_memory(uint64_t address, char *text, size_t bytes) {
+  const struct allocation *a = memory_allocation(address);
+  snprintf(text, bytes, "device memory");
+  if (a)
+    memory_describe(a, address, text, bytes);
+  return a ? a->place : 0;
+}
+
 static void meet(const struct transfer *t, const struct mark *mark, uint64_t address) {
-  char what[200] = "device memory", by[200];
+  char what[200], by[200];
   if (mark->era < t->first_era || mark->era < race_eras_begin)
     return;
   const struct note before = race_note_of(mark);
   const struct past *p = past_of(before.run);
-  const struct allocation *a = memory_allocation(address);
   if (p->kernel == NULL || is_before(p, t->stamp) || memory_is_newer(address, mark->era))
     return;
-  if (a)
-    memory_describe(a, address, what, sizeof what);
+  const uint32_t allocated = describe_memory(address, what, sizeof what);
   past_describe(&before, by, sizeof by);
-  finding_add(FIND_RACE_STREAM, p->kernel, (struct place){.first = key_place(before.key), .third = a ? a->place : 0},
-              "%s: %s, a copy or fill %s it", what, by, t->writes ? "writes" : "reads");
+  finding_add(FIND_RACE_STREAM, p->kernel,
+              (struct place){.first = key_place(before.key), .second = t->what.place, .third = allocated},
+              "%s: %s, a copy or fill %s it", what, by, t->what.writes ? "writes" : "reads");
 }
 
 static void meet_cell(struct cell *cell, uint64_t address, void *data) {
@@ -193,30 +199,45 @@ static void meet_cell(struct cell *cell, uint64_t address, void *data) {
   const struct mark *last = &cell->last;
   if (r) {
     meet(t, &r->write, address);
-    if (t->writes) {
+    if (t->what.writes) {
       meet(t, &r->read, address);
       meet(t, &r->other, address);
     }
-  } else if (t->writes || !is_read(last->key)) {
+  } else if (t->what.writes || !is_read(last->key)) {
     meet(t, last, address);
   }
 }
 
-void past_transfer(uint32_t run, uint64_t address, size_t bytes, bool writes) {
-  struct transfer t = {running_stamp(), 0, writes};
+// Of two copies or fills. A library's function may write in the place of another's, whose stamp says nothing about it.
+static void meet_copy(const struct transfer *t, const struct past *p) {
+  const struct transferred *a = &p->what, *b = &t->what;
+  const uint64_t address = a->address > b->address ? a->address : b->address;
+  const bool apart = a->address + a->bytes <= address || b->address + b->bytes <= address;
+  char what[200];
+  if (p->kernel || a->place == 0 || b->place == 0 || apart || !(a->writes || b->writes) || is_before(p, t->stamp) ||
+      memory_is_newer(address, p->first_era))
+    return;
+  const uint32_t allocated = describe_memory(address, what, sizeof what);
+  finding_add(FIND_RACE_STREAM, NULL, (struct place){.first = a->place, .second = b->place, .third = allocated},
+              "%s: a copy or fill %s it, another one %s it", what, a->writes ? "writes" : "reads",
+              b->writes ? "writes" : "reads");
+}
+
+void past_transfer(uint32_t run, struct transferred what) {
+  struct transfer t = {running_stamp(), 0, what};
   forget();
   if (t.stamp == NULL)
     return;
   const bool behind_all = is_behind_all(t.stamp);
   t.first_era = first_unordered_era(t.stamp);
   if (t.first_era < race_now())
-    each_cell(address, bytes, meet_cell, &t);
+    each_cell(what.address, what.bytes, meet_cell, &t);
+  for (size_t i = 0; copies && !behind_all && i < count; i++)
+    meet_copy(&t, &past[i]);
   struct past *p = add(run, t.stamp);
-  p->address = address;
-  p->bytes = bytes;
-  p->writes = writes;
+  p->what = what;
   copies = true;
   race_new_era(run, 0);
   if (launches_running && !behind_all) // blocks that are still to come meet it
-    each_cell(address, bytes, remember_copy, p);
+    each_cell(what.address, what.bytes, remember_copy, p);
 }

@@ -8,9 +8,15 @@
 void past_begin_launch(struct launch *launch);
 void past_end_launch(void);
 
-// The running copy or fill, whose number is `run`, reads or writes this device memory: another's access that nothing orders before it
-// is a finding.
-void past_transfer(uint32_t run, uint64_t address, size_t bytes, bool writes);
+struct transferred { // device memory
+  uint64_t address;
+  size_t bytes;
+  uint32_t place; // of the call of a copy or fill; 0: of a library's function
+  bool writes;
+};
+// The running copy, fill or library function, whose number is `run`, reads or writes this: another's access that nothing orders
+// before it is a finding.
+void past_transfer(uint32_t run, struct transferred what);
 
 bool past_is_ordered(const struct launch *launch, const struct note *before);
 // Such an access and one with this key, by a thread of the launch, came to `what`.

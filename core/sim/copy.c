@@ -26,6 +26,10 @@ struct copy_work {
   char *staged; // owned; NULL when it reads the source itself
 };
 
+// Who called the function of the API that runs on this thread.
+static __thread const void *caller;
+#define CALLED() (caller = __builtin_return_address(0))
+
 static size_t copy_bytes(const struct copy *copy) {
   return copy->width * copy->height;
 }
@@ -121,6 +125,7 @@ static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool sta
   work->base.count = count_copy;
   work->base.describe = describe_copy;
   work->base.cost = cost_copy;
+  work->base.caller = caller;
   work->copy = copy;
   work->staged = NULL;
   if (staged)
@@ -167,20 +172,24 @@ static struct copy linear(void *dst, const void *src, size_t bytes, enum cudaMem
 }
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
+  CALLED();
   return copy_sync(linear(dst, src, bytes, kind));
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
+  CALLED();
   return copy_async(linear(dst, src, bytes, kind), stream);
 }
 
 cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                          enum cudaMemcpyKind kind) {
+  CALLED();
   return copy_sync((struct copy){dst, src, dpitch, spitch, width, height, kind});
 }
 
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                               enum cudaMemcpyKind kind, cudaStream_t stream) {
+  CALLED();
   return copy_async((struct copy){dst, src, dpitch, spitch, width, height, kind}, stream);
 }
 
@@ -197,12 +206,14 @@ static cudaError_t check_peers(const void *dst, int dst_device, const void *src,
 
 cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device, size_t bytes,
                                 cudaStream_t stream) {
+  CALLED();
   cudaError_t error = check_peers(dst, dst_device, src, src_device);
   return error ? error : copy_async(linear(dst, src, bytes, cudaMemcpyDeviceToDevice), stream);
 }
 
 // Ordered after everything queued on both devices, and waited for.
 cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t bytes) {
+  CALLED();
   cudaError_t error = check_peers(dst, dst_device, src, src_device);
   if (error != cudaSuccess)
     return error;
@@ -228,6 +239,7 @@ static cudaError_t copy_symbol(struct copy copy) {
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind) {
+  CALLED();
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return sim_fail(cudaErrorInvalidMemcpyDirection);
   enum cudaMemcpyKind counted = kind_of(true, sim_device_of(src) >= 0);
@@ -235,6 +247,7 @@ cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t bytes
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+  CALLED();
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return sim_fail(cudaErrorInvalidMemcpyDirection);
   enum cudaMemcpyKind counted = kind_of(sim_device_of(dst) >= 0, true);
@@ -253,6 +266,7 @@ static cudaError_t copy_symbol_async(struct copy copy, cudaStream_t handle) {
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t bytes, size_t offset,
                                     enum cudaMemcpyKind kind, cudaStream_t stream) {
+  CALLED();
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return sim_fail(cudaErrorInvalidMemcpyDirection);
   enum cudaMemcpyKind counted = kind_of(true, sim_device_of(src) >= 0);
@@ -261,6 +275,7 @@ cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t 
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t bytes, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream) {
+  CALLED();
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return sim_fail(cudaErrorInvalidMemcpyDirection);
   enum cudaMemcpyKind counted = kind_of(sim_device_of(dst) >= 0, true);
@@ -301,7 +316,7 @@ static void cost_fill(const struct sim_work *base, struct sim_cost *cost) {
   cost->seconds = model_streaming(sim.config.gpu, 0, (double)(work->bytes * work->rows), 0).seconds;
 }
 
-cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t bytes, size_t rows, cudaStream_t handle) {
+static cudaError_t fill_async(void *pointer, size_t pitch, int value, size_t bytes, size_t rows, cudaStream_t handle) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
@@ -317,6 +332,7 @@ cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t byt
   work->base.count = count_fill;
   work->base.describe = describe_fill;
   work->base.cost = cost_fill;
+  work->base.caller = caller;
   work->pointer = pointer;
   work->value = value;
   work->pitch = pitch;
@@ -325,18 +341,28 @@ cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t byt
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }
 
+static cudaError_t fill_sync(void *pointer, size_t pitch, int value, size_t bytes, size_t rows) {
+  SIM_TRY(sim_enter());
+  SIM_TRY(sim_capture_forbids());
+  return fill_async(pointer, pitch, value, bytes, rows, cudaStreamLegacy);
+}
+
+cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t bytes, size_t rows, cudaStream_t stream) {
+  CALLED();
+  return fill_async(pointer, pitch, value, bytes, rows, stream);
+}
+
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream) {
-  return cudaMemset2DAsync(pointer, bytes, value, bytes, 1, stream);
+  CALLED();
+  return fill_async(pointer, bytes, value, bytes, 1, stream);
 }
 
 cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t bytes, size_t rows) {
-  SIM_TRY(sim_enter());
-  SIM_TRY(sim_capture_forbids());
-  return cudaMemset2DAsync(pointer, pitch, value, bytes, rows, cudaStreamLegacy);
+  CALLED();
+  return fill_sync(pointer, pitch, value, bytes, rows);
 }
 
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes) {
-  SIM_TRY(sim_enter());
-  SIM_TRY(sim_capture_forbids());
-  return cudaMemsetAsync(pointer, value, bytes, cudaStreamLegacy);
+  CALLED();
+  return fill_sync(pointer, bytes, value, bytes, 1);
 }

@@ -50,6 +50,7 @@ struct sim_stamp {
   bool unknown; // it waits for what was not submitted yet: more is ordered before it than this says
 };
 const struct sim_stamp *sim_running_stamp(void); // of what this thread executes; NULL: it executes nothing
+const void *sim_running_caller(void); // who asked for the copy or fill that it executes; NULL: it executes none
 // How often the host has waited for everything there was: what was done before is ordered before all that comes.
 unsigned long sim_stamp_epoch(void);
 // Where the simulator keeps what the threads of the blocks exchange that this thread runs, and how many bytes; while it runs one.

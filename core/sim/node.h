@@ -24,6 +24,7 @@ struct sim_work {
                    struct cudasim_activity *activity); // kind, name, sizes; NULL: not told of
   cudaError_t (*run)(struct sim_work *work);
   bool on_any_thread;                         // a host thread that waits for it may run it itself
+  const void *caller;                         // of a copy or fill: who asked for it; else NULL
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
   void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there

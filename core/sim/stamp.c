@@ -94,6 +94,11 @@ unsigned long sim_stamp_epoch(void) {
   return atomic_load(&epoch);
 }
 
+const void *sim_running_caller(void) {
+  const struct sim_node *node = sim_node_running();
+  return node && node->work ? node->work->caller : NULL;
+}
+
 const struct sim_stamp *sim_running_stamp(void) {
   const struct sim_node *node = sim_node_running();
   return node ? node->stamp : NULL;

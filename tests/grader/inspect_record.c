@@ -227,6 +227,16 @@ static int kernel_of(const int *kernels, int number) {
   return number >= 0 && number < MAX_KERNELS ? kernels[number] : -1;
 }
 
+static bool is_of(const Inspection *i, Spot spot) {
+  return spot.file && strcmp(spot.file, i->source) == 0;
+}
+
+static void swap_spots(Spot *a, Spot *b) {
+  const Spot kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
 static void take_finding(Inspection *i, const int *kernels, char **f, bool descending) {
   InspectFinding found = {.kind = kind_named(f[2]),
                           .kernel = kernel_of(kernels, atoi(f[1])),
@@ -242,9 +252,15 @@ static void take_finding(Inspection *i, const int *kernels, char **f, bool desce
   }
   if (same_spot(found.first, found.second))
     found.second = (Spot){0};
-  // What a library or a test's driver keeps is no leak of this file's.
+  // Of who asked for a copy this file alone is shown; and what a library or a test's driver does among themselves, or keeps, is
+  // nothing of this file's.
+  const bool of_streams = found.kind && strcmp(found.kind->id, "race-stream") == 0;
+  if (of_streams && found.kernel < 0 && !is_of(i, found.first))
+    swap_spots(&found.first, &found.second);
+  if (of_streams && !is_of(i, found.second))
+    found.second = (Spot){0};
   if (!found.kind ||
-      (strcmp(found.kind->id, "leak") == 0 && (!found.first.file || strcmp(found.first.file, i->source) != 0)))
+      ((strcmp(found.kind->id, "leak") == 0 || (of_streams && found.kernel < 0)) && !is_of(i, found.first)))
     return;
   add_finding(i, found);
 }

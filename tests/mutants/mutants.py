@@ -210,7 +210,7 @@ class Campaign:
         self.begun = time.monotonic()
         self.known = {} if options.again else known_verdicts()
         KNOWN.parent.mkdir(parents=True, exist_ok=True)
-        self.kept = None if options.again else KNOWN.open("a")
+        self.kept = KNOWN.open("a")  # what was judged last counts
 
     def judge(self, m):
         if key_of(m) in self.listed:
@@ -219,7 +219,7 @@ class Campaign:
         if key in self.known:
             return self.known[key]
         verdict = judge(m, self.options.ferry)
-        if self.kept and verdict[0] != "broken":
+        if verdict[0] != "broken":
             self.kept.write(json.dumps((key,) + verdict) + "\n")
             self.kept.flush()
         return verdict

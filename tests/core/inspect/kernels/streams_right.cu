@@ -106,6 +106,23 @@ static void again_and_again(const float *x) {
   }
 }
 
+// Copies and fills: each of its own piece, two that only read, and one behind the other.
+static void copies(float *pieces, float *x, float *host) {
+  for (int s = 0; s < STREAMS; s++)
+    cudaMemsetAsync(pieces + s * THREADS, 0, BYTES, streams[s]);
+  cudaDeviceSynchronize();
+  for (int s = 0; s < 2; s++)
+    cudaMemcpyAsync(host + s * THREADS, pieces, BYTES, cudaMemcpyDeviceToHost, streams[s]);
+  cudaDeviceSynchronize();
+  cudaMemcpyAsync(x, host, BYTES, cudaMemcpyHostToDevice, streams[0]);
+  cudaEventRecord(events[0], streams[0]);
+  cudaStreamWaitEvent(streams[1], events[0], 0);
+  cudaMemsetAsync(x, 0, BYTES, streams[1]);
+  cudaStreamSynchronize(streams[1]);
+  cudaMemcpyAsync(pieces, x, BYTES, cudaMemcpyDeviceToDevice, streams[2]);
+  cudaDeviceSynchronize();
+}
+
 int main(void) {
   float *x = array(THREADS), *y = array(THREADS), *z = array(THREADS), *pieces = array(STREAMS * THREADS), *host;
   cudaMallocHost(&host, 2 * BYTES);
@@ -119,6 +136,8 @@ int main(void) {
   cudaDeviceSynchronize();
   apart(pieces, x);
   again_and_again(x);
+  cudaDeviceSynchronize();
+  copies(pieces, x, host);
   cudaDeviceSynchronize();
   atomics((int *)z);
   cudaDeviceSynchronize();

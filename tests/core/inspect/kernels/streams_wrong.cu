@@ -59,31 +59,31 @@ static void recorded_too_early(float *x, float *y) {
   hasty<<<1, THREADS, 0, second>>>(y, x);
 }
 
-// expect race-stream - r3
+// expect race-stream - r3 c3
 __global__ void before_it_arrives(float *y, const float *x) {
   y[threadIdx.x] = x[threadIdx.x]; //@r3
 }
 static void copied_there(float *x, float *y, float *host) {
-  cudaMemcpyAsync(x, host, BYTES, cudaMemcpyHostToDevice, first);
+  cudaMemcpyAsync(x, host, BYTES, cudaMemcpyHostToDevice, first); //@c3
   before_it_arrives<<<1, THREADS, 0, second>>>(y, x);
 }
 
-// expect race-stream - w4
+// expect race-stream - w4 c4
 __global__ void after_it_left(float *x) {
   x[threadIdx.x] = 4; //@w4
 }
 static void copied_back(float *x, float *host) {
   after_it_left<<<1, THREADS, 0, first>>>(x);
-  cudaMemcpyAsync(host, x, BYTES, cudaMemcpyDeviceToHost, second);
+  cudaMemcpyAsync(host, x, BYTES, cudaMemcpyDeviceToHost, second); //@c4
 }
 
 // The host does not wait for a fill, nor do streams that do not block.
-// expect race-stream - r5
+// expect race-stream - r5 c5
 __global__ void over_a_fill(float *x) {
   x[threadIdx.x] += 5; //@r5
 }
 static void filled(float *x) {
-  cudaMemset(x, 0, BYTES);
+  cudaMemset(x, 0, BYTES); //@c5
   over_a_fill<<<1, THREADS, 0, second>>>(x);
 }
 
@@ -114,7 +114,7 @@ static void captured(float *x, float *y) {
 }
 
 // Where both run at once the copy comes between blocks, and those behind it are to be found, too.
-// expect race-stream - w7
+// expect race-stream - w7 c7
 enum { MANY = 1024 };
 __global__ void many_blocks(float *x) {
   x[blockIdx.x * THREADS + threadIdx.x] = 7; //@w7
@@ -125,9 +125,21 @@ static void copied_meanwhile(float *host) {
   cudaMemset(x, 0, MANY * BYTES);
   cudaDeviceSynchronize();
   many_blocks<<<MANY, THREADS, 0, first>>>(x);
-  cudaMemcpyAsync(host, x + (MANY - 1) * THREADS, BYTES, cudaMemcpyDeviceToHost, second);
+  cudaMemcpyAsync(host, x + (MANY - 1) * THREADS, BYTES, cudaMemcpyDeviceToHost, second); //@c7
   cudaDeviceSynchronize();
   cudaFree(x);
+}
+
+// expect race-stream - c8 d8
+static void copied_twice(float *x, float *host) {
+  cudaMemcpyAsync(x, host, BYTES, cudaMemcpyHostToDevice, first); //@c8
+  cudaMemsetAsync(x + THREADS / 2, 0, BYTES / 2, second);         //@d8
+}
+
+// expect race-stream - c9 d9
+static void handed_on(float *x, float *y, float *host) {
+  cudaMemcpyAsync(y, x, BYTES, cudaMemcpyDeviceToDevice, first);   //@c9
+  cudaMemcpyAsync(host, y, BYTES, cudaMemcpyDeviceToHost, second); //@d9
 }
 
 int main(void) {
@@ -136,7 +148,7 @@ int main(void) {
   cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
   cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
   cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-  for (int test = 0; test < 8; test++) {
+  for (int test = 0; test < 10; test++) {
     float *x = array(), *y = array();
     test == 0   ? nobody_waits(x, y)
     : test == 1 ? overwritten_while_read(x, y)
@@ -145,7 +157,9 @@ int main(void) {
     : test == 4 ? copied_back(x, host)
     : test == 5 ? filled(x)
     : test == 6 ? captured(x, y)
-                : copied_meanwhile(host);
+    : test == 7 ? copied_meanwhile(host)
+    : test == 8 ? copied_twice(x, host)
+                : handed_on(x, y, host);
     finish(x, y);
   }
   cudaStreamDestroy(first);
