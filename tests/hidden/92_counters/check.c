@@ -28,21 +28,29 @@ static const Mistake MANY_BLOCKS = {
     "few elements for each block",
     "Each block adds all of its counters to counts. Let at most 8 blocks share x: a loop over it, as it was.",
     "docs/25_scan.md#a-histogram"};
+static const Mistake OVERFLOW = {"a counter that is too small",
+                                 "A number can stand in x as often as an int can say: 16 bits count up to 65535.",
+                                 LESSON};
 static const Mistake SEVERAL = {"more than one launch", "One launch does it: counts is 0 already.", LESSON};
 
-static void ask(Case *c, int64_t n, int64_t most) {
-  give_array(c, "x", draw_array(c, FY_UINT8, shape(n), 0, (double)most), (Give){.device = "cuda:0"});
+static void ask(Case *c, int64_t n, int64_t least, int64_t most) {
+  give_array(c, "x", draw_array(c, FY_UINT8, shape(n), (double)least, (double)most), (Give){.device = "cuda:0"});
   give_array(c, "counts", new_array(c, FY_INT32, shape(64)), (Give){.device = "cuda:0"});
   give_number(c, "n", (double)n);
 }
 static void ask_odd(Case *c) {
-  ask(c, draw_odd(c, 3001, 4999), 63);
+  ask(c, draw_odd(c, 3001, 4999), 0, 63);
 }
 static void ask_frequent(Case *c) {
-  ask(c, draw_odd(c, 2001, 2999), 3);
+  ask(c, draw_odd(c, 2001, 2999), 0, 3);
 }
 static void ask_few(Case *c) {
-  ask(c, draw_odd(c, 301, 999), 63);
+  ask(c, draw_odd(c, 301, 999), 0, 63);
+}
+// One number alone, more often in each of eight blocks than 16 bits can count.
+static void ask_one_number(Case *c) {
+  const int64_t number = draw_int(c, 0, 63);
+  ask(c, 8 * 65536 + draw_odd(c, 1001, 9999), number, number);
 }
 
 static int64_t sum_of(const Array *a) {
@@ -61,6 +69,8 @@ static void judge(Case *c) {
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   const bool raced = has_finding(c, "race-warp") || has_finding(c, "race-block");
   suspect_that(c, has_finding(c, "uninitialised") && !raced, &UNSET); // with a race, somebody did set them
+  const int64_t lost = x->count - sum; // where two counters share a word, 1 of 65536 comes to the other
+  suspect_that(c, lost > 0 && (lost % 65536 == 0 || lost % 65535 == 0) && !raced, &OVERFLOW);
   suspect_that(c, sum > 0 && sum < x->count && !raced, &LAST_BLOCK);
   const bool atomic = inspected(c, SHARED_ATOMICS, (Where){.in_all = true}) >= (double)x->count;
   suspect_that(c, atomic && !has_finding(c, "race-grid") && raced, &NO_BARRIER);
@@ -87,5 +97,6 @@ EXERCISE = {
     .functions = {"count_on_device"},
     .tests = {{.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "frequent numbers", .ask = ask_frequent, .judge = judge, .inspect = true},
-              {.name = "few", .ask = ask_few, .judge = judge, .inspect = true}},
+              {.name = "few", .ask = ask_few, .judge = judge, .inspect = true},
+              {.name = "one number, very often", .ask = ask_one_number, .judge = judge, .passes = 1}},
 };
