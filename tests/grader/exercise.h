@@ -268,11 +268,10 @@ extern const Mistake LAUNCH_REFUSED;   // "the launch was refused": blocks of mo
 extern const Mistake POINTER_ON_HOST;  // "device memory used by the host": found where a run ends by it
 extern const Mistake READ_PAST;        // "memory read past the end": found by suspect_faults
 extern const Mistake NO_BLOCKS;        // "a grid of no blocks", where the check names nothing
-extern const Mistake
-    ADDED_WHOLE; // "added as whole numbers": floats, where a check finds what is behind the point missing
-extern const Mistake READ_BEFORE;     // "memory read before the beginning"
-extern const Mistake SHARED_OUTSIDE;  // "outside of a shared array"
-extern const Mistake BLOCK_TOO_LARGE; // "a block of more than 1024 threads"
+extern const Mistake ADDED_WHOLE;      // "added as whole numbers": floats, without what is behind the point
+extern const Mistake READ_BEFORE;      // "memory read before the beginning"
+extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
+extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
 extern const Mistake
     STREAMS_APART; // "a stream that does not wait for another": right in one order of the streams, wrong in another
 extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, BAD_ADDRESS; // of a finding, by its kind

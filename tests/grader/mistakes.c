@@ -20,7 +20,7 @@ const Mistake USED_AFTER_SCOPE = {"used after its scope",
 const Mistake INDEX_OUTSIDE = {"an index outside of an array",
                                "An array that the answer declares was read or written before its first or behind its "
                                "last element. How many elements can there be, and does the loop end there?",
-                               "docs/03_tensor_moves.md"};
+                               "docs/07_pitfalls.md#an-index-outside-of-an-array"};
 const Mistake LAUNCH_REFUSED = {"the launch was refused",
                                 "A block has at least 1 and at most 1024 threads (x times y times z, and z at most "
                                 "64), a grid at most 65535 blocks in y "
