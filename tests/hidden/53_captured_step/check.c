@@ -14,7 +14,7 @@ static const Mistake NOTHING = {"nothing returned", "The function has to return 
 static const Mistake SAME_BATCH = {
     "the same batch at every replay",
     "From the capture on every step read the same batch. A replay reads the memory that was there at the capture: copy "
-    "each batch into it, before the replay.",
+    "each batch into it, before the replay, and in the replay's stream or one that it waits for.",
     ADDRESSES};
 static const Mistake NO_WARM_UP = {
     "no warm-up",
