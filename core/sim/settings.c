@@ -9,8 +9,7 @@ static _Atomic int cache_config, shared_config;
 
 cudaError_t cudaSetDeviceFlags(unsigned int flags) {
   SIM_TRY(sim_enter());
-  if (flags & ~0x3fu)
-    return sim_fail(cudaErrorInvalidValue);
+  SIM_TRY(sim_known_flags(flags, 0x3f));
   device_flags = flags;
   return cudaSuccess;
 }

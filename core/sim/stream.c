@@ -304,7 +304,8 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) {
   SIM_TRY(sim_enter());
   SIM_TRY(sim_sticky(sim_current_device));
-  if (stream == NULL || (flags & ~(unsigned int)cudaStreamNonBlocking) != 0)
+  SIM_TRY(sim_known_flags(flags, cudaStreamNonBlocking));
+  if (stream == NULL)
     return sim_fail(cudaErrorInvalidValue);
   priority = priority > LEAST_PRIORITY ? LEAST_PRIORITY : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
   *stream = sim_stream_new(sim_current_device, flags, priority);

@@ -267,6 +267,11 @@ static const Array *expect_something(Case *c, const char *name) {
   return a;
 }
 
+static void fail_for_guards(Case *c, const char *name) {
+  c->fallback = &PAST_THE_END;
+  case_fail(c, NULL, "%s: memory before or after it was written", name);
+}
+
 bool expect_array(Case *c, const char *name, const Array *want, double tolerance) {
   const Array *a = expect_something(c, name);
   if (!a)
@@ -282,8 +287,7 @@ bool expect_array(Case *c, const char *name, const Array *want, double tolerance
   if (!right && c->refused_count < MAX_REFUSED)
     c->refused[c->refused_count++] = name;
   if (a->flags & ARRAY_GUARD_BROKEN) {
-    c->fallback = &PAST_THE_END;
-    case_fail(c, NULL, "%s: memory before or after it was written", name);
+    fail_for_guards(c, name);
     return false;
   }
   return right;
@@ -498,10 +502,8 @@ static void judge_launch(Case *c) {
 static void judge_guards(Case *c) {
   for (int i = 0; i < c->reply.count && !c->failed; i++) {
     const Item *item = &c->reply.items[i];
-    if (item->kind != 'a' || !(item->array.flags & ARRAY_GUARD_BROKEN))
-      continue;
-    c->fallback = &PAST_THE_END;
-    case_fail(c, NULL, "%s: memory before or after it was written", item->name);
+    if (item->kind == 'a' && item->array.flags & ARRAY_GUARD_BROKEN)
+      fail_for_guards(c, item->name);
   }
 }
 

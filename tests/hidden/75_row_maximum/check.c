@@ -62,9 +62,9 @@ static const Mistake AGAIN = {
     "Two readings of a row are enough for its largest number and the place of it, and each row has one warp.", LESSON};
 
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
-  Array *x = array_cast(c, draw_array(c, FY_INT32, shape(rows, columns), low * 2, high * 2), FY_FLOAT32);
-  for (int64_t i = 0; i < x->count; i++)
-    x->f32[i] = low < -1e6 ? x->f32[i] * 0x1p100f : x->f32[i] / 2; // equal ones among them, and halves
+  Array *x = draw_steps(c, shape(rows, columns), low, high, 0.5); // equal ones among them
+  for (int64_t i = 0; low < -1e6 && i < x->count; i++)
+    x->f32[i] *= 0x1p101f;
   give_array(c, "x", x, (Give){.device = "cuda:0"});
   give_number(c, "rows", (double)rows);
   give_number(c, "columns", (double)columns);
