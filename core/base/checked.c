@@ -24,6 +24,7 @@ typedef struct Record {
 
 bool fy_checked;
 _Thread_local const char *fy_checked_reason;
+bool (*fy_checked_past_the_end)(const void *address, FyPastTheEnd *past);
 
 static char *arena; // PAGES of them, all without access but those of living tensors
 static Record *records;
@@ -87,7 +88,7 @@ bool fy_checked_free(void *block) {
   return true;
 }
 
-// ---- who touches a freed one -------------------------------------------------------------------------------------------------
+// ---- who touches a freed one, or what lies behind a tensor's memory ------------------------------------------------------------
 
 static void unblock(void) {
   sigset_t signals;
@@ -109,10 +110,20 @@ static _Noreturn void raise_used_after(const Record *r) {
            r->made.file, r->made.line, r->freed.file, r->freed.line);
 }
 
+static _Noreturn void raise_past_the_end(const FyPastTheEnd *past) {
+  unblock();
+  fy_raise(FY_INDEX_ERROR,
+           "host code reads or writes at byte %zu of a tensor's memory that has %zu bytes, made at %s:%d",
+           past->bytes + past->beyond, past->bytes, past->file ? past->file : "?", past->line);
+}
+
 static void on_fault(int number, siginfo_t *info, void *context) {
   const uintptr_t offset = (uintptr_t)info->si_addr - (uintptr_t)arena;
   if (offset < (uintptr_t)PAGES * PAGE && records[offset / PAGE].freed.file)
     raise_used_after(&records[offset / PAGE]);
+  FyPastTheEnd past;
+  if (fy_checked_past_the_end && fy_checked_past_the_end(info->si_addr, &past))
+    raise_past_the_end(&past);
   const struct sigaction *previous = number == SIGBUS ? &previous_bus : &previous_segv;
   if (previous->sa_flags & SA_SIGINFO)
     previous->sa_sigaction(number, info, context);

@@ -1,5 +1,10 @@
 // Host memory of CPU tensors. A page that is new to the process costs more than the work done on it (1.7 us for 4 KiB), so
 // freed blocks are kept: small ones by the thread that freed them, without a lock, the others for all threads.
+//
+// In the checked mode (base/checked.h) a block ends at a page that nobody may touch, and a tensor's data ends where its block does:
+// who reads or writes behind it ends up in the handler there. Each takes the system two mappings, of which it gives a process some
+// 65000; blocks beyond MOST_GUARDED are as without the mode.
+#include "base/checked.h"
 #include "base/sanitized.h"
 #include "device/impl.h"
 #include <errno.h>
@@ -29,9 +34,12 @@ enum {
   FLEXIBLE_SIZE = 256 << 10, // from here on a block that is a little too large will do
   FLEXIBLE_CLASSES = 2,
   SMALL_SIZE = 1 << 20, // what snapshots call small
+  PAGE = 4096,
+  MOST_GUARDED = 16384,
+  UNWRITTEN = 0xff, // in each byte of new memory in the checked mode: NaN in every floating dtype
 };
 
-// In front of the data of a block from malloc, elsewhere for a mapped one.
+// In front of the memory of a block from malloc, elsewhere for a mapped one.
 // `requested`, `file` and `line` are the owning thread's to write; others may be reading them for a snapshot.
 typedef struct Block {
   struct Block *next;
@@ -40,7 +48,7 @@ typedef struct Block {
   const char *_Atomic file;
   atomic_int line;
   int class;
-  size_t mapped;                     // bytes; 0: from malloc
+  size_t mapped;                     // bytes, in the checked mode with the page behind them; 0: from malloc
   struct Block *all_prev, *all_next; // in the list of all blocks
 } Block;
 _Static_assert(sizeof(Block) <= ALIGNMENT, "the record stands in one cache line before the data");
@@ -63,6 +71,7 @@ static ThreadCache *threads;
 static FyMemoryStats totals; // of threads that have ended, and all counts of system calls
 
 static atomic_size_t allocated, allocated_peak, reserved, reserved_peak;
+static atomic_int guarded; // blocks
 static size_t cache_limit, physical_memory;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -101,11 +110,22 @@ static void count_reserved(size_t bytes) {
   raise_peak(&reserved_peak, atomic_fetch_add(&reserved, bytes) + bytes);
 }
 
+// Where the data of an owner that asked for so many bytes begins: with the block, or such that it ends where the block does (and as
+// aligned as its size is, so that it can).
+static void *data_of(const Block *block, size_t bytes) {
+  return fy_checked && block->mapped ? (char *)block->pointer + (block->mapped - PAGE - bytes) : block->pointer;
+}
+
+// One that came too late for a page behind it is not kept: when it is free there may be room for one that has it.
+static bool is_unguarded(const Block *block) {
+  return fy_checked && !block->mapped;
+}
+
 static void record(FyMemoryAction action, const Block *block, size_t size) {
   if (fy_records_memory())
     fy_record_memory_event(FY_HISTORY_CPU,
                            (FyMemoryEvent){.action = action,
-                                           .address = (uintptr_t)block->pointer,
+                                           .address = (uintptr_t)data_of(block, size),
                                            .size = size,
                                            .allocated = atomic_load_explicit(&allocated, memory_order_relaxed)});
 }
@@ -120,8 +140,7 @@ static Block *map_block(size_t capacity) {
   Block *block = malloc(sizeof *block);
   if (!block)
     return NULL;
-  size_t page = 4096;
-  size_t bytes = (capacity + page - 1) / page * page;
+  size_t bytes = (capacity + PAGE - 1) / PAGE * PAGE;
   char *start = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) {
     free(block);
@@ -138,10 +157,34 @@ static Block *map_block(size_t capacity) {
   return block;
 }
 
+static Block *map_before_a_guard(size_t capacity) {
+  const size_t bytes = (capacity + PAGE - 1) / PAGE * PAGE + PAGE;
+  Block *block = capacity <= physical_memory ? malloc(sizeof *block) : NULL;
+  char *start = block ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+  if (start == MAP_FAILED || mprotect(start + bytes - PAGE, PAGE, PROT_NONE) != 0) {
+    if (start != MAP_FAILED)
+      munmap(start, bytes);
+    free(block);
+    errno = ENOMEM;
+    return NULL;
+  }
+  atomic_fetch_add(&guarded, 1);
+  *block = (Block){.pointer = start, .mapped = bytes};
+  return block;
+}
+
+static bool may_guard_another(void) {
+  if (atomic_load(&guarded) >= MOST_GUARDED)
+    fy_host_empty_cache();
+  return atomic_load(&guarded) < MOST_GUARDED;
+}
+
 static Block *system_alloc(int class) {
   size_t capacity = capacity_of(class);
   Block *block = NULL;
-  if (capacity >= HUGE_PAGE) {
+  if (fy_checked && (capacity >= HUGE_PAGE || may_guard_another())) {
+    block = map_before_a_guard(capacity);
+  } else if (capacity >= HUGE_PAGE) {
     block = map_block(capacity);
   } else {
     block = aligned_alloc(ALIGNMENT, ALIGNMENT + capacity);
@@ -172,11 +215,14 @@ static void system_free(Block *block) {
     all_blocks = block->all_next;
   if (block->all_next)
     block->all_next->all_prev = block->all_prev;
-  ALLOW(block->pointer, capacity_of(block->class));
+  ALLOW(data_of(block, capacity_of(block->class)), capacity_of(block->class));
   totals.device_frees++;
   atomic_fetch_sub(&reserved, capacity_of(block->class));
-  if (block->mapped)
+  if (block->mapped) {
     munmap(block->pointer, block->mapped);
+    if (fy_checked)
+      atomic_fetch_sub(&guarded, 1);
+  }
   free(block);
 }
 
@@ -227,7 +273,25 @@ static size_t cache_limit_wanted(size_t otherwise) {
   exit(2);
 }
 
+// For the handler of the checked mode: whose end lies at most a page before `address`.
+static bool past_the_end(const void *address, FyPastTheEnd *past) {
+  bool found = false;
+  pthread_mutex_lock(&lock);
+  for (const Block *b = all_blocks; b && !found; b = b->all_next) {
+    const uintptr_t beyond = (uintptr_t)address - ((uintptr_t)b->pointer + b->mapped - PAGE);
+    found = b->mapped && beyond < PAGE;
+    if (found)
+      *past = (FyPastTheEnd){.beyond = beyond,
+                             .bytes = atomic_load_explicit(&b->requested, memory_order_relaxed),
+                             .file = atomic_load_explicit(&b->file, memory_order_relaxed),
+                             .line = atomic_load_explicit(&b->line, memory_order_relaxed)};
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
 static void set_up(void) {
+  fy_checked_past_the_end = past_the_end;
   if (pthread_key_create(&key, end_thread) != 0)
     fy_panic("no thread key left for the host allocator");
   long pages = sysconf(_SC_PHYS_PAGES);
@@ -343,9 +407,12 @@ bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   size_t now = atomic_fetch_add_explicit(&allocated, capacity, memory_order_relaxed) + capacity;
   raise_peak(&allocated_peak, now);
   record(FY_MEMORY_ALLOC, block, bytes);
-  ALLOW(block->pointer, bytes);
-  FORBID((char *)block->pointer + bytes, capacity - bytes);
-  *pointer = block->pointer;
+  ALLOW(data_of(block, bytes), bytes);
+  if (!fy_checked)
+    FORBID((char *)block->pointer + bytes, capacity - bytes);
+  *pointer = data_of(block, bytes);
+  if (fy_checked && bytes <= SMALL_SIZE)
+    memset(*pointer, UNWRITTEN, bytes);
   *handle = block;
   return true;
 }
@@ -370,7 +437,7 @@ static void free_shared(Block *block) {
   if (cached > cache_limit)
     for (int c = THREAD_CLASSES; c < CLASSES; c++)
       system_free_list(&free_blocks[c]);
-  if (capacity_of(block->class) > cache_limit) {
+  if (capacity_of(block->class) > cache_limit || is_unguarded(block)) {
     system_free(block);
   } else {
     block->next = free_blocks[block->class];
@@ -392,8 +459,8 @@ void fy_host_free(void *handle) {
   record(FY_MEMORY_FREE_REQUESTED, block, bytes);
   record(FY_MEMORY_FREE_COMPLETED, block, bytes);
   atomic_store_explicit(&block->requested, 0, memory_order_relaxed);
-  FORBID(block->pointer, capacity);
-  if (block->class >= THREAD_CLASSES || t->bytes + capacity > THREAD_BYTES) {
+  FORBID(data_of(block, capacity), capacity);
+  if (block->class >= THREAD_CLASSES || t->bytes + capacity > THREAD_BYTES || is_unguarded(block)) {
     free_shared(block);
     return;
   }
@@ -470,9 +537,10 @@ size_t fy_host_memory_blocks(FyMemoryBlock *blocks, size_t capacity) {
       continue;
     size_t requested = atomic_load_explicit(&b->requested, memory_order_relaxed);
     const char *file = atomic_load_explicit(&b->file, memory_order_relaxed);
+    const uintptr_t place = (uintptr_t)data_of(b, capacity_of(b->class));
     blocks[n] = (FyMemoryBlock){
-        .segment = (uintptr_t)b->pointer,
-        .address = (uintptr_t)b->pointer,
+        .segment = place,
+        .address = place,
         .size = capacity_of(b->class),
         .requested = requested,
         .state = requested ? FY_MEMORY_ACTIVE_ALLOCATED : FY_MEMORY_INACTIVE,

@@ -114,6 +114,66 @@ static void more_than_there_is_room_for(void **state) {
   assert_true(fy_item(after) == 5);
 }
 
+// ---- behind the data ---------------------------------------------------------------------------------------------------------
+
+// What is said of host code that touches the element at `index`.
+static void touch(FyTensor *t, int64_t index, bool writes) {
+  FyError error;
+  float *data = fy_data_ptr(t);
+  give_the_handlers_back();
+  *said = '\0';
+  fy_trap(error) {
+    float *volatile at = data + index;
+    if (writes)
+      *(volatile float *)at = 1;
+    else
+      (void)*(volatile float *)at;
+  }
+  if (error.kind == FY_INDEX_ERROR)
+    snprintf(said, sizeof said, "%s", error.message);
+}
+
+static void one_place_too_far(void **state) {
+  (void)state;
+  static const int64_t counts[] = {1, 3, 7, 12, 64, 100, 1023, 1024, 1025, 40000, 600001};
+  char expected[200];
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    for (int writes = 0; writes < 2; writes++) {
+      const int made_at = __LINE__ + 1;
+      FyTensor *t = fy_zeros(fy_shape(counts[i]));
+      touch(t, counts[i] - 1, writes);
+      assert_string_equal(said, "");
+      touch(t, counts[i], writes);
+      snprintf(expected, sizeof expected,
+               "host code reads or writes at byte %ld of a tensor's memory that has %ld bytes, made at "
+               "tests/core/base/test_checked.c:%d",
+               (long)counts[i] * 4, (long)counts[i] * 4, made_at);
+      assert_says(expected);
+      fy_drop(t);
+    }
+  }
+}
+
+// Memory that was another's before ends where its new owner's data does.
+static void a_smaller_one_in_the_same_memory(void **state) {
+  (void)state;
+  for (int64_t count = 40; count > 30; count--) { // of one size class
+    FyTensor *t = fy_ones(fy_shape(count));
+    touch(t, count, false);
+    assert_says("host code reads or writes");
+    fy_drop(t);
+  }
+}
+
+static void what_nobody_wrote_is_nan(void **state) {
+  (void)state;
+  fy_drop(fy_ones(fy_shape(5)));
+  FyTensor *t = fy_empty(fy_shape(5));
+  for (int i = 0; i < 5; i++)
+    assert_true(((float *)fy_data_ptr(t))[i] != ((float *)fy_data_ptr(t))[i]);
+  fy_drop(t);
+}
+
 // What is no tensor's is no business of the mode's: the program ends by the signal, as it does without.
 static int writes_to_nothing(void *context) {
   (void)context;
@@ -144,6 +204,9 @@ int main(void) {
       cmocka_unit_test(the_living_are_left_alone),
       cmocka_unit_test(another_does_not_take_its_place),
       cmocka_unit_test(more_than_there_is_room_for),
+      cmocka_unit_test(one_place_too_far),
+      cmocka_unit_test(a_smaller_one_in_the_same_memory),
+      cmocka_unit_test(what_nobody_wrote_is_nan),
       cmocka_unit_test(other_faults_end_the_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
