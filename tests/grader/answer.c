@@ -5,6 +5,7 @@
 #include "config.h"
 #include "files.h"
 #include "gpu.h"
+#include "host_memory.h"
 #include "inspect.h"
 #include "kernel_flags.h"
 #include "registry.h"
@@ -60,6 +61,7 @@ static bool compile_c(Answer *a) {
   char header[512];
   command_program(&c, CONFIG_CC);
   command_words(&c, "-std=c17 -D_GNU_SOURCE -O1 -fsanitize=bounds -fsanitize-undefined-trap-on-error -Wall -Wextra "
+                    "-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free "
                     "-Werror=implicit-function-declaration -Werror=int-conversion "
                     "-Werror=incompatible-pointer-types -Werror=return-type -fopenmp -I" CONFIG_ROOT
                     "/core -I" CONFIG_ROOT "/build/include " CONFIG_INCLUDES);
@@ -146,6 +148,7 @@ static bool keep_own_symbols(Answer *a) {
   command_program(&keep, "objcopy");
   for (int i = 0; i < MAX_FUNCTIONS && a->exercise->functions[i]; i++)
     command_word(&keep, "--keep-global-symbol=%s", a->exercise->functions[i]);
+  command_words(&keep, HOST_MEMORY_CALLS);
   // The one thing that runs before main calls an empty function (__tsan_init), or is none of the compiler's.
   command_words(&keep, a->for_inspector ? INSPECT_COPIES
                            " --remove-section=.init_array* --remove-section=.rela.init_array*"
@@ -171,6 +174,8 @@ static bool link_program(Answer *a) {
   command_word(&c, "%s", driver);
   command_word(&c, "%s", CONFIG_OBJECTS "/tests/grader/child.o");
   command_word(&c, "%s", CONFIG_OBJECTS "/tests/grader/wire.o");
+  command_word(&c, "%s", CONFIG_OBJECTS "/tests/grader/host_memory.o");
+  command_words(&c, HOST_MEMORY_WRAPPED);
   command_word(&c, "%s",
                kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o"
                       : CONFIG_OBJECTS "/tests/grader/place_tensor.o");

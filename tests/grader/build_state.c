@@ -15,6 +15,7 @@ bool build_is_whole(const char *driver, char *why, size_t bytes) {
   const char *const inputs[] = {CONFIG_LIBRARY,
                                 CONFIG_OBJECTS "/tests/grader/child.o",
                                 CONFIG_OBJECTS "/tests/grader/wire.o",
+                                CONFIG_OBJECTS "/tests/grader/host_memory.o",
                                 CONFIG_OBJECTS "/tests/grader/place_tensor.o",
                                 CONFIG_OBJECTS "/tests/grader/ledger_sim.o",
                                 CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o",

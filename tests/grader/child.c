@@ -2,6 +2,7 @@
 // one reply. It is trusted code in an untrusted process, so nothing here decides anything.
 #include "child.h"
 #include "driver.h"
+#include "host_memory.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -196,6 +197,7 @@ int main(void) {
   read_request(&driver);
   place_run(&driver);
   driver_stop(&driver);
+  host_memory_check();
   fflush(stdout);
   if (inspect_write_record && getenv("FERRY_INSPECT_RECORD"))
     inspect_write_record();

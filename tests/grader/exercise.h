@@ -263,7 +263,8 @@ extern const Mistake NO_KERNEL;    // "no kernel was launched": launches are 0, 
 extern const Mistake PAST_THE_END; // "wrote past the end": a guard element changed (found by expect_array)
 extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
 extern const Mistake USED_AFTER_SCOPE; // "used after its scope": the library says so, in its checked mode
-extern const Mistake INDEX_OUTSIDE;    // "an index outside of an array" of an answer in C: found where a run ends by it
+extern const Mistake USED_AFTER_FREE;  // "memory used after it was freed": found where a run ends by it
+extern const Mistake INDEX_OUTSIDE;    // "an index outside of an array" of host code: found where a run ends by it
 extern const Mistake LAUNCH_REFUSED;   // "the launch was refused": blocks of more than 1024 threads and the like
 extern const Mistake POINTER_ON_HOST;  // "device memory used by the host": found where a run ends by it
 extern const Mistake READ_PAST;        // "memory read past the end": found by suspect_faults

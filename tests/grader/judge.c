@@ -2,6 +2,7 @@
 #include "judge.h"
 #include "registry.h"
 #include "case.h"
+#include "host_memory.h"
 #include "inspect.h"
 #include "pass.h"
 #include "plain.h"
@@ -247,6 +248,8 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
 static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status status) {
   if (status == STATUS_CRASH && r->output && strstr(r->output, "cudasim: host code used a device pointer"))
     return &POINTER_ON_HOST;
+  if (status == STATUS_CRASH && r->output && strstr(r->output, HOST_MEMORY_FREED))
+    return &USED_AFTER_FREE;
   if (status == STATUS_CRASH && is_trap(signal_of(r)))
     return &INDEX_OUTSIDE;
   if (status == STATUS_CRASH)

@@ -17,10 +17,16 @@ const Mistake USED_AFTER_SCOPE = {"used after its scope",
                                   "What is made within fy_scope { } is freed at its end. A result is handed out of it: "
                                   "result = fy_keep(result), in the scope.",
                                   "docs/03_tensor_moves.md#todevice"};
-const Mistake INDEX_OUTSIDE = {"an index outside of an array",
-                               "An array that the answer declares was read or written before its first or behind its "
-                               "last element. How many elements can there be, and does the loop end there?",
-                               "docs/07_pitfalls.md#an-index-outside-of-an-array"};
+const Mistake USED_AFTER_FREE = {
+    "memory used after it was freed",
+    "What free or realloc has taken back is no longer the program's: it may not be read, written "
+    "or freed again. Is it still needed where it is freed, or does another name for it live on?",
+    "docs/07_pitfalls.md#an-index-outside-of-an-array"};
+const Mistake INDEX_OUTSIDE = {
+    "an index outside of an array",
+    "An array that the answer declares, what it has from malloc, or a tensor's memory was read or written "
+    "outside of its elements. How many can there be, and does the loop end there?",
+    "docs/07_pitfalls.md#an-index-outside-of-an-array"};
 const Mistake LAUNCH_REFUSED = {"the launch was refused",
                                 "A block has at least 1 and at most 1024 threads (x times y times z, and z at most "
                                 "64), a grid at most 65535 blocks in y "
