@@ -10,6 +10,17 @@ static void drive_difference(Driver *d) {
   driver_put_number(d, "difference", difference);
 }
 
+// The simulator's: a real GPU's product is not the CPU's, bit for bit, anyway.
+int sim_cublasSetMathMode(void *handle, int mode) __attribute__((weak));
+
+static void use_tensor_cores(FyDevice device) {
+  enum { TENSOR_OP_MATH = 3 }; // CUBLAS_TF32_TENSOR_OP_MATH
+  void *handle = NULL;
+  if (sim_cublasSetMathMode && device.type == FY_CUDA &&
+      fy_raw_blas(device.index, fy_raw_stream(device.index), &handle) == 0)
+    sim_cublasSetMathMode(handle, TENSOR_OP_MATH);
+}
+
 void drive(Driver *d) {
   if (driver_has(d, "x")) {
     drive_difference(d);
@@ -18,6 +29,8 @@ void drive(Driver *d) {
   FyTensor *a = driver_tensor(d, "a"), *b = driver_tensor(d, "b");
   FyTensor *on_cpu = NULL, *on_device = NULL;
   FyDevice device = fy_device(driver_text(d, "device"));
+  if (driver_has(d, "with tensor cores"))
+    use_tensor_cores(device);
   driver_count(d);
   double difference = compare_products(a, b, device, &on_cpu, &on_device);
   driver_stop(d);

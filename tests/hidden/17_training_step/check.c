@@ -167,10 +167,11 @@ static void suspects(Case *c) {
   suspect_array(c, "bias",
                 trained(c, (Variant){.weight_rate = 1, .bias_rate = 1, .factor = 1, .accumulate_bias = true}).bias,
                 &ACCUMULATED);
-  if (given(c, "target")->shape.size[1] > 1)
-    suspect_array(c, "first loss",
-                  trained(c, (Variant){1, 1, (double)given(c, "target")->shape.size[1], .accumulate = false}).losses[0],
-                  &PER_ROW);
+  const double outputs = (double)given(c, "target")->shape.size[1];
+  if (outputs > 1) {
+    suspect_array(c, "first loss", trained(c, (Variant){1, 1, outputs, .accumulate = false}).losses[0], &PER_ROW);
+    suspect_array(c, "weight", trained(c, (Variant){outputs, outputs, 1, .accumulate = false}).weight, &PER_ROW);
+  }
   suspect_array(c, "weight", trained(c, (Variant){-1, -1, 1, .accumulate = false}).weight, &UPHILL);
   suspect_array(c, "weight", trained(c, (Variant){1 / lr, 1 / lr, 1, .accumulate = false}).weight, &NO_RATE);
   suspect_array(c, "first loss", trained(c, (Variant){1, 1, elements, .accumulate = false}).losses[0], &SUMMED);

@@ -195,6 +195,8 @@ static void judge(Case *c) {
       expect_that(c, got(c, "x.grad") != NULL, &NO_INPUT, "x.grad: there is none"))
     expect_array(c, "x.grad", gradient_of(c, false), 1e-4);
   suspect_array(c, "after loading", scaled(c, given(c, "mean"), given(c, "std")), &NOT_LOADED);
+  suspect_array(c, "after loading", scaled(c, given(c, "mean"), given(c, "loaded std")), &NOT_LOADED);
+  suspect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "std")), &NOT_LOADED);
   expect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "loaded std")), 1e-5);
 }
 

@@ -19,7 +19,8 @@ static const Mistake LOADED_OFTEN = {"global memory read too often",
                                      TILES};
 static const Mistake STEP_TOO_LONG = {
     "steps that k is no multiple of",
-    "k is a multiple of 8, and hardly ever of 16: the last step read columns of a and rows of b that are not there.",
+    "k is a multiple of 8, and not always of 16: the last step read columns of a and rows of b that are not there, or "
+    "was left out.",
     TILES};
 static const Mistake NOT_COUNTED = {
     "reads past load and fetch",
@@ -76,15 +77,15 @@ static int64_t size_of(const Case *c, const char *name) {
   return (int64_t)given_number(c, name);
 }
 
-// The product over the inner indices from `begin` on; b as it is or as if it were stored turned; rows of c by the row of a that
+// The product over the inner indices from `begin` to before `end`; b as it is or as if it were stored turned; rows of c by the row of a that
 // begins their group of `group`.
-static Array *product(Case *c, int64_t begin, bool turned, int64_t group) {
+static Array *product(Case *c, int64_t begin, int64_t end, bool turned, int64_t group) {
   int64_t m = size_of(c, "m"), n = size_of(c, "n"), k = size_of(c, "k");
   const float *a = given(c, "a")->f32, *b = given(c, "b")->f32;
   Array *result = new_array(c, FY_FLOAT32, shape(m, n));
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++)
-      for (int64_t p = begin; p < k; p++)
+      for (int64_t p = begin; p < end; p++)
         result->f32[i * n + j] += a[i / group * group * k + p] * b[turned ? j * k + p : p * n + j];
   return result;
 }
@@ -111,11 +112,13 @@ static void suspect_mistakes(Case *c) {
   suspect_that(c, counts(c)->launches > 1, &LAUNCHES);
   suspect_that(c, loads && columns_written(got(c, "c")) == 0, &ADDED);
   if (k > 8)
-    suspect_array(c, "c", product(c, k - 8, false, 1), &LAST_STEP);
+    suspect_array(c, "c", product(c, k - 8, k, false, 1), &LAST_STEP);
+  if (k % 16)
+    suspect_array(c, "c", product(c, 0, k / 16 * 16, false, 1), &STEP_TOO_LONG);
   if (k > 16)
-    suspect_array(c, "c", product(c, k - 16, false, 1), &LAST_STEP);
-  suspect_array(c, "c", product(c, 0, true, 1), &B_TURNED);
-  suspect_array(c, "c", product(c, 0, false, 8), &ONE_ROW);
+    suspect_array(c, "c", product(c, k - 16, k, false, 1), &LAST_STEP);
+  suspect_array(c, "c", product(c, 0, k, true, 1), &B_TURNED);
+  suspect_array(c, "c", product(c, 0, k, false, 8), &ONE_ROW);
   const int64_t n = size_of(c, "n");
   if (got(c, "c") && n != k) {
     suspect_array(c, "c", with_rows(c, k, k), &ROWS_OF_B);
@@ -131,7 +134,7 @@ static void suspect_mistakes(Case *c) {
 
 static bool judge_values(Case *c) {
   suspect_mistakes(c);
-  if (!expect_array(c, "c", product(c, 0, false, 1), 0) || !expect_by_kernel(c))
+  if (!expect_array(c, "c", product(c, 0, size_of(c, "k"), false, 1), 0) || !expect_by_kernel(c))
     return false;
   return expect_at_most(c, "launches", counts(c)->launches, 1, &LAUNCHES);
 }

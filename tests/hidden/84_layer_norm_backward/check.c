@@ -26,6 +26,11 @@ static const Mistake DOWN = {"a warp down a column",
 static const Mistake FIRST = {"only the first columns",
                               "Columns beyond a block's threads were left as they were: go on in steps of the block.",
                               LESSON};
+static const Mistake LEFT_OVER = {
+    "rows left over",
+    "Where the rows are no multiple of the threads that share a column's rows, the last of "
+    "them have to be added, too.",
+    LESSON};
 static const Mistake SEVERAL = {"more than three launches", "One for the rows and one or two for the columns do it.",
                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
@@ -102,9 +107,9 @@ static Array *dx_by(Case *c, Formula f) {
   return dx;
 }
 
-static Array *column_sums(Case *c, bool with_hat, bool of_x) {
+static Array *sums_of_rows(Case *c, int64_t rows, bool with_hat, bool of_x) {
   const Array *x = given(c, "x"), *dy = given(c, "dy");
-  int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+  int64_t columns = x->shape.size[1];
   Array *sums = new_array(c, FY_FLOAT32, shape(columns));
   for (int64_t k = 0; k < columns; k++) {
     double sum = 0;
@@ -116,6 +121,10 @@ static Array *column_sums(Case *c, bool with_hat, bool of_x) {
     sums->f32[k] = (float)sum;
   }
   return sums;
+}
+
+static Array *column_sums(Case *c, bool with_hat, bool of_x) {
+  return sums_of_rows(c, given(c, "x")->shape.size[0], with_hat, of_x);
 }
 
 static bool only_first(const Case *c) {
@@ -136,6 +145,10 @@ static void judge(Case *c) {
   suspect_array(c, "dx", dx_by(c, (Formula){.first_without = true, .second_without = true}), &NO_GAMMA);
   suspect_array(c, "dx", dx_by(c, (Formula){.sums = true}), &NOT_DIVIDED);
   suspect_array(c, "dgamma", column_sums(c, true, true), &OF_X);
+  const int64_t rows = given(c, "x")->shape.size[0];
+  for (int64_t share = 4; share <= 32; share *= 2)
+    if (rows % share)
+      suspect_array(c, "dgamma", sums_of_rows(c, rows / share * share, true, false), &LEFT_OVER);
   if (!expect_array(c, "dx", dx_by(c, (Formula){.sums = false}), 1e-4))
     return;
   suspect_that(c, !*got_error(c) && columns_written(got_shaped(c, "dgamma", gamma->shape)) == 0, &ADDED);

@@ -106,22 +106,31 @@ static Array *attention(Case *c, Formula f) {
   return out;
 }
 
-// As if the maximum so far were the last one: e^(s - it) is never multiplied again. The sum may be right all the same.
-static Array *never_scaled(Case *c, double scale, bool sum_too) {
+// As if the maximum so far were the last one: e^(s - it) is never multiplied again. The sum may be right all the same. The maximum is
+// looked for once in so many keys.
+static Array *never_scaled(Case *c, double scale, bool sum_too, int64_t keys) {
   const Array *q = given(c, "q"), *k = given(c, "k"), *v = given(c, "v");
   const int64_t n = q->shape.size[1];
   Array *out = new_array(c, FY_FLOAT32, q->shape);
   for (int64_t row = 0; row < q->shape.size[0] * n; row++) {
-    double most = -INFINITY, sum = 0, value[D] = {0};
-    for (int64_t j = row / n * n; j < row / n * n + n; j++) {
-      double s = 0;
-      for (int64_t d = 0; d < D; d++)
-        s += (double)q->f32[row * D + d] * (double)k->f32[j * D + d] * scale;
-      const double larger = fmax(most, s), weight = exp(s - larger);
-      sum = (sum_too ? sum : sum * exp(most - larger)) + weight;
+    double most = -INFINITY, sum = 0, value[D] = {0}, score[32];
+    for (int64_t first = 0; first < n; first += keys) {
+      const int64_t here = n - first < keys ? n - first : keys, at = row / n * n + first;
+      double larger = most;
+      for (int64_t j = 0; j < here; j++) {
+        score[j] = 0;
+        for (int64_t d = 0; d < D; d++)
+          score[j] += (double)q->f32[row * D + d] * (double)k->f32[(at + j) * D + d] * scale;
+        larger = fmax(larger, score[j]);
+      }
+      sum *= sum_too ? 1 : exp(most - larger);
       most = larger;
-      for (int64_t d = 0; d < D; d++)
-        value[d] += weight * (double)v->f32[j * D + d];
+      for (int64_t j = 0; j < here; j++) {
+        const double weight = exp(score[j] - most);
+        sum += weight;
+        for (int64_t d = 0; d < D; d++)
+          value[d] += weight * (double)v->f32[(at + j) * D + d];
+      }
     }
     for (int64_t d = 0; d < D; d++)
       out->f32[row * D + d] = (float)(value[d] / sum);
@@ -158,8 +167,10 @@ static void suspect_formulas(Case *c, double scale, int64_t n, int64_t heads) {
   if (heads > 1)
     suspect_array(c, "out", attention(c, (Formula){.scale = scale, .first_head = true}), &OTHER_HEAD);
   suspect_array(c, "out", attention(c, (Formula){.scale = scale, .not_divided = true}), &NOT_DIVIDED);
-  suspect_array(c, "out", never_scaled(c, scale, false), &NOT_SCALED);
-  suspect_array(c, "out", never_scaled(c, scale, true), &NOT_SCALED);
+  for (int64_t keys = 1; keys <= 32; keys *= 32) {
+    suspect_array(c, "out", never_scaled(c, scale, false, keys), &NOT_SCALED);
+    suspect_array(c, "out", never_scaled(c, scale, true, keys), &NOT_SCALED);
+  }
 }
 
 static bool judge_all(Case *c) {
