@@ -1,5 +1,6 @@
 // What the simulator tells: which launches and blocks begin, which of them are looked at, who runs, who waits. One block is looked
 // at at a time; those that are not run beside it as ever.
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,6 +208,12 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   return true;
 }
 
+static unsigned int blocks_left(void *data, unsigned int index, unsigned int most) {
+  const struct launch *launch = data;
+  const unsigned int until = index < launch->first ? launch->first : index < launch->end ? index : UINT_MAX;
+  return until - index < most ? until - index : most;
+}
+
 static void end_phase(struct look *l) {
   if (l->equal.finding)
     race_resolve_equal(l);
@@ -411,10 +418,10 @@ static bool will_count(const struct cudasim_launch_request *request) {
   return request->inspected && is_wanted(request->name ? request->name : "kernel");
 }
 
-static const struct sim_inspector inspector = {launch_begin,   launch_end,  block_begin,   block_end, thread_runs,
-                                               thread_goes_on, thread_done, barrier_opens, warp_met,  fence,
-                                               pause_look,     divergent,   faulted,       allocated, freed,
-                                               given_back,     reset,       wrote,         copied,    refused};
+static const struct sim_inspector inspector = {
+    launch_begin, launch_end,    block_begin, block_end, blocks_left, thread_runs, thread_goes_on,
+    thread_done,  barrier_opens, warp_met,    fence,     pause_look,  divergent,   faulted,
+    allocated,    freed,         given_back,  reset,     wrote,       copied,      refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

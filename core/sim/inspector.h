@@ -17,6 +17,8 @@ struct sim_inspector {
   // True: what the block's threads do is looked at, until block_end. Dynamic shared memory begins at `dynamic`.
   bool (*block_begin)(void *launch, unsigned int index, char *dynamic);
   void (*block_end)(void);
+  // How many of the `most` blocks from this one on are not looked at; 0: this one is.
+  unsigned int (*blocks_left)(void *launch, unsigned int index, unsigned int most);
   void (*thread_runs)(int thread); // from here on this one of the block's threads runs
   // The same, and changes to its stack, as sim_fiber_swap does; where that is all there is to changing.
   void (*thread_goes_on)(int thread, void **save, void *load);

@@ -81,17 +81,25 @@ static void choose_order(struct grid_run *run) {
     run->step++;
 }
 
+// How many of the next `most` blocks may run as one. One that is looked at runs by itself.
+static unsigned int may_join(const struct grid_run *run, unsigned int block, unsigned int most) {
+  if (sim.config.blocks != SIM_ASCENDING)
+    return 1;
+  const unsigned int left = run->inspection ? sim_inspector->blocks_left(run->inspection, block, most) : most;
+  return left > 0 ? left : 1;
+}
+
 // Runs the blocks of some turns, one after another or several as one.
 static struct sim_blocks_ran run_turns(struct grid_run *run, unsigned int turn, unsigned int count) {
   const struct cudasim_launch_request *request = &((struct launch_work *)run->work)->request;
-  const bool ascending = sim.config.blocks == SIM_ASCENDING && run->inspection == NULL;
   struct sim_blocks_ran ran = {.independent = true};
   for (unsigned int end = turn + count; turn < end; turn += ran.count) {
     int none = cudaSuccess;
     ran.count = 1;
     if (atomic_load_explicit(&run->error, memory_order_relaxed) != cudaSuccess)
       continue;
-    ran = sim_blocks_run(request, block_at(run, turn), ascending ? end - turn : 1, run->inspection);
+    const unsigned int block = block_at(run, turn);
+    ran = sim_blocks_run(request, block, may_join(run, block, end - turn), run->inspection);
     const int error = (int)sim_nested_run(ran.error);
     if (error != cudaSuccess)
       atomic_compare_exchange_strong(&run->error, &none, error);
