@@ -129,7 +129,7 @@ static void suspect_all(Case *c, const Array *x) {
   if (want->shape.size[0] > 1)
     suspect_array(c, "frames", by_sensor(c, x), &BY_SENSOR);
   const bool swapped = frames && frames->shape.rank == 2 && frames->shape.size[0] == want->shape.size[1] &&
-                       want->shape.size[0] != want->shape.size[1];
+                       frames->shape.size[1] == want->shape.size[0] && want->shape.size[0] != want->shape.size[1];
   suspect_that(c, swapped, &SWAPPED);
   suspect_that(c, !swapped && frames && frames->shape.rank == 2 && frames->shape.size[1] == 4,
                &EXAMPLE); // not right: 6 or more
