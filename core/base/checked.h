@@ -1,6 +1,7 @@
 // The checked mode (FERRY_CHECKED=1; answers and `ferry play` run in it): a tensor that is used after it was freed raises an error
 // which says where it was made and what freed it, in place of a crash or another tensor's values; and so does host code that reads or
-// writes behind a CPU tensor's last element. What is not written yet is NaN.
+// writes behind a CPU tensor's last element. What is not written yet is NaN. Who writes before the first element ends the program when
+// the memory is freed.
 //
 // Every tensor's head then has a page of its own. A freed one's page can be neither read nor written, so that whoever touches it,
 // a function of the library most often, ends up in a handler of SIGSEGV, which knows the page. Freed pages are used again only

@@ -37,6 +37,7 @@ enum {
   PAGE = 4096,
   MOST_GUARDED = 16384,
   UNWRITTEN = 0xff, // in each byte of new memory in the checked mode: NaN in every floating dtype
+  FRONT = 16,       // bytes before that memory which have to stay so
 };
 
 // In front of the memory of a block from malloc, elsewhere for a mapped one.
@@ -158,7 +159,7 @@ static Block *map_block(size_t capacity) {
 }
 
 static Block *map_before_a_guard(size_t capacity) {
-  const size_t bytes = (capacity + PAGE - 1) / PAGE * PAGE + PAGE;
+  const size_t bytes = (capacity + FRONT + PAGE - 1) / PAGE * PAGE + PAGE;
   Block *block = capacity <= physical_memory ? malloc(sizeof *block) : NULL;
   char *start = block ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
   if (start == MAP_FAILED || mprotect(start + bytes - PAGE, PAGE, PROT_NONE) != 0) {
@@ -386,6 +387,12 @@ static Block *take(ThreadCache *t, size_t bytes) {
   return block ? block : take_after_emptying(class);
 }
 
+static void mark_unwritten(char *data, size_t bytes) {
+  ALLOW(data - FRONT, FRONT + bytes);
+  memset(data - FRONT, UNWRITTEN, FRONT + (bytes <= SMALL_SIZE ? bytes : 0));
+  FORBID(data - FRONT, FRONT);
+}
+
 // Where it fails errno says why.
 bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   *pointer = NULL;
@@ -407,12 +414,12 @@ bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   size_t now = atomic_fetch_add_explicit(&allocated, capacity, memory_order_relaxed) + capacity;
   raise_peak(&allocated_peak, now);
   record(FY_MEMORY_ALLOC, block, bytes);
-  ALLOW(data_of(block, bytes), bytes);
-  if (!fy_checked)
-    FORBID((char *)block->pointer + bytes, capacity - bytes);
   *pointer = data_of(block, bytes);
-  if (fy_checked && bytes <= SMALL_SIZE)
-    memset(*pointer, UNWRITTEN, bytes);
+  if (fy_checked && block->mapped)
+    mark_unwritten(*pointer, bytes);
+  ALLOW(*pointer, bytes);
+  if (!fy_checked)
+    FORBID((char *)*pointer + bytes, capacity - bytes);
   *handle = block;
   return true;
 }
@@ -446,6 +453,20 @@ static void free_shared(Block *block) {
   pthread_mutex_unlock(&lock);
 }
 
+// Nothing can be raised where memory is freed, and what lies before it belongs to nobody that could go on.
+static void look_before(const Block *block, size_t bytes) {
+  const unsigned char *data = data_of(block, bytes);
+  ALLOW(data - FRONT, FRONT);
+  for (int i = 1; i <= FRONT; i++) {
+    if (data[-i] == UNWRITTEN)
+      continue;
+    fflush(stdout);
+    fprintf(stderr, "ferry: memory before the first of a tensor's %zu bytes was written; it was made at %s:%d\n", bytes,
+            block->file ? block->file : "?", block->line);
+    abort();
+  }
+}
+
 void fy_host_free(void *handle) {
   Block *block = handle;
   if (!block)
@@ -453,6 +474,8 @@ void fy_host_free(void *handle) {
   ThreadCache *t = registered_cache();
   size_t capacity = capacity_of(block->class);
   size_t bytes = atomic_load_explicit(&block->requested, memory_order_relaxed);
+  if (fy_checked && block->mapped)
+    look_before(block, bytes);
   count(&t->frees, 1);
   count(&t->requested, -(int64_t)bytes);
   atomic_fetch_sub_explicit(&allocated, capacity, memory_order_relaxed);

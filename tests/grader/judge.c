@@ -250,7 +250,8 @@ static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status s
     return &POINTER_ON_HOST;
   if (status == STATUS_CRASH && r->output && strstr(r->output, HOST_MEMORY_FREED))
     return &USED_AFTER_FREE;
-  if (status == STATUS_CRASH && is_trap(signal_of(r)))
+  if (status == STATUS_CRASH &&
+      (is_trap(signal_of(r)) || (r->output && strstr(r->output, "memory before the first of "))))
     return &INDEX_OUTSIDE;
   if (status == STATUS_CRASH)
     return c->test->crash;

@@ -154,6 +154,22 @@ static void one_place_too_far(void **state) {
   }
 }
 
+static int writes_before(void *context) {
+  const int64_t *index = context;
+  FyTensor *t = fy_zeros(fy_shape(1024));
+  ((float *)fy_data_ptr(t))[*index] = 1;
+  fy_drop(t);
+  return 0;
+}
+
+static void before_the_first(void **state) {
+  (void)state;
+  for (int64_t index = -4; index <= 0; index++) {
+    const int status = run_child(writes_before, &index);
+    assert_true(index == 0 ? status == 0 : status == 128 + 6 || status == 1); // 1: a sanitizer's report
+  }
+}
+
 // Memory that was another's before ends where its new owner's data does.
 static void a_smaller_one_in_the_same_memory(void **state) {
   (void)state;
@@ -205,6 +221,7 @@ int main(void) {
       cmocka_unit_test(another_does_not_take_its_place),
       cmocka_unit_test(more_than_there_is_room_for),
       cmocka_unit_test(one_place_too_far),
+      cmocka_unit_test(before_the_first),
       cmocka_unit_test(a_smaller_one_in_the_same_memory),
       cmocka_unit_test(what_nobody_wrote_is_nan),
       cmocka_unit_test(other_faults_end_the_program),
