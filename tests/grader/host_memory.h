@@ -14,7 +14,8 @@
 // Begins the line in which use of freed memory is said.
 #define HOST_MEMORY_FREED "ferry: memory from malloc that was freed "
 
-// Ends the program if something was written before memory that is still the answer's.
-void host_memory_check(void);
+// Ends the program if something was written before memory that is still the answer's. NULL in programs that are linked without
+// (for a GPU, and by ./ferry inspect).
+__attribute__((weak)) void host_memory_check(void);
 
 #endif
