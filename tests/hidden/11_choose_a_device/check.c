@@ -22,6 +22,10 @@ static const Mistake STRAIGHT_TO_CPU = {
     "straight to the CPU",
     "A number that is not there says nothing against the other GPUs: the best that is left is one of them.",
     "docs/02_device_check.md#choosing-by-number"};
+static const Mistake LAST_INSTEAD = {"the last GPU in place of the best",
+                                     "A wish for a GPU that is not there is answered with the best there is, as "
+                                     "\"auto\" is, and not with the nearest number.",
+                                     "docs/02_device_check.md#choosing-by-number"};
 static const Mistake NO_MPS = {"mps forgotten",
                                "Between CUDA and the CPU stands Apple's GPU: cuda, else mps, else cpu.",
                                "docs/02_device_check.md#choosing-once-at-the-start"};
@@ -114,6 +118,9 @@ static const char *only_numbers_to_cpu(const Wish *w) {
 static const char *all_refused_to_cpu(const Wish *w) {
   return w->kind == 'm' && !w->mps ? "cpu" : straight_to_cpu(w);
 }
+static const char *last_instead(const Wish *w) {
+  return w->kind == 'c' && w->cuda > 0 && w->number >= w->cuda ? cuda_name(w->cuda - 1) : right(w);
+}
 static const char *no_cuda_to_cpu(const Wish *w) {
   return w->kind == 'c' && w->cuda == 0 ? "cpu" : right(w);
 }
@@ -172,6 +179,7 @@ static const struct {
     {straight_to_cpu, &STRAIGHT_TO_CPU},
     {only_numbers_to_cpu, &STRAIGHT_TO_CPU},
     {all_refused_to_cpu, &STRAIGHT_TO_CPU},
+    {last_instead, &LAST_INSTEAD},
     {no_mps, &NO_MPS},
     {no_cuda_to_cpu, &NO_MPS},
     {no_mps_at_all, &NO_MPS},

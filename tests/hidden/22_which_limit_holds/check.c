@@ -41,6 +41,10 @@ static const Mistake OTHER_SIDE = {
 static const Mistake BALANCE_TURNED = {
     "bytes per operation",
     "The balance is operations per byte, flops / bandwidth, to be compared with operations per byte.", TWO_KINDS};
+static const Mistake IN_FLOAT = {"counted in float",
+                                 "Every number is right to seven digits and no further: float has no more. Operations "
+                                 "and bytes are many; count them in double.",
+                                 TWO_KINDS};
 static const Mistake EQUAL_WAITS = {"waiting at the balance itself",
                                     "At the balance both limits are equal, and memory alone holds nothing up there.",
                                     TWO_KINDS};
@@ -142,6 +146,15 @@ static bool has_overflowed(const Case *c) {
   return any;
 }
 
+// Each number is right but for the digits that a float has not got.
+static bool is_in_float(const Case *c, const char *name, const Array *want) {
+  const Array *a = got_shaped(c, name, want->shape);
+  bool near = a && a->dtype == FY_FLOAT64;
+  for (int64_t i = 0; near && i < want->count; i++)
+    near = fabs(a->f64[i] - want->f64[i]) <= 1e-6 * want->f64[i];
+  return near;
+}
+
 static void judge(Case *c) {
   for (int product = 0; product < 2; product++) {
     const char *name = product ? "product" : "elementwise";
@@ -154,6 +167,10 @@ static void judge(Case *c) {
     suspect_array(c, name, intensities(c, product, WHOLE), &WHOLE_NUMBERS);
   }
   suspect_that(c, has_overflowed(c), &INT_OVERFLOW);
+  suspect_that(c,
+               is_in_float(c, "elementwise", intensities(c, false, RIGHT)) &&
+                   is_in_float(c, "product", intensities(c, true, RIGHT)) && is_in_float(c, "best", reached(c, ROOF)),
+               &IN_FLOAT);
   suspect_array(c, "best", reached(c, SLOPE), &NO_CEILING);
   suspect_array(c, "best", reached(c, FLAT), &ALWAYS_PEAK);
   suspect_array(c, "best", reached(c, ABOVE), &LARGER);

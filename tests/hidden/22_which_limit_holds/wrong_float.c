@@ -1,0 +1,21 @@
+// mistake: counted in float
+#include "ferry.h"
+
+double elementwise_intensity(int inputs, int operations, int element_bytes) {
+  return (double)operations / ((inputs + 1) * element_bytes);
+}
+
+double product_intensity(int m, int k, int n, int element_bytes) {
+  float operations = 2.0f * (float)m * (float)k * (float)n;
+  float elements = (float)m * (float)k + (float)k * (float)n + (float)m * (float)n;
+  return operations / (elements * (float)element_bytes);
+}
+
+double best_flops(const Machine *machine, double intensity) {
+  double fed = machine->bandwidth * intensity; // as many as the bytes that arrive can keep busy
+  return fed < machine->flops ? fed : machine->flops;
+}
+
+bool waits_for_memory(const Machine *machine, double intensity) {
+  return intensity < machine->flops / machine->bandwidth; // the machine's balance
+}
