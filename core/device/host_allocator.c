@@ -387,6 +387,7 @@ static Block *take(ThreadCache *t, size_t bytes) {
   return block ? block : take_after_emptying(class);
 }
 
+// Of memory that begins to be somebody's, or is nobody's any more.
 static void mark_unwritten(char *data, size_t bytes) {
   ALLOW(data - FRONT, FRONT + bytes);
   memset(data - FRONT, UNWRITTEN, FRONT + (bytes <= SMALL_SIZE ? bytes : 0));
@@ -474,8 +475,10 @@ void fy_host_free(void *handle) {
   ThreadCache *t = registered_cache();
   size_t capacity = capacity_of(block->class);
   size_t bytes = atomic_load_explicit(&block->requested, memory_order_relaxed);
-  if (fy_checked && block->mapped)
+  if (fy_checked && block->mapped) {
     look_before(block, bytes);
+    mark_unwritten(data_of(block, bytes), bytes);
+  }
   count(&t->frees, 1);
   count(&t->requested, -(int64_t)bytes);
   atomic_fetch_sub_explicit(&allocated, capacity, memory_order_relaxed);

@@ -22,9 +22,10 @@ enum {
   MOST_GUARDED = 10000,   // of an answer that asks more often, the rest is from malloc as usual
 };
 
+// The page that nobody may touch begins behind the memory, rounded up to its alignment.
 typedef struct Guarded {
-  char *start,
-      *data; // of the mapping; what the answer has. The page that nobody may touch begins at data + bytes rounded up
+  char *start; // of the mapping
+  char *data;  // what the answer has
   size_t mapped, bytes;
   bool freed;
 } Guarded;

@@ -142,8 +142,8 @@ static void ask_product_of(Case *c, Array *a, Array *b, const char *device, Give
 }
 
 static void ask_product(Case *c, int64_t m, int64_t k, int64_t n, const char *device, Give how) {
-  ask_product_of(c, draw_array(c, FY_FLOAT32, shape(m, k), -4, 4), draw_array(c, FY_FLOAT32, shape(k, n), -4, 4), device,
-                 how);
+  ask_product_of(c, draw_array(c, FY_FLOAT32, shape(m, k), -4, 4), draw_array(c, FY_FLOAT32, shape(k, n), -4, 4),
+                 device, how);
 }
 
 static void ask_gpu(Case *c) {
