@@ -20,7 +20,7 @@
 // the other, float32 (batches) on `device`, without graphs. The model is left as the second epoch has trained it.
 // Judged: both rows of losses, the order of the samples, and what the copies came from. Counted: copies to the device
 // (two for each batch), copies back (none), and in the pinned epoch the host's waits between copies (none: pinning by
-// hand is no wait, and the loader pins by itself).
+// hand is no wait, and the loader pins by itself). Pinned memory may be given up while its copy is under way.
 #include "ferry.h"
 
 #ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor

@@ -17,8 +17,8 @@
 // per sample; batch, 2 or more.
 // Returned: the scores (N, classes), float32, on the CPU, in the order of the data. No graph is recorded, and
 // afterwards autograd records as it did before.
-// Counted: forward passes (as many as batches), kernels, memory of the device, and copies between host and device: one
-// for each batch to the device, and back not more than that.
+// Counted: forward passes (as many as batches), kernels (at most eight for each batch, and eight more), memory of the
+// device, and copies between host and device: one for each batch to the device, and back not more than that.
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {
