@@ -373,7 +373,7 @@ static void reset(int device) {
   inspect_release();
 }
 
-// A copy's or fill's; what is of the host is none's business.
+// A copy's or fill's, or a library function's; what is of the host is none's business.
 static void transfer(const void *address, size_t bytes, bool writes) {
   const uint64_t at = (uint64_t)(uintptr_t)address;
   const void *const caller = sim_running_caller();
@@ -385,6 +385,12 @@ static void wrote(const void *address, size_t bytes) {
   inspect_hold();
   transfer(address, bytes, true);
   memory_wrote(address, bytes);
+  inspect_release();
+}
+
+static void was_read(const void *address, size_t bytes) {
+  inspect_hold();
+  transfer(address, bytes, false);
   inspect_release();
 }
 
@@ -419,9 +425,9 @@ static bool will_count(const struct cudasim_launch_request *request) {
 }
 
 static const struct sim_inspector inspector = {
-    launch_begin, launch_end,    block_begin, block_end, blocks_left, thread_runs, thread_goes_on,
-    thread_done,  barrier_opens, warp_met,    fence,     pause_look,  divergent,   faulted,
-    allocated,    freed,         given_back,  reset,     wrote,       copied,      refused};
+    launch_begin,  launch_end, block_begin, block_end,  blocks_left, thread_runs, thread_goes_on, thread_done,
+    barrier_opens, warp_met,   fence,       pause_look, divergent,   faulted,     allocated,      freed,
+    given_back,    reset,      wrote,       was_read,   copied,      refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

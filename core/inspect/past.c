@@ -138,13 +138,17 @@ bool past_is_ordered(const struct launch *launch, const struct note *before) {
   return is_before(past_of(before->run), launch->stamp);
 }
 
+static const char *who(const struct transferred *what) {
+  return what->place ? "a copy or fill" : "a function of a library";
+}
+
 static void past_describe(const struct note *before, char *text, size_t bytes) {
   const struct past *p = past_of(before->run);
   if (p->kernel)
     snprintf(text, bytes, "thread %d of block %u of %s %s", before->thread, before->run - p->first_run, p->kernel->name,
              race_verb(before->key));
   else
-    snprintf(text, bytes, "a copy or fill %s it", race_verb(before->key));
+    snprintf(text, bytes, "%s %s it", who(&p->what), race_verb(before->key));
 }
 
 void past_conflict(const struct launch *launch, const struct note *before, uint32_t key, uint32_t allocated,
@@ -190,7 +194,7 @@ static void meet(const struct transfer *t, const struct mark *mark, uint64_t add
   past_describe(&before, by, sizeof by);
   finding_add(FIND_RACE_STREAM, p->kernel,
               (struct place){.first = key_place(before.key), .second = t->what.place, .third = allocated},
-              "%s: %s, a copy or fill %s it", what, by, t->what.writes ? "writes" : "reads");
+              "%s: %s, %s %s it", what, by, who(&t->what), t->what.writes ? "writes" : "reads");
 }
 
 static void meet_cell(struct cell *cell, uint64_t address, void *data) {

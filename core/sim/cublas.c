@@ -223,6 +223,20 @@ size_t sim_cublas_reach(const struct sim_matrix *matrix, int rows, int columns, 
   return (size_t)last * sim_element_bytes(matrix->type);
 }
 
+void sim_cublas_reads(const void *data, size_t bytes) {
+  if (data && bytes)
+    SIM_TELL(was_read(data, bytes));
+}
+
+// What a product reads: op(A) is m x k, op(B) k x n.
+static size_t reach_of_a(const struct sim_gemm *g) {
+  return sim_cublas_reach(&g->a, g->transpose_a ? g->k : g->m, g->transpose_a ? g->m : g->k, g->count);
+}
+
+static size_t reach_of_b(const struct sim_gemm *g) {
+  return sim_cublas_reach(&g->b, g->transpose_b ? g->n : g->k, g->transpose_b ? g->k : g->n, g->count);
+}
+
 static cudaError_t run_gemm(struct sim_work *base) {
   struct gemm_work *work = (struct gemm_work *)base;
   struct sim_gemm gemm = work->gemm;
@@ -230,6 +244,8 @@ static cudaError_t run_gemm(struct sim_work *base) {
     gemm.alpha = sim_cublas_scalar(work->alpha, work->scalar_type);
     gemm.beta = sim_cublas_scalar(work->beta, work->scalar_type);
   }
+  sim_cublas_reads(gemm.a.data, reach_of_a(&gemm));
+  sim_cublas_reads(gemm.b.data, reach_of_b(&gemm));
   bool done = sim_gemm_run(&gemm);
   SIM_TELL(wrote(gemm.c.data, sim_cublas_reach(&gemm.c, gemm.m, gemm.n, gemm.count)));
   return done ? cudaSuccess : cudaErrorLaunchFailure;
@@ -244,12 +260,10 @@ static bool check_shape(const struct sim_gemm *g) {
 }
 
 static bool check_operands(const char *function, const struct sim_gemm *g, int device) {
-  int a_rows = g->transpose_a ? g->k : g->m, a_columns = g->transpose_a ? g->m : g->k;
-  int b_rows = g->transpose_b ? g->n : g->k, b_columns = g->transpose_b ? g->k : g->n;
   if (g->m == 0 || g->n == 0)
     return true;
-  return sim_cublas_check(function, "A", g->a.data, sim_cublas_reach(&g->a, a_rows, a_columns, g->count), device) &&
-         sim_cublas_check(function, "B", g->b.data, sim_cublas_reach(&g->b, b_rows, b_columns, g->count), device) &&
+  return sim_cublas_check(function, "A", g->a.data, reach_of_a(g), device) &&
+         sim_cublas_check(function, "B", g->b.data, reach_of_b(g), device) &&
          sim_cublas_check(function, "C", g->c.data, sim_cublas_reach(&g->c, g->m, g->n, g->count), device);
 }
 

@@ -108,6 +108,7 @@ struct sum_work {
   double alpha, beta;
   const void *alpha_pointer, *beta_pointer; // in the device pointer mode; else NULL
   struct sim_matrix a, b, c;
+  size_t a_bytes, b_bytes; // that are read
 };
 
 static double at(const struct sim_matrix *matrix, bool transpose, int row, int column) {
@@ -119,6 +120,8 @@ static cudaError_t run_sum(struct sim_work *base) {
   const struct sum_work *w = (const struct sum_work *)base;
   const double alpha = w->alpha_pointer ? sim_cublas_scalar(w->alpha_pointer, w->c.type) : w->alpha;
   const double beta = w->beta_pointer ? sim_cublas_scalar(w->beta_pointer, w->c.type) : w->beta;
+  sim_cublas_reads(w->a.data, w->a_bytes);
+  sim_cublas_reads(w->b.data, w->b_bytes);
   for (int column = 0; column < w->n; column++)
     for (int row = 0; row < w->m; row++) {
       const double sum = (alpha == 0 ? 0 : alpha * at(&w->a, w->transpose_a, row, column)) +
@@ -156,10 +159,10 @@ static cublasStatus_t add_matrices(const char *function, cublasHandle_t handle, 
     sum.alpha_pointer = sum.beta_pointer = NULL;
   }
   const bool reads_a = sum.alpha_pointer || sum.alpha != 0, reads_b = sum.beta_pointer || sum.beta != 0;
-  const size_t a_bytes = reads_a ? reach(&sum.a, a_rows, sum.transpose_a ? sum.m : sum.n) : 0;
-  const size_t b_bytes = reads_b ? reach(&sum.b, b_rows, sum.transpose_b ? sum.m : sum.n) : 0;
-  if (!sim_cublas_check(function, "A", sum.a.data, a_bytes, stream->device) ||
-      !sim_cublas_check(function, "B", sum.b.data, b_bytes, stream->device) ||
+  sum.a_bytes = reads_a ? reach(&sum.a, a_rows, sum.transpose_a ? sum.m : sum.n) : 0;
+  sum.b_bytes = reads_b ? reach(&sum.b, b_rows, sum.transpose_b ? sum.m : sum.n) : 0;
+  if (!sim_cublas_check(function, "A", sum.a.data, sum.a_bytes, stream->device) ||
+      !sim_cublas_check(function, "B", sum.b.data, sum.b_bytes, stream->device) ||
       !sim_cublas_check(function, "C", sum.c.data, reach(&sum.c, sum.m, sum.n), stream->device))
     return CUBLAS_STATUS_SUCCESS;
   struct sum_work *work = sim_work_new(sizeof *work, run_sum, NULL);

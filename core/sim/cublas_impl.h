@@ -29,6 +29,9 @@ cublasStatus_t sim_cublas_multiply(const char *function, cublasHandle_t handle, 
 // The bytes from a matrix's (or batch's) first element to its last.
 size_t sim_cublas_reach(const struct sim_matrix *matrix, int rows, int columns, int count);
 
+// The inspector is told what a function reads, when it does.
+void sim_cublas_reads(const void *data, size_t bytes);
+
 // alpha or beta as a number.
 double sim_cublas_scalar(const void *pointer, cudaDataType type);
 

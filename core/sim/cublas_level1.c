@@ -105,8 +105,16 @@ static void change(const struct level1_work *w) {
   }
 }
 
+// The bytes from a vector's first element to its last.
+static size_t reach(const struct vector *v, int n) {
+  return n > 0 ? (((size_t)n - 1) * (size_t)abs(v->increment) + 1) * sim_element_bytes(v->type) : 0;
+}
+
 static cudaError_t run_level1(struct sim_work *base) {
   const struct level1_work *w = (struct level1_work *)base;
+  sim_cublas_reads(w->x.data, reach(&w->x, w->n));
+  if (w->operation == DOT || w->operation == AXPY || w->operation == SWAP)
+    sim_cublas_reads(w->y.data, reach(&w->y, w->n));
   if (w->operation == AMAX || w->operation == AMIN)
     *(int *)w->result = extreme(w);
   else if (w->result)
@@ -133,8 +141,7 @@ static void cost_level1(const struct sim_work *base, struct sim_cost *cost) {
 }
 
 static bool check_vector(const char *function, const char *name, const struct vector *v, int n, int device) {
-  const size_t elements = ((size_t)n - 1) * (size_t)abs(v->increment) + 1;
-  return sim_cublas_check(function, name, v->data, elements * sim_element_bytes(v->type), device);
+  return sim_cublas_check(function, name, v->data, reach(v, n), device);
 }
 
 static cublasStatus_t level1(const char *function, cublasHandle_t handle, struct level1_work operation) {

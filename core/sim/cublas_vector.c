@@ -16,6 +16,7 @@ struct vector_work {
   float alpha, beta;
   const float *alpha_pointer, *beta_pointer; // in the device pointer mode; else NULL
   const float *a, *x;                        // a NULL: y = alpha x + y
+  size_t a_bytes, x_bytes;
   float *y;
 };
 
@@ -58,6 +59,8 @@ static cudaError_t run_vector(struct sim_work *base) {
   int length = w->a ? (w->transpose ? w->n : w->m) : w->n;
   float *y = w->y + first_index(length, w->incy);
   const float *x = w->x + first_index(w->n, w->incx);
+  sim_cublas_reads(w->a, w->a_bytes);
+  sim_cublas_reads(w->x, w->x_bytes);
   for (int i = 0; i < length; i++) {
     float *out = &y[(long)i * w->incy];
     if (w->a)
@@ -92,6 +95,8 @@ static cublasStatus_t vector_operation(const char *function, cublasHandle_t hand
   }
   struct vector_work *work = sim_work_new(sizeof *work, run_vector, NULL);
   operation.base = work->base;
+  operation.a_bytes = a_bytes;
+  operation.x_bytes = x_bytes;
   *work = operation;
   work->base.count = sim_cublas_count;
   work->base.describe = describe_vector;

@@ -38,6 +38,7 @@ struct sim_inspector {
   void (*given_back)(void *address); // as the program has it; a graph may use it again
   void (*reset)(int device);         // as CUDA's does, it frees what is allocated
   void (*wrote)(const void *address, size_t bytes);
+  void (*was_read)(const void *address, size_t bytes); // by a function of a library
   void (*copied)(const void *to, const void *from, size_t bytes);
   // A launch was refused: its argument at `position` (from 0) is no memory that a kernel may use.
   void (*refused)(const struct cudasim_launch_request *request, int position, const void *caller);

@@ -1,4 +1,5 @@
 // Work in several streams that is ordered, or need not be: nothing may be found.
+#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 enum { THREADS = 64, BYTES = THREADS * sizeof(float), STREAMS = 3, TURNS = 4 };
@@ -123,6 +124,27 @@ static void copies(float *pieces, float *x, float *host) {
   cudaDeviceSynchronize();
 }
 
+// A library's functions, too: two that read the same, and what is overwritten when it has been read.
+static void products(float *x, float *y, float *z) {
+  static const float one = 1, zero = 0;
+  cublasHandle_t blas;
+  cublasCreate(&blas);
+  for (int turn = 0; turn < TURNS; turn++) {
+    cublasSetStream(blas, streams[0]);
+    cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_T, 4, 4, 8, &one, x, 4, x + 32, 4, &zero, y, 4);
+    cublasSetStream(blas, streams[1]);
+    cublasSgeam(blas, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, &one, x, 8, &zero, x, 8, z, 8);
+    cublasSaxpy(blas, 8, &one, x, 1, z, 2);
+    cudaEventRecord(events[0], streams[0]);
+    cudaStreamWaitEvent(streams[1], events[0], 0);
+    add<<<1, THREADS, 0, streams[1]>>>(x, y, 1);
+    cudaEventRecord(events[1], streams[1]);
+    cudaStreamWaitEvent(streams[0], events[1], 0);
+  }
+  cudaDeviceSynchronize();
+  cublasDestroy(blas);
+}
+
 int main(void) {
   float *x = array(THREADS), *y = array(THREADS), *z = array(THREADS), *pieces = array(STREAMS * THREADS), *host;
   cudaMallocHost(&host, 2 * BYTES);
@@ -139,6 +161,7 @@ int main(void) {
   cudaDeviceSynchronize();
   copies(pieces, x, host);
   cudaDeviceSynchronize();
+  products(x, y, z);
   atomics((int *)z);
   cudaDeviceSynchronize();
   default_stream(x, y);

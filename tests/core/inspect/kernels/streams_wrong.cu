@@ -1,5 +1,6 @@
 // Work in two streams that nothing orders. The lines `// expect KIND - LINE [LINE]` say what has to be found, whichever of the two the
 // simulator runs first, and is all that may be found.
+#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 enum { THREADS = 64, BYTES = THREADS * sizeof(float) };
@@ -142,26 +143,52 @@ static void handed_on(float *x, float *y, float *host) {
   cudaMemcpyAsync(host, y, BYTES, cudaMemcpyDeviceToHost, second); //@d9
 }
 
+// expect race-stream - w10
+__global__ void factor(float *x) {
+  x[threadIdx.x] = 10; //@w10
+}
+static cublasHandle_t blas;
+static const float one = 1, zero = 0;
+static void multiplied_too_early(float *x, float *y) {
+  factor<<<1, THREADS, 0, first>>>(x);
+  cublasSetStream(blas, second);
+  cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, x, 4, x + 16, 4, &zero, y, 4);
+}
+
+// expect race-stream - w11
+__global__ void next_factor(float *x) {
+  x[threadIdx.x] = 11; //@w11
+}
+static void overwritten_while_multiplied(float *x, float *y) {
+  cublasSetStream(blas, first);
+  cublasSgemv(blas, CUBLAS_OP_N, 4, 4, &one, x, 4, x + 16, 1, &zero, y, 1);
+  next_factor<<<1, THREADS, 0, second>>>(x);
+}
+
 int main(void) {
   float *host;
   cudaMallocHost(&host, BYTES);
   cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
   cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
   cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-  for (int test = 0; test < 10; test++) {
+  cublasCreate(&blas);
+  for (int test = 0; test < 12; test++) {
     float *x = array(), *y = array();
-    test == 0   ? nobody_waits(x, y)
-    : test == 1 ? overwritten_while_read(x, y)
-    : test == 2 ? recorded_too_early(x, y)
-    : test == 3 ? copied_there(x, y, host)
-    : test == 4 ? copied_back(x, host)
-    : test == 5 ? filled(x)
-    : test == 6 ? captured(x, y)
-    : test == 7 ? copied_meanwhile(host)
-    : test == 8 ? copied_twice(x, host)
-                : handed_on(x, y, host);
+    test == 0    ? nobody_waits(x, y)
+    : test == 1  ? overwritten_while_read(x, y)
+    : test == 2  ? recorded_too_early(x, y)
+    : test == 3  ? copied_there(x, y, host)
+    : test == 4  ? copied_back(x, host)
+    : test == 5  ? filled(x)
+    : test == 6  ? captured(x, y)
+    : test == 7  ? copied_meanwhile(host)
+    : test == 8  ? copied_twice(x, host)
+    : test == 9  ? handed_on(x, y, host)
+    : test == 10 ? multiplied_too_early(x, y)
+                 : overwritten_while_multiplied(x, y);
     finish(x, y);
   }
+  cublasDestroy(blas);
   cudaStreamDestroy(first);
   cudaStreamDestroy(second);
   cudaEventDestroy(event);
