@@ -48,9 +48,12 @@ static void unblock(void) {
   pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
-static _Noreturn void kernel_fault(const void *address, const char *does) {
+// A processor that faults for another reason than the page names no address: x86-64 where a vector's is not aligned.
+static _Noreturn void kernel_fault(const void *address, const char *does, bool named) {
   const char *what = "neither device nor pinned memory";
-  if (sim_device_of(address) >= 0)
+  if (!named)
+    what = "an address that is not a multiple of the vector's size, or that no memory can have";
+  else if (sim_device_of(address) >= 0)
     what = "device memory that is not allocated";
   else if ((uintptr_t)address < NULL_PAGE)
     what = "null pointer";
@@ -94,7 +97,7 @@ static const char *access_of(const void *context) {
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
   if (sim_block_running())
-    kernel_fault(info->si_addr, access_of(context));
+    kernel_fault(info->si_addr, access_of(context), info->si_code != SI_KERNEL);
   if (sim_device_of(info->si_addr) >= 0)
     host_fault(info->si_addr);
   pass_on(signal, info, context);

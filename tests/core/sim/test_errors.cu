@@ -206,6 +206,19 @@ static void bug_null(void) {
   expect_sticky(cudaErrorIllegalAddress);
 }
 
+#if defined(__x86_64__) && !defined(__CUDACC__) && !defined(CUDASIM_STATIC_SHARED)
+#define KNOWS_MISALIGNED // a vector of the host's own, which the compiler never takes apart
+typedef float host_vector __attribute__((vector_size(16)));
+__global__ void read_between(float *x) {
+  const host_vector four = *(const volatile host_vector *)(x + 1);
+  x[0] = four[0];
+}
+static void bug_misaligned(void) {
+  read_between<<<1, 1>>>(allocate());
+  expect_sticky(cudaErrorIllegalAddress);
+}
+#endif
+
 #ifndef CUDASIM_STATIC_SHARED
 static void bug_null_in_device_memory(void) {
   write_through<<<1, 1>>>((float *const *)allocate());
@@ -324,6 +337,9 @@ static void illegal_accesses(void **state) {
   expect_reported(bug_null, "null pointer");
   expect_output("kernel scale <<<(1,1,1), (100,1,1)>>>");
   expect_reported(bug_null_in_device_memory, "null pointer");
+#endif
+#ifdef KNOWS_MISALIGNED
+  expect_reported(bug_misaligned, "an address that is not a multiple of the vector's size");
 #endif
   expect_reported(bug_stack, "stack overflow of a simulated thread");
 }
