@@ -5,6 +5,7 @@
 // who reads or writes behind it ends up in the handler there. Each takes the system two mappings, of which it gives a process some
 // 65000; blocks beyond MOST_GUARDED are as without the mode.
 #include "base/checked.h"
+#include "base/guarded.h"
 #include "base/sanitized.h"
 #include "device/impl.h"
 #include <errno.h>
@@ -34,10 +35,7 @@ enum {
   FLEXIBLE_SIZE = 256 << 10, // from here on a block that is a little too large will do
   FLEXIBLE_CLASSES = 2,
   SMALL_SIZE = 1 << 20, // what snapshots call small
-  PAGE = 4096,
   MOST_GUARDED = 16384,
-  UNWRITTEN = 0xff, // in each byte of new memory in the checked mode: NaN in every floating dtype
-  FRONT = 16,       // bytes before that memory which have to stay so
 };
 
 // In front of the memory of a block from malloc, elsewhere for a mapped one.
@@ -111,15 +109,19 @@ static void count_reserved(size_t bytes) {
   raise_peak(&reserved_peak, atomic_fetch_add(&reserved, bytes) + bytes);
 }
 
+static bool is_guarded(const Block *block) {
+  return fy_checked && block->mapped;
+}
+
 // Where the data of an owner that asked for so many bytes begins: with the block, or such that it ends where the block does (and as
 // aligned as its size is, so that it can).
 static void *data_of(const Block *block, size_t bytes) {
-  return fy_checked && block->mapped ? (char *)block->pointer + (block->mapped - PAGE - bytes) : block->pointer;
+  return is_guarded(block) ? (char *)block->pointer + (block->mapped - GUARD_PAGE - bytes) : block->pointer;
 }
 
-// One that came too late for a page behind it is not kept: when it is free there may be room for one that has it.
-static bool is_unguarded(const Block *block) {
-  return fy_checked && !block->mapped;
+// In the checked mode one that came too late for a page behind it is not: when it is free there may be room for one that has it.
+static bool may_be_kept(const Block *block) {
+  return !fy_checked || is_guarded(block);
 }
 
 static void record(FyMemoryAction action, const Block *block, size_t size) {
@@ -141,7 +143,8 @@ static Block *map_block(size_t capacity) {
   Block *block = malloc(sizeof *block);
   if (!block)
     return NULL;
-  size_t bytes = (capacity + PAGE - 1) / PAGE * PAGE;
+  size_t page = 4096;
+  size_t bytes = (capacity + page - 1) / page * page;
   char *start = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) {
     free(block);
@@ -159,18 +162,16 @@ static Block *map_block(size_t capacity) {
 }
 
 static Block *map_before_a_guard(size_t capacity) {
-  const size_t bytes = (capacity + FRONT + PAGE - 1) / PAGE * PAGE + PAGE;
+  size_t mapped;
   Block *block = capacity <= physical_memory ? malloc(sizeof *block) : NULL;
-  char *start = block ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
-  if (start == MAP_FAILED || mprotect(start + bytes - PAGE, PAGE, PROT_NONE) != 0) {
-    if (start != MAP_FAILED)
-      munmap(start, bytes);
+  char *start = block ? fy_guarded_map(capacity, &mapped) : NULL;
+  if (start == NULL) {
     free(block);
     errno = ENOMEM;
     return NULL;
   }
   atomic_fetch_add(&guarded, 1);
-  *block = (Block){.pointer = start, .mapped = bytes};
+  *block = (Block){.pointer = start, .mapped = mapped};
   return block;
 }
 
@@ -221,7 +222,7 @@ static void system_free(Block *block) {
   atomic_fetch_sub(&reserved, capacity_of(block->class));
   if (block->mapped) {
     munmap(block->pointer, block->mapped);
-    if (fy_checked)
+    if (is_guarded(block))
       atomic_fetch_sub(&guarded, 1);
   }
   free(block);
@@ -279,8 +280,8 @@ static bool past_the_end(const void *address, FyPastTheEnd *past) {
   bool found = false;
   pthread_mutex_lock(&lock);
   for (const Block *b = all_blocks; b && !found; b = b->all_next) {
-    const uintptr_t beyond = (uintptr_t)address - ((uintptr_t)b->pointer + b->mapped - PAGE);
-    found = b->mapped && beyond < PAGE;
+    const uintptr_t beyond = (uintptr_t)address - ((uintptr_t)b->pointer + b->mapped - GUARD_PAGE);
+    found = is_guarded(b) && beyond < GUARD_PAGE;
     if (found)
       *past = (FyPastTheEnd){.beyond = beyond,
                              .bytes = atomic_load_explicit(&b->requested, memory_order_relaxed),
@@ -389,9 +390,9 @@ static Block *take(ThreadCache *t, size_t bytes) {
 
 // Of memory that begins to be somebody's, or is nobody's any more.
 static void mark_unwritten(char *data, size_t bytes) {
-  ALLOW(data - FRONT, FRONT + bytes);
-  memset(data - FRONT, UNWRITTEN, FRONT + (bytes <= SMALL_SIZE ? bytes : 0));
-  FORBID(data - FRONT, FRONT);
+  ALLOW(data - GUARD_FRONT, GUARD_FRONT + bytes);
+  fy_guarded_mark(data, bytes);
+  FORBID(data - GUARD_FRONT, GUARD_FRONT);
 }
 
 // Where it fails errno says why.
@@ -416,10 +417,10 @@ bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   raise_peak(&allocated_peak, now);
   record(FY_MEMORY_ALLOC, block, bytes);
   *pointer = data_of(block, bytes);
-  if (fy_checked && block->mapped)
+  if (is_guarded(block))
     mark_unwritten(*pointer, bytes);
   ALLOW(*pointer, bytes);
-  if (!fy_checked)
+  if (!is_guarded(block))
     FORBID((char *)*pointer + bytes, capacity - bytes);
   *handle = block;
   return true;
@@ -445,7 +446,7 @@ static void free_shared(Block *block) {
   if (cached > cache_limit)
     for (int c = THREAD_CLASSES; c < CLASSES; c++)
       system_free_list(&free_blocks[c]);
-  if (capacity_of(block->class) > cache_limit || is_unguarded(block)) {
+  if (capacity_of(block->class) > cache_limit || !may_be_kept(block)) {
     system_free(block);
   } else {
     block->next = free_blocks[block->class];
@@ -457,15 +458,13 @@ static void free_shared(Block *block) {
 // Nothing can be raised where memory is freed, and what lies before it belongs to nobody that could go on.
 static void look_before(const Block *block, size_t bytes) {
   const unsigned char *data = data_of(block, bytes);
-  ALLOW(data - FRONT, FRONT);
-  for (int i = 1; i <= FRONT; i++) {
-    if (data[-i] == UNWRITTEN)
-      continue;
-    fflush(stdout);
-    fprintf(stderr, "ferry: memory before the first of a tensor's %zu bytes was written; it was made at %s:%d\n", bytes,
-            block->file ? block->file : "?", block->line);
-    abort();
-  }
+  ALLOW(data - GUARD_FRONT, GUARD_FRONT);
+  if (fy_guarded_front_is_whole(data))
+    return;
+  fflush(stdout);
+  fprintf(stderr, "ferry: memory before the first of a tensor's %zu bytes was written; it was made at %s:%d\n", bytes,
+          block->file ? block->file : "?", block->line);
+  abort();
 }
 
 void fy_host_free(void *handle) {
@@ -475,7 +474,7 @@ void fy_host_free(void *handle) {
   ThreadCache *t = registered_cache();
   size_t capacity = capacity_of(block->class);
   size_t bytes = atomic_load_explicit(&block->requested, memory_order_relaxed);
-  if (fy_checked && block->mapped) {
+  if (is_guarded(block)) {
     look_before(block, bytes);
     mark_unwritten(data_of(block, bytes), bytes);
   }
@@ -486,7 +485,7 @@ void fy_host_free(void *handle) {
   record(FY_MEMORY_FREE_COMPLETED, block, bytes);
   atomic_store_explicit(&block->requested, 0, memory_order_relaxed);
   FORBID(data_of(block, capacity), capacity);
-  if (block->class >= THREAD_CLASSES || t->bytes + capacity > THREAD_BYTES || is_unguarded(block)) {
+  if (block->class >= THREAD_CLASSES || t->bytes + capacity > THREAD_BYTES || !may_be_kept(block)) {
     free_shared(block);
     return;
   }

@@ -136,10 +136,6 @@ static cudaError_t run_sum(struct sim_work *base) {
   return cudaSuccess;
 }
 
-static size_t reach(const struct sim_matrix *matrix, int rows, int columns) {
-  return ((size_t)(columns - 1) * (size_t)matrix->leading + (size_t)rows) * sim_element_bytes(matrix->type);
-}
-
 static cublasStatus_t add_matrices(const char *function, cublasHandle_t handle, struct sum_work sum) {
   struct CUstream_st *stream;
   const cublasStatus_t status = sim_cublas_stream(handle, &stream);
@@ -159,11 +155,11 @@ static cublasStatus_t add_matrices(const char *function, cublasHandle_t handle, 
     sum.alpha_pointer = sum.beta_pointer = NULL;
   }
   const bool reads_a = sum.alpha_pointer || sum.alpha != 0, reads_b = sum.beta_pointer || sum.beta != 0;
-  sum.a_bytes = reads_a ? reach(&sum.a, a_rows, sum.transpose_a ? sum.m : sum.n) : 0;
-  sum.b_bytes = reads_b ? reach(&sum.b, b_rows, sum.transpose_b ? sum.m : sum.n) : 0;
+  sum.a_bytes = reads_a ? sim_cublas_reach(&sum.a, a_rows, sum.transpose_a ? sum.m : sum.n, 1) : 0;
+  sum.b_bytes = reads_b ? sim_cublas_reach(&sum.b, b_rows, sum.transpose_b ? sum.m : sum.n, 1) : 0;
   if (!sim_cublas_check(function, "A", sum.a.data, sum.a_bytes, stream->device) ||
       !sim_cublas_check(function, "B", sum.b.data, sum.b_bytes, stream->device) ||
-      !sim_cublas_check(function, "C", sum.c.data, reach(&sum.c, sum.m, sum.n), stream->device))
+      !sim_cublas_check(function, "C", sum.c.data, sim_cublas_reach(&sum.c, sum.m, sum.n, 1), stream->device))
     return CUBLAS_STATUS_SUCCESS;
   struct sum_work *work = sim_work_new(sizeof *work, run_sum, NULL);
   sum.base = work->base;

@@ -3,6 +3,7 @@
 // whatever lies there. answer.c links its calls to these functions; the library and drivers keep their own, but for `free` and
 // `realloc`, which may be handed what an answer got.
 #include "host_memory.h"
+#include "base/guarded.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,10 +15,6 @@
 #include <sys/mman.h>
 
 enum {
-  PAGE = 4096,
-  FRONT = 16,       // bytes before the memory, at least, that have to stay as they are
-  UNWRITTEN = 0xff, // in each byte of those and of new memory: NaN in every floating type
-  MOST_FILLED = 1 << 20,
   MOST_CLOSED = 64 << 20, // bytes that are kept from being used when they are freed; the rest goes back to the system
   MOST_GUARDED = 10000,   // of an answer that asks more often, the rest is from malloc as usual
 };
@@ -61,12 +58,10 @@ static _Noreturn void end_too_late(const Guarded *g, const char *what) {
 }
 
 static void look_before(const Guarded *g) {
-  for (int i = 1; i <= FRONT; i++) {
-    if ((unsigned char)g->data[-i] == UNWRITTEN)
-      continue;
-    fprintf(stderr, "ferry: memory before the first of the %zu bytes that malloc gave was written\n", g->bytes);
-    end_outside();
-  }
+  if (fy_guarded_front_is_whole(g->data))
+    return;
+  fprintf(stderr, HOST_MEMORY_BEFORE "the %zu bytes that malloc gave was written\n", g->bytes);
+  end_outside();
 }
 
 static void on_fault(int number, siginfo_t *info, void *context) {
@@ -102,23 +97,19 @@ static size_t alignment_of(size_t bytes) {
 
 // NULL: there is no room, in the table or in the system.
 static Guarded *guarded(size_t bytes, size_t alignment) {
-  const size_t room = alignment ? (bytes + alignment - 1) / alignment * alignment : 0;
-  const size_t mapped = (room + FRONT + PAGE - 1) / PAGE * PAGE + PAGE;
-  const bool aligned = alignment > 0 && alignment <= PAGE && (alignment & (alignment - 1)) == 0;
+  const bool aligned = alignment > 0 && alignment <= GUARD_PAGE && (alignment & (alignment - 1)) == 0;
   if (!aligned || bytes > SIZE_MAX / 2 || count >= MOST_GUARDED)
     return NULL;
-  char *start = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (start == MAP_FAILED)
+  const size_t room = (bytes + alignment - 1) / alignment * alignment;
+  size_t mapped;
+  char *start = fy_guarded_map(room, &mapped);
+  if (start == NULL)
     return NULL;
-  if (mprotect(start + mapped - PAGE, PAGE, PROT_NONE) != 0) {
-    munmap(start, mapped);
-    return NULL;
-  }
   lowest = !lowest || start < lowest ? start : lowest;
   highest = start + mapped > highest ? start + mapped : highest;
   Guarded *g = &all[count++];
-  *g = (Guarded){.start = start, .data = start + mapped - PAGE - room, .mapped = mapped, .bytes = bytes};
-  memset(g->data - FRONT, UNWRITTEN, FRONT + (bytes <= MOST_FILLED ? room : 0));
+  *g = (Guarded){.start = start, .data = start + mapped - GUARD_PAGE - room, .mapped = mapped, .bytes = bytes};
+  fy_guarded_mark(g->data, room);
   return g;
 }
 

@@ -14,6 +14,9 @@
 // Begins the line in which use of freed memory is said.
 #define HOST_MEMORY_FREED "ferry: memory from malloc that was freed "
 
+// Begins the line in which it is said that something was written before memory: the library's of a tensor (device/host_allocator.c), too.
+#define HOST_MEMORY_BEFORE "ferry: memory before the first of "
+
 // Ends the program if something was written before memory that is still the answer's. NULL in programs that are linked without
 // (for a GPU, and by ./ferry inspect).
 __attribute__((weak)) void host_memory_check(void);

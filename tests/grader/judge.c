@@ -245,13 +245,16 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
     keep_reply(r);
 }
 
+static bool printed(const SandboxResult *r, const char *text) {
+  return r->output && strstr(r->output, text);
+}
+
 static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status status) {
-  if (status == STATUS_CRASH && r->output && strstr(r->output, "cudasim: host code used a device pointer"))
+  if (status == STATUS_CRASH && printed(r, "cudasim: host code used a device pointer"))
     return &POINTER_ON_HOST;
-  if (status == STATUS_CRASH && r->output && strstr(r->output, HOST_MEMORY_FREED))
+  if (status == STATUS_CRASH && printed(r, HOST_MEMORY_FREED))
     return &USED_AFTER_FREE;
-  if (status == STATUS_CRASH &&
-      (is_trap(signal_of(r)) || (r->output && strstr(r->output, "memory before the first of "))))
+  if (status == STATUS_CRASH && (is_trap(signal_of(r)) || printed(r, HOST_MEMORY_BEFORE)))
     return &INDEX_OUTSIDE;
   if (status == STATUS_CRASH)
     return c->test->crash;
