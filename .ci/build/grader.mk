@@ -3,7 +3,7 @@
 # Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and
 # judges them is in test_replies there, too.
 
-GRADER_CHILD := $(addprefix tests/grader/,child.c host_memory.c place_tensor.c course.c ledger_sim.c play_count.c)
+GRADER_CHILD := $(addprefix tests/grader/,child.c host_memory.c place_tensor.c course.c ledger_sim.c misaligned.c play_count.c)
 GRADER_C := $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))

@@ -538,14 +538,14 @@ static void run_exactly(struct sim_executor *e) {
 }
 
 static void find_faulting_thread(struct sim_executor *e, unsigned int index, unsigned int blocks) {
-  const char *what = e->faulting_what, *does = e->faulting_does;
+  const struct sim_fault fault = e->fault;
   for (unsigned int block = 0; block < blocks && (block == 0 || e->error == cudaSuccess); block++) {
     set_place(e, index + block);
     run_exactly(e);
   }
   if (e->error == cudaSuccess)
-    sim_report_fault(e, e->faulting, does, what);
-  e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
+    sim_report_fault(e, fault);
+  e->error = e->error == cudaSuccess ? fault.error : e->error;
 }
 
 // The same when a thread of the loop wrote outside of a shared array.
@@ -560,20 +560,18 @@ static void judged_block_end(struct sim_executor *e) {
 }
 
 // Called by the signal handler.
-_Noreturn void sim_block_fault(const void *address, const char *does, const char *what) {
+_Noreturn void sim_block_fault(struct sim_fault fault) {
   struct sim_executor *e = sim_executor;
-  e->faulting_what = NULL;
+  e->fault.error = cudaSuccess;
   if (!e->tracking && !e->exact) {
-    e->faulting = address;
-    e->faulting_what = what;
-    e->faulting_does = does;
+    e->fault = fault;
   } else {
-    sim_report_fault(e, address, does, what);
+    sim_report_fault(e, fault);
     sim_report_thread();
     if (e->inspected)
-      sim_inspector->faulted(address);
+      sim_inspector->faulted(fault.address);
   }
-  sim_give_up(e, cudaErrorIllegalAddress);
+  sim_give_up(e, fault.error);
 }
 
 // How many blocks may run as one: those behind this one in its row of the grid, whose places have to be ints.
@@ -598,7 +596,7 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
   gridDim = launch->grid;
   ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, launch->shared_bytes);
   ASAN_POISON_MEMORY_REGION(e->dynamic_shared + launch->shared_bytes, SIM_MAX_SHARED_BYTES - launch->shared_bytes);
-  e->faulting_what = NULL;
+  e->fault.error = cudaSuccess;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
   e->watched = launch->judged || e->inspected || (launch->inspected && !launch->beside);
   e->told = e->inspected && !launch->judged;
@@ -612,7 +610,7 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
   run_threads(e);
   const unsigned int taken = cudasim_side_by_side.taken;
   struct sim_blocks_ran ran = {.count = taken > 1 ? taken : 1, .independent = taken > 0 || e->whole};
-  if (e->faulting_what)
+  if (e->fault.error != cudaSuccess)
     find_faulting_thread(e, index, ran.count);
   if (launch->judged)
     judged_block_end(e);

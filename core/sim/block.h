@@ -27,8 +27,14 @@ bool sim_block_running(void);
 // Gives the running block up: what it has launched has failed, and said why.
 _Noreturn void sim_block_fail(cudaError_t error);
 
-// Reports an illegal access by the running kernel and gives the block up; called by the signal handler.
-// "reads" or "writes" is what it `does`; `what` is said of an address that is near no array with a name.
-_Noreturn void sim_block_fault(const void *address, const char *does, const char *what);
+// Reports an access by the running kernel that cannot be, and gives the block up with cudaErrorIllegalAddress or
+// cudaErrorMisalignedAddress; called by the signal handler. "reads" or "writes" is what it `does`; `what` is said of an illegal
+// address that is near no array with a name, and of each that is misaligned.
+struct sim_fault {
+  const void *address;
+  const char *does, *what;
+  cudaError_t error;
+};
+_Noreturn void sim_block_fault(struct sim_fault fault);
 
 #endif

@@ -52,14 +52,12 @@ enum { SIM_NATIVE = 0 }; // the number of the operating system's own stack
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   bool inside, complete, inspected;
-  bool watched;              // the kernel is judged, or this copy of it compiled for an inspector
-  bool told;                 // it is not judged, and the inspector is told of each thread that runs
-  bool whole;                // it has run by one call of a kernel that cu2cpp has split
-  bool exact;                // thread by thread, so that a fault is one thread's
-  const void *faulting;      // an address that this block's threads used when they ran as one loop
-  const char *faulting_what; // NULL: there is none
-  const char *faulting_does; // "reads" or "writes"
-  cudaError_t error;         /* why the block was given up */
+  bool watched;           // the kernel is judged, or this copy of it compiled for an inspector
+  bool told;              // it is not judged, and the inspector is told of each thread that runs
+  bool whole;             // it has run by one call of a kernel that cu2cpp has split
+  bool exact;             // thread by thread, so that a fault is one thread's
+  struct sim_fault fault; // of this block's threads when they ran as one loop; its `error` is 0 where there is none
+  cudaError_t error;      /* why the block was given up */
   sigjmp_buf give_up;
 
   // Until a thread waits there is only cudasim_thread; from then on `tracking` is true and the tables below count.
@@ -122,7 +120,7 @@ void sim_warp_thread_done(struct sim_executor *e, int thread);
 void sim_report(struct sim_executor *e, const char *what);
 void sim_report_threads(struct sim_executor *e);
 void sim_report_thread(void); // the one that runs
-void sim_report_fault(struct sim_executor *e, const void *address, const char *does, const char *what);
+void sim_report_fault(struct sim_executor *e, struct sim_fault fault);
 // Once for each kernel: threads have returned before a barrier of the others, which a GPU lets pass.
 void sim_warn_returned(struct sim_executor *e);
 

@@ -58,7 +58,19 @@ static _Noreturn void kernel_fault(const void *address, const char *does, bool n
   else if ((uintptr_t)address < NULL_PAGE)
     what = "null pointer";
   unblock(); // the handler is left by a long jump
-  sim_block_fault(address, does, what);
+  sim_block_fault((struct sim_fault){address, does, what, cudaErrorIllegalAddress});
+}
+
+void sim_misaligned(const void *address, unsigned int alignment, bool writes) {
+  static const char *const whats[] = {"", "an address that is not a multiple of 2 bytes, its type's size",
+                                      "an address that is not a multiple of 4 bytes, its type's size",
+                                      "an address that is not a multiple of 8 bytes, its type's size",
+                                      "an address that is not a multiple of 16 bytes, its type's size"};
+  unsigned int power = (unsigned int)__builtin_ctz(alignment);
+  enum { LARGEST = sizeof whats / sizeof whats[0] - 1 };
+  if (sim_block_running())
+    sim_block_fault((struct sim_fault){address, writes ? "writes" : "reads", whats[power < LARGEST ? power : LARGEST],
+                                       cudaErrorMisalignedAddress});
 }
 
 static _Noreturn void host_fault(const void *address) {

@@ -2,9 +2,15 @@
 #ifndef SIM_FAULT_H
 #define SIM_FAULT_H
 
+#include <stdbool.h>
+
 void sim_fault_init(void);
 
 // Gives the calling thread a stack for the signal handler, so that a kernel may overflow its own.
 void sim_fault_prepare_thread(void);
+
+// An access through a pointer whose type needs another alignment (a power of two): a GPU ends the kernel there, most processors do
+// not. On the host nothing happens.
+void sim_misaligned(const void *address, unsigned int alignment, bool writes);
 
 #endif

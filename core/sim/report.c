@@ -133,14 +133,17 @@ static bool is_stack_overflow(const struct sim_executor *e, const void *address)
   return e->running == SIM_NATIVE && byte >= e->native.low - NEAR && byte < e->native.low + e->native.size;
 }
 
-void sim_report_fault(struct sim_executor *e, const void *address, const char *does, const char *what) {
+void sim_report_fault(struct sim_executor *e, struct sim_fault fault) {
   char message[300], array[160];
-  if (is_stack_overflow(e, address))
+  const bool misaligned = fault.error == cudaErrorMisalignedAddress;
+  const char *what = fault.what;
+  if (is_stack_overflow(e, fault.address))
     what = "stack overflow of a simulated thread";
-  else if (say_array(address, does, array, sizeof array))
+  else if (!misaligned && say_array(fault.address, fault.does, array, sizeof array))
     what = array;
   note_fault(e, what);
-  snprintf(message, sizeof message, "illegal address %p in a kernel: %s", (void *)(uintptr_t)address, what);
+  snprintf(message, sizeof message, "%s address %p in a kernel: %s", misaligned ? "misaligned" : "illegal",
+           (void *)(uintptr_t)fault.address, what);
   sim_report(e, message);
 }
 

@@ -181,6 +181,8 @@ static bool link_program(Answer *a) {
                       : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
   command_word(&c, "%s",
                kernel ? CONFIG_OBJECTS "/tests/grader/ledger_sim.o" : CONFIG_OBJECTS "/tests/grader/course.o");
+  if (kernel)
+    command_word(&c, "%s", CONFIG_OBJECTS "/tests/grader/misaligned.o");
   command_word(&c, "%s", CONFIG_LIBRARY);
   command_words(&c, CONFIG_LINK);
   return answer_run_tool(a, &c, (const char *[2]){driver, NULL}, COMPILE_SECONDS, NULL);

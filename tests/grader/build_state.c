@@ -18,6 +18,7 @@ bool build_is_whole(const char *driver, char *why, size_t bytes) {
                                 CONFIG_OBJECTS "/tests/grader/host_memory.o",
                                 CONFIG_OBJECTS "/tests/grader/place_tensor.o",
                                 CONFIG_OBJECTS "/tests/grader/ledger_sim.o",
+                                CONFIG_OBJECTS "/tests/grader/misaligned.o",
                                 CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o",
                                 CONFIG_ROOT "/build/cu2cpp",
                                 driver};

@@ -398,7 +398,7 @@ void suspect_faults(Case *c) {
   suspect_that(c, reads && strstr(reads, "[-"), &READ_BEFORE);
   suspect_error(c, ": it writes ", &PAST_THE_END);
   suspect_error(c, "outside of the shared array", &SHARED_OUTSIDE);
-  suspect_error(c, "is not a multiple of the vector's size", &BAD_ADDRESS);
+  suspect_error(c, "is not a multiple of ", &BAD_ADDRESS); // of an access's size
   suspect_that(c, refused && refused[3] * refused[4] * refused[5] > 1024, &BLOCK_TOO_LARGE);
 }
 

@@ -3,10 +3,11 @@
 #ifndef GRADER_KERNEL_FLAGS_H
 #define GRADER_KERNEL_FLAGS_H
 
-// -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it.
+// -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it. Before each access misaligned.c
+// may be called.
 #define JUDGED_FLAGS                                                                                                   \
   "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra -Wno-unknown-pragmas "                    \
-  "-Werror=return-type -ftls-model=local-exec"
+  "-Werror=return-type -fsanitize=alignment -ftls-model=local-exec"
 
 // What makes g++ call the inspector (core/inspect/callbacks.c) at each access and basic block: before the loops are optimised, so that
 // -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. Nor may a path be doubled:
