@@ -1,6 +1,9 @@
-// __syncthreads() and those of its kind that take votes, as a thread comes to them.
+// __syncthreads() and those of its kind that take votes: as a thread comes to them, and as all have.
 #include "block_internal.h"
 #include "cudasim_split.h"
+#include "inspector.h"
+#include "config.h"
+#include "weak.h"
 
 // The block's first wait: apart, so that others save no registers for the call.
 static __attribute__((noinline)) void first_barrier(const char *file, int line) {
@@ -47,4 +50,60 @@ void cudasim_passed(const char *file, int line) {
   e->passed_file = file;
   e->passed_line = line;
   sim_set(&e->phase, sim_get(&e->phase) + 1);
+}
+
+// ---- all have come ----
+
+// The barrier's first thread waits there for one that is elsewhere, or has returned.
+static void tell_divergent(struct sim_executor *e, int first, int other) {
+  bool waits = e->state[other] == SIM_AT_BARRIER;
+  if (e->inspected)
+    sim_inspector->divergent(first, e->waiter[first].file, e->waiter[first].line, other,
+                             waits ? e->waiter[other].file : NULL, waits ? e->waiter[other].line : 0);
+}
+
+static int first_done(const struct sim_executor *e) {
+  int thread = 0;
+  while (e->state[thread] != SIM_DONE)
+    thread++;
+  return thread;
+}
+
+// Not all threads have come to the barrier that opens.
+static void check_barrier(struct sim_executor *e) {
+  const int first = e->barrier_first;
+  for (unsigned int t = 0; t < e->threads && e->differs; t++) {
+    if (e->state[t] != SIM_AT_BARRIER ||
+        (e->waiter[t].line == e->waiter[first].line && e->waiter[t].file == e->waiter[first].file))
+      continue;
+    sim_report(e, "divergent __syncthreads(): threads of one block wait at different barriers");
+    sim_report_threads(e);
+    tell_divergent(e, first, (int)t);
+    sim_give_up(e, cudaErrorIllegalAddress);
+  }
+  if (e->done > 0 && sim_config_is_program()) {
+    sim_warn_returned(e);
+  } else if (e->done > 0) {
+    sim_report(e, "divergent __syncthreads(): threads of the block have returned without coming to it");
+    sim_report_threads(e);
+    tell_divergent(e, first, first_done(e));
+    sim_give_up(e, cudaErrorIllegalAddress);
+  }
+}
+
+void sim_open_barrier(struct sim_executor *e) {
+  if (e->differs || e->done > 0)
+    check_barrier(e);
+  if (e->inspected)
+    sim_inspector->barrier_opens(e->waiter[e->barrier_first].file, e->waiter[e->barrier_first].line, e->voted);
+  e->voted = false;
+  if (e->launch->judged)
+    sim_weak_barrier();
+  for (unsigned int t = 0; t < e->threads; t++)
+    e->state[t] = e->state[t] == SIM_AT_BARRIER ? SIM_READY : e->state[t];
+  e->at_barrier = 0;
+  e->cursor = 0;
+  sim_set(&e->phase, sim_get(&e->phase) + 1);
+  for (int vote = 0; vote < CUDASIM_VOTES; vote++)
+    e->votes[vote][sim_get(&e->phase) & 1] = vote == CUDASIM_VOTE_AND;
 }

@@ -1,4 +1,4 @@
-// The state of a running block, shared by block.c (threads), block_barrier.c, block_order.c, warp.c and report.c (what went wrong).
+// The state of a running block, shared by block.c, block_threads.c, block_barrier.c, block_order.c, warp.c and report.c (what went wrong).
 #ifndef SIM_BLOCK_INTERNAL_H
 #define SIM_BLOCK_INTERNAL_H
 
@@ -102,7 +102,11 @@ extern __thread struct sim_executor *sim_executor __attribute__((tls_model("init
 // block_order.c
 void sim_set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigned int block);
 
-// block.c
+// block_barrier.c
+void sim_open_barrier(struct sim_executor *e);
+
+// block_threads.c
+void sim_run_threads(struct sim_executor *e); // of the block that `e` is set up for
 void sim_start_tracking(struct sim_executor *e);
 void sim_suspend(struct sim_executor *e);
 static inline void sim_track(struct sim_executor *e) {

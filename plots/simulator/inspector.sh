@@ -10,7 +10,9 @@ usage() {
 usage: ./ferry bench --inspector [options]
 
 Eleven kernels on the simulated device, as ./ferry nvcc builds them and as ./ferry inspect does: milliseconds of processor time of one
-launch with one worker, the least of several, and how many times the plain run that is. "left": all blocks but one run without being looked at.
+launch with one worker, the least of several, and how many times the plain run that is. "left": all blocks but one run without being
+looked at. "by thread": a plain run that makes no loops of a block's threads (FERRY_SIM_SPLIT=0), as a run that is looked at makes none;
+behind it, how many times that looking takes.
 
   --rounds N   rounds of the three (default $rounds)
   --help       this text
@@ -42,6 +44,7 @@ for ((round = 1; round <= rounds; round++)); do
   "$work/inspected" plain "$times"
   inspect left --blocks 1
   "$work/inspected" plain "$times"
+  FERRY_SIM_SPLIT=0 "$work/inspected" threads "$times"
   inspect looked
 done
 
@@ -49,15 +52,17 @@ awk -F'\t' '
   { key = $1 SUBSEP $2
     if (!(key in best) || $3 < best[key]) best[key] = $3
     if (!($2 in seen)) { seen[$2] = 1; row[++rows] = $2 } }
-  function line(name, plain, looked, left) {
-    printf "| %s | %.3g | %.3g | %.1f | %.3g | %.1f |\n", name, plain, looked, looked / plain, left, left / plain
+  function line(name, plain, looked, left, threads) {
+    printf "| %s | %.3g | %.3g | %.1f | %.3g | %.1f | %.3g | %.1f |\n", name, plain, looked, looked / plain, left, left / plain,
+      threads, looked / threads
   }
   END {
-    print "| ms | plain | looked at | times | left | times |"
-    print "| --- | ---: | ---: | ---: | ---: | ---: |"
+    print "| ms | plain | looked at | times | left | times | by thread | times |"
+    print "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for (r = 1; r <= rows; r++) {
       p = best["plain" SUBSEP row[r]]; a = best["looked" SUBSEP row[r]]; l = best["left" SUBSEP row[r]]
-      line(row[r], p, a, l)
-      plain += p; looked += a; left += l
+      t = best["threads" SUBSEP row[r]]
+      line(row[r], p, a, l, t)
+      plain += p; looked += a; left += l; threads += t
     }
-    line("**together**", plain, looked, left) }' "$times"
+    line("**together**", plain, looked, left, threads) }' "$times"
