@@ -11,7 +11,8 @@
 //   PyTorch:  with torch.cuda.graph(g): ...   and then, for each batch:  static_batch.copy_(batch); g.replay()
 //
 // Given: x, y, z and batch, n integers each in device memory; batches, steps * n integers there, one batch behind the
-// other; two streams, both non-blocking. n and steps are at least 1.
+// other; two streams, both non-blocking. n and steps are at least 1, and when the function is called x and batches
+// are complete in every stream.
 //
 // Capture the step once, with right in the stream `side` beside left in the stream `main_stream`, and launch the graph
 // for each batch. A graph has the addresses that there were when it was captured: so it reads `batch`, and each batch
@@ -19,9 +20,9 @@
 // arrays of its own, and so captures anew.
 //
 // Counted, in each call: captures and instantiations (one each), launches of graphs (steps), of kernels (3 * steps, all
-// by the graph), waits of one stream for another (two), synchronisations (one at the
-// end, of whatever kind). Looked at: whether the graph is the
-// three kernels and nothing else, and which of them wait for which.
+// by the graph), waits of one stream for another (at least two), synchronisations (one at the end, of whatever kind).
+// Looked at: whether the graph is the three kernels and nothing else, and which of them wait for which. Not looked at:
+// whether graphs and events are destroyed.
 //
 // In the library: core/device/cuda_graph.c captures what is done in a block of code.
 #include <cuda_runtime.h>

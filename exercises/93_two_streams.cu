@@ -13,9 +13,9 @@
 // it: each kernel stays in its stream, there is one array `scaled`, and the host waits for nothing. The caller reads
 // sum in `second`. The section "The wrong stream" of the lesson helps.
 //
-// Given, in device memory, float32: x (batches rows of n, both at least 1), complete in `first` alone; scaled (n); sum
-// (n, all 0 in `second`); two streams, both non-blocking. Counted: what went into which stream, waits of the host
-// (none), launches.
+// Given, in device memory, float32: x (batches rows of n, both at least 1), complete in `first` alone; scaled (n);
+// sum (n, all 0 in `second`); two streams, both non-blocking. Counted: what went into which stream, waits of the host
+// (none), launches; not how often one stream waits for the other.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -19,9 +19,10 @@
 //     int reserved_bytes;  // of that, what each block takes besides its own
 //   } Gpu;
 //
-// A grid may have 2147483647 blocks. All sizes of blocks and grids and all counts of registers are above 0, and so are
-// the blocks that waves and last_wave are given; shared_bytes + reserved_bytes of a block may be 0, and then sets no
-// limit.
+// Nothing else is a limit here: not what a single block may have (1024 threads), nor that real GPUs give registers
+// out to several warps together. A grid may have 2147483647 blocks. All sizes of blocks and grids and all counts of
+// registers are above 0, and so are the blocks that waves and last_wave are given; shared_bytes + reserved_bytes of a
+// block may be 0, and then sets no limit.
 //
 //   PyTorch asks the same before it launches many of its kernels: cudaOccupancyMaxActiveBlocksPerMultiprocessor.
 #include "ferry.h"
