@@ -13,6 +13,14 @@ cp "$ferry" "$work/ferry"
 ferry=$work/ferry
 export NO_COLOR=1
 
+# The sources of ./ferry's own; the grader's others are linked with answers (GRADER_CHILD), or are tests.
+ferry_sources() {
+  local child
+  child=$(sed -n 's/^GRADER_CHILD := .*tests\/grader\/,\(.*\))$/\1/p' .ci/build/grader.mk)
+  printf '%s\n' tests/grader/*.c tests/hidden/*/check.c | grep -v '^tests/grader/test_' |
+    grep -vxFf <(printf 'tests/grader/%s\n' $child)
+}
+
 # ./ferry runs answers with no protection only when it is told to. Where nothing else can be had, the tests tell it to, and say so.
 if [ "$(id -u)" = 0 ]; then
   chmod 755 "$work"
