@@ -249,7 +249,6 @@ static void store(const struct transform_work *w, size_t at, double complex valu
     store_by_callback(w, at, value);
     return;
   }
-  const size_t bytes = sim_cufft_in_double(w->plan.type) ? sizeof(double) : sizeof(float);
   const size_t parts = sim_cufft_to_real(w->plan.type) ? 1 : 2;
   for (size_t part = 0; part < parts; part++) {
     const double number = part == 0 ? creal(value) : cimag(value);
@@ -258,7 +257,28 @@ static void store(const struct transform_work *w, size_t at, double complex valu
     else
       ((float *)w->out)[parts * at + part] = (float)number;
   }
-  SIM_TELL(wrote((char *)w->out + parts * at * bytes, parts * bytes));
+}
+
+// To an inspector: what a batch reads or writes, a row at a time where the numbers of a row are neighbours. What goes by way of the
+// program's own functions nobody knows.
+static void tell_batch(const struct transform_work *w, bool writes, int batch, const int *n) {
+  const struct cufft_layout *layout = writes ? &w->plan.out : &w->plan.in;
+  const bool real = writes ? sim_cufft_to_real(w->plan.type) : sim_cufft_from_real(w->plan.type);
+  const bool half = writes ? sim_cufft_from_real(w->plan.type) : sim_cufft_to_real(w->plan.type);
+  const size_t bytes = (real ? 1 : 2) * (sim_cufft_in_double(w->plan.type) ? sizeof(double) : sizeof(float));
+  const int columns = half ? n[2] / 2 + 1 : n[2], step = layout->stride == 1 ? columns : 1;
+  int i[CUFFT_MAX_RANK];
+  if (sim_inspector == NULL || (writes ? w->plan.store.routine : w->plan.load.routine))
+    return;
+  for (i[0] = 0; i[0] < n[0]; i[0]++)
+    for (i[1] = 0; i[1] < n[1]; i[1]++)
+      for (i[2] = 0; i[2] < columns; i[2] += step) {
+        const size_t at = bytes * place(&w->plan, layout, batch, i);
+        if (writes)
+          sim_inspector->wrote((char *)w->out + at, bytes * (size_t)step);
+        else
+          sim_inspector->was_read((const char *)w->in + at, bytes * (size_t)step);
+      }
 }
 
 static void load_all(const struct transform_work *w, int batch, const int *n, double complex *data) {
@@ -309,11 +329,13 @@ static cudaError_t run_transform(struct sim_work *base) {
   double complex *data = sim_allocate(total * sizeof *data), *line = sim_allocate((size_t)longest * sizeof *line);
   w->shared = w->plan.shared ? sim_allocate(w->plan.shared) : NULL;
   for (int batch = 0; batch < w->plan.batch; batch++) {
+    tell_batch(w, false, batch, n);
     load_all(w, batch, n, data);
     for (int d = 0; d < CUFFT_MAX_RANK; d++)
       if (n[d] > 1)
         transform_lines(data, n, d, w->sign, line);
     store_all(w, batch, n, data);
+    tell_batch(w, true, batch, n);
   }
   free(data);
   free(line);

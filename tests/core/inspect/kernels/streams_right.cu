@@ -1,5 +1,6 @@
 // Work in several streams that is ordered, or need not be: nothing may be found.
 #include <cublas_v2.h>
+#include <cufft.h>
 #include <cuda_runtime.h>
 
 enum { THREADS = 64, BYTES = THREADS * sizeof(float), STREAMS = 3, TURNS = 4 };
@@ -145,6 +146,26 @@ static void products(float *x, float *y, float *z) {
   cublasDestroy(blas);
 }
 
+// A transform's numbers lie apart: what is between them is another's.
+static void transforms(float *x, float *y) {
+  int n = 8;
+  cufftHandle plan;
+  cufftPlanMany(&plan, 1, &n, &n, 2, 2 * n, &n, 1, n, CUFFT_C2C, 1);
+  for (int turn = 0; turn < TURNS; turn++) {
+    cufftSetStream(plan, streams[0]);
+    cufftExecC2C(plan, (cufftComplex *)x, (cufftComplex *)y, CUFFT_FORWARD);
+    cudaMemsetAsync(x + 2, 0, 2 * sizeof *x, streams[1]);
+    add<<<1, 8, 0, streams[1]>>>(y + 32, x, 1);
+    cudaEventRecord(events[0], streams[0]);
+    cudaStreamWaitEvent(streams[1], events[0], 0);
+    add<<<1, 8, 0, streams[1]>>>(x, y, 1);
+    cudaEventRecord(events[1], streams[1]);
+    cudaStreamWaitEvent(streams[0], events[1], 0);
+  }
+  cudaDeviceSynchronize();
+  cufftDestroy(plan);
+}
+
 int main(void) {
   float *x = array(THREADS), *y = array(THREADS), *z = array(THREADS), *pieces = array(STREAMS * THREADS), *host;
   cudaMallocHost(&host, 2 * BYTES);
@@ -162,6 +183,7 @@ int main(void) {
   copies(pieces, x, host);
   cudaDeviceSynchronize();
   products(x, y, z);
+  transforms(x, y);
   atomics((int *)z);
   cudaDeviceSynchronize();
   default_stream(x, y);

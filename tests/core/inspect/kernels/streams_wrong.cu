@@ -1,6 +1,7 @@
 // Work in two streams that nothing orders. The lines `// expect KIND - LINE [LINE]` say what has to be found, whichever of the two the
 // simulator runs first, and is all that may be found.
 #include <cublas_v2.h>
+#include <cufft.h>
 #include <cuda_runtime.h>
 
 enum { THREADS = 64, BYTES = THREADS * sizeof(float) };
@@ -165,6 +166,20 @@ static void overwritten_while_multiplied(float *x, float *y) {
   next_factor<<<1, THREADS, 0, second>>>(x);
 }
 
+// expect race-stream - w12
+__global__ void next_signal(float *x) {
+  x[threadIdx.x] = 12; //@w12
+}
+static void overwritten_while_transformed(float *x, float *y) {
+  cufftHandle plan;
+  cufftPlan1d(&plan, THREADS / 2, CUFFT_C2C, 1);
+  cufftSetStream(plan, first);
+  cufftExecC2C(plan, (cufftComplex *)x, (cufftComplex *)y, CUFFT_FORWARD);
+  next_signal<<<1, THREADS, 0, second>>>(x);
+  cudaDeviceSynchronize();
+  cufftDestroy(plan);
+}
+
 int main(void) {
   float *host;
   cudaMallocHost(&host, BYTES);
@@ -172,7 +187,7 @@ int main(void) {
   cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
   cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   cublasCreate(&blas);
-  for (int test = 0; test < 12; test++) {
+  for (int test = 0; test < 13; test++) {
     float *x = array(), *y = array();
     test == 0    ? nobody_waits(x, y)
     : test == 1  ? overwritten_while_read(x, y)
@@ -185,7 +200,8 @@ int main(void) {
     : test == 8  ? copied_twice(x, host)
     : test == 9  ? handed_on(x, y, host)
     : test == 10 ? multiplied_too_early(x, y)
-                 : overwritten_while_multiplied(x, y);
+    : test == 11 ? overwritten_while_multiplied(x, y)
+                 : overwritten_while_transformed(x, y);
     finish(x, y);
   }
   cublasDestroy(blas);
