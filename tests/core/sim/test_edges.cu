@@ -20,6 +20,12 @@ __global__ void shift(int *out, const int *x, int by) {
 static void a_read_beyond_the_edge_is_an_error(void **state) {
   (void)state;
   const bool behind = strcmp(getenv("FERRY_SIM_EDGE"), "behind") == 0;
+#ifdef CUDASIM_STATIC_SHARED
+  if (behind) {
+    print_message("the address sanitizer ends the program first\n");
+    skip();
+  }
+#endif
   int *x, *out;
   check_cuda(cudaMalloc(&x, COUNT * sizeof *x));
   check_cuda(cudaMalloc(&out, COUNT * sizeof *out));

@@ -13,6 +13,11 @@ static const Mistake EDGE_HEADS = {"heads at the edge of a warp or block left ou
                                    "before. That thread's neighbour is in "
                                    "another warp: a shuffle does not reach it, and gives the thread its own value.",
                                    LESSON "#runs"};
+static const Mistake MANY_PIECES = {"more pieces than threads",
+                                    "Blocks counted their heads, and one block with a thread for each of them added up "
+                                    "the counts. There were more blocks than it "
+                                    "has threads: let each take several, or scan the counts in turns.",
+                                    LESSON "#over-blocks"};
 static const Mistake LAST = {"the length of the last run", "The last run has no next one: it ends at n.",
                              LESSON "#runs"};
 static const Mistake FIRST = {"the first run left out", "Element 0 has none before it, and is a head all the same.",
@@ -187,6 +192,14 @@ static bool reordered(const Case *c, Runs want) {
   return difference == 0 && differ > 0;
 }
 
+static int64_t heads_before(const Case *c, int64_t end) {
+  const Array *x = given(c, "x");
+  int64_t heads = x->count > 0;
+  for (int64_t i = 1; i < x->count && i < end; i++)
+    heads += x->i32[i] != x->i32[i - 1];
+  return heads;
+}
+
 static void suspect_mistakes(Case *c, Runs want) {
   int64_t n = given(c, "x")->count, count = number_of_runs(c);
   const Array *values = got_shaped(c, "values", want.values->shape);
@@ -198,6 +211,8 @@ static void suspect_mistakes(Case *c, Runs want) {
     suspect_that(c, count > want.count && count == runs_of(c, piece).count, &CUT);
   for (int64_t edge = 32; edge <= 1024; edge *= 2) // of one missing the first run may be it
     suspect_that(c, count < want.count - 1 && count == heads_inside(c, edge), &EDGE_HEADS);
+  for (int64_t threads = 32; threads <= 256; threads *= 2) // of 1024 would do for as many as there may be
+    suspect_that(c, count < want.count - 1 && count == heads_before(c, threads * threads), &MANY_PIECES);
   suspect_that(c, count == want.count - 1 && same(values, want.values, 1, count), &FIRST);
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);
