@@ -13,6 +13,9 @@ static const Mistake FETCHED_TWICE = {
     "The loop is fine, and behind it more than one value was fetched. Compute the one number "
     "there, and fetch that.",
     "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake WAITED = {"a wait besides the fetch",
+                               "fy_item waits for what it fetches. A synchronisation of its own only costs time.",
+                               "docs/07_pitfalls.md#waiting-in-a-loop"};
 static const Mistake ROWS = {"row by row",
                              "The model saw fewer rows at a time than a batch has. That costs a start for each.",
                              "docs/07_pitfalls.md#sample-by-sample-against-batches"};
@@ -77,6 +80,10 @@ static void ask_gpu(Case *c) {
 static void ask_not_recording(Case *c) {
   ask_gpu(c);
   give_number(c, "not recording", 1);
+}
+static void ask_evaluation(Case *c) {
+  ask_gpu(c);
+  give_number(c, "evaluation", 1);
 }
 static void ask_cpu(Case *c) {
   ask(c, "cpu", 8 * draw_int(c, 3, 6) + draw_int(c, 1, 6), 8, false);
@@ -162,7 +169,9 @@ static void judge_costs(Case *c) {
   expect_at_most(c, "copies from device to host", n->device_to_host, 1, fetched);
   expect_at_most(c, "copies from host to device", n->host_to_device, 0, NULL);
   expect_at_most(c, "synchronisations", n->synchronizations, 1,
-                 n->synchronizations >= batches && batches > 2 ? &EACH_TURN : NULL);
+                 n->synchronizations >= batches && batches > 2 ? &EACH_TURN
+                 : n->device_to_host == 1                      ? &WAITED
+                                                               : NULL);
   expect_at_most(c, "bytes of device memory", n->cuda_peak_bytes, enough_memory(c), &KEPT);
 }
 
@@ -206,6 +215,7 @@ EXERCISE = {
               {"data with gaps", ask_gaps, .judge = judge},
               {"whole batches only", ask_whole, .judge = judge},
               {"called without recording", ask_not_recording, .judge = judge},
+              {"a model in evaluation mode", ask_evaluation, .judge = judge},
               {"less than one batch", ask_short, .judge = judge},
               {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
 };

@@ -28,6 +28,8 @@ void drive(Driver *d) {
   }
   fy_module_to(model, fy_device_of(x));
   fy_forward(model->fc, fy_narrow(x, 0, 0, 1)); // workspaces that are kept are there from now on
+  if (driver_has(d, "evaluation"))
+    fy_eval(&model->base);
   driver_module(&model->base);
   fy_set_grad_enabled(!driver_has(d, "not recording"));
   driver_count(d);
