@@ -32,6 +32,11 @@ static void empty_program(Program *p) {
   p->count = 0;
 }
 
+static void free_program(Program *p) {
+  empty_program(p);
+  free(p->lines);
+}
+
 // Reads `program NAME DEVICE`, then lines up to `last`. DEVICE is what `dev` stands for, `none` for nothing.
 static bool read_program(Program *p, FILE *in, const char *last) {
   char *line = NULL;
@@ -177,6 +182,8 @@ static int check_file(const char *path, const char *device) {
     free(text);
   }
   printf("1..%d\n", count);
+  free_program(&p);
+  free_program(&expected);
   fclose(in);
   return failed > 0;
 }
@@ -195,7 +202,6 @@ int main(int argc, char **argv) {
   }
   if (argc == 2 && strcmp(argv[1], "--ops") == 0)
     print_ops_that_never_ran();
-  empty_program(&p);
-  free(p.lines);
+  free_program(&p);
   return 0;
 }

@@ -203,7 +203,7 @@ static bool is_untouched(const Array *a, int64_t i) {
 }
 
 int64_t columns_written(const Array *a) {
-  const int64_t columns = a && a->shape.rank > 0 ? a->shape.size[a->shape.rank - 1] : 0;
+  const int64_t columns = a && a->count > 0 && a->shape.rank > 0 ? a->shape.size[a->shape.rank - 1] : 0;
   int64_t end = columns;
   while (end > 0 && is_untouched(a, end - 1))
     end--;
@@ -378,8 +378,14 @@ static const int64_t *shape_row(const Case *c, const char *name, int i) {
   return good ? a->i64 + 6 * (int64_t)i : NULL;
 }
 
+// As many as no launch can have are no launch's: products of the others fit their type.
 const int64_t *launch_shape(const Case *c, int i) {
-  return shape_row(c, "launch shapes", i);
+  static const int64_t most[6] = {INT32_MAX, 65535, 65535, 1024, 1024, 64};
+  const int64_t *row = shape_row(c, "launch shapes", i);
+  for (int k = 0; row && k < 6; k++)
+    if (row[k] < 1 || row[k] > most[k])
+      row = NULL;
+  return row;
 }
 
 const int64_t *refused_shape(const Case *c) {
@@ -388,7 +394,14 @@ const int64_t *refused_shape(const Case *c) {
 
 bool refused_empty_grid(const Case *c) {
   const int64_t *refused = refused_shape(c);
-  return refused && refused[0] * refused[1] * refused[2] == 0;
+  return refused && (refused[0] == 0 || refused[1] == 0 || refused[2] == 0);
+}
+
+// Of a refused launch, which may have any numbers.
+static bool is_too_large(const int64_t *block) {
+  int64_t threads;
+  return __builtin_mul_overflow(block[0], block[1], &threads) || __builtin_mul_overflow(threads, block[2], &threads) ||
+         threads > 1024;
 }
 
 void suspect_faults(Case *c) {
@@ -399,7 +412,7 @@ void suspect_faults(Case *c) {
   suspect_error(c, ": it writes ", &PAST_THE_END);
   suspect_error(c, "outside of the shared array", &SHARED_OUTSIDE);
   suspect_error(c, "is not a multiple of ", &BAD_ADDRESS); // of an access's size
-  suspect_that(c, refused && refused[3] * refused[4] * refused[5] > 1024, &BLOCK_TOO_LARGE);
+  suspect_that(c, refused && is_too_large(refused + 3), &BLOCK_TOO_LARGE);
 }
 
 // ---- known mistakes --------------------------------------------------------------------------------------------------
@@ -494,7 +507,7 @@ static void judge_launch(Case *c) {
     return;
   }
   forget_failures(c);
-  case_fail(c, n[3] * n[4] * n[5] > 1024 ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
+  case_fail(c, is_too_large(n + 3) ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
             "the runtime refused a grid of %lld x %lld x %lld blocks of %lld x %lld x %lld threads", (long long)n[0],
             (long long)n[1], (long long)n[2], (long long)n[3], (long long)n[4], (long long)n[5]);
 }

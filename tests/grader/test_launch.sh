@@ -4,6 +4,7 @@
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 ferry=${FERRY_BUILD:-build}/ferry
+[ -x "$ferry" ] || skip_all "$ferry is not built (sanitized builds do without it)"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset OMP_NUM_THREADS MASTER_ADDR

@@ -5,6 +5,7 @@
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 build=${FERRY_BUILD:-build}
+[ -x "$build/ferry" ] || skip_all "$build/ferry is not built (sanitized builds do without it)"
 # shellcheck source=tests/support/two_hosts.sh
 . tests/support/two_hosts.sh
 unset OMP_NUM_THREADS MASTER_ADDR

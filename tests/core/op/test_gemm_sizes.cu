@@ -7,10 +7,13 @@
 #include "../sim/check.h"
 #include "sim/cudasim.h"
 
-static int make_handle(int device, void *stream, void **handle) {
+static cublasHandle_t blas;
+
+static int take_handle(int device, void *stream, void **handle) {
   (void)device;
   (void)stream;
-  return (int)cublasCreate((cublasHandle_t *)handle);
+  *handle = blas;
+  return FY_LAUNCH_OK;
 }
 
 static FyCudaGemm small_product(float *memory) {
@@ -26,12 +29,13 @@ static FyCudaGemm small_product(float *memory) {
 
 static int multiply(const FyCudaGemm *g) {
   FyLaunch launch = {};
-  launch.blas = make_handle;
+  launch.blas = take_handle;
   return fy_cuda_gemm(&launch, g);
 }
 
 static void sizes_beyond_int_are_refused(void **state) {
   (void)state;
+  assert_int_equal(cublasCreate(&blas), CUBLAS_STATUS_SUCCESS);
   float *memory = (float *)device_copy(NULL, 48 * sizeof *memory);
   check_cuda(cudaMemset(memory, 0, 48 * sizeof *memory));
   const FyCudaGemm good = small_product(memory);
@@ -48,6 +52,7 @@ static void sizes_beyond_int_are_refused(void **state) {
   }
   check_cuda(cudaDeviceSynchronize());
   check_cuda(cudaFree(memory));
+  cublasDestroy(blas);
 }
 
 int main(void) {

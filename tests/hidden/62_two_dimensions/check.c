@@ -258,9 +258,10 @@ static void expect_shape(Case *c) {
   int64_t rows = size_of(c, "rows"), columns = size_of(c, "columns");
   if (!s || rows * columns < 4096)
     return;
-  int64_t along_x = s[0] * s[3], along_y = s[1] * s[4], threads = along_x * along_y * s[2] * s[5];
+  const int64_t along_x = s[0] * s[3], along_y = s[1] * s[4];
+  const double threads = (double)along_x * (double)along_y * (double)(s[2] * s[5]);
   expect_that(c, threads >= 2048 || rows * columns < 65536, s[0] * s[1] * s[2] == 1 ? &ONE_BLOCK : &FEW_THREADS,
-              "the launch has %lld threads for %lld pixels", (long long)threads, (long long)(rows * columns));
+              "the launch has %.0f threads for %lld pixels", threads, (long long)(rows * columns));
   bool down = along_x >= rows && along_y >= columns && !(along_x >= columns && along_y >= rows);
   expect_that(c, !down, &X_DOWN, "the grid has %lld threads along x and %lld along y, for %lld columns and %lld rows",
               (long long)along_x, (long long)along_y, (long long)columns, (long long)rows);
