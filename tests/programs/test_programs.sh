@@ -3,9 +3,9 @@
 # timeout: 600
 set -u
 ferry=$PWD/ferry here=$PWD/tests/programs
-[ -x "$ferry" ] || { echo 'skipped: ./ferry is not built'; exit 0; }
+[ -x "$ferry" ] || { echo 'ok programs # SKIP ./ferry is not built'; exit 0; }
 case ${FERRY_BUILD:-build} in *asan* | *tsan*)
-  echo 'skipped: sanitized builds have no ./ferry'
+  echo 'ok programs # SKIP sanitized builds have no ./ferry'
   exit 0
   ;;
 esac
@@ -68,7 +68,7 @@ echo '#include <thrust/version.h>' >"$work/there.cu"
 if "$ferry" nvcc -E "$work/there.cu" -o /dev/null 2>/dev/null; then
   check 'thrust' says '16 7' timeout 300 "$ferry" cuda -O0 "$work/thrust.cu"
 else
-  echo "skipped: thrust, whose headers (NVIDIA's CCCL) are not here"
+  echo "ok thrust # SKIP its headers (NVIDIA's CCCL) are not here"
 fi
 
 cat >"$work/unroll.cu" <<'END'

@@ -3,9 +3,9 @@
 # timeout: 600
 set -u
 ferry=$PWD/ferry here=$PWD/tests/programs
-[ -x "$ferry" ] || { echo 'skipped: ./ferry is not built'; exit 0; }
+[ -x "$ferry" ] || { echo 'ok programs # SKIP ./ferry is not built'; exit 0; }
 case ${FERRY_BUILD:-build} in *asan* | *tsan*)
-  echo 'skipped: sanitized builds have no ./ferry'
+  echo 'ok programs # SKIP sanitized builds have no ./ferry'
   exit 0
   ;;
 esac
@@ -157,6 +157,6 @@ check 'a kernel that hangs: the last barrier' says 'it has passed: ' && check '.
 if command -v addr2line >/dev/null; then
   check 'a kernel that hangs: where it is' says 'hangs.cu:2'
 else
-  echo 'skipped: the line where a kernel hangs: addr2line (binutils) is not here'
+  echo 'ok the line where a kernel hangs # SKIP addr2line (binutils) is not here'
 fi
 exit $failed
