@@ -168,7 +168,7 @@ static void judge(Case *c) {
     return;
   for (int64_t i = 2; i < bytes->count; i++)
     if (!expect_at_most(c, "bytes in use on the device when a forward pass begins, beyond the second one's",
-                        bytes->i64[i] - bytes->i64[1], 1024 * (i - 1), &STAYS))
+                        (int64_t)((uint64_t)bytes->i64[i] - (uint64_t)bytes->i64[1]), 1024 * (i - 1), &STAYS))
       return;
 }
 

@@ -234,8 +234,9 @@ static int64_t count_in(const Log *log, int64_t kind, int64_t from, int64_t to, 
 
 static bool log_of(Case *c, Log *log) {
   const Array *events = got(c, "events");
-  if (!expect_that(c, events && events->dtype == FY_INT64 && events->shape.rank == 2, NULL,
-                   "measure_gain did not return"))
+  if (!expect_that(c,
+                   events && events->dtype == FY_INT64 && events->shape.rank == 2 && events->shape.size[1] == COLUMNS,
+                   NULL, "measure_gain did not return"))
     return false;
   *log = (Log){.row = (const int64_t(*)[COLUMNS])events->i64, .events = events->shape.size[0]};
   for (int64_t i = 0; i < log->events; i++)
