@@ -225,16 +225,20 @@ void sim_execution_resume(int locks) {
     sim_execution_lock();
 }
 
+// By its lane, unless the program is about to end: lanes take up nothing then.
 static void execute(struct sim_node *node) {
-  if (node->lane == NULL) {
-    sim_node_execute(node);
-    return;
+  bool by_lane = node->lane != NULL;
+  if (by_lane) {
+    sim_lock();
+    by_lane = !sim_worker_is_stopping();
+    if (by_lane)
+      sim_lane_push(node);
+    while (by_lane && !atomic_load(&node->done) && !sim_worker_has_stopped())
+      sim_worker_wait_done();
+    sim_unlock();
   }
-  sim_lock();
-  sim_lane_push(node);
-  while (!atomic_load(&node->done))
-    sim_worker_wait_done();
-  sim_unlock();
+  if (!by_lane)
+    sim_node_execute(node);
 }
 
 // A node that `node` waits for and that is not done, retained; NULL when it can run.
