@@ -14,15 +14,14 @@
 // times. So let a block make a square tile of c, and go along k in steps of a tile: its threads bring a tile of a and a
 // tile of b into __shared__ memory, one element of each per thread, and then each thread takes what it needs from
 // there. A tile 16 wide divides the reading by 16. Where a tile reaches beyond a matrix it holds zeros, which add
-// nothing. There are two things to wait for: that the tiles are complete, and that nobody needs them any more before
-// the next are brought.
+// nothing. Elements may be infinite, and an infinity times 0 is NaN: so both tiles hold zeros there. There are two
+// things to wait for: that the tiles are complete, and that nobody needs them any more before the next are brought.
 //
 // The kernel reads a and b (global memory) through
 //   float load(const float *address)
-// which is in counted.cuh, and is what is counted: at most an eighth of 2 m n k, where all three are multiples
-// of 32. What does not go through load finds
-// NaN there. Shared memory is read and written as always. Counted besides: launches (one), and barriers (a tile needs
-// them).
+// which is in counted.cuh, and is what is counted: at most an eighth of 2 m n k, where all three are multiples of 32.
+// What does not go through load finds NaN there. Shared memory is read and written as always. Counted besides: launches
+// (one), and barriers (a tile needs them).
 //
 // In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to
 // registers.

@@ -46,6 +46,10 @@ static const Mistake CALLERS = {
     "the caller's tensor changed",
     "The target belongs to the caller, who will need it again. Write the difference elsewhere.",
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake OVERFLOWS = {"exp of a large number",
+                                  "From 89 on exp is more than a float holds, and an infinity divided by another is "
+                                  "NaN. fy_sigmoid and fy_tanh are right there, too.",
+                                  "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake WEIGHT_ONLY = {"no gradient for x",
                                     "x requires a gradient, too: a layer hands it on to the layer before.",
                                     "docs/07_pitfalls.md#in-place-and-the-gradients"};
@@ -57,12 +61,15 @@ static const Mistake CONSTANT = {"a constant in place of the result",
 static const Mistake NOTHING = {"nothing returned", "The function has to return the loss.",
                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
 
-static void ask_sizes(Case *c, int64_t rows, int64_t in, int64_t out, Give how) {
+static void ask_range(Case *c, int64_t rows, int64_t in, int64_t out, double range, Give how) {
   Give grad = how;
   grad.requires_grad = true;
-  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, in), -1, 1), grad);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, in), -range, range), grad);
   give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(in, out), -1, 1), grad);
   give_array(c, "target", draw_array(c, FY_FLOAT32, shape(rows, out), -1, 1), how);
+}
+static void ask_sizes(Case *c, int64_t rows, int64_t in, int64_t out, Give how) {
+  ask_range(c, rows, in, out, 1, how);
 }
 static void ask_usual(Case *c, Give how) {
   ask_sizes(c, draw_odd(c, 11, 19), draw_int(c, 4, 6), draw_odd(c, 7, 9), how);
@@ -85,6 +92,9 @@ static void ask_large(Case *c) {
 }
 static void ask_one(Case *c) {
   ask_sizes(c, 1, 1, 1, (Give){.device = "cuda:0"});
+}
+static void ask_far(Case *c) { // scores whose exp is more than a float holds
+  ask_range(c, draw_odd(c, 11, 19), draw_int(c, 4, 6), draw_odd(c, 7, 9), 200, (Give){.device = "cuda:0"});
 }
 static void ask_second(Case *c) {
   ask_usual(c, (Give){.device = "cuda:1"});
@@ -135,6 +145,28 @@ static Array *times_loss(Case *c, double factor) {
   return loss;
 }
 
+// Whether exp of some score, or of its opposite, is more than a float holds.
+static bool exp_overflows(Case *c) {
+  const Array *x = given(c, "x"), *w = given(c, "weight");
+  for (int64_t k = 0; k < x->shape.size[0] * w->shape.size[1]; k++) {
+    double score = 0.5;
+    for (int64_t l = 0; l < x->shape.size[1]; l++)
+      score += (double)x->f32[k / w->shape.size[1] * x->shape.size[1] + l] *
+               w->f32[l * w->shape.size[1] + k % w->shape.size[1]];
+    if (fabs(score) > 89)
+      return true;
+  }
+  return false;
+}
+
+static bool is_nan(Case *c, const char *name) {
+  const Array *a = got(c, name);
+  for (int64_t i = 0; a && a->dtype == FY_FLOAT32 && i < a->count; i++)
+    if (isnan(a->f32[i]))
+      return true;
+  return false;
+}
+
 static void suspect_all(Case *c) {
   suspect_array(c, "loss", new_array(c, FY_FLOAT32, (Shape){0}), &CONSTANT);
   suspect_error(c, "modified by an inplace operation", &CHANGED);
@@ -150,6 +182,7 @@ static void suspect_all(Case *c) {
   suspect_array(c, "loss",
                 result_of(c, (Formula){.shift = 0.5, .scale = 2, .offset = -1, .slope = 2, .twice = true}).loss,
                 &WHOLE_TANH);
+  suspect_that(c, exp_overflows(c) && (is_nan(c, "loss") || is_nan(c, "weight.grad")), &OVERFLOWS);
   suspect_array(c, "weight.grad", result_of(c, (Formula){0.5, 2, -1, 1, false}).weight, &HALF);
 }
 
@@ -195,5 +228,6 @@ EXERCISE = {
               {.name = "transposed", .ask = ask_transposed, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
+              {.name = "far from zero", .ask = ask_far, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

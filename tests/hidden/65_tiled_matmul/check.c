@@ -33,7 +33,7 @@ static const Mistake LAST_TILE = {"only the last tile",
 static const Mistake BEYOND = {"tiles not filled with zeros",
                                "Where a tile reaches beyond its matrix it held something: an element of the next row, "
                                "of the step before, or the last one once more. Zeros have "
-                               "to be written there, at each step.",
+                               "to be written there, at each step, and in both tiles: an infinity times 0 is NaN.",
                                "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake OUTSIDE_LOAD = {"reads outside of the matrices",
                                      "The result is right, but memory behind a or b was read: it may belong to others, "
@@ -74,15 +74,25 @@ static Array *in_quarters(Case *c, const Array *whole) {
   return a;
 }
 
-// Behind each operand lie elements that are not zero.
-static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
-  Array *a = draw_array(c, FY_INT32, shape((m + 32) * k + 32), 1, 5);
-  Array *b = draw_array(c, FY_INT32, shape((k + 32) * n + 32), 1, 5);
-  give_array(c, "a", in_quarters(c, a), (Give){.device = "cuda:0"});
-  give_array(c, "b", in_quarters(c, b), (Give){.device = "cuda:0"});
+// Behind each operand lie elements that are not zero. `infinite`: one of a's last column and one of b's last row are.
+static void ask_with(Case *c, int64_t m, int64_t n, int64_t k, bool infinite) {
+  Array *a = in_quarters(c, draw_array(c, FY_INT32, shape((m + 32) * k + 32), 1, 5));
+  Array *b = in_quarters(c, draw_array(c, FY_INT32, shape((k + 32) * n + 32), 1, 5));
+  if (infinite) {
+    a->f32[draw_int(c, 0, m - 1) * k + k - 1] = INFINITY;
+    b->f32[(k - 1) * n + draw_int(c, 0, n - 1)] = INFINITY;
+  }
+  give_array(c, "a", a, (Give){.device = "cuda:0"});
+  give_array(c, "b", b, (Give){.device = "cuda:0"});
   give_number(c, "m", (double)m);
   give_number(c, "n", (double)n);
   give_number(c, "k", (double)k);
+}
+static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
+  ask_with(c, m, n, k, false);
+}
+static void ask_infinite(Case *c) {
+  ask_with(c, draw_odd(c, 33, 45), draw_odd(c, 51, 63), draw_odd(c, 65, 71), true);
 }
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 33, 45), draw_odd(c, 51, 63), draw_odd(c, 65, 71));
@@ -164,6 +174,18 @@ static Array *with_last_again(Case *c, int64_t tile) {
   return sum;
 }
 
+// Whether there is a NaN in a row or a column of infinite elements, and all else is right: an infinity times 0.
+static bool infinity_times_zero(const Case *c, const Array *want) {
+  const Array *result = got_shaped(c, "c", want->shape);
+  int64_t times = 0;
+  for (int64_t i = 0; result && i < want->count; i++)
+    if (isinf(want->f32[i]) && isnan(result->f32[i]))
+      times++;
+    else if (result->f32[i] != want->f32[i])
+      return false;
+  return times > 0;
+}
+
 // Right, but for zeros where a row begins: as far as the tiles reach beyond the row before it.
 static bool wrapped(const Case *c, const Array *want, int64_t tile) {
   const Array *result = got_shaped(c, "c", want->shape);
@@ -212,6 +234,7 @@ static void suspect_mistakes(Case *c, const Array *want) {
     suspect_that(c, pass == PASS_BLOCKS_DOWN || pass == PASS_BETWEEN_BLOCKS, &BLOCKS_MEET);
     return;
   }
+  suspect_that(c, infinity_times_zero(c, want), &BEYOND);
   for (int64_t tile = 8; tile <= 32; tile *= 2) {
     suspect_tiles(c, tile);
     suspect_that(c, wrapped(c, want, tile), &WRAPPED);
@@ -277,6 +300,7 @@ EXERCISE = {
     // Looked at first: what was not waited for is a finding there, and elsewhere only a wrong number.
     .tests = {{.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected},
               {.name = "odd sizes", .ask = ask_odd, .judge = judge},
+              {.name = "infinite elements", .ask = ask_infinite, .judge = judge},
               {.name = "tall", .ask = ask_tall, .judge = judge},
               {.name = "whole tiles: values and traffic", .ask = ask_whole, .judge = judge},
               {.name = "smaller than a tile", .ask = ask_small, .judge = judge},

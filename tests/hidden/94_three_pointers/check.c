@@ -19,6 +19,8 @@ static const Mistake MISALIGNED = {
 static const Mistake KEPT = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
                              LESSON};
 static const Mistake ONE_WEIGHT = {"one weight for all", "Element i has weight i % 4.", LESSON};
+static const Mistake EARLIER = {"the weights of an earlier call",
+                                "Each call brings weights of its own: they have to be copied in each.", LESSON};
 static const Mistake REST = {"the last elements left out",
                              "n is hardly ever a multiple of 4: up to three elements are left behind the last four.",
                              "docs/22_global_memory.md"};
@@ -54,14 +56,17 @@ static void ask_one(Case *c) {
 
 typedef struct Sum {
   int64_t shift, modulus, rest; // of the weights; rest: so many elements are left out
+  bool earlier;                 // with the weights of the call before, which are these from the last to the first
 } Sum;
 
 static Array *sum_of(Case *c, Sum how) {
   const Array *x = given(c, "whole"), *weights = given(c, "weights");
   const int64_t begin = (int64_t)given_number(c, "begin"), n = (int64_t)given_number(c, "n");
   double sum = 0;
-  for (int64_t i = 0; i < n - how.rest; i++)
-    sum += (double)x->f32[begin + i] * (double)weights->f32[(i + how.shift) % how.modulus];
+  for (int64_t i = 0; i < n - how.rest; i++) {
+    int64_t w = (i + how.shift) % how.modulus;
+    sum += (double)x->f32[begin + i] * (double)weights->f32[how.earlier ? 3 - w : w];
+  }
   Array *out = new_array(c, FY_FLOAT32, shape(1));
   out->f32[0] = (float)sum;
   return out;
@@ -89,6 +94,7 @@ static void judge(Case *c) {
                &NO_KERNEL);
   if (n > 4)
     suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .rest = n % 4}), &REST);
+  suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .earlier = true}), &EARLIER);
   suspect_array(c, "out", sum_of(c, (Sum){.modulus = 1}), &ONE_WEIGHT);
   suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .shift = begin % 4}), &SHIFTED);
   suspect_array(c, "out", sum_from_fours(c), &SHIFTED);
