@@ -157,6 +157,8 @@ void driver_put_array(Driver *d, const char *name, FyDType dtype, Shape shape, c
 }
 
 void driver_count(Driver *d) {
+  if (d->counted_later)
+    return;
   d->counting = 1;
   ledger_lock();
   place_count_begin();

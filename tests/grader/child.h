@@ -13,8 +13,9 @@ struct Driver {
   Message request, reply;
   const char *test;
   Counts before;
-  int counting; // 1 while, 2 when ended
-  bool failed;  // an error ended `drive`
+  int counting;       // 1 while, 2 when ended
+  bool failed;        // an error ended `drive`
+  bool counted_later; // `drive` is run once more behind this: nothing is counted yet
 };
 typedef struct Driver Driver;
 

@@ -47,6 +47,7 @@ static void course_follow(bool on) {
 static void course_put(Driver *d) {
   Shape shape = {2, {course_entry_count, COURSE_COLUMNS}};
   driver_put_array(d, "#course", FY_INT64, shape, course_entries);
+  course_entry_count = 0; // for the next call
 }
 #else
 static void course_follow(bool) {

@@ -242,7 +242,8 @@ bool refused_empty_grid(
 
 // The ways in which an answer is run, one after the other up to the first that fails (pass.c). A kernel: in PASS_THREADS_DOWN and
 // PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
-// which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs. Work in streams
+// which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs; in PASS_AGAIN on what the
+// function left behind when it was called before. Work in streams
 // (`.streams` of an exercise): what fails in PASS_OTHERS_AHEAD or PASS_DELAYED is done too early, or not waited for.
 typedef enum CasePass {
   PASS_IN_ORDER,
@@ -250,6 +251,7 @@ typedef enum CasePass {
   PASS_WITHIN_BLOCKS,
   PASS_BLOCKS_DOWN,
   PASS_BETWEEN_BLOCKS,
+  PASS_AGAIN,
   PASS_OTHERS_AHEAD,
   PASS_DELAYED
 } CasePass;
@@ -275,6 +277,8 @@ extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
 extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
 extern const Mistake
     STREAMS_APART; // "a stream that does not wait for another": right in one order of the streams, wrong in another
+extern const Mistake
+    FIRST_CALL_ALONE; // "right in the first call alone": called again in the same program, it does something else
 extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, BAD_ADDRESS; // of a finding, by its kind
 // Found wherever the library is used, without a check's doing: see driver_may_change.
 extern const Mistake CALLERS_CHANGED;  // "the caller's tensor changed"

@@ -6,6 +6,10 @@
 
 #define LAZY "FERRY_SIM_MODE=lazy"
 
+// The settings of a pass in order, and drive() is run once before (place_cuda.cu).
+#define AGAIN "FERRY_ANSWER_AGAIN=1"
+#define SECOND_TIME "called a second time in the same program, with the same inputs"
+
 static const Pass once[] = {{PASS_IN_ORDER, NULL, {LAZY}}};
 static const Pass asked[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_POLLS=1048576"}}};
 
@@ -25,7 +29,8 @@ static const Pass kernel_passes[] = {
      {LAZY, "FERRY_SIM_BLOCKS=descending", "FERRY_SIM_EDGE=before"}},
     {PASS_BETWEEN_BLOCKS,
      "with the blocks side by side: what one writes the others see after a fence or when the kernel ends",
-     {LAZY, "FERRY_SIM_BLOCKS=random:", "FERRY_SIM_EDGE=behind", "FERRY_SIM_WEAK=between"}}};
+     {LAZY, "FERRY_SIM_BLOCKS=random:", "FERRY_SIM_EDGE=behind", "FERRY_SIM_WEAK=between"}},
+    {PASS_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_EDGE=before", "FERRY_SIM_POLLS=1000", AGAIN}}};
 
 // Of work in streams. In the first nothing runs before somebody waits for it, which shows what came too late; the others show
 // what came too early.
@@ -37,7 +42,8 @@ static const Pass stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDG
                                       {LAZY, "FERRY_SIM_AHEAD=1", "FERRY_SIM_POLLS=1000"}},
                                      {PASS_DELAYED,
                                       "with the streams side by side, and work that begins late now and then",
-                                      {"FERRY_SIM_MODE=threads", "FERRY_SIM_DELAYS=seed:"}}};
+                                      {"FERRY_SIM_MODE=threads", "FERRY_SIM_DELAYS=seed:"}},
+                                     {PASS_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_EDGE=behind", AGAIN}}};
 
 const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
                                   {PASS_THREADS_DOWN,
@@ -51,6 +57,8 @@ PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
                   : strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
                   : e->asked                                 ? LIST(asked)
                                                              : LIST(once);
+  if (e->streams && strcmp(exercise_extension(e), "cu") != 0)
+    list.count--; // tensors keep their gradients from one drive() to the next: such a driver calls twice itself
   if (real_gpu || test->no_cuda)
     list = LIST(once);
   if (test->passes > 0 && test->passes < list.count)

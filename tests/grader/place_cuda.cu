@@ -236,7 +236,21 @@ extern "C" void place_count_begin(void) {
 }
 #endif
 
+// What the answer keeps of the first call comes back in the second, which has the same inputs in other memory. That of the first stays
+// where it is, so that no array of the second lies where one of the first did.
+static void drive_before(Driver *d) {
+  d->counted_later = true;
+  drive(d);
+  d->counted_later = false;
+  check(d, cudaDeviceSynchronize());
+  message_free(&d->reply);
+  memset(placed, 0, sizeof placed);
+  placed_count = 0;
+}
+
 extern "C" void place_run(Driver *d) {
+  if (getenv("FERRY_ANSWER_AGAIN")) // pass.c
+    drive_before(d);
   drive(d);
   check(d, cudaGetLastError());
   put_broken_guards(d);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef FERRY_SIM
 // What a warp's threads access at their n-th load (or store) is one request. A request to global memory takes as many
@@ -95,6 +96,9 @@ static void put_tallies(Driver *d) {
   driver_put_number(d, "shared accesses", (double)(tallies[SHARED_LOAD].accesses + tallies[SHARED_STORE].accesses));
   driver_put_number(d, "shared requests", (double)(tallies[SHARED_LOAD].requests + tallies[SHARED_STORE].requests));
   driver_put_number(d, "shared passes", (double)(tallies[SHARED_LOAD].parts + tallies[SHARED_STORE].parts));
+  memset(turns, 0, sizeof turns); // for the next call
+  memset(tallies, 0, sizeof tallies);
+  access_count = barriers = 0;
 }
 
 static void watch_memory(const float *in, const float *out, int64_t count) {

@@ -48,6 +48,7 @@ static void put_notes(Driver *) {
 #endif
 
 void drive(Driver *d) {
+  begin_notes();
   const float *x = (const float *)driver_device(d, "x");
   Shape one = {1, {1}}, room = {1, {1024}};
   float *sum = (float *)driver_device_new(d, "sum", FY_FLOAT32, one);

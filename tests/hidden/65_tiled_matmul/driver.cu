@@ -51,6 +51,7 @@ static void put_notes(Driver *d) {
   driver_put_number(d, "loads", (double)loads);
   driver_put_number(d, "loads outside", (double)outside);
   driver_put_number(d, "barriers", (double)barriers);
+  loads = outside = barriers = 0; // for the next call
 }
 #else // a GPU does not tell
 static const float *place(Driver *d, int, const char *name) {

@@ -23,6 +23,7 @@ static void put_notes(Driver *d) {
   driver_put_number(d, "global atomics", (double)global_atomics);
   driver_put_number(d, "shared atomics", (double)shared_atomics);
   driver_put_number(d, "barriers", (double)barriers);
+  global_atomics = shared_atomics = barriers = 0; // for the next call
 }
 #else // a GPU does not tell
 static void watch_memory(const unsigned int *, int64_t) {

@@ -19,5 +19,6 @@ void drive(Driver *d) {
 #ifdef FERRY_SIM
   driver_put_number(d, "even", (double)worked[0]);
   driver_put_number(d, "odd", (double)worked[1]);
+  worked[0] = worked[1] = 0; // for the next call
 #endif
 }

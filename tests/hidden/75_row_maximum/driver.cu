@@ -24,5 +24,6 @@ void drive(Driver *d) {
   driver_put_device(d, "at");
 #ifdef FERRY_SIM
   driver_put_number(d, "lanes missing", (double)missing);
+  missing = 0; // for the next call
 #endif
 }

@@ -14,6 +14,7 @@ extern "C" void note_fetch(void) {
 static void put_notes(Driver *d) {
   driver_put_number(d, "loads", (double)loads);
   driver_put_number(d, "fetches", (double)fetches);
+  loads = fetches = 0; // for the next call
 }
 #else // a GPU does not tell
 static void put_notes(Driver *) {

@@ -46,6 +46,7 @@ static void put_notes(Driver *d) {
   driver_put_number(d, "fetches", (double)fetches);
   driver_put_number(d, "barriers", (double)barriers);
   driver_put_number(d, "late", (double)late);
+  loads = fetches = barriers = late = 0; // for the next call
 }
 #else // a GPU does not tell
 static void watch_memory(const float *, int64_t, const char *) {

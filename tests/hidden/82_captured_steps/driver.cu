@@ -117,6 +117,7 @@ static void follow(bool) {
 #endif
 
 void drive(Driver *d) {
+  begin_notes();
   int *x = (int *)driver_device(d, "x"), *batches = (int *)driver_device(d, "batches");
   const int n = (int)driver_number(d, "n"), steps = (int)driver_number(d, "steps");
   Shape size = {1, {n}};

@@ -104,6 +104,8 @@ static void judge(Case *c) {
   suspect_array(c, "out", with_ends(c, n, true), &OF_TWO);
   if (!expect_array(c, "out", smoothed(c, ITSELF), 1e-5) || !expect_by_kernel(c))
     return;
+  if (!expect_array(c, "out again", smoothed(c, ITSELF), 1e-5))
+    suspect_that(c, true, &FIRST_CALL_ALONE);
   expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
   expect_no_finding(c);
 }
