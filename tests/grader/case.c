@@ -99,6 +99,13 @@ Array *draw_steps(Case *c, Shape shape, double low, double high, double step) {
   return a;
 }
 
+bool array_has_nan(const Array *a) {
+  for (int64_t i = 0; a && a->dtype == FY_FLOAT32 && i < a->count; i++)
+    if (isnan(a->f32[i]))
+      return true;
+  return false;
+}
+
 Array *array_cast(Case *c, const Array *a, FyDType dtype) {
   Array *cast = new_array(c, dtype, a->shape);
   for (int64_t i = 0; i < a->count; i++)

@@ -99,6 +99,7 @@ Array *draw_steps(Case *c, Shape shape, double low, double high, double step);
 
 Array *new_array(Case *c, FyDType dtype, Shape shape); // zeros
 Array *array_cast(Case *c, const Array *a, FyDType dtype);
+bool array_has_nan(const Array *a); // of float32; NULL: there is none
 
 const char *case_test(const Case *c); // the test's name
 int case_devices(const Case *c);      // CUDA devices that the answer will see
@@ -243,8 +244,8 @@ bool refused_empty_grid(
 // The ways in which an answer is run, one after the other up to the first that fails (pass.c). A kernel: in PASS_THREADS_DOWN and
 // PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
 // which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs; in PASS_AGAIN on what the
-// function left behind when it was called before. Work in streams
-// (`.streams` of an exercise): what fails in PASS_OTHERS_AHEAD or PASS_DELAYED is done too early, or not waited for.
+// function left behind when it was called before. Work in streams (`.streams` of an exercise): what fails in PASS_OTHERS_AHEAD or
+// PASS_DELAYED is done too early, or not waited for.
 typedef enum CasePass {
   PASS_IN_ORDER,
   PASS_THREADS_DOWN,

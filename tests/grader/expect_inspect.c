@@ -15,11 +15,6 @@ const Mistake STREAMS_APART = {
     "Where the streams run in another order the result is another: what one stream makes and another needs has to be "
     "waited for, by an event or by the stream as a whole.",
     "docs/27_streams.md#queues"};
-const Mistake FIRST_CALL_ALONE = {
-    "right in the first call alone",
-    "Called again in the same program, with the same inputs, it does something else. What is static or __device__ "
-    "keeps its value from one call to the next: set it in each call.",
-    "docs/25_scan.md"};
 const Mistake BARRIER_MISSED = {
     "a barrier that some threads do not reach",
     "Every thread of a block has to come to each __syncthreads(). Guard the accesses by an if, not "

@@ -223,11 +223,6 @@ static const Mistake *mistake_of_pass(const Case *c) {
   }
 }
 
-// In all else this pass is the first, which it has passed: whatever fits the result, this is why.
-static const Mistake *mistake_of_again(const Case *c) {
-  return c->pass == PASS_AGAIN && c->failed ? &FIRST_CALL_ALONE : c->mistake;
-}
-
 static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool unseen) {
   if (*status == STATUS_PASS && !counts_agree(c, &r->ledger)) {
     case_fail(c, NULL, "the counts are not what was counted: the answer changed the counters or hid from them");
@@ -245,7 +240,9 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
   const Mistake *of_pass = c->inspection ? NULL : mistake_of_pass(c);
   if (of_pass && c->failed && (!c->mistake || c->mistake == c->fallback))
     c->mistake = of_pass; // what is left unwritten in this order alone was written too late
-  c->mistake = mistake_of_again(c);
+  if (c->failed && c->pass == PASS_AGAIN)
+    c->mistake =
+        &FIRST_CALL_ALONE; // in all else it is the first pass, which was right: whatever fits the result, this is why
   *status = c->failed ? STATUS_FAIL : STATUS_PASS;
   if (*status == STATUS_PASS && !c->inspection)
     keep_reply(r);

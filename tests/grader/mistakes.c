@@ -9,6 +9,11 @@ const Mistake COMPUTED_ON_HOST = {"computed on the host",
                                   "kernel finds its input and leaves its "
                                   "result; the host only launches it.",
                                   "docs/07_pitfalls.md#to-and-fro-against-staying"};
+const Mistake FIRST_CALL_ALONE = {
+    "right in the first call alone",
+    "Called again in the same program, with the same inputs, it does something else. What is static or __device__ "
+    "keeps its value from one call to the next: set it in each call.",
+    "docs/25_scan.md"};
 const Mistake POINTER_ON_HOST = {"device memory used by the host",
                                  "A pointer from cudaMalloc means something to kernels alone; the host's code may pass "
                                  "it on, but not read or write there.",

@@ -169,13 +169,6 @@ static Array *with_numbers_of_the_example(Case *c) {
   return result;
 }
 
-static bool has_nan(const Array *a) {
-  for (int64_t i = 0; a && a->dtype == FY_FLOAT32 && i < a->count; i++)
-    if (isnan(a->f32[i]))
-      return true;
-  return false;
-}
-
 static bool differs(const Array *a, const Array *b) {
   for (int64_t i = 0; a && a->count == b->count && i < a->count; i++)
     if (a->f32[i] != b->f32[i])
@@ -187,7 +180,7 @@ static bool differs(const Array *a, const Array *b) {
 
 static void suspects_of_the_function(Case *c) {
   suspect_that(c, !*got_error(c) && !got(c, "called"), &NOTHING);
-  suspect_that(c, has_nan(got(c, "called")), &ZEROS);
+  suspect_that(c, array_has_nan(got(c, "called")), &ZEROS);
   suspect_array(c, "called", given(c, "x"), &UNCHANGED);
   suspect_array(c, "called", scaled(c, always), &SHORT);
   suspect_array(c, "called", scaled(c, by_whole), &WHOLE);
