@@ -328,8 +328,9 @@ void memory_reset(int device);
 void inspect_array(void *address, size_t bytes, const char *name, bool unwritten);
 // "byte 12 of out", "byte 12 of 400": into `text`.
 void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
-void memory_wrote(const void *address, size_t bytes);
-void memory_copied(const void *to, const void *from, size_t bytes);
+struct sim_region;
+void memory_wrote(const struct sim_region *region);
+void memory_copied(const struct sim_region *to, const struct sim_region *from);
 bool memory_is_newer(uint64_t address, uint32_t era);         // than what began with that era
 const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
 const struct allocation *memory_live(size_t *index);          // the next one from *index on that has not been freed

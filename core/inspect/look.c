@@ -374,31 +374,31 @@ static void reset(int device) {
 }
 
 // A copy's or fill's, or a library function's; what is of the host is none's business.
-static void transfer(const void *address, size_t bytes, bool writes) {
-  const uint64_t at = (uint64_t)(uintptr_t)address;
+static void transfer(const struct sim_region *region, bool writes) {
   const void *const caller = sim_running_caller();
-  if (memory_states && at - memory_arena < memory_arena_bytes)
-    past_transfer(runs++, (struct transferred){at, bytes, caller ? program_place(caller) : 0, writes});
+  if (memory_states && (uint64_t)(uintptr_t)region->address - memory_arena < memory_arena_bytes)
+    past_transfer(runs++,
+                  (struct transferred){*region, caller ? program_place(caller) : 0, sim_running_library(), writes});
 }
 
-static void wrote(const void *address, size_t bytes) {
+static void wrote(const struct sim_region *region) {
   inspect_hold();
-  transfer(address, bytes, true);
-  memory_wrote(address, bytes);
+  transfer(region, true);
+  memory_wrote(region);
   inspect_release();
 }
 
-static void was_read(const void *address, size_t bytes) {
+static void was_read(const struct sim_region *region) {
   inspect_hold();
-  transfer(address, bytes, false);
+  transfer(region, false);
   inspect_release();
 }
 
-static void copied(const void *to, const void *from, size_t bytes) {
+static void copied(const struct sim_region *to, const struct sim_region *from) {
   inspect_hold();
-  transfer(to, bytes, true);
-  transfer(from, bytes, false);
-  memory_copied(to, from, bytes);
+  transfer(to, true);
+  transfer(from, false);
+  memory_copied(to, from);
   inspect_release();
 }
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "inspect/inspect.h"
+#include "sim/inspector.h"
 #include "sim/memory.h"
 #include "sim/sim.h"
 
@@ -275,13 +276,14 @@ bool memory_is_newer(uint64_t address, uint32_t era) {
   return a && a->era > era;
 }
 
-void memory_wrote(const void *address, size_t bytes) {
-  uint64_t offset = (uint64_t)(uintptr_t)address - memory_arena;
+void memory_wrote(const struct sim_region *region) {
+  const uint64_t offset = (uint64_t)(uintptr_t)region->address - memory_arena;
   if (memory_states && offset < memory_arena_bytes)
-    set_states(offset, bytes, WRITTEN);
+    for (size_t row = 0; row < region->rows; row++)
+      set_states(offset + row * region->pitch, region->bytes, WRITTEN);
 }
 
-void memory_copied(const void *to, const void *from, size_t bytes) {
+static void row_copied(const char *to, const char *from, size_t bytes) {
   uint64_t offset = (uint64_t)(uintptr_t)to - memory_arena, source = (uint64_t)(uintptr_t)from - memory_arena;
   if (memory_states == NULL || offset >= memory_arena_bytes)
     return;
@@ -291,6 +293,11 @@ void memory_copied(const void *to, const void *from, size_t bytes) {
     memmove(memory_states + offset, memory_states + source, bytes);
   else
     memset(memory_states + offset, WRITTEN, bytes);
+}
+
+void memory_copied(const struct sim_region *to, const struct sim_region *from) {
+  for (size_t row = 0; row < to->rows; row++)
+    row_copied((const char *)to->address + row * to->pitch, (const char *)from->address + row * from->pitch, to->bytes);
 }
 
 void memory_assume_written(void) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "inspect/word.h"
-#include "sim/inspector.h"
 
 struct past {
   struct kernel *kernel; // NULL: a copy or fill
@@ -93,9 +92,10 @@ static uint32_t first_unordered_era(const struct sim_stamp *stamp) {
 
 // ---- launches ----------------------------------------------------------------------------------------------------------------
 
+typedef void visit_cell(struct cell *cell, uint64_t address, void *data);
+
 // A word's cells, or its bytes', one after another.
-static void each_cell(uint64_t address, size_t bytes, void (*visit)(struct cell *cell, uint64_t address, void *data),
-                      void *data) {
+static void each_cell_of_row(uint64_t address, size_t bytes, visit_cell *visit, void *data) {
   for (size_t at = 0; at < bytes;) {
     unsigned cells;
     const size_t offset = address + at - memory_arena;
@@ -105,6 +105,15 @@ static void each_cell(uint64_t address, size_t bytes, void (*visit)(struct cell 
       visit(&cell[i], address + at, data);
     at += step;
   }
+}
+
+static uint64_t row_of(const struct sim_region *region, size_t row) {
+  return (uint64_t)(uintptr_t)region->address + row * region->pitch;
+}
+
+static void each_cell(const struct sim_region *region, visit_cell *visit, void *data) {
+  for (size_t row = 0; row < region->rows; row++)
+    each_cell_of_row(row_of(region, row), region->bytes, visit, data);
 }
 
 static void remember_copy(struct cell *cell, uint64_t address, void *data) {
@@ -126,7 +135,7 @@ void past_begin_launch(struct launch *launch) {
   launch->first_era = first_unordered_era(launch->stamp);
   for (size_t i = 0; copies && launch->first_era < race_now() && i < count; i++)
     if (past[i].kernel == NULL && !is_before(&past[i], launch->stamp))
-      each_cell(past[i].what.address, past[i].what.bytes, remember_copy, &past[i]);
+      each_cell(&past[i].what.region, remember_copy, &past[i]);
   add(launch->first_run, launch->stamp)->kernel = launch->kernel;
 }
 
@@ -139,7 +148,7 @@ bool past_is_ordered(const struct launch *launch, const struct note *before) {
 }
 
 static const char *who(const struct transferred *what) {
-  return what->place ? "a copy or fill" : "a function of a library";
+  return what->library ? what->library : "a copy or fill";
 }
 
 static void past_describe(const struct note *before, char *text, size_t bytes) {
@@ -212,19 +221,44 @@ static void meet_cell(struct cell *cell, uint64_t address, void *data) {
   }
 }
 
-// Of two copies or fills. A library's function may write in the place of another's, whose stamp says nothing about it.
+// Rows that lie side by side, or over each other, are one row here.
+static struct sim_region joined(struct sim_region region) {
+  if (region.rows > 1 && region.pitch <= region.bytes)
+    region = sim_bytes(region.address, (region.rows - 1) * region.pitch + region.bytes);
+  return region;
+}
+
+// The first address that both have; 0: none.
+static uint64_t shared_address(const struct sim_region *one, const struct sim_region *other) {
+  const struct sim_region a = joined(*one), b = joined(*other), *few = a.rows < b.rows ? &a : &b,
+                          *many = few == &a ? &b : &a;
+  if (row_of(&a, a.rows - 1) + a.bytes <= row_of(&b, 0) || row_of(&b, b.rows - 1) + b.bytes <= row_of(&a, 0))
+    return 0;
+  for (size_t row = 0; row < few->rows; row++) {
+    const uint64_t begin = row_of(few, row), end = begin + few->bytes, first = row_of(many, 0);
+    if (end <= first)
+      continue;
+    const size_t before = many->rows > 1 ? (end - 1 - first) / many->pitch : 0; // the last row that begins before `end`
+    const uint64_t last = row_of(many, before < many->rows ? before : many->rows - 1);
+    if (last + many->bytes > begin)
+      return last > begin ? last : begin;
+  }
+  return 0;
+}
+
+// Of two copies, fills or functions of libraries. NCCL's may write in the place of another's, whose stamp says nothing about it.
 static void meet_copy(const struct transfer *t, const struct past *p) {
   const struct transferred *a = &p->what, *b = &t->what;
-  const uint64_t address = a->address > b->address ? a->address : b->address;
-  const bool apart = a->address + a->bytes <= address || b->address + b->bytes <= address;
   char what[200];
-  if (p->kernel || a->place == 0 || b->place == 0 || apart || !(a->writes || b->writes) || is_before(p, t->stamp) ||
-      memory_is_newer(address, p->first_era))
+  if (p->kernel || a->place == 0 || b->place == 0 || !(a->writes || b->writes) || is_before(p, t->stamp))
+    return;
+  const uint64_t address = shared_address(&a->region, &b->region);
+  if (address == 0 || memory_is_newer(address, p->first_era))
     return;
   const uint32_t allocated = describe_memory(address, what, sizeof what);
   finding_add(FIND_RACE_STREAM, NULL, (struct place){.first = a->place, .second = b->place, .third = allocated},
-              "%s: a copy or fill %s it, another one %s it", what, a->writes ? "writes" : "reads",
-              b->writes ? "writes" : "reads");
+              "%s: %s %s it, %s %s it", what, who(a), a->writes ? "writes" : "reads",
+              a->library || b->library ? who(b) : "another one", b->writes ? "writes" : "reads");
 }
 
 void past_transfer(uint32_t run, struct transferred what) {
@@ -235,7 +269,7 @@ void past_transfer(uint32_t run, struct transferred what) {
   const bool behind_all = is_behind_all(t.stamp);
   t.first_era = first_unordered_era(t.stamp);
   if (t.first_era < race_now())
-    each_cell(what.address, what.bytes, meet_cell, &t);
+    each_cell(&what.region, meet_cell, &t);
   for (size_t i = 0; copies && !behind_all && i < count; i++)
     meet_copy(&t, &past[i]);
   struct past *p = add(run, t.stamp);
@@ -243,5 +277,5 @@ void past_transfer(uint32_t run, struct transferred what) {
   copies = true;
   race_new_era(run, 0);
   if (launches_running && !behind_all) // blocks that are still to come meet it
-    each_cell(what.address, what.bytes, remember_copy, p);
+    each_cell(&p->what.region, remember_copy, p);
 }

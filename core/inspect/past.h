@@ -3,15 +3,16 @@
 #define INSPECT_PAST_H
 
 #include "inspect/inspect.h"
+#include "sim/inspector.h"
 
 // Sets the launch's stamp and its first era; words that copies have come to which nothing orders before it remember them.
 void past_begin_launch(struct launch *launch);
 void past_end_launch(void);
 
 struct transferred { // device memory
-  uint64_t address;
-  size_t bytes;
-  uint32_t place; // of the call of a copy or fill; 0: of a library's function
+  struct sim_region region;
+  uint32_t place;      // of the call that asked for it; 0: nobody knows, as of NCCL's
+  const char *library; // "cublas gemm"; NULL: a copy or fill
   bool writes;
 };
 // The running copy, fill or library function, whose number is `run`, reads or writes this: another's access that nothing orders

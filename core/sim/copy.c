@@ -26,10 +26,6 @@ struct copy_work {
   char *staged; // owned; NULL when it reads the source itself
 };
 
-// Who called the function of the API that runs on this thread.
-static __thread const void *caller;
-#define CALLED() (caller = __builtin_return_address(0))
-
 static size_t copy_bytes(const struct copy *copy) {
   return copy->width * copy->height;
 }
@@ -41,8 +37,9 @@ static cudaError_t run_copy(struct sim_work *base) {
   else
     for (size_t row = 0; row < copy->height; row++)
       memmove(copy->dst + row * copy->dpitch, copy->src + row * copy->spitch, copy->width);
-  for (size_t row = 0; sim_inspector && row < copy->height; row++)
-    sim_inspector->copied(copy->dst + row * copy->dpitch, copy->src + row * copy->spitch, copy->width);
+  const struct sim_region to = {copy->dst, copy->width, copy->dpitch, copy->height};
+  const struct sim_region from = {copy->src, copy->width, copy->spitch, copy->height};
+  SIM_TELL(copied(&to, &from));
   return cudaSuccess;
 }
 
@@ -125,7 +122,7 @@ static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool sta
   work->base.count = count_copy;
   work->base.describe = describe_copy;
   work->base.cost = cost_copy;
-  work->base.caller = caller;
+  work->base.caller = sim_api_caller;
   work->copy = copy;
   work->staged = NULL;
   if (staged)
@@ -172,24 +169,24 @@ static struct copy linear(void *dst, const void *src, size_t bytes, enum cudaMem
 }
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
-  CALLED();
+  SIM_CALLED();
   return copy_sync(linear(dst, src, bytes, kind));
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  CALLED();
+  SIM_CALLED();
   return copy_async(linear(dst, src, bytes, kind), stream);
 }
 
 cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                          enum cudaMemcpyKind kind) {
-  CALLED();
+  SIM_CALLED();
   return copy_sync((struct copy){dst, src, dpitch, spitch, width, height, kind});
 }
 
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                               enum cudaMemcpyKind kind, cudaStream_t stream) {
-  CALLED();
+  SIM_CALLED();
   return copy_async((struct copy){dst, src, dpitch, spitch, width, height, kind}, stream);
 }
 
@@ -206,14 +203,14 @@ static cudaError_t check_peers(const void *dst, int dst_device, const void *src,
 
 cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device, size_t bytes,
                                 cudaStream_t stream) {
-  CALLED();
+  SIM_CALLED();
   cudaError_t error = check_peers(dst, dst_device, src, src_device);
   return error ? error : copy_async(linear(dst, src, bytes, cudaMemcpyDeviceToDevice), stream);
 }
 
 // Ordered after everything queued on both devices, and waited for.
 cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t bytes) {
-  CALLED();
+  SIM_CALLED();
   cudaError_t error = check_peers(dst, dst_device, src, src_device);
   if (error != cudaSuccess)
     return error;
@@ -239,7 +236,7 @@ static cudaError_t copy_symbol(struct copy copy) {
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind) {
-  CALLED();
+  SIM_CALLED();
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return sim_fail(cudaErrorInvalidMemcpyDirection);
   enum cudaMemcpyKind counted = kind_of(true, sim_device_of(src) >= 0);
@@ -247,7 +244,7 @@ cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t bytes
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
-  CALLED();
+  SIM_CALLED();
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return sim_fail(cudaErrorInvalidMemcpyDirection);
   enum cudaMemcpyKind counted = kind_of(sim_device_of(dst) >= 0, true);
@@ -266,7 +263,7 @@ static cudaError_t copy_symbol_async(struct copy copy, cudaStream_t handle) {
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t bytes, size_t offset,
                                     enum cudaMemcpyKind kind, cudaStream_t stream) {
-  CALLED();
+  SIM_CALLED();
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return sim_fail(cudaErrorInvalidMemcpyDirection);
   enum cudaMemcpyKind counted = kind_of(true, sim_device_of(src) >= 0);
@@ -275,7 +272,7 @@ cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t 
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t bytes, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream) {
-  CALLED();
+  SIM_CALLED();
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return sim_fail(cudaErrorInvalidMemcpyDirection);
   enum cudaMemcpyKind counted = kind_of(sim_device_of(dst) >= 0, true);
@@ -293,10 +290,10 @@ struct fill_work {
 
 static cudaError_t run_fill(struct sim_work *base) {
   struct fill_work *work = (struct fill_work *)base;
-  for (size_t row = 0; row < work->rows; row++) {
+  const struct sim_region region = {work->pointer, work->bytes, work->pitch, work->rows};
+  for (size_t row = 0; row < work->rows; row++)
     memset(work->pointer + row * work->pitch, work->value, work->bytes);
-    SIM_TELL(wrote(work->pointer + row * work->pitch, work->bytes));
-  }
+  SIM_TELL(wrote(&region));
   return cudaSuccess;
 }
 
@@ -332,7 +329,7 @@ static cudaError_t fill_async(void *pointer, size_t pitch, int value, size_t byt
   work->base.count = count_fill;
   work->base.describe = describe_fill;
   work->base.cost = cost_fill;
-  work->base.caller = caller;
+  work->base.caller = sim_api_caller;
   work->pointer = pointer;
   work->value = value;
   work->pitch = pitch;
@@ -348,21 +345,21 @@ static cudaError_t fill_sync(void *pointer, size_t pitch, int value, size_t byte
 }
 
 cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t bytes, size_t rows, cudaStream_t stream) {
-  CALLED();
+  SIM_CALLED();
   return fill_async(pointer, pitch, value, bytes, rows, stream);
 }
 
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream) {
-  CALLED();
+  SIM_CALLED();
   return fill_async(pointer, bytes, value, bytes, 1, stream);
 }
 
 cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t bytes, size_t rows) {
-  CALLED();
+  SIM_CALLED();
   return fill_sync(pointer, pitch, value, bytes, rows);
 }
 
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes) {
-  CALLED();
+  SIM_CALLED();
   return fill_sync(pointer, bytes, value, bytes, 1);
 }

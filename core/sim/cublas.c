@@ -169,6 +169,7 @@ bool sim_cublas_check(const char *function, const char *name, const void *data, 
 }
 
 cublasStatus_t sim_cublas_submit(struct CUstream_st *stream, struct sim_work *work) {
+  work->caller = sim_api_caller;
   return sim_submit(stream, work, NULL) == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
@@ -223,9 +224,27 @@ size_t sim_cublas_reach(const struct sim_matrix *matrix, int rows, int columns, 
   return (size_t)last * sim_element_bytes(matrix->type);
 }
 
-void sim_cublas_reads(const void *data, size_t bytes) {
-  if (data && bytes)
-    SIM_TELL(was_read(data, bytes));
+struct sim_matrix sim_cublas_vector(const void *data, cudaDataType type, int increment) {
+  return (struct sim_matrix){(void *)(uintptr_t)data, type, abs(increment), 0};
+}
+
+static void tell(const struct sim_matrix *matrix, int rows, int columns, int count, bool writes) {
+  const size_t bytes = sim_element_bytes(matrix->type);
+  struct sim_region region = {matrix->data, (size_t)rows * bytes, (size_t)matrix->leading * bytes, (size_t)columns};
+  if (sim_inspector == NULL || matrix->data == NULL || rows <= 0 || columns <= 0)
+    return;
+  for (int i = 0; i < count; i++) {
+    region.address = (const char *)matrix->data + (ptrdiff_t)(i * matrix->stride) * (ptrdiff_t)bytes;
+    (writes ? sim_inspector->wrote : sim_inspector->was_read)(&region);
+  }
+}
+
+void sim_cublas_reads(const struct sim_matrix *matrix, int rows, int columns, int count) {
+  tell(matrix, rows, columns, count, false);
+}
+
+void sim_cublas_wrote(const struct sim_matrix *matrix, int rows, int columns, int count) {
+  tell(matrix, rows, columns, count, true);
 }
 
 // What a product reads: op(A) is m x k, op(B) k x n.
@@ -237,6 +256,14 @@ static size_t reach_of_b(const struct sim_gemm *g) {
   return sim_cublas_reach(&g->b, g->transpose_b ? g->n : g->k, g->transpose_b ? g->k : g->n, g->count);
 }
 
+bool sim_cublas_run_gemm(const struct sim_gemm *g) {
+  sim_cublas_reads(&g->a, g->transpose_a ? g->k : g->m, g->transpose_a ? g->m : g->k, g->count);
+  sim_cublas_reads(&g->b, g->transpose_b ? g->n : g->k, g->transpose_b ? g->k : g->n, g->count);
+  const bool done = sim_gemm_run(g);
+  sim_cublas_wrote(&g->c, g->m, g->n, g->count);
+  return done;
+}
+
 static cudaError_t run_gemm(struct sim_work *base) {
   struct gemm_work *work = (struct gemm_work *)base;
   struct sim_gemm gemm = work->gemm;
@@ -244,11 +271,7 @@ static cudaError_t run_gemm(struct sim_work *base) {
     gemm.alpha = sim_cublas_scalar(work->alpha, work->scalar_type);
     gemm.beta = sim_cublas_scalar(work->beta, work->scalar_type);
   }
-  sim_cublas_reads(gemm.a.data, reach_of_a(&gemm));
-  sim_cublas_reads(gemm.b.data, reach_of_b(&gemm));
-  bool done = sim_gemm_run(&gemm);
-  SIM_TELL(wrote(gemm.c.data, sim_cublas_reach(&gemm.c, gemm.m, gemm.n, gemm.count)));
-  return done ? cudaSuccess : cudaErrorLaunchFailure;
+  return sim_cublas_run_gemm(&gemm) ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
 static bool check_shape(const struct sim_gemm *g) {
@@ -303,10 +326,10 @@ static bool use_tf32(cublasHandle_t handle) {
   return handle && (handle->math & 15) == CUBLAS_TF32_TENSOR_OP_MATH;
 }
 
-cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-                                         int m, int n, int k, const float *alpha, const float *A, int lda,
-                                         long long strideA, const float *B, int ldb, long long strideB,
-                                         const float *beta, float *C, int ldc, long long strideC, int count) {
+static cublasStatus_t sgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+                            int k, const float *alpha, const float *A, int lda, long long strideA, const float *B,
+                            int ldb, long long strideB, const float *beta, float *C, int ldc, long long strideC,
+                            int count) {
   struct sim_gemm gemm = {.transpose_a = transa != CUBLAS_OP_N,
                           .transpose_b = transb != CUBLAS_OP_N,
                           .m = m,
@@ -320,16 +343,25 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
   return sim_cublas_multiply("cublasSgemm", handle, gemm, alpha, beta, CUDA_R_32F);
 }
 
+cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                         int m, int n, int k, const float *alpha, const float *A, int lda,
+                                         long long strideA, const float *B, int ldb, long long strideB,
+                                         const float *beta, float *C, int ldc, long long strideC, int count) {
+  SIM_CALLED();
+  return sgemm(handle, transa, transb, m, n, k, alpha, A, lda, strideA, B, ldb, strideB, beta, C, ldc, strideC, count);
+}
+
 cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
                               int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
                               const float *beta, float *C, int ldc) {
-  return cublasSgemmStridedBatched(handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta, C, ldc, 0, 1);
+  SIM_CALLED();
+  return sgemm(handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta, C, ldc, 0, 1);
 }
 
-cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-                                         int m, int n, int k, const double *alpha, const double *A, int lda,
-                                         long long strideA, const double *B, int ldb, long long strideB,
-                                         const double *beta, double *C, int ldc, long long strideC, int count) {
+static cublasStatus_t dgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+                            int k, const double *alpha, const double *A, int lda, long long strideA, const double *B,
+                            int ldb, long long strideB, const double *beta, double *C, int ldc, long long strideC,
+                            int count) {
   struct sim_gemm gemm = {.transpose_a = transa != CUBLAS_OP_N,
                           .transpose_b = transb != CUBLAS_OP_N,
                           .m = m,
@@ -342,10 +374,19 @@ cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_
   return sim_cublas_multiply("cublasDgemm", handle, gemm, alpha, beta, CUDA_R_64F);
 }
 
+cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                         int m, int n, int k, const double *alpha, const double *A, int lda,
+                                         long long strideA, const double *B, int ldb, long long strideB,
+                                         const double *beta, double *C, int ldc, long long strideC, int count) {
+  SIM_CALLED();
+  return dgemm(handle, transa, transb, m, n, k, alpha, A, lda, strideA, B, ldb, strideB, beta, C, ldc, strideC, count);
+}
+
 cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
                               int k, const double *alpha, const double *A, int lda, const double *B, int ldb,
                               const double *beta, double *C, int ldc) {
-  return cublasDgemmStridedBatched(handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta, C, ldc, 0, 1);
+  SIM_CALLED();
+  return dgemm(handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta, C, ldc, 0, 1);
 }
 
 // The combinations of types that cuBLAS multiplies: A and B alike; C like them, or float, or int for bytes.
@@ -389,12 +430,11 @@ static cudaDataType scalar_type(cublasComputeType_t compute) {
   }
 }
 
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-                                          int m, int n, int k, const void *alpha, const void *A, cudaDataType Atype,
-                                          int lda, long long strideA, const void *B, cudaDataType Btype, int ldb,
-                                          long long strideB, const void *beta, void *C, cudaDataType Ctype, int ldc,
-                                          long long strideC, int count, cublasComputeType_t computeType,
-                                          cublasGemmAlgo_t algo) {
+static cublasStatus_t gemm_ex(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+                              int k, const void *alpha, const void *A, cudaDataType Atype, int lda, long long strideA,
+                              const void *B, cudaDataType Btype, int ldb, long long strideB, const void *beta, void *C,
+                              cudaDataType Ctype, int ldc, long long strideC, int count,
+                              cublasComputeType_t computeType, cublasGemmAlgo_t algo) {
   (void)algo;
   if (!supported(Atype, Btype, Ctype, computeType))
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -412,10 +452,22 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
   return sim_cublas_multiply("cublasGemmEx", handle, gemm, alpha, beta, scalar_type(computeType));
 }
 
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                          int m, int n, int k, const void *alpha, const void *A, cudaDataType Atype,
+                                          int lda, long long strideA, const void *B, cudaDataType Btype, int ldb,
+                                          long long strideB, const void *beta, void *C, cudaDataType Ctype, int ldc,
+                                          long long strideC, int count, cublasComputeType_t computeType,
+                                          cublasGemmAlgo_t algo) {
+  SIM_CALLED();
+  return gemm_ex(handle, transa, transb, m, n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype,
+                 ldc, strideC, count, computeType, algo);
+}
+
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
                             int k, const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B,
                             cudaDataType Btype, int ldb, const void *beta, void *C, cudaDataType Ctype, int ldc,
                             cublasComputeType_t computeType, cublasGemmAlgo_t algo) {
-  return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C,
-                                    Ctype, ldc, 0, 1, computeType, algo);
+  SIM_CALLED();
+  return gemm_ex(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1,
+                 computeType, algo);
 }

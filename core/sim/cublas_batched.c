@@ -30,7 +30,7 @@ static cudaError_t run_batch(struct sim_work *base) {
     gemm.a.data = (void *)(uintptr_t)w->a[i];
     gemm.b.data = (void *)(uintptr_t)w->b[i];
     gemm.c.data = w->c[i];
-    if (!sim_gemm_run(&gemm))
+    if (!sim_cublas_run_gemm(&gemm))
       return cudaErrorLaunchFailure;
   }
   return cudaSuccess;
@@ -79,6 +79,7 @@ static cublasStatus_t batched(const char *function, cublasHandle_t handle, struc
   cublasStatus_t cublas##S##gemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,     \
                                         int m, int n, int k, const T *alpha, const T *const *A, int lda,               \
                                         const T *const *B, int ldb, const T *beta, T *const *C, int ldc, int count) {  \
+    SIM_CALLED();                                                                                                      \
     struct batch_work operation = {.gemm = {.transpose_a = transa != CUBLAS_OP_N,                                      \
                                             .transpose_b = transb != CUBLAS_OP_N,                                      \
                                             .m = m,                                                                    \
@@ -108,7 +109,7 @@ struct sum_work {
   double alpha, beta;
   const void *alpha_pointer, *beta_pointer; // in the device pointer mode; else NULL
   struct sim_matrix a, b, c;
-  size_t a_bytes, b_bytes; // that are read
+  bool reads_a, reads_b;
 };
 
 static double at(const struct sim_matrix *matrix, bool transpose, int row, int column) {
@@ -120,8 +121,10 @@ static cudaError_t run_sum(struct sim_work *base) {
   const struct sum_work *w = (const struct sum_work *)base;
   const double alpha = w->alpha_pointer ? sim_cublas_scalar(w->alpha_pointer, w->c.type) : w->alpha;
   const double beta = w->beta_pointer ? sim_cublas_scalar(w->beta_pointer, w->c.type) : w->beta;
-  sim_cublas_reads(w->a.data, w->a_bytes);
-  sim_cublas_reads(w->b.data, w->b_bytes);
+  if (w->reads_a)
+    sim_cublas_reads(&w->a, w->transpose_a ? w->n : w->m, w->transpose_a ? w->m : w->n, 1);
+  if (w->reads_b)
+    sim_cublas_reads(&w->b, w->transpose_b ? w->n : w->m, w->transpose_b ? w->m : w->n, 1);
   for (int column = 0; column < w->n; column++)
     for (int row = 0; row < w->m; row++) {
       const double sum = (alpha == 0 ? 0 : alpha * at(&w->a, w->transpose_a, row, column)) +
@@ -131,8 +134,8 @@ static cudaError_t run_sum(struct sim_work *base) {
         ((double *)w->c.data)[i] = sum;
       else
         ((float *)w->c.data)[i] = (float)sum;
-      SIM_TELL(wrote((char *)w->c.data + i * sim_element_bytes(w->c.type), sim_element_bytes(w->c.type)));
     }
+  sim_cublas_wrote(&w->c, w->m, w->n, 1);
   return cudaSuccess;
 }
 
@@ -154,11 +157,12 @@ static cublasStatus_t add_matrices(const char *function, cublasHandle_t handle, 
     sum.beta = sim_cublas_scalar(sum.beta_pointer, sum.c.type);
     sum.alpha_pointer = sum.beta_pointer = NULL;
   }
-  const bool reads_a = sum.alpha_pointer || sum.alpha != 0, reads_b = sum.beta_pointer || sum.beta != 0;
-  sum.a_bytes = reads_a ? sim_cublas_reach(&sum.a, a_rows, sum.transpose_a ? sum.m : sum.n, 1) : 0;
-  sum.b_bytes = reads_b ? sim_cublas_reach(&sum.b, b_rows, sum.transpose_b ? sum.m : sum.n, 1) : 0;
-  if (!sim_cublas_check(function, "A", sum.a.data, sum.a_bytes, stream->device) ||
-      !sim_cublas_check(function, "B", sum.b.data, sum.b_bytes, stream->device) ||
+  sum.reads_a = sum.alpha_pointer || sum.alpha != 0;
+  sum.reads_b = sum.beta_pointer || sum.beta != 0;
+  const size_t a_bytes = sum.reads_a ? sim_cublas_reach(&sum.a, a_rows, sum.transpose_a ? sum.m : sum.n, 1) : 0;
+  const size_t b_bytes = sum.reads_b ? sim_cublas_reach(&sum.b, b_rows, sum.transpose_b ? sum.m : sum.n, 1) : 0;
+  if (!sim_cublas_check(function, "A", sum.a.data, a_bytes, stream->device) ||
+      !sim_cublas_check(function, "B", sum.b.data, b_bytes, stream->device) ||
       !sim_cublas_check(function, "C", sum.c.data, sim_cublas_reach(&sum.c, sum.m, sum.n, 1), stream->device))
     return CUBLAS_STATUS_SUCCESS;
   struct sum_work *work = sim_work_new(sizeof *work, run_sum, NULL);
@@ -173,6 +177,7 @@ static cublasStatus_t add_matrices(const char *function, cublasHandle_t handle, 
   cublasStatus_t cublas##S##geam(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,     \
                                  int n, const T *alpha, const T *A, int lda, const T *beta, const T *B, int ldb, T *C, \
                                  int ldc) {                                                                            \
+    SIM_CALLED();                                                                                                      \
     return add_matrices("cublas" #S "geam", handle,                                                                    \
                         (struct sum_work){.m = m,                                                                      \
                                           .n = n,                                                                      \
@@ -233,11 +238,20 @@ FACTORISE(factorise_double, double, fabs)
 
 static cudaError_t run_lu(struct sim_work *base) {
   const struct lu_work *w = (const struct lu_work *)base;
+  const struct sim_matrix pointers = sim_cublas_vector(w->a, CUDA_R_64F, 1),
+                          info = sim_cublas_vector(w->info, CUDA_R_32I, 1);
+  const struct sim_matrix all_pivots = sim_cublas_vector(w->pivots, CUDA_R_32I, 1);
+  sim_cublas_reads(&pointers, 1, w->count, 1);
   for (int i = 0; i < w->count; i++) {
+    const struct sim_matrix a = {w->a[i], w->in_double ? CUDA_R_64F : CUDA_R_32F, w->leading, 0};
     int *pivots = w->pivots ? w->pivots + (size_t)i * (size_t)w->n : NULL;
+    sim_cublas_reads(&a, w->n, w->n, 1);
     w->info[i] = w->in_double ? factorise_double(w->a[i], w->n, w->leading, pivots)
                               : factorise_float(w->a[i], w->n, w->leading, pivots);
+    sim_cublas_wrote(&a, w->n, w->n, 1);
   }
+  sim_cublas_wrote(&info, 1, w->count, 1);
+  sim_cublas_wrote(&all_pivots, 1, w->count * w->n, 1);
   return cudaSuccess;
 }
 
@@ -266,12 +280,14 @@ static cublasStatus_t factorise(const char *function, cublasHandle_t handle, str
 
 cublasStatus_t cublasSgetrfBatched(cublasHandle_t handle, int n, float *const *A, int lda, int *pivots, int *info,
                                    int count) {
+  SIM_CALLED();
   return factorise(
       "cublasSgetrfBatched", handle,
       (struct lu_work){.n = n, .leading = lda, .count = count, .a = (void *const *)A, .pivots = pivots, .info = info});
 }
 cublasStatus_t cublasDgetrfBatched(cublasHandle_t handle, int n, double *const *A, int lda, int *pivots, int *info,
                                    int count) {
+  SIM_CALLED();
   return factorise("cublasDgetrfBatched", handle,
                    (struct lu_work){.in_double = true,
                                     .n = n,

@@ -26,11 +26,19 @@ void sim_cublas_count(const struct sim_work *work);
 cublasStatus_t sim_cublas_multiply(const char *function, cublasHandle_t handle, struct sim_gemm gemm, const void *alpha,
                                    const void *beta, cudaDataType scalar_type);
 
+// A vector's elements as those of a matrix of one row.
+struct sim_matrix sim_cublas_vector(const void *data, cudaDataType type, int increment);
+
+// A product, of which an inspector is told.
+bool sim_cublas_run_gemm(const struct sim_gemm *gemm);
+
 // The bytes from a matrix's (or batch's) first element to its last.
 size_t sim_cublas_reach(const struct sim_matrix *matrix, int rows, int columns, int count);
 
-// The inspector is told what a function reads, when it does.
-void sim_cublas_reads(const void *data, size_t bytes);
+// An inspector is told what a function reads, before it does, and what it has written: of each column of a matrix its rows, and of a
+// vector its elements, whatever lies between.
+void sim_cublas_reads(const struct sim_matrix *matrix, int rows, int columns, int count);
+void sim_cublas_wrote(const struct sim_matrix *matrix, int rows, int columns, int count);
 
 // alpha or beta as a number.
 double sim_cublas_scalar(const void *pointer, cudaDataType type);

@@ -65,7 +65,6 @@ static double element(const struct vector *v, int n, int i) {
 static void set(const struct vector *v, int n, int i, double value) {
   const size_t at = place(v, n, i);
   store(v->data, v->type, at, value);
-  SIM_TELL(wrote((char *)v->data + at * sim_element_bytes(v->type), sim_element_bytes(v->type)));
 }
 
 // The first of the greatest or least absolute values, counted from 1; 0 for no elements.
@@ -112,15 +111,24 @@ static size_t reach(const struct vector *v, int n) {
 
 static cudaError_t run_level1(struct sim_work *base) {
   const struct level1_work *w = (struct level1_work *)base;
-  sim_cublas_reads(w->x.data, reach(&w->x, w->n));
+  const bool finds = w->operation == AMAX || w->operation == AMIN;
+  const struct sim_matrix x = sim_cublas_vector(w->x.data, w->x.type, w->x.increment);
+  const struct sim_matrix y = sim_cublas_vector(w->y.data, w->y.type, w->y.increment);
+  const struct sim_matrix result = sim_cublas_vector(w->result, finds ? CUDA_R_32I : w->scalar_type, 1);
+  sim_cublas_reads(&x, 1, w->n, 1);
   if (w->operation == DOT || w->operation == AXPY || w->operation == SWAP)
-    sim_cublas_reads(w->y.data, reach(&w->y, w->n));
-  if (w->operation == AMAX || w->operation == AMIN)
+    sim_cublas_reads(&y, 1, w->n, 1);
+  if (finds)
     *(int *)w->result = extreme(w);
   else if (w->result)
     store(w->result, w->scalar_type, 0, total(w));
   else
     change(w);
+  if (w->operation == SCAL || w->operation == SWAP)
+    sim_cublas_wrote(&x, 1, w->n, 1);
+  if (w->operation == AXPY || w->operation == SWAP || w->operation == COPY)
+    sim_cublas_wrote(&y, 1, w->n, 1);
+  sim_cublas_wrote(&result, 1, 1, 1);
   return cudaSuccess;
 }
 
@@ -183,6 +191,7 @@ static struct vector vector(const void *data, cudaDataType type, int increment) 
 cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaDataType xType, int incx, const void *y,
                            cudaDataType yType, int incy, void *result, cudaDataType resultType,
                            cudaDataType executionType) {
+  SIM_CALLED();
   if (result == NULL)
     return CUBLAS_STATUS_INVALID_VALUE;
   const bool narrow = xType == CUDA_R_16F || xType == CUDA_R_16BF;
@@ -201,6 +210,7 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaData
 // The typed functions, for each letter.
 #define RESULT(letter, T, TYPE, name, OPERATION)                                                                       \
   cublasStatus_t cublas##letter##name##_v2(cublasHandle_t handle, int n, const T *x, int incx, T *result) {            \
+    SIM_CALLED();                                                                                                      \
     if (result == NULL)                                                                                                \
       return CUBLAS_STATUS_INVALID_VALUE;                                                                              \
     return level1(                                                                                                     \
@@ -210,6 +220,7 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaData
   }
 #define INDEX(letter, T, TYPE, name, OPERATION)                                                                        \
   cublasStatus_t cublasI##letter##name##_v2(cublasHandle_t handle, int n, const T *x, int incx, int *result) {         \
+    SIM_CALLED();                                                                                                      \
     if (result == NULL)                                                                                                \
       return CUBLAS_STATUS_INVALID_VALUE;                                                                              \
     return level1("cublasI" #letter #name, handle,                                                                     \
@@ -218,11 +229,13 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaData
 #define TYPED(S, T, TYPE)                                                                                              \
   cublasStatus_t cublas##S##dot_v2(cublasHandle_t handle, int n, const T *x, int incx, const T *y, int incy,           \
                                    T *result) {                                                                        \
+    SIM_CALLED();                                                                                                      \
     return cublasDotEx(handle, n, x, TYPE, incx, y, TYPE, incy, result, TYPE, TYPE);                                   \
   }                                                                                                                    \
   RESULT(S, T, TYPE, nrm2, NRM2)                                                                                       \
   RESULT(S, T, TYPE, asum, ASUM)                                                                                       \
   cublasStatus_t cublas##S##scal_v2(cublasHandle_t handle, int n, const T *alpha, T *x, int incx) {                    \
+    SIM_CALLED();                                                                                                      \
     if (alpha == NULL)                                                                                                 \
       return CUBLAS_STATUS_INVALID_VALUE;                                                                              \
     return level1(                                                                                                     \
@@ -231,11 +244,13 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaData
             .operation = SCAL, .n = n, .alpha_pointer = alpha, .scalar_type = TYPE, .x = vector(x, TYPE, incx)});      \
   }                                                                                                                    \
   cublasStatus_t cublas##S##copy_v2(cublasHandle_t handle, int n, const T *x, int incx, T *y, int incy) {              \
+    SIM_CALLED();                                                                                                      \
     return level1(                                                                                                     \
         "cublas" #S "copy", handle,                                                                                    \
         (struct level1_work){.operation = COPY, .n = n, .x = vector(x, TYPE, incx), .y = vector(y, TYPE, incy)});      \
   }                                                                                                                    \
   cublasStatus_t cublas##S##swap_v2(cublasHandle_t handle, int n, T *x, int incx, T *y, int incy) {                    \
+    SIM_CALLED();                                                                                                      \
     return level1(                                                                                                     \
         "cublas" #S "swap", handle,                                                                                    \
         (struct level1_work){.operation = SWAP, .n = n, .x = vector(x, TYPE, incx), .y = vector(y, TYPE, incy)});      \
@@ -249,6 +264,7 @@ INDEX(d, double, CUDA_R_64F, amin, AMIN)
 
 cublasStatus_t cublasDaxpy_v2(cublasHandle_t handle, int n, const double *alpha, const double *x, int incx, double *y,
                               int incy) {
+  SIM_CALLED();
   if (alpha == NULL)
     return CUBLAS_STATUS_INVALID_VALUE;
   return level1("cublasDaxpy", handle,

@@ -16,7 +16,6 @@ struct vector_work {
   float alpha, beta;
   const float *alpha_pointer, *beta_pointer; // in the device pointer mode; else NULL
   const float *a, *x;                        // a NULL: y = alpha x + y
-  size_t a_bytes, x_bytes;
   float *y;
 };
 
@@ -59,16 +58,19 @@ static cudaError_t run_vector(struct sim_work *base) {
   int length = w->a ? (w->transpose ? w->n : w->m) : w->n;
   float *y = w->y + first_index(length, w->incy);
   const float *x = w->x + first_index(w->n, w->incx);
-  sim_cublas_reads(w->a, w->a_bytes);
-  sim_cublas_reads(w->x, w->x_bytes);
+  const struct sim_matrix a = {(void *)(uintptr_t)w->a, CUDA_R_32F, w->lda, 0};
+  const struct sim_matrix x_vector = sim_cublas_vector(w->x, CUDA_R_32F, w->incx);
+  const struct sim_matrix y_vector = sim_cublas_vector(w->y, CUDA_R_32F, w->incy);
+  sim_cublas_reads(&a, w->m, w->n, 1);
+  sim_cublas_reads(&x_vector, 1, w->a && w->transpose ? w->m : w->n, 1);
   for (int i = 0; i < length; i++) {
     float *out = &y[(long)i * w->incy];
     if (w->a)
       *out = alpha * dot(w, i) + (beta == 0 ? 0 : beta * *out);
     else
       *out += alpha * x[(long)i * w->incx];
-    SIM_TELL(wrote(out, sizeof *out));
   }
+  sim_cublas_wrote(&y_vector, 1, length, 1);
   return cudaSuccess;
 }
 
@@ -95,8 +97,6 @@ static cublasStatus_t vector_operation(const char *function, cublasHandle_t hand
   }
   struct vector_work *work = sim_work_new(sizeof *work, run_vector, NULL);
   operation.base = work->base;
-  operation.a_bytes = a_bytes;
-  operation.x_bytes = x_bytes;
   *work = operation;
   work->base.count = sim_cublas_count;
   work->base.describe = describe_vector;
@@ -107,6 +107,7 @@ static cublasStatus_t vector_operation(const char *function, cublasHandle_t hand
 cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const float *alpha,
                               const float *A, int lda, const float *x, int incx, const float *beta, float *y,
                               int incy) {
+  SIM_CALLED();
   if (m < 0 || n < 0 || lda < (m > 1 ? m : 1) || incx == 0 || incy == 0 || alpha == NULL || beta == NULL)
     return CUBLAS_STATUS_INVALID_VALUE;
   bool transpose = trans != CUBLAS_OP_N;
@@ -130,6 +131,7 @@ cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, in
 
 cublasStatus_t cublasSaxpy_v2(cublasHandle_t handle, int n, const float *alpha, const float *x, int incx, float *y,
                               int incy) {
+  SIM_CALLED();
   if (alpha == NULL)
     return CUBLAS_STATUS_INVALID_VALUE;
   struct vector_work operation = {.n = n, .incx = incx, .incy = incy, .alpha_pointer = alpha, .x = x, .y = y};

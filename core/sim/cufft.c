@@ -259,26 +259,25 @@ static void store(const struct transform_work *w, size_t at, double complex valu
   }
 }
 
-// To an inspector: what a batch reads or writes, a row at a time where the numbers of a row are neighbours. What goes by way of the
+// To an inspector: what a batch reads or writes, a row at a time. What goes by way of the
 // program's own functions nobody knows.
 static void tell_batch(const struct transform_work *w, bool writes, int batch, const int *n) {
   const struct cufft_layout *layout = writes ? &w->plan.out : &w->plan.in;
   const bool real = writes ? sim_cufft_to_real(w->plan.type) : sim_cufft_from_real(w->plan.type);
   const bool half = writes ? sim_cufft_from_real(w->plan.type) : sim_cufft_to_real(w->plan.type);
   const size_t bytes = (real ? 1 : 2) * (sim_cufft_in_double(w->plan.type) ? sizeof(double) : sizeof(float));
-  const int columns = half ? n[2] / 2 + 1 : n[2], step = layout->stride == 1 ? columns : 1;
+  const int columns = half ? n[2] / 2 + 1 : n[2];
   int i[CUFFT_MAX_RANK];
   if (sim_inspector == NULL || (writes ? w->plan.store.routine : w->plan.load.routine))
     return;
   for (i[0] = 0; i[0] < n[0]; i[0]++)
-    for (i[1] = 0; i[1] < n[1]; i[1]++)
-      for (i[2] = 0; i[2] < columns; i[2] += step) {
-        const size_t at = bytes * place(&w->plan, layout, batch, i);
-        if (writes)
-          sim_inspector->wrote((char *)w->out + at, bytes * (size_t)step);
-        else
-          sim_inspector->was_read((const char *)w->in + at, bytes * (size_t)step);
-      }
+    for (i[1] = 0; i[1] < n[1]; i[1]++) {
+      i[2] = 0;
+      const char *const begin = (const char *)(writes ? w->out : w->in) + bytes * place(&w->plan, layout, batch, i);
+      const size_t pitch = bytes * (size_t)layout->stride;
+      const struct sim_region row = {begin, bytes, pitch, (size_t)columns};
+      (writes ? sim_inspector->wrote : sim_inspector->was_read)(&row);
+    }
 }
 
 static void load_all(const struct transform_work *w, int batch, const int *n, double complex *data) {
@@ -396,24 +395,31 @@ cufftResult sim_cufft_execute(cufftHandle handle, cufftType type, const void *in
   work->in = in;
   work->out = out;
   work->sign = sign;
+  work->base.caller = sim_api_caller;
   return sim_submit(stream, &work->base, NULL) == cudaSuccess ? CUFFT_SUCCESS : CUFFT_EXEC_FAILED;
 }
 
 cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *in, cufftComplex *out, int direction) {
+  SIM_CALLED();
   return sim_cufft_execute(plan, CUFFT_C2C, in, out, direction);
 }
 cufftResult cufftExecR2C(cufftHandle plan, cufftReal *in, cufftComplex *out) {
+  SIM_CALLED();
   return sim_cufft_execute(plan, CUFFT_R2C, in, out, CUFFT_FORWARD);
 }
 cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *in, cufftReal *out) {
+  SIM_CALLED();
   return sim_cufft_execute(plan, CUFFT_C2R, in, out, CUFFT_INVERSE);
 }
 cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleComplex *out, int direction) {
+  SIM_CALLED();
   return sim_cufft_execute(plan, CUFFT_Z2Z, in, out, direction);
 }
 cufftResult cufftExecD2Z(cufftHandle plan, cufftDoubleReal *in, cufftDoubleComplex *out) {
+  SIM_CALLED();
   return sim_cufft_execute(plan, CUFFT_D2Z, in, out, CUFFT_FORWARD);
 }
 cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleReal *out) {
+  SIM_CALLED();
   return sim_cufft_execute(plan, CUFFT_Z2D, in, out, CUFFT_INVERSE);
 }

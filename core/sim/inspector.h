@@ -8,6 +8,15 @@
 
 struct cudasim_launch_request;
 
+// Memory in rows of so many bytes, of which each begins `pitch` bytes behind the one before.
+struct sim_region {
+  const void *address;
+  size_t bytes, pitch, rows;
+};
+static inline struct sim_region sim_bytes(const void *address, size_t bytes) {
+  return (struct sim_region){address, bytes, bytes, 1};
+}
+
 // Functions of a launch and of a block come from the operating-system thread that runs it; those about memory from any.
 struct sim_inspector {
   // The result goes to launch_end and to every block of the launch; NULL: no block of it is looked at.
@@ -32,14 +41,14 @@ struct sim_inspector {
   void (*divergent)(int thread, const char *file, int line, int other, const char *other_file, int other_line);
   void (*faulted)(const void *address);
 
-  // Device memory: who allocated it, what a copy or fill or a function of a library wrote, what was copied within devices.
+  // Device memory: who allocated it; what a copy, a fill or a function of a library did to it, and to no byte beside it.
   void (*allocated)(void *address, size_t bytes, const void *caller);
   void (*freed)(void *address);
   void (*given_back)(void *address); // as the program has it; a graph may use it again
   void (*reset)(int device);         // as CUDA's does, it frees what is allocated
-  void (*wrote)(const void *address, size_t bytes);
-  void (*was_read)(const void *address, size_t bytes); // by a function of a library
-  void (*copied)(const void *to, const void *from, size_t bytes);
+  void (*wrote)(const struct sim_region *region);
+  void (*was_read)(const struct sim_region *region); // by a function of a library
+  void (*copied)(const struct sim_region *to, const struct sim_region *from);
   // A launch was refused: its argument at `position` (from 0) is no memory that a kernel may use.
   void (*refused)(const struct cudasim_launch_request *request, int position, const void *caller);
 };
@@ -53,13 +62,20 @@ struct sim_stamp {
   bool unknown; // it waits for what was not submitted yet: more is ordered before it than this says
 };
 const struct sim_stamp *sim_running_stamp(void); // of what this thread executes; NULL: it executes nothing
-const void *sim_running_caller(void); // who asked for the copy or fill that it executes; NULL: it executes none
+// Who called the function of CUDA, cuBLAS or cuFFT whose work this thread executes; NULL: nobody knows, or it executes none.
+const void *sim_running_caller(void);
+const char *sim_running_library(void); // "cublas gemm", of a library's function; NULL: it executes none
 // How often the host has waited for everything there was: what was done before is ordered before all that comes.
 unsigned long sim_stamp_epoch(void);
 // Where the simulator keeps what the threads of the blocks exchange that this thread runs, and how many bytes; while it runs one.
 const void *sim_block_state(size_t *bytes);
 extern bool sim_inspects_all; // blocks that are not looked at run the code that tells, too
 
+#define SIM_WROTE(address, bytes)                                                                                      \
+  do {                                                                                                                 \
+    const struct sim_region sim_region = sim_bytes(address, bytes);                                                    \
+    SIM_TELL(wrote(&sim_region));                                                                                      \
+  } while (0)
 #define SIM_TELL(...)                                                                                                  \
   do {                                                                                                                 \
     if (__builtin_expect(sim_inspector != NULL, 0))                                                                    \

@@ -43,7 +43,7 @@ static void take(struct sim_joint *joint, const struct sim_nccl_call *call, cons
     else if (call->kind == SIM_ALL_REDUCE || r == (call->kind == SIM_REDUCE ? call->root : target))
       memcpy(to, scratch, bytes);
     for (int s = 0; sim_inspector && s < (call->kind == SIM_ALL_GATHER ? clique->ranks : 1); s++)
-      sim_inspector->wrote(to + (size_t)s * call->count * size, bytes);
+      SIM_WROTE(to + (size_t)s * call->count * size, bytes);
   }
 }
 
@@ -170,7 +170,7 @@ bool sim_nccl_pair(struct sim_joint *joint) {
   if (!fits(joint, joint->from, &from->call, joint->to, &to->call))
     return false;
   memmove(to->recv, from->send, from->call.count * sim_nccl_bytes(from->call.type));
-  SIM_TELL(wrote(to->recv, from->call.count * sim_nccl_bytes(from->call.type)));
+  SIM_WROTE(to->recv, from->call.count * sim_nccl_bytes(from->call.type));
   return true;
 }
 
@@ -194,7 +194,7 @@ static size_t get(struct sim_ring *ring, void *data, size_t bytes) {
   memcpy(data, ring->bytes + begin, n < before ? n : before);
   if (n > before)
     memcpy((char *)data + before, ring->bytes, n - before);
-  SIM_TELL(wrote(data, n));
+  SIM_WROTE(data, n);
   atomic_store_explicit(&ring->read, at + n, memory_order_release);
   return n;
 }

@@ -14,6 +14,8 @@
 
 // ---- work ----
 
+__thread const void *sim_api_caller;
+
 void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *)) {
   struct sim_work *work = sim_allocate(size);
   memset(work, 0, sizeof *work);

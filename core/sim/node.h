@@ -24,12 +24,16 @@ struct sim_work {
                    struct cudasim_activity *activity); // kind, name, sizes; NULL: not told of
   cudaError_t (*run)(struct sim_work *work);
   bool on_any_thread;                         // a host thread that waits for it may run it itself
-  const void *caller;                         // of a copy or fill: who asked for it; else NULL
+  const void *caller;                         // who called the function that asks for it; NULL: nobody knows
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
   void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there
   struct sim_cost *price;                                           // what that said
 };
+
+// Who called the function of CUDA, cuBLAS or cuFFT that runs on this thread: each begins with this.
+extern __thread const void *sim_api_caller;
+#define SIM_CALLED() (sim_api_caller = __builtin_return_address(0))
 
 // `size` bytes that begin with a struct sim_work; the caller holds the only reference.
 void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *));

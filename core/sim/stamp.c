@@ -99,6 +99,14 @@ const void *sim_running_caller(void) {
   return node && node->work ? node->work->caller : NULL;
 }
 
+const char *sim_running_library(void) {
+  const struct sim_node *node = sim_node_running();
+  struct cudasim_activity activity = {.kind = CUDASIM_COPY};
+  if (node && node->work && node->work->describe)
+    node->work->describe(node->work, &activity);
+  return activity.kind == CUDASIM_KERNEL ? activity.name : NULL;
+}
+
 const struct sim_stamp *sim_running_stamp(void) {
   const struct sim_node *node = sim_node_running();
   return node ? node->stamp : NULL;

@@ -146,6 +146,53 @@ static void products(float *x, float *y, float *z) {
   cublasDestroy(blas);
 }
 
+// Of one matrix: a product's rows, a kernel's and a copy's below, each in a stream of its own.
+__global__ void fill_rows(float *x, int rows, int pitch) {
+  for (int column = threadIdx.x; column < 8; column += blockDim.x)
+    for (int row = 0; row < rows; row++)
+      x[column * pitch + row] = 1;
+}
+static void rows_of_one(float *x, float *y, float *host) {
+  static const float one = 1, zero = 0;
+  cublasHandle_t blas;
+  cublasCreate(&blas);
+  for (int turn = 0; turn < TURNS; turn++) {
+    cublasSetStream(blas, streams[0]);
+    cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 2, 8, 8, &one, x, 8, x, 8, &zero, y, 8);
+    cublasSetStream(blas, streams[1]);
+    cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 2, 8, 8, &one, x, 8, x, 8, &zero, y + 2, 8);
+    fill_rows<<<1, 8, 0, streams[2]>>>(y + 4, 4, 8);
+    cudaStreamSynchronize(streams[2]);
+    cudaMemcpy2DAsync(host, 8 * sizeof *y, y + 4, 8 * sizeof *y, 4 * sizeof *y, 8, cudaMemcpyDeviceToHost, streams[2]);
+    cudaDeviceSynchronize();
+  }
+  cublasDestroy(blas);
+}
+
+// What libraries leave in device memory has been written: a number that a function finds, and matrices by way of pointers.
+static void results(const float *x, float *y) {
+  static const float one = 1, zero = 0;
+  float *written, **pointers, *of_pointers[3] = {(float *)x, (float *)x};
+  cublasHandle_t blas;
+  cudaMalloc((void **)&written, BYTES);
+  cudaMalloc((void **)&pointers, sizeof of_pointers);
+  of_pointers[2] = written + 16;
+  cudaMemcpy(pointers, of_pointers, sizeof of_pointers, cudaMemcpyHostToDevice);
+  cublasCreate(&blas);
+  cublasSetPointerMode(blas, CUBLAS_POINTER_MODE_DEVICE);
+  cublasSdot(blas, 4, x, 1, x, 1, written);
+  cublasIsamax(blas, 4, x, 1, (int *)written + 1);
+  cublasSetPointerMode(blas, CUBLAS_POINTER_MODE_HOST);
+  cublasScopy(blas, 14, x, 1, written + 2, 1);
+  cublasSgemmBatched(blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 12, 4, &one, (const float *const *)pointers, 4,
+                     (const float *const *)pointers + 1, 4, &zero, pointers + 2, 4, 1);
+  add<<<1, THREADS>>>(y, written, 1);
+  cudaDeviceSynchronize();
+  cublasDestroy(blas);
+  cudaFree(written);
+  cudaFree(pointers);
+}
+
 // A transform's numbers lie apart: what is between them is another's.
 static void transforms(float *x, float *y) {
   int n = 8;
@@ -183,6 +230,8 @@ int main(void) {
   copies(pieces, x, host);
   cudaDeviceSynchronize();
   products(x, y, z);
+  rows_of_one(x, y, host);
+  results(x, y);
   transforms(x, y);
   atomics((int *)z);
   cudaDeviceSynchronize();

@@ -144,7 +144,7 @@ static void handed_on(float *x, float *y, float *host) {
   cudaMemcpyAsync(host, y, BYTES, cudaMemcpyDeviceToHost, second); //@d9
 }
 
-// expect race-stream - w10
+// expect race-stream - w10 c10
 __global__ void factor(float *x) {
   x[threadIdx.x] = 10; //@w10
 }
@@ -153,20 +153,20 @@ static const float one = 1, zero = 0;
 static void multiplied_too_early(float *x, float *y) {
   factor<<<1, THREADS, 0, first>>>(x);
   cublasSetStream(blas, second);
-  cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, x, 4, x + 16, 4, &zero, y, 4);
+  cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, x, 4, x + 16, 4, &zero, y, 4); //@c10
 }
 
-// expect race-stream - w11
+// expect race-stream - w11 c11
 __global__ void next_factor(float *x) {
   x[threadIdx.x] = 11; //@w11
 }
 static void overwritten_while_multiplied(float *x, float *y) {
   cublasSetStream(blas, first);
-  cublasSgemv(blas, CUBLAS_OP_N, 4, 4, &one, x, 4, x + 16, 1, &zero, y, 1);
+  cublasSgemv(blas, CUBLAS_OP_N, 4, 4, &one, x, 4, x + 16, 1, &zero, y, 1); //@c11
   next_factor<<<1, THREADS, 0, second>>>(x);
 }
 
-// expect race-stream - w12
+// expect race-stream - w12 c12
 __global__ void next_signal(float *x) {
   x[threadIdx.x] = 12; //@w12
 }
@@ -174,10 +174,34 @@ static void overwritten_while_transformed(float *x, float *y) {
   cufftHandle plan;
   cufftPlan1d(&plan, THREADS / 2, CUFFT_C2C, 1);
   cufftSetStream(plan, first);
-  cufftExecC2C(plan, (cufftComplex *)x, (cufftComplex *)y, CUFFT_FORWARD);
+  cufftExecC2C(plan, (cufftComplex *)x, (cufftComplex *)y, CUFFT_FORWARD); //@c12
   next_signal<<<1, THREADS, 0, second>>>(x);
   cudaDeviceSynchronize();
   cufftDestroy(plan);
+}
+
+// expect race-stream - c13 d13
+static void fetched_too_early(float *x, float *y, float *host) {
+  cublasSetStream(blas, first);
+  cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, x, 4, x + 16, 4, &zero, y, 4); //@c13
+  cudaMemcpyAsync(host, y, BYTES, cudaMemcpyDeviceToHost, second);                          //@d13
+}
+
+// expect race-stream - c14 d14
+static void product_of_a_product(float *x, float *y) {
+  cublasSetStream(blas, first);
+  cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, x, 4, x, 4, &zero, y, 4); //@c14
+  cublasSetStream(blas, second);
+  cublasSscal(blas, 4, &one, y + 3, 4); //@d14
+}
+
+// The columns of both lie 8 apart, and have a row in common.
+// expect race-stream - c15 d15
+static void halves_that_overlap(float *x, float *y) {
+  cublasSetStream(blas, first);
+  cublasSgeam(blas, CUBLAS_OP_N, CUBLAS_OP_N, 5, 8, &one, x, 8, &zero, x, 8, y, 8); //@c15
+  cublasSetStream(blas, second);
+  cublasSgeam(blas, CUBLAS_OP_N, CUBLAS_OP_N, 4, 8, &one, x, 8, &zero, x, 8, y + 4, 8); //@d15
 }
 
 int main(void) {
@@ -187,7 +211,7 @@ int main(void) {
   cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
   cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   cublasCreate(&blas);
-  for (int test = 0; test < 13; test++) {
+  for (int test = 0; test < 16; test++) {
     float *x = array(), *y = array();
     test == 0    ? nobody_waits(x, y)
     : test == 1  ? overwritten_while_read(x, y)
@@ -201,7 +225,10 @@ int main(void) {
     : test == 9  ? handed_on(x, y, host)
     : test == 10 ? multiplied_too_early(x, y)
     : test == 11 ? overwritten_while_multiplied(x, y)
-                 : overwritten_while_transformed(x, y);
+    : test == 12 ? overwritten_while_transformed(x, y)
+    : test == 13 ? fetched_too_early(x, y, host)
+    : test == 14 ? product_of_a_product(x, y)
+                 : halves_that_overlap(x, y);
     finish(x, y);
   }
   cublasDestroy(blas);
