@@ -10,7 +10,8 @@
 // one, too).
 // Counted: copies between host and device, and between devices. There is no need for one: whatever is made, is made on
 // the device.
-// The result is contiguous and has memory of its own for each of its elements.
+// The result is contiguous and has memory of its own for each of its elements, in each call anew: the caller may write
+// into it.
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,6 +1,7 @@
 // Exercise 10: a tensor made on its device, not carried there.
 #include "exercise.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const Mistake CARRIED = {
@@ -53,6 +54,13 @@ static const Mistake MINUS_ONE = {"-1 where there are no elements",
                                   "refuses; say both sizes.",
                                   "docs/07_pitfalls.md#view-against-reshape"};
 
+static const Mistake KEPT = {"kept from an earlier call",
+                             "A grid was handed out a second time, or made of something that an earlier call had left. "
+                             "Each call makes its own: the one before is the caller's, who may write into it.",
+                             "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+
+enum { CALLS = 7 }; // the last two are the first again: see the driver
+
 static void ask_with(Case *c, const char *device, int64_t rows, int64_t columns, double offset) {
   give_text(c, "device", device);
   give_number(c, "rows", (double)rows);
@@ -90,6 +98,9 @@ static void ask_second(Case *c) {
 static void ask_large(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 301, 399), draw_odd(c, 401, 499));
 }
+static void ask_one_row(Case *c) {
+  ask_with(c, "cuda:0", 1, draw_int(c, 10, 20), 0);
+}
 static void ask_no_rows(Case *c) {
   ask_on(c, "cuda:0", 0, draw_int(c, 1, 9));
 }
@@ -102,18 +113,34 @@ static double offset_of(const Case *c) {
   return given_number(c, "offset");
 }
 
-static Array *grid_with(Case *c, double offset, bool swapped) {
-  int64_t rows = (int64_t)given_number(c, "rows"), columns = (int64_t)given_number(c, "columns");
+static Array *grid_of(Case *c, int64_t rows, int64_t columns, double offset, bool swapped) {
   Array *grid = new_array(c, FY_FLOAT32, shape(rows, columns));
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < columns; j++)
       grid->f32[i * columns + j] = (float)(offset + (double)(swapped ? i : j));
   return grid;
 }
+static Array *grid_with(Case *c, double offset, bool swapped) {
+  return grid_of(c, (int64_t)given_number(c, "rows"), (int64_t)given_number(c, "columns"), offset, swapped);
+}
+
+// The calls before, of which each has something else in place of what was asked for: offset, rows, columns, device.
+static void judge_earlier(Case *c) {
+  int64_t rows = (int64_t)given_number(c, "rows"), columns = (int64_t)given_number(c, "columns");
+  for (int i = 0; i < CALLS - 2; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "call %d", i + 1);
+    Array *want = grid_of(c, rows + (i >= 2), columns + (i >= 3), offset_of(c) + (i >= 1 ? 3 : 0), false);
+    if (!expect_array(c, name, want, 1e-6) ||
+        !expect_device(c, name, i < 4 ? given_text(c, "device") : got_text(c, "another device"), NULL))
+      return;
+  }
+}
 
 static void judge(Case *c) {
   const char *device = got_device(c, "grid");
   const Array *grid = got(c, "grid");
+  suspect_that(c, got_number(c, "one memory for two") == 1, &KEPT);
   suspect_array(c, "grid", grid_with(c, offset_of(c), true), &SWAPPED);
   suspect_array(c, "grid", grid_with(c, 0, false), &NO_OFFSET);
   suspect_array(c, "grid", grid_with(c, floor(offset_of(c)), false), &CUT);
@@ -130,11 +157,12 @@ static void judge(Case *c) {
                 : counts(c)->device_to_host > 0 ? &BROUGHT_BACK
                                                 : &LEFT_ON_CPU);
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 0,
-                 counts(c)->host_to_device > 1 ? &NUMBER_BY_NUMBER : &CARRIED);
+                 counts(c)->host_to_device > CALLS ? &NUMBER_BY_NUMBER : &CARRIED);
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &CARRIED);
   expect_exactly(c, "copies between devices", counts(c)->device_to_device, 0, &BY_ANOTHER_GPU);
   expect_that(c, want->count == 0 || (grid->flags & ARRAY_CONTIGUOUS),
               got_number(c, "one row repeated") == 1 ? &EXPANDED : &NOT_CONTIGUOUS, "grid: it is not contiguous");
+  judge_earlier(c);
 }
 
 EXERCISE = {
@@ -152,6 +180,7 @@ EXERCISE = {
               {"on the CPU", ask_cpu, judge},
               {"on the second GPU", ask_second, judge, .devices = 2},
               {"large and odd", ask_large, judge},
+              {"one row", ask_one_row, judge},
               {"no rows", ask_no_rows, judge},
               {"no columns", ask_no_columns, judge},
               {"a whole number for offset", ask_whole, judge},
