@@ -3,7 +3,8 @@
 // Does a device calculate what the CPU does? Write two functions.
 //
 // largest_difference: the largest |x - y| of all elements, as a number; 0 for tensors that have none. x is on the CPU,
-// y on any device, both float32 of one shape and not always contiguous.
+// y on any device, both float32 of one shape with any number of dimensions, and not always contiguous. All values and
+// differences are finite; they may be tiny or huge.
 //
 //   PyTorch:  (x - y.cpu()).abs().max().item()
 //
@@ -13,7 +14,7 @@
 //   PyTorch:  on_cpu = a @ b
 //             on_device = a.to(device) @ b.to(device)
 //
-// Given: a and b on the CPU, float32, not always contiguous; a device: any GPU, or the CPU.
+// Given: a and b on the CPU, float32, not always contiguous, m, k and n at least 1; a device: any GPU, or the CPU.
 // None of a, b, x and y may be changed.
 // Counted: copies. compare_products needs two to the device and one back; largest_difference one back, and none to the
 // device.

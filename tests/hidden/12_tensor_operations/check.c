@@ -65,66 +65,182 @@ static const Mistake NO_STRIDES = {"strides ignored",
                                    "that is not the shape's; fy_contiguous brings them into it.",
                                    "docs/07_pitfalls.md#view-against-reshape"};
 
+static const Mistake TWO_LOOPS = {"written for two dimensions",
+                                  "A tensor may have one dimension, three, or none. fy_numel counts the elements of "
+                                  "all, and fy_max looks at each.",
+                                  "docs/03_tensor_moves.md"};
+static const Mistake SQUARED = {"the square in place of the absolute value",
+                                "A float holds the square of no number below 1e-23 or above 1e19: it becomes 0, or "
+                                "infinite. fy_abs loses nothing.",
+                                "docs/03_tensor_moves.md"};
+static const Mistake KEPT = {"kept from the call before",
+                             "The result is that of an earlier call, or was begun with it. What is static keeps its "
+                             "value from one call to the next; each call has tensors of its own.",
+                             "docs/03_tensor_moves.md"};
+
 // ---- the largest difference ------------------------------------------------------------------------------------------
 
-// Where the largest difference is, and whether it is x that is larger there, is the test's to say.
-static void ask_pair(Case *c, int64_t rows, int64_t columns, const char *device, Give how, bool last, bool above) {
-  Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -4, 4), *y = draw_array(c, FY_FLOAT32, x->shape, -4, 4);
+// Where the largest difference is, and whether it is x that is larger there, is the test's to say. Of `size`: x is laid out as `how`
+// says, y as `where`.
+static void ask_pair(Case *c, Shape size, Give how, Give where, bool last, bool above) {
+  Array *x = draw_array(c, FY_FLOAT32, size, -4, 4), *y = draw_array(c, FY_FLOAT32, size, -4, 4);
   int64_t far = x->count == 0 ? -1 : last ? x->count - 1 : draw_int(c, 0, x->count - 1);
   if (far >= 0) {
     x->f32[far] = above ? 7 : -7;
     y->f32[far] = (float)(above ? -draw_int(c, 3, 6) : draw_int(c, 3, 6));
   }
   give_array(c, "x", x, how);
-  how.device = device;
-  give_array(c, "y", y, how);
+  give_array(c, "y", y, where);
+}
+
+static Shape some(Case *c) {
+  int64_t rows = draw_odd(c, 3, 9);
+  return shape(rows, draw_int(c, 10, 20));
+}
+static Shape in_three(Case *c) {
+  int64_t planes = draw_int(c, 2, 4), rows = draw_odd(c, 5, 9);
+  return shape(planes, rows, draw_int(c, 10, 20));
 }
 
 static void ask_difference(Case *c) {
-  ask_pair(c, draw_odd(c, 3, 9), draw_int(c, 10, 20), "cuda:0", (Give){0}, true, false);
+  ask_pair(c, some(c), (Give){0}, (Give){.device = "cuda:0"}, true, false);
 }
-static void ask_strided_difference(Case *c) {
-  ask_pair(c, draw_odd(c, 31, 49), draw_int(c, 10, 20), "cuda:0", (Give){.transposed = true}, false, true);
+static void ask_transposed(Case *c) {
+  ask_pair(c, some(c), (Give){.transposed = true}, (Give){.device = "cuda:0", .transposed = true}, false, true);
+}
+static void ask_transposed_there(Case *c) {
+  ask_pair(c, some(c), (Give){0}, (Give){.device = "cuda:0", .transposed = true}, false, false);
 }
 static void ask_here(Case *c) {
-  ask_pair(c, draw_odd(c, 3, 9), draw_int(c, 10, 20), "cpu", (Give){0}, false, true);
+  ask_pair(c, some(c), (Give){0}, (Give){0}, false, true);
+}
+static void ask_here_transposed(Case *c) {
+  ask_pair(c, some(c), (Give){0}, (Give){.transposed = true}, false, true);
+}
+static void ask_here_gaps(Case *c) {
+  ask_pair(c, some(c), (Give){.transposed = true}, (Give){.strided = true}, false, false);
+}
+static void ask_three(Case *c) {
+  ask_pair(c, in_three(c), (Give){.strided = true}, (Give){.device = "cuda:0", .transposed = true}, true, true);
+}
+static void ask_three_here(Case *c) {
+  ask_pair(c, in_three(c), (Give){0}, (Give){.transposed = true}, true, false);
+}
+static void ask_line(Case *c) {
+  ask_pair(c, shape(draw_odd(c, 301, 399)), (Give){.strided = true}, (Give){.device = "cuda:0"}, true, false);
+}
+static void ask_one_number(Case *c) {
+  ask_pair(c, (Shape){0}, (Give){0}, (Give){.device = "cuda:0"}, true, false);
 }
 static void ask_nothing(Case *c) {
-  ask_pair(c, 0, draw_int(c, 1, 9), "cuda:0", (Give){0}, false, false);
+  ask_pair(c, shape(0, draw_int(c, 1, 9)), (Give){0}, (Give){.device = "cuda:0"}, false, false);
+}
+static void ask_no_columns(Case *c) {
+  ask_pair(c, shape(draw_int(c, 1, 9), 0), (Give){0}, (Give){.device = "cuda:0"}, false, false);
 }
 
-// Of what lies at the same place in memory, where x was transposed and y is not.
-static double difference_in_memory(const Array *x, const Array *y) {
-  int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+// Such that no float holds the square of a difference.
+static void ask_scaled(Case *c, double factor) {
+  Shape size = some(c);
+  Array *x = draw_array(c, FY_FLOAT32, size, -4, 4), *y = draw_array(c, FY_FLOAT32, size, -4, 4);
+  for (int64_t i = 0; i < x->count; i++) {
+    x->f32[i] *= (float)factor;
+    y->f32[i] *= (float)factor;
+  }
+  give_array(c, "x", x, (Give){0});
+  give_array(c, "y", y, (Give){.device = "cuda:0"});
+}
+static void ask_tiny(Case *c) {
+  ask_scaled(c, 0x1p-90);
+}
+static void ask_huge(Case *c) {
+  ask_scaled(c, 0x1p90);
+}
+
+// The elements in the order in which they lie in memory, the zeros between them too.
+static const Array *as_it_lies(Case *c, const Array *a) {
+  int n = a->shape.rank;
+  if (n == 0)
+    return a;
+  Array *out = new_array(c, FY_FLOAT32, a->shape);
+  int64_t columns = a->shape.size[n - 1], rows = n > 1 ? a->shape.size[n - 2] : 1;
+  bool turned = a->flags & ARRAY_TRANSPOSED && n > 1, gaps = a->flags & ARRAY_STRIDED;
+  for (int64_t i = 0; i < a->count; i++) {
+    int64_t plane = i / (rows * columns), at = i % (rows * columns);
+    if (turned)
+      at = at % columns * rows + at / columns;
+    int64_t to = (plane * rows * columns + at) * (gaps ? 2 : 1);
+    if (to < a->count)
+      out->f32[to] = a->f32[i];
+  }
+  return out;
+}
+
+static double largest_of(const Array *x, const Array *y) {
   double largest = 0;
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < columns; j++)
-      largest = fmax(largest, fabs((double)x->f32[i * columns + j] - y->f32[j * rows + i]));
+  for (int64_t i = 0; i < x->count; i++)
+    largest = fmax(largest, fabs((double)x->f32[i] - y->f32[i]));
   return largest;
+}
+
+static bool is_close(double result, double value) {
+  return fabs(result - value) <= 1e-5 * fabs(value);
+}
+
+static bool by_memory(Case *c, const Array *x, const Array *y, double result) {
+  const Array *x_lies = as_it_lies(c, x), *y_lies = as_it_lies(c, y);
+  return is_close(result, largest_of(x_lies, y)) || is_close(result, largest_of(x, y_lies)) ||
+         is_close(result, largest_of(x_lies, y_lies));
+}
+
+// Of a y that was larger by as much as the driver made it in the call before.
+static double largest_before(const Array *x, const Array *y) {
+  double largest = 0;
+  for (int64_t i = 0; i < x->count; i++)
+    largest = fmax(largest, fabs((double)x->f32[i] - ((double)y->f32[i] + 1000)));
+  return largest;
+}
+
+// Of the first sizes[0] * sizes[1] elements, or of the first plane: what two loops reach of three dimensions.
+static bool by_two_loops(const Array *x, const Array *y, double result) {
+  const int64_t *size = x->shape.size, reached[] = {size[0] * size[1], size[1] * size[2]};
+  bool found = false;
+  for (int k = 0; x->shape.rank == 3 && k < 2; k++) {
+    double largest = 0;
+    for (int64_t i = 0; i < reached[k]; i++)
+      largest = fmax(largest, fabs((double)x->f32[i] - y->f32[i]));
+    found |= is_close(result, largest);
+  }
+  return found;
 }
 
 static void judge_difference(Case *c) {
   const Array *x = given(c, "x"), *y = given(c, "y");
-  double largest = 0, smallest = INFINITY, highest = -INFINITY, lowest = INFINITY, sum = 0;
+  double largest = largest_of(x, y), smallest = INFINITY, highest = -INFINITY, lowest = INFINITY, sum = 0;
   for (int64_t i = 0; i < x->count; i++) {
     double difference = (double)x->f32[i] - y->f32[i];
-    largest = fmax(largest, fabs(difference));
     smallest = fmin(smallest, fabs(difference));
     highest = fmax(highest, difference);
     lowest = fmin(lowest, difference);
     sum += fabs(difference);
   }
-  double result = got_number(c, "difference");
-  bool wrong = !(fabs(result - largest) < 1e-5), telling = x->count > 0 && result != 0; // 0 may be a constant's, too
-  suspect_that(c, telling && wrong && (fabs(result - highest) < 1e-5 || fabs(result - lowest) < 1e-5), &SIGNED);
-  suspect_that(c, telling && wrong && fabs(result - sum / (double)x->count) < 1e-4, &MEAN);
-  suspect_that(c, telling && wrong && fabs(result - smallest) < 1e-6, &LOWEST);
-  suspect_that(c, telling && wrong && x->flags & ARRAY_TRANSPOSED && fabs(result - difference_in_memory(x, y)) < 1e-5,
-               &NO_STRIDES);
+  double result = got_number(c, "difference"), count = (double)x->count;
+  bool wrong = !is_close(result, largest), telling = x->count > 0 && result != 0; // 0 may be a constant's, too
+  bool extreme = strcmp(case_test(c), "tiny differences") == 0 || strcmp(case_test(c), "huge differences") == 0;
+  suspect_that(c, x->count > 0 && wrong && !extreme && is_close(result, largest_before(x, y)), &KEPT);
+  suspect_that(c, telling && wrong && (is_close(result, highest) || is_close(result, lowest)), &SIGNED);
+  suspect_that(c, x->count > 1 && telling && wrong && is_close(result, sum / count), &MEAN);
+  suspect_that(c, telling && wrong && is_close(result, smallest), &LOWEST);
+  suspect_that(c, telling && wrong && !extreme && by_memory(c, x, y, result), &NO_STRIDES);
+  suspect_that(c, telling && wrong && by_two_loops(x, y, result), &TWO_LOOPS);
+  suspect_that(c, extreme && wrong && (result == 0 || isinf(result)), &SQUARED);
   suspect_error(c, "on the same device", &APART);
   suspect_that(c, x->count == 0 && strstr(got_error(c), "max"), &EMPTY);
   suspect_that(c, wrong && ((result == 0 && smallest > 0) || result == -1), &CONSTANT); // or the smallest one's
-  expect_number(c, "difference", largest, 1e-6);
+  if (!*got_error(c))
+    expect_that(c, !wrong, NULL, "difference: expected %.9g, got %.9g", largest, result);
+  else
+    expect_number(c, "difference", largest, 1e-6);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 1, &BACK_IN_PIECES);
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, &MOVED_AGAIN);
 }
@@ -209,28 +325,24 @@ static void suspect_products(Case *c, const Array *a, const Array *b) {
   suspect_error(c, "on the same device", &APART);
 }
 
-// The largest difference of the two results that came back: it depends on how each device rounds.
-static double difference_of(const Array *x, const Array *y) {
-  double largest = 0;
-  for (int64_t i = 0; i < x->count; i++)
-    largest = fmax(largest, fabs((double)x->f32[i] - y->f32[i]));
-  return largest;
-}
-
 static void judge_products_within(Case *c, double tolerance) {
   const Array *a = given(c, "a"), *b = given(c, "b");
   const char *device = given_text(c, "device");
   bool cuda = strcmp(device, "cpu") != 0;
   int64_t rows = a->shape.size[0];
   suspect_products(c, a, b);
-  const Array *want = product(c, a, b);
+  Array *want = product(c, a, b), *opposite = new_array(c, FY_FLOAT32, want->shape);
+  for (int64_t i = 0; i < want->count; i++)
+    opposite->f32[i] = -want->f32[i];
+  suspect_array(c, "on_cpu", opposite, &KEPT); // of the call before
+  suspect_array(c, "on_device", opposite, &KEPT);
   if (!expect_array(c, "on_cpu", want, 1e-4) || !expect_array(c, "on_device", want, tolerance))
     return;
   expect_device(c, "on_cpu", "cpu", NULL);
   bool here = strcmp(got_device(c, "on_device"), "cpu") == 0;
   const Mistake *elsewhere = !here ? &FIRST_GPU : counts(c)->launches ? &FETCHED : &IGNORED;
   expect_device(c, "on_device", device, elsewhere);
-  double difference = difference_of(got(c, "on_cpu"), got(c, "on_device"));
+  double difference = largest_of(got(c, "on_cpu"), got(c, "on_device")); // it depends on how each device rounds
   suspect_that(c, difference > 0.1 && got_number(c, "difference") == 0, &CONSTANT);
   expect_number(c, "difference", difference, 1e-6);
   int64_t there = counts(c)->host_to_device;
@@ -264,9 +376,19 @@ EXERCISE = {
               "fy_max of no elements is an error, so look at fy_numel first."},
     .functions = {"largest_difference", "compare_products"},
     .tests = {{"the largest difference", ask_difference, .judge = judge_difference},
-              {"the largest difference, transposed", ask_strided_difference, .judge = judge_difference},
-              {"the largest difference, both on the CPU", ask_here, .judge = judge_difference},
-              {"the largest difference of nothing", ask_nothing, .judge = judge_difference},
+              {"both transposed", ask_transposed, .judge = judge_difference},
+              {"y alone transposed", ask_transposed_there, .judge = judge_difference},
+              {"both on the CPU", ask_here, .judge = judge_difference},
+              {"both on the CPU, y transposed", ask_here_transposed, .judge = judge_difference},
+              {"both on the CPU, y with gaps", ask_here_gaps, .judge = judge_difference},
+              {"three dimensions", ask_three, .judge = judge_difference},
+              {"three dimensions on the CPU", ask_three_here, .judge = judge_difference},
+              {"one dimension", ask_line, .judge = judge_difference},
+              {"one number", ask_one_number, .judge = judge_difference},
+              {"no rows", ask_nothing, .judge = judge_difference},
+              {"no columns", ask_no_columns, .judge = judge_difference},
+              {"tiny differences", ask_tiny, .judge = judge_difference},
+              {"huge differences", ask_huge, .judge = judge_difference},
               {"products on CPU and GPU", ask_gpu, .judge = judge_products},
               {"square matrices", ask_square, .judge = judge_products},
               {"large and odd", ask_large, .judge = judge_rounded},

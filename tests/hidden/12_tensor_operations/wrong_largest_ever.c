@@ -1,0 +1,17 @@
+// mistake: kept from the call before
+#include "ferry.h"
+
+double largest_difference(FyTensor *x, FyTensor *y) {
+  static double largest;
+  if (fy_numel(x) == 0)
+    return 0;
+  double here = fy_item(fy_max(fy_abs(fy_sub(x, fy_cpu(y)))));
+  largest = here > largest ? here : largest;
+  return largest;
+}
+
+double compare_products(FyTensor *a, FyTensor *b, FyDevice device, FyTensor **on_cpu, FyTensor **on_device) {
+  *on_cpu = fy_matmul(a, b);
+  *on_device = fy_matmul(fy_to(a, device), fy_to(b, device));
+  return largest_difference(*on_cpu, *on_device);
+}
