@@ -17,7 +17,8 @@
 //             return model(x)
 //
 // Given: any device, the CPU or any GPU; the model may be there already, on the CPU, or on another GPU.
-// Judged: the parameters' names, the device of parameters and output, the output's values.
+// Judged: the parameters' names, the device of parameters and output, the output's values; also with other models made
+// beside the first, and of run_on called again with other sizes or another device.
 // Counted: copies. Weight and bias have to cross, once and directly, unless they are there; nothing else does, in
 // neither direction.
 #include "ferry.h"

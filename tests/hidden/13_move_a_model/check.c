@@ -1,6 +1,7 @@
 // Exercise 13: a model moved, and an input made where it went.
 #include "exercise.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const Mistake UNREGISTERED = {"layer not registered",
@@ -46,6 +47,16 @@ static const Mistake THROUGH_HOST = {
 static const Mistake NOT_BACK = {
     "moved only to CUDA", "The device that is given may be the CPU, or another GPU than the one where the model is.",
     "docs/05_model_moves.md#cuda-against-todevice"};
+
+static const Mistake ONE_FOR_ALL = {"one module for all",
+                                    "As soon as another model was made, two of them had one layer. Each has its own: "
+                                    "forward gets the module as `self`; a "
+                                    "global or a static is shared by all.",
+                                    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake KEPT = {"kept from the call before",
+                             "run_on was called for another model, device or batch, and used what an earlier call had "
+                             "left. Each call makes its own input.",
+                             "docs/05_model_moves.md#a-model-of-ones-own"};
 
 static void ask(Case *c, const char *device, const char *start, int64_t batch, int64_t in, int64_t out) {
   give_text(c, "device", device);
@@ -159,13 +170,55 @@ static bool was_refused_output(Case *c) {
   return different > 0;
 }
 
+static bool is_near(const Array *a, const Array *want) {
+  int64_t near = 0;
+  if (!a || a->dtype != FY_FLOAT32 || !same_shape(a->shape, want->shape))
+    return false;
+  for (int64_t i = 0; i < want->count; i++)
+    near += fabs((double)a->f32[i] - want->f32[i]) <= 1e-3 * fmax(1, fabs((double)want->f32[i]));
+  return near == want->count;
+}
+
+// The models that were made later: the opposite values, and ones of other sizes, there and elsewhere.
+static void judge_more(Case *c) {
+  int64_t batch = (int64_t)given_number(c, "batch") + 1, in = (int64_t)given_number(c, "in_features") + 1;
+  Array *opposite = output_of(c, true, true, false);
+  Array *sums = new_array(c, FY_FLOAT32, shape(batch, (int64_t)given_number(c, "out_features") + 2));
+  for (int64_t i = 0; i < opposite->count; i++)
+    opposite->f32[i] = -opposite->f32[i];
+  for (int64_t i = 0; i < sums->count; i++)
+    for (int64_t k = 0; k < in; k++)
+      sums->f32[i] += (float)(i / sums->shape.size[1] * in + k);
+  if (expect_array(c, "output of the second", opposite, 1e-3) &&
+      expect_that(c, got_number(c, "third of its own") == 1, NULL,
+                  "a model of other sizes: its layer is not one of its own, of its sizes") &&
+      expect_array(c, "output of other sizes", sums, 1e-3) &&
+      expect_device(c, "output of other sizes", given_text(c, "device"), NULL) &&
+      expect_array(c, "output elsewhere", sums, 1e-3))
+    expect_device(c, "output elsewhere", got_text(c, "another device"), NULL);
+}
+
+// The input of the first call, where another was asked for.
+static bool kept_input(const Case *c) {
+  char text[64];
+  snprintf(text, sizeof text, "is invalid for input of size %lld",
+           (long long)(given_number(c, "batch") * given_number(c, "in_features")));
+  return got(c, "output of the second") && strstr(got_error(c), text);
+}
+
 static void judge(Case *c) {
   const char *device = given_text(c, "device");
   bool model_there = strcmp(got_text(c, "weight is on"), device) == 0;
   bool apart = strstr(got_error(c), "on the same device") != NULL;
   bool cuda = strcmp(device, "cpu") != 0, was_cuda = strcmp(given_text(c, "starts on"), "cpu") != 0;
   suspect_that(c, apart && !model_there, cuda && !was_cuda ? &MODEL_LEFT : &NOT_BACK);
-  suspect_that(c, apart && model_there, &INPUT_LEFT);
+  suspect_that(c, apart && model_there && !got(c, "output"), &INPUT_LEFT);
+  suspect_that(c, got_number(c, "second of its own") == 0 || got_number(c, "third of its own") == 0, &ONE_FOR_ALL);
+  suspect_that(c, kept_input(c), &KEPT);
+  Array *alone = output_of(c, true, true, false);
+  suspect_that(
+      c, is_near(got(c, "output alone"), alone) && got(c, "output") && !is_near(got(c, "output"), alone) && model_there,
+      &ONE_FOR_ALL);
   suspect_that(c, was_refused_output(c) && !model_there, &NEW_MODEL);
   suspect_array(c, "output", output_of(c, true, true, true), &ACTIVATION);
   suspect_array(c, "output", output_of(c, true, false, false), &NO_BIAS);
@@ -175,8 +228,13 @@ static void judge(Case *c) {
     expect_that(c, false, NULL, "simple_net: the answer returned NULL");
     return;
   }
-  if (judge_model(c) && expect_array(c, "output", output_of(c, true, true, false), 1e-3))
+  if (judge_model(c) &&
+      expect_that(c, got_number(c, "second of its own") == 1, NULL,
+                  "a second model: its layer is not one of its own, of its sizes") &&
+      expect_array(c, "output", output_of(c, true, true, false), 1e-3)) {
     judge_places(c, device);
+    judge_more(c);
+  }
 }
 
 EXERCISE = {

@@ -21,9 +21,41 @@ static bool fill(Driver *d, FyTensorList *parameters) {
   return true;
 }
 
+// Another model's parameters: `times` the values of the check where they have the size for it, else ones and zeros.
+static bool fill_another(FyTensorList *parameters, int in, int out, FyTensor *const values[2], double times) {
+  if (parameters->count != 2 || fy_numel(parameters->items[0]) != (int64_t)in * out ||
+      fy_numel(parameters->items[1]) != out)
+    return false;
+  fy_no_grad {
+    for (int i = 0; i < 2; i++) {
+      if (fy_numel(parameters->items[i]) == fy_numel(values[i]))
+        fy_copy_(parameters->items[i], fy_mul_scalar(values[i], times));
+      else
+        fy_fill_(parameters->items[i], i == 0);
+    }
+  }
+  return true;
+}
+
+static FyDevice another_device(FyDevice device) {
+  return device.type == FY_CPU && fy_cuda_is_available() ? fy_device("cuda:0") : FY_CPU_DEVICE;
+}
+
+// Made after the first: one of its sizes (`more` is 0), with the opposite values, and one of others.
+static FyModule *make_another(Driver *d, int more) {
+  FyTensor *values[] = {driver_tensor(d, "weight"), driver_tensor(d, "bias")};
+  int in = (int)driver_number(d, "in_features") + more, out = (int)driver_number(d, "out_features") + 2 * more;
+  FyModule *another = simple_net(in, out);
+  bool made = another && fill_another(fy_parameters(another), in, out, values, -1);
+  driver_put_number(d, more ? "third of its own" : "second of its own", made);
+  return made ? another : NULL;
+}
+
 void drive(Driver *d) {
   FyDevice device = fy_device(driver_text(d, "device"));
-  FyModule *model = simple_net((int)driver_number(d, "in_features"), (int)driver_number(d, "out_features"));
+  int in = (int)driver_number(d, "in_features"), out = (int)driver_number(d, "out_features");
+  int64_t batch = (int64_t)driver_number(d, "batch");
+  FyModule *model = simple_net(in, out), *second, *third;
   if (!model) {
     driver_put(d, "output", NULL);
     return;
@@ -31,12 +63,20 @@ void drive(Driver *d) {
   FyTensorList *parameters = fy_parameters(model);
   if (!fill(d, parameters))
     return;
+  fy_no_grad {
+    FyTensor *x = fy_view(fy_arange((double)(batch * in), .dtype = FY_FLOAT32), fy_shape(batch, in));
+    driver_put(d, "output alone", fy_forward(model, x));
+  }
+  second = make_another(d, 0);
+  if (!second)
+    return;
+  fy_module_to(second, device);
   fy_module_to(model, fy_device(driver_text(d, "starts on")));
   FyError error;
   FyTensor *volatile output = NULL;
   driver_count(d);
   fy_trap(error) {
-    output = run_on(model, device, (int64_t)driver_number(d, "batch"), (int64_t)driver_number(d, "in_features"));
+    output = run_on(model, device, batch, in);
   }
   driver_stop(d);
   driver_put_text(d, "weight is on", fy_device_name_of(fy_device_of(parameters->items[0])));
@@ -44,4 +84,13 @@ void drive(Driver *d) {
   if (error.kind)
     fy_raise_again(&error);
   driver_put(d, "output", output);
+  if (!output)
+    return;
+  driver_put(d, "output of the second", run_on(second, device, batch, in));
+  third = make_another(d, 1);
+  if (!third)
+    return;
+  driver_put(d, "output of other sizes", run_on(third, device, batch + 1, in + 1));
+  driver_put_text(d, "another device", fy_device_name_of(another_device(device)));
+  driver_put(d, "output elsewhere", run_on(third, another_device(device), batch + 1, in + 1));
 }

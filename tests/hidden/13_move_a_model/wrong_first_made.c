@@ -1,0 +1,29 @@
+// mistake: one module for all
+#include "ferry.h"
+
+typedef struct SimpleNet {
+  FyModule base;
+  FyModule *fc;
+} SimpleNet;
+
+static FyModule *layer;
+
+static FyTensor *simple_net_forward(FyModule *self, FyTensor *x) {
+
+  return fy_forward(((SimpleNet *)self)->fc, x);
+}
+
+FyModule *simple_net(int in_features, int out_features) {
+  SimpleNet *net = fy_module_new(SimpleNet, simple_net_forward);
+  if (!layer)
+    layer = fy_retain(fy_nn_linear(in_features, out_features));
+  fy_register_module(net, fc, layer);
+
+  return &net->base;
+}
+
+FyTensor *run_on(FyModule *model, FyDevice device, int64_t batch, int64_t in_features) {
+  fy_module_to(model, device);
+  FyTensor *x = fy_arange((double)(batch * in_features), .dtype = FY_FLOAT32, .device = device);
+  return fy_forward(model, fy_view(x, fy_shape(batch, in_features)));
+}

@@ -1,0 +1,27 @@
+// mistake: one module for all
+#include "ferry.h"
+
+typedef struct SimpleNet {
+  FyModule base;
+  FyModule *fc;
+} SimpleNet;
+
+static FyModule *layer;
+
+static FyTensor *simple_net_forward(FyModule *self, FyTensor *x) {
+  (void)self;
+  return fy_forward(layer, x);
+}
+
+FyModule *simple_net(int in_features, int out_features) {
+  SimpleNet *net = fy_module_new(SimpleNet, simple_net_forward);
+  fy_register_module(net, fc, fy_nn_linear(in_features, out_features));
+  layer = net->fc;
+  return &net->base;
+}
+
+FyTensor *run_on(FyModule *model, FyDevice device, int64_t batch, int64_t in_features) {
+  fy_module_to(model, device);
+  FyTensor *x = fy_arange((double)(batch * in_features), .dtype = FY_FLOAT32, .device = device);
+  return fy_forward(model, fy_view(x, fy_shape(batch, in_features)));
+}
