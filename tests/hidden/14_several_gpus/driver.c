@@ -28,7 +28,7 @@ static bool are_right(Driver *d, const FyTensorList *parameters) {
   return true;
 }
 
-static bool fill(Driver *d, FyTensorList *parameters) {
+static bool fill(Driver *d, const FyTensorList *parameters) {
   driver_put_number(d, "parameters", parameters->count);
   if (!are_right(d, parameters) || parameters->count != 4)
     return false;
@@ -76,6 +76,20 @@ static double most_rows(FyModule *model, FyTensor *x) {
   return (double)most;
 }
 
+// Two calls with other weights: zeros, and 8 more of fc.bias. What is kept of them comes back.
+static void forward_before(Driver *d, FyModule *model, const FyTensorList *parameters) {
+  FyTensor *x = fy_detach(driver_tensor(d, "x"));
+  int64_t rows = fy_size_at(x, 0), devices = fy_cuda_device_count(); // a row for each is enough
+  fy_no_grad {
+    for (int i = 0; i < 3; i++)
+      fy_zero_(fy_list_get(parameters, names[i]));
+    fy_add_scalar_(fy_list_get(parameters, "fc.bias"), 8);
+    fy_forward(model, fy_narrow(x, 0, 0, devices > 0 && devices < rows ? devices : rows));
+  }
+  fy_forward(model, fy_narrow(x, 0, 0, 1));
+  fill(d, parameters);
+}
+
 void drive(Driver *d) {
   if (driver_has(d, "current"))
     fy_cuda_set_device((int)driver_number(d, "current"));
@@ -86,6 +100,7 @@ void drive(Driver *d) {
   FyModule *model = on_all_devices(cnn);
   if (!model)
     return;
+  forward_before(d, model, parameters);
   FyTensor *output = forward(d, model);
   driver_put(d, "output", output);
   driver_put_number(d, "most rows", most_rows(model, driver_tensor(d, "x")));
