@@ -68,6 +68,15 @@ static const Mistake NOT_MOVED = {"left on the CPU",
                                   "Pinned memory is the host's. From there the batch has still to be moved.",
                                   "docs/03_tensor_moves.md#todevice"};
 
+static const Mistake KEPT = {"kept from the call before",
+                             "What came back is what an earlier call was given. Each call has batches of its own.",
+                             "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+
+static const Mistake USED_AGAIN = {"memory of an earlier call used again",
+                                   "What a call has loaded is the caller's. The next call needs memory of its own on "
+                                   "the device.",
+                                   "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+
 // ---- one batch -------------------------------------------------------------------------------------------------------
 
 static void ask_batch(Case *c, Give how) {
@@ -121,6 +130,10 @@ static void ask_load_pinned(Case *c) {
 static void ask_load_second(Case *c) {
   ask_batches(c, "cuda:1", (Give){0});
 }
+static void ask_load_stream(Case *c) {
+  ask_batches(c, "cuda:0", (Give){0});
+  give_number(c, "another stream", 1);
+}
 static void ask_load_cpu(Case *c) {
   ask_batches(c, "cpu", (Give){0});
 }
@@ -141,6 +154,26 @@ static bool holds_another(const Case *c, int i, int count) {
       return true;
   }
   return false;
+}
+
+// Of the call before, whose values were the opposite.
+static bool holds_opposite(const Case *c, int i) {
+  const Array *batch = batch_at(c, "batch", i), *a = batch_at(c, "loaded", i);
+  if (!a || !same_shape(a->shape, batch->shape))
+    return false;
+  int64_t opposite = 0;
+  for (int64_t k = 0; a->dtype == FY_FLOAT32 && k < a->count; k++)
+    opposite += a->f32[k] == -batch->f32[k];
+  return a->count && opposite == a->count;
+}
+
+// What the call before has loaded still has the opposite values.
+static bool was_left_alone(const Case *c) {
+  const Array *batch = given(c, "batch 0"), *a = got_shaped(c, "loaded before", batch->shape);
+  int64_t opposite = 0;
+  for (int64_t k = 0; a && a->dtype == FY_FLOAT32 && k < a->count; k++)
+    opposite += a->f32[k] == -batch->f32[k];
+  return opposite == batch->count;
 }
 
 // Was a wait the last thing that happened?
@@ -190,6 +223,8 @@ static void judge_load(Case *c) {
   bool staged_once = got_number(c, "pinned in load_all") < count;
   suspect_that(c, case_devices(c) == 0 && strstr(got_error(c), "CUDA"), &WITHOUT_CUDA);
   for (int i = 0; i < count; i++)
+    suspect_that(c, holds_opposite(c, i), &KEPT);
+  for (int i = 0; i < count; i++)
     suspect_that(c, staged_once && holds_another(c, i, count), &OVERWRITTEN);
   for (int i = 0; i < count; i++) {
     snprintf(name, sizeof name, "loaded %d", i);
@@ -199,6 +234,7 @@ static void judge_load(Case *c) {
       return;
   }
   if (expect_that(c, got_number(c, "beside") == 0, &BESIDE, "loaded[-1] or loaded[%d] was written", count) &&
+      expect_that(c, was_left_alone(c), &USED_AGAIN, "what an earlier call had loaded has other values now") &&
       case_devices(c) > 0)
     judge_costs(c, count);
 }
@@ -218,9 +254,11 @@ EXERCISE = {
               {"one batch with gaps", ask_gaps, .judge = judge_batch},
               {"one that is pinned already", ask_pinned, .judge = judge_batch},
               {"one batch without CUDA", ask_ordinary, .judge = judge_batch, .no_cuda = true},
+              {"one with gaps without CUDA", ask_gaps, .judge = judge_batch, .no_cuda = true},
               {"batches to a GPU", ask_load, .judge = judge_load},
               {"batches with gaps", ask_load_gaps, .judge = judge_load},
               {"batches that are pinned already", ask_load_pinned, .judge = judge_load},
               {"batches to the second GPU", ask_load_second, .judge = judge_load, .devices = 2},
+              {"with another stream current", ask_load_stream, .judge = judge_load},
               {"batches without CUDA", ask_load_cpu, .judge = judge_load, .no_cuda = true}},
 };
