@@ -1,5 +1,6 @@
 // Exercise 60: index arithmetic with a guard.
 #include "exercise.h"
+#include <math.h>
 #include <string.h>
 
 static const Mistake BLOCK_INDEX = {"index local to the block",
@@ -58,6 +59,10 @@ static const Mistake THIN = {
     "Threads run 32 at a time, a warp. A block of fewer leaves the others of its warp idle: let "
     "it have 256, however few elements there are.",
     "docs/21_the_machine.md"};
+static const Mistake ZERO_SKIPPED = {
+    "a factor of 0 taken for nothing to do",
+    "0 times an infinity is NaN, and so is its sum with what was in y. The formula holds for every a and every x.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake SMALL_BLOCKS = {
     "a block for each element",
     "A block of few threads leaves most lanes of its warp of 32 idle. Let a block have "
@@ -92,6 +97,17 @@ static void ask_millions(Case *c) {
 // A call for no elements comes before the one that is judged; an answer that does nothing is not right.
 static void ask_none(Case *c) {
   ask(c, draw_odd(c, 33, 99));
+}
+// After a call with another factor y has the infinities of x. What is then skipped is left as it was.
+static void ask_zero(Case *c) {
+  const int64_t n = draw_odd(c, 1025, 1999);
+  Array *x = draw_array(c, FY_FLOAT32, shape(n), -4, 4);
+  for (int64_t i = draw_int(c, 0, 9); i < n; i += draw_int(c, 1, 19))
+    x->f32[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_array(c, "y", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
+  give_number(c, "a before", (double)draw_odd(c, 9, 37) / 4);
+  give_number(c, "a", 0);
 }
 
 // So many that the driver makes them itself: all x are equal, and all y. It sends back the elements at some places.
@@ -207,6 +223,26 @@ static void expect_shape(Case *c, int64_t n) {
               (long long)s[2]);
 }
 
+static void judge_zero(Case *c) {
+  const Array *x = given(c, "x"), *y = given(c, "y"), *out = got_shaped(c, "y", y->shape);
+  Array *want = new_array(c, FY_FLOAT32, y->shape);
+  int64_t left = 0, no_nan = -1, launches = counts(c)->launches;
+  for (int64_t i = 0; i < y->count; i++) {
+    const float before = (float)given_number(c, "a before") * x->f32[i] + y->f32[i];
+    want->f32[i] = isfinite(x->f32[i]) ? before : NAN;
+    left += out && (out->f32[i] == before || (isnan(out->f32[i]) && isnan(before)));
+    if (out && no_nan < 0 && isnan(want->f32[i]) && !isnan(out->f32[i]))
+      no_nan = i;
+  }
+  const Mistake *skipped = left == y->count ? &ZERO_SKIPPED : launches == 0 ? &NO_KERNEL : NULL;
+  if (!expect_that(c, no_nan < 0, skipped, "y[%lld]: expected nan, got %g", (long long)no_nan,
+                   no_nan < 0 ? 0 : (double)out->f32[no_nan]))
+    return;
+  suspect_that(c, launches == 0, &NO_KERNEL);
+  if (expect_array(c, "y", want, 1e-6) && expect_by_kernel(c))
+    expect_at_most(c, "launches", launches, 1, &SEVERAL);
+}
+
 static void judge(Case *c) {
   const Array *want = right(c);
   int64_t n = want->count, launches = counts(c)->launches;
@@ -242,6 +278,7 @@ EXERCISE = {
               {"less than a warp", ask_few, judge},
               {"whole blocks", ask_exact, judge},
               {"large", ask_large, judge},
+              {"a factor of 0, after another", ask_zero, judge_zero},
               {.name = "millions", .ask = ask_millions, .judge = judge, .passes = 1},
               {.name = "more than sixteen million", .ask = ask_huge, .judge = judge_huge, .passes = 1},
               {"no elements, then some", ask_none, judge}},
