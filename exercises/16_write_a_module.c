@@ -17,8 +17,9 @@
 //
 // Given: x of (N, in_features), where N may be 0, on any device, the module moved there before.
 // Judged: the names of parameters and buffers, first values, output and gradients (of scale, fc and x; mean has none),
-// where everything is after a move, a module that another's state was loaded into, and two modules beside each other. x
-// stays as it is.
+// where everything is after a move, a module that another's state was loaded into, two modules beside each other, and
+// outputs after its tensors were changed, with and without recording, in training and in evaluation mode. x stays as it
+// is.
 // Counted: copies between host and device. forward needs none.
 #include "ferry.h"
 

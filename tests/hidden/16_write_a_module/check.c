@@ -64,6 +64,11 @@ static const Mistake TRANSFER = {"a transfer in forward",
                                  "moved with the module; use it there.",
                                  "docs/07_pitfalls.md#to-and-fro-against-staying"};
 
+static const Mistake STALE = {"values of an earlier forward",
+                              "The module's tensors were given other values, as a training step does, and the output "
+                              "was computed with old ones. Each forward uses them as they are then.",
+                              "docs/05_model_moves.md#parameters-and-buffers-too"};
+
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
 static void ask(Case *c, const char *device, int64_t batch, bool loaded, Give how) {
@@ -105,19 +110,20 @@ static void ask_no_rows(Case *c) {
 
 // ---- judging ---------------------------------------------------------------------------------------------------------
 
-typedef enum Way { RIGHT, WITHOUT_SCALE, WITHOUT_MEAN, SCALE_FIRST } Way;
+typedef enum Way { RIGHT, WITHOUT_SCALE, WITHOUT_MEAN, SCALE_FIRST, CHANGED } Way;
 
 static Array *output_of(Case *c, Way way) {
   const Array *x = given(c, "x"), *scale = given(c, "scale"), *mean = given(c, "mean");
   const Array *weight = given(c, "fc.weight"), *bias = given(c, "fc.bias");
   int64_t batch = x->shape.size[0], in = x->shape.size[1], out = weight->shape.size[0];
+  double factor = way == CHANGED ? -2 : 1; // of all that is in the module: see the driver
   Array *y = new_array(c, FY_FLOAT32, shape(batch, out));
   for (int64_t i = 0; i < y->count; i++) {
-    double sum = bias->f32[i % out];
+    double sum = factor * bias->f32[i % out];
     for (int64_t k = 0; k < in; k++) {
-      double s = way == WITHOUT_SCALE ? 1 : scale->f32[k], m = way == WITHOUT_MEAN ? 0 : mean->f32[k];
+      double s = way == WITHOUT_SCALE ? 1 : factor * scale->f32[k], m = way == WITHOUT_MEAN ? 0 : factor * mean->f32[k];
       double value = x->f32[i / out * in + k];
-      sum += (way == SCALE_FIRST ? value * s - m : (value - m) * s) * weight->f32[i % out * in + k];
+      sum += (way == SCALE_FIRST ? value * s - m : (value - m) * s) * factor * weight->f32[i % out * in + k];
     }
     y->f32[i] = (float)sum;
   }
@@ -235,6 +241,19 @@ static bool all_are(const Array *a, float value) {
   return a && equal == a->count;
 }
 
+// All were right, until the module's tensors had other values.
+static void judge_changed(Case *c) {
+  static const char *const names[] = {"changed alone", "changed in evaluation mode", "changed"};
+  Array *want = output_of(c, CHANGED);
+  for (int i = 0; i < 3; i++) {
+    suspect_that(c,
+                 is_near(got(c, "output"), output_of(c, RIGHT)) && got(c, names[i]) && !is_near(got(c, names[i]), want),
+                 &STALE);
+    if (!expect_array(c, names[i], want, 1e-4))
+      return;
+  }
+}
+
 static void judge(Case *c) {
   static const char *const moved[] = {"moved scale", "moved mean", "moved fc.weight", "moved fc.bias"};
   suspects(c);
@@ -263,6 +282,7 @@ static void judge(Case *c) {
     expect_array(c, "x.grad", input_gradient(c), 1e-3);
   expect_at_most(c, "copies in forward",
                  counts(c)->host_to_device + counts(c)->device_to_host + counts(c)->device_to_device, 0, &TRANSFER);
+  judge_changed(c);
 }
 
 EXERCISE = {

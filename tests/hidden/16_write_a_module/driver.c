@@ -59,6 +59,31 @@ static void put_state(Driver *d, FyModule *m) {
   driver_put(d, "x.grad", fy_grad(driver_tensor(d, "x")));
 }
 
+// Without recording, in training and in evaluation mode.
+static FyTensor *forward_alone(FyModule *m, FyTensor *x, bool training) {
+  FyTensor *y = NULL;
+  fy_no_grad {
+    fy_set_training_of(m, training);
+    y = fy_forward(m, x);
+    fy_set_training_of(m, true);
+  }
+  return y;
+}
+
+// Other values in the same tensors, as after a step of an optimizer: what was worked out from the old ones is of no use.
+static void forward_changed(Driver *d, FyModule *m) {
+  FyTensorList *state = fy_state_dict(m);
+  FyTensor *x = fy_detach(driver_tensor(d, "x"));
+  fy_no_grad {
+    for (int i = 0; i < 4; i++)
+      if (find(state, names[i]))
+        fy_mul_scalar_(find(state, names[i]), -2);
+  }
+  driver_put(d, "changed alone", forward_alone(m, x, true));
+  driver_put(d, "changed in evaluation mode", forward_alone(m, x, false));
+  driver_put(d, "changed", fy_forward(m, x));
+}
+
 void drive(Driver *d) {
   int in = (int)driver_number(d, "in_features"), out = (int)driver_number(d, "out_features");
   FyModule *m = centered_linear(in, out);
@@ -73,11 +98,11 @@ void drive(Driver *d) {
     m = other;
   }
   FyDevice device = fy_device(driver_text(d, "device"));
-  fy_module_to(m, device);
   FyTensor *x = driver_tensor(d, "x");
-  fy_no_grad {
-    driver_put(d, "output alone", fy_forward(m, fy_clone(x)));
-  }
+  forward_alone(m, fy_cpu(fy_detach(x)), true);
+  fy_module_to(m, device);
+  forward_alone(m, fy_detach(x), false);
+  driver_put(d, "output alone", forward_alone(m, fy_clone(x), true));
   FyModule *beside = centered_linear(in, out); // another one beside it, made later
   driver_put(d, "second scale", find(fy_state_dict(beside), "scale"));
   driver_put(d, "second mean", find(fy_state_dict(beside), "mean"));
@@ -88,4 +113,5 @@ void drive(Driver *d) {
   driver_put(d, "output", output);
   fy_backward(output, .gradient = driver_tensor(d, "gradient"));
   put_state(d, m);
+  forward_changed(d, m);
 }
