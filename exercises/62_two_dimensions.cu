@@ -9,12 +9,13 @@
 // Given, in device memory: in and out, float32; gain with `rows` elements; shift with `columns`. Both sizes are at
 // least 1, differ, and are hardly ever multiples of anything. The rows of an image do not touch: so that each begins at
 // an aligned address there are unused bytes behind it, as cudaMallocPitch leaves them. in_pitch and out_pitch are the
-// distances from one row to the next, in bytes; they differ. The bytes behind a row of out belong to others and must
-// stay as they are. Blocks and grids have two dimensions: dim3 threads(32, 8), and x is the one in which neighbouring
-// threads are numbered. Let x run along the columns, as memory does. Neither gain nor the images have anything behind
-// their last element: not even a read there is allowed. Counted: launches (one). Looked at besides, for images that are
-// not small: the shape of the launch, which has at least 2048 threads for an image of more than 65536 pixels, with x
-// along the columns. An image may have up to 100000 rows, and a grid has room for 65535 blocks along y.
+// distances from one row to the next, in bytes; they differ, and are multiples of 4 here, not of more. The bytes behind
+// a row of out belong to others and must stay as they are. Blocks and grids have two dimensions: dim3 threads(32, 8),
+// and x is the one in which neighbouring threads are numbered. Let x run along the columns, as memory does. Neither
+// gain nor the images have anything behind their last element: not even a read there is allowed. Counted: launches
+// (one). Looked at besides, for images that are not small: the shape of the launch, which has at least 2048 threads for
+// an image of more than 65536 pixels, with x along the columns. An image may have up to 100000 rows, and a grid has
+// room for 65535 blocks along y. It takes less than 2^31 bytes.
 //
 // In the library: move_kernel in core/op/copy/copy.cu copies between any two layouts; a pitch is a stride of the rows.
 #include <cuda_runtime.h>

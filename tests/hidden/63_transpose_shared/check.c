@@ -46,6 +46,11 @@ static const Mistake NOT_COUNTED = {"accesses past load and store",
                                     "The kernel has to read and write memory, global and shared, through load and "
                                     "store, because they are what is counted.",
                                     "docs/23_shared_memory.md#a-transpose-step-by-step"};
+static const Mistake IN_VAIN = {"elements read in vain",
+                                "More elements of `in` were read than it has. A tile that an edge cuts off ends where "
+                                "the row does: compare the column "
+                                "with columns, though what follows is memory, too.",
+                                "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake SEVERAL = {"more than one launch", "One launch has a block for every tile.",
                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
@@ -177,7 +182,12 @@ static bool judge_values(Case *c) {
   suspect_edges(c);
   if (!expect_array(c, "out", transposed(c), 0))
     return false;
-  return expect_by_kernel(c) && expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  if (!expect_by_kernel(c) || !expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL))
+    return false;
+  const int64_t elements = given(c, "in")->count;
+  return !counted(c) || (expect_exactly(c, "elements read behind `in`", number(c, "loads behind"), 0, &READ_PAST) &&
+                         expect_at_most(c, "elements of `in` that load read", number(c, "loads"), elements, &IN_VAIN) &&
+                         expect_at_most(c, "elements of `out` that store wrote", number(c, "stores"), elements, NULL));
 }
 
 static void judge(Case *c) {

@@ -9,6 +9,7 @@
 // What a warp's threads access at their n-th load (or store) is one request. A request to global memory takes as many
 // sectors as it touches, one to shared memory as many passes as the fullest bank has words.
 enum { MAX_ACCESSES = 1 << 17, MAX_THREADS = 1 << 16, WARP = 32, WORD = 4, SECTOR_WORDS = 8, BANKS = 32 };
+enum { FOLLOWS = 8192 }; // elements: as many as a guard has
 enum { GLOBAL_LOAD, GLOBAL_STORE, SHARED_LOAD, SHARED_STORE, KINDS };
 
 typedef struct Access {
@@ -22,7 +23,7 @@ typedef struct Tally {
 static Access accesses[MAX_ACCESSES];
 static uint16_t turns[MAX_THREADS][KINDS];
 static Tally tallies[KINDS];
-static int64_t access_count, barriers;
+static int64_t access_count, barriers, behind; // behind: loads of what follows `in`
 static const float *global_begin[2], *global_end[2];
 static const Array
     *behind_load; // the elements of `in`, which are not where they seem to be: who goes past load reads NaN
@@ -44,6 +45,7 @@ extern "C" float note_access(const float *address, int write) {
   uint64_t thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   uint64_t size = blockDim.x * blockDim.y * blockDim.z, warps = (size + WARP - 1) / WARP;
   tallies[kind].accesses++;
+  behind += kind == SHARED_LOAD && address >= global_end[0] && address < global_end[0] + FOLLOWS;
   if (access_count == MAX_ACCESSES || block * size + thread >= MAX_THREADS)
     return value_at(address, write);
   uint64_t turn = turns[block * size + thread][kind]++;
@@ -89,6 +91,7 @@ static void tally_requests(void) {
 static void put_tallies(Driver *d) {
   tally_requests();
   driver_put_number(d, "barriers", (double)barriers);
+  driver_put_number(d, "loads behind", (double)behind);
   driver_put_number(d, "loads", (double)tallies[GLOBAL_LOAD].accesses);
   driver_put_number(d, "stores", (double)tallies[GLOBAL_STORE].accesses);
   driver_put_number(d, "sectors loaded", (double)tallies[GLOBAL_LOAD].parts);
@@ -98,7 +101,7 @@ static void put_tallies(Driver *d) {
   driver_put_number(d, "shared passes", (double)(tallies[SHARED_LOAD].parts + tallies[SHARED_STORE].parts));
   memset(turns, 0, sizeof turns); // for the next call
   memset(tallies, 0, sizeof tallies);
-  access_count = barriers = 0;
+  access_count = barriers = behind = 0;
 }
 
 static void watch_memory(const float *in, const float *out, int64_t count) {

@@ -1,0 +1,21 @@
+// mistake: elements read in vain
+// What lies beyond the end of a row is read as well, as long as it is within the matrix, and is not written anywhere.
+#include <cuda_runtime.h>
+
+__global__ void transpose(float *out, const float *in, int rows, int columns) {
+  __shared__ float tile[32][33];
+  int r = blockIdx.y * 32 + threadIdx.y, c = blockIdx.x * 32 + threadIdx.x;
+  for (int k = 0; k < 32; k += 8)
+    if ((r + k) * columns + c < rows * columns)
+      store(&tile[threadIdx.y + k][threadIdx.x], load(&in[(r + k) * columns + c]));
+  __syncthreads();
+  r = blockIdx.x * 32 + threadIdx.y;
+  c = blockIdx.y * 32 + threadIdx.x;
+  for (int k = 0; k < 32; k += 8)
+    if (r + k < columns && c < rows)
+      store(&out[(r + k) * rows + c], load(&tile[threadIdx.x][threadIdx.y + k]));
+}
+
+extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {
+  transpose<<<dim3((columns + 31) / 32, (rows + 31) / 32), dim3(32, 8)>>>(out, in, rows, columns);
+}
