@@ -59,6 +59,16 @@ static const Mistake ON_CPU = {
 static const Mistake CONSTANT = {"a constant", "0 came back, whatever the data: the error has to be calculated.",
                                  "docs/07_pitfalls.md#waiting-in-a-loop"};
 
+static const Mistake ELSEWHERE = {"added up on another device",
+                                  "Each batch's loss was carried to another device than the one that it was computed "
+                                  "on. The total belongs where the data is: fy_device_of(x).",
+                                  "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake BEFORE = {
+    "begun with the call before",
+    "In a second call the total, or the result, was that of the first, or was begun with it. What is "
+    "static keeps its value from one call to the next.",
+    "docs/07_pitfalls.md#waiting-in-a-loop"};
+
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
 static void ask(Case *c, const char *device, int64_t rows, int64_t batch, bool gaps) {
@@ -84,6 +94,14 @@ static void ask_not_recording(Case *c) {
 static void ask_evaluation(Case *c) {
   ask_gpu(c);
   give_number(c, "evaluation", 1);
+}
+static void ask_child(Case *c) {
+  ask_gpu(c);
+  give_number(c, "the child alone", 1);
+}
+static void ask_child_training(Case *c) {
+  ask_evaluation(c);
+  give_number(c, "the child alone", 1);
 }
 static void ask_cpu(Case *c) {
   ask(c, "cpu", 8 * draw_int(c, 3, 6) + draw_int(c, 1, 6), 8, false);
@@ -162,6 +180,7 @@ static void judge_costs(Case *c) {
   const Counts *n = counts(c);
   int64_t rows = given(c, "x")->shape.size[0], batch = (int64_t)given_number(c, "batch");
   int64_t batches = (rows + batch - 1) / batch;
+  expect_exactly(c, "copies between devices", n->device_to_device, 0, &ELSEWHERE);
   expect_at_least(c, "launches", n->launches, 1, &ON_CPU);
   const Mistake *fetched = n->device_to_host >= batches && batches > 2 ? &EACH_TURN
                            : batches > 2                               ? &FETCHED_TWICE
@@ -189,9 +208,17 @@ static void judge(Case *c) {
                       calls > batches ? rows == 1              ? &ROWS
                                         : calls == batches + 1 ? &NO_BATCH
                                                                : NULL
-                                      : NULL) ||
-      x->device < 0)
+                                      : NULL))
     return;
+  double sum = squares(c, 0, x->shape.size[0]), one = squares(c, 0, 1), again = got_number(c, "then one row");
+  double columns = (double)given(c, "target")->shape.size[1];
+  suspect_that(c, !is_near(again, one / columns) && (is_near(again, (sum + one) / columns) || is_near(again, want)),
+               &BEFORE);
+  expect_number(c, "then one row", one / columns, 1e-5);
+  if (x->device < 0) {
+    expect_exactly(c, "copies to a device", counts(c)->host_to_device, 0, &ELSEWHERE);
+    return;
+  }
   if (expect_device(c, "weight", x->device == 0 ? "cuda:0" : "cuda:1", &ON_CPU))
     judge_costs(c);
 }
@@ -215,7 +242,9 @@ EXERCISE = {
               {"data with gaps", ask_gaps, .judge = judge},
               {"whole batches only", ask_whole, .judge = judge},
               {"called without recording", ask_not_recording, .judge = judge},
-              {"a model in evaluation mode", ask_evaluation, .judge = judge},
+              {"a model in evaluation mode", ask_evaluation, .judge = judge, .passes = 1},
+              {"a child in evaluation mode", ask_child, .judge = judge, .passes = 1},
+              {"a child in training mode", ask_child_training, .judge = judge, .passes = 1},
               {"less than one batch", ask_short, .judge = judge},
               {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
 };
