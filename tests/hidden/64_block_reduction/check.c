@@ -99,25 +99,31 @@ static const Mistake ONE_THREAD = {
 
 enum { BEHIND = 1024 }; // elements that follow and do not belong
 
-// Odd numbers of quarters, so that no value is whole, and sums of up to 400000 of them are exact in any order.
-static Array *draw(Case *c, int64_t n) {
-  Array *whole = draw_array(c, FY_INT32, shape(n + BEHIND), 0, 17), *x = array_cast(c, whole, FY_FLOAT32);
+// Odd numbers of quarters, so that no value is whole, and sums of up to 400000 of them are exact in any order. `before` of them come
+// before x: up to 3, so that x does not begin where a vector may.
+static Array *draw(Case *c, int64_t before, int64_t n) {
+  Array *whole = draw_array(c, FY_INT32, shape(before + n + BEHIND), 0, 17), *x = array_cast(c, whole, FY_FLOAT32);
   for (int64_t i = 0; i < x->count; i++)
     x->f32[i] = (float)(2 * whole->i32[i] + 1) / 4;
   return x;
 }
-static void give(Case *c, Array *x, int64_t n) {
+static void give(Case *c, Array *x, int64_t before, int64_t n) {
   give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_number(c, "elements before x", (double)before);
   give_number(c, "n", (double)n);
 }
 static void ask(Case *c, int64_t n) {
-  give(c, draw(c, n), n);
+  give(c, draw(c, 0, n), 0, n);
+}
+static void ask_within(Case *c, int64_t n) {
+  const int64_t before = draw_int(c, 1, 3);
+  give(c, draw(c, before, n), before, n);
 }
 static void ask_whole(Case *c) {
   ask(c, 8192);
 }
 static void ask_odd(Case *c) {
-  ask(c, draw_odd(c, 4097, 5999));
+  ask_within(c, draw_odd(c, 4097, 5999));
 }
 static void ask_small(Case *c) {
   ask(c, draw_odd(c, 33, 99));
@@ -125,16 +131,16 @@ static void ask_small(Case *c) {
 // What follows is no number that 0 takes away.
 static void ask_less_than_a_warp(Case *c) {
   const int64_t n = draw_odd(c, 3, 29);
-  Array *x = draw(c, n);
+  Array *x = draw(c, 0, n);
   for (int64_t i = n; i < x->count; i++)
     x->f32[i] = INFINITY;
-  give(c, x, n);
+  give(c, x, 0, n);
 }
 static void ask_one(Case *c) {
   ask(c, 1);
 }
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 300001, 330001));
+  ask_within(c, draw_odd(c, 300001, 330001));
 }
 // A call for BEHIND elements more comes before, with the same memory.
 static void ask_twice(Case *c) {
@@ -148,13 +154,20 @@ static void ask_none(Case *c) {
 static int64_t size_of(const Case *c) {
   return (int64_t)given_number(c, "n");
 }
+// How far one may go from where x begins: what follows its elements is there, too.
+static int64_t end_of(const Case *c) {
+  return given(c, "x")->count - (int64_t)given_number(c, "elements before x");
+}
+static const float *x_of(const Case *c) {
+  return given(c, "x")->f32 + (int64_t)given_number(c, "elements before x");
+}
 
 // The sum of the elements begin .. end - 1 whose index modulo `period` is below `part`.
 static double sum_of(const Case *c, int64_t begin, int64_t end, int64_t period, int64_t part) {
-  const Array *x = given(c, "x");
+  const float *x = x_of(c);
   double sum = 0;
-  for (int64_t i = begin; i < end && i < x->count; i++)
-    sum += i % period < part ? x->f32[i] : 0;
+  for (int64_t i = begin; i < end && i < end_of(c); i++)
+    sum += i % period < part ? x[i] : 0;
   return sum;
 }
 
@@ -178,10 +191,10 @@ static void suspect_values(Case *c, int64_t threads) {
 }
 
 static void suspect_whole_numbers(Case *c) {
-  const Array *x = given(c, "x"), *sum = got(c, "sum");
+  const Array *sum = got(c, "sum");
   double each = 0;
   for (int64_t i = 0; i < size_of(c); i++)
-    each += floor(x->f32[i]);
+    each += floor(x_of(c)[i]);
   suspect_value(c, each, &ADDED_WHOLE);
   suspect_value(c, floor(right(c)), &ADDED_WHOLE);
   bool is_whole = sum && sum->count == 1 && sum->f32[0] == floorf(sum->f32[0]);
