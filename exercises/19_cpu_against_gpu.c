@@ -5,7 +5,8 @@
 //
 //   - the first product on each is a warm-up, and on no clock
 //   - then come `runs` products on each, and each of them is on a clock of its own
-//   - the clock is started when the device has nothing left to do, and stopped when the product is done
+//   - the clock is started when the device has nothing left to do, in any of its streams, and stopped when the product is
+//     done
 //   - moving the matrices to the GPU is another question: nothing crosses while a clock is running
 //   - of the `runs` times the median counts: the middle one in order, or the mean of the two in the middle
 //
@@ -22,7 +23,7 @@
 //
 // Given: product(x, y), which calls fy_matmul and is to be used for every product; seconds_now(), the clock, in
 // seconds; a and b, float32 on the CPU, of sizes that fit; a GPU, not always the first, on which other work may be
-// pending; runs, 1 to 25.
+// pending, in any stream, and any stream may be the current one; runs, 1 to 25.
 // Filled in: typedef struct Comparison { double cpu, gpu, times_as_fast; }: the two medians, and how often the GPU's
 // time goes into the CPU's.
 // Judged: what had arrived and what had crossed at each reading of the clock. No clock decides whether you pass.

@@ -46,7 +46,7 @@ static const Mistake OTHER_GPU = {"another GPU than the one given",
                                   "The GPU to be measured is a parameter, and not always the current one.",
                                   "docs/03_tensor_moves.md#todevice"};
 
-enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 5, MOST = 64 };
+enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 6, MOST = 64 };
 
 static void ask_on(Case *c, const char *device, int64_t runs) {
   int64_t inner = draw_int(c, 3, 9);
@@ -78,10 +78,19 @@ static void ask_second(Case *c) {
   ask_on(c, "cuda:1", draw_int(c, 3, 9));
 }
 
+static void ask_elsewhere(Case *c) {
+  ask_on(c, "cuda:0", draw_int(c, 3, 9));
+  give_number(c, "pending elsewhere", (double)draw_int(c, 1, 5));
+}
+static void ask_stream(Case *c) {
+  ask_on(c, "cuda:0", draw_int(c, 3, 9));
+  give_number(c, "another stream", 1);
+}
+
 // ---- what happened, by the driver's notes ------------------------------------------------------------------------------
 
 typedef struct Log {
-  const int64_t (*row)[COLUMNS]; // kind, waits, started, arrived, copies
+  const int64_t (*row)[COLUMNS]; // kind, waits, started, arrived, copies, pending elsewhere
   int64_t events;
 } Log;
 
@@ -216,6 +225,8 @@ static bool judge_clock(Case *c, const Log *log) {
     if (log->row[i][0] != ON_GPU || !is_between_readings(log, i) || skipped-- > 0)
       continue;
     if (!expect_exactly(c, "copies while the clock is running", stop[4] - start[4], 0, &MOVED_THERE) ||
+        !expect_exactly(c, "pieces of work in another stream that were left when the clock was started", start[5], 0,
+                        &STILL_PENDING) ||
         !expect_exactly(c, "work finished when the clock was stopped", stop[3], stop[2], &TOO_EARLY) ||
         !expect_exactly(c, "earlier work finished when the clock was started", start[3], start[2], &STILL_PENDING))
       return false;
@@ -254,5 +265,7 @@ EXERCISE = {
               {.name = "an even number of runs", .ask = ask_even, .judge = judge},
               {.name = "one run", .ask = ask_one, .judge = judge},
               {.name = "25 runs", .ask = ask_most, .judge = judge},
+              {.name = "work pending in another stream", .ask = ask_elsewhere, .judge = judge},
+              {.name = "another stream current", .ask = ask_stream, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

@@ -4,15 +4,16 @@
 #include "answer.h"
 #include "device/runtime.h"
 
-enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 5, EVENTS = 400 };
+enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 6, EVENTS = 400 };
 
 static struct {
   FyDevice gpu;
   FyTensor *a, *b;
-  FyTensor *counter, *arrived; // () float32 on the GPU, and in pinned memory
+  FyTensor *counter, *arrived;     // () float32 on the GPU, and in pinned memory
+  FyTensor *elsewhere, *also_here; // the same of work that was queued in another stream beforehand
   const Array *clock;
-  int64_t started, own_copies, readings, events;
-  int64_t noted[EVENTS][COLUMNS]; // kind, waits, started, arrived, copies of the answer's
+  int64_t started, started_elsewhere, own_copies, readings, events;
+  int64_t noted[EVENTS][COLUMNS]; // kind, waits, started, arrived, copies of the answer's, pending elsewhere
 } bench;
 
 static void note(int kind) {
@@ -24,6 +25,7 @@ static void note(int kind) {
   row[2] = bench.started;
   row[3] = (int64_t) * (volatile float *)fy_data_ptr(bench.arrived);
   row[4] = fy_counters().host_to_device + fy_counters().device_to_host - bench.own_copies;
+  row[5] = bench.started_elsewhere - (int64_t) * (volatile float *)fy_data_ptr(bench.also_here);
 }
 
 static void count_one(void) {
@@ -32,6 +34,16 @@ static void count_one(void) {
   int64_t before = fy_counters().device_to_host;
   fy_copy_async_(bench.arrived, bench.counter);
   bench.own_copies += fy_counters().device_to_host - before;
+}
+
+static void queue_elsewhere(int64_t pieces) {
+  fy_stream_guard(fy_stream_new(bench.gpu, 0)) {
+    for (; bench.started_elsewhere < pieces; bench.started_elsewhere++) {
+      fy_add_scalar_(bench.elsewhere, 1);
+      fy_copy_async_(bench.also_here, bench.elsewhere);
+    }
+  }
+  bench.own_copies += pieces;
 }
 
 static bool same_size(FyTensor *x, FyTensor *y) {
@@ -59,16 +71,11 @@ double seconds_now(void) {
   return i < bench.clock->count ? bench.clock->f64[i] : bench.clock->f64[0] + 1000 * (double)i;
 }
 
-void drive(Driver *d) {
-  bench.gpu = fy_device(driver_text(d, "device"));
-  bench.counter = fy_zeros(FY_SCALAR, .device = bench.gpu);
-  bench.arrived = fy_zeros(FY_SCALAR, .pin_memory = true);
-  bench.clock = driver_array(d, "clock");
-  bench.a = driver_tensor(d, "a");
-  bench.b = driver_tensor(d, "b");
-  fy_synchronize(bench.gpu);
+static void drive_here(Driver *d) {
   for (int64_t i = (int64_t)driver_number(d, "pending"); i > 0; i--)
     count_one();
+  if (driver_has(d, "pending elsewhere"))
+    queue_elsewhere((int64_t)driver_number(d, "pending elsewhere"));
   note(BEGIN);
   Comparison c = {0};
   compare(bench.a, bench.b, bench.gpu, (int)driver_number(d, "runs"), &c);
@@ -78,4 +85,23 @@ void drive(Driver *d) {
   driver_put_number(d, "times as fast", c.times_as_fast);
   Shape s = {.rank = 2, .size = {bench.events, COLUMNS}};
   driver_put_array(d, "events", FY_INT64, s, bench.noted);
+}
+
+void drive(Driver *d) {
+  bench.gpu = fy_device(driver_text(d, "device"));
+  bench.counter = fy_zeros(FY_SCALAR, .device = bench.gpu);
+  bench.arrived = fy_zeros(FY_SCALAR, .pin_memory = true);
+  bench.elsewhere = fy_zeros(FY_SCALAR, .device = bench.gpu);
+  bench.also_here = fy_zeros(FY_SCALAR, .pin_memory = true);
+  bench.clock = driver_array(d, "clock");
+  bench.a = driver_tensor(d, "a");
+  bench.b = driver_tensor(d, "b");
+  fy_synchronize(bench.gpu);
+  if (driver_has(d, "another stream")) {
+    fy_stream_guard(fy_stream_new(bench.gpu, 0)) {
+      drive_here(d);
+    }
+  } else {
+    drive_here(d);
+  }
 }
