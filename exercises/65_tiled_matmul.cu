@@ -13,9 +13,11 @@
 // With a thread for each element of c that reads its row of a and its column of b, every element of a is fetched n
 // times. So let a block make a square tile of c, and go along k in steps of a tile: its threads bring a tile of a and a
 // tile of b into __shared__ memory, one element of each per thread, and then each thread takes what it needs from
-// there. A tile 16 wide divides the reading by 16. Where a tile reaches beyond a matrix it holds zeros, which add
-// nothing. Elements may be infinite, and an infinity times 0 is NaN: so both tiles hold zeros there. There are two
-// things to wait for: that the tiles are complete, and that nobody needs them any more before the next are brought.
+// there. A tile 16 wide divides the reading by 16. Where a tile reaches beyond k it holds zeros, which add nothing.
+// Elements may be infinite, and an infinity times 0 is NaN: so both tiles hold zeros there, and a 0 of the matrices is
+// multiplied like any other element. What a tile holds beyond m or n is no matter, for no element of c needs it; but no
+// memory outside of a and b is read for it. There are two things to wait for: that the tiles are complete, and that
+// nobody needs them any more before the next are brought.
 //
 // The kernel reads a and b (global memory) through
 //   float load(const float *address)
