@@ -16,7 +16,7 @@
 //
 // Counted: bytes copied each way (n floats), launches, memory of the device that is not given back. One of the tests
 // calls the function when the device has no memory left, or enough for one array and not for two (what needs but one
-// may succeed then); in another a copy or the launch fails.
+// may succeed then); in another a copy, the launch or cudaFree returns an error.
 #include <cuda_runtime.h>
 
 extern "C" void scale_on_device(float *y, const float *x, float a, int n, int *error) {

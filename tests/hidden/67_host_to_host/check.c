@@ -28,6 +28,11 @@ static const Mistake NOT_SAID = {"the first error not reported",
                                  "never put there, or what a later call "
                                  "returned, cudaFree for one, took its place.",
                                  ERRORS};
+static const Mistake FREE_SAID = {
+    "an error of cudaFree reported",
+    "*error is that of the copies and the launch. What cudaFree returns is no part of the "
+    "result, and often an error of something before: it takes nobody's place.",
+    ERRORS};
 static const Mistake INVENTED = {"an error where there was none",
                                  "*error is cudaSuccess, 0, where all calls have succeeded.", ERRORS};
 static const Mistake ERROR_NOT_WRITTEN = {"*error not written", "*error is 0 where there was no error, also for n = 0.",
@@ -176,7 +181,7 @@ static void judge_refused(Case *c) {
               *after = got_shaped(c, "done after what failed", shape(3));
   const bool whole =
       said && kept && after && said->dtype == FY_INT64 && kept->dtype == FY_INT64 && after->dtype == FY_INT64;
-  static const int refused = 701; // cudaErrorLaunchOutOfResources
+  static const int refused = 701, free_said = 101; // cudaErrorLaunchOutOfResources, cudaErrorInvalidDevice
   for (int i = 0; whole && i < 3; i++) {
     static const char *const name[] = {"first", "second", "third"};
     if (after->i64[i] < 0) // there were not so many
@@ -192,6 +197,14 @@ static void judge_refused(Case *c) {
                      (long long)kept->i64[i]))
       return;
   }
+  const int64_t good = got_count(c, "error where cudaFree fails"), bad = got_count(c, "error before cudaFree fails");
+  if (whole &&
+      (!expect_exactly(c, "*error where cudaFree alone returns one", good, 0, good == free_said ? &FREE_SAID : NULL) ||
+       !expect_exactly(c, "*error where the first copy returns one, and cudaFree another", bad, refused,
+                       bad == free_said ? &FREE_SAID : NULL) ||
+       !expect_that(c, got_number(c, "kept where cudaFree fails") <= 0, &KEPT,
+                    "bytes were not given back where cudaFree returned an error")))
+    return;
   judge(c);
 }
 

@@ -1,5 +1,6 @@
 #include "driver.h"
 #include "answer.h"
+#undef cudaFree
 #include <cuda_runtime.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,31 @@ static void ask_too_much(Driver *d) {
 }
 
 #ifdef FERRY_SIM
+static bool free_fails;
+
+extern "C" cudaError_t note_free(void *memory) {
+  const cudaError_t error = cudaFree(memory);
+  return free_fails && memory ? cudaSetDevice(-1) : error; // there is no such device: the last error is that, too
+}
+
+// cudaFree says that something is wrong: in a call that is right otherwise, and in one whose first operation fails.
+static void ask_failed_free(Driver *d, float *y, const float *x, int n) {
+  int error = -1;
+  cudaGetLastError();
+  const size_t before = available();
+  free_fails = true;
+  scale_on_device(y, x, 2, n, &error);
+  driver_put_number(d, "error where cudaFree fails", error);
+  error = -1;
+  cudaGetLastError();
+  ledger_refuse(1, cudaErrorLaunchOutOfResources);
+  scale_on_device(y, x, 2, n, &error);
+  ledger_refuse(0, cudaSuccess);
+  free_fails = false;
+  driver_put_number(d, "error before cudaFree fails", error);
+  driver_put_number(d, "kept where cudaFree fails", (double)before - (double)available());
+}
+
 // The first, the second, the third of what it has done on the device fails: a copy, the launch, a copy.
 static void ask_refused(Driver *d, float *y, const float *x, int n) {
   enum { OPERATIONS = 3 };
@@ -102,8 +128,10 @@ void drive(Driver *d) {
   if (strcmp(driver_test(d), "too large, then small") == 0)
     ask_too_much(d);
 #ifdef FERRY_SIM
-  if (strcmp(driver_test(d), "one operation fails") == 0 && ledger_refuse)
+  if (strcmp(driver_test(d), "one operation fails") == 0 && ledger_refuse) {
     ask_refused(d, y, x->f32, n);
+    ask_failed_free(d, y, x->f32, n);
+  }
   memset(y, 0xff, (size_t)x->count * sizeof(float));
 #endif
   const size_t before = available();
