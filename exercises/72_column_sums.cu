@@ -6,7 +6,8 @@
 //
 //   PyTorch:  sums = in.sum(dim=0)
 //
-// Given: in and sums in device memory; rows and columns, both above 0. Nothing has been written to sums.
+// Given: in and sums in device memory; rows and columns, both from 1 to 100000, and less than 2^31 bytes of both.
+// Nothing has been written to sums.
 // Counted: launches, one does it; threads of a block, at least 32; sectors. A warp that reads 32 floats side by side
 // takes 4 of them, and 1.3 times the fewest is the most that passes, and all elements are read once. Sectors are judged
 // where columns is a multiple of 8: else some requests cannot but take one more.

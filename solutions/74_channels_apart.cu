@@ -7,7 +7,7 @@
 //   PyTorch:  out.copy_(in.T)
 //
 // Given, in device memory: in (float32, n pixels of `channels` numbers each, pixel after pixel) and out (`channels`
-// planes of n numbers each). n may be 0, channels is between 1 and 16.
+// planes of n numbers each). n may be 0 and is at most 2^17, channels is between 1 and 16.
 // For four channels one float4 does it (exercise 73); here there may be any number. A thread that takes a pixel reads
 // numbers that are `channels` words from those of its neighbour, and a warp's request touches `channels` times the
 // sectors it should. Let a block read its pixels as they lie, word beside word, into shared memory, wait, and write
@@ -19,9 +19,10 @@
 // every least common multiple of 32 and channels.)
 // Judged: shared memory: none of a fixed size, and at most four words for each thread of a launched block and each
 // channel.
-// Counted: launches (one; without pixels, at most one), and by the inspector races and accesses out of bounds; and, for 4 and 8 channels and n a
-// multiple of 32, sectors per request of global memory and passes per request over the banks (each at most 1.3 times
-// the fewest there can be).
+// Counted: launches (one; without pixels, at most one), and by the inspector races and accesses out of bounds; and, for
+// 4 and 8 channels and n a multiple of 32, sectors per request of global memory and passes per request over the banks
+// (each at most 1.3 times the fewest there can be). A block that takes several tiles, one after the other, has to wait
+// between them, too.
 //
 // In the library: transpose_kernel in core/op/copy/copy.cu turns tiles in the same way.
 #include <cuda_runtime.h>

@@ -6,17 +6,17 @@
 //
 //   PyTorch:  best, at = torch.max(x, dim=1)
 //
-// Given, in device memory: x (float32, rows x columns, row after row; columns at least 1), best (float32) and at (int),
-// to be written. rows may be 0. All are finite; there are numbers below 0, as far as a float goes (-FLT_MAX), and equal
-// ones; -0 equals 0.
+// Given, in device memory: x (float32, rows x columns, row after row), best (float32) and at (int), to be written.
+// There are 0 to 2^13 rows and 1 to 2^17 columns, and x has less than 2^31 bytes. All are finite; there are numbers
+// below 0, as far as a float goes (-FLT_MAX), and equal ones; -0 equals 0.
 // Let a warp take a row: its lanes read neighbouring columns, each keeps the largest that it meets and its column, and
 // then the lanes put theirs together by shuffles: the number and its column travel side by side. Of two equal numbers
 // the one in the lower column wins, at every step: then the result does not depend on who meets whom. A row may be
 // shorter than a warp, and the last block may have more warps than there are rows left; a shuffle waits for every lane
 // of its mask all the same, and what it brings from one that has returned is undefined: all lanes of the mask have to
 // come.
-// Counted: launches (one; without rows, at most one), and by the inspector sectors per request (at most 1.5 times the fewest) and in all (at most
-// 2.2 times those of x), atomic operations (none), races and accesses out of bounds.
+// Counted: launches (one; without rows, at most one), and by the inspector sectors per request (at most 1.5 times the
+// fewest) and in all (at most 2.2 times those of x), atomic operations (none), races and accesses out of bounds.
 //
 // In the library: fy_reduce_rows in core/op/reduction/reduce_cuda.cuh has a group of lanes for each row.
 #include <cuda_runtime.h>

@@ -29,6 +29,11 @@ static const Mistake APART = {
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 1 there are no odd elements: a launch of no blocks is an invalid configuration.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake PART_OF_A_WARP = {"blocks of warps in parts",
+                                       "A block of 100 threads takes four warps, and the last of them has 4 threads: "
+                                       "its other lanes do nothing. Let a block "
+                                       "have a multiple of 32 threads.",
+                                       "docs/21_the_machine.md#warps"};
 static const Mistake LAUNCHES = {"more launches than two", "One launch does it, or one for each kind.", LESSON};
 
 static void ask(Case *c, int64_t n) {
@@ -97,8 +102,18 @@ static void judge(Case *c) {
   }
 }
 
+static bool expect_whole_warps(Case *c) {
+  for (int i = 0; launch_shape(c, i); i++) {
+    const int64_t *s = launch_shape(c, i), threads = s[3] * s[4] * s[5];
+    if (!expect_that(c, threads % 32 == 0, &PART_OF_A_WARP,
+                     "a launch has blocks of %lld threads, which is no multiple of 32", (long long)threads))
+      return false;
+  }
+  return true;
+}
+
 static void judge_inspected(Case *c) {
-  if (!judge_values(c) || !expect_no_finding(c))
+  if (!judge_values(c) || !expect_no_finding(c) || !expect_whole_warps(c))
     return;
   // A warp that is far apart has fewer lanes at the end, too: so that is asked first.
   if (expect_sectors(c, 2.5, &APART))

@@ -55,6 +55,15 @@ static void ask_column(Case *c) {
 static void ask_large(Case *c) {
   ask(c, 8 * draw_int(c, 12, 17) + 7, 1024 * draw_int(c, 2, 4) + 1); // one column more than whole blocks have
 }
+// More columns than 1024 blocks of 64 threads, or 256 of 256, have threads, and more rows than a grid has blocks along y: sums are
+// exact there.
+static void ask_very_wide(Case *c) {
+  ask(c, draw_odd(c, 3, 5), draw_odd(c, 90001, 99999));
+}
+static void ask_very_tall(Case *c) {
+  give_array(c, "in", draw_steps(c, shape(draw_odd(c, 90001, 99999), draw_odd(c, 3, 5)), 1, 4, 0.5),
+             (Give){.device = "cuda:0"});
+}
 static void ask_inspected(Case *c) {
   ask(c, 8 * draw_int(c, 2, 3) + 7, 256 + 8 * draw_odd(c, 1, 15));
 }
@@ -137,5 +146,7 @@ EXERCISE = {
               {.name = "tall", .ask = ask_tall, .judge = judge},
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge},
-              {.name = "large", .ask = ask_large, .judge = judge}},
+              {.name = "large", .ask = ask_large, .judge = judge},
+              {.name = "very wide", .ask = ask_very_wide, .judge = judge, .passes = 1},
+              {.name = "very tall", .ask = ask_very_tall, .judge = judge, .passes = 1}},
 };

@@ -16,10 +16,11 @@ static const Mistake BANKS = {
     "Words of shared memory that are 32 apart are in one bank, and with 4, 8 or 16 channels a warp's words "
     "fall into few banks. Leave a word out after every 32: place i + i / 32.",
     LESSON "#banks"};
-static const Mistake NO_BARRIER = {
-    "no barrier",
-    "A thread reads words of the tile that other threads write. __syncthreads() belongs between the two loops.",
-    LESSON "#a-blocks-own-memory"};
+static const Mistake NO_BARRIER = {"no barrier",
+                                   "A thread reads words of the tile that other threads write. __syncthreads() belongs "
+                                   "between the two loops, and behind "
+                                   "them where the block goes on to another tile.",
+                                   LESSON "#a-blocks-own-memory"};
 static const Mistake DIVERGENT = {
     "a barrier that some threads do not reach",
     "Threads beyond the last pixel returned before __syncthreads(). Every thread of the block has to "
@@ -79,6 +80,10 @@ static void ask_grey(Case *c) {
 static void ask_many(Case *c) {
   ask(c, 1024 * draw_int(c, 10, 11) + 1, 16); // one pixel more than whole blocks have
 }
+// More than blocks may have taken in one turn: 256 of 256 threads, 1024 of 64.
+static void ask_turns(Case *c) {
+  ask(c, draw_odd(c, 125001, 131071), 2);
+}
 static void ask_one(Case *c) {
   ask(c, 1, 6);
 }
@@ -111,6 +116,29 @@ static bool rounded_down(Case *c) {
     if (i % n < end ? out->f32[i] != want->f32[i] : !array_is_filling(out, i))
       return false;
   return out && end > 0 && end < n && end % 32 == 0;
+}
+
+// Is each number that is wrong that of the same place in another tile of the same block, as far on as the grid has threads?
+static bool of_another_tile(const Case *c) {
+  const Array *in = given(c, "in");
+  const int64_t n = in->shape.size[0], channels = in->shape.size[1], *s = launch_shape(c, 0);
+  const Array *out = got_shaped(c, "out", shape(channels, n));
+  if (!out || !s || s[0] * s[3] >= n)
+    return false;
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < channels; k++) {
+      const float is = out->f32[k * n + i];
+      if (is == in->f32[i * channels + k])
+        continue;
+      int64_t other = i % (s[0] * s[3]);
+      while (other < n && is != in->f32[other * channels + k])
+        other += s[0] * s[3];
+      if (other >= n)
+        return false;
+      wrong++;
+    }
+  return wrong > 0;
 }
 
 // The planes' numbers where pixels have `fixed` numbers each: plane k has number k of what would be pixel i then. Planes that would
@@ -161,6 +189,7 @@ static bool judge_all(Case *c) {
   for (int64_t fixed = 3; fixed <= 4 && n > 0; fixed++)
     suspect_that(c, channels != fixed && as_if_fixed(c, fixed), &FIXED);
   suspect_that(c, n % 32 != 0 && rounded_down(c), &ROUNDED_DOWN);
+  suspect_that(c, of_another_tile(c), &NO_BARRIER);
   if (!expect_array(c, "out", taken_apart(c, n > 0 ? n : 1), 0))
     return false;
   if (n > 0 && !expect_by_kernel(c))
@@ -207,6 +236,7 @@ EXERCISE = {
               {.name = "less than a warp", .ask = ask_few, .judge = judge, .inspect = true},
               {.name = "one channel", .ask = ask_grey, .judge = judge},
               {.name = "sixteen channels, odd", .ask = ask_many, .judge = judge},
+              {.name = "very many pixels", .ask = ask_turns, .judge = judge, .passes = 3},
               {.name = "one pixel", .ask = ask_one, .judge = judge},
               {.name = "no pixels, then some", .ask = ask_none_first, .judge = judge}},
 };

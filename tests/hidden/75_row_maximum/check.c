@@ -31,7 +31,9 @@ static const Mistake BESIDE = {
 static const Mistake IN_ALL = {"the column counted from the beginning of x", "`at` is a column: 0 .. columns-1.",
                                LESSON "#shuffles"};
 static const Mistake ROUNDED_DOWN = {
-    "rows left out", "The number of blocks was rounded down, so the last rows had no warp.", LESSON "#shuffles"};
+    "rows left out",
+    "The last rows had no warp: the number of blocks was rounded down, or has a limit and nobody goes on behind it.",
+    LESSON "#shuffles"};
 static const Mistake BEYOND = {
     "rows beyond the last",
     "The last block has more warps than there are rows left. A warp without a row has nothing to read "
@@ -108,6 +110,17 @@ static void ask_zeros(Case *c) {
 }
 static void ask_large(Case *c) {
   ask(c, 32 * draw_int(c, 9, 12) + 1, draw_odd(c, 1001, 1099), -2000, 2000);
+}
+// More rows than 1024 blocks of 128 threads have warps.
+static void ask_many_rows(Case *c) {
+  ask(c, draw_odd(c, 8001, 8191), 2, -9, 9);
+}
+// The largest of each row is far behind, where a short does not reach.
+static void ask_many_columns(Case *c) {
+  ask(c, 2, draw_odd(c, 125001, 131071), -2000, 2000);
+  const int64_t columns = (int64_t)given_number(c, "columns");
+  for (int row = 0; row < 2; row++)
+    given(c, "x")->f32[row * columns + draw_int(c, 70000, columns - 1)] = 3000;
 }
 static void ask_none_first(Case *c) {
   ask(c, 5, 5, -9, 9);
@@ -255,5 +268,7 @@ EXERCISE = {
               {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "one column", .ask = ask_column, .judge = judge},
               {.name = "large, odd", .ask = ask_large, .judge = judge},
+              {.name = "many rows", .ask = ask_many_rows, .judge = judge, .passes = 1},
+              {.name = "many columns", .ask = ask_many_columns, .judge = judge, .passes = 1},
               {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},
 };
