@@ -2,7 +2,7 @@
 //
 // Write mark_on_device, which launches the kernel `mark`, waits for it if it began, and says what went wrong, and when:
 //
-//   *before   the error that was there already when the function was called: somebody has launched and not asked.
+//   *before   the error that was there already when the function was called, of a launch or another call: nobody asked.
 //             A kernel that is still running then has made none; no earlier kernel goes wrong here
 //   *launch   the error of this launch: it could not begin
 //   *kernel   the error of this kernel while it ran; cudaSuccess if it never began

@@ -8,7 +8,7 @@ void drive(Driver *d) {
   int blocks = (int)driver_number(d, "blocks"), threads = (int)driver_number(d, "threads");
   float a = (float)driver_number(d, "a"), b = (float)driver_number(d, "b");
   if (driver_has(d, "none first"))
-    affine_on_device(x, who, a, b, 0, blocks, threads);
+    affine_on_device(x, who, 2 * a, b + 1, 0, blocks + 1, threads + 32);
   driver_count(d);
   affine_on_device(x, who, a, b, (int)values->count, blocks, threads);
   driver_put_device(d, "x");

@@ -2,6 +2,7 @@
 // the passes in which threads, or blocks, do not see each other's writes at once.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 static const Mistake NOT_ATOMIC = {"additions that are not atomic",
                                    "counts[b]++ reads, adds and writes; two threads, or two blocks, that do so at the "
@@ -49,8 +50,8 @@ static const Mistake FEW_BINS = {"more bins than threads",
                                  "docs/25_scan.md#a-histogram"};
 static const Mistake CLAMPED = {
     "outsiders counted",
-    "Values below 0 or beyond the last bin are not to be counted, and not in the outermost bins "
-    "either.",
+    "Values below 0 or beyond the last bin are not to be counted: not in the outermost bins, and not in those that "
+    "their last bits are the numbers of.",
     "docs/25_scan.md#a-histogram"};
 static const Mistake ONE_BLOCK = {
     "only one block's counts",
@@ -112,6 +113,15 @@ static void ask_one_value(Case *c) {
   give_array(c, "x", x, (Give){.device = "cuda:0"});
   give_number(c, "bins", (double)bins);
 }
+// Outside of the bins, and many of them as far as there are ints: what is left of those in fewer bits may be a bin.
+static void ask_far(Case *c) {
+  ask(c, draw_odd(c, 501, 999), draw_odd(c, 11, 31));
+  static const int64_t far[] = {1 << 8, -(1 << 8), 1 << 16, -(1 << 16), 1 << 24, -(1 << 24), INT32_MIN, INT32_MIN};
+  const Array *x = given(c, "x");
+  for (int64_t i = 1; i < x->count; i += 3) // no favourites
+    x->i32[i] = (int32_t)(far[draw_int(c, 0, 7)] + draw_int(c, 0, 31));
+  x->i32[2] = INT32_MAX;
+}
 static void ask_none(Case *c) {
   ask(c, 0, draw_odd(c, 5, 9));
 }
@@ -131,6 +141,19 @@ static Array *counted(Case *c, int64_t begin, int64_t end, bool clamp) {
     if (clamp)
       b = b < 0 ? 0 : b >= bins ? bins - 1 : b;
     if (inside || clamp)
+      result->i32[b]++;
+  }
+  return result;
+}
+
+// What is counted where of each value only so many bits are kept, with a sign or without one.
+static Array *in_fewer_bits(Case *c, int bits, bool sign) {
+  const Array *x = given(c, "x");
+  const int64_t bins = bins_of(c), all = INT64_C(1) << bits;
+  Array *result = new_array(c, FY_INT32, shape(bins));
+  for (int64_t i = 0; i < x->count; i++) {
+    const int64_t low = x->i32[i] & (all - 1), b = sign && low >= all / 2 ? low - all : low;
+    if (b >= 0 && b < bins)
       result->i32[b]++;
   }
   return result;
@@ -237,6 +260,9 @@ static void suspect_mistakes(Case *c, const Array *want) {
     suspect_that(c, few_bins(c, want, threads), &FEW_BINS);
   if (sum_of(clamped) > sum_of(want))
     suspect_array(c, "counts", clamped, &CLAMPED);
+  for (int bits = 8; bits <= 24; bits += 8)
+    for (int sign = 0; sign < 2 && strcmp(case_test(c), "values far outside") == 0; sign++)
+      suspect_array(c, "counts", in_fewer_bits(c, bits, sign), &CLAMPED);
   bool barriers =
       knows_atomics(c) && !*got_error(c) && got_number(c, "shared atomics") > 0 && got_number(c, "barriers") < 2;
   suspect_that(c, barriers, &NO_BARRIER);
@@ -301,6 +327,7 @@ EXERCISE = {
               {.name = "as many bins as may be", .ask = ask_most_bins, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "large, nearly all in one bin", .ask = ask_one_value, .judge = judge, .passes = 1},
+              {.name = "values far outside", .ask = ask_far, .judge = judge, .passes = 1},
               {.name = "no elements", .ask = ask_none, .judge = judge},
               {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };

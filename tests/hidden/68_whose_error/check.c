@@ -30,9 +30,9 @@ static const Mistake EARLIER_LOST = {"the earlier error was lost",
 static const Mistake BY_HAND = {"errors guessed from the arguments",
                                 "Which launches fail is for the runtime to say: other GPUs have other limits.", LESSON};
 
-enum { INVALID_CONFIGURATION = 9, NOT_READY = 600, ILLEGAL_ADDRESS = 700 };
+enum { INVALID_CONFIGURATION = 9, INVALID_DEVICE = 101, NOT_READY = 600, ILLEGAL_ADDRESS = 700 };
 
-static void ask(Case *c, int64_t blocks, int64_t threads, bool stale, bool null) {
+static void ask(Case *c, int64_t blocks, int64_t threads, int stale, bool null) {
   give_array(c, "size", new_array(c, FY_INT32, shape(blocks * (threads > 1024 || threads < 1 ? 1 : threads))),
              (Give){.device = "cpu"});
   give_number(c, "blocks", (double)blocks);
@@ -42,50 +42,60 @@ static void ask(Case *c, int64_t blocks, int64_t threads, bool stale, bool null)
   give_number(c, "value", (double)draw_int(c, 100, 999));
 }
 static void ask_good(Case *c) {
-  ask(c, draw_int(c, 3, 9), 32 * draw_int(c, 2, 9), false, false);
+  ask(c, draw_int(c, 3, 9), 32 * draw_int(c, 2, 9), 0, false);
 }
 static void ask_large(Case *c) {
-  ask(c, draw_int(c, 3, 9), 1024, false, false);
+  ask(c, draw_int(c, 3, 9), 1024, 0, false);
 }
 static void ask_too_many(Case *c) {
-  ask(c, draw_int(c, 3, 9), draw_int(c, 1025, 1999), false, false);
+  ask(c, draw_int(c, 3, 9), draw_int(c, 1025, 1999), 0, false);
 }
 static void ask_no_threads(Case *c) {
-  ask(c, draw_int(c, 3, 9), 0, false, false);
+  ask(c, draw_int(c, 3, 9), 0, 0, false);
+}
+static void ask_no_blocks(Case *c) {
+  ask(c, 0, 32 * draw_int(c, 2, 9), 0, false);
+}
+// Another error than those of launches.
+static void ask_other(Case *c) {
+  ask(c, draw_int(c, 3, 9), 64, INVALID_DEVICE, false);
+}
+static void ask_other_and_bad(Case *c) {
+  ask(c, draw_int(c, 3, 9), draw_int(c, 1025, 1999), INVALID_DEVICE, false);
 }
 static void ask_stale(Case *c) {
-  ask(c, draw_int(c, 3, 9), 64, true, false);
+  ask(c, draw_int(c, 3, 9), 64, INVALID_CONFIGURATION, false);
 }
 static void ask_stale_and_bad(Case *c) {
-  ask(c, draw_int(c, 3, 9), draw_int(c, 1025, 1999), true, false);
+  ask(c, draw_int(c, 3, 9), draw_int(c, 1025, 1999), INVALID_CONFIGURATION, false);
 }
 static void ask_wild(Case *c) {
-  ask(c, 1, 32, false, true);
+  ask(c, 1, 32, 0, true);
 }
 static void ask_stale_and_wild(Case *c) {
-  ask(c, 1, 32, true, true);
+  ask(c, 1, 32, INVALID_CONFIGURATION, true);
 }
 
 static bool is_bad(const Case *c) {
-  return given_number(c, "threads") > 1024 || given_number(c, "threads") < 1;
+  return given_number(c, "threads") > 1024 || given_number(c, "threads") < 1 || given_number(c, "blocks") < 1;
 }
 
 static void judge(Case *c) {
-  const bool stale = given_number(c, "stale") != 0, null = given_number(c, "null") != 0, bad = is_bad(c);
+  const bool null = given_number(c, "null") != 0, bad = is_bad(c);
+  const int64_t stale = (int64_t)given_number(c, "stale");
   const int64_t before = got_count(c, "before"), launch = got_count(c, "launch"), kernel = got_count(c, "kernel");
   const int64_t want = bad ? INVALID_CONFIGURATION : 0;
   suspect_that(c, !bad && counts(c)->launches == 0, &NO_KERNEL);
   if (null)
     expect_error(c, "illegal", NULL); // it stays
   if (stale)
-    expect_exactly(c, "*before", before, INVALID_CONFIGURATION,
-                   launch == INVALID_CONFIGURATION ? &BLAMED : &EARLIER_LOST);
+    expect_exactly(c, "*before", before, stale, launch == stale ? &BLAMED : &EARLIER_LOST);
   else
     expect_exactly(c, "*before", before, 0, NULL);
   expect_exactly(c, "*launch", launch, want,
-                 bad     ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED)
-                 : stale ? &BLAMED
-                         : NULL);
+                 stale && launch == stale ? &BLAMED
+                 : bad                    ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED)
+                                          : NULL);
   expect_exactly(c, "*kernel", kernel, null ? ILLEGAL_ADDRESS : 0,
                  kernel == NOT_READY     ? &ASKED_EARLY
                  : null                  ? &NOT_AWAITED
@@ -109,8 +119,8 @@ static bool launch_told(const Case *c) {
 
 static void judge_bad(Case *c) {
   judge(c);
-  expect_that(c, !launch_told(c) || got_count(c, "refused") > (given_number(c, "stale") != 0), &BY_HAND,
-              "*launch is right, but there was no launch that the runtime refused");
+  expect_that(c, !launch_told(c) || got_count(c, "refused") > (given_number(c, "stale") == INVALID_CONFIGURATION),
+              &BY_HAND, "*launch is right, but there was no launch that the runtime refused");
 }
 
 EXERCISE = {
@@ -128,9 +138,15 @@ EXERCISE = {
               {.name = "the largest block", .ask = ask_large, .judge = judge, .may_refuse = true},
               {.name = "too many threads", .ask = ask_too_many, .judge = judge_bad, .may_refuse = true},
               {.name = "no threads", .ask = ask_no_threads, .judge = judge_bad, .may_refuse = true},
+              {.name = "no blocks", .ask = ask_no_blocks, .judge = judge_bad, .may_refuse = true},
               {.name = "an error from before", .ask = ask_stale, .judge = judge, .may_refuse = true},
               {.name = "an error from before, and one of the launch",
                .ask = ask_stale_and_bad,
+               .judge = judge_bad,
+               .may_refuse = true},
+              {.name = "an error of another call from before", .ask = ask_other, .judge = judge, .may_refuse = true},
+              {.name = "an error of another call from before, and one of the launch",
+               .ask = ask_other_and_bad,
                .judge = judge_bad,
                .may_refuse = true},
               {.name = "a kernel that goes wrong", .ask = ask_wild, .judge = judge, .may_refuse = true, .passes = 5},

@@ -147,6 +147,6 @@ EXERCISE = {
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge},
-              {.name = "very wide", .ask = ask_very_wide, .judge = judge, .passes = 1},
+              {.name = "very wide", .ask = ask_very_wide, .judge = judge, .passes = 3},
               {.name = "very tall", .ask = ask_very_tall, .judge = judge, .passes = 1}},
 };

@@ -268,7 +268,7 @@ EXERCISE = {
               {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "one column", .ask = ask_column, .judge = judge},
               {.name = "large, odd", .ask = ask_large, .judge = judge},
-              {.name = "many rows", .ask = ask_many_rows, .judge = judge, .passes = 1},
-              {.name = "many columns", .ask = ask_many_columns, .judge = judge, .passes = 1},
+              {.name = "many rows", .ask = ask_many_rows, .judge = judge, .passes = 3},
+              {.name = "many columns", .ask = ask_many_columns, .judge = judge, .passes = 3},
               {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},
 };
