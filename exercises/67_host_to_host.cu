@@ -6,9 +6,9 @@
 //
 //   PyTorch:  y = (x.cuda() * a).cpu()
 //
-// Given: x and y in host memory, n elements each; n may be 0. error: the first error that a call or the launch returned
-// goes there as a number, cudaSuccess (0) where there was none. Neither an error from before the call counts, nor one
-// of cudaFree; the former may be cleared.
+// Given: x and y in host memory, n elements each; n may be 0, and is at most 2^25. error: the first error that a call
+// or the launch returned goes there as a number, cudaSuccess (0) where there was none. Neither an error from before the
+// call counts, nor one of cudaFree; the former may be cleared.
 //
 // All that the device needs is yours to do: memory there, the copy, the kernel, the launch, the copy back, and giving
 // the memory back, in every case. After an error nothing else is done but that, and y may hold anything. For n = 0

@@ -18,9 +18,9 @@
 // which are in counted.cuh, and are what is counted: sectors of each warp's access (read and written, each at most
 // twice the least there can be), and passes over the banks (at most two for each access of a warp). What does not go
 // through load finds NaN in `in`, and fewer accesses to shared memory than all elements take (one in, one out) are
-// refused. rows and columns are at least 1, differ, and are hardly ever multiples of the tile.
-// Counted besides: launches (one, for a single row or column too); elements read and written, each once: a tile that an
-// edge cuts off ends with the row, and reads nothing of the next.
+// refused. rows and columns are at least 1 and at most 100000, differ, and are hardly ever multiples of the tile; `in`
+// has less than 2^31 bytes. Counted besides: launches (one, for a single row or column too); elements read and written,
+// each once: a tile that an edge cuts off ends with the row, and reads nothing of the next.
 //
 // In the library: transpose_kernel in core/op/copy/copy.cu does this, with tiles of 64.
 #include "counted.cuh" // load, store

@@ -8,13 +8,14 @@
 //
 // Given, in device memory: x (float32, part of a larger array: it begins at any multiple of 4 bytes, and what lies
 // before it and follows x[n-1] is not to be added), sum (one float, to be written by each call, holding anything
-// before) and partial (room for 1024 floats, to be used or not). n may be 0: the sum is 0. First the threads of a block
-// add up their elements: either in __shared__ memory, halving the number of those that add at each step, with
-// __syncthreads() between the steps; or in a warp by __shfl_down_sync, and then the warps' sums. Then the blocks' sums:
-// either they go to partial and a second launch of one block adds those, or each block adds its own to *sum by
-// atomicAdd, after cudaMemsetAsync has zeroed it. Blocks that meet at one address without an atomic operation lose
-// sums. Threads that take several elements each (a grid-stride loop) keep the number of blocks small. Blocks run in any
-// order, side by side; what one wrote another sees only after a __threadfence(), or in the next launch.
+// before) and partial (room for 1024 floats, to be used or not). n may be 0 (the sum is 0), and is at most 2^20. First
+// the threads of a block add up their elements: either in __shared__ memory, halving the number of those that add at
+// each step, with __syncthreads() between the steps; or in a warp by __shfl_down_sync, and then the warps' sums. Then
+// the blocks' sums: either they go to partial and a second launch of one block adds those, or each block adds its own
+// to *sum by atomicAdd, after cudaMemsetAsync has zeroed it. Blocks that meet at one address without an atomic
+// operation lose sums. Threads that take several elements each (a grid-stride loop) keep the number of blocks small.
+// Blocks run in any order, side by side; what one wrote another sees only after a __threadfence(), or in the next
+// launch.
 // Counted: launches of kernels (at most 4), atomic operations (at most n / 32 + 32), copies to the host (none). Where n
 // is above 1024: several blocks share x, the threads of a block add up together (barriers or shuffles), and the last
 // launch has more than one thread.

@@ -79,6 +79,14 @@ static void ask_large(Case *c) {
   ask(c, draw_odd(c, 1057, 1199), draw_odd(c, 1057, 1199)); // more tiles either way than somebody may have given blocks
 }
 
+// Either way more than a grid has blocks along y.
+static void ask_very_tall(Case *c) {
+  ask(c, draw_odd(c, 70001, 79999), 3);
+}
+static void ask_very_wide(Case *c) {
+  ask(c, 3, draw_odd(c, 70001, 79999));
+}
+
 static int64_t rows_of(const Case *c) {
   return given(c, "in")->shape.size[0];
 }
@@ -247,6 +255,8 @@ EXERCISE = {
               {.name = "smaller than a tile", .ask = ask_small, .judge = judge},
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge},
-              {.name = "large, odd", .ask = ask_large, .judge = judge},
+              {.name = "large, odd", .ask = ask_large, .judge = judge, .passes = 3},
+              {.name = "very tall", .ask = ask_very_tall, .judge = judge, .passes = 1},
+              {.name = "very wide", .ask = ask_very_wide, .judge = judge, .passes = 1},
               {.name = "what its warps ask for", .inspect = true, .ask = ask_wide, .judge = judge_inspected}},
 };

@@ -99,13 +99,16 @@ static const Mistake ONE_THREAD = {
 
 enum { BEHIND = 1024 }; // elements that follow and do not belong
 
-// Odd numbers of quarters, so that no value is whole, and sums of up to 400000 of them are exact in any order. `before` of them come
-// before x: up to 3, so that x does not begin where a vector may.
-static Array *draw(Case *c, int64_t before, int64_t n) {
-  Array *whole = draw_array(c, FY_INT32, shape(before + n + BEHIND), 0, 17), *x = array_cast(c, whole, FY_FLOAT32);
+// Odd numbers of quarters, so that no value is whole, and sums are exact in any order: of up to 400000 of them, and of 2^20 where
+// `most` is 3. `before` of them come before x: up to 3, so that x does not begin where a vector may.
+static Array *draw_up_to(Case *c, int64_t before, int64_t n, int most) {
+  Array *whole = draw_array(c, FY_INT32, shape(before + n + BEHIND), 0, most), *x = array_cast(c, whole, FY_FLOAT32);
   for (int64_t i = 0; i < x->count; i++)
     x->f32[i] = (float)(2 * whole->i32[i] + 1) / 4;
   return x;
+}
+static Array *draw(Case *c, int64_t before, int64_t n) {
+  return draw_up_to(c, before, n, 17);
 }
 static void give(Case *c, Array *x, int64_t before, int64_t n) {
   give_array(c, "x", x, (Give){.device = "cuda:0"});
@@ -141,6 +144,10 @@ static void ask_one(Case *c) {
 }
 static void ask_large(Case *c) {
   ask_within(c, draw_odd(c, 300001, 330001));
+}
+static void ask_largest(Case *c) {
+  const int64_t n = draw_odd(c, 1000001, (1 << 20) - 1);
+  give(c, draw_up_to(c, 1, n, 3), 1, n);
 }
 // A call for BEHIND elements more comes before, with the same memory.
 static void ask_twice(Case *c) {
@@ -341,6 +348,7 @@ EXERCISE = {
               {.name = "less than a warp", .ask = ask_less_than_a_warp, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 1},
+              {.name = "a million", .ask = ask_largest, .judge = judge, .passes = 1},
               {.name = "no elements", .ask = ask_none, .judge = judge},
               {.name = "the second call", .ask = ask_twice, .judge = judge},
               {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},

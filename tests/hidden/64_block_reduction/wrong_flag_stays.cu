@@ -1,4 +1,5 @@
 // mistake: a sum at the first call only
+// also: right in the first call alone
 #include <cuda_runtime.h>
 #include <stdio.h>
 

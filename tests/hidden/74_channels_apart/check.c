@@ -74,6 +74,9 @@ static void ask_odd(Case *c) {
 static void ask_few(Case *c) {
   ask(c, draw_odd(c, 3, 29), 5);
 }
+static void ask_any(Case *c) {
+  ask(c, draw_odd(c, 301, 399), draw_int(c, 7, 15));
+}
 static void ask_grey(Case *c) {
   ask(c, draw_odd(c, 301, 499), 1);
 }
@@ -234,6 +237,7 @@ EXERCISE = {
               {.name = "eight channels: values and traffic", .ask = ask_eight, .judge = judge_traffic, .inspect = true},
               {.name = "three channels, odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "less than a warp", .ask = ask_few, .judge = judge, .inspect = true},
+              {.name = "any number of channels", .ask = ask_any, .judge = judge, .inspect = true},
               {.name = "one channel", .ask = ask_grey, .judge = judge},
               {.name = "sixteen channels, odd", .ask = ask_many, .judge = judge},
               {.name = "very many pixels", .ask = ask_turns, .judge = judge, .passes = 3},
