@@ -6,14 +6,14 @@
 //
 //   PyTorch:  torch.bincount(x[(x >= 0) & (x < bins)], minlength=bins)
 //
-// Given, in device memory: x (int, n of them; n may be 0, and is at most 2^20) and counts (unsigned int, `bins` of
-// them, to be written, holding anything before). bins is between 1 and 1024. Some x are below 0 or at least `bins`, as
-// far as an int goes: they are not counted. Many threads add to the same bin, so each addition has to be atomic:
-// counts[b]++ reads, adds and writes, and what another thread adds in between is lost. If every thread adds to `counts`
-// itself they queue at few addresses of global memory. So let each block count in __shared__ memory first, and then add
-// its bins to `counts`. Three parts with a barrier between each: bins of the block zeroed, elements counted, bins added
-// to global memory. There may be more bins than threads in a block. A bin may come to have some hundred thousand
-// elements.
+// Given, in device memory, at multiples of 16 bytes: x (int, n of them; n may be 0, and is at most 2^20) and counts
+// (unsigned int, `bins` of them, to be written, holding anything before). bins is between 1 and 1024. Some x are below
+// 0 or at least `bins`, as far as an int goes: they are not counted. Many threads add to the same bin, so each addition
+// has to be atomic: counts[b]++ reads, adds and writes, and what another thread adds in between is lost. If every
+// thread adds to `counts` itself they queue at few addresses of global memory. So let each block count in __shared__
+// memory first, and then add its bins to `counts`. Three parts with a barrier between each: bins of the block zeroed,
+// elements counted, bins added to global memory. There may be more bins than threads in a block. A bin may come to have
+// some hundred thousand elements.
 // Counted: launches of kernels (at most 2), copies to the host (none). For n above 100000 and bins above 128 besides:
 // atomic operations on global memory (at most an eighth of n), and blocks (several, in at least one of the launches).
 // How blocks add up their bins is free: by atomicAdd, or by a second launch over rows of bins, or each block has some

@@ -6,8 +6,8 @@
 //
 //   PyTorch:  out.copy_(in.T)
 //
-// Given, in device memory: in (float32, n pixels of `channels` numbers each, pixel after pixel) and out (`channels`
-// planes of n numbers each). n may be 0 and is at most 2^17, channels is between 1 and 16.
+// Given, in device memory, at multiples of 16 bytes: in (float32, n pixels of `channels` numbers each, pixel after
+// pixel) and out (`channels` planes of n numbers each). n may be 0 and is at most 2^17, channels is between 1 and 16.
 // For four channels one float4 does it (exercise 73); here there may be any number. A thread that takes a pixel reads
 // numbers that are `channels` words from those of its neighbour, and a warp's request touches `channels` times the
 // sectors it should. Let a block read its pixels as they lie, word beside word, into shared memory, wait, and write

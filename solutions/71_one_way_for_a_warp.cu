@@ -7,8 +7,8 @@
 //
 //   PyTorch:  out[0::2] = even_work(x[0::2]); out[1::2] = odd_work(x[1::2])
 //
-// Given: x and out in device memory, n elements each, 1 to 2^17; even_work and odd_work, which are in counted.cuh, and
-// which any kernel may call.
+// Given: x and out in device memory, at multiples of 16 bytes, n elements each, 1 to 2^17; even_work and odd_work,
+// which are in counted.cuh, and which any kernel may call.
 // Counted: calls of the two (n in all), launches (two at most), lanes at work: `if (i % 2 == 0)` lets half of each warp
 // wait for the other half. At least 90 % have to take part, on average over all that a kernel does, where n is above
 // 4000; and blocks have whole warps there, a multiple of 32 threads: else lanes are idle that no count has.

@@ -114,6 +114,8 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
       want[1] = 16;
       want[2] = 0;
     }
+    if (i % 8 == 2 && kind == 2) // no room for one: with what is reserved, or without it
+      want[2] = gpu[4] - draw_int(c, -1, 1) * 512;
     if (i % 8 == 3) // as many as a grid may have
       want[3] = INT_MAX - draw_int(c, 0, 9);
   }
