@@ -322,7 +322,7 @@ static bool read_all(int from, void *to, size_t bytes) {
   return true;
 }
 
-// Beside this process, if a sandbox here never sweeps up what is not its own: where each has a tree of processes for itself.
+// Beside this process, if the sandbox lets it.
 static void begin_for_inspector(Answer *a, const char *source) {
   Answer *b = a->inspected = calloc(1, sizeof *b);
   int ends[2];
@@ -337,8 +337,7 @@ static void begin_for_inspector(Answer *a, const char *source) {
   snprintf(b->program, sizeof b->program, "%s/program", b->folder);
   if (!copy_source(b, source))
     return;
-  bool beside = strcmp(sandbox_chosen(), "namespaces") == 0 || strcmp(sandbox_chosen(), "user") == 0;
-  if (!beside || pipe2(ends, O_CLOEXEC) != 0) {
+  if (!sandbox_side_by_side() || pipe2(ends, O_CLOEXEC) != 0) {
     build_for_inspector(b);
     return;
   }

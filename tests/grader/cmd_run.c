@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 int wanted_devices(void) {
   const char *wanted = getenv("FERRY_SIM_DEVICES");
@@ -217,7 +218,8 @@ int run_once(const RunOptions *o, const char *own_file) {
                           .only = o->test,
                           .first = o->first,
                           .devices = wanted_devices(),
-                          .hurry = !o->all};
+                          .hurry = !o->all,
+                          .jobs = (int)sysconf(_SC_NPROCESSORS_ONLN)};
   if (o->devices || o->times)
     return run_on_each(o, &options);
   bool own = o->file == own_file;

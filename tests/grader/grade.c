@@ -3,6 +3,7 @@
 #include "grade.h"
 #include "case.h"
 #include "sandbox.h"
+#include "verdict_pipe.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,58 +32,6 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// ---- a verdict through a pipe: the struct as it is (both ends are one program, its static data at the same addresses), then
-// its texts ----------------------------------------------------------------------------------------------------------------
-
-static bool write_all(int to, const void *data, size_t bytes) {
-  for (size_t done = 0; done < bytes;) {
-    ssize_t n = write(to, (const char *)data + done, bytes - done);
-    if (n < 0 && errno != EINTR)
-      return false;
-    done += n > 0 ? (size_t)n : 0;
-  }
-  return true;
-}
-
-static bool send_text(int to, const char *text) {
-  uint32_t length = text ? (uint32_t)strlen(text) + 1 : 0;
-  return write_all(to, &length, sizeof length) && (length == 0 || write_all(to, text, length));
-}
-
-static void send_verdict(int to, const Verdict *v) {
-  bool sent = write_all(to, v, sizeof *v) && send_text(to, v->report);
-  for (int i = 0; sent && i < v->test_count; i++)
-    sent = send_text(to, v->tests[i].report);
-}
-
-static bool take_text(const Text *t, size_t *at, char **text) {
-  uint32_t length;
-  *text = NULL;
-  if (t->used - *at < sizeof length)
-    return false;
-  memcpy(&length, t->at + *at, sizeof length);
-  *at += sizeof length;
-  if (t->used - *at < length)
-    return false;
-  *text = length ? strndup(t->at + *at, length) : NULL;
-  *at += length;
-  return true;
-}
-
-static bool take_verdict(const Text *t, Verdict *v) {
-  size_t at = sizeof *v;
-  if (t->used < sizeof *v)
-    return false;
-  memcpy(v, t->at, sizeof *v);
-  v->warning = NULL; // for a terminal, not for results
-  bool whole = take_text(t, &at, &v->report);
-  for (int i = 0; i < v->test_count; i++) {
-    v->tests[i].report = NULL;
-    whole = whole && take_text(t, &at, &v->tests[i].report);
-  }
-  return whole;
-}
-
 // ---- the jobs ------------------------------------------------------------------------------------------------------------
 
 static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exercise *e, int to, pid_t grader) {
@@ -93,7 +42,7 @@ static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exerci
     _exit(1);
   snprintf(source, sizeof source, "%s/%s.%s", l->folder, e->id, exercise_extension(e));
   judge_answer(&v, e, source, &g->options);
-  send_verdict(to, &v);
+  verdict_send(to, &v);
   _exit(0);
 }
 
@@ -152,7 +101,7 @@ static void finish(Grading *g, Job *job, bool ended) {
   else
     end_worker(job);
   close(job->pipe);
-  if (take_verdict(&job->sent, &judged))
+  if (verdict_take(job->sent.at, job->sent.used, &judged))
     *job->verdict = judged;
   else if (!ended)
     say_out_of_time(g, job->verdict);

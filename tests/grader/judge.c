@@ -1,6 +1,7 @@
 // Runs an answer's tests and says what each showed.
 #include "judge.h"
 #include "registry.h"
+#include "judge_tests.h"
 #include "case.h"
 #include "host_memory.h"
 #include "inspect.h"
@@ -434,7 +435,7 @@ static void run_passes(TestVerdict *v, Answer *a, const Exercise *e, int devices
   forget_replies();
 }
 
-static void run_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
+void judge_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
   int devices = o->devices;
   if (a->real_gpu && devices < v->test->devices && !v->test->no_cuda) {
     v->status = STATUS_SKIPPED;
@@ -460,9 +461,18 @@ static Status worst(Status a, Status b) {
   return rank[b] > rank[a] ? b : a;
 }
 
-static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
-  bool timed_out = false;
+// In the order of the tests, whoever has run them.
+static void sum_up(Verdict *v) {
   v->status = STATUS_PASS;
+  for (int i = 0; i < v->test_count; i++) {
+    const Status status = v->tests[i].status;
+    v->passed += status == STATUS_PASS;
+    v->skipped += status == STATUS_SKIPPED;
+    v->status = worst(v->status, status);
+  }
+}
+
+static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
   for (int i = 0; i < MAX_TESTS && v->exercise->tests[i].name; i++) {
     const Test *test = &v->exercise->tests[i];
     if (o->only && strcmp(o->only, test->name) != 0)
@@ -470,16 +480,9 @@ static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
     TestVerdict *t = &v->tests[v->test_count++];
     t->test = test;
     t->seed = o->replay ? o->seed : hash_text(hash_text(o->seed, v->exercise->id), test->name);
-    if (timed_out && o->hurry)
-      continue; // it stays "not run"
-    run_test(t, a, v->exercise, o);
-    timed_out |= t->status == STATUS_TIMEOUT;
-    v->passed += t->status == STATUS_PASS;
-    v->skipped += t->status == STATUS_SKIPPED;
-    v->status = worst(v->status, t->status);
-    if (o->first && v->status != STATUS_PASS)
-      break;
   }
+  judge_tests(v, a, o);
+  sum_up(v);
 }
 
 static void not_judged(Verdict *v, Status status) {

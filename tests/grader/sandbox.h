@@ -103,8 +103,9 @@ void sandbox_hide(const char *path);
 
 // Who commands run as: (uid_t)-1 when that is the grader's own user.
 uid_t sandbox_other_user(void);
-// Makes this process, which a grader has forked, run commands as that grader's: in its folders. Where each command has a tree of
-// processes for itself, the two can at the same time.
+// Whether each command has a tree of processes for itself, so that several can run at the same time: no run sweeps up what is another's.
+bool sandbox_side_by_side(void);
+// Makes this process, which a grader has forked, run commands as that grader's, at the same time as that.
 void sandbox_help(pid_t grader);
 
 // The protections as the level's name and a list in words: "namespaces: own process tree, ...". And what is missing, "" when

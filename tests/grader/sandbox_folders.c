@@ -186,7 +186,7 @@ static bool make_folder(char *path, size_t bytes, uid_t owner, mode_t mode) {
   if (!swept)
     sweep_folders(0);
   swept = true;
-  int length = snprintf(path, bytes, "%s/" NAME "%d-XXXXXX", sandbox_temporary_folder(), (int)getpid());
+  int length = snprintf(path, bytes, "%s/" NAME "%d-XXXXXX", sandbox_temporary_folder(), (int)sandbox_grader());
   if (length >= (int)bytes || !is_safe_place(sandbox_temporary_folder()) || !mkdtemp(path))
     return false;
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -64,6 +64,7 @@ enum { SCRATCH_BYTES = 64 << 20, SCRATCH_FILES = 8192 }; // in memory, of all th
 enum { FIRST_USER = 0x40000000, END_OF_USERS = 0x48000000 }; // of commands, where all numbers can be had
 
 uid_t sandbox_user_of(pid_t grader); // who the commands of another grader run as
+pid_t sandbox_grader(void);          // whose commands this process runs: its own number, or that of the one it helps
 
 // The folders that are kept out of sight, as they are really called. Ended by NULL.
 extern const char *sandbox_hidden[];

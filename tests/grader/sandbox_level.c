@@ -65,16 +65,26 @@ uid_t sandbox_user_of(pid_t grader) {
   return user && user == number_of("/proc/self/gid_map", (unsigned)grader) ? (uid_t)user : (uid_t)-1;
 }
 
+bool sandbox_side_by_side(void) {
+  const char *level = sandbox_chosen();
+  return strcmp(level, sandbox_level_name(SANDBOX_NAMESPACES)) == 0 ||
+         strcmp(level, sandbox_level_name(SANDBOX_USER_NAMESPACE)) == 0;
+}
+
 static pid_t helped; // the grader whose commands this process runs for it; 0: it is one itself
 
 void sandbox_help(pid_t grader) {
   helped = grader;
 }
 
+pid_t sandbox_grader(void) {
+  return helped ? helped : getpid();
+}
+
 uid_t sandbox_other_user(void) {
   static pid_t asked; // workers are processes of their own, each with another user
   static uid_t user;
-  pid_t grader = helped ? helped : getpid();
+  pid_t grader = sandbox_grader();
   if (asked != grader)
     user = sandbox_user_of(grader);
   asked = grader;
