@@ -1,5 +1,6 @@
 // Exercise 30: tensors on two devices.
 #include "exercise.h"
+#include <math.h>
 #include <string.h>
 
 static const Mistake LEFT_BEHIND = {
@@ -51,6 +52,15 @@ static const Mistake CONSTANT = {"a constant in place of the result",
 static const Mistake NOTHING = {"nothing returned", "The function has to return the table that it computed.",
                                 "docs/07_pitfalls.md#mismatched-devices"};
 
+static const Mistake SMALL_ADDED = {"a small number added",
+                                    "Something like 1e-6 was added, to std or to the result, and numbers may be "
+                                    "smaller than that. std is above 0: nothing has to be added.",
+                                    "docs/07_pitfalls.md#mismatched-devices"};
+static const Mistake GIVEN_UP = {"the caller's tensor given up",
+                                 "Where the device is the same, fy_to returns the tensor that it was given, which is "
+                                 "the caller's: fy_drop is for what the answer made.",
+                                 "docs/03_tensor_moves.md#todevice"};
+
 static int64_t ask_shape(Case *c, int64_t rows, int64_t columns, Give how) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, columns), -8, 8), how);
   give_array(c, "mean", draw_array(c, FY_FLOAT32, shape(columns), -2, 2), (Give){0});
@@ -75,6 +85,26 @@ static void ask_no_rows(Case *c) {
 }
 static void ask_second(Case *c) {
   ask_shape(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){.device = "cuda:1"});
+}
+// One column, whose number is 0, of tiny numbers: over a usual std, and over a tiny one.
+static void ask_tiny(Case *c, double std) {
+  const float scale = 0x1p-40f;
+  int64_t rows = draw_odd(c, 11, 19);
+  Array *x = draw_array(c, FY_FLOAT32, shape(rows, 1), -8, 8), *mean = draw_array(c, FY_FLOAT32, shape(1), -2, 2);
+  Array *by = draw_array(c, FY_FLOAT32, shape(1), 2, 5);
+  for (int64_t i = 0; i < rows; i++)
+    x->f32[i] *= scale;
+  mean->f32[0] *= scale;
+  by->f32[0] *= (float)std;
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_array(c, "mean", mean, (Give){0});
+  give_array(c, "std", by, (Give){0});
+}
+static void ask_tiny_result(Case *c) {
+  ask_tiny(c, 1);
+}
+static void ask_tiny_std(Case *c) {
+  ask_tiny(c, 0x1p-40);
 }
 static void ask_again(Case *c, const char *device) {
   int64_t columns = ask_shape(c, draw_odd(c, 5, 9), draw_int(c, 10, 20), (Give){.device = "cuda:0"});
@@ -110,6 +140,7 @@ static void suspect_all(Case *c, const Array *x) {
   bool error = *got_error(c), apart = strstr(got_error(c), "same device") != NULL;
   int64_t columns = x->shape.size[1];
   bool second = apart && got(c, "result"); // the second call failed, on the CPU
+  suspect_error(c, "is used after it was freed: it was made at tests/", &GIVEN_UP); // not by the answer
   suspect_that(c, second && got_number(c, "copies to a device in the second call") == 0, &KEPT);
   suspect_that(c, second && given(c, "second x")->device < 0, &ALWAYS_CUDA);
   suspect_that(c, apart && x->device > 0 && (n->host_to_device >= 2 || strstr(got_error(c), "cuda:0")), &ALWAYS_CUDA);
@@ -118,7 +149,7 @@ static void suspect_all(Case *c, const Array *x) {
   suspect_array(c, "result", standardized(c, x, 0), &NO_PLACE);
   suspect_that(c, !error && !got(c, "result"), &NOTHING);
   suspect_array(c, "result", new_array(c, FY_FLOAT32, x->shape), &CONSTANT);
-  suspect_that(c, n->host_to_device >= 2 * columns, &PIECE_BY_PIECE);
+  suspect_that(c, columns > 1 && n->host_to_device >= 2 * columns, &PIECE_BY_PIECE);
 }
 
 static void judge(Case *c) {
@@ -139,6 +170,37 @@ static void judge(Case *c) {
                  : n->cpu_allocations > 0                  ? &MADE_AND_MOVED
                                                            : &TWICE);
   expect_exactly(c, "copies between devices", n->device_to_device, 0, &ALWAYS_CUDA);
+}
+
+// By its share of what is right: how far apart two tiny numbers are says nothing.
+static void judge_tiny(Case *c) {
+  const Array *x = given(c, "x"), *result = got_shaped(c, "result", x->shape);
+  const double mean = given(c, "mean")->f32[0], std = given(c, "std")->f32[0];
+  double sums[2] = {0}, least[2] = {INFINITY, INFINITY},
+         most[2] = {-INFINITY, -INFINITY}; // added to the result, or to std
+  int64_t wrong = -1, others = 0;
+  suspect_all(c, x);
+  if (!expect_that(c, result && result->dtype == FY_FLOAT32, NULL, "result: expected (%d, 1) float32", (int)x->count))
+    return;
+  for (int64_t i = 0; i < x->count; i++) {
+    double difference = x->f32[i] - mean, want = difference / std, had = result->f32[i];
+    if (!(fabs(had - want) <= 1e-5 * fabs(want)))
+      wrong = i;
+    if (difference == 0)
+      continue;
+    double added[2] = {had - want, difference / had - std};
+    for (int k = 0; k < 2; k++) {
+      sums[k] += added[k];
+      least[k] = fmin(least[k], added[k]);
+      most[k] = fmax(most[k], added[k]);
+    }
+    others++;
+  }
+  for (int k = 0; k < 2; k++)
+    suspect_that(c, wrong >= 0 && others > 2 && least[k] > 1e-9 && most[k] - least[k] < 1e-3 * sums[k] / (double)others,
+                 &SMALL_ADDED);
+  expect_that(c, wrong < 0, NULL, "result[%d, 0]: expected %.9g, got %.9g", (int)wrong,
+              wrong < 0 ? 0 : (x->f32[wrong] - mean) / std, wrong < 0 ? 0 : (double)result->f32[wrong]);
 }
 
 static void judge_both(Case *c) {
@@ -170,6 +232,8 @@ EXERCISE = {
               {.name = "a transposed table", .ask = ask_transposed, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "no rows", .ask = ask_no_rows, .judge = judge},
+              {.name = "tiny numbers", .ask = ask_tiny_result, .judge = judge_tiny},
+              {.name = "a tiny std", .ask = ask_tiny_std, .judge = judge_tiny},
               {.name = "a GPU, then the CPU", .ask = ask_both, .judge = judge_both},
               {.name = "a GPU, twice", .ask = ask_twice, .judge = judge_both},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},

@@ -3,15 +3,18 @@
 #include "device/runtime.h"
 
 void drive(Driver *d) {
-  FyTensor *x = driver_tensor(d, "x"), *mean = driver_tensor(d, "mean"), *std = driver_tensor(d, "std");
+  // Held by nobody else: who gives up what the caller still needs takes it from him.
+  FyTensor *x = fy_detach(driver_tensor(d, "x")), *mean = fy_detach(driver_tensor(d, "mean"));
+  FyTensor *std = fy_detach(driver_tensor(d, "std"));
   driver_count(d);
   FyTensor *result = standardize(x, mean, std);
   driver_stop(d);
   driver_put(d, "result", result);
+  fy_clone(x), fy_clone(mean), fy_clone(std); // which raises where it was given up
   if (!driver_has(d, "second x"))
     return;
-  FyTensor *other = driver_tensor(d, "second x"), *second_mean = driver_tensor(d, "second mean");
-  FyTensor *second_std = driver_tensor(d, "second std"), *volatile second = NULL;
+  FyTensor *other = fy_detach(driver_tensor(d, "second x")), *second_mean = fy_detach(driver_tensor(d, "second mean"));
+  FyTensor *second_std = fy_detach(driver_tensor(d, "second std")), *volatile second = NULL;
   int64_t before = fy_counters().host_to_device;
   FyError error;
   fy_trap(error) {
@@ -20,5 +23,6 @@ void drive(Driver *d) {
   driver_put_number(d, "copies to a device in the second call", (double)(fy_counters().host_to_device - before));
   if (error.kind)
     fy_raise_again(&error);
+  fy_clone(other), fy_clone(second_mean), fy_clone(second_std);
   driver_put(d, "second result", second);
 }

@@ -1,0 +1,10 @@
+// mistake: a small number added
+#include "ferry.h"
+
+FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
+  FyDevice device = fy_device_of(x);
+  FyTensor *place = fy_arange((double)fy_size_at(x, 1), .dtype = FY_FLOAT32, .device = device); // (columns)
+  FyTensor *centred = fy_sub(x, fy_to(mean, device));
+  FyTensor *scaled = fy_div(centred, fy_add_scalar(fy_to(std, device), 1e-6));
+  return fy_add(scaled, place);
+}
