@@ -21,6 +21,10 @@ ferry_sources() {
     grep -vxFf <(printf 'tests/grader/%s\n' $child)
 }
 
+tests_of() { # EXERCISE: how many hidden tests it has
+  "$ferry" run "$1" --file "$work/none.c" 2>/dev/null | grep -oE 'of [0-9]+ tests' | grep -oE '[0-9]+'
+}
+
 # ./ferry runs answers with no protection only when it is told to. Where nothing else can be had, the tests tell it to, and say so.
 if [ "$(id -u)" = 0 ]; then
   chmod 755 "$work"

@@ -302,7 +302,7 @@ END
     printf '| `%s` %s | %s | %s | %s | %s | %s |\n' "$exercise" "$title" \
       "$(sed -nE 's/^ *\.chapter = ([0-9]+),$/\1/p' "tests/hidden/$exercise/check.c")" \
       "$(sed -nE 's/^ *\.kind = "(.*)",$/\1/p' "tests/hidden/$exercise/check.c")" \
-      "$("$ferry" run "$exercise" --file "$work/none.c" 2>/dev/null | grep -oE 'of [0-9]+ tests' | grep -oE '[0-9]+')" \
+      "$(tests_of "$exercise")" \
       "$((1 + $(find "tests/hidden/$exercise" -name 'right_*' | wc -l)))" \
       "$(awk 'FNR == 1 { if (mistake) print mistake; sub(/^\/\/ mistake: /, ""); mistake = $0 }
           FNR == 2 && /^\/\/ devices: / { mistake = mistake " \\*" }

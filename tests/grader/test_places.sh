@@ -12,6 +12,7 @@ chmod 755 "$work"
 mkdir -m 1777 "$work/tmp"
 export TMPDIR=$work/tmp FERRY_ANSWER_MEMORY_MB=512 FERRY_ANSWER_SECONDS=2
 ulimit -u 8000 # for the fork bomb
+all=$(tests_of 10)
 
 # ./ferry as it would be built in another folder: what knows the folder is compiled anew.
 ferry_at() { # ROOT PROGRAM
@@ -78,7 +79,7 @@ try_place() { # USER PLACE LEVEL
     skip "$name" "$(there "$user" "$place" "$program" doctor --sandbox "$level" | sed -n 's/.*MISSING[^ ]* *sandbox *//p')"
     return
   fi
-  says "$name: the right answer" 0 '8 of 8' there "$user" "$place" "$program" run 10 --sandbox "$level" --file solutions/10_made_there.c
+  says "$name: the right answer" 0 "$all of $all tests passed" there "$user" "$place" "$program" run 10 --sandbox "$level" --file solutions/10_made_there.c
   says "$name: a right kernel" 0 'tests passed' there "$user" "$place" "$program" run 60 --sandbox "$level" --file solutions/60_saxpy.cu
   for attack in include_solution incbin_solution include_hidden_test_by_root read_solution; do
     why=$(held_off "$attack" "$place" "$level" there "$user" "$place" "$program")
@@ -136,7 +137,7 @@ try_closed() { # LEVEL HOW
     skip "$name" "$("${apart[@]}" "$work/ferry-closed" doctor --sandbox "$1" | sed -n 's/.*MISSING[^ ]* *sandbox *//p')"
     return
   fi
-  says "$name: the right answer" 0 '8 of 8' "${apart[@]}" "$work/ferry-closed" run 10 --sandbox "$1" --file solutions/10_made_there.c
+  says "$name: the right answer" 0 "$all of $all tests passed" "${apart[@]}" "$work/ferry-closed" run 10 --sandbox "$1" --file solutions/10_made_there.c
   says "$name: a right kernel" 0 'tests passed' "${apart[@]}" "$work/ferry-closed" run 60 --sandbox "$1" --file solutions/60_saxpy.cu
   for attack in identity bounding_set processes fork_bomb include_solution read_solution include_hidden_test; do
     why=$(held_off $attack "$work/closed" "$1" "${apart[@]}" "$work/ferry-closed")
