@@ -113,6 +113,13 @@ Array *array_cast(Case *c, const Array *a, FyDType dtype) {
   return cast;
 }
 
+Array *array_negated(Case *c, const Array *a) {
+  Array *negated = new_array(c, FY_FLOAT32, a->shape);
+  for (int64_t i = 0; i < a->count; i++)
+    negated->f32[i] = -a->f32[i];
+  return negated;
+}
+
 CasePass case_pass(const Case *c) {
   return c->pass;
 }

@@ -61,6 +61,10 @@ typedef struct Test {
   const Mistake *timeout; // named when it does not end
 } Test;
 
+static inline bool test_is_inspected(const Test *test) {
+  return test->inspect || test->scored;
+}
+
 enum { MAX_TESTS = 24, MAX_HINTS = 8, MAX_FUNCTIONS = 8 };
 
 typedef struct Exercise {
@@ -99,7 +103,8 @@ Array *draw_steps(Case *c, Shape shape, double low, double high, double step);
 
 Array *new_array(Case *c, FyDType dtype, Shape shape); // zeros
 Array *array_cast(Case *c, const Array *a, FyDType dtype);
-bool array_has_nan(const Array *a); // of float32; NULL: there is none
+Array *array_negated(Case *c, const Array *a); // of float32
+bool array_has_nan(const Array *a);            // of float32; NULL: there is none
 
 const char *case_test(const Case *c); // the test's name
 int case_devices(const Case *c);      // CUDA devices that the answer will see
@@ -238,6 +243,10 @@ void suspect_that(Case *c, bool holds, const Mistake *mistake);
 // for its shape; NULL: there is none, or it was not recorded (a GPU does not tell).
 const int64_t *launch_shape(const Case *c, int i);
 const int64_t *refused_shape(const Case *c);
+// Whether each element of `planes` (float32, a row for each channel; NULL: no) that is not the one of `items` (a row for each item) is that
+// of another item which the same thread has: as many items on as the grid has threads, once or more often. Then a block went on before all
+// of its threads had taken what it brought.
+bool is_of_another_turn(const Case *c, const Array *planes, const Array *items);
 bool refused_empty_grid(
     const Case *c); // for having no blocks: where there is work, a number of them that was rounded down
 

@@ -392,6 +392,25 @@ const int64_t *refused_shape(const Case *c) {
   return shape_row(c, "refused launch", 0);
 }
 
+bool is_of_another_turn(const Case *c, const Array *planes, const Array *items) {
+  const int64_t n = items->shape.size[0], channels = items->shape.size[1], *s = launch_shape(c, 0);
+  const int64_t some = planes && planes->dtype == FY_FLOAT32 && n > 0 ? planes->count / n : 0; // of the channels
+  int64_t others = 0;
+  for (int64_t k = 0; s && k < some; k++)
+    for (int64_t i = 0; i < n; i++) {
+      const float is = planes->f32[k * n + i];
+      if (is == items->f32[i * channels + k])
+        continue;
+      int64_t other = i % (s[0] * s[3]);
+      while (other < n && is != items->f32[other * channels + k])
+        other += s[0] * s[3];
+      if (other >= n)
+        return false;
+      others++;
+    }
+  return others > 0;
+}
+
 bool refused_empty_grid(const Case *c) {
   const int64_t *refused = refused_shape(c);
   return refused && (refused[0] == 0 || refused[1] == 0 || refused[2] == 0);

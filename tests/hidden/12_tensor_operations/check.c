@@ -321,9 +321,7 @@ static void suspect_products(Case *c, const Array *a, const Array *b) {
 
 // A second call has the opposite of b: what is kept of the first is the opposite of what is right.
 static void judge_again(Case *c, const Array *first, double tolerance) {
-  Array *want = new_array(c, FY_FLOAT32, first->shape);
-  for (int64_t i = 0; i < want->count; i++)
-    want->f32[i] = -first->f32[i];
+  Array *want = array_negated(c, first);
   if (!expect_array(c, "on_cpu, then", want, 1e-4))
     suspect_that(c, near(got(c, "on_cpu, then"), first), &KEPT);
   else if (!expect_array(c, "on_device, then", want, tolerance))

@@ -172,10 +172,7 @@ static bool was_refused_output(Case *c) {
 
 // That of the second model, which has the opposite values.
 static Array *opposite_output(Case *c) {
-  Array *opposite = output_of(c, true, true, false);
-  for (int64_t i = 0; i < opposite->count; i++)
-    opposite->f32[i] = -opposite->f32[i];
-  return opposite;
+  return array_negated(c, output_of(c, true, true, false));
 }
 
 // The models that were made later: the second, and ones of other sizes, there and elsewhere.

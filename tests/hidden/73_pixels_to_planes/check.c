@@ -61,26 +61,6 @@ static Array *plane(Case *c, int colour, Way way, int64_t threads) {
   return out;
 }
 
-// Is each red that is wrong that of another pixel of the same thread, as far on as the grid has threads? Then a block did not wait
-// before it brought the next pixels.
-static bool of_another_turn(const Case *c) {
-  const Array *pixels = given(c, "pixels");
-  const int64_t n = pixels->shape.size[0], *s = launch_shape(c, 0);
-  const Array *red = got_shaped(c, "red", shape(n));
-  int64_t wrong = 0;
-  for (int64_t i = 0; red && s && i < n; i++) {
-    if (red->f32[i] == pixels->f32[4 * i])
-      continue;
-    int64_t other = i % (s[0] * s[3]);
-    while (other < n && red->f32[i] != pixels->f32[4 * other])
-      other += s[0] * s[3];
-    if (other >= n)
-      return false;
-    wrong++;
-  }
-  return wrong > 0;
-}
-
 static bool judge_values(Case *c) {
   static const char *const names[] = {"red", "green", "blue"};
   const int64_t n = given(c, "pixels")->shape.size[0];
@@ -93,7 +73,7 @@ static bool judge_values(Case *c) {
   for (int64_t threads = 32; threads <= 1024; threads *= 2)
     if (n > threads)
       suspect_array(c, "red", plane(c, 0, WHOLE_BLOCKS, threads), &ROUNDED_DOWN);
-  suspect_that(c, of_another_turn(c), &RACE);
+  suspect_that(c, is_of_another_turn(c, got_shaped(c, "red", shape(n)), given(c, "pixels")), &RACE);
   suspect_finding(c, "race-block", &RACE);
   suspect_finding(c, "race-warp", &RACE);
   for (int k = 0; k < 3; k++)

@@ -121,29 +121,6 @@ static bool rounded_down(Case *c) {
   return out && end > 0 && end < n && end % 32 == 0;
 }
 
-// Is each number that is wrong that of the same place in another tile of the same block, as far on as the grid has threads?
-static bool of_another_tile(const Case *c) {
-  const Array *in = given(c, "in");
-  const int64_t n = in->shape.size[0], channels = in->shape.size[1], *s = launch_shape(c, 0);
-  const Array *out = got_shaped(c, "out", shape(channels, n));
-  if (!out || !s || s[0] * s[3] >= n)
-    return false;
-  int64_t wrong = 0;
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t k = 0; k < channels; k++) {
-      const float is = out->f32[k * n + i];
-      if (is == in->f32[i * channels + k])
-        continue;
-      int64_t other = i % (s[0] * s[3]);
-      while (other < n && is != in->f32[other * channels + k])
-        other += s[0] * s[3];
-      if (other >= n)
-        return false;
-      wrong++;
-    }
-  return wrong > 0;
-}
-
 // The planes' numbers where pixels have `fixed` numbers each: plane k has number k of what would be pixel i then. Planes that would
 // not be there, and pixels beyond the array, are not looked at.
 static bool as_if_fixed(const Case *c, int64_t fixed) {
@@ -192,7 +169,7 @@ static bool judge_all(Case *c) {
   for (int64_t fixed = 3; fixed <= 4 && n > 0; fixed++)
     suspect_that(c, channels != fixed && as_if_fixed(c, fixed), &FIXED);
   suspect_that(c, n % 32 != 0 && rounded_down(c), &ROUNDED_DOWN);
-  suspect_that(c, of_another_tile(c), &NO_BARRIER);
+  suspect_that(c, is_of_another_turn(c, got_shaped(c, "out", shape(channels, n)), in), &NO_BARRIER);
   if (!expect_array(c, "out", taken_apart(c, n > 0 ? n : 1), 0))
     return false;
   if (n > 0 && !expect_by_kernel(c))
