@@ -12,13 +12,13 @@
 #include "symbols.h"
 #include "tools_root.h"
 #include "unseen.h"
+#include "worker.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -294,7 +294,7 @@ bool answers_begin(const char *level, char *why, size_t bytes) {
 
 static bool wants_inspection(const Exercise *e) {
   for (int i = 0; i < MAX_TESTS && e->tests[i].name; i++)
-    if (e->tests[i].inspect || e->tests[i].scored)
+    if (test_is_inspected(&e->tests[i]))
       return true;
   return false;
 }
@@ -325,7 +325,6 @@ static bool read_all(int from, void *to, size_t bytes) {
 // Beside this process, if the sandbox lets it.
 static void begin_for_inspector(Answer *a, const char *source) {
   Answer *b = a->inspected = calloc(1, sizeof *b);
-  int ends[2];
   if (!b)
     grader_panic("no memory for an answer");
   *b = (Answer){.exercise = a->exercise, .for_inspector = true};
@@ -337,29 +336,18 @@ static void begin_for_inspector(Answer *a, const char *source) {
   snprintf(b->program, sizeof b->program, "%s/program", b->folder);
   if (!copy_source(b, source))
     return;
-  if (!sandbox_side_by_side() || pipe2(ends, O_CLOEXEC) != 0) {
+  const pid_t grader = getpid(), builder = sandbox_side_by_side() ? worker_begin(&b->builder_says) : -1;
+  if (builder < 0) {
     build_for_inspector(b);
     return;
   }
-  fflush(NULL);
-  const pid_t grader = getpid();
-  b->builder = fork();
-  if (b->builder == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != grader)
-      _exit(1);
+  if (builder == 0) {
     sandbox_help(grader);
     build_for_inspector(b);
-    say_built(b, ends[1]);
+    say_built(b, b->builder_says);
     _exit(0);
   }
-  close(ends[1]);
-  b->builder_says = ends[0];
-  if (b->builder < 0) {
-    close(ends[0]);
-    b->builder = 0;
-    build_for_inspector(b);
-  }
+  b->builder = builder;
 }
 
 static void begin_inspected(Answer *a) {

@@ -4,6 +4,7 @@
 #include "case.h"
 #include "sandbox.h"
 #include "verdict_pipe.h"
+#include "worker.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,12 +34,9 @@ static double now(void) {
 
 // ---- the jobs ------------------------------------------------------------------------------------------------------------
 
-static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exercise *e, int to, pid_t grader) {
+static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exercise *e, int to) {
   static Verdict v;
   char source[4096];
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != grader) // it died before the kernel was told
-    _exit(1);
   snprintf(source, sizeof source, "%s/%s.%s", l->folder, e->id, exercise_extension(e));
   judge_answer(&v, e, source, &g->options);
   verdict_send(to, &v);
@@ -47,20 +44,12 @@ static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exerci
 }
 
 static bool start(const Grading *g, Job *job, Learner *l, int exercise) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return false;
-  fflush(NULL);
-  const pid_t grader = getpid(), pid = fork();
-  if (pid == 0) {
-    close(ends[0]);
-    be_worker(g, l, g->exercises[exercise], ends[1], grader);
-  }
-  close(ends[1]);
-  if (pid < 0)
-    close(ends[0]);
-  else
-    *job = (Job){.pid = pid, .pipe = ends[0], .learner = l, .verdict = &l->verdicts[exercise]};
+  int end;
+  const pid_t pid = worker_begin(&end);
+  if (pid == 0)
+    be_worker(g, l, g->exercises[exercise], end);
+  if (pid > 0)
+    *job = (Job){.pid = pid, .pipe = end, .learner = l, .verdict = &l->verdicts[exercise]};
   return pid > 0;
 }
 

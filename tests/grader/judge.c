@@ -1,14 +1,13 @@
 // Runs an answer's tests and says what each showed.
 #include "judge.h"
 #include "registry.h"
+#include "judge_report.h"
 #include "judge_tests.h"
 #include "case.h"
 #include "host_memory.h"
 #include "inspect.h"
 #include "pass.h"
-#include "plain.h"
 #include <errno.h>
-#include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,47 +15,6 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { REPORT_BYTES = 24 << 10 };
-
-typedef struct Text {
-  char *at;
-  size_t used, room;
-} Text;
-
-static void say(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(Text *t, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int length = vsnprintf(t->at + t->used, t->room - t->used, format, arguments);
-  va_end(arguments);
-  if (length > 0)
-    t->used = t->used + (size_t)length < t->room ? t->used + (size_t)length : t->room - 1;
-}
-
-// Lines of `text`, each after four blanks.
-static void say_indented(Text *t, const char *text) {
-  while (text && *text) {
-    size_t length = strcspn(text, "\n");
-    say(t, "    %.*s\n", (int)length, text);
-    text += length + (text[length] == '\n');
-  }
-}
-
-// A sentence or two, broken between words.
-static void say_wrapped(Text *t, const char *text) {
-  enum { COLUMNS = 76 };
-  while (*text) {
-    size_t length = strlen(text);
-    for (size_t i = length > COLUMNS ? COLUMNS : 0; i > 0; i--)
-      if (text[i] == ' ') {
-        length = i;
-        break;
-      }
-    say(t, "    %.*s\n", (int)length, text);
-    text += length + strspn(text + length, " ");
-  }
-}
 
 static double now(void) {
   struct timespec t;
@@ -90,13 +48,6 @@ static void guard_check(const Case *c, const char *doing) {
 
 // ---- what became of one run ------------------------------------------------------------------------------------------------
 
-// What ended it; the simulator reports a signal of the answer's and then exits with 128 and its number, as shells do.
-static int signal_of(const SandboxResult *r) {
-  if (r->end == SANDBOX_EXITED)
-    return r->status > 128 && r->status < 128 + NSIG ? r->status - 128 : 0;
-  return r->signal;
-}
-
 // What the compiler puts where an index leaves its array (answer.c): ud2 on x86-64, brk on aarch64.
 static bool is_trap(int signal) {
   return signal == SIGILL || signal == SIGTRAP;
@@ -116,42 +67,9 @@ static Status status_of(const SandboxResult *r) {
   case SANDBOX_NOT_STARTED:
     return STATUS_GRADER_ERROR;
   default:
-    if (!r->reply && signal_of(r))
+    if (!r->reply && report_signal(r))
       return STATUS_CRASH;
     return r->reply ? STATUS_PASS : STATUS_FAIL; // any exit status: an answer can choose it
-  }
-}
-
-static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status status) {
-  if (r->forged)
-    say(t, "  something other than a reply came through the grader's channel\n");
-  else if (status == STATUS_CRASH)
-    say(t, "  it was ended by signal %d: %s\n", signal_of(r), strsignal(signal_of(r)));
-  else if (status == STATUS_TIMEOUT)
-    say(t, "  it did not end within %.0f s\n", r->seconds);
-  else if (status == STATUS_OUT_OF_MEMORY)
-    say(t, "  it used more memory than the %zu MiB allowed\n", answer_memory(a) >> 20);
-  else if (status == STATUS_OUTPUT_LIMIT)
-    say(t, "  it printed more than 1 MiB\n");
-  else if (status == STATUS_GRADER_ERROR)
-    say(t, "  the grader could not run it; this is not your fault\n");
-  else
-    say(t, "  it ended by itself (exit status %d) before its result was asked for\n", r->status);
-}
-
-static void say_mistake(Text *t, const Mistake *m) {
-  if (!m)
-    return;
-  say(t, "  known mistake: %s\n", m->name);
-  say_wrapped(t, m->says);
-  say(t, "    see %s\n", m->lesson);
-}
-
-static void say_finding(Text *t, const Case *c) {
-  say_indented(t, c->finding);
-  if (c->map[0]) {
-    say(t, "  where it is wrong (. right, # wrong, + some of both):\n");
-    say_indented(t, c->map);
   }
 }
 
@@ -258,44 +176,13 @@ static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status s
     return &POINTER_ON_HOST;
   if (status == STATUS_CRASH && printed(r, HOST_MEMORY_FREED))
     return &USED_AFTER_FREE;
-  if (status == STATUS_CRASH && (is_trap(signal_of(r)) || printed(r, HOST_MEMORY_BEFORE)))
+  if (status == STATUS_CRASH && (is_trap(report_signal(r)) || printed(r, HOST_MEMORY_BEFORE)))
     return &INDEX_OUTSIDE;
   if (status == STATUS_CRASH)
     return c->test->crash;
   if (status == STATUS_TIMEOUT)
     return c->test->timeout;
   return status == STATUS_FAIL ? c->mistake : NULL;
-}
-
-// What came from an answer may be made to command a terminal. Frees `text`.
-static char *shown(char *text) {
-  char *plain = text ? plain_text(text, strlen(text)) : NULL;
-  if (text && !plain)
-    grader_panic("no memory for a report");
-  free(text);
-  return plain;
-}
-
-static void write_report(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Pass *pass) {
-  Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
-  char asked[2048];
-  if (!t.at)
-    grader_panic("no memory for a report");
-  case_describe(c, asked, sizeof asked);
-  if (*asked)
-    say(&t, "  given: %s\n", asked);
-  if (pass->says)
-    say(&t, "  %s\n", pass->says);
-  if (c->replied)
-    say_finding(&t, c);
-  else
-    say_end(&t, a, r, v->status);
-  say_mistake(&t, v->mistake);
-  if (r->output && *r->output) {
-    say(&t, "  it printed:\n");
-    say_indented(&t, r->output);
-  }
-  v->report = shown(t.at);
 }
 
 // One run of a test, from the asking to the reply.
@@ -341,7 +228,7 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   v->status = run->status;
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   if (v->status != STATUS_PASS)
-    write_report(v, a, &run->c, &run->r, run->pass);
+    report_write(v, a, &run->c, &run->r, run->pass);
   return v->status == STATUS_PASS;
 }
 
@@ -425,7 +312,7 @@ static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devi
   if (asprintf(&v->report, "  compiled for the inspector, it came to this:\n%s", b->diagnostics ? b->diagnostics : "") <
       0)
     v->report = NULL;
-  v->report = shown(v->report);
+  v->report = report_shown(v->report);
 }
 
 static void run_passes(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
@@ -446,7 +333,7 @@ void judge_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions
     devices = v->test->devices; // simulated ones cost nothing: what shows on several is never left out for want of them
   if (!a->real_gpu && v->test->at_most && v->test->at_most < devices)
     devices = v->test->at_most;
-  if ((v->test->inspect || v->test->scored) && kernel)
+  if (test_is_inspected(v->test) && kernel)
     run_inspected(v, a, e, devices);
   else
     run_passes(v, a, e, devices);
@@ -505,8 +392,8 @@ void judge_built(Verdict *v, Answer *a, const JudgeOptions *options) {
   if (a->status != STATUS_NOT_RUN)
     not_judged(v, a->status);
   v->real_gpu = a->real_gpu;
-  v->report = shown(a->diagnostics);
-  v->warning = shown(a->warning);
+  v->report = report_shown(a->diagnostics);
+  v->warning = report_shown(a->warning);
   a->diagnostics = a->warning = NULL;
   v->protections = a->protections;
   v->seconds = now() - began;

@@ -3,15 +3,13 @@
 // who was faster: what was run behind one that did not end is dropped, where that is to be the last.
 #include "judge_tests.h"
 #include "verdict_pipe.h"
+#include "worker.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,15 +32,11 @@ static void note_timeout(Board *b, int test) {
     continue;
 }
 
-static bool is_inspected(const Test *test) {
-  return test->inspect || test->scored;
-}
-
 // Those that the inspector looks at, or the others, in order.
 static void take_tests(Verdict *v, Answer *a, const JudgeOptions *o, Board *b, bool inspected) {
   for (int i = 0; i < v->test_count; i++) {
     TestVerdict *t = &v->tests[i];
-    if (is_inspected(t->test) != inspected || (o->hurry && atomic_load(&b->timed_out) < i) ||
+    if (test_is_inspected(t->test) != inspected || (o->hurry && atomic_load(&b->timed_out) < i) ||
         atomic_exchange(&b->taken[i], true))
       continue; // it stays "not run", or is another's
     judge_test(t, a, v->exercise, o);
@@ -58,15 +52,12 @@ static void take_tests(Verdict *v, Answer *a, const JudgeOptions *o, Board *b, b
 static int helpers_wanted(const Verdict *v, const Answer *a, const JudgeOptions *o) {
   int tests = 0;
   for (int i = 0; i < v->test_count; i++)
-    tests += !is_inspected(v->tests[i].test);
+    tests += !test_is_inspected(v->tests[i].test);
   int wanted = o->jobs - 1 < tests ? o->jobs - 1 : tests - (tests == v->test_count);
   return o->first || a->real_gpu || !sandbox_side_by_side() ? 0 : wanted < MAX_HELPERS ? wanted : MAX_HELPERS;
 }
 
 static _Noreturn void be_helper(Verdict *v, Answer *a, const JudgeOptions *o, Board *b, int to, pid_t grader) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != grader) // it died before the kernel was told
-    _exit(1);
   sandbox_help(grader);
   take_tests(v, a, o, b, false);
   v->protections = a->protections;
@@ -75,17 +66,10 @@ static _Noreturn void be_helper(Verdict *v, Answer *a, const JudgeOptions *o, Bo
 }
 
 static bool begin_helper(Helper *h, Verdict *v, Answer *a, const JudgeOptions *o, Board *b) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return false;
-  fflush(NULL);
   const pid_t grader = getpid();
-  *h = (Helper){.pid = fork(), .says = ends[0]};
+  h->pid = worker_begin(&h->says);
   if (h->pid == 0)
-    be_helper(v, a, o, b, ends[1], grader);
-  close(ends[1]);
-  if (h->pid < 0)
-    close(ends[0]);
+    be_helper(v, a, o, b, h->says, grader);
   return h->pid > 0;
 }
 

@@ -1,0 +1,118 @@
+// A failed test in words, for the learner.
+#include "judge_report.h"
+#include "plain.h"
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPORT_BYTES = 24 << 10 };
+
+typedef struct Text {
+  char *at;
+  size_t used, room;
+} Text;
+
+static void say(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(Text *t, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(t->at + t->used, t->room - t->used, format, arguments);
+  va_end(arguments);
+  if (length > 0)
+    t->used = t->used + (size_t)length < t->room ? t->used + (size_t)length : t->room - 1;
+}
+
+// Lines of `text`, each after four blanks.
+static void say_indented(Text *t, const char *text) {
+  while (text && *text) {
+    size_t length = strcspn(text, "\n");
+    say(t, "    %.*s\n", (int)length, text);
+    text += length + (text[length] == '\n');
+  }
+}
+
+// A sentence or two, broken between words.
+static void say_wrapped(Text *t, const char *text) {
+  enum { COLUMNS = 76 };
+  while (*text) {
+    size_t length = strlen(text);
+    for (size_t i = length > COLUMNS ? COLUMNS : 0; i > 0; i--)
+      if (text[i] == ' ') {
+        length = i;
+        break;
+      }
+    say(t, "    %.*s\n", (int)length, text);
+    text += length + strspn(text + length, " ");
+  }
+}
+
+int report_signal(const SandboxResult *r) {
+  if (r->end == SANDBOX_EXITED)
+    return r->status > 128 && r->status < 128 + NSIG ? r->status - 128 : 0;
+  return r->signal;
+}
+
+static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status status) {
+  if (r->forged)
+    say(t, "  something other than a reply came through the grader's channel\n");
+  else if (status == STATUS_CRASH)
+    say(t, "  it was ended by signal %d: %s\n", report_signal(r), strsignal(report_signal(r)));
+  else if (status == STATUS_TIMEOUT)
+    say(t, "  it did not end within %.0f s\n", r->seconds);
+  else if (status == STATUS_OUT_OF_MEMORY)
+    say(t, "  it used more memory than the %zu MiB allowed\n", answer_memory(a) >> 20);
+  else if (status == STATUS_OUTPUT_LIMIT)
+    say(t, "  it printed more than 1 MiB\n");
+  else if (status == STATUS_GRADER_ERROR)
+    say(t, "  the grader could not run it; this is not your fault\n");
+  else
+    say(t, "  it ended by itself (exit status %d) before its result was asked for\n", r->status);
+}
+
+static void say_mistake(Text *t, const Mistake *m) {
+  if (!m)
+    return;
+  say(t, "  known mistake: %s\n", m->name);
+  say_wrapped(t, m->says);
+  say(t, "    see %s\n", m->lesson);
+}
+
+static void say_finding(Text *t, const Case *c) {
+  say_indented(t, c->finding);
+  if (c->map[0]) {
+    say(t, "  where it is wrong (. right, # wrong, + some of both):\n");
+    say_indented(t, c->map);
+  }
+}
+
+char *report_shown(char *text) {
+  char *plain = text ? plain_text(text, strlen(text)) : NULL;
+  if (text && !plain)
+    grader_panic("no memory for a report");
+  free(text);
+  return plain;
+}
+
+void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Pass *pass) {
+  Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
+  char asked[2048];
+  if (!t.at)
+    grader_panic("no memory for a report");
+  case_describe(c, asked, sizeof asked);
+  if (*asked)
+    say(&t, "  given: %s\n", asked);
+  if (pass->says)
+    say(&t, "  %s\n", pass->says);
+  if (c->replied)
+    say_finding(&t, c);
+  else
+    say_end(&t, a, r, v->status);
+  say_mistake(&t, v->mistake);
+  if (r->output && *r->output) {
+    say(&t, "  it printed:\n");
+    say_indented(&t, r->output);
+  }
+  v->report = report_shown(t.at);
+}
