@@ -73,6 +73,16 @@ static const Mistake FIRST_GPU = {
 static const Mistake ON_CPU = {"computed on the CPU",
                                "The product belongs on the device where the weight is; the batch has to go there.",
                                "docs/03_tensor_moves.md#todevice"};
+static const Mistake OTHERS_MEMORY = {
+    "memory that the other stream still uses",
+    "The copy went into memory that belongs to `computing`, where earlier work still read it, and `copying` waits for "
+    "nothing there. Memory belongs to the stream that is current when it is made: make it where it is written first.",
+    "docs/08_data_pipeline.md#waiting-against-prefetching"};
+static const Mistake KEPT = {"kept from an earlier call",
+                             "The second call, with other sizes and on another GPU where there is one, found what the "
+                             "first had left in a static variable. An event belongs to the GPU on which it was first "
+                             "recorded, memory to where it was made: make both anew in each call.",
+                             "docs/04_benchmarks.md#two-queues"};
 static const Mistake SEVERAL_COPIES = {"more than one copy", "The batch crosses once, whole.",
                                        "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
@@ -107,6 +117,18 @@ static Array *product(Case *c, const char *left, const char *right) {
     for (int64_t j = 0; j < columns; j++)
       for (int64_t k = 0; k < inner; k++)
         result->f32[i * columns + j] += a->f32[i * inner + k] * b->f32[k * columns + j];
+  return result;
+}
+
+// The product with a weight whose beginning the batch had overwritten, both one after the other in memory.
+static Array *overwritten(Case *c) {
+  const Array *batch = given(c, "batch"), *weight = given(c, "weight");
+  int64_t inner = weight->shape.size[0], columns = weight->shape.size[1], rows = batch->shape.size[0];
+  Array *result = new_array(c, FY_FLOAT32, shape(rows, columns));
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t at = 0; at < weight->count; at++)
+      result->f32[i * columns + at % columns] +=
+          batch->f32[i * inner + at / columns] * (at < batch->count ? batch : weight)->f32[at];
   return result;
 }
 
@@ -223,7 +245,11 @@ static bool ordered(const Course *all, const Places *p) {
 static void suspects(Case *c, bool second) {
   Course all = course(c);
   Places p = places_of(c);
-  bool came = got(c, "result") != NULL;
+  bool came = got(c, "result") != NULL, called_before = got_number(c, "called before") == 1;
+  // Who records on another GPU's stream by mistake fails in the first call, on the second GPU.
+  suspect_that(c, !second && called_before && strstr(got_error(c), "recording stream's device") != NULL, &KEPT);
+  // The first call had a batch of other sizes.
+  suspect_that(c, called_before && strstr(got_error(c), "must match the size of tensor") != NULL, &KEPT);
   suspect_error(c, "enable_timing", &NO_TIMING);
   suspect_that(c, strstr(got_error(c), "must be recorded") != NULL, &NOT_MEASURED);
   suspect_that(c, strstr(got_error(c), "must be completed") != NULL, &NOBODY_WAITS);
@@ -238,6 +264,8 @@ static void suspects(Case *c, bool second) {
   suspect_array(c, "result", product(c, "old batch", "weight"), &WRONG_COPY_STREAM);
   suspect_array(c, "result", product(c, "batch", "old weight"), &WRONG_COMPUTE_STREAM);
   suspect_array(c, "result", product(c, "old batch", "old weight"), &WRONG_COMPUTE_STREAM);
+  if (came && case_pass(c) != PASS_IN_ORDER)
+    suspect_array(c, "result", overwritten(c), &OTHERS_MEMORY);
   if (!came || !all.known || p.copy < 0 || p.first_kernel < 0)
     return;
   int64_t copied = all.entries[p.copy].ran, computed = all.entries[p.first_kernel].ran, last_record = -1;

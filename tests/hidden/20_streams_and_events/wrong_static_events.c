@@ -1,0 +1,27 @@
+// mistake: kept from an earlier call
+#include "ferry.h"
+
+FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,
+                           double *milliseconds) {
+  static FyEvent *copied, *begin, *end;
+  FyTensor *there = NULL, *result = NULL;
+  if (!copied) {
+    copied = fy_retain(fy_event_new(false));
+    begin = fy_retain(fy_event_new(true));
+    end = fy_retain(fy_event_new(true));
+  }
+  fy_stream_guard(copying) {
+    there = fy_to(batch, fy_stream_device(copying), .non_blocking = true);
+    fy_event_record(copied, copying);
+  }
+  fy_stream_guard(computing) {
+    fy_event_wait(copied, computing);
+    fy_record_stream(there, computing);
+    fy_event_record(begin, computing);
+    result = fy_matmul(there, weight);
+    fy_event_record(end, computing);
+  }
+  fy_event_synchronize(end);
+  *milliseconds = fy_event_elapsed_time(begin, end);
+  return result;
+}
