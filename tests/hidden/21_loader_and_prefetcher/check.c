@@ -19,6 +19,15 @@ static const Mistake SEED_FIXED = {
     "Loaders with different seeds had the same order: the seed that was given has to reach the "
     "loader.",
     "docs/08_data_pipeline.md#the-order-of-an-epoch"};
+static const Mistake SEED_CUT = {"the seed cut to 32 bits",
+                                 "Seeds that differ above their lowest 32 bits had the same order: seed is a uint64_t.",
+                                 "docs/08_data_pipeline.md#the-order-of-an-epoch"};
+static const Mistake SEED_SHARED = {
+    "one generator for all loaders",
+    "Loaders with the same seed had different orders, although nobody else drew random numbers: what one drew the "
+    "other "
+    "lacked. Each loader needs orders of its own, which follow from .seed; nothing static.",
+    "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake DROPPED = {
     "the last batch dropped",
     "Samples were missing: those that do not fill a batch. .drop_last leaves them out; they belong in a smaller batch.",
@@ -60,6 +69,11 @@ static const Mistake NO_WAIT = {"computed before the copy arrived",
                                 "them: fy_stream_wait_stream before "
                                 "the batch is used.",
                                 "docs/08_data_pipeline.md#waiting-against-prefetching"};
+static const Mistake ELSEWHERE = {
+    "not on the current stream",
+    "The caller had made a stream current, and it is the one that computes: it is what has to wait for the copies. "
+    "fy_current_stream(device) says which it is, and it is not always the default one.",
+    "docs/04_benchmarks.md#two-queues"};
 static const Mistake LEFT_BEHIND = {"the target left behind",
                                     "A batch is data and target. Both have to go to the device before they meet there.",
                                     "docs/07_pitfalls.md#mismatched-devices"};
@@ -163,12 +177,21 @@ static void judge_loader(Case *c) {
     return;
   judge_sizes(c);
   expect_that(c, !in_sequence(order), &NOT_SHUFFLED, "the order is 0, 1, 2, ...");
-  expect_that(c, same_order(c, "order", "order of the same seed"), &SEED_LEFT_OUT,
-              "a second loader with the same seed has another order");
+  if (!expect_that(c, same_order(c, "order alone", "order alone again"), &SEED_SHARED,
+                   "a second loader with the same seed has another order") ||
+      !expect_that(c, same_order(c, "order alone", "order alone, seeded otherwise"), &SEED_LEFT_OUT,
+                   "the order depends on the process's generator"))
+    return;
+  expect_that(c, same_order(c, "order", "order of the same seed") && same_order(c, "order", "order alone"),
+              &SEED_SHARED, "two loaders with the same seed, asked in turn, have different orders");
   expect_that(c, !same_order(c, "order", "order of another seed"), &SEED_FIXED,
               "a loader with another seed has the same order");
+  expect_that(c, !same_order(c, "order", "order of a seed above 32 bits"), &SEED_CUT,
+              "a loader whose seed is larger by 2^32 has the same order");
   expect_that(c, !same_order(c, "order", "order of the next epoch"), NULL,
               "the second epoch has the order of the first");
+  expect_that(c, same_order(c, "order of the next epoch", "next order of the same seed"), &SEED_SHARED,
+              "the second epoch of a second loader with the same seed has another order");
   expect_that(c, data->dtype == FY_FLOAT32, &BYTES, "the data of a batch is not float32");
   suspect_array(c, "data", pictures_in_order(c, 0, 1), &NOT_NORMALIZED);
   suspect_array(c, "data", pictures_in_order(c, 0, 1.0 / 255), &BYTES);
@@ -196,6 +219,11 @@ static void ask_whole_batches(Case *c) {
 }
 static void ask_second(Case *c) {
   ask_loop(c, "cuda:1", 8 * draw_int(c, 5, 9) + draw_odd(c, 3, 7), 8);
+}
+
+static void ask_stream(Case *c) {
+  ask_loop(c, "cuda:0", 8 * draw_int(c, 5, 9) + draw_odd(c, 3, 7), 8);
+  give_number(c, "stream", 1);
 }
 
 static int64_t batches_of(const Case *c) {
@@ -307,9 +335,24 @@ static void judge_order(Case *c) {
   expect_that(c, !order.same_stream, &ONE_STREAM, "the batches were copied on the stream that computes");
 }
 
-// Was a stream told to wait for the copies, as often as there are batches?
-static bool waited_for(Case *c) {
-  return course_count(c, COURSE_WAIT_EVENT, -1) >= batches_of(c);
+// How often a stream that computes, or one that does not, was told to wait.
+static int64_t waits_of(Case *c, bool computes) {
+  Course all = course(c);
+  int64_t waits = 0, last = -1;
+  for (int64_t i = 0; i < all.count; i++)
+    last = all.entries[i].kind == COURSE_KERNEL ? all.entries[i].stream : last;
+  for (int64_t i = 0; i < all.count; i++)
+    waits += all.entries[i].kind == COURSE_WAIT_EVENT && (all.entries[i].stream == last) == computes;
+  return waits;
+}
+
+// Kernels on another stream than the one that was current.
+static int64_t kernels_elsewhere(const Case *c) {
+  Course all = course(c);
+  int64_t count = 0, computing = got_count(c, "computing");
+  for (int64_t i = 0; i < all.count; i++)
+    count += all.entries[i].kind == COURSE_KERNEL && all.entries[i].stream != computing;
+  return count;
 }
 
 static void judge_loop(Case *c) {
@@ -318,8 +361,10 @@ static void judge_loop(Case *c) {
   suspect_that(c, last_is_missing(c) && last_over_want(c) > 1.01, &FULL_BATCH);
   suspect_that(c, last_is_missing(c), &LAST_SUM);
   suspect_array(c, "sums", sums_of(c, false), &NO_TARGET);
-  suspect_that(c, came_too_early(c) && waited_for(c), &USED_AGAIN);
-  suspect_that(c, came_too_early(c), &NO_WAIT);
+  bool early = came_too_early(c);
+  suspect_that(c, early && waits_of(c, true) >= batches_of(c), &USED_AGAIN);
+  suspect_that(c, early && waits_of(c, true) == 0 && waits_of(c, false) >= batches_of(c), &ELSEWHERE);
+  suspect_that(c, early && waits_of(c, false) == 0, &NO_WAIT);
   if (!expect_array(c, "sums", sums_of(c, true), 1e-6))
     return;
   expect_that(c, counts(c)->launches > 0, &ON_CPU, "nothing was computed on the device");
@@ -329,6 +374,11 @@ static void judge_loop(Case *c) {
   expect_exactly(c, "times the host waited", counts(c)->synchronizations, 0, &HOST_WAITS);
   if (course(c).known)
     judge_order(c);
+  expect_exactly(c, "kernels on another stream than the current one", kernels_elsewhere(c), 0, &ELSEWHERE);
+  Array *twice = sums_of(c, true);
+  for (int64_t k = 0; k < twice->count; k++)
+    twice->f32[k] *= 2;
+  expect_array(c, "earlier sums", twice, 1e-6);
 }
 
 EXERCISE = {
@@ -352,5 +402,6 @@ EXERCISE = {
               {.name = "loader: one batch", .ask = ask_one_batch, .judge = judge_loader},
               {.name = "loop: a smaller last batch", .ask = ask_batches, .judge = judge_loop},
               {.name = "loop: whole batches", .ask = ask_whole_batches, .judge = judge_loop},
+              {.name = "loop: on a stream of the caller's", .ask = ask_stream, .judge = judge_loop},
               {.name = "loop: on the second GPU", .ask = ask_second, .judge = judge_loop, .devices = 2}},
 };

@@ -45,29 +45,45 @@ static void put_order(Driver *d, const char *name, const Epoch *e) {
   driver_put_array(d, name, FY_INT64, shape(e->samples), e->labels);
 }
 
+// Of a loader that is made, and walked before another is. What the process's generator was seeded with is not the loader's concern.
+static void put_alone(Driver *d, const char *name, uint64_t seed, uint64_t process_seed) {
+  static Epoch epoch;
+  FyDataLoader *loader = training_loader(driver_tensor(d, "pictures"), driver_tensor(d, "labels"),
+                                         (int)driver_number(d, "batch size"), seed);
+  fy_manual_seed(process_seed);
+  walk(&epoch, loader);
+  put_order(d, name, &epoch);
+}
+
 static void drive_loader(Driver *d) {
   FyTensor *pictures = driver_tensor(d, "pictures"), *labels = driver_tensor(d, "labels");
   int batch_size = (int)driver_number(d, "batch size");
   uint64_t seed = (uint64_t)driver_number(d, "seed");
-  static Epoch first, second, again, other;
+  static Epoch first, second, again, second_again, other, high;
   FyDataLoader *loader = training_loader(pictures, labels, batch_size, seed);
   if (!loader) {
     driver_put_text(d, "loader", "NULL");
     return;
   }
-  fy_manual_seed(seed + 7); // the process's generator is not the loader's
+  // All are there before the first is asked, and two take turns: each has its own orders.
+  FyDataLoader *same = training_loader(pictures, labels, batch_size, seed),
+               *next = training_loader(pictures, labels, batch_size, seed + 1),
+               *far = training_loader(pictures, labels, batch_size, seed + (UINT64_C(1) << 32));
   walk(&first, loader);
+  walk(&again, same);
   walk(&second, loader);
-  loader = training_loader(pictures, labels, batch_size, seed);
-  fy_manual_seed(seed + 8);
-  walk(&again, loader);
-  loader = training_loader(pictures, labels, batch_size, seed + 1);
-  fy_manual_seed(seed + 7);
-  walk(&other, loader);
+  walk(&second_again, same);
+  walk(&other, next);
+  walk(&high, far);
+  put_alone(d, "order alone", seed, 7);
+  put_alone(d, "order alone again", seed, 7);
+  put_alone(d, "order alone, seeded otherwise", seed, 8);
   put_order(d, "order", &first);
   put_order(d, "order of the next epoch", &second);
   put_order(d, "order of the same seed", &again);
+  put_order(d, "next order of the same seed", &second_again);
   put_order(d, "order of another seed", &other);
+  put_order(d, "order of a seed above 32 bits", &high);
   driver_put_array(d, "sizes", FY_INT64, shape(first.batches), first.sizes);
   driver_put_number(d, "pinned", first.pinned);
   Shape all = {.rank = first.sample.ndim};
@@ -107,18 +123,39 @@ static Watched *watched(Driver *d) {
   return w;
 }
 
+static FyDataLoader *loader_of(Driver *d) {
+  Watched *samples = watched(d);
+  return fy_data_loader(&samples->base, .batch_size = (int)samples->batch_size, .pin_memory = true, .seed = 1);
+}
+
+// On another device where there is one, and with twice the weight.
+static FyTensor *earlier_call(Driver *d, FyTensor *weight) {
+  int device = fy_get_device(weight), count = fy_cuda_device_count();
+  FyDevice other = fy_cuda_device(count > 1 ? (device == 0 ? 1 : 0) : device);
+  FyTensor *twice = fy_to(fy_add(weight, weight), other);
+  fy_synchronize(other);
+  FyTensor *sums = epoch_sums(loader_of(d), twice, other);
+  fy_synchronize(other);
+  return sums;
+}
+
 static void drive_loop(Driver *d) {
   FyTensor *weight = driver_tensor(d, "weight");
-  Watched *samples = watched(d);
-  FyDataLoader *loader =
-      fy_data_loader(&samples->base, .batch_size = (int)samples->batch_size, .pin_memory = true, .seed = 1);
   FyDevice device = fy_device_of(weight);
+  FyTensor *earlier = earlier_call(d, weight);
+  FyStream *computing = driver_has(d, "stream") ? fy_stream_new(device, 0) : fy_current_stream(device);
+  FyDataLoader *loader = loader_of(d);
+  int current = fy_cuda_current_device();
   fy_synchronize(device);
+  fy_set_stream(computing);
+  fy_cuda_set_device(current);
+  driver_put_number(d, "computing", (double)driver_stream(computing));
   driver_count(d);
   FyTensor *sums = epoch_sums(loader, weight, device);
   driver_stop(d);
   driver_copies_first(d);
   driver_put(d, "sums", sums);
+  driver_put(d, "earlier sums", earlier);
 }
 
 void drive(Driver *d) {
