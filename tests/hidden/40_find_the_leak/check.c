@@ -31,6 +31,11 @@ static const Mistake LATE = {
     "the loss after the step",
     "The loss that was noted is the one after the step: the batch went through the model again.",
     "docs/05_model_moves.md#training-steps"};
+static const Mistake OVERWRITTEN = {"the losses of another call",
+                                    "When train was called again, for another model, the losses that it had returned "
+                                    "before changed with it: the tensor "
+                                    "was kept from call to call. Each call makes its own.",
+                                    "docs/11_memory.md#when-a-tensor-dies"};
 static const Mistake ON_HOST = {"the losses on the CPU", "The losses were to be on the model's device.",
                                 "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the losses.",
@@ -138,6 +143,8 @@ static void suspects(Case *c) {
   suspect_error(c, "does not require grad", &CUT_OFF);
   suspect_that(c, losses && losses->dtype == FY_FLOAT32 && losses->count == batches && losses->f32[batches - 1] == 0,
                &NOT_NOTED);
+  if (losses && got(c, "losses of the call after"))
+    suspect_array(c, "losses", got(c, "losses of the call after"), &OVERWRITTEN);
   suspect_array(c, "losses", trained(c, (Variant){.late = true}).losses, &LATE);
   suspect_array(c, "losses", trained(c, (Variant){.accumulate = true}).losses, &NOT_CLEARED);
   suspect_array(c, "weight", trained(c, (Variant){.accumulate = true}).weight, &NOT_CLEARED);

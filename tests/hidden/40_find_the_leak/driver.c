@@ -46,5 +46,12 @@ void drive(Driver *d) {
   driver_put_array(d, "bytes", FY_INT64, shape(noted), model->bytes);
   driver_put(d, "weight", model->weight);
   driver_put(d, "bias", model->bias);
+  // And a model of opposite parameters is trained afterwards: what was returned stays what it is.
+  Watched *opposite = watched(fy_neg(fy_detach(model->weight)), fy_neg(fy_detach(model->bias)));
+  FyTensor *later = NULL;
+  fy_grad_mode(true) {
+    later = train(&opposite->base, x, y, driver_number(d, "lr"));
+  }
   driver_put(d, "losses", losses);
+  driver_put(d, "losses of the call after", later);
 }

@@ -54,6 +54,11 @@ static const Mistake WHOLE_NUMBERS = {
     "The share is 0 although some samples are right: int64_t divided by int64_t leaves out "
     "what is behind the point. Divide as double.",
     EVALUATION};
+static const Mistake UNDERFLOW = {
+    "the logarithm of a softmax",
+    "The loss is not a finite number although the outputs are. softmax of outputs that lie far apart is 0 for the "
+    "small ones, and its logarithm is not finite. fy_cross_entropy takes the outputs themselves.",
+    "docs/09_training_a_classifier.md#cross-entropy"};
 static const Mistake SUMMED = {"a sum in place of the mean", "*loss is the sum over all samples. Divide it by N.",
                                EVALUATION};
 static const Mistake TOO_LONG = {"the last batch too long", "The last batch ends where the samples end.",
@@ -70,7 +75,7 @@ static const Mistake CHANGED = {"the model changed",
 
 // A batch of inputs is more than 512 bytes, in which the device's memory is handed out: who keeps them is seen.
 static void ask_with(Case *c, const char *device, int64_t count, int64_t batch, bool gaps, bool training,
-                     bool recording) {
+                     bool recording, double bias) {
   int64_t features = draw_int(c, 14, 19), hidden = draw_odd(c, 61, 79), classes = draw_int(c, 3, 5);
   Give parameter = {.device = device, .requires_grad = true}, plain = {.device = device};
   give_number(c, "batch", (double)batch);
@@ -84,12 +89,12 @@ static void ask_with(Case *c, const char *device, int64_t count, int64_t batch, 
   give_array(c, "variance", draw_array(c, FY_FLOAT32, shape(hidden), 0.5, 2), plain);
   give_array(c, "w2", draw_array(c, FY_FLOAT32, shape(classes, hidden), -0.5, 0.5), gaps ? plain : parameter); // frozen
   give_number(c, "frozen", gaps);
-  give_array(c, "b2", draw_array(c, FY_FLOAT32, shape(classes), -1, 1), parameter);
+  give_array(c, "b2", draw_array(c, FY_FLOAT32, shape(classes), -bias, bias), parameter);
 }
 
 static void ask_on(Case *c, const char *device, bool gaps, bool training, bool recording) {
   int64_t batch = draw_odd(c, 17, 27);
-  ask_with(c, device, batch * draw_int(c, 3, 5) + draw_int(c, 3, batch / 2), batch, gaps, training, recording);
+  ask_with(c, device, batch * draw_int(c, 3, 5) + draw_int(c, 3, batch / 2), batch, gaps, training, recording, 1);
 }
 static void ask_gpu(Case *c) {
   ask_on(c, "cuda:0", false, true, true);
@@ -102,7 +107,7 @@ static void ask_second(Case *c) {
 }
 static void ask_gaps(Case *c) {
   int64_t batch = draw_odd(c, 17, 27);
-  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5) + 1, batch, true, true, true); // one sample is over
+  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5) + 1, batch, true, true, true, 1); // one sample is over
 }
 static void ask_evaluating(Case *c) {
   ask_on(c, "cuda:0", false, false, true);
@@ -112,14 +117,18 @@ static void ask_not_recording(Case *c) {
 }
 static void ask_whole(Case *c) {
   int64_t batch = draw_odd(c, 17, 27);
-  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5), batch, false, true, true);
+  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5), batch, false, true, true, 1);
 }
 static void ask_few(Case *c) {
-  ask_with(c, "cuda:0", draw_int(c, 7, 15), 64, false, true, true);
+  ask_with(c, "cuda:0", draw_int(c, 7, 15), 64, false, true, true, 1);
 }
 static void ask_many(Case *c) {
   int64_t batch = draw_odd(c, 11, 15);
-  ask_with(c, "cuda:0", batch * draw_int(c, 50, 60) + draw_int(c, 2, 5), batch, false, true, true);
+  ask_with(c, "cuda:0", batch * draw_int(c, 50, 60) + draw_int(c, 2, 5), batch, false, true, true, 1);
+}
+static void ask_sure(Case *c) { // outputs so far apart that a softmax is exactly 0 and 1
+  int64_t batch = draw_odd(c, 17, 27);
+  ask_with(c, "cuda:0", batch * 2 + 5, batch, false, true, true, 300);
 }
 
 // ---- the evaluation in plain loops -------------------------------------------------------------------------------------
@@ -195,6 +204,7 @@ static void suspects(Case *c, Numbers want) {
     suspect_that(c, near(share, want.share * 100) && near(loss, want.loss), &PERCENT);
   }
   suspect_that(c, share == 0 && want.share > 0 && calls > 0 && near(loss, want.loss), &WHOLE_NUMBERS);
+  suspect_that(c, calls > 0 && !isfinite(loss), &UNDERFLOW);
   suspect_that(c, near(share, want.share) && count > 1 && near(loss, want.loss * (double)count), &SUMMED);
   suspect_that(c, calls > 0 && near(share, want.share) && (loss == 0 || loss == -1), &NO_LOSS);
 }
@@ -273,6 +283,7 @@ EXERCISE = {
               {.name = "called without recording", .ask = ask_not_recording, .judge = judge},
               {.name = "whole batches only", .ask = ask_whole, .judge = judge},
               {.name = "fewer than a batch", .ask = ask_few, .judge = judge},
+              {.name = "outputs far apart", .ask = ask_sure, .judge = judge},
               {.name = "many batches", .ask = ask_many, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
               {.name = "without CUDA", .ask = ask_cpu, .judge = judge, .no_cuda = true}},

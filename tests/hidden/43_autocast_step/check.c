@@ -110,6 +110,11 @@ static void ask_loose(Case *c) {
   a.max_norm = 1e6;
   ask(c, a);
 }
+static void ask_zero(Case *c) {
+  Ask a = usual(c, "cuda:0");
+  a.max_norm = 0;
+  ask(c, a);
+}
 static void ask_large(Case *c) {
   ask(c, (Ask){"cuda:0", 5, draw_odd(c, 61, 99), draw_odd(c, 21, 33), 7, draw_real(c, 0.7, 1.1), false});
 }
@@ -268,7 +273,7 @@ static void suspects(Case *c, const Trained *want) {
   suspect_that(c, fabs(loss / want->scale[0] - want->loss[0]) <= NEAR * want->loss[0], &TWICE_SCALED);
   if (!first)
     return;
-  suspect_that(c, is_unchanged(first, given(c, "weight")), &NO_STEP);
+  suspect_that(c, given_number(c, "max_norm") > 0 && is_unchanged(first, given(c, "weight")), &NO_STEP);
   suspect_that(c, first_change_is(c, want, (Variant){.stale = true}), &STALE);
   suspect_that(c, first_change_is(c, want, (Variant){.clip_scaled = true}), &CLIPPED_SCALED);
   suspect_that(c, first_change_is(c, want, (Variant){.unclipped = true}), &NOT_CLIPPED);
@@ -326,6 +331,7 @@ EXERCISE = {
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "an input with gaps", .ask = ask_gaps, .judge = judge},
               {.name = "a norm that is never reached", .ask = ask_loose, .judge = judge},
+              {.name = "a norm of 0: nothing moves", .ask = ask_zero, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "one row, one output", .ask = ask_one, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
