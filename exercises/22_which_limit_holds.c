@@ -8,8 +8,10 @@
 //   product_intensity       of a matrix product, (m, k) @ (k, n): a multiplication and an addition for each of its terms, and each
 //                           element of the two matrices and of the result crosses once
 //   best_flops              the most operations per second that a machine can reach at so many operations per byte
-//   waits_for_memory        whether memory is what holds it there. Where both limits are equal, it does not; where that is asked,
-//                           both are exact in double. All other numbers are compared to nine digits
+//   waits_for_memory        whether memory is what holds it there. Where both limits are equal, it does not. They are asked for
+//                           equal, exact in double, and also 7e-9 of them apart, which is not equal
+//
+// Numbers are compared to nine digits.
 //
 // Given: the bytes of an element (2, 4 or 8), sizes up to 100000 each, which need not be equal, and a machine:
 //

@@ -49,7 +49,14 @@ static const Mistake EQUAL_WAITS = {"waiting at the balance itself",
                                     "At the balance both limits are equal, and memory alone holds nothing up there.",
                                     TWO_KINDS};
 
+static const Mistake ROUNDED = {
+    "the balance met by rounding",
+    "Just below the balance memory is still waited for, just above it is not, and here both were taken for equal: the "
+    "numbers went through float, or the comparison leaves room. Compare doubles as they are.",
+    TWO_KINDS};
+
 enum { CASES = 48, FIELDS = 6 }; // inputs, operations, m, k, n, bytes of an element
+#define CLOSE 0x1p-27            // to the balance, in parts of it: float knows no such difference
 
 static void ask(Case *c, double flops, double bandwidth, int64_t largest) {
   static const int64_t element_bytes[] = {2, 4, 8};
@@ -64,7 +71,10 @@ static void ask(Case *c, double flops, double bandwidth, int64_t largest) {
     for (int k = 2; k < 5; k++)
       row[k] = draw_int(c, largest / 100 + 1, largest);
     row[5] = element_bytes[draw_int(c, 0, 2)];
-    at->f64[i] = flops / bandwidth * (i % 6 == 0 ? 1 : draw_real(c, 0.02, 0.9) * (i % 2 ? 1 : 10));
+    at->f64[i] = flops / bandwidth *
+                 (i % 6 == 0   ? 1
+                  : i % 6 == 1 ? 1 + (i % 12 == 1 ? -CLOSE : CLOSE)
+                               : draw_real(c, 0.02, 0.9) * (i % 2 ? 1 : 10));
   }
   give_array(c, "machine", machine, (Give){0});
   give_array(c, "cases", cases, (Give){0});
@@ -164,6 +174,19 @@ static bool is_in_float(Case *c) {
            is_near(c, "best", best, 1e-9));
 }
 
+// Whatever is not close to the balance is right, and something that is, but not at it, is wrong.
+static bool is_rounded(Case *c) {
+  const double *machine = given(c, "machine")->f64, *at = given(c, "intensity")->f64;
+  const Array *waits = got_shaped(c, "waits", shape(CASES)), *want = waiting(c, BELOW);
+  int64_t close = 0, far = 0;
+  for (int64_t i = 0; waits && waits->dtype == FY_INT64 && i < CASES; i++) {
+    const double balance = machine[0] / machine[1], away = fabs(at[i] / balance - 1);
+    if (waits->i64[i] != want->i64[i] && at[i] != balance)
+      away < 2 * CLOSE ? close++ : far++;
+  }
+  return close > 0 && far == 0;
+}
+
 static void judge(Case *c) {
   for (int product = 0; product < 2; product++) {
     const char *name = product ? "product" : "elementwise";
@@ -180,6 +203,7 @@ static void judge(Case *c) {
   suspect_array(c, "best", reached(c, SLOPE), &NO_CEILING);
   suspect_array(c, "best", reached(c, FLAT), &ALWAYS_PEAK);
   suspect_array(c, "best", reached(c, ABOVE), &LARGER);
+  suspect_that(c, is_rounded(c), &ROUNDED);
   suspect_array(c, "waits", waiting(c, AT_OR_BELOW), &EQUAL_WAITS);
   suspect_array(c, "waits", waiting(c, OVER), &OTHER_SIDE);
   suspect_array(c, "waits", waiting(c, AT_OR_OVER), &OTHER_SIDE);
