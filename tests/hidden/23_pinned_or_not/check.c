@@ -53,6 +53,11 @@ static const Mistake GIVEN_BACK = {
     "trained it.",
     PINNED};
 
+static const Mistake GENERATOR = {"the process's generator used",
+                                  "Random numbers that the caller draws after the call are others than without it: the "
+                                  "process's generator was seeded, or drawn from. A loader with .seed does neither.",
+                                  "docs/08_data_pipeline.md#the-order-of-an-epoch"};
+
 static void ask_on(Case *c, const char *device, bool whole) {
   int64_t batch = draw_int(c, 4, 7), samples = batch * draw_int(c, 5, 8) + (whole ? 0 : draw_int(c, 2, 3));
   int64_t in = draw_int(c, 2, 5), out = draw_int(c, 2, 3);
@@ -237,6 +242,9 @@ static void judge(Case *c) {
   expect_that(c,
               other && (other->count != order->count || memcmp(other->i64, order->i64, (size_t)order->count * 8) != 0),
               &SEED, "with another seed the samples came in the same order");
+  const Array *without = got(c, "drawn without it"), *after = got(c, "drawn after it");
+  expect_that(c, without && after && memcmp(without->data, after->data, sizeof(float) * 4) == 0, &GENERATOR,
+              "what the process's generator gives after the call is not what it gives without the call");
   expect_device(c, "pageable", given_text(c, "device"), &FETCHED);
   expect_device(c, "pinned", given_text(c, "device"), &FETCHED);
   expect_that(c, !((got(c, "pageable")->flags | got(c, "pinned")->flags) & ARRAY_REQUIRES_GRAD), &GRAPHS,

@@ -43,12 +43,16 @@ void drive(Driver *d) {
       fy_set_grad(parameters->items[i],
                   fy_full(driver_number(d, "left"), fy_size(parameters->items[i]), .device = device));
   }
+  fy_manual_seed(12);
+  driver_put(d, "drawn without it", fy_randn(fy_shape(4)));
+  fy_manual_seed(12);
   fy_synchronize(device);
   Comparison c = {NULL, NULL};
   driver_module(model);
   driver_count(d);
   compare_loading(model, &w->base, (int)driver_number(d, "batch size"), (uint64_t)driver_number(d, "seed"), device, &c);
   driver_stop(d);
+  driver_put(d, "drawn after it", fy_randn(fy_shape(4)));
   driver_put_array(d, "order", FY_INT64, shape(w->count), w->asked);
   driver_put(d, "pageable", c.pageable);
   driver_put(d, "pinned", c.pinned);
