@@ -1,11 +1,11 @@
 // Exercise 24: saved, and resumed to the bit                             (chapter 9, docs/09_training_a_classifier.md)
 //
 // A training run is interrupted after some epoch. Later a new one is made (a network of the same layers with other
-// weights, a new optimizer, a new schedule), and it is to go on as if there had been no interruption: every weight
-// equal to the last bit. Write save_run, which returns all that this takes, and resume_run, which puts it into the new
-// run. What a Saved holds is for you to say: define struct Saved. It comes from malloc, say, and nobody frees it.
-// Tensors in it may be of the scope that save_run is called in, which is open until the process ends. It is put into
-// one new run at most, in the same process.
+// weights, a new optimizer and a new schedule of the same kinds with another rate), and it is to go on as if there had
+// been no interruption: every weight equal to the last bit. Write save_run, which returns all that this takes, and
+// resume_run, which puts it into the new run. What a Saved holds is for you to say: define struct Saved. It comes from
+// malloc, say, and nobody frees it. Tensors in it may be of the scope that save_run is called in, which is open until
+// the process ends. It is put into one new run at most, in the same process.
 //
 //   PyTorch:  saved = {"model": copy.deepcopy(model.state_dict()), "optimizer": copy.deepcopy(optimizer.state_dict()),
 //                      "scheduler": scheduler.state_dict(), "random": torch.get_rng_state(), "epoch": epoch, "best": best}
@@ -16,7 +16,7 @@
 // by which the order of the samples goes; `best`, the least loss so far. Dropout draws from the process's generator.
 // Judged: after resuming, each of these; and the weights at the end, against those of a run without interruption. The
 // saved run goes on training, and is saved again, before the first Saved is used: what was saved must not change with
-// it. Saving changes nothing in the run, and draws no random numbers.
+// it. Saving changes nothing in the run, gradients and modes included, and draws no random numbers.
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 typedef struct State {
-  FyTensorList *parameters, *buffers, *moments;
-  double lr, best;
+  FyTensorList *parameters, *gradients, *buffers, *moments;
+  double lr, first_lr, best;
   int64_t steps, epoch;
   FyRngState random;
 } State;
@@ -18,13 +18,14 @@ typedef struct Task {
   bool adam;
 } Task;
 
-static Run new_run(const Task *t, uint64_t seed) {
+static Run new_run(const Task *t, uint64_t seed, double lr) {
   fy_manual_seed(seed);
   FyModule *model = fy_nn_sequential(fy_nn_linear((int)fy_size_at(t->x, 1), t->hidden), fy_nn_batch_norm1d(t->hidden),
                                      fy_nn_relu(), fy_nn_dropout(0.5), fy_nn_linear(t->hidden, 2));
   fy_module_to(model, t->device);
   FyTensorList *parameters = fy_parameters(model);
-  FyOptimizer *optimizer = t->adam ? fy_adam(parameters, .lr = 0.02) : fy_sgd(parameters, .lr = 0.02, .momentum = 0.9);
+  FyOptimizer *optimizer = t->adam ? fy_adam(parameters, .lr = lr) : fy_sgd(parameters, .lr = lr, .momentum = 0.9);
+  driver_module(model);
   return (Run){model, optimizer, fy_step_lr(optimizer, 2, 0.5), 0, 1e30};
 }
 
@@ -42,7 +43,6 @@ static void train(Run *run, const Task *t, int64_t epochs) {
       fy_step(run->optimizer);
       loss += fy_item(error);
     }
-    fy_zero_grad(run->optimizer);
     fy_scheduler_step(run->scheduler);
     run->best = loss < run->best ? loss : run->best;
     run->epoch++;
@@ -56,11 +56,21 @@ static FyTensorList *copies(const FyTensorList *list) {
   return all;
 }
 
+static FyTensorList *gradients_of(const Run *run) {
+  FyTensorList *parameters = fy_parameters(run->model), *all = fy_tensor_list_new();
+  for (int i = 0; i < parameters->count; i++)
+    if (fy_grad(parameters->items[i]))
+      fy_list_add(all, parameters->names[i], fy_grad(parameters->items[i]));
+  return copies(all);
+}
+
 static State state_of(const Run *run) {
   return (State){.parameters = copies(fy_parameters(run->model)),
+                 .gradients = gradients_of(run),
                  .buffers = copies(fy_buffers(run->model)),
                  .moments = copies(fy_optimizer_state_dict(run->optimizer)),
                  .lr = fy_learning_rate(run->optimizer),
+                 .first_lr = fy_scheduler_state(run->scheduler).base_lr,
                  .best = run->best,
                  .steps = fy_scheduler_last_epoch(run->scheduler),
                  .epoch = run->epoch,
@@ -94,9 +104,21 @@ static void put_same(Driver *d, const State *now, const State *then) {
   driver_put_number(d, "moments", same(now->moments, then->moments));
   driver_put_number(d, "learning rate", now->lr == then->lr);
   driver_put_number(d, "schedule", now->steps == then->steps);
+  driver_put_number(d, "initial rate of the schedule", now->first_lr == then->first_lr);
   driver_put_number(d, "random", memcmp(&now->random, &then->random, sizeof now->random) == 0);
   driver_put_number(d, "epoch", (double)now->epoch);
   driver_put_number(d, "best", now->best == then->best);
+}
+
+// What saving has changed in the run; "": nothing.
+static const char *changed(const State *now, const State *then) {
+  return !same(now->parameters, then->parameters)                       ? "parameters"
+         : !same(now->buffers, then->buffers)                           ? "buffers"
+         : !same(now->gradients, then->gradients)                       ? "gradients"
+         : !same(now->moments, then->moments) || now->lr != then->lr    ? "optimizer"
+         : now->steps != then->steps || now->first_lr != then->first_lr ? "schedule"
+         : memcmp(&now->random, &then->random, sizeof now->random) != 0 ? "generator"
+                                                                        : "";
 }
 
 static FyTensor *weights(const Run *run) {
@@ -115,10 +137,10 @@ void drive(Driver *d) {
                .adam = driver_number(d, "adam") == 1};
   int64_t first = (int64_t)driver_number(d, "saved after"), second = first + 2, all = first + 3;
   uint64_t seed = (uint64_t)driver_number(d, "seed");
-  Run straight = new_run(&task, seed);
+  Run straight = new_run(&task, seed, 0.02);
   train(&straight, &task, all);
 
-  Run run = new_run(&task, seed);
+  Run run = new_run(&task, seed, 0.02);
   train(&run, &task, first);
   State before = state_of(&run);
   Saved *saved = save_run(&run);
@@ -126,16 +148,14 @@ void drive(Driver *d) {
   if (!saved)
     return;
   State after = state_of(&run);
-  driver_put_number(d, "left alone",
-                    same(after.parameters, before.parameters) && same(after.buffers, before.buffers) &&
-                        memcmp(&after.random, &before.random, sizeof after.random) == 0);
+  driver_put_text(d, "changed by saving", changed(&after, &before));
   train(&run, &task, second);
   State again = state_of(&run);
   save_run(&run);
   train(&run, &task, all);
   State end = state_of(&run);
 
-  Run other = new_run(&task, seed + 1);
+  Run other = new_run(&task, seed + 1, 0.07);
   resume_run(&other, saved);
   State resumed = state_of(&other);
   put_same(d, &resumed, &before);
