@@ -30,6 +30,11 @@ static const Mistake TRAINING = {"evaluated in training mode", "fy_eval(model) b
                                  "docs/09_training_a_classifier.md#evaluation"};
 static const Mistake MODE = {"left in another mode", "The model has to be left in the mode in which it came.",
                              "docs/09_training_a_classifier.md#evaluation"};
+static const Mistake SQUASHED = {
+    "equal after a sigmoid",
+    "Behind a sigmoid all large scores are 1, and the first of them wins. The largest score "
+    "is wanted, however large: fy_argmax_dim of the scores themselves.",
+    CLASSES};
 static const Mistake GRAPH = {"a graph recorded", "Nothing is learnt here: fy_no_grad around the loop.",
                               "docs/09_training_a_classifier.md#evaluation"};
 static const Mistake WAITS = {
@@ -44,7 +49,7 @@ static const Mistake COPIES = {
     "Two copies for each batch, its data and its labels. What else is needed can be made there.",
     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 
-static void ask_on(Case *c, const char *device, int64_t classes, bool training, int64_t empty) {
+static void ask_on(Case *c, const char *device, int64_t classes, bool training, int64_t empty, float scale) {
   int64_t features = draw_int(c, 4, 7), batch = draw_int(c, 8, 11), samples = 9 * batch + draw_int(c, 2, 5);
   Array *labels = new_array(c, FY_INT64, shape(samples));
   for (int64_t i = 0; i < samples; i++) { // unequal numbers: a low class more often
@@ -55,31 +60,37 @@ static void ask_on(Case *c, const char *device, int64_t classes, bool training, 
   }
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(samples, features), -1, 1), (Give){0});
   give_array(c, "labels", labels, (Give){0});
-  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(features, classes), -1, 1), (Give){0});
+  Array *weight = draw_array(c, FY_FLOAT32, shape(features, classes), -1, 1);
+  for (int64_t i = 0; i < weight->count; i++)
+    weight->f32[i] *= scale; // a power of two: sums stay exact
+  give_array(c, "weight", weight, (Give){0});
   give_text(c, "device", device);
   give_number(c, "batch size", (double)batch);
   give_number(c, "training", training);
 }
 
 static void ask_gpu(Case *c) {
-  ask_on(c, "cuda:0", draw_int(c, 3, 5), true, -1);
+  ask_on(c, "cuda:0", draw_int(c, 3, 5), true, -1, 1);
 }
 static void ask_cpu(Case *c) {
-  ask_on(c, "cpu", draw_int(c, 3, 5), true, -1);
+  ask_on(c, "cpu", draw_int(c, 3, 5), true, -1, 1);
 }
 static void ask_empty(Case *c) {
-  ask_on(c, "cuda:0", 5, false, 3);
+  ask_on(c, "cuda:0", 5, false, 3, 1);
 }
 static void ask_many(Case *c) {
-  ask_on(c, "cuda:0", draw_odd(c, 11, 15), false, -1);
+  ask_on(c, "cuda:0", draw_odd(c, 11, 15), false, -1, 1);
+}
+static void ask_large(Case *c) {
+  ask_on(c, "cuda:0", draw_odd(c, 5, 9), true, -1, 1024);
 }
 static void ask_second(Case *c) {
-  ask_on(c, "cuda:1", draw_int(c, 3, 5), true, -1);
+  ask_on(c, "cuda:1", draw_int(c, 3, 5), true, -1, 1);
 }
 
 // ---- counted in plain loops ----------------------------------------------------------------------------------------------
 
-static int64_t guess_of(const Case *c, int64_t sample, double sign) {
+static int64_t guess_of(const Case *c, int64_t sample, double sign, bool squashed) {
   const Array *x = given(c, "x"), *w = given(c, "weight");
   int64_t features = x->shape.size[1], classes = w->shape.size[1], best = 0;
   double largest = -INFINITY;
@@ -87,17 +98,30 @@ static int64_t guess_of(const Case *c, int64_t sample, double sign) {
     double score = 0;
     for (int64_t f = 0; f < features; f++)
       score += sign * x->f32[sample * features + f] * w->f32[f * classes + k];
+    if (squashed)
+      score = score > 17 ? 1 : score < -88 ? 0 : (float)(1 / (1 + exp(-score)));
     best = score > largest ? k : best;
     largest = fmax(largest, score);
   }
   return best;
 }
 
-typedef enum How { PER_CLASS, ALL_ONE, OVER_ALL, PRECISION, BATCH_MEANS, NO_LAST, ZERO, PLAIN_COUNTS, NEGATED } How;
+typedef enum How {
+  PER_CLASS,
+  ALL_ONE,
+  OVER_ALL,
+  PRECISION,
+  BATCH_MEANS,
+  NO_LAST,
+  ZERO,
+  PLAIN_COUNTS,
+  NEGATED,
+  SIGMOID
+} How;
 
 static void count(const Case *c, How how, int64_t from, int64_t to, double *right, double *all) {
   for (int64_t i = from; i < to; i++) {
-    int64_t label = given(c, "labels")->i64[i], guess = guess_of(c, i, how == NEGATED ? -1 : 1);
+    int64_t label = given(c, "labels")->i64[i], guess = guess_of(c, i, how == NEGATED ? -1 : 1, how == SIGMOID);
     all[how == PRECISION ? guess : label]++;
     right[label] += guess == label;
   }
@@ -133,8 +157,8 @@ static void suspects(Case *c) {
   static const struct {
     How how;
     const Mistake *mistake;
-  } known[] = {{ALL_ONE, &OVERALL},    {OVER_ALL, &OF_ALL},   {PRECISION, &BY_GUESS}, {BATCH_MEANS, &OF_BATCHES},
-               {NO_LAST, &LAST_BATCH}, {ZERO, &NOT_A_NUMBER}, {PLAIN_COUNTS, &COUNTS}};
+  } known[] = {{ALL_ONE, &OVERALL},    {OVER_ALL, &OF_ALL},   {PRECISION, &BY_GUESS},  {BATCH_MEANS, &OF_BATCHES},
+               {NO_LAST, &LAST_BATCH}, {ZERO, &NOT_A_NUMBER}, {PLAIN_COUNTS, &COUNTS}, {SIGMOID, &SQUASHED}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     suspect_array(c, "shares", shares(c, known[i].how), known[i].mistake);
   if (given_number(c, "training") == 1)
@@ -173,5 +197,6 @@ EXERCISE = {
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "a class without samples", .ask = ask_empty, .judge = judge},
               {.name = "many classes", .ask = ask_many, .judge = judge},
+              {.name = "large scores", .ask = ask_large, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

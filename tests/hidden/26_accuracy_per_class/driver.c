@@ -1,18 +1,23 @@
-// The network is a product with given weights, and in training mode another one.
+// The network is a product with given weights, and another one where it, or the part in it, is in training mode.
 #include "driver.h"
 #include "answer.h"
 
 typedef struct Scores {
   FyModule base;
   FyTensor *weight; // (features, classes)
-  bool graphs;      // a pass that was recorded
+  FyModule *part;
+  bool graphs; // a pass that was recorded
 } Scores;
+
+static FyTensor *part_forward(FyModule *self, FyTensor *x) {
+  return self->training ? fy_neg(x) : x;
+}
 
 static FyTensor *scores_forward(FyModule *self, FyTensor *x) {
   Scores *s = (Scores *)self;
   FyTensor *scores = fy_matmul(x, s->weight);
   s->graphs |= fy_requires_grad(scores);
-  return self->training ? fy_neg(scores) : scores;
+  return self->training && !s->part->training ? fy_neg(scores) : fy_forward(s->part, scores);
 }
 
 void drive(Driver *d) {
@@ -20,10 +25,12 @@ void drive(Driver *d) {
   FyTensor *weight = driver_tensor(d, "weight");
   Scores *model = fy_module_new(Scores, scores_forward);
   fy_register_parameter(model, weight, fy_clone(weight));
+  fy_register_module(model, part, fy_module_new(FyModule, part_forward));
   fy_module_to(model, device);
   fy_set_training_of(&model->base, driver_number(d, "training") == 1);
   FyDataset *samples = fy_tensor_dataset(driver_tensor(d, "x"), driver_tensor(d, "labels"));
   FyDataLoader *loader = fy_data_loader(samples, .batch_size = (int)driver_number(d, "batch size"), .pin_memory = true);
+  driver_module(&model->base);
   fy_synchronize(device);
   driver_count(d);
   FyTensor *shares = accuracy_per_class(&model->base, loader, fy_size_at(weight, 1), device);
