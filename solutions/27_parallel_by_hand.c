@@ -12,11 +12,11 @@
 //             optimizer.zero_grad(); loss.backward(); optimizer.step()
 //             return loss.detach()
 //
-// Given: a model on GPU ids[0]; x (N, in) and target (N, out), float32 on ids[0]; ids, `count` numbers of GPUs, in any
-// order; an optimizer of the model's parameters, which may have a .grad from before. No GPU comes twice in ids. N is at
-// least 1, need not divide by count, and may be less.
+// Given: a model on GPU ids[0]; x (N, in) and target (N, out), float32 on ids[0]; ids, `count` numbers of GPUs, 8 at
+// most, in any order; an optimizer of the model's parameters, which may have a .grad from before. No GPU comes twice in
+// ids. N is at least 1, need not divide by count, and may be less.
 // Judged: two steps, one after the other: both losses (without a graph), the parameters after them, that each GPU that
-// has a piece computed, and all of them at once.
+// has a piece computed, and all of them at once. A parameter that the model does not use has no .grad afterwards.
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

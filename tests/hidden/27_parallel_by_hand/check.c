@@ -4,6 +4,8 @@
 #include <string.h>
 
 #define APART "docs/06_several_gpus.md#dataparallel-taken-apart"
+static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"};
+
 #define UNEVEN "docs/06_several_gpus.md#batches-that-do-not-divide"
 
 static const Mistake ONE_GPU = {"all rows on one GPU",
@@ -40,6 +42,13 @@ static const Mistake BEFORE = {
     "The parameters had a .grad before the first step, and its gradients were added to that: "
     "clear them before backward.",
     "docs/05_model_moves.md#training-steps"};
+static const Mistake ZEROS = {"zeros in place of no gradient",
+                              "A parameter that no replica used has a .grad, of zeros: an optimizer with momentum or "
+                              "weight decay would change it. fy_zero_grad leaves none.",
+                              "docs/05_model_moves.md#training-steps"};
+static const Mistake FOUR = {"not all of the GPUs",
+                             "Some of the GPUs in ids had no piece, although there were rows: ids has up to eight.",
+                             APART};
 static const Mistake NO_GRAPH = {"the graph cut off",
                                  "The loss has to lead back through gather and the replicas to the model's parameters.",
                                  "docs/06_several_gpus.md#where-the-gradients-are"};
@@ -49,7 +58,6 @@ static const Mistake KEPT = {"the loss with its graph", "The loss is a number to
                              "docs/06_several_gpus.md#training-on-all-of-them"};
 
 static void ask_on(Case *c, int64_t batch, int count, const int64_t *ids) {
-  static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3"};
   int64_t in = draw_int(c, 3, 6), out = draw_int(c, 2, 4);
   Give here = {.device = names[ids[0]]}, plain = {0};
   Array *numbers = new_array(c, FY_INT64, shape(count));
@@ -77,6 +85,10 @@ static void ask_row(Case *c) {
 }
 static void ask_four(Case *c) {
   ask_on(c, 4 * draw_int(c, 2, 4) + 2, 4, (const int64_t[]){2, 0, 3, 1});
+}
+
+static void ask_eight(Case *c) {
+  ask_on(c, 8 * draw_int(c, 1, 2) + 7, 8, (const int64_t[]){5, 0, 7, 3, 1, 6, 4, 2});
 }
 
 static void ask_fewer(Case *c) { // a GPU for each row, and one without
@@ -152,6 +164,19 @@ static Trained trained(Case *c, Slip slip) {
 
 // ---- judging -------------------------------------------------------------------------------------------------------------
 
+// Of eight GPUs the first ones alone had rows, shared as among so many; with so many rows a rounded share does not do that.
+static bool first_alone(const Array *rows, const Array *ids, int64_t n) {
+  int64_t used = 0, right = 0;
+  while (used < ids->count && rows->i64[ids->i64[used]] > 0)
+    used++;
+  for (int64_t i = 0, left = n; used > 0 && i < ids->count; i++) {
+    int64_t piece = (n + used - 1) / used, want = left < piece ? left : piece;
+    right += rows->i64[ids->i64[i]] == want;
+    left -= want;
+  }
+  return ids->count == 8 && used > 0 && used < 8 && right == 8;
+}
+
 static bool judge_rows(Case *c) {
   const Array *rows = got_shaped(c, "rows", shape(16)), *ids = given(c, "ids");
   int64_t n = given(c, "x")->shape.size[0], piece = (n + ids->count - 1) / ids->count, working = 0;
@@ -163,7 +188,9 @@ static bool judge_rows(Case *c) {
     int64_t want = left < piece ? left : piece;
     left -= want;
     if (!expect_exactly(c, "rows on a GPU in the first step", rows->i64[ids->i64[i]], want,
-                        ids->count > 1 && n > 1 && working < 2 ? &ONE_GPU : &SHARES))
+                        ids->count > 1 && n > 1 && working < 2 ? &ONE_GPU
+                        : first_alone(rows, ids, n)            ? &FOUR
+                                                               : &SHARES))
       return false;
   }
   return true;
@@ -190,7 +217,6 @@ static void suspects(Case *c) {
 }
 
 static void judge(Case *c) {
-  static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3"};
   Trained want = trained(c, NONE);
   suspects(c);
   if (!expect_array(c, "first loss", want.losses[0], 1e-4) || !expect_array(c, "weight after", want.weight, 1e-4) ||
@@ -199,6 +225,11 @@ static void judge(Case *c) {
     return;
   expect_that(c, got_number(c, "alone") == 0, &IN_TURN,
               "a replica was in its forward pass before the others came to theirs");
+  Array *ones = new_array(c, FY_FLOAT32, shape(3));
+  for (int i = 0; i < 3; i++)
+    ones->f32[i] = 1;
+  expect_array(c, "spare after", ones, 0);
+  expect_that(c, got_number(c, "spare has a gradient") == 0, &ZEROS, "a parameter that nobody used has a gradient");
   expect_device(c, "first loss", names[given(c, "ids")->i64[0]], &ELSEWHERE);
   expect_that(c, !(got(c, "first loss")->flags & ARRAY_REQUIRES_GRAD), &KEPT, "the loss carries a graph");
 }
@@ -220,5 +251,6 @@ EXERCISE = {
               {.name = "two GPUs, the second first", .ask = ask_turned, .judge = judge, .devices = 2},
               {.name = "a single row", .ask = ask_row, .judge = judge, .devices = 2, .crash = &TOO_MANY},
               {.name = "three rows, four GPUs", .ask = ask_fewer, .judge = judge, .devices = 4, .crash = &TOO_MANY},
-              {.name = "four GPUs in another order", .ask = ask_four, .judge = judge, .devices = 4}},
+              {.name = "four GPUs in another order", .ask = ask_four, .judge = judge, .devices = 4},
+              {.name = "eight GPUs", .ask = ask_eight, .judge = judge, .devices = 8}},
 };

@@ -6,7 +6,7 @@
 // A linear layer that notes how many rows each GPU had.
 typedef struct Layer {
   FyModule base;
-  FyTensor *weight, *bias;
+  FyTensor *weight, *bias, *spare; // which nothing uses
 } Layer;
 
 static int64_t rows[16];
@@ -50,6 +50,7 @@ void drive(Driver *d) {
   Layer *model = fy_module_new(Layer, layer_forward);
   fy_register_parameter(model, weight, fy_clone(driver_tensor(d, "weight")));
   fy_register_parameter(model, bias, fy_clone(driver_tensor(d, "bias")));
+  fy_register_parameter(model, spare, fy_ones(fy_shape(3)));
   fy_module_to(model, fy_cuda_device(ids[0]));
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"));
   FyTensor *x = driver_tensor(d, "x"), *target = driver_tensor(d, "target");
@@ -66,6 +67,8 @@ void drive(Driver *d) {
   FyTensor *second = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_stop(d);
   driver_put_number(d, "alone", meeting.alone);
+  driver_put_number(d, "spare has a gradient", fy_grad(model->spare) != NULL);
+  driver_put(d, "spare after", model->spare);
   driver_put(d, "first loss", first);
   driver_put(d, "second loss", second);
   driver_put(d, "weight after", model->weight);

@@ -1,0 +1,19 @@
+// mistake: zeros in place of no gradient
+#include "ferry.h"
+
+FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
+                        int count) {
+  FyTensor *pieces[8], *outputs[8];
+  FyModule *replicas[8];
+  int used = fy_scatter(x, ids, count, 0, pieces);
+  fy_replicate(model, ids, used, replicas);
+  fy_parallel_apply(replicas, pieces, used, outputs);
+  FyTensor *output = fy_gather((FyTensors){used, outputs}, ids[0], 0);
+  FyTensor *loss = fy_mse_loss(output, target);
+  FyTensorList *parameters = fy_parameters(model);
+  for (int i = 0; i < parameters->count; i++)
+    fy_set_grad(parameters->items[i], fy_zeros_like(parameters->items[i]));
+  fy_backward(loss);
+  fy_step(optimizer);
+  return fy_detach(loss);
+}
