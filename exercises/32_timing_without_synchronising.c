@@ -11,8 +11,8 @@
 //             return (time.perf_counter() - start) / turns
 //
 // Given: work(context), which starts some work on the current stream of `device` and returns; turns, 1 or more; a
-// device, which may be the CPU; seconds_now(), the clock, in seconds. One turn is run beforehand, unmeasured, as a
-// warm-up.
+// device, which may be the CPU; seconds_now(), the clock, in seconds. In each call one turn is run beforehand,
+// unmeasured, as a warm-up.
 // Judged: what has arrived when the clock is read; how the host waits is yours, but not between the turns: the turns
 // are to follow each other as they do in a program. At least one turn comes before the clock is started, and exactly
 // `turns` while it runs. No clock decides whether you pass.

@@ -16,7 +16,8 @@ static FyModule *model_as_given(Driver *d) {
 }
 
 void drive(Driver *d) {
-  FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
+  // Held by nobody else: who gives up what the caller still needs takes it from him.
+  FyTensor *x = fy_detach(driver_tensor(d, "x")), *y = fy_detach(driver_tensor(d, "y"));
   int64_t steps = (int64_t)driver_number(d, "steps");
   FyModule *model = model_as_given(d), *again = model_as_given(d);
   driver_module(model);
@@ -40,6 +41,10 @@ void drive(Driver *d) {
   driver_put(d, "0.bias", trained->items[1]);
   driver_put(d, "2.weight", trained->items[2]);
   driver_put(d, "2.bias", trained->items[3]);
-  if (driver_has(d, "and then"))
-    driver_put(d, "second losses", train(again, x, y, fy_device(driver_text(d, "and then")), steps));
+  fy_clone(x), fy_clone(y); // which raises where it was given up
+  if (driver_has(d, "and then")) {
+    FyTensor *second = train(again, x, y, fy_device(driver_text(d, "and then")), steps);
+    fy_clone(x), fy_clone(y);
+    driver_put(d, "second losses", second);
+  }
 }
