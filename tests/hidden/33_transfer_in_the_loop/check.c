@@ -72,6 +72,12 @@ static const Mistake ALL_STAY = {
     "needs.",
     "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
 
+static const Mistake NEVER_FREED = {"retained and never released",
+                                    "When the scope around the call has ended, tensors that the call made are still "
+                                    "there: with each call there are more. "
+                                    "Each fy_retain needs its fy_release; what is to leave a scope takes fy_keep.",
+                                    "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+
 static void ask_on(Case *c, const char *device, int64_t n, int64_t turns, Give how) {
   give_text(c, "device", device);
   give_number(c, "turns", (double)turns);
@@ -194,7 +200,9 @@ static Right judge_first(Case *c) {
   expect_exactly(c, "copies between devices", n->device_to_device, 0, &ALWAYS_CUDA);
   const Array *later = got_shaped(c, "result of changed numbers", r.state->shape);
   suspect_that(c, later != NULL, &KEPT);
-  expect_array(c, "result of changed numbers", r.state, 1e-4);
+  if (expect_array(c, "result of changed numbers", r.state, 1e-4))
+    expect_that(c, got_number(c, "left behind") <= 0, &NEVER_FREED,
+                "after the scope around the call %g bytes more are in use than before", got_number(c, "left behind"));
   return r;
 }
 

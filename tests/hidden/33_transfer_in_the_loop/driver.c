@@ -5,6 +5,15 @@ static FyTensor *changes_on(Driver *d, FyDevice device) {
   return fy_full(-1, fy_shape((int64_t)driver_number(d, "turns")), .device = device);
 }
 
+// Bytes on the device that a call leaves there when the scope around it has ended.
+static double left_behind(Driver *d, FyTensor *state, FyTensor *transition, FyDevice device) {
+  double before = (double)fy_memory_stats(device).allocated;
+  fy_scope {
+    spread(state, transition, device, changes_on(d, device));
+  }
+  return (double)fy_memory_stats(device).allocated - before;
+}
+
 void drive(Driver *d) {
   // Held by nobody else: who gives up what the caller still needs takes it from him.
   FyTensor *state = fy_detach(driver_tensor(d, "state")), *transition = fy_detach(driver_tensor(d, "transition"));
@@ -20,6 +29,7 @@ void drive(Driver *d) {
   spread(state, same, device, changes_on(d, device));
   fy_copy_(same, transition);
   driver_put(d, "result of changed numbers", spread(state, same, device, changes_on(d, device)));
+  driver_put_number(d, "left behind", left_behind(d, state, same, device));
   if (driver_has(d, "and then")) {
     device = fy_device(driver_text(d, "and then"));
     changes = changes_on(d, device);

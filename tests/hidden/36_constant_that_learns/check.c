@@ -68,6 +68,20 @@ static const Mistake NO_INPUT = {"no gradient for the input",
 static const Mistake LEARNS = {"a buffer that requires a gradient",
                                "Mean and std are known, not learnt: autograd has nothing to compute for them.",
                                "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake PASS_CHANGES = {
+    "changed by the forward pass",
+    "A pass computes with gain, mean and std, and the next one needs them as they were. "
+    "An operation with an underscore writes into its first argument.",
+    "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake GIVEN_UP = {"the caller's tensor given up",
+                                 "mean and std are the caller's, who still needs them: what the module keeps it holds "
+                                 "for itself, and nothing has to be dropped.",
+                                 "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+static const Mistake NEVER_FREED = {"retained and never released",
+                                    "The scope around the module has ended, and some of its memory is still in use. "
+                                    "Registering holds a tensor as long as the module lives: no fy_retain is needed.",
+                                    "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+
 static void ask_sizes(Case *c, int64_t rows, int64_t features, Give how) {
   how.requires_grad = true;
   give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(rows, features), -2, 2), (Give){.device = how.device});
@@ -157,13 +171,31 @@ static bool expect_buffer(Case *c, const char *name, const char *device) {
          expect_array(c, name, given(c, name), 0) && expect_device(c, name, device, &FIXED_DEVICE);
 }
 
+static bool pass_changes(const Case *c) {
+  static const char *const names[] = {"gain", "mean", "std"};
+  int64_t changed = 0;
+  for (int i = 0; i < 3; i++) {
+    char after[32];
+    snprintf(after, sizeof after, "%s after", names[i]);
+    const Array *now = got_shaped(c, after, given(c, names[i])->shape);
+    changed +=
+        now && now->dtype == FY_FLOAT32 && memcmp(now->f32, given(c, names[i])->f32, (size_t)now->count * 4) != 0;
+  }
+  // Before the first pass mean and std were right.
+  return changed > 0 && is_near(got(c, "mean"), given(c, "mean")) && is_near(got(c, "std"), given(c, "std"));
+}
+
 static void suspect_all(Case *c) {
+  suspect_error(c, "is used after it was freed: it was made at tests/", &GIVEN_UP); // not by the answer
+  suspect_error(c, "is used after its scope has ended: it was made at tests/", &GIVEN_UP);
+  const bool changes = lists(c, "parameters", "gain") && pass_changes(c);
+  suspect_that(c, changes, &PASS_CHANGES);
   bool both = lists(c, "buffers", "mean") && lists(c, "buffers", "std"), error = *got_error(c);
   suspect_that(c, !error && got_number(c, "made") == 0, &NOTHING);
   suspect_that(c, error && !both, not_a_buffer(c));
   Array *alone = scaled(c, given(c, "mean"), given(c, "std"));
   bool was_right = is_near(got(c, "result alone"), alone);
-  suspect_that(c, was_right && got(c, "result") && !is_near(got(c, "result"), alone), &LAST_MADE);
+  suspect_that(c, was_right && !changes && got(c, "result") && !is_near(got(c, "result"), alone), &LAST_MADE);
   Array *inverse = new_array(c, FY_FLOAT32, given(c, "std")->shape);
   for (int64_t i = 0; i < inverse->count; i++)
     inverse->f32[i] = 1 / given(c, "std")->f32[i];
@@ -186,6 +218,7 @@ static void judge(Case *c) {
   if (!expect_array(c, "result", scaled(c, given(c, "mean"), given(c, "std")), 1e-5) ||
       !expect_device(c, "result", device, &FIXED_DEVICE))
     return;
+  expect_that(c, !pass_changes(c), &PASS_CHANGES, "gain, mean or std: after a forward pass it is not what it was");
   expect_exactly(c, "copies from host to device in the forward pass", n->host_to_device, 0, &ORIGINAL);
   expect_exactly(c, "copies from device to host in the forward pass", n->device_to_host, 0, &NOT_LOADED);
   expect_that(c, !*got_text(c, "learns"), &LEARNS, "%.40s: it requires a gradient", got_text(c, "learns"));
@@ -197,7 +230,9 @@ static void judge(Case *c) {
   suspect_array(c, "after loading", scaled(c, given(c, "mean"), given(c, "std")), &NOT_LOADED);
   suspect_array(c, "after loading", scaled(c, given(c, "mean"), given(c, "loaded std")), &NOT_LOADED);
   suspect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "std")), &NOT_LOADED);
-  expect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "loaded std")), 1e-5);
+  if (expect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "loaded std")), 1e-5))
+    expect_that(c, got_number(c, "left behind") <= 0, &NEVER_FREED,
+                "after the scope around a module %g bytes more are in use than before", got_number(c, "left behind"));
 }
 
 EXERCISE = {

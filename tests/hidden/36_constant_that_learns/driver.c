@@ -37,6 +37,30 @@ static void load_state(Driver *d, FyModule *module) {
   fy_load_state_dict(module, state);
 }
 
+// What the forward passes have left in the module.
+static void put_after(Driver *d, FyModule *module) {
+  FyTensorList *state = fy_state_dict(module);
+  for (int i = 0; i < state->count; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%.32s after", state->names[i]);
+    driver_put(d, name, fy_detach(state->items[i]));
+  }
+}
+
+// A module that is gone while its mean and std, held by nobody else, are still needed; and what it leaves in memory, in bytes.
+static void put_ended(Driver *d) {
+  double before = (double)fy_memory_stats(FY_CPU_DEVICE).allocated;
+  fy_scope {
+    FyTensor *mean = fy_clone(driver_tensor(d, "mean")), *std = fy_clone(driver_tensor(d, "std"));
+    FyTensor *x = fy_ones(fy_shape(2, fy_numel(mean)));
+    fy_scope {
+      fy_forward(scaler(mean, std), x);
+    }
+    fy_clone(mean), fy_clone(std); // which raises where one was given up
+  }
+  driver_put_number(d, "left behind", (double)fy_memory_stats(FY_CPU_DEVICE).allocated - before);
+}
+
 void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x");
   FyDevice device = fy_device_of(x);
@@ -61,6 +85,7 @@ void drive(Driver *d) {
   FyTensor *result = fy_forward(module, x);
   fy_forward(module, again);
   driver_stop(d);
+  put_after(d, module);
   driver_put(d, "result", result);
   driver_put_number(d, "recorded", fy_requires_grad(result));
   if (fy_requires_grad(result)) {
@@ -70,4 +95,5 @@ void drive(Driver *d) {
   }
   load_state(d, module);
   driver_put(d, "after loading", fy_forward(module, x));
+  put_ended(d);
 }

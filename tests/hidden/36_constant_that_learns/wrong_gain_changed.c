@@ -1,0 +1,24 @@
+// mistake: changed by the forward pass
+#include "ferry.h"
+
+typedef struct Scaler {
+  FyModule base;
+  FyTensor *gain, *mean, *std; // (features) each
+} Scaler;
+
+static FyTensor *scaler_forward(FyModule *self, FyTensor *x) {
+  Scaler *s = (Scaler *)self;
+  FyTensor *result = fy_mul(s->gain, fy_div(fy_sub(x, s->mean), s->std));
+  fy_no_grad {
+    fy_mul_scalar_(s->gain, 1.0078125);
+  }
+  return result;
+}
+
+FyModule *scaler(FyTensor *mean, FyTensor *std) {
+  Scaler *s = fy_module_new(Scaler, scaler_forward);
+  fy_register_parameter(s, gain, fy_ones(fy_size(mean)));
+  fy_register_buffer(s, mean, mean);
+  fy_register_buffer(s, std, std);
+  return &s->base;
+}
