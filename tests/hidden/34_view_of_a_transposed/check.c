@@ -51,6 +51,12 @@ static const Mistake CONSTANT = {"a constant in place of the result",
 static const Mistake NOTHING = {"nothing returned", "The function has to return the frames.",
                                 "docs/07_pitfalls.md#view-against-reshape"};
 
+static const Mistake STRIDES = {"strides taken for granted",
+                                "Rows of readings one behind the other gave the right frames, and the same numbers in "
+                                "another layout did not: a slice begins further in and has gaps, an expanded dimension "
+                                "has stride 0. The tensor's operations go by its strides.",
+                                "docs/07_pitfalls.md#view-against-reshape"};
+
 static void ask_sizes(Case *c, int64_t sensors, int64_t frames, int64_t moments, Give how) {
   Shape s = shape(sensors, frames * moments);
   give_number(c, "moments", (double)moments);
@@ -67,6 +73,14 @@ static void ask_gpu(Case *c) {
 }
 static void ask_cpu(Case *c) {
   ask_usual(c, (Give){0});
+}
+static void ask_layouts(Case *c) {
+  ask_usual(c, (Give){.device = "cuda:0"});
+  give_number(c, "layouts", 1);
+}
+static void ask_layouts_here(Case *c) {
+  ask_usual(c, (Give){0});
+  give_number(c, "layouts", 1);
 }
 static void ask_gaps(Case *c) {
   ask_usual(c, (Give){.device = "cuda:0", .strided = true});
@@ -146,6 +160,37 @@ static Array *gradient_of(Case *c, const Array *x) { // the same for the turned 
   return want;
 }
 
+// As in driver.c.
+static const char *const layouts[] = {"frames of a slice",
+                                      "frames of moments with room between",
+                                      "frames of every third element",
+                                      "frames of a sensor, expanded",
+                                      "frames of a moment, expanded",
+                                      "frames of a permuted tensor",
+                                      "frames of a single sensor"};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+// The readings as a layout of the driver's has them: one sensor's for all, one moment's for all, or one sensor alone.
+static Array *readings_of(Case *c, int layout) {
+  const Array *x = given(c, "readings");
+  int64_t sensors = x->shape.size[0], all = x->shape.size[1];
+  Array *own = new_array(c, FY_FLOAT32, shape(layout == 6 ? 1 : sensors, all));
+  for (int64_t i = 0; i < own->count; i++)
+    own->f32[i] = x->f32[(layout == 3 ? 0 : i / all) * all + (layout == 4 ? 0 : i % all)];
+  return own;
+}
+
+static void judge_layouts(Case *c) {
+  for (int layout = 0; layout < LAYOUTS; layout++) {
+    suspect_that(c, got(c, layouts[layout]) != NULL, &STRIDES);
+    if (!expect_array(c, layouts[layout], right(c, readings_of(c, layout)), 0))
+      return;
+  }
+  expect_number(c, "most crossings", 0, 0);
+  expect_that(c, got_number(c, "most kernels") <= 1, &TWICE, "another layout took more than one kernel");
+  expect_that(c, got_number(c, "most allocations") <= 1, &TWICE, "another layout took more than one allocation");
+}
+
 static void judge_counts(Case *c, const Array *x) {
   const Counts *n = counts(c);
   expect_exactly(c, "copies from device to host", n->device_to_host, 0, &THROUGH_CPU);
@@ -175,6 +220,8 @@ static void judge(Case *c) {
                     "readings that lie moment by moment: there is no gradient"))
       expect_array(c, "turned.grad", gradient_of(c, turned), 0);
   judge_counts(c, x);
+  if (strncmp(case_test(c), "other layouts", 13) == 0)
+    judge_layouts(c);
 }
 
 EXERCISE = {
@@ -193,6 +240,8 @@ EXERCISE = {
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "a view with gaps", .ask = ask_gaps, .judge = judge},
+              {.name = "other layouts", .ask = ask_layouts, .judge = judge},
+              {.name = "other layouts, on the CPU", .ask = ask_layouts_here, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "one frame", .ask = ask_one_frame, .judge = judge},
               {.name = "with a gradient", .ask = ask_gradient, .judge = judge},
