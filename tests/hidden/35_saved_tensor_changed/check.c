@@ -50,6 +50,11 @@ static const Mistake OVERFLOWS = {"exp of a large number",
                                   "From 89 on exp is more than a float holds, and an infinity divided by another is "
                                   "NaN. fy_sigmoid and fy_tanh are right there, too.",
                                   "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake KINK = {
+    "no gradient at a score of 0",
+    "The loss is right, and where the score is exactly 0 nothing flows back, although the sigmoid "
+    "is steepest there: the score went through abs, relu or a comparison, which have a kink.",
+    "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake WEIGHT_ONLY = {"no gradient for x",
                                     "x requires a gradient, too: a layer hands it on to the layer before.",
                                     "docs/07_pitfalls.md#in-place-and-the-gradients"};
@@ -96,15 +101,30 @@ static void ask_one(Case *c) {
 static void ask_far(Case *c) { // scores whose exp is more than a float holds
   ask_range(c, draw_odd(c, 11, 19), draw_int(c, 4, 6), draw_odd(c, 7, 9), 200, (Give){.device = "cuda:0"});
 }
+// Every second row's product is -0.5, so that its scores are exactly 0.
+static void ask_zero(Case *c) {
+  int64_t rows = draw_odd(c, 11, 19), in = draw_int(c, 4, 6), out = draw_odd(c, 7, 9);
+  Give how = {.device = "cuda:0"}, grad = {.device = "cuda:0", .requires_grad = true};
+  Array *x = draw_array(c, FY_FLOAT32, shape(rows, in), -1, 1),
+        *weight = draw_array(c, FY_FLOAT32, shape(in, out), -1, 1);
+  for (int64_t j = 0; j < out; j++)
+    weight->f32[j] = -0.5F;
+  for (int64_t i = 0; i < x->count; i++)
+    if (i / in % 2 == 0)
+      x->f32[i] = i % in == 0 ? 1 : 0;
+  give_array(c, "x", x, grad);
+  give_array(c, "weight", weight, grad);
+  give_array(c, "target", draw_array(c, FY_FLOAT32, shape(rows, out), -1, 1), how);
+}
 static void ask_second(Case *c) {
   ask_usual(c, (Give){.device = "cuda:1"});
 }
 
 // loss = mean((scale * sigmoid(x @ weight + shift) + offset - target)^2); `slope` is what the gradient takes for scale.
-// `twice`: of twice the score.
+// `twice`: of twice the score. `kink`: without a gradient where the score is 0.
 typedef struct Formula {
   double shift, scale, offset, slope;
-  bool twice;
+  bool twice, kink;
 } Formula;
 
 typedef struct Result {
@@ -125,7 +145,7 @@ static Result result_of(Case *c, Formula f) {
     farthest = fmax(farthest, fabs(score));
     double gate = 1 / (1 + exp(f.twice ? -2 * score : -score)), error = f.scale * gate + f.offset - target->f32[k];
     loss += error * error / (double)(rows * out);
-    double slope = 2 * error / (double)(rows * out) * f.slope * gate * (1 - gate);
+    double slope = 2 * error / (double)(rows * out) * f.slope * gate * (1 - gate) * (f.kink && score == 0 ? 0 : 1);
     for (int64_t l = 0; l < in; l++) {
       dx[i * in + l] += slope * w->f32[l * out + j];
       dw[l * out + j] += slope * x->f32[i * in + l];
@@ -153,20 +173,24 @@ static void suspect_all(Case *c) {
   suspect_error(c, "modified by an inplace operation", &CHANGED);
   suspect_error(c, "does not require grad", &CUT_OFF);
   suspect_that(c, !*got_error(c) && !got(c, "loss"), &NOTHING);
-  suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, 0, 1, false}).loss, &UNSCALED);
-  suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, -1, 1, false}).loss, &DISCARDED);
-  suspect_array(c, "loss", result_of(c, (Formula){0.5, 2, 0, 2, false}).loss, &DISCARDED);
-  suspect_array(c, "loss", result_of(c, (Formula){0, 2, -1, 2, false}).loss, &UNSHIFTED);
+  suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, 0, 1, false, false}).loss, &UNSCALED);
+  suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, -1, 1, false, false}).loss, &DISCARDED);
+  suspect_array(c, "loss", result_of(c, (Formula){0.5, 2, 0, 2, false, false}).loss, &DISCARDED);
+  suspect_array(c, "loss", result_of(c, (Formula){0, 2, -1, 2, false, false}).loss, &UNSHIFTED);
   suspect_array(c, "loss", times_loss(c, (double)given(c, "target")->count), &SUMMED);
   suspect_array(c, "loss", times_loss(c, 0.5), &PART_OF_LOSS);
   suspect_array(c, "loss", times_loss(c, 0.25), &PART_OF_LOSS);
   suspect_array(c, "loss",
                 result_of(c, (Formula){.shift = 0.5, .scale = 2, .offset = -1, .slope = 2, .twice = true}).loss,
                 &WHOLE_TANH);
-  const Result half = result_of(c, (Formula){0.5, 2, -1, 1, false});
+  const Result half = result_of(c, (Formula){0.5, 2, -1, 1, false, false});
   suspect_that(c, half.farthest > 89 && (array_has_nan(got(c, "loss")) || array_has_nan(got(c, "weight.grad"))),
                &OVERFLOWS);
   suspect_array(c, "weight.grad", half.weight, &HALF);
+  if (strcmp(case_test(c), "scores of 0") == 0)
+    suspect_array(c, "weight.grad",
+                  result_of(c, (Formula){.shift = 0.5, .scale = 2, .offset = -1, .slope = 2, .kink = true}).weight,
+                  &KINK);
 }
 
 static bool expect_same(Case *c, const char *name) {
@@ -177,7 +201,7 @@ static bool expect_same(Case *c, const char *name) {
 }
 
 static void judge(Case *c) {
-  Result want = result_of(c, (Formula){0.5, 2, -1, 2, false});
+  Result want = result_of(c, (Formula){0.5, 2, -1, 2, false, false});
   suspect_all(c);
   const Array *x = given(c, "x");
   const char *device = x->device < 0 ? "cpu" : x->device == 0 ? "cuda:0" : "cuda:1";
@@ -212,5 +236,6 @@ EXERCISE = {
               {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "far from zero", .ask = ask_far, .judge = judge},
+              {.name = "scores of 0", .ask = ask_zero, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };
