@@ -18,7 +18,7 @@
 // may be smaller; classes, of which some may have no sample.
 // Returned: float32 (classes) on `device`, without a graph; NaN for a class without a sample.
 // Judged: the shares; that the model is evaluated in evaluation mode and left in the mode in which it came. Counted:
-// copies to the device (two for each batch), and the host's waits and copies back (none).
+// copies to the device (two for each batch), and the host's waits and copies back (none). Each call stands by itself.
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

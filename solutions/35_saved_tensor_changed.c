@@ -14,6 +14,7 @@
 // require gradients, and their products may lie far from zero, or be -0.5. None of the three may be changed.
 // Returned: the loss, a tensor of no dimensions, on their device.
 // Judged: the loss and the gradients; x, weight and target afterwards; copies between host and device (none is needed).
+// The next call may be on another device.
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

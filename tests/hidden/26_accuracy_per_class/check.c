@@ -35,6 +35,10 @@ static const Mistake SQUASHED = {
     "Behind a sigmoid all large scores are 1, and the first of them wins. The largest score "
     "is wanted, however large: fy_argmax_dim of the scores themselves.",
     CLASSES};
+static const Mistake KEPT = {"counts of an earlier call",
+                             "The function was called before, with other labels, and what was counted then is counted "
+                             "again. What is static keeps its value: begin with zeros in each call.",
+                             CLASSES};
 static const Mistake GRAPH = {"a graph recorded", "Nothing is learnt here: fy_no_grad around the loop.",
                               "docs/09_training_a_classifier.md#evaluation"};
 static const Mistake WAITS = {
@@ -60,6 +64,10 @@ static void ask_on(Case *c, const char *device, int64_t classes, bool training, 
   }
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(samples, features), -1, 1), (Give){0});
   give_array(c, "labels", labels, (Give){0});
+  Array *others = new_array(c, FY_INT64, shape(samples));
+  for (int64_t i = 0; i < samples; i++)
+    others->i64[i] = (labels->i64[i] + 1) % classes;
+  give_array(c, "other labels", others, (Give){0});
   Array *weight = draw_array(c, FY_FLOAT32, shape(features, classes), -1, 1);
   for (int64_t i = 0; i < weight->count; i++)
     weight->f32[i] *= scale; // a power of two: sums stay exact
@@ -116,12 +124,13 @@ typedef enum How {
   ZERO,
   PLAIN_COUNTS,
   NEGATED,
-  SIGMOID
+  SIGMOID,
+  BOTH_CALLS
 } How;
 
-static void count(const Case *c, How how, int64_t from, int64_t to, double *right, double *all) {
+static void count(const Case *c, const char *labels, How how, int64_t from, int64_t to, double *right, double *all) {
   for (int64_t i = from; i < to; i++) {
-    int64_t label = given(c, "labels")->i64[i], guess = guess_of(c, i, how == NEGATED ? -1 : 1, how == SIGMOID);
+    int64_t label = given(c, labels)->i64[i], guess = guess_of(c, i, how == NEGATED ? -1 : 1, how == SIGMOID);
     all[how == PRECISION ? guess : label]++;
     right[label] += guess == label;
   }
@@ -138,7 +147,9 @@ static Array *shares(Case *c, How how) {
   for (int64_t from = 0; from < end; from += batch, batches++) {
     double *right = new_array(c, FY_FLOAT64, shape(classes))->f64, *all = new_array(c, FY_FLOAT64, shape(classes))->f64;
     double hits = 0;
-    count(c, how, from, from + batch < end ? from + batch : end, right, all);
+    if (how == BOTH_CALLS)
+      count(c, "other labels", how, 0, end, right, all);
+    count(c, "labels", how, from, from + batch < end ? from + batch : end, right, all);
     for (int64_t k = 0; k < classes; k++)
       hits += right[k];
     for (int64_t k = 0; k < classes; k++)
@@ -157,8 +168,9 @@ static void suspects(Case *c) {
   static const struct {
     How how;
     const Mistake *mistake;
-  } known[] = {{ALL_ONE, &OVERALL},    {OVER_ALL, &OF_ALL},   {PRECISION, &BY_GUESS},  {BATCH_MEANS, &OF_BATCHES},
-               {NO_LAST, &LAST_BATCH}, {ZERO, &NOT_A_NUMBER}, {PLAIN_COUNTS, &COUNTS}, {SIGMOID, &SQUASHED}};
+  } known[] = {{ALL_ONE, &OVERALL},        {OVER_ALL, &OF_ALL},    {PRECISION, &BY_GUESS},
+               {BATCH_MEANS, &OF_BATCHES}, {NO_LAST, &LAST_BATCH}, {ZERO, &NOT_A_NUMBER},
+               {PLAIN_COUNTS, &COUNTS},    {SIGMOID, &SQUASHED},   {BOTH_CALLS, &KEPT}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     suspect_array(c, "shares", shares(c, known[i].how), known[i].mistake);
   if (given_number(c, "training") == 1)

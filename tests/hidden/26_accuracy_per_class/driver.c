@@ -31,6 +31,10 @@ void drive(Driver *d) {
   FyDataset *samples = fy_tensor_dataset(driver_tensor(d, "x"), driver_tensor(d, "labels"));
   FyDataLoader *loader = fy_data_loader(samples, .batch_size = (int)driver_number(d, "batch size"), .pin_memory = true);
   driver_module(&model->base);
+  FyDataset *others = fy_tensor_dataset(driver_tensor(d, "x"), driver_tensor(d, "other labels"));
+  accuracy_per_class(&model->base,
+                     fy_data_loader(others, .batch_size = (int)driver_number(d, "batch size"), .pin_memory = true),
+                     fy_size_at(weight, 1), device);
   fy_synchronize(device);
   driver_count(d);
   FyTensor *shares = accuracy_per_class(&model->base, loader, fy_size_at(weight, 1), device);

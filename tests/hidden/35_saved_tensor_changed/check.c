@@ -55,6 +55,10 @@ static const Mistake KINK = {
     "The loss is right, and where the score is exactly 0 nothing flows back, although the sigmoid "
     "is steepest there: the score went through abs, relu or a comparison, which have a kink.",
     "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake KEPT = {"kept from an earlier call",
+                             "The function was called before, on another GPU, and something is still there: what is "
+                             "static keeps its value, and its place.",
+                             "docs/07_pitfalls.md#mismatched-devices"};
 static const Mistake WEIGHT_ONLY = {"no gradient for x",
                                     "x requires a gradient, too: a layer hands it on to the layer before.",
                                     "docs/07_pitfalls.md#in-place-and-the-gradients"};
@@ -172,6 +176,10 @@ static void suspect_all(Case *c) {
   suspect_array(c, "loss", new_array(c, FY_FLOAT32, (Shape){0}), &CONSTANT);
   suspect_error(c, "modified by an inplace operation", &CHANGED);
   suspect_error(c, "does not require grad", &CUT_OFF);
+  // On cuda:1 it went well; what is made on the current GPU would have failed there.
+  suspect_that(c,
+               given(c, "x")->device == 0 && got_number(c, "called before") == 1 && strstr(got_error(c), "same device"),
+               &KEPT);
   suspect_that(c, !*got_error(c) && !got(c, "loss"), &NOTHING);
   suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, 0, 1, false, false}).loss, &UNSCALED);
   suspect_array(c, "loss", result_of(c, (Formula){0.5, 1, -1, 1, false, false}).loss, &DISCARDED);
