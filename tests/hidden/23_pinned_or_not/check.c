@@ -58,6 +58,12 @@ static const Mistake GENERATOR = {"the process's generator used",
                                   "process's generator was seeded, or drawn from. A loader with .seed does neither.",
                                   "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 
+static const Mistake KEPT = {"kept from an earlier call",
+                             "In a second call, on the model as the first had left it, the two epochs had different "
+                             "losses: the second of them began with what was kept in the first call. What is static "
+                             "keeps its value.",
+                             "docs/09_training_a_classifier.md#interrupted-and-resumed"};
+
 static void ask_on(Case *c, const char *device, bool whole) {
   int64_t batch = draw_int(c, 4, 7), samples = batch * draw_int(c, 5, 8) + (whole ? 0 : draw_int(c, 2, 3));
   int64_t in = draw_int(c, 2, 5), out = draw_int(c, 2, 3);
@@ -242,6 +248,12 @@ static void judge(Case *c) {
   expect_that(c,
               other && (other->count != order->count || memcmp(other->i64, order->i64, (size_t)order->count * 8) != 0),
               &SEED, "with another seed the samples came in the same order");
+  // The values themselves follow from the first call's; here both have to be the same.
+  const Array *second = got_shaped(c, "second pageable", shape(batches_of(c)));
+  suspect_that(c, got_shaped(c, "second pinned", shape(batches_of(c))) != NULL, &KEPT);
+  if (!expect_that(c, second != NULL, NULL, "in a second call there are no losses") ||
+      !expect_array(c, "second pinned", second, 1e-4))
+    return;
   const Array *without = got(c, "drawn without it"), *after = got(c, "drawn after it");
   expect_that(c, without && after && memcmp(without->data, after->data, sizeof(float) * 4) == 0, &GENERATOR,
               "what the process's generator gives after the call is not what it gives without the call");

@@ -62,5 +62,7 @@ void drive(Driver *d) {
   w->count = 0;
   compare_loading(model, &w->base, (int)driver_number(d, "batch size"), (uint64_t)driver_number(d, "seed") + 1, device,
                   &other);
+  driver_put(d, "second pageable", other.pageable);
+  driver_put(d, "second pinned", other.pinned);
   driver_put_array(d, "order by another seed", FY_INT64, shape(w->count), w->asked);
 }
