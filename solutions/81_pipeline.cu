@@ -14,8 +14,9 @@
 // is on its way in and the one before on its way out. When the function returns, all of the result is in out.
 //
 // Looked at: what went into which stream (several, where there are more elements than streams; one for each chunk in turn,
-// or one for each part of the work, with events between them, as you like), and whether the host
-// waited before the last of it was put in; bytes copied each way (n floats); that nothing is unfinished on return.
+// or one for each part of the work, with events between them, as you like); whether a kernel waits for all copies in, a
+// copy out for all kernels, or a copy in for all that the chunks before have to do; whether the host waited before the
+// last of it was put in; bytes copied each way (n floats); that nothing is unfinished on return.
 //
 // In the library: core/data/prefetcher.c copies the next batch in a stream of its own.
 #include <cuda_runtime.h>

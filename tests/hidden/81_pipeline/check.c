@@ -33,6 +33,12 @@ static const Mistake WAITS_BETWEEN = {
     "The host waited, for a stream or in a copy that is not Async, before it had put in all the chunks. So "
     "one chunk was done before the next began. Wait behind the loop.",
     NO_OVERLAP};
+static const Mistake WAITS_FOR_ALL = {
+    "a part that waits for all chunks",
+    "A chunk's kernel needs this chunk alone, and so does its copy out. Behind an event that stands for all "
+    "copies in, or for all kernels, nothing is done side by side; nor where a chunk's copy in waits for the one "
+    "before.",
+    PIPELINE};
 static const Mistake NOBODY_WAITS = {"work unfinished on return",
                                      "The function returned while work was unfinished: wait for all the streams that "
                                      "were used, at the end of all that was put into "
@@ -54,6 +60,8 @@ static const Mistake EMPTY_CHUNK = {
 static void ask(Case *c, int64_t n, int64_t streams) {
   give_array(c, "x", draw_steps(c, shape(n), 2, 30, 0.5), (Give){.device = "cpu"});
   give_number(c, "streams", (double)streams);
+  if (n > streams)
+    give_number(c, "waits", 1);
 }
 static void ask_odd(Case *c) {
   ask(c, 4 * draw_int(c, 500, 900) + 3, 4);
@@ -144,6 +152,15 @@ static void suspect_mistakes(Case *c, const Array *want) {
   suspect_that(c, all.known && counts(c)->launches > 0 && !kernels_with_copies(c), &OTHER_STREAM);
 }
 
+static void expect_side_by_side(Case *c, Seen s) {
+  expect_that(c, got_count(c, "copies in before the first kernel") < s.in, &WAITS_FOR_ALL,
+              "the first kernel waits for all copies in");
+  expect_that(c, got_count(c, "kernels before the first copy out") < s.kernels, &WAITS_FOR_ALL,
+              "the first copy out waits for all kernels");
+  expect_that(c, got_count(c, "kernels before the last copy in") < s.kernels - 1, &WAITS_FOR_ALL,
+              "the last copy in waits for all kernels before it");
+}
+
 static void judge(Case *c) {
   const Array *want = right(c);
   Course all = course(c);
@@ -165,7 +182,9 @@ static void judge(Case *c) {
   expect_that(c, !s.early, &WAITS_BETWEEN, "something had run before all was put in");
   expect_that(c, !s.one_stream || want->count <= (int64_t)given_number(c, "streams"), &ONE_STREAM,
               "all chunks went through one stream");
-  expect_exactly(c, "pieces of work that were not done on return", course_unfinished(c), 0, &NOBODY_WAITS);
+  if (expect_exactly(c, "pieces of work that were not done on return", course_unfinished(c), 0, &NOBODY_WAITS) &&
+      want->count > (int64_t)given_number(c, "streams"))
+    expect_side_by_side(c, s);
 }
 
 static void judge_inspected(Case *c) {

@@ -6,6 +6,63 @@
 
 enum { MOST_STREAMS = 8 };
 
+typedef struct Call {
+  float *out;
+  const float *in;
+  float *room;
+  int n;
+  cudaStream_t *streams;
+  int count;
+} Call;
+
+#ifdef FERRY_SIM
+// What has to run before a piece of work: where nothing runs before somebody waits, all is put in, and that piece alone is waited for. It
+// is the first of its kind, and of the copies in the last one.
+typedef struct Watch {
+  cudaEvent_t behind;
+  int64_t kind, queued, all;
+  int64_t in, kernels; // have run
+  bool marked, reached;
+} Watch;
+static Watch watch;
+
+static void watch_queued(const struct cudasim_activity *a) {
+  const int64_t kind = course_kind_of(a);
+  if (kind == watch.kind && (kind == COURSE_IN || !watch.marked))
+    watch.marked = cudaEventRecord(watch.behind, (cudaStream_t)a->stream) == cudaSuccess;
+  if (++watch.queued < watch.all || !watch.marked || watch.reached)
+    return;
+  cudaEventSynchronize(watch.behind);
+  watch.reached = true;
+}
+
+static void watch_ran(const struct cudasim_activity *a) {
+  watch.in += !watch.reached && course_kind_of(a) == COURSE_IN;
+  watch.kernels += !watch.reached && course_kind_of(a) == COURSE_KERNEL;
+}
+
+static void watch_one(Call call, int64_t kind, int64_t all) {
+  watch = {};
+  watch.kind = kind;
+  watch.all = all;
+  cudaEventCreateWithFlags(&watch.behind, cudaEventDisableTiming);
+  cudasim_trace(watch_queued, watch_ran);
+  pipeline_on_device(call.out, call.in, call.room, call.n, call.streams, call.count);
+  cudasim_trace(NULL, NULL);
+  cudaDeviceSynchronize();
+  cudaEventDestroy(watch.behind);
+}
+
+static void put_waits(Driver *d, Call call, int64_t all) {
+  watch_one(call, COURSE_KERNEL, all);
+  driver_put_number(d, "copies in before the first kernel", watch.reached ? (double)watch.in : -1);
+  watch_one(call, COURSE_OUT, all);
+  driver_put_number(d, "kernels before the first copy out", watch.reached ? (double)watch.kernels : -1);
+  watch_one(call, COURSE_IN, all);
+  driver_put_number(d, "kernels before the last copy in", watch.reached ? (double)watch.kernels : -1);
+}
+#endif
+
 void drive(Driver *d) {
   const Array *x = driver_array(d, "x");
   const int n = (int)x->count, count = (int)driver_number(d, "streams");
@@ -26,9 +83,16 @@ void drive(Driver *d) {
   course_follow(false);
   memcpy(then, out, bytes); // as it is on return
   driver_stop(d);
+#ifdef FERRY_SIM
+  const int64_t all = course_entry_count;
+#endif
   course_put(d);
   driver_put_array(d, "out", FY_FLOAT32, x->shape, then);
   cudaDeviceSynchronize();
   driver_put_array(d, "out later", FY_FLOAT32, x->shape, out);
   driver_put_device(d, "room");
+#ifdef FERRY_SIM
+  if (driver_has(d, "waits") && strcmp(cudasim_mode(), "lazy") == 0)
+    put_waits(d, {out, in, room, n, streams, count}, all);
+#endif
 }
