@@ -3,13 +3,13 @@
 // An operation needs arithmetic and it needs bytes from memory, and on every machine one of the two is what it waits
 // for. Write four functions that say which, before anything runs:
 //
-//   elementwise_intensity   operations per byte of an elementwise kernel that reads `inputs` tensors, does `operations` on each
-//                           element and writes one tensor. Each element of each tensor crosses once.
-//   product_intensity       of a matrix product, (m, k) @ (k, n): a multiplication and an addition for each of its terms, and each
-//                           element of the two matrices and of the result crosses once
+//   elementwise_intensity   operations per byte of an elementwise kernel that reads `inputs` tensors, does `operations`
+//                           on each element and writes one tensor. Each element of each tensor crosses once.
+//   product_intensity       of a matrix product, (m, k) @ (k, n): a multiplication and an addition for each of its
+//                           terms, and each element of the two matrices and of the result crosses once
 //   best_flops              the most operations per second that a machine can reach at so many operations per byte
-//   waits_for_memory        whether memory is what holds it there. Where both limits are equal, it does not. They are asked for
-//                           equal, exact in double, and also 7e-9 of them apart, which is not equal
+//   waits_for_memory        whether memory is what holds it there. Where both limits are equal, it does not. They are
+//                           asked for equal, exact in double, and also 7e-9 of them apart, which is not equal
 //
 // Numbers are compared to nine digits.
 //

@@ -17,8 +17,8 @@
 //   PyTorch:  time = readings.transpose(0, 1)
 //
 // Given: readings (sensors, all moments) float32, on any device, which may require a gradient; any strides, as of a
-// slice that begins further in, or of an expanded tensor; moments, 2 or more, of which all moments are a multiple. They
-// may lie moment by moment with room between, and of one sensor apart: a view and a copy are both right then.
+// slice that begins further in, or of an expanded tensor; moments, 2 or more, of which all moments are a multiple.
+// They may lie moment by moment with room between, and of one sensor apart: a view and a copy are both right then.
 // Returned: the frames (all moments / moments, moments * sensors), on the device of the readings.
 // Counted: kernels and allocations (one of each at most), copies between host and device (none).
 #include "ferry.h"
