@@ -9,10 +9,11 @@ static const Mistake OVERFLOW = {
     "e^x of a large x is more than a float holds, and infinity divided by infinity is NaN. "
     "Take the row's maximum off every number first.",
     LESSON};
-static const Mistake UNDERFLOW = {"zero taken for the smallest number",
-                                  "All numbers of a row may be far below 0. A thread that has met no number yet holds "
-                                  "-INFINITY, not 0.",
-                                  LESSON};
+static const Mistake UNDERFLOW = {
+    "zero taken for the smallest number",
+    "All numbers of a row may be far below 0, and below -1e30. A thread that has met no number yet holds "
+    "-INFINITY.",
+    LESSON};
 static const Mistake NOT_SCALED = {
     "the sum was not scaled",
     "A row's shares do not add up to 1. When a larger number comes, the sum so far was made with a "
@@ -35,6 +36,11 @@ static const Mistake SEVERAL = {"more than one launch", "One launch does it, for
 static const Mistake EMPTY_GRID = {"a grid of no blocks",
                                    "For no rows a grid of no blocks is an invalid configuration.", LESSON};
 
+static const Mistake ROUNDED = {
+    "rounded before the maximum came off",
+    "The shares are near what they should be, and no nearer: x was multiplied while it was large, and rounded there. "
+    "x less the maximum is exact where it matters: take it off first, and multiply by log2(e) after that.",
+    LESSON};
 static const Mistake THREE_TIMES = {
     "more than two readings",
     "A row is read once for its maximum and its sum together, and once more to write: a larger number "
@@ -56,10 +62,20 @@ static void ask_short(Case *c) {
   ask(c, draw_odd(c, 9, 33), draw_odd(c, 3, 29), -3, 3);
 }
 static void ask_high(Case *c) {
-  ask(c, draw_odd(c, 5, 9), draw_odd(c, 131, 299), 200, 260);
+  ask(c, draw_odd(c, 5, 9), draw_odd(c, 131, 299), 15900, 16000);
 }
 static void ask_low(Case *c) {
-  ask(c, draw_odd(c, 5, 9), draw_odd(c, 131, 299), -260, -200);
+  ask(c, draw_odd(c, 5, 9), draw_odd(c, 131, 299), -16000, -15900);
+}
+// Far below whatever stands for the smallest number, if it is not -INFINITY; the largest of a row comes several times.
+static void ask_huge(Case *c) {
+  const int64_t rows = draw_odd(c, 5, 9), columns = draw_odd(c, 33, 299);
+  Array *x = new_array(c, FY_FLOAT32, shape(rows, columns));
+  for (int64_t i = 0; i < x->count; i++)
+    x->f32[i] = (float)draw_int(c, -9, -3) * 1e37f;
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_number(c, "rows", (double)rows);
+  give_number(c, "columns", (double)columns);
 }
 static void ask_long(Case *c) {
   ask(c, draw_odd(c, 31, 49), draw_odd(c, 3001, 3999), -9, 9);
@@ -94,6 +110,7 @@ static Array *softmax(Case *c) {
 // alone?
 typedef struct Seen {
   bool nan, scaled, tail_left;
+  bool near; // each to a hundredth, and all rows add up to 1
 } Seen;
 
 // Is the row a factor times what is right? The factor, or 0.
@@ -124,6 +141,15 @@ static Seen look(const Case *c, const Array *want) {
     less += factor > 0 && factor < 1 - 1e-3;
     other += !(factor > 0 && factor < 1 + 1e-3);
   }
+  seen.near = true;
+  for (int64_t i = 0; i < out->count; i++)
+    seen.near &= fabs((double)out->f32[i] - (double)want->f32[i]) <= 1e-2 * (double)want->f32[i] + 1e-30;
+  for (int64_t i = 0; i < out->count; i += columns) {
+    double sum = 0;
+    for (int64_t k = i; k < i + columns; k++)
+      sum += (double)out->f32[k];
+    seen.near &= fabs(sum - 1) < 1e-5;
+  }
   seen.scaled = less > 0 && other == 0; // a sum that is too large
   return seen;
 }
@@ -141,6 +167,7 @@ static void judge(Case *c) {
   suspect_that(c, seen.nan && !small && x->f32[0] < 0, &UNDERFLOW);
   suspect_that(c, seen.nan && small && x->shape.size[1] < 32, &NO_NUMBER);
   suspect_that(c, seen.scaled, &NOT_SCALED);
+  suspect_that(c, seen.near && !small, &ROUNDED);
   if (!expect_array(c, "out", want, 2e-5))
     return;
   if (want->count > 0 && !expect_by_kernel(c))
@@ -174,6 +201,7 @@ EXERCISE = {
               {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "large numbers", .ask = ask_high, .judge = judge},
               {.name = "far below zero", .ask = ask_low, .judge = judge},
+              {.name = "below -1e30", .ask = ask_huge, .judge = judge, .passes = 1},
               {.name = "many short rows", .ask = ask_many_short, .judge = judge, .inspect = true},
               {.name = "long rows", .ask = ask_long, .judge = judge},
               {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},

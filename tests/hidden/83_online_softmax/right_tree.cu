@@ -1,3 +1,4 @@
+#include <cfloat>
 #include <cuda_runtime.h>
 #include <math.h>
 
@@ -9,7 +10,7 @@ __global__ void softmax_rows(float *out, const float *x, int rows, int columns) 
   int t = threadIdx.x;
   for (int row = blockIdx.x; row < rows; row += gridDim.x) {
     const float *in = x + row * columns;
-    most[t] = -1e30f;
+    most[t] = -FLT_MAX;
     sum[t] = 0;
     for (int k = t; k < columns; k += THREADS) {
       float larger = fmaxf(most[t], in[k]);
