@@ -215,7 +215,7 @@ EXERCISE = {
     .functions = {"attention_on_device"},
     .tests = {{.name = "whole tiles: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
               {.name = "two heads, odd", .ask = ask_odd, .judge = judge, .inspect = true},
-              {.name = "fewer keys than a tile", .ask = ask_short, .judge = judge},
+              {.name = "fewer keys than a tile", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "several heads, odd", .ask = ask_large, .judge = judge, .passes = 1},
               {.name = "large scores", .ask = ask_high, .judge = judge},
               {.name = "scores far below zero", .ask = ask_low, .judge = judge, .passes = 1},
