@@ -4,15 +4,16 @@
 // trains a model in float32 and, from the same weights, in mixed precision, and says how many steps each makes in a
 // second.
 //
-//   - first comes the training in float32, then the mixed one: forward pass and loss under autocast in float16, with a
-//     scaler
+//   - first comes the training in float32, then the mixed one: the forward pass under autocast in float16 (the loss
+//     within the region or behind it), with a scaler
 //   - both begin with the weights that the model was given with, and with an optimizer of their own, which has not
 //     taken a step: fy_sgd, .lr = 0.125, .momentum = 0.5. The scaler is fy_grad_scaler(FY_CUDA, .init_scale = 1024)
 //   - a step: gradients cleared, forward, fy_mse_loss, backward, the optimizer's step
 //   - two steps of each training are a warm-up, on no clock; then come `steps` steps
 //   - a training reads the clock twice, before these steps and after them, each time when the device has nothing left
-//     to do
-//   - between the two nothing is fetched from the device, but for what the scaler's step asks
+//     to do in any of its streams: the model may use more than the current one
+//   - between the two are the steps and nothing else, and nothing is fetched from the device, but for what the scaler's
+//     step asks
 //   - at the end the model has the weights again that it was given with
 //
 //   PyTorch:  for mixed in (False, True):

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+static const Mistake GIVEN_UP = {"the caller's tensor given up",
+                                 "x is the caller's, who needs it afterwards: fy_drop is for what the answer made.",
+                                 "docs/11_memory.md#when-a-tensor-dies"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return what the last block returns.",
                                 "docs/13_checkpointing.md#in-segments"};
 static const Mistake LEFT_OUT = {
@@ -63,8 +66,8 @@ static const Mistake LONG_SEGMENT = {
 
 typedef struct Size {
   int64_t count, segments, rows;
-  double p; // of dropout
-  bool gaps;
+  double p;        // of dropout
+  bool gaps, data; // data requires no gradient
 } Size;
 
 static void ask_on(Case *c, const char *device, Size s) {
@@ -74,7 +77,7 @@ static void ask_on(Case *c, const char *device, Size s) {
   give_array(c, "weights", draw_array(c, FY_FLOAT32, shape(s.count, features, features), -0.25, 0.25), plain);
   give_array(c, "biases", draw_array(c, FY_FLOAT32, shape(s.count, features), -0.5, 0.5), plain);
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(s.rows, features), -1, 1),
-             (Give){.device = device, .requires_grad = true, .strided = s.gaps});
+             (Give){.device = device, .requires_grad = !s.data, .strided = s.gaps});
   give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(s.rows, features), -1, 1), plain);
   give_number(c, "segments", (double)s.segments);
   give_number(c, "p", s.p);
@@ -116,6 +119,11 @@ static void ask_one(Case *c) {
 }
 static void ask_all(Case *c) {
   ask_on(c, "cpu", (Size){.count = 11, .segments = 11, .rows = draw_odd(c, 1001, 1399)});
+}
+static void ask_data(Case *c) {
+  Size s = usual(c);
+  s.data = true;
+  ask_on(c, "cuda:0", s);
 }
 static void ask_gaps(Case *c) {
   Size s = usual(c);
@@ -228,7 +236,8 @@ static bool judge_values(Case *c) {
     return false;
   suspect_that(c, ran_for_others(c), &SHARED_CONTEXT);
   suspect_that(c, dropped, &OTHER_NUMBERS);
-  return expect_array(c, "gradient of x", want.x_grad, 1e-3) &&
+  const bool data = !(given(c, "x")->flags & ARRAY_REQUIRES_GRAD);
+  return (data || expect_array(c, "gradient of x", want.x_grad, 1e-3)) &&
          expect_array(c, "gradients of the weights", want.weight_grads, 1e-3) &&
          expect_array(c, "gradients of the biases", want.bias_grads, 1e-3);
 }
@@ -295,6 +304,7 @@ static void judge_common(Case *c) {
   suspect_that(c, ran_for_others(c), &SHARED_CONTEXT);
   suspect_that(c, strstr(got_error(c), "A different number of tensors") && runs_of(c, "runs").most == 1, &GONE);
   suspect_error(c, "does not require grad", &CUT_OFF);
+  suspect_error(c, "is used after it was freed: it was made at tests/", &GIVEN_UP); // not by the answer
   if (!judge_values(c))
     return;
   expect_at_most(c, "runs of a block", runs_of(c, "runs").most, 2, &TOO_OFTEN);
@@ -328,6 +338,7 @@ EXERCISE = {
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge, .crash = &GONE},
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge, .crash = &GONE},
               {.name = "blocks that are over", .ask = ask_rest, .judge = judge, .crash = &GONE},
+              {.name = "an x that needs no gradient", .ask = ask_data, .judge = judge, .crash = &GONE},
               {.name = "with dropout", .ask = ask_dropout, .judge = judge, .crash = &GONE},
               {.name = "an input with gaps", .ask = ask_gaps, .judge = judge, .crash = &GONE},
               {.name = "two graphs at a time", .ask = ask_twice, .judge = judge_twice, .crash = &GONE},

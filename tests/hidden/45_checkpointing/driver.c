@@ -49,7 +49,7 @@ static void model_init(Driver *d, Model *m) {
 static void put_gradients(Driver *d, const Model *m, FyTensor *x, const char *prefix) {
   FyTensor *weights[MOST_BLOCKS], *biases[MOST_BLOCKS];
   char name[64];
-  int missing = fy_grad(x) == NULL;
+  int missing = fy_requires_grad(x) && !fy_grad(x);
   for (int i = 0; i < m->count; i++) {
     const Watched *w = (const Watched *)m->blocks[i];
     weights[i] = fy_grad(w->weight);
@@ -61,7 +61,8 @@ static void put_gradients(Driver *d, const Model *m, FyTensor *x, const char *pr
   if (missing)
     return;
   snprintf(name, sizeof name, "%sgradient of x", prefix);
-  driver_put(d, name, fy_grad(x));
+  if (fy_grad(x))
+    driver_put(d, name, fy_grad(x));
   snprintf(name, sizeof name, "%sgradients of the weights", prefix);
   driver_put(d, name, fy_stack((FyTensors){.count = m->count, .items = weights}, 0));
   snprintf(name, sizeof name, "%sgradients of the biases", prefix);
@@ -113,7 +114,9 @@ static void forward_of_others(Driver *d, FyTensor *x) {
 }
 
 void drive(Driver *d) {
-  FyTensor *x = driver_tensor(d, "x"), *gradient = driver_tensor(d, "gradient");
+  FyTensor *given = driver_tensor(d, "x"), *gradient = driver_tensor(d, "gradient");
+  // Held by nobody else: who gives it up takes it from the caller.
+  FyTensor *x = fy_set_requires_grad(fy_detach(given), fy_requires_grad(given));
   FyDevice device = fy_device_of(x);
   fy_scope {
     if (driver_number(d, "p") > 0)

@@ -18,9 +18,9 @@ static const Mistake READINGS = {"a clock for every step",
                                  "A training has two readings, before its steps and after them: a step's work is "
                                  "queued while the one before is still going on.",
                                  CARE};
-static const Mistake TOO_EARLY = {"the clock stopped before the work was done",
-                                  "The last step was queued, and not done. Wait for the device, then read the clock.",
-                                  EARLY};
+static const Mistake TOO_EARLY = {
+    "the clock stopped before the work was done",
+    "The last step was queued, and not done in all streams. Wait for the device, then read the clock.", EARLY};
 static const Mistake STILL_PENDING = {
     "earlier work on the clock", "When the clock was started, the warm-up was still under way. Wait first.", EARLY};
 static const Mistake NO_AUTOCAST = {"the mixed training in float32", "No forward pass ran under autocast in float16.",
@@ -49,6 +49,10 @@ static const Mistake FETCHED = {"a value fetched in each step",
                                 "Something beside the scaler's step asked the device for a number, so that the host "
                                 "waited on the clock.",
                                 WAITS};
+static const Mistake ON_THE_CLOCK = {
+    "the weights put back on the clock",
+    "When the clock was stopped the weights had been put back already. Between the readings are the steps alone.",
+    CARE};
 static const Mistake SECONDS = {"seconds in place of steps per second",
                                 "Steps per second: the steps divided by the time.", CARE};
 static const Mistake WARM_UP_COUNTED = {
@@ -287,6 +291,19 @@ static bool judge_clock(Case *c, const Log *log) {
          expect_exactly(c, "copies to the host on the mixed clock", mixed, steps, mixed == 0 ? &NO_SCALER : &FETCHED);
 }
 
+// Whoever puts the weights back before he stops the clock measures that, too.
+static bool judge_readings(Case *c) {
+  const Array *seen = got(c, "weights at the readings"), *first = given(c, "weight");
+  for (int i = 1; i < 4; i += 2) {
+    const bool put_back = seen && seen->dtype == FY_FLOAT32 && seen->count == 4 * first->count &&
+                          memcmp(seen->f32 + i * first->count, first->f32, (size_t)first->count * sizeof(float)) == 0;
+    if (!expect_that(c, seen && !put_back, &ON_THE_CLOCK, "%s the weights were those of the beginning",
+                     i == 1 ? "when the clock of float32 was stopped" : "when the mixed clock was stopped"))
+      return false;
+  }
+  return true;
+}
+
 static bool near(double a, double b) {
   return fabs(a - b) <= 1e-9 * fabs(b);
 }
@@ -320,7 +337,7 @@ static void judge(Case *c) {
   suspect_weights(c, ways, count);
   if (!expect_exactly(c, "readings of the clock", log.readings, 4, log.readings > 4 ? &READINGS : NULL) ||
       !judge_passes(c, &log) || !expect_array(c, "weights", weights_of(c, (Variant){0}), NEAR) ||
-      !judge_clock(c, &log) || !judge_rate(c, 0, "float32") || !judge_rate(c, 1, "mixed"))
+      !judge_clock(c, &log) || !judge_readings(c) || !judge_rate(c, 0, "float32") || !judge_rate(c, 1, "mixed"))
     return;
   double want = got_number(c, "mixed") / got_number(c, "float32"), had = got_number(c, "times as fast");
   if (expect_that(c, near(had, want), near(had, 1 / want) ? &RATIO : NULL, "times as fast: expected %.6g, got %.6g",

@@ -13,6 +13,10 @@ typedef struct Watched {
 static struct {
   FyDevice gpu;
   const Array *clock;
+  const Watched *model;
+  FyStream *side;            // the model uses it, too
+  FyTensor *busy;            // what it changes there
+  FyTensor *seen[4];         // the weights at each reading of the clock
   FyTensor *weights[PASSES]; // at each forward pass
   int64_t readings, events, passes;
   int64_t noted[EVENTS]
@@ -29,8 +33,12 @@ static void note(int64_t what, bool is) {
 }
 
 double seconds_now(void) {
-  note(READING, fy_stream_query(fy_current_stream(bench.gpu)));
+  note(READING, fy_stream_query(fy_current_stream(bench.gpu)) && fy_stream_query(bench.side));
   int64_t i = bench.readings++;
+  fy_no_grad {
+    if (i < 4)
+      bench.seen[i] = fy_retain(fy_clone(bench.model->weight));
+  }
   return i < bench.clock->count ? bench.clock->f64[i] : bench.clock->f64[0] + 1000 * (double)i;
 }
 
@@ -39,6 +47,15 @@ static FyTensor *note_backward(FyTensor *grad, void *context) {
   (void)context;
   note(BACKWARD, fy_is_autocast_enabled(FY_CUDA));
   return NULL;
+}
+
+// Something of its own, for which no later step waits.
+static void work_aside(void) {
+  fy_no_grad {
+    fy_stream_guard(bench.side) {
+      fy_add_(bench.busy, bench.busy);
+    }
+  }
 }
 
 // Copies on the device, for which nobody waits.
@@ -52,6 +69,7 @@ static void keep_weights(const Watched *w) {
 static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
   Watched *w = (Watched *)self;
   keep_weights(w);
+  work_aside();
   note(FORWARD, fy_is_autocast_enabled(FY_CUDA) && fy_get_autocast_dtype(FY_CUDA) == FY_FLOAT16);
   FyTensor *output = fy_linear(x, w->weight, w->bias);
   if (fy_requires_grad(output))
@@ -72,6 +90,9 @@ void drive(Driver *d) {
     fy_set_grad(model->weight, fy_full(driver_number(d, "left"), fy_size(model->weight), .device = bench.gpu));
     fy_set_grad(model->bias, fy_full(driver_number(d, "left"), fy_size(model->bias), .device = bench.gpu));
   }
+  bench.model = model;
+  bench.side = fy_stream_new(bench.gpu, 0);
+  bench.busy = fy_zeros(fy_shape(1000), .device = bench.gpu);
   fy_synchronize(bench.gpu);
   Gain gain = {0};
   measure_gain(&model->base, x, y, (int)driver_number(d, "steps"), &gain);
@@ -82,6 +103,8 @@ void drive(Driver *d) {
   driver_put(d, "bias afterwards", fy_detach(model->bias));
   if (bench.passes)
     driver_put(d, "weights", fy_stack((FyTensors){(int)bench.passes, bench.weights}, 0));
+  if (bench.readings == 4)
+    driver_put(d, "weights at the readings", fy_stack((FyTensors){4, bench.seen}, 0));
   Shape s = {.rank = 2, .size = {bench.events, COLUMNS}};
   driver_put_array(d, "events", FY_INT64, s, bench.noted);
 }
