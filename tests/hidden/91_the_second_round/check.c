@@ -41,6 +41,11 @@ static void ask_many(Case *c) {
   ask(c, draw_odd(c, 21, 33));
 }
 
+// More than somebody may have had in mind, and more rounds.
+static void ask_very_many(Case *c) {
+  ask(c, draw_odd(c, 261, 399));
+}
+
 static Array *turned(Case *c, int64_t count, bool all, bool not_at_all) {
   const Array *x = given(c, "x");
   Array *out = new_array(c, FY_FLOAT32, shape(count));
@@ -84,5 +89,6 @@ EXERCISE = {
     .functions = {"reverse_on_device"},
     .tests = {{.name = "several rounds", .ask = ask_rounds, .judge = judge, .inspect = true},
               {.name = "two rounds", .ask = ask_two, .judge = judge, .inspect = true},
-              {.name = "many rounds", .ask = ask_many, .judge = judge, .inspect = true}},
+              {.name = "many rounds", .ask = ask_many, .judge = judge, .inspect = true},
+              {.name = "very many", .ask = ask_very_many, .judge = judge, .passes = 1}},
 };
