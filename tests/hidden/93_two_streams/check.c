@@ -2,6 +2,7 @@
 // in streams: what comes too late shows in the first, what comes too early in the others.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 #define LESSON "docs/29_debugging_kernels.md#the-wrong-stream"
 #define EVENTS "docs/27_streams.md"
@@ -29,6 +30,12 @@ static const Mistake DEFAULT_STREAM = {
     "The streams here are non-blocking: the default stream does not wait for them, nor they for it.",
     "docs/27_streams.md#the-default-stream"};
 static const Mistake ONE_BATCH = {"only the last batch", "sum has what all batches bring, added up.", LESSON};
+static const Mistake OTHER_DEVICE = {
+    "events of another device",
+    "An event is of the device that was current when it was made, and only a stream of that device can record it. The "
+    "call "
+    "before this one was for another device: make events in each call, where they are used.",
+    EVENTS "#queues"};
 static const Mistake COPIES = {"copies of x", "x is where the kernel can read it: a batch begins at x + b * n.",
                                EVENTS};
 
@@ -48,6 +55,12 @@ static void ask_one(Case *c) {
   ask(c, 1, 1);
 }
 
+// A call with streams of the first device, and one with streams of the second.
+static void ask_another(Case *c) {
+  ask_odd(c);
+  give_number(c, "another device", (double)draw_odd(c, 33, 99));
+}
+
 static Array *sums(Case *c, int64_t from) {
   const Array *x = given(c, "x");
   const int64_t batches = x->shape.size[0], n = x->shape.size[1];
@@ -61,6 +74,7 @@ static Array *sums(Case *c, int64_t from) {
 // Which streams were used, and is every second kernel in another one than the first?
 typedef struct Seen {
   bool known, default_stream, one_stream;
+  bool ran; // before the function returned
 } Seen;
 
 static Seen look_at(const Case *c) {
@@ -69,6 +83,7 @@ static Seen look_at(const Case *c) {
   int64_t stream = -1;
   for (int64_t i = 0; i < all.count; i++) {
     const CourseEntry *e = &all.entries[i];
+    s.ran |= e->ran >= 0;
     if (e->kind != COURSE_KERNEL)
       continue;
     s.default_stream |= e->stream == 0;
@@ -90,6 +105,8 @@ static void judge(Case *c) {
   const Array *x = given(c, "x"), *want = sums(c, 0), *sum = got_shaped(c, "sum", shape(x->shape.size[1]));
   const Seen s = look_at(c);
   const bool two = s.known && counts(c)->launches > 0 && !s.default_stream && !s.one_stream;
+  suspect_that(c, got_count(c, "right on the first device") == 1 && strstr(got_error(c), "invalid resource handle"),
+               &OTHER_DEVICE);
   suspect_that(c, counts(c)->launches == 0, counts(c)->device_to_host ? &COMPUTED_ON_HOST : &NO_KERNEL);
   suspect_that(c, s.known && s.default_stream, &DEFAULT_STREAM);
   suspect_that(c, s.known && s.one_stream && counts(c)->launches > 1, &ONE_STREAM);
@@ -101,6 +118,8 @@ static void judge(Case *c) {
       !expect_at_least(c, "launches", counts(c)->launches, 2 * x->shape.size[0], &NO_KERNEL) ||
       !expect_exactly(c, "copies on the device", counts(c)->device_to_device, 0, &COPIES) ||
       !expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITS) || !s.known)
+    return;
+  if (case_pass(c) == PASS_IN_ORDER && !expect_that(c, !s.ran, &WAITS, "some of it had been done on return"))
     return;
   if (expect_that(c, !s.default_stream, &DEFAULT_STREAM, "a kernel was launched into the default stream"))
     expect_that(c, !s.one_stream, &ONE_STREAM, "all kernels were launched into one stream");
@@ -122,5 +141,6 @@ EXERCISE = {
     .tests = {{.name = "some batches", .ask = ask_odd, .judge = judge},
               {.name = "two batches, whole blocks", .ask = ask_two, .judge = judge},
               {.name = "many small batches", .ask = ask_many, .judge = judge},
+              {.name = "then on another device", .ask = ask_another, .judge = judge, .devices = 2},
               {.name = "one batch of one element", .ask = ask_one, .judge = judge}},
 };
