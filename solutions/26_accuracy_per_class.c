@@ -13,7 +13,7 @@
 //             return right / all
 //
 // Given: a model on `device`, which may be the CPU, in training or in evaluation mode with all of its parts. Of a
-// sample's scores, no two of them equal, the largest is its label by the network; they may be large (5000, say). A
+// sample's scores, no two of them equal, the largest is its label by the network; they may be large (millions). A
 // loader (it pins its batches) over samples (features, float32) and labels (int64, 0 to classes - 1), whose last batch
 // may be smaller; classes, of which some may have no sample.
 // Returned: float32 (classes) on `device`, without a graph; NaN for a class without a sample.

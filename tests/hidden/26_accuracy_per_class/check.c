@@ -90,7 +90,7 @@ static void ask_many(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 11, 15), false, -1, 1);
 }
 static void ask_large(Case *c) {
-  ask_on(c, "cuda:0", draw_odd(c, 5, 9), true, -1, 1024);
+  ask_on(c, "cuda:0", draw_odd(c, 5, 9), true, -1, 0x1p20F);
 }
 static void ask_second(Case *c) {
   ask_on(c, "cuda:1", draw_int(c, 3, 5), true, -1, 1);
@@ -107,7 +107,7 @@ static int64_t guess_of(const Case *c, int64_t sample, double sign, bool squashe
     for (int64_t f = 0; f < features; f++)
       score += sign * x->f32[sample * features + f] * w->f32[f * classes + k];
     if (squashed)
-      score = score > 17 ? 1 : score < -88 ? 0 : (float)(1 / (1 + exp(-score)));
+      score = score > 17 ? 1 : score < -88 ? 0 : 1 / (1 + expf(-(float)score));
     best = score > largest ? k : best;
     largest = fmax(largest, score);
   }
