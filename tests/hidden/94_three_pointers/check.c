@@ -1,5 +1,6 @@
 // Exercise 94, find the bug: a pointer of the host in a kernel, memory freed before its last use, a vector where it may not begin.
 #include "exercise.h"
+#include <math.h>
 
 #define LESSON "docs/29_debugging_kernels.md#a-pointer-whose-memory-is-gone"
 
@@ -26,17 +27,31 @@ static const Mistake REST = {"the last elements left out",
                              "docs/22_global_memory.md"};
 static const Mistake SHIFTED = {"weights counted from another element",
                                 "The weights begin with x[0], wherever x lies in memory.", LESSON};
+static const Mistake AROUND = {"elements around the view",
+                               "x is n elements of something larger, and what lies before and behind them may be NaN, "
+                               "which stays one even times 0. It must have no part in the sum.",
+                               "docs/22_global_memory.md"};
 static const Mistake SEVERAL = {"more launches than two", "One launch for the blocks' sums, one for the sum of those.",
                                 LESSON};
 
-static void ask(Case *c, int64_t n, int64_t begin) {
-  give_array(c, "whole", draw_steps(c, shape(n + begin), 1, 9, 0.25), (Give){.device = "cuda:0"});
+static void ask_between(Case *c, int64_t n, int64_t begin, int64_t behind) {
+  Array *whole = draw_steps(c, shape(begin + n + behind), 1, 9, 0.25);
+  for (int64_t i = 0; i < whole->count; i++)
+    if (i < begin || i >= begin + n)
+      whole->f32[i] = NAN;
+  give_array(c, "whole", whole, (Give){.device = "cuda:0"});
   Array *weights = new_array(c, FY_FLOAT32, shape(4));
   for (int64_t i = 0; i < 4; i++)
     weights->f32[i] = (float)(10 * i + draw_int(c, 1, 8)); // all different
   give_array(c, "weights", weights, (Give){.device = "cpu"});
   give_number(c, "begin", (double)begin);
   give_number(c, "n", (double)n);
+}
+static void ask(Case *c, int64_t n, int64_t begin) {
+  ask_between(c, n, begin, 0);
+}
+static void ask_inside(Case *c) {
+  ask_between(c, 4 * draw_int(c, 40, 60) + draw_int(c, 1, 3), draw_int(c, 5, 7), 8);
 }
 static void ask_view(Case *c) {
   ask(c, 4 * draw_int(c, 400, 600) + 3, draw_int(c, 1, 3));
@@ -92,6 +107,10 @@ static void judge(Case *c) {
   suspect_finding(c, "misaligned", &MISALIGNED);
   suspect_that(c, counts(c)->launches == 0 && counts(c)->device_to_host == 0 && !has_finding(c, "argument"),
                &NO_KERNEL);
+  const Array *out = got_shaped(c, "out", shape(1));
+  suspect_that(
+      c, !*got_error(c) && out && isnan(out->f32[0]) && !array_is_filling(out, 0) && !has_finding(c, "uninitialised"),
+      &AROUND);
   if (n > 4)
     suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .rest = n % 4}), &REST);
   suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .earlier = true}), &EARLIER);
@@ -120,5 +139,6 @@ EXERCISE = {
               {.name = "more than the grid has threads", .ask = ask_more, .judge = judge, .inspect = true},
               {.name = "few", .ask = ask_few, .judge = judge, .inspect = true},
               {.name = "a short view", .ask = ask_short, .judge = judge, .inspect = true},
+              {.name = "a view in the middle", .ask = ask_inside, .judge = judge, .inspect = true},
               {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true}},
 };

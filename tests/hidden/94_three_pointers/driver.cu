@@ -15,10 +15,13 @@ void drive(Driver *d) {
   const Shape one = {1, {1}};
   float *out = (float *)driver_device_new(d, "out", FY_FLOAT32, one);
   const size_t before = available();
-  const float others[4] = {weights->f32[3], weights->f32[2], weights->f32[1], weights->f32[0]};
-  weighted_on_device(out, whole + begin, others, n); // an earlier call, whose weights are not this one's
+  // An earlier call, of an array that begins at a multiple of 16 bytes; its weights are not this one's, and lay at the same place.
+  float at[4] = {weights->f32[3], weights->f32[2], weights->f32[1], weights->f32[0]};
+  weighted_on_device(out, whole, at, n);
+  for (int i = 0; i < 4; i++)
+    at[i] = weights->f32[i];
   driver_count(d);
-  weighted_on_device(out, whole + begin, weights->f32, n);
+  weighted_on_device(out, whole + begin, at, n);
   driver_stop(d);
   const size_t after = available();
 #ifdef FERRY_SIM // a real GPU's driver keeps pools of its own
