@@ -62,18 +62,26 @@ static const Mistake TWICE = {
     "came by twice.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
 
-static void ask(Case *c, int64_t n, int64_t blocks, int64_t threads) {
+static void ask_factors(Case *c, int64_t n, int64_t blocks, int64_t threads, double a, double b) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
-  give_number(c, "a", (double)draw_odd(c, 9, 17) / 4);
-  give_number(c, "b", (double)draw_odd(c, 21, 37) / 4);
+  give_number(c, "a", a);
+  give_number(c, "b", b);
   give_number(c, "blocks", (double)blocks);
   give_number(c, "threads", (double)threads);
+}
+static void ask(Case *c, int64_t n, int64_t blocks, int64_t threads) {
+  const double a = (double)draw_odd(c, 9, 17) / 4;
+  ask_factors(c, n, blocks, threads, a, (double)draw_odd(c, 21, 37) / 4);
 }
 static void ask_small_grid(Case *c) {
   ask(c, draw_odd(c, 1025, 1999), draw_int(c, 3, 5), 64);
 }
 static void ask_large_grid(Case *c) {
   ask(c, 4 * draw_odd(c, 75, 99), 7, 96);
+}
+// x stays what it is, and who is to be written all the same.
+static void ask_nothing_changes(Case *c) {
+  ask_factors(c, draw_odd(c, 1025, 1999), draw_int(c, 3, 5), 64, 1, 0);
 }
 static void ask_one_block(Case *c) {
   ask(c, draw_odd(c, 501, 599), 1, 32 * draw_int(c, 1, 4));
@@ -285,6 +293,7 @@ EXERCISE = {
     .functions = {"affine_on_device"},
     .tests = {{.name = "a grid smaller than the work", .ask = ask_small_grid, .judge = judge},
               {.name = "a grid larger than the work", .ask = ask_large_grid, .judge = judge},
+              {.name = "a = 1 and b = 0", .ask = ask_nothing_changes, .judge = judge},
               {.name = "one block", .ask = ask_one_block, .judge = judge},
               {.name = "one thread", .ask = ask_one_thread, .judge = judge},
               {.name = "an odd number of threads", .ask = ask_odd_threads, .judge = judge},

@@ -55,7 +55,7 @@ static const Mistake X_DOWN = {
     "down a column each reads a sector of its own.",
     "docs/01_why_a_gpu.md#two-kinds-of-work"};
 static const Mistake FEW_THREADS = {
-    "a thread for a whole row",
+    "few threads for many pixels",
     "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
     "for each pixel.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
@@ -64,7 +64,7 @@ static const Mistake ONE_BLOCK = {
     "A block runs on one multiprocessor, and the others have nothing to do. Let many blocks share the image.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake TOO_TALL = {
-    "more blocks along y than a grid has",
+    "more rows than a grid has blocks along y",
     "A grid has room for 65535 blocks along y, and an image may have more rows. Let a block have several rows, or let "
     "each go on by gridDim.y of them.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
@@ -106,6 +106,10 @@ static void ask_one_column(Case *c) {
 }
 static void ask_large(Case *c) {
   ask(c, draw_odd(c, 401, 499), draw_odd(c, 201, 299));
+}
+// More blocks along x than along y, and many of either.
+static void ask_large_and_wide(Case *c) {
+  ask(c, draw_odd(c, 201, 299), draw_odd(c, 601, 699));
 }
 
 // More rows than a grid has blocks along y.
@@ -228,6 +232,7 @@ static void suspect_corner(Case *c) {
                    columns == (s[3] < all_columns ? s[3] : all_columns) && s[0] * s[1] > 1;
   const int64_t across = s[0] * s[3], down = s[1] * s[4]; // threads
   bool edges = (rows == all_rows || rows == down) && (columns == all_columns || columns == across);
+  suspect_that(c, s[1] == 65535 && rows == down && columns == all_columns, &TOO_TALL);
   bool last = rows >= all_rows - 1 && columns >= all_columns - 1;
   suspect_that(c, one_block, &BLOCK_INDEX);
   suspect_that(c,
@@ -238,7 +243,8 @@ static void suspect_corner(Case *c) {
   // As many threads along x as the rows take, rounded up.
   suspect_that(c, across >= all_rows && across - all_rows < s[3] && across < all_columns, &MIXED_UP);
   suspect_that(c, (columns < all_columns && columns == down) || (rows < all_rows && rows == across), &MIXED_UP);
-  suspect_that(c, columns == all_rows || rows == all_columns || down < all_rows, &MIXED_UP);
+  suspect_that(c, down < all_rows && down >= all_columns && down - all_columns < s[4], &MIXED_UP);
+  suspect_that(c, columns == all_rows || rows == all_columns, &MIXED_UP);
 }
 
 // Without the factor, or without the term.
@@ -305,6 +311,7 @@ EXERCISE = {
               {.name = "one row", .ask = ask_one_row, .judge = judge},
               {.name = "one column", .ask = ask_one_column, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge},
+              {.name = "large and wide", .ask = ask_large_and_wide, .judge = judge},
               {.name = "more rows than blocks along y",
                .ask = ask_very_tall,
                .judge = judge,

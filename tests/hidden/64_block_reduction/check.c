@@ -9,6 +9,11 @@ static const Mistake ATOMIC_EACH = {"an atomic for every element",
                                     "Let a block (or a warp) add up its own "
                                     "first, and then add once.",
                                     "docs/24_reductions.md#atomics"};
+static const Mistake MANY_ATOMICS = {
+    "more atomic operations than there is use for",
+    "Each of them waits for those before it at the same address. A block, or a warp, that has no element to add has "
+    "nothing to add to the sum either.",
+    "docs/24_reductions.md#atomics"};
 static const Mistake UNPROTECTED = {
     "blocks that add without an atomic operation",
     "Blocks run at the same time. When two of them read *sum, add, and write it back, one of the sums is lost; it went "
@@ -286,7 +291,8 @@ static void expect_cooperation(Case *c) {
     most_blocks = s[0] * s[1] * s[2] > most_blocks ? s[0] * s[1] * s[2] : most_blocks;
   }
   bool together = number(c, "barriers") > 0 || number(c, "shuffles") > 0;
-  expect_at_most(c, "atomic operations", number(c, "atomics"), n / 32 + 32, &ATOMIC_EACH);
+  expect_at_most(c, "atomic operations", number(c, "atomics"), n / 32 + 32,
+                 number(c, "atomics") >= n ? &ATOMIC_EACH : &MANY_ATOMICS);
   expect_that(c, !one_thread(launch_shape(c, (int)launches - 1)), &ONE_THREAD,
               "a launch of one thread adds numbers up");
   expect_that(c, together, &NOT_TOGETHER, "there were no barriers and no shuffles");

@@ -1,0 +1,18 @@
+// mistake: more rows than a grid has blocks along y
+#include <cuda_runtime.h>
+
+__global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,
+                      const float *shift, int rows, int columns) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y;
+  if (r < rows && c < columns) {
+    const float *from = (const float *)((const char *)in + r * in_pitch);
+    float *to = (float *)((char *)out + r * out_pitch);
+    to[c] = gain[r] * from[c] + shift[c];
+  }
+}
+
+extern "C" void light_on_device(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,
+                                const float *shift, int rows, int columns) {
+  dim3 blocks((columns + 127) / 128, rows < 65535 ? rows : 65535);
+  light<<<blocks, dim3(128, 1)>>>(out, out_pitch, in, in_pitch, gain, shift, rows, columns);
+}
