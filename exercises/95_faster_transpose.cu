@@ -12,7 +12,7 @@
 // three stars.
 //
 // Given, in device memory, float32: x (rows * columns, each at least 1) and out, to be written by each call; both
-// begin at multiples of 16 bytes, and rows and columns are below two million. It has to be right for every size, and
+// begin at multiples of 16 bytes, and rows and columns are at most 500 000. It has to be right for every size, and
 // fast for others, too: rows and columns are drawn up to 63 below and above the scored ones, and the first star has
 // to be reached there as well. Counted: all that device and shared memory are asked for. Not for these exercises:
 // inline assembly, and variables of a thread's own beyond its registers.

@@ -12,10 +12,11 @@ static const Mistake DOWN_COLUMNS = {"global memory read or written down columns
                                      "Neighbouring lanes read or write far apart, a sector for each. Let a tile go "
                                      "through shared memory, so that both sides go along rows.",
                                      LESSON};
-static const Mistake RACE_IN_TILE = {"no barrier",
-                                     "The tile is read before all of it has been written: a __syncthreads() belongs "
-                                     "between.",
-                                     LESSON};
+static const Mistake RACE_IN_TILE = {
+    "no barrier",
+    "The tile is read before all of it has been written, or written again before all of it has been read: "
+    "a __syncthreads() belongs between.",
+    LESSON};
 static const Mistake EDGES = {"the edges left out",
                               "The last rows and columns fill no whole tile, and are part of the "
                               "matrix all the same.",
@@ -66,6 +67,10 @@ static void ask_twice(Case *c) {
 static void ask_narrow(Case *c) {
   ask(c, draw_odd(c, 33, 99), 1);
 }
+// More tiles than a grid may have been given blocks, and more rows than one has in y.
+static void ask_tall(Case *c) {
+  ask(c, draw_odd(c, 66001, 70001), 3);
+}
 static void ask_scored(Case *c) {
   ask(c, SIDE, SIDE);
 }
@@ -98,6 +103,23 @@ static bool limits_exchanged(const Case *c, const Array *out) {
   return true;
 }
 
+// Are a few elements those of a tile that comes later, and all others right? Then a block went on to its next tile too early.
+static bool of_later_tiles(const Case *c, const Array *out) {
+  const Array *x = given(c, "x");
+  const int64_t rows = x->shape.size[0], columns = x->shape.size[1];
+  int64_t later = 0;
+  for (int64_t i = 0; out && i < rows; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      const float is = out->f32[j * rows + i];
+      int64_t from = i;
+      while (from < rows && x->f32[from * columns + j] != is)
+        from += 8;
+      if (from >= rows || (from > i && ++later > x->count / 10))
+        return false;
+    }
+  return later > 0;
+}
+
 static bool judge_values(Case *c) {
   const Array *want = turned(c), *x = given(c, "x"), *out = got_shaped(c, "out", want->shape);
   const int64_t rows = x->shape.size[0], columns = x->shape.size[1];
@@ -120,7 +142,10 @@ static bool judge_values(Case *c) {
   suspect_that(c, limits_exchanged(c, out), &LIMITS);
   suspect_that(c, !right && copied && rows > 1 && columns > 1, &NOT_TURNED);
   suspect_that(c, !right && inside && rows >= 32 && columns >= 32 && (rows % 32 || columns % 32), &EDGES);
-  return expect_array(c, "out", want, 0) && expect_by_kernel(c);
+  if (expect_array(c, "out", want, 0))
+    return expect_by_kernel(c);
+  suspect_that(c, of_later_tiles(c, out), &RACE_IN_TILE);
+  return false;
 }
 
 static void judge(Case *c) {
@@ -134,6 +159,8 @@ static void judge_inspected(Case *c) {
 static void judge_score(Case *c, double share, const Mistake *slow) {
   const double bytes = 4.0 * (double)given(c, "x")->count;
   if (!judge_values(c))
+    return;
+  if (!expect_no_finding(c))
     return;
   suspect_that(
       c, share <= 0 && (inspected(c, LOADED_SECTORS, (Where){0}) > 2 || inspected(c, STORED_SECTORS, (Where){0}) > 2),
@@ -167,5 +194,6 @@ EXERCISE = {
               {.name = "columns of whole tiles", .ask = ask_whole_columns, .judge = judge_inspected, .inspect = true},
               {.name = "odd sizes, looked at", .ask = ask_odd, .judge = judge_inspected, .inspect = true},
               {.name = "one column", .ask = ask_narrow, .judge = judge},
+              {.name = "very many rows", .ask = ask_tall, .judge = judge, .passes = 3},
               {.name = "the second call", .ask = ask_twice, .judge = judge, .passes = 1}},
 };
