@@ -11,9 +11,10 @@
 //             for x, y in batches[3:]: static_x.copy_(x); static_y.copy_(y); graph.replay(); losses.append(...)
 //
 // Given: a model, and an optimizer of its parameters (SGD with momentum), which has made no step yet, on a CUDA device
-// that need not be the current one; batches (steps, rows, in) and targets (steps, rows, out), float32 in pinned memory
-// of the CPU, with more than ten steps. The loss of a step is fy_mse_loss(fy_forward(model, x), y). Afterwards the
-// current device and stream are what they were; what is in the gradients then is not judged.
+// that need not be the current one. Work on the parameters may still be queued in that device's current stream. batches
+// (steps, rows, in) and targets (steps, rows, out), float32 in pinned memory of the CPU, with more than ten steps. The
+// loss of a step is fy_mse_loss(fy_forward(model, x), y). Afterwards the current device and stream are what they were;
+// what is in the gradients then is not judged.
 // Returned: the losses of all steps, float32 (steps), on the CPU, without a graph of autograd: each as it was before
 // its update.
 // Judged: the losses, and the parameters afterwards, which are those of the same steps run call by call, in whichever

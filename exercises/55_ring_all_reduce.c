@@ -8,7 +8,7 @@
 // the next one (rank + 1, and the last one to rank 0) and receive from the one before. `send` returns at once, with the
 // numbers copied; `receive` waits for the next message from there, which must have as many numbers as are asked for.
 // All ranks call the function at once, each with numbers of its own; `count` is the same in all of them, may be less
-// than the number of ranks, and need not be a multiple of it. Ranks may be threads of one process.
+// than the number of ranks, need not be a multiple of it, and is at most 2^20. Ranks may be threads of one process.
 // Judged: the sums, in all ranks, and nothing written beside them. No rank sends more numbers than it must: 2 (n - 1) /
 // n of its data, the parts being as equal as whole numbers can be (the larger ones count). No rank sends more than 2 (n
 // - 1) messages, and none has more numbers than such a part. A part without numbers may be sent as a message of none,

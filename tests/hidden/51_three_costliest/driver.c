@@ -21,7 +21,7 @@ void drive(Driver *d) {
   const Array *name = driver_array(d, "name");
   memset(rows, 0, sizeof rows);
   for (int i = 0; i < (int)name->count; i++) {
-    rows[i] = (FyAverage){.key = names[name->i64[i]],
+    rows[i] = (FyAverage){.key = strdup(names[name->i64[i]]), // each row has its own
                           .input_shapes = "",
                           .on_device = name->i64[i] >= FIRST_KERNEL,
                           .count = (int64_t)at(d, "calls", i),

@@ -42,6 +42,11 @@ static const Mistake NEAR = {
     "Long rows came out shorter than the limit by more than rounding: what is added to a norm, to keep "
     "a division from zero, counts where norms are small.",
     BRANCH};
+static const Mistake CANCELLED = {
+    "digits lost in a difference",
+    "Of very long rows the factor is far below 1. As 1 - (1 - factor) it has only the digits that a number near 1 has: "
+    "clamp it, or choose by fy_where.",
+    BRANCH};
 static const Mistake CHANGED = {"the caller's tensor changed", "x was to stay as it is.",
                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
 static const Mistake NOTHING = {"nothing returned", "The function has to return a tensor.", BRANCH};
@@ -101,6 +106,10 @@ static void ask_small(Case *c) {
   ask_limited(c, (Ask){"cpu", draw_odd(c, 9, 15), draw_int(c, 4, 7), {3, 0.5, 2}, {0.5, 2, 0.3}},
               draw_real(c, 1, 2) / 1024);
 }
+// Factors far below 1: as differences of numbers near 1 they would have few digits left.
+static void ask_very_long(Case *c) {
+  ask(c, (Ask){"cpu", draw_odd(c, 9, 15), draw_int(c, 4, 7), {1e6, 0.5, 3e5}, {0.5, 2, 0.3}});
+}
 static void ask_as_many(Case *c) {
   const int64_t rows = draw_odd(c, 5, 9);
   ask(c, (Ask){"cpu", rows, rows, {3, 0.5, 2}, {0.5, 4, 5}});
@@ -134,6 +143,12 @@ static double by_whole(double norm, double whole, double limit) {
 static double by_square(double norm, double whole, double limit) {
   (void)whole;
   return norm * norm > limit ? limit / (norm * norm) : 1;
+}
+// 1 - (1 - factor) where a factor is float32.
+static double by_difference(double norm, double whole, double limit) {
+  (void)whole;
+  const float factor = (float)(limit / norm), rest = 1 - factor;
+  return rest > 0 ? (double)(1 - rest) : 1;
 }
 
 static Array *scaled(Case *c, Factor *factor) {
@@ -186,6 +201,7 @@ static void suspects_of_the_function(Case *c) {
   suspect_array(c, "called", scaled(c, by_whole), &WHOLE);
   suspect_array(c, "called", scaled(c, by_square), &SQUARE);
   suspect_array(c, "called", cut(c), &ELEMENTS);
+  suspect_array(c, "called", scaled(c, by_difference), &CANCELLED);
   suspect_that(c, differs(got(c, "x"), given(c, "x")), &CHANGED);
   const char *device = got_device(c, "called");
   suspect_that(c, strcmp(device, "cpu") == 0 && strcmp(given_text(c, "device"), "cpu") != 0, &ON_HOST);
@@ -286,6 +302,7 @@ EXERCISE = {
               {.name = "fewer rows than the example", .ask = ask_fewer_rows, .judge = judge},
               {.name = "as many rows as the example", .ask = ask_as_many, .judge = judge},
               {.name = "a small limit", .ask = ask_small, .judge = judge},
+              {.name = "very long rows", .ask = ask_very_long, .judge = judge},
               {.name = "rows of zeros", .ask = ask_zeros, .judge = judge},
               {.name = "a gradient for x", .ask = ask_gradient, .judge = judge_gradient},
               {.name = "on a GPU", .ask = ask_cuda, .judge = judge},

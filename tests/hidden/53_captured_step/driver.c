@@ -25,7 +25,11 @@ void drive(Driver *d) {
   FyDevice device = fy_device_of(model->weight);
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"), .momentum = 0.5);
   driver_module(&model->base);
-  fy_synchronize(device);
+  fy_no_grad {
+    fy_mul_scalar_(model->weight, 0.5);
+    fy_synchronize(device);
+    fy_mul_scalar_(model->weight, 2); // may still be queued when the function is called
+  }
   FyCounters before = fy_counters();
   driver_count(d);
   FyTensor *losses = train_by_replays(&model->base, optimizer, batches, targets, device);

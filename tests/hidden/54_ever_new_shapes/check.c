@@ -19,6 +19,8 @@ static const Mistake REST_DROPPED = {"the rest dropped",
                                      "Scores are wanted for all pictures, also for those that fill no batch.", LESSON};
 static const Mistake PADDING_LEFT = {"padding among the scores",
                                      "Pictures that were added to fill a batch have no place in the result.", LESSON};
+static const Mistake FEWER = {"a batch where there are fewer pictures",
+                              "There may be fewer pictures in all than `batch`: no batch is full then.", LESSON};
 static const Mistake TOO_MANY = {"more than a batch at once", "The model takes at most `batch` pictures at once.",
                                  LESSON};
 static const Mistake ONE_BY_ONE = {
@@ -74,6 +76,10 @@ static void ask_many(Case *c) {
 // The batch is larger than any group.
 static void ask_wide(Case *c) {
   ask_different(c, (int)draw_int(c, 6, 8), draw_int(c, 13, 16), (Give){0});
+}
+// Fewer pictures in all than the model may be given at once.
+static void ask_few(Case *c) {
+  ask_different(c, 3, draw_int(c, 7, 9), (Give){0});
 }
 // Small ones of four sizes, many of them, and one picture short of whole batches.
 static void ask_small(Case *c) {
@@ -156,6 +162,7 @@ static void suspect_all(Case *c, const Array *want) {
   const Array *scores = got(c, "scores");
   const int64_t rows = want->shape.size[0], classes = want->shape.size[1];
   suspect_that(c, !*got_error(c) && !scores, &NOTHING);
+  suspect_that(c, *got_error(c) && (double)want->shape.size[0] < given_number(c, "batch"), &FEWER);
   suspect_array(c, "scores", new_array(c, FY_FLOAT32, want->shape), &CONSTANT);
   if (!scores || scores->dtype != FY_FLOAT32 || scores->shape.rank != 2 || scores->shape.size[1] != classes)
     return;
@@ -204,6 +211,7 @@ EXERCISE = {
               {.name = "pictures with gaps", .ask = ask_gaps, .judge = judge},
               {.name = "many groups", .ask = ask_many, .judge = judge},
               {.name = "a batch larger than all groups", .ask = ask_wide, .judge = judge},
+              {.name = "fewer pictures than a batch", .ask = ask_few, .judge = judge},
               {.name = "small batches", .ask = ask_small, .judge = judge},
               {.name = "growing", .ask = ask_growing, .judge = judge}},
 };

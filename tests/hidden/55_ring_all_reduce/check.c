@@ -5,6 +5,11 @@
 
 #define LESSON "docs/16_distributed.md#what-is-sent"
 
+static const Mistake ROOM = {
+    "room for fewer numbers",
+    "The program was ended by a signal only where there are many numbers: memory of a fixed size, or the stack, had no "
+    "room for a part of them.",
+    LESSON};
 static const Mistake NOTHING = {"nothing summed", "The data are what they were: each rank has its own numbers still.",
                                 LESSON};
 static const Mistake STUCK = {
@@ -74,6 +79,10 @@ static void ask_one_over(Case *c) { // parts of the larger size for all would le
 static void ask_many(Case *c) {
   int64_t ranks = draw_int(c, 6, 8);
   ask(c, ranks, ranks * draw_int(c, 3001, 4001) + draw_int(c, 3, ranks - 1));
+}
+// Parts longer than somebody may have made room for.
+static void ask_most(Case *c) {
+  ask(c, 2, (1 << 20) - draw_int(c, 0, 99));
 }
 static void ask_few(Case *c) {
   ask(c, 5, draw_int(c, 1, 4));
@@ -197,5 +206,6 @@ EXERCISE = {
               {"numbers left over", ask_uneven, .judge = judge},
               {"one number left over", ask_one_over, .judge = judge},
               {"many ranks and numbers", ask_many, .judge = judge},
+              {"a million numbers", ask_most, .judge = judge, .passes = 1, .crash = &ROOM},
               {"fewer numbers than ranks", ask_few, .judge = judge}},
 };

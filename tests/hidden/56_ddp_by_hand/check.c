@@ -17,6 +17,10 @@ static const Mistake SUM = {
 static const Mistake PARTS = {
     "the parts added up as they are",
     "Each part's loss is a mean over the part. Their sum is `parts` times the mean over the batch.", SENT};
+static const Mistake RATE = {"the rate divided in place of the gradients",
+                             "A step is more than rate times gradient: this optimizer has a weight decay, which the "
+                             "smaller rate made smaller, too.",
+                             LESSON};
 static const Mistake LAST = {"the last part alone", "The gradients of the parts before were cleared.", SENT};
 static const Mistake BEFORE = {"gradients of an earlier step", "There were gradients already, and they were added to.",
                                "docs/05_model_moves.md#training-steps"};
@@ -75,7 +79,7 @@ typedef struct Step {
 typedef struct How {
   int64_t first, last;
   bool own, before;
-  double scale;
+  double scale, rate;
 } How;
 
 static Step step_of(Case *c, How how) {
@@ -100,9 +104,10 @@ static Step step_of(Case *c, How how) {
       const double scale = how.scale / (double)((how.last - how.first) * out), before = how.before ? 7 : 0;
       for (int64_t k = 0; k < in; k++)
         step.weights->f32[(rank * out + o) * in + k] =
-            (float)(weight->f32[o * in + k] - 0.5 * (dw[k] * scale + before));
-      step.biases->f32[rank * out + o] = (float)(bias->f32[o] - 0.5 * (db * scale + before));
-      step.shifts->f32[rank * out + o] = (float)(shift->f32[o] - 0.5 * (db * scale + before));
+            (float)(weight->f32[o * in + k] - how.rate * (dw[k] * scale + before + 0.25 * weight->f32[o * in + k]));
+      step.biases->f32[rank * out + o] = (float)(bias->f32[o] - how.rate * (db * scale + before + 0.25 * bias->f32[o]));
+      step.shifts->f32[rank * out + o] =
+          (float)(shift->f32[o] - how.rate * (db * scale + before + 0.25 * shift->f32[o]));
     }
   return step;
 }
@@ -115,18 +120,24 @@ static void suspects(Case *c, int64_t rows, int64_t ranks, int64_t parts) {
   for (int64_t i = 0; i < same->count; i++)
     same->f32[i] = weight->f32[i % weight->count];
   suspect_array(c, "weights", same, &NOTHING);
-  const Step own = step_of(c, (How){0, rows, true, false, 1}), own_mean = step_of(c, (How){0, rows, true, false, mean});
+  const Step own = step_of(c, (How){0, rows, true, false, 1, 0.5}),
+             own_mean = step_of(c, (How){0, rows, true, false, mean, 0.5});
   const bool summed = got_count(c, "elements") > 0, early = got_count(c, "stepped") > 0;
   const Mistake *alone = early ? &EARLY : summed ? &UNUSED : &OWN;
   suspect_array(c, "weights", own.weights, alone);
   suspect_array(c, "weights", own_mean.weights, alone);
-  suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, 1}).weights, &SUM);
+  suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, 1, 0.5}).weights, &SUM);
   if (parts > 1)
-    suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, mean * (double)parts}).weights, &PARTS);
-  suspect_array(c, "weights", step_of(c, (How){rows - part, rows, false, false, mean}).weights, &LAST);
-  suspect_array(c, "weights", step_of(c, (How){rows - part, rows, false, false, mean / (double)parts}).weights, &LAST);
+    suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, mean * (double)parts, 0.5}).weights, &PARTS);
+  suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, 1, 0.5 * mean}).weights, &RATE);
+  if (parts > 1)
+    suspect_array(c, "weights",
+                  step_of(c, (How){0, rows, false, false, (double)parts, 0.5 * mean / (double)parts}).weights, &RATE);
+  suspect_array(c, "weights", step_of(c, (How){rows - part, rows, false, false, mean, 0.5}).weights, &LAST);
+  suspect_array(c, "weights", step_of(c, (How){rows - part, rows, false, false, mean / (double)parts, 0.5}).weights,
+                &LAST);
   for (int k = 0; k < 2; k++) { // 7 of each rank, summed and perhaps divided
-    Step before = step_of(c, (How){0, rows, false, true, mean});
+    Step before = step_of(c, (How){0, rows, false, true, mean, 0.5});
     for (int64_t i = 0; i < before.weights->count; i++)
       before.weights->f32[i] -= k ? (float)(0.5 * 7 * (double)(ranks - 1)) : 0;
     suspect_array(c, "weights", before.weights, &BEFORE);
@@ -144,7 +155,7 @@ static void judge(Case *c) {
   // More than one gradient: each part's may have been summed again, with results of many kinds.
   const int64_t all = weight->count + 2 * bias->count, elements = got_count(c, "elements");
   suspect_that(c, parts > 1 && elements == parts * all, &EACH);
-  const Step want = step_of(c, (How){0, rows, false, false, 1 / (double)ranks});
+  const Step want = step_of(c, (How){0, rows, false, false, 1 / (double)ranks, 0.5});
   if (!expect_array(c, "weights", want.weights, 1e-4) || !expect_array(c, "biases", want.biases, 1e-4) ||
       !expect_array(c, "shifts", want.shifts, 1e-4))
     return;

@@ -109,7 +109,7 @@ static void *run(void *argument) {
       FyModule *model =
           new_model(driver_array(driver, "weight"), driver_array(driver, "bias"), driver_array(driver, "shift"));
       FyTensorList *parameters = fy_parameters(model);
-      FyOptimizer *optimizer = fy_sgd(parameters, .lr = 0.5);
+      FyOptimizer *optimizer = fy_sgd(parameters, .lr = 0.5, .weight_decay = 0.25);
       self->parameter = fy_data_ptr(parameters->items[1]);
       self->first = driver_array(driver, "weight")->f32;
       self->bytes = fy_nbytes(parameters->items[1]);

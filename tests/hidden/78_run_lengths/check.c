@@ -100,6 +100,28 @@ static void ask_large(Case *c) {
 static void ask_one(Case *c) {
   ask(c, 1, 3);
 }
+// What a first element may be taken for that has been compared with a number in place of its own.
+static void ask_beginning(Case *c, int32_t first) {
+  const int32_t others[] = {INT32_MIN, INT32_MAX, -1, 0, 1};
+  int64_t n = draw_odd(c, 13, 29), run = draw_int(c, 1, 3);
+  Array *x = new_array(c, FY_INT32, shape(n));
+  for (int64_t i = 0; i < n; i++)
+    x->i32[i] = i < run ? first : others[draw_int(c, 0, 4)];
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_number(c, "n", (double)n);
+}
+static void ask_smallest(Case *c) {
+  ask_beginning(c, INT32_MIN);
+}
+static void ask_greatest(Case *c) {
+  ask_beginning(c, INT32_MAX);
+}
+static void ask_minus_one(Case *c) {
+  ask_beginning(c, -1);
+}
+static void ask_zero(Case *c) {
+  ask_beginning(c, 0);
+}
 static void ask_none(Case *c) {
   ask(c, 0, 3);
 }
@@ -285,5 +307,9 @@ EXERCISE = {
               {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
               {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 2},
               {.name = "one element", .ask = ask_one, .judge = judge},
+              {.name = "the smallest int first", .ask = ask_smallest, .judge = judge, .passes = 1},
+              {.name = "the largest int first", .ask = ask_greatest, .judge = judge, .passes = 1},
+              {.name = "-1 first", .ask = ask_minus_one, .judge = judge, .passes = 1},
+              {.name = "0 first", .ask = ask_zero, .judge = judge, .passes = 1},
               {.name = "no elements", .ask = ask_none, .judge = judge}},
 };
