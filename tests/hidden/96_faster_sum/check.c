@@ -64,9 +64,9 @@ static void ask_beside(Case *c) {
   ask(c, SIDE - draw_odd(c, 1, 99999));
 }
 
-// More than the scored size: a grid that was made for that has too few threads, or each of them too few turns.
+// As many as there may be, nearly: a grid that was made for the scored size has too few threads, or each of them too few turns.
 static void ask_above(Case *c) {
-  ask(c, SIDE + draw_odd(c, 100001, 400001));
+  ask(c, 2 * SIDE - draw_odd(c, 1, 4095));
 }
 
 static double sum_to(const Array *x, int64_t count) {

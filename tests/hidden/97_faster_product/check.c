@@ -44,6 +44,20 @@ static void ask_odd(Case *c) {
 static void ask_looked_at(Case *c) {
   ask(c, draw_odd(c, 33, 63), 4 * draw_int(c, 9, 17), 4 * draw_int(c, 4, 6));
 }
+// Whole tiles in two of the three: each has to be asked for.
+static void ask_rows_alone(Case *c) {
+  ask(c, draw_odd(c, 65, 127), 128, 64);
+}
+static void ask_columns_alone(Case *c) {
+  ask(c, 128, draw_odd(c, 65, 127), 64);
+}
+static void ask_inner_alone(Case *c) {
+  ask(c, 128, 128, draw_odd(c, 33, 63));
+}
+// No tile is ever full: what nobody wrote to it is no number.
+static void ask_short(Case *c) {
+  ask(c, draw_odd(c, 17, 33), draw_odd(c, 17, 33), draw_int(c, 1, 7));
+}
 static void ask_vector(Case *c) {
   ask(c, 1, draw_odd(c, 5, 99), 4 * draw_int(c, 4, 9));
 }
@@ -139,5 +153,9 @@ EXERCISE = {
               {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
               {.name = "odd sizes", .ask = ask_odd, .judge = judge},
               {.name = "looked at", .ask = ask_looked_at, .judge = judge_inspected, .inspect = true},
+              {.name = "m alone is odd", .ask = ask_rows_alone, .judge = judge, .passes = 2},
+              {.name = "n alone is odd", .ask = ask_columns_alone, .judge = judge, .passes = 2},
+              {.name = "k alone is odd", .ask = ask_inner_alone, .judge = judge, .passes = 2},
+              {.name = "short sums, looked at", .ask = ask_short, .judge = judge_inspected, .inspect = true},
               {.name = "one row", .ask = ask_vector, .judge = judge}},
 };

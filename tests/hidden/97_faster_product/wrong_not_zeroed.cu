@@ -1,0 +1,35 @@
+// mistake: memory read that nobody has written
+// Beyond k the tile of a has zeros, and that of b whatever was there.
+#include <cuda_runtime.h>
+
+// A block has 64 x 64 elements of c, and a thread 8 of them, one below the other.
+enum { SIDE = 64, STEP = 8, EACH = 8 };
+
+__global__ void product(float *c, const float *a, const float *b, int m, int n, int k) {
+  __shared__ float left[SIDE][STEP], right[STEP][SIDE];
+  int t = threadIdx.x, x = t % SIDE, y = t / SIDE * EACH, top = blockIdx.y * SIDE, first = blockIdx.x * SIDE;
+  float sum[EACH] = {0};
+  for (int begin = 0; begin < k; begin += STEP) {
+    int row = top + t / STEP, p = begin + t % STEP, q = begin + t / SIDE, column = first + x;
+    left[t / STEP][t % STEP] = row < m && p < k ? a[(size_t)row * k + p] : 0;
+    if (q < k) // beyond it a is 0
+      right[t / SIDE][x] = column < n ? b[(size_t)q * n + column] : 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < STEP; i++) {
+      float other = right[i][x];
+#pragma unroll
+      for (int j = 0; j < EACH; j++)
+        sum[j] += left[y + j][i] * other;
+    }
+    __syncthreads();
+  }
+#pragma unroll
+  for (int j = 0; j < EACH; j++)
+    if (top + y + j < m && first + x < n)
+      c[(size_t)(top + y + j) * n + first + x] = sum[j];
+}
+
+extern "C" void product_on_device(float *c, const float *a, const float *b, int m, int n, int k) {
+  product<<<dim3((n + SIDE - 1) / SIDE, (m + SIDE - 1) / SIDE), SIDE * SIDE / EACH>>>(c, a, b, m, n, k);
+}
