@@ -14,8 +14,8 @@
 // Given, in device memory, float32: x (rows * columns, each at least 1) and out, to be written by each call; both
 // begin at multiples of 16 bytes, and rows and columns are at most 500 000. It has to be right for every size, and
 // fast for others, too: rows and columns are drawn up to 63 below and above the scored ones, and the first star has
-// to be reached there as well. Counted: all that device and shared memory are asked for. Not for these exercises:
-// inline assembly, and variables of a thread's own beyond its registers.
+// to be reached there as well. Counted: all that device and shared memory are asked for, and what the inspector finds
+// (nothing). Not for these exercises: inline assembly, and variables of a thread's own beyond its registers.
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };
