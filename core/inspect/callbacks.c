@@ -133,11 +133,24 @@ void *inspect_memset(void *to, int value, size_t bytes) {
 
 // ---- atomics, which these functions have to do themselves ----------------------------------------------------------------------
 
+// cudasim_atomic.h says so before an atomic function that has _block in its name: the next access is for its block alone.
+static _Thread_local bool of_block;
+void cudasim_inspect_atomic_of_block(void);
+void cudasim_inspect_atomic_of_block(void) {
+  of_block = inspect_now != NULL;
+}
+
+static unsigned atomic_kind(unsigned bytes) {
+  const unsigned kind = (of_block ? EVENT_ATOMIC_OF_BLOCK : EVENT_ATOMIC) + size_step(bytes);
+  of_block = false;
+  return kind;
+}
+
 #define ATOMIC_ACCESS(address, bytes)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
     if (__builtin_expect(l != NULL, 1))                                                                                \
-      lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, EVENT_ATOMIC + size_step(bytes)));          \
+      lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, atomic_kind(bytes)));                       \
     else                                                                                                               \
       inspect_calls++;                                                                                                 \
   } while (0)

@@ -30,7 +30,8 @@ enum event {
   EVENT_LEAVE,
   EVENT_READ,
   EVENT_WRITE = EVENT_READ + 5,
-  EVENT_ATOMIC = EVENT_WRITE + 5
+  EVENT_ATOMIC = EVENT_WRITE + 5,
+  EVENT_ATOMIC_OF_BLOCK = EVENT_ATOMIC + 5 // atomicAdd_block: atomic for threads of one block
 };
 enum { KIND_BITS = 5, KIND_MASK = (1 << KIND_BITS) - 1 };
 
@@ -42,6 +43,9 @@ static inline unsigned key_kind(uint32_t key) {
 }
 static inline bool is_atomic(uint32_t key) {
   return key_kind(key) >= EVENT_ATOMIC;
+}
+static inline bool is_atomic_of_block(uint32_t key) {
+  return key_kind(key) >= EVENT_ATOMIC_OF_BLOCK;
 }
 static inline bool is_read(uint32_t key) {
   return key_kind(key) >= EVENT_READ && key_kind(key) < EVENT_WRITE;

@@ -149,7 +149,10 @@ static bool ordered_in_warp(const struct look *l, const struct note *before) {
 // ---- findings --------------------------------------------------------------------------------------------------------------------
 
 const char *race_verb(uint32_t key) {
-  return is_atomic(key) ? "updates atomically" : is_read(key) ? "reads" : "writes";
+  return is_atomic_of_block(key) ? "updates atomically for its block alone"
+         : is_atomic(key)        ? "updates atomically"
+         : is_read(key)          ? "reads"
+                                 : "writes";
 }
 
 // "shared array tile", "the 4096 bytes of device memory"
@@ -304,9 +307,17 @@ void race_resolve_early(struct look *l) {
 
 // ---- the next access -----------------------------------------------------------------------------------------------------------
 
+// Atomics do not conflict with each other, unless one is for its block alone and the other of another block.
+static inline bool are_atomic(const struct look *l, const struct mark *before, uint32_t key) {
+  if (!is_atomic(before->key) || !is_atomic(key))
+    return false;
+  const bool of_block = is_atomic_of_block(before->key) || is_atomic_of_block(key);
+  return !of_block || era_of(before)->run == l->run || !of_launch(l, era_of(before));
+}
+
 // The two conflict unless something orders them, as it does all that is older than the launch's first era.
 static inline void pair(struct look *l, const struct mark *before, uint32_t key, uint64_t address, enum space space) {
-  if (before->era < l->first_era || (is_atomic(before->key) && is_atomic(key)))
+  if (before->era < l->first_era || are_atomic(l, before, key))
     return;
   const struct era *era = era_of(before);
   struct note note;
@@ -343,7 +354,8 @@ static inline void settle(const struct look *l, struct cell *cell, const struct 
 static bool check_cell(struct look *l, struct cell *cell, const struct mark *now, uint64_t address, enum space space) {
   const uint32_t key = now->key;
   const bool simple = cell->more == 0 && (cell->last.era < l->first_era || is_atomic(cell->last.key));
-  if (is_atomic(key) && simple) { // many atomics at one address
+  const bool of_block = is_atomic_of_block(key) || is_atomic_of_block(cell->last.key);
+  if (is_atomic(key) && simple && !of_block) { // many atomics at one address
     const bool written = is_of_block(l, &cell->last);
     cell->last = *now;
     return written;

@@ -124,9 +124,17 @@ static inline double atomicExch(double *address, double value) {
   return cudasim::atomic_update<uint64_t>(address, [=](double) { return value; });
 }
 
-// Of the block or of the whole system: it is all the same here.
+// For the block alone or for the whole system: what is done is the same here. An inspector that is linked in hears of the former.
+extern "C" void cudasim_inspect_atomic_of_block(void) __attribute__((weak));
+namespace cudasim {
+inline void of_block() {
+  if (cudasim_inspect_atomic_of_block)
+    cudasim_inspect_atomic_of_block();
+}
+} // namespace cudasim
 #define CUDASIM_SCOPES(name)                                                                                           \
   template <class T, class V> inline T name##_block(T *address, V value) {                                             \
+    cudasim::of_block();                                                                                               \
     return name(address, (T)value);                                                                                    \
   }                                                                                                                    \
   template <class T, class V> inline T name##_system(T *address, V value) {                                            \
@@ -144,6 +152,7 @@ CUDASIM_SCOPES(atomicInc)
 CUDASIM_SCOPES(atomicDec)
 #undef CUDASIM_SCOPES
 template <class T, class C, class V> inline T atomicCAS_block(T *address, C compare, V value) {
+  cudasim::of_block();
   return atomicCAS(address, (T)compare, (T)value);
 }
 template <class T, class C, class V> inline T atomicCAS_system(T *address, C compare, V value) {

@@ -361,11 +361,10 @@ static const Mistake *mistake_of_keys(Case *c, const Ranking *r, const Ranking *
   const Mistake *mistake;
   if (!at_most_one_known(&rows, r, want, &mistake))
     return NULL;
-  if (mistake)
-    return mistake;
   const Ranking merged = by_beginning(c);
-  if (!same_keys(&merged, want) && same_found(r, &merged))
-    return &BEGINNING;
+  const bool by_merging = !same_keys(&merged, want) && same_found(r, &merged);
+  if (mistake || by_merging)
+    return mistake && by_merging ? NULL : mistake ? mistake : &BEGINNING;
   const int told = r->found < 3 ? r->found : 3;
   for (int i = 0; i < told; i++)
     if (r->keys[i] >= OPS)

@@ -5,11 +5,6 @@
 
 #define LESSON "docs/16_distributed.md#what-is-sent"
 
-static const Mistake ROOM = {
-    "room for fewer numbers",
-    "The program was ended by a signal only where there are many numbers: memory of a fixed size, or the stack, had no "
-    "room for a part of them.",
-    LESSON};
 static const Mistake NOTHING = {"nothing summed", "The data are what they were: each rank has its own numbers still.",
                                 LESSON};
 static const Mistake STUCK = {
@@ -206,6 +201,6 @@ EXERCISE = {
               {"numbers left over", ask_uneven, .judge = judge},
               {"one number left over", ask_one_over, .judge = judge},
               {"many ranks and numbers", ask_many, .judge = judge},
-              {"a million numbers", ask_most, .judge = judge, .passes = 1, .crash = &ROOM},
+              {"a million numbers", ask_most, .judge = judge, .passes = 1, .crash = &INDEX_OUTSIDE},
               {"fewer numbers than ranks", ask_few, .judge = judge}},
 };

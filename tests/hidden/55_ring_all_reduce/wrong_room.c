@@ -1,4 +1,4 @@
-// mistake: room for fewer numbers
+// mistake: an index outside of an array
 #include "ferry.h"
 #include <stdlib.h>
 

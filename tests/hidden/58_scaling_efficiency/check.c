@@ -13,6 +13,10 @@ static const Mistake WAITED = {
     "A rank was busy with something else when the clock was started, and the time until it came counted. "
     "barrier, and then the clock.",
     LESSON};
+static const Mistake RATE_TOLD = {"a rate in place of seconds",
+                                  "slowest takes this rank's seconds, and returns the largest of all ranks'. Of rates "
+                                  "the largest is the fastest rank's.",
+                                  LESSON};
 static const Mistake OWN = {
     "this rank's own time",
     "What all ranks together achieve is decided by the one that takes longest: slowest(seconds).", LESSON};
@@ -98,6 +102,8 @@ static void judge(Case *c) {
                {want * alone, &RATE},
                {in_int / longest / (ranks * alone), &IN_INT}};
   suspect_that(c, made == 0, &NOTHING);
+  const double rate = samples / own, told = got_number(c, "told");
+  suspect_that(c, fabs(told - rate) < 1e-9 * rate && fabs(rate - own) > 1e-6 * own, &RATE_TOLD);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     suspect_that(c, fabs(result - known[i].value) < 1e-9 * fabs(known[i].value) && fabs(result - want) > 1e-6 * want,
                  known[i].mistake);

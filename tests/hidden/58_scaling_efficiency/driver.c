@@ -5,6 +5,7 @@
 static const double *costs; // of this rank's steps, the last one for all further ones
 static int64_t cost_count, steps_made;
 static double clock_now, late, others;
+static double told = -1; // to slowest
 static int barriers;
 
 // In every step the ranks average gradients: a rank that is not there yet is waited for.
@@ -31,6 +32,7 @@ static double now(void) {
 }
 
 static double slowest(double seconds) {
+  told = seconds;
   return seconds > others ? seconds : others;
 }
 
@@ -45,5 +47,6 @@ void drive(Driver *d) {
       scaling_efficiency((int)driver_number(d, "ranks"), (int)driver_number(d, "batch"), (int)driver_number(d, "steps"),
                          driver_number(d, "alone"), step, barrier, now, slowest);
   driver_put_number(d, "efficiency", efficiency);
+  driver_put_number(d, "told", told);
   driver_put_number(d, "steps made", (double)steps_made);
 }

@@ -17,6 +17,10 @@ static const Mistake NO_BARRIER = {
     "The counters are set, added to and read by threads of all warps of the block: between "
     "these three the block has to wait, by __syncthreads().",
     "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
+static const Mistake OF_BLOCK = {
+    "atomic for one block alone",
+    "atomicAdd_block keeps apart what threads of one block add. Counters that all blocks add to take atomicAdd.",
+    "docs/24_reductions.md#atomics"};
 static const Mistake LAST_BLOCK = {
     "the counts of one block alone",
     "Each block has counted a part. The parts are added up, not written over each other.", LESSON};
@@ -60,6 +64,12 @@ static int64_t sum_of(const Array *a) {
   return sum;
 }
 
+// Every count is there, and a race between blocks has been found all the same: of additions that are atomic for a block.
+static bool is_of_block(const Case *c) {
+  return has_finding(c, "race-grid") && sum_of(got_shaped(c, "counts", shape(64))) == given(c, "x")->count &&
+         inspected(c, GLOBAL_ATOMICS, (Where){.in_all = true}) > 0;
+}
+
 static void judge(Case *c) {
   const Array *x = given(c, "x");
   Array *want = new_array(c, FY_INT32, shape(64));
@@ -74,6 +84,7 @@ static void judge(Case *c) {
   suspect_that(c, sum > 0 && sum < x->count && !raced, &LAST_BLOCK);
   const bool atomic = inspected(c, SHARED_ATOMICS, (Where){.in_all = true}) >= (double)x->count;
   suspect_that(c, atomic && !has_finding(c, "race-grid") && raced, &NO_BARRIER);
+  suspect_that(c, !raced && is_of_block(c), &OF_BLOCK);
   suspect_finding(c, "race", &UNORDERED);
   if (!expect_array(c, "counts", want, 0) || !expect_by_kernel(c))
     return;

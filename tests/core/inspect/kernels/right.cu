@@ -198,6 +198,20 @@ __global__ void copies(float *out, const float *in) {
   memcpy(out + 8 * threadIdx.x, own, sizeof own);
 }
 
+// Each block has a counter of its own, in either memory; what all blocks share is updated for the whole device.
+__global__ void within_its_block(int *counts, int *all) {
+  __shared__ int own;
+  if (threadIdx.x == 0)
+    own = 0;
+  __syncthreads();
+  atomicAdd_block(&own, 1);
+  atomicAdd_block(&counts[blockIdx.x], 1);
+  atomicAdd(&counts[blockIdx.x], 1);
+  __syncthreads();
+  if (threadIdx.x == 0)
+    atomicAdd_system(all, own);
+}
+
 int main(void) {
   enum { BYTES = 16384 };
   float *in, *out, *part;
@@ -225,6 +239,8 @@ int main(void) {
   padded<<<1, THREADS>>>((Padded *)fresh, (Padded *)(fresh + 1024));
   three_of_four<<<1, THREADS>>>((float4 *)(fresh + 2048), out);
   histogram<<<8, THREADS>>>(counts + 64, (int *)in);
+  within_its_block<<<8, THREADS>>>(counts + 96, counts + 112);
+  within_its_block<<<4, THREADS>>>(counts + 100, counts + 112); // what was another block's in the launch before
   with_variables<float><<<1, THREADS, THREADS * sizeof(float)>>>(out);
   with_variables<int><<<1, THREADS, THREADS * sizeof(int)>>>((int *)out);
   through_parameters<<<1, THREADS>>>(out);

@@ -64,6 +64,19 @@ __global__ void sum_of_blocks(float *sum, const float *in) {
     *sum += in[blockIdx.x]; //@u5
 }
 
+// Atomic for the threads of a block, and here are several.
+// expect race-grid within_blocks a5
+// expect race-grid within_some_blocks a6 b6
+__global__ void within_blocks(int *count) {
+  atomicAdd_block(count, 1); //@a5
+}
+__global__ void within_some_blocks(int *count) {
+  if (blockIdx.x % 2)
+    atomicMax_block(count, 1); //@a6
+  else
+    atomicAdd(count, 1); //@b6
+}
+
 // Without __threadfence() the counter says nothing about the sums.
 // expect race-grid last_without_fence w6 r6
 __global__ void last_without_fence(float *sum, float *part, unsigned *count, const float *in) {
@@ -261,6 +274,9 @@ int main(void) {
   plain_and_atomic<<<1, THREADS>>>((int *)out);
   warp_without_meeting<<<1, 32>>>(out, in);
   sum_of_blocks<<<4, THREADS>>>(out, in);
+  cudaMemset(out, 0, BYTES);
+  within_blocks<<<4, THREADS>>>((int *)out);
+  within_some_blocks<<<4, THREADS>>>((int *)out + 1);
   cudaMemset(out, 0, BYTES);
   last_without_fence<<<4, THREADS>>>(out, out + 64, (unsigned *)out + 128, in);
   bytes<<<1, 32>>>((unsigned char *)out);
