@@ -548,6 +548,8 @@ void case_judge(Case *c) {
     case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
     if (strstr(got_error(c), "is used after its scope has ended")) // without the checked mode it would have crashed
       c->fallback = c->test->crash ? c->test->crash : &USED_AFTER_SCOPE;
+    else if (strstr(got_error(c), "is used after it was freed: it was made at tests/")) // not by the answer
+      c->mistake = &GIVEN_UP;
     else if (strstr(got_error(c), "host code reads or writes at byte"))
       c->fallback = &INDEX_OUTSIDE;
   }

@@ -22,6 +22,12 @@ const Mistake USED_AFTER_SCOPE = {"used after its scope",
                                   "What is made within fy_scope { } is freed at its end. A result is handed out of it: "
                                   "result = fy_keep(result), in the scope.",
                                   "docs/03_tensor_moves.md#todevice"};
+const Mistake GIVEN_UP = {
+    "the caller's tensor given up",
+    "A tensor that the answer was given is the caller's, who still needs it: fy_drop is for what the answer made. "
+    "Where "
+    "nothing has to be moved or changed, fy_to and others return the tensor that they were given.",
+    "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
 const Mistake USED_AFTER_FREE = {
     "memory used after it was freed",
     "What free or realloc has taken back is no longer the program's: it may not be read, written "

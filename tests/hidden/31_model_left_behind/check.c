@@ -58,11 +58,6 @@ static const Mistake WAITS = {"the host waits in every step",
                               "Asking for each loss at once copies it back and stops the host. Leave the losses on the "
                               "device.",
                               "docs/07_pitfalls.md#waiting-in-a-loop"};
-static const Mistake GIVEN_UP = {
-    "the caller's tensor given up",
-    "What is on the device already fy_to returns as it is: on the CPU it is the caller's own "
-    "x, which is not yours to drop.",
-    "docs/05_model_moves.md#cuda-against-todevice"};
 static const Mistake CONSTANT = {"a constant in place of the result",
                                  "What is returned is the same for every input: nothing was computed.",
                                  "docs/05_model_moves.md#training-steps"};
@@ -197,7 +192,6 @@ static const Mistake *not_moved(const Counts *n) {
 static void suspect_all(Case *c, int64_t steps) {
   const Counts *n = counts(c);
   bool error = *got_error(c);
-  suspect_error(c, "is used after it was freed: it was made at tests/", &GIVEN_UP); // not by the answer
   suspect_that(c, error && got(c, "losses"), &ALWAYS_CUDA); // the second call failed, on the CPU
   suspect_that(c, error && n->device_to_host > 0, &EACH_STEP);
   suspect_that(c, strstr(got_error(c), "same device") && got_number(c, "parameters there") == 4, &BATCH_BEHIND);
