@@ -47,6 +47,11 @@ static const Mistake BEYOND = {
     "In the last block there are more threads than elements: they read x behind its end. They have to "
     "bring a 0, and write nothing.",
     LESSON "#over-blocks"};
+static const Mistake FAR_APART = {
+    "neighbouring lanes far apart",
+    "Each thread reads, or writes, elements that lie beside each other, one by one, so that the lanes of a request are "
+    "sectors apart. Let neighbouring threads take neighbouring elements, or four of them at once as an int4.",
+    "docs/22_global_memory.md#a-ladder-of-strides"};
 static const Mistake ALONE = {"one thread adds up everything",
                               "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked. That "
                               "is the CPU's loop, on a processor that is much slower "
@@ -172,7 +177,7 @@ static void judge_traffic(Case *c) {
   judge(c);
   expect_threads(c, 128, &ALONE);
   expect_inspected(c, ACTIVE_LANES, (Where){.in_all = true}, 0.2, &ALONE);
-  expect_sectors(c, 1.5, &ALONE);
+  expect_sectors(c, 1.5, &FAR_APART);
 }
 
 EXERCISE = {

@@ -10,7 +10,7 @@ static const Mistake OVERFLOW = {
     "Take the row's maximum off every number first.",
     LESSON};
 static const Mistake UNDERFLOW = {
-    "zero taken for the smallest number",
+    "a number taken for the smallest",
     "All numbers of a row may be far below 0, and below -1e30. A thread that has met no number yet holds "
     "-INFINITY.",
     LESSON};

@@ -1,4 +1,4 @@
-// mistake: zero taken for the smallest number
+// mistake: a number taken for the smallest
 #include <cuda_runtime.h>
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// mistake: zero taken for the smallest number
+// mistake: a number taken for the smallest
 // -1e30 for a thread without numbers: x may be below it.
 #include <cuda_runtime.h>
 #include <math.h>
