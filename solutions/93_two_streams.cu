@@ -10,8 +10,9 @@
 //             with torch.cuda.stream(second): second.wait_event(ready); sum.add_(scaled)
 //
 // Sometimes sum has a batch twice and another not at all. Find what is wrong (there is more than one thing), and mend
-// it: each kernel stays in its stream, there is one array `scaled`, and the host waits for nothing, nor asks whether it
-// is done. The caller reads sum in `second`. The section "The wrong stream" of the lesson helps.
+// it: each kernel stays in its stream, there is one array `scaled` (the last batch is in it afterwards), and the host
+// waits for nothing, nor asks whether it is done. The caller reads sum in `second`. The section "The wrong stream" of
+// the lesson helps.
 //
 // Given, in device memory, float32: x (batches rows of n, both at least 1), complete in `first` alone; scaled (n);
 // sum (n, all 0 in `second`); two streams, both non-blocking and of the current device, which may be another one in the

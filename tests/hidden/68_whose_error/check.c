@@ -13,6 +13,10 @@ static const Mistake PEEKED = {
 static const Mistake NOT_ASKED = {"the launch was not asked for its error",
                                   "A launch returns nothing. cudaGetLastError() behind it says whether it could begin.",
                                   LESSON};
+static const Mistake STOPPED = {"stopped by an earlier error",
+                                "An error of a call, or of a launch that could not begin, stops nobody who comes after "
+                                "it: note it, and launch the kernel all the same.",
+                                LESSON};
 static const Mistake NOT_AWAITED = {
     "the kernel was not waited for",
     "When the launch returns, the kernel may not have begun. cudaDeviceSynchronize waits, and returns "
@@ -85,7 +89,9 @@ static void judge(Case *c) {
   const int64_t stale = (int64_t)given_number(c, "stale");
   const int64_t before = got_count(c, "before"), launch = got_count(c, "launch"), kernel = got_count(c, "kernel");
   const int64_t want = bad ? INVALID_CONFIGURATION : 0;
-  suspect_that(c, !bad && counts(c)->launches == 0, &NO_KERNEL);
+  const bool refused = got_count(c, "refused") > (stale == INVALID_CONFIGURATION);
+  const bool stopped = stale && before == stale && !(bad ? refused : counts(c)->launches > 0);
+  suspect_that(c, !bad && counts(c)->launches == 0, stopped ? &STOPPED : &NO_KERNEL);
   if (null)
     expect_error(c, "illegal", NULL); // it stays
   if (stale)
@@ -93,9 +99,10 @@ static void judge(Case *c) {
   else
     expect_exactly(c, "*before", before, 0, NULL);
   expect_exactly(c, "*launch", launch, want,
-                 stale && launch == stale ? &BLAMED
-                 : bad                    ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED)
-                                          : NULL);
+                 stopped && launch == 0     ? &STOPPED
+                 : stale && launch == stale ? &BLAMED
+                 : bad                      ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED)
+                                            : NULL);
   expect_exactly(c, "*kernel", kernel, null ? ILLEGAL_ADDRESS : 0,
                  kernel == NOT_READY     ? &ASKED_EARLY
                  : null                  ? &NOT_AWAITED

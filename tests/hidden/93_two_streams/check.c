@@ -21,6 +21,10 @@ static const Mistake WAITS = {"the host waits",
                               "With the host waiting between the two, an event is not needed, and nothing overlaps "
                               "either: let the streams wait for each other.",
                               EVENTS};
+static const Mistake OTHER_ARRAY = {"another array in place of scaled",
+                                    "There is one array `scaled`, which has the last batch in the end. With a second "
+                                    "one nobody has to wait for it, and it is memory that the caller has not given.",
+                                    LESSON};
 static const Mistake ONE_STREAM = {"all in one stream",
                                    "In one stream nothing has to wait, and nothing runs side by side: scale in "
                                    "`first`, add in `second`.",
@@ -120,6 +124,10 @@ static void judge(Case *c) {
       !expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITS) || !s.known)
     return;
   if (case_pass(c) == PASS_IN_ORDER && !expect_that(c, !s.ran, &WAITS, "some of it had been done on return"))
+    return;
+  const Array *scaled = got(c, "scaled");
+  suspect_that(c, scaled && !(scaled->flags & ARRAY_GUARD_BROKEN), &OTHER_ARRAY);
+  if (!expect_array(c, "scaled", sums(c, -1), 0))
     return;
   if (expect_that(c, !s.default_stream, &DEFAULT_STREAM, "a kernel was launched into the default stream"))
     expect_that(c, !s.one_stream, &ONE_STREAM, "all kernels were launched into one stream");
