@@ -15,11 +15,11 @@
 // Given: batch in pinned host memory, weight on the device of the two streams (not always the first GPU). Neither
 // requires a gradient. Work is pending on both: what is queued on `copying` still writes to batch, what is queued on
 // `computing` still writes to weight, out of memory that has gone back to that stream: who takes memory from
-// `computing` may get it, so the copy's comes from elsewhere. The copy has to be queued on `copying` and the product
-// on `computing`, behind it; and the product has to wait for the copy. When the function returns, result is complete
-// and *milliseconds is what fy_event_elapsed_time says of two events on `computing`, one right before the product
-// (behind the wait for the copy) and one right behind it. The streams and the device that were current are so again.
-// The next call may have other sizes, other streams and another GPU.
+// `computing` may get it, so the copy's comes from elsewhere (the current stream is neither of the two). The copy has
+// to be queued on `copying` and the product on `computing`, behind it; and the product has to wait for the copy. When
+// the function returns, result is complete and *milliseconds is what fy_event_elapsed_time says of two events on
+// `computing`, one right before the product (behind the wait for the copy) and one right behind it. The streams and the
+// device that were current are so again. The next call may have other sizes, other streams and another GPU.
 // Counted: copies to the device (one), and how often the host waits (for an event, a stream or the device): once, at
 // the end. Asking again and again until an event has passed is not waiting. On the way queues wait for each other, and
 // the host for neither. Nothing but the copy belongs on `copying`, nothing but the product on `computing`.

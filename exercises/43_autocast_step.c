@@ -10,11 +10,11 @@
 //             ... the gradients, clipped to max_norm, a step if they are finite, the scale for the next one ...
 //             return loss.detach()
 //
-// Given: a model, an optimizer of its parameters, a scaler that is enabled; x (rows, in) and y (rows, out), float32 on
-// the model's device, which may be the CPU. Gradients that the parameters have already are of another step. The total
-// norm of the gradients, as they are without the scale, is to be at most max_norm, which may be 0
-// (fy_clip_grad_norm_). A step with gradients that are not finite is left out, and the scale is updated after every
-// step.
+// Given: a model of at most 32 parameters, an optimizer of its parameters, a scaler that is enabled; x (rows, in) and y
+// (rows, out), float32 on the model's device, which may be the CPU. Gradients that the parameters have already are of
+// another step. The total norm of the gradients, as they are without the scale, is to be at most max_norm, which may be
+// 0 (fy_clip_grad_norm_); not all gradients are 0. A step with gradients that are not finite is left out, and the scale
+// is updated after every step.
 // Returned: the loss, not scaled, of no dimensions, on the device and without a graph.
 // The loss may be taken within the region of autocast or behind it.
 // Judged: several steps, one after the other: losses, parameters and scales; that the model runs under autocast in

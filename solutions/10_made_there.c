@@ -6,8 +6,8 @@
 //
 //   PyTorch:  offset + torch.arange(columns, device=device, dtype=torch.float32).expand(rows, columns).contiguous()
 //
-// Given: a device (the CPU, or any CUDA device), rows and columns (either may be 0), and offset, any number (a whole
-// one, too).
+// Given: a device (the CPU, or any CUDA device), rows and columns (either may be 0), and offset, any number up to 1e15
+// either way (a whole one, too).
 // Counted: copies between host and device, and between devices. There is no need for one: whatever is made, is made on
 // the device.
 // The result is contiguous and has memory of its own for each of its elements, in each call anew: the caller may write

@@ -13,9 +13,9 @@
 //
 //   PyTorch:  torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
 //
-// Given: one of these words; N has one or two digits. The tests describe machines that they do not have, so
-// choose_device may not make anything on the device it chooses. For the best GPU, "cuda" and "cuda:0" both count as
-// right; of the CPU and of mps only the kind is looked at, not the number.
+// Given: one of these words; N has one or two digits, and no zero in front of another one. The tests describe machines
+// that they do not have, so choose_device may not make anything on the device it chooses. For the best GPU, "cuda" and
+// "cuda:0" both count as right; of the CPU and of mps only the kind is looked at, not the number.
 // Judged: the device, with and without CUDA, and that a tensor can be made on what device_here returns.
 #include "ferry.h"
 #include <string.h>

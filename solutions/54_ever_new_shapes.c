@@ -12,8 +12,8 @@
 //                 scores = torch.cat([model(group) for group in groups])
 //
 // Given: a model on the CPU, with two convolutions, whose scores of a picture do not depend on the others; `count`
-// groups, 1 or more, each (n, C, H, W) float32 on the CPU with an n of its own, from 1 to `batch`, some of them perhaps
-// equal; batch, the most pictures that the model may be given at once.
+// groups, 1 to 256, each (n, C, H, W) float32 on the CPU with an n of its own, from 1 to `batch`, some of them perhaps
+// equal; batch, the most pictures that the model may be given at once, itself at most 256.
 // Returned: the scores of all pictures (as many as there are in all groups together, classes), in their order, and of
 // nothing else. No graph is recorded.
 // Counted: searches (fy_backends_benchmark_counts), at most 4 in a call; forward passes, at most `count`; pictures in a

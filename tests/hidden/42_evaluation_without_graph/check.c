@@ -59,6 +59,11 @@ static const Mistake UNDERFLOW = {
     "The loss is not a finite number although the outputs are. softmax of outputs that lie far apart is 0 for the "
     "small ones, and its logarithm is not finite. fy_cross_entropy takes the outputs themselves.",
     "docs/09_training_a_classifier.md#cross-entropy"};
+static const Mistake DRAWN = {
+    "random numbers drawn",
+    "The random generator goes on somewhere else after the call: the training's dropout and order are others then. A "
+    "loader draws a seed from it unless it has one.",
+    EVALUATION};
 static const Mistake SUMMED = {"a sum in place of the mean", "*loss is the sum over all samples. Divide it by N.",
                                EVALUATION};
 static const Mistake TOO_LONG = {"the last batch too long", "The last batch ends where the samples end.",
@@ -269,7 +274,7 @@ static void judge(Case *c) {
       !expect_at_most(c, "samples in a forward pass", got_count(c, "most rows"), (int64_t)given_number(c, "batch"),
                       &WHOLE))
     return;
-  if (judge_afterwards(c))
+  if (judge_afterwards(c) && expect_exactly(c, "changes of the random generator", got_count(c, "drawn"), 0, &DRAWN))
     judge_memory(c);
 }
 

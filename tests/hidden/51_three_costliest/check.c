@@ -39,6 +39,10 @@ static const Mistake UNIT = {"another unit", "The rows have microseconds; millis
 static const Mistake ALWAYS_THREE = {
     "three where there are fewer", "A profile can have fewer than three ops: the function returns how many there are.",
     SELF_AND_TOTAL};
+static const Mistake AS_INTS = {"times compared as whole numbers",
+                                "Times less than a microsecond apart are in another order than asked for: their "
+                                "difference as an int is 0.",
+                                SELF_AND_TOTAL};
 static const Mistake ROOM = {"room for some of the ops",
                              "The three are the costliest of the ops that come first: a profile has any number of ops.",
                              SELF_AND_TOTAL};
@@ -281,6 +285,14 @@ static void ask_idle(Case *c) {
   }
   give_rows(c, &d);
 }
+// Less than a microsecond apart, and more microseconds than an int holds.
+static void ask_near(Case *c) {
+  const Drawn d = draw_with(c, USUAL, false, false);
+  const double most = draw_int(c, 0, 1) ? 10 : 3e9;
+  for (int64_t i = 0; i < d.name->count; i++)
+    d.self->f64[i] = is_single(&d, i) ? most + draw_real(c, 0, 0.99) : 0;
+  give_rows(c, &d);
+}
 static void ask_two(Case *c) {
   ask_with(c, 2, true, false);
 }
@@ -366,6 +378,9 @@ static const Mistake *mistake_of_keys(Case *c, const Ranking *r, const Ranking *
   if (mistake || by_merging)
     return mistake && by_merging ? NULL : mistake ? mistake : &BEGINNING;
   const int told = r->found < 3 ? r->found : 3;
+  if (r->found == want->found && told == 3 && r->keys[0] >= 0 && r->keys[0] < OPS &&
+      fabs(r->times[0] - want->times[0]) < 1e-3 && fabs(r->times[1] - want->times[1]) < 1e-3)
+    return &AS_INTS;
   for (int i = 0; i < told; i++)
     if (r->keys[i] >= OPS)
       return &ALL_ROWS;
@@ -440,6 +455,7 @@ EXERCISE = {
               {.name = "another one", .ask = ask_some, .judge = judge},
               {.name = "more than a hundred ops", .ask = ask_hundreds, .judge = judge},
               {.name = "an op of no time", .ask = ask_idle, .judge = judge},
+              {.name = "less than a microsecond apart", .ask = ask_near, .judge = judge},
               {.name = "nothing but ops", .ask = ask_ops_alone, .judge = judge},
               {.name = "two ops", .ask = ask_two, .judge = judge},
               {.name = "no op at all", .ask = ask_none, .judge = judge}},

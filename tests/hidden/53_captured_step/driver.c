@@ -25,6 +25,11 @@ void drive(Driver *d) {
   FyDevice device = fy_device_of(model->weight);
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"), .momentum = 0.5);
   driver_module(&model->base);
+  const FyDevice current = {FY_CUDA, fy_cuda_current_device()};
+  if (driver_has(d, "another stream")) { // than the default one is current
+    fy_set_stream(fy_stream_new(device, 0));
+    fy_cuda_set_device(current.index);
+  }
   fy_no_grad {
     fy_mul_scalar_(model->weight, 0.5);
     fy_synchronize(device);

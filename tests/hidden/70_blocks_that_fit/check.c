@@ -6,6 +6,10 @@
 #define ROOM "docs/21_the_machine.md#occupancy"
 #define WAVES "docs/21_the_machine.md#waves-and-tails"
 
+static const Mistake BLOCKS_LIMIT = {"a real GPU's limits of a block",
+                                     "What a single block may have is no limit here: registers and shared memory are "
+                                     "limits by what a multiprocessor has.",
+                                     "docs/21_the_machine.md#occupancy"};
 static const Mistake WARPS = {"threads not rounded up to whole warps",
                               "A block of 33 threads takes two warps: the room of 64 threads, and the registers of 64.",
                               ROOM};
@@ -50,7 +54,9 @@ typedef enum Slip {
   NO_REGISTER_ROOM,
   BLOCK_PORTIONS,
   ONE_RESERVE,
-  RESERVE_OF_SOME, // of blocks that have shared memory of their own
+  RESERVE_OF_SOME,      // of blocks that have shared memory of their own
+  REGISTERS_OF_A_BLOCK, // at most 65536
+  BYTES_OF_A_BLOCK,     // at most 227 KiB
   SLIPS
 } Slip;
 
@@ -79,6 +85,8 @@ static int64_t fit(const Gpu *g, const int64_t *want, Slip slip) {
     blocks = least(blocks, (slip == ONE_RESERVE ? g->shared - g->reserved : g->shared) / bytes);
   if (slip != NO_REGISTER_ROOM)
     blocks = least(blocks, g->registers / registers);
+  if ((slip == REGISTERS_OF_A_BLOCK && registers > 65536) || (slip == BYTES_OF_A_BLOCK && want[2] > 227 << 10))
+    return 0;
   return slip == NO_LIMIT ? blocks : least(blocks, g->blocks);
 }
 
@@ -114,6 +122,11 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
       want[1] = 16;
       want[2] = 0;
     }
+    if (i % 8 == 4 && kind == 4) { // more of both than a block of a real GPU may have
+      want[0] = draw_int(c, 993, 1024);
+      want[1] = draw_int(c, 100, 255);
+      want[2] = draw_int(c, 230, 400) * 1024;
+    }
     if (i % 8 == 2 && kind == 2) // no room for one: with what is reserved, or without it
       want[2] = gpu[4] - draw_int(c, -1, 1) * 512;
     if (i % 8 == 3) // as many as a grid may have
@@ -123,11 +136,13 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
   give_array(c, "cases", cases, (Give){.device = "cpu"});
 }
 
-// The last is none that is sold: few registers, and so little shared memory that what is reserved is a limit by itself.
-static const int64_t GPUS[4][6] = {{108, 2048, 32, 65536, 167936, 1024},
+// The last two are none that are sold: one of few registers, and so little shared memory that what is reserved is a limit by
+// itself; and one that has room for blocks that no GPU takes.
+static const int64_t GPUS[5][6] = {{108, 2048, 32, 65536, 167936, 1024},
                                    {40, 1024, 16, 65536, 65536, 0},
                                    {84, 1536, 16, 65536, 102400, 1024},
-                                   {6, 2048, 32, 32768, 16384, 1024}};
+                                   {6, 2048, 32, 32768, 16384, 1024},
+                                   {132, 4096, 64, 1 << 20, 1 << 20, 1024}};
 static void ask_a100(Case *c) {
   ask(c, GPUS[0], 0);
 }
@@ -139,6 +154,9 @@ static void ask_a6000(Case *c) {
 }
 static void ask_small(Case *c) {
   ask(c, GPUS[3], 3);
+}
+static void ask_huge(Case *c) {
+  ask(c, GPUS[4], 4);
 }
 static void ask_shared(Case *c) {
   ask(c, GPUS[0], 2);
@@ -190,7 +208,9 @@ static void suspect_slips(Case *c) {
                                               [NO_REGISTER_ROOM] = &NO_REGISTERS,
                                               [BLOCK_PORTIONS] = &PORTIONS_OF_BLOCKS,
                                               [ONE_RESERVE] = &RESERVED_ONCE,
-                                              [RESERVE_OF_SOME] = &RESERVED};
+                                              [RESERVE_OF_SOME] = &RESERVED,
+                                              [REGISTERS_OF_A_BLOCK] = &BLOCKS_LIMIT,
+                                              [BYTES_OF_A_BLOCK] = &BLOCKS_LIMIT};
   const Array *all[SLIPS];
   for (int i = NONE + 1; i < SLIPS; i++)
     all[i] = fits(c, (Slip)i);
@@ -230,5 +250,6 @@ EXERCISE = {
               {.name = "a T4, whole warps", .ask = ask_t4, .judge = judge},
               {.name = "an RTX A6000", .ask = ask_a6000, .judge = judge},
               {.name = "a small one of other proportions", .ask = ask_small, .judge = judge},
+              {.name = "room for the largest blocks", .ask = ask_huge, .judge = judge},
               {.name = "much shared memory", .ask = ask_shared, .judge = judge}},
 };
