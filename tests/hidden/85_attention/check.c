@@ -1,6 +1,7 @@
 // Exercise 85: attention in tiles, with a softmax that goes along.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 #define LESSON "docs/28_kernels_of_a_network.md#attention"
 
@@ -34,6 +35,10 @@ static const Mistake SEVERAL = {"more than one launch", "Scores need no launch o
 
 static const Mistake ZERO_FIRST = {"zero taken for the smallest score",
                                    "A score may be below 0. What is smaller than any is -INFINITY.", LESSON};
+
+static const Mistake LEFT_OUT = {
+    "a key of small weight left out",
+    "A weight may be next to nothing and its value so large that their product counts: each key has its part.", LESSON};
 
 static void ask(Case *c, int64_t heads, int64_t n, double most) {
   const Give on_device = {.device = "cuda:0"};
@@ -70,6 +75,28 @@ static void ask_low(Case *c) {
 }
 static void ask_one(Case *c) {
   ask(c, 5, 1, 1);
+}
+
+// The lower a key's score, the larger its values: what counts most may be 30 and more below the largest score. Values of dimension 0
+// are 1, so that what comes out there is the sum of all shares.
+static void ask_large_values(Case *c) {
+  const int64_t n = 64;
+  const Give on_device = {.device = "cuda:0"};
+  Array *q = new_array(c, FY_FLOAT32, shape(1, n, D)), *k = new_array(c, FY_FLOAT32, shape(1, n, D));
+  Array *v = draw_array(c, FY_FLOAT32, shape(1, n, D), 1, 2);
+  for (int64_t i = 0; i < n; i++) {
+    const double score = i % 32 == 7 ? 0 : draw_real(c, -40, 0);
+    q->f32[i * D] = (float)draw_real(c, 1, 2);
+    k->f32[i * D] = (float)(score * sqrt(D));
+    v->f32[i * D] = 1;
+    for (int64_t d = 1; d < D; d++)
+      v->f32[i * D + d] *= (float)exp(-score * 1.5);
+  }
+  give_array(c, "q", q, on_device);
+  give_array(c, "k", k, on_device);
+  give_array(c, "v", v, on_device);
+  give_number(c, "heads", 1);
+  give_number(c, "n", (double)n);
 }
 
 typedef struct Formula {
@@ -158,6 +185,41 @@ static bool nan_where(Case *c, const Array *out, double scale, double limit, boo
   return here && !elsewhere;
 }
 
+// All shares add up to 1, and yet values are missing: none is more than it should be, and none less than the keys with the largest
+// scores alone make it.
+static bool left_out(Case *c, const Array *out, const Array *want, double scale) {
+  const Array *q = given(c, "q"), *k = given(c, "k"), *v = given(c, "v");
+  const int64_t n = q->shape.size[1];
+  if (!out)
+    return false;
+  bool less = false;
+  for (int64_t row = 0; row < q->shape.size[0] * n; row++) {
+    double most = -INFINITY, sum = 0, least[D] = {0};
+    for (int pass = 0; pass < 2; pass++)
+      for (int64_t j = row / n * n; j < row / n * n + n; j++) {
+        double s = 0;
+        for (int64_t d = 0; d < D; d++)
+          s += (double)q->f32[row * D + d] * (double)k->f32[j * D + d] * scale;
+        if (pass == 0) {
+          most = fmax(most, s);
+          continue;
+        }
+        sum += exp(s - most);
+        for (int64_t d = 0; d < D && s > most - 4; d++)
+          least[d] += exp(s - most) * (double)v->f32[j * D + d];
+      }
+    if (!(fabs((double)out->f32[row * D] - 1) < 1e-3))
+      return false;
+    for (int64_t d = 1; d < D; d++) {
+      const double had = (double)out->f32[row * D + d], right = (double)want->f32[row * D + d];
+      if (!(had <= right * (1 + 1e-4) && had >= least[d] / sum * (1 - 1e-2)))
+        return false;
+      less |= had < right * (1 - 1e-2);
+    }
+  }
+  return less;
+}
+
 static void suspect_formulas(Case *c, double scale, int64_t n, int64_t heads) {
   suspect_array(c, "out", attention(c, (Formula){.scale = 1}), &NO_SCALE);
   if (n % 32)
@@ -181,8 +243,12 @@ static bool judge_all(Case *c) {
   suspect_finding(c, "race", &RACE);
   suspect_that(c, nan_where(c, out, scale, -80, false), &ZERO_FIRST); // e^-88 is next to nothing, e^88 next to infinity
   suspect_that(c, nan_where(c, out, scale, 80, true), &OVERFLOW);
-  if (!expect_array(c, "out", attention(c, (Formula){.scale = scale}), 1e-4)) {
+  const Array *want = attention(c, (Formula){.scale = scale});
+  if (!expect_array(c, "out", want, 1e-4)) {
     suspect_formulas(c, scale, n, heads);
+    // Of other inputs a tile left out may look like this: here one key of each tile has the largest score.
+    suspect_that(c, strcmp(case_test(c), "small weights, large values") == 0 && left_out(c, out, want, scale),
+                 &LEFT_OUT);
     return false;
   }
   return expect_by_kernel(c) && expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL) &&
@@ -219,5 +285,6 @@ EXERCISE = {
               {.name = "several heads, odd", .ask = ask_large, .judge = judge, .passes = 1},
               {.name = "large scores", .ask = ask_high, .judge = judge},
               {.name = "scores far below zero", .ask = ask_low, .judge = judge, .passes = 1},
+              {.name = "small weights, large values", .ask = ask_large_values, .judge = judge, .passes = 1},
               {.name = "one position", .ask = ask_one, .judge = judge}},
 };
