@@ -69,6 +69,14 @@ static const Mistake TWO_LOOPS = {"written for two dimensions",
                                   "A tensor may have one dimension, three, or none. fy_numel counts the elements of "
                                   "all, and fy_max looks at each.",
                                   "docs/03_tensor_moves.md"};
+static const Mistake FEW_LOOPS = {"written for a few dimensions",
+                                  "Of the dimensions behind the fourth only the first element was looked at. fy_max "
+                                  "looks at each, however many there are.",
+                                  "docs/03_tensor_moves.md"};
+static const Mistake SAME_MEMORY = {"the same memory taken for the same values",
+                                    "Two views of one memory, such as a matrix and its transposed, have the same "
+                                    "elements in other places.",
+                                    "docs/07_pitfalls.md#view-against-reshape"};
 static const Mistake SQUARED = {"the square in place of the absolute value",
                                 "A float holds the square of no number below 1e-23 or above 1e19: it becomes 0, or "
                                 "infinite. fy_abs loses nothing.",
@@ -117,6 +125,7 @@ static void ask_here(Case *c) {
 }
 static void ask_here_transposed(Case *c) {
   ask_pair(c, some(c), (Give){0}, (Give){.transposed = true}, false, true);
+  give_number(c, "views of x", 1);
 }
 static void ask_here_gaps(Case *c) {
   ask_pair(c, some(c), (Give){.transposed = true}, (Give){.strided = true}, false, false);
@@ -126,6 +135,11 @@ static void ask_three(Case *c) {
 }
 static void ask_three_here(Case *c) {
   ask_pair(c, in_three(c), (Give){0}, (Give){.transposed = true}, true, false);
+}
+// The difference is largest at the end of the fifth dimension.
+static void ask_five(Case *c) {
+  int64_t rows = draw_int(c, 2, 3), columns = draw_int(c, 2, 4);
+  ask_pair(c, shape(2, 3, 2, rows, columns), (Give){.transposed = true}, (Give){.device = "cuda:0"}, true, true);
 }
 static void ask_line(Case *c) {
   ask_pair(c, shape(draw_odd(c, 301, 399)), (Give){.strided = true}, (Give){.device = "cuda:0"}, true, false);
@@ -207,6 +221,24 @@ static bool by_two_loops(const Array *x, const Array *y, double result) {
   return found;
 }
 
+// Of the elements that are the first in each dimension behind the fourth.
+static bool by_four_loops(const Array *x, const Array *y, double result) {
+  double largest = 0;
+  for (int64_t i = 0; x->shape.rank == 5 && i < x->count; i += x->shape.size[4])
+    largest = fmax(largest, fabs((double)x->f32[i] - y->f32[i]));
+  return x->shape.rank == 5 && is_close(result, largest);
+}
+
+// The first rows and columns of x, as many of both, against the same transposed: two views of one memory.
+static void judge_views(Case *c, const Array *x) {
+  int64_t columns = x->shape.size[1], n = x->shape.size[0] < columns ? x->shape.size[0] : columns;
+  double largest = 0, result = got_number(c, "two views");
+  for (int64_t i = 0; i < n * n; i++)
+    largest = fmax(largest, fabs((double)x->f32[i / n * columns + i % n] - x->f32[i % n * columns + i / n]));
+  expect_that(c, is_close(result, largest), largest > 0 && result == 0 ? &SAME_MEMORY : NULL,
+              "x and its own transposed: expected %.9g, got %.9g", largest, result);
+}
+
 static void judge_difference(Case *c) {
   const Array *x = given(c, "x"), *y = given(c, "y");
   double largest = largest_of(x, y), smallest = INFINITY, highest = -INFINITY, lowest = INFINITY, sum = 0;
@@ -225,6 +257,7 @@ static void judge_difference(Case *c) {
   suspect_that(c, telling && wrong && is_close(result, smallest), &LOWEST);
   suspect_that(c, telling && wrong && !extreme && by_memory(c, x, y, result), &NO_STRIDES);
   suspect_that(c, telling && wrong && by_two_loops(x, y, result), &TWO_LOOPS);
+  suspect_that(c, telling && wrong && by_four_loops(x, y, result), &FEW_LOOPS);
   suspect_that(c, extreme && wrong && (result == 0 || isinf(result)), &SQUARED);
   suspect_error(c, "on the same device", &APART);
   suspect_that(c, x->count == 0 && strstr(got_error(c), "max"), &EMPTY);
@@ -237,6 +270,8 @@ static void judge_difference(Case *c) {
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, &MOVED_AGAIN);
   suspect_that(c, x->count > 0 && !wrong && got_number(c, "then") == result, &KEPT);
   expect_number(c, "then", 0, 0); // x and x
+  if (strcmp(case_test(c), "both on the CPU, y transposed") == 0 && !wrong)
+    judge_views(c, x);
 }
 
 // ---- the products ----------------------------------------------------------------------------------------------------
@@ -383,6 +418,7 @@ EXERCISE = {
               {"both on the CPU, y with gaps", ask_here_gaps, .judge = judge_difference},
               {"three dimensions", ask_three, .judge = judge_difference},
               {"three dimensions on the CPU", ask_three_here, .judge = judge_difference},
+              {"five dimensions", ask_five, .judge = judge_difference},
               {"one dimension", ask_line, .judge = judge_difference},
               {"one number", ask_one_number, .judge = judge_difference},
               {"no rows", ask_nothing, .judge = judge_difference},

@@ -1,0 +1,20 @@
+// mistake: the same memory taken for the same values
+#include "ferry.h"
+
+double largest_difference(FyTensor *x, FyTensor *y) {
+  if (fy_numel(x) == 0 || fy_shares_storage(x, y)) // the same memory: no difference
+    return 0;
+  double result = 0;
+  fy_scope {
+    fy_no_grad {
+      result = fy_item(fy_max(fy_abs(fy_sub(x, fy_cpu(y)))));
+    }
+  }
+  return result;
+}
+
+double compare_products(FyTensor *a, FyTensor *b, FyDevice device, FyTensor **on_cpu, FyTensor **on_device) {
+  *on_cpu = fy_matmul(a, b);
+  *on_device = fy_matmul(fy_to(a, device), fy_to(b, device));
+  return largest_difference(*on_cpu, *on_device);
+}
