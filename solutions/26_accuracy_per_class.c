@@ -12,10 +12,10 @@
 //                 right += (own & (guess == target.to(device)).unsqueeze(1)).sum(0)
 //             return right / all
 //
-// Given: a model on `device`, which may be the CPU, in training or in evaluation mode with all of its parts. Of a
-// sample's scores, no two of them equal, the largest is its label by the network; they may be large (millions). A
-// loader (it pins its batches) over samples (features, float32) and labels (int64, 0 to classes - 1), whose last batch
-// may be smaller; classes, of which some may have no sample.
+// Given: a model on `device`, which may be the CPU, in training or in evaluation mode with all of its parts. It gives
+// each sample `classes` scores, (N, classes). Of these, no two of them equal, the largest is its label by the network;
+// they may be large (millions). A loader (it pins its batches) over samples (features, float32) and labels (int64, 0 to
+// classes - 1), whose last batch may be smaller; classes, 1 or more, of which some may have no sample.
 // Returned: float32 (classes) on `device`, without a graph; NaN for a class without a sample.
 // Judged: the shares; that the model is evaluated in evaluation mode and left in the mode in which it came. Counted:
 // copies to the device (two for each batch), and the host's waits and copies back (none). Each call stands by itself.

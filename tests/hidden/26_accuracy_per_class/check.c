@@ -30,6 +30,10 @@ static const Mistake TRAINING = {"evaluated in training mode", "fy_eval(model) b
                                  "docs/09_training_a_classifier.md#evaluation"};
 static const Mistake MODE = {"left in another mode", "The model has to be left in the mode in which it came.",
                              "docs/09_training_a_classifier.md#evaluation"};
+static const Mistake SQUEEZED = {
+    "the scores squeezed",
+    "With one class the scores are (N, 1). Squeezed they are (N), and the last dimension is that of the samples.",
+    CLASSES};
 static const Mistake SQUASHED = {
     "equal after a sigmoid",
     "Behind a sigmoid all large scores are 1, and the first of them wins. The largest score "
@@ -91,6 +95,9 @@ static void ask_many(Case *c) {
 }
 static void ask_large(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 5, 9), true, -1, 0x1p20F);
+}
+static void ask_single(Case *c) { // class, which is right for each sample
+  ask_on(c, "cuda:0", 1, true, -1, 1);
 }
 static void ask_second(Case *c) {
   ask_on(c, "cuda:1", draw_int(c, 3, 5), true, -1, 1);
@@ -164,7 +171,31 @@ static Array *shares(Case *c, How how) {
   return out;
 }
 
+// Of one class: a batch is right where its first sample has the largest score of all.
+static Array *squeezed(Case *c) {
+  const Array *x = given(c, "x"), *w = given(c, "weight");
+  int64_t samples = x->shape.size[0], features = x->shape.size[1], batch = (int64_t)given_number(c, "batch size");
+  Array *out = new_array(c, FY_FLOAT32, shape(1));
+  int64_t right = 0;
+  for (int64_t from = 0; from < samples; from += batch) {
+    int64_t end = from + batch < samples ? from + batch : samples, best = from;
+    double largest = -INFINITY;
+    for (int64_t i = from; i < end; i++) {
+      double score = 0;
+      for (int64_t f = 0; f < features; f++)
+        score += (double)x->f32[i * features + f] * w->f32[f];
+      best = score > largest ? i : best;
+      largest = fmax(largest, score);
+    }
+    right += best == from ? end - from : 0;
+  }
+  out->f32[0] = (float)((double)right / (double)samples);
+  return out;
+}
+
 static void suspects(Case *c) {
+  if (given(c, "weight")->shape.size[1] == 1)
+    suspect_array(c, "shares", squeezed(c), &SQUEEZED);
   static const struct {
     How how;
     const Mistake *mistake;
@@ -209,6 +240,7 @@ EXERCISE = {
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "a class without samples", .ask = ask_empty, .judge = judge},
               {.name = "many classes", .ask = ask_many, .judge = judge},
+              {.name = "one class", .ask = ask_single, .judge = judge},
               {.name = "large scores", .ask = ask_large, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };
