@@ -17,7 +17,7 @@
 // none between devices. For data on the CPU nothing is copied.
 // Forward passes: of `batch` rows each, the last of what is left; and the memory: what one batch needs, not what all of
 // them need together. Whether autograd records, and the mode of each module, training or evaluation, are afterwards as
-// they were; a child need not be in the model's mode.
+// they were; a child need not be in the model's mode, nor its own children in its.
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

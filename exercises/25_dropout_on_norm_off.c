@@ -14,7 +14,7 @@
 //
 // Given: typedef struct Net { FyModule base; FyModule *first, *norm, *dropout, *last; }, on any device; x (N, features)
 // float32 on the same one, any strides; passes, 1 or more. The network and its parts are in training or in evaluation
-// mode, not all in the same.
+// mode, not all in the same. Dropout draws from the process's generator, which goes on from one call to the next.
 // Returned: float32 (N, outputs) on that device, without a graph.
 // Judged: the results; how often the network is called (once, and `passes` times); in which mode each part is then; and
 // that afterwards the network and each part are in the mode in which it came, and BatchNorm's buffers are what they

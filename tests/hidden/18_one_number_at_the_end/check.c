@@ -99,6 +99,10 @@ static void ask_child(Case *c) {
   ask_gpu(c);
   give_number(c, "the child alone", 1);
 }
+static void ask_grandchild(Case *c) {
+  ask_gpu(c);
+  give_number(c, "the child's child alone", 1);
+}
 static void ask_child_training(Case *c) {
   ask_evaluation(c);
   give_number(c, "the child alone", 1);
@@ -245,6 +249,7 @@ EXERCISE = {
               {"a model in evaluation mode", ask_evaluation, .judge = judge, .passes = 1},
               {"a child in evaluation mode", ask_child, .judge = judge, .passes = 1},
               {"a child in training mode", ask_child_training, .judge = judge, .passes = 1},
+              {"a child's child in evaluation mode", ask_grandchild, .judge = judge, .passes = 1},
               {"less than one batch", ask_short, .judge = judge},
               {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
 };

@@ -1,7 +1,7 @@
 #include "driver.h"
 #include "answer.h"
 
-// A linear layer that notes how it is called.
+// A linear layer, as its child's child, that notes how it is called.
 typedef struct Watched {
   FyModule base;
   FyModule *fc;
@@ -20,7 +20,8 @@ void drive(Driver *d) {
   FyTensor *weight = driver_tensor(d, "weight"), *bias = driver_tensor(d, "bias");
   FyTensor *x = driver_tensor(d, "x"), *target = driver_tensor(d, "target");
   Watched *model = fy_module_new(Watched, watched_forward);
-  fy_register_module(model, fc, fy_nn_linear((int)fy_size_at(weight, 1), (int)fy_size_at(weight, 0)));
+  FyModule *linear = fy_nn_linear((int)fy_size_at(weight, 1), (int)fy_size_at(weight, 0));
+  fy_register_module(model, fc, fy_nn_sequential(linear));
   FyTensorList *parameters = fy_parameters(model);
   fy_no_grad {
     fy_copy_(parameters->items[0], weight);
@@ -32,6 +33,8 @@ void drive(Driver *d) {
     fy_eval(&model->base);
   if (driver_has(d, "the child alone")) // in the mode that the model is not in
     model->fc->training = !model->base.training;
+  if (driver_has(d, "the child's child alone"))
+    linear->training = !model->base.training;
   driver_module(&model->base);
   fy_set_grad_enabled(!driver_has(d, "not recording"));
   driver_count(d);

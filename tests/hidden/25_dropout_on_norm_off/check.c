@@ -35,17 +35,26 @@ static const Mistake AT_ONCE = {
     "The network got copies of x below each other. A pass is a call, which draws anew what is dropped.", EVALUATION};
 static const Mistake SUM = {"the sum in place of the mean", "Divide by the number of passes.", EVALUATION};
 static const Mistake PASSES = {"another number of passes", "The network is called `passes` times.", EVALUATION};
+static const Mistake SQUEEZED = {
+    "the result squeezed",
+    "The result has two dimensions, (N, outputs), even where one of them is 1. fy_squeeze takes away each that is 1; "
+    "fy_mean_dim takes away the one that it is told.",
+    EVALUATION};
+static const Mistake PUT_BACK = {
+    "the generator put back",
+    "After the call the process's generator was where it had been before: the next call drops the same elements again.",
+    EVALUATION};
 static const Mistake HOST = {"the result on the CPU", "The result belongs on the device of the network.",
                              "docs/03_tensor_moves.md#todevice"};
 
-static void ask_on(Case *c, Give how, int64_t passes, int64_t modes) {
-  int64_t features = draw_int(c, 3, 6), hidden = draw_odd(c, 5, 9), outputs = draw_int(c, 2, 4);
+static void ask_sized(Case *c, int64_t rows, int64_t outputs, Give how, int64_t passes, int64_t modes) {
+  int64_t features = draw_int(c, 3, 6), hidden = draw_odd(c, 5, 9);
   Give here = {0};
   Array *masks = new_array(c, FY_FLOAT32, shape(passes, hidden));
   for (int64_t i = 0; i < masks->count; i++)
     masks->f32[i] = i % hidden == i / hidden % hidden || draw_int(c, 0, 1) ? 2 : 0; // never all of them dropped
   masks->f32[0] = 0;
-  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(draw_odd(c, 5, 11), features), -2, 2), how);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, features), -2, 2), how);
   give_array(c, "first.weight", draw_array(c, FY_FLOAT32, shape(hidden, features), -1, 1), here);
   give_array(c, "first.bias", draw_array(c, FY_FLOAT32, shape(hidden), 0, 2), here);
   give_array(c, "running_mean", draw_array(c, FY_FLOAT32, shape(hidden), -1, 0), here);
@@ -55,6 +64,11 @@ static void ask_on(Case *c, Give how, int64_t passes, int64_t modes) {
   give_array(c, "masks", masks, here);
   give_number(c, "passes", (double)passes);
   give_number(c, "modes", (double)modes); // a bit for each: net, first, norm, dropout, last
+}
+
+static void ask_on(Case *c, Give how, int64_t passes, int64_t modes) {
+  int64_t rows = draw_odd(c, 5, 11);
+  ask_sized(c, rows, draw_int(c, 2, 4), how, passes, modes);
 }
 
 static void ask_training(Case *c) {
@@ -71,6 +85,12 @@ static void ask_gaps(Case *c) {
 }
 static void ask_one(Case *c) {
   ask_on(c, (Give){.device = "cuda:0"}, 1, 31);
+}
+static void ask_sample(Case *c) {
+  ask_sized(c, 1, 3, (Give){.device = "cuda:0"}, draw_int(c, 3, 6), 31);
+}
+static void ask_output(Case *c) {
+  ask_sized(c, draw_odd(c, 5, 11), 1, (Give){.device = "cuda:0"}, draw_int(c, 3, 6), 31);
 }
 static void ask_second(Case *c) {
   ask_on(c, (Give){.device = "cuda:1"}, draw_int(c, 3, 6), 31);
@@ -121,10 +141,16 @@ static Array *results(Case *c, bool by_batch, bool masks, int64_t passes, double
   return all;
 }
 
+static bool is_squeezed(const Case *c, const char *name) {
+  const Array *have = got(c, name);
+  return have && have->shape.rank < 2 && have->count == given(c, "x")->shape.size[0] * given(c, "last.bias")->count;
+}
+
 static bool judge_plain(Case *c, const char *device) {
   suspect_array(c, "plain", results(c, true, false, 1, 1), &TRAINED);
   suspect_array(c, "plain", results(c, true, true, 1, 1), &TRAINED);
   suspect_array(c, "plain", results(c, false, true, 1, 1), &TRAINED);
+  suspect_that(c, is_squeezed(c, "plain") || is_squeezed(c, "mean"), &SQUEEZED);
   return expect_array(c, "plain", results(c, false, false, 1, 1), 1e-4) && expect_device(c, "plain", device, &HOST) &&
          expect_exactly(c, "calls of the network by predict", got_count(c, "calls"), 1, NULL);
 }
@@ -159,6 +185,8 @@ static void judge(Case *c) {
                  got_count(c, "modes after predict"), modes, &MODES);
   expect_exactly(c, "modes after mean_with_dropout (a bit for net, first, norm, dropout, last)",
                  got_count(c, "modes after"), modes, &MODES);
+  expect_that(c, got_number(c, "generator") == 1, got_number(c, "generator put back") == 1 ? &PUT_BACK : NULL,
+              "after mean_with_dropout the generator is not where dropout left it");
   expect_that(c, !((got(c, "plain")->flags | got(c, "mean")->flags) & ARRAY_REQUIRES_GRAD), &GRAPH,
               "the result carries a graph");
 }
@@ -181,5 +209,7 @@ EXERCISE = {
               {.name = "BatchNorm frozen", .ask = ask_frozen, .judge = judge},
               {.name = "on the CPU, an input with gaps", .ask = ask_gaps, .judge = judge},
               {.name = "one pass", .ask = ask_one, .judge = judge},
+              {.name = "one sample", .ask = ask_sample, .judge = judge},
+              {.name = "one output", .ask = ask_output, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

@@ -1,7 +1,9 @@
-// The dropout is the driver's: in training mode it takes its masks from an array, so that results are known.
+// The dropout is the driver's: in training mode it takes its masks from an array, so that results are known, and draws a number
+// that it does not use.
 #include "driver.h"
 #include "answer.h"
 #include <stdio.h>
+#include <string.h>
 
 typedef struct Masked {
   FyModule base;
@@ -14,6 +16,7 @@ static FyTensor *masked_forward(FyModule *self, FyTensor *x) {
   m->calls++;
   if (!self->training)
     return fy_mul_scalar(x, 1);
+  fy_rand(fy_shape(1)); // a dropout draws
   return fy_mul(x, fy_select(m->masks, 0, m->dropped++ % fy_size_at(m->masks, 0)));
 }
 
@@ -61,6 +64,20 @@ static void set_modes(Net *net, int modes) {
     fy_set_training_of(parts[i], modes >> i & 1);
 }
 
+static bool same(FyRngState a, FyRngState b) {
+  return memcmp(&a, &b, sizeof a) == 0;
+}
+
+// Is the generator where `passes` draws leave it?
+static void put_generator(Driver *d, FyRngState before, int passes) {
+  FyRngState after = fy_get_rng_state();
+  fy_set_rng_state(before);
+  for (int i = 0; i < passes; i++)
+    fy_rand(fy_shape(1));
+  driver_put_number(d, "generator", same(after, fy_get_rng_state()));
+  driver_put_number(d, "generator put back", same(after, before));
+}
+
 void drive(Driver *d) {
   Masked *masked;
   Net *net = new_net(d, &masked);
@@ -73,7 +90,9 @@ void drive(Driver *d) {
   driver_put(d, "plain", plain);
   masked->calls = masked->dropped = 0;
   set_modes(net, (int)driver_number(d, "modes"));
+  FyRngState before = fy_get_rng_state();
   FyTensor *mean = mean_with_dropout(net, driver_tensor(d, "x"), (int)driver_number(d, "passes"));
+  put_generator(d, before, (int)driver_number(d, "passes"));
   driver_put_number(d, "modes after", modes(net));
   driver_put_number(d, "passes made", (double)masked->calls);
   driver_put_number(d, "trained", (double)trained);
