@@ -19,7 +19,8 @@
 //             model.to(device)
 //
 // Given: batches of any size, of one picture at least, on the first GPU (or the CPU); they need not divide by the
-// number of GPUs. Any GPU may be the current one. Between two calls of the model its weights may change.
+// number of GPUs, of which there may be eight. Any GPU may be the current one. Between two calls of the model its
+// weights may change.
 // Judged: how many GPUs compute (none has more than batch / GPUs rows, rounded up), the output and the gradients of
 // parameters and pictures, which are those of one device, and where they are: on the first.
 #include "ferry.h"

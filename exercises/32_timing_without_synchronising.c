@@ -10,7 +10,7 @@
 //             for _ in range(turns): work()
 //             return (time.perf_counter() - start) / turns
 //
-// Given: work(context), which starts some work on the current stream of `device` and returns; turns, 1 or more; a
+// Given: work(context), which starts some work on the current stream of `device` and returns; turns, 1 to 100; a
 // device, which may be the CPU; seconds_now(), the clock, in seconds. In each call one turn is run beforehand,
 // unmeasured, as a warm-up.
 // Judged: what has arrived when the clock is read; how the host waits is yours, but not between the turns: the turns

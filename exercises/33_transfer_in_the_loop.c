@@ -12,8 +12,8 @@
 //                 state = following
 //             return state
 //
-// Given: state (n) and transition (n, n), float32 on the CPU, any strides; a device, which may be the CPU; changes
-// (turns), float32 on `device`, to be filled; turns may be 0.
+// Given: state (n) and transition (n, n), n at least 2, float32 on the CPU, not pinned, any strides; a device, which
+// may be the CPU; changes (turns), float32 on `device`, to be filled; turns may be 0.
 // Each call stands by itself: a later one may have the same tensors, with other numbers in them.
 // Returned: the last state (n), on `device`; without a turn that is the state, moved: on the CPU the tensor itself or
 // a copy. state and transition stay as they are.

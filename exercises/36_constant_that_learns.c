@@ -10,13 +10,13 @@
 //   PyTorch:  def forward(self, x):
 //                 return self.gain * (x - self.mean) / self.std
 //
-// Given: mean and std (features), float32 on the CPU. The input of the module, x (N, features), is on the module's
-// device. Judged: results before and after load_state_dict, also with a second module beside it; the gradients of gain
-// and x; what fy_state_dict, fy_buffers and fy_parameters list, and where it is. Counted: copies between host and
-// device in the forward pass. There is no need for one. The call and the forward pass leave x, gain, mean and std as
-// they are. The module may keep mean and std themselves or copies of them: register_buffer keeps them, in PyTorch as
-// here. They stay the caller's, who may need them longer than the module, and nothing of it is left in memory when the
-// scope that it was made in has ended.
+// Given: mean and std (features), float32 on the CPU, which require no gradient; std is at least 1e-6. The input of the
+// module, x (N, features), is on the module's device. Judged: results before and after load_state_dict, also with a
+// second module beside it; the gradients of gain and x; what fy_state_dict, fy_buffers and fy_parameters list, and
+// where it is. Counted: copies between host and device in the forward pass. There is no need for one. The call and the
+// forward pass leave x, gain, mean and std as they are. The module may keep mean and std themselves or copies of them:
+// register_buffer keeps them, in PyTorch as here. They stay the caller's, who may need them longer than the module, and
+// nothing of it is left in memory when the scope that it was made in has ended.
 #include "ferry.h"
 
 typedef struct Scaler {

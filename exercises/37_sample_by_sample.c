@@ -14,7 +14,7 @@
 //
 // Given: a model on `device`, which may be the CPU, in evaluation mode already, in which it is left; data (N, features)
 // float32 on the CPU, any strides, N of 2 or more and hardly ever a multiple of the batch; classes, the model's outputs
-// per sample; batch, 2 or more.
+// per sample; batch, 2 to 1024.
 // Returned: the scores (N, classes), float32, on the CPU, in the order of the data. No graph is recorded, and
 // afterwards autograd records as it did before.
 // Counted: forward passes (as many as batches), kernels (at most eight for each batch, and eight more), memory of the

@@ -7,12 +7,13 @@
 //   PyTorch:  x.mul_(a).add_(b)
 //
 // Given: x and who in device memory, n elements each (n may be 0, and is at most 2^24, as T below is), and the shape of
-// the launch: `blocks` blocks of `threads` threads, both at least 1; the threads of a block need not be a multiple of
-// 32. Use that shape, whatever n is. The grid may have fewer threads than there are elements, or more; each thread
-// takes every T-th element, T being the number of threads in the grid: thread 0 takes 0, T, 2 T, ..., thread 1 takes 1,
-// T + 1, ... Such a loop is called a grid-stride loop. It is right for any grid, and the threads of a warp read
-// neighbours at every step. Threads are numbered through the whole grid: blockIdx.x * blockDim.x + threadIdx.x. a and b
-// are rarely whole numbers. Nothing lies behind the last elements: not even a read there is allowed.
+// the launch: `blocks` blocks of `threads` threads, both at least 1, and blocks at most 65535; the threads of a block
+// need not be a multiple of 32. Use that shape, whatever n is. The grid may have fewer threads than there are elements,
+// or more; each thread takes every T-th element, T being the number of threads in the grid: thread 0 takes 0, T, 2 T,
+// ..., thread 1 takes 1, T + 1, ... Such a loop is called a grid-stride loop. It is right for any grid, and the threads
+// of a warp read neighbours at every step. Threads are numbered through the whole grid: blockIdx.x * blockDim.x +
+// threadIdx.x. a and b are rarely whole numbers, and all elements are finite. Nothing lies behind the last elements:
+// not even a read there is allowed.
 // Counted: launches (one; for n = 0 none is as good), their shape (what was given), which thread did what, and by the
 // inspector sectors per request: over all loads of the kernel together at most 1.5 times the fewest, and so over all
 // its stores. The grid may have more than 65536 threads.

@@ -6,9 +6,9 @@
 //
 //   PyTorch:  torch.matmul(a, b, out=c)
 //
-// Given: the matrices, contiguous float32 in device memory. m, n and k are at least 1, differ, and are hardly ever
-// multiples of a tile. c holds anything before. All three are parts of larger arrays: what lies behind them is not
-// yours.
+// Given: the matrices, contiguous float32 in device memory. m, n and k are at least 1 and at most 65535, differ, and
+// are hardly ever multiples of a tile. c holds anything before. All three are parts of larger arrays: what lies behind
+// them is not yours.
 //
 // With a thread for each element of c that reads its row of a and its column of b, every element of a is fetched n
 // times. So let a block make a square tile of c, and go along k in steps of a tile: its threads bring a tile of a and a

@@ -10,9 +10,8 @@
 // work/91_the_second_round.cu` helps. At most 4 blocks are to be launched, as now, and numbers still go through shared
 // memory.
 //
-// Given, in device memory, float32: x (256 * pieces, pieces at least 1) and out, to be written. Counted: launches
-// (one), and by the inspector races, barriers that threads miss, and sectors per request (at most 1.1 times the
-// fewest).
+// Given, in device memory, float32: x (256 * pieces, pieces 1 to 1000) and out, to be written. Counted: launches (one),
+// and by the inspector races, barriers that threads miss, and sectors per request (at most 1.1 times the fewest).
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

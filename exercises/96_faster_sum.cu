@@ -11,11 +11,12 @@
 // best` shows your best so far. The exercise passes at 1.5 times as fast as what you see here, and there are four
 // stars.
 //
-// Given, in device memory, float32: x (n, at least 1 and at most 2^22), which begins at a multiple of 16 bytes; out (1),
-// 0 before; room for 1024 partial sums, if you want it, with anything in it. More than one launch is allowed; each costs
-// its time. It has to be right for each of these n, and fast for others, too: an n is drawn up to 100 000 below the
-// scored one, and the first star has to be reached there as well. The inspector is to find nothing. Not for these
-// exercises: inline assembly, copies and fills, and variables of a thread's own beyond its registers.
+// Given, in device memory, float32: x (n, at least 1 and at most 2^22; all finite, and so is the sum), which begins at
+// a multiple of 16 bytes; out (1), 0 before; room for 1024 partial sums, if you want it, with anything in it. More than
+// one launch is allowed; each costs its time. It has to be right for each of these n, and fast for others, too: an n is
+// drawn up to 100 000 below the scored one, and the first star has to be reached there as well. The inspector is to
+// find nothing. Not for these exercises: inline assembly, copies and fills, and variables of a thread's own beyond its
+// registers.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

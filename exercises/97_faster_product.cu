@@ -12,10 +12,10 @@
 // there are five stars.
 //
 // Given, in device memory, float32 by rows: a (m, k), b (k, n) and c (m, n), to be written; each begins at a multiple
-// of 16 bytes and has at most 2^30 elements, and m, n, k are at least 1 and at most 65535. The numbers are such that a
+// of 16 bytes and has at most 2^30 elements, and m, n, k are at least 1 and at most 32768. The numbers are such that a
 // sum is exact in whichever order it is added up. More than one launch is allowed; each costs its time. It has to be
-// right for every size, and fast for others, too: sizes are drawn below the scored ones, m up to 15, n up to 31 and k up
-// to 7, and the first star has to be reached there as well. The inspector is to find nothing: what nobody wrote to a
+// right for every size, and fast for others, too: sizes are drawn below the scored ones, m up to 15, n up to 31 and k
+// up to 7, and the first star has to be reached there as well. The inspector is to find nothing: what nobody wrote to a
 // tile is not multiplied, not even by 0, for it may be NaN. Not for these exercises: tensor cores, the library's
 // product, inline assembly, copies and fills, and variables of a thread's own beyond its registers.
 #include <cuda_runtime.h>

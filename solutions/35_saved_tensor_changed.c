@@ -11,7 +11,8 @@
 //             loss = F.mse_loss(2 * gate - 1, target)
 //
 // Given: x (rows, in), weight (in, out) and target (rows, out), float32 on one device, any strides; x and weight
-// require gradients, and their products may lie far from zero, or be -0.5. None of the three may be changed.
+// require gradients, target depends on neither, and the products may lie far from zero, or be -0.5. None of the three
+// may be changed.
 // Returned: the loss, a tensor of no dimensions, on their device.
 // Judged: the loss and the gradients; x, weight and target afterwards; copies between host and device (none is needed).
 // The next call may be on another device.

@@ -14,8 +14,8 @@
 // and x is the one in which neighbouring threads are numbered. Let x run along the columns, as memory does. Neither
 // gain nor the images have anything behind their last element: not even a read there is allowed. Counted: launches
 // (one). Looked at besides, for images that are not small: the shape of the launch, which has at least 2048 threads for
-// an image of more than 65536 pixels, with x along the columns. An image may have up to 100000 rows, and a grid has
-// room for 65535 blocks along y. It takes less than 2^31 bytes.
+// an image of more than 65536 pixels, with x along the columns. An image may have up to 100000 rows, and as many
+// columns, and a grid has room for 65535 blocks along y. It takes less than 2^31 bytes.
 //
 // In the library: move_kernel in core/op/copy/copy.cu copies between any two layouts; a pitch is a stride of the rows.
 #include <cuda_runtime.h>

@@ -10,10 +10,10 @@
 // Its counts are a little wrong, and others each time. Find what is wrong (there is more than one mistake, and one kind
 // may stand in two places), and mend it: `./ferry inspect work/92_counters.cu` helps.
 //
-// Given, in device memory: x (n unsigned bytes, each below 64; n at least 1) and counts (64 ints, all 0 before the
-// call, so that a total may be added to them or stored). Counted: launches (one), and by the inspector races, reads of
-// what nobody has written, and atomic operations on global memory (at most 512 in all, 64 for each of 8 blocks; how
-// many blocks there are is not looked at).
+// Given, in device memory: x (n unsigned bytes, each below 64; n at least 1; it begins at a multiple of 16 bytes) and
+// counts (64 ints, all 0 before the call, so that a total may be added to them or stored). Counted: launches (one), and
+// by the inspector races, reads of what nobody has written, and atomic operations on global memory (at most 512 in all,
+// 64 for each of 8 blocks; how many blocks there are is not looked at).
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

@@ -10,9 +10,10 @@
 // must not be. Find them, and mend it: `./ferry inspect work/94_three_pointers.cu` helps.
 //
 // Given: x, n float32 in device memory (n at least 1), which may begin anywhere in an array: it may be a view, another
-// one in each call, and around it may be NaN; weights, 4 float32 in the host's memory, others in each call, maybe at the
-// same place; out, one float32 in device memory, to be written. Counted: launches (two), memory of the device that is
-// not given back (none), and by the inspector what it finds (nothing).
+// one in each call, and around it may be NaN, while all of its own elements are finite; weights, 4 float32 in the
+// host's memory, others in each call, maybe at the same place; out, one float32 in device memory, to be written.
+// Counted: launches (at most two), memory of the device that is not given back (none), and by the inspector what it
+// finds (nothing).
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

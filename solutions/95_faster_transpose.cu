@@ -11,10 +11,10 @@
 // `./ferry best` shows your best so far. The exercise passes at 1.5 times as fast as what you see here, and there are
 // three stars.
 //
-// Given, in device memory, float32: x (rows * columns, each at least 1) and out, to be written by each call; both
-// begin at multiples of 16 bytes, and rows and columns are at most 500 000. It has to be right for every size, and
-// fast for others, too: rows and columns are drawn up to 63 below and above the scored ones, and the first star has
-// to be reached there as well. Counted: all that device and shared memory are asked for, and what the inspector finds
+// Given, in device memory, float32: x (rows * columns, each at least 1) and out, to be written by each call; both begin
+// at multiples of 16 bytes, and rows and columns are at most 200 000. It has to be right for every size, and fast for
+// others, too: rows and columns are drawn up to 63 below and above the scored ones, and the first star has to be
+// reached there as well. Counted: all that device and shared memory are asked for, and what the inspector finds
 // (nothing). Not for these exercises: inline assembly, and variables of a thread's own beyond its registers.
 #include <cuda_runtime.h>
 

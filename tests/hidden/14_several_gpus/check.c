@@ -108,6 +108,9 @@ static void ask_current(Case *c) {
 static void ask_few(Case *c) {
   ask(c, 3);
 }
+static void ask_eight(Case *c) {
+  ask(c, 8);
+}
 static void ask_one(Case *c) {
   ask(c, 1);
 }
@@ -362,6 +365,7 @@ EXERCISE = {
               {"two GPUs, the second current", ask_current, .judge = judge, .devices = 2},
               {"three GPUs, two rows over", ask_two_left, .judge = judge, .devices = 3, .at_most = 3},
               {"four GPUs, an odd batch", ask_three_left, .judge = judge, .devices = 4},
+              {"eight GPUs", ask_eight, .judge = judge, .devices = 8},
               {"fewer rows than GPUs", ask_few, .judge = judge, .devices = 4},
               {"one picture", ask_one, .judge = judge},
               {"without CUDA", ask_odd, .judge = judge, .no_cuda = true}},

@@ -1,4 +1,4 @@
-// A block row for each row, as far as a grid has them, its threads striding along the columns.
+// A block row for each row, as far as a grid has them, its threads striding along the columns: more blocks where they are many.
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,
@@ -14,5 +14,6 @@ __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_p
 
 extern "C" void light_on_device(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,
                                 const float *shift, int rows, int columns) {
-  light<<<dim3(1, rows < 65535 ? rows : 65535), 64>>>(out, out_pitch, in, in_pitch, gain, shift, rows, columns);
+  const dim3 blocks(columns / 1024 + 1, rows < 65535 ? rows : 65535);
+  light<<<blocks, 64>>>(out, out_pitch, in, in_pitch, gain, shift, rows, columns);
 }

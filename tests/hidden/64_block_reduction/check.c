@@ -147,6 +147,10 @@ static void ask_less_than_a_warp(Case *c) {
 static void ask_one(Case *c) {
   ask(c, 1);
 }
+// Just more than what is one block's.
+static void ask_two_blocks(Case *c) {
+  ask_within(c, draw_odd(c, 1101, 1999));
+}
 static void ask_large(Case *c) {
   ask_within(c, draw_odd(c, 300001, 330001));
 }
@@ -355,6 +359,7 @@ EXERCISE = {
               {.name = "less than a block", .ask = ask_small, .judge = judge},
               {.name = "less than a warp", .ask = ask_less_than_a_warp, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
+              {.name = "enough for two blocks", .ask = ask_two_blocks, .judge = judge},
               {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 1},
               {.name = "a million", .ask = ask_largest, .judge = judge, .passes = 1},
               {.name = "no elements", .ask = ask_none, .judge = judge},

@@ -91,6 +91,10 @@ static void ask_odd(Case *c) {
 static void ask_one_bin(Case *c) {
   ask(c, draw_odd(c, 501, 999), 1);
 }
+// Not many elements for so many bins: as many blocks as for millions would add more often than is allowed.
+static void ask_many_bins_large(Case *c) {
+  ask(c, draw_odd(c, 100003, 109999), draw_odd(c, 801, 1023));
+}
 static void ask_many_bins(Case *c) {
   ask(c, draw_odd(c, 5001, 5999), draw_odd(c, 801, 1023));
 }
@@ -325,6 +329,7 @@ EXERCISE = {
               {.name = "one bin", .ask = ask_one_bin, .judge = judge},
               {.name = "many bins", .ask = ask_many_bins, .judge = judge},
               {.name = "as many bins as may be", .ask = ask_most_bins, .judge = judge},
+              {.name = "many elements and many bins", .ask = ask_many_bins_large, .judge = judge, .passes = 2},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "large, nearly all in one bin", .ask = ask_one_value, .judge = judge, .passes = 1},
               {.name = "values far outside", .ask = ask_far, .judge = judge, .passes = 1},

@@ -71,6 +71,12 @@ static void ask_after_error(Case *c) {
 static void ask_large(Case *c) {
   ask(c, draw_odd(c, 100001, 120001));
 }
+static void ask_by_one(Case *c) {
+  const int64_t n = draw_odd(c, 33, 99);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), 1, 4), (Give){.device = "cpu"});
+  give_number(c, "n", (double)n);
+  give_number(c, "a", 1);
+}
 static void ask_none(Case *c) {
   ask(c, 0);
 }
@@ -231,6 +237,7 @@ EXERCISE = {
     .tests =
         {{.name = "small and odd", .ask = ask_small, .judge = judge},
          {.name = "several blocks, odd", .ask = ask_odd, .judge = judge},
+         {.name = "times 1", .ask = ask_by_one, .judge = judge},
          {.name = "large and odd", .ask = ask_large, .judge = judge},
          {.name = "no elements", .ask = ask_none, .judge = judge},
          {.name = "too large, then small", .ask = ask_small, .judge = judge_too_large, .passes = 1, .crash = &IGNORED},

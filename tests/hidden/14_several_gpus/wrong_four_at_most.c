@@ -1,0 +1,33 @@
+// mistake: GPUs fixed in the program
+#include "ferry.h"
+
+typedef struct SimpleCnn {
+  FyModule base;
+  FyModule *conv1, *relu, *pool, *fc;
+} SimpleCnn;
+
+static FyTensor *simple_cnn_forward(FyModule *self, FyTensor *x) {
+  SimpleCnn *cnn = (SimpleCnn *)self;
+  x = fy_forward(cnn->pool, fy_forward(cnn->relu, fy_forward(cnn->conv1, x)));
+  return fy_forward(cnn->fc, fy_view(x, fy_shape(fy_size_at(x, 0), -1)));
+}
+
+FyModule *simple_cnn(void) {
+  SimpleCnn *cnn = fy_module_new(SimpleCnn, simple_cnn_forward);
+  fy_register_module(cnn, conv1, fy_nn_conv2d(3, 16, 3, .padding = 1));
+  fy_register_module(cnn, relu, fy_nn_relu());
+  fy_register_module(cnn, pool, fy_nn_max_pool2d(2));
+  fy_register_module(cnn, fc, fy_nn_linear(16 * 16 * 16, 10));
+  return &cnn->base;
+}
+
+FyModule *on_all_devices(FyModule *cnn) {
+  static const int ids[4] = {0, 1, 2, 3};
+  int count = fy_cuda_device_count();
+  if (count == 0)
+    return fy_module_to(cnn, FY_CPU_DEVICE);
+  fy_module_to(cnn, fy_cuda_device(0));
+  if (count == 1)
+    return cnn;
+  return fy_nn_data_parallel(cnn, ids, count < 4 ? count : 4);
+}
