@@ -6,9 +6,10 @@
 //
 //   PyTorch:  best, at = torch.max(x, dim=1)
 //
-// Given, in device memory: x (float32, rows x columns, row after row), best (float32) and at (int), to be written.
-// There are 0 to 2^13 rows and 1 to 2^17 columns, and x has less than 2^31 bytes. All are finite; there are numbers
-// below 0, as far as a float goes (-FLT_MAX), and equal ones; -0 equals 0.
+// Given, in device memory: x (float32, rows x columns, row after row, from a multiple of 16 bytes on), best (float32)
+// and at (int), to be written. There are 0 to 2^13 rows and 1 to 2^17 columns, and x has less than 2^31 bytes. All are
+// finite; there are numbers below 0, as far as a float goes (-FLT_MAX), very small ones, and equal ones; -0 equals 0,
+// and nothing else is equal that differs.
 // Let a warp take a row: its lanes read neighbouring columns, each keeps the largest that it meets and its column, and
 // then the lanes put theirs together by shuffles: the number and its column travel side by side. Of two equal numbers
 // the one in the lower column wins, at every step: then the result does not depend on who meets whom. A row may be

@@ -12,8 +12,8 @@
 // 1000: e^s itself may be more than a float holds. Values are between -1e30 and 1e30, so that a key counts even if its
 // weight is next to nothing. There is no memory for n x n scores: a block keeps some queries and goes through the keys
 // in tiles, in shared memory. For each query it keeps a maximum, a sum and the weighted sum of values so far, and
-// scales the latter two when a larger score comes. A key that is not there has no part in any of them, not even times 0:
-// what nobody wrote to a tile may be NaN.
+// scales the latter two when a larger score comes. A key that is not there has no part in any of them, not even times
+// 0: what nobody wrote to a tile may be NaN.
 // Counted: launches (one), copies and fills (none), and by the inspector sectors per request (over all loads of the
 // kernel together at most 1.5 times the fewest), races, reads of what nobody has written, accesses out of bounds.
 #include <cuda_runtime.h>

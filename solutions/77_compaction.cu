@@ -7,8 +7,8 @@
 //   PyTorch:  out = x[x > bound]
 //
 // Given, in device memory: x (float32, n of them; n may be 0, and is at most 100000), out (float32, n of them), count
-// (one int) and room (space for 2048 ints, to be used or not). *count is to be written, whatever n is. NaN is above no
-// bound. What lies in out from *count on stays as it is.
+// (one int) and room (space for 2048 ints, to be used or not). *count is to be written, whatever n is. The bound is no
+// NaN, and a NaN is above no bound. What lies in out from *count on stays as it is.
 // An element's place is the number of elements kept before it, which is a scan: of 1 for what is kept and 0 for the
 // rest. Each block counts its own; the counts are scanned; then each block scans its flags and writes. Drawing places
 // by atomicAdd is shorter, and gives another order at every run.

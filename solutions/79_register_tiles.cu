@@ -6,8 +6,8 @@
 //
 //   PyTorch:  torch.matmul(a, b, out=c)
 //
-// Given: the matrices, contiguous float32 in device memory. m and n are multiples of 64, k is one of 8, each at least
-// that; they differ. c holds anything before.
+// Given: the matrices, contiguous float32 in device memory, a and b finite. m and n are multiples of 64, k is one of 8,
+// each at least that; they differ. c holds anything before.
 //
 // In exercise 65 each thread had one element of c, and read two words of shared memory for each multiply-add. Now a
 // block has a tile of 64 x 64 elements of c, and each of its threads several: with 8 x 8 it reads 8 words of a's tile

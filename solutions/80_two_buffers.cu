@@ -6,8 +6,8 @@
 //
 //   PyTorch:  torch.matmul(a, b, out=c)
 //
-// Given: the matrices, contiguous float32 in device memory. m, n and k are multiples of 16; they differ. c holds
-// anything before. What lies behind a and b is not yours.
+// Given: the matrices, contiguous float32 in device memory, a and b finite. m, n and k are multiples of 16; they differ.
+// c holds anything before. What lies behind a and b is not yours.
 //
 // The plain way, with tiles of 16 x 16 and an element of c for each thread, is in each step: bring two tiles, wait,
 // compute with them, wait. With two pairs of tiles there is one barrier in a step: while the block computes with one
@@ -18,8 +18,9 @@
 //   float load(const float *address)
 // and its tiles in shared memory through
 //   float fetch(const float *address)
-// which are in counted.cuh, and are what is counted, as are barriers: at most k / 16 + 1 of them. Counted besides:
-// launches (one), and at most an eighth of 2 m n k reads of global memory. Races are looked for.
+// which are in counted.cuh, and are what is counted, as are barriers, of whatever kind (__syncthreads_or is one): at
+// most k / 16 + 1 of them. Counted besides: launches (one), and at most an eighth of 2 m n k reads of global memory.
+// Races are looked for.
 #include "counted.cuh" // load, fetch
 #include <cuda_runtime.h>
 

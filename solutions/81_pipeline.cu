@@ -7,8 +7,8 @@
 //   PyTorch:  with torch.cuda.stream(streams[i]): out_chunk.copy_(worked(in_chunk.to("cuda", non_blocking=True)), non_blocking=True)
 //
 // Given: in and out, n floats each in pinned host memory; room, n floats of device memory; count streams, at least 3,
-// all non-blocking (some of your own will do, too). n is at least 1, hardly ever a multiple of count, and may be less
-// than it. The kernel `work` is there already.
+// all non-blocking (some of your own will do, too). n is from 1 to 2^24, hardly ever a multiple of count, and may be
+// less than it. The kernel `work` is there already.
 //
 // Cut the array into chunks, at least two of them where there are two elements, so that one is computed while the next
 // is on its way in and the one before on its way out. When the function returns, all of the result is in out.

@@ -13,9 +13,9 @@
 //   PyTorch:  dx, dgamma, dbeta = torch.autograd.grad(F.layer_norm(x, (columns,), gamma, beta), (x, gamma, beta), dy)
 //
 // Given, in device memory, float32: dy and x (rows x columns, row after row), gamma (columns), mean and rstd (rows),
-// which the forward kept; dx, dgamma and dbeta, to be written. rows and columns are at least 1 and at most 65535. dgamma
-// and dbeta have to have the same bits at each run: no atomic additions. Partial sums may lie in memory that you
-// allocate.
+// which the forward kept, to be taken as they are; dx, dgamma and dbeta, to be written. rows and columns are at least 1
+// and at most 65535. A mean may be large, and what differs from it small: take it off first. dgamma and dbeta have to
+// have the same bits at each run: no atomic additions. Partial sums may lie in memory that you allocate.
 // Counted: launches (at most three), and by the inspector sectors per request (at most 1.5 times the fewest), sectors
 // that are loaded in all (at most 12 times those of x; both where the columns are a multiple of 32), atomic operations
 // (none), races, accesses out of bounds.

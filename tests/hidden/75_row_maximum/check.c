@@ -62,6 +62,10 @@ static const Mistake LEAST_LEFT_OUT = {
 static const Mistake AGAIN = {
     "elements read more than once",
     "Two readings of a row are enough for its largest number and the place of it, and each row has one warp.", LESSON};
+static const Mistake NEAR_EQUAL = {
+    "what is near taken for equal",
+    "Two numbers may be less than 1e-12 apart, and one of them is the larger all the same: > and == compare them.",
+    LESSON "#shuffles"};
 
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
   Array *x = draw_steps(c, shape(rows, columns), low, high, 0.5); // equal ones among them
@@ -107,6 +111,14 @@ static void ask_zeros(Case *c) {
     x->f32[row * columns + first] = row % 2 ? 0 : -0.0f;
     x->f32[row * columns + first + draw_int(c, 1, 31)] = 0;
   }
+}
+// All rows but the first have numbers below 1e-17; no largest is in column 0.
+static void ask_tiny(Case *c) {
+  ask(c, draw_odd(c, 9, 21), draw_odd(c, 67, 99), -9, 9);
+  const Array *x = given(c, "x");
+  const int64_t columns = (int64_t)given_number(c, "columns");
+  for (int64_t i = 0; i < x->count; i++)
+    x->f32[i] = (i % columns ? x->f32[i] : -9) * (i < columns ? 1 : 0x1p-60f);
 }
 static void ask_large(Case *c) {
   ask(c, 32 * draw_int(c, 2, 3) + 1, draw_odd(c, 1001, 1099), -2000, 2000);
@@ -219,8 +231,19 @@ static bool differs_in_sign(const Case *c, const Array *at, const Array *want) {
   return strcmp(case_test(c), "zeros of either sign") == 0 && same_rows(at, want, 2);
 }
 
+// The first row is right, and of the others, whose numbers are all near 0, the first column is taken.
+static bool is_near_equal(const Case *c, const Array *at, const Array *want) {
+  if (!at || strcmp(case_test(c), "very small numbers") != 0 || at->i32[0] != want->i32[0])
+    return false;
+  for (int64_t row = 1; row < at->count; row++)
+    if (at->i32[row] != 0)
+      return false;
+  return true;
+}
+
 static void judge(Case *c) {
   Result want = result(c, given(c, "x")->shape.size[1], 1, false, -INFINITY);
+  suspect_that(c, is_near_equal(c, got_shaped(c, "at", want.at->shape), want.at), &NEAR_EQUAL);
   suspect_mistakes(c, want);
   suspect_that(c, got_count(c, "lanes missing") > 0, &LANES_MISSING);
   if (!expect_array(c, "best", want.best, 0))
@@ -265,6 +288,7 @@ EXERCISE = {
               {.name = "all below zero", .ask = ask_below_zero, .judge = judge},
               {.name = "far below zero", .ask = ask_lowest, .judge = judge, .passes = 1},
               {.name = "zeros of either sign", .ask = ask_zeros, .judge = judge, .passes = 1},
+              {.name = "very small numbers", .ask = ask_tiny, .judge = judge, .passes = 1},
               {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "one column", .ask = ask_column, .judge = judge},
               {.name = "large, odd", .ask = ask_large, .judge = judge},

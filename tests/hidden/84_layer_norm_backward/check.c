@@ -1,6 +1,7 @@
 // Exercise 84: the three gradients of layer norm: along the rows, and down the columns.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 #define LESSON "docs/28_kernels_of_a_network.md#layer-norm-backward"
 
@@ -39,9 +40,17 @@ static const Mistake READ_AGAIN = {
     "The rows' sums need x and dy once, dx once more, and the columns' sums once more: more readings are "
     "traffic alone.",
     LESSON};
+static const Mistake WORKED_OUT = {
+    "mean or rstd worked out again",
+    "The forward has kept both, and a gradient belongs to what it did: take them as they are given.", LESSON};
+static const Mistake CANCELLED = {
+    "the mean taken off too late",
+    "The mean of g * hat is a small difference of large numbers if x is multiplied first, and has their rounding. Take "
+    "the row's mean off x before anything else.",
+    LESSON};
 
-static void ask(Case *c, int64_t rows, int64_t columns) {
-  Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -2, 3);
+static void ask_between(Case *c, int64_t rows, int64_t columns, double low, double high) {
+  Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), low, high);
   Array *mean = new_array(c, FY_FLOAT32, shape(rows)), *rstd = new_array(c, FY_FLOAT32, shape(rows));
   for (int64_t row = 0; row < rows; row++) {
     double sum = 0, squares = 0;
@@ -60,6 +69,9 @@ static void ask(Case *c, int64_t rows, int64_t columns) {
   give_number(c, "rows", (double)rows);
   give_number(c, "columns", (double)columns);
 }
+static void ask(Case *c, int64_t rows, int64_t columns) {
+  ask_between(c, rows, columns, -2, 3);
+}
 static void ask_whole(Case *c) {
   ask(c, 8 * draw_int(c, 4, 6), 32 * draw_int(c, 5, 8));
 }
@@ -75,6 +87,17 @@ static void ask_large(Case *c) {
 static void ask_row(Case *c) {
   ask(c, 1, draw_odd(c, 131, 299));
 }
+// The forward has kept others than a row's own.
+static void ask_others(Case *c) {
+  ask(c, draw_odd(c, 9, 17), draw_odd(c, 131, 199));
+  for (int64_t row = 0; row < given(c, "mean")->count; row++) {
+    given(c, "mean")->f32[row] += 0.5f;
+    given(c, "rstd")->f32[row] *= 1.25f;
+  }
+}
+static void ask_far(Case *c) {
+  ask_between(c, draw_odd(c, 9, 17), draw_odd(c, 131, 199), 8000, 8005);
+}
 static void ask_column(Case *c) {
   ask(c, draw_odd(c, 33, 49), 1);
 }
@@ -83,6 +106,7 @@ static void ask_column(Case *c) {
 typedef struct Formula {
   bool no_means, no_gamma, sums;
   bool first_without, second_without; // gamma, in one of the two means
+  bool own_mean, own_rstd;            // the row's, not the given ones
 } Formula;
 
 static Array *dx_by(Case *c, Formula f) {
@@ -90,7 +114,14 @@ static Array *dx_by(Case *c, Formula f) {
   int64_t rows = x->shape.size[0], columns = x->shape.size[1];
   Array *dx = new_array(c, FY_FLOAT32, x->shape);
   for (int64_t row = 0; row < rows; row++) {
-    const double m = given(c, "mean")->f32[row], r = given(c, "rstd")->f32[row];
+    double m = given(c, "mean")->f32[row], r = given(c, "rstd")->f32[row];
+    double of_row = 0, squares = 0;
+    for (int64_t k = 0; k < columns; k++)
+      of_row += (double)x->f32[row * columns + k] / (double)columns;
+    for (int64_t k = 0; k < columns; k++)
+      squares += pow((double)x->f32[row * columns + k] - of_row, 2) / (double)columns;
+    m = f.own_mean ? of_row : m;
+    r = f.own_rstd ? 1 / sqrt(squares + 1e-5) : r;
     double mean_g = 0, mean_both = 0, over = f.sums ? 1 : (double)columns;
     for (int64_t k = 0; k < columns && !f.no_means; k++) {
       double g = (double)dy->f32[row * columns + k] * (f.no_gamma ? 1 : (double)gamma->f32[k]);
@@ -133,6 +164,29 @@ static bool only_first(const Case *c) {
   return columns > 0 && columns < dx->shape.size[1];
 }
 
+// Is what dx differs by, in each row, hat times one number, and all else right? Then the mean of g * hat is not exact.
+static bool is_cancelled(const Case *c, const Array *want) {
+  const Array *x = given(c, "x"), *dx = got_shaped(c, "dx", x->shape);
+  const int64_t columns = x->shape.size[1];
+  bool differs = false;
+  for (int64_t row = 0; dx && row < x->shape.size[0]; row++) {
+    const float *of_x = x->f32 + row * columns, *had = dx->f32 + row * columns, *right = want->f32 + row * columns;
+    double both = 0, squares = 0;
+    for (int64_t k = 0; k < columns; k++) {
+      const double hat = (double)of_x[k] - (double)given(c, "mean")->f32[row];
+      both += ((double)had[k] - (double)right[k]) * hat;
+      squares += hat * hat;
+    }
+    for (int64_t k = 0; k < columns; k++) {
+      const double hat = (double)of_x[k] - (double)given(c, "mean")->f32[row];
+      if (!(fabs((double)had[k] - (double)right[k] - hat * both / squares) < 2e-5))
+        return false;
+    }
+    differs |= fabs(both / squares) > 3e-5;
+  }
+  return differs;
+}
+
 static void judge(Case *c) {
   const Array *gamma = given(c, "gamma");
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
@@ -144,6 +198,11 @@ static void judge(Case *c) {
   suspect_array(c, "dx", dx_by(c, (Formula){.second_without = true}), &NO_GAMMA);
   suspect_array(c, "dx", dx_by(c, (Formula){.first_without = true, .second_without = true}), &NO_GAMMA);
   suspect_array(c, "dx", dx_by(c, (Formula){.sums = true}), &NOT_DIVIDED);
+  if (strcmp(case_test(c), "mean and rstd of others") == 0)
+    for (int which = 1; which <= 3; which++)
+      suspect_array(c, "dx", dx_by(c, (Formula){.own_mean = which & 1, .own_rstd = which & 2}), &WORKED_OUT);
+  suspect_that(c, strcmp(case_test(c), "a large mean") == 0 && is_cancelled(c, dx_by(c, (Formula){.sums = false})),
+               &CANCELLED);
   suspect_array(c, "dgamma", column_sums(c, true, true), &OF_X);
   const int64_t rows = given(c, "x")->shape.size[0];
   for (int64_t share = 4; share <= 32; share *= 2)
@@ -184,6 +243,8 @@ EXERCISE = {
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "few columns", .ask = ask_narrow, .judge = judge, .inspect = true},
               {.name = "large, odd", .ask = ask_large, .judge = judge, .passes = 1},
+              {.name = "mean and rstd of others", .ask = ask_others, .judge = judge, .passes = 1},
+              {.name = "a large mean", .ask = ask_far, .judge = judge, .passes = 1},
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge}},
 };
