@@ -311,7 +311,7 @@ EXERCISE = {
               {.name = "one row", .ask = ask_one_row, .judge = judge, .passes = 1},
               {.name = "one column", .ask = ask_one_column, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge},
-              {.name = "large and wide", .ask = ask_large_and_wide, .judge = judge},
+              {.name = "large and wide", .ask = ask_large_and_wide, .judge = judge, .passes = 1},
               {.name = "more rows than blocks along y",
                .ask = ask_very_tall,
                .judge = judge,
