@@ -13,7 +13,8 @@
 //
 // Given: typedef struct Run { FyModule *model; FyOptimizer *optimizer; FyScheduler *scheduler; int64_t epoch; double
 // best; }: a network with BatchNorm and dropout, on any device; an optimizer with momentum; `epoch`, how many are done,
-// by which the order of the samples goes; `best`, the least loss so far. Dropout draws from the process's generator.
+// by which the order of the samples goes; `best`, the least loss so far (the new run's counts for nothing). The
+// schedule counts epochs, or batches. Dropout draws from the process's generator.
 // Judged: after resuming, each of these; and the weights at the end, against those of a run without interruption. The
 // saved run goes on training, and is saved again, before the first Saved is used: what was saved must not change with
 // it. Saving changes nothing in the run, gradients and modes included, and draws no random numbers.

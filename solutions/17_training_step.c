@@ -18,8 +18,8 @@
 //             weight.grad = bias.grad = None
 //             return loss
 //
-// Given: weight (out, in) and bias (out), which require gradients and have none
-// yet, x (N, in) and target (N, out), all on one device.
+// Given: weight (out, in) and bias (out), which require gradients and have none yet, x (N, in) and target (N, out),
+// which require none, all on one device.
 // Judged: two steps, one after the other: losses, weight and bias, that the gradients are cleared (NULL or zeros), that
 // weight and bias still require gradients, and that afterwards autograd records as it did before. x and target stay as
 // they are.

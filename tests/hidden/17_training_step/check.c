@@ -28,6 +28,11 @@ static const Mistake PER_ROW = {
     "docs/05_model_moves.md#training-steps"};
 static const Mistake ONLY_WEIGHT = {"bias not trained", "The bias has a gradient too, and learns as the weight does.",
                                     "docs/05_model_moves.md#training-steps"};
+static const Mistake ALL_OUTPUTS = {
+    "the bias by the sum over all outputs",
+    "Each output's bias has a gradient of its own: the sum over the samples, of that output's column, with one sample "
+    "too.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_RATE = {"learning rate left out", "The step is lr times the gradient, not the whole of it.",
                                 "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_GRAPH = {
@@ -95,12 +100,16 @@ static void ask_one(Case *c) {
   ask(c, "cuda:0", 1, draw_odd(c, 5, 9), 1, false);
 }
 
+static void ask_outputs(Case *c) {
+  ask(c, "cuda:0", 1, draw_odd(c, 5, 9), 3, false);
+}
+
 // ---- two steps in plain loops ----------------------------------------------------------------------------------------
 
 typedef struct Variant {
-  double weight_rate, bias_rate; // of lr: 1 as it should be
-  double factor;                 // of loss and gradients
-  bool accumulate, accumulate_bias;
+  double weight_rate, bias_rate;                 // of lr: 1 as it should be
+  double factor;                                 // of loss and gradients
+  bool accumulate, accumulate_bias, all_outputs; // the last: bias by the sum of all its gradients
 } Variant;
 
 typedef struct Trained {
@@ -139,6 +148,11 @@ static Trained trained(Case *c, Variant v) {
     }
     t.losses[step] = new_array(c, FY_FLOAT32, (Shape){.rank = 0});
     t.losses[step]->f32[0] = (float)gradients(c, &t, v.factor, weight_grad, bias_grad);
+    double sum = 0;
+    for (int64_t i = 0; i < t.bias->count; i++)
+      sum += bias_grad[i];
+    for (int64_t i = 0; i < t.bias->count && v.all_outputs; i++)
+      bias_grad[i] = sum;
     for (int64_t i = 0; i < t.weight->count; i++)
       t.weight->f32[i] -= (float)(lr * v.weight_rate * weight_grad[i]);
     for (int64_t i = 0; i < t.bias->count; i++)
@@ -169,6 +183,9 @@ static void suspects(Case *c) {
                 &ACCUMULATED);
   const double outputs = (double)given(c, "target")->shape.size[1];
   if (outputs > 1) {
+    suspect_array(c, "weight",
+                  trained(c, (Variant){.weight_rate = 1, .bias_rate = 1, .factor = 1, .all_outputs = true}).weight,
+                  &ALL_OUTPUTS);
     suspect_array(c, "first loss", trained(c, (Variant){1, 1, outputs, .accumulate = false}).losses[0], &PER_ROW);
     suspect_array(c, "weight", trained(c, (Variant){outputs, outputs, 1, .accumulate = false}).weight, &PER_ROW);
   }
@@ -227,6 +244,7 @@ EXERCISE = {
               {"on the second GPU", ask_second, .judge = judge, .devices = 2, .crash = &CLEARED_EARLY},
               {"an input with gaps", ask_gaps, .judge = judge, .crash = &CLEARED_EARLY},
               {"large and odd", ask_large, .judge = judge, .crash = &CLEARED_EARLY},
+              {"one sample, several outputs", ask_outputs, .judge = judge, .crash = &CLEARED_EARLY},
               {"one row, one output", ask_one, .judge = judge, .crash = &CLEARED_EARLY},
               {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true, .crash = &CLEARED_EARLY}},
 };

@@ -43,6 +43,13 @@ static const Mistake OTHER_EPOCH = {"another epoch than the next",
                                     RESUMED};
 static const Mistake NO_BEST = {"the best result left out",
                                 "The next epoch would count as the best so far, whatever its loss is.", RESUMED};
+static const Mistake LESSER_BEST = {"the new run's best kept",
+                                    "`best` of the new run is of nothing that was trained. Put back what was saved, "
+                                    "whichever of the two is less.",
+                                    RESUMED};
+static const Mistake EPOCHS_COUNTED = {
+    "the epochs taken for the schedule's count",
+    "A schedule counts its own steps, which may be batches: fy_scheduler_state says how many there were.", RESUMED};
 static const Mistake ONE_SAVED = {
     "one Saved for all calls",
     "A later call of save_run overwrote what the earlier one had returned. Each call has a Saved of its own.", RESUMED};
@@ -76,6 +83,11 @@ static void ask_gpu(Case *c) {
 }
 static void ask_adam(Case *c) {
   ask_on(c, "cuda:0", 3, true);
+  give_number(c, "best of the new run", -1);
+}
+static void ask_batches(Case *c) {
+  ask_on(c, "cuda:0", 3, false);
+  give_number(c, "a step of the schedule for each batch", 1);
 }
 static void ask_first(Case *c) {
   ask_on(c, "cuda:0", 1, true);
@@ -101,10 +113,13 @@ static void judge(Case *c) {
                                                                   : &NO_WEIGHTS;
   const Mistake *moments = got_number(c, "moments as they went on") == 1 ? &REFERENCES : &NO_MOMENTS;
   const Mistake *random = got_number(c, "same place of another generator") == 1 ? &NO_SEED : &NO_RANDOM;
-  const Mistake *best = got_number(c, "best rounded") == 1 ? &ROUNDED : &NO_BEST;
+  const bool given_best = strcmp(case_test(c), "with Adam") == 0;
+  const Mistake *kept = given_best && got_number(c, "best of the new run kept") == 1 ? &LESSER_BEST : &NO_BEST;
+  const Mistake *best = got_number(c, "best rounded") == 1 ? &ROUNDED : kept;
+  const Mistake *schedule = got_number(c, "schedule as the epochs") == 1 ? &EPOCHS_COUNTED : &NO_SCHEDULE;
   if (expect_same(c, "parameters", weights) && expect_same(c, "buffers", &NO_BUFFERS) &&
       expect_same(c, "moments", moments) && expect_same(c, "learning rate", &NO_RATE) &&
-      expect_same(c, "schedule", &NO_SCHEDULE) && expect_same(c, "initial rate of the schedule", &NO_INITIAL) &&
+      expect_same(c, "schedule", schedule) && expect_same(c, "initial rate of the schedule", &NO_INITIAL) &&
       expect_same(c, "random", random) &&
       expect_that(c, had == epoch, had == 0 ? &NO_EPOCH : &OTHER_EPOCH, "epoch: expected %g, got %g", epoch, had) &&
       expect_same(c, "best", best) && expect_that(c, got(c, "straight") != NULL, NULL, "the run did not end"))
@@ -127,6 +142,7 @@ EXERCISE = {
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "with Adam", .ask = ask_adam, .judge = judge},
+              {.name = "a schedule that counts batches", .ask = ask_batches, .judge = judge},
               {.name = "after the first epoch", .ask = ask_first, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

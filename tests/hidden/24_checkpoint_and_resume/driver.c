@@ -15,7 +15,7 @@ typedef struct Task {
   FyTensor *x, *y;
   FyDevice device;
   int hidden;
-  bool adam;
+  bool adam, each_batch; // the schedule counts batches
 } Task;
 
 static Run new_run(const Task *t, uint64_t seed, double lr) {
@@ -26,7 +26,7 @@ static Run new_run(const Task *t, uint64_t seed, double lr) {
   FyTensorList *parameters = fy_parameters(model);
   FyOptimizer *optimizer = t->adam ? fy_adam(parameters, .lr = lr) : fy_sgd(parameters, .lr = lr, .momentum = 0.9);
   driver_module(model);
-  return (Run){model, optimizer, fy_step_lr(optimizer, 2, 0.5), 0, 1e30};
+  return (Run){model, optimizer, fy_step_lr(optimizer, t->each_batch ? 7 : 2, 0.5), 0, 1e30};
 }
 
 // Until so many epochs are done.
@@ -42,8 +42,11 @@ static void train(Run *run, const Task *t, int64_t epochs) {
       fy_backward(error);
       fy_step(run->optimizer);
       loss += fy_item(error);
+      if (t->each_batch)
+        fy_scheduler_step(run->scheduler);
     }
-    fy_scheduler_step(run->scheduler);
+    if (!t->each_batch)
+      fy_scheduler_step(run->scheduler);
     run->best = loss < run->best ? loss : run->best;
     run->epoch++;
   }
@@ -134,7 +137,8 @@ void drive(Driver *d) {
                .y = driver_tensor(d, "y"),
                .device = fy_device(driver_text(d, "device")),
                .hidden = (int)driver_number(d, "hidden"),
-               .adam = driver_number(d, "adam") == 1};
+               .adam = driver_number(d, "adam") == 1,
+               .each_batch = driver_has(d, "a step of the schedule for each batch")};
   int64_t first = (int64_t)driver_number(d, "saved after"), second = first + 2, all = first + 3;
   uint64_t seed = (uint64_t)driver_number(d, "seed");
   Run straight = new_run(&task, seed, 0.02);
@@ -156,9 +160,14 @@ void drive(Driver *d) {
   State end = state_of(&run);
 
   Run other = new_run(&task, seed + 1, 0.07);
+  if (driver_has(d, "best of the new run")) // it counts for nothing
+    other.best = driver_number(d, "best of the new run");
+  double best = other.best;
   resume_run(&other, saved);
   State resumed = state_of(&other);
   put_same(d, &resumed, &before);
+  driver_put_number(d, "schedule as the epochs", resumed.steps == before.epoch && before.steps != before.epoch);
+  driver_put_number(d, "best of the new run kept", resumed.best == best);
   driver_put_number(d, "as saved again", same(resumed.parameters, again.parameters));
   driver_put_number(d, "moments as they went on", has_later(resumed.moments, before.moments, end.moments));
   driver_put_number(d, "best rounded", (float)before.best == (float)resumed.best);
