@@ -5,8 +5,8 @@
 //
 //   - the first product on each is a warm-up, and on no clock
 //   - then come `runs` products on each, and each of them is on a clock of its own
-//   - the clock is started when the device has nothing left to do, in any of its streams, and stopped when the product is
-//     done
+//   - the clock is started when the device has nothing left to do, in any of its streams, and stopped when the product
+//     is done
 //   - moving the matrices to the GPU is another question: nothing crosses while a clock is running
 //   - of the `runs` times the median counts: the middle one in order, or the mean of the two in the middle
 //

@@ -1,4 +1,4 @@
-// Exercise 23: an epoch with pinned memory, and without                            (chapter 8, docs/08_data_pipeline.md)
+// Exercise 23: an epoch with pinned memory, and without                           (chapter 8, docs/08_data_pipeline.md)
 //
 // Does pinned memory change anything but the time? Write compare_loading: it trains a model twice for the same epoch,
 // first with batches in ordinary (pageable) memory and plain copies, then with batches in pinned memory and copies that

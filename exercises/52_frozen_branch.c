@@ -10,8 +10,8 @@
 //   PyTorch:  norms = x.norm(dim=1, keepdim=True)
 //             return x * torch.clamp(limit / norms, max=1)
 //
-// Given: x (rows, columns), float32, on the CPU or a CUDA device, where some rows may be all zeros, and others a million times
-// as long as limit; limit, above 0.
+// Given: x (rows, columns), float32, on the CPU or a CUDA device, where some rows may be all zeros, and others a
+// million times as long as limit; limit, above 0.
 // Returned: a tensor like x, on its device. Rows of zeros stay zeros. x itself stays as it is. Where x
 // requires a gradient, called without a trace the function has one for it (rows of zeros apart, where there is none).
 // The trace is made with an example of another number of rows, and then run on x.

@@ -1,4 +1,4 @@
-// Exercise 62: rows, columns and a pitch                                            (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 62: rows, columns and a pitch                                      (chapter 20, docs/20_the_first_kernel.md)
 //
 // Write the kernel light, and light_on_device, which launches it. For every pixel of an image of rows x columns:
 //

@@ -1,4 +1,4 @@
-// Exercise 70: blocks that fit                                                         (chapter 21, docs/21_the_machine.md)
+// Exercise 70: blocks that fit                                                     (chapter 21, docs/21_the_machine.md)
 //
 // Write three functions that do by arithmetic what cudaOccupancyMaxActiveBlocksPerMultiprocessor and a look at the grid
 // tell:

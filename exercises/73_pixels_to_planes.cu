@@ -1,4 +1,4 @@
-// Exercise 73: pixels to planes                                                       (chapter 22, docs/22_global_memory.md)
+// Exercise 73: pixels to planes                                                  (chapter 22, docs/22_global_memory.md)
 //
 // Write planes_on_device and its kernel: a picture stored pixel after pixel is taken apart into a plane for each
 // colour.

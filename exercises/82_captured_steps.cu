@@ -1,4 +1,4 @@
-// Exercise 82: captured once, launched often                                              (chapter 27, docs/27_streams.md)
+// Exercise 82: captured once, launched often                                           (chapter 27, docs/27_streams.md)
 //
 // Write steps_on_device, which does `steps` steps, each with a batch of its own. A step is three kernels, which are
 // there already:

@@ -1,4 +1,4 @@
-// Exercise 97: a faster product (make it faster)                              (chapter 26, docs/26_the_matrix_product.md)
+// Exercise 97: a faster product (make it faster)                            (chapter 26, docs/26_the_matrix_product.md)
 //
 // product_on_device multiplies two matrices, and is right. Make it faster:
 //

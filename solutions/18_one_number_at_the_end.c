@@ -13,11 +13,11 @@
 //
 // Given: a model that computes the same in training and in evaluation mode, x (N, in) and target (N, out) on one
 // device; N is at least 1 and need not be a multiple of `batch`.
-// Counted: copies from the device and synchronisations, one of each, whatever the number of batches; no copies to it, and
-// none between devices. For data on the CPU nothing is copied.
-// Forward passes: of `batch` rows each, the last of what is left; and the memory: what one batch needs, not what all of
-// them need together. Whether autograd records, and the mode of each module, training or evaluation, are afterwards as
-// they were; a child need not be in the model's mode, nor its own children in its.
+// Counted: copies from the device and synchronisations, one of each, whatever the number of batches; no copies to it,
+// and none between devices. For data on the CPU nothing is copied. Forward passes: of `batch` rows each, the last of
+// what is left; and the memory: what one batch needs, not what all of them need together. Whether autograd records, and
+// the mode of each module, training or evaluation, are afterwards as they were; a child need not be in the model's
+// mode, nor its own children in its.
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -3,9 +3,11 @@
 // "Training mode" is a flag in each module, and two kinds of layers read it. Dropout drops in it. BatchNorm goes by the
 // batch in it, and changes what it has learned; in evaluation mode it goes by what it has learned. Write two functions:
 //
-//   predict             what a network says of x, in evaluation mode: nothing is dropped, BatchNorm goes by what it has learned
-//   mean_with_dropout   the mean of `passes` predictions, each with dropout on, as in training, and everything else (the network itself,
-//                       too) in evaluation mode. How far such predictions lie apart tells how sure a network is.
+//   predict             what a network says of x, in evaluation mode: nothing is dropped, BatchNorm goes by what it has
+//                       learned
+//   mean_with_dropout   the mean of `passes` predictions, each with dropout on, as in training, and everything else
+//                       (the network itself, too) in evaluation mode. How far such predictions lie apart tells how sure
+//                       a network is.
 //
 //   PyTorch:  net.eval()
 //             net.dropout.train()

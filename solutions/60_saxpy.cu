@@ -1,4 +1,4 @@
-// Exercise 60: an index for every thread                                            (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 60: an index for every thread                                      (chapter 20, docs/20_the_first_kernel.md)
 //
 // Write the kernel saxpy, and saxpy_on_device, which launches it:
 //

@@ -1,4 +1,4 @@
-// Exercise 61: a grid smaller than the work                                         (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 61: a grid smaller than the work                                   (chapter 20, docs/20_the_first_kernel.md)
 //
 // Write the kernel affine, and affine_on_device, which launches it:
 //

@@ -1,4 +1,4 @@
-// Exercise 68: whose error?                                                       (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 68: whose error?                                                   (chapter 20, docs/20_the_first_kernel.md)
 //
 // Write mark_on_device, which launches the kernel `mark`, waits for it if it began, and says what went wrong, and when:
 //

@@ -1,4 +1,4 @@
-// Exercise 71: one way for a warp                                                      (chapter 21, docs/21_the_machine.md)
+// Exercise 71: one way for a warp                                                  (chapter 21, docs/21_the_machine.md)
 //
 // Write two_kinds_on_device and its kernel: the elements with even numbers get one kind of work, the others another.
 //

@@ -1,4 +1,4 @@
-// Exercise 72: columns without strides                                                (chapter 22, docs/22_global_memory.md)
+// Exercise 72: columns without strides                                           (chapter 22, docs/22_global_memory.md)
 //
 // Write column_sums_on_device and its kernel: the sum of each column of a matrix that is stored row after row.
 //

@@ -1,4 +1,4 @@
-// Exercise 81: a pipeline in chunks                                                       (chapter 27, docs/27_streams.md)
+// Exercise 81: a pipeline in chunks                                                    (chapter 27, docs/27_streams.md)
 //
 // Write pipeline_on_device, which brings an array to the device, computes with it there, and takes the result back:
 //
@@ -13,10 +13,10 @@
 // Cut the array into chunks, at least two of them where there are two elements, so that one is computed while the next
 // is on its way in and the one before on its way out. When the function returns, all of the result is in out.
 //
-// Looked at: what went into which stream (several, where there are more elements than streams; one for each chunk in turn,
-// or one for each part of the work, with events between them, as you like); whether a kernel waits for all copies in, a
-// copy out for all kernels, or a copy in for all that the chunks before have to do; whether the host waited before the
-// last of it was put in; bytes copied each way (n floats); that nothing is unfinished on return.
+// Looked at: what went into which stream (several, where there are more elements than streams; one for each chunk in
+// turn, or one for each part of the work, with events between them, as you like); whether a kernel waits for all copies
+// in, a copy out for all kernels, or a copy in for all that the chunks before have to do; whether the host waited
+// before the last of it was put in; bytes copied each way (n floats); that nothing is unfinished on return.
 //
 // In the library: core/data/prefetcher.c copies the next batch in a stream of its own.
 #include <cuda_runtime.h>

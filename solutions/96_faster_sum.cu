@@ -1,4 +1,4 @@
-// Exercise 96: a faster sum (make it faster)                                         (chapter 24, docs/24_reductions.md)
+// Exercise 96: a faster sum (make it faster)                                        (chapter 24, docs/24_reductions.md)
 //
 // sum_on_device adds up an array, and is right. Make it faster:
 //
