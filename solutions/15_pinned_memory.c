@@ -15,8 +15,8 @@
 //   PyTorch:  loaded = [pinned(b).to(device, non_blocking=True) for b in batches]
 //             torch.cuda.synchronize(device)
 //
-// Given: one float32 CPU tensor or more, of one width, the last with fewer rows; some are pinned from the start, some
-// are views with gaps, and none is both. Any stream of the device may be the current one.
+// Given: 1 to 16 float32 CPU tensors, no two of them the same, of one width, the last with fewer rows; some are pinned
+// from the start, some are views with gaps, and none is both. Any stream of the device may be the current one.
 // Counted: copies to the device, one per batch and all from pinned memory; synchronisations, one in all. When load_all
 // returns, everything has arrived, and what an earlier call has loaded is as it was.
 #include "ferry.h"

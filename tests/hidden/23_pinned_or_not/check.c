@@ -8,6 +8,9 @@
 static const Mistake SEED = {"the seed left out",
                              "The order of the samples is the loaders' seed's, and that is an argument: .seed = seed.",
                              "docs/08_data_pipeline.md"};
+static const Mistake SEED_CUT = {"the seed cut to 32 bits",
+                                 "Seeds that differ above their lowest 32 bits had the same order: seed is a uint64_t.",
+                                 "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake WENT_ON = {"the second epoch goes on from the first",
                                 "The weights have learnt in the first epoch. Keep copies, and put them back before the "
                                 "second.",
@@ -248,6 +251,9 @@ static void judge(Case *c) {
   expect_that(c,
               other && (other->count != order->count || memcmp(other->i64, order->i64, (size_t)order->count * 8) != 0),
               &SEED, "with another seed the samples came in the same order");
+  const Array *high = got(c, "order by a seed above 32 bits");
+  expect_that(c, high && (high->count != order->count || memcmp(high->i64, order->i64, (size_t)order->count * 8) != 0),
+              &SEED_CUT, "with a seed that is larger by 2^32 the samples came in the same order");
   // The values themselves follow from the first call's; here both have to be the same.
   const Array *second = got_shaped(c, "second pageable", shape(batches_of(c)));
   suspect_that(c, got_shaped(c, "second pinned", shape(batches_of(c))) != NULL, &KEPT);
