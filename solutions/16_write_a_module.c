@@ -15,7 +15,8 @@
 // A parameter is learnt; a buffer belongs to the model without being learnt. Both, and the child, have to be registered
 // under these names, so that .to, parameters() and state_dict() find them.
 //
-// Given: x of (N, in_features), where N may be 0, on any device, the module moved there before.
+// Given: x of (N, in_features), where N may be 0, on any device, the module moved there before. No value is above 1000
+// in size, so that it is as good to scale first and to take the scaled mean away then.
 // Judged: the names of parameters and buffers, first values, output and gradients (of scale, fc and x; mean has none),
 // where everything is after a move, a module that another's state was loaded into, two modules beside each other, and
 // outputs after its tensors were changed, with and without recording, in training and in evaluation mode. x stays as it

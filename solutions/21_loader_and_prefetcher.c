@@ -11,8 +11,9 @@
 //   PyTorch:  transform = Compose([ToTensor(), Normalize((0.5,), (0.5,))])
 //             DataLoader(dataset, batch_size=batch_size, shuffle=True, pin_memory=True, generator=seeded)
 //
-// epoch_sums goes through one epoch of a loader whose batches have data (size x features) and target (size), both
-// float32. It returns a float32 tensor on `device` with one element for each batch, in their order:
+// epoch_sums goes through one epoch of a loader, the one that comes next in it, whose batches have data (size x
+// features) and target (size), both float32. It returns a float32 tensor on `device` with one element for each batch,
+// in their order:
 //
 //   sums[k] = sum over the samples i of batch k of  target[i] * (data[i] . weight)        weight: features, on `device`
 //

@@ -22,6 +22,15 @@ static const Mistake SEED_FIXED = {
 static const Mistake SEED_CUT = {"the seed cut to 32 bits",
                                  "Seeds that differ above their lowest 32 bits had the same order: seed is a uint64_t.",
                                  "docs/08_data_pipeline.md#the-order-of-an-epoch"};
+static const Mistake SEED_FOLDED = {"the seed's halves folded",
+                                    "Both halves of the seed were brought into 32 bits, and many seeds fall together "
+                                    "there: seed is a uint64_t, and .seed takes one.",
+                                    "docs/08_data_pipeline.md#the-order-of-an-epoch"};
+static const Mistake EPOCH_RESET = {
+    "the loader's epoch reset",
+    "The loader was set back to an epoch of its past: a call goes through the one that comes next, and the next call "
+    "through the one after that.",
+    "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake SEED_SHARED = {
     "one generator for all loaders",
     "Loaders with the same seed had different orders, although nobody else drew random numbers: what one drew the "
@@ -105,7 +114,7 @@ static void ask_loader(Case *c, int64_t samples, int64_t batch_size) {
              (Give){0});
   give_array(c, "labels", labels, (Give){0});
   give_number(c, "batch size", (double)batch_size);
-  give_number(c, "seed", (double)draw_int(c, 2, 1 << 20));
+  give_number(c, "seed", (double)draw_odd(c, 3, 1 << 20));
 }
 static void ask_uneven(Case *c) {
   ask_loader(c, 8 * draw_int(c, 10, 14) + 3, 8);
@@ -188,6 +197,8 @@ static void judge_loader(Case *c) {
               "a loader with another seed has the same order");
   expect_that(c, !same_order(c, "order", "order of a seed above 32 bits"), &SEED_CUT,
               "a loader whose seed is larger by 2^32 has the same order");
+  expect_that(c, !same_order(c, "order", "order of a seed of the same sum"), &SEED_FOLDED,
+              "a loader whose seed has other halves, of the same sum, has the same order");
   expect_that(c, !same_order(c, "order", "order of the next epoch"), NULL,
               "the second epoch has the order of the first");
   expect_that(c, same_order(c, "order of the next epoch", "next order of the same seed"), &SEED_SHARED,
@@ -372,6 +383,9 @@ static void judge_loop(Case *c) {
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &HOST_WAITS);
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 2 * batches_of(c), &SAMPLE_BY_SAMPLE);
   expect_exactly(c, "times the host waited", counts(c)->synchronizations, 0, &HOST_WAITS);
+  double epochs = got_number(c, "epochs");
+  expect_that(c, epochs == 1, epochs < 0 ? &EPOCH_RESET : NULL,
+              "the loader's next epoch was number 3, and is to be number 4 now: it is number %g", 3 + epochs);
   if (course(c).known)
     judge_order(c);
   expect_exactly(c, "kernels on another stream than the current one", kernels_elsewhere(c), 0, &ELSEWHERE);

@@ -1,5 +1,6 @@
 #include "driver.h"
 #include "answer.h"
+#include "data/loader_impl.h" // a loader's epoch
 #include "device/runtime.h"
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static void drive_loader(Driver *d) {
   FyTensor *pictures = driver_tensor(d, "pictures"), *labels = driver_tensor(d, "labels");
   int batch_size = (int)driver_number(d, "batch size");
   uint64_t seed = (uint64_t)driver_number(d, "seed");
-  static Epoch first, second, again, second_again, other, high;
+  static Epoch first, second, again, second_again, other, high, folded;
   FyDataLoader *loader = training_loader(pictures, labels, batch_size, seed);
   if (!loader) {
     driver_put_text(d, "loader", "NULL");
@@ -68,13 +69,16 @@ static void drive_loader(Driver *d) {
   // All are there before the first is asked, and two take turns: each has its own orders.
   FyDataLoader *same = training_loader(pictures, labels, batch_size, seed),
                *next = training_loader(pictures, labels, batch_size, seed + 1),
-               *far = training_loader(pictures, labels, batch_size, seed + (UINT64_C(1) << 32));
+               *far = training_loader(pictures, labels, batch_size, seed + (UINT64_C(1) << 32)),
+               // the sum of its halves, and their exclusive or, are those of the (odd) seed
+                   *halves = training_loader(pictures, labels, batch_size, seed - 1 + (UINT64_C(1) << 32));
   walk(&first, loader);
   walk(&again, same);
   walk(&second, loader);
   walk(&second_again, same);
   walk(&other, next);
   walk(&high, far);
+  walk(&folded, halves);
   put_alone(d, "order alone", seed, 7);
   put_alone(d, "order alone again", seed, 7);
   put_alone(d, "order alone, seeded otherwise", seed, 8);
@@ -84,6 +88,7 @@ static void drive_loader(Driver *d) {
   put_order(d, "next order of the same seed", &second_again);
   put_order(d, "order of another seed", &other);
   put_order(d, "order of a seed above 32 bits", &high);
+  put_order(d, "order of a seed of the same sum", &folded);
   driver_put_array(d, "sizes", FY_INT64, shape(first.batches), first.sizes);
   driver_put_number(d, "pinned", first.pinned);
   Shape all = {.rank = first.sample.ndim};
@@ -150,10 +155,12 @@ static void drive_loop(Driver *d) {
   fy_set_stream(computing);
   fy_cuda_set_device(current);
   driver_put_number(d, "computing", (double)driver_stream(computing));
+  fy_loader_set_epoch(loader, 3);
   driver_count(d);
   FyTensor *sums = epoch_sums(loader, weight, device);
   driver_stop(d);
   driver_copies_first(d);
+  driver_put_number(d, "epochs", (double)(loader->epoch - 3));
   driver_put(d, "sums", sums);
   driver_put(d, "earlier sums", earlier);
 }
