@@ -16,8 +16,8 @@
 // Given: a model on `device`, a GPU, whose parameters (eight at most) all require gradients and may have those of an
 // earlier step, and which has no buffers and draws no random numbers; data, of float32 inputs and targets; batch_size;
 // seed (1 or more, all 64 bits of it) for the loaders' order. The last batch may be smaller. The process's generator is
-// the caller's: it is neither seeded nor drawn from. A second call, with the model as the first has left it, begins from
-// there.
+// the caller's: it is neither seeded nor drawn from. A second call, with the model as the first has left it, begins
+// from there.
 // Filled in: typedef struct Comparison { FyTensor *pageable, *pinned; }: the loss of each batch of the one epoch and of
 // the other, float32 (batches) on `device`, without graphs. The model is left as the second epoch has trained it.
 // Judged: both rows of losses, the order of the samples, and what the copies came from. Counted: copies to the device
