@@ -29,6 +29,11 @@ static const Mistake NO_AUTOCAST = {
     REGION};
 static const Mistake OFTEN = {"not one pass per batch", "The model was to run once for each batch.",
                               "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake TERMS = {
+    "the square written out",
+    "o * o - 2 * o * y + y * y is what is left of large numbers, which hardly has digits where the error is small. "
+    "Subtract first, and square the difference.",
+    FORMATS};
 static const Mistake ROOT = {"the mean of the batches' roots", "The square root was not asked for.", FORMATS};
 static const Mistake TOTAL = {"the sum in place of the mean",
                               "The sum has to be divided by the number of elements of y.",
@@ -111,6 +116,9 @@ static void ask_targets_cpu(Case *c) {
 static void ask_gaps(Case *c) {
   ask(c, (Ask){"cuda:0", draw_int(c, 3, 5), draw_odd(c, 5, 9), 3, draw_real(c, 300, 500), 40, true});
 }
+static void ask_near(Case *c) {
+  ask(c, (Ask){"cuda:0", draw_int(c, 3, 5), draw_odd(c, 5, 9), 3, 0.0002, 0.00002, false});
+}
 static void ask_large(Case *c) {
   ask(c, (Ask){"cuda:0", draw_int(c, 11, 15), draw_odd(c, 101, 151), 5, draw_real(c, 20, 40), 10, false});
 }
@@ -158,6 +166,20 @@ static bool near(double got, double want, double tolerance) {
   return fabs(got - want) <= tolerance * fabs(want);
 }
 
+// o^2 - 2 o y + y^2 in float32 in place of (o - y)^2, from left to right or the middle term last.
+static double mean_of_terms(Case *c, bool middle_last) {
+  const Array *y = given(c, "y");
+  const int64_t out = y->shape.size[2];
+  double sum = 0;
+  for (int64_t i = 0; i < y->count; i++) {
+    const float o = (float)output_of(given(c, "x"), given(c, "weight"), given(c, "bias"), i / out, i % out),
+                t = y->f32[i];
+    const float oo = o * o, ot = 2 * o * t, tt = t * t, first = middle_last ? oo + tt : oo - ot;
+    sum += middle_last ? first - ot : first + tt;
+  }
+  return sum / (double)y->count;
+}
+
 // ---- judging ---------------------------------------------------------------------------------------------------------
 
 static double value_of(const Array *a) {
@@ -179,6 +201,10 @@ static void suspects(Case *c, double want) {
   suspect_that(c, y->count > 1 && near(value, want * (double)y->count, 0.01), &TOTAL);
   suspect_that(c, near(value, sqrt(want), 0.01) && !near(want, 1, 0.1), &ROOT);
   suspect_that(c, near(value, last, 1e-3) && !near(last, want, 2e-3), &LAST);
+  for (int last = 0; mean && mean->dtype == FY_FLOAT32 && mean->count == 1 && last < 2; last++) {
+    const double terms = mean_of_terms(c, last);
+    suspect_that(c, near(mean->f32[0], terms, 1e-3) && !near(terms, want, 1e-2), &TERMS);
+  }
 }
 
 static void judge(Case *c) {
@@ -220,6 +246,7 @@ EXERCISE = {
               {.name = "targets above 65504", .ask = ask_targets, .judge = judge},
               {.name = "targets above 65504 on the CPU", .ask = ask_targets_cpu, .judge = judge},
               {.name = "an input with gaps", .ask = ask_gaps, .judge = judge},
+              {.name = "errors far below the values", .ask = ask_near, .judge = judge},
               {.name = "large batches", .ask = ask_large, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
