@@ -12,8 +12,8 @@
 // than a block has threads. Then every element gets what stands before its piece. In a step of a scan, an element is
 // read by one thread and written by another one: all have to have read before anyone writes, so either two arrays that
 // take turns, or two barriers a step.
-// Counted: launches (at most 4), copies to the host (none), and by the inspector sectors per request (at most 1.5 times
-// the fewest), races and accesses out of bounds.
+// Counted: launches (at most 4), copies to the host and waits of the host (none), and by the inspector sectors per
+// request (at most 1.5 times the fewest), races and accesses out of bounds.
 //
 // In the library there is no scan yet. CUB's DeviceScan is NVIDIA's.
 #include <cuda_runtime.h>

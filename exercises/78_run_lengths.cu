@@ -13,8 +13,8 @@
 // compaction: flags, a scan, and the heads' places written close together. A run ends where the next one begins, and
 // the last one at n. How many runs there are is known on the device alone: a kernel with a thread for each element
 // reads *count, and the rest of its threads have nothing to do; so nobody waits for a copy to the host.
-// Counted: launches of kernels (at most 5; a fill by cudaMemsetAsync is none), copies to the host (none), and by the
-// inspector atomic operations on global memory (none), races and accesses out of bounds.
+// Counted: launches of kernels (at most 5; a fill by cudaMemsetAsync is none), copies to the host and waits of the host
+// (none), and by the inspector atomic operations on global memory (none), races and accesses out of bounds.
 //
 // In the library there are no runs yet. CUB's DeviceRunLengthEncode is NVIDIA's.
 #include <cuda_runtime.h>

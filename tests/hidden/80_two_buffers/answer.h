@@ -10,6 +10,9 @@ extern "C" void note_load(void);
 extern "C" void note_fetch(void);
 extern "C" void note_barrier(void);
 #define __syncthreads(...) (note_barrier(), __syncthreads(__VA_ARGS__)) // arguments: in cooperative_groups.h
+#define __syncthreads_or(...) (note_barrier(), __syncthreads_or(__VA_ARGS__))
+#define __syncthreads_and(...) (note_barrier(), __syncthreads_and(__VA_ARGS__))
+#define __syncthreads_count(...) (note_barrier(), __syncthreads_count(__VA_ARGS__))
 
 static inline float load(const float *address) {
   note_load();
