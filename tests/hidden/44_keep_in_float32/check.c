@@ -117,7 +117,7 @@ static void ask_gaps(Case *c) {
   ask(c, (Ask){"cuda:0", draw_int(c, 3, 5), draw_odd(c, 5, 9), 3, draw_real(c, 300, 500), 40, true});
 }
 static void ask_near(Case *c) {
-  ask(c, (Ask){"cuda:0", draw_int(c, 3, 5), draw_odd(c, 5, 9), 3, 0.0002, 0.00002, false});
+  ask(c, (Ask){"cuda:0", draw_int(c, 3, 5), draw_odd(c, 5, 9), 3, 0.0001, 0.00006, false});
 }
 static void ask_large(Case *c) {
   ask(c, (Ask){"cuda:0", draw_int(c, 11, 15), draw_odd(c, 101, 151), 5, draw_real(c, 20, 40), 10, false});
