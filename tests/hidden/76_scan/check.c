@@ -59,6 +59,10 @@ static const Mistake ALONE = {"one thread adds up everything",
                               LESSON "#a-scan-within-a-block"};
 static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
                                    LESSON "#over-blocks"};
+static const Mistake WAITED = {
+    "the host waits in between",
+    "What the device alone knows stays there: the next kernel reads it, and the host has all of them queued meanwhile.",
+    LESSON "#over-blocks"};
 static const Mistake LAUNCHES = {"a launch for every step",
                                  "Three launches do: pieces, their sums, and what stands before them.",
                                  "docs/07_pitfalls.md#many-small-transfers-against-one"};
@@ -169,6 +173,7 @@ static void judge(Case *c) {
   suspect_mistakes(c, want);
   if (!expect_array(c, "out", want, 0) || !expect_by_kernel(c))
     return;
+  expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITED);
   expect_at_most(c, "launches", counts(c)->launches, 4, &LAUNCHES);
   expect_no_finding(c);
 }
