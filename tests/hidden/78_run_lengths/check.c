@@ -57,6 +57,10 @@ static const Mistake ON_HOST = {
     "The host waited for the number of runs. A kernel with a thread for each element reads it on the "
     "device.",
     "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake WAITED = {
+    "the host waits in between",
+    "What the device alone knows stays there: the next kernel reads it, and the host has all of them queued meanwhile.",
+    LESSON "#runs"};
 static const Mistake LAUNCHES = {"a launch for every run", "Four launches do, however many runs there are.",
                                  "docs/07_pitfalls.md#many-small-transfers-against-one"};
 
@@ -203,7 +207,7 @@ static bool reordered(const Case *c, Runs want) {
   if (!values || !lengths)
     return false;
   for (int64_t r = 0; r < want.count; r++) {
-    if (values->i32[r] < 0 || values->i32[r] > 6)
+    if (values->i32[r] < 0 || values->i32[r] > 6 || want.values->i32[r] < 0 || want.values->i32[r] > 6)
       return false;
     runs[values->i32[r]]++;
     runs[want.values->i32[r]]--;
@@ -275,6 +279,7 @@ static void judge(Case *c) {
   if (counts(c)->host_to_device > 0 && !expect_by_kernel(c))
     return;
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST);
+  expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITED);
   expect_at_most(c, "launches", counts(c)->launches, 5, &LAUNCHES);
   expect_no_finding(c);
   expect_global_atomics(c, 0, &ATOMICS);
