@@ -168,6 +168,7 @@ EXERCISE = {
     .kind = "kernel",
     .chapter = 27,
     .lesson = GRAPHS,
+    .streams = true,
     .hints = {"cudaStreamBeginCapture(main_stream, cudaStreamCaptureModeGlobal), the three launches, "
               "cudaStreamEndCapture(main_stream, "
               "&graph), cudaGraphInstantiate(&step, graph, 0).",
@@ -177,10 +178,11 @@ EXERCISE = {
               "Before both: cudaEventRecord(join, side), cudaStreamWaitEvent(main_stream, join, 0).",
               "In the loop, in main_stream: cudaMemcpyAsync from batches + i * n to batch, then cudaGraphLaunch."},
     .functions = {"steps_on_device"},
-    .tests = {{.name = "some steps", .ask = ask_odd, .judge = judge},
+    // A kept graph is seen to be one in the first of these, and elsewhere only to be wrong when called again.
+    .tests = {{.name = "the second call", .ask = ask_again, .judge = judge},
+              {.name = "some steps", .ask = ask_odd, .judge = judge},
               {.name = "small", .ask = ask_small, .judge = judge},
               {.name = "one step", .ask = ask_one, .judge = judge},
               {.name = "many steps", .ask = ask_many, .judge = judge},
-              {.name = "the second call", .ask = ask_again, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge}},
 };
