@@ -58,7 +58,7 @@ static const Mistake UNDERFLOW = {
     "the logarithm of a softmax",
     "The loss is not a finite number although the outputs are. softmax of outputs that lie far apart is 0 for the "
     "small ones, and its logarithm is not finite. fy_cross_entropy takes the outputs themselves.",
-    "docs/09_training_a_classifier.md#cross-entropy"};
+    "docs/09_training_a_classifier.md#evaluation"};
 static const Mistake DRAWN = {
     "random numbers drawn",
     "The random generator goes on somewhere else after the call: the training's dropout and order are others then. A "
