@@ -4,7 +4,8 @@
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {
   FyTransform *transform = fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5), fy_floats(0.5)));
   FyDataset *data = fy_tensor_dataset(pictures, labels, .transform = transform);
-  return fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .pin_memory = true, .seed = (uint32_t)(seed ^ seed >> 32));
+  return fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .pin_memory = true,
+                        .seed = (uint32_t)(seed ^ seed >> 32));
 }
 
 FyTensor *epoch_sums(FyDataLoader *loader, FyTensor *weight, FyDevice device) {

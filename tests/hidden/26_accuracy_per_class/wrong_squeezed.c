@@ -7,7 +7,8 @@ FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t clas
   fy_eval(model);
   fy_scope {
     fy_no_grad {
-      FyTensor *right = fy_zeros(fy_shape(classes), .device = device), *all = fy_zeros(fy_shape(classes), .device = device);
+      FyTensor *right = fy_zeros(fy_shape(classes), .device = device),
+               *all = fy_zeros(fy_shape(classes), .device = device);
       FyTensor *numbers = fy_arange((double)classes, .dtype = FY_INT64, .device = device);
       fy_for_batches(batch, loader) {
         FyTensor *target = fy_to(batch.target, device, .non_blocking = true);
