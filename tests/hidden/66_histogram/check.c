@@ -93,7 +93,7 @@ static void ask_one_bin(Case *c) {
 }
 // Not many elements for so many bins: as many blocks as for millions would add more often than is allowed.
 static void ask_many_bins_large(Case *c) {
-  ask(c, draw_odd(c, 100003, 109999), draw_odd(c, 801, 1023));
+  ask(c, draw_odd(c, 100003, 109999), draw_odd(c, 961, 1023));
 }
 static void ask_many_bins(Case *c) {
   ask(c, draw_odd(c, 5001, 5999), draw_odd(c, 801, 1023));
