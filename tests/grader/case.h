@@ -67,6 +67,10 @@ uint64_t hash_text(uint64_t seed, const char *text);
 
 double array_at(const Array *a, int64_t i); // as a double, whatever the dtype
 void array_set(Array *a, int64_t i, double value);
+// Equal, or within `tolerance` times |want| where that is above 1, else within `tolerance`; NaN is NaN.
+bool array_is_close(double x, double want, double tolerance);
+// How many elements of `a` are not close to those of `want`, of the same shape; *first: the first of them, or -1.
+int64_t array_mismatches(const Array *a, const Array *want, double tolerance, int64_t *first);
 void array_describe(const Array *a, char *text, size_t bytes); // "(33, 3) float32"
 
 // An error of the grader or of an exercise's check: says what, and ends the process with status 3.
