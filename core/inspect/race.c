@@ -308,7 +308,7 @@ void race_resolve_early(struct look *l) {
 // ---- the next access -----------------------------------------------------------------------------------------------------------
 
 // Atomics do not conflict with each other, unless one is for its block alone and the other of another block.
-static inline bool are_atomic(const struct look *l, const struct mark *before, uint32_t key) {
+static inline bool atomics_agree(const struct look *l, const struct mark *before, uint32_t key) {
   if (!is_atomic(before->key) || !is_atomic(key))
     return false;
   const bool of_block = is_atomic_of_block(before->key) || is_atomic_of_block(key);
@@ -317,7 +317,7 @@ static inline bool are_atomic(const struct look *l, const struct mark *before, u
 
 // The two conflict unless something orders them, as it does all that is older than the launch's first era.
 static inline void pair(struct look *l, const struct mark *before, uint32_t key, uint64_t address, enum space space) {
-  if (before->era < l->first_era || are_atomic(l, before, key))
+  if (before->era < l->first_era || atomics_agree(l, before, key))
     return;
   const struct era *era = era_of(before);
   struct note note;

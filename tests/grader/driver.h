@@ -65,6 +65,9 @@ void driver_may_change(Driver *d, const char *name);
 // The answer has to leave this module, and all in it, in training mode where it is in that now, and in evaluation mode where not.
 void driver_module(FyModule *module);
 
+// Another GPU than this tensor's, for a call that goes before; the first one where it is alone, or the tensor is on the CPU.
+FyDevice driver_other_gpu(const FyTensor *t);
+
 // For the course (course.h): an entry of the driver's own, and the number that stands for a stream there.
 void driver_mark(Driver *d, int64_t number);
 int64_t driver_stream(FyStream *stream);

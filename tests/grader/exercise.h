@@ -276,6 +276,7 @@ extern const Mistake PAST_THE_END; // "wrote past the end": a guard element chan
 extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
 extern const Mistake USED_AFTER_SCOPE; // "used after its scope": the library says so, in its checked mode
 extern const Mistake GIVEN_UP;         // "the caller's tensor given up": the library says so, and that a check made it
+extern const Mistake SEED_CUT;         // "the seed cut to 32 bits"
 extern const Mistake USED_AFTER_FREE;  // "memory used after it was freed": found where a run ends by it
 extern const Mistake INDEX_OUTSIDE;    // "an index outside of an array" of host code: found where a run ends by it
 extern const Mistake LAUNCH_REFUSED;   // "the launch was refused": blocks of more than 1024 threads and the like

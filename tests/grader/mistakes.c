@@ -25,9 +25,11 @@ const Mistake USED_AFTER_SCOPE = {"used after its scope",
 const Mistake GIVEN_UP = {
     "the caller's tensor given up",
     "A tensor that the answer was given is the caller's, who still needs it: fy_drop is for what the answer made. "
-    "Where "
-    "nothing has to be moved or changed, fy_to and others return the tensor that they were given.",
+    "Where nothing has to be moved or changed, fy_to and others return the tensor that they were given.",
     "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+const Mistake SEED_CUT = {"the seed cut to 32 bits",
+                          "Seeds that differ above their lowest 32 bits had the same order: seed is a uint64_t.",
+                          "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 const Mistake USED_AFTER_FREE = {
     "memory used after it was freed",
     "What free or realloc has taken back is no longer the program's: it may not be read, written "

@@ -165,6 +165,10 @@ static void note_mode(FyModule *module, void *context) {
   modes[mode_count++].training = module->training;
 }
 
+FyDevice driver_other_gpu(const FyTensor *t) {
+  return fy_cuda_device(fy_get_device(t) == 0 && fy_cuda_device_count() > 1 ? 1 : 0);
+}
+
 void driver_module(FyModule *module) {
   fy_module_apply_of(module, note_mode, NULL);
 }

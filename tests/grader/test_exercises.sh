@@ -240,14 +240,14 @@ mistake_of() { # FILE: the name in its first line
   sed -nE '1s@^// mistake: (.*[^ ]) *$@\1@p' "$1"
 }
 
-# Is this wrong answer one of those to be judged? Of the others a number is kept in $left_out.
-left_out=0
+# Is this wrong answer one of those to be judged? Of the others a number is kept in $not_judged.
+not_judged=0
 in_sample() { # HIDDEN FILE
   [ -z "$sample" ] && return 0
   local sum
   sum=$(cat "$1/check.c" "$2" | cksum)
   [ $((${sum%% *} % 3)) != 0 ] && return 0
-  left_out=$((left_out + 1))
+  not_judged=$((not_judged + 1))
   return 1
 }
 
@@ -297,7 +297,7 @@ if [ "$what" = answers ]; then
   while IFS=$'\t' read -r status name why; do
     result "$status" "$name" "$why"
   done < <(cat "$work"/verdict.* 2>/dev/null)
-  [ -z "$sample" ] || echo "# wrong answers left out: $left_out (all are judged without --sample)"
+  [ -z "$sample" ] || echo "# wrong answers left out: $not_judged (all are judged without --sample)"
 fi
 
 # ---- how many there are, and the table -------------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ if [ "$what" = all-of-them ]; then
   table | diff docs/exercises.md - >"$work/difference"
   result $? 'docs/exercises.md is the table' "tests/grader/test_exercises.sh --write makes it: $(head -n 4 "$work/difference" | tr '\n' ' ')"
   # Every lesson that a text or a mistake leads to is there, its heading too.
-  why=$(grep -rhoE 'docs/[0-9a-z_]+\.md(#[a-z0-9-]+)?' tests/hidden/*/check.c tests/grader/expect.c exercises | sort -u |
+  why=$(grep -rhoE 'docs/[0-9a-z_]+\.md(#[a-z0-9-]+)?' tests/hidden/*/check.c tests/grader/mistakes.c tests/grader/expect*.c exercises | sort -u |
     while IFS='#' read -r file anchor; do
       if [ ! -e "$file" ]; then
         echo "there is no $file"

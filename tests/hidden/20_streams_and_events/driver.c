@@ -32,8 +32,7 @@ static void send(Operands *o) {
 
 // On another device where there is one, with twice as many rows, whose sign is the other one.
 static void earlier_call(FyTensor *batch, FyTensor *weight) {
-  int device = fy_get_device(weight), count = fy_cuda_device_count();
-  FyDevice other = fy_cuda_device(count > 1 ? (device == 0 ? 1 : 0) : device);
+  FyDevice other = driver_other_gpu(weight);
   FyTensor *rows = fy_neg(fy_to(batch, FY_CPU_DEVICE)), *both = fy_cat(fy_list(rows, rows), 0);
   Operands o = {fy_pin_memory(fy_zeros_like(both)),
                 fy_zeros_like(fy_to(weight, other)),

@@ -19,9 +19,6 @@ static const Mistake SEED_FIXED = {
     "Loaders with different seeds had the same order: the seed that was given has to reach the "
     "loader.",
     "docs/08_data_pipeline.md#the-order-of-an-epoch"};
-static const Mistake SEED_CUT = {"the seed cut to 32 bits",
-                                 "Seeds that differ above their lowest 32 bits had the same order: seed is a uint64_t.",
-                                 "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake SEED_FOLDED = {"the seed's halves folded",
                                     "Both halves of the seed were brought into 32 bits, and many seeds fall together "
                                     "there: seed is a uint64_t, and .seed takes one.",
@@ -34,8 +31,7 @@ static const Mistake EPOCH_RESET = {
 static const Mistake SEED_SHARED = {
     "one generator for all loaders",
     "Loaders with the same seed had different orders, although nobody else drew random numbers: what one drew the "
-    "other "
-    "lacked. Each loader needs orders of its own, which follow from .seed; nothing static.",
+    "other lacked. Each loader needs orders of its own, which follow from .seed; nothing static.",
     "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake DROPPED = {
     "the last batch dropped",

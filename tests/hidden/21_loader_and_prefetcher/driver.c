@@ -135,8 +135,7 @@ static FyDataLoader *loader_of(Driver *d) {
 
 // On another device where there is one, and with twice the weight.
 static FyTensor *earlier_call(Driver *d, FyTensor *weight) {
-  int device = fy_get_device(weight), count = fy_cuda_device_count();
-  FyDevice other = fy_cuda_device(count > 1 ? (device == 0 ? 1 : 0) : device);
+  FyDevice other = driver_other_gpu(weight);
   FyTensor *twice = fy_to(fy_add(weight, weight), other);
   fy_synchronize(other);
   FyTensor *sums = epoch_sums(loader_of(d), twice, other);

@@ -8,9 +8,6 @@
 static const Mistake SEED = {"the seed left out",
                              "The order of the samples is the loaders' seed's, and that is an argument: .seed = seed.",
                              "docs/08_data_pipeline.md"};
-static const Mistake SEED_CUT = {"the seed cut to 32 bits",
-                                 "Seeds that differ above their lowest 32 bits had the same order: seed is a uint64_t.",
-                                 "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake WENT_ON = {"the second epoch goes on from the first",
                                 "The weights have learnt in the first epoch. Keep copies, and put them back before the "
                                 "second.",

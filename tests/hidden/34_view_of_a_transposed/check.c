@@ -1,6 +1,7 @@
 // Exercise 34: view on a transposed tensor. Every test calls the answer twice: with readings that have to be copied, and
 // with readings whose transpose is contiguous, of which a view will do.
 #include "exercise.h"
+#include "layouts.h"
 #include <string.h>
 
 static const Mistake REFUSED = {
@@ -159,16 +160,6 @@ static Array *gradient_of(Case *c, const Array *x) { // the same for the turned 
     want->f32[k % sensors * all + k / sensors] = gradient->f32[k];
   return want;
 }
-
-// As in driver.c.
-static const char *const layouts[] = {"frames of a slice",
-                                      "frames of moments with room between",
-                                      "frames of every third element",
-                                      "frames of a sensor, expanded",
-                                      "frames of a moment, expanded",
-                                      "frames of a permuted tensor",
-                                      "frames of a single sensor"};
-enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 // The readings as a layout of the driver's has them: one sensor's for all, one moment's for all, or one sensor alone.
 static Array *readings_of(Case *c, int layout) {

@@ -1,5 +1,6 @@
 #include "driver.h"
 #include "answer.h"
+#include "layouts.h"
 #include "device/runtime.h"
 
 static int64_t allocations_of(const FyTensor *t) {
@@ -31,16 +32,6 @@ static void call_on_turned(Driver *d, int64_t moments) {
     driver_put(d, "turned.grad", fy_grad(turned));
   }
 }
-
-// As in check.c.
-static const char *const layouts[] = {"frames of a slice",
-                                      "frames of moments with room between",
-                                      "frames of every third element",
-                                      "frames of a sensor, expanded",
-                                      "frames of a moment, expanded",
-                                      "frames of a permuted tensor",
-                                      "frames of a single sensor"};
-enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 // The readings (sensors, all) in other layouts; the ones of one sensor, or of one moment, repeated without memory of their own.
 static FyTensor *laid_out(FyTensor *readings, int layout) {

@@ -3,7 +3,7 @@
 
 // On another device where there is one, with other values.
 static void earlier_call(FyTensor *x, FyTensor *weight, FyTensor *target) {
-  FyDevice other = fy_cuda_device(fy_cuda_device_count() > 1 && fy_get_device(x) == 0 ? 1 : 0);
+  FyDevice other = driver_other_gpu(x);
   FyTensor *moved[2] = {fy_to(fy_neg(fy_detach(x)), other), fy_to(fy_clone(fy_detach(weight)), other)};
   for (int i = 0; i < 2; i++)
     fy_set_requires_grad(moved[i], true);

@@ -25,19 +25,23 @@ static Watched *watched(FyTensor *weight, FyTensor *bias) {
   return model;
 }
 
-// Another model has been trained before, with its first batch alone: nothing of that may come back.
-static void train_another(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *y, double lr) {
+// Another model, whatever the answer leaves switched.
+static FyTensor *train_another(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *y, double lr) {
   Watched *other = watched(fy_clone(fy_detach(weight)), fy_clone(fy_detach(bias)));
-  train(&other->base, fy_narrow(x, 0, 0, 1), fy_narrow(y, 0, 0, 1), lr);
+  FyTensor *losses = NULL;
+  fy_grad_mode(true) {
+    losses = train(&other->base, x, y, lr);
+  }
+  return losses;
 }
 
 void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
   driver_may_change(d, "weight");
   driver_may_change(d, "bias");
-  fy_grad_mode(true) { // whatever it leaves switched
-    train_another(driver_tensor(d, "weight"), driver_tensor(d, "bias"), x, y, driver_number(d, "lr"));
-  }
+  // Before, with its first batch alone: nothing of that may come back.
+  train_another(driver_tensor(d, "weight"), driver_tensor(d, "bias"), fy_narrow(x, 0, 0, 1), fy_narrow(y, 0, 0, 1),
+                driver_number(d, "lr"));
   Watched *model = watched(driver_tensor(d, "weight"), driver_tensor(d, "bias"));
   driver_module(&model->base);
   FyTensor *losses = train(&model->base, x, y, driver_number(d, "lr"));
@@ -46,12 +50,9 @@ void drive(Driver *d) {
   driver_put_array(d, "bytes", FY_INT64, shape(noted), model->bytes);
   driver_put(d, "weight", model->weight);
   driver_put(d, "bias", model->bias);
-  // And a model of opposite parameters is trained afterwards: what was returned stays what it is.
-  Watched *opposite = watched(fy_neg(fy_detach(model->weight)), fy_neg(fy_detach(model->bias)));
-  FyTensor *later = NULL;
-  fy_grad_mode(true) {
-    later = train(&opposite->base, x, y, driver_number(d, "lr"));
-  }
+  // And afterwards, of opposite parameters: what was returned stays what it is.
+  FyTensor *later =
+      train_another(fy_neg(fy_detach(model->weight)), fy_neg(fy_detach(model->bias)), x, y, driver_number(d, "lr"));
   driver_put(d, "losses", losses);
   driver_put(d, "losses of the call after", later);
 }

@@ -37,8 +37,7 @@ static const Mistake ONE_BATCH = {"only the last batch", "sum has what all batch
 static const Mistake OTHER_DEVICE = {
     "events of another device",
     "An event is of the device that was current when it was made, and only a stream of that device can record it. The "
-    "call "
-    "before this one was for another device: make events in each call, where they are used.",
+    "call before this one was for another device: make events in each call, where they are used.",
     EVENTS "#queues"};
 static const Mistake COPIES = {"copies of x", "x is where the kernel can read it: a batch begins at x + b * n.",
                                EVENTS};

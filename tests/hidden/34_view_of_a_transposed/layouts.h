@@ -1,0 +1,9 @@
+// Layouts of the readings, each of which has a call of its own, by what comes back of it.
+static const char *const layouts[] = {"frames of a slice",
+                                      "frames of moments with room between",
+                                      "frames of every third element",
+                                      "frames of a sensor, expanded",
+                                      "frames of a moment, expanded",
+                                      "frames of a permuted tensor",
+                                      "frames of a single sensor"};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
