@@ -3,7 +3,7 @@
 # g++ alone: clang's instrumentation comes too late.
 
 ifeq ($(SANITIZE)$(CLANG),)
-INSPECT_FLAGS := -std=c++17 -O2 -g1 -gdwarf-4 -w -DCUDASIM_INSPECT $(SIM_TLS) -fsanitize=thread,bounds -fsanitize-coverage=trace-pc \
+INSPECT_FLAGS := -std=c++17 -O2 -gdwarf-4 -g1 -w -DCUDASIM_INSPECT $(SIM_TLS) -fsanitize=thread,bounds -fsanitize-coverage=trace-pc \
 	--param tsan-distinguish-volatile=1 -fno-tree-sra -fno-tree-vectorize -fno-thread-jumps -fno-split-paths -fno-schedule-insns2 -fno-builtin-memcpy -fno-builtin-memmove \
 	-fno-builtin-memset
 INSPECTED_CU := $(filter core/op/%.cu,$(CORE_CU))

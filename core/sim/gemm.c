@@ -1,4 +1,4 @@
-// The arithmetic of matrix products: float by oneDNN, double in blocks, the narrow types by way of float.
+// The arithmetic of matrix products: float by oneDNN, small ones and double in blocks, the narrow types by way of float.
 #include "gemm.h"
 
 #include <oneapi/dnnl/dnnl.h>
@@ -29,61 +29,33 @@ static void *batch_data(const struct sim_matrix *matrix, int batch) {
   return (char *)matrix->data + (size_t)(matrix->stride * batch) * sim_element_bytes(matrix->type);
 }
 
-// ---- float ----
-
-// oneDNN's products are row-major: a column-major C is a row-major C transposed, which is op(B)^T op(A)^T.
-static bool multiply_float(const struct sim_gemm *g, const float *a, int lda, const float *b, int ldb, float *c,
-                           int ldc) {
-  if (g->beta == 0 && (g->k == 0 || g->alpha == 0)) {
-    for (int column = 0; column < g->n; column++)
-      memset(c + (size_t)column * (size_t)ldc, 0, (size_t)g->m * sizeof *c);
-    return true;
-  }
-  return dnnl_sgemm(g->transpose_b ? 'T' : 'N', g->transpose_a ? 'T' : 'N', g->n, g->m, g->k, (float)g->alpha, b, ldb,
-                    a, lda, (float)g->beta, c, ldc) == dnnl_success;
-}
-
-// ---- double ----
-
-static double element(const double *matrix, int leading, bool transpose, int row, int column) {
-  return transpose ? matrix[(size_t)row * (size_t)leading + (size_t)column]
-                   : matrix[(size_t)column * (size_t)leading + (size_t)row];
-}
-
-enum { BLOCK = 64 };
+enum { STRIP = 16, DEPTH = 128 };
 
 static int least(int a, int b) {
   return a < b ? a : b;
 }
 
-// A's rows [row, row + rows), k's [depth, depth + depths), packed so that the innermost loop runs over rows.
-static void pack(const struct sim_gemm *g, const double *a, int row, int rows, int depth, int depths, double *packed) {
-  for (int p = 0; p < depths; p++)
-    for (int i = 0; i < rows; i++)
-      packed[p * BLOCK + i] = element(a, g->a.leading, g->transpose_a, row + i, depth + p);
-}
+#define T double
+#define NAME(x) x##_double
+#include "gemm_blocks.h"
 
-static void multiply_double(const struct sim_gemm *g, const double *a, const double *b, double *c) {
-  double packed[BLOCK * BLOCK];
-  int ldc = g->c.leading;
-  for (int j = 0; j < g->n; j++)
-    for (int i = 0; i < g->m; i++) {
-      double *out = &c[(size_t)j * (size_t)ldc + (size_t)i];
-      *out = g->beta == 0 ? 0 : g->beta * *out;
-    }
-  for (int depth = 0; depth < g->k; depth += BLOCK)
-    for (int row = 0; row < g->m; row += BLOCK) {
-      int depths = least(BLOCK, g->k - depth), rows = least(BLOCK, g->m - row);
-      pack(g, a, row, rows, depth, depths, packed);
-      for (int j = 0; j < g->n; j++) {
-        double *out = c + (size_t)j * (size_t)ldc + (size_t)row;
-        for (int p = 0; p < depths; p++) {
-          double factor = g->alpha * element(b, g->b.leading, g->transpose_b, depth + p, j);
-          for (int i = 0; i < rows; i++)
-            out[i] += packed[p * BLOCK + i] * factor;
-        }
-      }
-    }
+#define T float
+#define NAME(x) x##_float_in_blocks
+#include "gemm_blocks.h"
+
+// Multiply-adds from which oneDNN is called. Its first product in a process takes as long as thousands of small ones, since it then
+// makes machine code of its kernels.
+enum { DNNL_FROM = 1 << 16 };
+
+// oneDNN's products are row-major: a column-major C is a row-major C transposed, which is op(B)^T op(A)^T.
+static bool multiply_float(const struct sim_gemm *g, const float *a, int lda, const float *b, int ldb, float *c,
+                           int ldc) {
+  if (g->alpha == 0 || (long long)g->m * g->n * g->k < DNNL_FROM) {
+    multiply_float_in_blocks(g, a, lda, b, ldb, c, ldc);
+    return true;
+  }
+  return dnnl_sgemm(g->transpose_b ? 'T' : 'N', g->transpose_a ? 'T' : 'N', g->n, g->m, g->k, (float)g->alpha, b, ldb,
+                    a, lda, (float)g->beta, c, ldc) == dnnl_success;
 }
 
 // ---- narrower types, by way of float ----
@@ -176,7 +148,7 @@ bool sim_gemm_run(const struct sim_gemm *g) {
   for (int batch = 0; good && batch < g->count; batch++) {
     void *a = batch_data(&g->a, batch), *b = batch_data(&g->b, batch), *c = batch_data(&g->c, batch);
     if (g->c.type == CUDA_R_64F)
-      multiply_double(g, a, b, c);
+      multiply_double(g, a, g->a.leading, b, g->b.leading, c, g->c.leading);
     else if (g->c.type == CUDA_R_32I)
       multiply_integer(g, a, b, c);
     else if (floats)

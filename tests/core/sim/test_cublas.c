@@ -159,7 +159,8 @@ static void every_type_and_transposition(void **state) {
       {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F},  {CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F},
       {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F},
   };
-  static const int shapes[][3] = {{1, 1, 1}, {5, 7, 3}, {33, 17, 70}, {64, 130, 65}, {1, 40, 9}, {40, 1, 9}};
+  static const int shapes[][3] = {{1, 1, 1},     {5, 7, 3},  {33, 17, 70}, {20, 9, 300},
+                                  {64, 130, 65}, {1, 40, 9}, {40, 1, 9}};
   for (size_t t = 0; t < sizeof types / sizeof *types; t++)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
       for (int variant = 0; variant < 8; variant++) {
@@ -197,6 +198,29 @@ static void batches_and_empty_products(void **state) {
   check_cublas(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 0, 3, 2, &alpha, a, 1, a, 2, &beta, c, 1));
   check_cuda(cudaFree(a));
   check_cuda(cudaFree(c));
+}
+
+// With alpha 0 the factors are not looked at, and what is in them does not matter.
+static void nothing_is_read_for_alpha_0(void **state) {
+  (void)state;
+  static const int sides[] = {3, 60}; // small products and large ones are computed in different ways
+  for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
+    const int n = sides[s];
+    const size_t count = (size_t)n * (size_t)n, bytes = count * sizeof(float);
+    float alpha = 0, beta = 0.5f, *c = malloc(bytes);
+    assert_non_null(c);
+    for (size_t i = 0; i < count; i++)
+      c[i] = 8;
+    float *da = device_copy(NULL, bytes), *dc = device_copy(c, bytes);
+    check_cuda(cudaMemset(da, 0xff, bytes)); // NaN
+    check_cublas(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &alpha, da, n, da, n, &beta, dc, n));
+    to_host(c, dc, bytes);
+    for (size_t i = 0; i < count; i++)
+      assert_true(c[i] == 4);
+    check_cuda(cudaFree(da));
+    check_cuda(cudaFree(dc));
+    free(c);
+  }
 }
 
 static void tf32_rounds_what_it_multiplies(void **state) {
@@ -308,6 +332,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_type_and_transposition),
       cmocka_unit_test(batches_and_empty_products),
+      cmocka_unit_test(nothing_is_read_for_alpha_0),
       cmocka_unit_test(tf32_rounds_what_it_multiplies),
       cmocka_unit_test(vectors),
       cmocka_unit_test(products_run_in_the_handles_stream),
