@@ -20,6 +20,11 @@ static FyTensor *scores_forward(FyModule *self, FyTensor *x) {
   return self->training && !s->part->training ? fy_neg(scores) : fy_forward(s->part, scores);
 }
 
+static bool is_left_as_it_was(Driver *d, const Scores *model) {
+  const bool training = driver_number(d, "training") == 1;
+  return model->base.training == training && model->part->training == training;
+}
+
 void drive(Driver *d) {
   FyDevice device = fy_device(driver_text(d, "device"));
   FyTensor *weight = driver_tensor(d, "weight");
@@ -35,11 +40,12 @@ void drive(Driver *d) {
   accuracy_per_class(&model->base,
                      fy_data_loader(others, .batch_size = (int)driver_number(d, "batch size"), .pin_memory = true),
                      fy_size_at(weight, 1), device);
+  const bool first = is_left_as_it_was(d, model);
   fy_synchronize(device);
   driver_count(d);
   FyTensor *shares = accuracy_per_class(&model->base, loader, fy_size_at(weight, 1), device);
   driver_stop(d);
-  driver_put_number(d, "training after", model->base.training);
+  driver_put_number(d, "modes left", first && is_left_as_it_was(d, model));
   driver_put_number(d, "graphs", model->graphs);
   driver_put(d, "shares", shares);
 }

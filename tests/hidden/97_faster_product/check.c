@@ -42,7 +42,7 @@ static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 33, 149), draw_odd(c, 33, 149), draw_odd(c, 17, 43));
 }
 static void ask_looked_at(Case *c) {
-  ask(c, draw_odd(c, 33, 63), 4 * draw_int(c, 9, 17), 4 * draw_int(c, 4, 6));
+  ask(c, draw_odd(c, 33, 63), 4 * draw_odd(c, 9, 17), 4 * draw_odd(c, 5, 7)); // in fours, and not in eights
 }
 // Whole tiles in two of the three: each has to be asked for.
 static void ask_rows_alone(Case *c) {
