@@ -114,8 +114,9 @@ static void ask_gaps(Case *c) {
   int64_t batch = draw_odd(c, 17, 27);
   ask_with(c, "cuda:0", batch * draw_int(c, 3, 5) + 1, batch, true, true, true, 1); // one sample is over
 }
-static void ask_evaluating(Case *c) {
-  ask_on(c, "cuda:0", false, false, true);
+static void ask_evaluating(Case *c) { // one sample is missing to a whole batch
+  int64_t batch = draw_odd(c, 17, 27);
+  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5) - 1, batch, false, false, true, 1);
 }
 static void ask_not_recording(Case *c) {
   ask_on(c, "cuda:0", false, true, false);

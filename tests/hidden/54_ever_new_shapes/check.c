@@ -89,6 +89,15 @@ static void ask_small(Case *c) {
   sizes[MOST_GROUPS - 1] = total % 4 == 3 ? 4 : 3 - total % 4;
   ask_sizes(c, sizes, MOST_GROUPS, 4, (Give){0});
 }
+// Nothing is left over at the end.
+static void ask_whole(Case *c) {
+  enum { GROUPS = 12, BATCH = 6 };
+  int64_t sizes[GROUPS], total = 0;
+  for (int i = 0; i < GROUPS - 1; i++)
+    total += sizes[i] = i < 4 ? i + 1 : draw_int(c, 1, BATCH);
+  sizes[GROUPS - 1] = BATCH - total % BATCH;
+  ask_sizes(c, sizes, GROUPS, BATCH, (Give){0});
+}
 // Growing by one, and each size twice.
 static void ask_growing(Case *c) {
   int64_t sizes[MOST_GROUPS], first = draw_int(c, 1, 3);
@@ -213,5 +222,6 @@ EXERCISE = {
               {.name = "a batch larger than all groups", .ask = ask_wide, .judge = judge},
               {.name = "fewer pictures than a batch", .ask = ask_few, .judge = judge},
               {.name = "small batches", .ask = ask_small, .judge = judge},
+              {.name = "whole batches", .ask = ask_whole, .judge = judge},
               {.name = "growing", .ask = ask_growing, .judge = judge}},
 };

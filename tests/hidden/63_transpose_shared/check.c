@@ -75,8 +75,9 @@ static void ask_column(Case *c) {
 static void ask_whole(Case *c) {
   ask(c, 32 * draw_int(c, 2, 3), 128);
 }
+// More tiles down, and as many in all, as somebody may have given blocks; very wide matrices have more of them across.
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 1057, 1199), draw_odd(c, 1057, 1199)); // more tiles either way than somebody may have given blocks
+  ask(c, draw_odd(c, 1057, 1199), draw_odd(c, 195, 221));
 }
 
 // Either way more than a grid has blocks along y.

@@ -117,6 +117,11 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
       want[1] = 34;
       want[2] = 0;
     }
+    if (i % 8 == 6 && kind == 4) { // to a byte as many as fit, and a byte more
+      want[0] = 32;
+      want[1] = 16;
+      want[2] = gpu[4] / draw_int(c, 3, 9) - gpu[5] + i / 8 % 2;
+    }
     if (i % 8 == 7 && kind < 2) { // more would fit than may be
       want[0] = kind == 1 ? 32 : draw_int(c, 1, 32);
       want[1] = 16;
