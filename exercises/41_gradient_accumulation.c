@@ -12,7 +12,7 @@
 //
 // Given: a model; x (N, in) and target (N, out), float32 on the model's device, which may be the CPU; rows, the most
 // that go through the model at a time, at most 2^31; N is 1 or more. Where a parameter has a .grad already, the new
-// gradient is added to it, as backward does.
+// gradient is added to it, as backward does. Each parameter requires a gradient and is used.
 // Returned: the mean squared error over all N * out elements, one number (a 0-dim tensor) on that device, without a
 // graph.
 // Judged: the gradients and the error, to rounding; that the parameters are what they were. The groups in order, as few

@@ -12,8 +12,8 @@
 // rank's batch, x (rows, in) and target (rows, out), whose rows are a multiple of `parts`, and as many in all ranks;
 // how many ranks there are; and all_reduce, which replaces the elements of a tensor by the sums over all ranks. All
 // ranks call it the same number of times, with tensors of the same sizes in the same order. There may be gradients of
-// an earlier step. The loss is fy_mse_loss(fy_forward(model, x), target), the mean over all elements of target: here
-// over those of all ranks.
+// an earlier step; each parameter requires one, and is used. The loss is fy_mse_loss(fy_forward(model, x), target), the
+// mean over all elements of target: here over those of all ranks.
 // Judged: the parameters afterwards, in all ranks. No more rows than one part's go through the model at once, and no
 // row twice. Gradients are summed over the ranks once for all parts: all_reduce gets no more elements than the
 // parameters have, and the step comes after it.

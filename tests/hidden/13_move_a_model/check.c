@@ -64,8 +64,9 @@ static void ask(Case *c, const char *device, const char *start, int64_t batch, i
   give_number(c, "batch", (double)batch);
   give_number(c, "in_features", (double)in);
   give_number(c, "out_features", (double)out);
-  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1), (Give){0});
-  give_array(c, "bias", draw_array(c, FY_FLOAT32, shape(out), 20, 40), (Give){0});
+  // In steps, so that each sum is exact, however large what cancels in it.
+  give_array(c, "weight", draw_steps(c, shape(out, in), -1, 1, 0.0625), (Give){0});
+  give_array(c, "bias", draw_steps(c, shape(out), 20, 40, 0.5), (Give){0});
 }
 
 static void ask_gpu(Case *c) {

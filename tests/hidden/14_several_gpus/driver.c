@@ -76,14 +76,21 @@ static double most_rows(FyModule *model, FyTensor *x) {
   return (double)most;
 }
 
-// Two calls with other weights: zeros, and 8 more of fc.bias. What is kept of them comes back.
-static void forward_before(Driver *d, FyModule *model, const FyTensorList *parameters) {
-  FyTensor *x = fy_detach(driver_tensor(d, "x"));
-  int64_t rows = fy_size_at(x, 0), devices = fy_cuda_device_count(); // a row for each is enough
+// Weights that the model has when it is made ready, and in two calls: zeros, and 8 more of fc.bias. What is kept of them comes back.
+static void set_others(Driver *d, const FyTensorList *parameters) {
+  fill(d, parameters);
   fy_no_grad {
     for (int i = 0; i < 3; i++)
       fy_zero_(fy_list_get(parameters, names[i]));
     fy_add_scalar_(fy_list_get(parameters, "fc.bias"), 8);
+  }
+}
+
+static void forward_before(Driver *d, FyModule *model, const FyTensorList *parameters) {
+  FyTensor *x = fy_detach(driver_tensor(d, "x"));
+  int64_t rows = fy_size_at(x, 0), devices = fy_cuda_device_count(); // a row for each is enough
+  set_others(d, parameters);
+  fy_no_grad {
     fy_forward(model, fy_narrow(x, 0, 0, devices > 0 && devices < rows ? devices : rows));
   }
   fy_forward(model, fy_narrow(x, 0, 0, 1));
@@ -97,6 +104,7 @@ void drive(Driver *d) {
   FyTensorList *parameters = cnn ? fy_parameters(cnn) : NULL;
   if (!cnn || !fill(d, parameters))
     return;
+  set_others(d, parameters);
   FyModule *model = on_all_devices(cnn);
   if (!model)
     return;

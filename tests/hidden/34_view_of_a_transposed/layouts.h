@@ -5,5 +5,6 @@ static const char *const layouts[] = {"frames of a slice",
                                       "frames of a sensor, expanded",
                                       "frames of a moment, expanded",
                                       "frames of a permuted tensor",
-                                      "frames of a single sensor"};
+                                      "frames of a single sensor",
+                                      "frames of a single sensor, moment by moment"};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };

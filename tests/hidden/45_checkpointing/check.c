@@ -117,6 +117,10 @@ static void ask_one(Case *c) {
 static void ask_all(Case *c) {
   ask_on(c, "cpu", (Size){.count = 11, .segments = 11, .rows = draw_odd(c, 1001, 1399)});
 }
+static void ask_many(Case *c) {
+  const int64_t count = draw_int(c, 70, 76); // more than somebody may have places for
+  ask_on(c, "cpu", (Size){.count = count, .segments = count, .rows = draw_odd(c, 201, 299)});
+}
 static void ask_data(Case *c) {
   Size s = usual(c);
   s.data = true;
@@ -171,7 +175,8 @@ static Result computed(Case *c) {
   Layers l = {weights->shape.size[0], x->shape.size[0], x->shape.size[1], weights->f32, given(c, "biases")->f32};
   Result r = {new_array(c, FY_FLOAT32, x->shape), new_array(c, FY_FLOAT32, x->shape),
               new_array(c, FY_FLOAT64, weights->shape), new_array(c, FY_FLOAT64, given(c, "biases")->shape)};
-  double state[64][16], h[64][16], grad[16];
+  enum { MOST = 80, WIDE = 16 };
+  double state[MOST + 1][WIDE], h[MOST][WIDE], grad[WIDE];
   for (int64_t row = 0; row < l.rows; row++) {
     for (int64_t k = 0; k < l.features; k++) {
       state[0][k] = x->f32[row * l.features + k];
@@ -312,6 +317,10 @@ static void judge(Case *c) {
   judge_segments(c);
 }
 
+static void judge_many(Case *c) { // of so many tensors what the allocator rounds up comes to several of them
+  judge_common(c);
+  judge_segments(c);
+}
 static void judge_twice(Case *c) { // the memory is that of two
   suspect_that(c, ran_others(c), &TWO_CALLS);
   expect_that(c, !ran_others(c), &TWO_CALLS, "in backward, blocks of the later call ran");
@@ -339,6 +348,7 @@ EXERCISE = {
               {.name = "an input with gaps", .ask = ask_gaps, .judge = judge, .crash = &GONE},
               {.name = "two graphs at a time", .ask = ask_twice, .judge = judge_twice, .crash = &GONE},
               {.name = "a segment for every block", .ask = ask_all, .judge = judge, .crash = &GONE},
+              {.name = "seventy segments and more", .ask = ask_many, .judge = judge_many, .crash = &GONE},
               {.name = "one segment", .ask = ask_one, .judge = judge, .crash = &GONE},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2, .crash = &GONE},
               {.name = "without CUDA", .ask = ask_cpu, .judge = judge, .no_cuda = true, .crash = &GONE}},

@@ -2,7 +2,7 @@
 #include "answer.h"
 #include <string.h>
 
-enum { MOST_BLOCKS = 64, MOST_RUNS = 4 * MOST_BLOCKS };
+enum { MOST_BLOCKS = 80, MOST_RUNS = 4 * MOST_BLOCKS };
 
 // Which block ran as the so many-th.
 static int64_t order[MOST_RUNS], run_count;

@@ -75,6 +75,10 @@ static void ask_whole(Case *c) {
 static void ask_few(Case *c) {
   ask(c, 2, 4);
 }
+// Rounded up, an equal share for each stream is more than there is.
+static void ask_few_more(Case *c) {
+  ask(c, 7, 5);
+}
 static void ask_large(Case *c) {
   ask(c, draw_odd(c, 100001, 130001), draw_int(c, 6, 8));
 }
@@ -210,5 +214,6 @@ EXERCISE = {
               {.name = "three streams, looked at", .ask = ask_three, .judge = judge_inspected, .inspect = true},
               {.name = "whole chunks", .ask = ask_whole, .judge = judge},
               {.name = "fewer elements than streams", .ask = ask_few, .judge = judge},
+              {.name = "a few elements more than streams", .ask = ask_few_more, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge}},
 };
