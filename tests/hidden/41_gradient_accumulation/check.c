@@ -58,6 +58,8 @@ static const Mistake NO_GRADIENTS = {"no gradients", "The loss is there, but bac
                                      "docs/11_memory.md#what-a-graph-keeps-alive"};
 static const Mistake ON_HOST = {"the loss on the CPU", "The loss was to be on the model's device.",
                                 "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake IN_AN_INT = {
+    "more than an int holds", "rows may be 2^31, which as an int is negative. Sizes of tensors are int64_t.", LESSON};
 static const Mistake NOTHING = {"nothing returned", "The function has to return the error.", LESSON};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
@@ -101,6 +103,9 @@ static void ask_equal(Case *c) {
 }
 static void ask_few(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 11, 31), 64, false);
+}
+static void ask_most(Case *c) { // rows for which an int has no room
+  ask_on(c, "cpu", draw_odd(c, 11, 31), INT64_C(1) << 31, false);
 }
 static void ask_one_left(Case *c) {
   int64_t rows = draw_odd(c, 25, 35);
@@ -201,6 +206,8 @@ static void suspects(Case *c) {
   const Array *loss = got(c, "loss");
   suspect_that(c, !*got_error(c) && !loss, &NOTHING);
   suspect_that(c, loss && !got(c, "weight.grad"), &NO_GRADIENTS);
+  if (rows > INT32_MAX)
+    suspect_error(c, "length must be non-negative", &IN_AN_INT);
   if (given_number(c, "gradients there already") == 1) {
     suspect_gradients(c, summed(c, by_rows, 0, all, false), &CLEARED_BEFORE);
     suspect_array(c, "weight.grad", given(c, "weight before"), &NO_GRADIENTS);
@@ -292,6 +299,7 @@ EXERCISE = {
               {.name = "an input with gaps", .ask = ask_gaps, .judge = judge},
               {.name = "groups of equal size", .ask = ask_equal, .judge = judge},
               {.name = "fewer rows than a group", .ask = ask_few, .judge = judge},
+              {.name = "a group of all that there may be", .ask = ask_most, .judge = judge},
               {.name = "one row left over", .ask = ask_one_left, .judge = judge},
               {.name = "many groups", .ask = ask_many, .judge = judge},
               {.name = "gradients there already", .ask = ask_before, .judge = judge},
