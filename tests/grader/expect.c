@@ -112,12 +112,17 @@ static const Mistake *kernel_mistake(const Array *a, int64_t at) {
   return unwritten ? &NOT_WRITTEN : NULL;
 }
 
+// A NaN's sign says nothing.
+static void number_text(double x, char text[64]) {
+  snprintf(text, 64, "%.9g", isnan(x) ? fabs(x) : x);
+}
+
 // What is expected of an element and what it is; in words for memory that a kernel had to leave alone, or left alone.
 static void element_texts(const Array *a, const Array *want, int64_t at, char expected[64], char is[64]) {
   double wanted = array_at(want, at), x = array_at(a, at);
   bool kernels = a->dtype == FY_FLOAT32 && a->device >= 0 && !(a->flags & ~ARRAY_GUARD_BROKEN);
-  snprintf(expected, 64, "%.9g", wanted);
-  snprintf(is, 64, "%.9g", x);
+  number_text(wanted, expected);
+  number_text(x, is);
   if (kernels && isnan(wanted))
     snprintf(expected, 64, "memory left as it was");
   if (kernels && memcmp(&a->f32[at], "\xff\xff\xff\xff", sizeof(float)) == 0)
@@ -186,8 +191,12 @@ bool expect_number(Case *c, const char *name, double want, double tolerance) {
     return true;
   if (!message_find(&c->reply, 'n', name))
     case_fail(c, NULL, "%s: nothing came back", name);
-  else
-    case_fail(c, NULL, "%s: expected %.9g, got %.9g", name, want, x);
+  else {
+    char expected[64], is[64];
+    number_text(want, expected);
+    number_text(x, is);
+    case_fail(c, NULL, "%s: expected %s, got %s", name, expected, is);
+  }
   return false;
 }
 
