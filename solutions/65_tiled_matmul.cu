@@ -27,7 +27,7 @@
 //
 // In the library: core/op/product/cublas_gemm.cuh leaves the product to cuBLAS, which makes tiles of tiles, down to
 // registers.
-#include "counted.cuh" // load, store
+#include "counted.cuh" // load
 #include <cuda_runtime.h>
 #include <stdio.h>
 

@@ -16,8 +16,9 @@
 // shorter than a warp, and the last block may have more warps than there are rows left; a shuffle waits for every lane
 // of its mask all the same, and what it brings from one that has returned is undefined: all lanes of the mask have to
 // come.
-// Counted: launches (one; without rows, at most one), and by the inspector sectors per request (at most 1.5 times the
-// fewest) and in all (at most 2.2 times those of x), atomic operations (none), races and accesses out of bounds.
+// Counted: launches (one; without rows, at most one), and by the inspector atomic operations (none), races and accesses
+// out of bounds; where a row has 128 columns, sectors per request (at most 1.5 times the fewest) and in all (at most
+// 2.2 times those of x).
 //
 // In the library: fy_reduce_rows in core/op/reduction/reduce_cuda.cuh has a group of lanes for each row.
 #include <cuda_runtime.h>
