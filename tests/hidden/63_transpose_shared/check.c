@@ -77,7 +77,7 @@ static void ask_whole(Case *c) {
 }
 // More tiles down, and as many in all, as somebody may have given blocks; very wide matrices have more of them across.
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 1057, 1199), draw_odd(c, 195, 221));
+  ask(c, draw_odd(c, 1057, 1199), draw_odd(c, 243, 255));
 }
 
 // Either way more than a grid has blocks along y.
