@@ -1,11 +1,8 @@
 # The library's own kernels, looked at by tests/core/inspect/test_library.sh: compiled as `./ferry inspect` compiles a file
-# (tests/grader/inspect_build.c has the same flags, and why; inspect_guard.c the room behind shared arrays), linked with the test of every op and with a program of typical sizes.
+# (by the flags of tests/grader/kernel_flags.h, which says why; inspect_guard.c has the room behind shared arrays), linked with the test of every op and with a program of typical sizes.
 # g++ alone: clang's instrumentation comes too late.
 
 ifeq ($(SANITIZE)$(CLANG),)
-INSPECT_FLAGS := -std=c++17 -O2 -gdwarf-4 -g1 -w -DCUDASIM_INSPECT $(SIM_TLS) -fsanitize=thread,bounds -fsanitize-coverage=trace-pc \
-	--param tsan-distinguish-volatile=1 -fno-tree-sra -fno-tree-vectorize -fno-thread-jumps -fno-split-paths -fno-schedule-insns2 -fno-builtin-memcpy -fno-builtin-memmove \
-	-fno-builtin-memset
 INSPECTED_CU := $(filter core/op/%.cu,$(CORE_CU))
 INSPECTED_OBJ := $(INSPECTED_CU:%.cu=$(B)/inspected/%.o)
 INSPECTED := $(addprefix $(B)/inspected/,library test_golden)
@@ -17,11 +14,11 @@ $(INSPECT_GUARD): tests/grader/inspect_guard.c $(RULES) | $(PACKAGES)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DINSPECT_GUARD $< -o $@ -MT $@
 -include $(INSPECT_GUARD:=.d)
 
-$(INSPECTED_OBJ): $(B)/inspected/%.o: %.cu $(CU2CPP) $(INSPECT_GUARD) $(RULES) .ci/build/inspected.mk | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
+$(INSPECTED_OBJ): $(B)/inspected/%.o: %.cu $(CU2CPP) $(INSPECT_GUARD) tests/grader/kernel_flags.h $(RULES) .ci/build/inspected.mk | $(PACKAGES) $(WHERE) $(SIM_CUH) $(BUNDLE_READY)
 	$(call say,SIM,$*.cu (inspected))
 	@mkdir -p $(@D)
 	$(Q)$(CU2CPP) --gcc $< $(@:.o=.cpp)
-	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -DFERRY_SIM=1 -iquote $(dir $*) $(CPPFLAGS) $(INSPECT_FLAGS) -S $(@:.o=.cpp) -o $(@:.o=.s) -MT $@
+	$(Q)$(CXX) -Ibuild/sim/core $(SIM_CPPFLAGS) -iquote $(dir $*) $(CPPFLAGS) $(call flags_of,INSPECT) -S $(@:.o=.cpp) -o $(@:.o=.s) -MT $@
 	$(Q)$(INSPECT_GUARD) $(@:.o=.s) $(@:.o=.guarded.s)
 	$(Q)$(CXX) -c $(@:.o=.guarded.s) -o $@
 	$(Q)objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset $@
