@@ -17,8 +17,8 @@ bool same_shape(Shape a, Shape b) {
 
 Item *message_find(Message *m, char kind, const char *name) {
   for (int i = 0; i < m->count; i++)
-    if (m->items[i].kind == kind && strcmp(m->items[i].name, name) == 0)
-      return &m->items[i];
+    if (m->items[i].kind == kind && m->items[i].name[0] == name[0] && strcmp(m->items[i].name, name) == 0)
+      return &m->items[i]; // some checks ask for each element: most names differ in their first letter
   return NULL;
 }
 
