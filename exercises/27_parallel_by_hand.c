@@ -16,7 +16,8 @@
 // most, in any order; an optimizer of the model's parameters, which may have a .grad from before. No GPU comes twice in
 // ids. N is at least 1, need not divide by count, and may be less.
 // Judged: two steps, one after the other: both losses (without a graph), the parameters after them, that each GPU that
-// has a piece computed, and all of them at once. A parameter that the model does not use has no .grad afterwards.
+// has a piece computed, and all of them at once, and that the others were left alone. A parameter that the model does
+// not use has no .grad afterwards.
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

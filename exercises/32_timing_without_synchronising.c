@@ -10,9 +10,9 @@
 //             for _ in range(turns): work()
 //             return (time.perf_counter() - start) / turns
 //
-// Given: work(context), which starts some work on the current stream of `device` and returns; turns, 1 to 100; a
-// device, which may be the CPU; seconds_now(), the clock, in seconds. In each call one turn is run beforehand,
-// unmeasured, as a warm-up.
+// Given: work(context), which starts some work on the current stream of `device` and returns; turns, 1 to 500; a
+// device, which may be the CPU; seconds_now(), the clock, in seconds. The device's other streams have nothing to do. In
+// each call one turn is run beforehand, unmeasured, as a warm-up.
 // Judged: what has arrived when the clock is read; how the host waits is yours, but not between the turns: the turns
 // are to follow each other as they do in a program. At least one turn comes before the clock is started, and exactly
 // `turns` while it runs. No clock decides whether you pass.

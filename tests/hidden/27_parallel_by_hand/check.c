@@ -14,8 +14,8 @@ static const Mistake SHARES = {"other shares of the rows",
                                "A piece has N / count rows, rounded up; the last one what is left.", UNEVEN};
 static const Mistake TOO_MANY = {
     "more replicas than pieces",
-    "A small batch has fewer pieces than there are GPUs: fy_scatter returns how many. The rest "
-    "of the array is not filled.",
+    "A small batch has fewer pieces than there are GPUs: fy_scatter returns how many. The rest of the array is not "
+    "filled, and a replica there has nothing to do.",
     UNEVEN};
 static const Mistake PIECE = {"the loss of one piece", "The loss is that of all outputs, put together by fy_gather.",
                               APART};
@@ -223,6 +223,8 @@ static void judge(Case *c) {
       !expect_array(c, "bias after", want.bias, 1e-4) || !expect_array(c, "second loss", want.losses[1], 1e-4) ||
       !judge_rows(c))
     return;
+  expect_exactly(c, "bytes taken on GPUs without a piece", (int64_t)got_number(c, "bytes where no piece is"), 0,
+                 &TOO_MANY);
   expect_that(c, got_number(c, "alone") == 0, &IN_TURN,
               "a replica was in its forward pass before the others came to theirs");
   Array *ones = new_array(c, FY_FLOAT32, shape(3));

@@ -61,11 +61,19 @@ void drive(Driver *d) {
     fy_set_grad(parameters->items[i],
                 fy_full(7, fy_size(parameters->items[i]), .device = fy_device_of(parameters->items[i])));
   driver_module(&model->base);
+  size_t before[8], more = 0;
+  for (int i = 0; i < count; i++) {
+    fy_reset_peak_memory_stats(fy_cuda_device(ids[i]));
+    before[i] = fy_max_memory_allocated(fy_cuda_device(ids[i]));
+  }
   driver_count(d);
   FyTensor *first = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_put_array(d, "rows", FY_INT64, shape(16), rows);
   FyTensor *second = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_stop(d);
+  for (int i = meeting.expected; i < count; i++)
+    more += fy_max_memory_allocated(fy_cuda_device(ids[i])) - before[i];
+  driver_put_number(d, "bytes where no piece is", (double)more);
   driver_put_number(d, "alone", meeting.alone);
   driver_put_number(d, "spare has a gradient", fy_grad(model->spare) != NULL);
   driver_put(d, "spare after", model->spare);

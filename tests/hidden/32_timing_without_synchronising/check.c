@@ -76,7 +76,7 @@ static void ask_one_turn(Case *c) {
   ask_on(c, "cuda:0", 1);
 }
 static void ask_many(Case *c) {
-  ask_on(c, "cuda:0", draw_odd(c, 101, 199));
+  ask_on(c, "cuda:0", draw_odd(c, 301, 499));
 }
 static void ask_stream(Case *c) {
   ask_on(c, "cuda:0", draw_int(c, 3, 9));

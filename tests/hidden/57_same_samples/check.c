@@ -48,23 +48,23 @@ static const Mistake BY_CHANCE = {
 static const Mistake BATCHES = {"batches of another size",
                                 "All batches but the last have as many samples as were asked for.", TRAINING};
 
-static void ask(Case *c, int64_t ranks, int64_t samples) {
+static void ask(Case *c, int64_t ranks, int64_t samples, int64_t further) {
   give_number(c, "ranks", (double)ranks);
   give_number(c, "samples", (double)samples);
   give_number(c, "batch", (double)draw_int(c, 5, 9));
   give_number(c, "epoch", ranks == 8 ? 0 : (double)draw_int(c, 0, 20));
-  give_number(c, "further", ranks == 8 ? 12 : 1); // the other epoch, so many later
+  give_number(c, "further", (double)further); // the other epoch, so many later
 }
 static void ask_even(Case *c) {
   int64_t ranks = draw_int(c, 2, 4);
-  ask(c, ranks, ranks * draw_int(c, 30, 50));
+  ask(c, ranks, ranks * draw_int(c, 30, 50), 1);
 }
 static void ask_uneven(Case *c) {
-  int64_t ranks = draw_int(c, 3, 5);
-  ask(c, ranks, ranks * draw_int(c, 30, 50) + draw_int(c, 1, ranks - 2)); // two gaps at least
+  int64_t ranks = draw_int(c, 3, 5); // after as many epochs shares that went from rank to rank are back
+  ask(c, ranks, ranks * draw_int(c, 30, 50) + draw_int(c, 1, ranks - 2), ranks); // two gaps at least
 }
 static void ask_many(Case *c) {
-  ask(c, 8, draw_odd(c, 801, 1201));
+  ask(c, 8, draw_odd(c, 801, 1201), 12);
 }
 
 // ---- judging ---------------------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ static void ask_few_more(Case *c) {
   ask(c, 7, 5);
 }
 static void ask_large(Case *c) {
-  ask(c, draw_odd(c, 100001, 130001), draw_int(c, 6, 8));
+  ask(c, draw_odd(c, 470001, 500001), draw_int(c, 6, 7));
 }
 
 static Array *right(Case *c) {
