@@ -74,6 +74,7 @@ static void ask_column(Case *c) {
 }
 static void ask_whole(Case *c) {
   ask(c, 32 * draw_int(c, 2, 3), 128);
+  give_number(c, "traffic", 1); // sectors and passes are counted
 }
 // More tiles down, and as many in all, as somebody may have given blocks; very wide matrices have more of them across.
 static void ask_large(Case *c) {

@@ -24,6 +24,7 @@ static Access accesses[MAX_ACCESSES];
 static uint16_t turns[MAX_THREADS][KINDS];
 static Tally tallies[KINDS];
 static int64_t access_count, barriers, behind; // behind: loads of what follows `in`
+static bool counts_parts; // of requests: where the check asks for them, since to order all accesses takes a while
 static const float *global_begin[2], *global_end[2];
 static const Array
     *behind_load; // the elements of `in`, which are not where they seem to be: who goes past load reads NaN
@@ -46,7 +47,7 @@ extern "C" float note_access(const float *address, int write) {
   uint64_t size = blockDim.x * blockDim.y * blockDim.z, warps = (size + WARP - 1) / WARP;
   tallies[kind].accesses++;
   behind += kind == SHARED_LOAD && address >= global_end[0] && address < global_end[0] + FOLLOWS;
-  if (access_count == MAX_ACCESSES || block * size + thread >= MAX_THREADS)
+  if (!counts_parts || access_count == MAX_ACCESSES || block * size + thread >= MAX_THREADS)
     return value_at(address, write);
   uint64_t turn = turns[block * size + thread][kind]++;
   accesses[access_count].request = (uint64_t)kind << 62 | (block * warps + thread / WARP) << 16 | turn;
@@ -88,23 +89,29 @@ static void tally_requests(void) {
   }
 }
 
-static void put_tallies(Driver *d) {
+static void put_parts(Driver *d) {
   tally_requests();
+  driver_put_number(d, "sectors loaded", (double)tallies[GLOBAL_LOAD].parts);
+  driver_put_number(d, "sectors stored", (double)tallies[GLOBAL_STORE].parts);
+  driver_put_number(d, "shared requests", (double)(tallies[SHARED_LOAD].requests + tallies[SHARED_STORE].requests));
+  driver_put_number(d, "shared passes", (double)(tallies[SHARED_LOAD].parts + tallies[SHARED_STORE].parts));
+}
+
+static void put_tallies(Driver *d) {
   driver_put_number(d, "barriers", (double)barriers);
   driver_put_number(d, "loads behind", (double)behind);
   driver_put_number(d, "loads", (double)tallies[GLOBAL_LOAD].accesses);
   driver_put_number(d, "stores", (double)tallies[GLOBAL_STORE].accesses);
-  driver_put_number(d, "sectors loaded", (double)tallies[GLOBAL_LOAD].parts);
-  driver_put_number(d, "sectors stored", (double)tallies[GLOBAL_STORE].parts);
   driver_put_number(d, "shared accesses", (double)(tallies[SHARED_LOAD].accesses + tallies[SHARED_STORE].accesses));
-  driver_put_number(d, "shared requests", (double)(tallies[SHARED_LOAD].requests + tallies[SHARED_STORE].requests));
-  driver_put_number(d, "shared passes", (double)(tallies[SHARED_LOAD].parts + tallies[SHARED_STORE].parts));
+  if (counts_parts)
+    put_parts(d);
   memset(turns, 0, sizeof turns); // for the next call
   memset(tallies, 0, sizeof tallies);
   access_count = barriers = behind = 0;
 }
 
-static void watch_memory(const float *in, const float *out, int64_t count) {
+static void watch_memory(Driver *d, const float *in, const float *out, int64_t count) {
+  counts_parts = driver_has(d, "traffic");
   global_begin[0] = in;
   global_end[0] = in + count;
   global_begin[1] = out;
@@ -135,7 +142,7 @@ static const float *place(Driver *d, const Array *) {
 }
 static void put_tallies(Driver *) {
 }
-static void watch_memory(const float *, const float *, int64_t) {
+static void watch_memory(Driver *, const float *, const float *, int64_t) {
 }
 #endif
 
@@ -145,7 +152,7 @@ void drive(Driver *d) {
   const float *in = place(d, matrix);
   Shape turned = {2, {columns, rows}};
   float *out = (float *)driver_device_new(d, "out", FY_FLOAT32, turned);
-  watch_memory(in, out, matrix->count);
+  watch_memory(d, in, out, matrix->count);
   driver_count(d);
   transpose_on_device(out, in, (int)rows, (int)columns);
   driver_put_device(d, "out");
