@@ -19,8 +19,8 @@
 // in size, so that it is as good to scale first and to take the scaled mean away then.
 // Judged: the names of parameters and buffers, first values, output and gradients (of scale, fc and x; mean has none),
 // where everything is after a move, a module that another's state was loaded into, two modules beside each other, and
-// outputs after its tensors were changed, with and without recording, in training and in evaluation mode. x stays as it
-// is.
+// outputs after its tensors were changed, with and without recording, in training and in evaluation mode, which is the
+// same to this module. x stays as it is.
 // Counted: copies between host and device. forward needs none.
 #include "ferry.h"
 

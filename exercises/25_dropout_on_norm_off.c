@@ -15,7 +15,7 @@
 //                 return torch.stack([net(x) for _ in range(passes)]).mean(0)
 //
 // Given: typedef struct Net { FyModule base; FyModule *first, *norm, *dropout, *last; }, on any device; x (N, features)
-// float32 on the same one, any strides; passes, 1 or more. The network and its parts are in training or in evaluation
+// float32 on the same one, any strides; passes, 1 to 64. The network and its parts are in training or in evaluation
 // mode, not all in the same. Dropout draws from the process's generator, which goes on from one call to the next.
 // Returned: float32 (N, outputs) on that device, without a graph.
 // Judged: the results; how often the network is called (once, and `passes` times); in which mode each part is then; and

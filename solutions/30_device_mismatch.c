@@ -10,8 +10,8 @@
 //   PyTorch, with everything on one device:  (x - mean) / std + torch.arange(x.size(1))
 //
 // Given: x (rows, columns) float32, any strides, on any device; mean and std (columns) float32, always on the CPU, std
-// above 0; none of these is in pinned memory. Numbers may be tiny. None of the three may be changed or given up; a
-// packed copy of x may be made on its own device; a second call brings a mean and a std of its own.
+// above 0; none of these is in pinned memory. Numbers may be tiny (1 / std is finite). None of the three may be changed
+// or given up; a packed copy of x may be made on its own device; a second call brings a mean and a std of its own.
 // Counted: copies between host and device. mean and std cross once each; nothing else has a reason to.
 #include "ferry.h"
 

@@ -19,8 +19,8 @@
 // a copy. state and transition stay as they are.
 // Counted: copies between host and device. state and transition cross once each (without a turn, transition need
 // not), and nothing comes back (on the CPU nothing is counted). And memory: at the peak at most 2 KiB on the device
-// for each turn, 16 KiB, and the transition's size. The tensors of every turn are more, if they all stay; the states
-// alone, a row each, are not. And nothing stays when the scope around the call has ended.
+// for each turn, 16 KiB, and the transition's size. For large n the tensors of every turn are more, if they all stay;
+// the states alone, a row each, are not. And nothing stays when the scope around the call has ended.
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

@@ -18,7 +18,7 @@
 //             return losses
 //
 // Given: a model; x (batches, rows, in) and y (batches, rows, out), float32 on the model's device, which may be the
-// CPU; lr. There is at least one batch, and at most 256.
+// CPU; lr, above 0. There is at least one batch, and at most 256.
 // Returned: the losses (batches), float32, on that device. They carry no graph: the result requires no gradient.
 // Judged: the losses, the model's parameters afterwards, which have learned from each batch in turn, and memory: from
 // the second batch on, what is in use on the device when a batch's forward pass begins grows by at most 1 KiB per

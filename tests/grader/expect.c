@@ -114,7 +114,10 @@ static const Mistake *kernel_mistake(const Array *a, int64_t at) {
 
 // A NaN's sign says nothing.
 static void number_text(double x, char text[64]) {
-  snprintf(text, 64, "%.9g", isnan(x) ? fabs(x) : x);
+  if (isnan(x))
+    strcpy(text, "nan");
+  else
+    snprintf(text, 64, "%.9g", x);
 }
 
 // What is expected of an element and what it is; in words for memory that a kernel had to leave alone, or left alone.
@@ -398,6 +401,11 @@ static void judge_side_effects(Case *c) {
   for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
     if (strcmp(got_text(c, "#left"), left[i].what) == 0)
       fail_besides(c, left[i].mistake, left[i].finding);
+  if (*got_text(c, "#given up")) {
+    char text[256];
+    snprintf(text, sizeof text, "after the call: %.64s is no longer there for the caller", got_text(c, "#given up"));
+    fail_besides(c, &GIVEN_UP, text);
+  }
   if (*got_text(c, "#changed")) {
     char text[256];
     snprintf(text, sizeof text, "after the call: %.200s", got_text(c, "#changed"));

@@ -41,8 +41,10 @@ bool has_finding(const Case *c, const char *kind) {
   return c->inspection && inspection_finding(c->inspection, kind);
 }
 
+// An access that went astray meets others where it lands: a race is no evidence of its own then.
 void suspect_finding(Case *c, const char *kind, const Mistake *mistake) {
-  suspect_that(c, has_finding(c, kind), mistake);
+  const bool astray = has_finding(c, "bounds") || has_finding(c, "misaligned") || has_finding(c, "illegal");
+  suspect_that(c, has_finding(c, kind) && !(astray && strncmp(kind, "race", 4) == 0), mistake);
 }
 
 static const Mistake *mistake_of(const InspectFinding *f) {

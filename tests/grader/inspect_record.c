@@ -4,7 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Of one line's findings those come first that explain others: an access that went astray meets others where it lands.
 static const InspectKind kinds[] = {
+    {"bounds-global", "out of bounds in device memory",
+     "Compare the index with the number of elements before the access.", false},
+    {"bounds-array", "out of bounds in an array",
+     "The index goes beyond what the declaration gives: check its range, or the array's size.", false},
+    {"bounds-dynamic", "out of bounds in dynamic shared memory",
+     "Ask for more bytes in the launch's third argument, or check the index.", false},
+    {"misaligned", "misaligned access",
+     "A vector's address has to be a multiple of its size, or a GPU stops: step by whole vectors.", false},
+    {"freed", "use after free", "Free the memory after the last launch that uses it.", false},
+    {"illegal", "illegal address",
+     "The pointer leads nowhere: has it been allocated on the device, and is its index right?", false},
+    {"argument", "host memory given to a kernel", "Allocate with cudaMalloc, and copy the data there.", false},
     {"race-block", "race in a block",
      "Put a __syncthreads() between the two, where every thread of the block comes by.", false},
     {"race-warp", "race in a warp",
@@ -21,18 +34,6 @@ static const InspectKind kinds[] = {
      "Write the element first, and let __syncthreads() stand between if another thread does.", false},
     {"uninitialised-global", "device memory read that nothing has written",
      "Fill it first, by cudaMemset, a copy or a kernel.", false},
-    {"bounds-global", "out of bounds in device memory",
-     "Compare the index with the number of elements before the access.", false},
-    {"bounds-array", "out of bounds in an array",
-     "The index goes beyond what the declaration gives: check its range, or the array's size.", false},
-    {"bounds-dynamic", "out of bounds in dynamic shared memory",
-     "Ask for more bytes in the launch's third argument, or check the index.", false},
-    {"misaligned", "misaligned access",
-     "A vector's address has to be a multiple of its size, or a GPU stops: step by whole vectors.", false},
-    {"freed", "use after free", "Free the memory after the last launch that uses it.", false},
-    {"illegal", "illegal address",
-     "The pointer leads nowhere: has it been allocated on the device, and is its index right?", false},
-    {"argument", "host memory given to a kernel", "Allocate with cudaMalloc, and copy the data there.", false},
     {"leak", "device memory never freed", "Give it back with cudaFree when it is not needed any more.", false},
     {"barrier", "a barrier that ordered nothing",
      "No thread came after it to what another had written or read before it: it may not be needed.", true}};

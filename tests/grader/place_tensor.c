@@ -47,10 +47,17 @@ static FyTensor *placed(const Array *a) {
 
 static struct {
   char name[NAME_BYTES];
-  FyTensor *tensor;
+  FyTensor *tensor; // held once by the driver's scope, and once from here
+  int scope;        // in which it was placed
   bool may_change;
 } known[MAX_ITEMS];
 static int known_count;
+
+static int scopes_open(void) {
+  const int mark = fy_scope_open();
+  fy_scope_close(mark);
+  return mark;
+}
 
 FyTensor *driver_tensor(Driver *d, const char *name) {
   for (int i = 0; i < known_count; i++)
@@ -58,6 +65,7 @@ FyTensor *driver_tensor(Driver *d, const char *name) {
       return known[i].tensor;
   FyTensor *t = placed(driver_array(d, name));
   strcpy(known[known_count].name, name);
+  known[known_count].scope = scopes_open();
   known[known_count++].tensor = t;
   return t;
 }
@@ -93,9 +101,19 @@ static const char *change_of(Driver *d, const char *name, FyTensor *t, bool may_
   return same ? NULL : "was changed";
 }
 
+// The scope that held it is open, and holds it no longer.
+static bool was_given_up(FyTensor *t, int scope) {
+  enum { COUNT_BITS = (1 << 30) - 1 };
+  return scope == scopes_open() && (atomic_load(&((FyObject *)t)->references) & COUNT_BITS) < 2;
+}
+
 static void put_changed(Driver *d) {
   char text[256];
   for (int i = 0; i < known_count; i++) {
+    if (was_given_up(known[i].tensor, known[i].scope)) {
+      driver_put_text(d, "#given up", known[i].name);
+      return;
+    }
     const char *change = change_of(d, known[i].name, known[i].tensor, known[i].may_change);
     if (change) {
       snprintf(text, sizeof text, "%.63s %s", known[i].name, change);
@@ -147,8 +165,7 @@ static struct {
 static int mode_count;
 
 static Switches switches_now(void) {
-  Switches s = {.scope = fy_scope_open(), .device = fy_cuda_is_available() ? fy_cuda_current_device() : -1};
-  fy_scope_close(s.scope);
+  Switches s = {.scope = scopes_open(), .device = fy_cuda_is_available() ? fy_cuda_current_device() : -1};
   s.grad = fy_is_grad_enabled();
   s.autocast[0] = fy_is_autocast_enabled(FY_CPU);
   s.autocast[1] = fy_is_autocast_enabled(FY_CUDA);

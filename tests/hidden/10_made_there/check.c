@@ -20,6 +20,9 @@ static const Mistake BROUGHT_BACK = {"brought back to the CPU",
 static const Mistake FIRST_GPU = {"always the first GPU",
                                   "\"cuda\" is the current device, cuda:0 mostly. Pass on the device that was given.",
                                   "docs/06_several_gpus.md"};
+static const Mistake COUNTED_ON = {"counted on from row to row",
+                                   "Every row is the same: each begins at offset again, whatever stands above it.",
+                                   "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake SWAPPED = {"rows and columns swapped", "The column index runs fastest, and is the second one.",
                                 "docs/03_tensor_moves.md"};
 static const Mistake NO_OFFSET = {"offset left out",
@@ -101,6 +104,10 @@ static void ask_large(Case *c) {
 static void ask_one_row(Case *c) {
   ask_with(c, "cuda:0", 1, draw_int(c, 10, 20), 0);
 }
+// Where nothing is to be added, nothing has made elements of an expanded row yet.
+static void ask_no_offset(Case *c) {
+  ask_with(c, "cuda:0", draw_odd(c, 3, 9), draw_int(c, 10, 20), 0);
+}
 static void ask_no_rows(Case *c) {
   ask_on(c, "cuda:0", 0, draw_int(c, 1, 9));
 }
@@ -124,6 +131,13 @@ static Array *grid_with(Case *c, double offset, bool swapped) {
   return grid_of(c, (int64_t)given_number(c, "rows"), (int64_t)given_number(c, "columns"), offset, swapped);
 }
 
+static Array *counted_on(Case *c) {
+  Array *grid = grid_with(c, offset_of(c), false);
+  for (int64_t i = 0; i < grid->count; i++)
+    grid->f32[i] = (float)(offset_of(c) + (double)i);
+  return grid;
+}
+
 // The calls before, of which each has something else in place of what was asked for: offset, rows, columns, device.
 static void judge_earlier(Case *c) {
   int64_t rows = (int64_t)given_number(c, "rows"), columns = (int64_t)given_number(c, "columns");
@@ -142,6 +156,7 @@ static void judge(Case *c) {
   const Array *grid = got(c, "grid");
   suspect_that(c, got_number(c, "one memory for two") == 1, &KEPT);
   suspect_array(c, "grid", grid_with(c, offset_of(c), true), &SWAPPED);
+  suspect_array(c, "grid", counted_on(c), &COUNTED_ON);
   suspect_array(c, "grid", grid_with(c, 0, false), &NO_OFFSET);
   suspect_array(c, "grid", grid_with(c, floor(offset_of(c)), false), &CUT);
   suspect_that(c, grid && grid->dtype != FY_FLOAT32, &ANOTHER_TYPE);
@@ -184,5 +199,6 @@ EXERCISE = {
               {"no rows", ask_no_rows, judge},
               {"no columns", ask_no_columns, judge},
               {"a whole number for offset", ask_whole, judge},
-              {"an offset that is rounded", ask_rounded, judge}},
+              {"an offset that is rounded", ask_rounded, judge},
+              {"no offset", ask_no_offset, judge}},
 };

@@ -108,16 +108,23 @@ static void judge_batch(Case *c) {
 
 // ---- many batches ----------------------------------------------------------------------------------------------------
 
-static void ask_batches(Case *c, const char *device, Give how) {
+// `how` by turns.
+static void ask_batches_of(Case *c, const char *device, const Give *how, int ways) {
   int64_t count = draw_int(c, 4, 7), rows = draw_odd(c, 9, 21), columns = draw_int(c, 40, 60);
   char name[32];
   for (int i = 0; i < count; i++) {
     snprintf(name, sizeof name, "batch %d", i);
     Shape size = shape(i + 1 < count ? rows : rows / 2, columns);
-    give_array(c, name, draw_array(c, FY_FLOAT32, size, -4, 4), how);
+    give_array(c, name, draw_array(c, FY_FLOAT32, size, -4, 4), how[i % ways]);
   }
   give_number(c, "batches", (double)count);
   give_text(c, "device", device);
+}
+static void ask_batches(Case *c, const char *device, Give how) {
+  ask_batches_of(c, device, &how, 1);
+}
+static void ask_load_mixed(Case *c) {
+  ask_batches_of(c, "cuda:0", (const Give[]){{.pinned = true}, {0}, {.strided = true}}, 3);
 }
 static void ask_load(Case *c) {
   ask_batches(c, "cuda:0", (Give){0});
@@ -196,7 +203,10 @@ static bool waited_last(const Case *c) {
 
 static void judge_costs(Case *c, int count) {
   const Counts *n = counts(c);
-  bool none = !(batch_at(c, "batch", 0)->flags & ARRAY_PINNED) && got_number(c, "pinned in load_all") == 0;
+  bool all_pinned = true;
+  for (int i = 0; i < count; i++)
+    all_pinned &= (batch_at(c, "batch", i)->flags & ARRAY_PINNED) != 0;
+  const bool none = !all_pinned && got_number(c, "pinned in load_all") == 0;
   Course all = course(c);
   int64_t ordinary = 0;
   for (int64_t i = 0; i < all.count; i++)
@@ -251,6 +261,7 @@ EXERCISE = {
               {"batches to a GPU", ask_load, .judge = judge_load},
               {"batches with gaps", ask_load_gaps, .judge = judge_load},
               {"batches that are pinned already", ask_load_pinned, .judge = judge_load},
+              {"some batches pinned already", ask_load_mixed, .judge = judge_load},
               {"batches to the second GPU", ask_load_second, .judge = judge_load, .devices = 2},
               {"with another stream current", ask_load_stream, .judge = judge_load},
               {"batches without CUDA", ask_load_cpu, .judge = judge_load, .no_cuda = true}},

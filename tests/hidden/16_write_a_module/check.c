@@ -32,6 +32,10 @@ static const Mistake NO_MEAN = {"mean not used", "The output is that of a mean o
 static const Mistake SCALED_FIRST = {"scaled before it was centred",
                                      "(x - mean) * scale is not x * scale - mean: the mean is that of the input.",
                                      "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake BY_MODE = {"no gradients in evaluation mode",
+                                "A module's mode says how dropout and BatchNorm compute. Whether autograd records is "
+                                "another question, which the caller answers.",
+                                "docs/05_model_moves.md#one-epoch-of-fashion-mnist"};
 static const Mistake DETACHED = {"no gradient for scale",
                                  "The output does not depend on `scale` as far as autograd can see: it was detached, "
                                  "copied out, or used in fy_no_grad.",
@@ -252,6 +256,8 @@ static void judge_changed(Case *c) {
     if (!expect_array(c, names[i], want, 1e-4))
       return;
   }
+  expect_that(c, got_number(c, "recorded in evaluation mode") == 1, &BY_MODE,
+              "the output in evaluation mode does not require a gradient");
 }
 
 static void judge(Case *c) {

@@ -82,6 +82,8 @@ static void forward_changed(Driver *d, FyModule *m) {
   driver_put(d, "changed alone", forward_alone(m, x, true));
   driver_put(d, "changed in evaluation mode", forward_alone(m, x, false));
   driver_put(d, "changed", fy_forward(m, x));
+  fy_set_training_of(m, false);
+  driver_put_number(d, "recorded in evaluation mode", fy_requires_grad(fy_forward(m, x)));
 }
 
 void drive(Driver *d) {

@@ -30,6 +30,14 @@ static const Mistake MEAN_OF_MEANS = {
     "mean of the batches' means",
     "The last batch is shorter and counts for less. Add up sums, and divide by the number of elements at the end.",
     "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake WHOLE_BATCHES = {
+    "divided by whole batches",
+    "The sum is of all rows, and was divided by as many as whole batches have: the last batch may have fewer.",
+    "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake FILLED_UP = {
+    "rows counted twice",
+    "The last batch was filled up with rows from before it, and these are in the sum twice. It has what is left.",
+    "docs/07_pitfalls.md#waiting-in-a-loop"};
 static const Mistake LAST_DROPPED = {
     "the last batch dropped", "Rows are left over when N is no multiple of the batch, and they belong to the data.",
     "docs/07_pitfalls.md#sample-by-sample-against-batches"};
@@ -162,6 +170,11 @@ static void suspects(Case *c) {
     return;
   suspect_that(c, is_near(result, most / sizes) && whole, &LAST_DROPPED);
   suspect_that(c, is_near(result, most / (double)(whole * out)) && whole, &LAST_DROPPED);
+  suspect_that(c, whole < rows && is_near(result, all / (batches * (double)(batch * out))), &WHOLE_BATCHES);
+  const double twice = whole < rows && rows > batch ? all + squares(c, rows - batch, whole) : 0;
+  suspect_that(
+      c, twice > 0 && (is_near(result, twice / sizes) || is_near(result, twice / (batches * (double)(batch * out)))),
+      &FILLED_UP);
   suspect_that(c, is_near(result, means / batches) || is_near(result, means), &MEAN_OF_MEANS);
   suspect_that(c, is_near(result, squares(c, last, rows) / (double)((rows - last) * out)), &ONLY_LAST);
   suspect_that(c, is_near(result, squares(c, last, rows) / sizes), &ONLY_LAST);

@@ -155,9 +155,9 @@ static Places places_of(const Case *c) {
     if (computes) {
       p.first_kernel = p.first_kernel < 0 ? i : p.first_kernel;
       p.last_kernel = i;
-      p.kernel_on_copying |= e->stream == p.copying;
       p.kernel_elsewhere |= e->stream != p.computing;
     }
+    p.kernel_on_copying |= (computes || e->kind == COURSE_FILL) && e->stream == p.copying;
     if (e->kind == COURSE_WAIT)
       p.wait = i;
     p.waits_before_kernel += p.first_kernel < 0 && (e->kind == COURSE_WAIT || e->kind == COURSE_QUERY);

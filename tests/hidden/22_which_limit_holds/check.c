@@ -55,6 +55,14 @@ static const Mistake ROUNDED = {
     "numbers went through float, or the comparison leaves room. Compare doubles as they are.",
     TWO_KINDS};
 
+static const Mistake RESULT_TWICE = {"the result counted twice",
+                                     "What is written crosses to memory once. It is not read before.", TWO_KINDS};
+static const Mistake RESULT_FLOAT = {"a result of 2-byte elements in 4 bytes",
+                                     "The result has elements of the same size as what it is made of.", TWO_KINDS};
+static const Mistake PER_INPUT = {"operations for each input",
+                                  "`operations` is what is done for an element of the result, of however many inputs.",
+                                  TWO_KINDS};
+
 enum { CASES = 48, FIELDS = 6 }; // inputs, operations, m, k, n, bytes of an element
 #define CLOSE 0x1p-27            // to the balance, in parts of it: float knows no such difference
 
@@ -97,19 +105,36 @@ static void ask_slow(Case *c) { // a balance below 1: nearly everything is limit
 
 // ---- the numbers, right and wrong --------------------------------------------------------------------------------------
 
-typedef enum Slip { RIGHT, HALF, READ_ONLY, BYTES_1, BYTES_4, ONE_SIZE, ADDED_LESS, WHOLE } Slip;
+typedef enum Slip {
+  RIGHT,
+  HALF,
+  READ_ONLY,
+  BYTES_1,
+  BYTES_4,
+  ONE_SIZE,
+  ADDED_LESS,
+  WHOLE,
+  TWICE,
+  FLOAT_RESULT,
+  TIMES_INPUTS
+} Slip;
 
 static double intensity(const int64_t *row, bool product, Slip slip) {
   double m = (double)row[2], k = (double)row[3], n = (double)row[4];
   double bytes = slip == BYTES_1 ? 1 : slip == BYTES_4 ? 4 : (double)row[5];
+  // How many bytes of one element are counted where a result is written.
+  const double result = slip == READ_ONLY                    ? 0
+                        : slip == TWICE                      ? 2 * bytes
+                        : slip == FLOAT_RESULT && bytes == 2 ? 4
+                                                             : bytes;
   if (!product) {
-    const double share = (double)row[1] / ((double)(row[0] + (slip != READ_ONLY)) * bytes);
+    const double share = (double)(slip == TIMES_INPUTS ? row[0] * row[1] : row[1]) / ((double)row[0] * bytes + result);
     return slip == WHOLE ? floor(share) : share;
   }
-  double elements = slip == ONE_SIZE ? 3 * m * m : m * k + k * n + (slip == READ_ONLY ? 0 : m * n);
+  double all_bytes = slip == ONE_SIZE ? 3 * m * m * bytes : (m * k + k * n) * bytes + m * n * result;
   double terms = slip == ONE_SIZE ? m * m * m : m * k * n;
   const double operations = slip == HALF ? terms : slip == ADDED_LESS ? 2 * terms - m * n : 2 * terms;
-  return slip == WHOLE ? floor(operations / (elements * bytes)) : operations / (elements * bytes);
+  return slip == WHOLE ? floor(operations / all_bytes) : operations / all_bytes;
 }
 
 static Array *intensities(Case *c, bool product, Slip slip) {
@@ -197,7 +222,10 @@ static void judge(Case *c) {
     suspect_array(c, name, intensities(c, product, ONE_SIZE), &SQUARE);
     suspect_array(c, name, intensities(c, product, ADDED_LESS), &ONE_LESS);
     suspect_array(c, name, intensities(c, product, WHOLE), &WHOLE_NUMBERS);
+    suspect_array(c, name, intensities(c, product, TWICE), &RESULT_TWICE);
+    suspect_array(c, name, intensities(c, product, FLOAT_RESULT), &RESULT_FLOAT);
   }
+  suspect_array(c, "elementwise", intensities(c, false, TIMES_INPUTS), &PER_INPUT);
   suspect_that(c, has_overflowed(c), &INT_OVERFLOW);
   suspect_that(c, is_in_float(c), &IN_FLOAT);
   suspect_array(c, "best", reached(c, SLOPE), &NO_CEILING);

@@ -90,7 +90,8 @@ static void ask_sample(Case *c) {
   ask_sized(c, 1, 3, (Give){.device = "cuda:0"}, draw_int(c, 3, 6), 31);
 }
 static void ask_output(Case *c) {
-  ask_sized(c, draw_odd(c, 5, 11), 1, (Give){.device = "cuda:0"}, draw_int(c, 3, 6), 31);
+  ask_sized(c, draw_odd(c, 5, 11), 1, (Give){.device = "cuda:0"}, draw_int(c, 33, 64),
+            31); // more than somebody has room for
 }
 static void ask_second(Case *c) {
   ask_on(c, (Give){.device = "cuda:1"}, draw_int(c, 3, 6), 31);

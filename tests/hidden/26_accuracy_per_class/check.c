@@ -35,9 +35,9 @@ static const Mistake SQUEEZED = {
     "With one class the scores are (N, 1). Squeezed they are (N), and the last dimension is that of the samples.",
     CLASSES};
 static const Mistake SQUASHED = {
-    "equal after a sigmoid",
-    "Behind a sigmoid all large scores are 1, and the first of them wins. The largest score "
-    "is wanted, however large: fy_argmax_dim of the scores themselves.",
+    "equal after a sigmoid or softmax",
+    "Behind a sigmoid all large scores are 1, and behind either scores that lie near each other are equal: the first "
+    "of them wins. The largest score is wanted: fy_argmax_dim of the scores themselves.",
     CLASSES};
 static const Mistake KEPT = {"counts of an earlier call",
                              "The function was called before, with other labels, and what was counted then is counted "
@@ -95,6 +95,10 @@ static void ask_many(Case *c) {
 }
 static void ask_large(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 5, 9), true, -1, 0x1p20F);
+}
+// Scores so near each other that a softmax is the same for all.
+static void ask_near(Case *c) {
+  ask_on(c, "cuda:0", draw_odd(c, 5, 9), true, -1, 0x1p-40F);
 }
 static void ask_single(Case *c) { // class, which is right for each sample
   ask_on(c, "cuda:0", 1, true, -1, 1);
@@ -242,5 +246,6 @@ EXERCISE = {
               {.name = "many classes", .ask = ask_many, .judge = judge},
               {.name = "one class", .ask = ask_single, .judge = judge},
               {.name = "large scores", .ask = ask_large, .judge = judge},
+              {.name = "scores near each other", .ask = ask_near, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

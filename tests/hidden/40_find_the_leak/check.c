@@ -68,7 +68,7 @@ static void ask_gaps(Case *c) {
   ask_on(c, "cuda:0", draw_int(c, 5, 9), draw_odd(c, 49, 63), draw_odd(c, 31, 39), true);
 }
 static void ask_many(Case *c) {
-  ask_on(c, "cuda:0", draw_int(c, 60, 80), draw_odd(c, 29, 39), draw_odd(c, 25, 31), false);
+  ask_on(c, "cuda:0", 256, draw_odd(c, 29, 39), draw_odd(c, 25, 31), false);
 }
 static void ask_one(Case *c) {
   ask_on(c, "cuda:0", 1, draw_odd(c, 49, 63), draw_odd(c, 31, 39), false);

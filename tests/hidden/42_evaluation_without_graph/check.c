@@ -132,6 +132,11 @@ static void ask_many(Case *c) {
   int64_t batch = draw_odd(c, 11, 15);
   ask_with(c, "cuda:0", batch * draw_int(c, 50, 60) + draw_int(c, 2, 5), batch, false, true, true, 1);
 }
+// Outputs of a batch take more than memory may grow by.
+static void ask_large_batches(Case *c) {
+  int64_t batch = draw_odd(c, 151, 199);
+  ask_with(c, "cuda:0", batch * draw_int(c, 4, 5) + draw_int(c, 3, 50), batch, false, true, true, 1);
+}
 static void ask_sure(Case *c) { // outputs so far apart that a softmax is exactly 0 and 1
   int64_t batch = draw_odd(c, 17, 27);
   ask_with(c, "cuda:0", batch * 2 + 5, batch, false, true, true, 300);
@@ -300,6 +305,7 @@ EXERCISE = {
               {.name = "fewer than a batch", .ask = ask_few, .judge = judge},
               {.name = "outputs far apart", .ask = ask_sure, .judge = judge},
               {.name = "many batches", .ask = ask_many, .judge = judge},
+              {.name = "large batches", .ask = ask_large_batches, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
               {.name = "without CUDA", .ask = ask_cpu, .judge = judge, .no_cuda = true}},
 };

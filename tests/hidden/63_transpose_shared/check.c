@@ -230,8 +230,7 @@ static void judge_traffic(Case *c) {
 // The same seen by the inspector, for each way to memory, with the line that is to blame. At sizes that are no multiples of eight
 // a row begins in the middle of a sector, so that a request of 32 elements takes one more than the fewest.
 static void judge_inspected(Case *c) {
-  if (!has_finding(c, "bounds")) // an access that went astray meets others where it lands
-    suspect_finding(c, "race", &NO_BARRIER);
+  suspect_finding(c, "race", &NO_BARRIER);
   suspect_finding(c, "divergent", &DIVERGENT_BARRIER);
   if (!judge_values(c) || !expect_no_finding(c))
     return;

@@ -40,6 +40,10 @@ static void ask(Case *c, int64_t n) {
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 1001, 1999));
 }
+// More than 1024 blocks have threads.
+static void ask_many(Case *c) {
+  ask(c, draw_odd(c, 262145, 280001));
+}
 static void ask_whole(Case *c) {
   ask(c, 256 * draw_int(c, 2, 5));
 }
@@ -124,5 +128,6 @@ EXERCISE = {
     .tests = {{.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "whole blocks", .ask = ask_whole, .judge = judge, .inspect = true},
               {.name = "fewer than a warp", .ask = ask_few, .judge = judge, .inspect = true},
-              {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true}},
+              {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true},
+              {.name = "many elements", .ask = ask_many, .judge = judge, .passes = 1}},
 };

@@ -35,6 +35,10 @@ static const Mistake MANY_BLOCKS = {
 static const Mistake OVERFLOW = {"a counter that is too small",
                                  "A number can stand in x as often as an int can say: 16 bits count up to 65535.",
                                  LESSON};
+static const Mistake REST = {"the rest counted by each block",
+                             "The last few elements, fewer than a thread takes at a time, are one block's: the others "
+                             "must not count them, too.",
+                             LESSON};
 static const Mistake SEVERAL = {"more than one launch", "One launch does it: counts is 0 already.", LESSON};
 
 static void ask(Case *c, int64_t n, int64_t least, int64_t most) {
@@ -42,8 +46,9 @@ static void ask(Case *c, int64_t n, int64_t least, int64_t most) {
   give_array(c, "counts", new_array(c, FY_INT32, shape(64)), (Give){.device = "cuda:0"});
   give_number(c, "n", (double)n);
 }
+// Enough for more than eight blocks, however many elements a thread takes.
 static void ask_odd(Case *c) {
-  ask(c, draw_odd(c, 3001, 4999), 0, 63);
+  ask(c, draw_odd(c, 20001, 24999), 0, 63);
 }
 static void ask_frequent(Case *c) {
   ask(c, draw_odd(c, 2001, 2999), 0, 3);
@@ -62,6 +67,12 @@ static int64_t sum_of(const Array *a) {
   for (int64_t i = 0; a && i < a->count; i++)
     sum += a->i32[i];
   return sum;
+}
+
+// Fewer elements than 16, which is how many begin at a place for vectors, were counted again in each further block.
+static bool rest_by_each(const Case *c, int64_t more) {
+  const int64_t *s = launch_shape(c, 0), others = s ? s[0] * s[1] * s[2] - 1 : 0, n = given(c, "x")->count;
+  return more > 0 && others > 0 && (more == others * (n % 16) || more == others * (n % 8) || more == others * (n % 4));
 }
 
 // Every count is there, and a race between blocks has been found all the same: of additions that are atomic for a block.
@@ -85,6 +96,7 @@ static void judge(Case *c) {
   const bool atomic = inspected(c, SHARED_ATOMICS, (Where){.in_all = true}) >= (double)x->count;
   suspect_that(c, atomic && !has_finding(c, "race-grid") && raced, &NO_BARRIER);
   suspect_that(c, !raced && is_of_block(c), &OF_BLOCK);
+  suspect_that(c, !raced && rest_by_each(c, sum - x->count), &REST);
   suspect_finding(c, "race", &UNORDERED);
   if (!expect_array(c, "counts", want, 0) || !expect_by_kernel(c))
     return;

@@ -71,6 +71,9 @@ static void ask_narrow(Case *c) {
 static void ask_tall(Case *c) {
   ask(c, draw_odd(c, 66001, 70001), 3);
 }
+static void ask_very_tall(Case *c) { // more pairs of rows, too
+  ask(c, draw_odd(c, 131073, 140001), 2);
+}
 static void ask_scored(Case *c) {
   ask(c, SIDE, SIDE);
 }
@@ -195,5 +198,6 @@ EXERCISE = {
               {.name = "odd sizes, looked at", .ask = ask_odd, .judge = judge_inspected, .inspect = true},
               {.name = "one column", .ask = ask_narrow, .judge = judge},
               {.name = "very many rows", .ask = ask_tall, .judge = judge, .passes = 3},
+              {.name = "more pairs of rows than blocks in y", .ask = ask_very_tall, .judge = judge, .passes = 1},
               {.name = "the second call", .ask = ask_twice, .judge = judge, .passes = 1}},
 };

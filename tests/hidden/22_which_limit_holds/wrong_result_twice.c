@@ -1,0 +1,28 @@
+// mistake: the result counted twice
+#include "ferry.h"
+#include <math.h>
+
+#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+typedef struct Machine {
+  double flops;     // operations per second, at most
+  double bandwidth; // bytes per second, at most
+} Machine;
+#endif
+
+double elementwise_intensity(int inputs, int operations, int element_bytes) {
+  double bytes = (inputs + 1.0) * element_bytes;
+  return operations / bytes;
+}
+
+double product_intensity(int m, int k, int n, int element_bytes) {
+  double read = (double)m * k + (double)k * n + (double)m * n, written = (double)m * n;
+  return 2.0 * m * k * n / ((read + written) * element_bytes);
+}
+
+double best_flops(const Machine *machine, double intensity) {
+  return fmin(machine->flops, machine->bandwidth * intensity);
+}
+
+bool waits_for_memory(const Machine *machine, double intensity) {
+  return machine->bandwidth * intensity < machine->flops;
+}
