@@ -6,16 +6,18 @@
 //
 //   PyTorch:  right = torch.zeros(classes, device=device); all = torch.zeros(classes, device=device)
 //             for data, target in loader:
-//                 guess = model(data.to(device)).argmax(1)
-//                 own = target.to(device).unsqueeze(1) == torch.arange(classes, device=device)      # (N, classes)
+//                 data, target = data.to(device), target.to(device)
+//                 guess = model(data).argmax(1)
+//                 own = target.unsqueeze(1) == torch.arange(classes, device=device)      # (N, classes)
 //                 all += own.sum(0)
-//                 right += (own & (guess == target.to(device)).unsqueeze(1)).sum(0)
+//                 right += (own & (guess == target).unsqueeze(1)).sum(0)
 //             return right / all
 //
 // Given: a model on `device`, which may be the CPU, in training or in evaluation mode with all of its parts. It gives
 // each sample `classes` scores, (N, classes). Of these, no two of them equal, the largest is its label by the network;
-// they may be large (millions). A loader (it pins its batches) over samples (features, float32) and labels (int64, 0 to
-// classes - 1), whose last batch may be smaller; classes, 1 or more, of which some may have no sample.
+// they may be large (millions) or tiny (1e-12). A loader (it pins its batches) over samples (features, float32) and
+// labels (int64, 0 to classes - 1), whose last batch may be smaller; classes, 1 or more, of which some may have no
+// sample.
 // Returned: float32 (classes) on `device`, without a graph; NaN for a class without a sample.
 // Judged: the shares; that the model is evaluated in evaluation mode and left in the mode in which it came. Counted:
 // copies to the device (two for each batch), and the host's waits and copies back (none). Each call stands by itself.

@@ -11,9 +11,9 @@
 //                 optimizer.zero_grad(); loss.backward(); optimizer.step()
 //                 losses[i] = loss.detach()
 //
-// Given: a model of several layers on the CPU, in training mode, with no gradients yet; x (N, in) and y (N, out)
-// float32 on the CPU, any strides; a device, which may be the CPU; steps, which may be 0. What is in the parameters'
-// .grad afterwards is not judged.
+// Given: a model of several layers, without buffers, on the CPU, in training mode, with no gradients yet; x (N, in) and
+// y (N, out) float32 on the CPU, any strides; a device, which may be the CPU; steps, which may be 0. What is in the
+// parameters' .grad afterwards is not judged.
 // Returned: the losses (steps), float32, on `device`, without a graph behind them. x and y stay as they are, and the
 // caller's.
 // Counted: copies between host and device. Each parameter, x and y cross once, and nothing comes back.
