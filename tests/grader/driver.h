@@ -59,7 +59,7 @@ FyTensor *driver_tensor(Driver *d, const char *name);
 void driver_put(Driver *d, const char *name, FyTensor *t);
 
 // The answer may change this tensor's values, or the driver does. All others have to be at the end what they were; and each keeps
-// its shape and device, and whether it requires a gradient.
+// its shape and device, and whether it requires a gradient, and is still the scope's that it was placed in.
 void driver_may_change(Driver *d, const char *name);
 
 // The answer has to leave this module, and all in it, in training mode where it is in that now, and in evaluation mode where not.
