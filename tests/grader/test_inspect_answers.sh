@@ -4,7 +4,7 @@
 #
 # usage: tests/grader/test_inspect_answers.sh [--sample] [PATTERN]
 #   PATTERN    only answers to the exercises whose id matches this extended regular expression
-#   --sample   half of the wrong answers: others as soon as the inspector changes. So `make test` runs it
+#   --sample   a third of the wrong answers: others as soon as the inspector changes. So `make test` runs it
 # run: -- --sample ^6
 # run: -- --sample ^[789]
 # timeout: 600
@@ -34,7 +34,7 @@ in_sample() { # ANSWER
   [ -z "$sample" ] && return 0
   local sum
   sum=$({ echo "$inspector" && cat "$1"; } | cksum)
-  [ $((${sum%% *} % 2)) != 0 ] && return 0
+  [ $((${sum%% *} % 3)) = 0 ] && return 0
   not_inspected=$((not_inspected + 1))
   return 1
 }
