@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The book is made without a warning, and a real browser finds every page, link, theme, and search from file:// in order.
+# The book is made without a warning, and a real browser finds pages, links, themes and search from file:// in order.
 # run:
 # timeout: 900
 # shellcheck source=tests/support/tap.sh

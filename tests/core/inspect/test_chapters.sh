@@ -25,7 +25,7 @@ finds_what_is_meant() { # FILE [OPTIONS]
     "status $status: $(head -n 4 "$work/out" | tr '\n' ' ')"
 }
 
-for file in chapters/2*.cu chapters/kernels/*.cu; do
+for file in chapters/2[3-9]*.cu; do
   finds_what_is_meant "$file" --blocks 4
 done
 for file in chapters/2[0-2]*.cu chapters/kernels/*.cu; do
