@@ -162,7 +162,8 @@ static bool judge_mean(Case *c, const char *device) {
   suspect_array(c, "mean", results(c, true, true, passes, 1.0 / (double)passes), &BATCH);
   suspect_array(c, "mean", results(c, false, false, 1, 1), &NO_DROPOUT);
   if (passes > 1) {
-    suspect_array(c, "mean", results(c, false, true, 1, 1), &ONE_PASS);
+    if (got_count(c, "passes made") <= passes) // of more passes some may come to the same by chance
+      suspect_array(c, "mean", results(c, false, true, 1, 1), &ONE_PASS);
     suspect_array(c, "mean", results(c, false, true, passes, 1), &SUM);
   }
   suspect_that(c, !*got_error(c) && got_count(c, "passes made") != passes, &PASSES);
