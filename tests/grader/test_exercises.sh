@@ -27,7 +27,6 @@
 what=answers
 pattern=
 often=
-sample=
 if [ "${1:-}" = --sample ]; then
   sample=yes
   shift
@@ -240,17 +239,6 @@ mistake_of() { # FILE: the name in its first line
   sed -nE '1s@^// mistake: (.*[^ ]) *$@\1@p' "$1"
 }
 
-# Is this wrong answer one of those to be judged? Of the others a number is kept in $not_judged.
-not_judged=0
-in_sample() { # HIDDEN FILE
-  [ -z "$sample" ] && return 0
-  local sum
-  sum=$(cat "$1/check.c" "$2" | cksum)
-  [ $((${sum%% *} % 3)) = 0 ] && return 0
-  not_judged=$((not_judged + 1))
-  return 1
-}
-
 number=1000
 matching() { # PATTERN: the exercises whose id matches
   "$ferry" list --ids | sort | grep -E -- "$1"
@@ -265,7 +253,7 @@ judge_answers() { # EXERCISE
     later "$exercise" "$file" right
   done
   for file in "$hidden"/wrong_*; do
-    in_sample "$hidden" "$file" && later "$exercise" "$file" wrong "$(mistake_of "$file")"
+    in_sample < <(cat "$hidden/check.c" "$file") && later "$exercise" "$file" wrong "$(mistake_of "$file")"
   done
   for file in "$hidden"/refused_*; do # by nvcc, and so by the simulator; its first line is what is said then
     [ -e "$file" ] && later "$exercise" "$file" refused "$(sed -n '1s@^// compile error: @@p' "$file")"
@@ -297,7 +285,7 @@ if [ "$what" = answers ]; then
   while IFS=$'\t' read -r status name why; do
     result "$status" "$name" "$why"
   done < <(cat "$work"/verdict.* 2>/dev/null)
-  [ -z "$sample" ] || echo "# wrong answers left out: $not_judged (all are judged without --sample)"
+  [ -z "$sample" ] || echo "# wrong answers left out: $left_out (all are judged without --sample)"
 fi
 
 # ---- how many there are, and the table -------------------------------------------------------------------------------------

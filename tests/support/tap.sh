@@ -26,6 +26,18 @@ skip() { # NAME WHY
   echo "ok $count - $1 # SKIP $2"
 }
 
+# Where a test sets `sample`: is this one of the third that is tried? It hangs on what comes from standard input, so that others are
+# as soon as that changes. Of the rest the number is in $left_out.
+sample='' left_out=0
+in_sample() {
+  local sum
+  [ -z "$sample" ] && return 0
+  sum=$(cksum)
+  [ $((${sum%% *} % 3)) = 0 ] && return 0
+  left_out=$((left_out + 1))
+  return 1
+}
+
 says() { # NAME STATUS TEXT COMMAND...: the command ends with that status and its output has that text
   local name=$1 status=$2 text=$3 output ended
   shift 3

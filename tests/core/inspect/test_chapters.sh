@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The kernels that the lessons show, all of a launch's blocks looked at where that takes seconds, and a few of them everywhere, by
+# The kernels that the lessons show, all of a launch's blocks looked at where that takes seconds, and a few of them elsewhere, by
 # several workers at a time: what is found is what is wrong on purpose, and nothing else.
 # run: FERRY_SIM_DEVICES=2 FERRY_SIM_THREADS=4
 # timeout: 600

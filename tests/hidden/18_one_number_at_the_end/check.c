@@ -164,17 +164,16 @@ static void suspects(Case *c) {
     means += squares(c, i, end) / (double)((end - i) * out);
   }
   double sizes = (double)(rows * out), batches = (double)((rows + batch - 1) / batch);
+  const double full = batches * (double)(batch * out); // elements, if the last batch were whole
   double most = whole ? squares(c, 0, whole) : 0;
   suspect_that(c, whole == rows && !*got_error(c) && !(result == result), &NO_BATCH);
   if (is_near(result, all / sizes))
     return;
   suspect_that(c, is_near(result, most / sizes) && whole, &LAST_DROPPED);
   suspect_that(c, is_near(result, most / (double)(whole * out)) && whole, &LAST_DROPPED);
-  suspect_that(c, whole < rows && is_near(result, all / (batches * (double)(batch * out))), &WHOLE_BATCHES);
+  suspect_that(c, whole < rows && is_near(result, all / full), &WHOLE_BATCHES);
   const double twice = whole < rows && rows > batch ? all + squares(c, rows - batch, whole) : 0;
-  suspect_that(
-      c, twice > 0 && (is_near(result, twice / sizes) || is_near(result, twice / (batches * (double)(batch * out)))),
-      &FILLED_UP);
+  suspect_that(c, twice > 0 && (is_near(result, twice / sizes) || is_near(result, twice / full)), &FILLED_UP);
   suspect_that(c, is_near(result, means / batches) || is_near(result, means), &MEAN_OF_MEANS);
   suspect_that(c, is_near(result, squares(c, last, rows) / (double)((rows - last) * out)), &ONLY_LAST);
   suspect_that(c, is_near(result, squares(c, last, rows) / sizes), &ONLY_LAST);
