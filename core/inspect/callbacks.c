@@ -50,10 +50,29 @@ ACCESS_INLINE void access_at(uint64_t address, unsigned bytes, uint32_t key, boo
     access_memory(inspect_now, address, bytes, key, aligned);
 }
 
+// Of memory that other blocks see, volatile accesses are no race with each other, and what a fence lies before is known to who reads
+// what was written behind it: so do programs without atomics hand on what they have done.
+static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned bytes, uint32_t key) {
+  struct look *l = inspect_now;
+  struct memory *memory;
+  size_t offset;
+  if (l)
+    program_has_volatile(key_place(key));
+  access_at(address, bytes, key, false);
+  if (l == NULL)
+    return;
+  const enum space space = memory_space(l, address, &memory, &offset);
+  if (space == SPACE_GLOBAL || space == SPACE_VARIABLE)
+    order_volatile(l, address, is_read(key));
+}
+
 #define ACCESS(address, bytes, event)                                                                                  \
   access_at((uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)), false)
 #define ALIGNED_ACCESS(address, bytes, event)                                                                          \
   access_at((uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)), true)
+
+#define VOLATILE_ACCESS(address, bytes, event)                                                                         \
+  volatile_access((uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)))
 
 #define ACCESSES(bytes)                                                                                                \
   void __tsan_read##bytes(const void *p);                                                                              \
@@ -75,10 +94,10 @@ ACCESS_INLINE void access_at(uint64_t address, unsigned bytes, uint32_t key, boo
     ACCESS(p, bytes, EVENT_WRITE);                                                                                     \
   }                                                                                                                    \
   void __tsan_volatile_read##bytes(const void *p) {                                                                    \
-    ACCESS(p, bytes, EVENT_READ);                                                                                      \
+    VOLATILE_ACCESS(p, bytes, EVENT_READ);                                                                             \
   }                                                                                                                    \
   void __tsan_volatile_write##bytes(const void *p) {                                                                   \
-    ACCESS(p, bytes, EVENT_WRITE);                                                                                     \
+    VOLATILE_ACCESS(p, bytes, EVENT_WRITE);                                                                            \
   }
 ACCESSES(1)
 ACCESSES(2)

@@ -350,6 +350,9 @@ extern uint64_t program_loaded_at;
 static inline uint32_t program_place(const void *address) { // as addr2line wants it
   return (uint32_t)((uint64_t)(uintptr_t)address - program_loaded_at);
 }
+// The access at this place in the program is volatile.
+void program_has_volatile(uint32_t place);
+bool program_is_volatile(uint32_t place);
 char *program_shared(void); // this thread's thread-local memory
 size_t program_shared_bytes(void);
 bool program_has_data(uint64_t address, uint64_t *first,
@@ -456,6 +459,7 @@ void race_resolve_equal(struct look *l);
 void order_begin_block(struct look *l);
 void order_fence(struct look *l);
 void order_atomic(struct look *l, uint64_t address);
+void order_volatile(struct look *l, uint64_t address, bool reads);
 bool order_knows(struct look *l, const struct note *before);
 void order_end_launch(struct launch *launch);
 

@@ -10,7 +10,7 @@
 struct release {
   uint32_t run, before, own;
   uint16_t thread, epoch;
-  const struct history *history; // of the releasing block, as far as `known`
+  struct history *history; // of the releasing block, as far as `known`
   uint32_t known;
 };
 
@@ -18,6 +18,8 @@ struct sync {
   uint64_t address;
   struct release *releases;
   uint32_t count, room;
+  uint32_t looked_at; // of them, by the question numbered `asked`
+  uint64_t asked;
   struct sync *next;
 };
 
@@ -32,8 +34,12 @@ struct history {
   uint32_t run;
   struct acquire *acquires;
   uint32_t count, room;
+  uint32_t looked_at; // as a sync's
+  uint64_t asked;
   struct history *next;
 };
+
+static uint64_t question; // order_knows is asked one
 
 enum { TABLE = 4096 };
 
@@ -111,15 +117,23 @@ static void release(struct look *l, struct sync *sync) {
   sync->releases[sync->count++] = r;
 }
 
-void order_atomic(struct look *l, uint64_t address) {
-  bool fenced = l->fenced[l->thread] || fenced_before(l);
-  struct sync *sync = find(l->launch, address, fenced);
-  if (sync && sync->count)
+static void synchronize(struct look *l, uint64_t address, bool acquires, bool releases) {
+  releases = releases && (l->fenced[l->thread] || fenced_before(l));
+  struct sync *sync = find(l->launch, address, releases);
+  if (sync && sync->count && acquires)
     acquire(l, sync);
-  if (fenced) {
+  if (releases) {
     race_barrier_was_needed(l); // others' accesses before it are published with this thread's
     release(l, sync);
   }
+}
+
+void order_atomic(struct look *l, uint64_t address) {
+  synchronize(l, address, true, true);
+}
+
+void order_volatile(struct look *l, uint64_t address, bool reads) {
+  synchronize(l, address, reads, !reads);
 }
 
 static bool covers(const struct release *r, const struct note *note) {
@@ -129,38 +143,63 @@ static bool covers(const struct release *r, const struct note *note) {
   return note->phase < r->before || ((r->thread == note->thread || warp_mate) && note->phase <= r->own);
 }
 
-enum { DEEPEST = 32 };
+// What a question has come to so far: some of the releases at an address, of which each is looked at once, however many ways lead there.
+struct known {
+  struct sync *sync;
+  uint32_t count;
+};
+static struct known *to_look_at; // one question is answered at a time
+static size_t to_look_at_count, to_look_at_room;
 
-static bool among(const struct sync *sync, uint32_t count, const struct note *note, int level);
-
-static bool known_to(const struct history *h, uint32_t count, const struct note *note, int level) {
-  for (uint32_t i = count; h && level < DEEPEST && i-- > 0;)
-    if (among(h->acquires[i].sync, h->acquires[i].count, note, level))
-      return true;
-  return false;
+static void look_at(struct sync *sync, uint32_t count) {
+  if (sync->asked == question && count <= sync->looked_at)
+    return;
+  if (to_look_at_count == to_look_at_room) {
+    to_look_at_room = to_look_at_room ? 2 * to_look_at_room : 64;
+    to_look_at = inspect_resize(to_look_at, to_look_at_room * sizeof *to_look_at);
+  }
+  to_look_at[to_look_at_count++] = (struct known){sync, count};
 }
 
-static bool among(const struct sync *sync, uint32_t count, const struct note *note, int level) {
-  for (uint32_t i = count; i-- > 0;)
-    if (covers(&sync->releases[i], note))
+// Who released it knew what he or his block had acquired.
+static void look_at_acquired(struct history *h, uint32_t count) {
+  uint32_t i = h->asked == question ? h->looked_at : 0;
+  for (; i < count; i++)
+    look_at(h->acquires[i].sync, h->acquires[i].count);
+  h->asked = question;
+  h->looked_at = i;
+}
+
+// True: one of the releases covers the access.
+static bool look_at_releases(struct sync *sync, uint32_t count, const struct note *before) {
+  const uint32_t first = sync->asked == question ? sync->looked_at : 0;
+  if (count <= first)
+    return false;
+  sync->asked = question;
+  sync->looked_at = count;
+  for (uint32_t i = count; i-- > first;)
+    if (covers(&sync->releases[i], before))
       return true;
-  // Or one who released here knew it from elsewhere. Who only ever came here has nothing from elsewhere.
-  for (uint32_t i = count; i-- > 0;) {
-    const struct release *r = &sync->releases[i];
-    bool elsewhere = r->known > 1 || (r->known == 1 && r->history->acquires[0].sync != sync);
-    if (elsewhere && known_to(r->history, r->known, note, level + 1))
-      return true;
-  }
+  for (uint32_t i = first; i < count; i++)
+    if (sync->releases[i].history)
+      look_at_acquired(sync->releases[i].history, sync->releases[i].known);
   return false;
 }
 
 // Does the running thread know of this earlier access, by what it, or its block before a barrier, has acquired?
 bool order_knows(struct look *l, const struct note *before) {
   const struct history *h = l->history;
-  for (uint32_t i = h ? h->count : 0; i-- > 0;) {
+  question++;
+  to_look_at_count = 0;
+  for (uint32_t i = 0; h && i < h->count; i++) {
     const struct acquire *a = &h->acquires[i];
     bool warp_mate = a->thread / WARP == (unsigned)l->thread / WARP && a->epoch < l->epoch[l->thread];
-    if ((a->thread == l->thread || a->phase < l->phase || warp_mate) && among(a->sync, a->count, before, 0))
+    if (a->thread == l->thread || a->phase < l->phase || warp_mate)
+      look_at(a->sync, a->count);
+  }
+  while (to_look_at_count > 0) {
+    const struct known k = to_look_at[--to_look_at_count]; // what was learnt last is asked first
+    if (look_at_releases(k.sync, k.count, before))
       return true;
   }
   return false;

@@ -46,6 +46,18 @@ static int find_parts(struct dl_phdr_info *info, size_t size, void *found) {
   return 0;
 }
 
+static uint8_t *volatiles; // a bit for each place, in memory that is none until it is touched
+
+void program_has_volatile(uint32_t place) {
+  if (volatiles == NULL)
+    volatiles = inspect_allocate(MOST_CODE / 8);
+  volatiles[place / 8] |= (uint8_t)(1 << place % 8);
+}
+
+bool program_is_volatile(uint32_t place) {
+  return volatiles && volatiles[place / 8] >> place % 8 & 1;
+}
+
 // This thread's thread-local memory begins so far below a variable whose offset is known.
 static size_t guard_offset;
 

@@ -221,19 +221,27 @@ static void report(struct look *l, enum finding_kind kind, const struct note *be
   await_value(l, finding, address, access_bytes(key));
 }
 
+// Of memory that other blocks see, where warps hand on what they have done by such words. In shared memory they have barriers.
+static bool both_are_volatile(const struct note *before, uint32_t key, enum space space) {
+  return (space == SPACE_GLOBAL || space == SPACE_VARIABLE) && program_is_volatile(key_place(before->key)) &&
+         program_is_volatile(key_place(key));
+}
+
 // The earlier access is of this block and phase, by another thread, and one of the two writes.
 static __attribute__((noinline)) void conflict(struct look *l, const struct note *before, uint32_t key,
                                                uint64_t address, enum space space) {
   if (ordered_in_warp(l, before) || order_knows(l, before))
     return;
   bool one_warp = before->thread / WARP == (unsigned)l->thread / WARP;
+  if (!one_warp && both_are_volatile(before, key, space))
+    return;
   report(l, one_warp ? FIND_RACE_WARP : FIND_RACE_BLOCK, before, key, address, space);
 }
 
 // The earlier access is another block's of the same launch.
 static __attribute__((noinline)) void conflict_of_blocks(struct look *l, const struct note *before, uint32_t key,
                                                          uint64_t address, enum space space) {
-  if (!order_knows(l, before))
+  if (!both_are_volatile(before, key, space) && !order_knows(l, before))
     report(l, FIND_RACE_GRID, before, key, address, space);
 }
 

@@ -274,6 +274,7 @@ void suspect_faults(Case *c);
 extern const Mistake NO_KERNEL;    // "no kernel was launched": launches are 0, none was refused, and there is no error
 extern const Mistake PAST_THE_END; // "wrote past the end": a guard element changed (found by expect_array)
 extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
+extern const Mistake NUMBER_FETCHED;   // "a number fetched to the host": the same where next to nothing was fetched
 extern const Mistake USED_AFTER_SCOPE; // "used after its scope": the library says so, in its checked mode
 extern const Mistake GIVEN_UP;         // "the caller's tensor given up": the library says so, and that a check made it
 extern const Mistake SEED_CUT;         // "the seed cut to 32 bits"
@@ -291,7 +292,9 @@ extern const Mistake
     STREAMS_APART; // "a stream that does not wait for another": right in one order of the streams, wrong in another
 extern const Mistake
     FIRST_CALL_ALONE; // "right in the first call alone": called again in the same program, it does something else
-extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, BAD_ADDRESS; // of a finding, by its kind
+// Of a finding, by its kind.
+extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, MISALIGNED_VECTOR, FREED_BEFORE, NOT_FREED,
+    BAD_ADDRESS;
 // Found wherever the library is used, without a check's doing: see driver_may_change.
 extern const Mistake CALLERS_CHANGED;  // "the caller's tensor changed"
 extern const Mistake GRAD_LEFT;        // "gradients left off"

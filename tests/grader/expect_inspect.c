@@ -26,10 +26,17 @@ const Mistake OUT_OF_BOUNDS = {"an access out of bounds",
 const Mistake READ_UNWRITTEN = {"memory read that nobody has written",
                                 "What lies in memory before the first write is anything. Write it first: zeroes, too.",
                                 "docs/inspector.md#findings"};
-const Mistake BAD_ADDRESS = {
-    "a pointer that kernels cannot use so",
-    "It leads to no memory of the device, to memory that has been freed, or between two vectors.",
+const Mistake MISALIGNED_VECTOR = {
+    "a vector where none may begin",
+    "Vectors of 8 and 16 bytes are read and written at multiples of their size alone; a GPU ends the kernel elsewhere.",
     "docs/inspector.md#findings"};
+const Mistake FREED_BEFORE = {"freed before its last use",
+                              "A kernel came to memory that had been given back before. Free it behind its last use.",
+                              "docs/inspector.md#findings"};
+const Mistake NOT_FREED = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
+                           "docs/inspector.md#findings"};
+const Mistake BAD_ADDRESS = {"a pointer that kernels cannot use so", "It leads to no memory of the device.",
+                             "docs/inspector.md#findings"};
 
 bool case_inspected(const Case *c) {
   return c->inspection != NULL;
@@ -51,8 +58,13 @@ static const Mistake *mistake_of(const InspectFinding *f) {
   static const struct {
     const char *begins;
     const Mistake *mistake;
-  } known[] = {
-      {"race", &RACE}, {"divergent", &BARRIER_MISSED}, {"bounds", &OUT_OF_BOUNDS}, {"uninitialised", &READ_UNWRITTEN}};
+  } known[] = {{"race", &RACE},
+               {"divergent", &BARRIER_MISSED},
+               {"bounds", &OUT_OF_BOUNDS},
+               {"uninitialised", &READ_UNWRITTEN},
+               {"misaligned", &MISALIGNED_VECTOR},
+               {"freed", &FREED_BEFORE},
+               {"leak", &NOT_FREED}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (strncmp(f->kind->id, known[i].begins, strlen(known[i].begins)) == 0)
       return known[i].mistake;

@@ -35,6 +35,7 @@ typedef struct InspectBuild {
   char folder[256], program[4096], source[4096]; // source: FILE, its links followed
   char mix[300];                                 // the file of inspect_write_mix; "": none
   bool beside;                                   // the program has a plain copy of its kernels, too
+  bool nvcc;                                     // it was compiled as ./ferry nvcc takes it
 } InspectBuild;
 
 // False after a message. The folder has to be removed in any case.

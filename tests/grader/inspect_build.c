@@ -148,8 +148,8 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   word(&c, "", "-iquote");
   word(&c, "", folder);
   words(&c, CONFIG_INCLUDES);
-  if (!apart && number != PLAIN && access(PRECOMPILED_HEADER, R_OK) == 0)
-    words(&c, "-include " PRECOMPILED_HEADER);
+  const bool precompiled = !apart && number != PLAIN && access(PRECOMPILED_HEADER, R_OK) == 0;
+  words(&c, precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
   include_exercise(&c, o);
   word(&c, "", "-S");
   word(&c, "", numbered("kernels", number, ".cpp"));
@@ -186,7 +186,7 @@ static bool compile_program(const InspectBuild *b, const char *source, int numbe
 
 static bool compile_once(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
                          const char *said) {
-  return o->nvcc ? compile_program(b, source, number, apart, said) : compile_as(b, o, source, number, apart, said);
+  return b->nvcc ? compile_program(b, source, number, apart, said) : compile_as(b, o, source, number, apart, said);
 }
 
 // Where some blocks are left alone they run the plain copy. Where that cannot be made they run the other.
@@ -195,17 +195,32 @@ static bool compile_beside(const InspectBuild *b, const InspectOptions *o, const
   snprintf(said, sizeof said, "%s/said", b->folder);
   snprintf(told, sizeof told, "%s%s", b->folder, numbered("/kernels", 0, ".s"));
   snprintf(plain, sizeof plain, "%s%s", b->folder, numbered("/kernels", PLAIN, ".s"));
-  return (o->nvcc || transform(b, source, PLAIN)) && compile_once(b, o, source, PLAIN, false, said) &&
+  return (b->nvcc || transform(b, source, PLAIN)) && compile_once(b, o, source, PLAIN, false, said) &&
          inspect_share_variables(told, plain);
 }
 
-// A kernel's code is to stand in its launch. Where it cannot, since only its declaration is there, it stays a function, which is
-// looked at as well, and is slower where it is not.
+// A kernel's code is to stand in its launch. Where it cannot, since only its declaration is there or a function calls itself, it
+// stays a function, which is looked at as well, and is slower where it is not.
+static bool compile_either_way(const InspectBuild *b, const InspectOptions *o, const char *source, int number,
+                               const char *said) {
+  return compile_once(b, o, source, number, false, said) || compile_once(b, o, source, number, true, said);
+}
+
+// What only the preprocessor makes plain, as a kernel in a macro's argument, ./ferry nvcc understands: it takes longer.
+static bool compile_as_nvcc(InspectBuild *b, const InspectOptions *o, const char *source, int number,
+                            const char *said) {
+  if (b->nvcc || o->exercise)
+    return false;
+  b->nvcc = true;
+  b->nvcc = compile_either_way(b, o, source, number, said);
+  return b->nvcc;
+}
+
 static bool compile(InspectBuild *b, const InspectOptions *o, const char *source, int number, bool beside) {
   char said[300];
   snprintf(said, sizeof said, "%s/said", b->folder);
-  if (!compile_once(b, o, source, number, false, said))
-    return compile_once(b, o, source, number, true, NULL);
+  if (!compile_either_way(b, o, source, number, said) && !compile_as_nvcc(b, o, source, number, said))
+    return (b->nvcc || transform(b, source, number)) && compile_once(b, o, source, number, true, NULL); // says why
   b->beside = beside && compile_beside(b, o, source);
   return true;
 }
@@ -282,7 +297,7 @@ static bool build(InspectBuild *b, const InspectOptions *o, bool beside) {
       fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", file, strerror(errno));
       return false;
     }
-    if ((!o->nvcc && !transform(b, source, n)) || !compile(b, o, source, n, beside) || !assemble(b, n) ||
+    if ((!b->nvcc && !transform(b, source, n)) || !compile(b, o, source, n, beside) || !assemble(b, n) ||
         !take_copies(b, n))
       return false;
   }
@@ -295,6 +310,7 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
     fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->program ? o->program : o->file, strerror(errno));
     return false;
   }
+  b->nvcc = o->nvcc;
   snprintf(b->folder, sizeof b->folder, "%s/ferry-inspect-XXXXXX", tmp && *tmp ? tmp : "/tmp");
   if (!mkdtemp(b->folder)) {
     fprintf(stderr, "ferry inspect: no temporary folder %s: %s\n", b->folder, strerror(errno));

@@ -9,6 +9,10 @@ const Mistake COMPUTED_ON_HOST = {"computed on the host",
                                   "kernel finds its input and leaves its "
                                   "result; the host only launches it.",
                                   "docs/07_pitfalls.md#to-and-fro-against-staying"};
+const Mistake NUMBER_FETCHED = {"a number fetched to the host",
+                                "The host waited for the device, to read a number from there. What depends on it can "
+                                "be decided on the device, and the host queues all launches without waiting.",
+                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
 const Mistake FIRST_CALL_ALONE = {
     "right in the first call alone",
     "Called again in the same program, with the same inputs, it does something else. What is static or __device__ "

@@ -84,7 +84,7 @@ static void ask_gaps(Case *c) {
   ask_on(c, (Give){.device = "cpu", .strided = true}, draw_int(c, 8, 12), 31 - 8);
 }
 static void ask_one(Case *c) {
-  ask_on(c, (Give){.device = "cuda:0"}, 1, 31);
+  ask_on(c, (Give){.device = "cuda:0"}, 1, 30); // the network itself in evaluation mode
 }
 static void ask_sample(Case *c) {
   ask_sized(c, 1, 3, (Give){.device = "cuda:0"}, draw_int(c, 3, 6), 31);
@@ -94,7 +94,7 @@ static void ask_output(Case *c) {
             31); // more than somebody has room for
 }
 static void ask_second(Case *c) {
-  ask_on(c, (Give){.device = "cuda:1"}, draw_int(c, 3, 6), 31);
+  ask_on(c, (Give){.device = "cuda:1"}, draw_int(c, 3, 6), draw_int(c, 0, 31));
 }
 
 // ---- the network in plain loops ------------------------------------------------------------------------------------------

@@ -43,6 +43,10 @@ static const Mistake KEPT = {"counts of an earlier call",
                              "The function was called before, with other labels, and what was counted then is counted "
                              "again. What is static keeps its value: begin with zeros in each call.",
                              CLASSES};
+static const Mistake CLASSES_KEPT = {"kept from an earlier call",
+                                     "The function was called once more, with a model of more classes, and was right "
+                                     "for the number of classes of the calls before. What is static keeps its value.",
+                                     CLASSES};
 static const Mistake GRAPH = {"a graph recorded", "Nothing is learnt here: fy_no_grad around the loop.",
                               "docs/09_training_a_classifier.md#evaluation"};
 static const Mistake WAITS = {
@@ -212,11 +216,24 @@ static void suspects(Case *c) {
     suspect_array(c, "shares", shares(c, NEGATED), &TRAINING);
 }
 
+// Of two classes more, which no sample has and the network takes none for.
+static bool judge_wider(Case *c) {
+  const Array *some = shares(c, PER_CLASS);
+  Array *wanted = new_array(c, FY_FLOAT32, shape(some->count + 2));
+  for (int64_t k = 0; k < wanted->count; k++)
+    wanted->f32[k] = k < some->count ? some->f32[k] : NAN;
+  suspect_that(c, got_shaped(c, "shares of two classes more", some->shape) != NULL, &CLASSES_KEPT);
+  return expect_array(c, "shares of two classes more", wanted, 1e-6);
+}
+
 static void judge(Case *c) {
   const char *device = given_text(c, "device");
   int64_t batch = (int64_t)given_number(c, "batch size"), batches = (given(c, "x")->shape.size[0] + batch - 1) / batch;
   suspects(c);
-  if (!expect_array(c, "shares", shares(c, PER_CLASS), 1e-6) || !expect_device(c, "shares", device, &ON_CPU))
+  if (got(c, "shares")) // so the error came in the call with more classes
+    suspect_error(c, "must match the size of tensor", &CLASSES_KEPT);
+  if (!expect_array(c, "shares", shares(c, PER_CLASS), 1e-6) || !expect_device(c, "shares", device, &ON_CPU) ||
+      !judge_wider(c))
     return;
   expect_that(c, got_number(c, "modes left") == 1, &MODE,
               "the model: it came in %s mode with its part, and one of them was left in the other",

@@ -41,6 +41,14 @@ static const Mistake NOT_LOADED = {
     "values taken beforehand",
     "load_state_dict changes the buffers. The forward pass has to use them as they are then.",
     "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake ASKED = {"the host asks in the forward pass",
+                              "A value of a tensor was read by the host: for that it waits until the device has "
+                              "computed everything, in each forward pass.",
+                              "docs/07_pitfalls.md#waiting-in-a-loop"};
+static const Mistake BROUGHT = {"something brought in the forward pass",
+                                "Something of the host's was moved to the device in each forward pass: what is needed "
+                                "there can be registered, and is moved once.",
+                                "docs/05_model_moves.md#parameters-and-buffers-too"};
 static const Mistake CONSTANT = {"a constant in place of the result",
                                  "What is returned is the same for every input: nothing was computed.",
                                  "docs/05_model_moves.md#a-model-of-ones-own"};
@@ -240,8 +248,8 @@ static void judge(Case *c) {
       !expect_device(c, "result", device, &FIXED_DEVICE))
     return;
   expect_that(c, !pass_changes(c), &PASS_CHANGES, "gain, mean or std: after a forward pass it is not what it was");
-  expect_exactly(c, "copies from host to device in the forward pass", n->host_to_device, 0, &ORIGINAL);
-  expect_exactly(c, "copies from device to host in the forward pass", n->device_to_host, 0, &NOT_LOADED);
+  expect_exactly(c, "copies from host to device in the forward pass", n->host_to_device, 0, &BROUGHT);
+  expect_exactly(c, "copies from device to host in the forward pass", n->device_to_host, 0, &ASKED);
   expect_that(c, !*got_text(c, "learns"), &LEARNS, "%.40s: it requires a gradient", got_text(c, "learns"));
   const char *no_gain = "gain.grad: there is none";
   if (expect_that(c, got_number(c, "recorded") == 1 && got(c, "gain.grad"), &NO_GRAPH, "%s", no_gain) &&

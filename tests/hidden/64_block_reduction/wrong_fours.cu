@@ -1,4 +1,4 @@
-// mistake: a pointer that kernels cannot use so
+// mistake: a vector where none may begin
 // Four elements at a time from where x begins, which is no multiple of 16 bytes.
 #include <cuda_runtime.h>
 

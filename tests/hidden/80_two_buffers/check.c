@@ -108,7 +108,7 @@ static void judge(Case *c) {
     return;
   int64_t loads = got_count(c, "loads");
   if (!expect_at_least(c, "elements read by load", loads, m * k + k * n, &NOT_COUNTED) ||
-      !expect_at_least(c, "words read by fetch", got_count(c, "fetches"), m * n * k * 3 / 2, &NOT_COUNTED) ||
+      !expect_at_least(c, "words read by fetch", got_count(c, "fetches"), m * n * k / 8, &NOT_COUNTED) ||
       !expect_at_most(c, "elements read by load", loads, m * n * k / 4, &READ_TOO_OFTEN))
     return;
   expect_at_most(c, "barriers", got_count(c, "barriers"), steps + 1, &BARRIERS);
@@ -117,6 +117,9 @@ static void judge(Case *c) {
 
 static void judge_inspected(Case *c) {
   judge(c);
+  const double read = case_inspected(c) ? inspected(c, SHARED_LOADS, (Where){.in_all = true}) : 0;
+  expect_that(c, read <= got_number(c, "fetches"), &NOT_COUNTED,
+              "words read from shared memory: %.0f, and %.0f of them by fetch", read, got_number(c, "fetches"));
   expect_no_finding(c);
 }
 

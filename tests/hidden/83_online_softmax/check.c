@@ -28,9 +28,10 @@ static const Mistake FIRST = {"only the first columns",
                               "thread goes on in steps of the block.",
                               LESSON};
 static const Mistake BESIDE = {
-    "a thread for each row",
-    "A warp's request touched many more sectors than its bytes need: its lanes read from different rows. Let "
-    "the threads of a block share a row.",
+    "neighbouring lanes far apart",
+    "A warp's request touched many more sectors than its bytes need: its lanes read from different rows, or each has a "
+    "piece "
+    "of the row to itself. Let the threads of a block share a row, and neighbours read neighbouring columns.",
     "docs/22_global_memory.md"};
 static const Mistake SEVERAL = {"more than one launch", "One launch does it, for all rows.", LESSON};
 static const Mistake EMPTY_GRID = {"a grid of no blocks",

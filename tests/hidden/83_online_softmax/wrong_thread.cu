@@ -1,4 +1,4 @@
-// mistake: a thread for each row
+// mistake: neighbouring lanes far apart
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -24,6 +24,9 @@ static const Mistake OF_BLOCK = {
 static const Mistake LAST_BLOCK = {
     "the counts of one block alone",
     "Each block has counted a part. The parts are added up, not written over each other.", LESSON};
+static const Mistake REST_LEFT = {
+    "the last elements left out",
+    "Where several are read at a time some are left at the end, which have to be counted as well.", LESSON};
 static const Mistake GLOBAL = {
     "counted in global memory",
     "An atomic operation on global memory for each element: count in shared memory, and add once for each block.",
@@ -81,6 +84,18 @@ static bool is_of_block(const Case *c) {
          inspected(c, GLOBAL_ATOMICS, (Where){.in_all = true}) > 0;
 }
 
+// Are these the counts of the first `some` elements?
+static bool counts_first(const Case *c, int64_t some) {
+  const Array *x = given(c, "x"), *have = got_shaped(c, "counts", shape(64));
+  int64_t left[64] = {0};
+  for (int64_t i = 0; i < some; i++)
+    left[x->u8[i]]++;
+  for (int b = 0; have && b < 64; b++)
+    if (have->i32[b] != left[b])
+      return false;
+  return have != NULL;
+}
+
 static void judge(Case *c) {
   const Array *x = given(c, "x");
   Array *want = new_array(c, FY_INT32, shape(64));
@@ -92,7 +107,9 @@ static void judge(Case *c) {
   suspect_that(c, has_finding(c, "uninitialised") && !raced, &UNSET); // with a race, somebody did set them
   const int64_t lost = x->count - sum; // where two counters share a word, 1 of 65536 comes to the other
   suspect_that(c, lost > 0 && (lost % 65536 == 0 || lost % 65535 == 0) && !raced, &OVERFLOW);
-  suspect_that(c, sum > 0 && sum < x->count && !raced, &LAST_BLOCK);
+  const bool of_first = sum > 0 && sum < x->count && counts_first(c, sum); // blocks' shares are no beginning of x
+  suspect_that(c, of_first && lost < 128 && !raced, &REST_LEFT);
+  suspect_that(c, sum > 0 && sum * 2 < x->count + 1024 && !raced, &LAST_BLOCK);
   const bool atomic = inspected(c, SHARED_ATOMICS, (Where){.in_all = true}) >= (double)x->count;
   suspect_that(c, atomic && !has_finding(c, "race-grid") && raced, &NO_BARRIER);
   suspect_that(c, !raced && is_of_block(c), &OF_BLOCK);

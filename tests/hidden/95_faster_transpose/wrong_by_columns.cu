@@ -1,4 +1,4 @@
-// mistake: a pointer that kernels cannot use so
+// mistake: a vector where none may begin
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };
