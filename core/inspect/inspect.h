@@ -50,6 +50,9 @@ static inline bool is_atomic_of_block(uint32_t key) {
 static inline bool is_read(uint32_t key) {
   return key_kind(key) >= EVENT_READ && key_kind(key) < EVENT_WRITE;
 }
+static inline bool is_write(uint32_t key) {
+  return key_kind(key) >= EVENT_WRITE && key_kind(key) < EVENT_ATOMIC;
+}
 static inline unsigned access_bytes(uint32_t key) {
   return 1u << (key_kind(key) - EVENT_READ) % 5;
 }
@@ -133,6 +136,8 @@ enum finding_kind {
   FIND_RACE_STREAM,
   FIND_EQUAL,
   FIND_DIVERGENT,
+  FIND_LANES,
+  FIND_LIVELOCK,
   FIND_UNINITIALISED_SHARED,
   FIND_UNINITIALISED_GLOBAL,
   FIND_BOUNDS_GLOBAL,
@@ -170,7 +175,8 @@ struct launch {
 // One access.
 struct note {
   uint32_t run, key, phase;
-  uint16_t thread, epoch; // epoch: meetings of its warp that the thread has taken part in
+  uint16_t thread,
+      epoch; // epoch: meetings of its warp up to the last that the thread has taken part in; a fence of its own is one, too
 };
 
 // The same as a word remembers it. An era is one phase of one block, from 1; race.c knows of each which.
@@ -198,6 +204,12 @@ struct cell {
 };
 
 enum { MEETINGS = 256 };
+
+// __threadfence(), or __threadfence_block(): in which phase (0: never), and which epoch of its thread begins behind it.
+struct fence {
+  uint32_t phase;
+  uint16_t epoch;
+};
 
 // Each worker thread has one. First what each access asks for.
 struct look {
@@ -233,11 +245,13 @@ struct look {
   uint32_t meetings[MAX_WARPS];
   uint32_t met[MAX_WARPS][MEETINGS];
   uint16_t epoch[MAX_THREADS];
-  uint32_t fenced[MAX_THREADS];      // the phase of the thread's last fence
-  uint32_t any_fence, earlier_fence; // of any thread's, and of any's before that phase
-  uint32_t needed_phase;             // the last barrier that was needed ended it
-  struct barrier *barrier;           // the last one passed
-  struct history *history;           // order.c
+  uint16_t met_last[MAX_THREADS];                              // the last of them in which the thread met others
+  struct fence fenced[MAX_THREADS], fenced_block[MAX_THREADS]; // each thread's last
+  uint32_t any_fence, earlier_fence; // the phase of any thread's last fence, and of any's before that phase
+  bool any_block_fence;
+  uint32_t needed_phase;   // the last barrier that was needed ended it
+  struct barrier *barrier; // the last one passed
+  struct history *history; // order.c
   struct memory *shared_memory, *dynamic_memory;
   struct early *early; // race.c
   size_t early_count;
@@ -456,8 +470,10 @@ void race_barrier_was_needed(struct look *l); // the last one that the block has
 void race_resolve_early(struct look *l);
 void race_resolve_equal(struct look *l);
 
+void look_begin_epoch(struct look *l); // of the running thread
 void order_begin_block(struct look *l);
-void order_fence(struct look *l);
+void order_fence(struct look *l, bool of_block);
+void order_grid_barrier(struct look *l, unsigned number, bool arrives);
 void order_atomic(struct look *l, uint64_t address);
 void order_volatile(struct look *l, uint64_t address, bool reads);
 bool order_knows(struct look *l, const struct note *before);

@@ -107,7 +107,7 @@ bool inspect_scored;
 static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
   inspect_hold();
   bool looks = request->inspected && is_wanted(request->name ? request->name : "kernel");
-  bool samples = looks && blocks && blocks < count;
+  bool samples = looks && blocks && blocks < count && !request->cooperative; // whose blocks wait for each other
   if (!looks || samples)
     memory_assume_written();
   struct launch *launch = NULL;
@@ -194,6 +194,7 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   memset(l->last_block, 0, warps * sizeof l->last_block[0]);
   memset(l->meetings, 0, sizeof l->meetings);
   memset(l->epoch, 0, sizeof l->epoch);
+  memset(l->met_last, 0, sizeof l->met_last);
   memset(l->live, 0, sizeof l->live);
   for (unsigned i = 0; i < launch->threads; i++)
     l->live[i / WARP] |= 1u << i % WARP;
@@ -301,6 +302,7 @@ static void barrier_opens(const char *file, int line, bool votes) {
   l->phase++;
   memset(l->meetings, 0, sizeof l->meetings);
   memset(l->epoch, 0, sizeof l->epoch);
+  memset(l->met_last, 0, sizeof l->met_last);
   race_begin_phase(l);
 }
 
@@ -308,13 +310,31 @@ static void warp_met(int warp, unsigned int lanes) {
   struct look *l = inspect_now;
   uint32_t meeting = ++l->meetings[warp];
   l->met[warp][meeting % MEETINGS] = lanes;
-  for (; lanes; lanes &= lanes - 1)
-    l->epoch[warp * WARP + __builtin_ctz(lanes)] = (uint16_t)meeting;
+  for (; lanes; lanes &= lanes - 1) {
+    const unsigned thread = (unsigned)warp * WARP + (unsigned)__builtin_ctz(lanes);
+    l->epoch[thread] = l->met_last[thread] = (uint16_t)meeting;
+  }
   race_thread_runs(l);
 }
 
-static void fence(void) {
-  order_fence(inspect_now);
+// A meeting of one lane alone, which orders nothing but its own accesses.
+void look_begin_epoch(struct look *l) {
+  const unsigned warp = (unsigned)l->thread / WARP;
+  enum { MOST_EPOCHS = 0xff00 };
+  if (l->meetings[warp] >= MOST_EPOCHS)
+    return;
+  const uint32_t meeting = ++l->meetings[warp];
+  l->met[warp][meeting % MEETINGS] = 1u << l->thread % WARP;
+  l->epoch[l->thread] = (uint16_t)meeting;
+  race_thread_runs(l);
+}
+
+static void fence(bool of_block) {
+  order_fence(inspect_now, of_block);
+}
+
+static void grid_barrier(unsigned int number, bool arrives) {
+  order_grid_barrier(inspect_now, number, arrives);
 }
 
 static void pause_look(bool begins) {
@@ -329,16 +349,24 @@ static void pause_look(bool begins) {
   }
 }
 
-static void divergent(int thread, const char *file, int line, int other, const char *other_file, int other_line) {
+static void divergent(int thread, const char *file, int line, int other, const char *other_file, int other_line,
+                      bool of_warp) {
   struct look *l = inspect_now;
+  const enum finding_kind kind = of_warp ? FIND_LANES : FIND_DIVERGENT;
   struct place place = {.file = file, .line = line, .other_line = other_line};
   unsigned block = l->run - l->launch->first_run;
   if (other_file)
-    finding_add(FIND_DIVERGENT, l->launch->kernel, place,
-                "thread %d waits here, thread %d at another barrier, in block %u", thread, other, block);
+    finding_add(kind, l->launch->kernel, place, "thread %d waits here, thread %d %s, in block %u", thread, other,
+                of_warp ? "elsewhere" : "at another barrier", block);
   else
-    finding_add(FIND_DIVERGENT, l->launch->kernel, place, "thread %d waits here, thread %d has returned, in block %u",
-                thread, other, block);
+    finding_add(kind, l->launch->kernel, place, "thread %d waits here, thread %d has returned, in block %u", thread,
+                other, block);
+}
+
+static void livelocked(void) {
+  struct look *l = inspect_now;
+  finding_add(FIND_LIVELOCK, l->launch->kernel, (struct place){.first = key_place(lane_last_key(l))},
+              "thread %d of block %u", l->thread, l->run - l->launch->first_run);
 }
 
 static void faulted(const void *address) {
@@ -425,9 +453,9 @@ static bool will_count(const struct cudasim_launch_request *request) {
 }
 
 static const struct sim_inspector inspector = {
-    launch_begin,  launch_end, block_begin, block_end,  blocks_left, thread_runs, thread_goes_on, thread_done,
-    barrier_opens, warp_met,   fence,       pause_look, divergent,   faulted,     allocated,      freed,
-    given_back,    reset,      wrote,       was_read,   copied,      refused};
+    launch_begin,  launch_end, block_begin, block_end,    blocks_left, thread_runs, thread_goes_on, thread_done,
+    barrier_opens, warp_met,   fence,       grid_barrier, pause_look,  divergent,   livelocked,     faulted,
+    allocated,     freed,      given_back,  reset,        wrote,       was_read,    copied,         refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

@@ -6,10 +6,13 @@
 
 #include "inspect/inspect.h"
 
-// "When this was released, everything of the run before phase `before` was published, and the thread's own up to `own`."
+// "When this was released, everything of the run before phase `before` was published, and the thread's own up to phase `own`, in that
+// phase before its epoch `own_epoch`."
 struct release {
   uint32_t run, before, own;
-  uint16_t thread, epoch;
+  uint16_t thread, own_epoch;
+  uint16_t met;            // the last epoch in which the thread met others of its warp
+  bool of_block;           // by __threadfence_block(): to threads of the block alone
   struct history *history; // of the releasing block, as far as `known`
   uint32_t known;
 };
@@ -45,14 +48,26 @@ enum { TABLE = 4096 };
 
 void order_begin_block(struct look *l) {
   l->history = NULL;
+  if (l->any_fence)
+    memset(l->fenced, 0, sizeof l->fenced);
+  if (l->any_block_fence)
+    memset(l->fenced_block, 0, sizeof l->fenced_block);
   l->any_fence = l->earlier_fence = 0;
-  memset(l->fenced, 0, sizeof l->fenced);
+  l->any_block_fence = false;
 }
 
-void order_fence(struct look *l) {
+void order_fence(struct look *l, bool of_block) {
+  look_begin_epoch(l); // what comes behind it is not published by it
+  const struct fence now = {l->phase, l->epoch[l->thread]};
+  if (of_block) {
+    l->any_block_fence = true;
+    l->fenced_block[l->thread] = now;
+    return;
+  }
   if (l->any_fence != l->phase)
     l->earlier_fence = l->any_fence;
-  l->any_fence = l->fenced[l->thread] = l->phase;
+  l->any_fence = l->phase;
+  l->fenced[l->thread] = now;
 }
 
 // The last phase before this one in which a thread of the block said __threadfence().
@@ -101,30 +116,46 @@ static void acquire(struct look *l, struct sync *sync) {
   h->acquires[h->count++] = (struct acquire){sync, sync->count, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
 }
 
-// A fence publishes the thread's own writes and what barriers had ordered before them; so does another thread's fence before a
-// barrier.
-static void release(struct look *l, struct sync *sync) {
-  uint32_t own = l->fenced[l->thread], others = fenced_before(l) ? fenced_before(l) + 1 : 0;
-  struct release r = {l->run, own > others ? own : others, own, (uint16_t)l->thread, l->epoch[l->thread], l->history,
-                      0};
-  r.known = l->history ? l->history->count : 0;
-  if (sync->count > 0 && memcmp(&sync->releases[sync->count - 1], &r, sizeof r) == 0)
+static void add_release(struct sync *sync, const struct release *r) {
+  if (sync->count > 0 && memcmp(&sync->releases[sync->count - 1], r, sizeof *r) == 0)
     return;
   if (sync->count == sync->room) {
     sync->room = sync->room ? 2 * sync->room : 8;
     sync->releases = inspect_resize(sync->releases, sync->room * sizeof *sync->releases);
   }
-  sync->releases[sync->count++] = r;
+  sync->releases[sync->count++] = *r;
+}
+
+// A fence publishes the thread's own writes and what barriers had ordered before them; so does another thread's fence before a
+// barrier.
+static void release(struct look *l, struct sync *sync, bool of_block) {
+  const struct fence *fence = of_block ? &l->fenced_block[l->thread] : &l->fenced[l->thread];
+  const uint32_t own = fence->phase, others = !of_block && fenced_before(l) ? fenced_before(l) + 1 : 0;
+  struct release r;
+  memset(&r, 0, sizeof r); // they are compared byte by byte
+  r.run = l->run;
+  r.before = own > others ? own : others;
+  r.own = own;
+  r.thread = (uint16_t)l->thread;
+  r.own_epoch = fence->epoch;
+  r.met = l->met_last[l->thread];
+  r.of_block = of_block;
+  r.history = l->history;
+  r.known = l->history ? l->history->count : 0;
+  add_release(sync, &r);
 }
 
 static void synchronize(struct look *l, uint64_t address, bool acquires, bool releases) {
-  releases = releases && (l->fenced[l->thread] || fenced_before(l));
-  struct sync *sync = find(l->launch, address, releases);
+  const bool to_all = releases && (l->fenced[l->thread].phase || fenced_before(l));
+  const bool to_block = releases && l->fenced_block[l->thread].phase;
+  struct sync *sync = find(l->launch, address, to_all || to_block);
   if (sync && sync->count && acquires)
     acquire(l, sync);
-  if (releases) {
+  if (to_block)
+    release(l, sync, true);
+  if (to_all) {
     race_barrier_was_needed(l); // others' accesses before it are published with this thread's
-    release(l, sync);
+    release(l, sync, false);
   }
 }
 
@@ -136,11 +167,38 @@ void order_volatile(struct look *l, uint64_t address, bool reads) {
   synchronize(l, address, reads, !reads);
 }
 
-static bool covers(const struct release *r, const struct note *note) {
-  if (r->run != note->run)
+// grid.sync() number `number` of the launch, which one thread of each block passes between two barriers of the block. Behind it all
+// know what all had done before, and nothing of what those that went on faster have done since: each has a place of its own, at
+// which no memory is.
+void order_grid_barrier(struct look *l, unsigned number, bool arrives) {
+  struct sync *sync = find(l->launch, (uint64_t)number * 4, true);
+  struct release r;
+  if (!arrives) {
+    acquire(l, sync);
+    return;
+  }
+  memset(&r, 0, sizeof r);
+  r.run = l->run;
+  r.before = l->phase;
+  r.thread = (uint16_t)l->thread;
+  r.history = l->history;
+  r.known = l->history ? l->history->count : 0;
+  race_barrier_was_needed(l);
+  add_release(sync, &r);
+}
+
+// The access of which is asked, and by which run.
+static const struct note *asked;
+static uint32_t asking_run;
+
+static bool covers(const struct release *r) {
+  const struct note *note = asked;
+  if (r->run != note->run || (r->of_block && r->run != asking_run))
     return false;
-  bool warp_mate = r->thread / WARP == note->thread / WARP && note->epoch < r->epoch;
-  return note->phase < r->before || ((r->thread == note->thread || warp_mate) && note->phase <= r->own);
+  if (r->thread == note->thread)
+    return note->phase < r->before || note->phase < r->own || (note->phase == r->own && note->epoch < r->own_epoch);
+  const bool warp_mate = r->thread / WARP == note->thread / WARP && note->epoch < r->met;
+  return note->phase < r->before || (warp_mate && note->phase <= r->own);
 }
 
 // What a question has come to so far: some of the releases at an address, of which each is looked at once, however many ways lead there.
@@ -171,17 +229,17 @@ static void look_at_acquired(struct history *h, uint32_t count) {
 }
 
 // True: one of the releases covers the access.
-static bool look_at_releases(struct sync *sync, uint32_t count, const struct note *before) {
+static bool look_at_releases(struct sync *sync, uint32_t count) {
   const uint32_t first = sync->asked == question ? sync->looked_at : 0;
   if (count <= first)
     return false;
   sync->asked = question;
   sync->looked_at = count;
   for (uint32_t i = count; i-- > first;)
-    if (covers(&sync->releases[i], before))
+    if (covers(&sync->releases[i]))
       return true;
   for (uint32_t i = first; i < count; i++)
-    if (sync->releases[i].history)
+    if (sync->releases[i].history && (!sync->releases[i].of_block || sync->releases[i].run == asking_run))
       look_at_acquired(sync->releases[i].history, sync->releases[i].known);
   return false;
 }
@@ -189,17 +247,19 @@ static bool look_at_releases(struct sync *sync, uint32_t count, const struct not
 // Does the running thread know of this earlier access, by what it, or its block before a barrier, has acquired?
 bool order_knows(struct look *l, const struct note *before) {
   const struct history *h = l->history;
+  asked = before;
+  asking_run = l->run;
   question++;
   to_look_at_count = 0;
   for (uint32_t i = 0; h && i < h->count; i++) {
     const struct acquire *a = &h->acquires[i];
-    bool warp_mate = a->thread / WARP == (unsigned)l->thread / WARP && a->epoch < l->epoch[l->thread];
+    bool warp_mate = a->thread / WARP == (unsigned)l->thread / WARP && a->epoch < l->met_last[l->thread];
     if (a->thread == l->thread || a->phase < l->phase || warp_mate)
       look_at(a->sync, a->count);
   }
   while (to_look_at_count > 0) {
     const struct known k = to_look_at[--to_look_at_count]; // what was learnt last is asked first
-    if (look_at_releases(k.sync, k.count, before))
+    if (look_at_releases(k.sync, k.count))
       return true;
   }
   return false;

@@ -221,19 +221,23 @@ static void report(struct look *l, enum finding_kind kind, const struct note *be
   await_value(l, finding, address, access_bytes(key));
 }
 
-// Of memory that other blocks see, where warps hand on what they have done by such words. In shared memory they have barriers.
-static bool both_are_volatile(const struct note *before, uint32_t key, enum space space) {
-  return (space == SPACE_GLOBAL || space == SPACE_VARIABLE) && program_is_volatile(key_place(before->key)) &&
-         program_is_volatile(key_place(key));
+// Atomic and volatile accesses do not race with each other: that is how one thread waits for another. But lanes of a warp that
+// exchange something through volatile memory wait for nobody; and in shared memory warps have barriers for that.
+static bool is_strong(const struct look *l, const struct note *note, uint32_t key) {
+  return is_atomic(key) ? !is_atomic_of_block(key) || note->run == l->run : program_is_volatile(key_place(key));
+}
+
+static bool agree(const struct look *l, const struct note *before, uint32_t key, enum space space, bool one_warp) {
+  const bool atomic = is_atomic(before->key) || is_atomic(key);
+  const bool global = space == SPACE_GLOBAL || space == SPACE_VARIABLE;
+  return (atomic || (global && !one_warp)) && is_strong(l, before, before->key) && is_strong(l, before, key);
 }
 
 // The earlier access is of this block and phase, by another thread, and one of the two writes.
 static __attribute__((noinline)) void conflict(struct look *l, const struct note *before, uint32_t key,
                                                uint64_t address, enum space space) {
-  if (ordered_in_warp(l, before) || order_knows(l, before))
-    return;
   bool one_warp = before->thread / WARP == (unsigned)l->thread / WARP;
-  if (!one_warp && both_are_volatile(before, key, space))
+  if (ordered_in_warp(l, before) || agree(l, before, key, space, one_warp) || order_knows(l, before))
     return;
   report(l, one_warp ? FIND_RACE_WARP : FIND_RACE_BLOCK, before, key, address, space);
 }
@@ -241,7 +245,7 @@ static __attribute__((noinline)) void conflict(struct look *l, const struct note
 // The earlier access is another block's of the same launch.
 static __attribute__((noinline)) void conflict_of_blocks(struct look *l, const struct note *before, uint32_t key,
                                                          uint64_t address, enum space space) {
-  if (!both_are_volatile(before, key, space) && !order_knows(l, before))
+  if (!agree(l, before, key, space, false) && !order_knows(l, before))
     report(l, FIND_RACE_GRID, before, key, address, space);
 }
 

@@ -54,12 +54,25 @@ void cudasim_passed(const char *file, int line) {
 
 // ---- all have come ----
 
-// The barrier's first thread waits there for one that is elsewhere, or has returned.
-static void tell_divergent(struct sim_executor *e, int first, int other) {
-  bool waits = e->state[other] == SIM_AT_BARRIER;
+// A thread waits for one that is elsewhere, or has returned.
+static void tell_divergent(struct sim_executor *e, int first, int other, bool of_warp) {
+  bool waits = e->state[other] == SIM_AT_BARRIER || e->state[other] == SIM_AT_WARP;
   if (e->inspected)
     sim_inspector->divergent(first, e->waiter[first].file, e->waiter[first].line, other,
-                             waits ? e->waiter[other].file : NULL, waits ? e->waiter[other].line : 0);
+                             waits ? e->waiter[other].file : NULL, waits ? e->waiter[other].line : 0, of_warp);
+}
+
+void sim_tell_deadlock(struct sim_executor *e) {
+  int first = 0;
+  while (e->state[first] != SIM_AT_WARP)
+    first++;
+  const struct sim_waiter *at = &e->waiter[first];
+  const int warp = first / SIM_WARP_THREADS * SIM_WARP_THREADS;
+  for (int t = warp; t < warp + SIM_WARP_THREADS && t < (int)e->threads; t++)
+    if (e->state[t] != SIM_AT_WARP || e->waiter[t].line != at->line || e->waiter[t].file != at->file) {
+      tell_divergent(e, first, t, true);
+      return;
+    }
 }
 
 static int first_done(const struct sim_executor *e) {
@@ -78,7 +91,7 @@ static void check_barrier(struct sim_executor *e) {
       continue;
     sim_report(e, "divergent __syncthreads(): threads of one block wait at different barriers");
     sim_report_threads(e);
-    tell_divergent(e, first, (int)t);
+    tell_divergent(e, first, (int)t, false);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   if (e->done > 0 && sim_config_is_program()) {
@@ -86,7 +99,7 @@ static void check_barrier(struct sim_executor *e) {
   } else if (e->done > 0) {
     sim_report(e, "divergent __syncthreads(): threads of the block have returned without coming to it");
     sim_report_threads(e);
-    tell_divergent(e, first, first_done(e));
+    tell_divergent(e, first, first_done(e), false);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
 }

@@ -113,6 +113,7 @@ static __attribute__((noinline)) int find_thread(struct sim_executor *e) {
     } else if (e->at_warp > 0) {
       sim_report(e, "deadlock: a warp function waits for lanes of its mask that will never come");
       sim_report_threads(e);
+      sim_tell_deadlock(e);
       sim_give_up(e, cudaErrorIllegalAddress);
     } else {
       sim_open_barrier(e);
@@ -309,6 +310,8 @@ static void wait_by_polling(unsigned int looks, bool switches) {
   if (polls > POLLS_UNTIL_LIVELOCK) {
     sim_report(e, "livelock: a thread polls memory that no other thread of its block changes");
     sim_report_threads(e);
+    if (e->inspected)
+      sim_inspector->livelocked();
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   e->state[e->current] = SIM_READY;

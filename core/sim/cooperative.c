@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "block_internal.h"
+#include "inspector.h"
 #include "memory.h"
 #include "nested.h"
 #include "node.h"
@@ -19,6 +20,7 @@ struct grid {
   pthread_cond_t opened;
   unsigned int blocks, running, arrived, phase;
   cudaError_t error;
+  void *inspection; // an inspector's
 };
 
 struct member {
@@ -45,7 +47,7 @@ static void *run_member(void *data) {
   sim_worker_prepare_thread();
   sim_access_begin();
   current_grid = grid;
-  cudaError_t error = sim_nested_run(sim_block_run(grid->request, self->block, NULL));
+  cudaError_t error = sim_nested_run(sim_block_run(grid->request, self->block, grid->inspection));
   current_grid = NULL;
   sim_access_end();
   pthread_mutex_lock(&grid->lock);
@@ -65,6 +67,8 @@ cudaError_t sim_cooperative_run(const struct cudasim_launch_request *request, un
                       .blocks = blocks,
                       .running = blocks};
   struct member *members = sim_allocate(blocks * sizeof *members);
+  if (sim_inspector)
+    grid.inspection = sim_inspector->launch_begin(request, blocks);
   bool good = true;
   pthread_mutex_lock(&grid.lock); // none comes to the barrier before all are there
   for (unsigned int i = 0; i < blocks; i++) {
@@ -83,6 +87,8 @@ cudaError_t sim_cooperative_run(const struct cudasim_launch_request *request, un
     if (members[i].started)
       pthread_join(members[i].thread, NULL);
   free(members);
+  if (grid.inspection)
+    sim_inspector->launch_end(grid.inspection);
   return grid.error;
 }
 
@@ -97,6 +103,15 @@ void cudasim_grid_barrier(const char *file, int line) {
   cudasim_barrier(file, line);
   cudaError_t error = cudaSuccess;
   if (sim_executor->current == 0) {
+    const bool inspected = sim_executor->inspected;
+    unsigned int number = 0;
+    if (inspected) {
+      pthread_mutex_lock(&grid->lock);
+      number = grid->phase; // which stays until this block has come, too
+      pthread_mutex_unlock(&grid->lock);
+      sim_inspector->grid_barrier(number, true);
+      sim_inspector->pause(true);
+    }
     pthread_mutex_lock(&grid->lock);
     const unsigned int phase = grid->phase;
     grid->arrived++;
@@ -105,6 +120,10 @@ void cudasim_grid_barrier(const char *file, int line) {
       pthread_cond_wait(&grid->opened, &grid->lock);
     error = grid->error;
     pthread_mutex_unlock(&grid->lock);
+    if (inspected) {
+      sim_inspector->pause(false);
+      sim_inspector->grid_barrier(number, false);
+    }
   }
   if (error != cudaSuccess)
     sim_give_up(sim_executor, error);

@@ -50,6 +50,8 @@ int append_register(const char *text, struct text *out);
 // names. The other: (void *)kernel at i, whose parameters are noted by what is written instead; the position after it, or i itself.
 void note_kernel(const struct text *in, size_t i, struct text *kernels);
 size_t rewrite_kernel_pointer(const struct text *in, size_t i, const struct text *kernels, struct text *out);
+// The same for a kernel that is an argument as it is, at `i`: its name goes with it.
+size_t rewrite_kernel_argument(const struct text *in, size_t i, const struct text *kernels, struct text *out);
 
 // cu2cpp_program.c. Whether that word stands at i; past white space and lines # 12 "file"; past the bracket that closes the one at i;
 // text on one line, without such lines; a call.

@@ -58,11 +58,19 @@ static size_t skip_void_cast(const struct text *in, size_t i) {
   return in->bytes[at] == ')' ? at + 1 : i;
 }
 
-size_t rewrite_kernel_pointer(const struct text *in, size_t i, const struct text *kernels, struct text *out) {
-  size_t at = skip_void_cast(in, i);
-  if (at == i)
-    return i;
-  size_t name = skip_space(in, at);
+// The same for a cast to a pointer to a function, as in (void (*)())kernel.
+static size_t skip_function_cast(const struct text *in, size_t i) {
+  const size_t past = skip_group(in, i);
+  for (size_t at = i + 1; at + 3 < past; at++)
+    if (strncmp(in->bytes + at, "(*)", 3) == 0)
+      return past;
+  return i;
+}
+
+// A kernel's name at `i`, with what it is qualified by and its template arguments; *past is behind them, and so is the result's end.
+// False: it is none, or part of something else.
+static int kernel_at(const struct text *in, size_t i, const struct text *kernels, struct text *written, size_t *past) {
+  size_t name = i;
   if (in->bytes[name] == '&')
     name = skip_space(in, name + 1);
   size_t begin = name, end = name;
@@ -71,24 +79,47 @@ size_t rewrite_kernel_pointer(const struct text *in, size_t i, const struct text
     end += in->bytes[end] == ':' ? 2 : 1;
   }
   if (end == name || !is_kernel(kernels, in->bytes + name, end - name))
-    return i;
-  size_t past = end;
+    return 0;
+  *past = end;
   if (in->bytes[skip_space(in, end)] == '<') {
     int depth = 0;
-    for (past = skip_space(in, end); past < in->length; past++) {
-      depth += in->bytes[past] == '<' ? 1 : in->bytes[past] == '>' ? -1 : 0;
+    for (*past = skip_space(in, end); *past < in->length; ++*past) {
+      depth += in->bytes[*past] == '<' ? 1 : in->bytes[*past] == '>' ? -1 : 0;
       if (depth == 0)
         break;
     }
-    past++;
+    ++*past;
   }
-  if (!strchr(",;)}", in->bytes[skip_space(in, past)]))
-    return i;
-  struct text written = {0};
-  append_flat(&written, in->bytes + begin, past - begin);
-  append_call(out, "::cudasim::kernel_pointer(", written.bytes, ", ");
-  append_quoted(out, written.bytes);
+  if (!strchr(",;)}", in->bytes[skip_space(in, *past)]))
+    return 0;
+  append_flat(written, in->bytes + begin, *past - begin);
+  return 1;
+}
+
+static void append_named(struct text *out, const char *function, struct text *kernel) {
+  append_call(out, function, kernel->bytes, ", ");
+  append_quoted(out, kernel->bytes);
   append_string(out, ")");
-  free(written.bytes);
+  free(kernel->bytes);
+}
+
+size_t rewrite_kernel_pointer(const struct text *in, size_t i, const struct text *kernels, struct text *out) {
+  const size_t forgets = skip_void_cast(in, i), at = forgets != i ? forgets : skip_function_cast(in, i);
+  struct text kernel = {0};
+  size_t past;
+  if (at == i || !kernel_at(in, skip_space(in, at), kernels, &kernel, &past))
+    return i;
+  if (forgets == i)
+    append(out, in->bytes + i, at - i);
+  append_named(out, "::cudasim::kernel_pointer(", &kernel);
+  return past;
+}
+
+size_t rewrite_kernel_argument(const struct text *in, size_t i, const struct text *kernels, struct text *out) {
+  struct text kernel = {0};
+  size_t past;
+  if (!kernel_at(in, i, kernels, &kernel, &past))
+    return i;
+  append_named(out, "::cudasim::named_kernel(", &kernel);
   return past;
 }

@@ -386,8 +386,15 @@ static size_t rewrite_clock(struct converter *c, size_t i) {
 static size_t rewrite_launch_call(struct converter *c, size_t i, size_t end) {
   const struct text *in = c->in;
   size_t open = skip_space(in, end), cast = in->bytes[open] == '(' ? skip_space(in, open + 1) : open;
-  if (in->bytes[open] != '(' || in->bytes[cast] != '(')
+  if (in->bytes[open] != '(')
     return i;
+  if (in->bytes[cast] != '(') {
+    const size_t written = c->out->length;
+    append(c->out, in->bytes + i, cast - i);
+    const size_t past = rewrite_kernel_argument(in, cast, &c->kernels, c->out);
+    c->out->length = past != cast ? c->out->length : written;
+    return past != cast ? past : i;
+  }
   struct text inside = {0};
   size_t past = skip_group(in, cast);
   for (size_t at = cast + 1; at < past - 1; at++)
@@ -400,7 +407,9 @@ static size_t rewrite_launch_call(struct converter *c, size_t i, size_t end) {
     return i;
   append(c->out, in->bytes + i, cast - i);
   append_blank(in, cast, past, c->out);
-  return past;
+  const size_t name = skip_space(in, past);
+  const size_t behind = rewrite_kernel_argument(in, name, &c->kernels, c->out);
+  return behind != name ? behind : past;
 }
 
 // ---- all of it ----

@@ -34,11 +34,16 @@ struct sim_inspector {
   void (*thread_done)(int thread);
   void (*barrier_opens)(const char *file, int line, bool votes); // all threads have come to it
   void (*warp_met)(int warp, unsigned int lanes);
-  void (*fence)(void);
+  void (*fence)(bool of_block);
+  // Thread 0 of the block has come to the launch's grid.sync() number `number`, or goes on behind it; the block's others wait.
+  void (*grid_barrier)(unsigned int number, bool arrives);
   void (*pause)(bool begins); // a thread that polls lets others run meanwhile
 
-  // The block is given up. A thread waits at file:line; another elsewhere, or it has returned (other_file is NULL).
-  void (*divergent)(int thread, const char *file, int line, int other, const char *other_file, int other_line);
+  // The block is given up. A thread waits at file:line, at a barrier or, `of_warp`, in a function of its warp; another elsewhere, or it
+  // has returned (other_file is NULL).
+  void (*divergent)(int thread, const char *file, int line, int other, const char *other_file, int other_line,
+                    bool of_warp);
+  void (*livelocked)(void); // what the running thread polls nobody changes
   void (*faulted)(const void *address);
 
   // Device memory: who allocated it; what a copy, a fill or a function of a library did to it, and to no byte beside it.

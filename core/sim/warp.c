@@ -162,10 +162,12 @@ void cudasim_fence(void) {
   atomic_thread_fence(memory_order_seq_cst);
   sim_weak_publish(true);
   if (sim_executor && sim_executor->inspected)
-    sim_inspector->fence();
+    sim_inspector->fence(false);
 }
 
 void cudasim_fence_block(void) {
   atomic_thread_fence(memory_order_seq_cst);
   sim_weak_publish(false);
+  if (sim_executor && sim_executor->inspected)
+    sim_inspector->fence(true);
 }

@@ -359,6 +359,20 @@ template <class... P> inline void *kernel_pointer(void (*kernel)(P...), const ch
 }
 } // namespace cudasim
 
+namespace cudasim {
+// As it is, and its name is known from then on.
+template <class... P> inline auto named_kernel(void (*kernel)(P...), const char *name) -> void (*)(P...) {
+  kernel_pointer(kernel, name);
+  return kernel;
+}
+inline const char *kernel_name(const void *kernel) {
+  for (const kernel_entry &entry : kernel_entries)
+    if (entry.kernel == kernel)
+      return entry.name;
+  return nullptr;
+}
+} // namespace cudasim
+
 inline cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
                                     size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   for (const cudasim::kernel_entry &entry : cudasim::kernel_entries)
@@ -370,22 +384,24 @@ inline cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, v
 template <class... P>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **arguments,
                                     size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
-  auto l = cudasim::launch_pointer(kernel, nullptr, grid, block, shared_bytes, stream);
+  auto l =
+      cudasim::launch_pointer(kernel, cudasim::kernel_name((const void *)kernel), grid, block, shared_bytes, stream);
   return cudasim::unpack(l, kernel, arguments, std::index_sequence_for<P...>());
 }
 
 template <class... P>
 inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **arguments,
                                                size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
-  auto l = cudasim::launch_pointer(kernel, nullptr, grid, block, shared_bytes, stream);
+  auto l =
+      cudasim::launch_pointer(kernel, cudasim::kernel_name((const void *)kernel), grid, block, shared_bytes, stream);
   l.request.cooperative = 1;
   return cudasim::unpack(l, kernel, arguments, std::index_sequence_for<P...>());
 }
 
 template <class... P, class... A>
 inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...arguments) {
-  auto l = cudasim::launch_pointer(kernel, nullptr, config->gridDim, config->blockDim, config->dynamicSmemBytes,
-                                   config->stream);
+  auto l = cudasim::launch_pointer(kernel, cudasim::kernel_name((const void *)kernel), config->gridDim,
+                                   config->blockDim, config->dynamicSmemBytes, config->stream);
   for (unsigned int i = 0; i < config->numAttrs; i++)
     if (config->attrs[i].id == cudaLaunchAttributeCooperative)
       l.request.cooperative = config->attrs[i].val.cooperative;

@@ -143,7 +143,7 @@ static inline void __threadfence_system(void) {
   cudasim_fence();
 }
 static inline void __threadfence_block(void) {
-#ifdef CUDASIM_JUDGED
+#if defined(CUDASIM_JUDGED) || defined(CUDASIM_INSPECT)
   cudasim_fence_block();
 #else
   __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -1,0 +1,2 @@
+// All in cuda_pipeline_primitives.h.
+#include "cuda_pipeline_primitives.h"
