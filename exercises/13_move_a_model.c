@@ -17,8 +17,8 @@
 //             x = torch.arange(batch * in_features, dtype=torch.float32, device=device).view(batch, in_features)
 //             return model(x)
 //
-// Given: any device, the CPU or any GPU; the model, all of it in one place, may be there already, on the CPU, or on
-// another GPU.
+// Given: any device, the CPU or any GPU, whichever GPU is current; the model, all of it in one place, may be there
+// already, on the CPU, or on another GPU.
 // Judged: the parameters' names, the device of parameters and output, the output's values; also with other models made
 // beside the first, and of run_on called again with other sizes or another device.
 // Counted: copies. Weight and bias have to cross, once and directly, unless they are there; nothing else does, in

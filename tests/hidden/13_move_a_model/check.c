@@ -31,6 +31,10 @@ static const Mistake FETCHED = {"the output fetched",
 static const Mistake FIRST_GPU = {"always the first GPU",
                                   ".cuda() goes to the current device. .to(device) goes where it is told.",
                                   "docs/05_model_moves.md#cuda-against-todevice"};
+static const Mistake CURRENT_GPU = {"always the current GPU",
+                                    ".cuda() goes to the current device, whichever was asked for. .to(device) goes "
+                                    "where it is told.",
+                                    "docs/05_model_moves.md#cuda-against-todevice"};
 static const Mistake NEW_MODEL = {
     "another model", "The output is not that of the model that was given: its weights are what it has learnt.",
     "docs/05_model_moves.md#before-and-after"};
@@ -87,6 +91,10 @@ static void ask_one(Case *c) {
 }
 static void ask_second(Case *c) {
   ask(c, "cuda:1", "cpu", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
+}
+static void ask_current(Case *c) {
+  give_number(c, "current", 1);
+  ask_gpu(c);
 }
 static void ask_back(Case *c) {
   ask(c, "cpu", "cuda:0", draw_odd(c, 3, 9), draw_int(c, 10, 16), draw_odd(c, 17, 25));
@@ -149,10 +157,11 @@ static void judge_places(Case *c, const char *device) {
   bool cuda = strcmp(device, "cpu") != 0, from_cuda = strcmp(start, "cpu") != 0, moved = strcmp(start, device) != 0;
   bool here = cuda && strcmp(got_device(c, "output"), "cpu") == 0;
   bool stayed = moved && from_cuda && strcmp(got_device(c, "output"), start) == 0;
-  const Mistake *elsewhere = stayed ? &NOT_BACK
-                             : here ? counts(c)->device_to_host ? &FETCHED : &MODEL_LEFT
-                             : cuda ? &FIRST_GPU
-                                    : &NOT_BACK;
+  const Mistake *elsewhere = stayed  ? &NOT_BACK
+                             : here  ? counts(c)->device_to_host ? &FETCHED : &MODEL_LEFT
+                             : !cuda ? &NOT_BACK
+                             : strcmp(got_device(c, "output"), "cuda:0") == 0 ? &FIRST_GPU
+                                                                              : NULL;
   if (!expect_device(c, "output", device, elsewhere))
     return;
   suspect_that(c, strcmp(got_text(c, "weight is on"), device) != 0, &TIDIED);
@@ -207,10 +216,12 @@ static bool kept_input(const Case *c) {
 
 static void judge(Case *c) {
   const char *device = given_text(c, "device");
-  bool model_there = strcmp(got_text(c, "weight is on"), device) == 0;
+  const char *place = got_text(c, "weight is on");
+  bool model_there = strcmp(place, device) == 0, stayed = strcmp(place, given_text(c, "starts on")) == 0;
   bool apart = strstr(got_error(c), "on the same device") != NULL;
   bool cuda = strcmp(device, "cpu") != 0, was_cuda = strcmp(given_text(c, "starts on"), "cpu") != 0;
-  suspect_that(c, apart && !model_there, cuda && !was_cuda ? &MODEL_LEFT : &NOT_BACK);
+  suspect_that(c, apart && !model_there && stayed, cuda && !was_cuda ? &MODEL_LEFT : &NOT_BACK);
+  suspect_that(c, apart && !model_there && strcmp(place, "cuda:0") == 0, &FIRST_GPU);
   suspect_that(c, apart && model_there && !got(c, "output"), &INPUT_LEFT);
   suspect_that(c, got_number(c, "second of its own") == 0 || got_number(c, "third of its own") == 0, &ONE_FOR_ALL);
   suspect_that(c, kept_input(c), &KEPT);
@@ -233,6 +244,12 @@ static void judge(Case *c) {
   }
 }
 
+// With cuda:1 current, where cuda:0 is asked for.
+static void judge_current(Case *c) {
+  suspect_that(c, strcmp(got_text(c, "weight is on"), "cuda:1") == 0, &CURRENT_GPU);
+  judge(c);
+}
+
 EXERCISE = {
     .id = "13_move_a_model",
     .title = "A model on its device",
@@ -251,6 +268,7 @@ EXERCISE = {
               {"100 features, 10 classes", ask_large, .judge = judge},
               {"a batch of one", ask_one, .judge = judge},
               {"on the second GPU", ask_second, .judge = judge, .devices = 2},
+              {"on the first GPU, the second current", ask_current, .judge = judge_current, .devices = 2},
               {"from a GPU to the CPU", ask_back, .judge = judge},
               {"to the CPU, with CUDA there", ask_cpu, .judge = judge},
               {"from one GPU to another", ask_between, .judge = judge, .devices = 2},

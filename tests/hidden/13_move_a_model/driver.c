@@ -52,6 +52,8 @@ static FyModule *make_another(Driver *d, int more) {
 }
 
 void drive(Driver *d) {
+  if (driver_has(d, "current"))
+    fy_cuda_set_device((int)driver_number(d, "current"));
   FyDevice device = fy_device(driver_text(d, "device"));
   int in = (int)driver_number(d, "in_features"), out = (int)driver_number(d, "out_features");
   int64_t batch = (int64_t)driver_number(d, "batch");
