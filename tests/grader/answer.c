@@ -56,11 +56,13 @@ static void include_prototypes(const Answer *a, Command *c, char *header, size_t
 
 // An index outside of an array whose size is in its type ends the answer (judge.c names it): else it would read and write what
 // happens to lie beside it, and be right or wrong by chance.
+// What an answer reads before it has set it is the same at each run, and no 0 by luck.
 static bool compile_c(Answer *a) {
   Command c = {0};
   char header[512];
   command_program(&c, CONFIG_CC);
-  command_words(&c, "-std=c17 -D_GNU_SOURCE -O1 -fsanitize=bounds -fsanitize-undefined-trap-on-error -Wall -Wextra "
+  command_words(&c, "-std=c17 -D_GNU_SOURCE -O1 -fsanitize=bounds -fsanitize-undefined-trap-on-error "
+                    "-ftrivial-auto-var-init=pattern -Wall -Wextra "
                     "-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free "
                     "-Werror=implicit-function-declaration -Werror=int-conversion "
                     "-Werror=incompatible-pointer-types -Werror=return-type -fopenmp -I" CONFIG_ROOT

@@ -1,6 +1,7 @@
 // Exercise 14: a convolutional network on as many GPUs as there are.
 #include "exercise.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { CHANNELS = 3, FILTERS = 16, SIDE = 32, HALF = 16, FEATURES = FILTERS * HALF * HALF, CLASSES = 10 };
@@ -278,13 +279,24 @@ static int64_t computing(const Case *c) {
   return found;
 }
 
+// By a number that a GPU has on another machine; what was never set is any number.
+static bool asked_for_another_gpu(const Case *c) {
+  const char *error = strstr(got_error(c), "invalid device ordinal"), *number = error ? strstr(error, "] is ") : NULL;
+  int ordinal = -1;
+  if (number)
+    sscanf(number, "] is %d", &ordinal);
+  else if (error && (number = strstr(error, "cuda:")))
+    sscanf(number, "cuda:%d", &ordinal);
+  return ordinal >= 0 && ordinal < 64;
+}
+
 static void suspects(Case *c) {
   suspect_error(c, "found one of them on device: cpu", &MODEL_LEFT);
   suspect_error(c, "Expected all tensors to be on the same device", &MODEL_LEFT);
   suspect_error(c, "weight type", &MODEL_LEFT); // a convolution's own words for it
   suspect_error(c, "found one of them on device: cuda", &NOT_ON_FIRST);
   suspect_error(c, "the gradient is on cuda:0", &NOT_ON_FIRST); // and the output on another
-  suspect_error(c, "invalid device ordinal", &FIXED_IDS);
+  suspect_that(c, asked_for_another_gpu(c), &FIXED_IDS);
   suspect_error(c, "x3600 and 4096x10", &NO_PADDING);
   suspect_error(c, "is invalid for input of size", &FIXED_BATCH);
   suspect_error(c, "x15376 and 4096x10", &OTHER_POOL);
