@@ -30,6 +30,15 @@ static bool is_left_as_it_was(Driver *d, const Scores *model) {
   return model->base.training == training && model->part->training == training;
 }
 
+// A call with other labels, before the one that is judged; whether it leaves the modes.
+static bool call_before(Driver *d, Scores *model, FyDevice device) {
+  FyDataset *others = fy_tensor_dataset(driver_tensor(d, "x"), driver_tensor(d, "other labels"));
+  accuracy_per_class(&model->base,
+                     fy_data_loader(others, .batch_size = (int)driver_number(d, "batch size"), .pin_memory = true),
+                     fy_size_at(driver_tensor(d, "weight"), 1), device);
+  return is_left_as_it_was(d, model);
+}
+
 void drive(Driver *d) {
   FyDevice device = fy_device(driver_text(d, "device"));
   FyTensor *weight = driver_tensor(d, "weight");
@@ -41,11 +50,7 @@ void drive(Driver *d) {
   FyDataset *samples = fy_tensor_dataset(driver_tensor(d, "x"), driver_tensor(d, "labels"));
   FyDataLoader *loader = fy_data_loader(samples, .batch_size = (int)driver_number(d, "batch size"), .pin_memory = true);
   driver_module(&model->base);
-  FyDataset *others = fy_tensor_dataset(driver_tensor(d, "x"), driver_tensor(d, "other labels"));
-  accuracy_per_class(&model->base,
-                     fy_data_loader(others, .batch_size = (int)driver_number(d, "batch size"), .pin_memory = true),
-                     fy_size_at(weight, 1), device);
-  const bool first = is_left_as_it_was(d, model);
+  const bool often = driver_number(d, "called before and again") == 1, first = !often || call_before(d, model, device);
   fy_synchronize(device);
   driver_count(d);
   FyTensor *shares = accuracy_per_class(&model->base, loader, fy_size_at(weight, 1), device);
@@ -53,6 +58,8 @@ void drive(Driver *d) {
   driver_put_number(d, "modes left", first && is_left_as_it_was(d, model));
   driver_put_number(d, "graphs", model->graphs);
   driver_put(d, "shares", shares);
+  if (!often)
+    return;
   model->more = 2;
   driver_put(d, "shares of two classes more",
              accuracy_per_class(&model->base, loader, fy_size_at(weight, 1) + model->more, device));
