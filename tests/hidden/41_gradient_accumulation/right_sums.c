@@ -1,10 +1,11 @@
 #include "ferry.h"
+#include <stdlib.h>
 
 // By sums of squares: the division by all elements stands in one place.
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {
-  FyTensor *parts[64], *targets[64];
   FyTensor *total = fy_zeros(FY_SCALAR, .device = fy_device_of(x));
   int chunks = (int)((fy_size_at(x, 0) + rows - 1) / rows);
+  FyTensor **parts = malloc((size_t)chunks * sizeof *parts), **targets = malloc((size_t)chunks * sizeof *targets);
   for (int i = 0; i < chunks; i++) {
     int64_t from = i * rows, to = i + 1 < chunks ? from + rows : fy_size_at(x, 0);
     parts[i] = fy_slice(x, 0, from, to, 1);
@@ -20,5 +21,7 @@ FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t row
       }
     }
   }
+  free(targets);
+  free(parts);
   return total;
 }
