@@ -17,6 +17,7 @@
 // The function returns how many it found: three, or fewer where there are fewer ops; what the arrays hold beyond these
 // is not looked at.
 #include "ferry.h"
+#include <stdlib.h>
 #include <string.h>
 
 int three_costliest(const FyKeyAverages *averages, const char *keys[3], double milliseconds[3]) {

@@ -3,7 +3,7 @@
 #include "names.h"
 #include <string.h>
 
-enum { MOST_ROWS = 1024 };
+enum { MOST_ROWS = 2048 };
 
 static double at(Driver *d, const char *name, int i) {
   return driver_array(d, name)->f64[i];

@@ -1,4 +1,5 @@
 #include "ferry.h"
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Entry {
@@ -8,7 +9,7 @@ typedef struct Entry {
 } Entry;
 
 int three_costliest(const FyKeyAverages *averages, const char *keys[3], double milliseconds[3]) {
-  Entry list[200] = {{0}};
+  Entry *list = calloc((size_t)averages->count, sizeof *list);
   int count = 0, found = 0;
   for (int i = 0; i < averages->count; i++) {
     const FyAverage *row = &averages->rows[i];
@@ -32,5 +33,6 @@ int three_costliest(const FyKeyAverages *averages, const char *keys[3], double m
     keys[found] = list[best].key;
     milliseconds[found] = list[best].time / 1000;
   }
+  free(list);
   return found;
 }

@@ -9,7 +9,7 @@ typedef struct Entry {
 } Entry;
 
 int three_costliest(const FyKeyAverages *averages, const char *keys[3], double milliseconds[3]) {
-  Entry list[200] = {{0}};
+  Entry list[400] = {{0}};
   int count = 0, found = 0;
   for (int i = 0; i < averages->count; i++) {
     const FyAverage *row = &averages->rows[i];
