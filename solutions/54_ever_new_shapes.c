@@ -17,7 +17,7 @@
 // Returned: the scores of all pictures (as many as there are in all groups together, classes), in their order, and of
 // nothing else. No graph is recorded.
 // Counted: searches (fy_backends_benchmark_counts), at most 4 in a call; forward passes, at most `count`; pictures in a
-// pass, at most `batch`. Benchmark mode is on before, and has to be on afterwards, and deterministic mode off: other
+// pass, from 1 to `batch`. Benchmark mode is on before, and has to be on afterwards, and deterministic mode off: other
 // parts of the program rely on it. During the call either may be switched: a way that meets the counts is right.
 #include "ferry.h"
 

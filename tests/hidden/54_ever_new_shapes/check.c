@@ -23,6 +23,9 @@ static const Mistake FEWER = {"a batch where there are fewer pictures",
                               "There may be fewer pictures in all than `batch`: no batch is full then.", LESSON};
 static const Mistake TOO_MANY = {"more than a batch at once", "The model takes at most `batch` pictures at once.",
                                  LESSON};
+static const Mistake EMPTY_PASS = {
+    "a pass of no pictures",
+    "Where the pictures fill whole batches nothing is left over: the loop ends where the pictures end.", LESSON};
 static const Mistake ONE_BY_ONE = {
     "picture by picture",
     "One size, but a forward pass for each picture: most of what a pass costs is then paid "
@@ -195,6 +198,7 @@ static void judge(Case *c) {
                       got_count(c, "most rows") == 1 ? &ONE_BY_ONE : NULL) ||
       !expect_at_least(c, "pictures that went through the model", got_count(c, "rows"), want->shape.size[0],
                        &CONSTANT) ||
+      !expect_at_least(c, "pictures in a forward pass", got_count(c, "fewest rows"), 1, &EMPTY_PASS) ||
       !expect_exactly(c, "forward passes that record a graph", got_count(c, "recorded"), 0, &RECORDED) ||
       !expect_at_most(c, "searches", got_count(c, "searches"), 4, &EVERY_SIZE))
     return;

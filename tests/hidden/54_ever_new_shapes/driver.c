@@ -5,7 +5,7 @@
 typedef struct Watched {
   FyModule base;
   FyTensor *w1, *w2;
-  int64_t calls, most_rows, rows, recorded;
+  int64_t calls, most_rows, fewest_rows, rows, recorded;
 } Watched;
 
 static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
@@ -16,6 +16,8 @@ static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
   w->recorded += fy_is_grad_enabled();
   if (rows > w->most_rows)
     w->most_rows = rows;
+  if (w->calls == 1 || rows < w->fewest_rows)
+    w->fewest_rows = rows;
   FyTensor *hidden = fy_relu(fy_conv2d(x, w->w1, NULL, .padding = 1));
   return fy_mean_dims(fy_relu(fy_conv2d(hidden, w->w2, NULL, .padding = 1)), fy_shape(2, 3), false);
 }
@@ -48,6 +50,7 @@ void drive(Driver *d) {
   driver_put_number(d, "calls", (double)model->calls);
   driver_put_number(d, "rows", (double)model->rows);
   driver_put_number(d, "most rows", (double)model->most_rows);
+  driver_put_number(d, "fewest rows", (double)model->fewest_rows);
   driver_put_number(d, "recorded", (double)model->recorded);
   driver_put(d, "scores", scores);
 }
