@@ -127,6 +127,9 @@ static void ask_far(Case *c) {
     x->i32[i] = (int32_t)(far[draw_int(c, 0, 7)] + draw_int(c, 0, 31));
   x->i32[2] = INT32_MAX;
 }
+static void ask_one(Case *c) { // within the bins
+  ask(c, 1, draw_odd(c, 3, 9));
+}
 static void ask_none(Case *c) {
   ask(c, 0, draw_odd(c, 5, 9));
 }
@@ -334,6 +337,7 @@ EXERCISE = {
               {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "large, nearly all in one bin", .ask = ask_one_value, .judge = judge, .passes = 1},
               {.name = "values far outside", .ask = ask_far, .judge = judge, .passes = 1},
+              {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements", .ask = ask_none, .judge = judge},
               {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
 };
