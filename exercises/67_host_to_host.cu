@@ -6,7 +6,7 @@
 //
 //   PyTorch:  y = (x.cuda() * a).cpu()
 //
-// Given: x and y in host memory, n elements each; n may be 0, and is at most 2^25. error: the first error that a call
+// Given: x and y in host memory, n elements each; n may be 0, and is at most 2^23. error: the first error that a call
 // or the launch returned goes there as a number, cudaSuccess (0) where there was none. Neither an error from before the
 // call counts, nor one of cudaFree; the former may be cleared.
 //

@@ -11,8 +11,8 @@
 //   PyTorch:  with torch.cuda.graph(g): ...   and then, for each batch:  static_batch.copy_(batch); g.replay()
 //
 // Given: x, y, z and batch, n integers each in device memory; batches, steps * n integers there, one batch behind the
-// other; two streams, both non-blocking. n and steps are at least 1, and when the function is called x and batches
-// are complete in every stream.
+// other; two streams, both non-blocking. n is from 1 to 2^20, steps at least 1, steps * n below 2^31, and when the
+// function is called x and batches are complete in every stream.
 //
 // Capture the step once, with right in the stream `side` beside left in the stream `main_stream`, and launch the graph
 // for each batch. A graph has the addresses that there were when it was captured: so it reads `batch`, and each batch

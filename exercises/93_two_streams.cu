@@ -14,10 +14,10 @@
 // waits for nothing, nor asks whether it is done. The caller reads sum in `second`. The section "The wrong stream" of
 // the lesson helps.
 //
-// Given, in device memory, float32: x (batches rows of n, both at least 1, together below 2^31), complete in `first`
-// alone; scaled (n); sum (n, all 0 in `second`); two streams, both non-blocking and of the current device, which may be
-// another one in the next call. Counted: what went into which stream, waits and questions of the host (none), launches;
-// not how often one stream waits for the other, nor whether events are destroyed.
+// Given, in device memory, float32: x (batches rows of n, both at least 1, n at most 2^22, together below 2^31),
+// complete in `first` alone; scaled (n); sum (n, all 0 in `second`); two streams, both non-blocking and of the current
+// device, which may be another one in the next call. Counted: what went into which stream, waits and questions of the
+// host (none), launches; not how often one stream waits for the other, nor whether events are destroyed.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
