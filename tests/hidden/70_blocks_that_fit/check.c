@@ -106,7 +106,9 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
               : kind == 2 ? draw_int(c, 1, 48) * 1024
                           : draw_int(c, 0, 3) * 2000;
     want[4] = draw_int(c, 1, 16);
-    want[3] = i % 4 == 0 ? gpu[0] * want[4] * draw_int(c, 1, 5) : draw_int(c, 1, 9000);
+    want[3] = i % 4 == 0   ? gpu[0] * want[4] * draw_int(c, 1, 5)
+              : i % 4 == 2 ? gpu[0] * want[4] * (i == 2 ? 0 : draw_int(c, 0, 5)) + 1 // a block alone in its wave
+                           : draw_int(c, 1, 9000);
     if (i % 8 == 5) { // an eighth of the shared memory: what is reserved decides, once or for each block
       want[0] = 32;
       want[1] = 16;
