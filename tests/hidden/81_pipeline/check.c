@@ -72,6 +72,9 @@ static void ask_three(Case *c) {
 static void ask_whole(Case *c) {
   ask(c, 5 * 256 * draw_int(c, 1, 4), 5);
 }
+static void ask_one(Case *c) {
+  ask(c, 1, 4);
+}
 static void ask_few(Case *c) {
   ask(c, 2, 4);
 }
@@ -181,7 +184,8 @@ static void judge(Case *c) {
   if (case_pass(c) != PASS_IN_ORDER) // others run work before it is waited for
     return;
   if (!expect_that(c, !s.default_stream, &DEFAULT_STREAM, "something was put into the default stream") ||
-      !expect_that(c, s.in > 1 && s.out > 1, &ONE_CHUNK, "the array went in or came back in one piece"))
+      !expect_that(c, want->count == 1 || (s.in > 1 && s.out > 1), &ONE_CHUNK,
+                   "the array went in or came back in one piece"))
     return;
   expect_that(c, !s.early, &WAITS_BETWEEN, "something had run before all was put in");
   expect_that(c, !s.one_stream || want->count <= (int64_t)given_number(c, "streams"), &ONE_STREAM,
@@ -213,6 +217,7 @@ EXERCISE = {
     .tests = {{.name = "four streams", .ask = ask_odd, .judge = judge},
               {.name = "three streams, looked at", .ask = ask_three, .judge = judge_inspected, .inspect = true},
               {.name = "whole chunks", .ask = ask_whole, .judge = judge},
+              {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "fewer elements than streams", .ask = ask_few, .judge = judge},
               {.name = "a few elements more than streams", .ask = ask_few_more, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge}},
