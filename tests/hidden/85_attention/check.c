@@ -40,13 +40,23 @@ static const Mistake LEFT_OUT = {
     "a key of small weight left out",
     "A weight may be next to nothing and its value so large that their product counts: each key has its part.", LESSON};
 
-static void ask(Case *c, int64_t heads, int64_t n, double most) {
+// Queries are `times` as large, and keys that much smaller: a power of two, so that scores are the same to the last bit.
+static void ask_times(Case *c, int64_t heads, int64_t n, double most, float times) {
   const Give on_device = {.device = "cuda:0"};
-  give_array(c, "q", draw_array(c, FY_FLOAT32, shape(heads, n, D), -most, most), on_device);
-  give_array(c, "k", draw_array(c, FY_FLOAT32, shape(heads, n, D), -most, most), on_device);
+  Array *q = draw_array(c, FY_FLOAT32, shape(heads, n, D), -most, most);
+  Array *k = draw_array(c, FY_FLOAT32, shape(heads, n, D), -most, most);
+  for (int64_t i = 0; i < q->count; i++) {
+    q->f32[i] *= times;
+    k->f32[i] /= times;
+  }
+  give_array(c, "q", q, on_device);
+  give_array(c, "k", k, on_device);
   give_array(c, "v", draw_array(c, FY_FLOAT32, shape(heads, n, D), -1, 2), on_device);
   give_number(c, "heads", (double)heads);
   give_number(c, "n", (double)n);
+}
+static void ask(Case *c, int64_t heads, int64_t n, double most) {
+  ask_times(c, heads, n, most, 1);
 }
 static void ask_whole(Case *c) {
   ask(c, 1, 64, 1);
@@ -62,6 +72,9 @@ static void ask_large(Case *c) {
 }
 static void ask_high(Case *c) {
   ask(c, 1, draw_odd(c, 67, 95), 16);
+}
+static void ask_small_keys(Case *c) {
+  ask_times(c, 1, draw_odd(c, 67, 95), 1, 0x1p20F);
 }
 // All scores far below 0: whoever begins with a maximum of 0 has weights of 0.
 static void ask_low(Case *c) {
@@ -284,6 +297,7 @@ EXERCISE = {
               {.name = "fewer keys than a tile", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "several heads, odd", .ask = ask_large, .judge = judge, .passes = 1},
               {.name = "large scores", .ask = ask_high, .judge = judge},
+              {.name = "large queries, small keys", .ask = ask_small_keys, .judge = judge, .passes = 1},
               {.name = "scores far below zero", .ask = ask_low, .judge = judge, .passes = 1},
               {.name = "small weights, large values", .ask = ask_large_values, .judge = judge, .passes = 1},
               {.name = "one position", .ask = ask_one, .judge = judge}},
