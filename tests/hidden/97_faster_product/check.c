@@ -54,6 +54,19 @@ static void ask_columns_alone(Case *c) {
 static void ask_inner_alone(Case *c) {
   ask(c, 128, 128, draw_odd(c, 33, 63));
 }
+// Rows of one of the two matrices are whole fours, and rows of the other are not, although many other numbers divide them.
+static void ask_odd_rows_of_a(Case *c) {
+  ask(c, draw_int(c, 3, 9), 4 * draw_odd(c, 5, 9), 315);
+}
+static void ask_even_rows_of_a(Case *c) {
+  ask(c, draw_int(c, 3, 9), 4 * draw_odd(c, 5, 9), 630);
+}
+static void ask_odd_rows_of_b(Case *c) {
+  ask(c, draw_int(c, 3, 9), 315, 4 * draw_odd(c, 5, 9));
+}
+static void ask_even_rows_of_b(Case *c) {
+  ask(c, draw_int(c, 3, 9), 630, 4 * draw_odd(c, 5, 9));
+}
 // No tile is ever full: what nobody wrote to it is no number.
 static void ask_short(Case *c) {
   ask(c, draw_odd(c, 17, 33), draw_odd(c, 17, 33), draw_int(c, 1, 7));
@@ -156,6 +169,10 @@ EXERCISE = {
               {.name = "m alone is odd", .ask = ask_rows_alone, .judge = judge, .passes = 2},
               {.name = "n alone is odd", .ask = ask_columns_alone, .judge = judge, .passes = 2},
               {.name = "k alone is odd", .ask = ask_inner_alone, .judge = judge, .passes = 2},
+              {.name = "k alone no multiple of 4, odd", .ask = ask_odd_rows_of_a, .judge = judge, .passes = 1},
+              {.name = "k alone no multiple of 4, even", .ask = ask_even_rows_of_a, .judge = judge, .passes = 1},
+              {.name = "n alone no multiple of 4, odd", .ask = ask_odd_rows_of_b, .judge = judge, .passes = 1},
+              {.name = "n alone no multiple of 4, even", .ask = ask_even_rows_of_b, .judge = judge, .passes = 1},
               {.name = "short sums, looked at", .ask = ask_short, .judge = judge_inspected, .inspect = true},
               {.name = "one row", .ask = ask_vector, .judge = judge}},
 };
