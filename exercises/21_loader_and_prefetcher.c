@@ -21,8 +21,9 @@
 //
 // Batch k + 1 (or more of them) has to be on its way to the device, queued on another stream than the one that
 // computes, before batch k is computed with. What computes is the device's current stream, whichever the caller has
-// made current. `device` is a GPU, not always the same one, and weight requires no gradient. Counted, while
-// epoch_sums runs: copies to the device (two for each batch), waits of the host and copies to the host (none).
+// made current. `device` is a GPU, not always the same one, and weight requires no gradient. One epoch may follow the
+// other at once, each in an fy_scope of the caller's. Counted, while epoch_sums runs: copies to the device (two for
+// each batch), waits of the host and copies to the host (none).
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

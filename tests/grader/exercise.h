@@ -76,8 +76,8 @@ typedef struct Exercise {
   const char *hints[MAX_HINTS];         // each gives away a little more than the one before
   const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
   bool streams;                         // what it queues in streams is run in several ways: case_pass
-  bool asked;                           // its driver asks whether work is done, which is not to get it done
-  bool open;                            // handed out right, and slow: it is worth points only when all tests pass
+  bool asked; // its driver, or the library, asks whether work is done, which is not to get it done
+  bool open;  // handed out right, and slow: it is worth points only when all tests pass
   Test tests[MAX_TESTS];
 } Exercise;
 

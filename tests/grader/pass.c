@@ -11,7 +11,9 @@
 #define SECOND_TIME "called a second time in the same program, with the same inputs"
 
 static const Pass once[] = {{PASS_IN_ORDER, NULL, {LAZY}}};
-static const Pass asked[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_POLLS=1048576"}}};
+// To ask whether work is done is not to get it done.
+#define ASKED "FERRY_SIM_POLLS=1048576"
+static const Pass asked[] = {{PASS_IN_ORDER, NULL, {LAZY, ASKED}}};
 
 // FERRY_SIM_EDGE: on which side of an array even a read is an error.
 static const Pass kernel_passes[] = {
@@ -34,16 +36,25 @@ static const Pass kernel_passes[] = {
 
 // Of work in streams. In the first nothing runs before somebody waits for it, which shows what came too late; the others show
 // what came too early.
+#define OTHERS_AHEAD                                                                                                   \
+  PASS_OTHERS_AHEAD,                                                                                                   \
+      "with all that other streams could do done before each piece of work, and work that is not done because it is "  \
+      "asked after",                                                                                                   \
+  {                                                                                                                    \
+    LAZY, "FERRY_SIM_AHEAD=1", "FERRY_SIM_POLLS=1000"                                                                  \
+  }
+#define DELAYED                                                                                                        \
+  PASS_DELAYED, "with the streams side by side, and work that begins late now and then", {                             \
+    "FERRY_SIM_MODE=threads", "FERRY_SIM_DELAYS=seed:"                                                                 \
+  }
 static const Pass stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=behind"}},
-                                     {PASS_OTHERS_AHEAD,
-                                      "with all that other streams could do done before each piece of work, and work "
-                                      "that is not done because it is asked "
-                                      "after",
-                                      {LAZY, "FERRY_SIM_AHEAD=1", "FERRY_SIM_POLLS=1000"}},
-                                     {PASS_DELAYED,
-                                      "with the streams side by side, and work that begins late now and then",
-                                      {"FERRY_SIM_MODE=threads", "FERRY_SIM_DELAYS=seed:"}},
+                                     {OTHERS_AHEAD},
+                                     {DELAYED},
                                      {PASS_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_EDGE=behind", AGAIN}}};
+static const Pass asked_stream_passes[] = {{PASS_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=behind", ASKED}},
+                                           {OTHERS_AHEAD},
+                                           {DELAYED},
+                                           {PASS_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_EDGE=behind", ASKED, AGAIN}}};
 
 const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
                                   {PASS_THREADS_DOWN,
@@ -53,7 +64,8 @@ const Pass inspected_passes[2] = {{PASS_IN_ORDER, NULL, {LAZY}},
 #define LIST(passes) ((PassList){passes, (int)(sizeof(passes) / sizeof(passes)[0])})
 
 PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
-  PassList list = e->streams                                 ? LIST(stream_passes)
+  PassList list = e->streams && e->asked                     ? LIST(asked_stream_passes)
+                  : e->streams                               ? LIST(stream_passes)
                   : strcmp(exercise_extension(e), "cu") == 0 ? LIST(kernel_passes)
                   : e->asked                                 ? LIST(asked)
                                                              : LIST(once);
