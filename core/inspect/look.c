@@ -405,8 +405,19 @@ static void reset(int device) {
 static void transfer(const struct sim_region *region, bool writes) {
   const void *const caller = sim_running_caller();
   if (memory_states && (uint64_t)(uintptr_t)region->address - memory_arena < memory_arena_bytes)
-    past_transfer(runs++,
-                  (struct transferred){*region, caller ? program_place(caller) : 0, sim_running_library(), writes});
+    past_transfer(runs++, (struct transferred){*region, caller ? program_place(caller) : 0, sim_running_library(),
+                                               writes, false});
+}
+
+// In a stream, which orders it: what other streams do to the memory is not ordered.
+static void freed_in_stream(void *address) {
+  inspect_hold();
+  const struct allocation *a = memory_allocation((uint64_t)(uintptr_t)address);
+  const void *const caller = sim_running_caller();
+  if (a && !a->freed)
+    past_transfer(runs++, (struct transferred){sim_bytes(address, a->bytes), caller ? program_place(caller) : 0,
+                                               "cudaFreeAsync", true, true});
+  inspect_release();
 }
 
 static void wrote(const struct sim_region *region) {
@@ -452,10 +463,31 @@ static bool will_count(const struct cudasim_launch_request *request) {
   return request->inspected && is_wanted(request->name ? request->name : "kernel");
 }
 
-static const struct sim_inspector inspector = {
-    launch_begin,  launch_end, block_begin, block_end,    blocks_left, thread_runs, thread_goes_on, thread_done,
-    barrier_opens, warp_met,   fence,       grid_barrier, pause_look,  divergent,   livelocked,     faulted,
-    allocated,     freed,      given_back,  reset,        wrote,       was_read,    copied,         refused};
+static const struct sim_inspector inspector = {.launch_begin = launch_begin,
+                                               .launch_end = launch_end,
+                                               .block_begin = block_begin,
+                                               .block_end = block_end,
+                                               .blocks_left = blocks_left,
+                                               .thread_runs = thread_runs,
+                                               .thread_goes_on = thread_goes_on,
+                                               .thread_done = thread_done,
+                                               .barrier_opens = barrier_opens,
+                                               .warp_met = warp_met,
+                                               .fence = fence,
+                                               .grid_barrier = grid_barrier,
+                                               .pause = pause_look,
+                                               .divergent = divergent,
+                                               .livelocked = livelocked,
+                                               .faulted = faulted,
+                                               .allocated = allocated,
+                                               .freed = freed,
+                                               .freed_in_stream = freed_in_stream,
+                                               .given_back = given_back,
+                                               .reset = reset,
+                                               .wrote = wrote,
+                                               .was_read = was_read,
+                                               .copied = copied,
+                                               .refused = refused};
 
 // What ends in the middle of a kernel writes what was found up to there.
 static void at_exit(void) {

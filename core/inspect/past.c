@@ -147,6 +147,10 @@ bool past_is_ordered(const struct launch *launch, const struct note *before) {
   return is_before(past_of(before->run), launch->stamp);
 }
 
+static const char *does(const struct transferred *what) {
+  return what->frees ? "frees" : what->writes ? "writes" : "reads";
+}
+
 static const char *who(const struct transferred *what) {
   return what->library ? what->library : "a copy or fill";
 }
@@ -157,7 +161,7 @@ static void past_describe(const struct note *before, char *text, size_t bytes) {
     snprintf(text, bytes, "thread %d of block %u of %s %s", before->thread, before->run - p->first_run, p->kernel->name,
              race_verb(before->key));
   else
-    snprintf(text, bytes, "%s %s it", who(&p->what), race_verb(before->key));
+    snprintf(text, bytes, "%s %s it", who(&p->what), does(&p->what));
 }
 
 void past_conflict(const struct launch *launch, const struct note *before, uint32_t key, uint32_t allocated,
@@ -203,7 +207,7 @@ static void meet(const struct transfer *t, const struct mark *mark, uint64_t add
   past_describe(&before, by, sizeof by);
   finding_add(FIND_RACE_STREAM, p->kernel,
               (struct place){.first = key_place(before.key), .second = t->what.place, .third = allocated},
-              "%s: %s, %s %s it", what, by, who(&t->what), t->what.writes ? "writes" : "reads");
+              "%s: %s, %s %s it", what, by, who(&t->what), does(&t->what));
 }
 
 static void meet_cell(struct cell *cell, uint64_t address, void *data) {
@@ -257,8 +261,8 @@ static void meet_copy(const struct transfer *t, const struct past *p) {
     return;
   const uint32_t allocated = describe_memory(address, what, sizeof what);
   finding_add(FIND_RACE_STREAM, NULL, (struct place){.first = a->place, .second = b->place, .third = allocated},
-              "%s: %s %s it, %s %s it", what, who(a), a->writes ? "writes" : "reads",
-              a->library || b->library ? who(b) : "another one", b->writes ? "writes" : "reads");
+              "%s: %s %s it, %s %s it", what, who(a), does(a), a->library || b->library ? who(b) : "another one",
+              does(b));
 }
 
 void past_transfer(uint32_t run, struct transferred what) {

@@ -13,7 +13,7 @@ struct transferred { // device memory
   struct sim_region region;
   uint32_t place;      // of the call that asked for it; 0: nobody knows, as of NCCL's
   const char *library; // "cublas gemm"; NULL: a copy or fill
-  bool writes;
+  bool writes, frees;  // a write, as far as others are concerned: what comes to it later may come to another's memory
 };
 // The running copy, fill or library function, whose number is `run`, reads or writes this: another's access that nothing orders
 // before it is a finding.

@@ -49,8 +49,9 @@ struct sim_inspector {
   // Device memory: who allocated it; what a copy, a fill or a function of a library did to it, and to no byte beside it.
   void (*allocated)(void *address, size_t bytes, const void *caller);
   void (*freed)(void *address);
-  void (*given_back)(void *address); // as the program has it; a graph may use it again
-  void (*reset)(int device);         // as CUDA's does, it frees what is allocated
+  void (*freed_in_stream)(void *address); // by the operation that this thread executes; `freed` comes next
+  void (*given_back)(void *address);      // as the program has it; a graph may use it again
+  void (*reset)(int device);              // as CUDA's does, it frees what is allocated
   void (*wrote)(const struct sim_region *region);
   void (*was_read)(const struct sim_region *region); // by a function of a library
   void (*copied)(const struct sim_region *to, const struct sim_region *from);

@@ -290,11 +290,15 @@ cudaError_t cudaFree(void *pointer) {
 }
 
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t handle) {
+  return sim_allocate_in_stream(pointer, bytes, handle, __builtin_return_address(0));
+}
+
+cudaError_t sim_allocate_in_stream(void **pointer, size_t bytes, cudaStream_t handle, const void *caller) {
   SIM_TRY(sim_enter());
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(handle, &stream));
   SIM_TRY(sim_sticky(stream->device));
-  const cudaError_t error = allocate(stream->device, pointer, bytes, __builtin_return_address(0));
+  const cudaError_t error = allocate(stream->device, pointer, bytes, caller);
   if (error == cudaSuccess && stream->capture)
     cudasim_graph_keep(*pointer);
   return sim_fail(error);
@@ -306,6 +310,7 @@ struct free_work {
 };
 
 static cudaError_t run_free(struct sim_work *base) {
+  SIM_TELL(freed_in_stream(((struct free_work *)base)->pointer));
   return sim_release(((struct free_work *)base)->pointer);
 }
 
@@ -327,6 +332,7 @@ cudaError_t cudaFreeAsync(void *pointer, cudaStream_t handle) {
   struct free_work *work =
       sim_work_new(sizeof *work, stream->capture || sim_graph_keeps(pointer) ? run_graph_free : run_free, NULL);
   work->pointer = pointer;
+  work->base.caller = __builtin_return_address(0);
   return sim_fail(sim_submit(stream, &work->base, NULL));
 }
 

@@ -36,6 +36,8 @@ void sim_access_end(void);
 
 // Ends the allocation at once; the caller sees to it that nothing uses it any more.
 cudaError_t sim_release(void *address);
+// cudaMallocAsync, which this one has called.
+cudaError_t sim_allocate_in_stream(void **pointer, size_t bytes, cudaStream_t stream, const void *caller);
 
 // A graph has it (graph_memory.c): it is never given back.
 bool sim_graph_keeps(const void *pointer);

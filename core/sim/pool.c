@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cudasim_pool.h"
+#include "memory.h"
 #include "sim.h"
 #include "stream.h"
 
@@ -141,7 +142,7 @@ cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t 
     return sim_fail(cudaErrorInvalidValue);
   if (pool->device != stream->device)
     return sim_fail(cudaErrorNotSupported);
-  return cudaMallocAsync(pointer, bytes, handle);
+  return sim_allocate_in_stream(pointer, bytes, handle, __builtin_return_address(0));
 }
 
 cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID id, const cudaStreamAttrValue *value) {
