@@ -34,7 +34,7 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
 static __attribute__((noinline)) void access_slowly(uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
   struct look *l = inspect_now;
   if (l == NULL)
-    inspect_calls++;
+    inspect_calls++, host_access(address, bytes, key_place(key), is_write(key));
   else if (aligned && address % bytes)
     misaligned(l, address, bytes, key);
   else
@@ -120,33 +120,42 @@ void __tsan_write_range(const void *p, size_t bytes);
 void __tsan_read_range(const void *p, size_t bytes) {
   if (inspect_now)
     range(inspect_now, p, bytes, CALLER, EVENT_READ);
+  else
+    host_access((uintptr_t)p, bytes, program_place(CALLER), false);
 }
 void __tsan_write_range(const void *p, size_t bytes) {
   if (inspect_now)
     range(inspect_now, p, bytes, CALLER, EVENT_WRITE);
+  else
+    host_access((uintptr_t)p, bytes, program_place(CALLER), true);
 }
 
 // In the kernels' object file these take the place of the C library's.
 void *inspect_memcpy(void *to, const void *from, size_t bytes);
 void *inspect_memmove(void *to, const void *from, size_t bytes);
 void *inspect_memset(void *to, int value, size_t bytes);
-void *inspect_memcpy(void *to, const void *from, size_t bytes) {
+static void copied(void *to, const void *from, size_t bytes, const void *caller) {
   if (inspect_now && bytes) {
-    range(inspect_now, from, bytes, CALLER, EVENT_READ);
-    range(inspect_now, to, bytes, CALLER, EVENT_WRITE);
+    range(inspect_now, from, bytes, caller, EVENT_READ);
+    range(inspect_now, to, bytes, caller, EVENT_WRITE);
+  } else if (bytes) {
+    host_access((uintptr_t)from, bytes, program_place(caller), false);
+    host_access((uintptr_t)to, bytes, program_place(caller), true);
   }
+}
+void *inspect_memcpy(void *to, const void *from, size_t bytes) {
+  copied(to, from, bytes, CALLER);
   return memcpy(to, from, bytes);
 }
 void *inspect_memmove(void *to, const void *from, size_t bytes) {
-  if (inspect_now && bytes) {
-    range(inspect_now, from, bytes, CALLER, EVENT_READ);
-    range(inspect_now, to, bytes, CALLER, EVENT_WRITE);
-  }
+  copied(to, from, bytes, CALLER);
   return memmove(to, from, bytes);
 }
 void *inspect_memset(void *to, int value, size_t bytes) {
   if (inspect_now && bytes)
     range(inspect_now, to, bytes, CALLER, EVENT_WRITE);
+  else if (bytes)
+    host_access((uintptr_t)to, bytes, program_place(CALLER), true);
   return memset(to, value, bytes);
 }
 

@@ -9,11 +9,13 @@
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
 //   counts.c      all of it as numbers for a modelled GPU (core/model); mix.c: what a basic block computes
+//   host.c        the host's own accesses to memory that copies read and write
 //   look.c        what the simulator tells: launches, blocks, barriers
 //   finding.c, record.c   what was found, and the file that ./ferry reads
 #ifndef INSPECT_INSPECT_H
 #define INSPECT_INSPECT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -134,6 +136,7 @@ enum finding_kind {
   FIND_RACE_WARP,
   FIND_RACE_GRID,
   FIND_RACE_STREAM,
+  FIND_RACE_HOST,
   FIND_EQUAL,
   FIND_DIVERGENT,
   FIND_LANES,
@@ -352,6 +355,18 @@ void memory_copied(const struct sim_region *to, const struct sim_region *from);
 bool memory_is_newer(uint64_t address, uint32_t era);         // than what began with that era
 const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
 const struct allocation *memory_live(size_t *index);          // the next one from *index on that has not been freed
+
+// ---- host.c ------------------------------------------------------------------------------------------------------------------------
+
+struct sim_region;
+struct sim_stamp;
+extern atomic_bool host_watches; // the host has not waited for a copy of its memory
+void host_queued(const struct sim_region *region, bool writes, const void *caller, const struct sim_stamp *stamp);
+void host_access_slowly(uint64_t address, size_t bytes, uint32_t place, bool writes);
+static inline void host_access(uint64_t address, size_t bytes, uint32_t place, bool writes) {
+  if (__builtin_expect(atomic_load_explicit(&host_watches, memory_order_relaxed), 0))
+    host_access_slowly(address, bytes, place, writes);
+}
 
 // ---- program.c: the running program's own parts ----------------------------------------------------------------------------------
 

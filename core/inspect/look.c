@@ -486,6 +486,7 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .reset = reset,
                                                .wrote = wrote,
                                                .was_read = was_read,
+                                               .host_queued = host_queued,
                                                .copied = copied,
                                                .refused = refused};
 

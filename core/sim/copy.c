@@ -117,6 +117,20 @@ static cudaError_t check(struct copy *copy) {
   return error ? error : sim_range_check(copy->src, (copy->height - 1) * copy->spitch + copy->width);
 }
 
+static bool is_of_host(const void *pointer) {
+  return sim_device_of(pointer) < 0;
+}
+
+// The host's memory that the copy comes to later, when it may have changed, or be wanted.
+static void tell_of_host(const struct copy *copy, bool staged, const void *caller, const struct sim_stamp *stamp) {
+  const struct sim_region to = {copy->dst, copy->width, copy->dpitch, copy->height};
+  const struct sim_region from = {copy->src, copy->width, copy->spitch, copy->height};
+  if (is_of_host(copy->dst))
+    SIM_TELL(host_queued(&to, true, caller, stamp));
+  if (is_of_host(copy->src) && !staged)
+    SIM_TELL(host_queued(&from, false, caller, stamp));
+}
+
 static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool staged, bool wait) {
   struct copy_work *work = sim_work_new(sizeof *work, run_copy, destroy_copy);
   work->base.count = count_copy;
@@ -128,7 +142,10 @@ static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool sta
   if (staged)
     stage(work);
   struct sim_node *node;
+  const void *const caller = sim_api_caller;
   cudaError_t error = sim_submit(stream, &work->base, &node);
+  if (error == cudaSuccess && !wait && node && node->stamp && !stream->capture)
+    tell_of_host(&copy, staged, caller, node->stamp);
   if (error == cudaSuccess && wait) {
     SIM_COUNT(synchronizations, 1);
     sim_node_wait(node);

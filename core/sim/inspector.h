@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct cudasim_launch_request;
+struct sim_stamp;
 
 // Memory in rows of so many bytes, of which each begins `pitch` bytes behind the one before.
 struct sim_region {
@@ -54,6 +55,8 @@ struct sim_inspector {
   void (*reset)(int device);              // as CUDA's does, it frees what is allocated
   void (*wrote)(const struct sim_region *region);
   void (*was_read)(const struct sim_region *region); // by a function of a library
+  // A copy that the host does not wait for will read or write this memory of the host's, when what has this stamp runs.
+  void (*host_queued)(const struct sim_region *region, bool writes, const void *caller, const struct sim_stamp *stamp);
   void (*copied)(const struct sim_region *to, const struct sim_region *from);
   // A launch was refused: its argument at `position` (from 0) is no memory that a kernel may use.
   void (*refused)(const struct cudasim_launch_request *request, int position, const void *caller);
@@ -71,6 +74,7 @@ const struct sim_stamp *sim_running_stamp(void); // of what this thread executes
 // Who called the function of CUDA, cuBLAS or cuFFT whose work this thread executes; NULL: nobody knows, or it executes none.
 const void *sim_running_caller(void);
 const char *sim_running_library(void); // "cublas gemm", of a library's function; NULL: it executes none
+bool sim_stamp_host_knows(unsigned int chain, unsigned int number); // that it is done: it has waited for it
 // How often the host has waited for everything there was: what was done before is ordered before all that comes.
 unsigned long sim_stamp_epoch(void);
 // Where the simulator keeps what the threads of the blocks exchange that this thread runs, and how many bytes; while it runs one.

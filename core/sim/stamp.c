@@ -90,6 +90,13 @@ void sim_stamp_waited(const struct sim_node *node) {
   sim_unlock();
 }
 
+bool sim_stamp_host_knows(unsigned int chain, unsigned int number) {
+  sim_lock();
+  const bool knows = chain < chains && host[chain] >= number;
+  sim_unlock();
+  return knows;
+}
+
 unsigned long sim_stamp_epoch(void) {
   return atomic_load(&epoch);
 }
