@@ -518,6 +518,7 @@ struct kernel *kernels_at(size_t i);
 
 // Writes everything to the file that FERRY_INSPECT_RECORD names. At exit, too.
 void inspect_write_record(void);
+extern bool inspect_died; // the program, before its end
 // The same as a text (malloc), for who sends it on; NULL: no memory.
 char *inspect_record_text(void);
 

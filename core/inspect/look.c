@@ -463,6 +463,18 @@ static bool will_count(const struct cudasim_launch_request *request) {
   return request->inspected && is_wanted(request->name ? request->name : "kernel");
 }
 
+// What ends in the middle of a kernel writes what was found up to there.
+static void at_exit(void) {
+  if (inspect_now == NULL)
+    inspect_hold();
+  inspect_write_record();
+}
+
+static void dies(void) {
+  inspect_died = true;
+  at_exit();
+}
+
 static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .launch_end = launch_end,
                                                .block_begin = block_begin,
@@ -477,6 +489,7 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .grid_barrier = grid_barrier,
                                                .pause = pause_look,
                                                .divergent = divergent,
+                                               .dies = dies,
                                                .livelocked = livelocked,
                                                .faulted = faulted,
                                                .allocated = allocated,
@@ -489,13 +502,6 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .host_queued = host_queued,
                                                .copied = copied,
                                                .refused = refused};
-
-// What ends in the middle of a kernel writes what was found up to there.
-static void at_exit(void) {
-  if (inspect_now == NULL)
-    inspect_hold();
-  inspect_write_record();
-}
 
 __attribute__((constructor)) static void begin(void) {
   const char *count = getenv("FERRY_INSPECT_BLOCKS");

@@ -89,8 +89,12 @@ static void write_finding(FILE *out, const struct finding *f) {
           f->second, f->third, f->file ? f->file : "-", f->line, f->other_line, (unsigned long)f->count, f->detail);
 }
 
+bool inspect_died;
+
 static void find_leaks(void) {
   size_t at = 0;
+  if (inspect_died) // it could not free anything any more
+    return;
   for (const struct allocation *a; (a = memory_live(&at));)
     finding_add(FIND_LEAK, NULL, (struct place){.first = a->place}, "%zu bytes", a->bytes);
 }

@@ -1,5 +1,6 @@
 // The handler of SIGSEGV and SIGBUS: whose fault it was, a kernel's, the host code's or nobody's here.
 #include "fault.h"
+#include "inspector.h"
 
 #include <execinfo.h>
 #include <pthread.h>
@@ -86,6 +87,7 @@ static _Noreturn void host_fault(const void *address) {
 }
 
 static void pass_on(int signal, siginfo_t *info, void *context) {
+  SIM_TELL(dies());
   const struct sigaction *previous = signal == SIGBUS ? &previous_bus : &previous_segv;
   if (previous->sa_flags & SA_SIGINFO)
     previous->sa_sigaction(signal, info, context);

@@ -44,6 +44,7 @@ struct sim_inspector {
   // has returned (other_file is NULL).
   void (*divergent)(int thread, const char *file, int line, int other, const char *other_file, int other_line,
                     bool of_warp);
+  void (*dies)(void);       // the program, by a fault of the host's code
   void (*livelocked)(void); // what the running thread polls nobody changes
   void (*faulted)(const void *address);
 
