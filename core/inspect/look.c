@@ -16,8 +16,12 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static atomic_uint waiting; // for the lock
+
 void inspect_hold(void) {
+  atomic_fetch_add(&waiting, 1);
   pthread_mutex_lock(&lock);
+  atomic_fetch_sub(&waiting, 1);
 }
 void inspect_release(void) {
   pthread_mutex_unlock(&lock);
@@ -342,7 +346,8 @@ static void pause_look(bool begins) {
     struct timespec moment = {0, 20000};
     memory_paused_looks++;
     inspect_release();
-    nanosleep(&moment, NULL);
+    if (atomic_load(&waiting)) // the lock itself would be this thread's again before others are awake
+      nanosleep(&moment, NULL);
   } else {
     inspect_hold();
     memory_paused_looks--;
