@@ -9,6 +9,7 @@
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
 //   counts.c      all of it as numbers for a modelled GPU (core/model); mix.c: what a basic block computes
+//   async.c       asynchronous copies to shared memory
 //   host.c        the host's own accesses to memory that copies read and write
 //   look.c        what the simulator tells: launches, blocks, barriers
 //   finding.c, record.c   what was found, and the file that ./ferry reads
@@ -137,6 +138,7 @@ enum finding_kind {
   FIND_RACE_GRID,
   FIND_RACE_STREAM,
   FIND_RACE_HOST,
+  FIND_RACE_ASYNC,
   FIND_EQUAL,
   FIND_DIVERGENT,
   FIND_LANES,
@@ -252,6 +254,8 @@ struct look {
   struct fence fenced[MAX_THREADS], fenced_block[MAX_THREADS]; // each thread's last
   uint32_t any_fence, earlier_fence; // the phase of any thread's last fence, and of any's before that phase
   bool any_block_fence;
+  bool has_async;          // the block has asked for asynchronous copies
+  struct async *async;     // async.c
   uint32_t needed_phase;   // the last barrier that was needed ended it
   struct barrier *barrier; // the last one passed
   struct history *history; // order.c
@@ -355,6 +359,16 @@ void memory_copied(const struct sim_region *to, const struct sim_region *from);
 bool memory_is_newer(uint64_t address, uint32_t era);         // than what began with that era
 const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
 const struct allocation *memory_live(size_t *index);          // the next one from *index on that has not been freed
+
+// What a copy of the running thread writes has been read since this era.
+void race_in_flight(struct look *l, uint64_t address, unsigned bytes, uint32_t key, uint32_t era);
+
+// ---- async.c ---------------------------------------------------------------------------------------------------------------------
+
+void async_write(struct look *l, uint64_t address, uint32_t bytes, uint32_t place);
+void async_commit(struct look *l);
+void async_wait(struct look *l, size_t prior);
+void async_end_thread(struct look *l);
 
 // ---- host.c ------------------------------------------------------------------------------------------------------------------------
 

@@ -207,6 +207,7 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   l->block_era = l->era;
   l->needed_era = l->era - 1;
   order_begin_block(l);
+  l->has_async = false;
   counts_begin_block(launch);
   launch->looked_calls -= inspect_calls;
   inspect_now = l;
@@ -293,7 +294,20 @@ static void thread_goes_on(int thread, void **save, void *load) {
 #define thread_goes_on NULL
 #endif
 
+static void told_async_write(const void *to, size_t bytes, const void *caller) {
+  async_write(inspect_now, (uint64_t)(uintptr_t)to, (uint32_t)bytes, program_place(caller));
+}
+
+static void told_async_commit(void) {
+  async_commit(inspect_now);
+}
+
+static void told_async_wait(size_t prior) {
+  async_wait(inspect_now, prior);
+}
+
 static void thread_done(int thread) {
+  async_end_thread(inspect_now);
   inspect_now->live[thread / WARP] &= ~(1u << thread % WARP);
 }
 
@@ -491,6 +505,9 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .barrier_opens = barrier_opens,
                                                .warp_met = warp_met,
                                                .fence = fence,
+                                               .async_write = told_async_write,
+                                               .async_commit = told_async_commit,
+                                               .async_wait = told_async_wait,
                                                .grid_barrier = grid_barrier,
                                                .pause = pause_look,
                                                .divergent = divergent,

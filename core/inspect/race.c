@@ -242,6 +242,32 @@ static __attribute__((noinline)) void conflict(struct look *l, const struct note
   report(l, one_warp ? FIND_RACE_WARP : FIND_RACE_BLOCK, before, key, address, space);
 }
 
+static void meet_in_flight(struct look *l, const struct mark *mark, uint32_t era, uint32_t key, uint64_t address,
+                           enum space space) {
+  char what[200];
+  if (mark->era < era || mark->era < l->block_era || !is_read(mark->key))
+    return;
+  const unsigned reader = thread_of(mark);
+  describe(l, address, space, what, sizeof what);
+  finding_add(FIND_RACE_ASYNC, l->launch->kernel, (struct place){key_place(mark->key), key_place(key), 0, NULL, 0, 0},
+              "%s: thread %u reads, thread %d has not waited for its copy, in block %u", what, reader, l->thread,
+              l->run - l->launch->first_run);
+}
+
+void race_in_flight(struct look *l, uint64_t address, unsigned bytes, uint32_t key, uint32_t era) {
+  struct memory *memory;
+  size_t offset;
+  unsigned count;
+  const enum space space = memory_space(l, address, &memory, &offset);
+  if (space != SPACE_SHARED && space != SPACE_DYNAMIC)
+    return;
+  const struct cell *cells = memory_cells(memory, offset, bytes, &count);
+  for (unsigned i = 0; i < count; i++) {
+    const struct record *r = cells[i].more ? record_at(cells[i].more) : NULL;
+    meet_in_flight(l, r ? &r->read : &cells[i].last, era, key, address, space);
+  }
+}
+
 // The earlier access is another block's of the same launch.
 static __attribute__((noinline)) void conflict_of_blocks(struct look *l, const struct note *before, uint32_t key,
                                                          uint64_t address, enum space space) {

@@ -36,6 +36,11 @@ struct sim_inspector {
   void (*barrier_opens)(const char *file, int line, bool votes); // all threads have come to it
   void (*warp_met)(int warp, unsigned int lanes);
   void (*fence)(bool of_block);
+  // An asynchronous copy that the running thread has asked for will have written this when the thread has waited for it: it waits for all
+  // but the last `prior` groups of copies, each of which ends with a commit.
+  void (*async_write)(const void *to, size_t bytes, const void *caller);
+  void (*async_commit)(void);
+  void (*async_wait)(size_t prior);
   // Thread 0 of the block has come to the launch's grid.sync() number `number`, or goes on behind it; the block's others wait.
   void (*grid_barrier)(unsigned int number, bool arrives);
   void (*pause)(bool begins); // a thread that polls lets others run meanwhile

@@ -157,17 +157,36 @@ void sim_converge(struct sim_executor *e) {
   e->cursor = 0;
 }
 
+static bool is_inspected(void) {
+  return sim_executor && sim_executor->inspected;
+}
+
 // Out of line: the thread sanitizer, which kernels may be built with, does not know fences.
 void cudasim_fence(void) {
   atomic_thread_fence(memory_order_seq_cst);
   sim_weak_publish(true);
-  if (sim_executor && sim_executor->inspected)
+  if (is_inspected())
     sim_inspector->fence(false);
 }
 
 void cudasim_fence_block(void) {
   atomic_thread_fence(memory_order_seq_cst);
   sim_weak_publish(false);
-  if (sim_executor && sim_executor->inspected)
+  if (is_inspected())
     sim_inspector->fence(true);
+}
+
+void cudasim_async_write(const void *to, size_t bytes) {
+  if (is_inspected())
+    sim_inspector->async_write(to, bytes, __builtin_return_address(0));
+}
+
+void cudasim_async_commit(void) {
+  if (is_inspected())
+    sim_inspector->async_commit();
+}
+
+void cudasim_async_wait(size_t prior) {
+  if (is_inspected())
+    sim_inspector->async_wait(prior);
 }

@@ -26,6 +26,8 @@ static const InspectKind kinds[] = {
      "Blocks run in any order: use an atomic, or __threadfence() and an atomic flag, or two launches.", false},
     {"race-stream", "race between streams",
      "Record an event behind the one and let the other's stream wait for it, or use one stream for both.", false},
+    {"race-async", "shared memory read before its copy has arrived",
+     "Wait for the copy (__pipeline_wait_prior) and then, by a barrier, for the other threads.", false},
     {"race-host", "race between the host and a copy",
      "Wait for the stream, or for an event recorded behind the copy, before the host comes to that memory.", false},
     {"equal", "equal writes", "Each of these threads writes the same value, which harms nobody; one of them would do.",

@@ -21,6 +21,10 @@ void cudasim_poll(void);
 void cudasim_pause(void); // the same at once: where a thread is known to wait
 void cudasim_fence(void);
 void cudasim_fence_block(void);
+// For an inspector: what this thread has asked to be copied to shared memory, by groups of such copies, and what it has waited for.
+void cudasim_async_write(const void *to, size_t bytes);
+void cudasim_async_commit(void);
+void cudasim_async_wait(size_t prior);
 // Blocks of a cooperative launch wait for each other; whether this launch is one.
 void cudasim_grid_barrier(const char *file, int line);
 int cudasim_is_cooperative(void);
