@@ -1,6 +1,6 @@
 // What orders accesses of different blocks, or of threads that take a lock: one thread writes, says __threadfence(), and changes
-// something atomically; another changes the same thing atomically later. Each atomically changed address keeps who released what
-// there, each thread's block which of those it has come to know.
+// something atomically, or writes something volatile; another changes the same thing atomically later, or reads it. Each such address
+// keeps who released what there, each thread's block which of those it has come to know.
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ struct sync {
   struct sync *next;
 };
 
-// An atomic by this thread, after which the first `count` releases at the address are known to it.
+// An atomic or a volatile read by this thread, after which the first `count` releases at the address are known to it.
 struct acquire {
   struct sync *sync;
   uint32_t count, phase;
@@ -42,7 +42,7 @@ struct history {
   struct history *next;
 };
 
-static uint64_t question; // order_knows is asked one
+static uint64_t question; // the number of what order_knows is asked
 
 enum { TABLE = 4096 };
 
@@ -244,23 +244,35 @@ static bool look_at_releases(struct sync *sync, uint32_t count) {
   return false;
 }
 
+// By what another thread has acquired, if there is a barrier between: that one has its reason.
+static bool knows(struct look *l, bool by_barrier) {
+  if (by_barrier)
+    race_barrier_was_needed(l);
+  return true;
+}
+
 // Does the running thread know of this earlier access, by what it, or its block before a barrier, has acquired?
 bool order_knows(struct look *l, const struct note *before) {
   const struct history *h = l->history;
   asked = before;
   asking_run = l->run;
+  bool by_barrier = false;
   question++;
   to_look_at_count = 0;
-  for (uint32_t i = 0; h && i < h->count; i++) {
+  for (uint32_t i = h ? h->count : 0; i-- > 0;) { // what was learnt last is most likely what is asked
     const struct acquire *a = &h->acquires[i];
     bool warp_mate = a->thread / WARP == (unsigned)l->thread / WARP && a->epoch < l->met_last[l->thread];
-    if (a->thread == l->thread || a->phase < l->phase || warp_mate)
-      look_at(a->sync, a->count);
+    const bool own = a->thread == l->thread || warp_mate;
+    if (!own && a->phase >= l->phase)
+      continue;
+    by_barrier |= !own;
+    if (look_at_releases(a->sync, a->count))
+      return knows(l, !own);
   }
   while (to_look_at_count > 0) {
-    const struct known k = to_look_at[--to_look_at_count]; // what was learnt last is asked first
+    const struct known k = to_look_at[--to_look_at_count];
     if (look_at_releases(k.sync, k.count))
-      return true;
+      return knows(l, by_barrier);
   }
   return false;
 }
