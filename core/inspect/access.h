@@ -75,7 +75,10 @@ ACCESS_INLINE bool access_is_ordered(const struct look *l, struct cell *cell, st
                             : r->write.era - l->block_era >= l->needed_era + 1 - l->block_era)
     return false;
   if (r->read.era != l->era && (space != SPACE_GLOBAL || r->read.era < l->first_era)) {
-    r->read = now;
+    if (space == SPACE_GLOBAL)
+      r->read = now;
+    else
+      read_anew(l, r, &now);
     cell->last.era = 0;
   } else {
     note_read(l, r, &now);

@@ -55,6 +55,14 @@ static inline void note_read(const struct look *l, struct record *r, const struc
   }
 }
 
+// Of shared memory, in a new phase: who has read it in an earlier one is kept where no barrier since has a reason yet. This thread may
+// be about to write.
+static inline void read_anew(const struct look *l, struct record *r, const struct mark *now) {
+  if (r->read.era > l->needed_era && thread_of(&r->read) != thread_of(now))
+    r->other = r->read;
+  r->read = *now;
+}
+
 // A read of a word that nobody has written since something ordered it, and that two warps have read in this phase already, is
 // nothing new; nor is it where two lanes of this warp have, since they last met. Those are the most frequent accesses of all.
 static inline void settle_reads(const struct look *l, struct cell *cell, const struct record *r) {
@@ -93,7 +101,7 @@ static inline bool is_known(struct look *l, struct cell *cell, const struct mark
     if (space != SPACE_GLOBAL && r->write.era < l->block_era)
       return false;
     if (space != SPACE_GLOBAL && r->read.era != l->era)
-      r->read = *now; // other blocks' are none's business there
+      read_anew(l, r, now); // other blocks' are none's business there
     else
       note_read(l, r, now);
     if (space == SPACE_GLOBAL || r->write.era <= l->needed_era)
