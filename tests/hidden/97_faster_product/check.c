@@ -31,7 +31,7 @@ static const Scored SCORED = {.gpu = "gtx1650",
                               .size = "(256, 128) times (128, 896) floats",
                               .blocks = 16,
                               .naive = 178e-6,
-                              .reference = 34.3e-6,
+                              .reference = 34.5e-6,
                               .steps = {1.1, 2.2, 3.5, 4.5, 5}};
 
 static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
