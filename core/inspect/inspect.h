@@ -387,6 +387,7 @@ static inline void host_access(uint64_t address, size_t bytes, uint32_t place, b
 struct array {
   char *name;
   size_t offset, bytes;
+  bool is_guard; // none: where the compiler notes that an array of objects has been constructed
 };
 void program_read(void);
 extern uint64_t program_loaded_at;
@@ -502,6 +503,7 @@ void race_resolve_equal(struct look *l);
 void look_begin_epoch(struct look *l); // of the running thread
 void order_begin_block(struct look *l);
 void order_fence(struct look *l, bool of_block);
+void order_object(struct look *l, uint64_t address, bool releases);
 void order_grid_barrier(struct look *l, unsigned number, bool arrives);
 void order_atomic(struct look *l, uint64_t address);
 void order_volatile(struct look *l, uint64_t address, bool reads);

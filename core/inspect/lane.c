@@ -126,6 +126,11 @@ static void beyond_array(struct look *l, size_t offset, uint32_t key) {
               "%s: thread %d of block %u", what, l->thread, l->run - l->launch->first_run);
 }
 
+static bool is_guard(size_t offset) {
+  const int array = program_array_at(offset);
+  return array >= 0 && program_array(array)->is_guard;
+}
+
 // False: it is no array's, which has been said. The words of the array that lie within it whole are known from here on, and not
 // asked for again.
 static bool touch_array(struct look *l, size_t offset, uint32_t key) {
@@ -219,6 +224,10 @@ static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t 
   size_t offset;
   bool skip = end_pending(l);
   enum space space = memory_space(l, address, &memory, &offset);
+  if (space == SPACE_SHARED && !l->known_shared[offset / MEMORY_WORD] && is_guard(offset)) {
+    pass_by(l, key);
+    return;
+  }
   if (space == SPACE_NONE) {
     pass_by(l, key);
     if (inspect_scored && !is_a_threads(l, address))

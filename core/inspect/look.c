@@ -294,6 +294,10 @@ static void thread_goes_on(int thread, void **save, void *load) {
 #define thread_goes_on NULL
 #endif
 
+static void synchronizes(const void *object, bool releases) {
+  order_object(inspect_now, (uint64_t)(uintptr_t)object, releases);
+}
+
 static void told_async_write(const void *to, size_t bytes, const void *caller) {
   async_write(inspect_now, (uint64_t)(uintptr_t)to, (uint32_t)bytes, program_place(caller));
 }
@@ -505,6 +509,7 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .barrier_opens = barrier_opens,
                                                .warp_met = warp_met,
                                                .fence = fence,
+                                               .synchronizes = synchronizes,
                                                .async_write = told_async_write,
                                                .async_commit = told_async_commit,
                                                .async_wait = told_async_wait,

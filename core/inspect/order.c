@@ -167,6 +167,17 @@ void order_volatile(struct look *l, uint64_t address, bool reads) {
   synchronize(l, address, reads, !reads);
 }
 
+// A barrier or pipeline of namespace cuda at this address: what a thread has done up to here is released, or it acquires.
+void order_object(struct look *l, uint64_t address, bool releases) {
+  struct sync *sync = find(l->launch, address, true);
+  if (!releases) {
+    acquire(l, sync);
+    return;
+  }
+  order_fence(l, true);
+  release(l, sync, true);
+}
+
 // grid.sync() number `number` of the launch, which one thread of each block passes between two barriers of the block. Behind it all
 // know what all had done before, and nothing of what those that went on faster have done since: each has a place of its own, at
 // which no memory is.

@@ -97,7 +97,8 @@ static char *short_name(const char *symbol) {
 
 static void add_array(const char *name, const ElfW(Sym) * symbol) {
   arrays = inspect_resize(arrays, (size_t)(array_count + 1) * sizeof *arrays);
-  arrays[array_count++] = (struct array){short_name(name), symbol->st_value, symbol->st_size};
+  arrays[array_count++] =
+      (struct array){short_name(name), symbol->st_value, symbol->st_size, strncmp(name, "_ZGV", 4) == 0};
 }
 
 // ---- the copy of the program that tells what it does ---------------------------------------------------------------------------

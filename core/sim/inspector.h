@@ -36,6 +36,8 @@ struct sim_inspector {
   void (*barrier_opens)(const char *file, int line, bool votes); // all threads have come to it
   void (*warp_met)(int warp, unsigned int lanes);
   void (*fence)(bool of_block);
+  void (*synchronizes)(const void *object,
+                       bool releases); // the running thread, with those that come to the same object
   // An asynchronous copy that the running thread has asked for will have written this when the thread has waited for it: it waits for all
   // but the last `prior` groups of copies, each of which ends with a commit.
   void (*async_write)(const void *to, size_t bytes, const void *caller);

@@ -176,6 +176,16 @@ void cudasim_fence_block(void) {
     sim_inspector->fence(true);
 }
 
+void cudasim_release(const void *object) {
+  if (is_inspected())
+    sim_inspector->synchronizes(object, true);
+}
+
+void cudasim_acquire(const void *object) {
+  if (is_inspected())
+    sim_inspector->synchronizes(object, false);
+}
+
 void cudasim_async_write(const void *to, size_t bytes) {
   if (is_inspected())
     sim_inspector->async_write(to, bytes, __builtin_return_address(0));

@@ -23,6 +23,9 @@
 
 #include "cudasim_atomic.h"
 #include "cudasim_intrinsics.h"
+#ifdef __cplusplus
+#include <utility> // as nvcc's does
+#endif
 #include "cudasim_launch.h"
 #include "cudasim_math.h"
 #include "cudasim_split.h"

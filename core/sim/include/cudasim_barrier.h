@@ -34,7 +34,7 @@ public:
     begin(count);
   }
   barrier(const barrier &) = delete;
-  void begin(ptrdiff_t count) {
+  CUDASIM_UNSEEN void begin(ptrdiff_t count) {
     expected = static_cast<unsigned int>(count);
     dropped = arrived = 0;
     __atomic_store_n(&phase, 0u, __ATOMIC_RELEASE);
@@ -42,7 +42,8 @@ public:
   friend void init(barrier *self, ptrdiff_t count) {
     self->begin(count);
   }
-  arrival_token arrive(ptrdiff_t update = 1) {
+  CUDASIM_UNSEEN arrival_token arrive(ptrdiff_t update = 1) {
+    cudasim_release(this);
     const unsigned int mine = __atomic_load_n(&phase, __ATOMIC_ACQUIRE), count = static_cast<unsigned int>(update);
     const unsigned int wanted = __atomic_load_n(&expected, __ATOMIC_RELAXED);
     if (__atomic_add_fetch(&arrived, count, __ATOMIC_ACQ_REL) == wanted) {
@@ -52,22 +53,27 @@ public:
     }
     return mine;
   }
-  bool try_wait(arrival_token token) const {
+  CUDASIM_UNSEEN bool try_wait(arrival_token token) const {
     cudasim_poll();
-    return __atomic_load_n(&phase, __ATOMIC_ACQUIRE) != token;
+    const bool done = __atomic_load_n(&phase, __ATOMIC_ACQUIRE) != token;
+    if (done)
+      cudasim_acquire(this);
+    return done;
   }
-  void wait(arrival_token &&token) const {
+  CUDASIM_UNSEEN void wait(arrival_token &&token) const {
     while (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) == token)
       cudasim_pause();
+    cudasim_acquire(this);
   }
-  void wait_parity(bool parity) const {
+  CUDASIM_UNSEEN void wait_parity(bool parity) const {
     while ((__atomic_load_n(&phase, __ATOMIC_ACQUIRE) & 1u) == static_cast<unsigned int>(parity))
       cudasim_pause();
+    cudasim_acquire(this);
   }
   void arrive_and_wait(void) {
     wait(arrive());
   }
-  void arrive_and_drop(void) {
+  CUDASIM_UNSEEN void arrive_and_drop(void) {
     __atomic_add_fetch(&dropped, 1u, __ATOMIC_RELAXED);
     (void)arrive();
   }
@@ -87,9 +93,14 @@ template <thread_scope Scope> class pipeline {
   unsigned int stages, producers, consumers;
   unsigned int head, tail; // stages that this thread has committed and released
 
-  static void reach(const unsigned int *count, unsigned int wanted) {
+  CUDASIM_UNSEEN static void reach(const unsigned int *count, unsigned int wanted) {
     while (__atomic_load_n(count, __ATOMIC_ACQUIRE) < wanted)
       cudasim_pause();
+    cudasim_acquire(count);
+  }
+  CUDASIM_UNSEEN static void add(unsigned int *count) {
+    cudasim_release(count);
+    __atomic_add_fetch(count, 1u, __ATOMIC_RELEASE);
   }
 
 public:
@@ -104,7 +115,7 @@ public:
   }
   void producer_commit(void) {
     if (filled)
-      __atomic_add_fetch(&filled[head % stages], 1u, __ATOMIC_RELEASE);
+      add(&filled[head % stages]);
     head++;
   }
   void consumer_wait(void) {
@@ -113,7 +124,7 @@ public:
   }
   void consumer_release(void) {
     if (freed)
-      __atomic_add_fetch(&freed[tail % stages], 1u, __ATOMIC_RELEASE);
+      add(&freed[tail % stages]);
     tail++;
   }
   bool quit(void) {

@@ -18,10 +18,17 @@ struct xorwow_words {
   uint32_t v[5];
 };
 
+// No kernel's accesses: an inspector is told of a state, not of what jumps are computed by.
+CUDASIM_UNSEEN inline xorwow_words xorwow_next(const xorwow_words &x) {
+  const uint32_t t = x.v[0] ^ (x.v[0] >> 2);
+  return {{x.v[1], x.v[2], x.v[3], x.v[4], (x.v[4] ^ (x.v[4] << 4)) ^ (t ^ (t << 1))}};
+}
+
 inline void xorwow_step(uint32_t v[5]) {
-  const uint32_t t = v[0] ^ (v[0] >> 2);
-  memmove(v, v + 1, 4 * sizeof *v);
-  v[4] = (v[4] ^ (v[4] << 4)) ^ (t ^ (t << 1));
+  xorwow_words x;
+  memcpy(x.v, v, sizeof x.v);
+  x = xorwow_next(x);
+  memcpy(v, x.v, sizeof x.v);
 }
 
 // The five words move linearly over the bits: 2^i steps are a matrix, a row for each bit.
@@ -29,7 +36,7 @@ struct xorwow_jumps {
   static constexpr int powers = 131; // an offset of 64 bits, and 2^67 times a subsequence of 64 bits
   xorwow_words row[powers][160];
 
-  static xorwow_words product(const xorwow_words *matrix, const xorwow_words &x) {
+  CUDASIM_UNSEEN static xorwow_words product(const xorwow_words *matrix, const xorwow_words &x) {
     xorwow_words sum = {};
     for (int bit = 0; bit < 160; bit++)
       if (x.v[bit / 32] >> (bit % 32) & 1u)
@@ -37,11 +44,11 @@ struct xorwow_jumps {
           sum.v[i] ^= matrix[bit].v[i];
     return sum;
   }
-  xorwow_jumps(void) {
+  CUDASIM_UNSEEN xorwow_jumps(void) {
     for (int bit = 0; bit < 160; bit++) {
-      row[0][bit] = {};
-      row[0][bit].v[bit / 32] = 1u << (bit % 32);
-      xorwow_step(row[0][bit].v);
+      xorwow_words one = {};
+      one.v[bit / 32] = 1u << (bit % 32);
+      row[0][bit] = xorwow_next(one);
     }
     for (int power = 1; power < powers; power++)
       for (int bit = 0; bit < 160; bit++)
@@ -49,7 +56,7 @@ struct xorwow_jumps {
   }
 };
 
-inline void xorwow_jump(uint32_t v[5], int first_power, unsigned long long count) {
+CUDASIM_UNSEEN inline void xorwow_jump(uint32_t v[5], int first_power, unsigned long long count) {
   static const xorwow_jumps jumps;
   xorwow_words x;
   memcpy(x.v, v, sizeof x.v);

@@ -21,6 +21,10 @@ void cudasim_poll(void);
 void cudasim_pause(void); // the same at once: where a thread is known to wait
 void cudasim_fence(void);
 void cudasim_fence_block(void);
+// For an inspector: what this thread has done is known to those that acquire the same later. The objects of namespace cuda, whose own
+// memory it does not see.
+void cudasim_release(const void *object);
+void cudasim_acquire(const void *object);
 // For an inspector: what this thread has asked to be copied to shared memory, by groups of such copies, and what it has waited for.
 void cudasim_async_write(const void *to, size_t bytes);
 void cudasim_async_commit(void);
