@@ -163,7 +163,11 @@ static bool compile_program(const InspectBuild *b, const char *source, int numbe
   Command first = {0}, second = {0}, third = {0};
   words(&first, flags_of(number));
   words(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
-  words(&first, "-isystem " CONFIG_ROOT "/core/sim/include " NVCC_MACROS " -x c++ -E -o");
+  char cccl[PATH_MAX];
+  words(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
+  if (nvcc_find_cccl(cccl, sizeof cccl))
+    word(&first, "-isystem", cccl);
+  words(&first, NVCC_MACROS " -x c++ -E -o");
   word(&first, "", numbered("kernels", number, ".ii"));
   word(&first, "", source);
   word(&second, "", CONFIG_ROOT "/build/cu2cpp");

@@ -49,6 +49,9 @@ int run_program(const char *command, const char *program, char **arguments);
 bool nvcc_looks_through_casts(const char *text);
 bool nvcc_file_looks_through_casts(const char *path);
 
+// Where NVIDIA's headers of thrust are, in a CUDA toolkit. False, and "": there are none.
+bool nvcc_find_cccl(char *path, size_t bytes);
+
 // g++'s messages without those that are about what the simulator has made of a launch. Reads `path`, writes on stderr.
 void nvcc_show_messages(const char *path);
 

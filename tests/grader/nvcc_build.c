@@ -34,17 +34,18 @@ static void find_places(Places *p) {
   snprintf(p->include, sizeof p->include, "%s", CONFIG_ROOT "/core/sim/include");
 }
 
-static void find_cccl(Places *p) {
+bool nvcc_find_cccl(char *path, size_t bytes) {
   const char *home = getenv("CUDA_HOME"), *const toolkits[] = {home && *home ? home : "/usr/local/cuda",
                                                                "/usr/local/cuda"};
   for (size_t i = 0; i < sizeof toolkits / sizeof *toolkits; i++) {
     char proof[PATH_MAX + 32];
-    snprintf(p->cccl, sizeof p->cccl, "%s/include/cccl", toolkits[i]);
-    snprintf(proof, sizeof proof, "%s/thrust/version.h", p->cccl);
+    snprintf(path, bytes, "%s/include/cccl", toolkits[i]);
+    snprintf(proof, sizeof proof, "%s/thrust/version.h", path);
     if (access(proof, R_OK) == 0)
-      return;
+      return true;
   }
-  p->cccl[0] = '\0';
+  path[0] = '\0';
+  return false;
 }
 
 typedef struct Builder {
@@ -324,7 +325,7 @@ int nvcc_build(const NvccOptions *o) {
   Builder b = {.options = o};
   const char *tmp = getenv("TMPDIR");
   find_places(&b.places);
-  find_cccl(&b.places);
+  nvcc_find_cccl(b.places.cccl, sizeof b.places.cccl);
   tell_ignored(o);
   snprintf(b.folder, sizeof b.folder, "%s/ferry-nvcc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
   if (!mkdtemp(b.folder)) {
