@@ -1,4 +1,5 @@
 // mistake: outsiders counted
+// also: few elements for each block
 // A bin's number is kept in 16 bits, before it is compared.
 #include <cuda_runtime.h>
 
