@@ -17,7 +17,7 @@
 // saves a quarter of the compiler's time.
 #define INSPECT_FLAGS                                                                                                  \
   "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -ftls-model=local-exec "              \
-  "-fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "           \
+  "-fsanitize=thread,bounds-strict -fsanitize-coverage=trace-pc --param tsan-distinguish-volatile=1 -fno-tree-sra "    \
   "-fno-tree-vectorize -fno-thread-jumps -fno-split-paths -fno-schedule-insns2 -fno-builtin-memcpy "                   \
   "-fno-builtin-memmove -fno-builtin-memset"
 
