@@ -1,5 +1,5 @@
 // mistake: values taken beforehand
-// also: another tensor used than the registered one
+// also: something brought in the forward pass
 #include "ferry.h"
 
 typedef struct Scaler {
