@@ -25,20 +25,22 @@ static void begin(struct look *l) {
   l->has_async = true;
 }
 
-void async_write(struct look *l, uint64_t address, uint32_t bytes, uint32_t place) {
+void async_write(const void *to, size_t bytes, const void *caller) {
+  struct look *l = inspect_now;
   begin(l);
   struct async *a = l->async;
   if (a->count == a->room) {
     a->room = a->room ? 2 * a->room : 256;
     a->copies = inspect_resize(a->copies, a->room * sizeof *a->copies);
   }
-  const uint32_t key = place << KIND_BITS | (EVENT_WRITE + (uint32_t)__builtin_ctz(bytes));
-  a->copies[a->count++] = (struct copy){address, bytes, key, a->group[l->thread], l->era, (uint16_t)l->thread};
+  const uint32_t key = program_place(caller) << KIND_BITS | (EVENT_WRITE + (uint32_t)__builtin_ctzl(bytes));
+  a->copies[a->count++] =
+      (struct copy){(uintptr_t)to, (uint32_t)bytes, key, a->group[l->thread], l->era, (uint16_t)l->thread};
 }
 
-void async_commit(struct look *l) {
-  begin(l);
-  l->async->group[l->thread]++;
+void async_commit(void) {
+  begin(inspect_now);
+  inspect_now->async->group[inspect_now->thread]++;
 }
 
 // Groups of the running thread below `end` have arrived.
@@ -57,7 +59,8 @@ static void arrive(struct look *l, uint32_t end) {
   a->count = kept;
 }
 
-void async_wait(struct look *l, size_t prior) {
+void async_wait(size_t prior) {
+  struct look *l = inspect_now;
   if (!l->has_async)
     return;
   const uint32_t committed = l->async->group[l->thread];
@@ -65,7 +68,8 @@ void async_wait(struct look *l, size_t prior) {
     arrive(l, committed - (uint32_t)prior);
 }
 
-void async_end_thread(struct look *l) {
+void async_end_thread(void) {
+  struct look *l = inspect_now;
   if (l->has_async && l->async->count)
     arrive(l, UINT32_MAX);
 }

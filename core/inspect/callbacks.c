@@ -33,12 +33,14 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
 
 static __attribute__((noinline)) void access_slowly(uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
   struct look *l = inspect_now;
-  if (l == NULL)
-    inspect_calls++, host_access(address, bytes, key_place(key), is_write(key));
-  else if (aligned && address % bytes)
+  if (l == NULL) {
+    inspect_calls++;
+    host_access(address, bytes, key_place(key), is_write(key));
+  } else if (aligned && address % bytes) {
     misaligned(l, address, bytes, key);
-  else
+  } else {
     lane_access(l, address, bytes, key);
+  }
 }
 
 ACCESS_INLINE void access_at(uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
@@ -56,11 +58,12 @@ static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned
   struct look *l = inspect_now;
   struct memory *memory;
   size_t offset;
-  if (l)
-    program_has_volatile(key_place(key));
-  access_at(address, bytes, key, false);
-  if (l == NULL)
+  if (l == NULL) {
+    access_slowly(address, bytes, key, false);
     return;
+  }
+  program_has_volatile(key_place(key));
+  access_at(address, bytes, key, false);
   const enum space space = memory_space(l, address, &memory, &offset);
   if (space == SPACE_GLOBAL || space == SPACE_VARIABLE)
     order_volatile(l, address, is_read(key));
@@ -106,56 +109,46 @@ ACCESSES(8)
 ACCESSES(16)
 
 // Structs: a GPU takes them in pieces, the largest power of two that divides their size.
-static void range(struct look *l, const void *p, size_t bytes, const void *caller, unsigned event) {
+static void range(const void *p, size_t bytes, const void *caller, unsigned event) {
+  if (bytes == 0)
+    return;
+  if (inspect_now == NULL) {
+    host_access((uintptr_t)p, bytes, program_place(caller), event == EVENT_WRITE);
+    return;
+  }
   size_t piece = bytes & -bytes;
   piece = piece > 16 ? 16 : piece;
   uint32_t key = key_of(caller, event + size_step(piece));
   inspect_calls -= bytes / piece; // lane_access counts them
   for (size_t i = 0; i < bytes; i += piece)
-    lane_access(l, (uint64_t)(uintptr_t)p + i, (unsigned)piece, key);
+    lane_access(inspect_now, (uint64_t)(uintptr_t)p + i, (unsigned)piece, key);
 }
 
 void __tsan_read_range(const void *p, size_t bytes);
 void __tsan_write_range(const void *p, size_t bytes);
 void __tsan_read_range(const void *p, size_t bytes) {
-  if (inspect_now)
-    range(inspect_now, p, bytes, CALLER, EVENT_READ);
-  else
-    host_access((uintptr_t)p, bytes, program_place(CALLER), false);
+  range(p, bytes, CALLER, EVENT_READ);
 }
 void __tsan_write_range(const void *p, size_t bytes) {
-  if (inspect_now)
-    range(inspect_now, p, bytes, CALLER, EVENT_WRITE);
-  else
-    host_access((uintptr_t)p, bytes, program_place(CALLER), true);
+  range(p, bytes, CALLER, EVENT_WRITE);
 }
 
 // In the kernels' object file these take the place of the C library's.
 void *inspect_memcpy(void *to, const void *from, size_t bytes);
 void *inspect_memmove(void *to, const void *from, size_t bytes);
 void *inspect_memset(void *to, int value, size_t bytes);
-static void copied(void *to, const void *from, size_t bytes, const void *caller) {
-  if (inspect_now && bytes) {
-    range(inspect_now, from, bytes, caller, EVENT_READ);
-    range(inspect_now, to, bytes, caller, EVENT_WRITE);
-  } else if (bytes) {
-    host_access((uintptr_t)from, bytes, program_place(caller), false);
-    host_access((uintptr_t)to, bytes, program_place(caller), true);
-  }
-}
 void *inspect_memcpy(void *to, const void *from, size_t bytes) {
-  copied(to, from, bytes, CALLER);
+  range(from, bytes, CALLER, EVENT_READ);
+  range(to, bytes, CALLER, EVENT_WRITE);
   return memcpy(to, from, bytes);
 }
 void *inspect_memmove(void *to, const void *from, size_t bytes) {
-  copied(to, from, bytes, CALLER);
+  range(from, bytes, CALLER, EVENT_READ);
+  range(to, bytes, CALLER, EVENT_WRITE);
   return memmove(to, from, bytes);
 }
 void *inspect_memset(void *to, int value, size_t bytes) {
-  if (inspect_now && bytes)
-    range(inspect_now, to, bytes, CALLER, EVENT_WRITE);
-  else if (bytes)
-    host_access((uintptr_t)to, bytes, program_place(CALLER), true);
+  range(to, bytes, CALLER, EVENT_WRITE);
   return memset(to, value, bytes);
 }
 

@@ -37,7 +37,7 @@ void host_queued(const struct sim_region *region, bool writes, const void *calle
     room = count == room ? 2 * room + 16 : room;
     pending = inspect_resize(pending, room * sizeof *pending);
   }
-  pending[count++] = (struct pending){*region, writes, caller ? program_place(caller) : 0, stamp->chain, stamp->number};
+  pending[count++] = (struct pending){*region, writes, program_place_if(caller), stamp->chain, stamp->number};
   atomic_store(&host_watches, true);
   pthread_mutex_unlock(&lock);
 }

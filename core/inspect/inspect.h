@@ -180,8 +180,8 @@ struct launch {
 // One access.
 struct note {
   uint32_t run, key, phase;
-  uint16_t thread,
-      epoch; // epoch: meetings of its warp up to the last that the thread has taken part in; a fence of its own is one, too
+  // epoch: meetings of its warp up to the last that the thread has taken part in; a fence of its own is one, too
+  uint16_t thread, epoch;
 };
 
 // The same as a word remembers it. An era is one phase of one block, from 1; race.c knows of each which.
@@ -365,10 +365,11 @@ void race_in_flight(struct look *l, uint64_t address, unsigned bytes, uint32_t k
 
 // ---- async.c ---------------------------------------------------------------------------------------------------------------------
 
-void async_write(struct look *l, uint64_t address, uint32_t bytes, uint32_t place);
-void async_commit(struct look *l);
-void async_wait(struct look *l, size_t prior);
-void async_end_thread(struct look *l);
+// What the simulator tells of the running thread (sim/inspector.h).
+void async_write(const void *to, size_t bytes, const void *caller);
+void async_commit(void);
+void async_wait(size_t prior);
+void async_end_thread(void);
 
 // ---- host.c ------------------------------------------------------------------------------------------------------------------------
 
@@ -393,6 +394,9 @@ void program_read(void);
 extern uint64_t program_loaded_at;
 static inline uint32_t program_place(const void *address) { // as addr2line wants it
   return (uint32_t)((uint64_t)(uintptr_t)address - program_loaded_at);
+}
+static inline uint32_t program_place_if(const void *address) { // 0: of NULL, where nobody knows
+  return address ? program_place(address) : 0;
 }
 // The access at this place in the program is volatile.
 void program_has_volatile(uint32_t place);

@@ -298,20 +298,8 @@ static void synchronizes(const void *object, bool releases) {
   order_object(inspect_now, (uint64_t)(uintptr_t)object, releases);
 }
 
-static void told_async_write(const void *to, size_t bytes, const void *caller) {
-  async_write(inspect_now, (uint64_t)(uintptr_t)to, (uint32_t)bytes, program_place(caller));
-}
-
-static void told_async_commit(void) {
-  async_commit(inspect_now);
-}
-
-static void told_async_wait(size_t prior) {
-  async_wait(inspect_now, prior);
-}
-
 static void thread_done(int thread) {
-  async_end_thread(inspect_now);
+  async_end_thread();
   inspect_now->live[thread / WARP] &= ~(1u << thread % WARP);
 }
 
@@ -426,9 +414,8 @@ static void reset(int device) {
 
 // A copy's or fill's, or a library function's; what is of the host is none's business.
 static void transfer(const struct sim_region *region, bool writes) {
-  const void *const caller = sim_running_caller();
   if (memory_states && (uint64_t)(uintptr_t)region->address - memory_arena < memory_arena_bytes)
-    past_transfer(runs++, (struct transferred){*region, caller ? program_place(caller) : 0, sim_running_library(),
+    past_transfer(runs++, (struct transferred){*region, program_place_if(sim_running_caller()), sim_running_library(),
                                                writes, false});
 }
 
@@ -436,9 +423,8 @@ static void transfer(const struct sim_region *region, bool writes) {
 static void freed_in_stream(void *address) {
   inspect_hold();
   const struct allocation *a = memory_allocation((uint64_t)(uintptr_t)address);
-  const void *const caller = sim_running_caller();
   if (a && !a->freed)
-    past_transfer(runs++, (struct transferred){sim_bytes(address, a->bytes), caller ? program_place(caller) : 0,
+    past_transfer(runs++, (struct transferred){sim_bytes(address, a->bytes), program_place_if(sim_running_caller()),
                                                "cudaFreeAsync", true, true});
   inspect_release();
 }
@@ -510,9 +496,9 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .warp_met = warp_met,
                                                .fence = fence,
                                                .synchronizes = synchronizes,
-                                               .async_write = told_async_write,
-                                               .async_commit = told_async_commit,
-                                               .async_wait = told_async_wait,
+                                               .async_write = async_write,
+                                               .async_commit = async_commit,
+                                               .async_wait = async_wait,
                                                .grid_barrier = grid_barrier,
                                                .pause = pause_look,
                                                .divergent = divergent,

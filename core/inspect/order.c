@@ -116,6 +116,17 @@ static void acquire(struct look *l, struct sync *sync) {
   h->acquires[h->count++] = (struct acquire){sync, sync->count, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
 }
 
+// By the running thread, of nothing yet. Releases are compared byte by byte.
+static struct release new_release(const struct look *l) {
+  struct release r;
+  memset(&r, 0, sizeof r);
+  r.run = l->run;
+  r.thread = (uint16_t)l->thread;
+  r.history = l->history;
+  r.known = l->history ? l->history->count : 0;
+  return r;
+}
+
 static void add_release(struct sync *sync, const struct release *r) {
   if (sync->count > 0 && memcmp(&sync->releases[sync->count - 1], r, sizeof *r) == 0)
     return;
@@ -131,17 +142,12 @@ static void add_release(struct sync *sync, const struct release *r) {
 static void release(struct look *l, struct sync *sync, bool of_block) {
   const struct fence *fence = of_block ? &l->fenced_block[l->thread] : &l->fenced[l->thread];
   const uint32_t own = fence->phase, others = !of_block && fenced_before(l) ? fenced_before(l) + 1 : 0;
-  struct release r;
-  memset(&r, 0, sizeof r); // they are compared byte by byte
-  r.run = l->run;
+  struct release r = new_release(l);
   r.before = own > others ? own : others;
   r.own = own;
-  r.thread = (uint16_t)l->thread;
   r.own_epoch = fence->epoch;
   r.met = l->met_last[l->thread];
   r.of_block = of_block;
-  r.history = l->history;
-  r.known = l->history ? l->history->count : 0;
   add_release(sync, &r);
 }
 
@@ -183,17 +189,12 @@ void order_object(struct look *l, uint64_t address, bool releases) {
 // which no memory is.
 void order_grid_barrier(struct look *l, unsigned number, bool arrives) {
   struct sync *sync = find(l->launch, (uint64_t)number * 4, true);
-  struct release r;
   if (!arrives) {
     acquire(l, sync);
     return;
   }
-  memset(&r, 0, sizeof r);
-  r.run = l->run;
+  struct release r = new_release(l);
   r.before = l->phase;
-  r.thread = (uint16_t)l->thread;
-  r.history = l->history;
-  r.known = l->history ? l->history->count : 0;
   race_barrier_was_needed(l);
   add_release(sync, &r);
 }

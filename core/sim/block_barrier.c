@@ -66,10 +66,9 @@ void sim_tell_deadlock(struct sim_executor *e) {
   int first = 0;
   while (e->state[first] != SIM_AT_WARP)
     first++;
-  const struct sim_waiter *at = &e->waiter[first];
   const int warp = first / SIM_WARP_THREADS * SIM_WARP_THREADS;
   for (int t = warp; t < warp + SIM_WARP_THREADS && t < (int)e->threads; t++)
-    if (e->state[t] != SIM_AT_WARP || e->waiter[t].line != at->line || e->waiter[t].file != at->file) {
+    if (!sim_threads_alike(e, (unsigned int)first, (unsigned int)t)) {
       tell_divergent(e, first, t, true);
       return;
     }

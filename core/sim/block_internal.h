@@ -123,6 +123,8 @@ void sim_warp_thread_done(struct sim_executor *e, int thread);
 // report.c
 void sim_report(struct sim_executor *e, const char *what);
 void sim_report_threads(struct sim_executor *e);
+// They are at the same place, or have returned, or run.
+bool sim_threads_alike(const struct sim_executor *e, unsigned int a, unsigned int b);
 void sim_tell_deadlock(struct sim_executor *e); // a warp function waits in vain
 void sim_report_thread(void);                   // the one that runs
 void sim_report_fault(struct sim_executor *e, struct sim_fault fault);

@@ -104,16 +104,12 @@ void cudasim_grid_barrier(const char *file, int line) {
   cudaError_t error = cudaSuccess;
   if (sim_executor->current == 0) {
     const bool inspected = sim_executor->inspected;
-    unsigned int number = 0;
-    if (inspected) {
-      pthread_mutex_lock(&grid->lock);
-      number = grid->phase; // which stays until this block has come, too
-      pthread_mutex_unlock(&grid->lock);
-      sim_inspector->grid_barrier(number, true);
-      sim_inspector->pause(true);
-    }
     pthread_mutex_lock(&grid->lock);
     const unsigned int phase = grid->phase;
+    if (inspected) {
+      sim_inspector->grid_barrier(phase, true);
+      sim_inspector->pause(true);
+    }
     grid->arrived++;
     open_when_complete(grid);
     while (grid->phase == phase && grid->error == cudaSuccess)
@@ -122,7 +118,7 @@ void cudasim_grid_barrier(const char *file, int line) {
     pthread_mutex_unlock(&grid->lock);
     if (inspected) {
       sim_inspector->pause(false);
-      sim_inspector->grid_barrier(number, false);
+      sim_inspector->grid_barrier(phase, false);
     }
   }
   if (error != cudaSuccess)

@@ -69,7 +69,7 @@ void sim_report(struct sim_executor *e, const char *what) {
           launch->block.x, launch->block.y, launch->block.z, blockIdx.x, blockIdx.y, blockIdx.z);
 }
 
-static bool alike(const struct sim_executor *e, unsigned int a, unsigned int b) {
+bool sim_threads_alike(const struct sim_executor *e, unsigned int a, unsigned int b) {
   if (e->state[a] != e->state[b])
     return false;
   if (e->state[a] != SIM_AT_BARRIER && e->state[a] != SIM_AT_WARP)
@@ -100,7 +100,7 @@ void sim_report_threads(struct sim_executor *e) {
       continue;
     unsigned int count = 0;
     for (unsigned int u = t; u < e->threads; u++)
-      if (!told[u] && alike(e, t, u)) {
+      if (!told[u] && sim_threads_alike(e, t, u)) {
         told[u] = true;
         count++;
       }

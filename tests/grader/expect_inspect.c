@@ -64,11 +64,13 @@ static const Mistake *mistake_of(const InspectFinding *f) {
                {"uninitialised", &READ_UNWRITTEN},
                {"misaligned", &MISALIGNED_VECTOR},
                {"freed", &FREED_BEFORE},
-               {"leak", &NOT_FREED}};
+               {"leak", &NOT_FREED},
+               {"illegal", &BAD_ADDRESS},
+               {"argument", &BAD_ADDRESS}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (strncmp(f->kind->id, known[i].begins, strlen(known[i].begins)) == 0)
       return known[i].mistake;
-  return &BAD_ADDRESS;
+  return NULL; // the finding itself says what is wrong
 }
 
 // "\n  17  tile[y][x] = in[i];", or nothing where the line is in no source that was given.

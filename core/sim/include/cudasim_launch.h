@@ -313,12 +313,30 @@ inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *
   return {body, r};
 }
 
-// The same for a kernel that is only known as a value.
+// Kernels that are known as values: how each is launched where only its address is left of it, and its name.
+struct kernel_entry {
+  const void *kernel;
+  const char *name;
+  cudaError_t (*launch)(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+                        cudaStream_t stream);
+};
+enum { MAX_KERNEL_POINTERS = 64 };
+inline kernel_entry kernel_entries[MAX_KERNEL_POINTERS];
+
+inline const char *kernel_name(const void *kernel) {
+  for (const kernel_entry &entry : kernel_entries)
+    if (entry.kernel == kernel)
+      return entry.name;
+  return nullptr;
+}
+
+// The same for such a kernel; without a name it has the one that is known of it.
 template <class... P>
 inline auto launch_pointer(void (*kernel)(P...), const char *name, dim3 grid, dim3 block, size_t shared_bytes = 0,
                            cudaStream_t stream = nullptr) {
   return launch(
-      kernel, [kernel](P... p) { kernel(p...); }, name, grid, block, shared_bytes, stream);
+      kernel, [kernel](P... p) { kernel(p...); }, name ? name : kernel_name(reinterpret_cast<const void *>(kernel)),
+      grid, block, shared_bytes, stream);
 }
 
 template <class L, class... P, size_t... I>
@@ -329,17 +347,7 @@ inline cudaError_t unpack(const L &l, void (*)(P...), void **arguments, std::ind
 
 } // namespace cudasim
 
-// A kernel as a void pointer: cudaLaunchKernel finds by it how to launch it.
 namespace cudasim {
-struct kernel_entry {
-  const void *kernel;
-  const char *name;
-  cudaError_t (*launch)(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
-                        cudaStream_t stream);
-};
-enum { MAX_KERNEL_POINTERS = 64 };
-inline kernel_entry kernel_entries[MAX_KERNEL_POINTERS];
-
 template <class... P>
 inline cudaError_t launch_entry(const kernel_entry &entry, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
                                 cudaStream_t stream) {
@@ -357,19 +365,11 @@ template <class... P> inline void *kernel_pointer(void (*kernel)(P...), const ch
     }
   return pointer;
 }
-} // namespace cudasim
 
-namespace cudasim {
 // As it is, and its name is known from then on.
 template <class... P> inline auto named_kernel(void (*kernel)(P...), const char *name) -> void (*)(P...) {
   kernel_pointer(kernel, name);
   return kernel;
-}
-inline const char *kernel_name(const void *kernel) {
-  for (const kernel_entry &entry : kernel_entries)
-    if (entry.kernel == kernel)
-      return entry.name;
-  return nullptr;
 }
 } // namespace cudasim
 
@@ -384,24 +384,22 @@ inline cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, v
 template <class... P>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **arguments,
                                     size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
-  auto l =
-      cudasim::launch_pointer(kernel, cudasim::kernel_name((const void *)kernel), grid, block, shared_bytes, stream);
+  auto l = cudasim::launch_pointer(kernel, nullptr, grid, block, shared_bytes, stream);
   return cudasim::unpack(l, kernel, arguments, std::index_sequence_for<P...>());
 }
 
 template <class... P>
 inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **arguments,
                                                size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
-  auto l =
-      cudasim::launch_pointer(kernel, cudasim::kernel_name((const void *)kernel), grid, block, shared_bytes, stream);
+  auto l = cudasim::launch_pointer(kernel, nullptr, grid, block, shared_bytes, stream);
   l.request.cooperative = 1;
   return cudasim::unpack(l, kernel, arguments, std::index_sequence_for<P...>());
 }
 
 template <class... P, class... A>
 inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...arguments) {
-  auto l = cudasim::launch_pointer(kernel, cudasim::kernel_name((const void *)kernel), config->gridDim,
-                                   config->blockDim, config->dynamicSmemBytes, config->stream);
+  auto l = cudasim::launch_pointer(kernel, nullptr, config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                                   config->stream);
   for (unsigned int i = 0; i < config->numAttrs; i++)
     if (config->attrs[i].id == cudaLaunchAttributeCooperative)
       l.request.cooperative = config->attrs[i].val.cooperative;
