@@ -59,7 +59,8 @@ static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned
   struct memory *memory;
   size_t offset;
   if (l == NULL) {
-    access_slowly(address, bytes, key, false);
+    inspect_calls++;
+    host_access_strong(address, bytes, key_place(key), is_write(key));
     return;
   }
   program_has_volatile(key_place(key));
@@ -167,13 +168,18 @@ static unsigned atomic_kind(unsigned bytes) {
   return kind;
 }
 
+static __attribute__((noinline)) void atomic_elsewhere(uint64_t address, unsigned bytes, const void *caller) {
+  inspect_calls++;
+  host_access_strong(address, bytes, program_place(caller), true);
+}
+
 #define ATOMIC_ACCESS(address, bytes)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
     if (__builtin_expect(l != NULL, 1))                                                                                \
       lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, atomic_kind(bytes)));                       \
     else                                                                                                               \
-      inspect_calls++;                                                                                                 \
+      atomic_elsewhere((uint64_t)(uintptr_t)(address), bytes, CALLER);                                                 \
   } while (0)
 #define ATOMIC_UPDATE(bits, T, name, builtin)                                                                          \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order);                                                   \
@@ -195,6 +201,8 @@ static unsigned atomic_kind(unsigned bytes) {
   T __tsan_atomic##bits##_load(const volatile T *p, int order);                                                        \
   T __tsan_atomic##bits##_load(const volatile T *p, int order) {                                                       \
     (void)order;                                                                                                       \
+    if (inspect_now == NULL)                                                                                           \
+      host_access_strong((uint64_t)(uintptr_t)p, bits / 8, program_place(CALLER), false);                              \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                       \
   }                                                                                                                    \
   void __tsan_atomic##bits##_store(volatile T *p, T value, int order);                                                 \

@@ -1,11 +1,12 @@
-// Host code that comes to memory which a copy reads or writes that it has not waited for. What the compiler has put into the file's host
-// code tells of its accesses, as in kernels; functions of the C library tell of nothing but copies.
+// Host code that comes to memory which a copy or a kernel reads or writes that it has not waited for. What the compiler has put into
+// the file's host code tells of its accesses, as in kernels; functions of the C library tell of nothing but copies.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "inspect/inspect.h"
-#include "sim/inspector.h"
+#include "inspect/past.h"
+
+// ---- copies ------------------------------------------------------------------------------------------------------------------------
 
 struct pending {
   struct sim_region region;
@@ -15,6 +16,7 @@ struct pending {
 };
 
 atomic_bool host_watches;
+static atomic_bool copies_pending, shares_memory;
 static struct pending *pending;
 static size_t count, room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,7 +27,8 @@ static void forget_known(void) {
     if (!sim_stamp_host_knows(pending[i].chain, pending[i].number))
       pending[kept++] = pending[i];
   count = kept;
-  atomic_store(&host_watches, count > 0);
+  atomic_store(&copies_pending, count > 0);
+  atomic_store(&host_watches, count > 0 || atomic_load(&shares_memory));
 }
 
 void host_queued(const struct sim_region *region, bool writes, const void *caller, const struct sim_stamp *stamp) {
@@ -38,6 +41,7 @@ void host_queued(const struct sim_region *region, bool writes, const void *calle
     pending = inspect_resize(pending, room * sizeof *pending);
   }
   pending[count++] = (struct pending){*region, writes, program_place_if(caller), stamp->chain, stamp->number};
+  atomic_store(&copies_pending, true);
   atomic_store(&host_watches, true);
   pthread_mutex_unlock(&lock);
 }
@@ -59,7 +63,7 @@ static void report(const struct pending *p, uint64_t address, uint32_t place, bo
   inspect_release();
 }
 
-void host_access_slowly(uint64_t address, size_t bytes, uint32_t place, bool writes) {
+static void meet_copies(uint64_t address, size_t bytes, uint32_t place, bool writes) {
   bool known = false;
   if (sim_running_stamp()) // a kernel that nobody looks at, or a function of the host's that a stream calls in its turn
     return;
@@ -76,4 +80,57 @@ void host_access_slowly(uint64_t address, size_t bytes, uint32_t place, bool wri
   if (known)
     forget_known();
   pthread_mutex_unlock(&lock);
+}
+
+// ---- kernels, in memory that they share with the host -------------------------------------------------------------------------------
+
+// Whoever polls such memory, or hands it on by atomics, waits in a way of his own, which nobody here knows the order of.
+static atomic_bool waits_otherwise;
+
+void host_begins_sharing(void) {
+  atomic_store(&shares_memory, true);
+  atomic_store(&host_watches, true);
+}
+
+static bool is_shared(uint64_t address, size_t bytes, bool writes) {
+  if (address - memory_shared_begin >= memory_shared_bytes)
+    return program_is_managed(address);
+  if (writes)
+    memory_host_writes(address, bytes);
+  return memory_is_allocated(address);
+}
+
+static bool may_meet_kernels(void) {
+  return sim_stamp_host_is_behind() && !atomic_load(&waits_otherwise) &&
+         (!sim_running_stamp() || sim_running_host_function());
+}
+
+void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool writes) {
+  static __thread struct sim_stamp knows;
+  if (atomic_load(&copies_pending))
+    meet_copies(address, bytes, place, writes);
+  if (!is_shared(address, bytes, writes) || !may_meet_kernels())
+    return;
+  const struct sim_stamp *function = sim_running_stamp(); // that a stream calls in its turn
+  const unsigned long version = function ? 0 : sim_stamp_of_host(&knows);
+  struct transferred what = {
+      .region = sim_bytes((const void *)(uintptr_t)address, bytes), .place = place, .writes = writes};
+  inspect_hold();
+  if (function) {
+    what.library = "a function of the host's";
+    past_host_function(function, what);
+  } else {
+    past_host_access(&knows, version, what);
+  }
+  inspect_release();
+}
+
+void host_access_strong(uint64_t address, size_t bytes, uint32_t place, bool writes) {
+  if (atomic_load(&copies_pending))
+    meet_copies(address, bytes, place, writes);
+  if (!is_shared(address, bytes, writes) || !may_meet_kernels() || atomic_exchange(&waits_otherwise, true))
+    return;
+  inspect_hold();
+  past_forget_host();
+  inspect_release();
 }

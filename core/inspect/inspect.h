@@ -173,6 +173,7 @@ struct launch {
   size_t late_count;
   struct counted *counted;      // counts.c: what it has done
   uint64_t calls, looked_calls; // in all its blocks, and in those that are looked at
+  uint32_t *constants;          // past.c
   uint64_t closure;             // where its arguments are, and how many bytes
   size_t closure_bytes;
 };
@@ -293,9 +294,13 @@ void inspect_release(void);
 enum space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_DYNAMIC, SPACE_VARIABLE };
 enum { SIM_MAX_SHARED = 232448 };
 
+// PINNED and MANAGED: memory of the host that kernels may use.
+enum owner { OF_DEVICE, PINNED, MANAGED };
+
 struct allocation {
   uint64_t address;
   size_t bytes;
+  enum owner owner;
   uint32_t place, serial;
   bool freed,
       reset; // reset: by cudaDeviceReset or a graph, which is as good as freeing it, but that the simulator keeps the memory
@@ -314,8 +319,9 @@ struct memory {
   struct record *records; // of shared memory: each word's, side by side; else NULL
 };
 
-extern uint8_t *memory_states; // a byte for each byte of the devices' memory
-extern uint64_t memory_arena, memory_arena_bytes;
+extern uint8_t *memory_states;                            // a byte for each byte of the devices' memory
+extern uint64_t memory_arena, memory_arena_bytes;         // devices' memory, and behind it the host's that they share
+extern uint64_t memory_shared_begin, memory_shared_bytes; // the latter alone
 extern struct memory *memory_global;
 extern unsigned memory_paused_looks;     // blocks that others may run beside for now
 extern struct cell *memory_global_words; // its `words`
@@ -323,6 +329,9 @@ extern struct cell *memory_global_words; // its `words`
 struct memory *memory_new(size_t bytes, bool shared);
 struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
 const struct cell *memory_cell(const struct memory *memory, size_t offset);
+// Of devices' memory, and what they share with the host, or of a variable of the program; NULL: of neither.
+struct cell *memory_cells_at(uint64_t address, unsigned bytes, unsigned *count);
+bool memory_has(uint64_t address); // such memory
 enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset);
 // Tells of global memory that is not allocated, or that nothing has written, and marks what is written now.
 void memory_check(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
@@ -345,16 +354,20 @@ static inline enum space memory_space(const struct look *l, uint64_t address, st
 
 void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
-void memory_allocated(void *address, size_t bytes, const void *caller);
+void memory_allocated(void *address, size_t bytes, enum owner owner, const void *caller);
 void memory_freed(void *address);
 void memory_given_back(void *address);
 void memory_reset(int device);
 // For those who put guards round an array: of the memory here these bytes are the array; nobody has written them yet, or as it was.
 void inspect_array(void *address, size_t bytes, const char *name, bool unwritten);
 // "byte 12 of out", "byte 12 of 400": into `text`.
+const char *memory_owner(enum owner owner); // "device"
 void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
 struct sim_region;
 void memory_wrote(const struct sim_region *region);
+// Of memory that the host shares.
+void memory_host_writes(uint64_t address, size_t bytes);
+bool memory_is_allocated(uint64_t address);
 void memory_copied(const struct sim_region *to, const struct sim_region *from);
 bool memory_is_newer(uint64_t address, uint32_t era);         // than what began with that era
 const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
@@ -375,13 +388,16 @@ void async_end_thread(void);
 
 struct sim_region;
 struct sim_stamp;
-extern atomic_bool host_watches; // the host has not waited for a copy of its memory
+extern atomic_bool host_watches; // the host has not waited for a copy of its memory, or shares some with kernels
 void host_queued(const struct sim_region *region, bool writes, const void *caller, const struct sim_stamp *stamp);
-void host_access_slowly(uint64_t address, size_t bytes, uint32_t place, bool writes);
+void host_begins_sharing(void);
+void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool writes);
 static inline void host_access(uint64_t address, size_t bytes, uint32_t place, bool writes) {
   if (__builtin_expect(atomic_load_explicit(&host_watches, memory_order_relaxed), 0))
-    host_access_slowly(address, bytes, place, writes);
+    host_access_watched(address, bytes, place, writes);
 }
+// Atomic, or volatile.
+void host_access_strong(uint64_t address, size_t bytes, uint32_t place, bool writes);
 
 // ---- program.c: the running program's own parts ----------------------------------------------------------------------------------
 
@@ -404,8 +420,12 @@ bool program_is_volatile(uint32_t place);
 char *program_shared(void); // this thread's thread-local memory
 size_t program_shared_bytes(void);
 bool program_has_data(uint64_t address, uint64_t *first,
-                      uint64_t *bytes); // is it in the program's variables, and no constant?
-int program_array_at(size_t offset);    // -1: no array
+                      uint64_t *bytes);    // is it in the program's variables, and no constant?
+bool program_is_managed(uint64_t address); // it is a variable that the host shares
+bool program_has_managed(void);
+bool program_is_constant(uint64_t address, size_t *offset); // __constant__; the offset is from the first of all
+size_t program_constant_bytes(void);                        // from there to the end of the last
+int program_array_at(size_t offset);                        // -1: no array
 const struct array *program_array(int number);
 int program_arrays(void);
 
@@ -504,6 +524,7 @@ void race_barrier_was_needed(struct look *l); // the last one that the block has
 void race_resolve_early(struct look *l);
 void race_resolve_equal(struct look *l);
 
+uint32_t look_new_run(void);           // of something else than a block
 void look_begin_epoch(struct look *l); // of the running thread
 void order_begin_block(struct look *l);
 void order_fence(struct look *l, bool of_block);

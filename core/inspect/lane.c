@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inspect/access.h"
+#include "inspect/past.h"
 #include "inspect/word.h"
 #include "sim/inspector.h"
 
@@ -230,7 +231,9 @@ static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t 
   }
   if (space == SPACE_NONE) {
     pass_by(l, key);
-    if (inspect_scored && !is_a_threads(l, address))
+    if (program_is_constant(address, &offset))
+      past_reads_constant(l->launch, address, offset, key);
+    else if (inspect_scored && !is_a_threads(l, address))
       of_the_host(l, key);
     return;
   }

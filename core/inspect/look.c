@@ -108,6 +108,10 @@ static struct barrier *barrier_at(struct kernel *k, const char *file, int line) 
 static uint32_t runs = 1;
 bool inspect_scored;
 
+uint32_t look_new_run(void) {
+  return runs++;
+}
+
 static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
   inspect_hold();
   bool looks = request->inspected && is_wanted(request->name ? request->name : "kernel");
@@ -390,7 +394,13 @@ static void faulted(const void *address) {
 
 static void allocated(void *address, size_t bytes, const void *caller) {
   inspect_hold();
-  memory_allocated(address, bytes, caller);
+  memory_allocated(address, bytes, OF_DEVICE, caller);
+  inspect_release();
+}
+
+static void host_allocated(void *address, size_t bytes, bool managed, const void *caller) {
+  inspect_hold();
+  memory_allocated(address, bytes, managed ? MANAGED : PINNED, caller);
   inspect_release();
 }
 
@@ -412,11 +422,13 @@ static void reset(int device) {
   inspect_release();
 }
 
-// A copy's or fill's, or a library function's; what is of the host is none's business.
+// A copy's or fill's, or a library function's; what is of the host alone is none's business.
 static void transfer(const struct sim_region *region, bool writes) {
-  if (memory_states && (uint64_t)(uintptr_t)region->address - memory_arena < memory_arena_bytes)
-    past_transfer(runs++, (struct transferred){*region, program_place_if(sim_running_caller()), sim_running_library(),
-                                               writes, false});
+  const uint64_t address = (uint64_t)(uintptr_t)region->address;
+  size_t offset;
+  if (memory_has(address) || program_is_constant(address, &offset))
+    past_transfer(
+        (struct transferred){*region, program_place_if(sim_running_caller()), sim_running_library(), writes, false});
 }
 
 // In a stream, which orders it: what other streams do to the memory is not ordered.
@@ -424,8 +436,8 @@ static void freed_in_stream(void *address) {
   inspect_hold();
   const struct allocation *a = memory_allocation((uint64_t)(uintptr_t)address);
   if (a && !a->freed)
-    past_transfer(runs++, (struct transferred){sim_bytes(address, a->bytes), program_place_if(sim_running_caller()),
-                                               "cudaFreeAsync", true, true});
+    past_transfer((struct transferred){sim_bytes(address, a->bytes), program_place_if(sim_running_caller()),
+                                       "cudaFreeAsync", true, true});
   inspect_release();
 }
 
@@ -506,6 +518,7 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .livelocked = livelocked,
                                                .faulted = faulted,
                                                .allocated = allocated,
+                                               .host_allocated = host_allocated,
                                                .freed = freed,
                                                .freed_in_stream = freed_in_stream,
                                                .given_back = given_back,
@@ -522,6 +535,8 @@ __attribute__((constructor)) static void begin(void) {
   blocks = count ? strtoul(count, NULL, 10) : 0;
   inspect_scored = sim_inspects_all = getenv("FERRY_INSPECT_SCORED") != NULL;
   program_read();
+  if (program_has_managed())
+    host_begins_sharing();
   mix_read();
   sim_inspector = &inspector;
   cudasim_counts_come(will_count);

@@ -93,14 +93,13 @@ const struct cell *memory_cell(const struct memory *memory, size_t offset) {
 // ---- spaces ------------------------------------------------------------------------------------------------------------------
 
 uint8_t *memory_states;
-uint64_t memory_arena, memory_arena_bytes;
+uint64_t memory_arena, memory_arena_bytes, memory_shared_begin, memory_shared_bytes;
 struct memory *memory_global;
 struct cell *memory_global_words;
 static struct memory *variables;
-static uint64_t variables_begin;
 
-// All devices' cells can be read. They are four times their memory, which a judged answer may not write to even if it never does
-// (RLIMIT_DATA), so what no allocation has come to cannot be written.
+// All memory's cells and states can be read. The cells are four times the memory, which a judged answer may not write to even if it
+// never does (RLIMIT_DATA), so what no allocation has come to cannot be written.
 enum {
   OPENED = 4 << 20, // bytes of device memory whose cells are opened together
   OPENED_CELLS = OPENED / MEMORY_WORD
@@ -109,8 +108,10 @@ static bool *opened;
 
 static void begin(void) {
   memory_arena = (uint64_t)(uintptr_t)sim.arena;
-  memory_arena_bytes = sim.span * (size_t)sim.config.devices;
-  memory_states = reserve(memory_arena_bytes, PROT_READ | PROT_WRITE);
+  memory_arena_bytes = sim.arena_bytes;
+  memory_shared_begin = memory_arena + sim.span * (size_t)sim.config.devices;
+  memory_shared_bytes = memory_arena + memory_arena_bytes - memory_shared_begin;
+  memory_states = reserve(memory_arena_bytes + OPENED, PROT_READ);
   const size_t pieces = memory_arena_bytes / OPENED + 2, bytes = pieces * OPENED_CELLS * sizeof(struct cell);
   memory_global_words = reserve(bytes, PROT_READ);
   madvise(memory_global_words, bytes, MADV_HUGEPAGE);
@@ -122,7 +123,8 @@ static void open_cells(size_t offset, size_t bytes) {
   for (size_t i = offset / OPENED; i * OPENED < offset + bytes; i++) {
     if (opened[i])
       continue;
-    if (mprotect(&memory_global_words[i * OPENED_CELLS], OPENED_CELLS * sizeof(struct cell), PROT_READ | PROT_WRITE))
+    if (mprotect(&memory_global_words[i * OPENED_CELLS], OPENED_CELLS * sizeof(struct cell), PROT_READ | PROT_WRITE) ||
+        mprotect(&memory_states[i * OPENED], OPENED, PROT_READ | PROT_WRITE))
       no_address_space();
     opened[i] = true;
   }
@@ -132,6 +134,16 @@ static void open_cells(size_t offset, size_t bytes) {
 static void set_states(size_t offset, size_t bytes, int state) {
   open_cells(offset, bytes);
   memset(memory_states + offset, state, bytes);
+}
+
+static bool is_variable(uint64_t address, size_t *offset) {
+  uint64_t first, bytes;
+  if (!program_has_data(address, &first, &bytes))
+    return false;
+  if (variables == NULL)
+    variables = memory_new(bytes, false);
+  *offset = address - first;
+  return true;
 }
 
 enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
@@ -147,16 +159,23 @@ enum space memory_space_slow(const struct look *l, uint64_t address, struct memo
     *memory = l->dynamic_memory;
     return SPACE_DYNAMIC;
   }
-  uint64_t first, bytes;
-  if (program_has_data(address, &first, &bytes)) {
-    if (variables == NULL)
-      variables = memory_new(bytes, false);
-    variables_begin = first;
-    *offset = address - first;
+  if (is_variable(address, offset)) {
     *memory = variables;
     return SPACE_VARIABLE;
   }
   return SPACE_NONE;
+}
+
+bool memory_has(uint64_t address) {
+  size_t offset;
+  return address - memory_arena < memory_arena_bytes || is_variable(address, &offset);
+}
+
+struct cell *memory_cells_at(uint64_t address, unsigned bytes, unsigned *count) {
+  size_t offset = address - memory_arena;
+  if (offset < memory_arena_bytes)
+    return memory_cells(memory_global, offset, bytes, count);
+  return is_variable(address, &offset) ? memory_cells(variables, offset, bytes, count) : NULL;
 }
 
 // ---- allocations ---------------------------------------------------------------------------------------------------------------
@@ -187,7 +206,7 @@ static struct allocation *find_near(uint64_t address) {
   return best;
 }
 
-void memory_allocated(void *address, size_t bytes, const void *caller) {
+void memory_allocated(void *address, size_t bytes, enum owner owner, const void *caller) {
   if (memory_states == NULL)
     begin();
   if (allocation_count == allocation_room) {
@@ -197,7 +216,9 @@ void memory_allocated(void *address, size_t bytes, const void *caller) {
   uint64_t at = (uint64_t)(uintptr_t)address;
   uint32_t serial = (uint32_t)allocation_count + 1;
   allocations[allocation_count++] =
-      (struct allocation){at, bytes, program_place(caller), serial, false, false, race_now(), NULL};
+      (struct allocation){at, bytes, owner, program_place(caller), serial, false, false, race_now(), NULL};
+  if (owner != OF_DEVICE)
+    host_begins_sharing();
   set_states(at - memory_arena, bytes, UNWRITTEN);
 }
 
@@ -237,13 +258,19 @@ void inspect_array(void *address, size_t bytes, const char *name, bool unwritten
   inspect_release();
 }
 
+const char *memory_owner(enum owner owner) {
+  static const char *const names[] = {"device", "pinned", "managed"};
+  return names[owner];
+}
+
 void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes) {
   if (a == NULL)
     snprintf(text, bytes, "device memory");
   else if (a->name)
     snprintf(text, bytes, "byte %zd of %s, which has %zu", (ssize_t)(address - a->address), a->name, a->bytes);
   else
-    snprintf(text, bytes, "byte %zd of %zu in device memory", (ssize_t)(address - a->address), a->bytes);
+    snprintf(text, bytes, "byte %zd of %zu in %s memory", (ssize_t)(address - a->address), a->bytes,
+             memory_owner(a->owner));
 }
 
 void memory_given_back(void *address) {
@@ -254,7 +281,8 @@ void memory_given_back(void *address) {
 
 void memory_reset(int device) {
   for (size_t i = 0; i < allocation_count; i++)
-    allocations[i].reset |= sim_device_of((const void *)(uintptr_t)allocations[i].address) == device;
+    allocations[i].reset |=
+        allocations[i].owner != OF_DEVICE || sim_device_of((const void *)(uintptr_t)allocations[i].address) == device;
 }
 
 const struct allocation *memory_live(size_t *index) {
@@ -276,6 +304,18 @@ bool memory_is_newer(uint64_t address, uint32_t era) {
   return a && a->era > era;
 }
 
+void memory_host_writes(uint64_t address, size_t bytes) {
+  uint8_t *state = memory_states + (address - memory_arena);
+  for (size_t i = 0; i < bytes; i++)
+    if (state[i] == UNWRITTEN)
+      state[i] = WRITTEN;
+}
+
+bool memory_is_allocated(uint64_t address) {
+  const uint8_t state = memory_states[address - memory_arena];
+  return state == UNWRITTEN || state == WRITTEN;
+}
+
 void memory_wrote(const struct sim_region *region) {
   const uint64_t offset = (uint64_t)(uintptr_t)region->address - memory_arena;
   if (memory_states && offset < memory_arena_bytes)
@@ -283,13 +323,13 @@ void memory_wrote(const struct sim_region *region) {
       set_states(offset + row * region->pitch, region->bytes, WRITTEN);
 }
 
-static void row_copied(const char *to, const char *from, size_t bytes) {
-  uint64_t offset = (uint64_t)(uintptr_t)to - memory_arena, source = (uint64_t)(uintptr_t)from - memory_arena;
+static void row_copied(uint64_t to, uint64_t from, size_t bytes) {
+  const uint64_t offset = to - memory_arena, source = from - memory_arena;
   if (memory_states == NULL || offset >= memory_arena_bytes)
     return;
   ask_again(offset, bytes);
   open_cells(offset, bytes);
-  if (source < memory_arena_bytes)
+  if (source < memory_arena_bytes - memory_shared_bytes)
     memmove(memory_states + offset, memory_states + source, bytes);
   else
     memset(memory_states + offset, WRITTEN, bytes);
@@ -297,7 +337,8 @@ static void row_copied(const char *to, const char *from, size_t bytes) {
 
 void memory_copied(const struct sim_region *to, const struct sim_region *from) {
   for (size_t row = 0; row < to->rows; row++)
-    row_copied((const char *)to->address + row * to->pitch, (const char *)from->address + row * from->pitch, to->bytes);
+    row_copied((uint64_t)(uintptr_t)to->address + row * to->pitch,
+               (uint64_t)(uintptr_t)from->address + row * from->pitch, to->bytes);
 }
 
 void memory_assume_written(void) {
@@ -331,11 +372,23 @@ static void use_after_free(struct look *l, uint64_t address, uint32_t key) {
               "memory of %zu bytes: thread %d of block %u", a ? a->bytes : 0, l->thread, l->run - l->launch->first_run);
 }
 
-static void unwritten(struct look *l, uint64_t address, uint32_t key) {
+// Of the host's, functions that nobody looks at may have written it: then it is no longer what the simulator fills it with.
+static bool is_as_allocated(uint64_t address, unsigned bytes) {
+  const uint8_t *at = (const uint8_t *)(uintptr_t)address; // NOLINT
+  while (bytes > 0 && at[bytes - 1] == 0xff)
+    bytes--;
+  return bytes == 0;
+}
+
+static void unwritten(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   struct launch *launch = l->launch;
   const struct allocation *a = find(address, false);
   if ((a && a->serial <= assumed) || launch->late_count == MOST_LATE)
     return;
+  if (a && a->owner != OF_DEVICE && !is_as_allocated(address, bytes)) {
+    memset(memory_states + (address - memory_arena), WRITTEN, bytes);
+    return;
+  }
   if (launch->late == NULL)
     launch->late = inspect_allocate(MOST_LATE * sizeof *launch->late);
   launch->late[launch->late_count++] = (struct late){address, key, l->run, l->thread};
@@ -358,7 +411,7 @@ void memory_check(struct look *l, uint64_t address, unsigned bytes, uint32_t key
   }
   bool reads = is_read(key) || is_atomic(key);
   if (reads && !written)
-    unwritten(l, address, key);
+    unwritten(l, address, bytes, key);
   if (unwritten_byte && !is_read(key))
     memset(state, WRITTEN, bytes);
 }

@@ -1,6 +1,8 @@
 #include "inspect/past.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/word.h"
@@ -10,6 +12,9 @@ struct past {
   uint32_t first_run, first_era;
   unsigned int chain, number; // its stamp; number 0: all that comes is ordered behind it
   struct transferred what;    // of a copy
+  uint32_t *constants;        // of a launch: the first key that has read each word of them; NULL: it has read none
+  bool of_host;               // the host itself, after which a launch is that was submitted after this one:
+  unsigned long submission;
 };
 
 static struct past *past; // by their runs
@@ -19,6 +24,8 @@ static unsigned launches_running;
 static bool copies;           // there are some among them
 static unsigned int *highest; // number in each chain
 static unsigned int chains;
+static unsigned long host_came; // last, after this submission; and how often
+static size_t host_count;
 
 static const struct sim_stamp *running_stamp(void) {
   const struct sim_stamp *stamp = sim_running_stamp();
@@ -26,6 +33,8 @@ static const struct sim_stamp *running_stamp(void) {
 }
 
 static bool is_before(const struct past *p, const struct sim_stamp *stamp) {
+  if (p->of_host)
+    return stamp == NULL || stamp->submission > p->submission;
   return p->number == 0 || stamp == NULL || (p->chain < stamp->chains && stamp->seen[p->chain] >= p->number);
 }
 
@@ -37,9 +46,12 @@ static void forget(void) {
   if (launches_running || (now == epoch && !full))
     return;
   epoch = now;
-  count = 0;
+  while (count > 0)
+    free(past[--count].constants);
   copies = false;
   chains = 0;
+  host_came = 0;
+  host_count = 0;
   race_forget();
 }
 
@@ -61,7 +73,7 @@ static struct past *add(uint32_t run, const struct sim_stamp *stamp) {
   return &past[count++];
 }
 
-static const struct past *past_of(uint32_t run) {
+static struct past *past_of(uint32_t run) {
   size_t begin = 0, end = count;
   while (end - begin > 1) {
     const size_t middle = begin + (end - begin) / 2;
@@ -75,6 +87,8 @@ static const struct past *past_of(uint32_t run) {
 
 // Is everything ordered before `stamp`, as it is while a program uses one stream?
 static bool is_behind_all(const struct sim_stamp *stamp) {
+  if (stamp && host_count && stamp->submission <= host_came)
+    return false;
   for (unsigned int c = 0; stamp && c < chains; c++)
     if (highest[c] > (c < stamp->chains ? stamp->seen[c] : 0))
       return false;
@@ -97,10 +111,9 @@ typedef void visit_cell(struct cell *cell, uint64_t address, void *data);
 // A word's cells, or its bytes', one after another.
 static void each_cell_of_row(uint64_t address, size_t bytes, visit_cell *visit, void *data) {
   for (size_t at = 0; at < bytes;) {
-    unsigned cells;
-    const size_t offset = address + at - memory_arena;
-    const unsigned step = offset % MEMORY_WORD || bytes - at < MEMORY_WORD ? 1 : MEMORY_WORD;
-    struct cell *cell = memory_cells(memory_global, offset, step, &cells);
+    unsigned cells = 0;
+    const unsigned step = (address + at) % MEMORY_WORD || bytes - at < MEMORY_WORD ? 1 : MEMORY_WORD;
+    struct cell *cell = memory_cells_at(address + at, step, &cells);
     for (unsigned i = 0; i < cells; i++)
       visit(&cell[i], address + at, data);
     at += step;
@@ -161,7 +174,7 @@ static void past_describe(const struct note *before, char *text, size_t bytes) {
     snprintf(text, bytes, "thread %d of block %u of %s %s", before->thread, before->run - p->first_run, p->kernel->name,
              race_verb(before->key));
   else
-    snprintf(text, bytes, "%s %s it", who(&p->what), does(&p->what));
+    snprintf(text, bytes, "%s %s it", p->of_host ? "the host" : who(&p->what), does(&p->what));
 }
 
 void past_conflict(const struct launch *launch, const struct note *before, uint32_t key, uint32_t allocated,
@@ -172,6 +185,11 @@ void past_conflict(const struct launch *launch, const struct note *before, uint3
   const uint32_t here = key_place(key), there = kernel ? key_place(before->key) : p->what.place;
   const struct place both = {.first = there, .second = here, .third = allocated};
   past_describe(before, other, sizeof other);
+  if (p->of_host) {
+    finding_add(FIND_RACE_HOST, launch->kernel, (struct place){.first = there, .second = here, .third = allocated},
+                "%s: %s, %s, and has not waited for the kernel", what, by, other);
+    return;
+  }
   // Which of the two ran first means nothing: it is one finding of one kernel.
   const bool turned = kernel == NULL || here < there;
   finding_add(FIND_RACE_STREAM, turned ? launch->kernel : kernel,
@@ -185,11 +203,12 @@ struct transfer {
   const struct sim_stamp *stamp;
   uint32_t first_era;
   struct transferred what;
+  bool of_host;
 };
 
 static uint32_t describe_memory(uint64_t address, char *text, size_t bytes) {
   const struct allocation *a = memory_allocation(address);
-  snprintf(text, bytes, "device memory");
+  snprintf(text, bytes, "a variable");
   if (a)
     memory_describe(a, address, text, bytes);
   return a ? a->place : 0;
@@ -205,6 +224,12 @@ static void meet(const struct transfer *t, const struct mark *mark, uint64_t add
     return;
   const uint32_t allocated = describe_memory(address, what, sizeof what);
   past_describe(&before, by, sizeof by);
+  if (t->of_host) {
+    finding_add(FIND_RACE_HOST, p->kernel,
+                (struct place){.first = t->what.place, .second = key_place(before.key), .third = allocated},
+                "%s: %s, the host %s it, and has not waited for the kernel", what, by, does(&t->what));
+    return;
+  }
   finding_add(FIND_RACE_STREAM, p->kernel,
               (struct place){.first = key_place(before.key), .second = t->what.place, .third = allocated},
               "%s: %s, %s %s it", what, by, who(&t->what), does(&t->what));
@@ -254,7 +279,7 @@ static uint64_t shared_address(const struct sim_region *one, const struct sim_re
 static void meet_copy(const struct transfer *t, const struct past *p) {
   const struct transferred *a = &p->what, *b = &t->what;
   char what[200];
-  if (p->kernel || a->place == 0 || b->place == 0 || !(a->writes || b->writes) || is_before(p, t->stamp))
+  if (p->kernel || p->of_host || a->place == 0 || b->place == 0 || !(a->writes || b->writes) || is_before(p, t->stamp))
     return;
   const uint64_t address = shared_address(&a->region, &b->region);
   if (address == 0 || memory_is_newer(address, p->first_era))
@@ -265,8 +290,47 @@ static void meet_copy(const struct transfer *t, const struct past *p) {
               does(b));
 }
 
-void past_transfer(uint32_t run, struct transferred what) {
-  struct transfer t = {running_stamp(), 0, what};
+// ---- constants ---------------------------------------------------------------------------------------------------------------
+
+static void meet_constant(const struct past *p, uint32_t key, const struct transferred *what) {
+  finding_add(FIND_RACE_STREAM, p->kernel, (struct place){.first = key_place(key), .second = what->place},
+              "constant memory: %s reads, %s writes it", p->kernel->name, who(what));
+}
+
+static bool has_address(const struct sim_region *region, uint64_t address) {
+  const struct sim_region byte = sim_bytes((const void *)(uintptr_t)address, 1);
+  return shared_address(region, &byte) != 0;
+}
+
+void past_reads_constant(struct launch *launch, uint64_t address, size_t offset, uint32_t key) {
+  struct past *const own = past_of(launch->first_run);
+  if (launch->constants == NULL)
+    launch->constants = own->constants =
+        inspect_allocate((program_constant_bytes() / MEMORY_WORD + 1) * sizeof *launch->constants);
+  uint32_t *const word = &launch->constants[offset / MEMORY_WORD];
+  if (*word)
+    return;
+  *word = key;
+  for (size_t i = 0; copies && i < count; i++)
+    if (past[i].what.writes && !is_before(&past[i], launch->stamp) && has_address(&past[i].what.region, address))
+      meet_constant(own, key, &past[i].what);
+}
+
+static void meet_readers(const struct transfer *t, const struct past *p) {
+  if (p->constants == NULL || !t->what.writes || is_before(p, t->stamp))
+    return;
+  const struct sim_region region = joined(t->what.region);
+  for (size_t at = 0; at < region.bytes; at += MEMORY_WORD) {
+    size_t offset;
+    const uint64_t address = row_of(&region, 0) + at;
+    if (program_is_constant(address, &offset) && p->constants[offset / MEMORY_WORD])
+      meet_constant(p, p->constants[offset / MEMORY_WORD], &t->what);
+  }
+}
+
+void past_transfer(struct transferred what) {
+  const uint32_t run = look_new_run();
+  struct transfer t = {.stamp = running_stamp(), .what = what};
   forget();
   if (t.stamp == NULL)
     return;
@@ -276,10 +340,101 @@ void past_transfer(uint32_t run, struct transferred what) {
     each_cell(&what.region, meet_cell, &t);
   for (size_t i = 0; copies && !behind_all && i < count; i++)
     meet_copy(&t, &past[i]);
+  for (size_t i = 0; !behind_all && i < count; i++)
+    meet_readers(&t, &past[i]);
   struct past *p = add(run, t.stamp);
   p->what = what;
   copies = true;
   race_new_era(run, 0);
   if (launches_running && !behind_all) // blocks that are still to come meet it
     each_cell(&p->what.region, remember_copy, p);
+}
+
+// ---- the host, in memory that kernels use, too --------------------------------------------------------------------------------
+
+// A loop's accesses are one entry: rows that lie side by side, or as far from each other.
+static bool goes_on(struct sim_region *region, uint64_t address, size_t bytes) {
+  const uint64_t begin = row_of(region, 0);
+  if (bytes != region->bytes || address < begin)
+    return false;
+  const uint64_t distance = address - begin;
+  if (region->rows == 1 && distance >= bytes)
+    region->pitch = distance;
+  const size_t row = distance / region->pitch;
+  if (distance % region->pitch || row > region->rows)
+    return false;
+  region->rows += row == region->rows;
+  return true;
+}
+
+// By the function with this stamp, or by the host when `knows` was all that it knew.
+static bool is_by(const struct past *p, const struct sim_stamp *function, const struct sim_stamp *knows) {
+  return function ? !p->of_host && p->chain == function->chain && p->number == function->number
+                  : p->of_host && p->submission == knows->submission;
+}
+
+static struct past *host_entry(const struct sim_stamp *function, const struct sim_stamp *knows,
+                               const struct transferred *what) {
+  enum { LOOKS_BACK = 16, MOST = 4096 };
+  for (size_t i = count; i-- > 0 && i + LOOKS_BACK >= count;) {
+    struct past *p = &past[i];
+    if (p->kernel == NULL && is_by(p, function, knows) && p->what.place == what->place &&
+        p->what.writes == what->writes && goes_on(&p->what.region, row_of(&what->region, 0), what->region.bytes))
+      return p;
+  }
+  if (host_count == MOST)
+    return NULL;
+  const uint32_t run = look_new_run();
+  struct past *p = add(run, function);
+  race_new_era(run, 0);
+  p->what = *what;
+  host_count++;
+  copies = true;
+  if (function == NULL) {
+    p->of_host = true;
+    p->submission = host_came = knows->submission;
+  }
+  return p;
+}
+
+// Of the host, or of a function that a stream calls: what kernels have done, and for those that are still to come.
+static void host_meets(struct transfer t, const struct sim_stamp *function, const struct sim_stamp *knows) {
+  if (t.first_era < race_now())
+    each_cell(&t.what.region, meet_cell, &t);
+  const struct past *p = host_entry(function, knows, &t.what);
+  if (p && launches_running) {
+    struct past last = *p;
+    last.what.region = t.what.region;
+    each_cell(&t.what.region, remember_copy, &last);
+  }
+}
+
+void past_host_access(const struct sim_stamp *knows, unsigned long version, struct transferred what) {
+  static struct {
+    unsigned long version;
+    size_t count;
+    uint32_t era;
+  } asked; // most accesses are asked for by a loop
+  struct sim_stamp now = *knows;
+  now.submission = ULONG_MAX; // behind all that the host has done itself
+  forget();
+  if (asked.version != version || asked.count != count || asked.era < race_eras_begin) {
+    asked.version = version;
+    asked.count = count;
+    asked.era = first_unordered_era(&now);
+  }
+  host_meets((struct transfer){&now, asked.era, what, true}, NULL, knows);
+}
+
+void past_host_function(const struct sim_stamp *stamp, struct transferred what) {
+  forget();
+  if (!stamp->unknown)
+    host_meets((struct transfer){stamp, first_unordered_era(stamp), what, false}, stamp, NULL);
+}
+
+void past_forget_host(void) {
+  for (size_t i = 0; i < count; i++)
+    if (past[i].of_host)
+      past[i].submission = 0;
+  host_came = 0;
 }

@@ -15,9 +15,15 @@ struct transferred { // device memory
   const char *library; // "cublas gemm"; NULL: a copy or fill
   bool writes, frees;  // a write, as far as others are concerned: what comes to it later may come to another's memory
 };
-// The running copy, fill or library function, whose number is `run`, reads or writes this: another's access that nothing orders
-// before it is a finding.
-void past_transfer(uint32_t run, struct transferred what);
+// The running copy, fill or library function reads or writes this: another's access that nothing orders before it is a finding.
+void past_transfer(struct transferred what);
+// A constant, so far behind the first of all, which no cell remembers.
+void past_reads_constant(struct launch *launch, uint64_t address, size_t offset, uint32_t key);
+// The host comes to memory that it shares with kernels, and `knows` this; as long as `version` is the same it has waited for nothing more.
+void past_host_access(const struct sim_stamp *knows, unsigned long version, struct transferred what);
+// A function of the host's does, which a stream calls; it is ordered as `stamp` says.
+void past_host_function(const struct sim_stamp *stamp, struct transferred what);
+void past_forget_host(void); // all that it has come to so far
 
 bool past_is_ordered(const struct launch *launch, const struct note *before);
 // Such an access and one with this key, by a thread of the launch, came to `what`.

@@ -17,9 +17,16 @@ uint64_t program_loaded_at;
 static uint64_t data_begin, data_bytes;
 static size_t thread_local_bytes;
 static struct array *arrays;
-static struct range { uint64_t begin, bytes; } * constants;
-static int constant_count;
 static int array_count;
+
+// Variables that the kernels' words have put into sections of their own (cudasim_abi.h).
+struct ranges {
+  struct range {
+    uint64_t begin, bytes;
+  } * items;
+  int count;
+};
+static struct ranges constants, managed;
 
 // A place has to fit into a key beside the kind.
 enum { MOST_CODE = 1 << (32 - KIND_BITS) };
@@ -69,13 +76,45 @@ size_t program_shared_bytes(void) {
   return guard_offset + sizeof inspect_guard;
 }
 
+static bool is_in(const struct ranges *ranges, uint64_t address) {
+  for (int i = 0; i < ranges->count; i++)
+    if (address - ranges->items[i].begin < ranges->items[i].bytes)
+      return true;
+  return false;
+}
+
 bool program_has_data(uint64_t address, uint64_t *first, uint64_t *bytes) {
   *first = data_begin;
   *bytes = data_bytes;
-  for (int i = 0; i < constant_count; i++)
-    if (address - constants[i].begin < constants[i].bytes)
-      return false;
-  return address - data_begin < data_bytes;
+  return address - data_begin < data_bytes && !is_in(&constants, address);
+}
+
+static uint64_t constants_begin, constants_end; // of all of them
+
+static void span_constants(void) {
+  constants_begin = constants.count ? UINT64_MAX : 0;
+  for (int i = 0; i < constants.count; i++) {
+    const struct range *r = &constants.items[i];
+    constants_begin = r->begin < constants_begin ? r->begin : constants_begin;
+    constants_end = r->begin + r->bytes > constants_end ? r->begin + r->bytes : constants_end;
+  }
+}
+
+bool program_is_constant(uint64_t address, size_t *offset) {
+  *offset = address - constants_begin;
+  return address - constants_begin < constants_end - constants_begin && is_in(&constants, address);
+}
+
+size_t program_constant_bytes(void) {
+  return constants_end - constants_begin;
+}
+
+bool program_has_managed(void) {
+  return managed.count > 0;
+}
+
+bool program_is_managed(uint64_t address) {
+  return is_in(&managed, address);
 }
 
 // "tile" of _ZZ9transposePfPKfiiE4tile: the last name, which its length stands before.
@@ -147,13 +186,13 @@ static void read_symbols(const char *file, const ElfW(Shdr) * sections, const El
     }
 }
 
-// What __constant__ puts into sections of its own (cudasim_abi.h).
-static void note_constants(const char *file, const ElfW(Ehdr) * head, const ElfW(Shdr) * sections) {
-  const char *names = file + sections[head->e_shstrndx].sh_offset, prefix[] = "cudasim_constant_";
+static void note_sections(const char *file, const ElfW(Ehdr) * head, const char *prefix, struct ranges *ranges) {
+  const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file + head->e_shoff);
+  const char *names = file + sections[head->e_shstrndx].sh_offset;
   for (int i = 0; i < head->e_shnum; i++)
-    if (strncmp(names + sections[i].sh_name, prefix, sizeof prefix - 1) == 0) {
-      constants = inspect_resize(constants, (size_t)(constant_count + 1) * sizeof *constants);
-      constants[constant_count++] = (struct range){program_loaded_at + sections[i].sh_addr, sections[i].sh_size};
+    if (strncmp(names + sections[i].sh_name, prefix, strlen(prefix)) == 0) {
+      ranges->items = inspect_resize(ranges->items, (size_t)(ranges->count + 1) * sizeof *ranges->items);
+      ranges->items[ranges->count++] = (struct range){program_loaded_at + sections[i].sh_addr, sections[i].sh_size};
     }
 }
 
@@ -180,7 +219,9 @@ void program_read(void) {
   for (int i = 0; i < head->e_shnum; i++)
     if (sections[i].sh_type == SHT_SYMTAB)
       read_symbols(file, sections, &sections[i]);
-  note_constants(file, head, sections);
+  note_sections(file, head, "cudasim_constant_", &constants);
+  note_sections(file, head, "cudasim_managed_", &managed);
+  span_constants();
   free(file);
   if (array_count)
     qsort(arrays, (size_t)array_count, sizeof *arrays, by_offset);

@@ -57,6 +57,7 @@ struct sim_inspector {
 
   // Device memory: who allocated it; what a copy, a fill or a function of a library did to it, and to no byte beside it.
   void (*allocated)(void *address, size_t bytes, const void *caller);
+  void (*host_allocated)(void *address, size_t bytes, bool managed, const void *caller); // pinned; kernels may use it
   void (*freed)(void *address);
   void (*freed_in_stream)(void *address); // by the operation that this thread executes; `freed` comes next
   void (*given_back)(void *address);      // as the program has it; a graph may use it again
@@ -76,13 +77,18 @@ extern const struct sim_inspector *sim_inspector;
 // it is itself number `number` of chain `chain`, and it says so, too.
 struct sim_stamp {
   unsigned int chain, number, chains, *seen;
-  bool unknown; // it waits for what was not submitted yet: more is ordered before it than this says
+  unsigned long submission; // what is submitted later has a higher one
+  bool unknown;             // it waits for what was not submitted yet: more is ordered before it than this says
 };
 const struct sim_stamp *sim_running_stamp(void); // of what this thread executes; NULL: it executes nothing
 // Who called the function of CUDA, cuBLAS or cuFFT whose work this thread executes; NULL: nobody knows, or it executes none.
 const void *sim_running_caller(void);
+bool sim_running_host_function(void);  // of cudaLaunchHostFunc or cudaStreamAddCallback
 const char *sim_running_library(void); // "cublas gemm", of a library's function; NULL: it executes none
 bool sim_stamp_host_knows(unsigned int chain, unsigned int number); // that it is done: it has waited for it
+bool sim_stamp_host_is_behind(void);                                // it does not know of all that they are
+// What the host knows, with the last submission there was. The result is another one when it has waited for something since.
+unsigned long sim_stamp_of_host(struct sim_stamp *stamp);
 // How often the host has waited for everything there was: what was done before is ordered before all that comes.
 unsigned long sim_stamp_epoch(void);
 // Where the simulator keeps what the threads of the blocks exchange that this thread runs, and how many bytes; while it runs one.

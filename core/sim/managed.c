@@ -1,8 +1,5 @@
 // Memory that the host and the devices share. There is one memory here, so that nothing moves: managed memory is pinned memory
 // that copies take for either side's. A kernel and the host may use it at once, as on devices with concurrentManagedAccess.
-#include <stdlib.h>
-#include <string.h>
-
 #include "memory.h"
 #include "sim.h"
 #include "stream.h"
@@ -12,13 +9,8 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags) 
   SIM_TRY(sim_sticky(sim_current_device));
   if (pointer == NULL || bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
     return sim_fail(cudaErrorInvalidValue);
-  void *memory;
-  if (posix_memalign(&memory, 256, bytes) != 0)
-    return sim_fail(cudaErrorMemoryAllocation);
-  memset(memory, sim.config.zeroed ? 0 : 0xff, bytes);
-  SIM_TRY(sim_pin(memory, bytes, true, true));
+  SIM_TRY(sim_host_allocate(pointer, bytes, true, __builtin_return_address(0)));
   SIM_COUNT(allocations, 1);
-  *pointer = memory;
   return cudaSuccess;
 }
 

@@ -1,4 +1,5 @@
-// Devices' memory: one reserved range of addresses, cut into devices; pinned host memory: ordinary memory on a list.
+// Devices' memory: one reserved range of addresses, cut into devices. Behind them, where an inspector is linked in, lies what they
+// share with the host (pinned.c).
 #include "memory.h"
 
 #include <stdatomic.h>
@@ -81,11 +82,16 @@ void sim_access_end(void) {
 
 // ---- addresses ----
 
+static size_t host_memory(void) {
+  return round_up((size_t)sysconf(_SC_PHYS_PAGES) * page_bytes());
+}
+
 void sim_memory_init(void) {
   // The gap between devices is wider than any red zone, so that running off the end of one is no access to the next.
   enum { GAP = 64 << 20 };
   sim.span = round_up(sim.config.memory_bytes) + GAP;
-  size_t bytes = sim.span * (size_t)sim.config.devices;
+  const size_t devices_bytes = sim.span * (size_t)sim.config.devices, host_bytes = sim_inspector ? host_memory() : 0,
+               bytes = devices_bytes + host_bytes;
   char *reserved = mmap(NULL, bytes + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) {
     fprintf(stderr, "ferry: no address space for %d simulated devices of %zu MB: set FERRY_SIM_MEMORY_MB lower\n",
@@ -98,6 +104,9 @@ void sim_memory_init(void) {
     sim.device[i].heap.base = sim.arena + sim.span * (size_t)i;
     sim.device[i].heap.capacity = sim.config.memory_bytes;
   }
+  sim.arena_bytes = bytes;
+  sim.host_heap.base = sim.arena + devices_bytes;
+  sim.host_heap.capacity = host_bytes;
 }
 
 int sim_device_of(const void *address) {
@@ -107,24 +116,9 @@ int sim_device_of(const void *address) {
   return (int)(offset / sim.span);
 }
 
-bool sim_is_pinned(const void *address) {
-  sim_lock();
-  bool pinned = sim_ranges_find(&sim.pinned, address) != NULL;
-  sim_unlock();
-  return pinned;
-}
-
 // Of an address before what the caller has: more than any size.
 static size_t offset_in(const struct sim_piece *piece, const void *address) {
   return (size_t)((const char *)address - (piece->address + piece->offset));
-}
-
-bool sim_is_managed(const void *address) {
-  sim_lock();
-  const struct sim_range *range = sim_ranges_find(&sim.pinned, address);
-  bool managed = range && range->managed;
-  sim_unlock();
-  return managed;
 }
 
 cudaError_t sim_range_check(const void *address, size_t bytes) {
@@ -275,9 +269,8 @@ cudaError_t cudaFree(void *pointer) {
     return sim_fail(cudaErrorInvalidValue);
   SIM_TRY(sim_capture_forbids());
   if (device < 0) {
-    SIM_TRY(sim_unpin(pointer, true, true, cudaErrorInvalidValue));
+    SIM_TRY(sim_host_free(pointer, true));
     SIM_COUNT(frees, 1);
-    free(pointer);
     return sim_fail(sim_sticky(sim_current_device));
   }
   sim_stream_drain(device);
@@ -353,86 +346,6 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   *available = heap->capacity - heap->used;
   *total = heap->capacity;
   sim_unlock();
-  return cudaSuccess;
-}
-
-// ---- pinned host memory ----
-
-cudaError_t sim_pin(void *pointer, size_t bytes, bool owned, bool managed) {
-  sim_lock();
-  bool added = sim_ranges_add(&sim.pinned, (struct sim_range){pointer, bytes, owned, managed});
-  sim_unlock();
-  return added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
-}
-
-cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) {
-  SIM_TRY(sim_enter());
-  SIM_TRY(sim_known_flags(flags, cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined));
-  if (pointer == NULL)
-    return sim_fail(cudaErrorInvalidValue);
-  *pointer = NULL;
-  if (bytes == 0)
-    return cudaSuccess;
-  void *memory;
-  if (posix_memalign(&memory, 256, bytes) != 0)
-    return sim_fail(cudaErrorMemoryAllocation);
-  SIM_TRY(sim_pin(memory, bytes, true, false));
-  *pointer = memory;
-  return cudaSuccess;
-}
-
-cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
-  return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
-}
-
-cudaError_t sim_unpin(void *pointer, bool owned, bool managed, cudaError_t otherwise) {
-  for (int device = 0; device < sim.config.devices; device++) // kernels and copies may still be using it
-    sim_stream_drain(device);
-  sim_lock();
-  const struct sim_range *found = sim_ranges_find(&sim.pinned, pointer);
-  struct sim_range removed;
-  bool good =
-      found && found->owned == owned && found->managed == managed && sim_ranges_remove(&sim.pinned, pointer, &removed);
-  sim_unlock();
-  return good ? cudaSuccess : otherwise;
-}
-
-cudaError_t cudaFreeHost(void *pointer) {
-  SIM_TRY(sim_enter());
-  if (pointer == NULL)
-    return cudaSuccess;
-  SIM_TRY(sim_capture_forbids());
-  SIM_TRY(sim_unpin(pointer, true, false, cudaErrorInvalidValue));
-  free(pointer);
-  return cudaSuccess;
-}
-
-cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags) {
-  SIM_TRY(sim_enter());
-  SIM_TRY(sim_known_flags(flags, cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly));
-  if (pointer == NULL || bytes == 0 || sim_device_of(pointer) >= 0)
-    return sim_fail(cudaErrorInvalidValue);
-  return sim_fail(sim_pin(pointer, bytes, false, false));
-}
-
-cudaError_t cudaHostUnregister(void *pointer) {
-  SIM_TRY(sim_enter());
-  return sim_fail(sim_unpin(pointer, false, false, cudaErrorHostMemoryNotRegistered));
-}
-
-cudaError_t cudaHostGetFlags(unsigned int *flags, void *host) {
-  SIM_TRY(sim_enter());
-  if (flags == NULL || !sim_is_pinned(host))
-    return sim_fail(cudaErrorInvalidValue);
-  *flags = cudaHostAllocPortable | cudaHostAllocMapped; // all of it is
-  return cudaSuccess;
-}
-
-cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags) {
-  SIM_TRY(sim_enter());
-  if (device == NULL || flags != 0 || !sim_is_pinned(host))
-    return sim_fail(cudaErrorInvalidValue);
-  *device = host;
   return cudaSuccess;
 }
 

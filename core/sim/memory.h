@@ -16,10 +16,11 @@ bool sim_is_pinned(const void *address);
 // Memory that both the host and the devices call their own (pinned, too).
 bool sim_is_managed(const void *address);
 
-// Adds host memory to what devices may use; with `owned` it is freed when it is given back.
+// Adds memory of the host to what devices may use; with `owned` it is the simulator's own.
 cudaError_t sim_pin(void *pointer, size_t bytes, bool owned, bool managed);
-// Ends what sim_pin began, once nothing uses it any more.
-cudaError_t sim_unpin(void *pointer, bool owned, bool managed, cudaError_t otherwise);
+// The same, allocated; and given back, once nothing uses it any more.
+cudaError_t sim_host_allocate(void **pointer, size_t bytes, bool managed, const void *caller);
+cudaError_t sim_host_free(void *pointer, bool managed);
 
 // cudaErrorInvalidValue unless the bytes are outside every device's memory or within one live allocation.
 cudaError_t sim_range_check(const void *address, size_t bytes);

@@ -9,8 +9,10 @@
 // Under sim.lock. Of each chain: its last node's number, and up to which one the host has waited for them.
 static unsigned int *last, *host;
 static unsigned int chains;
-static unsigned long unfinished;
-static atomic_ulong epoch; // asked for by who may hold sim.lock, or may not
+static unsigned long unfinished, submitted, waits;
+// Asked for by who may hold sim.lock, or may not.
+static atomic_ulong epoch;
+static atomic_bool behind;
 
 static void lengthen(struct sim_stamp *stamp, unsigned int count) {
   if (count <= stamp->chains)
@@ -65,7 +67,9 @@ void sim_stamp_submitted(struct sim_node *node) {
   stamp->chain = choose_chain(stamp);
   lengthen(stamp, stamp->chain + 1);
   stamp->number = stamp->seen[stamp->chain] = ++last[stamp->chain];
+  stamp->submission = ++submitted;
   unfinished++;
+  atomic_store(&behind, true);
 }
 
 void sim_stamp_completed(const struct sim_node *node) {
@@ -85,9 +89,25 @@ void sim_stamp_waited(const struct sim_node *node) {
   for (unsigned int i = 0; i < node->stamp->chains; i++)
     if (node->stamp->seen[i] > host[i])
       host[i] = node->stamp->seen[i];
-  if (unfinished == 0 && memcmp(host, last, chains * sizeof *host) == 0)
+  waits++;
+  const bool knows_all = chains == 0 || memcmp(host, last, chains * sizeof *host) == 0;
+  atomic_store(&behind, !knows_all);
+  if (unfinished == 0 && knows_all)
     atomic_fetch_add(&epoch, 1);
   sim_unlock();
+}
+
+bool sim_stamp_host_is_behind(void) {
+  return atomic_load(&behind);
+}
+
+unsigned long sim_stamp_of_host(struct sim_stamp *stamp) {
+  sim_lock();
+  merge(stamp, host, chains);
+  stamp->submission = submitted;
+  const unsigned long version = waits;
+  sim_unlock();
+  return version;
 }
 
 bool sim_stamp_host_knows(unsigned int chain, unsigned int number) {

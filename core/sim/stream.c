@@ -8,6 +8,7 @@
 #include "block.h"
 #include "clock.h"
 #include "graph.h"
+#include "inspector.h"
 #include "lane.h"
 #include "nested.h"
 #include "sim.h"
@@ -387,6 +388,12 @@ cudaError_t cudaStreamGetDevice(cudaStream_t handle, int *device) {
 
 // ---- host functions ----
 
+static __thread bool in_host_function;
+
+bool sim_running_host_function(void) {
+  return in_host_function;
+}
+
 struct host_work {
   struct sim_work base;
   cudaHostFn_t function;
@@ -396,7 +403,9 @@ struct host_work {
 static cudaError_t run_host_function(struct sim_work *base) {
   struct host_work *work = (struct host_work *)base;
   sim_stamp_waited(sim_node_running()); // the function may tell another thread
+  in_host_function = true;
   work->function(work->data);
+  in_host_function = false;
   return cudaSuccess;
 }
 
@@ -422,7 +431,9 @@ struct callback_work {
 static cudaError_t run_callback(struct sim_work *base) {
   struct callback_work *work = (struct callback_work *)base;
   sim_stamp_waited(sim_node_running());
+  in_host_function = true;
   work->callback(work->stream, cudaSuccess, work->data);
+  in_host_function = false;
   return cudaSuccess;
 }
 

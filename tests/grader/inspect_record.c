@@ -28,8 +28,8 @@ static const InspectKind kinds[] = {
      "Record an event behind the one and let the other's stream wait for it, or use one stream for both.", false},
     {"race-async", "shared memory read before its copy has arrived",
      "Wait for the copy (__pipeline_wait_prior) and then, by a barrier, for the other threads.", false},
-    {"race-host", "race between the host and a copy",
-     "Wait for the stream, or for an event recorded behind the copy, before the host comes to that memory.", false},
+    {"race-host", "race with the host",
+     "Wait for the device, the stream, or an event recorded behind it, before the host comes to that memory.", false},
     {"equal", "equal writes", "Each of these threads writes the same value, which harms nobody; one of them would do.",
      true},
     {"divergent", "divergent barrier",
@@ -43,7 +43,7 @@ static const InspectKind kinds[] = {
      "Write the element first, and let __syncthreads() stand between if another thread does.", false},
     {"uninitialised-global", "device memory read that nothing has written",
      "Fill it first, by cudaMemset, a copy or a kernel.", false},
-    {"leak", "device memory never freed", "Give it back with cudaFree when it is not needed any more.", false},
+    {"leak", "memory never freed", "Give it back (cudaFree, cudaFreeHost) when it is not needed any more.", false},
     {"barrier", "a barrier that ordered nothing",
      "No thread came after it to what another had written or read before it: it may not be needed.", true}};
 

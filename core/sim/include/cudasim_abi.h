@@ -31,13 +31,15 @@
 #endif
 
 #define __host__
-// An inspector tells constants from other variables by their section; two in one may be const or not.
+// An inspector tells constants and managed variables from others by their section; two in one may be const or not.
 #if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
 #define CUDASIM_TEXT_OF(x) #x
-#define CUDASIM_SECTION(line) __attribute__((section("cudasim_constant_" CUDASIM_TEXT_OF(line))))
-#define __constant__ CUDASIM_SECTION(__LINE__)
+#define CUDASIM_SECTION(kind, line) __attribute__((section("cudasim_" kind CUDASIM_TEXT_OF(line))))
+#define __constant__ CUDASIM_SECTION("constant_", __LINE__)
+#define __managed__ CUDASIM_SECTION("managed_", __LINE__)
 #else
 #define __constant__
+#define __managed__
 #endif
 #ifdef CUDASIM_INSPECT // it wants a kernel's code twice (closure in cudasim_launch.h)
 #ifdef CUDASIM_PROGRAM // cu2cpp --program notes which functions are kernels, and takes the word away
@@ -69,7 +71,6 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #endif
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#define __managed__
 #define __grid_constant__
 #define __cluster_dims__(...)
 #define __maxnreg__(...)
