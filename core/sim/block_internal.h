@@ -82,7 +82,12 @@ struct sim_executor {
   uint16_t order[SIM_MAX_BLOCK_THREADS + 1]; // the last is nobody's: it may be asked for what comes behind the end
   uint16_t warp_place[SIM_MAX_WARPS];        // where in `order` a warp's threads begin
 
-  bool converging;                               // some thread is SIM_CONVERGING
+  bool converging; // some thread is SIM_CONVERGING
+  struct sim_site {
+    const void *call,
+        *function; // addresses of the code: behind the call of __activemask, and behind that of its function
+  } site[SIM_MAX_BLOCK_THREADS];
+  int native_thread; // one of these on the stack of whoever runs the block, which calls it from elsewhere; -1: none
   unsigned int converged[SIM_MAX_BLOCK_THREADS]; // lanes that came to __activemask together
   bool warps_used;
   struct sim_warp warp[SIM_MAX_WARPS];

@@ -123,7 +123,7 @@ unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, 
 
 // On a GPU, those lanes that run together. Here lanes run one after another, so that the first to come waits until every other
 // thread of the block has come, too, has returned, or waits for something else: then those of its warp at the same place are it.
-unsigned int cudasim_active_lanes(const char *file, int line) {
+unsigned int cudasim_active_lanes(const char *file, int line, const void *function) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
   if (__builtin_expect(e->watched, 0) && e->launch->judged)
@@ -131,22 +131,51 @@ unsigned int cudasim_active_lanes(const char *file, int line) {
   const int thread = e->current;
   e->waiter[thread].file = file;
   e->waiter[thread].line = line;
+  e->site[thread] = (struct sim_site){__builtin_return_address(0), function};
+  if (!e->converging || e->running == SIM_NATIVE)
+    e->native_thread = e->running == SIM_NATIVE ? thread : -1;
   e->state[thread] = SIM_CONVERGING;
   e->converging = true;
   sim_suspend(e);
   return e->converged[thread];
 }
 
+static bool same_line(const struct sim_executor *e, unsigned int t, unsigned int u) {
+  return e->state[u] == SIM_CONVERGING && e->waiter[u].line == e->waiter[t].line &&
+         e->waiter[u].file == e->waiter[t].file;
+}
+
+static bool same_site(const struct sim_executor *e, unsigned int t, unsigned int u) {
+  return e->site[u].call == e->site[t].call && e->site[u].function == e->site[t].function;
+}
+
+// The thread that has no fiber is called from elsewhere than the others, and may run another copy of the kernel. It belongs to those of its
+// line that are at one site; where they are at several, nobody knows to which, and it is alone, as a GPU may leave it.
+static void place_native_thread(struct sim_executor *e) {
+  const unsigned int own = (unsigned int)e->native_thread, first = own / SIM_WARP_THREADS * SIM_WARP_THREADS;
+  const struct sim_site *site[2] = {NULL, NULL}; // of others; of others with the same call
+  bool several[2] = {false, false};
+  for (unsigned int u = first; u < e->threads && u < first + SIM_WARP_THREADS; u++)
+    for (int k = 0; u != own && same_line(e, own, u) && k <= (e->site[u].call == e->site[own].call); k++) {
+      several[k] |= site[k] && (site[k]->call != e->site[u].call || site[k]->function != e->site[u].function);
+      site[k] = &e->site[u];
+    }
+  const int k = site[1] != NULL;
+  if (site[k] && !several[k])
+    e->site[own] = *site[k];
+}
+
 void sim_converge(struct sim_executor *e) {
   e->converging = false;
+  if (e->native_thread >= 0)
+    place_native_thread(e);
   for (unsigned int t = 0; t < e->threads; t++) {
     if (e->state[t] != SIM_CONVERGING)
       continue;
     const unsigned int first = t / SIM_WARP_THREADS * SIM_WARP_THREADS;
     unsigned int together = 0;
     for (unsigned int u = t; u < e->threads && u < first + SIM_WARP_THREADS; u++)
-      if (e->state[u] == SIM_CONVERGING && e->waiter[u].line == e->waiter[t].line &&
-          e->waiter[u].file == e->waiter[t].file)
+      if (same_line(e, t, u) && same_site(e, t, u))
         together |= 1u << (u - first);
     for (unsigned int rest = together; rest; rest &= rest - 1) {
       const unsigned int u = first + (unsigned int)__builtin_ctz(rest);

@@ -120,7 +120,7 @@ public:
   }
 };
 
-static inline coalesced_group coalesced_threads(CUDASIM_HERE) {
+static inline __attribute__((always_inline)) coalesced_group coalesced_threads(CUDASIM_HERE) {
   return coalesced_group(__activemask(file, line));
 }
 

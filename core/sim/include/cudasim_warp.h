@@ -15,7 +15,7 @@ int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line);
 // Which lanes of `mask` came with a predicate that is not 0.
 unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, int line);
-unsigned int cudasim_active_lanes(const char *file, int line);
+unsigned int cudasim_active_lanes(const char *file, int line, const void *function);
 // Called where a thread may be waiting for another by polling memory: now and then lets the others run.
 void cudasim_poll(void);
 void cudasim_pause(void); // the same at once: where a thread is known to wait
@@ -58,9 +58,10 @@ static inline void __syncwarp(unsigned int mask = 0xffffffffu, CUDASIM_HERE) {
   unsigned int lanes;
   cudasim_warp(mask, 0, &lanes, file, line);
 }
-// The lanes that come to this place together: this one waits for those that still can.
-static inline unsigned int __activemask(CUDASIM_HERE) {
-  return cudasim_active_lanes(file, line);
+// The lanes that come to this place together: this one waits for those that still can. A function that asks and is called in several
+// branches is a place for each call: by the address that it, or whoever it is inlined into, returns to.
+static inline __attribute__((always_inline)) unsigned int __activemask(CUDASIM_HERE) {
+  return cudasim_active_lanes(file, line, __builtin_return_address(0));
 }
 
 static inline unsigned int __ballot_sync(unsigned int mask, int predicate, CUDASIM_HERE) {

@@ -149,6 +149,51 @@ static void warps_with_returned_lanes(void **state) {
   check_cuda(cudaFree(out));
 }
 
+// The lanes that call it together take their places by one addition. Lanes of different branches count at different counters.
+__device__ int place_among(int *counter) {
+  const unsigned int lanes = __activemask();
+  const int lane = threadIdx.x % 32, leader = __ffs(lanes) - 1;
+  int first = 0;
+  if (lane == leader)
+    first = atomicAdd(counter, __popc(lanes));
+  return __shfl_sync(lanes, first, leader) + __popc(lanes & ((1u << lane) - 1));
+}
+
+__global__ void part_in_three(const int *x, int *out, int *counts, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  if (x[i] < 10)
+    out[place_among(&counts[0])] = x[i];
+  else if (x[i] < 20)
+    out[n + place_among(&counts[1])] = x[i];
+  else
+    out[2 * n + place_among(&counts[2])] = x[i];
+}
+
+static void active_lanes_of_a_function_called_in_branches(void **state) {
+  (void)state;
+  enum { N = 3000 };
+  static int x[N], got[3][N];
+  int counts[3];
+  for (int i = 0; i < N; i++)
+    x[i] = i * 7919 % 30;
+  int *dx = (int *)device_copy(x, sizeof x), *dout = (int *)device_copy(NULL, sizeof got);
+  int *dcounts = (int *)device_copy(NULL, sizeof counts);
+  check_cuda(cudaMemset(dcounts, 0, sizeof counts));
+  part_in_three<<<12, 256>>>(dx, dout, dcounts, N);
+  to_host(counts, dcounts, sizeof counts);
+  to_host(got, dout, sizeof got);
+  for (int k = 0; k < 3; k++) {
+    assert_int_equal(counts[k], N / 3);
+    for (int i = 0; i < N / 3; i++)
+      assert_int_equal(got[k][i] / 10, k);
+  }
+  check_cuda(cudaFree(dx));
+  check_cuda(cudaFree(dout));
+  check_cuda(cudaFree(dcounts));
+}
+
 // ---- atomics ----
 
 __global__ void histogram(const unsigned char *x, unsigned int *bins, int n) {
@@ -289,10 +334,15 @@ static void last_block_reduction(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(votes_and_shuffles), cmocka_unit_test(shuffles_of_each_size),
-      cmocka_unit_test(reductions),         cmocka_unit_test(warps_with_returned_lanes),
-      cmocka_unit_test(histograms),         cmocka_unit_test(atomic_functions),
-      cmocka_unit_test(spin_locks),         cmocka_unit_test(last_block_reduction),
+      cmocka_unit_test(votes_and_shuffles),
+      cmocka_unit_test(shuffles_of_each_size),
+      cmocka_unit_test(reductions),
+      cmocka_unit_test(warps_with_returned_lanes),
+      cmocka_unit_test(active_lanes_of_a_function_called_in_branches),
+      cmocka_unit_test(histograms),
+      cmocka_unit_test(atomic_functions),
+      cmocka_unit_test(spin_locks),
+      cmocka_unit_test(last_block_reduction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
