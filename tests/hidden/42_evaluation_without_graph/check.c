@@ -94,7 +94,10 @@ static void ask_with(Case *c, const char *device, int64_t count, int64_t batch, 
   give_array(c, "variance", draw_array(c, FY_FLOAT32, shape(hidden), 0.5, 2), plain);
   give_array(c, "w2", draw_array(c, FY_FLOAT32, shape(classes, hidden), -0.5, 0.5), gaps ? plain : parameter); // frozen
   give_number(c, "frozen", gaps);
-  give_array(c, "b2", draw_array(c, FY_FLOAT32, shape(classes), -bias, bias), parameter);
+  Array *b2 = draw_array(c, FY_FLOAT32, shape(classes), -bias, bias);
+  b2->f32[0] = (float)-bias; // as far apart as may be, in every run
+  b2->f32[classes - 1] = (float)bias;
+  give_array(c, "b2", b2, parameter);
 }
 
 static void ask_on(Case *c, const char *device, bool gaps, bool training, bool recording) {
