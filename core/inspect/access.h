@@ -3,6 +3,8 @@
 #ifndef INSPECT_ACCESS_H
 #define INSPECT_ACCESS_H
 
+#include "inspect/lane.h"
+#include "inspect/memory.h"
 #include "inspect/word.h"
 
 #define ACCESS_INLINE static inline __attribute__((always_inline))

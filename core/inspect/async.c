@@ -1,6 +1,9 @@
 // Asynchronous copies to shared memory. The simulator does them at once; here they have written when their thread has waited for them, or
 // at its end: who reads before meets them as he would any write that nothing orders.
-#include "inspect/inspect.h"
+#include "inspect/async.h"
+#include "inspect/lane.h"
+#include "inspect/program.h"
+#include "inspect/race.h"
 
 struct copy {
   uint64_t address;

@@ -4,6 +4,11 @@
 #include <string.h>
 
 #include "inspect/access.h"
+#include "inspect/host.h"
+#include "inspect/lane.h"
+#include "inspect/memory.h"
+#include "inspect/order.h"
+#include "inspect/program.h"
 
 __thread struct look *inspect_now;
 __thread struct tail inspect_tail;

@@ -3,7 +3,9 @@
 // Sectors, wavefronts and barriers are counted. Caches are not simulated: of a block's sectors each is missing from the L1 cache
 // once, and of a launch's each from the L2 cache once. Instructions are counted by basic block (mix.c); where nobody has told what
 // the blocks compute, each load stands for a multiply-add and an address. Each basic block is a branch.
-#include "inspect/inspect.h"
+#include "inspect/counts.h"
+#include "inspect/mix.h"
+#include "inspect/program.h"
 
 #include <stdlib.h>
 #include <string.h>

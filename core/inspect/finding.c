@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inspect/inspect.h"
+#include "inspect/finding.h"
 
 static struct finding **findings;
 static size_t finding_count, finding_room;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inspect.h"
+#include "inspect/replay.h"
 
 enum { EXIT_NODE = 0 }; // the function returns, or nothing more was seen
 

@@ -4,7 +4,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "inspect/host.h"
+#include "inspect/memory.h"
 #include "inspect/past.h"
+#include "inspect/program.h"
 
 // ---- copies ------------------------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-// What the files of the inspector share. A block that is looked at runs while `inspect_lock` is held, so all of this but the
+// What all files of the inspector share; what one of them offers the others stands in its own header. A block that is looked at runs while `inspect_lock` is held, so all of this but the
 // callbacks' first test is used by one thread at a time.
 //
 //   callbacks.c   what the compiler has put into the kernel calls: each access, each basic block
@@ -10,17 +10,18 @@
 //       request.c sectors and wavefronts of one warp instruction
 //   counts.c      all of it as numbers for a modelled GPU (core/model); mix.c: what a basic block computes
 //   async.c       asynchronous copies to shared memory
-//   host.c        the host's own accesses to memory that copies read and write
-//   look.c        what the simulator tells: launches, blocks, barriers
+//   host.c        the host's own accesses to memory that copies and kernels read and write
+//   look.c        what the simulator tells: launches, blocks, barriers; kernels.c: what is known of each kernel
 //   finding.c, record.c   what was found, and the file that ./ferry reads
 #ifndef INSPECT_INSPECT_H
 #define INSPECT_INSPECT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "inspect/finding.h"
 
 enum { WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP, MAX_DEPTH = 16 };
 
@@ -131,30 +132,6 @@ static inline struct site *kernel_site(struct kernel *k, uint32_t key, bool shar
   }
   return kernel_site_slow(k, key, shared);
 }
-
-enum finding_kind {
-  FIND_RACE_BLOCK,
-  FIND_RACE_WARP,
-  FIND_RACE_GRID,
-  FIND_RACE_STREAM,
-  FIND_RACE_HOST,
-  FIND_RACE_ASYNC,
-  FIND_EQUAL,
-  FIND_DIVERGENT,
-  FIND_LANES,
-  FIND_LIVELOCK,
-  FIND_UNINITIALISED_SHARED,
-  FIND_UNINITIALISED_GLOBAL,
-  FIND_BOUNDS_GLOBAL,
-  FIND_BOUNDS_ARRAY,
-  FIND_BOUNDS_DYNAMIC,
-  FIND_MISALIGNED,
-  FIND_FREED,
-  FIND_ILLEGAL,
-  FIND_ARGUMENT,
-  FIND_LEAK,
-  FINDINGS
-};
 
 // ---- a block that is looked at ------------------------------------------------------------------------------------------------
 
@@ -287,275 +264,6 @@ extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec"))
 extern bool inspect_scored;
 void inspect_hold(void);
 void inspect_release(void);
-
-// ---- memory.c ----------------------------------------------------------------------------------------------------------------
-
-// VARIABLE: of the program, __device__ or __constant__. NONE: a thread's own, or the host's.
-enum space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_DYNAMIC, SPACE_VARIABLE };
-enum { SIM_MAX_SHARED = 232448 };
-
-// PINNED and MANAGED: memory of the host that kernels may use.
-enum owner { OF_DEVICE, PINNED, MANAGED };
-
-struct allocation {
-  uint64_t address;
-  size_t bytes;
-  enum owner owner;
-  uint32_t place, serial;
-  bool freed,
-      reset; // reset: by cudaDeviceReset or a graph, which is as good as freeing it, but that the simulator keeps the memory
-  uint32_t era; // what is older is nothing of this memory
-  char *name;   // of the array in it, if anybody said one
-};
-
-enum { MEMORY_PAGE = 32768, MEMORY_WORD = 4, MEMORY_WRITTEN = 2 };
-
-// A page has a cell for each word, until somebody accesses a part of a word; then one for each byte. Its words' cells are none's
-// from then on, and say so by a record that there is not, so that nobody has to ask before he looks at a word's cell.
-static const uint32_t MORE_IS_BYTES = 1u << 31;
-struct memory {
-  struct cell *words;     // of the whole memory, each
-  struct cell **bytes;    // of each page its bytes' cells; else NULL
-  struct record *records; // of shared memory: each word's, side by side; else NULL
-};
-
-extern uint8_t *memory_states;                            // a byte for each byte of the devices' memory
-extern uint64_t memory_arena, memory_arena_bytes;         // devices' memory, and behind it the host's that they share
-extern uint64_t memory_shared_begin, memory_shared_bytes; // the latter alone
-extern struct memory *memory_global;
-extern unsigned memory_paused_looks;     // blocks that others may run beside for now
-extern struct cell *memory_global_words; // its `words`
-
-struct memory *memory_new(size_t bytes, bool shared);
-struct cell *memory_cells_slow(struct memory *memory, size_t offset, unsigned bytes, unsigned *count);
-const struct cell *memory_cell(const struct memory *memory, size_t offset);
-// Of devices' memory, and what they share with the host, or of a variable of the program; NULL: of neither.
-struct cell *memory_cells_at(uint64_t address, unsigned bytes, unsigned *count);
-bool memory_has(uint64_t address); // such memory
-enum space memory_space_slow(const struct look *l, uint64_t address, struct memory **memory, size_t *offset);
-// Tells of global memory that is not allocated, or that nothing has written, and marks what is written now.
-void memory_check(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
-
-// The cells of `bytes` bytes at `offset`: how many in *count.
-static inline struct cell *memory_cells(struct memory *memory, size_t offset, unsigned bytes, unsigned *count) {
-  if (memory->bytes[offset / MEMORY_PAGE] || bytes < MEMORY_WORD || offset % MEMORY_WORD ||
-      offset % MEMORY_PAGE + bytes > MEMORY_PAGE)
-    return memory_cells_slow(memory, offset, bytes, count);
-  *count = bytes / MEMORY_WORD;
-  return &memory->words[offset / MEMORY_WORD];
-}
-
-static inline enum space memory_space(const struct look *l, uint64_t address, struct memory **memory, size_t *offset) {
-  if ((*offset = address - memory_arena) >= memory_arena_bytes)
-    return memory_space_slow(l, address, memory, offset);
-  *memory = memory_global;
-  return SPACE_GLOBAL;
-}
-
-void memory_resolve_late(struct launch *launch);
-void memory_assume_written(void);
-void memory_allocated(void *address, size_t bytes, enum owner owner, const void *caller);
-void memory_freed(void *address);
-void memory_given_back(void *address);
-void memory_reset(int device);
-// For those who put guards round an array: of the memory here these bytes are the array; nobody has written them yet, or as it was.
-void inspect_array(void *address, size_t bytes, const char *name, bool unwritten);
-// "byte 12 of out", "byte 12 of 400": into `text`.
-const char *memory_owner(enum owner owner); // "device"
-void memory_describe(const struct allocation *a, uint64_t address, char *text, size_t bytes);
-struct sim_region;
-void memory_wrote(const struct sim_region *region);
-// Of memory that the host shares.
-void memory_host_writes(uint64_t address, size_t bytes);
-bool memory_is_allocated(uint64_t address);
-void memory_copied(const struct sim_region *to, const struct sim_region *from);
-bool memory_is_newer(uint64_t address, uint32_t era);         // than what began with that era
-const struct allocation *memory_allocation(uint64_t address); // that has this byte, freed or not; NULL: none
-const struct allocation *memory_live(size_t *index);          // the next one from *index on that has not been freed
-
-// What a copy of the running thread writes has been read since this era.
-void race_in_flight(struct look *l, uint64_t address, unsigned bytes, uint32_t key, uint32_t era);
-
-// ---- async.c ---------------------------------------------------------------------------------------------------------------------
-
-// What the simulator tells of the running thread (sim/inspector.h).
-void async_write(const void *to, size_t bytes, const void *caller);
-void async_commit(void);
-void async_wait(size_t prior);
-void async_end_thread(void);
-
-// ---- host.c ------------------------------------------------------------------------------------------------------------------------
-
-struct sim_region;
-struct sim_stamp;
-extern atomic_bool host_watches; // the host has not waited for a copy of its memory, or shares some with kernels
-void host_queued(const struct sim_region *region, bool writes, const void *caller, const struct sim_stamp *stamp);
-void host_begins_sharing(void);
-void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool writes);
-static inline void host_access(uint64_t address, size_t bytes, uint32_t place, bool writes) {
-  if (__builtin_expect(atomic_load_explicit(&host_watches, memory_order_relaxed), 0))
-    host_access_watched(address, bytes, place, writes);
-}
-// Atomic, or volatile.
-void host_access_strong(uint64_t address, size_t bytes, uint32_t place, bool writes);
-
-// ---- program.c: the running program's own parts ----------------------------------------------------------------------------------
-
-struct array {
-  char *name;
-  size_t offset, bytes;
-  bool is_guard; // none: where the compiler notes that an array of objects has been constructed
-};
-void program_read(void);
-extern uint64_t program_loaded_at;
-static inline uint32_t program_place(const void *address) { // as addr2line wants it
-  return (uint32_t)((uint64_t)(uintptr_t)address - program_loaded_at);
-}
-static inline uint32_t program_place_if(const void *address) { // 0: of NULL, where nobody knows
-  return address ? program_place(address) : 0;
-}
-// The access at this place in the program is volatile.
-void program_has_volatile(uint32_t place);
-bool program_is_volatile(uint32_t place);
-char *program_shared(void); // this thread's thread-local memory
-size_t program_shared_bytes(void);
-bool program_has_data(uint64_t address, uint64_t *first,
-                      uint64_t *bytes);    // is it in the program's variables, and no constant?
-bool program_is_managed(uint64_t address); // it is a variable that the host shares
-bool program_has_managed(void);
-bool program_is_constant(uint64_t address, size_t *offset); // __constant__; the offset is from the first of all
-size_t program_constant_bytes(void);                        // from there to the end of the last
-int program_array_at(size_t offset);                        // -1: no array
-const struct array *program_array(int number);
-int program_arrays(void);
-
-// ---- the rest --------------------------------------------------------------------------------------------------------------------
-
-// The lanes of a block of this kernel, which have no events yet.
-void lanes_begin(struct look *l, const struct kernel *kernel);
-void lane_flush(struct look *l);
-// Another lane's events come from here on; or the same one's, where what is pending has changed.
-static inline void lane_enter(struct look *l, struct lane *lane) {
-  l->lane = lane;
-  l->furthest = NULL;
-  inspect_tail = lane->tail;
-  if (__builtin_expect(l->pending, 0))
-    inspect_tail.limit = NULL;
-}
-static inline void lane_leave(struct look *l) {
-  l->lane->tail.key = inspect_tail.key;
-}
-// Of a lane that does not what stands in the path: another lane did something else, or none of this warp has come so far.
-void lane_leave_path(uint32_t key);
-// There has to be room.
-static inline void lane_keep(uint64_t address, uint32_t key) {
-  uint32_t *const at = inspect_tail.key;
-  *(uint64_t *)(inspect_tail.addresses + 2 * (uintptr_t)at) = address;
-  if (__builtin_expect(*at == key, 1))
-    inspect_tail.key = at + 1;
-  else
-    lane_leave_path(key);
-}
-static inline void lane_pend(struct look *l) { // the next access goes the slow way
-  l->pending = true;
-  inspect_tail.limit = NULL;
-}
-// The slow ways of access.h.
-void lane_event(struct look *l, uint32_t key);
-void lane_access(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
-// Neither global memory nor static shared memory.
-void lane_elsewhere(struct look *l, uint64_t address, unsigned bytes, uint32_t key);
-// Of a word, of which access.h has not seen that there is nothing to say; of shared memory with the record that is its own, used or not.
-void lane_read_global(struct look *l, uint64_t address, struct cell *cell, uint32_t key);
-void lane_write_global(struct look *l, uint64_t address, struct cell *cell, uint32_t key);
-void lane_read_shared(struct look *l, uint64_t address, struct cell *cell, uint32_t key, struct record *record);
-void lane_write_shared(struct look *l, uint64_t address, struct cell *cell, uint32_t key, struct record *record);
-uint32_t lane_last_key(const struct look *l);
-void replay(struct look *l, uint32_t active);
-bool replay_whole(struct look *l, uint32_t count); // all lanes did the same so many events; false: not from one place
-void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes);
-
-// What a launch did, for a device that plays a GPU; elsewhere `counts_wanted` is false, and these do nothing. The sectors from the first to the last were
-// touched by one request.
-void counts_begin_launch(struct launch *launch);
-void counts_end_launch(struct launch *launch);
-void counts_begin_block(struct launch *launch);
-void counts_end_block(void);
-struct modelled { // of all launches together
-  double seconds, term[6], least, resident, share, launches;
-  double stored_sectors, stored_bytes;
-  double uneven; // at most of a launch: what its blocks did, over what those that were looked at stand for
-};
-extern bool counts_wanted;
-void counts_touched(uint32_t key, uint64_t first, uint64_t last);
-void counts_met(uint64_t address, unsigned lanes); // of one request, atomically, in global memory
-
-// Instructions of a basic block, as a GPU would have them: multiply-adds (which fp32 has, too), float32, float64, ...
-struct mix {
-  uint32_t place;
-  int fma, fp32, fp64, integer, special, divisions;
-};
-void mix_read(void);
-bool mix_known(void); // false: nobody has told, and nothing is known of any block
-const struct mix *mix_at(uint32_t place);
-
-struct flow *flow_new(void);
-void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, const uint32_t last[MAX_DEPTH]);
-// The basic block where all paths from this one meet; 0: where the function returns.
-uint32_t flow_meets(struct flow *flow, uint32_t block);
-
-uint32_t race_now(void); // the next era
-uint32_t race_new_era(uint32_t run, uint32_t phase);
-void race_forget(void); // all eras, while no block runs
-struct note race_note_of(const struct mark *mark);
-const char *race_verb(uint32_t key);
-void race_begin_phase(struct look *l); // l->run and l->phase are new
-void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space);
-void race_copy_cell(struct cell *to, const struct cell *from);
-void race_ask_again(struct cell *cell); // about the next access of the cell's word, whoever has read it in this phase
-// Records that these cells will have once they need one.
-struct record *race_records_for(const struct cell *cells, size_t count);
-bool race_last_write(const struct cell *cell, struct note *write); // false: none, as far as anybody knows
-static inline void race_thread_runs(struct look *l) {              // l->thread, or its epoch, is new
-  l->who = (uint32_t)l->thread | (uint32_t)l->epoch[l->thread] << WHO_EPOCH_AT;
-}
-void race_barrier_was_needed(struct look *l); // the last one that the block has passed
-// Reads of shared memory that nothing had written, at the end of a phase.
-void race_resolve_early(struct look *l);
-void race_resolve_equal(struct look *l);
-
-uint32_t look_new_run(void);           // of something else than a block
-void look_begin_epoch(struct look *l); // of the running thread
-void order_begin_block(struct look *l);
-void order_fence(struct look *l, bool of_block);
-void order_object(struct look *l, uint64_t address, bool releases);
-void order_grid_barrier(struct look *l, unsigned number, bool arrives);
-void order_atomic(struct look *l, uint64_t address);
-void order_volatile(struct look *l, uint64_t address, bool reads);
-bool order_knows(struct look *l, const struct note *before);
-void order_end_launch(struct launch *launch);
-
-struct finding {
-  enum finding_kind kind;
-  struct kernel *kernel;
-  uint32_t first, second, third; // places; third: of the allocation
-  const char *file;              // of a barrier, which knows its place by name
-  int line, other_line;
-  uint64_t count;
-  char *detail;
-};
-
-struct place {
-  uint32_t first, second, third;
-  const char *file;
-  int line, other_line;
-};
-struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struct place place, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-bool finding_has(enum finding_kind kind, struct kernel *kernel, struct place place);
-const struct finding *finding_at(size_t i);
-
-struct kernel *kernels_at(size_t i);
 
 // Writes everything to the file that FERRY_INSPECT_RECORD names. At exit, too.
 void inspect_write_record(void);

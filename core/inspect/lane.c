@@ -4,7 +4,12 @@
 #include <string.h>
 
 #include "inspect/access.h"
+#include "inspect/lane.h"
+#include "inspect/memory.h"
 #include "inspect/past.h"
+#include "inspect/program.h"
+#include "inspect/race.h"
+#include "inspect/replay.h"
 #include "inspect/word.h"
 #include "sim/inspector.h"
 

@@ -7,7 +7,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "inspect/async.h"
+#include "inspect/counts.h"
+#include "inspect/host.h"
+#include "inspect/kernels.h"
+#include "inspect/lane.h"
+#include "inspect/look.h"
+#include "inspect/memory.h"
+#include "inspect/mix.h"
+#include "inspect/order.h"
 #include "inspect/past.h"
+#include "inspect/program.h"
+#include "inspect/race.h"
+#include "inspect/replay.h"
 #include "sim/cudasim.h"
 #include "sim/fiber.h"
 #include "sim/inspector.h"
@@ -27,84 +39,9 @@ void inspect_release(void) {
   pthread_mutex_unlock(&lock);
 }
 
-// ---- kernels -------------------------------------------------------------------------------------------------------------------
-
-static struct kernel **kernels;
-static size_t kernel_count;
-static const char *only;     // FERRY_INSPECT_KERNEL: the kernel that is looked at
-static unsigned long blocks; // FERRY_INSPECT_BLOCKS: how many of each launch; 0: all
-
-struct kernel *kernels_at(size_t i) {
-  return i < kernel_count ? kernels[i] : NULL;
-}
-
-static struct kernel *kernel_of(const struct cudasim_launch_request *request) {
-  const char *name = request->name ? request->name : "kernel";
-  for (size_t i = 0; i < kernel_count; i++)
-    if (strcmp(kernels[i]->name, name) == 0)
-      return kernels[i];
-  kernels = inspect_resize(kernels, (kernel_count + 1) * sizeof(struct kernel *));
-  struct kernel *k = kernels[kernel_count++] = inspect_allocate(sizeof *k);
-  k->name = strdup(name);
-  k->flow = flow_new();
-  k->arrays = inspect_allocate((size_t)program_arrays() + 1);
-  k->known_shared = inspect_allocate(program_shared_bytes() / MEMORY_WORD + 1);
-  memcpy(k->grid, &request->grid, sizeof k->grid);
-  memcpy(k->block, &request->block, sizeof k->block);
-  k->dynamic_bytes = request->shared_bytes;
-  return k;
-}
-
-// `fill` and `fill<float>` for a kernel template; without FERRY_INSPECT_KERNEL all.
-static bool is_wanted(const char *name) {
-  size_t length = only ? strlen(only) : 0;
-  return length == 0 || (strncmp(name, only, length) == 0 && (name[length] == '\0' || name[length] == '<'));
-}
-
-static struct site *site_slot(const struct kernel *k, uint32_t key, bool shared) {
-  for (uint32_t i = site_hash(key, shared);; i++) {
-    struct site *site = &k->sites[i & (k->site_room - 1)];
-    if (site->key == 0 || (site->key == key && site->shared == shared))
-      return site;
-  }
-}
-
-static void grow_sites(struct kernel *k) {
-  struct site *old = k->sites;
-  uint32_t room = k->site_room;
-  k->site_room = room ? 2 * room : 256;
-  k->sites = inspect_allocate(k->site_room * sizeof *k->sites);
-  for (uint32_t i = 0; i < room; i++)
-    if (old[i].key)
-      *site_slot(k, old[i].key, old[i].shared) = old[i];
-  free(old);
-}
-
-struct site *kernel_site_slow(struct kernel *k, uint32_t key, bool shared) {
-  if (2 * k->site_count >= k->site_room)
-    grow_sites(k);
-  struct site *site = site_slot(k, key, shared);
-  if (site->key == 0) {
-    site->key = key;
-    site->shared = shared;
-    k->site_count++;
-  }
-  return site;
-}
-
-static struct barrier *barrier_at(struct kernel *k, const char *file, int line) {
-  struct barrier **end = &k->barriers;
-  for (; *end; end = &(*end)->next)
-    if ((*end)->line == line && strcmp((*end)->file, file) == 0)
-      return *end;
-  *end = inspect_allocate(sizeof **end);
-  (*end)->file = file;
-  (*end)->line = line;
-  return *end;
-}
-
 // ---- launches ------------------------------------------------------------------------------------------------------------------
 
+static unsigned long blocks; // FERRY_INSPECT_BLOCKS: how many of each launch; 0: all
 static uint32_t runs = 1;
 bool inspect_scored;
 
@@ -114,7 +51,7 @@ uint32_t look_new_run(void) {
 
 static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
   inspect_hold();
-  bool looks = request->inspected && is_wanted(request->name ? request->name : "kernel");
+  bool looks = request->inspected && kernel_is_wanted(request);
   bool samples = looks && blocks && blocks < count && !request->cooperative; // whose blocks wait for each other
   if (!looks || samples)
     memory_assume_written();
@@ -310,7 +247,7 @@ static void thread_done(int thread) {
 static void barrier_opens(const char *file, int line, bool votes) {
   struct look *l = inspect_now;
   end_phase(l);
-  l->barrier = barrier_at(l->launch->kernel, file, line);
+  l->barrier = kernel_barrier_at(l->launch->kernel, file, line);
   l->barrier->passes++;
   l->barrier->needed += votes;
   l->phase++;
@@ -481,7 +418,7 @@ static void refused(const struct cudasim_launch_request *request, int position, 
 // ---- beginning and end ---------------------------------------------------------------------------------------------------------
 
 static bool will_count(const struct cudasim_launch_request *request) {
-  return request->inspected && is_wanted(request->name ? request->name : "kernel");
+  return request->inspected && kernel_is_wanted(request);
 }
 
 // What ends in the middle of a kernel writes what was found up to there.
@@ -531,7 +468,7 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
 
 __attribute__((constructor)) static void begin(void) {
   const char *count = getenv("FERRY_INSPECT_BLOCKS");
-  only = getenv("FERRY_INSPECT_KERNEL");
+  kernels_want(getenv("FERRY_INSPECT_KERNEL"));
   blocks = count ? strtoul(count, NULL, 10) : 0;
   inspect_scored = sim_inspects_all = getenv("FERRY_INSPECT_SCORED") != NULL;
   program_read();

@@ -5,7 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "inspect/inspect.h"
+#include "inspect/host.h"
+#include "inspect/memory.h"
+#include "inspect/program.h"
+#include "inspect/race.h"
 #include "sim/inspector.h"
 #include "sim/memory.h"
 #include "sim/sim.h"

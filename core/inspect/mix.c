@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "inspect/inspect.h"
+#include "inspect/mix.h"
 
 static struct mix *mixes; // sorted by place
 static size_t mix_count;

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inspect.h"
+#include "inspect/look.h"
+#include "inspect/order.h"
+#include "inspect/race.h"
 
 // "When this was released, everything of the run before phase `before` was published, and the thread's own up to phase `own`, in that
 // phase before its epoch `own_epoch`."

@@ -1,11 +1,14 @@
+#include "inspect/look.h"
+#include "inspect/memory.h"
 #include "inspect/past.h"
+#include "inspect/program.h"
+#include "inspect/race.h"
+#include "inspect/word.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "inspect/word.h"
 
 struct past {
   struct kernel *kernel; // NULL: a copy or fill

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "inspect/inspect.h"
+#include "inspect/program.h"
 
 // Stands behind the kernels' shared arrays (the linker keeps the order of the files), so that running off an array's end is seen
 // and hits nothing that the simulator needs.

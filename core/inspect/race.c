@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/lane.h"
+#include "inspect/memory.h"
+#include "inspect/order.h"
 #include "inspect/past.h"
+#include "inspect/program.h"
+#include "inspect/race.h"
 #include "inspect/word.h"
 
 // ---- eras ------------------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/inspect.h"
+#include "inspect/counts.h"
+#include "inspect/kernels.h"
+#include "inspect/memory.h"
+#include "inspect/mix.h"
+#include "inspect/program.h"
 
 static const char *const names[FINDINGS] = {"race-block",
                                             "race-warp",

@@ -2,7 +2,8 @@
 // as all lanes took the same way there is nothing to decide; where they part, each group runs to where the ways meet again.
 #include <string.h>
 
-#include "inspect/inspect.h"
+#include "inspect/memory.h"
+#include "inspect/replay.h"
 
 struct replay {
   struct look *look;

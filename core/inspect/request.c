@@ -1,6 +1,7 @@
 // One warp instruction's accesses: how many sectors of 32 bytes of global memory, or passes over the 32 banks of shared memory,
 // it takes, and how many it would take if its bytes lay side by side.
-#include "inspect/inspect.h"
+#include "inspect/counts.h"
+#include "inspect/replay.h"
 
 enum { SECTOR = 32, BANKS = 32, BANK_BYTES = 4, ROW = BANKS * BANK_BYTES };
 

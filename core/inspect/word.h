@@ -2,7 +2,8 @@
 #ifndef INSPECT_WORD_H
 #define INSPECT_WORD_H
 
-#include "inspect/inspect.h"
+#include "inspect/memory.h"
+#include "inspect/race.h"
 
 // ---- eras ------------------------------------------------------------------------------------------------------------------------
 

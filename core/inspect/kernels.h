@@ -1,0 +1,15 @@
+// The kernels that were launched (kernels.c).
+#ifndef INSPECT_KERNELS_H
+#define INSPECT_KERNELS_H
+
+#include "inspect/inspect.h"
+
+struct cudasim_launch_request;
+
+struct kernel *kernel_of(const struct cudasim_launch_request *request);
+struct kernel *kernels_at(size_t i); // NULL: there are not so many
+void kernels_want(const char *name); // this one alone, before any is launched
+bool kernel_is_wanted(const struct cudasim_launch_request *request);
+struct barrier *kernel_barrier_at(struct kernel *k, const char *file, int line);
+
+#endif
