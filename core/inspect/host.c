@@ -119,6 +119,11 @@ void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool wr
   struct transferred what = {
       .region = sim_bytes((const void *)(uintptr_t)address, bytes), .place = place, .writes = writes};
   inspect_hold();
+  const struct allocation *a = memory_allocation(address);
+  if (a && a->owner == OF_LIBRARY) {
+    inspect_release();
+    return;
+  }
   if (function) {
     what.library = "a function of the host's";
     past_host_function(function, what);

@@ -58,6 +58,7 @@ struct sim_inspector {
   // Device memory: who allocated it; what a copy, a fill or a function of a library did to it, and to no byte beside it.
   void (*allocated)(void *address, size_t bytes, const void *caller);
   void (*host_allocated)(void *address, size_t bytes, bool managed, const void *caller); // pinned; kernels may use it
+  void (*library_owns)(void *address);
   void (*freed)(void *address);
   void (*freed_in_stream)(void *address); // by the operation that this thread executes; `freed` comes next
   void (*given_back)(void *address);      // as the program has it; a graph may use it again

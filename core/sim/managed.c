@@ -1,5 +1,6 @@
 // Memory that the host and the devices share. There is one memory here, so that nothing moves: managed memory is pinned memory
 // that copies take for either side's. A kernel and the host may use it at once, as on devices with concurrentManagedAccess.
+#include "inspector.h"
 #include "memory.h"
 #include "sim.h"
 #include "stream.h"
@@ -12,6 +13,11 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags) 
   SIM_TRY(sim_host_allocate(pointer, bytes, true, __builtin_return_address(0)));
   SIM_COUNT(allocations, 1);
   return cudaSuccess;
+}
+
+// Of a library whose algorithms run on the host here, and on a GPU on the device, in its order: an inspector takes it for a device's.
+void cudasim_managed_is_a_librarys(void *pointer) {
+  SIM_TELL(library_owns(pointer));
 }
 
 static cudaError_t check_managed(const void *pointer, size_t bytes) {

@@ -67,8 +67,11 @@ END
 echo '#include <thrust/version.h>' >"$work/there.cu"
 if "$ferry" nvcc -E "$work/there.cu" -o /dev/null 2>/dev/null; then
   check 'thrust' says '16 7' timeout 300 "$ferry" cuda -O0 "$work/thrust.cu"
+  # Its algorithms run on the host here, and wait for nobody.
+  check 'thrust beside kernels is no race with the host' says 'no findings' timeout 300 "$ferry" inspect "$work/thrust.cu"
 else
   echo "ok thrust # SKIP its headers (NVIDIA's CCCL) are not here"
+  echo "ok thrust beside kernels is no race with the host # SKIP its headers (NVIDIA's CCCL) are not here"
 fi
 
 cat >"$work/unroll.cu" <<'END'
