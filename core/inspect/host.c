@@ -104,7 +104,7 @@ static bool is_shared(uint64_t address, size_t bytes, bool writes) {
 }
 
 static bool may_meet_kernels(void) {
-  return sim_stamp_host_is_behind() && !atomic_load(&waits_otherwise) &&
+  return sim_stamp_host_is_behind() && !atomic_load(&waits_otherwise) && !sim_host_computes() &&
          (!sim_running_stamp() || sim_running_host_function());
 }
 
@@ -119,11 +119,6 @@ void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool wr
   struct transferred what = {
       .region = sim_bytes((const void *)(uintptr_t)address, bytes), .place = place, .writes = writes};
   inspect_hold();
-  const struct allocation *a = memory_allocation(address);
-  if (a && a->owner == OF_LIBRARY) {
-    inspect_release();
-    return;
-  }
   if (function) {
     what.library = "a function of the host's";
     past_host_function(function, what);

@@ -341,12 +341,6 @@ static void host_allocated(void *address, size_t bytes, bool managed, const void
   inspect_release();
 }
 
-static void library_owns(void *address) {
-  inspect_hold();
-  memory_is_a_librarys(address);
-  inspect_release();
-}
-
 static void freed(void *address) {
   inspect_hold();
   memory_freed(address);
@@ -462,7 +456,6 @@ static const struct sim_inspector inspector = {.launch_begin = launch_begin,
                                                .faulted = faulted,
                                                .allocated = allocated,
                                                .host_allocated = host_allocated,
-                                               .library_owns = library_owns,
                                                .freed = freed,
                                                .freed_in_stream = freed_in_stream,
                                                .given_back = given_back,

@@ -225,12 +225,6 @@ void memory_allocated(void *address, size_t bytes, enum owner owner, const void 
   set_states(at - memory_arena, bytes, UNWRITTEN);
 }
 
-void memory_is_a_librarys(void *address) {
-  struct allocation *a = find((uint64_t)(uintptr_t)address, true);
-  if (a)
-    a->owner = OF_LIBRARY;
-}
-
 unsigned memory_paused_looks;
 
 // While a block that is looked at waits for others by polling: what it has read in this phase is asked for again.
@@ -268,7 +262,7 @@ void inspect_array(void *address, size_t bytes, const char *name, bool unwritten
 }
 
 const char *memory_owner(enum owner owner) {
-  static const char *const names[] = {"device", "pinned", "managed", "device"};
+  static const char *const names[] = {"device", "pinned", "managed"};
   return names[owner];
 }
 

@@ -10,8 +10,8 @@ struct sim_region;
 enum space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_DYNAMIC, SPACE_VARIABLE };
 enum { SIM_MAX_SHARED = 232448 };
 
-// PINNED and MANAGED: memory of the host that kernels may use. OF_LIBRARY: managed by the simulator, and a device's for the program.
-enum owner { OF_DEVICE, PINNED, MANAGED, OF_LIBRARY };
+// PINNED and MANAGED: memory of the host that kernels may use.
+enum owner { OF_DEVICE, PINNED, MANAGED };
 
 struct allocation {
   uint64_t address;
@@ -71,7 +71,6 @@ static inline enum space memory_space(const struct look *l, uint64_t address, st
 void memory_resolve_late(struct launch *launch);
 void memory_assume_written(void);
 void memory_allocated(void *address, size_t bytes, enum owner owner, const void *caller);
-void memory_is_a_librarys(void *address);
 void memory_freed(void *address);
 void memory_given_back(void *address);
 void memory_reset(int device);

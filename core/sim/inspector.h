@@ -58,7 +58,6 @@ struct sim_inspector {
   // Device memory: who allocated it; what a copy, a fill or a function of a library did to it, and to no byte beside it.
   void (*allocated)(void *address, size_t bytes, const void *caller);
   void (*host_allocated)(void *address, size_t bytes, bool managed, const void *caller); // pinned; kernels may use it
-  void (*library_owns)(void *address);
   void (*freed)(void *address);
   void (*freed_in_stream)(void *address); // by the operation that this thread executes; `freed` comes next
   void (*given_back)(void *address);      // as the program has it; a graph may use it again
@@ -84,6 +83,7 @@ struct sim_stamp {
 const struct sim_stamp *sim_running_stamp(void); // of what this thread executes; NULL: it executes nothing
 // Who called the function of CUDA, cuBLAS or cuFFT whose work this thread executes; NULL: nobody knows, or it executes none.
 const void *sim_running_caller(void);
+bool sim_host_computes(void);          // what a GPU does in the program's order (thrust), in memory that kernels use
 bool sim_running_host_function(void);  // of cudaLaunchHostFunc or cudaStreamAddCallback
 const char *sim_running_library(void); // "cublas gemm", of a library's function; NULL: it executes none
 bool sim_stamp_host_knows(unsigned int chain, unsigned int number); // that it is done: it has waited for it

@@ -15,9 +15,14 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags) 
   return cudaSuccess;
 }
 
-// Of a library whose algorithms run on the host here, and on a GPU on the device, in its order: an inspector takes it for a device's.
-void cudasim_managed_is_a_librarys(void *pointer) {
-  SIM_TELL(library_owns(pointer));
+static atomic_bool host_computes;
+
+void cudasim_host_computes(void) {
+  atomic_store(&host_computes, true);
+}
+
+bool sim_host_computes(void) {
+  return atomic_load(&host_computes);
 }
 
 static cudaError_t check_managed(const void *pointer, size_t bytes) {

@@ -71,8 +71,8 @@ cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvi
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes CUDASIM_DEFAULT(0),
                                      unsigned int flags CUDASIM_DEFAULT(cudaMemAttachSingle))
     CUDASIM_SYMBOL(cudaStreamAttachMemAsync);
-// Not CUDA's: what thrust allocates, which is a device's for the program.
-void cudasim_managed_is_a_librarys(void *pointer) CUDASIM_SYMBOL(cudasim_managed_is_a_librarys);
+// Not CUDA's: the program has algorithms (thrust's) that run on the host here and on a device there.
+void cudasim_host_computes(void) CUDASIM_SYMBOL(cudasim_host_computes);
 // Not CUDA's: the C++ header's cudaGetSymbolAddress, which knows the variable's size.
 cudaError_t cudasim_symbol_address(void **pointer, const void *symbol, size_t bytes)
     CUDASIM_SYMBOL(cudasim_symbol_address);

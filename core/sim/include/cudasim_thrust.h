@@ -10,14 +10,11 @@
 
 namespace cudasim {
 
-static const int thrust_needs_order = setenv("FERRY_SIM_MODE", "sync", 0);
+static const int thrust_needs_order = (cudasim_host_computes(), setenv("FERRY_SIM_MODE", "sync", 0));
 
 inline void *thrust_allocate(size_t bytes) {
   void *pointer = nullptr;
-  if (cudaMallocManaged(&pointer, bytes ? bytes : 1) != cudaSuccess)
-    return nullptr;
-  cudasim_managed_is_a_librarys(pointer);
-  return pointer;
+  return cudaMallocManaged(&pointer, bytes ? bytes : 1) == cudaSuccess ? pointer : nullptr;
 }
 
 } // namespace cudasim
