@@ -203,7 +203,9 @@ static void suspect_values(Case *c, int64_t threads) {
   int64_t n = size_of(c);
   suspect_value(c, sum_of(c, 0, (n + threads - 1) / threads * threads, 1, 1), &BEYOND);
   suspect_value(c, sum_of(c, 0, n < threads ? n : threads, 1, 1), &FIRST_BLOCK);
-  suspect_value(c, sum_of(c, (n - 1) / threads * threads, n, 1, 1), &FIRST_BLOCK);
+  const int64_t last = (n - 1) / threads * threads;
+  if (n - last >= 32) // few numbers add up to what comes out of other mistakes, too
+    suspect_value(c, sum_of(c, last, n, 1, 1), &FIRST_BLOCK);
   suspect_value(c, sum_of(c, 0, n, threads, 32), &FIRST_WARPS);
   suspect_value(c, sum_of(c, 0, threads * threads, 1, 1), &PARTIALS);
 }
