@@ -57,6 +57,12 @@ ACCESS_INLINE void access_at(uint64_t address, unsigned bytes, uint32_t key, boo
     access_memory(inspect_now, address, bytes, key, aligned);
 }
 
+// Volatile or atomic, and in no block that is looked at.
+static __attribute__((noinline)) void strong_elsewhere(uint64_t address, unsigned bytes, uint32_t place, bool writes) {
+  inspect_calls++;
+  host_access_strong(address, bytes, place, writes);
+}
+
 // Of memory that other blocks see, volatile accesses are no race with each other, and what a fence lies before is known to who reads
 // what was written behind it: so do programs without atomics hand on what they have done.
 static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned bytes, uint32_t key) {
@@ -64,8 +70,7 @@ static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned
   struct memory *memory;
   size_t offset;
   if (l == NULL) {
-    inspect_calls++;
-    host_access_strong(address, bytes, key_place(key), is_write(key));
+    strong_elsewhere(address, bytes, key_place(key), is_write(key));
     return;
   }
   program_has_volatile(key_place(key));
@@ -173,18 +178,13 @@ static unsigned atomic_kind(unsigned bytes) {
   return kind;
 }
 
-static __attribute__((noinline)) void atomic_elsewhere(uint64_t address, unsigned bytes, const void *caller) {
-  inspect_calls++;
-  host_access_strong(address, bytes, program_place(caller), true);
-}
-
 #define ATOMIC_ACCESS(address, bytes)                                                                                  \
   do {                                                                                                                 \
     struct look *l = inspect_now;                                                                                      \
     if (__builtin_expect(l != NULL, 1))                                                                                \
       lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, atomic_kind(bytes)));                       \
     else                                                                                                               \
-      atomic_elsewhere((uint64_t)(uintptr_t)(address), bytes, CALLER);                                                 \
+      strong_elsewhere((uint64_t)(uintptr_t)(address), bytes, program_place(CALLER), true);                            \
   } while (0)
 #define ATOMIC_UPDATE(bits, T, name, builtin)                                                                          \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order);                                                   \

@@ -49,14 +49,6 @@ void host_queued(const struct sim_region *region, bool writes, const void *calle
   pthread_mutex_unlock(&lock);
 }
 
-static bool touches(const struct sim_region *r, uint64_t address, size_t bytes) {
-  const uint64_t begin = (uintptr_t)r->address;
-  for (size_t row = 0; row < r->rows; row++)
-    if (address < begin + row * r->pitch + r->bytes && begin + row * r->pitch < address + bytes)
-      return true;
-  return false;
-}
-
 static void report(const struct pending *p, uint64_t address, uint32_t place, bool writes) {
   inspect_hold();
   finding_add(FIND_RACE_HOST, NULL, (struct place){.first = place, .second = p->place},
@@ -73,7 +65,7 @@ static void meet_copies(uint64_t address, size_t bytes, uint32_t place, bool wri
   pthread_mutex_lock(&lock);
   for (size_t i = 0; i < count; i++) {
     const struct pending *p = &pending[i];
-    if ((!p->writes && !writes) || !touches(&p->region, address, bytes))
+    if ((!p->writes && !writes) || !past_touches(&p->region, address, bytes))
       continue;
     if (sim_stamp_host_knows(p->chain, p->number))
       known = true;
@@ -95,24 +87,21 @@ void host_begins_sharing(void) {
   atomic_store(&host_watches, true);
 }
 
-static bool is_shared(uint64_t address, size_t bytes, bool writes) {
-  if (address - memory_shared_begin >= memory_shared_bytes)
-    return program_is_managed(address);
-  if (writes)
+// True: the memory is shared with kernels, and the host has not waited for all of them.
+static bool comes_to_kernels(uint64_t address, size_t bytes, uint32_t place, bool writes) {
+  const bool is_heap = address - memory_shared_begin < memory_shared_bytes;
+  if (atomic_load(&copies_pending))
+    meet_copies(address, bytes, place, writes);
+  if (is_heap && writes)
     memory_host_writes(address, bytes);
-  return memory_is_allocated(address);
-}
-
-static bool may_meet_kernels(void) {
-  return sim_stamp_host_is_behind() && !atomic_load(&waits_otherwise) && !sim_host_computes() &&
+  const bool shared = is_heap ? memory_is_allocated(address) : program_is_managed(address);
+  return shared && sim_stamp_host_is_behind() && !atomic_load(&waits_otherwise) && !sim_host_computes() &&
          (!sim_running_stamp() || sim_running_host_function());
 }
 
 void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool writes) {
   static __thread struct sim_stamp knows;
-  if (atomic_load(&copies_pending))
-    meet_copies(address, bytes, place, writes);
-  if (!is_shared(address, bytes, writes) || !may_meet_kernels())
+  if (!comes_to_kernels(address, bytes, place, writes))
     return;
   const struct sim_stamp *function = sim_running_stamp(); // that a stream calls in its turn
   const unsigned long version = function ? 0 : sim_stamp_of_host(&knows);
@@ -129,9 +118,7 @@ void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool wr
 }
 
 void host_access_strong(uint64_t address, size_t bytes, uint32_t place, bool writes) {
-  if (atomic_load(&copies_pending))
-    meet_copies(address, bytes, place, writes);
-  if (!is_shared(address, bytes, writes) || !may_meet_kernels() || atomic_exchange(&waits_otherwise, true))
+  if (!comes_to_kernels(address, bytes, place, writes) || atomic_exchange(&waits_otherwise, true))
     return;
   inspect_hold();
   past_forget_host();

@@ -111,9 +111,9 @@ static bool *opened;
 
 static void begin(void) {
   memory_arena = (uint64_t)(uintptr_t)sim.arena;
-  memory_arena_bytes = sim.arena_bytes;
-  memory_shared_begin = memory_arena + sim.span * (size_t)sim.config.devices;
-  memory_shared_bytes = memory_arena + memory_arena_bytes - memory_shared_begin;
+  memory_shared_begin = (uint64_t)(uintptr_t)sim.host_heap.base;
+  memory_shared_bytes = sim.host_heap.capacity;
+  memory_arena_bytes = memory_shared_begin + memory_shared_bytes - memory_arena;
   memory_states = reserve(memory_arena_bytes + OPENED, PROT_READ);
   const size_t pieces = memory_arena_bytes / OPENED + 2, bytes = pieces * OPENED_CELLS * sizeof(struct cell);
   memory_global_words = reserve(bytes, PROT_READ);

@@ -1,14 +1,15 @@
-#include "inspect/look.h"
-#include "inspect/memory.h"
 #include "inspect/past.h"
-#include "inspect/program.h"
-#include "inspect/race.h"
-#include "inspect/word.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "inspect/look.h"
+#include "inspect/memory.h"
+#include "inspect/program.h"
+#include "inspect/race.h"
+#include "inspect/word.h"
 
 struct past {
   struct kernel *kernel; // NULL: a copy or fill
@@ -16,8 +17,7 @@ struct past {
   unsigned int chain, number; // its stamp; number 0: all that comes is ordered behind it
   struct transferred what;    // of a copy
   uint32_t *constants;        // of a launch: the first key that has read each word of them; NULL: it has read none
-  bool of_host;               // the host itself, after which a launch is that was submitted after this one:
-  unsigned long submission;
+  unsigned long submission; // not 0: the host itself did it, and what was submitted after this one is ordered behind it
 };
 
 static struct past *past; // by their runs
@@ -27,8 +27,8 @@ static unsigned launches_running;
 static bool copies;           // there are some among them
 static unsigned int *highest; // number in each chain
 static unsigned int chains;
-static unsigned long host_came; // last, after this submission; and how often
-static size_t host_count;
+static unsigned long host_came; // the last submission after which the host itself is among them; 0: it is not
+static size_t host_count;       // accesses of the host's and of its functions
 
 static const struct sim_stamp *running_stamp(void) {
   const struct sim_stamp *stamp = sim_running_stamp();
@@ -36,7 +36,7 @@ static const struct sim_stamp *running_stamp(void) {
 }
 
 static bool is_before(const struct past *p, const struct sim_stamp *stamp) {
-  if (p->of_host)
+  if (p->submission)
     return stamp == NULL || stamp->submission > p->submission;
   return p->number == 0 || stamp == NULL || (p->chain < stamp->chains && stamp->seen[p->chain] >= p->number);
 }
@@ -90,7 +90,7 @@ static struct past *past_of(uint32_t run) {
 
 // Is everything ordered before `stamp`, as it is while a program uses one stream?
 static bool is_behind_all(const struct sim_stamp *stamp) {
-  if (stamp && host_count && stamp->submission <= host_came)
+  if (stamp && host_came && stamp->submission <= host_came)
     return false;
   for (unsigned int c = 0; stamp && c < chains; c++)
     if (highest[c] > (c < stamp->chains ? stamp->seen[c] : 0))
@@ -177,7 +177,15 @@ static void past_describe(const struct note *before, char *text, size_t bytes) {
     snprintf(text, bytes, "thread %d of block %u of %s %s", before->thread, before->run - p->first_run, p->kernel->name,
              race_verb(before->key));
   else
-    snprintf(text, bytes, "%s %s it", p->of_host ? "the host" : who(&p->what), does(&p->what));
+    snprintf(text, bytes, "%s %s it", who(&p->what), does(&p->what));
+}
+
+// A thread of the kernel (`by`), and the host, in whichever order they came.
+static void conflict_with_host(struct kernel *kernel, uint32_t key, uint32_t allocated, const char *what,
+                               const char *by, const struct transferred *host) {
+  finding_add(FIND_RACE_HOST, kernel,
+              (struct place){.first = host->place, .second = key_place(key), .third = allocated},
+              "%s: %s, the host %s it, and has not waited for the kernel", what, by, does(host));
 }
 
 void past_conflict(const struct launch *launch, const struct note *before, uint32_t key, uint32_t allocated,
@@ -187,12 +195,11 @@ void past_conflict(const struct launch *launch, const struct note *before, uint3
   struct kernel *const kernel = p->kernel;
   const uint32_t here = key_place(key), there = kernel ? key_place(before->key) : p->what.place;
   const struct place both = {.first = there, .second = here, .third = allocated};
-  past_describe(before, other, sizeof other);
-  if (p->of_host) {
-    finding_add(FIND_RACE_HOST, launch->kernel, (struct place){.first = there, .second = here, .third = allocated},
-                "%s: %s, %s, and has not waited for the kernel", what, by, other);
+  if (p->submission) {
+    conflict_with_host(launch->kernel, key, allocated, what, by, &p->what);
     return;
   }
+  past_describe(before, other, sizeof other);
   // Which of the two ran first means nothing: it is one finding of one kernel.
   const bool turned = kernel == NULL || here < there;
   finding_add(FIND_RACE_STREAM, turned ? launch->kernel : kernel,
@@ -228,9 +235,7 @@ static void meet(const struct transfer *t, const struct mark *mark, uint64_t add
   const uint32_t allocated = describe_memory(address, what, sizeof what);
   past_describe(&before, by, sizeof by);
   if (t->of_host) {
-    finding_add(FIND_RACE_HOST, p->kernel,
-                (struct place){.first = t->what.place, .second = key_place(before.key), .third = allocated},
-                "%s: %s, the host %s it, and has not waited for the kernel", what, by, does(&t->what));
+    conflict_with_host(p->kernel, before.key, allocated, what, by, &t->what);
     return;
   }
   finding_add(FIND_RACE_STREAM, p->kernel,
@@ -278,11 +283,17 @@ static uint64_t shared_address(const struct sim_region *one, const struct sim_re
   return 0;
 }
 
+bool past_touches(const struct sim_region *region, uint64_t address, size_t bytes) {
+  const struct sim_region access = sim_bytes((const void *)(uintptr_t)address, bytes);
+  return shared_address(region, &access) != 0;
+}
+
 // Of two copies, fills or functions of libraries. NCCL's may write in the place of another's, whose stamp says nothing about it.
 static void meet_copy(const struct transfer *t, const struct past *p) {
   const struct transferred *a = &p->what, *b = &t->what;
   char what[200];
-  if (p->kernel || p->of_host || a->place == 0 || b->place == 0 || !(a->writes || b->writes) || is_before(p, t->stamp))
+  if (p->kernel || p->submission || a->place == 0 || b->place == 0 || !(a->writes || b->writes) ||
+      is_before(p, t->stamp))
     return;
   const uint64_t address = shared_address(&a->region, &b->region);
   if (address == 0 || memory_is_newer(address, p->first_era))
@@ -295,44 +306,47 @@ static void meet_copy(const struct transfer *t, const struct past *p) {
 
 // ---- constants ---------------------------------------------------------------------------------------------------------------
 
-static void meet_constant(const struct past *p, uint32_t key, const struct transferred *what) {
-  finding_add(FIND_RACE_STREAM, p->kernel, (struct place){.first = key_place(key), .second = what->place},
-              "constant memory: %s reads, %s writes it", p->kernel->name, who(what));
-}
-
-static bool has_address(const struct sim_region *region, uint64_t address) {
-  const struct sim_region byte = sim_bytes((const void *)(uintptr_t)address, 1);
-  return shared_address(region, &byte) != 0;
+static void meet_constant(struct kernel *kernel, uint32_t key, const struct transferred *what) {
+  finding_add(FIND_RACE_STREAM, kernel, (struct place){.first = key_place(key), .second = what->place},
+              "constant memory: %s reads, %s writes it", kernel->name, who(what));
 }
 
 void past_reads_constant(struct launch *launch, uint64_t address, size_t offset, uint32_t key) {
-  struct past *const own = past_of(launch->first_run);
   if (launch->constants == NULL)
-    launch->constants = own->constants =
+    launch->constants = past_of(launch->first_run)->constants =
         inspect_allocate((program_constant_bytes() / MEMORY_WORD + 1) * sizeof *launch->constants);
   uint32_t *const word = &launch->constants[offset / MEMORY_WORD];
   if (*word)
     return;
   *word = key;
   for (size_t i = 0; copies && i < count; i++)
-    if (past[i].what.writes && !is_before(&past[i], launch->stamp) && has_address(&past[i].what.region, address))
-      meet_constant(own, key, &past[i].what);
+    if (past[i].what.writes && !is_before(&past[i], launch->stamp) && past_touches(&past[i].what.region, address, 1))
+      meet_constant(launch->kernel, key, &past[i].what);
 }
 
 static void meet_readers(const struct transfer *t, const struct past *p) {
-  if (p->constants == NULL || !t->what.writes || is_before(p, t->stamp))
-    return;
   const struct sim_region region = joined(t->what.region);
+  size_t offset;
+  if (p->constants == NULL || !t->what.writes || !program_is_constant(row_of(&region, 0), &offset) ||
+      is_before(p, t->stamp))
+    return;
   for (size_t at = 0; at < region.bytes; at += MEMORY_WORD) {
-    size_t offset;
     const uint64_t address = row_of(&region, 0) + at;
     if (program_is_constant(address, &offset) && p->constants[offset / MEMORY_WORD])
-      meet_constant(p, p->constants[offset / MEMORY_WORD], &t->what);
+      meet_constant(p->kernel, p->constants[offset / MEMORY_WORD], &t->what);
   }
 }
 
-void past_transfer(struct transferred what) {
+static struct past *add_transfer(const struct sim_stamp *stamp, const struct transferred *what) {
   const uint32_t run = look_new_run();
+  struct past *p = add(run, stamp);
+  p->what = *what;
+  copies = true;
+  race_new_era(run, 0);
+  return p;
+}
+
+void past_transfer(struct transferred what) {
   struct transfer t = {.stamp = running_stamp(), .what = what};
   forget();
   if (t.stamp == NULL)
@@ -345,10 +359,7 @@ void past_transfer(struct transferred what) {
     meet_copy(&t, &past[i]);
   for (size_t i = 0; !behind_all && i < count; i++)
     meet_readers(&t, &past[i]);
-  struct past *p = add(run, t.stamp);
-  p->what = what;
-  copies = true;
-  race_new_era(run, 0);
+  struct past *p = add_transfer(t.stamp, &what);
   if (launches_running && !behind_all) // blocks that are still to come meet it
     each_cell(&p->what.region, remember_copy, p);
 }
@@ -372,8 +383,8 @@ static bool goes_on(struct sim_region *region, uint64_t address, size_t bytes) {
 
 // By the function with this stamp, or by the host when `knows` was all that it knew.
 static bool is_by(const struct past *p, const struct sim_stamp *function, const struct sim_stamp *knows) {
-  return function ? !p->of_host && p->chain == function->chain && p->number == function->number
-                  : p->of_host && p->submission == knows->submission;
+  return function ? p->submission == 0 && p->chain == function->chain && p->number == function->number
+                  : p->submission == knows->submission;
 }
 
 static struct past *host_entry(const struct sim_stamp *function, const struct sim_stamp *knows,
@@ -387,16 +398,10 @@ static struct past *host_entry(const struct sim_stamp *function, const struct si
   }
   if (host_count == MOST)
     return NULL;
-  const uint32_t run = look_new_run();
-  struct past *p = add(run, function);
-  race_new_era(run, 0);
-  p->what = *what;
+  struct past *p = add_transfer(function, what);
   host_count++;
-  copies = true;
-  if (function == NULL) {
-    p->of_host = true;
+  if (function == NULL)
     p->submission = host_came = knows->submission;
-  }
   return p;
 }
 
@@ -437,7 +442,6 @@ void past_host_function(const struct sim_stamp *stamp, struct transferred what) 
 
 void past_forget_host(void) {
   for (size_t i = 0; i < count; i++)
-    if (past[i].of_host)
-      past[i].submission = 0;
+    past[i].submission = 0; // what has no number either is ordered before all that comes
   host_came = 0;
 }

@@ -25,6 +25,7 @@ void past_host_access(const struct sim_stamp *knows, unsigned long version, stru
 void past_host_function(const struct sim_stamp *stamp, struct transferred what);
 void past_forget_host(void); // all that it has come to so far
 
+bool past_touches(const struct sim_region *region, uint64_t address, size_t bytes);
 bool past_is_ordered(const struct launch *launch, const struct note *before);
 // Such an access and one with this key, by a thread of the launch, came to `what`.
 void past_conflict(const struct launch *launch, const struct note *before, uint32_t key, uint32_t allocated,

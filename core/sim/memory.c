@@ -104,7 +104,6 @@ void sim_memory_init(void) {
     sim.device[i].heap.base = sim.arena + sim.span * (size_t)i;
     sim.device[i].heap.capacity = sim.config.memory_bytes;
   }
-  sim.arena_bytes = bytes;
   sim.host_heap.base = sim.arena + devices_bytes;
   sim.host_heap.capacity = host_bytes;
 }

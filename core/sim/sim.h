@@ -31,9 +31,8 @@ struct sim_counters {
 struct sim_state {
   struct sim_config config;
   struct sim_device device[SIM_MAX_DEVICES];
-  char *arena; // all devices' memory, device by device; and behind it host_heap
-  size_t span; // bytes from one device's memory to the next
-  size_t arena_bytes;
+  char *arena;               // all devices' memory, device by device; and behind it host_heap
+  size_t span;               // bytes from one device's memory to the next
   struct sim_heap host_heap; // of pinned and managed memory, where an inspector is linked in
   struct sim_ranges pinned;
   pthread_mutex_t lock; // of nodes, streams, heaps and ranges; held briefly, never while an operation runs

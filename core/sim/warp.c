@@ -145,8 +145,8 @@ static bool same_line(const struct sim_executor *e, unsigned int t, unsigned int
          e->waiter[u].file == e->waiter[t].file;
 }
 
-static bool same_site(const struct sim_executor *e, unsigned int t, unsigned int u) {
-  return e->site[u].call == e->site[t].call && e->site[u].function == e->site[t].function;
+static bool same_site(const struct sim_site *a, const struct sim_site *b) {
+  return a->call == b->call && a->function == b->function;
 }
 
 // The thread that has no fiber is called from elsewhere than the others, and may run another copy of the kernel. It belongs to those of its
@@ -157,7 +157,7 @@ static void place_native_thread(struct sim_executor *e) {
   bool several[2] = {false, false};
   for (unsigned int u = first; u < e->threads && u < first + SIM_WARP_THREADS; u++)
     for (int k = 0; u != own && same_line(e, own, u) && k <= (e->site[u].call == e->site[own].call); k++) {
-      several[k] |= site[k] && (site[k]->call != e->site[u].call || site[k]->function != e->site[u].function);
+      several[k] |= site[k] && !same_site(site[k], &e->site[u]);
       site[k] = &e->site[u];
     }
   const int k = site[1] != NULL;
@@ -175,7 +175,7 @@ void sim_converge(struct sim_executor *e) {
     const unsigned int first = t / SIM_WARP_THREADS * SIM_WARP_THREADS;
     unsigned int together = 0;
     for (unsigned int u = t; u < e->threads && u < first + SIM_WARP_THREADS; u++)
-      if (same_line(e, t, u) && same_site(e, t, u))
+      if (same_line(e, t, u) && same_site(&e->site[t], &e->site[u]))
         together |= 1u << (u - first);
     for (unsigned int rest = together; rest; rest &= rest - 1) {
       const unsigned int u = first + (unsigned int)__builtin_ctz(rest);
