@@ -187,6 +187,10 @@ void fy_drop(void *pointer) {
   fy_release(object);
 }
 
+bool fy_is_in_scope(const void *object) {
+  return object && slot_of(stack, object) >= 0;
+}
+
 void *fy_retain(void *pointer) {
   FyObject *object = pointer;
   if (object)

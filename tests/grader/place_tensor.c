@@ -102,9 +102,8 @@ static const char *change_of(Driver *d, const char *name, FyTensor *t, bool may_
 }
 
 // The scope that held it is open, and holds it no longer.
-static bool was_given_up(FyTensor *t, int scope) {
-  enum { COUNT_BITS = (1 << 30) - 1 };
-  return scope == scopes_open() && (atomic_load(&((FyObject *)t)->references) & COUNT_BITS) < 2;
+static bool was_given_up(const FyTensor *t, int scope) {
+  return scope == scopes_open() && !fy_is_in_scope(t);
 }
 
 static void put_changed(Driver *d) {

@@ -147,6 +147,26 @@ static void test_retain_outlives_the_scope(void **state) {
   assert_int_equal(alive, 0);
 }
 
+static void test_what_a_scope_holds(void **state) {
+  (void)state;
+  int alive = 0;
+  assert_false(fy_is_in_scope(NULL));
+  fy_scope {
+    Probe *p = fy_retain(probe(&alive));
+    fy_scope {
+      assert_true(fy_is_in_scope(p)); // the one around
+      fy_object_know_weakly(p);
+      fy_retain(p); // others' references make no difference
+    }
+    fy_drop(p);
+    assert_false(fy_is_in_scope(p));
+    fy_release(p);
+    fy_adopt(p);
+    assert_true(fy_is_in_scope(p));
+  }
+  assert_int_equal(alive, 0);
+}
+
 static void test_close_closes_inner_scopes(void **state) {
   (void)state;
   int alive = 0, outer = fy_scope_open();
@@ -265,6 +285,7 @@ int main(void) {
       cmocka_unit_test(test_scope_frees_in_order),
       cmocka_unit_test(test_keep_hands_out),
       cmocka_unit_test(test_retain_outlives_the_scope),
+      cmocka_unit_test(test_what_a_scope_holds),
       cmocka_unit_test(test_close_closes_inner_scopes),
       cmocka_unit_test(test_threads_have_their_own),
       cmocka_unit_test(test_threads_share_an_object),
