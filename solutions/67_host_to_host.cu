@@ -14,9 +14,9 @@
 // the memory back, in every case. After an error nothing else is done but that, and y may hold anything. For n = 0
 // there is nothing to do, and no error.
 //
-// Counted: bytes copied each way (n floats), launches, memory of the device that is not given back. One of the tests
-// calls the function when the device has no memory left, or enough for one array and not for two (what needs but one
-// may succeed then); in another a copy, the launch or cudaFree returns an error.
+// Counted: bytes copied each way (n floats), launches (at least one, and none for n = 0), memory of the device that is
+// not given back. One of the tests calls the function when the device has no memory left, or enough for one array and
+// not for two (what needs but one may succeed then); in another a copy, the launch or cudaFree returns an error.
 #include <cuda_runtime.h>
 
 // [answer]

@@ -194,9 +194,14 @@ __attribute__((weak)) void inspect_write_record(void);
 __attribute__((weak)) char *inspect_record_text(void);
 
 int main(void) {
-  static Driver driver;                // large
+  static Driver driver, first;         // large
   setvbuf(stdout, NULL, _IOLBF, 4096); // what a learner prints is seen up to where it crashes
   read_request(&driver);
+  if (getenv("FERRY_ANSWER_AGAIN")) { // pass.c
+    read_request(&first);
+    first.counted_later = true;
+    driver.first = &first;
+  }
   place_run(&driver);
   driver_stop(&driver);
   if (host_memory_check)

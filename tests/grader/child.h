@@ -13,9 +13,10 @@ struct Driver {
   Message request, reply;
   const char *test;
   Counts before;
-  int counting;       // 1 while, 2 when ended
-  bool failed;        // an error ended `drive`
-  bool counted_later; // `drive` is run once more behind this: nothing is counted yet
+  int counting;         // 1 while, 2 when ended
+  bool failed;          // an error ended `drive`
+  bool counted_later;   // `drive` is run once more behind this: nothing is counted yet
+  struct Driver *first; // the call before this one, with inputs of its own; NULL: none
 };
 typedef struct Driver Driver;
 

@@ -21,7 +21,7 @@ const Command commands[] = {
      cmd_chapter, false, HELP_ALONE},
     {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
      "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"
-     "--all             the report of every failed test, not of the first alone\n"
+     "--all             the report of every failed test, not of one alone\n"
      "--first           no test after the first that fails\n"
      "--devices LIST    built once and judged with each number of simulated devices, such as 1,4\n"
      "--times N         built once and judged N times, each time with other inputs\n"

@@ -193,20 +193,42 @@ typedef struct Run {
   Status status;
 } Run;
 
-static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
-  PassSettings settings;
-  size_t bytes = 0;
-  Case *c = &run->c;
-  case_begin(c, e, v->test, v->seed, devices);
-  c->pass = pass->is;
+// Draws the case's inputs, and appends them as a message.
+static void add_request(Case *c, uint8_t **request, size_t *bytes) {
+  size_t more = 0;
   guard_check(c, "drew");
   case_ask(c);
   guard_check(c, "");
   if (getrandom(&c->request.nonce, sizeof c->request.nonce, 0) != (ssize_t)sizeof c->request.nonce)
     grader_panic("no random numbers from the system: %s", strerror(errno));
-  uint8_t *request = message_pack(&c->request, &bytes);
-  if (!request)
-    grader_panic("%s: the request of \"%s\" is too long", e->id, v->test->name);
+  uint8_t *packed = message_pack(&c->request, &more);
+  uint8_t *all = packed ? realloc(*request, *bytes + more) : NULL;
+  if (!all)
+    grader_panic("%s: the request of \"%s\" is too long", c->exercise->id, c->test->name);
+  memcpy(all + *bytes, packed, more);
+  free(packed);
+  *request = all;
+  *bytes += more;
+}
+
+// For the call before, in PASS_AGAIN.
+static void add_first_request(const Case *c, uint8_t **request, size_t *bytes) {
+  static Case first; // large
+  case_begin(&first, c->exercise, pass_first_test(c->exercise, c->test), c->seed, c->devices);
+  add_request(&first, request, bytes);
+  case_free(&first);
+}
+
+static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
+  PassSettings settings;
+  size_t bytes = 0;
+  Case *c = &run->c;
+  uint8_t *request = NULL;
+  case_begin(c, e, v->test, v->seed, devices);
+  c->pass = pass->is;
+  add_request(c, &request, &bytes);
+  if (pass->is == PASS_AGAIN)
+    add_first_request(c, &request, &bytes);
   run->pass = pass;
   if (v->test->scored)
     pass_scored_settings(&settings, v->test->scored, a->mix);

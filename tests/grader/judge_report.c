@@ -103,7 +103,10 @@ void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxR
   case_describe(c, asked, sizeof asked);
   if (*asked)
     say(&t, "  given: %s\n", asked);
-  if (pass->says)
+  if (pass->is == PASS_AGAIN)
+    say(&t, "  %s; the first time with the inputs of \"%s\"\n", pass->says,
+        pass_first_test(c->exercise, c->test)->name);
+  else if (pass->says)
     say(&t, "  %s\n", pass->says);
   if (c->replied)
     say_finding(&t, c);

@@ -15,8 +15,8 @@ const Mistake NUMBER_FETCHED = {"a number fetched to the host",
                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
 const Mistake FIRST_CALL_ALONE = {
     "right in the first call alone",
-    "Called again in the same program, with the same inputs, it does something else. What is static or __device__ "
-    "keeps its value from one call to the next: set it in each call.",
+    "Called again in the same program, it does something else. What is static or __device__ keeps its value from one "
+    "call to the next: set it in each call.",
     "docs/24_reductions.md#one-launch-or-two"};
 const Mistake POINTER_ON_HOST = {"device memory used by the host",
                                  "A pointer from cudaMalloc means something to kernels alone; the host's code may pass "

@@ -22,6 +22,9 @@ typedef struct PassList {
 PassList passes_of(const Exercise *e, const Test *test, bool real_gpu);
 extern const Pass inspected_passes[2]; // where the inspector looks at it
 
+// Whose inputs the call before has, in PASS_AGAIN.
+const Test *pass_first_test(const Exercise *e, const Test *test);
+
 // What the simulator is told, as answer_run wants it.
 typedef struct PassSettings {
   char text[PASS_SETTINGS][PASS_SETTING_BYTES];

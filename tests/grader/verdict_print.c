@@ -1,4 +1,4 @@
-// A verdict on the terminal: a row for each test, the report of the first that failed, what was counted, and at last what it is.
+// A verdict on the terminal: a row for each test, one that failed told in full, what was counted, and at last what it is.
 #include "commands.h"
 #include "plain.h"
 #include "term.h"
@@ -48,10 +48,22 @@ static void print_counts(const Verdict *v) {
   printf("%d of %d tests passed in %.1f s\n", v->passed, v->test_count - v->skipped, v->seconds);
 }
 
+// The first that failed of those whose mistake is known, since that says more; or the first.
+static int test_to_show(const Verdict *v) {
+  int first = -1;
+  for (int i = 0; i < v->test_count; i++) {
+    if (is_bad(&v->tests[i]) && v->tests[i].mistake)
+      return i;
+    first = first < 0 && is_bad(&v->tests[i]) ? i : first;
+  }
+  return first;
+}
+
 void verdict_print(const Verdict *v, const char *file, bool all) {
   char *plain = plain_text(file, strlen(file)); // a learner may have chosen its name
-  bool shown = false, built = v->status != STATUS_COMPILE_ERROR && v->status != STATUS_MISSING &&
-                              (v->status != STATUS_GRADER_ERROR || !v->report);
+  const int to_show = test_to_show(v);
+  bool built = v->status != STATUS_COMPILE_ERROR && v->status != STATUS_MISSING &&
+               (v->status != STATUS_GRADER_ERROR || !v->report);
   printf("%s%s%s  ", style(BOLD), v->exercise->id, style(PLAIN));
   term_paragraph(stdout, "", (int)strlen(v->exercise->id) + 2, plain ? plain : "");
   free(plain);
@@ -66,10 +78,8 @@ void verdict_print(const Verdict *v, const char *file, bool all) {
   for (int i = 0; i < v->test_count; i++)
     print_row(&v->tests[i]);
   for (int i = 0; i < v->test_count; i++)
-    if (is_bad(&v->tests[i]) && (all || !shown)) {
+    if (is_bad(&v->tests[i]) && (all || i == to_show))
       print_report(v, &v->tests[i]);
-      shown = true;
-    }
   if (v->report)
     term_wrap(stdout, v->report, 2);
   if (v->warning)

@@ -46,8 +46,23 @@ static void put_notes(Driver *d, const Watched *model, FyGradScaler *scaler, int
   driver_put_number(d, "backward inside", model->backward_inside);
 }
 
+// A step of another model: nothing of it may still be there in the steps that are judged.
+static void train_another(Driver *d, FyTensor *x, FyTensor *y) {
+  const double scale = driver_number(d, "scale");
+  Watched *other = fy_module_new(Watched, watched_forward);
+  const FyDevice device = fy_device_of(x);
+  const FySize size = fy_size(driver_tensor(d, "weight"));
+  fy_register_parameter(other, weight, fy_set_requires_grad(fy_ones(size, .device = device), true));
+  fy_register_parameter(other, bias, fy_set_requires_grad(fy_ones(fy_shape(size.dim[0]), .device = device), true));
+  other->type = device.type;
+  FyOptimizer *optimizer = fy_sgd(fy_parameters(other), .lr = driver_number(d, "lr"));
+  FyGradScaler *scaler = fy_grad_scaler(other->type, .init_scale = scale);
+  train_step(&other->base, optimizer, scaler, fy_select(x, 0, 0), fy_select(y, 0, 0), driver_number(d, "max_norm"));
+}
+
 void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
+  train_another(d, x, y);
   driver_may_change(d, "weight");
   driver_may_change(d, "bias");
   Watched *model = fy_module_new(Watched, watched_forward);

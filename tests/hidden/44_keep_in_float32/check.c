@@ -14,6 +14,9 @@ static const Mistake SUM = {"the sum in float16",
 static const Mistake BEYOND = {
     "beyond 65504",
     "The result is infinite. A square, a target or the sum of them was in float16, which ends at 65504.", FORMATS};
+static const Mistake CUT = {"targets cut to 65504",
+                            "Targets beyond what float16 holds were cut to it. In float32 they stay as they are.",
+                            FORMATS};
 static const Mistake NOT_A_NUMBER = {
     "infinity less infinity",
     "The result is NaN: somewhere infinity was subtracted from infinity, or multiplied "
@@ -140,11 +143,23 @@ static void ask_one(Case *c) {
 
 // ---- the means of the mistakes -----------------------------------------------------------------------------------------
 
-static double square_at(Case *c, int64_t i) {
-  const Array *y = given(c, "y");
-  int64_t out = y->shape.size[2];
-  double error = output_of(given(c, "x"), given(c, "weight"), given(c, "bias"), i / out, i % out) - y->f32[i];
+static double square_to(Case *c, int64_t i, double target) {
+  int64_t out = given(c, "y")->shape.size[2];
+  double error = output_of(given(c, "x"), given(c, "weight"), given(c, "bias"), i / out, i % out) - target;
   return error * error;
+}
+
+static double square_at(Case *c, int64_t i) {
+  return square_to(c, i, given(c, "y")->f32[i]);
+}
+
+// With targets that are cut to what float16 holds.
+static double mean_to_cut_targets(Case *c) {
+  const Array *y = given(c, "y");
+  double sum = 0;
+  for (int64_t i = 0; i < y->count; i++)
+    sum += square_to(c, i, fmax(-65504, fmin(65504, y->f32[i])));
+  return sum / (double)y->count;
 }
 
 static double mean_of(Case *c, int64_t from, int64_t to) {
@@ -206,6 +221,7 @@ static void suspects(Case *c, double want) {
   suspect_that(c, mean->dtype == FY_FLOAT64, &WIDER);
   suspect_that(c, mean->dtype == FY_FLOAT32 && isinf(value) && want < 1e30, &BEYOND);
   suspect_that(c, mean->dtype == FY_FLOAT32 && isnan(value), &NOT_A_NUMBER);
+  suspect_that(c, near(value, mean_to_cut_targets(c), 1e-3) && !near(value, want, 2e-3), &CUT);
   suspect_that(c, isfinite(half) && near(value, half, 0.02) && !near(half, want, 0.04), &SUM);
   suspect_that(c, y->count > 1 && near(value, want * (double)y->count, 0.01), &TOTAL);
   suspect_that(c, near(value, sqrt(want), 0.01) && !near(want, 1, 0.1), &ROOT);

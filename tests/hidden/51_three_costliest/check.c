@@ -335,18 +335,34 @@ static bool same_found(const Ranking *got, const Ranking *want) {
   return got->found == want->found && memcmp(got->keys, want->keys, (size_t)want->found * sizeof *want->keys) == 0;
 }
 
-// The ranking when a key is taken for an earlier one that it begins with: fy::add_ for fy::add.
-static Ranking by_beginning(Case *c) {
+// The ranking when a key is taken for an earlier one that begins with the same characters; where all of the earlier one's are asked for,
+// for one that it begins with: fy::add_ for fy::add.
+enum { FEW_CHARACTERS = 8, ALL_OF_IT = 64 };
+static Ranking by_beginning(Case *c, size_t characters) {
   Rows rows = given_rows(c);
   Array *name = array_cast(c, rows.name, FY_INT64);
   for (int64_t i = 0; i < name->count; i++)
-    for (int64_t k = 0; k < i && name->i64[i] < OPS; k++)
-      if (name->i64[k] < OPS && strncmp(names[name->i64[i]], names[name->i64[k]], strlen(names[name->i64[k]])) == 0) {
+    for (int64_t k = 0; k < i && name->i64[i] < OPS; k++) {
+      if (name->i64[k] >= OPS)
+        continue;
+      const char *earlier = names[name->i64[k]];
+      if (strncmp(names[name->i64[i]], earlier, characters == ALL_OF_IT ? strlen(earlier) : characters) == 0) {
         name->i64[i] = name->i64[k];
         break;
       }
+    }
   rows.name = name;
   return rank(&rows, BY_SELF, false, false);
+}
+
+// Did keys that are different go for the same, by so many of their first characters?
+static bool is_by_beginning(Case *c, const Ranking *r, const Ranking *want) {
+  for (size_t characters = FEW_CHARACTERS; characters <= ALL_OF_IT; characters++) {
+    const Ranking merged = by_beginning(c, characters);
+    if (!same_keys(&merged, want) && same_found(r, &merged))
+      return true;
+  }
+  return false;
 }
 
 // The ranking of the `room` ops that come first in the rows.
@@ -391,8 +407,7 @@ static const Mistake *mistake_of_keys(Case *c, const Ranking *r, const Ranking *
   const Mistake *mistake;
   if (!at_most_one_known(&rows, r, want, &mistake))
     return NULL;
-  const Ranking merged = by_beginning(c);
-  const bool by_merging = !same_keys(&merged, want) && same_found(r, &merged);
+  const bool by_merging = is_by_beginning(c, r, want);
   if (mistake || by_merging)
     return mistake && by_merging ? NULL : mistake ? mistake : &BEGINNING;
   const int told = r->found < 3 ? r->found : 3;
@@ -431,9 +446,12 @@ static const Mistake *mistake_of_time(Case *c, const Ranking *r, const Ranking *
     return &UNIT;
   if (fabs(time - total_of(c, want->keys[place])) <= 1e-9 * right)
     return &TOTALS_TOLD;
-  const Ranking merged = by_beginning(c), row_by_row = rank(&rows, BY_SELF, false, true);
-  if (same_keys(&merged, want) && fabs(time - merged.times[place]) <= 1e-9 * right)
-    return &BEGINNING;
+  const Ranking row_by_row = rank(&rows, BY_SELF, false, true);
+  for (size_t characters = FEW_CHARACTERS; characters <= ALL_OF_IT; characters++) {
+    const Ranking merged = by_beginning(c, characters);
+    if (same_keys(&merged, want) && fabs(time - merged.times[place]) <= 1e-9 * right)
+      return &BEGINNING;
+  }
   return same_keys(&row_by_row, want) && fabs(time - row_by_row.times[place]) <= 1e-9 * right ? &ROW_BY_ROW : NULL;
 }
 

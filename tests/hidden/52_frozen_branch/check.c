@@ -31,6 +31,9 @@ static const Mistake ZEROS = {"rows of zeros divided by their norm",
                               "A row of zeros became NaN: zero was divided by zero, or multiplied by infinity.",
                               BRANCH};
 static const Mistake WHOLE = {"one norm for all rows", "Each row has a norm of its own: sum over dimension 1.", BRANCH};
+static const Mistake COLUMNS = {"the norms of the columns",
+                                "A row's norm is the root of the sum over its columns: sum over dimension 1, not 0.",
+                                BRANCH};
 static const Mistake SQUARE = {"the square of the norm", "The norm is the root of the sum of the squares.", BRANCH};
 static const Mistake ELEMENTS = {"elements cut off",
                                  "Each element was cut at the limit; a row is to be shortened as a whole.", BRANCH};
@@ -165,6 +168,20 @@ static Array *scaled(Case *c, Factor *factor) {
   return result;
 }
 
+static Array *scaled_by_columns(Case *c) {
+  const Array *x = given(c, "x");
+  Array *result = new_array(c, FY_FLOAT32, x->shape);
+  const int64_t columns = x->shape.size[1];
+  for (int64_t k = 0; k < columns; k++) {
+    double squares = 0;
+    for (int64_t i = k; i < x->count; i += columns)
+      squares += (double)x->f32[i] * x->f32[i];
+    for (int64_t i = k; i < x->count; i += columns)
+      result->f32[i] = (float)(x->f32[i] * right(sqrt(squares), 0, given_number(c, "limit")));
+  }
+  return result;
+}
+
 static Array *cut(Case *c) {
   const Array *x = given(c, "x");
   const float limit = (float)given_number(c, "limit");
@@ -199,6 +216,7 @@ static void suspects_of_the_function(Case *c) {
   suspect_array(c, "called", given(c, "x"), &UNCHANGED);
   suspect_array(c, "called", scaled(c, always), &SHORT);
   suspect_array(c, "called", scaled(c, by_whole), &WHOLE);
+  suspect_array(c, "called", scaled_by_columns(c), &COLUMNS);
   suspect_array(c, "called", scaled(c, by_square), &SQUARE);
   suspect_array(c, "called", cut(c), &ELEMENTS);
   suspect_array(c, "called", scaled(c, by_difference), &CANCELLED);

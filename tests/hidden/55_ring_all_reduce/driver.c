@@ -28,6 +28,7 @@ static Rank ranks[MOST_RANKS];
 static int rank_count, number_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t between_calls;
 static bool stuck, other_size, raised, same_memory;
 static int met;            // ranks that have come to their first message
 static int waiting, ended; // ranks
@@ -100,11 +101,10 @@ static void fetch(float *numbers, int64_t count) {
   free(message);
 }
 
-static void *run(void *argument) {
-  self = argument;
+static void call(float *data, int64_t count) {
   FyError error;
   fy_trap(error) {
-    ring_all_reduce(self->data + BESIDE, number_count, self->number, rank_count, post, fetch);
+    ring_all_reduce(data, count, self->number, rank_count, post, fetch);
   }
   pthread_mutex_lock(&lock);
   raised |= error.kind != 0;
@@ -113,6 +113,27 @@ static void *run(void *argument) {
   stuck |= waiting > 0 && nothing_moves();
   pthread_cond_broadcast(&arrived);
   pthread_mutex_unlock(&lock);
+}
+
+// Nothing of the call before counts.
+static void begin_anew(void) {
+  ended = met = 0;
+  for (int r = 0; r < rank_count; r++)
+    ranks[r] = (Rank){.number = r, .smallest = number_count, .data = ranks[r].data, .thread = ranks[r].thread};
+}
+
+// Two calls: of a few numbers, and of all. What an answer keeps of the first has to be large enough for the second.
+static void *run(void *argument) {
+  self = argument;
+  float few[3 * MOST_RANKS] = {0};
+  const int64_t few_count = number_count < rank_count ? number_count : rank_count;
+  memcpy(few + MOST_RANKS, self->data + BESIDE, (size_t)few_count * sizeof *few);
+  call(few + MOST_RANKS, few_count);
+  pthread_barrier_wait(&between_calls);
+  if (self->number == 0)
+    begin_anew();
+  pthread_barrier_wait(&between_calls);
+  call(self->data + BESIDE, number_count);
   return NULL;
 }
 
@@ -130,6 +151,8 @@ void drive(Driver *d) {
       ranks[r].data[i] = 12345;
     memcpy(ranks[r].data + BESIDE, data->f32 + (int64_t)r * number_count, (size_t)number_count * sizeof(float));
   }
+  if (pthread_barrier_init(&between_calls, NULL, (unsigned)rank_count) != 0)
+    abort();
   for (int r = 0; r < rank_count; r++)
     if (pthread_create(&ranks[r].thread, NULL, run, &ranks[r]) != 0)
       abort();

@@ -17,6 +17,11 @@ static const Mistake RATE_TOLD = {"a rate in place of seconds",
                                   "slowest takes this rank's seconds, and returns the largest of all ranks'. Of rates "
                                   "the largest is the fastest rank's.",
                                   LESSON};
+static const Mistake STEP_BY_STEP = {
+    "the slowest of each step",
+    "slowest was asked in every step, with the seconds of that one: what the ranks lose to each other in single steps "
+    "adds up to more than the longest time of all steps together, which is asked for.",
+    LESSON};
 static const Mistake OWN = {
     "this rank's own time",
     "What all ranks together achieve is decided by the one that takes longest: slowest(seconds).", LESSON};
@@ -104,6 +109,7 @@ static void judge(Case *c) {
   suspect_that(c, made == 0, &NOTHING);
   const double rate = samples / own, told = got_number(c, "told");
   suspect_that(c, fabs(told - rate) < 1e-9 * rate && fabs(rate - own) > 1e-6 * own, &RATE_TOLD);
+  suspect_that(c, steps > 1 && got_count(c, "asked") == steps && told < own / 2, &STEP_BY_STEP);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     suspect_that(c, fabs(result - known[i].value) < 1e-9 * fabs(known[i].value) && fabs(result - want) > 1e-6 * want,
                  known[i].mistake);

@@ -5,8 +5,8 @@
 static const double *costs; // of this rank's steps, the last one for all further ones
 static int64_t cost_count, steps_made;
 static double clock_now, late, others;
-static double told = -1; // to slowest
-static int barriers;
+static double told = -1;    // to slowest
+static int barriers, asked; // asked: slowest
 
 // In every step the ranks average gradients: a rank that is not there yet is waited for.
 static void meet(void) {
@@ -33,6 +33,7 @@ static double now(void) {
 
 static double slowest(double seconds) {
   told = seconds;
+  asked++;
   return seconds > others ? seconds : others;
 }
 
@@ -48,5 +49,6 @@ void drive(Driver *d) {
                          driver_number(d, "alone"), step, barrier, now, slowest);
   driver_put_number(d, "efficiency", efficiency);
   driver_put_number(d, "told", told);
+  driver_put_number(d, "asked", asked);
   driver_put_number(d, "steps made", (double)steps_made);
 }

@@ -51,6 +51,10 @@ static void ask_good(Case *c) {
 static void ask_large(Case *c) {
   ask(c, draw_int(c, 3, 9), 1024, 0, false);
 }
+// More than the second and the third size of a grid can be.
+static void ask_many_blocks(Case *c) {
+  ask(c, draw_int(c, 65537, 69999), 1, 0, false);
+}
 static void ask_too_many(Case *c) {
   ask(c, draw_int(c, 3, 9), draw_int(c, 1025, 1999), 0, false);
 }
@@ -84,6 +88,11 @@ static bool is_bad(const Case *c) {
   return given_number(c, "threads") > 1024 || given_number(c, "threads") < 1 || given_number(c, "blocks") < 1;
 }
 
+// The answer may not look at the number of threads: 1024 is this GPU's limit.
+static bool launch_told(const Case *c) {
+  return got_number(c, "simulated") == 1; // a GPU does not tell which launches it refused
+}
+
 static void judge(Case *c) {
   const bool null = given_number(c, "null") != 0, bad = is_bad(c);
   const int64_t stale = (int64_t)given_number(c, "stale");
@@ -91,7 +100,8 @@ static void judge(Case *c) {
   const int64_t want = bad ? INVALID_CONFIGURATION : 0;
   const bool refused = got_count(c, "refused") > (stale == INVALID_CONFIGURATION);
   const bool stopped = stale && before == stale && !(bad ? refused : counts(c)->launches > 0);
-  suspect_that(c, !bad && counts(c)->launches == 0, stopped ? &STOPPED : &NO_KERNEL);
+  const bool guessed = launch == INVALID_CONFIGURATION && stale != launch && launch_told(c) && !refused;
+  suspect_that(c, !bad && counts(c)->launches == 0, stopped ? &STOPPED : guessed ? &BY_HAND : &NO_KERNEL);
   if (null)
     expect_error(c, "illegal", NULL); // it stays
   if (stale)
@@ -102,6 +112,7 @@ static void judge(Case *c) {
                  stopped && launch == 0     ? &STOPPED
                  : stale && launch == stale ? &BLAMED
                  : bad                      ? (kernel == INVALID_CONFIGURATION ? &MIXED : &NOT_ASKED)
+                 : guessed                  ? &BY_HAND
                                             : NULL);
   expect_exactly(c, "*kernel", kernel, null ? ILLEGAL_ADDRESS : 0,
                  kernel == NOT_READY     ? &ASKED_EARLY
@@ -117,11 +128,6 @@ static void judge(Case *c) {
     all->i32[i] = (int32_t)given_number(c, "value");
   if (expect_array(c, "out", all, 0))
     expect_by_kernel(c);
-}
-
-// The answer may not look at the number of threads: 1024 is this GPU's limit.
-static bool launch_told(const Case *c) {
-  return got_number(c, "simulated") == 1; // a GPU does not tell which launches it refused
 }
 
 static void judge_bad(Case *c) {
@@ -143,6 +149,7 @@ EXERCISE = {
     // A device on which a kernel went wrong takes no second call: five ways, not six.
     .tests = {{.name = "a launch without a fault", .ask = ask_good, .judge = judge, .may_refuse = true},
               {.name = "the largest block", .ask = ask_large, .judge = judge, .may_refuse = true},
+              {.name = "many blocks", .ask = ask_many_blocks, .judge = judge, .passes = 1, .may_refuse = true},
               {.name = "too many threads", .ask = ask_too_many, .judge = judge_bad, .may_refuse = true},
               {.name = "no threads", .ask = ask_no_threads, .judge = judge_bad, .may_refuse = true},
               {.name = "no blocks", .ask = ask_no_blocks, .judge = judge_bad, .may_refuse = true},

@@ -29,7 +29,13 @@ static const Mistake DOWN = {"waves rounded down", "A wave that is not full is a
 static const Mistake FULL_IS_ZERO = {"a full last wave taken for an empty one",
                                      "Where the blocks divide evenly the last wave is full: 1, not 0.", WAVES};
 
-enum { CASES = 40, FIELDS = 5 };
+static const Mistake KEPT = {"another GPU's numbers",
+                             "The functions were called for another GPU before, in the same memory: read what is in "
+                             "it in each call.",
+                             WAVES};
+
+// BEFORE: the multiprocessors of the GPU that the driver asks about first.
+enum { CASES = 40, FIELDS = 5, BEFORE = 3 };
 typedef struct Gpu {
   int64_t multiprocessors, threads, blocks, registers, shared, reserved;
 } Gpu;
@@ -177,21 +183,19 @@ static Array *fits(Case *c, Slip slip) {
   return all;
 }
 
-static Array *wave_numbers(Case *c, bool down, bool one_sm) {
+static Array *wave_numbers(Case *c, bool down, int64_t multiprocessors) {
   Array *all = new_array(c, FY_INT64, shape(CASES));
   for (int i = 0; i < CASES; i++) {
-    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS,
-                  wave = (one_sm ? 1 : gpu_of(c).multiprocessors) * want[4];
+    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS, wave = multiprocessors * want[4];
     all->i64[i] = down ? want[3] / wave : up(want[3], wave);
   }
   return all;
 }
 
-static Array *last_shares(Case *c, bool full_is_zero, bool one_sm) {
+static Array *last_shares(Case *c, bool full_is_zero, int64_t multiprocessors) {
   Array *all = new_array(c, FY_FLOAT64, shape(CASES));
   for (int i = 0; i < CASES; i++) {
-    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS,
-                  wave = (one_sm ? 1 : gpu_of(c).multiprocessors) * want[4];
+    const int64_t *want = given(c, "cases")->i64 + (ptrdiff_t)i * FIELDS, wave = multiprocessors * want[4];
     const int64_t rest = want[3] % wave;
     all->f64[i] = rest || full_is_zero ? (double)rest / (double)wave : 1;
   }
@@ -233,13 +237,16 @@ static void suspect_slips(Case *c) {
 static void judge(Case *c) {
   suspect_slips(c);
   suspect_that(c, has_negative(got(c, "waves")), &TOO_LARGE);
-  suspect_array(c, "waves", wave_numbers(c, false, true), &ONE_SM);
-  suspect_array(c, "waves", wave_numbers(c, true, false), &DOWN);
-  suspect_array(c, "last", last_shares(c, false, true), &ONE_SM);
-  suspect_array(c, "last", last_shares(c, true, false), &FULL_IS_ZERO);
+  const int64_t own = gpu_of(c).multiprocessors;
+  suspect_array(c, "waves", wave_numbers(c, false, 1), &ONE_SM);
+  suspect_array(c, "waves", wave_numbers(c, false, BEFORE), &KEPT);
+  suspect_array(c, "waves", wave_numbers(c, true, own), &DOWN);
+  suspect_array(c, "last", last_shares(c, false, 1), &ONE_SM);
+  suspect_array(c, "last", last_shares(c, false, BEFORE), &KEPT);
+  suspect_array(c, "last", last_shares(c, true, own), &FULL_IS_ZERO);
   expect_array(c, "fit", fits(c, NONE), 0);
-  expect_array(c, "waves", wave_numbers(c, false, false), 0);
-  expect_array(c, "last", last_shares(c, false, false), 1e-12);
+  expect_array(c, "waves", wave_numbers(c, false, own), 0);
+  expect_array(c, "last", last_shares(c, false, own), 1e-12);
 }
 
 EXERCISE = {

@@ -139,6 +139,10 @@ static void ask_none_first(Case *c) {
   give_number(c, "none first", 1);
 }
 
+static const Mistake BITS = {"columns counted in 16 bits",
+                             "A row may have more columns than a short holds: their numbers are ints.",
+                             "docs/20_the_first_kernel.md#grid-block-guard"};
+
 // The results when only columns k with k % period < part and k < end count; `last`: of equals the last.
 typedef struct Result {
   Array *best, *at;
@@ -168,6 +172,14 @@ static Array *counted_in_all(Case *c, const Array *at) {
   return wrong;
 }
 
+// What is left of a column's number in 16 bits, with a sign or without.
+static Array *in_16_bits(Case *c, const Array *at, bool with_sign) {
+  Array *wrong = new_array(c, FY_INT32, at->shape);
+  for (int64_t row = 0; row < at->count; row++)
+    wrong->i32[row] = with_sign ? (int16_t)at->i32[row] : (uint16_t)at->i32[row];
+  return wrong;
+}
+
 static bool same_values(const Array *a, const Array *b) {
   for (int64_t i = 0; a && i < a->count; i++)
     if (a->f32[i] != b->f32[i])
@@ -189,6 +201,8 @@ static void suspect_mistakes(Case *c, Result want) {
     suspect_finding(c, "bounds", &BEYOND);
   suspect_that(c, last_row_missing(c), &ROUNDED_DOWN);
   suspect_array(c, "at", counted_in_all(c, want.at), &IN_ALL);
+  suspect_array(c, "at", in_16_bits(c, want.at, false), &BITS);
+  suspect_array(c, "at", in_16_bits(c, want.at, true), &BITS);
   if (same_values(got_shaped(c, "best", want.best->shape), want.best))
     return;
   suspect_array(c, "best", result(c, columns, 1, false, 0).best, &ZERO);

@@ -1,0 +1,20 @@
+// mistake: errors guessed from the arguments
+#include <cuda_runtime.h>
+
+__global__ void mark(int *out, int value) {
+  out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+extern "C" void mark_on_device(int *d_out, int value, int blocks, int threads, int *before, int *launch, int *kernel) {
+  *before = cudaGetLastError();
+  *launch = cudaErrorInvalidConfiguration;
+  if (blocks <= 65535) {
+    mark<<<blocks, threads>>>(d_out, value);
+    *launch = cudaGetLastError();
+  }
+  *kernel = cudaSuccess;
+  if (*launch == cudaSuccess) {
+    *kernel = cudaDeviceSynchronize();
+    cudaGetLastError();
+  }
+}
