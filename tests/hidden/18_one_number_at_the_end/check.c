@@ -19,6 +19,9 @@ static const Mistake WAITED = {"a wait besides the fetch",
 static const Mistake ROWS = {"row by row",
                              "The model saw fewer rows at a time than a batch has. That costs a start for each.",
                              "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake EVEN = {"rows shared among the batches",
+                             "Each batch has `batch` rows, and the last what is left: some had fewer.",
+                             "docs/07_pitfalls.md#sample-by-sample-against-batches"};
 static const Mistake LARGER = {
     "larger batches", "The model saw more than `batch` rows at a time. As many as that are what there is memory for.",
     "docs/07_pitfalls.md#more-memory-than-there-is"};
@@ -224,7 +227,8 @@ static void judge(Case *c) {
                       calls > batches ? rows == 1              ? &ROWS
                                         : calls == batches + 1 ? &NO_BATCH
                                                                : NULL
-                                      : NULL))
+                                      : NULL) ||
+      !expect_exactly(c, "passes of whole batches", got_count(c, "whole batches"), x->shape.size[0] / batch, &EVEN))
     return;
   double sum = squares(c, 0, x->shape.size[0]), one = squares(c, 0, 1), again = got_number(c, "then one row");
   double columns = (double)given(c, "target")->shape.size[1];

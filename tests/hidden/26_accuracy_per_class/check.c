@@ -34,6 +34,11 @@ static const Mistake SQUEEZED = {
     "the scores squeezed",
     "With one class the scores are (N, 1). Squeezed they are (N), and the last dimension is that of the samples.",
     CLASSES};
+static const Mistake ONE_SQUEEZED = {
+    "a batch of one sample squeezed",
+    "Of one sample, (1, classes) squeezed is (classes): the sum over dimension 0 is then one number for all classes. "
+    "Squeeze the dimension that is meant, or none.",
+    CLASSES};
 static const Mistake SQUASHED = {
     "equal after a sigmoid or softmax",
     "Behind a sigmoid all large scores are 1, and behind either scores that lie near each other are equal: the first "
@@ -61,8 +66,9 @@ static const Mistake COPIES = {
     "Two copies for each batch, its data and its labels. What else is needed can be made there.",
     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 
-static void ask_on(Case *c, const char *device, int64_t classes, bool training, int64_t empty, float scale) {
-  int64_t features = draw_int(c, 4, 7), batch = draw_int(c, 8, 11), samples = 9 * batch + draw_int(c, 2, 5);
+static void ask_rest(Case *c, const char *device, int64_t classes, bool training, int64_t empty, float scale,
+                     int64_t rest) {
+  int64_t features = draw_int(c, 4, 7), batch = draw_int(c, 8, 11), samples = 9 * batch + rest;
   Array *labels = new_array(c, FY_INT64, shape(samples));
   for (int64_t i = 0; i < samples; i++) { // unequal numbers: a low class more often
     int64_t a = draw_int(c, 0, classes - 1), b = draw_int(c, 0, classes - 1);
@@ -86,6 +92,12 @@ static void ask_on(Case *c, const char *device, int64_t classes, bool training, 
   give_number(c, "training", training);
 }
 
+static void ask_on(Case *c, const char *device, int64_t classes, bool training, int64_t empty, float scale) {
+  ask_rest(c, device, classes, training, empty, scale, draw_int(c, 2, 5));
+}
+static void ask_rest_of_one(Case *c) {
+  ask_rest(c, "cuda:0", draw_int(c, 3, 5), true, -1, 1, 1);
+}
 static void ask_gpu(Case *c) {
   ask_on(c, "cuda:0", draw_int(c, 3, 5), true, -1, 1);
 }
@@ -221,7 +233,22 @@ static Array *squeezed(Case *c) {
   return out;
 }
 
+// The last sample, alone in its batch, counted as one of each class.
+static Array *last_of_each_class(Case *c) {
+  const int64_t last = given(c, "x")->shape.size[0] - 1, classes = given(c, "weight")->shape.size[1];
+  double *right = new_array(c, FY_FLOAT64, shape(classes))->f64, *all = new_array(c, FY_FLOAT64, shape(classes))->f64;
+  double *none = new_array(c, FY_FLOAT64, shape(classes))->f64;
+  Array *out = new_array(c, FY_FLOAT32, shape(classes));
+  count(c, "labels", PLAIN_COUNTS, 0, last, right, all);
+  count(c, "labels", PLAIN_COUNTS, last, last + 1, right, none);
+  for (int64_t k = 0; k < classes; k++)
+    out->f32[k] = (float)(right[k] / (all[k] + 1));
+  return out;
+}
+
 static void suspects(Case *c) {
+  if (given(c, "x")->shape.size[0] % (int64_t)given_number(c, "batch size") == 1)
+    suspect_array(c, "shares", last_of_each_class(c), &ONE_SQUEEZED);
   if (given(c, "weight")->shape.size[1] == 1)
     suspect_array(c, "shares", squeezed(c), &SQUEEZED);
   static const struct {
@@ -285,6 +312,7 @@ EXERCISE = {
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "a class without samples", .ask = ask_empty, .judge = judge},
+              {.name = "a last batch of one sample", .ask = ask_rest_of_one, .judge = judge},
               {.name = "many classes", .ask = ask_many, .judge = judge},
               {.name = "two thousand classes", .ask = ask_thousands, .judge = judge},
               {.name = "one class", .ask = ask_single, .judge = judge},
