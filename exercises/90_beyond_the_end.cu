@@ -8,8 +8,9 @@
 //
 // It has been right so far, mostly. Find what is wrong, and mend it. `./ferry inspect work/90_beyond_the_end.cu` helps.
 //
-// Given, in device memory, float32: x (n, from 1 to 2^22; all finite, and so is each sum) and out, to be written; both
-// begin at multiples of 16 bytes. Counted: launches (one), and by the inspector accesses out of bounds (none).
+// Given, in device memory, float32: x (n, from 1 to 2^22; all finite, and so is every sum of neighbours) and out, to be
+// written; both begin at multiples of 16 bytes. Counted: launches (one), and by the inspector accesses out of bounds
+// (none).
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -16,7 +16,7 @@
 // one launch is allowed; each costs its time. It has to be right for each of these n, and fast for others, too: an n is
 // drawn up to 100 000 below the scored one, and the first star has to be reached there as well. The inspector is to
 // find nothing. Not for these exercises: inline assembly, copies and fills, and variables of a thread's own beyond its
-// registers.
+// registers, as an array is unless all indices are known to the compiler.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

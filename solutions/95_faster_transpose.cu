@@ -15,7 +15,8 @@
 // at multiples of 16 bytes, and rows and columns are at most 200 000. It has to be right for every size, and fast for
 // others, too: rows and columns are drawn up to 63 below and above the scored ones, and the first star has to be
 // reached there as well. Counted: all that device and shared memory are asked for, and what the inspector finds
-// (nothing). Not for these exercises: inline assembly, and variables of a thread's own beyond its registers.
+// (nothing). Not for these exercises: inline assembly, and variables of a thread's own beyond its registers, as an
+// array is unless all indices are known to the compiler.
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

@@ -17,7 +17,8 @@
 // right for every size, and fast for others, too: sizes are drawn below the scored ones, m up to 15, n up to 31 and k
 // up to 7, and the first star has to be reached there as well. The inspector is to find nothing: what nobody wrote to a
 // tile is not multiplied, not even by 0, for it may be NaN. Not for these exercises: tensor cores, the library's
-// product, inline assembly, copies and fills, and variables of a thread's own beyond its registers.
+// product, inline assembly, copies and fills, and variables of a thread's own beyond its registers, as an array is
+// unless all indices are known to the compiler.
 #include <cuda_runtime.h>
 
 // [answer]
