@@ -210,6 +210,16 @@ static void suspect_values(Case *c, int64_t threads) {
   suspect_value(c, sum_of(c, 0, threads * threads, 1, 1), &PARTIALS);
 }
 
+// The sums of no more blocks than the second launch has threads, which share the elements by a grid's strides or in pieces.
+static void suspect_partials(Case *c) {
+  const int64_t *first = launch_shape(c, 0), *second = launch_shape(c, 1);
+  if (!first || !second || second[0] * second[3] >= first[0])
+    return;
+  const int64_t n = size_of(c), blocks = first[0], taken = second[0] * second[3];
+  suspect_value(c, sum_of(c, 0, n, blocks * first[3], taken * first[3]), &PARTIALS);
+  suspect_value(c, sum_of(c, 0, taken * ((n + blocks - 1) / blocks), 1, 1), &PARTIALS);
+}
+
 static void suspect_whole_numbers(Case *c) {
   const Array *sum = got(c, "sum");
   double each = 0;
@@ -281,6 +291,7 @@ static void suspect_mistakes(Case *c) {
   suspect_that(c, nan_sum && isinf(x->f32[x->count - 1]) && !array_is_filling(sum, 0), &BEYOND);
   for (int64_t threads = 64; threads <= 1024; threads *= 2)
     suspect_values(c, threads);
+  suspect_partials(c);
   bool few =
       counted(c) && !*got_error(c) && number(c, "shuffles") == 0 && number(c, "barriers") < barriers_of_a_tree(c);
   bool wrong = sum && sum->count == 1 && sum->f32[0] != (float)right(c);
