@@ -5,7 +5,7 @@
 #
 # usage: tests/grader/test_exercises.sh [--sample] [--times N] [PATTERN] | --all-of-them | --write
 #   PATTERN         the answers to the exercises whose id matches this extended regular expression (without one: to all)
-#   --sample        a third of the wrong answers: others as soon as the exercise's check changes. So `make test` runs it
+#   --sample        a quarter of the wrong answers: others as soon as the exercise's check changes. So `make test` runs it
 #   --times N       each answer is built once and judged N times, with other inputs: is each verdict what it has to be, and does
 #                   no other name stand before a wrong answer's own? (Which tests fail first hangs on the inputs.)
 #   --all-of-them   what is asked of the exercises together: enough answers, the table, the lessons named
@@ -297,7 +297,7 @@ table() {
 Each exercise's hidden tests have been run against the stub (it scores 0), the solution and other right answers (all 100 %),
 and wrong answers, each with a misconception that the report names; and, besides those in the table, with functions that do
 nothing and functions that return a constant, and for kernels with a kernel that does nothing and a loop on the host beside
-one. `tests/grader/test_exercises.sh` runs them all, and `--write` makes this table; `make test` takes a third of the wrong
+one. `tests/grader/test_exercises.sh` runs them all, and `--write` makes this table; `make test` takes a quarter of the wrong
 ones, and others as soon as an exercise's check changes.
 
 They run on two simulated devices, as `./ferry` has them, or on as many as a test needs; solutions and stubs on one and on four,

@@ -4,7 +4,7 @@
 #
 # usage: tests/grader/test_inspect_answers.sh [--sample] [PATTERN]
 #   PATTERN    only answers to the exercises whose id matches this extended regular expression
-#   --sample   a third of the wrong answers: others as soon as the inspector changes. So `make test` runs it
+#   --sample   a quarter of the wrong answers: others as soon as the inspector changes. So `make test` runs it
 # run: -- --sample ^6
 # run: -- --sample ^[789]
 # timeout: 600

@@ -4,7 +4,7 @@
 #
 # usage: tests/core/inspect/test_programs.sh [--sample] [PATTERN]
 #   PATTERN    only files whose name matches this extended regular expression
-#   --sample   a third of them: others as soon as the inspector changes. So `make test` runs it
+#   --sample   a quarter of them: others as soon as the inspector changes. So `make test` runs it
 # run: -- --sample
 # timeout: 600
 # shellcheck source=tests/support/tap.sh
@@ -43,5 +43,5 @@ for file in tests/core/inspect/programs/*.cu; do
   fi
   rm -f "$work/json"
 done
-[ -z "$sample" ] || skip "$left_out programs" "a third is tried; all: tests/core/inspect/test_programs.sh"
+[ -z "$sample" ] || skip "$left_out programs" "a quarter is tried; all: tests/core/inspect/test_programs.sh"
 finish
