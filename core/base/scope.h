@@ -45,7 +45,8 @@ FY_API void *fy_keep(void *object);
 // node, a module, a list) holds the object.
 FY_API void fy_drop(void *object);
 
-// Is one of the object's references a scope's of this thread, and still there? (Not after fy_drop.)
+// Is one of the object's references a scope's of this thread, and still there? (Not after fy_drop.) Of an object that another
+// thread has adopted since, only the innermost scope is known.
 FY_API bool fy_is_in_scope(const void *object);
 
 // A further reference, outside of any scope; each retain needs its release. Both accept NULL.

@@ -79,7 +79,7 @@ PassList passes_of(const Exercise *e, const Test *test, bool real_gpu) {
 }
 
 // An earlier one of the same kind, whose inputs are mostly smaller: what an answer has measured or made for them is too small for these.
-// Without one, the test itself.
+// Not one of few passes, which takes long. Without one, the test itself.
 const Test *pass_first_test(const Exercise *e, const Test *test) {
   for (const Test *t = test - 1; t >= e->tests; t--)
     if (t->judge == test->judge && t->devices == test->devices && t->at_most == test->at_most &&

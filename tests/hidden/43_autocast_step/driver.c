@@ -46,17 +46,23 @@ static void put_notes(Driver *d, const Watched *model, FyGradScaler *scaler, int
   driver_put_number(d, "backward inside", model->backward_inside);
 }
 
+static Watched *watched(FyTensor *weight, FyTensor *bias) {
+  Watched *model = fy_module_new(Watched, watched_forward);
+  fy_register_parameter(model, weight, weight);
+  fy_register_parameter(model, bias, bias);
+  model->type = fy_device_of(weight).type;
+  return model;
+}
+
+static FyTensor *ones_like(const FyTensor *parameter) {
+  return fy_set_requires_grad(fy_ones(fy_size(parameter), .device = fy_device_of(parameter)), true);
+}
+
 // A step of another model: nothing of it may still be there in the steps that are judged.
 static void train_another(Driver *d, FyTensor *x, FyTensor *y) {
-  const double scale = driver_number(d, "scale");
-  Watched *other = fy_module_new(Watched, watched_forward);
-  const FyDevice device = fy_device_of(x);
-  const FySize size = fy_size(driver_tensor(d, "weight"));
-  fy_register_parameter(other, weight, fy_set_requires_grad(fy_ones(size, .device = device), true));
-  fy_register_parameter(other, bias, fy_set_requires_grad(fy_ones(fy_shape(size.dim[0]), .device = device), true));
-  other->type = device.type;
+  Watched *other = watched(ones_like(driver_tensor(d, "weight")), ones_like(driver_tensor(d, "bias")));
   FyOptimizer *optimizer = fy_sgd(fy_parameters(other), .lr = driver_number(d, "lr"));
-  FyGradScaler *scaler = fy_grad_scaler(other->type, .init_scale = scale);
+  FyGradScaler *scaler = fy_grad_scaler(other->type, .init_scale = driver_number(d, "scale"));
   train_step(&other->base, optimizer, scaler, fy_select(x, 0, 0), fy_select(y, 0, 0), driver_number(d, "max_norm"));
 }
 
@@ -65,12 +71,9 @@ void drive(Driver *d) {
   train_another(d, x, y);
   driver_may_change(d, "weight");
   driver_may_change(d, "bias");
-  Watched *model = fy_module_new(Watched, watched_forward);
+  Watched *model = watched(driver_tensor(d, "weight"), driver_tensor(d, "bias"));
   FyTensor *results[16][3];
   int steps = (int)fy_size_at(x, 0);
-  fy_register_parameter(model, weight, driver_tensor(d, "weight"));
-  fy_register_parameter(model, bias, driver_tensor(d, "bias"));
-  model->type = fy_device_of(x).type;
   driver_module(&model->base);
   fy_set_grad(model->weight, stale(model->weight, driver_number(d, "scale")));
   fy_set_grad(model->bias, stale(model->bias, driver_number(d, "scale")));

@@ -335,43 +335,55 @@ static bool same_found(const Ranking *got, const Ranking *want) {
   return got->found == want->found && memcmp(got->keys, want->keys, (size_t)want->found * sizeof *want->keys) == 0;
 }
 
+// The given rows, their names in `numbers`, which may be changed. These are not the case's: many rankings are asked for.
+static Rows rows_to_rename(const Case *c, Array *name, int64_t numbers[MOST_ROWS]) {
+  Rows rows = given_rows(c);
+  *name = *rows.name;
+  memcpy(numbers, name->i64, (size_t)name->count * sizeof *numbers);
+  name->i64 = numbers;
+  rows.name = name;
+  return rows;
+}
+
 // The ranking when a key is taken for an earlier one that begins with the same characters; where all of the earlier one's are asked for,
 // for one that it begins with: fy::add_ for fy::add.
 enum { FEW_CHARACTERS = 8, ALL_OF_IT = 64 };
-static Ranking by_beginning(Case *c, size_t characters) {
-  Rows rows = given_rows(c);
-  Array *name = array_cast(c, rows.name, FY_INT64);
-  for (int64_t i = 0; i < name->count; i++)
-    for (int64_t k = 0; k < i && name->i64[i] < OPS; k++) {
-      if (name->i64[k] >= OPS)
+static Ranking by_beginning(const Case *c, size_t characters) {
+  Array name;
+  int64_t numbers[MOST_ROWS];
+  const Rows rows = rows_to_rename(c, &name, numbers);
+  for (int64_t i = 0; i < name.count; i++)
+    for (int64_t k = 0; k < i && numbers[i] < OPS; k++) {
+      if (numbers[k] >= OPS)
         continue;
-      const char *earlier = names[name->i64[k]];
-      if (strncmp(names[name->i64[i]], earlier, characters == ALL_OF_IT ? strlen(earlier) : characters) == 0) {
-        name->i64[i] = name->i64[k];
+      const char *earlier = names[numbers[k]];
+      if (strncmp(names[numbers[i]], earlier, characters == ALL_OF_IT ? strlen(earlier) : characters) == 0) {
+        numbers[i] = numbers[k];
         break;
       }
     }
-  rows.name = name;
   return rank(&rows, BY_SELF, false, false);
 }
 
-// Did keys that are different go for the same, by so many of their first characters?
-static bool is_by_beginning(Case *c, const Ranking *r, const Ranking *want) {
+// Did keys that are different go for the same, by so many of their first characters? Told by the keys that were found, or, where
+// these are right, by the time at a place.
+enum { BY_KEYS = -1 };
+static bool is_by_beginning(const Case *c, const Ranking *r, const Ranking *want, int place) {
   for (size_t characters = FEW_CHARACTERS; characters <= ALL_OF_IT; characters++) {
     const Ranking merged = by_beginning(c, characters);
-    if (!same_keys(&merged, want) && same_found(r, &merged))
+    const bool right_keys = same_keys(&merged, want);
+    if (place == BY_KEYS ? !right_keys && same_found(r, &merged)
+                         : right_keys && fabs(r->times[place] - merged.times[place]) <= 1e-9 * want->times[place])
       return true;
   }
   return false;
 }
 
 // The ranking of the `room` ops that come first in the rows.
-static Ranking first_ops(Case *c, int64_t room) {
-  Rows rows = given_rows(c);
-  Array name = *rows.name; // not one of the case's: this is asked for every number of ops
+static Ranking first_ops(const Case *c, int64_t room) {
+  Array name;
   int64_t numbers[MOST_ROWS];
-  memcpy(numbers, name.i64, (size_t)name.count * sizeof *numbers);
-  name.i64 = numbers;
+  const Rows rows = rows_to_rename(c, &name, numbers);
   bool seen[NAMES] = {false};
   for (int64_t i = 0; i < name.count; i++) {
     if (numbers[i] >= OPS || seen[numbers[i]])
@@ -381,7 +393,6 @@ static Ranking first_ops(Case *c, int64_t room) {
     else
       numbers[i] = NAMES - 1; // no op
   }
-  rows.name = &name;
   return rank(&rows, BY_SELF, false, false);
 }
 
@@ -407,7 +418,7 @@ static const Mistake *mistake_of_keys(Case *c, const Ranking *r, const Ranking *
   const Mistake *mistake;
   if (!at_most_one_known(&rows, r, want, &mistake))
     return NULL;
-  const bool by_merging = is_by_beginning(c, r, want);
+  const bool by_merging = is_by_beginning(c, r, want, BY_KEYS);
   if (mistake || by_merging)
     return mistake && by_merging ? NULL : mistake ? mistake : &BEGINNING;
   const int told = r->found < 3 ? r->found : 3;
@@ -447,11 +458,8 @@ static const Mistake *mistake_of_time(Case *c, const Ranking *r, const Ranking *
   if (fabs(time - total_of(c, want->keys[place])) <= 1e-9 * right)
     return &TOTALS_TOLD;
   const Ranking row_by_row = rank(&rows, BY_SELF, false, true);
-  for (size_t characters = FEW_CHARACTERS; characters <= ALL_OF_IT; characters++) {
-    const Ranking merged = by_beginning(c, characters);
-    if (same_keys(&merged, want) && fabs(time - merged.times[place]) <= 1e-9 * right)
-      return &BEGINNING;
-  }
+  if (is_by_beginning(c, r, want, place))
+    return &BEGINNING;
   return same_keys(&row_by_row, want) && fabs(time - row_by_row.times[place]) <= 1e-9 * right ? &ROW_BY_ROW : NULL;
 }
 

@@ -7,6 +7,9 @@
 
 #define LESSON "docs/24_reductions.md"
 
+static const Mistake BITS = {"columns counted in 16 bits",
+                             "A row may have more columns than a short holds: their numbers are ints.",
+                             "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake LAST_OF_EQUALS = {"the wrong one of equals",
                                        "The largest number is right, its column is not the first: of two equal numbers "
                                        "the one in the lower column has to win, where "
@@ -138,10 +141,6 @@ static void ask_none_first(Case *c) {
   ask(c, 5, 5, -9, 9);
   give_number(c, "none first", 1);
 }
-
-static const Mistake BITS = {"columns counted in 16 bits",
-                             "A row may have more columns than a short holds: their numbers are ints.",
-                             "docs/20_the_first_kernel.md#grid-block-guard"};
 
 // The results when only columns k with k % period < part and k < end count; `last`: of equals the last.
 typedef struct Result {
