@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Hostile answers: each gets 0 points with the status that it says in its first line, nothing of it is left behind, and the
-# answer graded after it is graded as ever. At every level of the sandbox that can be had here, as root and as another user.
+# answer graded after them is graded as ever. At every level of the sandbox that can be had here, as root and as another user.
 #
 # usage: tests/grader/test_attacks.sh [ATTACK [LEVELS]]
 # run: FERRY_CUDA=sim
@@ -42,6 +42,16 @@ as_user() { # USER COMMAND...: the command as that user, `-` being who we are
   fi
 }
 
+right_answer() { # USER: whether it is graded as ever
+  as_user "$1" "$ferry" run 10_made_there --sandbox "$level" --file solutions/10_made_there.c --test 'on a GPU' >/dev/null
+}
+
+# What an attack uses up may be missing to the next answer of its user. (All others change what anybody's next answer would meet, and
+# one right answer follows them all.)
+uses_up() { # NAME
+  [[ $1 == *bomb || $1 == memory_* || $1 == disk_* || $1 == processes || $1 == *descriptors || $1 == daemon ]]
+}
+
 judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
   local name status expected output got seconds
   name=$(basename "$2" .c)
@@ -67,7 +77,7 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
     printf '1\t%s\t%s\n' "$name" "a report of ${#output} bytes"
   elif [ -n "$(left_behind)" ]; then
     printf '1\t%s\t%s\n' "$name" "left behind: $(left_behind | head -n 3 | tr '\n' ' ')"
-  elif ! as_user "$1" "$ferry" run 10_made_there --sandbox "$level" --file solutions/10_made_there.c --test 'on a GPU' >/dev/null; then
+  elif uses_up "$name" && ! right_answer "$1"; then
     printf '1\t%s\t%s\n' "$name" 'the right answer after it does not pass'
   else
     printf '0\t%s (%s)\n' "$name" "$got"
@@ -122,6 +132,8 @@ run_level() { # USER LEVEL
   while IFS=$'\t' read -r status name why; do
     result "$status" "$level: $name" "$why"
   done < <(sort "$work/results")
+  right_answer "$user"
+  result $? "$level: a right answer after them" 'it does not pass'
   if [ "$level" = none ] && { [ "$user" != - ] || [ "$(id -u)" != 0 ]; }; then
     skip "$level: nothing in /tmp" "/tmp is the machine's here, and what the same user left is not known"
   else

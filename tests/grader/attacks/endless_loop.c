@@ -1,4 +1,5 @@
 // status: timeout
+// seconds: 1
 static void attack(void) {
   for (volatile int i = 0;;)
     i = !i;

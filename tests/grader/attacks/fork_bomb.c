@@ -1,4 +1,5 @@
 // status: timeout crash
+// seconds: 1
 #include <unistd.h>
 
 static void attack(void) {

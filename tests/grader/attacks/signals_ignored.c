@@ -1,4 +1,5 @@
 // status: timeout
+// seconds: 1
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // status: timeout
+// seconds: 1
 #include <unistd.h>
 
 static void attack(void) {

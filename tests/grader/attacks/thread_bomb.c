@@ -1,4 +1,5 @@
 // status: timeout crash
+// seconds: 1
 #include <pthread.h>
 #include <unistd.h>
 
