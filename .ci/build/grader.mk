@@ -15,6 +15,7 @@ SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
 SCALE_C := $(addprefix tests/grader/scale_,model.c events.c buckets.c hardware.c published.c)
 SCALE_TEST_C := tests/grader/test_scale.c
 JSON_C := tests/grader/json.c tests/grader/plain.c tests/grader/test_json.c
+UNSEEN_C := tests/grader/unseen_arrays.c tests/grader/test_unseen.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
 GRADER_C := $(JUDGE_C)
@@ -37,7 +38,8 @@ SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
 SANDBOX_TEST := $(SANDBOX_TEST_C:%.c=$(B)/%)
 SCALE_OBJ := $(patsubst %.c,$(B)/%.o,$(SCALE_C) $(SCALE_TEST_C))
 JSON_OBJ := $(JSON_C:%.c=$(B)/%.o)
-GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
+UNSEEN_OBJ := $(UNSEEN_C:%.c=$(B)/%.o)
+GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ) $(UNSEEN_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
 # Of releases there are none yet: the commit's date and name, or "unknown" outside of git.
@@ -136,10 +138,11 @@ $(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(FERRY_MODEL) $(B)/stamp/link $(
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) $(FERRY_MODEL) -lcmocka -lm
 
-tests: $(B)/tests/grader/test_scale $(B)/tests/grader/test_json
+tests: $(B)/tests/grader/test_scale $(B)/tests/grader/test_json $(B)/tests/grader/test_unseen
 $(B)/tests/grader/test_scale: $(SCALE_OBJ)
 $(B)/tests/grader/test_json: $(JSON_OBJ)
-$(B)/tests/grader/test_scale $(B)/tests/grader/test_json: $(B)/stamp/link $(B)/stamp/grader
+$(B)/tests/grader/test_unseen: $(UNSEEN_OBJ)
+$(B)/tests/grader/test_scale $(B)/tests/grader/test_json $(B)/tests/grader/test_unseen: $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) $(filter %.o,$^) -lcmocka -lm
 

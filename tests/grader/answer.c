@@ -255,7 +255,8 @@ static bool copy_source(Answer *a, const char *source) {
   if (used > SOURCE_LIMIT)
     return answer_refuse(a, STATUS_COMPILE_ERROR, "it is longer than 256 KiB\n");
   a->text = strndup(text, used);
-  if (a->exercise->open && a->text && (a->diagnostics = unseen_in_source(a->text))) {
+  if (a->exercise->open && a->text &&
+      ((a->diagnostics = unseen_in_source(a->text)) || (a->diagnostics = unseen_in_registers(a->text)))) {
     a->status = STATUS_COMPILE_ERROR;
     return false;
   }

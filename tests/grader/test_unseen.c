@@ -1,0 +1,117 @@
+// What an answer to an open exercise must not have: arrays of a thread's own whose indices the compiler does not know. Told on evidence
+// alone: what is known, or may be, is nobody's mistake.
+// run:
+#include "case.h"
+#include "unseen.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+void grader_panic(const char *format, ...) {
+  fail_msg("%s", format);
+  abort();
+}
+
+// In a kernel of these parameters; `index` is what is said not to be known, NULL: nothing is said.
+static void expect_index(const char *body, const char *index) {
+  char source[4096], want[128];
+  snprintf(source, sizeof source,
+           "enum { TILE = 32, HIGH = 8 };\n__global__ void __launch_bounds__(256) work(float *c, const float "
+           "*__restrict__ a, int m, "
+           "int n) {\n%s}\n",
+           body);
+  snprintf(want, sizeof want, "does not know %s", index ? index : "");
+  char *exact = strdup(source); // so that a sanitizer sees a byte read too many
+  char *why = unseen_in_registers(exact);
+  free(exact);
+  if (index ? !why || !strstr(why, want) : why != NULL)
+    fail_msg("%s: expected %s, got %s", body, index ? want : "nothing", why ? why : "nothing");
+  free(why);
+}
+
+static void test_known(void **unused) {
+  (void)unused;
+  static const char *const bodies[] = {
+      "float s[4] = {};\nfor (int e = 0; e < 4; e++) s[e] += a[n * 4 + e];\n",
+      "float s[4][2];\nfor (int i = 0; i < 4; i++) for (int j = 0; j < 2; ++j) s[i][j] = 0;\n",
+      "float s[4];\nfor (int e = 0; e < 4 && m + e < n; e++) s[e] = a[m + e];\n",
+      "float s[4];\nfor (int e = 0; n > m + e && e < TILE / HIGH; e += 2) s[e + 1] = 0;\n",
+      "float s[4];\nint e;\nfor (e = 0; e < m; e++) c[e] = 0;\nfor (e = 0; e < 4; e++) s[e] = 0;\n",
+      "float s[4];\nconst int each = TILE / HIGH;\nfor (int e = 0; e < each; e++) s[e] = 0;\n",
+      "float s[2];\nint now = 0;\nfor (int p = 0; p < m; p += TILE) {\n  s[now] = a[p];\n  now ^= 1;\n}\n",
+      "__shared__ float s[TILE][TILE + 1];\ns[threadIdx.y][threadIdx.x] = a[m];\n",
+      "__shared__ __align__(16) float s[TILE], t[TILE];\ns[threadIdx.x] = t[m] = a[n];\n",
+      "extern __shared__ float s[];\ns[threadIdx.x] = a[m];\n",
+      "int x = threadIdx.x;\n*(float *)(c + x) = *(const float *)(a + x) * c[x];\n",
+      "float s[sizeof(c[m]) / 4];\ns[0] = s[sizeof(a[n]) - 4];\n",
+      "float s[4];\n{\n  int i = threadIdx.x;\n  c[i] = 0;\n}\nfor (int i = 0; i < 4; i++) {\n  int k = i;\n  s[k] = "
+      "0;\n}\n",
+      "/* float s[4]; s[m] */ // float t[2]; t[n] = 0\nc[m] = '\\'' + \"s[m]\"[0];\n",
+      "struct { float x[4]; } s;\nfor (int i = 0; i < m; i++) s.x[i] = 0;\n", // what a member is, nobody looks up
+  };
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+    expect_index(bodies[i], NULL);
+}
+
+static void test_unknown(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *body, *index;
+  } cases[] = {
+      {"float s[4];\ns[threadIdx.x] = 0;\n", "threadIdx"},
+      {"float s[4] = {};\ns[m & 3] += 1;\n", "m,"},
+      {"float s[4];\nfor (int e = 0; e < n; e++) s[e] = 0;\n", "e (it hangs on n)"},
+      {"float s[4];\nconst int each = TILE / blockDim.y;\nfor (int e = 0; e < each; e++)\n  s[e] = 0;\n",
+       "e (it hangs on each)"},
+      {"float s[8][4];\nfor (int i = threadIdx.y; i < 8; i += HIGH)\n  for (int j = 0; j < 4; j++) s[i][j] = 0;\n",
+       "i (it hangs on threadIdx)"},
+      {"float s[8];\nfor (int i = 0; i < 8; i += m) s[i] = 0;\n", "i (it hangs on m)"},
+      {"float s[8];\nfor (int i = 0; i < 8 || i < m; i++) s[i] = 0;\n", "i (it hangs on m)"},
+      {"float s[8];\nint i;\nfor (i = 0; i < n; i++) s[i] = 0;\n", "i (it hangs on n)"},
+      {"float s[4], t[4];\nint k = 0;\nk += a[m] > 0;\nt[k] = s[0];\n", "k (it hangs on a)"},
+      {"const int next[4] = {1, 2, 3, 0};\nint lane = threadIdx.x % 4;\nc[n] = next[lane];\n", "lane"},
+      {"float s[4];\nif (m > 0)\n  s[n > 1 ? 0 : 1] = 0;\nelse\n  s[0] = 1;\n", "n,"},
+      {"#define ROUND(x) \\\n  s[x]\nfloat s[4];\nfor (int p = 0, q = m; p < 4; p++, q++)\n  s[q] = 0;\n",
+       "q (it hangs on m)"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_index(cases[i].body, cases[i].index);
+}
+
+// A helper is given what its caller knows; the host has no registers of a thread's. Lines are the answer's own.
+static void test_functions(void **unused) {
+  (void)unused;
+  assert_null(unseen_in_registers(
+      "__device__ float at(const float (&s)[4], int i) {\n  float t[4];\n  return s[i] + t[i];\n}\n"));
+  assert_null(unseen_in_registers("void host(int n) {\n  int s[4];\n  s[n] = threadIdx.x;\n}\n"));
+  assert_null(unseen_in_registers("template <int N> __global__ void work(float *c);\n__device__ float all[4];\n"));
+  char *why = unseen_in_registers(
+      "// one\n#define A \\\n  3\n__device__ int f(int n) {\n  int s[4];\n  return s[n] + s[blockIdx.x];\n}\n");
+  assert_non_null(why);
+  assert_non_null(strstr(why, "line 6: "));
+  free(why);
+}
+
+// Whatever is cut off anywhere is read to its end and no further.
+static void test_cut(void **unused) {
+  (void)unused;
+  static const char whole[] = "#define X \\\n 1\n__global__ __launch_bounds__(32) void k(float *c, int n) { float "
+                              "s[4], *p = c; /* x */ for (int i = 0; i < n && i "
+                              "< 4; i++) { s[i] = \"a\\\"b\"[0] + 'x'; if (n) while (i) s[i]++; } __shared__ "
+                              "alignas(16) int t[2]; t[n] += 1'000; }";
+  for (size_t bytes = 0; bytes < sizeof whole; bytes++) {
+    char *part = strndup(whole, bytes);
+    free(unseen_in_registers(part));
+    free(part);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_known), cmocka_unit_test(test_unknown),
+                                     cmocka_unit_test(test_functions), cmocka_unit_test(test_cut)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
