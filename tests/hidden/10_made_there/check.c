@@ -17,7 +17,7 @@ static const Mistake LEFT_ON_CPU = {"left on the CPU",
 static const Mistake BROUGHT_BACK = {"brought back to the CPU",
                                      "The grid was made on the device and then fetched. It is wanted there.",
                                      "docs/07_pitfalls.md#to-and-fro-against-staying"};
-static const Mistake FIRST_GPU = {"always the first GPU",
+static const Mistake FIRST_GPU = {"the first GPU, not the one given",
                                   "\"cuda\" is the current device, cuda:0 mostly. Pass on the device that was given.",
                                   "docs/06_several_gpus.md"};
 static const Mistake COUNTED_ON = {"counted on from row to row",

@@ -37,7 +37,7 @@ static const Mistake NOT_ON_CPU = {"the CPU's product calculated on the device",
                                    "docs/03_tensor_moves.md#todevice"};
 static const Mistake LOWEST = {"the smallest difference", "Asked for is the largest difference, not the smallest.",
                                "docs/03_tensor_moves.md"};
-static const Mistake FIRST_GPU = {"always the first GPU",
+static const Mistake FIRST_GPU = {"the first GPU, not the one given",
                                   "The device that was given is the one to use, whatever its number.",
                                   "docs/03_tensor_moves.md#todevice"};
 static const Mistake APART = {"operands on two devices",

@@ -1,4 +1,4 @@
-// mistake: always the first GPU
+// mistake: the first GPU, not the one given
 // devices: 2
 #include "ferry.h"
 

@@ -28,7 +28,7 @@ static const Mistake TIDIED = {
 static const Mistake FETCHED = {"the output fetched",
                                 "The output is wanted where the model made it; what comes next may need it there.",
                                 "docs/05_model_moves.md#every-parameter-verified"};
-static const Mistake FIRST_GPU = {"always the first GPU",
+static const Mistake FIRST_GPU = {"the first GPU, not the one given",
                                   ".cuda() goes to the current device. .to(device) goes where it is told.",
                                   "docs/05_model_moves.md#cuda-against-todevice"};
 static const Mistake CURRENT_GPU = {"always the current GPU",

@@ -59,7 +59,8 @@ static const Mistake JOINED = {
     "Each batch crosses in a copy of its own, into memory of its own: batches that share one lie "
     "there as long as any of them is needed.",
     "docs/07_pitfalls.md#many-small-transfers-against-one"};
-static const Mistake FIRST_GPU = {"always the first GPU", "The batches were asked for on the device that was given.",
+static const Mistake FIRST_GPU = {"the first GPU, not the one given",
+                                  "The batches were asked for on the device that was given.",
                                   "docs/06_several_gpus.md#the-gpu-of-your-choice"};
 static const Mistake BESIDE = {"a place beside `loaded` written",
                                "There are places for `count` tensors: loaded[0] to loaded[count - 1].",

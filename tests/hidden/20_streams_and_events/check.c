@@ -67,7 +67,7 @@ static const Mistake BACKWARDS = {"the events the wrong way round",
                                   "fy_event_elapsed_time(start, end): the earlier event is the first argument.",
                                   "docs/04_benchmarks.md#the-devices-own-clock"};
 static const Mistake FIRST_GPU = {
-    "always the first GPU",
+    "the first GPU, not the one given",
     "\"cuda\" is the current device, cuda:0 mostly. fy_stream_device(copying) says which device the streams belong to.",
     "docs/06_several_gpus.md#the-gpu-of-your-choice"};
 static const Mistake ON_CPU = {"computed on the CPU",

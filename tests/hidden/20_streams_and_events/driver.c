@@ -63,6 +63,7 @@ void drive(Driver *d) {
   FyEvent *after = fy_event_new(true);
   double milliseconds = NAN;
   fy_set_stream(fy_stream_new(fy_device_of(o.weight), 0)); // neither of the two, nor the default one
+  fy_cuda_set_device(0);                                   // not always the streams'
   driver_put_number(d, "copying", (double)driver_stream(o.copying));
   driver_put_number(d, "computing", (double)driver_stream(o.computing));
   driver_count(d);

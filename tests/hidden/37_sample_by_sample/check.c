@@ -37,7 +37,7 @@ static const Mistake KEPT = {
     "The memory grew with every batch: what one turn made was still there in the next. Give each turn "
     "a fy_scope of its own, and keep no more than its scores.",
     "docs/07_pitfalls.md#more-memory-than-there-is"};
-static const Mistake FIRST_GPU = {"always the first GPU",
+static const Mistake FIRST_GPU = {"the first GPU, not the one given",
                                   "The batches belong on the device that is given, where the model is.",
                                   "docs/06_several_gpus.md#the-gpu-of-your-choice"};
 static const Mistake TWICE = {"through the model more than once",

@@ -18,6 +18,9 @@ static const Mistake LAST_OF_EQUALS = {"the wrong one of equals",
 static const Mistake ZERO = {
     "zero taken for the smallest number",
     "A lane that has met no element yet holds -INFINITY, not 0: all numbers of a row may be below 0.", LESSON "#masks"};
+static const Mistake SMALLEST = {
+    "a number taken for the smallest",
+    "All numbers of a row may be below -1e30. A lane that has met no number yet holds -INFINITY.", LESSON "#masks"};
 static const Mistake FIRST_LANES = {
     "only the first 32 columns",
     "Each lane took one element. A row may be longer than a warp: a lane goes on in steps of 32.", LESSON "#shuffles"};
@@ -192,6 +195,28 @@ static bool last_row_missing(const Case *c) {
   return rows > 0 && rows < best->count;
 }
 
+// Where a row's numbers are all below it, one number below 0 is there in place of the largest.
+static bool begins_with_a_number(const Case *c, const Array *best, const Array *want) {
+  float begin = 0;
+  if (!best)
+    return false;
+  for (int64_t row = 0; row < best->count; row++) {
+    const float value = best->f32[row];
+    if (value == want->f32[row])
+      continue;
+    if (!(value > want->f32[row]) || value >= 0 || (begin != 0 && value != begin))
+      return false;
+    begin = value;
+  }
+  for (int64_t i = 0; i < given(c, "x")->count; i++)
+    if (given(c, "x")->f32[i] == begin)
+      return false;
+  for (int64_t row = 0; row < best->count; row++)
+    if (want->f32[row] < begin && best->f32[row] != begin)
+      return false;
+  return begin != 0;
+}
+
 static void suspect_mistakes(Case *c, Result want) {
   int64_t rows = want.best->count, columns = given(c, "x")->shape.size[1];
   suspect_error(c, "invalid configuration", &EMPTY_GRID);
@@ -205,6 +230,10 @@ static void suspect_mistakes(Case *c, Result want) {
   if (same_values(got_shaped(c, "best", want.best->shape), want.best))
     return;
   suspect_array(c, "best", result(c, columns, 1, false, 0).best, &ZERO);
+  suspect_that(c,
+               !(got_count(c, "lanes missing") > 0) &&
+                   begins_with_a_number(c, got_shaped(c, "best", want.best->shape), want.best),
+               &SMALLEST);
   suspect_array(c, "best", result(c, 32, 1, false, -INFINITY).best, &FIRST_LANES);
   suspect_array(c, "best", result(c, columns, 32, false, -INFINITY).best, &ONE_LANE);
 }

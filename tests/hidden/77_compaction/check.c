@@ -56,6 +56,10 @@ static const Mistake ATOMICS = {
 static const Mistake ALONE = {"one thread does it all",
                               "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked.",
                               LESSON "#compaction"};
+static const Mistake FIRST_PIECES = {"the later pieces left out",
+                                     "*count is that of the first pieces alone, as many as the scan of the counts has "
+                                     "places. A thread of it takes several counts where there are more.",
+                                     LESSON "#over-blocks"};
 static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
                                    LESSON "#over-blocks"};
 static const Mistake LAUNCHES = {"a launch for every piece", "Three launches do: counts, their scan, and the writing.",
@@ -188,6 +192,19 @@ static bool one_piece(const Case *c, int64_t count) {
   return out && there > 0 && there < count && there <= 1024;
 }
 
+// Is *count that of the first elements alone, as many as blocks of some size have together?
+static bool first_pieces(const Case *c, int64_t count) {
+  const Array *x = given(c, "x"), *got_count = got(c, "count");
+  const float bound = (float)given_number(c, "bound");
+  int64_t so_far = 0;
+  for (int64_t i = 0; got_count && i < x->count; i++) {
+    if (i >= 1024 && (i & (i - 1)) == 0 && so_far < count && got_count->i32[0] == so_far)
+      return true;
+    so_far += x->f32[i] > bound;
+  }
+  return false;
+}
+
 static bool touched_behind(const Case *c, int64_t count) {
   const Array *out = got(c, "out");
   for (int64_t i = count; out && i < out->count; i++)
@@ -222,6 +239,7 @@ static void suspect_mistakes(Case *c, const Array *want, int64_t count) {
   suspect_that(c, shifted(c, want, count), &ONE_TOO_FAR);
   suspect_that(c, reordered(c, want, count), &ORDER);
   suspect_that(c, one_piece(c, count), &OWN_PIECE);
+  suspect_that(c, want->count > 65536 && first_pieces(c, count), &FIRST_PIECES);
   suspect_that(c, case_pass(c) == PASS_IN_ORDER && right_but_behind(c, want, count), &WRITTEN_BEHIND);
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);
