@@ -123,6 +123,8 @@ static bool compile_for_simulator(Answer *a) {
   command_words(&c, a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
   command_words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_precompiled(a, &c);
+  if (a->for_inspector)
+    command_words(&c, "-include cudasim_all_told.h"); // the score's blocks, too (FERRY_INSPECT_SCORED in core/inspect)
   include_prototypes(a, &c, header, sizeof header);
   command_words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
   if (a->for_inspector && a->exercise->open)

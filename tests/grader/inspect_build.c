@@ -110,6 +110,11 @@ static const char *numbered(const char *name, int number, const char *ending) {
   return text;
 }
 
+// Then no kernel is compiled for blocks that are left alone.
+static bool looks_at_all(const InspectOptions *o, int number) {
+  return number != PLAIN && !o->blocks && !o->kernel;
+}
+
 static bool transform(const InspectBuild *b, const char *source, int number) {
   Command c = {0};
   word(&c, "", CONFIG_ROOT "/build/cu2cpp");
@@ -150,6 +155,7 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   words(&c, CONFIG_INCLUDES);
   const bool precompiled = !apart && number != PLAIN && access(PRECOMPILED_HEADER, R_OK) == 0;
   words(&c, precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
+  words(&c, looks_at_all(o, number) ? "-include cudasim_all_told.h" : "");
   include_exercise(&c, o);
   word(&c, "", "-S");
   word(&c, "", numbered("kernels", number, ".cpp"));
@@ -159,7 +165,8 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
 }
 
 // A program as ./ferry nvcc takes it: after the preprocessor, launches find their kernels as calls do.
-static bool compile_program(const InspectBuild *b, const char *source, int number, bool apart, const char *said) {
+static bool compile_program(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
+                            const char *said) {
   Command first = {0}, second = {0}, third = {0};
   words(&first, flags_of(number));
   words(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
@@ -167,6 +174,7 @@ static bool compile_program(const InspectBuild *b, const char *source, int numbe
   words(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
   if (nvcc_find_cccl(cccl, sizeof cccl))
     word(&first, "-isystem", cccl);
+  words(&first, looks_at_all(o, number) ? "-include cudasim_all_told.h" : "");
   words(&first, NVCC_MACROS " -x c++ -E -o");
   word(&first, "", numbered("kernels", number, ".ii"));
   word(&first, "", source);
@@ -190,7 +198,7 @@ static bool compile_program(const InspectBuild *b, const char *source, int numbe
 
 static bool compile_once(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
                          const char *said) {
-  return b->nvcc ? compile_program(b, source, number, apart, said) : compile_as(b, o, source, number, apart, said);
+  return b->nvcc ? compile_program(b, o, source, number, apart, said) : compile_as(b, o, source, number, apart, said);
 }
 
 // Where some blocks are left alone they run the plain copy. Where that cannot be made they run the other.

@@ -169,6 +169,12 @@ template <class... P> using argument_list = pack<P...>;
 template <class... P> using argument_list = std::tuple<P...>;
 #endif
 
+#ifdef CUDASIM_INSPECT
+struct all_told; // defined where no block is left alone (cudasim_all_told.h)
+template <class T, class = void> constexpr bool is_defined = false;
+template <class T> constexpr bool is_defined<T, std::void_t<decltype(sizeof(T))>> = true;
+#endif
+
 template <class Body, class... P> struct closure {
   Body body;
   argument_list<P...> arguments;
@@ -192,7 +198,10 @@ template <class Body, class... P> struct closure {
 
   __attribute__((noipa)) CUDASIM_UNSEEN static void thread(const void *self) {
     const closure *c = static_cast<const closure *>(self);
-    c->arguments.call(c->body);
+    if constexpr (is_defined<std::conditional_t<sizeof(Body) != 0, all_told, Body>>)
+      inspected(self);
+    else
+      c->arguments.call(c->body);
   }
 
   // A block that nobody looks at, until a thread waits.

@@ -90,8 +90,10 @@ static Array *product(Case *c, int64_t inner, bool transposed) {
     for (int64_t p = 0; p < inner; p++) {
       const float left = a->f32[i * k + p], *right = &b->f32[transposed ? p : p * n];
       float *row = &out->f32[i * n];
-      for (int64_t j = 0; j < n; j++)
-        row[j] += left * right[transposed ? j * k : j];
+      for (int64_t j = 0; j < n && !transposed; j++) // side by side: a score's product is looked up in each run
+        row[j] += left * right[j];
+      for (int64_t j = 0; j < n && transposed; j++)
+        row[j] += left * right[j * k];
     }
   return out;
 }
