@@ -127,10 +127,16 @@ static const InspectOptions *with_blocks(const InspectOptions *o, const Test *te
 static bool run_all(Inspection *i, const InspectBuild *b, const InspectOptions *o) {
   if (!o->exercise)
     return run_and_add(i, b, o, NULL);
-  for (int t = 0; t < MAX_TESTS && o->exercise->tests[t].name; t++)
-    if (!run_and_add(i, b, with_blocks(o, &o->exercise->tests[t]), o->exercise->tests[t].name))
+  for (const Test *t = o->exercise->tests; t < o->exercise->tests + MAX_TESTS && t->name; t++)
+    if (!t->huge && !run_and_add(i, b, with_blocks(o, t), t->name))
       return false;
   return true;
+}
+
+static void say_left_out(const Exercise *e) {
+  for (const Test *t = e->tests; t < e->tests + MAX_TESTS && t->name; t++)
+    if (t->huge)
+      printf("  left out, since it takes long to look at so much: the test\n  \"%s\"\n", t->name);
 }
 
 static bool knows_kernel(const Inspection *i, const char *name) {
@@ -153,6 +159,8 @@ static int report(Inspection *i, const InspectBuild *b, const InspectOptions *o)
     inspect_print_table(i, o->kernel);
   else
     inspect_print(i);
+  if (!o->table && o->exercise)
+    say_left_out(o->exercise);
   if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
     fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", strerror(errno));
     return EXIT_GRADER;

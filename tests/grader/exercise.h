@@ -56,6 +56,7 @@ typedef struct Test {
   bool no_cuda;    // the answer is run as on a machine without CUDA
   bool may_refuse; // that the runtime refuses a launch is part of the task, and no mistake by itself
   bool inspect; // a kernel's: what it does to memory is looked at (below), so draw small inputs: some 10 000 elements
+  bool huge;    // ./ferry inspect leaves it out, and says so: looking at so much takes ten seconds
   const Scored *scored;   // inspected on a modelled GPU, once, and judged by expect_score; inputs may be large
   const Mistake *crash;   // named when the answer dies of a signal
   const Mistake *timeout; // named when it does not end

@@ -110,9 +110,9 @@ static const char *numbered(const char *name, int number, const char *ending) {
   return text;
 }
 
-// Then no kernel is compiled for blocks that are left alone.
+// Then no kernel is compiled for blocks that are left alone. Of an open exercise some are, where it is scored.
 static bool looks_at_all(const InspectOptions *o, int number) {
-  return number != PLAIN && !o->blocks && !o->kernel;
+  return number != PLAIN && !o->blocks && !o->kernel && !(o->exercise && o->exercise->open);
 }
 
 static bool transform(const InspectBuild *b, const char *source, int number) {

@@ -290,6 +290,6 @@ EXERCISE = {
               {"large", ask_large, judge},
               {"a factor of 0, after another", ask_zero, judge_zero},
               {.name = "millions", .ask = ask_millions, .judge = judge, .passes = 1},
-              {.name = "more than sixteen million", .ask = ask_huge, .judge = judge_huge, .passes = 1},
+              {.name = "more than sixteen million", .ask = ask_huge, .judge = judge_huge, .passes = 1, .huge = true},
               {"no elements, then some", ask_none, judge}},
 };
