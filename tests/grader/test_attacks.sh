@@ -167,18 +167,14 @@ fi
 for one in $levels; do
   case $one/$(id -u)/$user in
   namespaces/* | */-) try_level - "$one" ;;
-  landlock/0/*) # for root, what being root could change; test_places.sh has more of it
+  landlock/0/* | none/0/*) # for root, what being root could change; test_places.sh has more of it
     if [ -z "$only" ]; then
       for only in identity bounding_set disk fork_bomb kill_parents memory_without proc read_solution; do
-        try_level - landlock
+        try_level - "$one"
       done
       only=
     fi
-    try_level "$user" landlock
-    ;;
-  none/0/*)
-    try_level - none
-    try_level "$user" none
+    try_level "$user" "$one"
     ;;
   *) try_level "$user" "$one" ;;
   esac
