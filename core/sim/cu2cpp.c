@@ -78,6 +78,28 @@ static size_t config_end(const struct text *in, size_t begin) {
   return 0;
 }
 
+// Whether a kernel's name stands in the text for its definition and for launches alone: then nobody asks for its address.
+static int is_only_launched(const struct text *in, const char *kernel) {
+  const size_t length = strcspn(kernel, "<");
+  int others = 0;
+  for (size_t i = 0; i < in->length;) {
+    const size_t after = skip_opaque(in, i);
+    size_t end = i + length;
+    if (after != i || strncmp(in->bytes + i, kernel, length) != 0 || (i > 0 && is_word(in->bytes[i - 1])) ||
+        is_word(in->bytes[end])) {
+      i = after != i ? after : i + 1;
+      continue;
+    }
+    end = skip_space(in, end);
+    if (in->bytes[end] == '<' && strncmp(in->bytes + end, "<<<", 3) != 0) // template arguments
+      end += strcspn(in->bytes + end, ">;{") + 1;
+    end = skip_space(in, end);
+    others += in->bytes[end] == '(' ? 1 : strncmp(in->bytes + end, "<<<", 3) == 0 ? 0 : 2;
+    i += length;
+  }
+  return others == 1; // kernel(...): its definition
+}
+
 // Rewrites the launch whose <<< is at i; the position after its >>>.
 static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) {
   size_t end = out->length;
@@ -94,7 +116,10 @@ static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) 
   if (is_plain_name(kernel)) {
     expect_global(in, i, kernel);
     append_string(out, "::cudasim::launch(");
+    const int nameless = for_gcc && is_only_launched(in, kernel);
+    append_string(out, nameless ? "CUDASIM_ONLY_LAUNCHED(" : "");
     append_string(out, kernel);
+    append_string(out, nameless ? ")" : "");
     append_string(out, ", [=](auto... cudasim_p) ");
     append_string(out, for_gcc ? "__attribute__((always_inline)) { " : "{ ");
     append_string(out, kernel);

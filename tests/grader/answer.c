@@ -84,6 +84,15 @@ static void include_precompiled(const Answer *a, Command *c) {
   command_word(c, "%s", header);
 }
 
+// All is looked at, a score's other blocks too (FERRY_INSPECT_SCORED in core/inspect), and nobody sees more than the exercise's functions.
+static void include_all_told(const Exercise *e, Command *c) {
+  char seen[1024] = "";
+  for (int i = 0; i < MAX_FUNCTIONS && e->functions[i]; i++)
+    snprintf(seen + strlen(seen), sizeof seen - strlen(seen), "CUDASIM_SEE(%s) ", e->functions[i]);
+  command_word(c, "-DCUDASIM_SEEN=%s", seen);
+  command_words(c, "-fwhole-program -include cudasim_all_told.h");
+}
+
 static bool stack_is_a_threads(Answer *a) {
   char path[320];
   snprintf(path, sizeof path, "%s/answer.su", a->folder);
@@ -123,9 +132,9 @@ static bool compile_for_simulator(Answer *a) {
   command_words(&c, a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
   command_words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_precompiled(a, &c);
-  if (a->for_inspector)
-    command_words(&c, "-include cudasim_all_told.h"); // the score's blocks, too (FERRY_INSPECT_SCORED in core/inspect)
   include_prototypes(a, &c, header, sizeof header);
+  if (a->for_inspector)
+    include_all_told(a->exercise, &c);
   command_words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
   if (a->for_inspector && a->exercise->open)
     command_words(&c, "-fstack-usage");

@@ -147,6 +147,9 @@ static constexpr cudasim_thread_index threadIdx = {};
 #define CUDASIM_THREAD_BEGINS() (void)0
 #endif
 
+// A kernel whose address nobody asks for (cu2cpp --gcc).
+#define CUDASIM_ONLY_LAUNCHED(...) __VA_ARGS__
+
 namespace cudasim {
 
 #if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
@@ -306,11 +309,13 @@ template <class Body, class... P> struct launcher {
   }
 };
 
+// Where `kernel` is NULL nobody asks for its address, and another stands for it.
 template <class Body, class... P>
 inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *name, dim3 grid, dim3 block,
                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   cudasim_launch_request r = {};
-  r.function = reinterpret_cast<const void *>(kernel);
+  r.function =
+      kernel ? reinterpret_cast<const void *>(kernel) : reinterpret_cast<const void *>(closure<Body, P...>::thread);
   r.name = name;
 #ifdef CUDASIM_JUDGED
   r.judged = 1;

@@ -35,6 +35,28 @@ guarded() { # a shared array with guards: TYPE NAME DIMENSIONS
   printf '[[maybe_unused]] auto &%s = cudasim_of_%s.of("%s")' "$2" "$2" "$2"
 }
 
+inspected() { # whether a launch, to be inspected, says that nobody asks for the kernel's address: 1 or 0
+  cat >"$work/in.cu"
+  "$cu2cpp" --gcc "$work/in.cu" "$work/out.cpp" 2>&1 && grep -c CUDASIM_ONLY_LAUNCHED "$work/out.cpp"
+}
+
+kernel='__global__ void work(int *x) {} // work'
+check 'a kernel that is only launched' "$(echo "$kernel
+void run(int *x) { work<<<1, 2>>>(x); /* work */ work <<<3, 4>>>(x); puts(\"work\"); workers(); }" | inspected)" 1
+check 'a template that is only launched' "$(echo "template <int N> $kernel
+void run(int *x) { work<4><<<1, 2>>>(x); }" | inspected)" 1
+check 'a kernel whose address is taken' "$(echo "$kernel
+void run(int *x) { cudaFuncSetAttribute(work, A, 1); work<<<1, 2>>>(x); }" | inspected)" 0
+check 'a kernel that is declared before' "$(echo "__global__ void work(int *x);
+$kernel
+void run(int *x) { work<<<1, 2>>>(x); }" | inspected)" 0
+check 'two kernels of one name' "$(echo "$kernel
+__global__ void work(float *x) {}
+void run(int *x) { work<<<1, 2>>>(x); }" | inspected)" 0
+check 'a kernel as an argument of a macro' "$(echo "#define RUN(k, x) k<<<1, 2>>>(x)
+$kernel
+void run(int *x) { RUN(work, x); }" | inspected)" 0
+
 check 'shared arrays, judged' "$(echo '__shared__ float a[4][T + 1], b;' | judged | tr -s ' ')" \
   "$(guarded float a '[4][T + 1]'); $(guarded float b '' | tr -s ' ');"
 check 'shared arrays, not judged' "$(echo '__shared__ float a[4];' | transform)" '__shared__ float a[4];'

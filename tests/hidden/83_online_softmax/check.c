@@ -167,9 +167,9 @@ static bool is_multiplied_first(Case *c, const Array *want) {
   const float log2_e = 1.44269504f;
   double *shares = new_array(c, FY_FLOAT64, shape(columns))->f64;
   bool found = false;
-  for (int once = 0; once < 2 && !found; once++) {
-    found = out && out->count > 0;
-    for (int64_t i = 0; i < out->count && found; i += columns) {
+  for (int once = 0; out && once < 2 && !found; once++) {
+    found = out->count > 0;
+    for (int64_t i = 0; found && i < out->count; i += columns) {
       float most = -INFINITY;
       double had = 0, sum = 0;
       for (int64_t k = 0; k < columns; k++)
