@@ -13,8 +13,8 @@
 //
 // Numbers are compared to nine digits.
 //
-// Given: the bytes of an element (2, 4 or 8), at least one input, sizes up to 100000 each, which need not be equal, and
-// a machine, whose two numbers are at least 1e9:
+// Given: the bytes of an element (2, 4 or 8), at least one input, sizes from 1 to 100000 each, which need not be equal,
+// and a machine, whose two numbers are at least 1e9:
 //
 //   typedef struct Machine {
 //     double flops;     // operations per second, at most

@@ -14,10 +14,10 @@
 // memory first, and then add its bins to `counts`. Three parts with a barrier between each: bins of the block zeroed,
 // elements counted, bins added to global memory. There may be more bins than threads in a block. A bin may come to have
 // some hundred thousand elements.
-// Counted: launches of kernels (at most 2), copies to the host (none). For n above 100000 and bins above 128 besides:
-// atomic operations on global memory (at most an eighth of n), and blocks (several, in at least one of the launches).
-// How blocks add up their bins is free: by atomicAdd, or by a second launch over rows of bins, or each block has some
-// of the bins for its own.
+// Counted: launches of kernels (at most 2; cudaMemset is none), copies to the host (none). For n above 100000 and bins
+// above 128 besides: atomic operations on global memory (at most an eighth of n), and blocks (several, in at least one
+// of the launches). How blocks add up their bins is free: by atomicAdd, or by a second launch over rows of bins, or
+// each block has some of the bins for its own.
 //
 // In the library: add_rows in core/op/indexing/index.cu adds to places that many threads may share.
 #include <cuda_runtime.h>

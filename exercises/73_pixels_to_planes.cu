@@ -9,8 +9,8 @@
 //
 // Given: pixels, red, green and blue in device memory, at any distance from each other and addresses that are multiples
 // of 16; n pixels, 1 to 2^19, of four floats: red, green, blue, and alpha, which is left out.
-// Counted: launches, one does it; sectors per request, over all loads of the kernel together at most 1.5 times the
-// fewest that hold what is asked for, and so over all its stores.
+// Counted: launches (one); sectors per request, over all loads of the kernel together at most 1.5 times the fewest that
+// hold what is asked for, and so over all its stores.
 #include <cuda_runtime.h>
 
 extern "C" void planes_on_device(float *red, float *green, float *blue, const float *pixels, int n) {

@@ -6,12 +6,12 @@
 //
 //   PyTorch:  torch.cumsum(x, 0)
 //
-// Given, in device memory: x and out (int, n of them; n may be 0, and is at most 400000; the sum of any stretch of x
-// fits into an int) and room (space for 2048 ints, to be used or not). Each block scans a piece of its own, in shared
-// memory or by shuffles, and tells what the piece sums to. Those sums are scanned, too, which is one block's work;
-// there may be more of them than a block has threads. Then every element gets what stands before its piece. In a step
-// of a scan, an element is read by one thread and written by another one: all have to have read before anyone writes,
-// so either two arrays that take turns, or two barriers a step.
+// Given, in device memory: x and out (two arrays, int, n of each, from multiples of 16 bytes on; n may be 0, and is at
+// most 400000; the sum of any stretch of x fits into an int) and room (space for 2048 ints, to be used or not). Each
+// block scans a piece of its own, in shared memory or by shuffles, and tells what the piece sums to. Those sums are
+// scanned, too, which is one block's work; there may be more of them than a block has threads. Then every element gets
+// what stands before its piece. In a step of a scan, an element is read by one thread and written by another one: all
+// have to have read before anyone writes, so either two arrays that take turns, or two barriers a step.
 // Counted: launches (at most 4), copies to the host and waits of the host (none), and by the inspector sectors per
 // request (at most 1.5 times the fewest), races and accesses out of bounds.
 //

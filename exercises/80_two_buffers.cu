@@ -6,8 +6,8 @@
 //
 //   PyTorch:  torch.matmul(a, b, out=c)
 //
-// Given: the matrices, contiguous float32 in device memory, a and b finite. m, n and k are multiples of 16; they
-// differ. c holds anything before. What lies behind a and b is not yours.
+// Given: the matrices, contiguous float32 in device memory, a and b finite. m, n and k are multiples of 16, at least
+// 16; they differ. c holds anything before. What lies behind a and b is not yours.
 //
 // The plain way, with tiles of 16 x 16 and an element of c for each thread, is in each step: bring two tiles, wait,
 // compute with them, wait. With two pairs of tiles there is one barrier in a step: while the block computes with one

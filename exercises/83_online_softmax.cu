@@ -13,8 +13,9 @@
 // right to a thousandth of itself. A row may be shorter than a block, and longer than its registers: read it once for
 // maximum and sum together, and once more to write. Whoever meets a larger number scales the sum it has; two threads'
 // pairs are put together in the same way. Mind threads that have met no number.
-// Counted: launches (one), and by the inspector sectors per request (at most 1.5 times the fewest), sectors that are
-// loaded in all (at most 2.5 times those of x), races, reads of what nobody has written, accesses out of bounds.
+// Counted: launches (one; without rows, at most one), and by the inspector, where a row has 256 columns, sectors per
+// request (at most 1.5 times the fewest) and sectors that are loaded in all (at most 2.5 times those of x); and
+// everywhere races, reads of what nobody has written, accesses out of bounds.
 //
 // In the library: FyExpSum in core/op/normalisation/softmax_cuda.cuh.
 #include <cuda_runtime.h>
