@@ -42,6 +42,8 @@ static void test_known(void **unused) {
       "float s[4];\nfor (int e = 0; n > m + e && e < TILE / HIGH; e += 2) s[e + 1] = 0;\n",
       "float s[4];\nint e;\nfor (e = 0; e < m; e++) c[e] = 0;\nfor (e = 0; e < 4; e++) s[e] = 0;\n",
       "float s[4];\nconst int each = TILE / HIGH;\nfor (int e = 0; e < each; e++) s[e] = 0;\n",
+      "float s[4];\nfor (int i : {0, 1, 2, 3})\n  c[i] = s[i];\n",
+      "float s[4];\nfor (int i : {0, 1, 2, 3}) {\n  int e = i;\n  s[e] = a[m];\n}\n",
       "float s[2];\nint now = 0;\nfor (int p = 0; p < m; p += TILE) {\n  s[now] = a[p];\n  now ^= 1;\n}\n",
       "__shared__ float s[TILE][TILE + 1];\ns[threadIdx.y][threadIdx.x] = a[m];\n",
       "__shared__ __align__(16) float s[TILE], t[TILE];\ns[threadIdx.x] = t[m] = a[n];\n",

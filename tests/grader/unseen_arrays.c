@@ -265,7 +265,7 @@ static bool end_is_known(Reader *r, int begin, int end, const Token *name) {
   for (int i = begin; i < end;) {
     int part = i;
     bool names_it = false, either = false;
-    for (; part < end && !is(&r->tokens[part], "&&"); part++) {
+    for (; part < end && !is(&r->tokens[part], "&&") && !is(&r->tokens[part], ";"); part++) {
       names_it = names_it || (r->tokens[part].length == name->length &&
                               !memcmp(r->tokens[part].at, name->at, (size_t)name->length));
       either = either || is(&r->tokens[part], "||");
@@ -292,14 +292,14 @@ static void read_assignment(Reader *r, int i) {
 static int past_semicolon(const Reader *r, int i, int end) {
   while (i < end && !is(&r->tokens[i], ";"))
     i++;
-  return i + 1;
+  return i < end ? i + 1 : end;
 }
 
 // Of a loop whose condition is from `condition` on.
 static void read_loop_variable(Reader *r, Name *name, int condition, int close) {
   const int step = past_semicolon(r, condition, close);
   const Token *end = unknown_in(r, condition, step, &name->token);
-  if (end && !end_is_known(r, condition, step - 1, &name->token))
+  if (end && !end_is_known(r, condition, step, &name->token))
     set_unknown(name, end);
   set_unknown(name, unknown_in(r, step, close, &name->token));
 }
