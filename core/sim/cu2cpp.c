@@ -92,8 +92,7 @@ static int is_only_launched(const struct text *in, const char *kernel) {
     }
     end = skip_space(in, end);
     if (in->bytes[end] == '<' && strncmp(in->bytes + end, "<<<", 3) != 0) // template arguments
-      end += strcspn(in->bytes + end, ">;{") + 1;
-    end = skip_space(in, end);
+      end = skip_space(in, end + strcspn(in->bytes + end, ">;{") + 1);
     others += in->bytes[end] == '(' ? 1 : strncmp(in->bytes + end, "<<<", 3) == 0 ? 0 : 2;
     i += length;
   }

@@ -38,6 +38,10 @@ static bool is(const Token *t, const char *text) {
   return (int)strlen(text) == t->length && memcmp(t->at, text, (size_t)t->length) == 0;
 }
 
+static bool same(const Token *a, const Token *b) {
+  return a->length == b->length && memcmp(a->at, b->at, (size_t)a->length) == 0;
+}
+
 static bool is_name(const Token *t) {
   return t->length > 0 && is_word((unsigned char)*t->at) && !isdigit((unsigned char)*t->at);
 }
@@ -138,11 +142,8 @@ static int past_group(const Reader *r, int open) {
 // Behind the statement that begins at i.
 static int past_statement(const Reader *r, int i) {
   static const char *const with_head[] = {"for", "while", "if", "switch", NULL};
-  while (i < r->count && is_any(&r->tokens[i], with_head)) {
+  while (i < r->count && is_any(&r->tokens[i], with_head))
     i = past_group(r, i + 1);
-    if (is(&r->tokens[i], "{") || !is_any(&r->tokens[i], with_head))
-      break;
-  }
   if (is(&r->tokens[i], "{"))
     return past_group(r, i);
   while (i < r->count && !is(&r->tokens[i], ";"))
@@ -154,7 +155,7 @@ static int past_statement(const Reader *r, int i) {
 
 static Name *find(Reader *r, const Token *t) {
   for (int i = r->names - 1; i >= 0; i--)
-    if (r->name[i].token.length == t->length && memcmp(r->name[i].token.at, t->at, (size_t)t->length) == 0)
+    if (same(&r->name[i].token, t))
       return &r->name[i];
   return NULL;
 }
@@ -169,8 +170,7 @@ static const Token *unknown_in(Reader *r, int begin, int end, const Token *but) 
   static const char *const places[] = {"threadIdx", "blockIdx", "blockDim", "gridDim", NULL};
   for (int i = begin; i < end; i++) {
     const Token *t = &r->tokens[i];
-    if (!is_name(t) || is_member(r, i) ||
-        (but && t->length == but->length && !memcmp(t->at, but->at, (size_t)t->length)))
+    if (!is_name(t) || is_member(r, i) || (but && same(t, but)))
       continue;
     if (is_any(t, places))
       return t;
@@ -266,8 +266,7 @@ static bool end_is_known(Reader *r, int begin, int end, const Token *name) {
     int part = i;
     bool names_it = false, either = false;
     for (; part < end && !is(&r->tokens[part], "&&") && !is(&r->tokens[part], ";"); part++) {
-      names_it = names_it || (r->tokens[part].length == name->length &&
-                              !memcmp(r->tokens[part].at, name->at, (size_t)name->length));
+      names_it = names_it || same(&r->tokens[part], name);
       either = either || is(&r->tokens[part], "||");
     }
     if (names_it && !either && !unknown_in(r, i, part, name))
