@@ -108,7 +108,7 @@ void flow_learn(struct flow *flow, const struct lane *lane, unsigned depth, cons
       edge(flow, at[depth], 0);
       at[depth] = 0;
       depth -= depth > 0;
-    } else if (key_kind(key) == EVENT_BLOCK) {
+    } else if (is_block(key)) {
       edge(flow, at[depth], key);
       at[depth] = key;
     }

@@ -12,6 +12,7 @@
 //   async.c       asynchronous copies to shared memory
 //   host.c        the host's own accesses to memory that copies and kernels read and write
 //   look.c        what the simulator tells: launches, blocks, barriers; kernels.c: what is known of each kernel
+//   loops.c       what a kernel tells that runs as loops over its block's threads
 //   finding.c, record.c   what was found, and the file that ./ferry reads
 #ifndef INSPECT_INSPECT_H
 #define INSPECT_INSPECT_H
@@ -30,6 +31,7 @@ enum { WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP, MAX_DEPTH 
 // An event of a lane is a key: a place in the program and a kind. Accesses come in five sizes, 1 << (kind - first of its five).
 enum event {
   EVENT_BLOCK,
+  EVENT_BEGIN, // a basic block, too, which a thread's turn begins with that runs in a loop (loops.c): no line's of the source
   EVENT_ENTER,
   EVENT_LEAVE,
   EVENT_READ,
@@ -44,6 +46,9 @@ static inline uint32_t key_place(uint32_t key) {
 }
 static inline unsigned key_kind(uint32_t key) {
   return key & KIND_MASK;
+}
+static inline bool is_block(uint32_t key) {
+  return key_kind(key) <= EVENT_BEGIN;
 }
 static inline bool is_atomic(uint32_t key) {
   return key_kind(key) >= EVENT_ATOMIC;
@@ -82,10 +87,14 @@ struct lane_room {
 
 // ---- what is known of a kernel ----------------------------------------------------------------------------------------------
 
+// What a whole warp asked for at a site the last time (request.c).
+struct pattern;
+
 // One place of the program, as warps came to it.
 struct site {
   uint32_t key;
-  bool shared;                  // memory; else global
+  bool shared; // memory; else global
+  struct pattern *pattern;
   uint64_t runs;                // by a warp
   uint64_t lanes, live;         // that took part; that had not returned
   uint64_t units, ideal;        // sectors of global memory, wavefronts of shared memory
@@ -100,6 +109,9 @@ struct barrier {
   struct barrier *next;
 };
 
+// A kernel's loops have shared arrays of their own, beside those of its threads one by one.
+enum { IN_THREADS = 1, IN_LOOPS = 2 };
+
 struct flow;   // flow.c
 struct record; // word.h
 
@@ -113,7 +125,7 @@ struct kernel {
   struct site *sites;      // a hash table
   uint32_t site_count, site_room;
   struct barrier *barriers;
-  uint8_t *arrays;           // by number of the shared array: touched
+  uint8_t *arrays;           // by number of the shared array: who has touched it, IN_THREADS and IN_LOOPS
   uint8_t *known_shared;     // by word of the program's thread-local memory: in such an array
   struct modelled *modelled; // counts.c: its times on the GPU that is played
   struct launch *counting;   // counts.c: the launch that its sites count for
@@ -202,6 +214,7 @@ struct look {
   uint32_t block_era;     // the block's first
   uint32_t needed_era;    // a barrier that has its reason lies between what the block did up to this era and now
   bool pending;           // skip_next, or equal.finding is set
+  bool loops, rests;      // the block runs in loops over its threads; between two of their turns: none runs
   char *shared, *dynamic; // where static and dynamic shared memory begin here
   size_t shared_bytes, dynamic_bytes;
   uint8_t *known_shared; // the kernel's
@@ -262,6 +275,8 @@ extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec"))
 // FERRY_INSPECT_SCORED: in the lazy mode, where one thread runs all. What is looked at stands for as much as it did of all that was
 // done, whichever blocks did it; and memory of the host in a kernel is a finding.
 extern bool inspect_scored;
+// FERRY_INSPECT_COUNTS=0: what lanes did is compared, and not counted as a warp's. ./ferry inspect counts in one of its two runs.
+extern bool inspect_counts;
 void inspect_hold(void);
 void inspect_release(void);
 

@@ -76,6 +76,28 @@ static void execute(struct replay *r, uint32_t lanes, uint32_t key) {
   }
 }
 
+// Of all lanes, if they ask for memory as they did here the last time.
+static bool count_again(struct replay *r, uint32_t key, uint32_t at) {
+  const struct look *l = r->look;
+  const uint64_t first = l->lanes[0].addresses[at];
+  uint64_t begin = memory_arena, bytes = memory_arena_bytes;
+  const bool shared = first - begin >= bytes;
+  if (shared) {
+    const bool is_static = first - (uintptr_t)l->shared < l->shared_bytes;
+    begin = (uintptr_t)(is_static ? l->shared : l->dynamic);
+    bytes = is_static ? l->shared_bytes : l->dynamic_bytes;
+    if (first - begin >= bytes)
+      return false;
+  }
+  struct site *site = kernel_site(r->kernel, key, shared);
+  if (!request_repeats(site, l->lanes, at, begin, bytes))
+    return false;
+  site->runs++;
+  site->lanes += WARP;
+  site->live += r->live;
+  return true;
+}
+
 // The same of lanes whose keys are the same up to here.
 static void execute_together(struct replay *r, uint32_t lanes, uint32_t key, uint32_t at) {
   uint64_t addresses[WARP];
@@ -84,7 +106,9 @@ static void execute_together(struct replay *r, uint32_t lanes, uint32_t key, uin
     count_block(r, lanes, key);
   if (key_kind(key) < EVENT_READ)
     return;
-  if (lanes == ~0u) { // as most are: in a loop that the compiler knows the length of
+  if (lanes == ~0u) { // as most are
+    if (count_again(r, key, at))
+      return;
     for (unsigned lane = 0; lane < WARP; lane++)
       addresses[lane] = r->look->lanes[lane].addresses[at];
     count_row(r, key, addresses, WARP);
@@ -98,7 +122,7 @@ static void execute_together(struct replay *r, uint32_t lanes, uint32_t key, uin
 static void pass(struct look *l, unsigned lane, uint32_t key) {
   uint8_t *depth = &l->depth[l->warp][lane];
   uint32_t *last = l->last_block[l->warp][lane];
-  if (key_kind(key) == EVENT_BLOCK) {
+  if (is_block(key)) {
     last[*depth] = key;
   } else if (key_kind(key) == EVENT_ENTER) {
     *depth = (uint8_t)(*depth + (*depth + 1 < MAX_DEPTH));

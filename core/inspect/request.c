@@ -231,10 +231,87 @@ static bool count_span(struct site *site, const uint64_t *addresses, unsigned la
   return true;
 }
 
-void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
-  if (!is_atomic(site->key) &&
-      (count_simple(site, addresses, lanes, bytes) || count_span(site, addresses, lanes, bytes)))
+// ---- the same as the last time ---------------------------------------------------------------------------------------------------
+
+// In a loop most requests look like the one before, moved by some bytes: what they take is known then. In shared memory it does not
+// depend on where the first one lies, in global memory on its place within a sector alone.
+enum { PLACES = SECTOR / BANK_BYTES, MANY_MISSES = 64 };
+
+enum { FOUR = 4 };
+typedef uint64_t four_lanes __attribute__((vector_size(FOUR * sizeof(uint64_t)), aligned(8)));
+struct four {
+  four_lanes lanes;
+};
+
+struct pattern {
+  struct four offset[WARP / FOUR]; // of each lane's address from the first one's
+  uint64_t least, most;            // of the offsets
+  uint64_t rest;                   // of the first address, divided by BANK_BYTES
+  unsigned units[PLACES], ideal;   // 0 units: not counted yet
+  unsigned misses;                 // in a row; after many nothing is compared any more
+};
+
+static unsigned place_of(const struct site *site, uint64_t first) {
+  return site->shared ? 0 : (unsigned)(first % SECTOR / BANK_BYTES);
+}
+
+bool request_repeats(struct site *site, const struct lane *lanes, uint32_t at, uint64_t begin, uint64_t bytes) {
+  struct pattern *p = site->pattern;
+  if (p == NULL || p->misses >= MANY_MISSES)
+    return false;
+  const uint64_t first = lanes[0].addresses[at];
+  struct four differ = {{first % BANK_BYTES ^ p->rest}};
+  for (unsigned i = 0; i < WARP; i += FOUR) // written out, for which the compiler would take a slower instruction
+    differ.lanes |= ((four_lanes){lanes[i].addresses[at], lanes[i + 1].addresses[at], lanes[i + 2].addresses[at],
+                                  lanes[i + 3].addresses[at]} -
+                     first) ^
+                    p->offset[i / FOUR].lanes;
+  const uint64_t differs = differ.lanes[0] | differ.lanes[1] | differ.lanes[2] | differ.lanes[3];
+  const unsigned units = p->units[place_of(site, first)];
+  if (differs || units == 0 || first + p->least - begin >= bytes || first + p->most - begin >= bytes)
+    return false;
+  p->misses = 0;
+  site->units += units;
+  site->ideal += p->ideal;
+  return true;
+}
+
+static bool is_pattern(const struct pattern *p, const uint64_t *addresses) {
+  uint64_t differs = p->rest ^ addresses[0] % BANK_BYTES;
+  for (unsigned i = 1; i < WARP; i++)
+    differs |= (addresses[i] - addresses[0]) ^ p->offset[i / FOUR].lanes[i % FOUR];
+  return differs == 0;
+}
+
+static void begin_pattern(struct pattern *p, const uint64_t *addresses) {
+  const unsigned misses = p->misses;
+  int64_t least = 0, most = 0;
+  *p = (struct pattern){.rest = addresses[0] % BANK_BYTES, .misses = misses + 1};
+  for (unsigned i = 1; i < WARP; i++) {
+    const int64_t offset = (int64_t)(addresses[i] - addresses[0]);
+    least = offset < least ? offset : least;
+    most = offset > most ? offset : most;
+    p->offset[i / FOUR].lanes[i % FOUR] = (uint64_t)offset;
+  }
+  p->least = (uint64_t)least;
+  p->most = (uint64_t)most;
+}
+
+static void remember(struct site *site, const uint64_t *addresses, uint64_t units, uint64_t ideal) {
+  struct pattern *p = site->pattern;
+  if (p == NULL)
+    p = site->pattern = inspect_allocate(sizeof *p);
+  if (p->misses >= MANY_MISSES)
     return;
+  if (!is_pattern(p, addresses))
+    begin_pattern(p, addresses);
+  p->units[place_of(site, addresses[0])] = (unsigned)units;
+  p->ideal = (unsigned)ideal;
+}
+
+// ---- any request -----------------------------------------------------------------------------------------------------------------
+
+static void count_any(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
   uint64_t sorted[WARP];
   for (unsigned i = 0; i < lanes; i++)
     sorted[i] = addresses[i];
@@ -250,4 +327,16 @@ void request_count(struct site *site, const uint64_t *addresses, unsigned lanes,
     site->ideal += (wanted + SECTOR - 1) / SECTOR;
     count_for_model(site, sorted, count, bytes, wanted);
   }
+}
+
+void request_count(struct site *site, const uint64_t *addresses, unsigned lanes, unsigned bytes) {
+  const uint64_t units = site->units, ideal = site->ideal;
+  if (is_atomic(site->key)) {
+    count_any(site, addresses, lanes, bytes);
+    return;
+  }
+  if (!count_simple(site, addresses, lanes, bytes) && !count_span(site, addresses, lanes, bytes))
+    count_any(site, addresses, lanes, bytes);
+  if (lanes == WARP && (site->shared || !counts_wanted)) // a modelled GPU asks for each sector
+    remember(site, addresses, site->units - units, site->ideal - ideal);
 }
