@@ -221,6 +221,11 @@ static bool worth_sharing(const struct cudasim_launch_request *request, unsigned
 #endif
 }
 
+// Blocks that are looked at run one at a time, whoever runs them. Where the first is, most are.
+static bool looks_at_most(const struct grid_run *run) {
+  return run->inspection && sim_inspector->blocks_left(run->inspection, block_at(run, 0), 1) == 0;
+}
+
 static cudaError_t run_launch(struct sim_work *base) {
   const struct cudasim_launch_request *request = &((struct launch_work *)base)->request;
   sim_fault_prepare_thread();
@@ -233,7 +238,7 @@ static cudaError_t run_launch(struct sim_work *base) {
     run->inspection = sim_inspector->launch_begin(request, run->blocks);
   choose_order(run);
   sim_weak_launch_begin(request, ((struct launch_work *)base)->device, run->blocks);
-  if (worth_sharing(request, run->blocks))
+  if (worth_sharing(request, run->blocks) && !looks_at_most(run))
     offer_blocks(run);
   run_blocks(run);
   sim_weak_launch_end();
