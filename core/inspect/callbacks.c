@@ -1,6 +1,7 @@
 // What the compiler has put into the kernels: g++ -fsanitize=thread calls a function before each access, and
 // -fsanitize-coverage=trace-pc at each basic block. The names are the thread sanitizer's; its library is not linked. Code of the
 // host in the same file makes the same calls: `inspect_now` is NULL there, and in blocks that are not looked at.
+#include <stdio.h>
 #include <string.h>
 
 #include "inspect/access.h"
@@ -41,6 +42,8 @@ static __attribute__((noinline)) void access_slowly(uint64_t address, unsigned b
   if (l == NULL) {
     inspect_calls++;
     host_access(address, bytes, key_place(key), is_write(key));
+  } else if (l->rests) {
+    return;
   } else if (aligned && address % bytes) {
     misaligned(l, address, bytes, key);
   } else {
@@ -186,6 +189,12 @@ static unsigned atomic_kind(unsigned bytes) {
     else                                                                                                               \
       strong_elsewhere((uint64_t)(uintptr_t)(address), bytes, program_place(CALLER), true);                            \
   } while (0)
+// Of what takes a loop here, and on a GPU none: cudasim_atomic.h says so once.
+void cudasim_inspect_atomic(const void *address, size_t bytes);
+void cudasim_inspect_atomic(const void *address, size_t bytes) {
+  ATOMIC_ACCESS(address, (unsigned)bytes);
+}
+
 #define ATOMIC_UPDATE(bits, T, name, builtin)                                                                          \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order);                                                   \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order) {                                                  \
@@ -243,8 +252,9 @@ void __tsan_atomic_signal_fence(int order) {
 
 void __sanitizer_cov_trace_pc(void);
 static __attribute__((noinline)) void event_slowly(uint32_t key) {
-  if (inspect_now)
-    lane_event(inspect_now, key);
+  struct look *l = inspect_now;
+  if (l && !l->rests)
+    lane_event(l, key);
   else
     inspect_calls += key_kind(key) == EVENT_BLOCK;
 }
@@ -311,10 +321,13 @@ void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t in
   struct look *l = inspect_now;
   if (l == NULL)
     return;
+  char column[32] = ""; // loops are written anew, elsewhere in a line
+  if (!l->loops)
+    snprintf(column, sizeof column, " (column %u)", what->where.column);
   // The type's name comes in quotation marks.
   finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = program_place(CALLER)},
-              "index %ld of %s (column %u): thread %d of block %u", (long)index, what->array->name, what->where.column,
-              l->thread, l->run - l->launch->first_run);
+              "index %ld of %s%s: thread %d of block %u", (long)index, what->array->name, column, l->thread,
+              l->run - l->launch->first_run);
   l->skip_next = true;
   lane_pend(l);
 }

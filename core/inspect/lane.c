@@ -146,7 +146,7 @@ static bool touch_array(struct look *l, size_t offset, uint32_t key) {
     return false;
   }
   const struct array *a = program_array(array);
-  l->launch->kernel->arrays[array] = 1;
+  l->launch->kernel->arrays[array] |= l->loops ? IN_LOOPS : IN_THREADS;
   for (size_t at = (a->offset + MEMORY_WORD - 1) / MEMORY_WORD; (at + 1) * MEMORY_WORD <= a->offset + a->bytes; at++)
     l->known_shared[at] = 1;
   return true;
@@ -228,6 +228,8 @@ void lane_event(struct look *l, uint32_t key) {
 static __attribute__((noinline)) void lane_access_slow(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
   struct memory *memory;
   size_t offset;
+  if (l->rests)
+    return;
   bool skip = end_pending(l);
   enum space space = memory_space(l, address, &memory, &offset);
   if (space == SPACE_SHARED && !l->known_shared[offset / MEMORY_WORD] && is_guard(offset)) {
@@ -371,14 +373,7 @@ static void replay_active(struct look *l) {
     replay(l, active);
 }
 
-// The events of one warp are complete, or as far as they go before its next wait.
-void lane_flush(struct look *l) {
-  if (l->warp < 0 ||
-      (l->furthest == l->path && inspect_tail.key == l->path)) // nothing has happened since the last time
-    return;
-  l->last_key = lane_last_key(l);
-  l->last_at = NULL;
-  lane_leave(l);
+static void replay_lanes(struct look *l) {
   const size_t first = kept(&l->lanes[0]);
   size_t differs = 0;
   for (unsigned i = 1; i < WARP; i++)
@@ -388,6 +383,18 @@ void lane_flush(struct look *l) {
     inspect_calls += (uint64_t)WARP * count;
   else
     replay_active(l);
+}
+
+// The events of one warp are complete, or as far as they go before its next wait.
+void lane_flush(struct look *l) {
+  if (l->warp < 0 ||
+      (l->furthest == l->path && inspect_tail.key == l->path)) // nothing has happened since the last time
+    return;
+  l->last_key = lane_last_key(l);
+  l->last_at = NULL;
+  lane_leave(l);
+  if (inspect_counts)
+    replay_lanes(l);
   for (; l->departed; l->departed &= l->departed - 1)
     set_keys(&l->lanes[__builtin_ctz(l->departed)], l->path, 0);
   for (unsigned i = 0; i < WARP; i++)

@@ -13,6 +13,7 @@
 #include "inspect/kernels.h"
 #include "inspect/lane.h"
 #include "inspect/look.h"
+#include "inspect/loops.h"
 #include "inspect/memory.h"
 #include "inspect/mix.h"
 #include "inspect/order.h"
@@ -43,7 +44,7 @@ void inspect_release(void) {
 
 static unsigned long blocks; // FERRY_INSPECT_BLOCKS: how many of each launch; 0: all
 static uint32_t runs = 1;
-bool inspect_scored;
+bool inspect_scored, inspect_counts;
 
 uint32_t look_new_run(void) {
   return runs++;
@@ -130,7 +131,7 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   l->warp = -1;
   l->dynamic = dynamic;
   l->dynamic_bytes = launch->dynamic_bytes;
-  l->skip_next = l->pending = false;
+  l->skip_next = l->pending = l->loops = l->rests = false;
   l->equal.finding = NULL;
   lanes_begin(l, launch->kernel);
   lane_enter(l, &l->lanes[0]);
@@ -162,6 +163,7 @@ static unsigned int blocks_left(void *data, unsigned int index, unsigned int mos
 }
 
 static void end_phase(struct look *l) {
+  loops_wake(l);
   if (l->equal.finding)
     race_resolve_equal(l);
   lane_flush(l);
@@ -178,7 +180,7 @@ static void block_end(void) {
   inspect_release();
 }
 
-static __attribute__((noinline)) void thread_runs_slowly(struct look *l, int thread) {
+__attribute__((noinline)) void look_changes_thread(struct look *l, int thread) {
   if (l->equal.finding)
     race_resolve_equal(l);
   const bool flushes = thread / WARP != l->warp;
@@ -186,6 +188,7 @@ static __attribute__((noinline)) void thread_runs_slowly(struct look *l, int thr
     lane_flush(l);
   else
     lane_leave(l);
+  l->rests = false;
   l->warp = thread / WARP;
   l->thread = thread;
   lane_enter(l, &l->lanes[thread % WARP]);
@@ -199,7 +202,8 @@ static void thread_runs(int thread) {
   struct look *l = inspect_now;
   const unsigned number = (unsigned)thread;
   if (number / WARP != (unsigned)l->warp || l->pending) {
-    thread_runs_slowly(l, thread);
+    l->loops = false; // one whose loops cannot run it has no warp yet
+    look_changes_thread(l, thread);
     return;
   }
   lane_leave(l);
@@ -210,7 +214,7 @@ static void thread_runs(int thread) {
 
 #ifdef SIM_FIBERS_SWAP
 static __attribute__((noinline)) void goes_on_slowly(int thread, void **save, void *load) {
-  thread_runs_slowly(inspect_now, thread);
+  look_changes_thread(inspect_now, thread);
   sim_fiber_swap(save, load);
 }
 
@@ -246,6 +250,7 @@ static void thread_done(int thread) {
 
 static void barrier_opens(const char *file, int line, bool votes) {
   struct look *l = inspect_now;
+  const bool rests = l->rests;
   end_phase(l);
   l->barrier = kernel_barrier_at(l->launch->kernel, file, line);
   l->barrier->passes++;
@@ -255,10 +260,11 @@ static void barrier_opens(const char *file, int line, bool votes) {
   memset(l->epoch, 0, sizeof l->epoch);
   memset(l->met_last, 0, sizeof l->met_last);
   race_begin_phase(l);
+  if (rests)
+    loops_rest(l);
 }
 
-static void warp_met(int warp, unsigned int lanes) {
-  struct look *l = inspect_now;
+void look_met(struct look *l, int warp, unsigned int lanes) {
   uint32_t meeting = ++l->meetings[warp];
   l->met[warp][meeting % MEETINGS] = lanes;
   for (; lanes; lanes &= lanes - 1) {
@@ -266,6 +272,10 @@ static void warp_met(int warp, unsigned int lanes) {
     l->epoch[thread] = l->met_last[thread] = (uint16_t)meeting;
   }
   race_thread_runs(l);
+}
+
+static void warp_met(int warp, unsigned int lanes) {
+  look_met(inspect_now, warp, lanes);
 }
 
 // A meeting of one lane alone, which orders nothing but its own accesses.
@@ -470,6 +480,8 @@ __attribute__((constructor)) static void begin(void) {
   const char *count = getenv("FERRY_INSPECT_BLOCKS");
   kernels_want(getenv("FERRY_INSPECT_KERNEL"));
   blocks = count ? strtoul(count, NULL, 10) : 0;
+  const char *counts = getenv("FERRY_INSPECT_COUNTS");
+  inspect_counts = counts == NULL || strcmp(counts, "0") != 0;
   inspect_scored = sim_inspects_all = getenv("FERRY_INSPECT_SCORED") != NULL;
   program_read();
   if (program_has_managed())

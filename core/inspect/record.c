@@ -59,9 +59,12 @@ static void write_time(FILE *out, const struct modelled *m, size_t number) {
 }
 
 static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
-  size_t shared = 0;
-  for (int i = 0; i < program_arrays(); i++)
-    shared += k->arrays[i] ? program_array(i)->bytes : 0;
+  size_t threads = 0, loops = 0;
+  for (int i = 0; i < program_arrays(); i++) {
+    threads += k->arrays[i] & IN_THREADS ? program_array(i)->bytes : 0;
+    loops += k->arrays[i] & IN_LOOPS ? program_array(i)->bytes : 0;
+  }
+  const size_t shared = threads > loops ? threads : loops;
   fprintf(out, "kernel\t%zu\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%zu\t%zu\t%lu\t%lu\t%lu\t%d\t%d\n", number, k->name,
           k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], shared, k->dynamic_bytes,
           (unsigned long)k->launches, (unsigned long)k->looked, (unsigned long)k->blocks, k->shapes_differ, k->cut);

@@ -146,7 +146,7 @@ static void judged_block_end(struct sim_executor *e) {
 _Noreturn void sim_block_fault(struct sim_fault fault) {
   struct sim_executor *e = sim_executor;
   e->fault.error = cudaSuccess;
-  if (!e->tracking && !e->exact) {
+  if (!e->tracking && !e->exact && !e->inspected) {
     e->fault = fault;
   } else {
     sim_report_fault(e, fault);

@@ -45,8 +45,10 @@ int cudasim_barrier_vote(int predicate, enum cudasim_vote vote, const char *file
 }
 
 // All threads of a block that runs in loops over its threads (cu2cpp --split) have come to one.
-void cudasim_passed(const char *file, int line) {
+void cudasim_passed(const char *file, int line, int votes) {
   struct sim_executor *e = sim_executor;
+  if (e->inspected)
+    sim_inspector->barrier_opens(file, line, votes);
   e->passed_file = file;
   e->passed_line = line;
   sim_set(&e->phase, sim_get(&e->phase) + 1);

@@ -35,6 +35,8 @@ static inline void give_fiber(struct sim_executor *e, int number) {
   e->free_fibers[e->free_count++] = (uint16_t)number;
 }
 
+enum { GIVEN_UP = 1, TAKEN_APART }; // why sim_run_threads goes on at its beginning
+
 // ---- scheduling ----
 
 static void clear_tables(struct sim_executor *e) {
@@ -92,7 +94,7 @@ _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
   e->error = error;
   if (e->running != SIM_NATIVE)
     sim_fiber_before_jump(&e->native);
-  siglongjmp(e->give_up, 1);
+  siglongjmp(e->give_up, GIVEN_UP);
 }
 
 // The thread to go on with; -1 when all have returned.
@@ -356,9 +358,44 @@ static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
   return sim.config.order == SIM_ASCENDING && !looked_at && e->launch->threads && *first + blockDim.x <= INT_MAX;
 }
 
+// A block that is looked at may run in the loops of its kernel's instrumented copy.
+static bool may_loop(const struct sim_executor *e) {
+  return e->inspected && sim.config.order != SIM_RANDOM && sim.config.split && !e->launch->judged && !sim.config.gpu;
+}
+
+bool sim_loops_begin(unsigned int origin) {
+  if (cudasim_whole != CUDASIM_WHOLE_YES || origin > CUDASIM_WHOLE_MOST)
+    return false;
+  cudasim_whole = CUDASIM_WHOLE_RUNS;
+  sim_executor->tracking = false;
+  return true;
+}
+
+// They cannot run this block, which has done nothing so far. What has been told of its first thread is forgotten.
+void cudasim_inspect_apart(void) {
+  cudasim_whole = CUDASIM_WHOLE_NO;
+  if (sim_executor->inspected)
+    siglongjmp(sim_executor->give_up, TAKEN_APART);
+}
+
+int cudasim_inspect_backwards(void) {
+  return sim.config.order == SIM_DESCENDING;
+}
+
+// Where it has loops they have run when this returns: true.
+static bool run_first_thread(struct sim_executor *e, bool loops) {
+  start_tracked(e);
+  cudasim_whole = loops ? CUDASIM_WHOLE_YES : CUDASIM_WHOLE_NO;
+  run_thread(e);
+  const bool done = cudasim_whole == CUDASIM_WHOLE_DONE;
+  cudasim_whole = CUDASIM_WHOLE_NO;
+  return done;
+}
+
 void sim_run_threads(struct sim_executor *e) {
   unsigned long long first;
-  if (sigsetjmp(e->give_up, 0) == 0) {
+  const int why = sigsetjmp(e->give_up, 0);
+  if (why != GIVEN_UP) {
     if (as_loop(e, &first)) {
       cudasim_whole = sim.config.split ? CUDASIM_WHOLE_YES : CUDASIM_WHOLE_NO;
       e->launch->threads(e->launch->closure, (int)first, (int)(first + blockDim.x));
@@ -366,9 +403,9 @@ void sim_run_threads(struct sim_executor *e) {
       cudasim_whole = CUDASIM_WHOLE_NO;
       if (!e->tracking)
         return;
-    } else {
-      start_tracked(e);
-      run_thread(e);
+    } else if (run_first_thread(e, why == 0 && may_loop(e))) {
+      e->whole = true;
+      return;
     }
     while (next_thread())
       run_thread(e);

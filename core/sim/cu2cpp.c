@@ -1,4 +1,4 @@
-// cu2cpp [--gcc] [--judge] [--split] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
+// cu2cpp [--gcc] [--judge] [--split [--told]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites
 //     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
@@ -8,8 +8,8 @@
 // cast to void * becomes ::cudasim::kernel_pointer(kernel). With --gcc, #pragma unroll becomes what g++ calls it. With --judge,
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
 // does. With --split, kernels with barriers get a second version, for all threads of a block at once: see cu2cpp_split.c; with
-// CU2CPP_TELL in the environment it says of each kernel what became of it. With --program, IN is a whole program, preprocessed with
-// -DCUDASIM_PROGRAM: see cu2cpp_program.c.
+// CU2CPP_TELL in the environment it says of each kernel what became of it; with --told an inspector is told of each thread's turn in it.
+// With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see cu2cpp_program.c.
 #include "cu2cpp.h"
 
 #include <stdio.h>
@@ -197,22 +197,23 @@ static void transform(const struct text *in, struct text *out) {
 }
 
 int main(int argc, char **argv) {
-  int program = 0, split = 0;
+  int program = 0, split = 0, told = 0;
   for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
     for_gcc |= strcmp(argv[1], "--gcc") == 0;
     for_judge |= strcmp(argv[1], "--judge") == 0;
     program |= strcmp(argv[1], "--program") == 0;
     split |= strcmp(argv[1], "--split") == 0;
+    told |= strcmp(argv[1], "--told") == 0;
   }
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--split] IN.cu OUT.cpp\n       cu2cpp [--gcc] [--split] "
-                    "--program IN.ii OUT.ii\n");
+    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--split [--told]] IN.cu OUT.cpp\n"
+                    "       cu2cpp [--gcc] [--split [--told]] --program IN.ii OUT.ii\n");
     return 2;
   }
   input_name = argv[1];
   struct text in = read_file(argv[1]), out = {0}, with_loops = {0};
   if (split) {
-    split_kernels(&in, &with_loops, program);
+    split_kernels(&in, &with_loops, program, told);
     free(in.bytes);
     in = with_loops;
   }

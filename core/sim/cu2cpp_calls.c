@@ -329,6 +329,7 @@ static void write_inlined(struct flat *f, const struct scope *caller, int name, 
   if (!good || !bind_template(f, caller, &s, name, arguments)) {
     flat_refuse(f, name, "a call of a function that waits, and that is not taken apart");
   } else {
+    flat_line(f, name);
     if (value) {
       flat_expression(f, &s, type, f->out);
       flat_number(f->out, " cudasim_v%d; ", s.number);

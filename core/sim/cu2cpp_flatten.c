@@ -136,8 +136,7 @@ static bool calls_are_certain(struct flat *f, const struct scope *s, struct rang
 
 // ---- statements ----------------------------------------------------------------------------------------------------------
 
-// As the compiler is to call the place.
-static void write_line(struct flat *f, int token) {
+void flat_line(struct flat *f, int token) {
   const char *p = f->t->all[token].p;
   append_string(f->out, "\n");
   if (p < f->in->bytes || p >= f->in->bytes + f->in->length)
@@ -168,6 +167,8 @@ static void write_declared(struct flat *f, const struct scope *s, const struct s
     if (v->in != d)
       continue;
     char *init = v->init_kind ? flat_text(f, s, v->init) : flat_copy("", 0);
+    if (flat_has_calls(s, d->at))
+      flat_line(f, v->name);
     flat_expression(f, s, v->specifiers, f->out);
     flat_expression(f, s, v->declarator, f->out);
     append_string(f->out, v->init_kind == '=' ? " = " : "");
@@ -219,6 +220,8 @@ static void write_computed(struct flat *f, const struct scope *s, const struct s
   append(&expression, "", 0);
   append_string(f->out, apart ? "{ " : "");
   flat_expression(f, s, value ? (struct range){one->at.begin + 1, one->at.end} : one->at, &expression);
+  if (apart)
+    flat_line(f, one->at.begin);
   if (value)
     flat_number(f->out, "cudasim_v%d =", result);
   append_string(f->out, expression.bytes);
@@ -229,7 +232,7 @@ static void write_computed(struct flat *f, const struct scope *s, const struct s
 static void write_one(struct flat *f, const struct scope *s, const struct statement *one, int result) {
   const struct tokens *t = s->k->t;
   struct text expression = {0};
-  write_line(f, one->at.begin);
+  flat_line(f, one->at.begin);
   append(&expression, "", 0);
   switch (one->kind) {
   case S_BLOCK:
@@ -239,6 +242,8 @@ static void write_one(struct flat *f, const struct scope *s, const struct statem
     if (!calls_are_certain(f, s, one->condition))
       break;
     flat_expression(f, s, one->condition, &expression);
+    if (flat_has_calls(s, one->condition))
+      flat_line(f, one->at.begin);
     append_string(f->out, token_is(t, token_next(t, one->at.begin), "constexpr") ? "if constexpr (" : "if (");
     append_string(f->out, expression.bytes);
     append_string(f->out, ") ");

@@ -32,6 +32,7 @@ struct flat {
 void flat_refuse(struct flat *f, int token, const char *why);
 char *flat_copy(const char *p, size_t length);
 void flat_number(struct text *out, const char *format, int number);
+void flat_line(struct flat *f, int token); // what comes next is of the token's line
 
 // ---- cu2cpp_calls.c ----
 

@@ -199,31 +199,76 @@ void write_declaration(const struct writer *w, const struct statement *s) {
 
 // ---- loops over the threads ----------------------------------------------------------------------------------------------
 
-static void open_rows(const struct writer *w) {
-  if (w->level == LEVEL_WARP) {
-    append_string(w->out, "\n{ ");
-    return;
-  }
-  append_string(w->out,
-                "\n{ int cudasim_row = -cudasim_first; for (unsigned int cudasim_z = 0; cudasim_z < cudasim_depth; "
-                "cudasim_z++) for (unsigned int cudasim_y = 0; cudasim_y < cudasim_height; cudasim_y++, cudasim_row += "
-                "cudasim_width) ");
+// Of loops that tell of each thread, in either order. Elsewhere the counters are the threads' places, of which the compiler knows more.
+static void open_told_rows(const struct writer *w) {
+  append_string(w->out, "\n{ for (int cudasim_turn = 0, cudasim_rows = (int)(cudasim_height * cudasim_depth); "
+                        "cudasim_turn < cudasim_rows; cudasim_turn++) { "
+                        "const int cudasim_place = cudasim_backwards ? cudasim_rows - 1 - cudasim_turn : cudasim_turn; "
+                        "[[maybe_unused]] const unsigned int cudasim_y = (unsigned int)cudasim_place % cudasim_height, "
+                        "cudasim_z = (unsigned int)cudasim_place / cudasim_height; "
+                        "[[maybe_unused]] const int cudasim_row = cudasim_place * cudasim_width - cudasim_first; ");
 }
 
-static void open_row(const struct writer *w, const char *from, const char *to) {
-  char begin[500];
-  snprintf(begin, sizeof begin,
-           "for (int cudasim_x = %s; cudasim_x < %s; cudasim_x++) { "
-           "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; %s" WRITE_PLACE "%s{ ",
-           from, to, w->level == LEVEL_WARP ? "[[maybe_unused]] const int cudasim_l = cudasim_x - cudasim_from; " : "",
-           w->k->numbered ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); " : "");
+static void open_rows(const struct writer *w) {
+  if (w->level == LEVEL_WARP)
+    append_string(w->out, "\n{ ");
+  else if (w->told)
+    open_told_rows(w);
+  else
+    append_string(w->out, "\n{ int cudasim_row = -cudasim_first; for (unsigned int cudasim_z = 0; cudasim_z < "
+                          "cudasim_depth; cudasim_z++) for (unsigned int cudasim_y = 0; cudasim_y < cudasim_height; "
+                          "cudasim_y++, cudasim_row += cudasim_width) ");
+}
+
+static void close_rows(const struct writer *w) {
+  append_string(w->out, w->told && w->level == LEVEL_BLOCK ? " } }" : " }");
+}
+
+static bool is_quiet_word(const struct kernel *k, int i) {
+  static const char *const words[] = {"threadIdx", "blockIdx", "blockDim",    "gridDim", "unsigned",
+                                      "const",     "auto",     "static_cast", NULL};
+  const struct tokens *t = k->t;
+  const struct variable *v = kernel_variable(k, i);
+  if (v)
+    return !v->shared && !v->reference && !v->fixed && !v->addressed &&
+           !(token_is(t, i + 1, "[") && (v->pointer || !v->array));
+  return token_is(t, i - 1, ".") || token_in(t, i, words) || known_type(t, i) || known_math(t, i);
+}
+
+bool is_quiet(const struct kernel *k, struct range where) {
+  const struct tokens *t = k->t;
+  for (int i = where.begin; i < where.end; i++) {
+    const enum token_kind kind = t->all[i].kind;
+    if (kind == TOKEN_DIRECTIVE || kind == TOKEN_LITERAL || (kind == TOKEN_WORD && !is_quiet_word(k, i)) ||
+        (kind == TOKEN_SIGN &&
+         ((token_is(t, i, "*") && kernel_unary(t, i)) || token_is(t, i, "&") || token_is(t, i, "->"))))
+      return false;
+  }
+  return true;
+}
+
+static void open_row(const struct writer *w, const char *from, const char *to, bool quiet) {
+  char begin[600];
+  const char *lane = w->level == LEVEL_WARP ? "[[maybe_unused]] const int cudasim_l = cudasim_x - cudasim_from; " : "";
+  if (w->told)
+    snprintf(begin, sizeof begin,
+             "for (int cudasim_step = %s; cudasim_step < %s; cudasim_step++) { "
+             "const int cudasim_x = cudasim_backwards ? %s + %s - 1 - cudasim_step : cudasim_step; "
+             "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; %s" WRITE_PLACE "%s{ ",
+             from, to, from, to, lane, quiet ? "" : "const ::cudasim::running cudasim_running(cudasim_t, threadIdx); ");
+  else
+    snprintf(begin, sizeof begin,
+             "for (int cudasim_x = %s; cudasim_x < %s; cudasim_x++) { "
+             "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; %s" WRITE_PLACE "%s{ ",
+             from, to, lane,
+             w->k->numbered ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); " : "");
   append_string(w->out, begin);
 }
 
-void open_loop(struct writer *w) {
+void open_loop(struct writer *w, bool quiet) {
   const bool warp = w->level == LEVEL_WARP;
   open_rows(w);
-  open_row(w, warp ? "cudasim_from" : "cudasim_first", warp ? "cudasim_to" : "cudasim_end");
+  open_row(w, warp ? "cudasim_from" : "cudasim_first", warp ? "cudasim_to" : "cudasim_end", quiet);
 }
 
 static void close_row(struct writer *w, bool returns) {
@@ -235,7 +280,7 @@ static void close_row(struct writer *w, bool returns) {
 
 void close_loop(struct writer *w) {
   close_row(w, false);
-  append_string(w->out, " }");
+  close_rows(w);
 }
 
 enum { MOST_UNROLLED = 8, LONGEST_UNROLLED = 100 }; // steps, tokens
@@ -289,7 +334,8 @@ static bool is_kept(const struct variable *v) {
   return v->class == V_AGAIN || v->class == V_STORED || v->class == V_LANE || v->class == V_RESULT;
 }
 
-// Which variables from before token `from` something needs that mentions those marked already.
+// Which variables from before token `from` something needs that mentions those marked already. What computes them again is of that
+// token's line: to who looks at lines, it is done there.
 static void declare_needed(const struct writer *w, bool *needed, int from) {
   const struct kernel *k = w->k;
   for (int i = k->variable_count - 1; i >= 0; i--) {
@@ -310,7 +356,7 @@ static void declare_needed(const struct writer *w, bool *needed, int from) {
     } else if (v->class == V_RESULT) {
       write_result(w, v);
     } else {
-      move_to(w, k->t->all[v->declarator.begin].p, false);
+      move_to(w, k->t->all[from].p, false);
       declare_plainly(w, v);
     }
   }
@@ -333,13 +379,25 @@ void write_needed_by_conditions(const struct writer *w, const struct statement *
   declare_needed(w, needed, first->at.begin);
 }
 
+// Something that each thread has for itself.
+static bool declares(const struct kernel *k, const struct statement *s) {
+  for (int i = 0; i < k->variable_count; i++)
+    if (k->variables[i].in == s && k->variables[i].class != V_UNIFORM)
+      return true;
+  return false;
+}
+
 void write_region(struct writer *w, const struct statement *first, const struct statement *end, bool last) {
   bool returns = false, any = false;
   struct guards g;
   const bool guarded = w->level == LEVEL_BLOCK && find_guards(w->k, first, end, &g);
+  bool quiet = true;
   for (const struct statement *s = first; s != end; s = s->next) {
     returns |= s->returns && !s->uniform && s->kind != S_HOISTED;
-    any |= s->kind != S_HOISTED && s->kind != S_EMPTY && !s->uniform;
+    if (s->kind == S_HOISTED || s->kind == S_EMPTY || s->uniform || (s->kind == S_DECLARATION && !declares(w->k, s)))
+      continue;
+    any = true;
+    quiet &= is_quiet(w->k, s->at);
   }
   if (!any)
     return;
@@ -349,7 +407,7 @@ void write_region(struct writer *w, const struct statement *first, const struct 
   if (guarded)
     write_guards(w, first, &g);
   const bool part = guarded || w->level == LEVEL_WARP;
-  open_row(w, part ? "cudasim_from" : "cudasim_first", part ? "cudasim_to" : "cudasim_end");
+  open_row(w, part ? "cudasim_from" : "cudasim_first", part ? "cudasim_to" : "cudasim_end", quiet);
   write_needed(w, first, end);
   for (const struct statement *s = first; s != end; s = s->next) {
     if (s->kind == S_DECLARATION)
@@ -360,6 +418,8 @@ void write_region(struct writer *w, const struct statement *first, const struct 
       write_statement(w, s);
   }
   close_row(w, returns);
-  append_string(w->out, !guarded ? " }" : g.interval ? " } } }" : " if (cudasim_to == cudasim_end) break; } } }");
+  if (guarded)
+    append_string(w->out, g.interval ? " } }" : " if (cudasim_to == cudasim_end) break; } }");
+  close_rows(w);
   w->guarded |= guarded && !g.single;
 }

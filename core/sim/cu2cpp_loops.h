@@ -14,7 +14,7 @@ struct writer {
   struct kernel *k;
   struct text *out;
   const struct text *in;
-  bool program;
+  bool program, told;
   bool marked;      // lines "# 12 file" in the text say where it is from
   struct spot spot; // before the kernel
   int regions;
@@ -36,7 +36,9 @@ void write_name(const struct writer *w, int token, const char *behind);
 void declare_plainly(const struct writer *w, const struct variable *v);
 // The array of a variable that each thread has for itself, and that lives longer than one loop.
 void declare_stored(struct writer *w, struct variable *v);
-void open_loop(struct writer *w);
+// `quiet`: of what touches no memory but the thread's own variables.
+void open_loop(struct writer *w, bool quiet);
+bool is_quiet(const struct kernel *k, struct range where); // as far as the text tells
 void close_loop(struct writer *w);
 #define WRITE_PLACE                                                                                                    \
   "[[maybe_unused]] const ::cudasim::place threadIdx = {static_cast<unsigned int>(cudasim_x) - cudasim_base, "         \

@@ -229,7 +229,7 @@ static void write_own_parameters(struct writer *w) {
   }
   if (!any)
     return;
-  open_loop(w);
+  open_loop(w, true);
   for (int i = 0; i < k->variable_count; i++) {
     struct variable *v = &k->variables[i];
     if (!v->parameter || v->class == V_UNIFORM)
@@ -283,8 +283,8 @@ void write_shape(const struct writer *w) {
 
 static void write_whole(struct writer *w) {
   struct kernel *k = w->k;
-  append_string(w->out,
-                w->program ? "\nif (::cudasim::whole_block(" : "\n#if CUDASIM_SPLIT\nif (::cudasim::whole_block(");
+  const bool always = w->program || w->told;
+  append_string(w->out, always ? "\nif (::cudasim::whole_block(" : "\n#if CUDASIM_SPLIT\nif (::cudasim::whole_block(");
   write_origin(w);
   if (w->joins)
     write_width(w);
@@ -295,6 +295,7 @@ static void write_whole(struct writer *w) {
   append_string(w->out, ") __attribute__((noinline)) -> void {");
   write_silence(w);
   write_shape(w);
+  append_string(w->out, w->told ? "const bool cudasim_backwards = ::cudasim::backwards(); " : "");
   if (k->numbered)
     append_string(w->out, "alignas(cudasim_index) char cudasim_room[sizeof(cudasim_index)]; "
                           "cudasim_thread = reinterpret_cast<cudasim_index *>(cudasim_room); ");
@@ -312,7 +313,7 @@ static void write_whole(struct writer *w) {
       comma = ", ";
     }
   append_string(w->out, "); ::cudasim::whole_done(); return; }");
-  append_string(w->out, w->program ? "" : "\n#endif");
+  append_string(w->out, always ? "" : "\n#endif");
 }
 
 // The name, parameters and body of the kernel whose __global__ is at i; false: it is no definition.
@@ -369,7 +370,8 @@ static bool split_kernel(struct tokens *t, struct kernel *k, struct writer *w) {
     return false;
   w->joins = kernel_joins(k);
   write_whole(w);
-  k->why_not = w->failed;
+  k->why_not =
+      w->told && k->numbered ? "a function that asks for its thread, which it would take for a constant" : w->failed;
   if (w->joins && w->stored_bytes > 0) // there is room for a block's threads
     k->why_not = "a variable that is kept for each thread of blocks side by side";
   if (!k->top->barrier && !k->top->warp && !w->guarded && !w->joins) // the loop of cudasim_launch.h does as well
@@ -377,7 +379,13 @@ static bool split_kernel(struct tokens *t, struct kernel *k, struct writer *w) {
   return k->why_not == NULL;
 }
 
-void split_kernels(const struct text *in, struct text *out, bool program) {
+// Of a program after the preprocessor the second stands in files to be inspected (include/cudasim_abi.h).
+static bool is_kernels_word(const struct tokens *t, int i, bool program) {
+  return program ? token_is(t, i, "__cudasim_global__") || token_is(t, i, "__cudasim_kernel__")
+                 : token_is(t, i, "__global__");
+}
+
+void split_kernels(const struct text *in, struct text *out, bool program, bool told) {
   struct tokens t = {0};
   size_t written = 0;
   struct spot spot = {.line = 1};
@@ -385,12 +393,11 @@ void split_kernels(const struct text *in, struct text *out, bool program) {
   tokens_read(&t, in, !program);
   for (int i = 0; i < t.main_count; i++) {
     struct kernel k;
-    if (t.all[i].kind != TOKEN_WORD || !token_is(&t, i, program ? "__cudasim_global__" : "__global__") ||
-        !find_kernel(&t, i, &k))
+    if (t.all[i].kind != TOKEN_WORD || !is_kernels_word(&t, i, program) || !find_kernel(&t, i, &k))
       continue;
     struct text version = {0};
     const struct writer before = {
-        .k = &k, .out = &version, .in = in, .program = program, .marked = program, .spot = spot};
+        .k = &k, .out = &version, .in = in, .program = program, .told = told, .marked = program, .spot = spot};
     struct writer w = before;
     const size_t body = (size_t)(t.all[k.body.begin - 1].p + 1 - in->bytes);
     append(&version, "", 0);

@@ -212,7 +212,8 @@ bool kernel_classify(struct kernel *k);
 // The same value in all threads, and nothing but a value; `thread`: threadIdx may be in it.
 bool kernel_pure(const struct kernel *k, struct range where, bool thread);
 
-// The text with each kernel that can be split in two versions.
-void split_kernels(const struct text *in, struct text *out, bool program);
+// The text with each kernel that can be split in two versions. `told`: of a file that is
+// to be inspected, whose loops tell of each thread's turn.
+void split_kernels(const struct text *in, struct text *out, bool program, bool told);
 
 #endif

@@ -19,32 +19,41 @@ static bool is_predicate(const struct writer *w, const struct statement *s) {
 
 static void write_value(struct writer *w, const struct statement *s, const char *before, const char *after) {
   const int result = s->at.begin + 1;
-  open_loop(w);
+  const struct range value = value_of(w, s);
+  open_loop(w, is_quiet(w->k, value));
   write_needed(w, s, s->next);
+  move_to(w, w->k->t->all[value.begin].p, false);
   write_name(w, result, before);
-  write_range(w, value_of(w, s));
+  write_range(w, value);
   append_string(w->out, after);
   close_loop(w);
 }
 
 void write_meeting(struct writer *w, const struct statement *s) {
-  if (kind_is(w, s, "cudasim_warp_sync") || kind_is(w, s, "cudasim_warp_active"))
-    return;
+  const char *met = w->told ? "::cudasim::met(cudasim_warp, cudasim_lanes); " : "";
   const int result = s->at.begin + 1;
+  if (kind_is(w, s, "cudasim_warp_active"))
+    return;
+  if (kind_is(w, s, "cudasim_warp_sync")) {
+    append_string(w->out, met);
+    return;
+  }
   if (s->kind == S_VOTE) {
     const bool all = kind_is(w, s, "cudasim_vote_and"), any = kind_is(w, s, "cudasim_vote_or");
     append_string(w->out, "int ");
     write_name(w, result, all ? " = 1; " : " = 0; ");
     write_value(w, s, all ? " &= (" : any ? " |= (" : " += (", ") ? 1 : 0; ");
-    append_string(w->out, "::cudasim::passed(); ");
+    append_string(w->out, "::cudasim::voted(); ");
   } else if (is_predicate(w, s)) {
     append_string(w->out, "unsigned int ");
     write_name(w, result, "_bits = 0; ");
     write_value(w, s, "_bits |= (", ") ? 1u << cudasim_l : 0u; ");
+    append_string(w->out, met);
   } else {
     append_string(w->out, "::cudasim::warp_room ");
     write_name(w, result, "_room; ");
     write_value(w, s, "_room.put(cudasim_l, ", "); ");
+    append_string(w->out, met);
   }
 }
 
@@ -201,6 +210,38 @@ static void write_shared_by_warps(struct writer *w, struct statement *first, con
   }
 }
 
+// The last warp of a row may be smaller than the others.
+static void open_warps(const struct writer *w) {
+  append_string(w->out, "\n{ const int cudasim_threads = cudasim_width * (int)(cudasim_height * cudasim_depth); ");
+  if (w->told)
+    append_string(w->out,
+                  "for (int cudasim_turn = 0; cudasim_turn < cudasim_threads; cudasim_turn += ::cudasim::WARP) { "
+                  "const int cudasim_warp = cudasim_backwards ? (cudasim_threads - 1) / ::cudasim::WARP * "
+                  "::cudasim::WARP - cudasim_turn : cudasim_turn, cudasim_place = cudasim_warp / cudasim_width; "
+                  "[[maybe_unused]] const unsigned int cudasim_y = (unsigned int)cudasim_place % cudasim_height, "
+                  "cudasim_z = (unsigned int)cudasim_place / cudasim_height; "
+                  "const int cudasim_next = cudasim_first + cudasim_warp % cudasim_width; ");
+  else
+    append_string(w->out,
+                  "int cudasim_next = cudasim_first; [[maybe_unused]] unsigned int cudasim_y = 0, cudasim_z = 0; "
+                  "for (int cudasim_warp = 0; cudasim_warp < cudasim_threads; cudasim_warp += ::cudasim::WARP) { ");
+  append_string(
+      w->out,
+      "[[maybe_unused]] const int cudasim_from = cudasim_next, cudasim_row = cudasim_warp - cudasim_from, "
+      "cudasim_to = cudasim_end - cudasim_from < ::cudasim::WARP ? cudasim_end : cudasim_from + ::cudasim::WARP, "
+      "cudasim_lanes = cudasim_to - cudasim_from; { ");
+}
+
+static void close_warps(const struct writer *w) {
+  char label[100];
+  snprintf(label, sizeof label, "\n} cudasim_warp_%d: __attribute__((unused)); ", w->warps);
+  append_string(w->out, label);
+  append_string(w->out, w->told ? "} }"
+                                : "cudasim_next = cudasim_to; if (cudasim_next == cudasim_end) { cudasim_next = "
+                                  "cudasim_first; if (++cudasim_y == cudasim_height) { cudasim_y = 0; cudasim_z++; } "
+                                  "} } }");
+}
+
 void write_warps(struct writer *w, struct statement *first, const struct statement *end, bool last, int list_end) {
   const struct range region = {first->at.begin, end ? end->at.begin : list_end};
   struct statement *before = first;
@@ -210,25 +251,12 @@ void write_warps(struct writer *w, struct statement *first, const struct stateme
   if (returns && !last)
     w->failed = "a return of some threads before a barrier of others";
   write_shared_by_warps(w, first, end, region, list_end);
-  append_string(
-      w->out,
-      "\n{ int cudasim_next = cudasim_first; [[maybe_unused]] unsigned int cudasim_y = 0, cudasim_z = 0; "
-      "for (int cudasim_warp = 0, cudasim_threads = cudasim_width * (int)(cudasim_height * cudasim_depth); "
-      "cudasim_warp < cudasim_threads; cudasim_warp += ::cudasim::WARP) { "
-      "[[maybe_unused]] const int cudasim_from = cudasim_next, cudasim_row = cudasim_warp - cudasim_from, "
-      "cudasim_to = cudasim_end - cudasim_from < ::cudasim::WARP ? cudasim_end : cudasim_from + ::cudasim::WARP, "
-      "cudasim_lanes = cudasim_to - cudasim_from; { ");
+  open_warps(w);
   w->level = LEVEL_WARP;
   before->next = NULL; // only what these warps run: the rest is linked again below
   write_list(w, first, last, region.end);
   before->next = (struct statement *)end;
   w->level = LEVEL_BLOCK;
-  char label[300];
-  snprintf(
-      label, sizeof label,
-      "\n} cudasim_warp_%d: __attribute__((unused)); cudasim_next = cudasim_to; if (cudasim_next == cudasim_end) { "
-      "cudasim_next = cudasim_first; if (++cudasim_y == cudasim_height) { cudasim_y = 0; cudasim_z++; } } } }",
-      w->warps);
-  append_string(w->out, label);
+  close_warps(w);
   w->warps++;
 }

@@ -94,6 +94,8 @@ unsigned long sim_stamp_of_host(struct sim_stamp *stamp);
 unsigned long sim_stamp_epoch(void);
 // Where the simulator keeps what the threads of the blocks exchange that this thread runs, and how many bytes; while it runs one.
 const void *sim_block_state(size_t *bytes);
+// The loops of a kernel's instrumented copy begin, if they are to run and count from here: whose turn it is, the inspector knows.
+bool sim_loops_begin(unsigned int origin);
 extern bool sim_inspects_all; // blocks that are not looked at run the code that tells, too
 
 #define SIM_WROTE(address, bytes)                                                                                      \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "inspector.h"
+#include "cudasim_split.h"
 #include "sanitizer.h"
 
 // The first thing that went wrong, in one line: for cudasim_fault.
@@ -16,11 +17,19 @@ const char *cudasim_fault(void) {
   return first_fault;
 }
 
+// The running thread's threadIdx. Loops that are looked at keep it where their kernel reads it.
+static struct uint3 thread_place(void) {
+  if (cudasim_whole == CUDASIM_WHOLE_RUNS && sim_executor->inspected)
+    return threadIdx;
+  return (struct uint3){cudasim_thread->x, cudasim_thread->y, cudasim_thread->z};
+}
+
 static void note_fault(const struct sim_executor *e, const char *what) {
+  const struct uint3 thread = thread_place();
   if (first_fault[0] == '\0')
     snprintf(first_fault, sizeof first_fault, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s",
-             e->launch->name ? e->launch->name : "without a name", blockIdx.x, blockIdx.y, blockIdx.z,
-             cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, what);
+             e->launch->name ? e->launch->name : "without a name", blockIdx.x, blockIdx.y, blockIdx.z, thread.x,
+             thread.y, thread.z, what);
 }
 
 // ---- arrays with names ---------------------------------------------------------------------------------------------------
@@ -120,7 +129,8 @@ void sim_warn_returned(struct sim_executor *e) {
 }
 
 void sim_report_thread(void) {
-  fprintf(stderr, "    thread (%u,%u,%u)\n", cudasim_thread->x, cudasim_thread->y, cudasim_thread->z);
+  const struct uint3 thread = thread_place();
+  fprintf(stderr, "    thread (%u,%u,%u)\n", thread.x, thread.y, thread.z);
 }
 
 // Below the stack pointer of the native stack, or in a fiber's guard page.
@@ -153,8 +163,9 @@ void cudasim_assert_fail(const char *assertion, const char *file, unsigned int l
     fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
     abort();
   }
+  const struct uint3 thread = thread_place();
   fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, function,
-          blockIdx.x, blockIdx.y, blockIdx.z, cudasim_thread->x, cudasim_thread->y, cudasim_thread->z, assertion);
+          blockIdx.x, blockIdx.y, blockIdx.z, thread.x, thread.y, thread.z, assertion);
   sim_give_up(sim_executor, cudaErrorAssert);
 }
 

@@ -193,7 +193,7 @@ int cmd_inspect(int argc, char **argv) {
     return usage_error(argv[0], "no GPU %s can be played: FERRY_SIM_GPU=list shows which", o.gpu);
   i.gpu = o.gpu ? o.gpu : getenv("FERRY_SIM_GPU");
   bool good = inspect_compile(&b, &o);
-  if (good && !inspect_write_mix(&b, b.mix, sizeof b.mix))
+  if (good && !inspect_has_loops(&o) && !inspect_write_mix(&b, b.mix, sizeof b.mix))
     b.mix[0] = '\0';
   good = good && run_all(&i, &b, &o);
   status = good ? report(&i, &b, &o) : EXIT_GRADER;

@@ -47,6 +47,8 @@ int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *orde
 void inspect_clean(InspectBuild *b);
 // Runs a tool and waits; what it prints goes to the files `out` and `err` where they are given. The exit status.
 int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err);
+// The program's kernels run as loops over their block's threads, which are told of as they run: where no instructions are counted.
+bool inspect_has_loops(const InspectOptions *o);
 // What the basic blocks compute, for the program that runs: its path in `path`. False: unknown on this machine.
 bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes);
 bool inspect_mix_of(FILE *listing,

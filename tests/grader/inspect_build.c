@@ -115,10 +115,14 @@ static bool looks_at_all(const InspectOptions *o, int number) {
   return number != PLAIN && !o->blocks && !o->kernel && !(o->exercise && o->exercise->open);
 }
 
-static bool transform(const InspectBuild *b, const char *source, int number) {
+bool inspect_has_loops(const InspectOptions *o) {
+  return !o->exercise && !o->program && !o->gpu && !getenv("FERRY_SIM_GPU");
+}
+
+static bool transform(const InspectBuild *b, const InspectOptions *o, const char *source, int number) {
   Command c = {0};
   word(&c, "", CONFIG_ROOT "/build/cu2cpp");
-  words(&c, number == PLAIN ? "--gcc --split" : "--gcc");
+  words(&c, number == PLAIN ? "--gcc --split" : inspect_has_loops(o) ? "--gcc --split --told" : "--gcc");
   word(&c, "", source);
   word(&c, b->folder, numbered("/kernels", number, ".cpp"));
   return tool(&c, b, "the transformation of the launches");
@@ -179,7 +183,9 @@ static bool compile_program(const InspectBuild *b, const InspectOptions *o, cons
   word(&first, "", numbered("kernels", number, ".ii"));
   word(&first, "", source);
   word(&second, "", CONFIG_ROOT "/build/cu2cpp");
-  words(&second, number == PLAIN ? "--gcc --split --program" : "--gcc --program");
+  words(&second, number == PLAIN        ? "--gcc --split --program"
+                 : inspect_has_loops(o) ? "--gcc --split --told --program"
+                                        : "--gcc --program");
   word(&second, "", numbered("kernels", number, ".ii"));
   word(&second, "", numbered("kernels", number, ".cpp"));
   words(&third, flags_of(number));
@@ -207,7 +213,7 @@ static bool compile_beside(const InspectBuild *b, const InspectOptions *o, const
   snprintf(said, sizeof said, "%s/said", b->folder);
   snprintf(told, sizeof told, "%s%s", b->folder, numbered("/kernels", 0, ".s"));
   snprintf(plain, sizeof plain, "%s%s", b->folder, numbered("/kernels", PLAIN, ".s"));
-  return (b->nvcc || transform(b, source, PLAIN)) && compile_once(b, o, source, PLAIN, false, said) &&
+  return (b->nvcc || transform(b, o, source, PLAIN)) && compile_once(b, o, source, PLAIN, false, said) &&
          inspect_share_variables(told, plain);
 }
 
@@ -232,7 +238,7 @@ static bool compile(InspectBuild *b, const InspectOptions *o, const char *source
   char said[300];
   snprintf(said, sizeof said, "%s/said", b->folder);
   if (!compile_either_way(b, o, source, number, said) && !compile_as_nvcc(b, o, source, number, said))
-    return (b->nvcc || transform(b, source, number)) && compile_once(b, o, source, number, true, NULL); // says why
+    return (b->nvcc || transform(b, o, source, number)) && compile_once(b, o, source, number, true, NULL); // says why
   b->beside = beside && compile_beside(b, o, source);
   return true;
 }
@@ -309,7 +315,7 @@ static bool build(InspectBuild *b, const InspectOptions *o, bool beside) {
       fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", file, strerror(errno));
       return false;
     }
-    if ((!b->nvcc && !transform(b, source, n)) || !compile(b, o, source, n, beside) || !assemble(b, n) ||
+    if ((!b->nvcc && !transform(b, o, source, n)) || !compile(b, o, source, n, beside) || !assemble(b, n) ||
         !take_copies(b, n))
       return false;
   }
@@ -365,6 +371,8 @@ static void begin_child(const InspectOptions *o, const char *order, bool quiet, 
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);
   set("FERRY_SIM_ORDER", order);
+  const bool again = strcmp(order, "descending") == 0; // what is counted is taken from the other run
+  set("FERRY_INSPECT_COUNTS", again && !o->gpu && !getenv("FERRY_SIM_GPU") ? "0" : NULL);
   set("FERRY_CUDA", "sim");
   if (quiet) {
     redirect("/dev/null", O_WRONLY, 1);

@@ -4,7 +4,7 @@
 
 #include "cudasim_launch.h"
 
-// Sanitizers and the inspector look at each thread by itself.
+// Sanitizers look at each thread by itself; so does the inspector, unless cu2cpp has made loops that tell whose turn it is (--told).
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(CUDASIM_STATIC_SHARED) ||                 \
     defined(CUDASIM_INSPECT) || defined(CUDASIM_JUDGED)
 #define CUDASIM_SPLIT 0
@@ -13,7 +13,8 @@
 #endif
 
 CUDASIM_BEGIN_C
-// Whether the runtime would have a whole block run by one call: no, yes, it runs, it is done.
+// Whether the runtime would have a whole block run by one call: no, yes, it runs, it is done. A block's first place is at most this.
+enum { CUDASIM_WHOLE_MOST = 0x7fffffff - 1024 };
 enum { CUDASIM_WHOLE_NO, CUDASIM_WHOLE_YES, CUDASIM_WHOLE_RUNS, CUDASIM_WHOLE_DONE };
 extern __thread int cudasim_whole CUDASIM_BUILT_IN(whole);
 // Blocks from blockIdx on, side by side in the grid, that the runtime would have run by this call; how many of them did (0: the kernel
@@ -22,7 +23,14 @@ struct cudasim_blocks {
   unsigned int offered, taken;
 };
 extern __thread struct cudasim_blocks cudasim_side_by_side CUDASIM_BUILT_IN(side_by_side);
-void cudasim_passed(const char *file, int line);
+void cudasim_passed(const char *file, int line, int votes);
+// What loops tell that are looked at (core/inspect/loops.c).
+int cudasim_inspect_whole(unsigned int origin) __attribute__((nothrow));
+void cudasim_inspect_apart(void); // the block begins anew, thread by thread
+int cudasim_inspect_backwards(void) __attribute__((nothrow));
+void cudasim_inspect_runs(int thread, unsigned int x, unsigned int y, unsigned int z) __attribute__((nothrow));
+void cudasim_inspect_rests(void) __attribute__((nothrow));
+void cudasim_inspect_met(int first, int lanes) __attribute__((nothrow));
 CUDASIM_END_C
 
 #ifdef __cplusplus
@@ -41,13 +49,42 @@ struct place {
   }
 };
 
-// The loops count from `origin`, in int.
+// The loops count from `origin`, in int. Whether they are to run; then they do.
+#ifndef CUDASIM_INSPECT
 static __forceinline__ bool whole_block(unsigned int origin) {
-  if (!CUDASIM_SPLIT || cudasim_whole != CUDASIM_WHOLE_YES || origin > 0x7fffffffu - MOST_THREADS)
+  if (!CUDASIM_SPLIT || cudasim_whole != CUDASIM_WHOLE_YES || origin > CUDASIM_WHOLE_MOST)
     return false;
   cudasim_whole = CUDASIM_WHOLE_RUNS;
   return true;
 }
+static __forceinline__ void take_apart(void) {
+  cudasim_whole = CUDASIM_WHOLE_NO;
+}
+#else
+static __forceinline__ bool whole_block(unsigned int origin) {
+  return cudasim_inspect_whole(origin);
+}
+static __forceinline__ void take_apart(void) {
+  cudasim_inspect_apart();
+}
+// A block's threads take turns in descending order.
+static __forceinline__ bool backwards(void) {
+  return cudasim_inspect_backwards();
+}
+// As long as there is one this thread of the block runs; between two turns none does.
+struct running {
+  __forceinline__ running(int thread, const place &at) {
+    cudasim_inspect_runs(thread, at.x, at.y, at.z);
+  }
+  __forceinline__ ~running() {
+    cudasim_inspect_rests();
+  }
+};
+// The lanes of the warp that begins with thread `first` have come to a warp function.
+static __forceinline__ void met(int first, int lanes) {
+  cudasim_inspect_met(first, lanes);
+}
+#endif
 
 // The same for a kernel to which blocks side by side are one wide block, where blockIdx.x * width is a block's first place.
 static __forceinline__ bool whole_block(unsigned int origin, unsigned int width) {
@@ -59,7 +96,12 @@ static __forceinline__ bool whole_block(unsigned int origin, unsigned int width)
 
 // A barrier between two loops: all threads have come to it.
 static __forceinline__ void passed(const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-  cudasim_passed(file, line);
+  cudasim_passed(file, line, 0);
+}
+
+// One that takes votes, which have been taken.
+static __forceinline__ void voted(const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+  cudasim_passed(file, line, 1);
 }
 
 // The first of the threads from `low` to `high` that does as the last one, where the first does not.
@@ -108,7 +150,7 @@ static __forceinline__ bool whole_rows(void) {
 // What has to be the same for the lanes of each warp is; otherwise the threads run one by one.
 static __forceinline__ bool agreed(bool is_so) {
   if (!is_so)
-    cudasim_whole = CUDASIM_WHOLE_NO;
+    take_apart();
   return is_so;
 }
 
@@ -129,8 +171,15 @@ struct warp_room {
     __builtin_memcpy(&value, bytes + lane * (int)sizeof(T), sizeof(T));
     return value;
   }
-  // Of a lane that is not there, the own value: undefined on a GPU.
+  // Of a lane that is not there, the own value: undefined on a GPU. Where an inspector looks it is to be seen (cudasim_warp.h).
   template <class T> __forceinline__ T get(int from, int self, int lanes) const {
+#ifdef CUDASIM_INSPECT
+    if (static_cast<unsigned int>(from) >= static_cast<unsigned int>(lanes)) {
+      T strange;
+      __builtin_memset(&strange, self & 1 ? 0xda : 0x5a, sizeof strange);
+      return strange;
+    }
+#endif
     return get<T>(static_cast<unsigned int>(from) < static_cast<unsigned int>(lanes) ? from : self);
   }
 };

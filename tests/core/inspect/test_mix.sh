@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=tests/core/inspect/kernels/mix.cu
 threads=64
-"$ferry" inspect "$source" --json "$work/json" >"$work/out" 2>&1
+"$ferry" inspect "$source" --gpu a100 --json "$work/json" >"$work/out" 2>&1
 result $? 'the kernels are inspected' "$(head -n 3 "$work/out")"
 
 of_kernel() { # KERNEL FIELD: a thread's share
