@@ -12,10 +12,14 @@
 #define CUDASIM_EXCLUSIVE(address) ((void)0)
 #endif
 
+#ifdef CUDASIM_INSPECT
+extern "C" void cudasim_inspect_atomic(const void *address, size_t bytes);
+#endif
+
 namespace cudasim {
 
 // *address = update(*address), atomically, on the bits (of type U) of a T; the old value.
-template <class U, class T, class Update> inline T atomic_update(T *address, Update update) {
+template <class U, class T, class Update> CUDASIM_UNSEEN inline T atomic_loop(T *address, Update update) {
   static_assert(sizeof(U) == sizeof(T), "the bits of T");
   U *bits = reinterpret_cast<U *>(address);
   U old = __atomic_load_n(bits, __ATOMIC_RELAXED), desired;
@@ -26,6 +30,14 @@ template <class U, class T, class Update> inline T atomic_update(T *address, Upd
     __builtin_memcpy(&desired, static_cast<const void *>(&after), sizeof desired);
   } while (!__atomic_compare_exchange_n(bits, &old, desired, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return before;
+}
+
+// An inspector sees one access, however often others come in between: on a GPU there is one.
+template <class U, class T, class Update> inline T atomic_update(T *address, Update update) {
+#ifdef CUDASIM_INSPECT
+  cudasim_inspect_atomic(address, sizeof *address);
+#endif
+  return atomic_loop<U>(address, update);
 }
 
 // A loop that polls with atomics makes no progress by itself when the others cannot run meanwhile.
@@ -71,11 +83,11 @@ template <class T> inline T polled(T old, bool unchanged) {
   }                                                                                                                    \
   static inline T atomicMax(T *address, T value) {                                                                     \
     CUDASIM_EXCLUSIVE(address);                                                                                        \
-    return cudasim::atomic_update<T>(address, [=](T old) { return old < value ? value : old; });                       \
+    return cudasim::atomic_update<T>(address, [=](T old) CUDASIM_UNSEEN { return old < value ? value : old; });        \
   }                                                                                                                    \
   static inline T atomicMin(T *address, T value) {                                                                     \
     CUDASIM_EXCLUSIVE(address);                                                                                        \
-    return cudasim::atomic_update<T>(address, [=](T old) { return value < old ? value : old; });                       \
+    return cudasim::atomic_update<T>(address, [=](T old) CUDASIM_UNSEEN { return value < old ? value : old; });        \
   }
 
 CUDASIM_ATOMICS(int)
@@ -85,15 +97,15 @@ CUDASIM_ATOMICS(unsigned long long)
 
 static inline float atomicAdd(float *address, float value) {
   CUDASIM_EXCLUSIVE(address);
-  return cudasim::atomic_update<uint32_t>(address, [=](float old) { return old + value; });
+  return cudasim::atomic_update<uint32_t>(address, [=](float old) CUDASIM_UNSEEN { return old + value; });
 }
 static inline double atomicAdd(double *address, double value) {
   CUDASIM_EXCLUSIVE(address);
-  return cudasim::atomic_update<uint64_t>(address, [=](double old) { return old + value; });
+  return cudasim::atomic_update<uint64_t>(address, [=](double old) CUDASIM_UNSEEN { return old + value; });
 }
 static inline float atomicExch(float *address, float value) {
   CUDASIM_EXCLUSIVE(address);
-  return cudasim::atomic_update<uint32_t>(address, [=](float) { return value; });
+  return cudasim::atomic_update<uint32_t>(address, [=](float) CUDASIM_UNSEEN { return value; });
 }
 static inline unsigned short atomicCAS(unsigned short *address, unsigned short compare, unsigned short value) {
   CUDASIM_EXCLUSIVE(address);
@@ -103,25 +115,28 @@ static inline unsigned short atomicCAS(unsigned short *address, unsigned short c
 }
 static inline unsigned int atomicInc(unsigned int *address, unsigned int limit) {
   CUDASIM_EXCLUSIVE(address);
-  return cudasim::atomic_update<unsigned int>(address, [=](unsigned int old) { return old >= limit ? 0 : old + 1; });
+  return cudasim::atomic_update<unsigned int>(address, [=](unsigned int old)
+                                                           CUDASIM_UNSEEN { return old >= limit ? 0 : old + 1; });
 }
 static inline unsigned int atomicDec(unsigned int *address, unsigned int limit) {
   CUDASIM_EXCLUSIVE(address);
   return cudasim::atomic_update<unsigned int>(
-      address, [=](unsigned int old) { return old == 0 || old > limit ? limit : old - 1; });
+      address, [=](unsigned int old) CUDASIM_UNSEEN { return old == 0 || old > limit ? limit : old - 1; });
 }
 
 static inline long long atomicMax(long long *address, long long value) {
   CUDASIM_EXCLUSIVE(address);
-  return cudasim::atomic_update<long long>(address, [=](long long old) { return old < value ? value : old; });
+  return cudasim::atomic_update<long long>(address,
+                                           [=](long long old) CUDASIM_UNSEEN { return old < value ? value : old; });
 }
 static inline long long atomicMin(long long *address, long long value) {
   CUDASIM_EXCLUSIVE(address);
-  return cudasim::atomic_update<long long>(address, [=](long long old) { return value < old ? value : old; });
+  return cudasim::atomic_update<long long>(address,
+                                           [=](long long old) CUDASIM_UNSEEN { return value < old ? value : old; });
 }
 static inline double atomicExch(double *address, double value) {
   CUDASIM_EXCLUSIVE(address);
-  return cudasim::atomic_update<uint64_t>(address, [=](double) { return value; });
+  return cudasim::atomic_update<uint64_t>(address, [=](double) CUDASIM_UNSEEN { return value; });
 }
 
 // For the block alone or for the whole system: what is done is the same here. An inspector that is linked in hears of the former.

@@ -142,7 +142,7 @@
     return T::from_float(rintf(a.to_float()));                                                                         \
   }                                                                                                                    \
   static inline T atomicAdd(T *address, T value) {                                                                     \
-    return cudasim::atomic_update<uint16_t>(address, [=](T old) { return old + value; });                              \
+    return cudasim::atomic_update<uint16_t>(address, [=](T old) CUDASIM_UNSEEN { return old + value; });               \
   }
 
 #define CUDASIM_SHORT_FLOAT_PAIRS(T, T2)                                                                               \
@@ -189,7 +189,7 @@
     return a.y.to_float();                                                                                             \
   }                                                                                                                    \
   static inline T2 atomicAdd(T2 *address, T2 value) {                                                                  \
-    return cudasim::atomic_update<uint32_t>(address, [=](T2 old) { return __hadd2(old, value); });                     \
+    return cudasim::atomic_update<uint32_t>(address, [=](T2 old) CUDASIM_UNSEEN { return __hadd2(old, value); });      \
   }
 
 #endif
