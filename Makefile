@@ -51,8 +51,8 @@ PLUGIN_PATH := $(CURDIR)/build/libferry-cuda.so
 CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(PLUGIN_PATH)"' -MMD -MP
 CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
 # The simulator's kernels are many templates: -O3 doubles their compile time, and what it gains comes from these of its parts, by
-# which the loop over a block's threads is vectorised.
-VECTORIZE := $(if $(CLANG),,-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops)
+# which the loop over a block's threads is vectorised, and lies well in the cache's lines.
+VECTORIZE := $(if $(CLANG),,-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops -falign-loops=32)
 CXXFLAGS = -std=c++17 $(OPTIMIZE) -O2 $(if $(SANITIZE),,$(VECTORIZE)) -g1 $(WARNINGS) -Wno-unknown-pragmas $(SAN)
 SIM_CPPFLAGS := -Icore/sim/include
 # threadIdx and its like are thread-local; programs link statically with them, so no table is needed in between.

@@ -1,4 +1,4 @@
-// finding: race-stream 25 35
+// finding: race-stream 28 35
 // The node that applies the forces depends on the drag node only, it may run beside the spring node.
 // Damped oscillators: drag and spring forces are computed by parallel graph nodes, then one node advances the particles.
 #include <cstdio>
