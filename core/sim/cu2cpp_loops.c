@@ -224,15 +224,25 @@ static void close_rows(const struct writer *w) {
   append_string(w->out, w->told && w->level == LEVEL_BLOCK ? " } }" : " }");
 }
 
+// A class may have operators that read memory.
+static bool is_known(const struct kernel *k, const struct variable *v) {
+  for (int i = v->specifiers.begin; i < v->specifiers.end; i++)
+    if (!token_is(k->t, i, "const") && !token_is(k->t, i, "unsigned") && !known_type(k->t, i))
+      return v->result;
+  return true;
+}
+
 static bool is_quiet_word(const struct kernel *k, int i) {
   static const char *const words[] = {"threadIdx", "blockIdx", "blockDim",    "gridDim", "unsigned",
                                       "const",     "auto",     "static_cast", NULL};
   const struct tokens *t = k->t;
   const struct variable *v = kernel_variable(k, i);
   if (v)
-    return !v->shared && !v->reference && !v->fixed && !v->addressed &&
+    return is_known(k, v) && !v->shared && !v->reference && !v->fixed && !v->addressed &&
            !(token_is(t, i + 1, "[") && (v->pointer || !v->array));
-  return token_is(t, i - 1, ".") || token_in(t, i, words) || known_type(t, i) || known_math(t, i);
+  if (token_is(t, i - 1, ".")) // a member, which may be a function
+    return !token_is(t, i + 1, "(") && !token_is(t, i + 1, "<");
+  return token_in(t, i, words) || known_type(t, i) || known_math(t, i);
 }
 
 bool is_quiet(const struct kernel *k, struct range where) {

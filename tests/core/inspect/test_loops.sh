@@ -24,7 +24,7 @@ same() {
   difference=$(diff <(told 1) <(told 0))
 }
 
-for kernel in beyond null_pointer asserts agrees votes asks sums; do
+for kernel in beyond null_pointer asserts agrees votes asks views sums; do
   both tests/core/inspect/kernels/loops.cu -- $kernel
   same
   result $? "$kernel: what is found and counted" "$difference"

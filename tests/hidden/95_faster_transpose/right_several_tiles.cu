@@ -1,4 +1,4 @@
-// stars: 2
+// stars: 3
 // A block goes on to further tiles.
 #include <cuda_runtime.h>
 

@@ -60,6 +60,22 @@ __global__ void asks(int *out) {
   out[threadIdx.x] = part[threadIdx.x];
 }
 
+// A region that does nothing but call a member, which reads memory.
+struct view {
+  const int *p;
+  __device__ int at(int i) const {
+    return p[i];
+  }
+};
+__global__ void views(int *out, view v) {
+  __shared__ int part[N];
+  part[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  int x = v.at(threadIdx.x);
+  __syncthreads();
+  out[threadIdx.x] = x + part[N - 1 - threadIdx.x];
+}
+
 // They compile to the same code, at lines of their own.
 __global__ void alike(int *out, const int *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -94,6 +110,8 @@ int main(int argc, char **argv) {
     votes<<<1, N>>>(out);
   if (strcmp(name, "asks") == 0)
     asks<<<1, N>>>(out);
+  if (strcmp(name, "views") == 0)
+    views<<<1, N>>>(out, view{in});
   if (strcmp(name, "sums") == 0)
     sums<<<4, N>>>(out, in, 4 * N - 5);
   if (strcmp(name, "sums") == 0)
