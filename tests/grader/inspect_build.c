@@ -115,14 +115,24 @@ static bool looks_at_all(const InspectOptions *o, int number) {
   return number != PLAIN && !o->blocks && !o->kernel && !(o->exercise && o->exercise->open);
 }
 
+static bool plays_gpu(const InspectOptions *o) {
+  return o->gpu || getenv("FERRY_SIM_GPU");
+}
+
 bool inspect_has_loops(const InspectOptions *o) {
-  return !o->exercise && !o->program && !o->gpu && !getenv("FERRY_SIM_GPU");
+  return !o->exercise && !o->program && !plays_gpu(o);
+}
+
+// How cu2cpp takes the kernels of the copy with this number.
+static const char *splitting(const InspectOptions *o, int number) {
+  return number == PLAIN ? "--split" : inspect_has_loops(o) ? "--split --told" : "";
 }
 
 static bool transform(const InspectBuild *b, const InspectOptions *o, const char *source, int number) {
   Command c = {0};
   word(&c, "", CONFIG_ROOT "/build/cu2cpp");
-  words(&c, number == PLAIN ? "--gcc --split" : inspect_has_loops(o) ? "--gcc --split --told" : "--gcc");
+  words(&c, "--gcc");
+  words(&c, splitting(o, number));
   word(&c, "", source);
   word(&c, b->folder, numbered("/kernels", number, ".cpp"));
   return tool(&c, b, "the transformation of the launches");
@@ -183,9 +193,8 @@ static bool compile_program(const InspectBuild *b, const InspectOptions *o, cons
   word(&first, "", numbered("kernels", number, ".ii"));
   word(&first, "", source);
   word(&second, "", CONFIG_ROOT "/build/cu2cpp");
-  words(&second, number == PLAIN        ? "--gcc --split --program"
-                 : inspect_has_loops(o) ? "--gcc --split --told --program"
-                                        : "--gcc --program");
+  words(&second, "--gcc --program");
+  words(&second, splitting(o, number));
   word(&second, "", numbered("kernels", number, ".ii"));
   word(&second, "", numbered("kernels", number, ".cpp"));
   words(&third, flags_of(number));
@@ -372,7 +381,7 @@ static void begin_child(const InspectOptions *o, const char *order, bool quiet, 
   set("FERRY_INSPECT_BLOCKS", o->blocks);
   set("FERRY_SIM_ORDER", order);
   const bool again = strcmp(order, "descending") == 0; // what is counted is taken from the other run
-  set("FERRY_INSPECT_COUNTS", again && !o->gpu && !getenv("FERRY_SIM_GPU") ? "0" : NULL);
+  set("FERRY_INSPECT_COUNTS", again && !plays_gpu(o) ? "0" : NULL);
   set("FERRY_CUDA", "sim");
   if (quiet) {
     redirect("/dev/null", O_WRONLY, 1);

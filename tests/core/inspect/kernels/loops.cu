@@ -112,10 +112,10 @@ int main(int argc, char **argv) {
     asks<<<1, N>>>(out);
   if (strcmp(name, "views") == 0)
     views<<<1, N>>>(out, view{in});
-  if (strcmp(name, "sums") == 0)
+  if (strcmp(name, "sums") == 0) {
     sums<<<4, N>>>(out, in, 4 * N - 5);
-  if (strcmp(name, "sums") == 0)
     alike<<<4, N>>>(out, in, 4 * N - 5);
+  }
   cudaError_t error = cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
   for (int i = 0; i < 4 * N && error == cudaSuccess; i++)
     sum += host[i] * (i + 1);
