@@ -47,8 +47,7 @@ OPTIMIZE := -O3 -march=$(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract
 WARNINGS := -Wall -Wextra -Werror
 OPENMP := -fopenmp
 
-PLUGIN_PATH := $(CURDIR)/build/libferry-cuda.so
-CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -DFERRY_PLUGIN_PATH='"$(PLUGIN_PATH)"' -MMD -MP
+CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -MMD -MP
 CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
 # The simulator's kernels are many templates: -O3 doubles their compile time, and what it gains comes from these of its parts, by
 # which the loop over a block's threads is vectorised, and lies well in the cache's lines.
@@ -158,6 +157,7 @@ help: ## this list
 STAMP_c := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_CPPFLAGS) $(SIM_C_SAN) \
 	$(TEST_CPPFLAGS)
 STAMP_cxx := $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) $(SIM_CPPFLAGS) $(TEST_CPPFLAGS)
+STAMP_root := $(CURDIR)
 STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
@@ -168,7 +168,7 @@ STAMP_timeline := $(TIMELINE_OBJ)
 STAMP_model := $(MODEL_OBJ)
 STAMP_fuzz := $(FUZZ_OBJ)
 
-STAMPS := $(addprefix $(B)/stamp/,c cxx link library support grader inspect bench timeline model fuzz)
+STAMPS := $(addprefix $(B)/stamp/,c cxx root link library support grader inspect bench timeline model fuzz)
 $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -221,6 +221,10 @@ $(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(RULES) | $(PACKAGES) $
 SIM_C_OBJ := $(filter $(B)/core/sim/%,$(C_OBJ))
 $(SIM_C_OBJ): private CPPFLAGS += $(SIM_CPPFLAGS)
 $(SIM_C_OBJ): private SAN := $(SIM_C_SAN)
+# Where the plugin for GPUs is. Only this object and those of BENCH_ROOT, TRACE_SCRIPTS and FERRY_MPI_PATH hold an absolute
+# path, so a build that is copied or moved compiles only them again.
+$(B)/core/device/runtime.o: private CPPFLAGS += -DFERRY_PLUGIN_PATH='"$(CURDIR)/build/libferry-cuda.so"'
+$(B)/core/device/runtime.o $(B)/core/distributed/mpi.o $(BENCH_OBJ) $(TIMELINE_OBJ): $(B)/stamp/root
 $(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPFLAGS)
 # Tests are compiled more often than they are run, but for those of exercises.
 $(filter-out $(JUDGING),$(filter $(B)/tests/%,$(C_OBJ))): private CFLAGS += -O1
