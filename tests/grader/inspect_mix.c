@@ -114,6 +114,8 @@ static Step called(const char *operands) {
   name++;
   if (strncmp(name, "fmaf@", 5) == 0 || strncmp(name, "fmaf>", 5) == 0)
     return STEP_FMA;
+  if (strncmp(name, "fma@", 4) == 0 || strncmp(name, "fma>", 4) == 0)
+    return STEP_FP64;
   if (strncmp(name, "fmaxf@", 6) == 0 || strncmp(name, "fminf@", 6) == 0)
     return STEP_FP32;
   if (strncmp(name, "__sanitizer_cov_trace_pc", 24) == 0)
@@ -232,7 +234,7 @@ static void write_block(FILE *out, const Program *p, int first) {
   int fma = pairs(of[STEP_ADD], of[STEP_MULTIPLY]), fma64 = pairs(of[STEP_ADD64], of[STEP_MULTIPLY64]);
   if (first + 1 < p->count)
     fprintf(out, "%lx %d %d %d %d %d %d\n", (unsigned long)p->list[first + 1].at, fma + of[STEP_FMA],
-            of[STEP_ADD] + of[STEP_MULTIPLY] - fma + of[STEP_FP32],
+            of[STEP_ADD] + of[STEP_MULTIPLY] - fma + of[STEP_FMA] + of[STEP_FP32],
             of[STEP_ADD64] + of[STEP_MULTIPLY64] - fma64 + of[STEP_FP64], of[STEP_INTEGER] + of[STEP_COMPARE],
             of[STEP_SPECIAL], of[STEP_DIVISION]);
 }

@@ -21,7 +21,8 @@ requests() { # KERNEL load|store: of shared memory, by a thread
     awk -v warps=$((threads / 32)) '{ n += $2 } END { print n / warps }'
 }
 
-# KERNEL FIELD and what a thread does: 16 steps, of which the first multiplies by 1; 8 products of 4 by 4; one subtraction
+# KERNEL FIELD and what a thread does: 16 steps, of which the first multiplies by 1; 8 products of 4 by 4;
+# 16 calls of fmaf and of fma; one subtraction
 while read -r kernel field want; do
   got=$(of_kernel "$kernel" "$field")
   [ "$got" = "$want" ]
@@ -31,6 +32,9 @@ polynomial fma 15
 polynomial fp32 16
 outer fma 128
 outer fp32 128
+named fma 16
+named fp32 16
+named fp64 16
 difference fma 0
 difference fp32 1
 difference fp64 1

@@ -48,6 +48,20 @@ __global__ void difference(double *out, const double *in, float *square, const f
   square[i] = x[i] * x[i];
 }
 
+// Multiply-adds that are written as such: one instruction each.
+__global__ void named(float *out, double *more, const float *in) {
+  const int i = threadIdx.x;
+  float sum = in[i];
+  double wide = in[i];
+#pragma unroll
+  for (int k = 0; k < STEPS; k++) {
+    sum = fmaf(sum, 0.5f, in[i]);
+    wide = fma(wide, 0.5, 1.0);
+  }
+  out[i] = sum;
+  more[i] = wide;
+}
+
 int main(void) {
   float *memory;
   double *more;
@@ -58,6 +72,7 @@ int main(void) {
   polynomial<<<1, THREADS>>>(memory, memory + 4 * THREADS);
   outer<<<1, THREADS>>>(memory, memory + 16 * THREADS);
   difference<<<1, THREADS>>>(more, more + 2 * THREADS, memory, memory + THREADS);
+  named<<<1, THREADS>>>(memory, more, memory + THREADS);
   printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
   cudaFree(memory);
   cudaFree(more);
