@@ -9,10 +9,14 @@ cd "$(dirname "$0")/.." || exit 1
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--build DIR] [--with WORD] [--list] [--help] [PATTERN]
+usage: tests/run.sh [--build DIR] [--with WORD] [--gpu] [--results FILE STAGE] [--list] [--help] [PATTERN]
   PATTERN      only the runs whose name (path and settings) matches this extended regular expression
   --build DIR  where the test programs are (default: build)
   --with WORD  only the C and CUDA tests whose source has the line `// WORD`
+  --gpu        only what a GPU can show: runs for other devices are left out, settings of the simulator dropped, and each program
+               runs once with the same arguments. FERRY_CUDA is real unless it is set
+  --results FILE STAGE  append each test's result to FILE as its program ends: STAGE, run, test, result, seconds and reason,
+               separated by tabs
   --list       print the names of the runs, and run nothing
 environment: TEST_JOBS (programs at a time; default 2, or 1 on one core), TEST_TIMEOUT (seconds per program; default
   300), TEST_UNDER (a command to run each program under), OMP_NUM_THREADS, NO_COLOR. Shell tests find the programs through FERRY_BUILD.
@@ -21,6 +25,9 @@ END
 
 build=build
 with=
+gpu=
+results=
+stage=
 pattern=
 list=
 while [ $# -gt 0 ]; do
@@ -32,6 +39,12 @@ while [ $# -gt 0 ]; do
   --with)
     with=${2:?--with needs a word}
     shift
+    ;;
+  --gpu) gpu=1 ;;
+  --results)
+    results=${2:?--results needs a file and a stage}
+    stage=${3:?--results needs a file and a stage}
+    shift 2
     ;;
   --list) list=1 ;;
   --help | -h)
@@ -89,6 +102,33 @@ done < <({
   find tests -type f -name 'test_*.sh'
 } | LC_ALL=C sort)
 
+# On a GPU a run is its program and its arguments, whatever the simulator is like; its mode is dropped, since tests take from it when
+# work is done.
+if [ -n "$gpu" ]; then
+  export FERRY_CUDA=${FERRY_CUDA:-real}
+  gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+  declare -A seen=()
+  for i in "${!sources[@]}"; do
+    words=() kept='' run=${sources[i]} fits=1
+    case ${sources[i]}:${settings[i]} in *.cu:* | *.sh:*) [[ ${settings[i]} == *FERRY_CUDA=real* ]] || fits= ;; esac
+    read -ra words <<<"${settings[i]}"
+    for word in ${words[@]+"${words[@]}"}; do
+      case $word in
+      FERRY_CUDA=off | FERRY_CUDA=sim) fits= ;;
+      cuda:[0-9]) [ "${word#cuda:}" -lt "$gpus" ] || fits= ;;
+      esac
+      case $word in FERRY_SIM_MODE=* | FERRY_CUDA=real) ;; *) kept="$kept${kept:+ }$word" ;; esac
+      case $word in FERRY_SIM_*) ;; *) run="$run $word" ;; esac
+    done
+    settings[i]=$kept
+    if [ -z "$fits" ] || [ -n "${seen[$run]:-}" ]; then
+      unset 'sources[i]' 'programs[i]' 'settings[i]'
+    else
+      seen[$run]=1
+    fi
+  done
+fi
+
 chosen=()
 for i in "${!sources[@]}"; do
   name="${sources[i]}${settings[i]:+ [${settings[i]}]}"
@@ -118,7 +158,7 @@ threads=$((cores / jobs_at_once))
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((threads > 2 ? threads : 2))}
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 export FERRY_BUILD=$build CMOCKA_MESSAGE_OUTPUT=stdout
-unset FERRY_SIM_DEVICES FERRY_SIM_MODE
+[ -n "$gpu" ] || unset FERRY_SIM_DEVICES FERRY_SIM_MODE
 
 work=$(mktemp -d)
 export XDG_DATA_HOME=$work/data # empty: data sets that the user fetched change what chapters print
@@ -174,6 +214,10 @@ failures=()
 report() { # INDEX
   local i=$1 p f s color=$green
   read -r p f s < <(awk '{ n[$1]++ } END { print n["passed"] + 0, n["failed"] + 0, n["skipped"] + 0 }' "$work/$i.results")
+  if [ -n "$results" ]; then
+    awk -F '\t' -v OFS='\t' -v stage="$stage" -v run="${sources[i]}${settings[i]:+ [${settings[i]}]}" -v seconds="$(cat "$work/$i.seconds")" \
+      '{ print stage, run, $2, $1, seconds, $3 }' "$work/$i.results" >>"$results"
+  fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
   if [ "$f" -gt 0 ]; then
     color=$red
