@@ -84,6 +84,8 @@ BENCH_C := $(filter plots/bench/%.c,$(SOURCES))
 TIMELINE_C := $(filter plots/trace/%.c,$(SOURCES))
 MODEL_C := $(filter plots/model/%.c,$(SOURCES))
 FUZZ_C := $(filter tests/fuzz/%.c,$(SOURCES))
+GPU_C := $(filter tests/gpu/%.c,$(SOURCES))
+GPU_CU := $(filter tests/gpu/%.cu,$(SOURCES))
 TEST_C := $(call named,test_%.c,$(filter tests/core/%,$(SOURCES)))
 TEST_CU := $(call named,test_%.cu,$(filter tests/core/%,$(SOURCES)))
 SUPPORT_C := $(filter-out $(TEST_C) tests/core/inspect/library.c,$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
@@ -105,8 +107,8 @@ FUZZ_OBJ := $(FUZZ_C:%.c=$(B)/%.o)
 CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C))) $(CHAPTER_KERNELS:%.cu=$(B)/sim/%.o)
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
 C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
-	$(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
-CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
+	$(GPU_C:%.c=$(B)/%.o) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
+CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
 
 LIBRARY := $(B)/libferry.a
 CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
@@ -202,7 +204,7 @@ $(CU2CPP): $(wildcard core/sim/cu2cpp*.c core/sim/cu2cpp*.h) | $(PACKAGES)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $(filter %.c,$^) -o $@
 
-SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
+SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
 SIM_CUH := $(CUH:%=build/sim/%)
 $(SIM_CPP): build/sim/%.cpp: %.cu $(CU2CPP)
 	@mkdir -p $(@D)
@@ -274,5 +276,6 @@ include .ci/build/inspected.mk
 include .ci/build/bench.mk
 include .ci/build/fuzz.mk
 include .ci/build/checks.mk
+include .ci/build/gpu.mk
 
 -include $(C_OBJ:.o=.d) $(CU_OBJ:.o=.d)

@@ -29,6 +29,7 @@ plots: setup ## measure what is not measured yet, and draw the plots into build/
 
 plots-recorded: ## draw the pictures of the lessons from plots/recorded into docs/images
 	@plots/draw.sh --recorded docs/images --formats svg $(ARGS)
+	@plots/gpu/page.sh
 
 bench-torch: setup ## Ferry and PyTorch in turn, the same work: a table of ratios
 	@$(MAKE) bench

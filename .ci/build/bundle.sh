@@ -3,7 +3,7 @@
 # machine that cannot install packages: headers and libraries (compressed, for this processor) and Fashion-MNIST.
 set -eu
 machine=$(uname -m)
-limit=$((55 * 1024 * 1024))
+limit=$((60 * 1024 * 1024)) # of sources and bundle together
 data=/usr/share/datasets/fashion-mnist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -59,8 +59,10 @@ else
 fi
 
 size=$(du -sb bundle | cut -f 1)
-if [ "$size" -gt "$limit" ]; then
-  echo "bundle: $size bytes are more than the $limit that a bundle may have" >&2
+sources=$(git ls-files -z 2>/dev/null | xargs -0 du -cb 2>/dev/null | awk '$2 == "total" { n += $1 } END { print n + 0 }')
+if [ $((size + sources)) -gt "$limit" ]; then
+  echo "bundle: $((size + sources)) bytes, sources included, are more than the $limit that they may have" >&2
   exit 1
 fi
-awk -v size="$size" 'BEGIN { printf "bundle/: %.1f MiB; carry it with the sources: make uses it\n", size / 1048576 }'
+awk -v size="$size" -v sources="$sources" \
+  'BEGIN { printf "bundle/: %.1f MiB, sources %.1f MiB; carry it with the sources: make uses it\n", size / 1048576, sources / 1048576 }'

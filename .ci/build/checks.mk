@@ -5,7 +5,7 @@ mutants: setup ## change right answers to the exercises and see that the hidden 
 	@$(MAKE) ferry
 	@tests/mutants/mutants.sh $(ARGS)
 
-.PHONY: book mutants sanitize sanitize-address sanitize-thread format format-check gpu-check
+.PHONY: book mutants sanitize sanitize-address sanitize-thread format format-check
 
 book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
 	@docs/book/build.sh
@@ -30,6 +30,3 @@ format: ## format every C and CUDA source
 
 format-check: ## fail where a source is not formatted
 	@.ci/build/format-check.sh $(FORMATTED)
-
-gpu-check: ## on a machine with a GPU: tests, compute-sanitizer, chapters and benchmarks on it
-	@.ci/build/gpu-check.sh $(MAKE) $(B)

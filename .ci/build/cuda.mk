@@ -23,6 +23,8 @@ CUDA_CHAPTERS := $(if $(CHAPTER_CU),$(shell grep -L '^// with the library' $(CHA
 CUDA_CHAPTER_PROGRAMS := $(CUDA_CHAPTERS:%.cu=build/cuda/%)
 CUDA_CHAPTER_OBJ := $(patsubst %.cu,build/cuda/%.o,$(filter-out $(CUDA_CHAPTERS),$(CHAPTER_CU)) $(CHAPTER_KERNELS))
 CUDA_CHAPTER_RUNS := $(if $(SANITIZE),,$(if $(NVCC),$(if $(wildcard /dev/nvidiactl),$(CUDA_CHAPTER_PROGRAMS))))
+# The kernels that the GPU check counts and times.
+CUDA_LADDERS := $(GPU_CU:%.cu=build/cuda/%)
 # Calls of the runtime that cuda_backend.cu counts on their way.
 CUDA_COUNTED := __cudaPushCallConfiguration cudaMemsetAsync cudaMemcpyAsync cudaMemcpyPeerAsync
 PLUGIN := $(if $(SANITIZE),,$(if $(NVCC),$(if $(CORE_CU),build/libferry-cuda.so)))
@@ -65,7 +67,7 @@ $(CUDA_TEST_PROGRAMS): %: %.o
 	$(call say,NVCC,$@)
 	$(Q)$(NVCC) -o $@ $< $(if $(BUNDLE),-Lbuild/bundle/lib) -lcublas -lcmocka -Xlinker --as-needed$(CUDA_RPATH)
 
-$(CUDA_CHAPTER_PROGRAMS): build/cuda/%: %.cu $(wildcard chapters/*.cuh chapters/kernels.h) build/cuda/stamp/cuda $(CUDA_ARCH_FILE) \
+$(CUDA_CHAPTER_PROGRAMS) $(CUDA_LADDERS): build/cuda/%: %.cu $(wildcard chapters/*.cuh chapters/kernels.h tests/gpu/*.cuh) build/cuda/stamp/cuda $(CUDA_ARCH_FILE) \
 		.ci/build/cuda.mk
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
@@ -82,6 +84,6 @@ cuda-check: ## compile the real CUDA build, every CUDA test and the chapters on 
 	@.ci/build/cuda-check.sh build/libferry-cuda.so
 
 .PHONY: cuda-programs
-cuda-programs: $(PLUGIN) $(CUDA_TEST_PROGRAMS) $(CUDA_CHAPTER_PROGRAMS) $(CUDA_CHAPTER_OBJ)
+cuda-programs: $(PLUGIN) $(CUDA_TEST_PROGRAMS) $(CUDA_CHAPTER_PROGRAMS) $(CUDA_LADDERS) $(CUDA_CHAPTER_OBJ)
 
 -include $(CUDA_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d) $(CUDA_CHAPTER_OBJ:.o=.d)
