@@ -63,7 +63,7 @@ header() { # FILE KEY
 
 newest_recorded() { # cpu|cuda BENCHMARK: the path of the one with the latest date that has rows of it, or nothing
   local file
-  for file in plots/recorded/*.tsv; do
+  for file in plots/recorded/*.tsv plots/recorded/gpu/*/bench.tsv; do
     grep -q "^$2	" "$file" 2>/dev/null || continue
     case $(header "$file" device) in
     "$1"*) [ "$(header "$file" simulated)" = no ] && printf '%s\t%s\n' "$(header "$file" date)" "$file" ;;
