@@ -1,13 +1,14 @@
 #!/bin/sh
-# bundle.sh: gathers into bundle/ what the build and the tests need besides a compiler and the CUDA toolkit, for a
+# bundle.sh [DIR]: gathers into DIR (bundle/) what the build and the tests need besides a compiler and the CUDA toolkit, for a
 # machine that cannot install packages: headers and libraries (compressed, for this processor) and Fashion-MNIST.
 set -eu
+out=${1:-bundle}
 machine=$(uname -m)
 limit=$((60 * 1024 * 1024)) # of sources and bundle together
 data=/usr/share/datasets/fashion-mnist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/include/oneapi/dnnl" "$work/include/protobuf-c" "$work/lib" "$work/proto" bundle/data
+mkdir -p "$work/include/oneapi/dnnl" "$work/include/protobuf-c" "$work/lib" "$work/proto" "$out/data"
 
 # header NAME OPTIONS: where the compiler finds a header
 header() {
@@ -50,19 +51,19 @@ ldd "$(${CC:-gcc} -print-file-name=libdnnl.so)" | awk '$3 ~ /^\// { print $3 }' 
   *) library "$needed" ;;
   esac
 done
-tar -C "$work" -czf "bundle/libs-$machine.tar.gz" include lib proto
+tar -C "$work" -czf "$out/libs-$machine.tar.gz" include lib proto
 
 if [ -d "$data" ]; then
-  cp "$data"/*-ubyte.gz bundle/data/
+  cp "$data"/*-ubyte.gz "$out/data/"
 else
   echo "bundle: Fashion-MNIST is not here ($data): the training on it will be left out" >&2
 fi
 
-size=$(du -sb bundle | cut -f 1)
+size=$(du -sb "$out" | cut -f 1)
 sources=$(git ls-files -z 2>/dev/null | xargs -0 du -cb 2>/dev/null | awk '$2 == "total" { n += $1 } END { print n + 0 }')
 if [ $((size + sources)) -gt "$limit" ]; then
   echo "bundle: $((size + sources)) bytes, sources included, are more than the $limit that they may have" >&2
   exit 1
 fi
 awk -v size="$size" -v sources="$sources" \
-  'BEGIN { printf "bundle/: %.1f MiB, sources %.1f MiB; carry it with the sources: make uses it\n", size / 1048576, sources / 1048576 }'
+  'BEGIN { printf "bundle: %.1f MiB, sources %.1f MiB; carry it with the sources: make uses it\n", size / 1048576, sources / 1048576 }'
