@@ -13,9 +13,8 @@
 // Let a warp take a row: its lanes read neighbouring columns, each keeps the largest that it meets and its column, and
 // then the lanes put theirs together by shuffles: the number and its column travel side by side. Of two equal numbers
 // the one in the lower column wins, at every step: then the result does not depend on who meets whom. A row may be
-// shorter than a warp, and the last block may have more warps than there are rows left; a shuffle waits for every lane
-// of its mask all the same, and what it brings from one that has returned is undefined: all lanes of the mask have to
-// come.
+// shorter than a warp, and the last block may have more warps than there are rows left. Even then all lanes of a
+// shuffle's mask must execute it: the value from a lane that has returned is undefined.
 // Counted: launches (one; without rows, at most one), and by the inspector atomic operations (none), races and accesses
 // out of bounds; where a row has 128 columns, sectors per request (at most 1.5 times the fewest) and in all (at most
 // 2.2 times those of x).

@@ -122,8 +122,8 @@ void sim_warn_returned(struct sim_executor *e) {
   static const void *warned; // one kernel after another: seldom more than one does so
   pthread_mutex_lock(&lock);
   if (warned != e->launch->function)
-    sim_report(e, "warning: __syncthreads() after threads of the block have returned: a GPU lets it pass, "
-                  "CUDA does not promise it");
+    sim_report(e, "warning: __syncthreads() after threads of the block have returned: a GPU since Volta waits only for "
+                  "the threads that have not exited, an older one may hang");
   warned = e->launch->function;
   pthread_mutex_unlock(&lock);
 }

@@ -23,11 +23,11 @@ static const Mistake NO_BARRIER = {
     "A thread reads elements of the tile that other threads write, and they may not have done so yet. __syncthreads() "
     "belongs between the writing and the reading.",
     "docs/23_shared_memory.md#a-blocks-own-memory"};
-static const Mistake DIVERGENT_BARRIER = {"a barrier that some threads do not reach",
-                                          "Threads beyond the edge returned, or went around the if, and the others "
-                                          "wait at __syncthreads() for ever. Every thread "
-                                          "of the block has to get there; guard the accesses instead.",
-                                          "docs/23_shared_memory.md#a-blocks-own-memory"};
+static const Mistake DIVERGENT_BARRIER = {
+    "a barrier that some threads do not reach",
+    "Threads beyond the edge returned before __syncthreads(), or skipped it in a "
+    "branch. Every thread of the block must reach it: guard the accesses instead.",
+    "docs/23_shared_memory.md#a-blocks-own-memory"};
 static const Mistake TILE_IN_PLACE = {"tiles turned, but left in their places",
                                       "Each tile is turned, but written where it came from: the tile in column x and "
                                       "row y belongs in column y and row x.",

@@ -41,9 +41,8 @@ static const Mistake NO_BARRIER = {"no barrier between the steps",
                                    "after each step.",
                                    "docs/24_reductions.md#seven-steps"};
 static const Mistake DIVERGENT = {"a barrier or shuffle that some threads do not reach",
-                                  "A barrier waits for every thread of the block, a shuffle for every lane of its "
-                                  "mask. Threads beyond n have to come too, "
-                                  "and bring a 0.",
+                                  "Every thread of the block must reach a barrier, and every lane of its mask a "
+                                  "shuffle. Threads beyond n must reach them, too, with a 0.",
                                   "docs/24_reductions.md#masks"};
 static const Mistake BEYOND = {"threads beyond n that bring something",
                                "In the last block there are more threads than elements. Those have to bring a 0: "

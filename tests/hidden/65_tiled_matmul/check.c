@@ -19,9 +19,8 @@ static const Mistake NO_BARRIER = {"a barrier is missing",
                                    "before the next tiles overwrite what a slower thread still needs.",
                                    "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake DIVERGENT = {"a barrier that some threads do not reach",
-                                  "Threads outside of c returned early, and the others wait at __syncthreads() for "
-                                  "ever. They have to bring zeros, and to "
-                                  "come to every barrier; only the last store is guarded.",
+                                  "Threads outside of c returned before __syncthreads(), or skipped it in a branch. "
+                                  "They must load zeros and reach every barrier; guard only the last store.",
                                   "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake STEPS_DOWN = {"the last, partial tile left out",
                                    "k divided by the tile's width is rounded down, so the last products were never "

@@ -23,8 +23,8 @@ static const Mistake NO_BARRIER = {"no barrier",
                                    LESSON "#a-blocks-own-memory"};
 static const Mistake DIVERGENT = {
     "a barrier that some threads do not reach",
-    "Threads beyond the last pixel returned before __syncthreads(). Every thread of the block has to "
-    "get there; guard the accesses instead.",
+    "Threads beyond the last pixel returned before __syncthreads(), or skipped it in a branch. Every "
+    "thread of the block must reach it: guard the accesses instead.",
     LESSON "#a-blocks-own-memory"};
 static const Mistake NOT_TAKEN_APART = {
     "pixels copied as they were",

@@ -33,7 +33,8 @@ static const Mistake NO_BARRIER = {
     "anyone writes: two arrays that take turns, or two barriers.",
     LESSON "#a-scan-within-a-block"};
 static const Mistake DIVERGENT = {"a barrier that some threads do not reach",
-                                  "Threads beyond n returned, and the others wait for them. Let them bring a 0.",
+                                  "Threads beyond n returned before a barrier or a shuffle, or skipped it in a branch. "
+                                  "They must reach it, with a 0.",
                                   LESSON "#a-scan-within-a-block"};
 static const Mistake MANY_PIECES = {
     "more pieces than threads",

@@ -45,8 +45,8 @@ static const Mistake NO_BARRIER = {"a barrier is missing",
                                    LESSON "#a-scan-within-a-block"};
 static const Mistake DIVERGENT = {
     "a barrier that some threads do not reach",
-    "Threads beyond n returned, or those that keep nothing, and the others wait for them. Let them "
-    "bring a 0.",
+    "Threads beyond n, or threads that keep nothing, returned before a barrier or a shuffle, or skipped "
+    "it in a branch. They must reach it, with a 0.",
     LESSON "#a-scan-within-a-block"};
 static const Mistake ATOMICS = {
     "places drawn by atomic operations",

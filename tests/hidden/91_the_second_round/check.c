@@ -9,7 +9,8 @@ static const Mistake HALF = {"a barrier is missing",
                              "the next round writes: two barriers in each round.",
                              LESSON};
 static const Mistake DIVERGENT = {"a barrier in a branch",
-                                  "A barrier that some threads of the block do not come to is waited at for ever.",
+                                  "Some threads of the block skip the barrier, so the kernel may hang or compute "
+                                  "something wrong. Every thread of the block must reach it.",
                                   "docs/29_debugging_kernels.md#a-barrier-that-not-all-reach"};
 static const Mistake NOT_TURNED = {"the piece was not turned round", "Element t goes to place 255 - t of its piece.",
                                    LESSON};
