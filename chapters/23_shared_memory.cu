@@ -2,6 +2,8 @@
 //
 // prints: ^shared memory, as the kernel says  +True$
 // prints: ^shared memory, as the launch says  +True$
+// prints: ^ +0 +1$
+// prints: ^ +32 +32$
 // prints: ^ +33 +1$
 // prints: ^naive +True
 // prints: ^swizzled +True
@@ -178,11 +180,12 @@ static void a_blocks_own_memory(void) {
 // [passes]
 // Passes for a warp whose lanes read words `stride` apart: as many as the fullest bank has different words.
 static int passes(int stride) {
-  int words[BANKS] = {0}, most = 0;
+  int words[BANKS] = {0}, most = 0, last = -1;
   for (int lane = 0; lane < 32; lane++) {
-    int bank = lane * stride % BANKS;
-    words[bank]++;
+    int word = lane * stride, bank = word % BANKS;
+    words[bank] += word != last; // lanes that want the same word are served together
     most = words[bank] > most ? words[bank] : most;
+    last = word;
   }
   return most;
 }
@@ -201,9 +204,9 @@ static void banks(void) {
   CHECK_LAUNCH();
   CHECK(cudaDeviceSynchronize());
   arrays_end();
-  const int strides[] = {1, 2, 3, 4, 16, 32, 33};
+  const int strides[] = {0, 1, 2, 3, 4, 16, 32, 33};
   printf("words apart  passes\n");
-  for (int i = 0; i < 7; i++)
+  for (int i = 0; i < 8; i++)
     printf("%11d %7d\n", strides[i], passes(strides[i]));
 }
 
