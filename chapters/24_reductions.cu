@@ -206,13 +206,13 @@ __global__ void one_pass(float *sum, float *sums, unsigned int *done, const floa
   own = block_sum(own);
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = own;
-    __threadfence(); // the sum is there for everybody before it is counted
+    __threadfence(); // the sum is written before it is counted
     last = atomicAdd(done, 1u) == gridDim.x - 1;
   }
   __syncthreads();
   if (!last)
     return;
-  __threadfence();
+  __threadfence(); // the sums are read after they were counted
   own = 0;
   for (int i = threadIdx.x; i < (int)gridDim.x; i += blockDim.x)
     own += sums[i];

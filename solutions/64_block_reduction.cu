@@ -14,8 +14,9 @@
 // the blocks' sums: either they go to partial and a second launch of one block adds those, or each block adds its own
 // to *sum by atomicAdd, after cudaMemsetAsync has zeroed it. Blocks that meet at one address without an atomic
 // operation lose sums. Threads that take several elements each (a grid-stride loop) keep the number of blocks small.
-// Blocks run in any order, side by side; what one wrote another sees only after a __threadfence(), or in the next
-// launch.
+// Blocks run in any order, side by side. A block can rely on what another one wrote only in the next launch, or like
+// this: the writer executes __threadfence() and then an atomic operation on a counter; the reader sees the counter
+// change by an atomic operation, and executes __threadfence(), too.
 // Counted: launches of kernels (at most 4), atomic operations (at most n / 32 + 32), copies to the host (none). Where n
 // is above 1024: several blocks share x, the threads of a block add up together (barriers or shuffles), and the last
 // launch has more than one thread.

@@ -22,8 +22,8 @@ static const Mistake UNPROTECTED = {
     "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake NO_FENCE = {"a flag without a fence before it",
                                  "One block writes its sum and then counts itself as done, another sees the count and "
-                                 "reads the sum. The two writes may arrive "
-                                 "in the other order; __threadfence() between them keeps them in theirs.",
+                                 "reads the sum. Without fences the sum read may be an old one: the writer needs a "
+                                 "__threadfence() between the two, and so does the reader.",
                                  "docs/24_reductions.md#seven-steps"};
 static const Mistake ONE_BLOCK = {"one block for everything",
                                   "A block runs on one multiprocessor, and the others have nothing to do. Spread the "

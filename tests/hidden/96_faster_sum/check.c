@@ -20,8 +20,8 @@ static const Mistake UNORDERED = {"no barrier between the steps",
                                   LESSON};
 static const Mistake LOST = {
     "blocks that meet without an atomic operation or a fence",
-    "Two blocks read out, add, and write: one of the sums is lost. And what a block leaves in memory "
-    "another one is sure to see only after a __threadfence() of the first.",
+    "Two blocks read out, add, and write: one of the sums is lost. And a block that reads what another one wrote needs "
+    "an atomic counter, with a __threadfence() between sum and counter in both of them.",
     LESSON};
 static const Mistake REST = {"the last elements left out",
                              "n is hardly ever a multiple of 4, or of what the blocks take together.", LESSON};
