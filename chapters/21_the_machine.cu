@@ -83,7 +83,7 @@ __global__ void with_shared(float *out) {
 }
 
 // [arithmetic]
-// Blocks that a multiprocessor has room for: the scarcest of its places decides. (Registers are the third kind of room.)
+// Blocks that a multiprocessor has room for: the smallest of its limits decides. (Registers are the fourth limit.)
 static int resident_blocks(int threads, size_t shared_bytes) {
   int whole_warps = (threads + WARP - 1) / WARP * WARP;
   int by_threads = gpu.maxThreadsPerMultiProcessor / whole_warps;

@@ -20,7 +20,7 @@
 //   } Gpu;
 //
 // Nothing else is a limit here: not what a single block may have (1024 threads), nor that real GPUs give registers
-// out to several warps together. A grid may have 2147483647 blocks; all else is small: a multiprocessor has room for at
+// out to several warps together. A grid has up to 2147483647 blocks, all along x; all else is small: a multiprocessor has room for at
 // most 64 blocks and has at most 2^20 registers and bytes, and a block asks for at most 1024 threads of 255 registers
 // and for 2^20 bytes. All sizes of blocks and grids and all counts of registers are above 0, and so are the blocks that
 // waves and last_wave are given; shared_bytes + reserved_bytes of a block may be 0, and then sets no limit.

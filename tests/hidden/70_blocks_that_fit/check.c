@@ -21,7 +21,7 @@ static const Mistake RESERVED = {"the reserved bytes forgotten",
 static const Mistake MOST_BLOCKS = {"the limit of blocks forgotten",
                                     "A multiprocessor holds at most so many blocks, however small they are.", ROOM};
 static const Mistake NO_REGISTERS = {"registers left out",
-                                     "The registers are a third kind of room, beside threads and shared memory.", ROOM};
+                                     "Registers are the fourth limit, beside threads, blocks and shared memory.", ROOM};
 static const Mistake ONE_SM = {"one multiprocessor for the whole GPU",
                                "A wave is what all multiprocessors hold together: blocks that fit, times their number.",
                                WAVES};
@@ -46,7 +46,7 @@ static const Mistake RESERVED_ONCE = {"the reserved bytes taken off once",
                                       "Each block takes the reserved bytes besides its own.", ROOM};
 static const Mistake TOO_LARGE = {
     "more than an int holds",
-    "A grid may have 2147483647 blocks: what is added to that before it is divided no int holds. "
+    "A grid has up to 2147483647 blocks along x: what is added to that before it is divided no int holds. "
     "Divide, and look at the rest.",
     ROOM};
 
