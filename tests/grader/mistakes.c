@@ -19,8 +19,8 @@ const Mistake FIRST_CALL_ALONE = {
     "call to the next: set it in each call.",
     "docs/24_reductions.md#one-launch-or-two"};
 const Mistake POINTER_ON_HOST = {"device memory used by the host",
-                                 "A pointer from cudaMalloc means something to kernels alone; the host's code may pass "
-                                 "it on, but not read or write there.",
+                                 "The host cannot read or write memory from cudaMalloc: only kernels and CUDA's own "
+                                 "functions can. Host code may pass the pointer on to them.",
                                  "docs/03_tensor_moves.md"};
 const Mistake USED_AFTER_SCOPE = {"used after its scope",
                                   "What is made within fy_scope { } is freed at its end. A result is handed out of it: "
