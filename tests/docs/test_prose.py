@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-UNIT = r"(?:%|ms|us|microseconds|ns|[GT]B/s|[kMG]B|[GT]FLOP/s|times as)"
+UNIT = r"(?:%|ms|us|microseconds|ns|[GT]B/s|[kMG]B|[GT]FLOP/s|times (?:as|the))"
 NUMBER = re.compile(r"(?<![\w.])((?:some |about )?)(\d+(?:\.\d+)?) ?(" + UNIT + r")(?!\w)")
 
 
