@@ -1,5 +1,6 @@
 // The learner's way through the workbook: where am I, what is there, what next.
 #include "commands.h"
+#include "lesson.h"
 #include "term.h"
 #include <glob.h>
 #include <stdio.h>
@@ -191,7 +192,9 @@ int cmd_hint(int argc, char **argv) {
     printf("%s%d of %d%s", style(BOLD), i + 1, all, style(PLAIN));
     term_paragraph(stdout, "  ", 8, e->hints[i]);
   }
-  printf("\n%s\nThe lesson: %s\n", p.hints < all ? "One more at each asking." : "That was the last one.", e->lesson);
+  char lesson[256];
+  lesson_command(e->lesson, lesson, sizeof lesson);
+  printf("\n%s\nThe lesson: %s\n", p.hints < all ? "One more at each asking." : "That was the last one.", lesson);
   if (more)
     progress_set(e, p);
   return EXIT_PASS;

@@ -15,9 +15,11 @@ const Command commands[] = {
      cmd_start, false, HELP_ANYWHERE},
     {"list", "[--ids]", "all exercises, by chapter, and how far you are", "--ids  the names alone\n", cmd_list, false,
      HELP_ANYWHERE},
-    {"chapter", "N [--read]", "run chapter N, or show its lesson",
-     "--read  the lesson, through $PAGER on a terminal\nFurther arguments go to the chapter's program (--device, "
-     "--quick).\n",
+    {"chapter", "N[#SECTION] [--read]", "run chapter N, or show its lesson",
+     "--read    the lesson, through $PAGER on a terminal\n"
+     "#SECTION  the lesson at that section, such as 20#grid-block-guard or, shorter, 20#guard\n"
+     "Further arguments go to the chapter's program (--device, --quick). Instead of N, the name of another page of "
+     "docs/: glossary, inspector#findings.\n",
      cmd_chapter, false, HELP_ALONE},
     {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
      "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"

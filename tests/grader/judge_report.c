@@ -1,5 +1,6 @@
 // A failed test in words, for the learner.
 #include "judge_report.h"
+#include "lesson.h"
 #include "plain.h"
 #include <signal.h>
 #include <stdarg.h>
@@ -72,11 +73,13 @@ static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status sta
 }
 
 static void say_mistake(Text *t, const Mistake *m) {
+  char read[256];
   if (!m)
     return;
   say(t, "  known mistake: %s\n", m->name);
   say_wrapped(t, m->says);
-  say(t, "    see %s\n", m->lesson);
+  lesson_command(m->lesson, read, sizeof read);
+  say(t, "    read %s\n", read);
 }
 
 static void say_finding(Text *t, const Case *c) {

@@ -42,6 +42,16 @@ says 'edit' 0 '10_made_there.c' env EDITOR='echo -n' "$ferry" edit 10
 says 'a lesson' 0 '3. Tensor moves' "$ferry" chapter 3 --read
 ! "$ferry" chapter 3 --read | grep -q '<!--\|<picture\|^#\|^```'
 result $? 'a lesson is rendered'
+says 'a hint names the section' 0 'The lesson: ./ferry chapter 3#made-there-in-the-first-place' "$ferry" hint 10
+says 'a section of a lesson' 0 'All the blocks of a launch' "$ferry" chapter 20#grid-block-guard
+! "$ferry" chapter 20#grid-block-guard | grep -q 'Five versions'
+result $? 'a section ends where the next one begins'
+[ "$("$ferry" chapter 20#guard)" = "$("$ferry" chapter 20#grid-block-guard)" ]
+result $? 'a part of its name is enough'
+says 'no such section' 2 '#five-versions-of-saxpy' "$ferry" chapter 20#nonsense
+says 'two sections that have it' 2 'no section #in' "$ferry" chapter 20#in
+says 'another page' 0 'Glossary' "$ferry" chapter glossary
+says 'no such page' 2 'there is no chapter' "$ferry" chapter nonsense
 says 'a chapter on kernels' 0 'CPU and device agree: yes' "$ferry" chapter 20 --quick
 says 'no such exercise' 2 'is no exercise' "$ferry" run nonsense
 says 'no such command' 2 'no command' "$ferry" nonsense

@@ -111,6 +111,22 @@ types "$ferry hint" '1 of'
 is_whole 'a hint'
 types "$ferry chapter 1 --read | cat" 'Why a GPU'
 is_whole 'a lesson'
+if command -v less >/dev/null; then
+  "${tmux[@]}" send-keys "clear; PAGER= $ferry chapter 20#guard" Enter
+  wait_for 'guard. Without it'
+  settle
+  [ "$(screen | head -n 1)" = 'Grid, block, guard' ]
+  result $? 'a section: less begins at its heading' "$(screen | head -n 3 | tr '\n' ';')"
+  "${tmux[@]}" send-keys g
+  wait_for 'Host and device'
+  result $? 'and what comes before it can be read' "$(screen | head -n 3 | tr '\n' ';')"
+  "${tmux[@]}" send-keys q
+else
+  skip 'a section: less begins at its heading' 'less is not installed'
+fi
+types "PAGER='head -n 3' $ferry chapter 20#guard" 'Grid, block, guard'
+[ "$(screen | head -n 1)" = 'Grid, block, guard' ]
+result $? 'another pager gets what follows the heading' "$(screen | head -n 3 | tr '\n' ';')"
 
 # An answer that does not compile, then the right one.
 printf '#include "ferry.h"\nFyDevice choose_device(const char *wish, int cuda_devices, bool mps_available) {\n  int unused;\n  return fy_zeros(3, 3)\n}\n' \
