@@ -9,7 +9,7 @@ const Mistake RACE = {"a race",
                       "Two threads touch the same memory, at least one of them writes, and nothing says which comes "
                       "first. Between threads of a "
                       "block a __syncthreads() does, between blocks an atomic operation or another launch.",
-                      "docs/inspector.md#findings"};
+                      "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
 const Mistake STREAMS_APART = {
     "a stream that does not wait for another",
     "Where the streams run in another order the result is another: what one stream makes and another needs has to be "
@@ -19,24 +19,24 @@ const Mistake BARRIER_MISSED = {
     "a barrier that some threads do not reach",
     "Every thread of a block has to come to each __syncthreads(). Guard the accesses by an if, not "
     "the barrier, and let no thread return before it.",
-    "docs/inspector.md#findings"};
+    "docs/29_debugging_kernels.md#a-barrier-that-not-all-reach"};
 const Mistake OUT_OF_BOUNDS = {"an access out of bounds",
                                "The index goes beyond the array. Compare it with the size before the access.",
-                               "docs/inspector.md#findings"};
+                               "docs/29_debugging_kernels.md#beyond-the-end"};
 const Mistake READ_UNWRITTEN = {"memory read that nobody has written",
                                 "What lies in memory before the first write is anything. Write it first: zeroes, too.",
-                                "docs/inspector.md#findings"};
+                                "docs/29_debugging_kernels.md#shared-memory-that-nobody-has-set"};
 const Mistake MISALIGNED_VECTOR = {
     "a vector where none may begin",
     "Vectors of 8 and 16 bytes are read and written at multiples of their size alone; a GPU ends the kernel elsewhere.",
-    "docs/inspector.md#findings"};
+    "docs/22_global_memory.md#float4"};
 const Mistake FREED_BEFORE = {"freed before its last use",
                               "A kernel came to memory that had been given back before. Free it behind its last use.",
-                              "docs/inspector.md#findings"};
+                              "docs/29_debugging_kernels.md#a-pointer-whose-memory-is-gone"};
 const Mistake NOT_FREED = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
-                           "docs/inspector.md#findings"};
+                           "docs/20_the_first_kernel.md#host-and-device"};
 const Mistake BAD_ADDRESS = {"a pointer that kernels cannot use so", "It leads to no memory of the device.",
-                             "docs/inspector.md#findings"};
+                             "docs/20_the_first_kernel.md#host-and-device"};
 
 bool case_inspected(const Case *c) {
   return c->inspection != NULL;

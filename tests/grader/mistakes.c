@@ -3,16 +3,16 @@
 
 const Mistake NO_KERNEL = {"no kernel was launched",
                            "The result has to be computed by a kernel on the device; a loop on the CPU is not it.",
-                           "docs/01_why_a_gpu.md"};
+                           "docs/20_the_first_kernel.md#host-and-device"};
 const Mistake COMPUTED_ON_HOST = {"computed on the host",
                                   "The data was copied to the host and computed there. Device memory is where the "
                                   "kernel finds its input and leaves its "
                                   "result; the host only launches it.",
-                                  "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                  "docs/20_the_first_kernel.md#host-and-device"};
 const Mistake NUMBER_FETCHED = {"a number fetched to the host",
                                 "The host waited for the device, to read a number from there. What depends on it can "
                                 "be decided on the device, and the host queues all launches without waiting.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                "docs/27_streams.md#queues"};
 const Mistake FIRST_CALL_ALONE = {
     "right in the first call alone",
     "Called again in the same program, it does something else. What is static or __device__ keeps its value from one "
@@ -21,11 +21,11 @@ const Mistake FIRST_CALL_ALONE = {
 const Mistake POINTER_ON_HOST = {"device memory used by the host",
                                  "The host cannot read or write memory from cudaMalloc: only kernels and CUDA's own "
                                  "functions can. Host code may pass the pointer on to them.",
-                                 "docs/03_tensor_moves.md"};
+                                 "docs/20_the_first_kernel.md#host-and-device"};
 const Mistake USED_AFTER_SCOPE = {"used after its scope",
                                   "What is made within fy_scope { } is freed at its end. A result is handed out of it: "
                                   "result = fy_keep(result), in the scope.",
-                                  "docs/03_tensor_moves.md#todevice"};
+                                  "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
 const Mistake GIVEN_UP = {
     "the caller's tensor given up",
     "A tensor that the answer was given is the caller's, who still needs it: fy_drop is for what the answer made. "
@@ -48,11 +48,11 @@ const Mistake LAUNCH_REFUSED = {"the launch was refused",
                                 "A block has at least 1 and at most 1024 threads (x times y times z, and z at most "
                                 "64), a grid at most 65535 blocks in y "
                                 "and in z. A launch beyond that runs nothing, and cudaGetLastError says so.",
-                                "docs/20_the_first_kernel.md"};
+                                "docs/20_the_first_kernel.md#errors-at-once-and-later"};
 const Mistake PAST_THE_END = {
     "wrote past the end",
     "A grid has more threads than there are elements. Each thread has to compare its index with the size first.",
-    "docs/01_why_a_gpu.md"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 const Mistake ADDED_WHOLE = {
     "added as whole numbers",
     "x holds floats, and somewhere on the way an int took their place: what is behind the point was lost.",
@@ -65,23 +65,24 @@ const Mistake NOT_WRITTEN = {"elements left unwritten",
                              "Some elements of the output still hold what was in the memory before, or were only added "
                              "to: a sum begins with a 0 that "
                              "somebody writes. Does every index have its thread?",
-                             "docs/01_why_a_gpu.md"};
+                             "docs/20_the_first_kernel.md#grid-block-guard"};
 
 const Mistake READ_PAST = {"memory read past the end",
                            "A thread beyond the last element has to leave the memory alone: to read there is an error "
                            "as well. The comparison with the "
                            "size comes before the access.",
-                           "docs/01_why_a_gpu.md"};
+                           "docs/20_the_first_kernel.md#grid-block-guard"};
 const Mistake READ_BEFORE = {"memory read before the beginning",
                              "An index below 0 was used to read. Which thread has it, and what should it do?",
-                             "docs/01_why_a_gpu.md"};
+                             "docs/29_debugging_kernels.md#beyond-the-end"};
 const Mistake SHARED_OUTSIDE = {"outside of a shared array",
                                 "A thread wrote before the beginning or behind the end of an array in __shared__ "
                                 "memory, where other arrays of the block lie.",
-                                "docs/01_why_a_gpu.md#why-many-small-cores-help"};
+                                "docs/23_shared_memory.md#a-blocks-own-memory"};
 const Mistake BLOCK_TOO_LARGE = {
     "a block of more than 1024 threads",
-    "The launch was refused: a block has at most 1024 threads. More threads take more blocks.", "docs/01_why_a_gpu.md"};
+    "The launch was refused: a block has at most 1024 threads. More threads take more blocks.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 const Mistake CALLERS_CHANGED = {"the caller's tensor changed",
                                  "A tensor that was given is not what it was before the call. It is the caller's, who "
                                  "will need it again: an operation "
@@ -91,17 +92,17 @@ const Mistake GRAD_LEFT = {
     "gradients left off",
     "After the call autograd does not record as it did before. fy_no_grad { } ends by itself; what "
     "fy_set_grad_enabled switched has to be switched back.",
-    "docs/05_model_moves.md#training-steps"};
+    "docs/07_pitfalls.md#in-place-and-the-gradients"};
 const Mistake GRAD_SWITCHED_ON = {"recording switched on",
                                   "Autograd did not record when the function was called, and does after it. fy_no_grad "
                                   "{ } ends by itself, and leaves what was; "
                                   "what fy_set_grad_enabled switched has to be switched back to what it was.",
-                                  "docs/05_model_moves.md#training-steps"};
+                                  "docs/07_pitfalls.md#in-place-and-the-gradients"};
 const Mistake STREAM_LEFT = {"another stream left current",
                              "After the call another stream is current than before, and the caller's operations go "
                              "there. fy_stream_guard { } puts "
                              "the old one back; after fy_set_stream that has to be done by hand.",
-                             "docs/04_benchmarks.md#the-devices-own-clock"};
+                             "docs/04_benchmarks.md#two-queues"};
 const Mistake DEVICE_LEFT = {
     "another device left current",
     "After the call another device is current than before, and the caller's \"cuda\" means that "
@@ -111,7 +112,7 @@ const Mistake AUTOCAST_LEFT = {
     "autocast left switched",
     "After the call autocast is not as it was before. Its block ends by itself; what was opened by hand "
     "has to be closed.",
-    "docs/07_pitfalls.md#in-place-and-the-gradients"};
+    "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
 const Mistake MODE_LEFT = {
     "left in another mode",
     "The model is the caller's, who goes on with it. fy_eval and fy_train switch all that is in it; "
@@ -121,4 +122,4 @@ const Mistake SCOPE_LEFT = {
     "a scope left open",
     "What fy_scope_open opens, fy_scope_close has to close: all that the caller makes from now on is "
     "in it. fy_scope { } does both.",
-    "docs/07_pitfalls.md#more-memory-than-there-is"};
+    "docs/03_tensor_moves.md#how-long-a-tensor-lives"};

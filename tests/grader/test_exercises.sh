@@ -8,7 +8,7 @@
 #   --sample        a quarter of the wrong answers: others as soon as the exercise's check changes. So `make test` runs it
 #   --times N       each answer is built once and judged N times, with other inputs: is each verdict what it has to be, and does
 #                   no other name stand before a wrong answer's own? (Which tests fail first hangs on the inputs.)
-#   --all-of-them   what is asked of the exercises together: enough answers, the table, the lessons named
+#   --all-of-them   what is asked of the exercises together: enough answers, the table
 #   --write         writes the table, and checks nothing
 # One run for some exercises each, so that none lasts long on a slow machine:
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^1
@@ -357,18 +357,6 @@ if [ "$what" = all-of-them ]; then
   done
   table | diff docs/exercises.md - >"$work/difference"
   result $? 'docs/exercises.md is the table' "tests/grader/test_exercises.sh --write makes it: $(head -n 4 "$work/difference" | tr '\n' ' ')"
-  # Every lesson that a text or a mistake leads to is there, its heading too.
-  why=$(grep -rhoE 'docs/[0-9a-z_]+\.md(#[a-z0-9-]+)?' tests/hidden/*/check.c tests/grader/mistakes.c tests/grader/expect*.c exercises | sort -u |
-    while IFS='#' read -r file anchor; do
-      if [ ! -e "$file" ]; then
-        echo "there is no $file"
-      elif [ -n "$anchor" ] &&
-        ! sed -n 's/^##* //p' "$file" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g' | grep -qx -- "$anchor"; then
-        echo "$file has no #$anchor"
-      fi
-    done)
-  [ -z "$why" ]
-  result $? 'the lessons that are named are there' "$why"
   "$ferry" cut --check >/dev/null 2>"$work/cut"
   result $? 'exercises/ is cut from solutions/' "./ferry cut makes it: $(head -n 2 "$work/cut" | tr '\n' ' ')"
 fi

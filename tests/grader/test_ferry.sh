@@ -42,6 +42,8 @@ says 'edit' 0 '10_made_there.c' env EDITOR='echo -n' "$ferry" edit 10
 says 'a lesson' 0 '3. Tensor moves' "$ferry" chapter 3 --read
 ! "$ferry" chapter 3 --read | grep -q '<!--\|<picture\|^#\|^```'
 result $? 'a lesson is rendered'
+says 'a mistake names the section' 1 'read ./ferry chapter 3#made-there-in-the-first-place' \
+  "$ferry" run 10 --file tests/hidden/10_made_there/wrong_swapped.c
 says 'a hint names the section' 0 'The lesson: ./ferry chapter 3#made-there-in-the-first-place' "$ferry" hint 10
 says 'a section of a lesson' 0 'All the blocks of a launch' "$ferry" chapter 20#grid-block-guard
 ! "$ferry" chapter 20#grid-block-guard | grep -q 'Five versions'

@@ -10,7 +10,8 @@ static const Mistake CARRIED = {
     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake NUMBER_BY_NUMBER = {
     "one transfer per element",
-    "Each element crossed on its own. A transfer costs microseconds however little it carries.", "docs/07_pitfalls.md"};
+    "Each element crossed on its own. A transfer costs microseconds however little it carries.",
+    "docs/07_pitfalls.md#many-small-transfers-against-one"};
 static const Mistake LEFT_ON_CPU = {"left on the CPU",
                                     "The device that was asked for has to reach every factory, as `.device = device`.",
                                     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
@@ -19,18 +20,18 @@ static const Mistake BROUGHT_BACK = {"brought back to the CPU",
                                      "docs/07_pitfalls.md#to-and-fro-against-staying"};
 static const Mistake FIRST_GPU = {"the first GPU, not the one given",
                                   "\"cuda\" is the current device, cuda:0 mostly. Pass on the device that was given.",
-                                  "docs/06_several_gpus.md"};
+                                  "docs/06_several_gpus.md#the-gpu-of-your-choice"};
 static const Mistake COUNTED_ON = {"counted on from row to row",
                                    "Every row is the same: each begins at offset again, whatever stands above it.",
                                    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake SWAPPED = {"rows and columns swapped", "The column index runs fastest, and is the second one.",
-                                "docs/03_tensor_moves.md"};
+                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake NO_OFFSET = {"offset left out",
                                   "fy_add_scalar returns another tensor; it does not change its first.",
                                   "docs/03_tensor_moves.md#questions"};
 static const Mistake EXPANDED = {"a view in place of memory",
                                  "fy_expand repeats one row by a stride of 0: there is one row in memory.",
-                                 "docs/07_pitfalls.md"};
+                                 "docs/07_pitfalls.md#view-against-reshape"};
 
 static const Mistake NOT_CONTIGUOUS = {"rows that do not lie in memory one after the other",
                                        "The values are right, but the tensor is a view, of a transposed one perhaps. "
@@ -40,7 +41,7 @@ static const Mistake NOT_CONTIGUOUS = {"rows that do not lie in memory one after
 static const Mistake CUT = {
     "the offset cut to a whole number",
     "The offset is a double and may lie between two whole numbers; an int in between loses that.",
-    "docs/03_tensor_moves.md"};
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake BY_ANOTHER_GPU = {
     "by way of another GPU", "The grid was made on one GPU and copied to the one that was asked for. Make it there.",
     "docs/03_tensor_moves.md#made-there-in-the-first-place"};

@@ -36,7 +36,7 @@ static const Mistake NOT_ON_CPU = {"the CPU's product calculated on the device",
                                    "alike, so the CPU has to calculate too.",
                                    "docs/03_tensor_moves.md#todevice"};
 static const Mistake LOWEST = {"the smallest difference", "Asked for is the largest difference, not the smallest.",
-                               "docs/03_tensor_moves.md"};
+                               "docs/03_tensor_moves.md#todevice"};
 static const Mistake FIRST_GPU = {"the first GPU, not the one given",
                                   "The device that was given is the one to use, whatever its number.",
                                   "docs/03_tensor_moves.md#todevice"};
@@ -45,20 +45,21 @@ static const Mistake APART = {"operands on two devices",
                               "docs/03_tensor_moves.md#one-operation-one-device"};
 static const Mistake ELEMENTWISE = {"element by element",
                                     "fy_mul multiplies element by element, as * does; the matrix product is fy_matmul.",
-                                    "docs/03_tensor_moves.md"};
+                                    "docs/03_tensor_moves.md#todevice"};
 static const Mistake SIGNED = {"without the absolute value",
                                "x - y can be negative, and then its maximum is not the largest difference.",
-                               "docs/03_tensor_moves.md"};
+                               "docs/03_tensor_moves.md#todevice"};
 static const Mistake MEAN = {"the mean instead of the maximum",
-                             "Asked for is the largest difference, not the average one.", "docs/03_tensor_moves.md"};
+                             "Asked for is the largest difference, not the average one.",
+                             "docs/03_tensor_moves.md#todevice"};
 static const Mistake CONSTANT = {"a constant",
                                  "The same number came back for tensors that differ: the result has to be calculated.",
-                                 "docs/03_tensor_moves.md"};
+                                 "docs/03_tensor_moves.md#todevice"};
 static const Mistake SWAPPED = {"factors swapped", "a @ b is not b @ a, even where the shapes allow both.",
-                                "docs/03_tensor_moves.md"};
+                                "docs/03_tensor_moves.md#todevice"};
 static const Mistake EMPTY = {"the maximum of nothing",
                               "A tensor without elements has no maximum. Ask fy_numel first, and return 0.",
-                              "docs/03_tensor_moves.md"};
+                              "docs/03_tensor_moves.md#todevice"};
 
 static const Mistake NO_STRIDES = {"strides ignored",
                                    "Behind fy_data_ptr the elements lie in the memory's order. Of a transposed tensor "
@@ -68,11 +69,11 @@ static const Mistake NO_STRIDES = {"strides ignored",
 static const Mistake TWO_LOOPS = {"written for two dimensions",
                                   "A tensor may have one dimension, three, or none. fy_numel counts the elements of "
                                   "all, and fy_max looks at each.",
-                                  "docs/03_tensor_moves.md"};
+                                  "docs/03_tensor_moves.md#todevice"};
 static const Mistake FEW_LOOPS = {"written for a few dimensions",
                                   "Of the dimensions behind the fourth only the first element was looked at. fy_max "
                                   "looks at each, however many there are.",
-                                  "docs/03_tensor_moves.md"};
+                                  "docs/03_tensor_moves.md#todevice"};
 static const Mistake SAME_MEMORY = {"the same memory taken for the same values",
                                     "Two views of one memory, such as a matrix and its transposed, have the same "
                                     "elements in other places.",
@@ -80,12 +81,12 @@ static const Mistake SAME_MEMORY = {"the same memory taken for the same values",
 static const Mistake SQUARED = {"the square in place of the absolute value",
                                 "A float holds the square of no number below 1e-23 or above 1e19: it becomes 0, or "
                                 "infinite. fy_abs loses nothing.",
-                                "docs/03_tensor_moves.md"};
+                                "docs/03_tensor_moves.md#todevice"};
 static const Mistake KEPT = {
     "kept from the call before",
     "In a second call the result was that of the first, or was begun with it. What is static keeps its "
     "value from one call to the next; each call has tensors of its own.",
-    "docs/03_tensor_moves.md"};
+    "docs/03_tensor_moves.md#todevice"};
 
 // ---- the largest difference ------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 
 static const Mistake SEED = {"the seed left out",
                              "The order of the samples is the loaders' seed's, and that is an argument: .seed = seed.",
-                             "docs/08_data_pipeline.md"};
+                             "docs/08_data_pipeline.md#the-order-of-an-epoch"};
 static const Mistake WENT_ON = {"the second epoch goes on from the first",
                                 "The weights have learnt in the first epoch. Keep copies, and put them back before the "
                                 "second.",

@@ -11,63 +11,66 @@ static const Mistake ROUNDED_DOWN = {
     "blocks rounded down", "n / threads leaves the last, partial block out. Round up: (n + threads - 1) / threads.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake OVERWRITTEN = {"y overwritten", "a * x is added to y; what was there counts.",
-                                    "docs/20_the_first_kernel.md#grid-block-guard"};
+                                    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 there is nothing to launch: a grid of 0 blocks is an invalid configuration.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake LAUNCH_EACH = {"a launch per element",
                                     "One launch has a thread for every element; a launch costs microseconds.",
-                                    "docs/07_pitfalls.md"};
-static const Mistake SEVERAL = {
-    "more than one launch", "One launch does for all elements; a launch costs microseconds.", "docs/07_pitfalls.md"};
+                                    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
+static const Mistake SEVERAL = {"more than one launch",
+                                "One launch does for all elements; a launch costs microseconds.",
+                                "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake FOR_NONE = {
     "a launch for no elements",
     "For n = 0 there is nothing to do, and nothing to launch: the launch alone costs microseconds.",
-    "docs/01_why_a_gpu.md"};
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake WHOLE_FACTOR = {
     "the factor rounded to a whole number",
-    "a is a float, and somewhere an int took its place: what is behind the point was lost.", "docs/01_why_a_gpu.md"};
+    "a is a float, and somewhere an int took its place: what is behind the point was lost.",
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake EXCHANGED = {"blocks and threads exchanged",
                                   "kernel<<<blocks, threads>>>: the number of blocks comes first. The threads of a "
                                   "block are at most 1024, whatever n is.",
-                                  "docs/01_why_a_gpu.md"};
+                                  "docs/20_the_first_kernel.md#host-and-device"};
 static const Mistake BLOCKS_IN_Y = {"blocks along y",
                                     "A grid has room for 2147483647 blocks along x and for 65535 along y: a long array "
                                     "lies along x.",
-                                    "docs/01_why_a_gpu.md"};
+                                    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake CAPPED = {
     "blocks capped at 65535",
     "Elements from 65535 blocks on were left as they were. Along x a grid has room for 2147483647 "
     "blocks; with fewer than n asks for each thread needs a loop.",
     "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake FIRST_LEFT_OUT = {"the first element left out",
-                                       "Indices begin at 0: so do blockIdx.x and threadIdx.x.", "docs/01_why_a_gpu.md"};
+                                       "Indices begin at 0: so do blockIdx.x and threadIdx.x.",
+                                       "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake SWAPPED = {"x and y exchanged", "x is what is scaled, and y what it is added to.",
-                                "docs/01_why_a_gpu.md"};
+                                "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake ONE_THREAD = {
     "one thread for everything",
     "A loop over all elements in one thread uses one of the thousands of lanes of a GPU. Each "
     "thread takes its own element.",
-    "docs/01_why_a_gpu.md"};
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake ONE_BLOCK = {
     "one block for everything",
     "A block runs on one multiprocessor, and the others have nothing to do. Many elements take "
     "many blocks.",
-    "docs/01_why_a_gpu.md"};
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake THIN = {
     "blocks of less than a warp",
     "Threads run 32 at a time, a warp. A block of fewer leaves the others of its warp idle: let "
     "it have 256, however few elements there are.",
-    "docs/21_the_machine.md"};
+    "docs/21_the_machine.md#warps"};
 static const Mistake ZERO_SKIPPED = {
     "a factor of 0 taken for nothing to do",
     "0 times an infinity is NaN, and so is its sum with what was in y. The formula holds for every a and every x.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake SMALL_BLOCKS = {
     "a block for each element",
     "A block of few threads leaves most lanes of its warp of 32 idle. Let a block have "
     "whole warps, 256 threads for instance.",
-    "docs/01_why_a_gpu.md"};
+    "docs/21_the_machine.md#warps"};
 
 // a has a part behind the point, and all products and sums are exact.
 static void ask(Case *c, int64_t n) {

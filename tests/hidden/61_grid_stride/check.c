@@ -6,12 +6,12 @@ static const Mistake ONE_PASS = {"only the first pass",
                                  "Each thread did one element, so the elements beyond the grid were left. Turn the if "
                                  "into a loop that goes on by the "
                                  "number of threads in the grid.",
-                                 "docs/20_the_first_kernel.md#grid-block-guard"};
+                                 "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake BLOCK_STRIDE = {
     "stride of one block",
     "With a step of blockDim.x every block walks over what the next block does as well. The step is the whole grid: "
     "gridDim.x * blockDim.x.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake BLOCK_INDEX = {"index local to the block",
                                     "threadIdx.x begins at 0 again in every block, so all blocks did the same "
                                     "elements. A thread's number in the grid is "
@@ -21,32 +21,32 @@ static const Mistake PIECES = {
     "a piece of its own for each thread",
     "Each thread walked through a run of neighbours. Then the threads of a warp are far apart at every step, and each "
     "needs a memory transaction of its own; let neighbouring threads take neighbouring elements.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
+    "docs/22_global_memory.md#a-ladder-of-strides"};
 static const Mistake OWN_SHAPE = {"another launch shape",
                                   "The launch has to have the blocks and threads that were given. A loop in the kernel "
                                   "makes up for a grid that is too "
                                   "small.",
-                                  "docs/20_the_first_kernel.md#grid-block-guard"};
+                                  "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake PASS_BY_PASS = {"a launch per pass",
                                      "The host launched the kernel again for every part of the work. One launch does "
                                      "all of it when the kernel has the loop.",
-                                     "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                     "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake WHOLE_PASSES = {
     "the last, partial pass left out",
     "n divided by the number of threads is rounded down, so the rest of n elements was left. Compare the index with n.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 
 static const Mistake EXCHANGED = {"blocks and threads exchanged",
                                   "kernel<<<blocks, threads>>>: the number of blocks comes first.",
-                                  "docs/20_the_first_kernel.md#grid-block-guard"};
+                                  "docs/20_the_first_kernel.md#host-and-device"};
 static const Mistake WHOLE_NUMBERS = {
     "factors rounded to whole numbers",
     "a and b are floats, and somewhere an int took their place: what is behind the point was lost.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake INDEX_FOR_THREAD = {
     "the index in place of the thread's number",
     "who[i] is the number of the thread that did element i: it stays the same in all turns of that thread's loop.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake LOCAL_NUMBER = {
     "the number within the block",
     "Threads are numbered through the whole grid: the threads of all blocks before count, too.",

@@ -36,14 +36,14 @@ static const Mistake BLOCK_INDEX = {
 static const Mistake ROW_BY_ROW = {
     "a launch per row",
     "The host launched the kernel for each row. A grid has two dimensions, so one launch does all rows.",
-    "docs/07_pitfalls.md#many-small-transfers-against-one"};
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake GAIN_BY_COLUMN = {"gain taken by the column",
                                        "gain has an element for each row, shift has one for each column.",
-                                       "docs/03_tensor_moves.md"};
+                                       "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 
 static const Mistake PITCHES_EXCHANGED = {"pitches exchanged",
                                           "in_pitch is the distance between rows of in, out_pitch that of out.",
-                                          "docs/01_why_a_gpu.md#two-kinds-of-work"};
+                                          "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake LAST_LEFT_OUT = {
     "the last row or column left out",
     "Rows go from 0 to rows - 1, columns to columns - 1: an index equal to size - 1 is "
@@ -53,7 +53,7 @@ static const Mistake X_DOWN = {
     "x down the rows",
     "Neighbouring threads are numbered along x. With x along the rows of memory they read neighbours; "
     "down a column each reads a sector of its own.",
-    "docs/01_why_a_gpu.md#two-kinds-of-work"};
+    "docs/22_global_memory.md#a-ladder-of-strides"};
 static const Mistake FEW_THREADS = {
     "few threads for many pixels",
     "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
@@ -71,7 +71,7 @@ static const Mistake TOO_TALL = {
 static const Mistake TERM_LEFT_OUT = {"gain or shift left out",
                                       "A pixel is multiplied by its row's gain, and its column's shift "
                                       "is added.",
-                                      "docs/03_tensor_moves.md"};
+                                      "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
   int64_t in_padding = draw_int(c, 3, 9), out_padding = in_padding + draw_int(c, 2, 9);

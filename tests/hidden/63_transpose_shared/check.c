@@ -52,7 +52,7 @@ static const Mistake IN_VAIN = {"elements read in vain",
                                 "with columns, though what follows is memory, too.",
                                 "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake SEVERAL = {"more than one launch", "One launch has a block for every tile.",
-                                "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                "docs/23_shared_memory.md#a-transpose-step-by-step"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(rows, columns), -90, 90), (Give){.device = "cuda:0"});

@@ -24,7 +24,7 @@ static const Mistake NO_FENCE = {"a flag without a fence before it",
                                  "One block writes its sum and then counts itself as done, another sees the count and "
                                  "reads the sum. Without fences the sum read may be an old one: the writer needs a "
                                  "__threadfence() between the two, and so does the reader.",
-                                 "docs/24_reductions.md#seven-steps"};
+                                 "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ONE_BLOCK = {"one block for everything",
                                   "A block runs on one multiprocessor, and the others have nothing to do. Spread the "
                                   "elements over many blocks, and then "
@@ -72,10 +72,10 @@ static const Mistake ON_HOST = {"finished on the host",
                                 "The blocks' sums were copied to the host and added there, which makes the host wait. "
                                 "A second launch adds them where "
                                 "they are.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake LAUNCHES = {"a launch for every piece",
                                  "Two launches do: one over x and one over the blocks' sums.",
-                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                 "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake EMPTY_GRID = {
     "a grid of no blocks", "For n = 0 a grid of n / threads blocks is an invalid configuration; the sum is 0 still.",
     "docs/24_reductions.md#seven-steps"};

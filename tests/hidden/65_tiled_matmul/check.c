@@ -45,13 +45,13 @@ static const Mistake WRAPPED = {"written to the next row",
                                 "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake B_TURNED = {"b taken for its transpose",
                                  "b[i][j] is b[i * n + j]: b has n columns, and the inner index is its row.",
-                                 "docs/03_tensor_moves.md"};
+                                 "docs/26_the_matrix_product.md#a-thread-for-each-element"};
 static const Mistake ADDED = {"added to what was there", "c holds anything before; the product replaces it.",
-                              "docs/03_tensor_moves.md"};
+                              "docs/26_the_matrix_product.md#a-thread-for-each-element"};
 static const Mistake LAUNCHES = {
     "a launch for every step",
     "The loop over the tiles is on the host. In the kernel, the sums stay in registers from one tile to the next.",
-    "docs/07_pitfalls.md#many-small-transfers-against-one"};
+    "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 
 static const Mistake NO_TILE = {"no shared tile",
                                 "There was not one barrier, so no tile was brought by the threads of a block together.",

@@ -62,14 +62,14 @@ static const Mistake EMPTY_GRID = {
     "For n = 0 a grid of n / threads blocks is an invalid configuration; the counts are 0 still.",
     "docs/25_scan.md#a-histogram"};
 static const Mistake ON_HOST = {"finished on the host", "The counts were copied to the host, which waits for them.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                "docs/25_scan.md#a-histogram"};
 static const Mistake MANY_BLOCKS = {
     "few elements for each block",
     "Each block adds all of its bins to `counts`. With a block for every few elements that is as much as adding each "
     "element there. Let few blocks have many elements each: a loop over x.",
     "docs/25_scan.md#a-histogram"};
 static const Mistake LAUNCHES = {"a launch for every bin", "One launch counts all bins.",
-                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                 "docs/25_scan.md#a-histogram"};
 
 // A third of the values fall into one bin, a few are outside on either side, one of them just beyond the last bin.
 static void ask(Case *c, int64_t n, int64_t bins) {

@@ -55,7 +55,7 @@ static const Mistake ROUNDED_DOWN = {
 static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
                                    LESSON "#a-blocks-own-memory"};
 static const Mistake SEVERAL = {"a launch per plane", "One launch takes all planes out of a tile that was read once.",
-                                "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                "docs/23_shared_memory.md#a-transpose-step-by-step"};
 
 static void ask(Case *c, int64_t n, int64_t channels) {
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(n, channels), -90, 90), (Give){.device = "cuda:0"});

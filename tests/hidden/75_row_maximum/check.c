@@ -50,7 +50,7 @@ static const Mistake EMPTY_GRID = {"a grid of no blocks",
 static const Mistake ATOMICS = {"atomic operations", "A row is one warp's business: nobody else writes its result.",
                                 LESSON "#atomics"};
 static const Mistake SEVERAL = {"more than one launch", "One launch finds both, for all rows.",
-                                "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                "docs/24_reductions.md#one-launch-or-two"};
 
 static const Mistake LANES_MISSING = {"lanes that do not come to a shuffle",
                                       "A lane of the mask had returned or gone round the shuffle, and what others get "
@@ -67,7 +67,8 @@ static const Mistake LEAST_LEFT_OUT = {
     LESSON "#masks"};
 static const Mistake AGAIN = {
     "elements read more than once",
-    "Two readings of a row are enough for its largest number and the place of it, and each row has one warp.", LESSON};
+    "Two readings of a row are enough for its largest number and the place of it, and each row has one warp.",
+    "docs/24_reductions.md#shuffles"};
 static const Mistake NEAR_EQUAL = {
     "what is near taken for equal",
     "Two numbers may be less than 1e-12 apart, and one of them is the larger all the same: > and == compare them.",

@@ -66,7 +66,7 @@ static const Mistake WAITED = {
     LESSON "#over-blocks"};
 static const Mistake LAUNCHES = {"a launch for every step",
                                  "Three launches do: pieces, their sums, and what stands before them.",
-                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                 "docs/25_scan.md#over-blocks"};
 
 static void ask(Case *c, int64_t n) {
   give_array(c, "x", draw_array(c, FY_INT32, shape(n), -1000, 9000), (Give){.device = "cuda:0"});

@@ -63,7 +63,7 @@ static const Mistake FIRST_PIECES = {"the later pieces left out",
 static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
                                    LESSON "#over-blocks"};
 static const Mistake LAUNCHES = {"a launch for every piece", "Three launches do: counts, their scan, and the writing.",
-                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                 "docs/25_scan.md#compaction"};
 
 static void ask(Case *c, int64_t n, double bound) {
   Array *x = draw_steps(c, shape(n), -9, 9, 0.25);

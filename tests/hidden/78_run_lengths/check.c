@@ -56,13 +56,13 @@ static const Mistake ON_HOST = {
     "the count fetched to the host",
     "The host waited for the number of runs. A kernel with a thread for each element reads it on the "
     "device.",
-    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+    "docs/25_scan.md#runs"};
 static const Mistake WAITED = {
     "the host waits in between",
     "What the device alone knows stays there: the next kernel reads it, and the host has all of them queued meanwhile.",
     LESSON "#runs"};
 static const Mistake LAUNCHES = {"a launch for every run", "Four launches do, however many runs there are.",
-                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                 "docs/25_scan.md#runs"};
 
 // Runs of 1 to `longest`; two neighbouring runs always differ.
 static void ask(Case *c, int64_t n, int64_t longest) {

@@ -48,7 +48,7 @@ static const Mistake SWAPPED = {"the grid the wrong way round",
                                 TILES};
 static const Mistake LAUNCHES = {"a launch for every step",
                                  "The loop along k is in the kernel: sums stay in registers from one step to the next.",
-                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                 "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 
 static void ask(Case *c, int64_t m, int64_t n, int64_t k) {
   give_array(c, "a", draw_steps(c, shape(m, k), 1, 5, 0.25), (Give){.device = "cuda:0"});

@@ -41,7 +41,7 @@ static const Mistake READ_TOO_OFTEN = {
     "Both operands need tiles in __shared__ memory that the whole block fills once and uses.", TILES};
 static const Mistake ADDED = {"added to what was there", "c holds anything before; the product replaces it.", TILES};
 static const Mistake LAUNCHES = {"a launch for every step", "The loop along k is in the kernel.",
-                                 "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                 "docs/26_the_matrix_product.md#two-pairs-of-tiles"};
 
 // Behind each operand lie elements that are not zero.
 static void ask(Case *c, int64_t m, int64_t n, int64_t k) {

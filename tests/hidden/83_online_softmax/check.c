@@ -32,7 +32,7 @@ static const Mistake BESIDE = {
     "A warp's request touched many more sectors than its bytes need: its lanes read from different rows, or each has a "
     "piece "
     "of the row to itself. Let the threads of a block share a row, and neighbours read neighbouring columns.",
-    "docs/22_global_memory.md"};
+    "docs/22_global_memory.md#a-ladder-of-strides"};
 static const Mistake SEVERAL = {"more than one launch", "One launch does it, for all rows.", LESSON};
 static const Mistake EMPTY_GRID = {"a grid of no blocks",
                                    "For no rows a grid of no blocks is an invalid configuration.", LESSON};

@@ -37,7 +37,7 @@ static const Mistake LEFT_OVER = {
     "them have to be added, too.",
     LESSON};
 static const Mistake SEVERAL = {"more than three launches", "One for the rows and one or two for the columns do it.",
-                                "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                "docs/28_kernels_of_a_network.md#layer-norm-backward"};
 
 static const Mistake READ_AGAIN = {
     "read again and again",

@@ -30,7 +30,7 @@ static const Mistake BESIDE = {
     "a thread reads a row from global memory",
     "Lanes of a warp read from different rows, so that each request touches a sector for each lane. Let a block "
     "copy a tile into shared memory, neighbours by neighbours.",
-    "docs/23_shared_memory.md"};
+    "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake SEVERAL = {"more than one launch", "Scores need no launch of their own.", LESSON};
 
 static const Mistake ZERO_FIRST = {"zero taken for the smallest score",

@@ -20,7 +20,7 @@ static const Mistake ROUND = {"the other end for the missing neighbours",
                               "At the ends the element itself stands for the neighbour that is not there.", LESSON};
 static const Mistake ROUNDED_DOWN = {"the last block left out",
                                      "With n / 256 blocks the last elements have no thread. Round up, and guard.",
-                                     "docs/20_the_first_kernel.md"};
+                                     "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake BLOCK_ENDS = {
     "the ends of each block taken for the ends of x",
     "Where a block ends x goes on: the neighbours of its first and last element are other "

@@ -20,7 +20,7 @@ static const Mistake OVERWRITTEN = {
 static const Mistake WAITS = {"the host waits",
                               "With the host waiting between the two, an event is not needed, and nothing overlaps "
                               "either: let the streams wait for each other.",
-                              EVENTS};
+                              "docs/27_streams.md#when-it-does-not-overlap"};
 static const Mistake OTHER_ARRAY = {"another array in place of scaled",
                                     "There is one array `scaled`, which has the last batch in the end. With a second "
                                     "one nobody has to wait for it, and it is memory that the caller has not given.",
@@ -28,7 +28,7 @@ static const Mistake OTHER_ARRAY = {"another array in place of scaled",
 static const Mistake ONE_STREAM = {"all in one stream",
                                    "In one stream nothing has to wait, and nothing runs side by side: scale in "
                                    "`first`, add in `second`.",
-                                   EVENTS};
+                                   "docs/27_streams.md#queues"};
 static const Mistake DEFAULT_STREAM = {
     "the default stream used",
     "The streams here are non-blocking: the default stream does not wait for them, nor they for it.",
@@ -40,7 +40,7 @@ static const Mistake OTHER_DEVICE = {
     "call before this one was for another device: make events in each call, where they are used.",
     EVENTS "#queues"};
 static const Mistake COPIES = {"copies of x", "x is where the kernel can read it: a batch begins at x + b * n.",
-                               EVENTS};
+                               "docs/29_debugging_kernels.md#the-wrong-stream"};
 
 static void ask(Case *c, int64_t batches, int64_t n) {
   give_array(c, "x", draw_steps(c, shape(batches, n), 1, 99, 0.25), (Give){.device = "cpu"});

@@ -11,12 +11,12 @@ static const Mistake FREED = {"freed before its last use",
 static const Mistake OF_THE_HOST = {"host memory given to a kernel",
                                     "The weights are in the host's memory, where a kernel cannot read: copy them to "
                                     "the device, or give them by value.",
-                                    "docs/20_the_first_kernel.md"};
+                                    "docs/20_the_first_kernel.md#host-and-device"};
 static const Mistake MISALIGNED = {
     "a vector where none may begin",
     "A float4 begins at a multiple of 16 bytes. x may be a view, which begins anywhere: load single floats, or "
     "vectors from the first such address on.",
-    "docs/22_global_memory.md"};
+    "docs/22_global_memory.md#float4"};
 static const Mistake KEPT = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
                              LESSON};
 static const Mistake ONE_WEIGHT = {"one weight for all", "Element i has weight i % 4.", LESSON};
@@ -24,13 +24,13 @@ static const Mistake EARLIER = {"the weights of an earlier call",
                                 "Each call brings weights of its own: they have to be copied in each.", LESSON};
 static const Mistake REST = {"the last elements left out",
                              "n is hardly ever a multiple of 4: up to three elements are left behind the last four.",
-                             "docs/22_global_memory.md"};
+                             "docs/22_global_memory.md#float4"};
 static const Mistake SHIFTED = {"weights counted from another element",
                                 "The weights begin with x[0], wherever x lies in memory.", LESSON};
 static const Mistake AROUND = {"elements around the view",
                                "x is n elements of something larger, and what lies before and behind them may be NaN, "
                                "which stays one even times 0. It must have no part in the sum.",
-                               "docs/22_global_memory.md"};
+                               "docs/22_global_memory.md#float4"};
 static const Mistake SEVERAL = {"more launches than two", "One launch for the blocks' sums, one for the sum of those.",
                                 LESSON};
 

@@ -7,33 +7,34 @@
 static const Mistake NOT_FASTER = {"not faster than what was handed out",
                                    "./ferry inspect --gpu v100 says of each line what it asks for, and what limits the "
                                    "kernel. Begin with the largest of the times.",
-                                   LESSON};
+                                   "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake DOWN_COLUMNS = {"global memory read or written down columns",
                                      "Neighbouring lanes read or write far apart, a sector for each. Let a tile go "
                                      "through shared memory, so that both sides go along rows.",
-                                     LESSON};
+                                     "docs/23_shared_memory.md#a-tile"};
 static const Mistake RACE_IN_TILE = {
     "no barrier",
     "The tile is read before all of it has been written, or written again before all of it has been read: "
     "a __syncthreads() belongs between.",
-    LESSON};
+    "docs/23_shared_memory.md#a-blocks-own-memory"};
 static const Mistake EDGES = {"the edges left out",
                               "The last rows and columns fill no whole tile, and are part of the "
                               "matrix all the same.",
-                              LESSON};
+                              "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake LIMITS = {
     "rows and columns exchanged in the guard of the stores",
     "out has as many rows as x has columns, and as many columns as x has rows: what is written is "
     "compared with these.",
-    LESSON};
-static const Mistake NOT_TURNED = {"copied, and not turned", "out[j][i] is x[i][j].", LESSON};
+    "docs/23_shared_memory.md#a-transpose-step-by-step"};
+static const Mistake NOT_TURNED = {"copied, and not turned", "out[j][i] is x[i][j].",
+                                   "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake FIRST_CALL = {
     "only the first call", "The same pointers and sizes may come again, with other numbers: each call does all of it.",
-    LESSON};
+    "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
                                  "It has to be good there, too. A kernel for whole tiles and another one for "
                                  "the rest is fine, if both are fast.",
-                                 LESSON};
+                                 "docs/23_shared_memory.md#a-transpose-step-by-step"};
 
 enum { SIDE = 1024 };
 static const Scored SCORED = {.gpu = "v100",
@@ -182,7 +183,7 @@ EXERCISE = {
     .title = "Make it faster: a transpose",
     .kind = "kernel",
     .chapter = 23,
-    .lesson = LESSON,
+    .lesson = LESSON "#a-transpose-step-by-step",
     .open = true,
     .hints = {"./ferry inspect --gpu v100 work/95_faster_transpose.cu: which line takes more sectors than it must?",
               "A tile in shared memory lets a block read along rows and write along rows.",

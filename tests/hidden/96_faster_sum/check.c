@@ -9,29 +9,32 @@ static const Mistake NOT_FASTER = {
     "not faster than what was handed out",
     "./ferry inspect --gpu v100 says what limits the kernel: instructions that few lanes "
     "take part in, barriers, memory. Begin with the largest of the times.",
-    LESSON};
+    "docs/24_reductions.md#seven-steps"};
 static const Mistake ATOMICS = {"an atomic for every element",
                                 "Additions to one address wait for each other. Let each block add up its elements "
                                 "first, and add once.",
-                                LESSON};
+                                "docs/24_reductions.md#atomics"};
 static const Mistake UNORDERED = {"no barrier between the steps",
                                   "A thread reads what another one has not written yet: a __syncthreads() between the "
                                   "steps, a __syncwarp() or a shuffle within a warp.",
-                                  LESSON};
+                                  "docs/24_reductions.md#seven-steps"};
 static const Mistake LOST = {
     "blocks that meet without an atomic operation or a fence",
     "Two blocks read out, add, and write: one of the sums is lost. And a block that reads what another one wrote needs "
     "an atomic counter, with a __threadfence() between sum and counter in both of them.",
-    LESSON};
+    "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake REST = {"the last elements left out",
-                             "n is hardly ever a multiple of 4, or of what the blocks take together.", LESSON};
+                             "n is hardly ever a multiple of 4, or of what the blocks take together.",
+                             "docs/24_reductions.md#seven-steps"};
 static const Mistake SCORED_ALONE = {
     "made for the scored size alone",
-    "What lies behind the scored number of elements was not added: let the loop go on to n, whatever n is.", LESSON};
-static const Mistake ONE_BLOCK = {"the sum of one block", "All blocks' sums are part of it.", LESSON};
+    "What lies behind the scored number of elements was not added: let the loop go on to n, whatever n is.",
+    "docs/24_reductions.md#7-many-elements-for-each-thread"};
+static const Mistake ONE_BLOCK = {"the sum of one block", "All blocks' sums are part of it.",
+                                  "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
                                  "It has to be good there, too: let the loop have any n, and treat what is left apart.",
-                                 LESSON};
+                                 "docs/24_reductions.md#seven-steps"};
 
 enum { SIDE = 1 << 21 };
 static const Scored SCORED = {.gpu = "v100",
@@ -135,7 +138,7 @@ EXERCISE = {
     .title = "Make it faster: a sum",
     .kind = "kernel",
     .chapter = 24,
-    .lesson = LESSON,
+    .lesson = LESSON "#seven-steps",
     .open = true,
     .hints = {"Which lanes take part in the addition? Let those that do stand beside each other.",
               "In the first step half of the threads have nothing to do but to load: let each load and add several.",

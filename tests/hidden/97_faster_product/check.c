@@ -8,23 +8,26 @@
 static const Mistake NOT_FASTER = {"not faster than what was handed out",
                                    "./ferry inspect --gpu gtx1650 says what limits the kernel. Count how many loads "
                                    "there are for each multiply-add, and where they go.",
-                                   LESSON};
+                                   "docs/26_the_matrix_product.md#what-the-steps-are-worth"};
 static const Mistake DOWN_COLUMNS = {"global memory read or written down columns",
                                      "Neighbouring lanes touch elements that are a row apart, a sector for each: let "
                                      "threadIdx.x count columns.",
-                                     LESSON};
+                                     "docs/26_the_matrix_product.md#a-thread-for-each-element"};
 static const Mistake UNORDERED = {"a barrier is missing",
                                   "Two barriers a step: none may use a tile before it is whole, nor overwrite it while "
                                   "others read.",
-                                  LESSON};
+                                  "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake LAST_TILE = {"the last, partial tile left out",
                                   "k is hardly ever a multiple of the step: beyond the matrices there are zeros.",
-                                  LESSON};
+                                  "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
 static const Mistake EDGES = {"the edges left out",
-                              "m and n are hardly ever multiples of the tile: round the grid up, and guard.", LESSON};
-static const Mistake TRANSPOSED = {"b taken for its transpose", "Element (p, j) of b is b[p * n + j].", LESSON};
+                              "m and n are hardly ever multiples of the tile: round the grid up, and guard.",
+                              "docs/26_the_matrix_product.md#tiles-in-shared-memory"};
+static const Mistake TRANSPOSED = {"b taken for its transpose", "Element (p, j) of b is b[p * n + j].",
+                                   "docs/26_the_matrix_product.md#a-thread-for-each-element"};
 static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
-                                 "It has to be good there, too: whole tiles, and zeros beyond the matrices.", LESSON};
+                                 "It has to be good there, too: whole tiles, and zeros beyond the matrices.",
+                                 "docs/26_the_matrix_product.md#what-the-steps-are-worth"};
 
 enum { ROWS = 256, COLUMNS = 896, INNER = 128 };
 static const Scored SCORED = {.gpu = "gtx1650",
@@ -157,7 +160,7 @@ EXERCISE = {
     .title = "Make it faster: a product",
     .kind = "kernel",
     .chapter = 26,
-    .lesson = LESSON,
+    .lesson = LESSON "#what-the-steps-are-worth",
     .open = true,
     .hints = {"Two loads for each multiply-add: who else wants the same words?",
               "Tiles in shared memory, two barriers a step; then look at what limits it now.",
