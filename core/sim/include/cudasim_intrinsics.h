@@ -55,64 +55,66 @@ template <class T, class From> inline T toward(int mode, From from) {
 
 } // namespace cudasim
 
+extern "C" {
+
 #define CUDASIM_MODES(X) X(rz, FE_TOWARDZERO) X(rd, FE_DOWNWARD) X(ru, FE_UPWARD)
 
 #define CUDASIM_ARITHMETIC(suffix, mode)                                                                               \
-  static inline float __fadd_##suffix(float x, float y) {                                                              \
+  inline float __fadd_##suffix(float x, float y) {                                                                     \
     return cudasim::rounded(mode, x, y, [](float a, float b) { return a + b; });                                       \
   }                                                                                                                    \
-  static inline float __fsub_##suffix(float x, float y) {                                                              \
+  inline float __fsub_##suffix(float x, float y) {                                                                     \
     return cudasim::rounded(mode, x, y, [](float a, float b) { return a - b; });                                       \
   }                                                                                                                    \
-  static inline float __fmul_##suffix(float x, float y) {                                                              \
+  inline float __fmul_##suffix(float x, float y) {                                                                     \
     return cudasim::rounded(mode, x, y, [](float a, float b) { return a * b; });                                       \
   }                                                                                                                    \
-  static inline float __fdiv_##suffix(float x, float y) {                                                              \
+  inline float __fdiv_##suffix(float x, float y) {                                                                     \
     return cudasim::rounded(mode, x, y, [](float a, float b) { return a / b; });                                       \
   }                                                                                                                    \
-  static inline float __fsqrt_##suffix(float x) {                                                                      \
+  inline float __fsqrt_##suffix(float x) {                                                                             \
     return cudasim::rounded(mode, x, x, [](float a, float) { return sqrtf(a); });                                      \
   }                                                                                                                    \
-  static inline float __frcp_##suffix(float x) {                                                                       \
+  inline float __frcp_##suffix(float x) {                                                                              \
     return __fdiv_##suffix(1.0f, x);                                                                                   \
   }                                                                                                                    \
-  static inline float __fmaf_##suffix(float x, float y, float z) {                                                     \
+  inline float __fmaf_##suffix(float x, float y, float z) {                                                            \
     return cudasim::rounded(mode, x, y, [z](float a, float b) { return fmaf(a, b, z); });                              \
   }                                                                                                                    \
-  static inline double __dadd_##suffix(double x, double y) {                                                           \
+  inline double __dadd_##suffix(double x, double y) {                                                                  \
     return cudasim::rounded(mode, x, y, [](double a, double b) { return a + b; });                                     \
   }                                                                                                                    \
-  static inline double __dsub_##suffix(double x, double y) {                                                           \
+  inline double __dsub_##suffix(double x, double y) {                                                                  \
     return cudasim::rounded(mode, x, y, [](double a, double b) { return a - b; });                                     \
   }                                                                                                                    \
-  static inline double __dmul_##suffix(double x, double y) {                                                           \
+  inline double __dmul_##suffix(double x, double y) {                                                                  \
     return cudasim::rounded(mode, x, y, [](double a, double b) { return a * b; });                                     \
   }                                                                                                                    \
-  static inline double __ddiv_##suffix(double x, double y) {                                                           \
+  inline double __ddiv_##suffix(double x, double y) {                                                                  \
     return cudasim::rounded(mode, x, y, [](double a, double b) { return a / b; });                                     \
   }                                                                                                                    \
-  static inline double __dsqrt_##suffix(double x) {                                                                    \
+  inline double __dsqrt_##suffix(double x) {                                                                           \
     return cudasim::rounded(mode, x, x, [](double a, double) { return sqrt(a); });                                     \
   }                                                                                                                    \
-  static inline double __drcp_##suffix(double x) {                                                                     \
+  inline double __drcp_##suffix(double x) {                                                                            \
     return __ddiv_##suffix(1.0, x);                                                                                    \
   }                                                                                                                    \
-  static inline double __fma_##suffix(double x, double y, double z) {                                                  \
+  inline double __fma_##suffix(double x, double y, double z) {                                                         \
     return cudasim::rounded(mode, x, y, [z](double a, double b) { return fma(a, b, z); });                             \
   }
 CUDASIM_MODES(CUDASIM_ARITHMETIC)
 #undef CUDASIM_ARITHMETIC
 
-static inline double __dsub_rn(double x, double y) {
+inline double __dsub_rn(double x, double y) {
   return x - y;
 }
-static inline double __ddiv_rn(double x, double y) {
+inline double __ddiv_rn(double x, double y) {
   return x / y;
 }
-static inline double __dsqrt_rn(double x) {
+inline double __dsqrt_rn(double x) {
   return sqrt(x);
 }
-static inline double __drcp_rn(double x) {
+inline double __drcp_rn(double x) {
   return 1.0 / x;
 }
 
@@ -129,11 +131,11 @@ static inline double __drcp_rn(double x) {
   CUDASIM_TO_FLOAT(unsigned long long, ull2double, double, suffix, mode)                                               \
   CUDASIM_TO_FLOAT(long long, ll2double, double, suffix, mode)
 #define CUDASIM_TO_INTEGER(From, name, To, suffix, mode)                                                               \
-  static inline To __##name##_##suffix(From x) {                                                                       \
+  inline To __##name##_##suffix(From x) {                                                                              \
     return cudasim::saturate<To>(cudasim::by_mode(mode, x));                                                           \
   }
 #define CUDASIM_TO_FLOAT(From, name, To, suffix, mode)                                                                 \
-  static inline To __##name##_##suffix(From x) {                                                                       \
+  inline To __##name##_##suffix(From x) {                                                                              \
     return cudasim::toward<To>(mode, x);                                                                               \
   }
 CUDASIM_MODES(CUDASIM_TO_INTEGERS)
@@ -149,28 +151,28 @@ CUDASIM_MODES(CUDASIM_TO_FLOATS)
 #undef CUDASIM_TO_FLOAT
 #undef CUDASIM_MODES
 
-static inline double __int2double_rn(int x) {
+inline double __int2double_rn(int x) {
   return (double)x;
 }
-static inline double __uint2double_rn(unsigned int x) {
+inline double __uint2double_rn(unsigned int x) {
   return (double)x;
 }
 
 // ---- bits ----
 
-static inline int __double2hiint(double x) {
+inline int __double2hiint(double x) {
   return (int)(__double_as_longlong(x) >> 32);
 }
-static inline int __double2loint(double x) {
+inline int __double2loint(double x) {
   return (int)__double_as_longlong(x);
 }
-static inline double __hiloint2double(int high, int low) {
+inline double __hiloint2double(int high, int low) {
   return __longlong_as_double((long long)((unsigned long long)(unsigned int)high << 32 | (unsigned int)low));
 }
-static inline unsigned long long __brevll(unsigned long long x) {
+inline unsigned long long __brevll(unsigned long long x) {
   return (unsigned long long)__brev((unsigned int)x) << 32 | __brev((unsigned int)(x >> 32));
 }
-static inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
+inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
   const unsigned long long bytes = (unsigned long long)y << 32 | x;
   unsigned int result = 0;
   for (unsigned int i = 0; i < 4; i++) {
@@ -182,131 +184,121 @@ static inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned 
   }
   return result;
 }
-static inline unsigned int __funnelshift_l(unsigned int low, unsigned int high, unsigned int shift) {
+inline unsigned int __funnelshift_l(unsigned int low, unsigned int high, unsigned int shift) {
   return (unsigned int)((((unsigned long long)high << 32 | low) << (shift & 31u)) >> 32);
 }
-static inline unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int shift) {
+inline unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int shift) {
   return (unsigned int)(((unsigned long long)high << 32 | low) >> (shift & 31u));
 }
-static inline unsigned int __funnelshift_lc(unsigned int low, unsigned int high, unsigned int shift) {
+inline unsigned int __funnelshift_lc(unsigned int low, unsigned int high, unsigned int shift) {
   return shift >= 32 ? low : __funnelshift_l(low, high, shift);
 }
-static inline unsigned int __funnelshift_rc(unsigned int low, unsigned int high, unsigned int shift) {
+inline unsigned int __funnelshift_rc(unsigned int low, unsigned int high, unsigned int shift) {
   return shift >= 32 ? high : __funnelshift_r(low, high, shift);
 }
 
 // ---- integers ----
 
-static inline unsigned int umin(unsigned int a, unsigned int b) {
+inline unsigned int umin(unsigned int a, unsigned int b) {
   return b < a ? b : a;
 }
-static inline unsigned int umax(unsigned int a, unsigned int b) {
+inline unsigned int umax(unsigned int a, unsigned int b) {
   return a < b ? b : a;
 }
-static inline long long llmin(long long a, long long b) {
+inline long long llmin(long long a, long long b) {
   return b < a ? b : a;
 }
-static inline long long llmax(long long a, long long b) {
+inline long long llmax(long long a, long long b) {
   return a < b ? b : a;
 }
-static inline unsigned long long ullmin(unsigned long long a, unsigned long long b) {
+inline unsigned long long ullmin(unsigned long long a, unsigned long long b) {
   return b < a ? b : a;
 }
-static inline unsigned long long ullmax(unsigned long long a, unsigned long long b) {
+inline unsigned long long ullmax(unsigned long long a, unsigned long long b) {
   return a < b ? b : a;
 }
 
-static inline unsigned int __umul24(unsigned int x, unsigned int y) {
+inline unsigned int __umul24(unsigned int x, unsigned int y) {
   return (x & 0xffffffu) * (y & 0xffffffu);
 }
-static inline long long __mul64hi(long long x, long long y) {
+inline long long __mul64hi(long long x, long long y) {
   __extension__ typedef __int128 cudasim_int128;
   return (long long)((cudasim_int128)x * y >> 64);
 }
-static inline unsigned int __sad(int x, int y, unsigned int z) {
+inline unsigned int __sad(int x, int y, unsigned int z) {
   return (unsigned int)(x > y ? x - y : y - x) + z;
 }
-static inline unsigned int __usad(unsigned int x, unsigned int y, unsigned int z) {
+inline unsigned int __usad(unsigned int x, unsigned int y, unsigned int z) {
   return (x > y ? x - y : y - x) + z;
 }
-static inline int __hadd(int x, int y) {
+inline int __hadd(int x, int y) {
   return (int)(((long long)x + y) >> 1);
 }
-static inline int __rhadd(int x, int y) {
+inline int __rhadd(int x, int y) {
   return (int)(((long long)x + y + 1) >> 1);
 }
-static inline unsigned int __uhadd(unsigned int x, unsigned int y) {
+inline unsigned int __uhadd(unsigned int x, unsigned int y) {
   return (unsigned int)(((unsigned long long)x + y) >> 1);
 }
-static inline unsigned int __urhadd(unsigned int x, unsigned int y) {
+inline unsigned int __urhadd(unsigned int x, unsigned int y) {
   return (unsigned int)(((unsigned long long)x + y + 1) >> 1);
-}
-static inline int __dp4a(int a, int b, int c) {
-  for (int i = 0; i < 4; i++)
-    c += (int)(signed char)(a >> (8 * i)) * (int)(signed char)(b >> (8 * i));
-  return c;
-}
-static inline unsigned int __dp4a(unsigned int a, unsigned int b, unsigned int c) {
-  for (int i = 0; i < 4; i++)
-    c += (a >> (8 * i) & 255u) * (b >> (8 * i) & 255u);
-  return c;
 }
 
 // ---- mathematics ----
 
 #define __sincosf sincosf // glibc declares the name itself
 
-static inline float norm3df(float x, float y, float z) {
+inline float norm3df(float x, float y, float z) {
   return (float)sqrt((double)x * x + (double)y * y + (double)z * z);
 }
-static inline double norm3d(double x, double y, double z) {
+inline double norm3d(double x, double y, double z) {
   return (double)sqrtl((long double)x * x + (long double)y * y + (long double)z * z);
 }
-static inline float rnorm3df(float x, float y, float z) {
+inline float rnorm3df(float x, float y, float z) {
   return 1.0f / norm3df(x, y, z);
 }
-static inline double rnorm3d(double x, double y, double z) {
+inline double rnorm3d(double x, double y, double z) {
   return 1.0 / norm3d(x, y, z);
 }
-static inline float norm4df(float x, float y, float z, float w) {
+inline float norm4df(float x, float y, float z, float w) {
   return (float)sqrt((double)x * x + (double)y * y + (double)z * z + (double)w * w);
 }
-static inline float rhypotf(float x, float y) {
+inline float rhypotf(float x, float y) {
   return 1.0f / hypotf(x, y);
 }
-static inline double rhypot(double x, double y) {
+inline double rhypot(double x, double y) {
   return 1.0 / hypot(x, y);
 }
-static inline double rcbrt(double x) {
+inline double rcbrt(double x) {
   return 1.0 / cbrt(x);
 }
-static inline double sinpi(double x) {
+inline double sinpi(double x) {
   return sin(3.14159265358979323846 * fmod(x, 2.0));
 }
-static inline double cospi(double x) {
+inline double cospi(double x) {
   return cos(3.14159265358979323846 * fmod(x, 2.0));
 }
-static inline void sincospif(float x, float *sine, float *cosine) {
+inline void sincospif(float x, float *sine, float *cosine) {
   *sine = sinpif(x);
   *cosine = cospif(x);
 }
-static inline void sincospi(double x, double *sine, double *cosine) {
+inline void sincospi(double x, double *sine, double *cosine) {
   *sine = sinpi(x);
   *cosine = cospi(x);
 }
-static inline double erfcx(double x) {
+inline double erfcx(double x) {
   if (x < 25)
     return exp(x * x) * erfc(x);
   const double reciprocal = 1 / x;
   return 0.56418958354775628695 * reciprocal * (1 - 0.5 * reciprocal * reciprocal);
 }
-static inline float erfcxf(float x) {
+inline float erfcxf(float x) {
   return (float)erfcx((double)x);
 }
 
 // The inverse of the normal distribution: a rational start (Acklam's form by pieces is not needed), then Newton's steps, which
 // double the digits each time.
-static inline double normcdfinv(double p) {
+inline double normcdfinv(double p) {
   if (!(p > 0 && p < 1))
     return p == 0 ? -HUGE_VAL : p == 1 ? HUGE_VAL : (double)NAN;
   const bool lower = p < 0.5;
@@ -319,20 +311,35 @@ static inline double normcdfinv(double p) {
   }
   return lower ? -x : x;
 }
-static inline float normcdfinvf(float p) {
+inline float normcdfinvf(float p) {
   return (float)normcdfinv((double)p);
 }
-static inline double erfcinv(double y) {
+inline double erfcinv(double y) {
   return -normcdfinv(y / 2) * 0.70710678118654752440;
 }
-static inline float erfcinvf(float y) {
+inline float erfcinvf(float y) {
   return (float)erfcinv((double)y);
 }
-static inline double erfinv(double y) {
+inline double erfinv(double y) {
   return fabs(y) < 1e-8 ? y * 0.88622692545275801365 : normcdfinv((y + 1) / 2) * 0.70710678118654752440;
 }
-static inline float erfinvf(float y) {
+inline float erfinvf(float y) {
   return (float)erfinv((double)y);
+}
+
+} // extern "C"
+
+// ---- overloads ----
+
+static inline int __dp4a(int a, int b, int c) {
+  for (int i = 0; i < 4; i++)
+    c += (int)(signed char)(a >> (8 * i)) * (int)(signed char)(b >> (8 * i));
+  return c;
+}
+static inline unsigned int __dp4a(unsigned int a, unsigned int b, unsigned int c) {
+  for (int i = 0; i < 4; i++)
+    c += (a >> (8 * i) & 255u) * (b >> (8 * i) & 255u);
+  return c;
 }
 
 // ---- warps ----
@@ -407,34 +414,39 @@ template <class T> inline void __stwb(T *address, T value) {
 template <class T> inline void __stwt(T *address, T value) {
   *address = value;
 }
-static inline unsigned int __isGlobal(const void *) {
+
+extern "C" {
+
+inline unsigned int __isGlobal(const void *) {
   return 1;
 }
-static inline size_t __cvta_generic_to_shared(const void *address) {
+inline size_t __cvta_generic_to_shared(const void *address) {
   return (size_t)address;
 }
 
 // ---- time: of this machine, in nanoseconds ----
 
-static inline long long clock64(void) {
+inline long long clock64(void) {
   struct timespec now;
   cudasim_poll();
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
-static inline clock_t cudasim_clock(void) {
+inline clock_t cudasim_clock(void) {
   return cudasim_in_kernel() ? (clock_t)clock64() : clock();
 }
-static inline unsigned long long __nv_globaltimer(void) {
+inline unsigned long long __nv_globaltimer(void) {
   return (unsigned long long)clock64();
 }
 
-static inline void __trap(void) {
+inline void __trap(void) {
   cudasim_refuse("__trap()", "a kernel", 0);
 }
-static inline void __brkpt(void) {
+inline void __brkpt(void) {
 }
-static inline void __prof_trigger(int) {
+inline void __prof_trigger(int) {
 }
+
+} // extern "C"
 
 #endif
