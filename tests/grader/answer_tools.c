@@ -3,7 +3,6 @@
 #include "case.h"
 #include "config.h"
 #include "diagnostics.h"
-#include "inspect.h"
 #include "tools_root.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,27 +57,17 @@ void command_program(Command *c, const char *name) {
 // ---- running the tools ---------------------------------------------------------------------------------------------------
 
 // What the tools need to see of the repository. Of the exercise's hidden folder that is one file or two.
-static void set_readable(SandboxJob *job, const char *extra, const char *more) {
+static void set_readable(SandboxJob *job, const char *const extra[2]) {
   static char seen[SANDBOX_PATHS][512];
-  const char *const paths[] = {CONFIG_ROOT "/core",
-                               CONFIG_ROOT "/build/include",
-                               CONFIG_ROOT "/build/cu2cpp",
-                               CONFIG_ROOT "/build/bundle",
-                               CONFIG_ROOT "/tests/grader",
-                               CONFIG_LIBRARY,
-                               INSPECT_LIBRARY,
-                               CONFIG_PRECOMPILED,
-                               CONFIG_OBJECTS "/tests/grader",
-                               CONFIG_OBJECTS "/sim/tests/grader",
-                               extra,
-                               more};
   int used = 0;
-  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-    if (paths[i] && access(paths[i], F_OK) == 0) {
-      tools_path(seen[used], sizeof seen[used], paths[i]);
-      job->readable[used] = seen[used];
-      used++;
-    }
+  for (int i = 0; used < SANDBOX_PATHS - 2 && tools_seen(i); i++)
+    if (access(tools_seen(i), F_OK) == 0)
+      tools_path(seen[used++], sizeof seen[0], tools_seen(i));
+  for (int i = 0; i < 2; i++)
+    if (extra[i] && access(extra[i], F_OK) == 0)
+      tools_path(seen[used++], sizeof seen[0], extra[i]);
+  for (int i = 0; i < used; i++)
+    job->readable[i] = seen[i];
 }
 
 bool answer_run_tool(Answer *a, const Command *command, const char *readable[2], double seconds, char **output) {
@@ -97,7 +86,7 @@ bool answer_run_tool(Answer *a, const Command *command, const char *readable[2],
                     .folder_bytes = 512 * MIB,
                     .output_bytes = output ? 8 * MIB : 64 << 10,
                     .lines = output ? 0 : 25};
-  set_readable(&job, readable[0], readable[1]);
+  set_readable(&job, readable);
   SandboxResult r = sandbox_run(&job);
   a->protections = a->protections ? a->protections & r.protections : r.protections;
   bool done = r.end == SANDBOX_EXITED && r.status == 0;

@@ -139,6 +139,8 @@ try_closed() { # LEVEL HOW
   fi
   says "$name: the right answer" 0 "$all of $all tests passed" "${apart[@]}" "$work/ferry-closed" run 10 --sandbox "$1" --file solutions/10_made_there.c
   says "$name: a right kernel" 0 'tests passed' "${apart[@]}" "$work/ferry-closed" run 60 --sandbox "$1" --file solutions/60_saxpy.cu
+  says "$name: a right kernel that is inspected" 0 'tests passed' \
+    "${apart[@]}" "$work/ferry-closed" run 61 --sandbox "$1" --file solutions/61_grid_stride.cu
   for attack in identity bounding_set processes fork_bomb include_solution read_solution include_hidden_test; do
     why=$(held_off $attack "$work/closed" "$1" "${apart[@]}" "$work/ferry-closed")
     [ -z "$why" ]
@@ -152,7 +154,7 @@ if [ "$(id -u)" != 0 ]; then
   skip 'a closed clone' 'only root runs answers as another user, and can make a clone that the other cannot read'
 else
   mkdir "$work/closed"
-  tar -c core solutions tests/grader tests/hidden "$build/include" build/cu2cpp "$build/libferry.a" "$build"/tests/grader/*.o \
+  tar -c core solutions tests/grader tests/hidden "$build/include" build/cu2cpp "$build/libferry.a" "$build/libinspect.a" "$build"/tests/grader/*.o \
     "$build"/tests/hidden/*/driver.o "$build"/sim/tests/grader/*.o "$build"/sim/tests/hidden/*/driver.o \
     $(find build/bundle -maxdepth 0 2>/dev/null) | tar -x -C "$work/closed"
   why=$(ferry_at "$work/closed" "$work/ferry-closed" 2>&1)

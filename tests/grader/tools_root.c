@@ -1,6 +1,7 @@
 // A private copy of what compiler and linker read, for a clone that only root can read.
 #include "tools_root.h"
 #include "config.h"
+#include "inspect.h"
 #include "sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,22 +14,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Folders or files, and how the names of what is needed in them end. Nothing of a check or a solution is among them.
+// Folders or files, and how the names of what is needed in them end. Nothing of a check or a solution is among them. The last are
+// of one exercise each: only that exercise's commands see them.
 static const struct {
   const char *path, *endings[3];
-} needed[] = {{"core", {".h", ".cuh"}},
-              {"build/include", {""}},
-              {"build/cu2cpp", {""}},
-              {"build/bundle", {""}},
-              {"tests/grader", {".h", ".cu"}},
-              {CONFIG_BUILD "/libferry.a", {""}},
-              {CONFIG_BUILD "/tests/grader", {".o"}},
-              {CONFIG_BUILD "/sim/tests/grader", {".o"}},
-              {CONFIG_BUILD "/sim/precompiled", {".h"}}, // what was made of them is longer to copy than to do without
-              {"tests/hidden", {"/answer.h", "/driver.cu"}},
-              {CONFIG_BUILD "/tests/hidden", {"/driver.o"}},
-              {CONFIG_BUILD "/sim/tests/hidden", {"/driver.o"}}};
+  bool of_one_exercise;
+} needed[] = {{CONFIG_ROOT "/core", {".h", ".cuh"}, false},
+              {CONFIG_ROOT "/build/include", {""}, false},
+              {CONFIG_ROOT "/build/cu2cpp", {""}, false},
+              {CONFIG_ROOT "/build/bundle", {""}, false},
+              {CONFIG_ROOT "/tests/grader", {".h", ".cu"}, false},
+              {CONFIG_LIBRARY, {""}, false},
+              {INSPECT_LIBRARY, {""}, false},
+              {CONFIG_OBJECTS "/tests/grader", {".o"}, false},
+              {CONFIG_OBJECTS "/sim/tests/grader", {".o"}, false},
+              {CONFIG_PRECOMPILED, {".h"}, false}, // the compiled header takes longer to copy than to do without
+              {CONFIG_ROOT "/tests/hidden", {"/answer.h", "/driver.cu"}, true},
+              {CONFIG_OBJECTS "/tests/hidden", {"/driver.o"}, true},
+              {CONFIG_OBJECTS "/sim/tests/hidden", {"/driver.o"}, true}};
 enum { NEEDED = sizeof needed / sizeof needed[0], OPEN_FOLDERS = 16 };
+
+const char *tools_seen(int i) {
+  return i < NEEDED && !needed[i].of_one_exercise ? needed[i].path : NULL;
+}
 
 static char copy[256]; // "": the clone itself is read
 static pid_t copier;
@@ -60,8 +68,7 @@ static bool can_read_all(bool bound) {
       setresuid(user, user, user) != 0)
     return false;
   for (at = 0; at < NEEDED; at++) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s%s", bound ? "" : CONFIG_ROOT "/", needed[at].path);
+    const char *path = needed[at].path + (bound ? strlen(CONFIG_ROOT "/") : 0);
     if (nftw(path, check_one, OPEN_FOLDERS, FTW_PHYS) != 0 && errno != ENOENT)
       return false;
     errno = 0;
@@ -152,11 +159,8 @@ static bool make_copy(void) {
   copier = getpid();
   if (made)
     atexit(remove_copy);
-  for (at = 0; made && at < NEEDED; at++) {
-    char path[4096];
-    snprintf(path, sizeof path, CONFIG_ROOT "/%s", needed[at].path);
-    made = nftw(path, copy_one, OPEN_FOLDERS, FTW_PHYS) == 0 || errno == ENOENT;
-  }
+  for (at = 0; made && at < NEEDED; at++)
+    made = nftw(needed[at].path, copy_one, OPEN_FOLDERS, FTW_PHYS) == 0 || errno == ENOENT;
   umask(mask);
   return made;
 }

@@ -10,6 +10,9 @@
 // The sandbox's level has to be chosen before. False: `why` says what is in the way.
 bool tools_root_prepare(bool gpu, char *why, size_t bytes);
 
+// Of the repository, what each command sees besides the files of its exercise: the i-th path, NULL after the last.
+const char *tools_seen(int i);
+
 // `text` with each path in the repository as commands in the sandbox find it.
 void tools_path(char *path, size_t bytes, const char *text);
 
