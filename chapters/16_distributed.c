@@ -421,38 +421,51 @@ static void run_part(const char *name) {
 }
 
 // [spawn]
-// PyTorch: mp.spawn(train_ddp, nprocs=RANKS). The program starts itself, RANKS times, by mpirun; each line that a rank
-// prints comes with the rank's number, and they are shown rank by rank.
-static void spawn(const char *part, const char *program) {
-  char command[5000], file[64];
-  snprintf(file, sizeof file, "/tmp/ferry-chapter-16-%d.safetensors", (int)getpid());
-  setenv("FERRY_CHAPTER_FILE", file, 1);
-  setenv("OMP_NUM_THREADS", "1", 0); // ranks share the cores
-  setenv("NO_COLOR", "1", 0);        // mpirun makes the ranks believe in a terminal
-  snprintf(command, sizeof command,
-           "mpirun --quiet --allow-run-as-root --oversubscribe --bind-to none --tag-output -n %d '%s' --part %s %s %s "
-           "2>&1 </dev/null",
-           RANKS, program, part, chapter.device.type == FY_CPU ? "cpu" : "cuda", chapter.quick ? "quick" : "usual");
-  fflush(stdout);
-  FILE *ranks = popen(command, "r");
-  char line[1000], said[RANKS][8000] = {{0}};
-  while (ranks && fgets(line, sizeof line, ranks)) {
-    int job, rank, length = 0; // "[1,RANK]<stdout>:text"
-    if (sscanf(line, "[%d,%d]<%*[a-z]>:%n", &job, &rank, &length) >= 2 && length > 0 && rank < RANKS &&
-        strlen(said[rank]) + strlen(line) < sizeof said[rank]) {
-      strcat(said[rank], line + length);
-    }
+static void show(const char *path, const char *mark) {
+  char line[1000];
+  FILE *file = fopen(path, "r");
+  while (file && fgets(line, sizeof line, file)) {
+    printf("%s%s", mark, line);
   }
-  int status = ranks ? pclose(ranks) : -1;
+  if (file) {
+    fclose(file);
+  }
+}
+
+// PyTorch: mp.spawn(train_ddp, nprocs=RANKS). The program starts itself, RANKS times, by mpirun. Each rank prints to a file, so
+// that the ranks' lines do not mix, and the files are shown one after the other.
+static void spawn(const char *part, const char *program) {
+  char command[5000], path[64], mark[16], folder[] = "/tmp/ferry-chapter-16-XXXXXX";
+  if (!mkdtemp(folder)) {
+    refuse("%s cannot be made", folder);
+  }
+  snprintf(path, sizeof path, "%s/weights", folder);
+  setenv("FERRY_CHAPTER_FILE", path, 1);
+  setenv("OMP_NUM_THREADS", "1", 0); // ranks share the cores
+  snprintf(command, sizeof command,
+           "mpirun --allow-run-as-root --oversubscribe --bind-to none -n %d sh -c "
+           "'exec \"$@\" >%s/$OMPI_COMM_WORLD_RANK 2>&1' - '%s' --part %s %s %s >%s/mpirun 2>&1 </dev/null",
+           RANKS, folder, program, part, chapter.device.type == FY_CPU ? "cpu" : "cuda",
+           chapter.quick ? "quick" : "usual", folder);
+  fflush(stdout);
+  int status = system(command);
   for (int rank = 0; rank < RANKS; rank++) {
-    for (char *at = strtok(said[rank], "\n"); at; at = strtok(NULL, "\n")) {
-      printf("[%d] %s\n", rank, at);
-    }
+    snprintf(path, sizeof path, "%s/%d", folder, rank);
+    snprintf(mark, sizeof mark, "[%d] ", rank);
+    show(path, mark);
+    remove(path);
   }
   if (status != 0) {
     printf("The ranks ended with status %d.\n", WEXITSTATUS(status));
   }
-  if ((status != 0) != (strcmp(part, "waiting") == 0)) { // that one alone is meant to fail
+  snprintf(path, sizeof path, "%s/mpirun", folder);
+  bool meant = (status != 0) == (strcmp(part, "waiting") == 0); // that part alone is meant to fail
+  if (!meant) {
+    show(path, "");
+  }
+  remove(path);
+  remove(folder);
+  if (!meant) {
     exit(1);
   }
 }
@@ -475,6 +488,7 @@ int main(int argc, char **argv) {
   if (argc == 5 && strcmp(argv[1], "--part") == 0) { // a rank, started by spawn
     chapter.device = fy_device(argv[3]);
     chapter.quick = strcmp(argv[4], "quick") == 0;
+    setvbuf(stdout, NULL, _IOLBF, 0); // a rank that mpirun ends has printed all its lines
     run_part(argv[2]);
     return 0;
   }

@@ -25,7 +25,7 @@ SIZES = [4096, 1 << 20, 16 << 20]
 
 class Ferry(compare.Worker):
     def __init__(self, options, environment):
-        launcher = [options.mpirun, "--quiet", "--oversubscribe", "--bind-to", "none", "-n", str(options.ranks)]
+        launcher = [options.mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(options.ranks)]
         launcher += ["--allow-run-as-root"] if os.geteuid() == 0 else []
         super().__init__(launcher + [options.bench, "--ranks"], environment)
 

@@ -113,7 +113,7 @@ int cmd_launch(int argc, char **argv) {
     fprintf(stderr, "ferry launch: out of memory\n");
     return EXIT_GRADER;
   }
-  const char *fixed[] = {"mpirun", "--quiet", "--oversubscribe", "-n", ranks, NULL};
+  const char *fixed[] = {"mpirun", "--oversubscribe", "-n", ranks, NULL};
   for (int i = 0; fixed[i]; i++)
     command[used++] = (char *)fixed[i];
   if (geteuid() == 0)
@@ -129,6 +129,8 @@ int cmd_launch(int argc, char **argv) {
   if (launch.hosts)
     snprintf(master, sizeof master, "%.*s", (int)strcspn(launch.hosts, ",:"), launch.hosts);
   setenv("MASTER_ADDR", master, 0);
+  // `launch-rank` says how a rank ended, so mpirun need not. Open MPI 5 has neither the option --quiet nor this setting.
+  setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
   setenv("FERRY_LAUNCH_STYLE", launch.plain ? "plain" : *style(RED) ? "colour" : "mark", 1);
   if (launch.hosts)
     used = pass_variables(command, used);

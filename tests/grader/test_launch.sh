@@ -18,6 +18,26 @@ mkdir "$work/bin"
 ln -s "$(command -v sh)" "$work/bin/sh"
 says 'without mpirun it says what to install' 3 'install Open MPI (Debian: openmpi-bin' env PATH="$work/bin" "$ferry" launch -n 2 true
 
+
+# An mpirun that takes only the options that Open MPI 4 and Open MPI 5 both have.
+cat >"$work/bin/mpirun" <<'END'
+#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in
+  --allow-run-as-root | --oversubscribe) shift ;;
+  -n | -x | --host | --bind-to) shift 2 ;;
+  -*) echo "unrecognized option $1"; exit 213 ;;
+  *) break ;;
+  esac
+done
+echo "mpirun starts $2"
+END
+chmod +x "$work/bin/mpirun"
+for options in '-n 2' '-n 2 --hosts a,b' '-n 2 --plain'; do
+  # shellcheck disable=SC2086 # options
+  says "options for every Open MPI: $options" 0 'mpirun starts launch-rank' env PATH="$work/bin:$PATH" "$ferry" launch $options true
+done
+
 if ! command -v mpirun >/dev/null; then
   skip 'ranks' 'Open MPI is not installed'
   finish

@@ -33,7 +33,7 @@ over-mpi all_reduce 16777216" ]
   result $? 'its rows' "$(cat "$work/ranks.tsv")"
   says 'a table of trainings' 0 '| train_cnn_001 | 128 | Ferry, 2 ranks together' plots/tables.sh ranks-training "$work/ranks.tsv"
   says 'a table of all-reduce' 0 '| all_reduce | 16 MiB | Ferry' plots/tables.sh ranks-all_reduce "$work/ranks.tsv"
-  says 'what is wrong is said' 1 'no training' sh -c "echo 'case matmul 64' | OMP_NUM_THREADS=1 mpirun --allow-run-as-root --quiet \
+  says 'what is wrong is said' 1 'no training' sh -c "echo 'case matmul 64' | OMP_NUM_THREADS=1 mpirun --allow-run-as-root \
     --oversubscribe --bind-to none -n 2 $bench --ranks"
 fi
 finish

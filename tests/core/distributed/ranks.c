@@ -50,7 +50,7 @@ int start_ranks(int n, const char *name, const char *environment, bool go_on, in
            "env OMP_NUM_THREADS=1 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 %s timeout -k 5 %d mpirun "
            "--allow-run-as-root --oversubscribe --bind-to none %s -n %d "
            "'%s' --rank %s 2>&1 </dev/null",
-           environment, seconds, go_on ? "--enable-recovery" : "--quiet", n, self, name);
+           environment, seconds, go_on ? "--enable-recovery" : "", n, self, name);
   const double begin = now();
   FILE *pipe = popen(command, "r");
   assert_non_null(pipe);

@@ -13,7 +13,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # in a build with the addre
 over_tcp() { # SECONDS OPTIONS... PROGRAM ARGUMENTS...: one rank on each host
   local seconds=$1
   shift
-  OMP_NUM_THREADS=1 on_first timeout -k 5 "$seconds" mpirun --allow-run-as-root --quiet --mca plm_rsh_agent "$agent" \
+  OMP_NUM_THREADS=1 on_first timeout -k 5 "$seconds" mpirun --allow-run-as-root --mca plm_rsh_agent "$agent" \
     --mca oob_tcp_if_include 10.99.77.0/24 --mca btl tcp,self --mca btl_tcp_if_include 10.99.77.0/24 --bind-to none -x OMP_NUM_THREADS -x ASAN_OPTIONS --host 10.99.77.1,10.99.77.2 -n 2 "$@"
 }
 
