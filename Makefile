@@ -124,7 +124,7 @@ include .ci/build/mpi.mk
 
 # ---- what to build ---------------------------------------------------------------------------------------------------
 
-.PHONY: all library chapters tests run test setup clean help FORCE
+.PHONY: all library chapters tests run test nightly setup clean help FORCE
 
 all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
@@ -145,6 +145,9 @@ test: setup ## install what is missing, build, and run every test
 	@$(MAKE) all
 	@tests/run.sh --build $(B) $(ARGS)
 
+nightly: ## on bare Debian 12 and 13, with other compilers, and for other processors: hours (ARGS=PATTERN)
+	@tests/run.sh --nightly $(ARGS)
+
 setup:
 	@CC='$(CC)' CXX='$(CXX)' BUNDLE='$(BUNDLE)' .ci/build/setup.sh
 
@@ -158,7 +161,7 @@ help: ## this list
 
 STAMP_c := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_CPPFLAGS) $(SIM_C_SAN) \
 	$(TEST_CPPFLAGS)
-STAMP_cxx := $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) $(SIM_CPPFLAGS) $(TEST_CPPFLAGS)
+STAMP_cxx := $(shell $(CXX) --version 2>/dev/null | head -n 1) $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) $(SIM_CPPFLAGS) $(TEST_CPPFLAGS)
 STAMP_root := $(CURDIR)
 STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)

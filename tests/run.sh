@@ -9,10 +9,11 @@ cd "$(dirname "$0")/.." || exit 1
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--build DIR] [--with WORD] [--gpu] [--results FILE STAGE] [--list] [--help] [PATTERN]
+usage: tests/run.sh [--build DIR] [--with WORD] [--nightly] [--gpu] [--results FILE STAGE] [--list] [--help] [PATTERN]
   PATTERN      only the runs whose name (path and settings) matches this extended regular expression
   --build DIR  where the test programs are (default: build)
   --with WORD  only the C and CUDA tests whose source has the line `// WORD`
+  --nightly    those of tests/nightly instead, one at a time: they take hours
   --gpu        only what a GPU can show: runs for other devices are left out, settings of the simulator dropped, and each program
                runs once with the same arguments. FERRY_CUDA is real unless it is set
   --results FILE STAGE  append each test's result to FILE as its program ends: STAGE, run, test, result, seconds and reason,
@@ -30,6 +31,7 @@ results=
 stage=
 pattern=
 list=
+nightly=
 while [ $# -gt 0 ]; do
   case $1 in
   --build)
@@ -46,6 +48,7 @@ while [ $# -gt 0 ]; do
     stage=${3:?--results needs a file and a stage}
     shift 2
     ;;
+  --nightly) nightly=1 ;;
   --list) list=1 ;;
   --help | -h)
     usage
@@ -97,10 +100,12 @@ while IFS= read -r source; do
     fi
     ;;
   esac
-done < <({
+done < <(if [ -n "$nightly" ]; then
+  find tests/nightly -type f -name 'test_*.sh'
+else
   find tests/core tests/grader -type f \( -name 'test_*.c' -o -name 'test_*.cu' \) 2>/dev/null
-  find tests -type f -name 'test_*.sh'
-} | LC_ALL=C sort)
+  find tests -type f -name 'test_*.sh' -not -path 'tests/nightly/*'
+fi | LC_ALL=C sort)
 
 # On a GPU a run is its program and its arguments, whatever the simulator is like; its mode is dropped, since tests take from it when
 # work is done.
@@ -151,7 +156,7 @@ fi
 # ---- one run ---------------------------------------------------------------------------------------------------------
 
 cores=$(env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
-jobs_at_once=${TEST_JOBS:-$((cores > 1 ? 2 : 1))}
+jobs_at_once=${TEST_JOBS:-$((cores > 1 && !${nightly:-0} ? 2 : 1))}
 # At least two threads, so that parallel code is tested as such; waiting threads sleep, so that two programs at once on
 # two cores do not starve each other.
 threads=$((cores / jobs_at_once))

@@ -8,6 +8,13 @@ CC=${CC:-gcc}
 CXX=${CXX:-g++}
 check=${1:-}
 
+# Packages of the C++ compiler and of clang's OpenMP: "clang-19" is of clang++-19 and comes with libomp-19-dev.
+version=$(basename "$CC" | sed -n 's/^clang\(-[0-9]*\)$/\1/p')
+case $CXX in
+*g++-*) cxx_package=$(basename "$CXX") ;;
+*) cxx_package=g++ ;;
+esac
+
 have() {
   command -v "$1" >/dev/null 2>&1
 }
@@ -73,10 +80,10 @@ find_missing() {
     need "$(basename "$CC")" "the C compiler"
     need libc6-dev 'the C library'
   fi
-  cxx_compiles || need g++ 'the C++ compiler and library, for the CUDA sources on simulated devices'
+  cxx_compiles || need "$cxx_package" 'the C++ compiler and library, for the CUDA sources on simulated devices'
   have make || need make 'builds Ferry'
   case $CC in
-  *clang*) compiles "$CC" "$main" -fopenmp || need libomp-dev "OpenMP for $CC: threads on the CPU" ;;
+  *clang*) compiles "$CC" "$main" -fopenmp || need "libomp$version-dev" "OpenMP for $CC: threads on the CPU" ;;
   esac
   if [ -z "${BUNDLE:-}" ]; then
     if ! compiles "$CC" "$everything" -lcmocka -ldnnl -lprotobuf-c -lz; then

@@ -37,6 +37,12 @@ CC=$work/no-such-compiler
 export CC
 says 'a compiler that is not there' 1 '  no-such-compiler: the C compiler' .ci/build/setup.sh --check
 unset CC
+says 'a version of g++' 1 '  g++-99: the C++ compiler' env CXX=g++-99 .ci/build/setup.sh --check
+compiler_without omp none.h
+mv "$work/cc" "$work/clang-99"
+sed -i 's/-lomp/-fopenmp/' "$work/clang-99"
+says 'OpenMP of a version of clang' 1 '  libomp-99-dev: OpenMP' env CC="$work/clang-99" .ci/build/setup.sh --check
+compiler_without cmocka cmocka.h
 
 build() {
   make --no-print-directory CC="$work/cc" CXX=g++ B="$work/build" NVCC= BUNDLE= library
