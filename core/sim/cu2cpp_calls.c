@@ -28,7 +28,7 @@ static const struct warp_function warp_functions[] = {
 
 static const struct warp_function *flat_warp_function(const struct tokens *t, int i) {
   for (size_t f = 0; f < sizeof warp_functions / sizeof *warp_functions; f++)
-    if (token_is(t, i, warp_functions[f].name))
+    if (token_is(t, i, warp_functions[f].name) && !token_declared(t, i))
       return &warp_functions[f];
   return NULL;
 }
@@ -169,12 +169,9 @@ static bool bind_template(struct flat *f, const struct scope *caller, struct sco
   int given_count = 0;
   const int angle = token_next(t, name);
   if (token_is(t, angle, "<")) {
-    const int past = token_past_angles(t, angle);
-    for (int begin = angle + 1, end = begin; end < past && given_count < MAX_ARGUMENTS; end++)
-      if (token_is(t, end, ",") || end == past - 1) {
-        given[given_count++] = (struct range){begin, end};
-        begin = end + 1;
-      }
+    const int close = token_past_angles(t, angle) - 1;
+    for (int begin = angle + 1; begin < close && given_count < MAX_ARGUMENTS; begin = given[given_count++].end + 1)
+      given[given_count] = (struct range){begin, token_argument_end(t, begin, close)};
   }
   for (int i = p.begin; i < p.end && s->type_count < MAX_ARGUMENTS; i++) {
     if (!token_is(t, i + 1, ",") && !token_is(t, i + 1, ">"))

@@ -131,6 +131,8 @@ static bool only_places(const struct kernel *k) {
 
 bool kernel_joins(const struct kernel *k) {
   const struct tokens *t = k->t;
+  if (k->placed)
+    return false;
   for (int i = 0; i < k->variable_count; i++) {
     const struct variable *v = &k->variables[i];
     if (v->shared || v->block_group || (v->fixed && !v->constant) || (v->parameter && v->class != V_UNIFORM))

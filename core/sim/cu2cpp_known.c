@@ -1,176 +1,28 @@
-// What the functions and names are that a kernel uses. Whatever is not known for certain counts as what is in the way.
+// What the functions and names of the program are that a kernel uses. Whatever is not known for certain counts as what is in the way.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cu2cpp_split.h"
 
-static const char *const keywords[] = {"if",          "for",           "while",
-                                       "switch",      "return",        "sizeof",
-                                       "alignof",     "decltype",      "static_assert",
-                                       "static_cast", "const_cast",    "alignas",
-                                       "noexcept",    "operator",      "reinterpret_cast",
-                                       "catch",       "__attribute__", "else",
-                                       "do",          "case",          "__align__",
-                                       NULL};
-
-static const char *const types[] = {
-    "void",     "bool",    "char",    "short",   "int",     "long",      "unsigned",   "signed",    "float",
-    "double",   "size_t",  "int8_t",  "int16_t", "int32_t", "int64_t",   "uint8_t",    "uint16_t",  "uint32_t",
-    "uint64_t", "uint",    "uchar",   "ushort",  "ulong",   "char2",     "char3",      "char4",     "uchar2",
-    "uchar3",   "uchar4",  "short2",  "short4",  "ushort2", "ushort4",   "int2",       "int3",      "int4",
-    "uint2",    "uint3",   "uint4",   "long2",   "ulong2",  "longlong2", "ulonglong2", "float2",    "float3",
-    "float4",   "double2", "double3", "double4", "dim3",    "ptrdiff_t", "intptr_t",   "uintptr_t", NULL};
-
-bool known_keyword(const struct tokens *t, int i) {
-  return token_in(t, i, keywords);
-}
-
-// typedef unsigned int WORD; or using WORD = unsigned int;
-static bool is_alias(const struct tokens *t, int i) {
-  const int after = token_next(t, i), before = token_before(t, i);
-  int at;
-  if (token_is(t, before, "using") && token_is(t, after, "=")) {
-    for (at = token_next(t, after); token_in(t, at, types); at = token_next(t, at))
-      ;
-    return token_is(t, at, ";") && at > token_next(t, after);
-  }
-  for (at = before; at >= 0 && token_in(t, at, types); at = token_before(t, at))
-    ;
-  return token_is(t, after, ";") && at != before && token_is(t, at, "typedef");
-}
-
-bool known_type(const struct tokens *t, int i) {
-  if (token_in(t, i, types))
-    return true;
-  bool alias = false;
-  for (int at = t->all[i].kind == TOKEN_WORD && !token_is(t, i, "auto") ? token_last(t, i) : -1; at >= 0;
-       at = t->all[at].same) {
-    if (!token_same(t, at, i))
-      continue;
-    alias |= is_alias(t, at);
-    if (!is_alias(t, at) && (token_is(t, at - 1, "struct") || token_is(t, at - 1, "class") ||
-                             token_is(t, at - 1, "using") || token_is(t, at - 1, "typename")))
-      return false; // or something else elsewhere
-  }
-  return alias;
-}
-
-bool known_math(const struct tokens *t, int i) {
-  static const char *const functions[] = {
-      "abs",    "labs",    "llabs", "fabs",    "sqrt",      "rsqrt",    "cbrt",   "rcbrt",     "exp",   "exp2",
-      "exp10",  "expm1",   "log",   "log2",    "log10",     "log1p",    "pow",    "sin",       "cos",   "tan",
-      "sinpi",  "cospi",   "asin",  "acos",    "atan",      "atan2",    "sinh",   "cosh",      "tanh",  "asinh",
-      "acosh",  "atanh",   "erf",   "erfc",    "erfinv",    "tgamma",   "lgamma", "fmin",      "fmax",  "fmod",
-      "fdim",   "fma",     "hypot", "floor",   "ceil",      "round",    "rint",   "nearbyint", "trunc", "copysign",
-      "ldexp",  "scalbn",  "isnan", "isinf",   "isfinite",  "signbit",  "min",    "max",       "umin",  "umax",
-      "lround", "llround", "lrint", "normcdf", "remainder", "saturate", NULL};
-  static const char *const intrinsics[] = {"__exp",
-                                           "__log",
-                                           "__log2",
-                                           "__log10",
-                                           "__pow",
-                                           "__sin",
-                                           "__cos",
-                                           "__tan",
-                                           "__popc",
-                                           "__popcll",
-                                           "__clz",
-                                           "__clzll",
-                                           "__ffs",
-                                           "__ffsll",
-                                           "__brev",
-                                           "__brevll",
-                                           "__mul24",
-                                           "__umul24",
-                                           "__mulhi",
-                                           "__umulhi",
-                                           "__sad",
-                                           "__usad",
-                                           "__saturate",
-                                           "__exp10",
-                                           "__fdivide",
-                                           "__byte_perm",
-                                           "__dp4a",
-                                           "__half2float",
-                                           "__float2half",
-                                           "__bfloat162float",
-                                           "__float2bfloat16",
-                                           "__int_as_float",
-                                           "__float_as_int",
-                                           "__uint_as_float",
-                                           "__float_as_uint",
-                                           "__hadd",
-                                           "__hmul",
-                                           "__hfma",
-                                           "__hsub",
-                                           "__rhadd",
-                                           "__frcp_rn",
-                                           "__fsqrt_rn",
-                                           "__fmaf_rn",
-                                           "__fmul_rn",
-                                           "__fadd_rn",
-                                           "__fsub_rn",
-                                           "__fdiv_rn",
-                                           "__float2int_rn",
-                                           "__float2int_rd",
-                                           "__float2int_ru",
-                                           "__float2int_rz",
-                                           "__int2float_rn",
-                                           "__uint2float_rn",
-                                           "__float2uint_rn",
-                                           "__double2int_rn",
-                                           "__builtin_inff",
-                                           "__builtin_inf",
-                                           "__builtin_huge_val",
-                                           "__builtin_nanf",
-                                           NULL};
-  struct token word = t->all[i];
-  if (token_begins(t, i, "make_"))
-    return true;
-  if (token_in(t, i, functions) || token_in(t, i, intrinsics))
-    return true;
-  if (word.length < 3 || word.p[word.length - 1] != 'f')
-    return false;
-  word.length--; // sqrtf, __expf
-  const struct tokens one = {.all = &word, .count = 1};
-  return token_in(&one, 0, functions) || token_in(&one, 0, intrinsics);
-}
-
-bool known_wait(const struct tokens *t, int i) {
-  static const char *const beginnings[] = {
-      "__sync",     "__shfl",      "__ballot",          "__any",      "__all",           "__activemask", "__match",
-      "__reduce_",  "__nanosleep", "__barrier",         "__pipeline", "tiled_partition", "cudaLaunch",   "cudaDevice",
-      "cudaStream", "cudaEvent",   "coalesced_threads", NULL};
-  static const char *const words[] = {"asm",   "__asm",     "__asm__",      "goto",         "try",
-                                      "throw", "this_grid", "this_cluster", "memcpy_async", NULL};
-  for (const char *const *b = beginnings; *b; b++)
-    if (token_begins(t, i, *b))
-      return true;
-  return token_in(t, i, words);
-}
-
-bool known_atomic(const struct tokens *t, int i) {
-  return token_begins(t, i, "atomic") || token_begins(t, i, "__atomic") || token_is(t, i, "cuda");
-}
-
 // ---- functions -----------------------------------------------------------------------------------------------------------
 
-// The body's brace of a function whose name is at i and is defined there, or -1.
-static int definition(const struct tokens *t, int i) {
-  int at = token_next(t, i);
-  if (!token_is(t, at, "(") || t->all[at].match < at)
+// The brace of the body behind the parameters whose bracket is `open`, or -1.
+static int body_behind(const struct tokens *t, int open) {
+  if (!token_is(t, open, "(") || t->all[open].match < open)
     return -1;
-  const int before = token_before(t, i);
-  if (token_is(t, before, ".") || token_is(t, before, "->"))
-    return -1;
-  at = token_next(t, t->all[at].match);
+  int at = token_next(t, t->all[open].match);
   while (token_is(t, at, "const") || token_is(t, at, "noexcept") || token_is(t, at, "__restrict__"))
     at = token_next(t, at);
   if (token_is(t, at, "->") || token_is(t, at, ":")) // a result's type, what a constructor begins with
-    while (at < t->count && !token_is(t, at, "{") && !token_is(t, at, ";"))
+    while (at < t->count && !token_is(t, at, "{") && !token_is(t, at, ";") && !token_is(t, at, ")"))
       at = token_is(t, at, "(") && t->all[at].match > at ? t->all[at].match + 1 : at + 1;
   return token_is(t, at, "{") && t->all[at].match > at ? at : -1;
+}
+
+int known_body(const struct tokens *t, int i) {
+  const int before = token_before(t, i);
+  return token_is(t, before, ".") || token_is(t, before, "->") ? -1 : body_behind(t, token_next(t, i));
 }
 
 // How many there are between the brackets behind the name at i.
@@ -184,22 +36,6 @@ static int count_arguments(const struct tokens *t, int i) {
   return close > open + 1 ? count : 0;
 }
 
-int known_function(const struct tokens *t, int i) {
-  int found = -1;
-  for (int at = token_last(t, i); at >= 0; at = t->all[at].same) {
-    if (!token_same(t, at, i) || definition(t, at) < 0 || count_arguments(t, at) != count_arguments(t, i))
-      continue;
-    if (found >= 0 || t->all[at].depth > 0)
-      return -1;
-    found = at;
-  }
-  return found;
-}
-
-int known_body(const struct tokens *t, int name) {
-  return definition(t, name);
-}
-
 static const struct macro *macro_of(const struct tokens *t, int i, const struct macro *after) {
   for (const struct macro *m = after ? after + 1 : t->macros; m < t->macros + t->macro_count; m++)
     if (token_same(t, m->name, i))
@@ -207,36 +43,155 @@ static const struct macro *macro_of(const struct tokens *t, int i, const struct 
   return NULL;
 }
 
-enum { DEEPEST = 12 };
+// Parameters that may be given or left out.
+static bool takes_fewer_or_more(const struct tokens *t, int i) {
+  const int open = token_next(t, i);
+  for (int at = open + 1; at < t->all[open].match; at++)
+    if (token_is(t, at, "=") || token_is(t, at, "..."))
+      return true;
+  return false;
+}
 
-static bool clean_call(const struct tokens *t, int i, struct call_facts *facts, int depth);
+// Two declarations' parameters are of the same types: they differ in names alone.
+static bool same_parameters(const struct tokens *t, int i, int j) {
+  int a = token_next(t, i) + 1, b = token_next(t, j) + 1;
+  const int a_close = t->all[a - 1].match, b_close = t->all[b - 1].match;
+  while (a < a_close && b < b_close) {
+    const int a_begin = a, a_end = token_argument_end(t, a, a_close), b_end = token_argument_end(t, b, b_close);
+    while (a < a_end && b < b_end && token_same(t, a, b))
+      a++, b++;
+    if (a == a_begin || a_end - a > 1 || b_end - b > 1 || (a < a_end && known_type(t, a)) ||
+        (b < b_end && known_type(t, b)))
+      return false;
+    a = a_end + 1;
+    b = b_end + 1;
+  }
+  return a >= a_close && b >= b_close;
+}
+
+// The program declares something by the name at i that no body of the text belongs to: a function of another file, an object that can be
+// called.
+static bool is_defined_elsewhere(const struct tokens *t, int i) {
+  for (int d = token_declaration(t, i); d >= 0; d = t->all[d].declared) {
+    if (!token_same(t, d, i) || known_body(t, d) >= 0 || token_is(t, token_before(t, d), "struct") ||
+        token_is(t, token_before(t, d), "class") || d >= t->text_count)
+      continue;
+    const int open = token_next(t, d);
+    bool found = false;
+    for (int at = token_last(t, i); at >= 0 && token_is(t, open, "(") && !found; at = t->all[at].same)
+      found = token_same(t, at, i) && known_body(t, at) >= 0 && same_parameters(t, d, at);
+    if (!found)
+      return true;
+  }
+  return false;
+}
+
+static bool has_angle(const struct tokens *t, int i) { // a comparison in an argument, or a template
+  const int open = token_next(t, i);
+  for (int at = open; at < t->all[open].match; at++)
+    if (token_is(t, at, "<"))
+      return true;
+  return false;
+}
+
+int known_function(const struct tokens *t, int i) {
+  int found = -1, others = 0;
+  for (int at = token_last(t, i); at >= 0; at = t->all[at].same) {
+    if (!token_same(t, at, i) || known_body(t, at) < 0)
+      continue;
+    if (count_arguments(t, at) != count_arguments(t, i)) {
+      others++;
+      if (takes_fewer_or_more(t, at))
+        return -1;
+      continue;
+    }
+    if (found >= 0 || t->all[at].depth > 0)
+      return -1;
+    found = at;
+  }
+  for (int d = token_declaration(t, i); d >= 0; d = t->all[d].declared)
+    if (token_same(t, d, i) && token_is(t, token_next(t, d), "(") && takes_fewer_or_more(t, d) && d != found)
+      return -1;
+  const bool macro = macro_of(t, i, NULL) != NULL;
+  return macro || (others > 0 && has_angle(t, i)) || is_defined_elsewhere(t, i) ? -1 : found;
+}
+
+enum { DEEPEST = 12, MOST_BODIES = 200 };
+
+// What a function's call comes to: the bodies that have been looked at on the way, each once.
+struct search {
+  const struct tokens *t;
+  struct call_facts *facts;
+  bool
+      lenient; // of what may be the host's: what the text does not tell is no harm, nor is what kernels have no use for
+  int bodies[MOST_BODIES], count;
+};
+
+static bool clean_call(struct search *s, int i, struct range function);
 
 static bool is_loop(const struct tokens *t, int i) {
   return token_is(t, i, "for") || token_is(t, i, "while") || token_is(t, i, "do");
 }
 
-static bool clean_body(const struct tokens *t, int begin, int end, struct call_facts *facts, int depth) {
+// A variable of the function, or a parameter, is called like that.
+static bool is_own_variable(const struct tokens *t, int i, struct range function) {
+  for (int at = function.begin; at < function.end; at++) {
+    if (t->all[at].kind != TOKEN_WORD || !token_same(t, at, i))
+      continue;
+    const int before = token_before(t, at), next = token_next(t, at);
+    const bool member = token_is(t, before, ".") || token_is(t, before, "->") || token_is(t, before, "::");
+    const bool declares = t->all[before].kind == TOKEN_WORD && !known_keyword(t, before);
+    if (!member && (declares || !(token_is(t, next, "(") || token_is(t, next, "<"))))
+      return true;
+  }
+  return false;
+}
+
+// `: x(1), y{2}` before a constructor's body: what is between the brackets is looked at.
+static bool is_member(const struct tokens *t, int i, struct range function) {
+  const int before = token_before(t, i), brace = body_behind(t, function.begin);
+  return i < brace && (token_is(t, before, ":") || token_is(t, before, ","));
+}
+
+static bool may_wait(const struct search *s, int i) {
+  const struct tokens *t = s->t;
+  if (s->lenient)
+    return token_begins(t, i, "__") && known_wait(t, i);
+  return known_wait(t, i) || (macro_of(t, i, NULL) && known_bad_macro(t, i));
+}
+
+// `function`: from the bracket before its parameters on, or a macro's text. Looked at is what begins at `begin`.
+static bool clean_body(struct search *s, int begin, struct range function) {
+  const struct tokens *t = s->t;
   bool loop = false;
-  for (int i = begin; i < end; i++) {
-    if (token_is(t, i, "<<<"))
+  for (int b = 0; b < s->count; b++)
+    if (s->bodies[b] == begin)
+      return true; // or it has been found out, or is about to be
+  if (s->count == MOST_BODIES)
+    return false;
+  s->bodies[s->count++] = begin;
+  for (int i = begin; i < function.end; i++) {
+    if (token_is(t, i, "<<<") && !s->lenient)
       return false;
-    facts->numbered |= token_is(t, i, "threadIdx");
-    facts->tied |= token_is(t, i, "threadIdx") || token_is(t, i, "blockIdx") || known_tied(t, i);
+    s->facts->numbered |= token_is(t, i, "threadIdx");
+    s->facts->placed |= token_is(t, i, "threadIdx") || token_is(t, i, "blockIdx");
+    s->facts->tied |= s->facts->placed || known_tied(t, i);
     if (t->all[i].kind != TOKEN_WORD)
       continue;
-    if (known_wait(t, i) || (macro_of(t, i, NULL) && known_bad_macro(t, i)))
+    if (may_wait(s, i))
       return false;
     loop |= is_loop(t, i);
-    facts->atomic |= known_atomic(t, i);
+    s->facts->atomic |= known_atomic(t, i);
     int next = token_next(t, i);
     if (token_is(t, next, "<"))
       next = token_past_angles(t, next);
     const int before = token_before(t, i);
     const bool declares = before >= begin && t->all[before].kind == TOKEN_WORD && !known_keyword(t, before);
-    if (token_is(t, next, "(") && !declares && !known_atomic(t, i) && !clean_call(t, i, facts, depth + 1))
+    if (token_is(t, next, "(") && !declares && !known_atomic(t, i) && !is_member(t, i, function) &&
+        !clean_call(s, i, function))
       return false;
   }
-  return !(loop && facts->atomic); // it may wait for another thread
+  return !(loop && s->facts->atomic); // it may wait for another thread
 }
 
 static bool is_type_parameter(const struct tokens *t, int i) {
@@ -246,49 +201,28 @@ static bool is_type_parameter(const struct tokens *t, int i) {
   return false;
 }
 
-static bool clean_call(const struct tokens *t, int i, struct call_facts *facts, int depth) {
-  static const char *const harmless[] = {"printf",
-                                         "assert",
-                                         "__threadfence",
-                                         "__threadfence_block",
-                                         "__threadfence_system",
-                                         "clock",
-                                         "clock64",
-                                         "cudasim_clock",
-                                         "__ldg",
-                                         "__ldcg",
-                                         "__ldca",
-                                         "__ldcs",
-                                         "__stcs",
-                                         "__stcg",
-                                         "memcpy",
-                                         "memset",
-                                         NULL};
-  if (known_keyword(t, i) || known_type(t, i) || known_math(t, i))
+static bool clean_call(struct search *s, int i, struct range function) {
+  const struct tokens *t = s->t;
+  if (known_keyword(t, i) || known_type(t, i))
     return true;
-  if (token_in(t, i, harmless)) {
-    facts->numbered = true;
+  if ((known_math(t, i) || known_harmless(t, i)) && !is_own_variable(t, i, function)) {
+    s->facts->numbered |= known_harmless(t, i);
     return true;
   }
-  static int asked[DEEPEST + 1]; // the calls that this one is within
-  if (depth > DEEPEST)
-    return false;
-  for (int d = 0; d < depth; d++)
-    if (token_same(t, asked[d], i))
-      return true;
-  asked[depth] = i;
-  bool found = false;
+  if (is_defined_elsewhere(t, i))
+    return s->lenient;
+  bool found = s->lenient;
   for (const struct macro *m = NULL; (m = macro_of(t, i, m));) {
     found = true;
-    if (known_bad_macro(t, i) || !clean_body(t, m->begin, m->end, facts, depth))
+    if ((known_bad_macro(t, i) && !s->lenient) || !clean_body(s, m->begin, (struct range){m->begin, m->end}))
       return false;
   }
   for (int at = token_last(t, i); at >= 0; at = t->all[at].same) {
-    const int brace = token_same(t, at, i) ? definition(t, at) : -1;
-    if (brace < 0)
+    const int brace = token_same(t, at, i) ? known_body(t, at) : -1, open = token_next(t, at);
+    if (brace < 0 || (t->all[at].system && known_library(t, at)))
       continue;
     found = true;
-    if (!clean_body(t, brace, t->all[brace].match, facts, depth))
+    if (!clean_body(s, t->all[open].match + 1, (struct range){open, t->all[brace].match}))
       return false;
   }
   return found || is_type_parameter(t, i);
@@ -296,13 +230,43 @@ static bool clean_call(const struct tokens *t, int i, struct call_facts *facts, 
 
 bool known_clean_call(const struct tokens *t, int i, struct call_facts *facts) {
   *facts = (struct call_facts){0};
-  return clean_call(t, i, facts, 0);
+  struct search s = {.t = t, .facts = facts};
+  return clean_call(&s, i, (struct range){i, i});
+}
+
+// The bracket before the parameters of an operator, a constructor or a destructor at i, or -1.
+static int parameters_of_unnamed(const struct tokens *t, int i) {
+  static const char *const types[] = {"struct", "class", NULL};
+  int open = token_next(t, i);
+  if (token_is(t, i, "operator")) {
+    open = token_is(t, open, "(") ? token_next(t, t->all[open].match) : open; // operator()
+    while (open < t->text_count && !token_is(t, open, "(") && !token_is(t, open, ";") && !token_is(t, open, "{"))
+      open++;
+    return open;
+  }
+  for (int d = t->all[i].kind == TOKEN_WORD && token_is(t, open, "(") ? token_declaration(t, i) : -1; d >= 0;
+       d = t->all[d].declared)
+    if (token_same(t, d, i) && token_in(t, token_before(t, d), types))
+      return open;
+  return -1;
+}
+
+bool known_unnamed_calls(const struct tokens *t, struct call_facts *facts) {
+  *facts = (struct call_facts){0};
+  struct search s = {.t = t, .facts = facts, .lenient = true};
+  for (int i = 0; i < t->text_count; i++) {
+    const int open = t->all[i].system ? -1 : parameters_of_unnamed(t, i), brace = open < 0 ? -1 : body_behind(t, open);
+    if (brace >= 0 && !clean_body(&s, t->all[open].match + 1, (struct range){open, t->all[brace].match}))
+      return false;
+    s.count = s.count > MOST_BODIES / 2 ? 0 : s.count;
+  }
+  return true;
 }
 
 bool known_const_method(const struct tokens *t, int i) {
   bool found = false;
   for (int at = token_last(t, i); at >= 0; at = t->all[at].same) {
-    if (!token_same(t, at, i) || definition(t, at) < 0)
+    if (!token_same(t, at, i) || known_body(t, at) < 0)
       continue;
     found = true;
     if (!token_is(t, token_next(t, t->all[token_next(t, at)].match), "const"))
@@ -312,12 +276,13 @@ bool known_const_method(const struct tokens *t, int i) {
 }
 
 bool known_by_reference(const struct tokens *t, int i) {
-  if (known_keyword(t, i) || known_type(t, i) || known_math(t, i) || token_is(t, i, "printf") ||
-      token_is(t, i, "assert") || token_begins(t, i, "cudasim_warp_") || token_begins(t, i, "cudasim_vote_"))
+  const bool by_value = (token_is(t, i, "printf") || token_is(t, i, "assert")) && known_harmless(t, i);
+  if (known_keyword(t, i) || known_type(t, i) || known_math(t, i) || by_value || token_begins(t, i, "cudasim_warp_") ||
+      token_begins(t, i, "cudasim_vote_"))
     return false;
   bool found = false;
   for (int at = token_last(t, i); at >= 0; at = t->all[at].same) {
-    if (!token_same(t, at, i) || definition(t, at) < 0)
+    if (!token_same(t, at, i) || known_body(t, at) < 0 || (t->all[at].system && known_library(t, at)))
       continue;
     const int open = token_next(t, at);
     found = true;
@@ -325,7 +290,7 @@ bool known_by_reference(const struct tokens *t, int i) {
       if (token_is(t, p, "&") || token_is(t, p, "&&") || token_is(t, p, "..."))
         return true;
   }
-  return !found || macro_of(t, i, NULL) != NULL;
+  return !found || macro_of(t, i, NULL) != NULL || is_defined_elsewhere(t, i);
 }
 
 // ---- macros and constants ------------------------------------------------------------------------------------------------
@@ -467,7 +432,7 @@ static bool constant(const struct tokens *t, int i, long *value, int depth) {
     if (token_is(t, next, "="))
       constant_range(t, begin, end, value, depth);
   }
-  return found || token_in(t, i, standard);
+  return found || (token_in(t, i, standard) && !token_declared(t, i));
 }
 
 bool known_constant(const struct tokens *t, int i, long *value) {

@@ -1,5 +1,5 @@
 // What the parts of cu2cpp --split share: a kernel with barriers becomes loops over the block's threads, one for what stands between
-// two barriers. cu2cpp_tokens.c reads the text, cu2cpp_known.c says what the functions and names are that a kernel uses,
+// two barriers. cu2cpp_tokens.c reads the text, cu2cpp_library.c and cu2cpp_known.c say what the functions and names are that a kernel uses,
 // cu2cpp_parse.c makes statements of the kernel's tokens, cu2cpp_uniform.c finds out what is the same for all threads, and
 // cu2cpp_split.c with cu2cpp_loops.c writes the loops.
 #ifndef CU2CPP_SPLIT_H
@@ -15,10 +15,12 @@ struct token {
   enum token_kind kind;
   const char *p;
   int length;
-  int same;   // the word's occurrence before this one, or -1
-  int match;  // the other bracket of a pair, or -1
-  int within; // the bracket that is open here, or -1
-  int depth;  // open braces here, namespaces' not counted
+  int same;     // the word's occurrence before this one, or -1
+  int match;    // the other bracket of a pair, or -1
+  int within;   // the bracket that is open here, or -1
+  int depth;    // open braces here, namespaces' not counted
+  bool system;  // of a header of the simulator or the compiler
+  int declared; // of a word that the program declares here: the declaration before it in the same bucket, or -1
 };
 
 struct macro {
@@ -33,8 +35,11 @@ struct tokens {
   int count, capacity, main_count;
   struct macro *macros;
   int macro_count, macro_capacity;
-  bool unknown; // something is included that cannot be found, so any name may be a macro
-  int *words;   // by a hash of the word, its last occurrence
+  bool system;       // of what is read now
+  bool unknown;      // something is included that cannot be found, so any name may be a macro
+  int *words;        // by a hash of the word, its last occurrence
+  int *declarations; // the same, of words that the program declares
+  int text_count;    // tokens before those of macros
 };
 
 // Of tokens, up to before `end`.
@@ -56,6 +61,11 @@ int token_next(const struct tokens *t, int i);
 int token_before(const struct tokens *t, int i);
 // The word's last occurrence anywhere, or -1; the others follow by `same`.
 int token_last(const struct tokens *t, int word);
+// The program itself declares the word at i as a function, a variable of the whole text, a type or a macro: then it need not mean what
+// the device's library means by it.
+bool token_declared(const struct tokens *t, int i);
+// The last of those declarations, a macro's name among them, or that of another word: the others follow by `declared`; or -1.
+int token_declaration(const struct tokens *t, int word);
 // Past the template arguments that begin at i, or i.
 int token_past_angles(const struct tokens *t, int i);
 // The comma behind the argument that begins there, or `close`, the end of them all.
@@ -63,28 +73,40 @@ int token_argument_end(const struct tokens *t, int begin, int close);
 // The expression without brackets round all of it.
 struct range token_within_brackets(const struct tokens *t, struct range e);
 
-// ---- cu2cpp_known.c ----
+// ---- cu2cpp_library.c ----
 
 // A word before a bracket that is no call: if, sizeof and so on.
 bool known_keyword(const struct tokens *t, int i);
 bool known_type(const struct tokens *t, int i); // float, size_t, float4
-// Arithmetic of the device's library: no effect but its result, and arguments by value.
+// Arithmetic of the device's library, which the program declares no other function by the name of: no effect but its result, and
+// arguments by value.
 bool known_math(const struct tokens *t, int i);
+// printf, __ldg and their like: no barrier and nothing that waits, but more than arithmetic.
+bool known_harmless(const struct tokens *t, int i);
+// The device's library has one of these by that name, or an atomic function, whatever the program declares.
+bool known_library(const struct tokens *t, int i);
+// A barrier or the like by its name.
+bool known_wait(const struct tokens *t, int i);
+bool known_atomic(const struct tokens *t, int i);
+
+// ---- cu2cpp_known.c ----
+
 struct call_facts {
   bool numbered; // it may look at its thread's number
   bool atomic;   // there is an atomic function in it
+  bool placed;   // it may look at its thread's number, or at its block's
   bool tied;     // what it does may depend on which block it is in
 };
 // The function called at i has no barrier and no warp function in it, and waits for no other thread, as far as the text tells.
 bool known_clean_call(const struct tokens *t, int i, struct call_facts *facts);
+// The same for what the program calls without a name, wherever it does: operators, constructors, destructors. False: one may wait.
+bool known_unnamed_calls(const struct tokens *t, struct call_facts *facts);
 // The only function of the text by the name at i and with as many arguments, as its definition has it, or -1; the brace that its body begins with.
 int known_function(const struct tokens *t, int i);
-int known_body(const struct tokens *t, int definition);
+// The brace of a function's body whose name is at i and which is defined there, or -1.
+int known_body(const struct tokens *t, int i);
 // The function takes a variable by reference, or may.
 bool known_by_reference(const struct tokens *t, int i);
-// A barrier or the like by its name.
-bool known_wait(const struct tokens *t, int i);
-bool known_atomic(const struct tokens *t, int i);
 // The name, which no kernel declares, is a constant of the program: a macro of constants, an enumerator, a constexpr. `value` of one
 // that is a number, or -1.
 bool known_constant(const struct tokens *t, int i, long *value);
@@ -170,6 +192,7 @@ struct kernel {
   bool *modified;   // by token - body.begin
   bool votes_count; // what a warp has voted on counts as the same for all
   bool numbered;    // something it calls may look at the thread's number
+  bool placed;      // ... or at the block's: an operator, say
   const char *why_not;
   int why_token; // 0: none
 };

@@ -29,7 +29,14 @@ static void add(struct tokens *t, enum token_kind kind, const char *p, size_t le
     t->all = grown(t->all, (size_t)t->capacity * sizeof *t->all);
   }
   struct token *token = &t->all[t->count];
-  *token = (struct token){.kind = kind, .p = p, .length = (int)length, .same = -1, .match = -1, .within = -1};
+  *token = (struct token){.kind = kind,
+                          .p = p,
+                          .length = (int)length,
+                          .same = -1,
+                          .match = -1,
+                          .within = -1,
+                          .declared = -1,
+                          .system = t->system};
   if (kind == TOKEN_WORD) {
     int *last = &t->words[hash(p, token->length)];
     token->same = *last; // of the same bucket at first: token_last and its users compare
@@ -106,6 +113,21 @@ static void read_macro(struct tokens *t, const struct text *in, size_t begin, si
   t->macros[t->macro_count++] = (struct macro){name, arguments, body + arguments, t->count};
 }
 
+// Whether what comes after a line `# 12 "file" 1 3` is of a system header: one of the flags behind the name is 3.
+static bool enters_system_header(const char *line, size_t length) {
+  const char *end = line + length, *quote = end;
+  while (quote > line && *quote != '"')
+    quote--;
+  for (const char *p = quote; p < end; p++)
+    if (*p == '3' && p[-1] == ' ')
+      return true;
+  return false;
+}
+
+static bool is_marker(const char *line) {
+  return line[1] == ' ' && isdigit((unsigned char)line[2]);
+}
+
 struct reader {
   struct tokens *t;
   char *files[MAX_FILES];
@@ -156,6 +178,8 @@ static void read_text(struct reader *r, const struct text *in, const char *name,
       const size_t end = directive_end(in, i);
       const char *p = skip_spaces(in->bytes + i + 1);
       read_plain(r->t, in, plain, i);
+      if (!r->includes && is_marker(in->bytes + i))
+        r->t->system = enters_system_header(in->bytes + i, end - i);
       if (keep_directives)
         add(r->t, TOKEN_DIRECTIVE, in->bytes + i, end - i);
       if (r->includes && strncmp(p, "include", 7) == 0 && *skip_spaces(p + 7) == '"')
@@ -217,22 +241,77 @@ static void match_brackets(struct tokens *t, int from) {
   free(open);
 }
 
+static bool is_of_simulator(const char *file) {
+  return strstr(file, "core/sim/include/") != NULL;
+}
+
+static void note_declaration(struct tokens *t, int i) {
+  int *last = &t->declarations[hash(t->all[i].p, t->all[i].length)];
+  t->all[i].declared = *last;
+  *last = i;
+}
+
+// The statement at whose end the word stands begins with typedef.
+static bool is_typedef(const struct tokens *t, int i) {
+  while (i > 0 && !token_is(t, i, ";") && !token_is(t, i, "}") && !token_is(t, i, "{") && !token_is(t, i, "typedef"))
+    i--;
+  return token_is(t, i, "typedef");
+}
+
+// A function with its body anywhere, a type anywhere, anything in the whole text.
+static bool declares(const struct tokens *t, int i) {
+  static const char *const types[] = {"struct", "class", "union", "enum", NULL};
+  static const char *const before_names[] = {"*", "&", ">", ",", "]", NULL};
+  static const char *const before_members[] = {"::", "{", "}", ";", "~", NULL};
+  static const char *const after_types[] = {"{", ":", ";", NULL}, *const after_names[] = {"(", "=", ";", ",",
+                                                                                          "[", "{", ":", NULL};
+  const int before = token_before(t, i), next = token_next(t, i), within = t->all[i].within;
+  if (before < 0 || t->all[i].kind != TOKEN_WORD || t->all[i].system)
+    return false;
+  if (token_in(t, before, types))
+    return token_in(t, next, after_types);
+  if (token_is(t, before, "using") || (token_is(t, next, ";") && is_typedef(t, i)))
+    return !token_is(t, before, "using") || token_is(t, next, "=");
+  const bool word = t->all[before].kind == TOKEN_WORD && !known_keyword(t, before);
+  const bool typed = word || token_in(t, before, before_names);
+  if (token_is(t, next, "(") && (typed || token_in(t, before, before_members)) && known_body(t, i) >= 0)
+    return true;
+  return typed && token_in(t, next, after_names) && t->all[i].depth == 0 && (within < 0 || token_is(t, within, "{"));
+}
+
+static void note_declarations(struct tokens *t) {
+  for (int i = 0; i < t->text_count; i++)
+    if (declares(t, i))
+      note_declaration(t, i);
+}
+
 void tokens_read(struct tokens *t, const struct text *in, bool includes) {
   struct reader r = {.t = t, .includes = includes};
   t->words = grown(NULL, BUCKETS * sizeof *t->words);
+  t->declarations = grown(NULL, BUCKETS * sizeof *t->declarations);
   for (int i = 0; i < BUCKETS; i++)
-    t->words[i] = -1;
+    t->words[i] = t->declarations[i] = -1;
   read_text(&r, in, input_name, true);
   t->main_count = t->count;
   for (; r.read < r.file_count; r.read++) { // texts stay: tokens point into them
     r.texts[r.read] = read_file(r.files[r.read]);
+    t->system = is_of_simulator(r.files[r.read]);
     read_text(&r, &r.texts[r.read], r.files[r.read], false);
   }
+  t->system = false;
+  t->text_count = t->count;
   match_brackets(t, 0);
+  note_declarations(t);
   if (includes)
     read_macros(t, in);
-  for (int i = 0; i < r.file_count; i++)
+  for (int i = 0; i < r.file_count; i++) {
+    t->system = is_of_simulator(r.files[i]);
     read_macros(t, &r.texts[i]);
+  }
+  t->system = false;
+  for (int m = 0; m < t->macro_count; m++)
+    if (!t->all[t->macros[m].name].system)
+      note_declaration(t, t->macros[m].name);
 }
 
 int tokens_add(struct tokens *t, const struct text *in) {
@@ -247,6 +326,7 @@ void tokens_free(struct tokens *t) { // the process ends soon after
   free(t->all);
   free(t->macros);
   free(t->words);
+  free(t->declarations);
 }
 
 bool token_is(const struct tokens *t, int i, const char *spelling) {
@@ -288,6 +368,17 @@ int token_last(const struct tokens *t, int word) {
   return t->words[hash(t->all[word].p, t->all[word].length)];
 }
 
+int token_declaration(const struct tokens *t, int word) {
+  return t->declarations[hash(t->all[word].p, t->all[word].length)];
+}
+
+bool token_declared(const struct tokens *t, int i) {
+  for (int d = token_declaration(t, i); d >= 0; d = t->all[d].declared)
+    if (token_same(t, d, i))
+      return true;
+  return false;
+}
+
 int token_argument_end(const struct tokens *t, int begin, int close) {
   int i = begin;
   while (i < close && !token_is(t, i, ",")) {
@@ -308,14 +399,16 @@ int token_past_angles(const struct tokens *t, int i) {
   for (int at = i; at < t->count; at++) {
     if (token_is(t, at, "<"))
       depth++;
-    else if (token_is(t, at, ">") && --depth == 0)
-      return at + 1;
+    else if (token_is(t, at, ">"))
+      depth--;
     else if (token_is(t, at, "("))
       at = t->all[at].match > at ? t->all[at].match : at;
     else if (t->all[at].kind == TOKEN_SIGN && !token_is(t, at, "::") && !token_is(t, at, ",") &&
              !token_is(t, at, "*") && !token_is(t, at, "&") && !token_is(t, at, "+") && !token_is(t, at, "-") &&
              !token_is(t, at, "/") && !token_is(t, at, "..."))
       return i;
+    if (depth == 0)
+      return at + 1;
   }
   return i;
 }

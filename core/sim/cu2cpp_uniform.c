@@ -520,11 +520,21 @@ static bool check_names(struct kernel *k) {
   return true;
 }
 
+// What has no name to be found by.
+static bool check_unnamed_calls(struct kernel *k) {
+  struct call_facts facts;
+  if (!known_unnamed_calls(k->t, &facts))
+    return refuse(k, "an operator or a constructor in the program that may wait");
+  k->numbered |= facts.numbered;
+  k->placed |= facts.placed;
+  return true;
+}
+
 bool kernel_classify(struct kernel *k) {
   if (k->t->unknown)
     return refuse(k, "an included file that cannot be found");
   kernel_find_modifications(k);
-  if (!check_words(k) || !check_jumps(k) || !kernel_macros_are_clear(k))
+  if (!check_words(k) || !check_jumps(k) || !kernel_macros_are_clear(k) || !check_unnamed_calls(k))
     return false;
   set_levels(k, k->top->child, true);
   if (!check_names(k))

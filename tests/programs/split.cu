@@ -12,12 +12,6 @@ enum { HALF = SIZE / 2 };
 const int three = 3;
 __device__ int changing = 2;
 
-struct Place {
-  int x;
-  __device__ Place(int n) : x(threadIdx.x * n) {
-  }
-};
-
 __device__ int twice(int x) {
   return 2 * x;
 }
@@ -393,12 +387,6 @@ __global__ void no_brackets(int *out) {
   }
 }
 
-__global__ void no_object(int *out, int n) {
-  Place place(n);
-  __syncthreads();
-  out[threadIdx.x] = place.x;
-}
-
 __global__ void no_condition(int *out, const int *in) {
   int more = in[0];
   do {
@@ -625,7 +613,6 @@ int main(void) {
   RUN(no_volatile_memory<<<SIZE / 2, 2>>>(out));
   RUN(no_counting<<<SIZE / 2, 2>>>(out));
   RUN(no_brackets<<<1, SIZE>>>(out));
-  RUN(no_object<<<1, SIZE>>>(out, 7));
   RUN(no_condition<<<1, SIZE>>>(out, in));
   RUN(no_changing_variable<<<1, SIZE>>>(out));
   RUN(no_step_by_reference<<<1, SIZE>>>(out));

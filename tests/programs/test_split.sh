@@ -34,16 +34,45 @@ same() { # the program just built, whichever way its kernels run
     FERRY_SIM_ORDER=random:3 "$work/program" >"$work/random" && diff "$work/whole" "$work/split" && cmp "$work/whole" "$work/random"
 }
 
-cp "$here/split.cu" "$work/cases.cu"
-check 'known kernels compile' build "$work/cases"
-check 'known kernels: the same results' same
-only() { # kernels whose names begin with yes_ are split, with joins_ joined, others neither
+only() { # SPLIT JOINED, how many: kernels whose names begin with yes_ are split, with joins_ joined, others neither
   ! awk -F': ' '/: (yes|no|joins)_/ {
     is = $3 == "split" || $3 == "joined" ? $3 : "no"
     if (is != ($2 ~ /^yes_/ ? "split" : $2 ~ /^joins_/ ? "joined" : "no")) print }' "$work/told" | grep . &&
-    [ "$(grep -c ': split' "$work/told")" = 24 ] && [ "$(grep -c ': joined' "$work/told")" = 8 ]
+    [ "$(grep -c ': split' "$work/told")" = "$1" ] && [ "$(grep -c ': joined' "$work/told")" = "$2" ]
 }
-check 'known kernels: what is split' only
+known() { # NAME of tests/programs/NAME.cu, and how many kernels of it are split and joined
+  cp "$here/$1.cu" "$work/cases.cu"
+  check "kernels of $1.cu compile" build "$work/cases"
+  check "kernels of $1.cu: the same results" same
+  check "kernels of $1.cu: what is split" only "$2" "$3"
+}
+known split 24 8
+known own_names 11 0
+known unnamed_calls 4 0
+cat >"$work/cases.cu" <<'END'
+#include <stdio.h>
+struct Meeting {
+  __device__ int operator()(int x) const {
+    return __syncthreads_count(x);
+  }
+};
+template <class F> __device__ int applied(int x) {
+  return F()(x);
+}
+__global__ void no_operator_that_waits(int *out) {
+  __syncthreads();
+  out[threadIdx.x] = applied<Meeting>(threadIdx.x % 3);
+}
+int main() {
+  int *out;
+  cudaMallocManaged(&out, 64 * sizeof *out);
+  no_operator_that_waits<<<1, 64>>>(out);
+  printf("%s %d %d\n", cudaGetErrorString(cudaDeviceSynchronize()), out[0], out[63]);
+}
+END
+check 'an operator that waits compiles' build "$work/cases"
+check 'an operator that waits: the same results' same
+check 'an operator that waits: what is split' only 0 0
 
 for seed in 11 12; do
   python3 "$here/draw_kernels.py" "$seed" 8 >"$work/drawn.cu"

@@ -115,6 +115,33 @@ check 'split: a macro that names a variable' "$(kernel 'x[0] = MORE; __syncthrea
 check 'split: an unknown file' "$({ echo '#include "none.h"'; echo '__global__ void k() { __syncthreads(); }'; } | told)" \
   'k: an included file that cannot be found'
 check 'split: a function nobody knows' "$(kernel 'x[0] = other(n); __syncthreads();')" 'k: a call of what may wait: other'
+own() { # DECLARATION BODY: the same, with a declaration of the program's own before the kernel
+  { echo "$1"; echo "__global__ void k(float *x, int n) { $2 }"; } | told
+}
+check 'split: a macro by the name of a function' "$(own '__device__ int table[4];
+#define umin(a, b) table[a]' 'for (int i = umin(1, 2); i < n; i++) __syncthreads();')" \
+  'k: a condition before a barrier that may differ from thread to thread: i'
+check 'split: a function by the name of another' "$(own '__device__ int umin(int a, int b) { return threadIdx.x; }' \
+  'for (int i = umin(1, 2); i < n; i++) __syncthreads();')" \
+  'k: a condition before a barrier that may differ from thread to thread: i'
+check 'split: a function of another file by that name' "$(own '__device__ float saturate(float x);' 'x[n] = saturate(x[0]); __syncthreads();')" \
+  'k: a call of what may wait: saturate'
+check 'split: the device'"'s own function" "$(kernel 'for (int i = umin(1, 2); i < n; i++) __syncthreads();')" 'k: split'
+check 'split: a type of the program by the name of another' "$(own 'struct float3 { float x; float3(int n); };' \
+  'float3 a = float3(n); __syncthreads(); x[n] = a.x;' | cut -d: -f1-2)" 'k: a call of what may wait'
+check 'split: a type that is another'"'s" "$(own 'typedef unsigned int uint;' 'uint a = n; __syncthreads(); x[n] = a;')" 'k: split'
+check 'split: a warp function of the program' "$(own 'struct V { float x; }; __device__ float __shfl_down_sync(unsigned m, V v, int d) { return v.x; }' \
+  'V v = {x[n]}; x[n] = __shfl_down_sync(~0u, v, 1); __syncthreads();' | cut -d: -f1-2)" 'k: a word that waits, or a macro that does more than compute'
+check 'split: functions of one name that differ in their types' "$(own '__device__ float f(float x) { __syncthreads(); return x; }
+__device__ float f(int x);' 'x[n] = f(n);')" 'k: a call of what may wait: f'
+check 'split: one function that is declared twice' "$(own '__device__ float f(float); __device__ float f(float x);
+__device__ float f(float y) { __syncthreads(); return y; }' 'x[n] = f(n);')" 'k: split'
+check 'split: template arguments that have arguments' "$(own 'template <class A, class B> struct Two { A a; B b; };
+template <class P, int N> __device__ float f(float x) { __syncthreads(); P p; return N; }' 'x[n] = f<Two<int, Two<int, int>>, 4>(x[0]);')" 'k: split'
+calls=$(for i in $(seq 2 60); do
+  echo "__device__ int f$i(int x) { return f$((i - 1))(x) + f$((i - 1))(x + 1) + f$((i - 1))(x + 2) + f$((i - 1))(x + 3); }"
+done)
+check 'split: each function is looked at once' "$(own "__device__ int f1(int x) { return x; } $calls" 'x[n] = f60(n); __syncthreads();')" 'k: split'
 check 'split: threads of their own loop' "$(kernel 'for (int i = threadIdx.x; i < n; i += 2) __syncthreads();' | cut -d: -f1-2)" \
   'k: a condition before a barrier that may differ from thread to thread'
 check 'split: too large for each thread' "$(kernel 'float a[1000]; a[0] = x[0]; __syncthreads(); x[0] = a[0];')" \
