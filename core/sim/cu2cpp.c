@@ -60,24 +60,6 @@ static int is_plain_name(const char *kernel) {
   return 1;
 }
 
-// The position of the >>> that ends the configuration beginning at i.
-static size_t config_end(const struct text *in, size_t begin) {
-  int depth = 0;
-  for (size_t i = begin; i < in->length;) {
-    size_t after = skip_opaque(in, i);
-    if (after != i) {
-      i = after;
-      continue;
-    }
-    if (depth == 0 && strncmp(in->bytes + i, ">>>", 3) == 0)
-      return i;
-    char c = in->bytes[i++];
-    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-  }
-  fail_at(in, begin, "<<< without its >>>");
-  return 0;
-}
-
 // Whether a kernel's name stands in the text for its definition and for launches alone: then nobody asks for its address.
 static int is_only_launched(const struct text *in, const char *kernel) {
   const size_t length = strcspn(kernel, "<");
@@ -91,8 +73,10 @@ static int is_only_launched(const struct text *in, const char *kernel) {
       continue;
     }
     end = skip_space(in, end);
-    if (in->bytes[end] == '<' && strncmp(in->bytes + end, "<<<", 3) != 0) // template arguments
-      end = skip_space(in, end + strcspn(in->bytes + end, ">;{") + 1);
+    if (in->bytes[end] == '<' && strncmp(in->bytes + end, "<<<", 3) != 0) { // template arguments
+      end += strcspn(in->bytes + end, ">;{");
+      end = skip_space(in, end < in->length ? end + 1 : end);
+    }
     others += in->bytes[end] == '(' ? 1 : strncmp(in->bytes + end, "<<<", 3) == 0 ? 0 : 2;
     i += length;
   }
@@ -104,11 +88,12 @@ static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) 
   size_t end = out->length;
   while (end > 0 && is_space(out->bytes[end - 1]))
     end--;
+  static size_t launched; // where the launch before this one ends
   size_t begin = kernel_begin(out, end);
-  if (begin == end)
-    fail_at(in, i, "<<< without a kernel's name before it");
+  expect_kernel(in, i, out, begin, end, launched);
   char *kernel = strndup(out->bytes + begin, end - begin);
-  size_t close = config_end(in, i + 3);
+  size_t close = config_end(in, i + 3, in->length);
+  expect_arguments(in, close + 3);
   if (kernel == NULL)
     fail(input_name, "out of memory");
   out->length = begin;
@@ -132,6 +117,7 @@ static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) 
   append_string(out, ", ");
   append(out, in->bytes + i + 3, close - i - 3);
   append_string(out, ")");
+  launched = out->length;
   free(kernel);
   return close + 3;
 }
@@ -212,6 +198,7 @@ int main(int argc, char **argv) {
   }
   input_name = argv[1];
   struct text in = read_file(argv[1]), out = {0}, with_loops = {0};
+  join_launch_signs(&in);
   if (split) {
     split_kernels(&in, &with_loops, program, told);
     free(in.bytes);

@@ -61,6 +61,15 @@ size_t skip_group(const struct text *in, size_t i);
 void append_flat(struct text *out, const char *bytes, size_t length);
 void append_call(struct text *out, const char *before, const char *kernel, const char *after);
 
+// cu2cpp_launch.c. Visual Studio's formatter writes k << <1, 2 >> > (x), which nvcc takes for k<<<1, 2>>>(x): moves the signs together,
+// each launch's text keeping its length. Then: the position of the >>> that ends the configuration beginning at `begin`. expect_kernel
+// fails where what a launch at `at` would launch, [begin, end) of what is written so far, is nothing, or begins before `launched`, the
+// last launch's end; expect_arguments where no arguments come after the >>> that ends at `at`.
+void join_launch_signs(struct text *in);
+size_t config_end(const struct text *in, size_t begin, size_t end);
+void expect_kernel(const struct text *in, size_t at, const struct text *out, size_t begin, size_t end, size_t launched);
+void expect_arguments(const struct text *in, size_t at);
+
 // cu2cpp_ptx.c: one instruction of PTX, in the same form, as a call; false: it is something else.
 int append_ptx(const char *text, struct text *out);
 

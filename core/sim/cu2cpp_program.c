@@ -18,12 +18,16 @@
 #define SHARED "__cudasim_shared__"
 #define GLOBAL "__cudasim_global__"
 
+enum { MOST_LAUNCHES = 8 }; // each doubles the text of those within it
+
 struct converter {
   const struct text *in;
   struct text *out;
   size_t statement;                                // where in `out` the current statement begins
   size_t marker;                                   // where in `in` the last line `# 12 "file"` begins
   int within_blocks, system_header, always_inline; // always_inline: kernels into their launches
+  size_t launched;                                 // where in `out` the last launch ends
+  int launches;                                    // that are being written, one within another's arguments
   struct text braces;  // one character for each open brace: n for a namespace's, b for others
   struct text kernels; // the names of functions with __global__, a line for each
 };
@@ -169,22 +173,6 @@ static int is_plain_name(const char *kernel) {
   return 1;
 }
 
-// The position of the >>> that ends the configuration beginning at i.
-static size_t config_end(const struct text *in, size_t begin, size_t end) {
-  for (size_t i = begin; i < end;) {
-    size_t after = skip_opaque(in, i);
-    if (after != i)
-      i = after;
-    else if (strncmp(in->bytes + i, ">>>", 3) == 0)
-      return i;
-    else if (strchr("([{", in->bytes[i]))
-      i = skip_group(in, i);
-    else
-      i++;
-  }
-  fail_at(in, begin, "<<< without its >>>");
-}
-
 void append_call(struct text *out, const char *before, const char *kernel, const char *after) {
   append_string(out, before);
   append_string(out, kernel);
@@ -243,10 +231,11 @@ static size_t rewrite_launch(struct converter *c, size_t i, size_t limit) {
   struct text *out = c->out, kernel = {0}, written = {0};
   size_t begin = kernel_begin(out, back_over_space(out, out->length)), length = out->length - begin;
   size_t close = config_end(in, i + 3, limit), open = skip_space(in, close + 3);
-  if (back_over_space(out, out->length) <= begin)
-    fail_at(in, i, "<<< without a kernel's name before it");
+  expect_kernel(in, i, out, begin, back_over_space(out, out->length), c->launched);
   if (in->bytes[open] != '(')
-    fail_at(in, open, "a launch without its arguments");
+    expect_arguments(in, close + 3);
+  if (++c->launches > MOST_LAUNCHES)
+    fail_at(in, i, "too many launches, one within another's arguments");
   append(&written, out->bytes + begin, length);
   append_flat(&kernel, written.bytes, length);
   while (is_space(kernel.bytes[kernel.length - 1]))
@@ -267,6 +256,8 @@ static size_t rewrite_launch(struct converter *c, size_t i, size_t limit) {
   move_to(c, open, NULL);
   convert(c, open, past);
   append_string(out, ")");
+  c->launched = out->length;
+  c->launches--;
   free(kernel.bytes);
   free(written.bytes);
   return past;

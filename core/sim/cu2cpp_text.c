@@ -88,20 +88,43 @@ static size_t skip_raw_string(const struct text *in, size_t i) {
   return end ? (size_t)(end - in->bytes) + length : in->length;
 }
 
+// Where the word begins that ends before i.
+static size_t word_begin(const struct text *in, size_t i) {
+  while (i > 0 && is_word(in->bytes[i - 1]))
+    i--;
+  return i;
+}
+
+// R"(, u8R"x( and their like: the R is at i.
+static int is_raw_string(const struct text *in, size_t i) {
+  static const char *const prefixes[] = {"", "u8", "u", "U", "L"};
+  const size_t begin = word_begin(in, i);
+  for (size_t p = 0; in->bytes[i] == 'R' && in->bytes[i + 1] == '"' && p < sizeof prefixes / sizeof *prefixes; p++)
+    if (i - begin == strlen(prefixes[p]) && strncmp(in->bytes + begin, prefixes[p], i - begin) == 0)
+      return 1;
+  return 0;
+}
+
+// The ' at i is within a number: 1'000, 0xff'ff.
+static int is_digit_separator(const struct text *in, size_t i) {
+  size_t begin = word_begin(in, i);
+  while (begin > 1 && begin < i && in->bytes[begin - 1] == '\'' && is_word(in->bytes[begin - 2]))
+    begin = word_begin(in, begin - 1);
+  return begin < i && isdigit((unsigned char)in->bytes[begin]) && is_word(in->bytes[i + 1]);
+}
+
 // The end of the comment or literal that begins at i; i itself when none does.
 size_t skip_opaque(const struct text *in, size_t i) {
   const char *p = in->bytes + i;
-  char before = i > 0 ? p[-1] : ' ';
   if (p[0] == '/' && p[1] == '/')
     return skip_line_comment(in, i);
   if (p[0] == '/' && p[1] == '*') {
     const char *end = strstr(p + 2, "*/");
     return end ? (size_t)(end - in->bytes) + 2 : in->length;
   }
-  if (p[0] == 'R' && p[1] == '"' && !is_word(before))
+  if (is_raw_string(in, i))
     return skip_raw_string(in, i);
-  int digit_separator = p[0] == '\'' && isxdigit((unsigned char)before);
-  if (p[0] == '"' || (p[0] == '\'' && !digit_separator))
+  if (p[0] == '"' || (p[0] == '\'' && !is_digit_separator(in, i)))
     return skip_quoted(in, i);
   return i;
 }

@@ -73,6 +73,12 @@ check 'shifts and brackets in a configuration' "$(echo 'k<<<dim3(n >> 2, (m >>> 
   "$(launch k 'dim3(n >> 2, (m >>> 1)), f("<<<", 1)' '();')"
 check 'two launches' "$(echo 'a<<<1, 1>>>(); b<<<2, 2>>>();' | transform)" "$(launch a '1, 1' '();') $(launch b '2, 2' '();')"
 
+# As Visual Studio's formatter writes them.
+check 'signs apart' "$(echo 'k << <1, 2 >> >(x); k <<<1, 2 >> > (x);' | transform | tr -s ' ')" "$(launch k '1, 2 ' ' (x);') $(launch k '1, 2 ' ' (x);')"
+check 'signs on two lines' "$(printf 'k <<\n<1, 2 >>\n> (x);' | transform | tr '\n' '|')" "$(launch k '|1, 2 ' '| (x);')"
+check 'signs apart round shifts' "$(echo 't<8> << < (a << b) >> 3, n >> 2 >> > (x << 1);' | transform | tr -s ' ')" \
+  "$(launch 't<8>' '(a << b) >> 3, n >> 2 ' ' (x << 1);')"
+
 check 'shared memory' "$(echo 'extern __shared__ float part[];' | transform)" 'float *part = (float *)cudasim_dynamic_shared();'
 check 'aligned shared memory' "$(echo 'extern __shared__ __align__(16) unsigned char raw[ ];' | transform)" \
   'unsigned char *raw = (unsigned char *)cudasim_dynamic_shared();'
@@ -82,7 +88,9 @@ check 'coordinates' "$(echo 'f(a>threadIdx.x, threadIdx.y==0);' | transform)" 'f
 
 for same in 'p.threadIdx.x, q->threadIdx.y, my_threadIdx.x, threadIdx.xy' 'threadIdx.x = 1;' 'assert(threadIdx.x < 32);' \
   'uint3 t = threadIdx;' '// k<<<1, 1>>>();' '/* k<<<1, 1>>>(); */ x' 'const char *s = "k<<<1, 1>>>()\" extern __shared__";' \
-  "char c = '\"'; int i = 1'000;" 'auto r = R"x(k<<<1, 1>>>() )" )x";' 'a << b >> c;'; do
+  "char c = '\"'; int i = 1'000;" 'auto r = R"x(k<<<1, 1>>>() )" )x";' 'auto r = u8R"(" k<<<1, 1>>>() )";' \
+  "auto c = u8'\"'; const char *s = \"k<<<1, 1>>>()\";" "case'\"': f(\"k<<<1, 1>>>()\");" "int i = 0xf'f'f'0; char c = '\"';" 'a << b >> c;' 'a << b < c >> d;' \
+  'x = a < b >> c > (d);' 'operator<< <char>(out, c);' '// k << <1, 1 >> > ();' 'f(a << b, c >> d > (e));'; do
   check "left alone: $same" "$(printf '%s\n' "$same" | transform)" "$same"
 done
 
@@ -162,6 +170,31 @@ done
 
 printf 'x\nk<<<1, 2;\n' >"$work/in.cu"
 check 'a launch that is not closed' "$("$cu2cpp" "$work/in.cu" "$work/out.cpp" 2>&1)" "$work/in.cu:2: cu2cpp: <<< without its >>>"
+refused() { # TEXT: what is said of it, with each option, if that is one answer
+  for mode in --judge --gcc --split '--gcc --split --told' --program '--program --split'; do
+    printf 'void f(int *p) {\n %s' "$1" >"$work/in.cu"
+    # shellcheck disable=SC2086
+    timeout 20 "$cu2cpp" $mode "$work/in.cu" "$work/out.cpp" 2>&1 || true
+  done | sort -u | sed "s@^$work/@@"
+}
+nothing='in.cu:2: cu2cpp: error: expected an expression: <<< needs a kernel'"'s name before it"
+no_arguments='in.cu:2: cu2cpp: error: expected a "(": a launch needs its arguments, as in kernel<<<blocks, threads>>>(x, n)'
+no_end='in.cu:2: cu2cpp: <<< without its >>>'
+for text in '<float><<<1, 1>>>(0); }' '<><<<>>>' '<<<1, 1>>>(p);'; do
+  check "refused: $text" "$(refused "$text")" "$nothing"
+done
+for text in 'k<<<1, 1>>>; }' 'k<<<1, 1>>>' "k$(printf '<<<1, 1>>>%.0s' $(seq 30))(p); }"; do
+  check "refused: $text" "$(refused "$text")" "$no_arguments"
+done
+for text in 'k<<<1, 2; }' 'k<<<1, 2)>>>(p); }' 'k<<<' 'k << <' 'k << <1, 2 >> > 3;'; do
+  check "refused: $text" "$(refused "$text")" "$no_end"
+done
+check 'a name before the end of the text' "$(refused '} k<')" ''
+nested=p
+for _ in $(seq 40); do nested="k<<<1, 1>>>($nested)"; done
+check 'launches within launches' "$(refused "$nested; }")" "in.cu:2: cu2cpp: too many launches, one within another's arguments"
+check 'a launch in a macro' "$(printf '#define RUN(k) k<<<1, 2>>>\n#define ARGUMENTS (x)\nRUN(k)(x); k<<<1, 2>>>ARGUMENTS;\n' | transform | wc -l | tr -d ' ')" 3
+
 check 'a missing file' "$("$cu2cpp" "$work/none.cu" "$work/out.cpp" 2>&1)" "cu2cpp: $work/none.cu: cannot be opened"
 "$cu2cpp" 2>/dev/null
 check 'no arguments' "$?" 2
