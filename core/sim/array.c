@@ -52,8 +52,9 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormat
       sim_known_flags(flags, cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather));
   struct cudasim_image image = {0};
   const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
-  if (array == NULL || desc == NULL || extent.width == 0 || !describe(&image, desc) ||
-      (extent.height == 0 && extent.depth > 0 && !layered))
+  enum { MOST = 131072 }; // elements on a side, as on a GPU
+  if (array == NULL || desc == NULL || extent.width == 0 || !describe(&image, desc) || extent.width > MOST ||
+      extent.height > MOST || extent.depth > MOST || (extent.height == 0 && extent.depth > 0 && !layered))
     return sim_fail(cudaErrorInvalidValue);
   if (cube && (extent.width != extent.height || (layered ? extent.depth % 6 != 0 : extent.depth != 6)))
     return sim_fail(cudaErrorInvalidValue);
@@ -151,13 +152,21 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pointer, struct cudaExtent exten
   if (pointer == NULL)
     return sim_fail(cudaErrorInvalidValue);
   *pointer = make_cudaPitchedPtr(NULL, 0, extent.width, extent.height);
-  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
+  size_t rows;
+  if (__builtin_mul_overflow(extent.height, extent.depth, &rows))
+    return sim_fail(cudaErrorMemoryAllocation);
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, rows);
 }
 
 // ---- copies ----
 
+// Whether `count` from `first` on are within `size`.
+static bool fits(size_t first, size_t count, size_t size) {
+  return first <= size && count <= size - first;
+}
+
 static bool within(const struct cudasim_image *image, size_t x, size_t y, size_t bytes, size_t rows) {
-  return x + bytes <= image->pitch && y + rows <= image->height;
+  return fits(x, bytes, image->pitch) && fits(y, rows, image->height);
 }
 
 static char *place(const struct cudasim_image *image, size_t x_bytes, size_t y) {
@@ -202,7 +211,7 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t dst_x, size_t dst_y
 
 // Rows of an array follow one another without gaps: bytes that run over a row's end go on in the next.
 static bool bytes_within(const struct cudasim_image *image, size_t x, size_t y, size_t bytes) {
-  return x <= image->pitch && y * image->pitch + x + bytes <= image->slice;
+  return x <= image->pitch && y <= image->height && fits(y * image->pitch + x, bytes, image->slice);
 }
 
 cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t x, size_t y, const void *src, size_t bytes,
@@ -225,19 +234,24 @@ struct side {
   size_t pitch, slice;
 };
 
-// False when the copy leaves an array.
+// False when the copy leaves an array, or the last slice of a pointer's memory begins where no address is.
 static bool side_of(cudaArray_const_t array, const struct cudaPitchedPtr *pointer, const struct cudaPos *position,
                     const struct cudaExtent *extent, struct side *side) {
   if (array == NULL) {
-    *side = (struct side){pointer->ptr, pointer->pitch, pointer->pitch * pointer->ysize};
+    size_t slices, bytes;
+    *side = (struct side){pointer->ptr, pointer->pitch, 0};
+    if (__builtin_mul_overflow(pointer->pitch, pointer->ysize, &side->slice) ||
+        __builtin_add_overflow(position->z, extent->depth, &slices) ||
+        __builtin_mul_overflow(slices, side->slice, &bytes))
+      return false;
     side->begin += position->z * side->slice + position->y * side->pitch + position->x;
     return true;
   }
   const struct cudasim_image *image = &array->image;
   *side = (struct side){image->data, image->pitch, image->slice};
   side->begin += position->z * side->slice + position->y * side->pitch + position->x * image->bytes;
-  return position->x + extent->width <= image->width && position->y + extent->height <= image->height &&
-         position->z + extent->depth <= image->depth;
+  return fits(position->x, extent->width, image->width) && fits(position->y, extent->height, image->height) &&
+         fits(position->z, extent->depth, image->depth);
 }
 
 static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, bool wait, cudaStream_t stream) {
@@ -250,6 +264,8 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, bool wait, cud
     return sim_fail(cudaErrorInvalidValue);
   const size_t width = p->extent.width * (array ? array->image.bytes : 1);
   cudaError_t error = cudaSuccess;
+  if (width == 0 || p->extent.height == 0)
+    return error;
   for (size_t z = 0; z < p->extent.depth && error == cudaSuccess; z++) {
     char *dst = to.begin + z * to.slice;
     const char *src = from.begin + z * from.slice;
@@ -269,9 +285,15 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
 
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent, cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
+  size_t slice, bytes;
+  if (__builtin_mul_overflow(pointer.pitch, pointer.ysize, &slice) ||
+      __builtin_mul_overflow(slice, extent.depth, &bytes))
+    return sim_fail(cudaErrorInvalidValue);
+  if (extent.width == 0 || extent.height == 0)
+    return error;
   for (size_t z = 0; z < extent.depth && error == cudaSuccess; z++)
-    error = cudaMemset2DAsync((char *)pointer.ptr + z * pointer.pitch * pointer.ysize, pointer.pitch, value,
-                              extent.width, extent.height, stream);
+    error =
+        cudaMemset2DAsync((char *)pointer.ptr + z * slice, pointer.pitch, value, extent.width, extent.height, stream);
   return error;
 }
 

@@ -26,6 +26,13 @@ struct copy_work {
   char *staged; // owned; NULL when it reads the source itself
 };
 
+// The bytes from the beginning of the first of `rows`, at least one, to the end of the last. False when a size_t cannot hold them.
+static bool reach(size_t pitch, size_t width, size_t rows, size_t *bytes) {
+  size_t last;
+  return !__builtin_mul_overflow(pitch, rows - 1, &last) && !__builtin_add_overflow(last, width, bytes);
+}
+
+// Does not wrap once check has passed: the rows reach at least as far.
 static size_t copy_bytes(const struct copy *copy) {
   return copy->width * copy->height;
 }
@@ -99,22 +106,30 @@ static enum cudaMemcpyKind kind_of(bool dst_device, bool src_device) {
   return src_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
+static bool is_empty(const struct copy *copy) {
+  return copy->width == 0 || copy->height == 0;
+}
+
 // Of memory that is both the host's and the device's, any kind is right.
 static cudaError_t check(struct copy *copy) {
   if (copy->kind < cudaMemcpyHostToHost || copy->kind > cudaMemcpyDefault)
     return cudaErrorInvalidMemcpyDirection;
   if (copy->height > 1 && (copy->dpitch < copy->width || copy->spitch < copy->width))
     return cudaErrorInvalidPitchValue;
-  if (copy_bytes(copy) == 0)
+  if (is_empty(copy))
     return cudaSuccess;
+  size_t written, read;
+  if (!reach(copy->dpitch, copy->width, copy->height, &written) ||
+      !reach(copy->spitch, copy->width, copy->height, &read))
+    return cudaErrorInvalidValue;
   enum cudaMemcpyKind kind = kind_of(sim_device_of(copy->dst) >= 0, sim_device_of(copy->src) >= 0);
   if (copy->kind != cudaMemcpyDefault && copy->kind != kind && !sim_is_managed(copy->dst) && !sim_is_managed(copy->src))
     return cudaErrorInvalidValue;
   copy->kind = kind;
   if (copy->dst == NULL || copy->src == NULL)
     return cudaErrorInvalidValue;
-  cudaError_t error = sim_range_check(copy->dst, (copy->height - 1) * copy->dpitch + copy->width);
-  return error ? error : sim_range_check(copy->src, (copy->height - 1) * copy->spitch + copy->width);
+  cudaError_t error = sim_range_check(copy->dst, written);
+  return error ? error : sim_range_check(copy->src, read);
 }
 
 static bool is_of_host(const void *pointer) {
@@ -161,7 +176,7 @@ static cudaError_t copy_async(struct copy copy, cudaStream_t handle) {
   SIM_TRY(sim_stream_get(handle, &stream));
   SIM_TRY(sim_sticky(stream->device));
   SIM_TRY(check(&copy));
-  if (copy_bytes(&copy) == 0)
+  if (is_empty(&copy))
     return cudaSuccess;
   if (stream->capture) // the graph's copies read and write this memory when they run
     return sim_fail(submit(stream, copy, false, false));
@@ -175,7 +190,7 @@ static cudaError_t copy_sync(struct copy copy) {
   SIM_TRY(sim_sticky(sim_current_device));
   SIM_TRY(sim_capture_forbids());
   SIM_TRY(check(&copy));
-  if (copy_bytes(&copy) == 0)
+  if (is_empty(&copy))
     return cudaSuccess;
   bool wait = copy.kind != cudaMemcpyDeviceToDevice; // CUDA does not wait within a device either
   return sim_fail(submit(sim.device[sim_current_device].legacy, copy, false, wait));
@@ -341,7 +356,10 @@ static cudaError_t fill_async(void *pointer, size_t pitch, int value, size_t byt
     return sim_fail(cudaErrorInvalidPitchValue);
   if (sim_device_of(pointer) < 0 && !sim_is_pinned(pointer))
     return sim_fail(cudaErrorInvalidValue);
-  SIM_TRY(sim_range_check(pointer, (rows - 1) * pitch + bytes));
+  size_t written;
+  if (!reach(pitch, bytes, rows, &written))
+    return sim_fail(cudaErrorInvalidValue);
+  SIM_TRY(sim_range_check(pointer, written));
   struct fill_work *work = sim_work_new(sizeof *work, run_fill, NULL);
   work->base.count = count_fill;
   work->base.describe = describe_fill;

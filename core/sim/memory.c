@@ -181,6 +181,8 @@ static char *take_at_edge(struct sim_heap *heap, size_t bytes, bool *grown) {
 static char *take(int device, size_t bytes) {
   struct sim_heap *heap = &sim.device[device].heap;
   const bool edges = sim.config.edge != SIM_NO_EDGE;
+  if (bytes > heap->capacity) // below, it may be so large that rounding it up wraps
+    return NULL;
   bool grown;
   pthread_mutex_lock(&access_lock);
   sim_lock();
@@ -333,8 +335,11 @@ cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t 
   SIM_TRY(sim_enter());
   if (pointer == NULL || pitch == NULL)
     return sim_fail(cudaErrorInvalidValue);
-  *pitch = (width + PITCH - 1) / PITCH * PITCH;
-  return cudaMalloc(pointer, *pitch * height);
+  size_t row, bytes;
+  if (__builtin_add_overflow(width, PITCH - 1, &row) || __builtin_mul_overflow(row / PITCH * PITCH, height, &bytes))
+    return sim_fail(cudaErrorMemoryAllocation);
+  *pitch = row / PITCH * PITCH;
+  return cudaMalloc(pointer, bytes);
 }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {

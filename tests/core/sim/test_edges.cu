@@ -40,9 +40,22 @@ static void a_read_beyond_the_edge_is_an_error(void **state) {
                              : "kernel shift, block (0,0,0), thread (0,0,0): it reads x[-1], and x has 64 elements");
 }
 
+// (n - 1) * sizeof(float) for n = 0, say.
+static void negative_sizes_do_not_fit(void **state) {
+  (void)state;
+  check_cuda(cudaDeviceReset()); // the test before has made it fail
+  const long long sizes[] = {-1, -4, -15, -16, -4095, -4096, -4097, -12288, -65536};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    void *pointer = &pointer;
+    check_error(cudaMalloc(&pointer, (size_t)sizes[i]), cudaErrorMemoryAllocation);
+    assert_null(pointer);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_read_beyond_the_edge_is_an_error),
+      cmocka_unit_test(negative_sizes_do_not_fit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,6 +102,46 @@ static void rectangles(void **state) {
   check_cuda(cudaFree(device));
 }
 
+// As (n - 1) * sizeof(float) for n = 0: no size that wraps is taken for a small one.
+static void sizes_that_wrap(void **state) {
+  (void)state;
+  const size_t most = SIZE_MAX, half = SIZE_MAX / 2 + 1;
+  char host[64], *device = device_copy(NULL, 64);
+  void *pointer = NULL;
+  size_t pitch;
+  check_error(cudaMallocPitch(&pointer, &pitch, most - 3, 1), cudaErrorMemoryAllocation);
+  check_error(cudaMallocPitch(&pointer, &pitch, half, 2), cudaErrorMemoryAllocation);
+  check_error(cudaMallocPitch(&pointer, &pitch, 512, half / 256), cudaErrorMemoryAllocation);
+  struct cudaPitchedPtr box;
+  check_error(cudaMalloc3D(&box, make_cudaExtent(64, half, 2)), cudaErrorMemoryAllocation);
+  const struct cudaChannelFormatDesc one_float = {32, 0, 0, 0, cudaChannelFormatKindFloat};
+  cudaArray_t array;
+  check_error(cudaMallocArray(&array, &one_float, ((size_t)1 << 32) + 4, 4, 0), cudaErrorInvalidValue);
+  check_error(cudaMemcpy2D(device, half, host, half, 64, 3, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  check_error(cudaMemcpy2D(device, half, host, half, half, 2, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  check_error(cudaMemcpy2DAsync(device, half, host, half, half, 2, cudaMemcpyHostToDevice, NULL),
+              cudaErrorInvalidValue);
+  check_error(cudaMemset2D(device, half, 0, half, 2), cudaErrorInvalidValue);
+  check_error(cudaMemset2D(device, half, 0, 64, 3), cudaErrorInvalidValue);
+  check_error(cudaMemset3D(make_cudaPitchedPtr(device, half, 8, 2), 0, make_cudaExtent(8, 1, 2)),
+              cudaErrorInvalidValue);
+
+  check_cuda(cudaMallocArray(&array, &one_float, 4, 4, 0));
+  check_error(cudaMemcpy2DToArray(array, most - 3, 0, host, 16, 4, 1, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  check_error(cudaMemcpy2DFromArray(host, 16, array, 0, most, 16, 1, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  struct cudaMemcpy3DParms copy = {.dstArray = array,
+                                   .dstPos = {most - 1, 0, 0},
+                                   .srcPtr = make_cudaPitchedPtr(host, 16, 4, 4),
+                                   .extent = {2, 1, 1},
+                                   .kind = cudaMemcpyHostToDevice};
+  check_error(cudaMemcpy3D(&copy), cudaErrorInvalidValue);
+  copy.dstPos.x = 0;
+  copy.extent = make_cudaExtent(0, 1, most); // nothing, at once
+  check_error(cudaMemcpy3D(&copy), cudaErrorInvalidValue);
+  check_cuda(cudaFreeArray(array));
+  check_cuda(cudaFree(device));
+}
+
 static void copies_between_devices(void **state) {
   (void)state;
   int devices, can = 0;
@@ -240,6 +280,7 @@ int main(void) {
       cmocka_unit_test(wrong_frees),
       cmocka_unit_test(copies_check_their_ranges_and_directions),
       cmocka_unit_test(rectangles),
+      cmocka_unit_test(sizes_that_wrap),
       cmocka_unit_test(copies_between_devices),
       cmocka_unit_test(pointers_know_what_they_are),
       cmocka_unit_test(devices_describe_themselves),
