@@ -166,6 +166,16 @@ int main() {
     inside += in[i] < 100;
   }
   CHECK(out[0] == low && out[0] + out[1] + out[2] + out[3] == inside);
+  // A sample just below the upper limit, whose place among 10 bins rounds to 10.
+  int *bins = out + 1;
+  out[0] = out[11] = 77;
+  real[0] = 0.8999999f;
+  real[1] = 0.0f;
+  real[2] = 0.9f; // outside
+  twice([&](void *temp, size_t &bytes) {
+    return cub::DeviceHistogram::HistogramEven(temp, bytes, real, bins, 11, 0.0f, 0.9f, 3);
+  });
+  CHECK(bins[0] == 1 && bins[9] == 1 && out[0] == 77 && bins[10] == 77);
   size_t few = 1;
   CHECK(cub::DeviceReduce::Sum(out, few, in, out, n) == cudaErrorInvalidValue);
   puts(failures ? "FAIL" : "PASS");

@@ -319,8 +319,9 @@ struct DeviceHistogram {
         if constexpr (std::is_integral_v<Level>)
           histogram[static_cast<unsigned long long>(sample - lower) * static_cast<unsigned long long>(bins) /
                     static_cast<unsigned long long>(upper - lower)]++;
-        else
-          histogram[static_cast<int>((sample - lower) * (static_cast<Level>(bins) / (upper - lower)))]++;
+        else // the product of the largest samples may round to `bins`
+          histogram[std::min(static_cast<int>((sample - lower) * (static_cast<Level>(bins) / (upper - lower))),
+                             bins - 1)]++;
       }
     });
   }
