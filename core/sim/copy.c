@@ -257,6 +257,10 @@ cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_d
 
 // ---- __device__ and __constant__ variables: ordinary variables here, one for all devices ----
 
+cudaError_t cudasim_check_symbol(size_t size, size_t bytes, size_t offset) {
+  return offset <= size && bytes <= size - offset ? cudaSuccess : sim_fail(cudaErrorInvalidValue);
+}
+
 static cudaError_t copy_symbol(struct copy copy) {
   SIM_TRY(sim_enter());
   SIM_TRY(sim_sticky(sim_current_device));

@@ -56,16 +56,39 @@ template <class T> inline cudaError_t cudaHostAlloc(T **pointer, size_t bytes, u
 template <class T> inline cudaError_t cudaHostGetDevicePointer(T **device, void *host, unsigned int flags) {
   return cudaHostGetDevicePointer((void **)device, host, flags);
 }
+
+// Of an array whose size only another file knows (extern T symbol[]) no offset is too large.
+template <class T> constexpr size_t cudasim_symbol_bytes = sizeof(T);
+template <class T> constexpr size_t cudasim_symbol_bytes<T[]> = ~size_t(0);
+
 template <class T>
 inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *src, size_t bytes, size_t offset = 0,
                                       enum cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-  return cudaMemcpyToSymbol(static_cast<const void *>(&symbol), src, bytes, offset, kind);
+  const cudaError_t error = cudasim_check_symbol(cudasim_symbol_bytes<T>, bytes, offset);
+  return error ? error : cudaMemcpyToSymbol(static_cast<const void *>(&symbol), src, bytes, offset, kind);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbol(void *dst, const T &symbol, size_t bytes, size_t offset = 0,
                                         enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
-  return cudaMemcpyFromSymbol(dst, static_cast<const void *>(&symbol), bytes, offset, kind);
+  const cudaError_t error = cudasim_check_symbol(cudasim_symbol_bytes<T>, bytes, offset);
+  return error ? error : cudaMemcpyFromSymbol(dst, static_cast<const void *>(&symbol), bytes, offset, kind);
 }
+template <class T>
+inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t bytes, size_t offset = 0,
+                                           enum cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                           cudaStream_t stream = nullptr) {
+  const cudaError_t error = cudasim_check_symbol(cudasim_symbol_bytes<T>, bytes, offset);
+  return error ? error : cudaMemcpyToSymbolAsync(static_cast<const void *>(&symbol), src, bytes, offset, kind, stream);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t bytes, size_t offset = 0,
+                                             enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                             cudaStream_t stream = nullptr) {
+  const cudaError_t error = cudasim_check_symbol(cudasim_symbol_bytes<T>, bytes, offset);
+  return error ? error
+               : cudaMemcpyFromSymbolAsync(dst, static_cast<const void *>(&symbol), bytes, offset, kind, stream);
+}
+
 template <class... P>
 inline cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), enum cudaFuncAttribute attribute, int value) {
   return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), attribute, value);
@@ -146,18 +169,6 @@ template <class T, class U> inline cudaError_t cudaGetSymbolAddress(U **pointer,
 template <class T> inline cudaError_t cudaGetSymbolSize(size_t *bytes, const T &symbol) {
   *bytes = sizeof symbol;
   return cudaSuccess;
-}
-template <class T>
-inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t bytes, size_t offset = 0,
-                                           enum cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                           cudaStream_t stream = nullptr) {
-  return cudaMemcpyToSymbolAsync(static_cast<const void *>(&symbol), src, bytes, offset, kind, stream);
-}
-template <class T>
-inline cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t bytes, size_t offset = 0,
-                                             enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                                             cudaStream_t stream = nullptr) {
-  return cudaMemcpyFromSymbolAsync(dst, static_cast<const void *>(&symbol), bytes, offset, kind, stream);
 }
 
 // As CUDA 12 had them: the place is a device's number.

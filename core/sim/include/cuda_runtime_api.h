@@ -120,6 +120,9 @@ cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t 
 cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t bytes, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream CUDASIM_DEFAULT(0))
     CUDASIM_SYMBOL(cudaMemcpyFromSymbolAsync);
+// Not CUDA's: cudaErrorInvalidValue unless so many bytes from `offset` on are within a variable of `size` bytes. The C++ header knows
+// that size; the functions above do not.
+cudaError_t cudasim_check_symbol(size_t size, size_t bytes, size_t offset) CUDASIM_SYMBOL(cudasim_check_symbol);
 cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height)
     CUDASIM_SYMBOL(cudaMemset2D);
 cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width, size_t height,

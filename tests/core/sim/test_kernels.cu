@@ -235,6 +235,30 @@ static void constant_and_device_variables(void **state) {
   check_cuda(cudaFree(x));
 }
 
+__constant__ float first_weights[9];
+__device__ int after_them = 7;
+__device__ float table[] = {1, 2, 3};
+extern __device__ float elsewhere[]; // a size that only its definition tells
+__device__ float elsewhere[4];
+
+static void copies_stay_within_a_variable(void **state) {
+  (void)state;
+  float values[19] = {0};
+  check_cuda(cudaMemcpyToSymbol(first_weights, values, sizeof first_weights));
+  check_cuda(cudaMemcpyToSymbol(first_weights, values, 4, sizeof first_weights - 4));
+  check_cuda(cudaMemcpyToSymbol(table, values, 2 * sizeof(float), sizeof(float)));
+  check_cuda(cudaMemcpyToSymbol(elsewhere, values, sizeof(float), 3 * sizeof(float)));
+  check_error(cudaMemcpyToSymbol(first_weights, values, sizeof values), cudaErrorInvalidValue);
+  check_error(cudaMemcpyToSymbol(first_weights, values, 4, sizeof first_weights), cudaErrorInvalidValue);
+  check_error(cudaMemcpyToSymbol(first_weights, values, 8, (size_t)-4), cudaErrorInvalidValue);
+  check_error(cudaMemcpyFromSymbol(values, first_weights, sizeof first_weights, 1), cudaErrorInvalidValue);
+  check_error(cudaMemcpyFromSymbol(values, after_them, 8), cudaErrorInvalidValue);
+  check_error(cudaMemcpyToSymbolAsync(first_weights, values, sizeof values), cudaErrorInvalidValue);
+  check_error(cudaMemcpyFromSymbolAsync(values, table, sizeof table, sizeof(float)), cudaErrorInvalidValue);
+  assert_int_equal(cudaMemcpyFromSymbol(values, after_them, 8), cudaErrorInvalidValue);
+  assert_int_equal(cudaGetLastError(), cudaErrorInvalidValue);
+}
+
 __global__ void maths(float *out) {
   int n = 0;
   out[n++] = rsqrtf(4.0f) + sqrtf(9.0f) + fmaxf(1.0f, 2.0f) + fminf(1.0f, 2.0f);
@@ -268,6 +292,7 @@ int main(void) {
       cmocka_unit_test(barriers_in_a_loop),
       cmocka_unit_test(launches_without_brackets),
       cmocka_unit_test(constant_and_device_variables),
+      cmocka_unit_test(copies_stay_within_a_variable),
       cmocka_unit_test(device_maths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
