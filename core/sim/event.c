@@ -12,7 +12,7 @@ struct CUevent_st {
   int device;
   unsigned int flags;
   struct sim_node *node;            // retained; NULL until it is recorded
-  unsigned long long capture;       // the capture it was recorded in; 0: none
+  atomic_ullong capture;            // the capture it was recorded in; 0: none
   struct sim_indices capture_after; // what the capture had led to
 };
 
@@ -130,22 +130,32 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   return error ? sim_fail(error) : done ? cudaSuccess : cudaErrorNotReady;
 }
 
+static cudaError_t elapsed(float *ms, struct sim_node *start, struct sim_node *end) {
+  if (start == NULL || end == NULL)
+    return cudaErrorInvalidResourceHandle;
+  if (!atomic_load(&start->done) || !atomic_load(&end->done))
+    return cudaErrorNotReady;
+  if (sim.config.gpu) {
+    sim_clock_label();
+    *ms = (float)((sim_clock_finish(end) - sim_clock_finish(start)) * 1e3);
+    return cudaSuccess;
+  }
+  const struct timespec *a = &start->finished, *b = &end->finished;
+  *ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) * 1e-6);
+  return cudaSuccess;
+}
+
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
   SIM_TRY(sim_enter());
-  if (ms == NULL || start == NULL || end == NULL || start->node == NULL || end->node == NULL)
+  if (ms == NULL || start == NULL || end == NULL)
     return sim_fail(cudaErrorInvalidResourceHandle);
   if (((start->flags | end->flags) & cudaEventDisableTiming) || start->device != end->device)
     return sim_fail(cudaErrorInvalidResourceHandle);
-  if (!atomic_load(&start->node->done) || !atomic_load(&end->node->done))
-    return sim_fail(cudaErrorNotReady);
-  if (sim.config.gpu) {
-    sim_clock_label();
-    *ms = (float)((sim_clock_finish(end->node) - sim_clock_finish(start->node)) * 1e3);
-    return cudaSuccess;
-  }
-  const struct timespec *a = &start->node->finished, *b = &end->node->finished;
-  *ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) * 1e-6);
-  return cudaSuccess;
+  struct sim_node *first = get_node(start), *last = get_node(end); // another thread may record them again meanwhile
+  const cudaError_t error = elapsed(ms, first, last);
+  sim_node_release(first);
+  sim_node_release(last);
+  return sim_fail(error);
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t handle, unsigned int flags) {

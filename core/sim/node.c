@@ -361,7 +361,7 @@ void sim_node_wait(struct sim_node *node) {
 }
 
 void sim_node_queried(struct sim_node *node) {
-  if (node && sim.config.mode == SIM_LAZY && node->polls++ >= sim.config.polls)
+  if (node && sim.config.mode == SIM_LAZY && atomic_fetch_add(&node->polls, 1) >= sim.config.polls)
     sim_node_wait(node);
 }
 

@@ -58,7 +58,7 @@ struct sim_node {
   int pending;         // nodes it waits for, and one until it is released
   bool held;           // has not been released
   bool running;        // in the lazy mode
-  int polls;           // queries of it, there
+  atomic_int polls;    // queries of it, there
   unsigned int search; // that came by last, and found nothing (sim_node_ready)
   unsigned int number; // how many were made before
   atomic_bool done;

@@ -149,12 +149,81 @@ static void the_last_error_belongs_to_the_thread(void **state) {
   assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
+struct recorder {
+  cudaEvent_t event;
+  cudaStream_t stream;
+  volatile bool stop;
+};
+
+static void *record_again(void *data) {
+  struct recorder *recorder = (struct recorder *)data;
+  while (!__atomic_load_n(&recorder->stop, __ATOMIC_ACQUIRE))
+    if (cudaEventRecord(recorder->event, recorder->stream) != cudaSuccess ||
+        cudaEventSynchronize(recorder->event) != cudaSuccess)
+      return data;
+  return NULL;
+}
+
+// One thread asks for times while another records: it gets a time of some recording, or that there is none yet.
+static void events_are_recorded_while_they_are_asked(void **state) {
+  (void)state;
+  struct recorder recorder = {};
+  cudaEvent_t begin;
+  pthread_t thread;
+  float ms = 0;
+  void *failed;
+  check_cuda(cudaStreamCreate(&recorder.stream));
+  check_cuda(cudaEventCreate(&begin));
+  check_cuda(cudaEventCreate(&recorder.event));
+  check_cuda(cudaEventRecord(begin, recorder.stream));
+  check_cuda(cudaEventRecord(recorder.event, recorder.stream));
+  check_cuda(cudaStreamSynchronize(recorder.stream));
+  assert_int_equal(pthread_create(&thread, NULL, record_again, &recorder), 0);
+  for (int i = 0; i < 100000; i++) {
+    const cudaError_t error = cudaEventElapsedTime(&ms, begin, recorder.event);
+    assert_true(error == cudaSuccess || error == cudaErrorNotReady);
+    assert_true(ms >= 0);
+    const cudaError_t asked = cudaEventQuery(recorder.event);
+    assert_true(asked == cudaSuccess || asked == cudaErrorNotReady);
+  }
+  (void)cudaGetLastError();
+  __atomic_store_n(&recorder.stop, true, __ATOMIC_RELEASE);
+  pthread_join(thread, &failed);
+  assert_null(failed);
+  check_cuda(cudaEventDestroy(begin));
+  check_cuda(cudaEventDestroy(recorder.event));
+  check_cuda(cudaStreamDestroy(recorder.stream));
+}
+
+static void *ask_event(void *event) {
+  return cudaEventQuery((cudaEvent_t)event) == cudaSuccess ? NULL : event;
+}
+
+// In the lazy mode a query counts, and runs what it asks for.
+static void threads_ask_one_event(void **state) {
+  (void)state;
+  cudaEvent_t event;
+  check_cuda(cudaEventCreate(&event));
+  for (int round = 0; round < 20; round++) {
+    pthread_t threads[2];
+    check_cuda(cudaEventRecord(event, NULL));
+    for (int i = 0; i < 2; i++)
+      assert_int_equal(pthread_create(&threads[i], NULL, ask_event, event), 0);
+    for (int i = 0; i < 2; i++)
+      pthread_join(threads[i], NULL);
+    check_cuda(cudaEventSynchronize(event));
+  }
+  check_cuda(cudaEventDestroy(event));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_share_a_device),
       cmocka_unit_test(threads_have_devices_of_their_own),
       cmocka_unit_test(each_thread_has_a_stream),
       cmocka_unit_test(the_last_error_belongs_to_the_thread),
+      cmocka_unit_test(events_are_recorded_while_they_are_asked),
+      cmocka_unit_test(threads_ask_one_event),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
