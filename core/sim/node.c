@@ -246,10 +246,10 @@ static void execute(struct sim_node *node) {
 // A node that `node` waits for and that is not done, retained; NULL when it can run.
 static struct sim_node *unfinished_before(struct sim_node *node) {
   sim_lock();
-  struct sim_node *found = NULL;
-  for (size_t i = 0; found == NULL && i < node->waits_for.count; i++)
-    if (!atomic_load(&node->waits_for.items[i]->done))
-      found = node->waits_for.items[i];
+  const struct sim_node_list *list = &node->waits_for;
+  while (node->done_before < list->count && atomic_load(&list->items[node->done_before]->done))
+    node->done_before++;
+  struct sim_node *found = node->done_before < list->count ? list->items[node->done_before] : NULL;
   sim_node_retain(found);
   sim_unlock();
   return found;

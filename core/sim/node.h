@@ -54,6 +54,7 @@ struct sim_node {
   struct sim_work *work;          // NULL: a mere point in a stream
   struct sim_lane *lane;          // thread sanitizer builds: the stream whose clock it runs on
   struct sim_node_list waits_for; // retained
+  size_t done_before;             // so many of waits_for, from the first on, are known to be done; under sim.lock
   struct sim_node_list successors;
   int pending;         // nodes it waits for, and one until it is released
   bool held;           // has not been released
