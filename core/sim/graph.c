@@ -12,6 +12,7 @@
 #include "trace.h"
 
 static struct CUgraph_st *captures;        // under sim.lock
+static struct CUgraph_st *graphs;          // all, the newest first; under sim.lock
 static struct CUgraphExec_st *executables; // those not destroyed, the newest first; under sim.lock
 static unsigned long long last_id;
 static __thread enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
@@ -140,9 +141,7 @@ cudaError_t sim_graph_begin_capture(cudaStream_t handle, struct CUgraph_st *give
     return sim_fail(cudaErrorStreamCaptureUnsupported);
   if (stream->capture)
     return sim_fail(cudaErrorIllegalState);
-  struct CUgraph_st *graph = given ? given : sim_allocate(sizeof *graph);
-  if (given == NULL)
-    *graph = (struct CUgraph_st){0};
+  struct CUgraph_st *graph = given ? given : sim_graph_new();
   sim_lock();
   graph->mode = mode;
   graph->thread = pthread_self();
@@ -162,7 +161,35 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
   return sim_graph_begin_capture(handle, NULL, mode);
 }
 
+struct CUgraph_st *sim_graph_new(void) {
+  struct CUgraph_st *graph = sim_allocate(sizeof *graph);
+  *graph = (struct CUgraph_st){0};
+  sim_lock();
+  graph->next_graph = graphs;
+  graphs = graph;
+  sim_unlock();
+  return graph;
+}
+
+// What points to it in the list, or to the list's end where it is not among them. sim.lock is held.
+static struct CUgraph_st **find_graph(const struct CUgraph_st *graph) {
+  struct CUgraph_st **at = &graphs;
+  while (*at && *at != graph)
+    at = &(*at)->next_graph;
+  return at;
+}
+
+bool sim_graph_exists(const struct CUgraph_st *graph) {
+  sim_lock();
+  const bool found = *find_graph(graph) != NULL;
+  sim_unlock();
+  return found;
+}
+
 void sim_graph_free(struct CUgraph_st *graph) {
+  sim_lock();
+  *find_graph(graph) = graph->next_graph;
+  sim_unlock();
   nodes_free(&graph->nodes);
   free(graph->parted.items);
   free(graph);
@@ -234,6 +261,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *result) {
       *result = NULL;
     return sim_fail(error);
   }
+  graph->handed_out = true;
   if (result)
     *result = graph;
   return cudaSuccess;
@@ -291,7 +319,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
     return sim_fail(cudaErrorNotSupported);
   // ...FlagUpload is one of cudaGraphInstantiateWithParams, which names the stream for it.
   SIM_TRY(sim_known_flags(flags, cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority));
-  if (exec == NULL || graph == NULL)
+  if (exec == NULL || !sim_graph_exists(graph))
     return sim_fail(cudaErrorInvalidValue);
   int *order = sim_allocate((graph->nodes.count + 1) * sizeof *order);
   if (!sim_graph_order(&graph->nodes, order)) {
@@ -411,7 +439,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || count == NULL)
+  if (!sim_graph_exists(graph) || count == NULL)
     return sim_fail(cudaErrorInvalidValue);
   size_t wanted = nodes ? *count : 0;
   for (size_t i = 0; i < wanted; i++)
@@ -439,7 +467,12 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   SIM_TRY(sim_enter());
-  if (graph == NULL)
+  sim_lock();
+  bool good = *find_graph(graph) != NULL && graph->handed_out;
+  for (const struct CUgraph_st *capture = captures; good && capture; capture = capture->next)
+    good = capture != graph;
+  sim_unlock();
+  if (!good)
     return sim_fail(cudaErrorInvalidValue);
   sim_graph_free(graph);
   return cudaSuccess;

@@ -32,8 +32,10 @@ struct CUgraph_st {
   pthread_t thread; // that began the capture
   bool spoiled;
   bool borrowed;             // captured into by cudaStreamBeginCaptureToGraph: it is the program's
+  bool handed_out;           // the program destroys it; otherwise it belongs to a capture or to a node
   struct sim_indices parted; // where streams that joined and are destroyed had come to
   struct CUgraph_st *next;   // captures in progress
+  struct CUgraph_st *next_graph;
 };
 
 struct CUgraphExec_st {
@@ -45,9 +47,11 @@ struct CUgraphExec_st {
 // Is it one that was made and not destroyed? Any pointer may be asked about: a program that has missed an error has the handle that
 // happened to lie on its stack.
 bool sim_graph_is_executable(const struct CUgraphExec_st *exec);
+bool sim_graph_exists(const struct CUgraph_st *graph);
 
 void sim_indices_add(struct sim_indices *list, int index);
 void sim_graph_nodes_add(struct graph_nodes *list, const struct graph_node *node); // a copy, without a handle
+struct CUgraph_st *sim_graph_new(void);
 void sim_graph_free(struct CUgraph_st *graph);
 
 // graph_nodes.c. The node's handle; an order that respects the edges: false where they make a circle.

@@ -25,7 +25,7 @@ struct conditional_work {
 cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
                                              unsigned int initial, unsigned int flags) {
   SIM_TRY(sim_enter());
-  if (handle == NULL || graph == NULL || flags > cudaGraphCondAssignDefault)
+  if (handle == NULL || !sim_graph_exists(graph) || flags > cudaGraphCondAssignDefault)
     return sim_fail(cudaErrorInvalidValue);
   struct cudasim_conditional *condition = sim_allocate(sizeof *condition);
   *condition = (struct cudasim_conditional){initial, initial, flags == cudaGraphCondAssignDefault};
@@ -92,8 +92,10 @@ cudaError_t cudasim_graph_add_conditional(cudaGraphNode_t *node, cudaGraph_t gra
   work->condition = (struct cudasim_conditional *)(uintptr_t)params->handle;
   work->type = params->type;
   work->count = params->size;
-  for (unsigned int i = 0; i < params->size; i++)
-    cudaGraphCreate(&work->body[i], 0);
+  for (unsigned int i = 0; i < params->size; i++) {
+    SIM_TRY(cudaGraphCreate(&work->body[i], 0));
+    work->body[i]->handed_out = false;
+  }
   params->phGraph_out = work->body;
   return cudasim_graph_node_end(stream, before, sim_graph_add(stream, &work->base), node);
 }
@@ -104,7 +106,7 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t handle, cudaGraph_t graph
                                           const cudaGraphEdgeData *edges, size_t count,
                                           enum cudaStreamCaptureMode mode) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || edges != NULL || !sim_graph_owns(graph, after, count))
+  if (!sim_graph_exists(graph) || edges != NULL || !sim_graph_owns(graph, after, count))
     return sim_fail(cudaErrorInvalidValue);
   SIM_TRY(sim_graph_begin_capture(handle, graph, mode));
   struct CUstream_st *stream;

@@ -47,13 +47,15 @@ cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags) {
   SIM_TRY(sim_enter());
   if (graph == NULL || flags != 0)
     return sim_fail(cudaErrorInvalidValue);
-  *graph = sim_allocate(sizeof **graph);
-  **graph = (struct CUgraph_st){.mode = cudaStreamCaptureModeRelaxed, .thread = pthread_self()};
+  *graph = sim_graph_new();
+  (*graph)->mode = cudaStreamCaptureModeRelaxed;
+  (*graph)->thread = pthread_self();
+  (*graph)->handed_out = true;
   return cudaSuccess;
 }
 
 cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph) {
-  if (clone == NULL || graph == NULL)
+  if (clone == NULL || !sim_graph_exists(graph))
     return sim_fail(cudaErrorInvalidValue);
   SIM_TRY(cudaGraphCreate(clone, 0));
   for (size_t i = 0; i < graph->nodes.count; i++)
@@ -64,7 +66,7 @@ cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph) {
 cudaError_t cudasim_graph_node_begin(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
                                      cudaStream_t *stream) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || !sim_graph_owns(graph, after, count))
+  if (!sim_graph_exists(graph) || !sim_graph_owns(graph, after, count))
     return sim_fail(cudaErrorInvalidValue);
   SIM_TRY(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
   for (size_t i = 0; i < count; i++)
@@ -96,7 +98,7 @@ cudaError_t cudasim_graph_node_end(cudaStream_t stream, size_t before, cudaError
 }
 
 size_t cudasim_graph_size(cudaGraph_t graph) {
-  return graph ? graph->nodes.count : 0;
+  return sim_graph_exists(graph) ? graph->nodes.count : 0;
 }
 
 cudaError_t cudasim_graph_replace(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t other) {
@@ -114,7 +116,7 @@ cudaError_t cudasim_graph_replace(cudaGraphExec_t exec, cudaGraphNode_t node, cu
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
                                        size_t count, cudaGraph_t child) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || child == NULL || child == graph || !sim_graph_owns(graph, after, count))
+  if (!sim_graph_exists(graph) || !sim_graph_exists(child) || child == graph || !sim_graph_owns(graph, after, count))
     return sim_fail(cudaErrorInvalidValue);
   const size_t first = graph->nodes.count;
   for (size_t i = 0; i < child->nodes.count; i++) {
@@ -137,7 +139,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                      size_t count) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || !sim_graph_owns(graph, from, count) || !sim_graph_owns(graph, to, count))
+  if (!sim_graph_exists(graph) || !sim_graph_owns(graph, from, count) || !sim_graph_owns(graph, to, count))
     return sim_fail(cudaErrorInvalidValue);
   for (size_t i = 0; i < count; i++) {
     if (from[i] == to[i])
@@ -149,7 +151,7 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *f
 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
   SIM_TRY(sim_enter());
-  if (graph == NULL || count == NULL)
+  if (!sim_graph_exists(graph) || count == NULL)
     return sim_fail(cudaErrorInvalidValue);
   size_t found = 0;
   for (size_t i = 0; i < graph->nodes.count; i++)
@@ -178,7 +180,7 @@ static bool same_edges(const struct graph_nodes *a, const struct graph_nodes *b)
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *result) {
   SIM_TRY(sim_enter());
-  if (!sim_graph_is_executable(exec) || graph == NULL || result == NULL)
+  if (!sim_graph_is_executable(exec) || !sim_graph_exists(graph) || result == NULL)
     return sim_fail(cudaErrorInvalidValue);
   const bool same = same_edges(&exec->nodes, &graph->nodes);
   *result = (cudaGraphExecUpdateResultInfo){.result = same ? cudaGraphExecUpdateSuccess

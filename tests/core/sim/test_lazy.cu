@@ -4,6 +4,7 @@
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=random:3
 #include <cuda_runtime.h>
+#include <cudasim_graph.h>
 
 #include "check.h"
 #include "sim/cudasim.h"
@@ -235,6 +236,15 @@ static void graphs_that_are_none_are_refused(void **state) {
   assert_int_equal(cudaGraphLaunch(exec, stream), cudaErrorInvalidValue);
   assert_int_equal(cudaGraphExecDestroy(exec), cudaErrorInvalidValue);
   (void)cudaGetLastError();
+  check_cuda(cudaGraphDestroy(graph));
+  check_error(cudaGraphDestroy(graph), cudaErrorInvalidValue);
+  check_error(cudaGraphDestroy((cudaGraph_t)garbage), cudaErrorInvalidValue);
+  check_error(cudaGraphDestroy(NULL), cudaErrorInvalidValue);
+  check_error(cudaGraphInstantiate(&exec, graph, 0), cudaErrorInvalidValue);
+  check_cuda(cudaGraphCreate(&graph, 0));
+  check_cuda(cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, cudaStreamCaptureModeThreadLocal));
+  check_error(cudaGraphDestroy(graph), cudaErrorInvalidValue); // the capture goes on
+  check_cuda(cudaStreamEndCapture(stream, &graph));
   check_cuda(cudaGraphDestroy(graph));
   check_cuda(cudaStreamDestroy(stream));
 }
