@@ -10,14 +10,21 @@
 
 #include "sanitizer.h"
 
+// A GPU's thread has up to 512 KiB of local memory for its arrays and calls. The rest is for what functions need more on this machine.
+// Only the pages that a thread touches take memory.
 #if defined(SIM_ASAN) || defined(CUDASIM_TSAN)
-enum { STACK_BYTES = 256 << 10 };
+enum { REST = 256 << 10 };
 #else
-enum { STACK_BYTES = 64 << 10 };
+enum { REST = 64 << 10 };
 #endif
+enum { STACK_BYTES = (512 << 10) + REST };
 
+// A function whose frame does not fit touches the guard, unless the frame is larger than what is left and the guard together.
+enum { GUARD_BYTES = 64 << 10 };
+
+// One page more: stacks that are an odd number of pages apart spread over all sets of the processor's TLB.
 static size_t guard_bytes(void) {
-  return (size_t)sysconf(_SC_PAGESIZE);
+  return GUARD_BYTES + (size_t)sysconf(_SC_PAGESIZE);
 }
 
 #ifndef SIM_UCONTEXT

@@ -148,7 +148,7 @@ void sim_report_fault(struct sim_executor *e, struct sim_fault fault) {
   const bool misaligned = fault.error == cudaErrorMisalignedAddress;
   const char *what = fault.what;
   if (is_stack_overflow(e, fault.address))
-    what = "stack overflow of a simulated thread";
+    what = "stack overflow of a simulated thread, whose arrays and calls may take 512 KiB, as a GPU's local memory";
   else if (!misaligned && say_array(fault.address, fault.does, array, sizeof array))
     what = array;
   note_fault(e, what);

@@ -226,6 +226,19 @@ static void bug_null_in_device_memory(void) {
 }
 #endif
 
+__global__ void use_more_than_a_thread_has(float *x, int words) {
+  volatile float local[150000]; // 586 KiB
+  for (int i = 0; i < words; i++)
+    local[i] = (float)i;
+  __syncthreads();
+  x[threadIdx.x] = local[threadIdx.x];
+}
+
+static void bug_local(void) {
+  use_more_than_a_thread_has<<<1, COUNT>>>(allocate(), 150000);
+  expect_sticky(cudaErrorIllegalAddress);
+}
+
 static void bug_stack(void) {
   overflow_the_stack<<<1, 32>>>(allocate());
   expect_sticky(cudaErrorIllegalAddress);
@@ -342,6 +355,7 @@ static void illegal_accesses(void **state) {
   expect_reported(bug_misaligned, "an address that is not a multiple of the vector's size");
 #endif
   expect_reported(bug_stack, "stack overflow of a simulated thread");
+  expect_reported(bug_local, "whose arrays and calls may take 512 KiB");
 }
 
 static void failed_asserts(void **state) {
