@@ -45,7 +45,9 @@ struct launch_work {
 struct grid_run {
   atomic_int references;
   atomic_uint next, finished;
-  atomic_int error;                 /* of the first block that failed */
+  atomic_int error; /* of the first block that failed */
+  pthread_mutex_t lock;
+  pthread_cond_t all_finished;      // signalled under `lock` by the worker whose block is the last to finish
   unsigned int blocks, step, shift; // step and shift: of a random order
   void *inspection;                 // an inspector's
   struct sim_work *work;            // retained
@@ -135,6 +137,25 @@ static void change_pace(struct pace *pace, bool independent, unsigned int count,
   *since = now;
 }
 
+static void finish_blocks(struct grid_run *run, unsigned int count) {
+  if (atomic_fetch_add_explicit(&run->finished, count, memory_order_acq_rel) + count < run->blocks || count == 0)
+    return;
+  pthread_mutex_lock(&run->lock);
+  pthread_cond_signal(&run->all_finished);
+  pthread_mutex_unlock(&run->lock);
+}
+
+// Most often the others are at their last blocks: waking up would take longer than that.
+static void wait_for_blocks(struct grid_run *run) {
+  enum { LOOKS = 64 };
+  for (int i = 0; i < LOOKS && atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks; i++)
+    sched_yield();
+  pthread_mutex_lock(&run->lock);
+  while (atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks)
+    pthread_cond_wait(&run->all_finished, &run->lock);
+  pthread_mutex_unlock(&run->lock);
+}
+
 static void run_blocks(struct grid_run *run) {
   current_run = run;
 #ifdef CUDASIM_STATIC_SHARED // there is one copy of each shared array in the program
@@ -151,7 +172,7 @@ static void run_blocks(struct grid_run *run) {
     change_pace(&pace, ran.independent, count, &since);
     wanted = blocks_at_once(run, &pace);
   }
-  atomic_fetch_add_explicit(&run->finished, finished, memory_order_release);
+  finish_blocks(run, finished);
 #ifdef CUDASIM_STATIC_SHARED
   pthread_mutex_unlock(&one_at_a_time);
 #endif
@@ -232,7 +253,10 @@ static cudaError_t run_launch(struct sim_work *base) {
   if (request->cooperative)
     return sim_cooperative_run(request, request->grid.x * request->grid.y * request->grid.z);
   struct grid_run *run = sim_allocate(sizeof *run);
-  *run = (struct grid_run){.references = 1, .work = sim_work_retain(base)};
+  *run = (struct grid_run){.references = 1,
+                           .work = sim_work_retain(base),
+                           .lock = PTHREAD_MUTEX_INITIALIZER,
+                           .all_finished = PTHREAD_COND_INITIALIZER};
   run->blocks = request->grid.x * request->grid.y * request->grid.z;
   if (sim_inspector)
     run->inspection = sim_inspector->launch_begin(request, run->blocks);
@@ -242,8 +266,7 @@ static cudaError_t run_launch(struct sim_work *base) {
     offer_blocks(run);
   run_blocks(run);
   sim_weak_launch_end();
-  while (atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks)
-    sched_yield();
+  wait_for_blocks(run);
   cudaError_t error = (cudaError_t)atomic_load(&run->error);
   if (run->inspection)
     sim_inspector->launch_end(run->inspection);
