@@ -139,6 +139,9 @@ struct sim_config sim_config_read(void) {
   config.zeroed = read_number("FERRY_SIM_ZERO", 0, 1, 0) != 0;
   config.split = read_number("FERRY_SIM_SPLIT", 0, 1, 1) != 0;
   config.check = read_number("FERRY_SIM_CHECK", 0, 1, 1) != 0;
+  config.count = read_number("FERRY_SIM_COUNT", 0, 1, 0) != 0;
   config.nccl_seconds = (int)read_number("FERRY_SIM_NCCL_SECONDS", 1, 86400, 30);
+  config.report_seconds = (int)read_number("FERRY_SIM_WATCHDOG", 0, 86400, 10);
+  config.end_seconds = (int)read_number("FERRY_SIM_SECONDS", 0, 86400, 0);
   return config;
 }

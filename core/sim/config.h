@@ -44,6 +44,9 @@ struct sim_config {
   bool split;                  // kernels that cu2cpp --split has made loops of run as such
   bool check;                  // pointers passed to kernels are looked up at the launch
   int nccl_seconds;            // how long a rank waits for others
+  bool count;                  // when the program ends, it says what it asked of its devices
+  int report_seconds;          // a block without progress for so long is reported; 0: never
+  int end_seconds;             // such a block fails; 0: never
   const struct model_gpu *gpu; // that the devices play; NULL: none
 };
 

@@ -37,7 +37,6 @@ static void print_counts(void) {
 }
 
 void sim_count_start(void) {
-  const char *value = getenv("FERRY_SIM_COUNT");
-  if (value && *value == '1')
+  if (sim.config.count)
     atexit(print_counts);
 }

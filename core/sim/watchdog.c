@@ -32,7 +32,6 @@ struct watched {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct watched *all;
-static int report_after = 10, end_after;
 static __thread struct watched *mine;
 static pthread_key_t key;
 
@@ -81,6 +80,7 @@ static void on_signal(int signal) {
   (void)signal;
   if (mine == NULL || mine->e == NULL || e == NULL || !e->inside)
     return;
+  const int end_after = sim.config.end_seconds;
   const bool end = end_after > 0 && (int)mine->idle_seconds >= end_after;
   if (!mine->told) {
     mine->told = true;
@@ -113,6 +113,7 @@ static bool has_moved(struct watched *w, const struct sim_executor *e) {
 
 static void *watch(void *unused) {
   (void)unused;
+  const int report_after = sim.config.report_seconds, end_after = sim.config.end_seconds;
   for (;;) {
     nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     pthread_mutex_lock(&lock);
@@ -147,18 +148,11 @@ static void forget(void *data) {
   free(data);
 }
 
-static int seconds(const char *variable, int otherwise) {
-  const char *value = getenv(variable);
-  return value && *value ? atoi(value) : otherwise;
-}
-
 static bool enabled;
 
 static void start(void) {
   pthread_t thread;
-  report_after = seconds("FERRY_SIM_WATCHDOG", 10);
-  end_after = seconds("FERRY_SIM_SECONDS", 0);
-  enabled = (sim_config_is_program() || end_after > 0) && report_after > 0;
+  enabled = (sim_config_is_program() || sim.config.end_seconds > 0) && sim.config.report_seconds > 0;
   if (!enabled)
     return;
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};

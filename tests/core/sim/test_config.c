@@ -38,10 +38,11 @@ typedef struct Start {
 } Start;
 
 static int start_asking(void *context) {
-  static const char *const all[] = {"FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER", "FERRY_SIM_MEMORY_MB",
-                                    "FERRY_SIM_THREADS", "FERRY_SIM_GUARD", "FERRY_SIM_CHECK", "FERRY_SIM_GPU",
-                                    "FERRY_SIM_BLOCKS",  "FERRY_SIM_EDGE",  "FERRY_SIM_WEAK",  "FERRY_SIM_AHEAD",
-                                    "FERRY_SIM_POLLS",   "FERRY_SIM_DELAYS"};
+  static const char *const all[] = {
+      "FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER", "FERRY_SIM_MEMORY_MB", "FERRY_SIM_THREADS",
+      "FERRY_SIM_GUARD",   "FERRY_SIM_CHECK", "FERRY_SIM_GPU",   "FERRY_SIM_BLOCKS",    "FERRY_SIM_EDGE",
+      "FERRY_SIM_WEAK",    "FERRY_SIM_AHEAD", "FERRY_SIM_POLLS", "FERRY_SIM_DELAYS",    "FERRY_SIM_WATCHDOG",
+      "FERRY_SIM_SECONDS", "FERRY_SIM_COUNT"};
   const Start *start = context;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     unsetenv(all[i]);
@@ -65,6 +66,8 @@ static void good_values_are_obeyed(void **state) {
   assert_int_equal(run_with("FERRY_SIM_MODE", "lazy", ask_for_mode), 'l');
   assert_int_equal(run_with("FERRY_SIM_MODE", "sync", ask_for_mode), 's');
   assert_int_equal(run_with("FERRY_SIM_ORDER", "random:12", ask_for_devices), 2);
+  assert_int_equal(run_with("FERRY_SIM_WATCHDOG", "0", ask_for_devices), 2);
+  assert_int_equal(run_with("FERRY_SIM_SECONDS", "3", ask_for_devices), 2);
 }
 
 static void expect_refused(const char *variable, const char *value, const char *allowed) {
@@ -88,6 +91,10 @@ static void bad_values_are_refused(void **state) {
   expect_refused("FERRY_SIM_THREADS", "17", "a whole number from 1 to 16");
   expect_refused("FERRY_SIM_GUARD", "yes", "a whole number from 0 to 1");
   expect_refused("FERRY_SIM_CHECK", "2", "a whole number from 0 to 1");
+  expect_refused("FERRY_SIM_COUNT", "yes", "a whole number from 0 to 1");
+  expect_refused("FERRY_SIM_WATCHDOG", "abc", "a whole number from 0 to 86400");
+  expect_refused("FERRY_SIM_WATCHDOG", "-1", "a whole number from 0 to 86400");
+  expect_refused("FERRY_SIM_SECONDS", "1.5", "a whole number from 0 to 86400");
 }
 
 // ---- a played GPU ----
