@@ -189,7 +189,6 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
     sim_shared_block_begin(e);
   }
   cudasim_side_by_side = (struct cudasim_blocks){.offered = most > 1 ? side_by_side(launch, most) : 1};
-  e->inside = true;
   sim_watch_begin(e);
   sim_run_threads(e);
   const unsigned int taken = cudasim_side_by_side.taken;
@@ -199,7 +198,6 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
   if (launch->judged)
     judged_block_end(e);
   sim_watch_end();
-  e->inside = false;
   cudasim_thread = &nowhere;
   blockIdx = (struct uint3){0, 0, 0};
   blockDim = gridDim = (struct cudasim_dim3){1, 1, 1};

@@ -51,7 +51,8 @@ enum { SIM_NATIVE = 0 }; // the number of the operating system's own stack
 
 struct sim_executor {
   const struct cudasim_launch_request *launch;
-  bool inside, complete, inspected;
+  volatile bool inside; // a kernel's code runs: `give_up` may be jumped to. Signal handlers read it
+  bool complete, inspected;
   bool watched;           // the kernel is judged, or this copy of it compiled for an inspector
   bool told;              // it is not judged, and the inspector is told of each thread that runs
   bool whole;             // it has run by one call of a kernel that cu2cpp has split

@@ -1,6 +1,11 @@
 // A block's threads run as plain calls, one after another, in the compiled loop of cudasim_launch.h. When the first one
 // has to wait, it stays on its stack where it is, and a fiber goes on with the threads that have not begun. So a kernel
 // without barriers never leaves the native stack, and a block of n threads needs at most n - 1 fibers.
+
+// A block is given up by a long jump from a fiber's stack to the native one. With _FORTIFY_SOURCE, which some systems' compilers define,
+// glibc takes a jump to another stack for a mistake and ends the program.
+#undef _FORTIFY_SOURCE
+
 #include "block_internal.h"
 
 #include <limits.h>
@@ -91,6 +96,7 @@ static inline void begin_and_show(struct sim_executor *e, int thread) {
 }
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
+  e->inside = false; // no signal handler jumps from here on
   e->error = error;
   if (e->running != SIM_NATIVE)
     sim_fiber_before_jump(&e->native);
@@ -392,26 +398,38 @@ static bool run_first_thread(struct sim_executor *e, bool loops) {
   return done;
 }
 
-void sim_run_threads(struct sim_executor *e) {
+static void run_threads(struct sim_executor *e, bool may_have_loops) {
   unsigned long long first;
-  const int why = sigsetjmp(e->give_up, 0);
-  if (why != GIVEN_UP) {
-    if (as_loop(e, &first)) {
-      cudasim_whole = sim.config.split ? CUDASIM_WHOLE_YES : CUDASIM_WHOLE_NO;
-      e->launch->threads(e->launch->closure, (int)first, (int)(first + blockDim.x));
-      e->whole = cudasim_whole == CUDASIM_WHOLE_DONE;
-      cudasim_whole = CUDASIM_WHOLE_NO;
-      if (!e->tracking)
-        return;
-    } else if (run_first_thread(e, why == 0 && may_loop(e))) {
-      e->whole = true;
+  if (as_loop(e, &first)) {
+    cudasim_whole = sim.config.split ? CUDASIM_WHOLE_YES : CUDASIM_WHOLE_NO;
+    e->launch->threads(e->launch->closure, (int)first, (int)(first + blockDim.x));
+    e->whole = cudasim_whole == CUDASIM_WHOLE_DONE;
+    cudasim_whole = CUDASIM_WHOLE_NO;
+    if (!e->tracking)
       return;
-    }
-    while (next_thread())
-      run_thread(e);
+  } else if (run_first_thread(e, may_have_loops && may_loop(e))) {
+    e->whole = true;
     return;
   }
-  if (e->running != SIM_NATIVE)
-    sim_fiber_landed(&e->native);
-  forget_fibers(e);
+  while (next_thread())
+    run_thread(e);
+}
+
+// `inside` only while this function's frame is there, to which sim_give_up jumps.
+void sim_run_threads(struct sim_executor *e) {
+  switch (sigsetjmp(e->give_up, 0)) {
+  case 0:
+    e->inside = true;
+    run_threads(e, true);
+    break;
+  case TAKEN_APART:
+    run_threads(e, false);
+    break;
+  case GIVEN_UP:
+    if (e->running != SIM_NATIVE)
+      sim_fiber_landed(&e->native);
+    forget_fibers(e);
+    break;
+  }
+  e->inside = false;
 }
