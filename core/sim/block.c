@@ -47,6 +47,7 @@ static void free_executor(void *pointer) {
   }
   ASAN_UNPOISON_MEMORY_REGION(e->dynamic_shared, SIM_MAX_SHARED_BYTES);
   free(e->dynamic_shared - CUDASIM_SHARED_GUARD);
+  free(e->printed.text);
   free(e);
   sim_executor = NULL;
 }
@@ -96,6 +97,7 @@ static void reset_block(struct sim_executor *e) {
   cudasim_whole = CUDASIM_WHOLE_NO;
   e->passed_file = NULL;
   e->error = cudaSuccess;
+  e->critical = e->asked = 0;
   sim_set(&e->polls, 0);
   e->running = SIM_NATIVE;
 }
@@ -122,6 +124,7 @@ static void run_exactly(struct sim_executor *e) {
 
 static void find_faulting_thread(struct sim_executor *e, unsigned int index, unsigned int blocks) {
   const struct sim_fault fault = e->fault;
+  sim_print_discard(e);
   for (unsigned int block = 0; block < blocks && (block == 0 || e->error == cudaSuccess); block++) {
     set_place(e, index + block);
     run_exactly(e);
@@ -135,6 +138,7 @@ static void find_faulting_thread(struct sim_executor *e, unsigned int index, uns
 static void judged_block_end(struct sim_executor *e) {
   if (!e->tracking && e->error == cudaSuccess && sim_shared_is_written_outside(e)) {
     sim_shared_block_begin(e);
+    sim_print_discard(e);
     run_exactly(e);
     e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
   }
@@ -198,6 +202,7 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
   if (launch->judged)
     judged_block_end(e);
   sim_watch_end();
+  sim_print_flush(e);
   cudasim_thread = &nowhere;
   blockIdx = (struct uint3){0, 0, 0};
   blockDim = gridDim = (struct cudasim_dim3){1, 1, 1};

@@ -2,8 +2,9 @@
 #ifndef SIM_BLOCK_INTERNAL_H
 #define SIM_BLOCK_INTERNAL_H
 
-#include <stdatomic.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "block.h"
@@ -47,6 +48,12 @@ static inline void sim_set(atomic_uint *number, unsigned int value) {
   atomic_store_explicit(number, value, memory_order_relaxed);
 }
 
+// What the running block's threads have printed and stdout has not yet (print.c).
+struct sim_printed {
+  char *text; // owned
+  size_t bytes, room;
+};
+
 enum { SIM_NATIVE = 0 }; // the number of the operating system's own stack
 
 struct sim_executor {
@@ -60,6 +67,12 @@ struct sim_executor {
   struct sim_fault fault; // of this block's threads when they ran as one loop; its `error` is 0 where there is none
   cudaError_t error;      /* why the block was given up */
   sigjmp_buf give_up;
+
+  // How many critical sections the thread is in, where in the kernel the outermost was entered from, and whether the watchdog has
+  // something to say when it ends.
+  volatile sig_atomic_t critical, asked;
+  const void *critical_from;
+  struct sim_printed printed;
 
   // Until a thread waits there is only cudasim_thread; from then on `tracking` is true and the tables below count.
   bool tracking;
@@ -120,6 +133,26 @@ static inline void sim_track(struct sim_executor *e) {
     sim_start_tracking(e);
 }
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error);
+
+// A critical section: its code holds a lock or changes what outlives the block, so the watchdog's signal must not leave it by a long
+// jump. What the signal asks for is done when the section ends, which may end the block. Sections nest. `from` is where in the kernel
+// the call comes from, or NULL.
+static inline void sim_critical_begin(struct sim_executor *e, const void *from) {
+  if (e->critical++ == 0)
+    e->critical_from = from;
+  atomic_signal_fence(memory_order_seq_cst);
+}
+void sim_watchdog_answer(struct sim_executor *e);
+static inline void sim_critical_end(struct sim_executor *e) {
+  atomic_signal_fence(memory_order_seq_cst);
+  if (--e->critical == 0 && e->asked)
+    sim_watchdog_answer(e);
+}
+
+// print.c
+void sim_print_flush(struct sim_executor *e);   // writes to stdout what the block has printed
+void sim_print_show(struct sim_executor *e);    // the same, and flushes stdout: a message about the block comes next
+void sim_print_discard(struct sim_executor *e); // forgets it: the block runs again
 
 // warp.c
 // Lets go on those that wait in __activemask, when nobody else in the block can run.

@@ -97,6 +97,7 @@ static inline void begin_and_show(struct sim_executor *e, int thread) {
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
   e->inside = false; // no signal handler jumps from here on
+  e->critical = 0;
   e->error = error;
   if (e->running != SIM_NATIVE)
     sim_fiber_before_jump(&e->native);

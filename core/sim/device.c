@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
+#include "block_internal.h"
 #include "clock.h"
 #include "count.h"
 #include "fault.h"
@@ -42,12 +42,17 @@ cudaError_t sim_enter(void) {
   return sim.forked ? cudaErrorInitializationError : cudaSuccess;
 }
 
+// Kernels come here, too: by their launches and copies.
 void sim_lock(void) {
+  if (sim_block_running())
+    sim_critical_begin(sim_executor, NULL);
   pthread_mutex_lock(&sim.lock);
 }
 
 void sim_unlock(void) {
   pthread_mutex_unlock(&sim.lock);
+  if (sim_block_running())
+    sim_critical_end(sim_executor);
 }
 
 void *sim_resize(void *memory, size_t bytes) {

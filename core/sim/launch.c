@@ -457,13 +457,22 @@ static void cost_launch(const struct sim_work *base, struct sim_cost *cost) {
   cost->counted = sim_clock_counts_come(r);
 }
 
+static cudaError_t launch_in_kernel(const struct cudasim_launch_request *request, const void *caller) {
+  struct sim_executor *e = sim_executor;
+  sim_critical_begin(e, caller);
+  cudaError_t error = check_shape(request);
+  if (error == cudaSuccess) {
+    sim_count_kernel(&sim.counters.launches);
+    error = sim_nested_launch(request);
+  }
+  sim_critical_end(e);
+  return sim_fail(error);
+}
+
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   SIM_TRY(sim_enter());
-  if (sim_block_running()) {
-    SIM_TRY(check_shape(request));
-    sim_count_kernel(&sim.counters.launches);
-    return sim_fail(sim_nested_launch(request));
-  }
+  if (sim_block_running())
+    return launch_in_kernel(request, __builtin_return_address(0));
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(request->stream, &stream));
   if (stream->device != sim_current_device)

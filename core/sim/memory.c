@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "block_internal.h"
 #include "cudasim_graph.h"
 #include "inspector.h"
 #include "node.h"
@@ -62,22 +63,34 @@ static void protect_all(void) {
   }
 }
 
+static void lock_access(void) {
+  if (sim_block_running()) // a kernel that allocates
+    sim_critical_begin(sim_executor, NULL);
+  pthread_mutex_lock(&access_lock);
+}
+
+static void unlock_access(void) {
+  pthread_mutex_unlock(&access_lock);
+  if (sim_block_running())
+    sim_critical_end(sim_executor);
+}
+
 void sim_access_begin(void) {
   if (!sim.config.guard)
     return;
-  pthread_mutex_lock(&access_lock);
+  lock_access();
   if (accesses++ == 0)
     protect_all();
-  pthread_mutex_unlock(&access_lock);
+  unlock_access();
 }
 
 void sim_access_end(void) {
   if (!sim.config.guard)
     return;
-  pthread_mutex_lock(&access_lock);
+  lock_access();
   if (--accesses == 0)
     protect_all();
-  pthread_mutex_unlock(&access_lock);
+  unlock_access();
 }
 
 // ---- addresses ----
@@ -168,6 +181,8 @@ static void open_pages(struct sim_heap *heap, const char *address) {
 
 // With an inaccessible page behind the bytes, or before them; they are aligned to 16 (CUDA's 256 would leave room behind them).
 static char *take_at_edge(struct sim_heap *heap, size_t bytes, bool *grown) {
+  if (bytes > heap->capacity) // below, it may be so large that rounding it up wraps
+    return NULL;
   const size_t page = page_bytes(), whole = (bytes + page - 1) / page * page;
   char *piece = sim_heap_take(heap, whole + 3 * page, grown);
   if (piece == NULL)
@@ -181,10 +196,8 @@ static char *take_at_edge(struct sim_heap *heap, size_t bytes, bool *grown) {
 static char *take(int device, size_t bytes) {
   struct sim_heap *heap = &sim.device[device].heap;
   const bool edges = sim.config.edge != SIM_NO_EDGE;
-  if (bytes > heap->capacity) // below, it may be so large that rounding it up wraps
-    return NULL;
   bool grown;
-  pthread_mutex_lock(&access_lock);
+  lock_access();
   sim_lock();
   char *address = edges ? take_at_edge(heap, bytes, &grown) : sim_heap_take(heap, bytes, &grown);
   sim_unlock();
@@ -192,7 +205,7 @@ static char *take(int device, size_t bytes) {
     open_pages(heap, address);
   if (edges)
     protect_all();
-  pthread_mutex_unlock(&access_lock);
+  unlock_access();
   return address;
 }
 

@@ -86,6 +86,7 @@ static void *finish(void *data) {
 void sim_nested_finish(void) {
   if (launched.first == NULL)
     return;
+  sim_print_flush(sim_executor); // before what the grids print
   struct helper helper = {.list = take()};
   pthread_t thread;
   if (pthread_create(&thread, NULL, finish, &helper) != 0) {

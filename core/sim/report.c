@@ -72,10 +72,13 @@ static bool say_array(const void *address, const char *does, char *text, size_t 
 
 void sim_report(struct sim_executor *e, const char *what) {
   const struct cudasim_launch_request *launch = e->launch;
+  sim_critical_begin(e, NULL);
+  sim_print_show(e);
   note_fault(e, what); // where nobody has said it shorter
   fprintf(stderr, "cudasim: %s\n  kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>>, block (%u,%u,%u)\n", what,
           launch->name ? launch->name : "without a name", launch->grid.x, launch->grid.y, launch->grid.z,
           launch->block.x, launch->block.y, launch->block.z, blockIdx.x, blockIdx.y, blockIdx.z);
+  sim_critical_end(e);
 }
 
 bool sim_threads_alike(const struct sim_executor *e, unsigned int a, unsigned int b) {
@@ -104,6 +107,7 @@ static void describe(const struct sim_executor *e, unsigned int thread, unsigned
 // The block's threads, in groups that do the same.
 void sim_report_threads(struct sim_executor *e) {
   bool told[SIM_MAX_BLOCK_THREADS] = {false};
+  sim_critical_begin(e, NULL);
   for (unsigned int t = 0; t < e->threads; t++) {
     if (told[t])
       continue;
@@ -115,22 +119,27 @@ void sim_report_threads(struct sim_executor *e) {
       }
     describe(e, t, count);
   }
+  sim_critical_end(e);
 }
 
 void sim_warn_returned(struct sim_executor *e) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static const void *warned; // one kernel after another: seldom more than one does so
+  sim_critical_begin(e, NULL);
   pthread_mutex_lock(&lock);
   if (warned != e->launch->function)
     sim_report(e, "warning: __syncthreads() after threads of the block have returned: a GPU since Volta waits only for "
                   "the threads that have not exited, an older one may hang");
   warned = e->launch->function;
   pthread_mutex_unlock(&lock);
+  sim_critical_end(e);
 }
 
 void sim_report_thread(void) {
   const struct uint3 thread = thread_place();
+  sim_critical_begin(sim_executor, NULL);
   fprintf(stderr, "    thread (%u,%u,%u)\n", thread.x, thread.y, thread.z);
+  sim_critical_end(sim_executor);
 }
 
 // Below the stack pointer of the native stack, or in a fiber's guard page.
@@ -164,6 +173,8 @@ void cudasim_assert_fail(const char *assertion, const char *file, unsigned int l
     abort();
   }
   const struct uint3 thread = thread_place();
+  sim_critical_begin(sim_executor, NULL); // until the block is given up
+  sim_print_show(sim_executor);
   fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, function,
           blockIdx.x, blockIdx.y, blockIdx.z, thread.x, thread.y, thread.z, assertion);
   sim_give_up(sim_executor, cudaErrorAssert);

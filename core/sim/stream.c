@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
+#include "block_internal.h"
 #include "clock.h"
 #include "graph.h"
 #include "inspector.h"
@@ -139,8 +139,11 @@ static void clock_call(struct sim_node *node, const struct CUstream_st *stream) 
 
 // A kernel's own copy, say: at once, so that it is done when the kernel is.
 static cudaError_t run_in_kernel(struct sim_work *work) {
+  struct sim_executor *e = sim_executor;
+  sim_critical_begin(e, work->caller);
   const cudaError_t error = work->run(work);
   sim_work_release(work);
+  sim_critical_end(e);
   return error;
 }
 

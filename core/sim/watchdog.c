@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "block_internal.h"
@@ -39,11 +40,18 @@ static const char words[] =
     "a thread of this block has run for long without a barrier or an atomic function. If it waits for "
     "another by a plain or volatile load, it waits for ever here: use atomicAdd(address, 0)";
 
-static void keep_frames(struct watched *w) {
-  void *all_frames[FRAMES + 2]; // first this handler's own and the one that called it
-  const int count = backtrace(all_frames, FRAMES + 2) - 2;
+// From `from` on: where a signal has interrupted the kernel, or where it has called the simulator.
+static void keep_frames(struct watched *w, const void *from) {
+  enum { OWN = 8 }; // this function's, the handler's, and those of what the kernel called
+  void *all_frames[FRAMES + OWN];
+  const int found = backtrace(all_frames, FRAMES + OWN);
+  int first = 0;
+  while (first < found && all_frames[first] != from)
+    first++;
+  first = first < found ? first : 0;
+  const int count = found - first < FRAMES ? found - first : FRAMES;
   for (int i = 0; i < count; i++)
-    w->frames[i] = all_frames[i + 2];
+    w->frames[i] = all_frames[first + i];
   w->frame_count = count > 0 ? count : -1;
 }
 
@@ -74,12 +82,8 @@ static void tell_lines(struct watched *w) {
     backtrace_symbols_fd(w->frames, count, STDERR_FILENO);
 }
 
-// On the thread that runs the block.
-static void on_signal(int signal) {
-  struct sim_executor *e = sim_executor;
-  (void)signal;
-  if (mine == NULL || mine->e == NULL || e == NULL || !e->inside)
-    return;
+// On the thread that runs the block, at `from` in its kernel.
+static void answer(struct sim_executor *e, const void *from) {
   const int end_after = sim.config.end_seconds;
   const bool end = end_after > 0 && (int)mine->idle_seconds >= end_after;
   if (!mine->told) {
@@ -89,7 +93,7 @@ static void on_signal(int signal) {
       sim_report_threads(e);
     if (e->passed_file)
       fprintf(stderr, "  the last barrier that it has passed: %s:%d\n", e->passed_file, e->passed_line);
-    keep_frames(mine);
+    keep_frames(mine, from);
   }
   if (end) {
     sigset_t signals;
@@ -99,6 +103,35 @@ static void on_signal(int signal) {
     sim_report(e, "given up (FERRY_SIM_SECONDS)");
     sim_give_up(e, cudaErrorLaunchTimeout);
   }
+}
+
+void sim_watchdog_answer(struct sim_executor *e) {
+  e->asked = 0;
+  if (e->inside && mine && mine->idle_seconds > 0) // it has made no progress meanwhile
+    answer(e, e->critical_from);
+}
+
+static const void *interrupted_at(const void *context) {
+#if defined(__x86_64__) && defined(REG_RIP)
+  return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+  return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
+#else
+  (void)context;
+  return NULL;
+#endif
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context) {
+  struct sim_executor *e = sim_executor;
+  (void)signal;
+  (void)info;
+  if (mine == NULL || mine->e == NULL || e == NULL || !e->inside)
+    return;
+  if (e->critical)
+    e->asked = 1;
+  else
+    answer(e, interrupted_at(context));
 }
 
 // An executor lives as long as its thread, and is looked at under the lock that the thread's end takes.
@@ -155,7 +188,7 @@ static void start(void) {
   enabled = (sim_config_is_program() || sim.config.end_seconds > 0) && sim.config.report_seconds > 0;
   if (!enabled)
     return;
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+  struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   sigaction(SIGURG, &action, NULL);
   pthread_key_create(&key, forget);

@@ -111,10 +111,27 @@ CUDASIM_END_C
 
 #ifdef __cplusplus
 #include <new>
+#include <stdio.h>
 #include <tuple>
 #include <type_traits>
 #ifdef CUDASIM_BESIDE
 #include <typeinfo>
+#endif
+
+/* printf keeps a kernel's text in a buffer (print.c). Its name in the object file is another one from here on, so that programs say
+ * printf or std::printf as they like. g++ turns printf("text\n") into puts("text"). */
+#ifdef __clang__
+#pragma redefine_extname printf cudasim_printf
+#pragma redefine_extname __printf_chk cudasim_printf_chk
+#else
+extern "C" {
+extern int printf(const char *format, ...) __asm__("cudasim_printf");
+extern int puts(const char *text) __asm__("cudasim_puts");
+extern int putchar(int character) __asm__("cudasim_putchar");
+#if defined __USE_FORTIFY_LEVEL && __USE_FORTIFY_LEVEL > 0
+extern int __printf_chk(int flag, const char *format, ...) __asm__("cudasim_printf_chk");
+#endif
+}
 #endif
 
 #ifndef CUDASIM_INSPECT
