@@ -77,7 +77,8 @@ static void tell_lines(struct watched *w) {
   }
   fprintf(stderr, "  where it is:\n");
   fflush(stderr);
-  snprintf(command + used, sizeof command - (size_t)used, " 2>/dev/null | sed '/cudasim::closure/,$d; s/^/    /' >&2");
+  snprintf(command + used, sizeof command - (size_t)used,
+           " 2>/dev/null | sed -E '/cudasim::closure| at cudasim[ _]launch/,$d; s/^/    /' >&2");
   if (system("command -v addr2line >/dev/null 2>&1") != 0 || system(command) != 0)
     backtrace_symbols_fd(w->frames, count, STDERR_FILENO);
 }
