@@ -76,7 +76,7 @@ ACCESS_INLINE bool access_is_ordered(const struct look *l, struct cell *cell, st
   if (space == SPACE_GLOBAL ? r->write.era >= l->first_era
                             : r->write.era - l->block_era >= l->needed_era + 1 - l->block_era)
     return false;
-  if (r->read.era != l->era && (space != SPACE_GLOBAL || r->read.era < l->first_era)) {
+  if (r->read.era < (space == SPACE_GLOBAL ? l->first_era : l->phase_era)) {
     if (space == SPACE_GLOBAL)
       r->read = now;
     else

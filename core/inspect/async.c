@@ -8,7 +8,7 @@
 struct copy {
   uint64_t address;
   uint32_t bytes, key, group;
-  uint32_t era; // in which it was asked for
+  uint32_t era; // in whose phase it was asked for: the phase's first
   uint16_t thread;
 };
 
@@ -38,7 +38,7 @@ void async_write(const void *to, size_t bytes, const void *caller) {
   }
   const uint32_t key = program_place(caller) << KIND_BITS | (EVENT_WRITE + (uint32_t)__builtin_ctzl(bytes));
   a->copies[a->count++] =
-      (struct copy){(uintptr_t)to, (uint32_t)bytes, key, a->group[l->thread], l->era, (uint16_t)l->thread};
+      (struct copy){(uintptr_t)to, (uint32_t)bytes, key, a->group[l->thread], l->phase_era, (uint16_t)l->thread};
 }
 
 void async_commit(void) {

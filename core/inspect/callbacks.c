@@ -33,7 +33,7 @@ static __attribute__((noinline)) void misaligned(struct look *l, uint64_t addres
   if (memory_space(l, address, &memory, &offset) != SPACE_NONE)
     finding_add(FIND_MISALIGNED, l->launch->kernel, (struct place){.first = key_place(key)},
                 "%u bytes at an address that %u does not divide (rest %u): thread %d of block %u", bytes, bytes,
-                (unsigned)(address % bytes), l->thread, l->run - l->launch->first_run);
+                (unsigned)(address % bytes), l->thread, block_of(l->launch, l->run));
   lane_access(l, address, bytes, key);
 }
 
@@ -327,7 +327,7 @@ void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t in
   // The type's name comes in quotation marks.
   finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = program_place(CALLER)},
               "index %ld of %s%s: thread %d of block %u", (long)index, what->array->name, column, l->thread,
-              l->run - l->launch->first_run);
+              block_of(l->launch, l->run));
   l->skip_next = true;
   lane_pend(l);
 }

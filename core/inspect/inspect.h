@@ -3,8 +3,8 @@
 //
 //   callbacks.c   what the compiler has put into the kernel calls: each access, each basic block
 //     memory.c    which memory an address is, whether it is allocated and has been written
-//     race.c      the last accesses to each word, and what is wrong about the next; word.h: where nothing is; order.c: fences and
-//                 atomics; past.c: launches and copies of other streams
+//     race.c      the last accesses to each word, and what is wrong about the next; word.h: where nothing is; clock.c: lanes of a
+//                 warp; order.c: fences and atomics; past.c: launches and copies of other streams
 //     access.h    what most accesses come to, in line; lane.c: each lane's events, kept until the warp is complete
 //       replay.c  lanes into warp instructions; flow.c: where paths that part meet again
 //       request.c sectors and wavefronts of one warp instruction
@@ -149,7 +149,7 @@ static inline struct site *kernel_site(struct kernel *k, uint32_t key, bool shar
 
 struct launch {
   struct kernel *kernel;
-  uint32_t first_run, end_run; // every block of every launch has a number of its own, its run
+  uint64_t first_run, end_run; // every block of every launch has a number of its own, its run
   uint32_t first_era;      // its eras and those of launches that nothing orders before it are from here on, and others'
   unsigned int first, end; // blocks that are looked at
   unsigned int threads;
@@ -158,7 +158,8 @@ struct launch {
   struct sync **syncs;           // order.c
   size_t sync_room;
   struct history *histories;
-  struct late *late; // reads of memory that nothing had written
+  struct clock_row *rows; // clock.c
+  struct late *late;      // reads of memory that nothing had written
   size_t late_count;
   struct counted *counted;      // counts.c: what it has done
   uint64_t calls, looked_calls; // in all its blocks, and in those that are looked at
@@ -167,14 +168,19 @@ struct launch {
   size_t closure_bytes;
 };
 
+static inline unsigned int block_of(const struct launch *launch, uint64_t run) {
+  return (unsigned int)(run - launch->first_run);
+}
+
 // One access.
 struct note {
-  uint32_t run, key, phase;
-  // epoch: meetings of its warp up to the last that the thread has taken part in; a fence of its own is one, too
-  uint16_t thread, epoch;
+  uint64_t run;
+  uint32_t key, phase, epoch; // epoch: the thread's (clock.h)
+  uint16_t thread;
 };
 
-// The same as a word remembers it. An era is one phase of one block, from 1; race.c knows of each which.
+// The same as a word remembers it. An era is one phase of one block, from 1, or a part of it where the warps' epochs are more than
+// EPOCHS; race.c knows of each which. Of the epoch `who` has the last 16 bits, and the era has the others.
 struct mark {
   uint32_t era, key, who;
 };
@@ -198,12 +204,21 @@ struct cell {
   uint32_t more; // 0: none; MORE_IS_BYTES
 };
 
-enum { MEETINGS = 256 };
-
 // __threadfence(), or __threadfence_block(): in which phase (0: never), and which epoch of its thread begins behind it.
 struct fence {
-  uint32_t phase;
-  uint16_t epoch;
+  uint32_t phase, epoch;
+};
+
+// What the lanes of each warp know of each other, in this phase (clock.c).
+struct clock {
+  uint32_t begin;               // of the epochs of this era: a multiple of EPOCHS
+  uint32_t last[MAX_WARPS];     // the last number that a meeting of the warp or a fence of one of its threads has got
+  uint32_t all_met[MAX_WARPS];  // the last meeting of all lanes
+  bool apart[MAX_WARPS];        // since then some have met without the others: what follows `epoch` holds
+  uint32_t epoch[MAX_THREADS];  // the last of these numbers in which the thread has taken part
+  uint8_t row[MAX_WARPS][WARP]; // each lane's vector: its number among the warp's
+  uint32_t holders[MAX_WARPS][WARP];     // the lanes that have this vector
+  uint32_t known[MAX_WARPS][WARP][WARP]; // known[w][r][b]: who has vector r knows what lane b did before this meeting
 };
 
 // Each worker thread has one. First what each access asks for.
@@ -211,6 +226,7 @@ struct look {
   struct tail
       tail; // the running lane's; `limit` is NULL while something is pending, so that the next access goes the slow way
   uint32_t era, first_era, who;
+  uint32_t phase_era;     // the phase's first
   uint32_t block_era;     // the block's first
   uint32_t needed_era;    // a barrier that has its reason lies between what the block did up to this era and now
   bool pending;           // skip_next, or equal.finding is set
@@ -225,7 +241,8 @@ struct look {
   uint64_t block_state; // what the simulator keeps of a block, and how many bytes
   size_t block_state_bytes;
   struct launch *launch;
-  uint32_t run, phase; // phase: barriers passed, from 1
+  uint64_t run;
+  uint32_t phase; // barriers passed, from 1
   struct lane lanes[WARP];
   struct lane_room rooms[WARP];
   uint32_t *path; // keys of all lanes that have done the same so far; behind the last lane's, those of a warp before
@@ -238,10 +255,7 @@ struct look {
   uint32_t together[MAX_WARPS]; // lanes that have the same depth and last blocks; only the first's are kept
   uint8_t depth[MAX_WARPS][WARP];
   uint32_t last_block[MAX_WARPS][WARP][MAX_DEPTH]; // the basic block that was entered last, by depth of calls
-  uint32_t meetings[MAX_WARPS];
-  uint32_t met[MAX_WARPS][MEETINGS];
-  uint16_t epoch[MAX_THREADS];
-  uint16_t met_last[MAX_THREADS];                              // the last of them in which the thread met others
+  struct clock clock;
   struct fence fenced[MAX_THREADS], fenced_block[MAX_THREADS]; // each thread's last
   uint32_t any_fence, earlier_fence; // the phase of any thread's last fence, and of any's before that phase
   bool any_block_fence;

@@ -129,7 +129,7 @@ static void beyond_array(struct look *l, size_t offset, uint32_t key) {
   if (before)
     snprintf(what, sizeof what, "byte %zu of %s, which has %zu", offset - before->offset, before->name, before->bytes);
   finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = key_place(key)},
-              "%s: thread %d of block %u", what, l->thread, l->run - l->launch->first_run);
+              "%s: thread %d of block %u", what, l->thread, block_of(l->launch, l->run));
 }
 
 static bool is_guard(size_t offset) {
@@ -155,7 +155,7 @@ static bool touch_array(struct look *l, size_t offset, uint32_t key) {
 static void beyond_dynamic(struct look *l, size_t offset, unsigned bytes, uint32_t key) {
   finding_add(FIND_BOUNDS_DYNAMIC, l->launch->kernel, (struct place){.first = key_place(key)},
               "%u byte%s at byte %zu of %zu: thread %d of block %u", bytes, bytes == 1 ? "" : "s", offset,
-              l->dynamic_bytes, l->thread, l->run - l->launch->first_run);
+              l->dynamic_bytes, l->thread, block_of(l->launch, l->run));
 }
 
 // A thread's own variables stand a little above this function's on its stack.
@@ -170,7 +170,7 @@ static bool is_a_threads(const struct look *l, uint64_t address) {
 
 static void of_the_host(struct look *l, uint32_t key) {
   finding_add(FIND_ILLEGAL, l->launch->kernel, (struct place){.first = key_place(key)},
-              "memory of the host: thread %d of block %u", l->thread, l->run - l->launch->first_run);
+              "memory of the host: thread %d of block %u", l->thread, block_of(l->launch, l->run));
 }
 
 // Two threads' equal writes are compared when the second goes on; what the compiler's check of bounds has told of is not told again.

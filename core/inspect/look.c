@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "inspect/async.h"
+#include "inspect/clock.h"
 #include "inspect/counts.h"
 #include "inspect/host.h"
 #include "inspect/kernels.h"
@@ -43,10 +44,10 @@ void inspect_release(void) {
 // ---- launches ------------------------------------------------------------------------------------------------------------------
 
 static unsigned long blocks; // FERRY_INSPECT_BLOCKS: how many of each launch; 0: all
-static uint32_t runs = 1;
+static uint64_t runs = 1;
 bool inspect_scored, inspect_counts;
 
-uint32_t look_new_run(void) {
+uint64_t look_new_run(void) {
   return runs++;
 }
 
@@ -138,9 +139,6 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   const unsigned warps = (launch->threads + WARP - 1) / WARP;
   memset(l->depth, 0, warps * sizeof l->depth[0]);
   memset(l->last_block, 0, warps * sizeof l->last_block[0]);
-  memset(l->meetings, 0, sizeof l->meetings);
-  memset(l->epoch, 0, sizeof l->epoch);
-  memset(l->met_last, 0, sizeof l->met_last);
   memset(l->live, 0, sizeof l->live);
   for (unsigned i = 0; i < launch->threads; i++)
     l->live[i / WARP] |= 1u << i % WARP;
@@ -256,38 +254,18 @@ static void barrier_opens(const char *file, int line, bool votes) {
   l->barrier->passes++;
   l->barrier->needed += votes;
   l->phase++;
-  memset(l->meetings, 0, sizeof l->meetings);
-  memset(l->epoch, 0, sizeof l->epoch);
-  memset(l->met_last, 0, sizeof l->met_last);
   race_begin_phase(l);
   if (rests)
     loops_rest(l);
 }
 
 void look_met(struct look *l, int warp, unsigned int lanes) {
-  uint32_t meeting = ++l->meetings[warp];
-  l->met[warp][meeting % MEETINGS] = lanes;
-  for (; lanes; lanes &= lanes - 1) {
-    const unsigned thread = (unsigned)warp * WARP + (unsigned)__builtin_ctz(lanes);
-    l->epoch[thread] = l->met_last[thread] = (uint16_t)meeting;
-  }
+  clock_meet(l, (unsigned)warp, lanes);
   race_thread_runs(l);
 }
 
 static void warp_met(int warp, unsigned int lanes) {
   look_met(inspect_now, warp, lanes);
-}
-
-// A meeting of one lane alone, which orders nothing but its own accesses.
-void look_begin_epoch(struct look *l) {
-  const unsigned warp = (unsigned)l->thread / WARP;
-  enum { MOST_EPOCHS = 0xff00 };
-  if (l->meetings[warp] >= MOST_EPOCHS)
-    return;
-  const uint32_t meeting = ++l->meetings[warp];
-  l->met[warp][meeting % MEETINGS] = 1u << l->thread % WARP;
-  l->epoch[l->thread] = (uint16_t)meeting;
-  race_thread_runs(l);
 }
 
 static void fence(bool of_block) {
@@ -316,7 +294,7 @@ static void divergent(int thread, const char *file, int line, int other, const c
   struct look *l = inspect_now;
   const enum finding_kind kind = of_warp ? FIND_LANES : FIND_DIVERGENT;
   struct place place = {.file = file, .line = line, .other_line = other_line};
-  unsigned block = l->run - l->launch->first_run;
+  unsigned block = block_of(l->launch, l->run);
   if (other_file)
     finding_add(kind, l->launch->kernel, place, "thread %d waits here, thread %d %s, in block %u", thread, other,
                 of_warp ? "elsewhere" : "at another barrier", block);
@@ -328,13 +306,13 @@ static void divergent(int thread, const char *file, int line, int other, const c
 static void livelocked(void) {
   struct look *l = inspect_now;
   finding_add(FIND_LIVELOCK, l->launch->kernel, (struct place){.first = key_place(lane_last_key(l))},
-              "thread %d of block %u", l->thread, l->run - l->launch->first_run);
+              "thread %d of block %u", l->thread, block_of(l->launch, l->run));
 }
 
 static void faulted(const void *address) {
   struct look *l = inspect_now;
   finding_add(FIND_ILLEGAL, l->launch->kernel, (struct place){.first = key_place(lane_last_key(l))},
-              "address %p: thread %d of block %u", address, l->thread, l->run - l->launch->first_run);
+              "address %p: thread %d of block %u", address, l->thread, block_of(l->launch, l->run));
 }
 
 // ---- memory --------------------------------------------------------------------------------------------------------------------

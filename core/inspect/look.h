@@ -4,8 +4,7 @@
 
 #include "inspect/inspect.h"
 
-uint32_t look_new_run(void);           // of something else than a block
-void look_begin_epoch(struct look *l); // of the running thread
+uint64_t look_new_run(void); // of something else than a block
 // From here on this one of the block's threads runs: of another warp, or while something is pending; else it takes less (look.c).
 void look_changes_thread(struct look *l, int thread);
 void look_met(struct look *l, int warp, unsigned int lanes); // these lanes of the warp have come to a warp function

@@ -352,8 +352,8 @@ void memory_assume_written(void) {
 
 // A read of memory that nothing had written: perhaps another block writes it later, and then it is a race.
 struct late {
-  uint64_t address;
-  uint32_t key, run;
+  uint64_t address, run;
+  uint32_t key;
   int thread;
 };
 enum { MOST_LATE = 4096 };
@@ -366,13 +366,13 @@ static void out_of_bounds(struct look *l, uint64_t address, unsigned bytes, uint
   if (near)
     memory_describe(near, address, what, sizeof what);
   finding_add(FIND_BOUNDS_GLOBAL, l->launch->kernel, place, "%u byte%s at %s: thread %d of block %u", bytes,
-              bytes == 1 ? "" : "s", what, l->thread, l->run - l->launch->first_run);
+              bytes == 1 ? "" : "s", what, l->thread, block_of(l->launch, l->run));
 }
 
 static void use_after_free(struct look *l, uint64_t address, uint32_t key) {
   const struct allocation *a = find(address, false);
   finding_add(FIND_FREED, l->launch->kernel, (struct place){.first = key_place(key), .third = a ? a->place : 0},
-              "memory of %zu bytes: thread %d of block %u", a ? a->bytes : 0, l->thread, l->run - l->launch->first_run);
+              "memory of %zu bytes: thread %d of block %u", a ? a->bytes : 0, l->thread, block_of(l->launch, l->run));
 }
 
 // Of the host's, functions that nobody looks at may have written it: then it is no longer what the simulator fills it with.
@@ -394,7 +394,7 @@ static void unwritten(struct look *l, uint64_t address, unsigned bytes, uint32_t
   }
   if (launch->late == NULL)
     launch->late = inspect_allocate(MOST_LATE * sizeof *launch->late);
-  launch->late[launch->late_count++] = (struct late){address, key, l->run, l->thread};
+  launch->late[launch->late_count++] = (struct late){address, l->run, key, l->thread};
 }
 
 // A read is of unwritten memory when all its bytes are: a vector or struct may have gaps that nobody means to read.
@@ -436,7 +436,7 @@ void memory_resolve_late(struct launch *launch) {
     memory_describe(a, late->address, what, sizeof what);
     finding_add(FIND_UNINITIALISED_GLOBAL, launch->kernel,
                 (struct place){.first = key_place(late->key), .third = a ? a->place : 0}, "%s: thread %d of block %u",
-                what, late->thread, late->run - launch->first_run);
+                what, late->thread, block_of(launch, late->run));
   }
   launch->late_count = 0;
 }

@@ -4,16 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/look.h"
+#include "inspect/clock.h"
 #include "inspect/order.h"
 #include "inspect/race.h"
 
 // "When this was released, everything of the run before phase `before` was published, and the thread's own up to phase `own`, in that
 // phase before its epoch `own_epoch`."
 struct release {
-  uint32_t run, before, own;
-  uint16_t thread, own_epoch;
-  uint16_t met;            // the last epoch in which the thread met others of its warp
+  uint64_t run;
+  uint32_t before, own, own_epoch;
+  uint32_t all_met; // in phase `own`: what the thread knew of its warp's other lanes then, as a meeting of all,
+  const struct clock_row *row; // and of each
+  uint16_t thread;
   bool of_block;           // by __threadfence_block(): to threads of the block alone
   struct history *history; // of the releasing block, as far as `known`
   uint32_t known;
@@ -31,12 +33,12 @@ struct sync {
 // An atomic or a volatile read by this thread, after which the first `count` releases at the address are known to it.
 struct acquire {
   struct sync *sync;
-  uint32_t count, phase;
-  uint16_t thread, epoch;
+  uint32_t count, phase, epoch;
+  uint16_t thread;
 };
 
 struct history {
-  uint32_t run;
+  uint64_t run;
   struct acquire *acquires;
   uint32_t count, room;
   uint32_t looked_at; // as a sync's
@@ -59,8 +61,8 @@ void order_begin_block(struct look *l) {
 }
 
 void order_fence(struct look *l, bool of_block) {
-  look_begin_epoch(l); // what comes behind it is not published by it
-  const struct fence now = {l->phase, l->epoch[l->thread]};
+  clock_fence(l); // what comes behind it is not published by it
+  const struct fence now = {l->phase, l->clock.epoch[l->thread]};
   if (of_block) {
     l->any_block_fence = true;
     l->fenced_block[l->thread] = now;
@@ -107,7 +109,8 @@ static struct history *own_history(struct look *l) {
 static void acquire(struct look *l, struct sync *sync) {
   struct history *h = own_history(l);
   struct acquire *last = h->count ? &h->acquires[h->count - 1] : NULL;
-  if (last && last->sync == sync && last->thread == l->thread && last->phase == l->phase) {
+  if (last && last->sync == sync && last->thread == l->thread && last->phase == l->phase &&
+      !clock_orders(l, last->thread, last->epoch)) { // it has met no lane since
     last->count = sync->count;
     return;
   }
@@ -115,7 +118,8 @@ static void acquire(struct look *l, struct sync *sync) {
     h->room = h->room ? 2 * h->room : 8;
     h->acquires = inspect_resize(h->acquires, h->room * sizeof *h->acquires);
   }
-  h->acquires[h->count++] = (struct acquire){sync, sync->count, l->phase, (uint16_t)l->thread, l->epoch[l->thread]};
+  h->acquires[h->count++] =
+      (struct acquire){sync, sync->count, l->phase, l->clock.epoch[l->thread], (uint16_t)l->thread};
 }
 
 // By the running thread, of nothing yet. Releases are compared byte by byte.
@@ -148,7 +152,10 @@ static void release(struct look *l, struct sync *sync, bool of_block) {
   r.before = own > others ? own : others;
   r.own = own;
   r.own_epoch = fence->epoch;
-  r.met = l->met_last[l->thread];
+  if (own == l->phase) {
+    r.all_met = l->clock.all_met[l->thread / WARP];
+    r.row = clock_row(l);
+  }
   r.of_block = of_block;
   add_release(sync, &r);
 }
@@ -203,7 +210,14 @@ void order_grid_barrier(struct look *l, unsigned number, bool arrives) {
 
 // The access of which is asked, and by which run.
 static const struct note *asked;
-static uint32_t asking_run;
+static uint64_t asking_run;
+
+// Of another lane of the releasing thread's warp, in the phase of its fence.
+static bool knew_mate(const struct release *r, const struct note *note) {
+  if (r->thread / WARP != note->thread / WARP || note->phase != r->own)
+    return false;
+  return note->epoch < r->all_met || (r->row && note->epoch < r->row->known[note->thread % WARP]);
+}
 
 static bool covers(const struct release *r) {
   const struct note *note = asked;
@@ -211,8 +225,7 @@ static bool covers(const struct release *r) {
     return false;
   if (r->thread == note->thread)
     return note->phase < r->before || note->phase < r->own || (note->phase == r->own && note->epoch < r->own_epoch);
-  const bool warp_mate = r->thread / WARP == note->thread / WARP && note->epoch < r->met;
-  return note->phase < r->before || (warp_mate && note->phase <= r->own);
+  return note->phase < r->before || knew_mate(r, note);
 }
 
 // What a question has come to so far: some of the releases at an address, of which each is looked at once, however many ways lead there.
@@ -275,8 +288,7 @@ bool order_knows(struct look *l, const struct note *before) {
   to_look_at_count = 0;
   for (uint32_t i = h ? h->count : 0; i-- > 0;) { // what was learnt last is most likely what is asked
     const struct acquire *a = &h->acquires[i];
-    bool warp_mate = a->thread / WARP == (unsigned)l->thread / WARP && a->epoch < l->met_last[l->thread];
-    const bool own = a->thread == l->thread || warp_mate;
+    const bool own = a->thread == l->thread || (a->phase == l->phase && clock_orders(l, a->thread, a->epoch));
     if (!own && a->phase >= l->phase)
       continue;
     by_barrier |= !own;
@@ -299,6 +311,7 @@ void order_end_launch(struct launch *launch) {
       free(sync);
     }
   free(launch->syncs);
+  clock_end_launch(launch);
   for (struct history *h = launch->histories, *next; h; h = next) {
     next = h->next;
     free(h->acquires);

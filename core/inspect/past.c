@@ -13,7 +13,8 @@
 
 struct past {
   struct kernel *kernel; // NULL: a copy or fill
-  uint32_t first_run, first_era;
+  uint64_t first_run;
+  uint32_t first_era;
   unsigned int chain, number; // its stamp; number 0: all that comes is ordered behind it
   struct transferred what;    // of a copy
   uint32_t *constants;        // of a launch: the first key that has read each word of them; NULL: it has read none
@@ -58,7 +59,7 @@ static void forget(void) {
   race_forget();
 }
 
-static struct past *add(uint32_t run, const struct sim_stamp *stamp) {
+static struct past *add(uint64_t run, const struct sim_stamp *stamp) {
   if (count == room) {
     room = room ? 2 * room : 64;
     past = inspect_resize(past, room * sizeof *past);
@@ -76,7 +77,7 @@ static struct past *add(uint32_t run, const struct sim_stamp *stamp) {
   return &past[count++];
 }
 
-static struct past *past_of(uint32_t run) {
+static struct past *past_of(uint64_t run) {
   size_t begin = 0, end = count;
   while (end - begin > 1) {
     const size_t middle = begin + (end - begin) / 2;
@@ -174,8 +175,8 @@ static const char *who(const struct transferred *what) {
 static void past_describe(const struct note *before, char *text, size_t bytes) {
   const struct past *p = past_of(before->run);
   if (p->kernel)
-    snprintf(text, bytes, "thread %d of block %u of %s %s", before->thread, before->run - p->first_run, p->kernel->name,
-             race_verb(before->key));
+    snprintf(text, bytes, "thread %d of block %u of %s %s", before->thread, (unsigned int)(before->run - p->first_run),
+             p->kernel->name, race_verb(before->key));
   else
     snprintf(text, bytes, "%s %s it", who(&p->what), does(&p->what));
 }
@@ -338,11 +339,10 @@ static void meet_readers(const struct transfer *t, const struct past *p) {
 }
 
 static struct past *add_transfer(const struct sim_stamp *stamp, const struct transferred *what) {
-  const uint32_t run = look_new_run();
-  struct past *p = add(run, stamp);
+  struct past *p = add(look_new_run(), stamp);
   p->what = *what;
   copies = true;
-  race_new_era(run, 0);
+  race_new_era(p->first_run, 0, 0);
   return p;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/clock.h"
 #include "inspect/lane.h"
 #include "inspect/memory.h"
 #include "inspect/order.h"
@@ -27,26 +28,34 @@ void race_forget(void) {
   race_eras_begin = eras_end;
 }
 
-uint32_t race_new_era(uint32_t run, uint32_t phase) {
+uint32_t race_new_era(uint64_t run, uint32_t phase, uint32_t epochs) {
   const uint32_t count = eras_end - race_eras_begin;
+  if (eras_end == UINT32_MAX)
+    inspect_give_up("more than 4,294,967,294 phases of blocks were looked at: --blocks N looks at fewer blocks");
   if (count == era_room) {
     era_room = era_room ? 2 * era_room : 1024;
     race_eras = inspect_resize(race_eras, era_room * sizeof *race_eras);
   }
-  race_eras[count] = (struct era){run, phase};
+  race_eras[count] = (struct era){run, phase, epochs};
   return eras_end++;
 }
 
 void race_begin_phase(struct look *l) {
-  l->era = race_new_era(l->run, l->phase);
+  clock_begin_phase(l);
+  race_begin_era(l);
+  l->phase_era = l->era;
   l->first_era = l->launch->first_era;
+}
+
+void race_begin_era(struct look *l) {
+  l->era = race_new_era(l->run, l->phase, l->clock.begin);
   race_thread_runs(l);
 }
 
 struct note race_note_of(const struct mark *mark) {
   const struct era *era = era_of(mark);
-  return (struct note){era->run, mark->key, era->phase, (uint16_t)thread_of(mark),
-                       (uint16_t)(mark->who >> WHO_EPOCH_AT)};
+  return (struct note){era->run, mark->key, era->phase, era->epochs + (mark->who >> WHO_EPOCH_AT),
+                       (uint16_t)thread_of(mark)};
 }
 
 // ---- what a word remembers ---------------------------------------------------------------------------------------------------------
@@ -135,22 +144,6 @@ bool race_last_write(const struct cell *cell, struct note *write) {
   return true;
 }
 
-// ---- what orders two accesses of one block and phase ------------------------------------------------------------------------------
-
-// Lanes that meet in a warp function are ordered by it: is there a meeting of both since the earlier access?
-static bool ordered_in_warp(const struct look *l, const struct note *before) {
-  unsigned warp = before->thread / WARP, now = l->epoch[l->thread];
-  uint32_t both = 1u << before->thread % WARP | 1u << l->thread % WARP;
-  if ((unsigned)l->thread / WARP != warp)
-    return false;
-  if (now - before->epoch > MEETINGS)
-    return true;
-  for (unsigned m = before->epoch + 1u; m <= now; m++)
-    if ((l->met[warp][m % MEETINGS] & both) == both)
-      return true;
-  return false;
-}
-
 // ---- findings --------------------------------------------------------------------------------------------------------------------
 
 const char *race_verb(uint32_t key) {
@@ -207,7 +200,7 @@ void race_resolve_equal(struct look *l) {
 static void report(struct look *l, enum finding_kind kind, const struct note *before, uint32_t key, uint64_t address,
                    enum space space) {
   char what[200];
-  unsigned first = l->launch->first_run, block = l->run - first;
+  const unsigned block = block_of(l->launch, l->run);
   bool writes = !is_read(before->key) && !is_read(key) && !is_atomic(key) && !is_atomic(before->key);
   struct place place = {key_place(before->key), key_place(key), place_of(address, space), NULL, 0, 0};
   if (writes && !finding_has(kind, l->launch->kernel, place)) {
@@ -220,9 +213,9 @@ static void report(struct look *l, enum finding_kind kind, const struct note *be
     finding = finding_add(kind, l->launch->kernel, place, "%s: thread %d %s, thread %d %s, in block %u", what,
                           before->thread, race_verb(before->key), l->thread, race_verb(key), block);
   else
-    finding =
-        finding_add(kind, l->launch->kernel, place, "%s: thread %d of block %u %s, thread %d of block %u %s", what,
-                    before->thread, before->run - first, race_verb(before->key), l->thread, block, race_verb(key));
+    finding = finding_add(kind, l->launch->kernel, place, "%s: thread %d of block %u %s, thread %d of block %u %s",
+                          what, before->thread, block_of(l->launch, before->run), race_verb(before->key), l->thread,
+                          block, race_verb(key));
   await_value(l, finding, address, access_bytes(key));
 }
 
@@ -242,7 +235,8 @@ static bool agree(const struct look *l, const struct note *before, uint32_t key,
 static __attribute__((noinline)) void conflict(struct look *l, const struct note *before, uint32_t key,
                                                uint64_t address, enum space space) {
   bool one_warp = before->thread / WARP == (unsigned)l->thread / WARP;
-  if (ordered_in_warp(l, before) || agree(l, before, key, space, one_warp) || order_knows(l, before))
+  if (clock_orders(l, before->thread, before->epoch) || agree(l, before, key, space, one_warp) ||
+      order_knows(l, before))
     return;
   report(l, one_warp ? FIND_RACE_WARP : FIND_RACE_BLOCK, before, key, address, space);
 }
@@ -256,7 +250,7 @@ static void meet_in_flight(struct look *l, const struct mark *mark, uint32_t era
   describe(l, address, space, what, sizeof what);
   finding_add(FIND_RACE_ASYNC, l->launch->kernel, (struct place){key_place(mark->key), key_place(key), 0, NULL, 0, 0},
               "%s: thread %u reads, thread %d has not waited for its copy, in block %u", what, reader, l->thread,
-              l->run - l->launch->first_run);
+              block_of(l->launch, l->run));
 }
 
 void race_in_flight(struct look *l, uint64_t address, unsigned bytes, uint32_t key, uint32_t era) {
@@ -288,7 +282,7 @@ static __attribute__((noinline)) void conflict_of_launches(struct look *l, const
   if (past_is_ordered(l->launch, &before) || memory_is_newer(address, mark->era))
     return;
   describe(l, address, space, what, sizeof what);
-  snprintf(by, sizeof by, "thread %d of block %u of %s %s", l->thread, l->run - l->launch->first_run,
+  snprintf(by, sizeof by, "thread %d of block %u of %s %s", l->thread, block_of(l->launch, l->run),
            l->launch->kernel->name, race_verb(key));
   past_conflict(l->launch, &before, key, place_of(address, space), what, by);
 }
@@ -297,7 +291,7 @@ void race_barrier_was_needed(struct look *l) {
   if (l->barrier && l->needed_phase < l->phase - 1)
     l->barrier->needed++;
   l->needed_phase = l->phase - 1;
-  l->needed_era = l->era - 1;
+  l->needed_era = l->phase_era - 1;
 }
 
 // An access of an earlier phase: a barrier between has ordered the two. If none of those has a reason yet, the last one gets it.
@@ -343,7 +337,7 @@ void race_resolve_early(struct look *l) {
       continue;
     describe(l, early->address, early->space, what, sizeof what);
     finding_add(FIND_UNINITIALISED_SHARED, l->launch->kernel, (struct place){.first = key_place(early->key)},
-                "%s: thread %d of block %u", what, early->thread, l->run - l->launch->first_run);
+                "%s: thread %d of block %u", what, early->thread, block_of(l->launch, l->run));
   }
   l->early_count = 0;
 }
@@ -367,7 +361,7 @@ static inline void pair(struct look *l, const struct mark *before, uint32_t key,
   if (era->run == l->run) {
     if (thread_of(before) == (unsigned)l->thread)
       return;
-    if (before->era == l->era)
+    if (before->era >= l->phase_era)
       note = race_note_of(before), conflict(l, &note, key, address, space);
     else
       needs_barrier(l, era->phase);

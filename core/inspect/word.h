@@ -8,7 +8,8 @@
 // ---- eras ------------------------------------------------------------------------------------------------------------------------
 
 struct era {
-  uint32_t run, phase;
+  uint64_t run;
+  uint32_t phase, epochs; // epochs: the first that a mark of this era may have
 };
 extern struct era *race_eras; // of the launches that run, from the one numbered `race_eras_begin` on
 extern uint32_t race_eras_begin;
@@ -43,15 +44,20 @@ static inline bool of_launch(const struct look *l, const struct era *era) {
   return era->run >= l->launch->first_run && era->run < l->launch->end_run;
 }
 
+// Of this block, since its last barrier.
+static inline bool is_of_phase(const struct look *l, const struct mark *mark) {
+  return mark->era == l->era || (mark->era >= l->phase_era && era_of(mark)->run == l->run);
+}
+
 // `read` is the reader of this phase, `other` one of another thread, of another warp if there was one, or of another block or launch.
 static inline void note_read(const struct look *l, struct record *r, const struct mark *now) {
-  if (r->read.era != l->era) {
+  if (!is_of_phase(l, &r->read)) {
     if (r->read.era >= l->first_era && era_of(&r->read)->run != l->run)
       r->other = r->read; // kept beside
     r->read = *now;
   } else if (thread_of(&r->read) == thread_of(now)) {
     r->read = *now;
-  } else if (r->other.era != l->era || ((r->other.who ^ r->read.who) & WHO_WARP) == 0) {
+  } else if (!is_of_phase(l, &r->other) || ((r->other.who ^ r->read.who) & WHO_WARP) == 0) {
     r->other = *now;
   }
 }
@@ -68,10 +74,11 @@ static inline void read_anew(const struct look *l, struct record *r, const struc
 // nothing new; nor is it where two lanes of this warp have, since they last met. Those are the most frequent accesses of all.
 static inline void settle_reads(const struct look *l, struct cell *cell, const struct record *r) {
   cell->last.era = 0;
-  if (r->read.era != l->era || r->other.era != l->era)
+  if (!is_of_phase(l, &r->read) || !is_of_phase(l, &r->other))
     return;
   const bool warps = (r->read.who ^ r->other.who) & WHO_WARP;
-  const bool together = (((r->read.who ^ r->other.who) | (r->read.who ^ l->who)) & (WHO_WARP | WHO_EPOCH)) == 0;
+  const bool together = r->read.era == l->era && r->other.era == l->era &&
+                        (((r->read.who ^ r->other.who) | (r->read.who ^ l->who)) & (WHO_WARP | WHO_EPOCH)) == 0;
   if (warps)
     cell->last = (struct mark){l->era, KEY_ANYONE, 0};
   else if (together && r->read.who != r->other.who)
@@ -82,7 +89,7 @@ static inline void settle_reads(const struct look *l, struct cell *cell, const s
 static inline bool is_ordered(struct look *l, const struct mark *mark) {
   if (mark->era <= l->needed_era)
     return true;
-  if (mark->era == l->era)
+  if (mark->era >= l->phase_era)
     return false;
   if (thread_of(mark) != (unsigned)l->thread)
     race_barrier_was_needed(l);
@@ -101,7 +108,7 @@ static inline bool is_known(struct look *l, struct cell *cell, const struct mark
   if (is_read(now->key)) {
     if (space != SPACE_GLOBAL && r->write.era < l->block_era)
       return false;
-    if (space != SPACE_GLOBAL && r->read.era != l->era)
+    if (space != SPACE_GLOBAL && r->read.era < l->phase_era)
       read_anew(l, r, now); // other blocks' are none's business there
     else
       note_read(l, r, now);

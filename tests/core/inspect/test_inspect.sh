@@ -56,6 +56,17 @@ for mode in threads lazy sync; do
   result $? "nor in the mode $mode with four workers" "status $status: $(found | tr '\n' ' ')"
 done
 
+# ---- lanes of a warp ----
+
+inspect warps_wrong
+difference=$(diff <(expected "$kernels/warps_wrong.cu") <(found))
+result $? 'a meeting orders its lanes, and what they know of others, and nothing else' \
+  "expected (<), found (>): $(grep '^[<>]' <<<"$difference" | tr '\n' ' ') $(tail -n 3 "$work/err")"
+inspect warps_right
+[ "$status" = 0 ] && [ -z "$(found)" ]
+result $? 'nor is anything found where meetings order lanes by way of others, or after 65536 of them' \
+  "status $status: $(found | tr '\n' ' ')"
+
 # ---- streams ----
 
 # Which of two kernels in two streams runs first hangs on the mode; that nothing orders them does not.
