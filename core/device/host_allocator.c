@@ -63,7 +63,8 @@ typedef struct ThreadCache {
 
 static _Thread_local ThreadCache thread_cache;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the next four
+// For the next four. It tells a thread that holds it already: past_the_end asks for it in a handler of signals.
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static Block *free_blocks[CLASSES];
 static Block *all_blocks;
 static ThreadCache *threads;
@@ -275,10 +276,12 @@ static size_t cache_limit_wanted(size_t otherwise) {
   exit(2);
 }
 
-// For the handler of the checked mode: whose end lies at most a page before `address`.
+// For the handler of the checked mode: whose end lies at most a page before `address`. A fault of the allocator itself, in a
+// heap that the program has damaged, is no tensor's.
 static bool past_the_end(const void *address, FyPastTheEnd *past) {
   bool found = false;
-  pthread_mutex_lock(&lock);
+  if (pthread_mutex_lock(&lock) != 0) // this thread's own
+    return false;
   for (const Block *b = all_blocks; b && !found; b = b->all_next) {
     const uintptr_t beyond = (uintptr_t)address - ((uintptr_t)b->pointer + b->mapped - GUARD_PAGE);
     found = is_guarded(b) && beyond < GUARD_PAGE;

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 // cmocka takes SIGSEGV for itself in each test: the library's handlers, as they were before.
@@ -205,6 +207,32 @@ static void other_faults_end_the_program(void **state) {
   assert_true(status == 128 + 11 || status == 1); // 1: a sanitizer's report
 }
 
+// The heap is damaged where the allocator gives memory back, which it does while it holds its lock.
+static bool damaged;
+
+int munmap(void *memory, size_t bytes) {
+  volatile char *volatile nothing = (char *)16;
+  if (damaged)
+    *nothing = 1;
+  return (int)syscall(SYS_munmap, memory, bytes);
+}
+
+static int faults_in_the_allocator(void *context) {
+  (void)context;
+  give_the_handlers_back();
+  fy_drop(fy_full(7, fy_shape(100)));
+  alarm(60); // a handler that waits for the lock would wait for ever
+  damaged = true;
+  fy_empty_cache();
+  return 0;
+}
+
+static void a_fault_of_the_allocator_ends_the_program(void **state) {
+  (void)state;
+  const int status = run_child(faults_in_the_allocator, NULL);
+  assert_true(status == 128 + 11 || status == 1); // 1: a sanitizer's report
+}
+
 static void is_on(void **state) {
   (void)state;
   assert_true(fy_checked);
@@ -225,6 +253,7 @@ int main(void) {
       cmocka_unit_test(a_smaller_one_in_the_same_memory),
       cmocka_unit_test(what_nobody_wrote_is_nan),
       cmocka_unit_test(other_faults_end_the_program),
+      cmocka_unit_test(a_fault_of_the_allocator_ends_the_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
