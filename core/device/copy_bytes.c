@@ -18,6 +18,14 @@ static void enable_peer(const FyBackend *backend, int device, int peer) {
     backend->last_error();
 }
 
+static int copy_and_wait(const FyBackend *backend, int device, void *to, const void *from, size_t bytes, int kind) {
+  void *stream = fy_raw_stream(device);
+  int error = fy_try_use_device(device);
+  if (!error)
+    error = backend->copy(to, from, bytes, kind, stream);
+  return error ? error : backend->stream_synchronize(stream);
+}
+
 // When the runtime refuses a peer copy: through a buffer on the host, waiting at each end.
 static void copy_staged(const FyBackend *backend, void *to, int to_device, const void *from, int from_device,
                         size_t bytes) {
@@ -27,18 +35,9 @@ static void copy_staged(const FyBackend *backend, void *to, int to_device, const
   void *buffer;
   void *block;
   fy_host_alloc(bytes, &buffer, &block);
-  fy_use_device(from_device);
-  void *stream = fy_raw_stream(from_device);
-  int error = backend->copy(buffer, from, bytes, FY_COPY_DEVICE_TO_HOST, stream);
+  int error = copy_and_wait(backend, from_device, buffer, from, bytes, FY_COPY_DEVICE_TO_HOST);
   if (!error)
-    error = backend->stream_synchronize(stream);
-  if (!error) {
-    fy_use_device(to_device);
-    stream = fy_raw_stream(to_device);
-    error = backend->copy(to, buffer, bytes, FY_COPY_HOST_TO_DEVICE, stream);
-  }
-  if (!error)
-    error = backend->stream_synchronize(stream);
+    error = copy_and_wait(backend, to_device, to, buffer, bytes, FY_COPY_HOST_TO_DEVICE);
   fy_host_free(block);
   fy_cuda_check(error);
 }

@@ -265,6 +265,32 @@ static void peers_that_refuse_are_reached_through_the_host(void **state) {
   fy_cuda_free(b_block);
 }
 
+// The destination's device is lost in the middle: the buffer on the host is given back.
+static void a_refused_device_leaves_no_buffer(void **state) {
+  (void)state;
+  char line[512];
+  void *a, *b, *a_block, *b_block;
+  FyError error;
+  fy_cuda_alloc(0, 3000, &a, &a_block);
+  fy_cuda_alloc(1, 3000, &b, &b_block);
+  begin_capture();
+  refuse_peers = true;
+  fy_copy_bytes(b, 1, false, a, 0, false, 3000, false); // asks whether the two are peers
+  const int64_t before = fy_memory_allocated(FY_CPU_DEVICE);
+  refused_device = 1;
+  fy_trap(error) {
+    fy_copy_bytes(b, 1, false, a, 0, false, 3000, false);
+  }
+  refused_device = -1;
+  refuse_peers = false;
+  end_capture(line);
+  assert_int_equal(error.kind, FY_RUNTIME_ERROR);
+  assert_non_null(strstr(error.message, "unspecified launch failure"));
+  assert_int_equal(fy_memory_allocated(FY_CPU_DEVICE), before);
+  fy_cuda_free(a_block);
+  fy_cuda_free(b_block);
+}
+
 static void without_events_a_block_waits_for_its_streams(void **state) {
   (void)state;
   int other_stream;
@@ -481,6 +507,7 @@ int main(void) {
       cmocka_unit_test(pageable_memory_stands_in_for_pinned),
       cmocka_unit_test(the_pinned_cache_is_given_up_first),
       cmocka_unit_test(peers_that_refuse_are_reached_through_the_host),
+      cmocka_unit_test(a_refused_device_leaves_no_buffer),
       cmocka_unit_test(many_waiting_blocks_cost_one_question),
       cmocka_unit_test(many_waiting_pinned_blocks_cost_one_question),
       cmocka_unit_test(an_order_that_fails_leaves_no_event_behind),
