@@ -1,4 +1,5 @@
 #include "base/json_text.h"
+#include "base/c_locale.h"
 #include "base/error.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -195,7 +196,7 @@ double fy_json_number(FyJson *json, const char *what) {
   if (!whole || !part || !power || leading_zero)
     fy_json_malformed(json, begin, "%s, a number", what);
   json->at = at;
-  return strtod(json->text + begin, NULL);
+  return fy_strtod(json->text + begin, NULL);
 }
 
 static bool skip_word(FyJson *json, const char *word) {

@@ -32,7 +32,7 @@ size_t fy_json_string(FyJson *json, const char *what);
 // A whole number from 0, without sign, fraction or exponent. Raises.
 uint64_t fy_json_unsigned(FyJson *json, const char *what);
 
-// Any number, as strtod has it: what is beyond a double's range is infinite. Raises.
+// Any number, as strtod has it in the C locale: what is beyond a double's range is infinite. Raises.
 double fy_json_number(FyJson *json, const char *what);
 
 // Passes a value of any kind; objects and arrays of at most 500 levels. Strings in it change. Raises.

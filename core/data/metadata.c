@@ -1,4 +1,5 @@
-// __metadata__: texts by name.
+// __metadata__: texts by name, in the order in which they were set, with a hash table of their places beside them.
+#include "base/c_locale.h"
 #include "base/json_text.h"
 #include "data/safetensors.h"
 #include <stdarg.h>
@@ -14,6 +15,7 @@ static void destroy_metadata(void *object) {
   }
   free(self->keys);
   free(self->values);
+  free(self->slots);
   free(self);
 }
 
@@ -21,11 +23,33 @@ FyMetadata *fy_metadata_new(void) {
   return fy_object_new(sizeof(FyMetadata), destroy_metadata);
 }
 
+// The key's slot, or the free one that is to be its own (open addressing; FNV-1a). There are slots.
+static int *slot_of(const FyMetadata *self, const char *key) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char *c = key; *c; c++)
+    hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+  for (uint64_t i = hash;; i++) {
+    int *slot = &self->slots[i & (self->slot_count - 1)];
+    if (!*slot || strcmp(self->keys[*slot - 1], key) == 0)
+      return slot;
+  }
+}
+
 static int find(const FyMetadata *self, const char *key) {
+  return self->slots ? *slot_of(self, key) - 1 : -1;
+}
+
+// At most half of the slots are taken.
+static bool grow_slots(FyMetadata *self, size_t capacity) {
+  int *slots = calloc(2 * capacity, sizeof *slots);
+  if (!slots)
+    return false;
+  free(self->slots);
+  self->slots = slots;
+  self->slot_count = 2 * capacity;
   for (int i = 0; i < self->count; i++)
-    if (strcmp(self->keys[i], key) == 0)
-      return i;
-  return -1;
+    *slot_of(self, self->keys[i]) = i + 1;
+  return true;
 }
 
 static bool grow(FyMetadata *self) {
@@ -36,7 +60,7 @@ static bool grow(FyMetadata *self) {
   char **values = realloc(self->values, capacity * sizeof *values);
   if (values)
     self->values = values;
-  return keys && values;
+  return keys && values && grow_slots(self, capacity);
 }
 
 // Takes `value` over.
@@ -49,6 +73,7 @@ static bool add(FyMetadata *self, const char *key, char *value) {
   }
   self->keys[self->count] = copy;
   self->values[self->count++] = value;
+  *slot_of(self, copy) = self->count;
   return true;
 }
 
@@ -57,7 +82,9 @@ void fy_metadata_set(FyMetadata *metadata, const char *key, const char *format, 
   char *value = NULL;
   va_list arguments;
   va_start(arguments, format);
+  const locale_t before = uselocale(fy_c_locale());
   int length = vasprintf(&value, format, arguments);
+  uselocale(before);
   va_end(arguments);
   fy_check(length >= 0, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the metadata \"%s\"", key);
   if (!fy_is_utf8(key, strlen(key)) || !fy_is_utf8(value, (size_t)length)) {

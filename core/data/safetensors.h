@@ -10,10 +10,13 @@ typedef struct FyMetadata {
   FyObject object;
   int count;
   char **keys, **values;
+  int *slots; // the library's
+  size_t slot_count;
 } FyMetadata;
 FY_API FyMetadata *fy_metadata_new(void);
 
-// Sets a key, replacing the value it had. Raises FY_VALUE_ERROR for text that is not UTF-8.
+// Sets a key, replacing the value it had. Numbers are formatted as in the C locale, whichever the program has set. Raises
+// FY_VALUE_ERROR for text that is not UTF-8.
 FY_API void fy_metadata_set(FyMetadata *metadata, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

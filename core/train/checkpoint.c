@@ -1,6 +1,7 @@
 // Checkpoints: one safetensors file whose names begin with "model.", "optimizer." or "scaler.", and whose metadata has the numbers.
 #include "train/checkpoint.h"
 #include "amp/impl.h"
+#include "base/c_locale.h"
 #include "optim/impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static int64_t integer_of(const Loaded *l, const char *key) {
 static double real_of(const Loaded *l, const char *key) {
   const char *text = text_of(l, key);
   char *end;
-  double value = strtod(text, &end);
+  double value = fy_strtod(text, &end);
   if (end == text || *end)
     no_number(l, key, text);
   return value;

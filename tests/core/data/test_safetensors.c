@@ -88,6 +88,31 @@ static void a_model(void **state) {
   assert_true(fy_equal(fy_forward(first, x), fy_forward(second, x)));
 }
 
+// So many that comparing each with all others would take minutes.
+static void many_metadata_keys(void **state) {
+  (void)state;
+  enum { KEYS = 300000 };
+  fy_scope {
+    char key[16], value[16];
+    FyMetadata *metadata = fy_metadata_new(), *loaded = NULL;
+    for (int i = 0; i < KEYS; i++) {
+      snprintf(key, sizeof key, "k%d", i);
+      fy_metadata_set(metadata, key, "%d", i);
+      fy_metadata_set(metadata, key, "%d", -i);
+    }
+    fy_safetensors_save(path, fy_tensor_list_new(), metadata);
+    fy_safetensors_load(path, &loaded);
+    assert_int_equal(loaded->count, KEYS);
+    for (int i = 0; i < KEYS; i++) {
+      snprintf(key, sizeof key, "k%d", i);
+      snprintf(value, sizeof value, "%d", -i);
+      assert_string_equal(loaded->keys[i], key);
+      assert_string_equal(fy_metadata_get(loaded, key), value);
+    }
+    assert_null(fy_metadata_get(loaded, "k300000"));
+  }
+}
+
 static FyTensorList *from_pytorch(const char *name, FyMetadata **metadata) {
   const char *directory = getenv("FERRY_GOLDEN");
   char file[512];
@@ -410,25 +435,16 @@ static void bools_are_0_or_1(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(there_and_back),
-      cmocka_unit_test(nothing_at_all),
-      cmocka_unit_test(a_model),
-      cmocka_unit_test(a_model_of_pytorch),
-      cmocka_unit_test(values_of_pytorch),
-      cmocka_unit_test(elements_are_aligned),
-      cmocka_unit_test(what_cannot_be_saved),
-      cmocka_unit_test(from_python),
-      cmocka_unit_test(for_python),
-      cmocka_unit_test(header_lengths),
-      cmocka_unit_test(what_is_legal),
-      cmocka_unit_test(json_is_strict),
-      cmocka_unit_test(keys_are_distinct),
-      cmocka_unit_test(metadata_is_text),
-      cmocka_unit_test(entries_are_whole),
-      cmocka_unit_test(numbers_are_whole),
-      cmocka_unit_test(spans_fit),
-      cmocka_unit_test(data_has_no_gaps),
-      cmocka_unit_test(bools_are_0_or_1),
+      cmocka_unit_test(many_metadata_keys),   cmocka_unit_test(there_and_back),
+      cmocka_unit_test(nothing_at_all),       cmocka_unit_test(a_model),
+      cmocka_unit_test(a_model_of_pytorch),   cmocka_unit_test(values_of_pytorch),
+      cmocka_unit_test(elements_are_aligned), cmocka_unit_test(what_cannot_be_saved),
+      cmocka_unit_test(from_python),          cmocka_unit_test(for_python),
+      cmocka_unit_test(header_lengths),       cmocka_unit_test(what_is_legal),
+      cmocka_unit_test(json_is_strict),       cmocka_unit_test(keys_are_distinct),
+      cmocka_unit_test(metadata_is_text),     cmocka_unit_test(entries_are_whole),
+      cmocka_unit_test(numbers_are_whole),    cmocka_unit_test(spans_fit),
+      cmocka_unit_test(data_has_no_gaps),     cmocka_unit_test(bools_are_0_or_1),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
