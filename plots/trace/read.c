@@ -10,6 +10,8 @@
 #include <zlib.h>
 
 enum { MOST_RANGES = 2000000, MOST_BYTES = 1 << 30, MOST_ROWS = 4096 };
+// A packed trace is a tenth to a fiftieth of its text; a file that unpacks to more than this is no trace but fills the memory.
+enum { MOST_PACKED = 250, ALWAYS_READ = 16 << 20 };
 
 static void destroy(void *object) {
   Trace *trace = object;
@@ -29,18 +31,20 @@ static void *grown(void *memory, size_t bytes) {
 
 // ---- the file ----------------------------------------------------------------------------------------------------------
 
-static void open_file(Trace *trace, const char *path) {
+// Returns how many bytes the file has.
+static size_t open_file(Trace *trace, const char *path) {
   struct stat status;
   fy_check(stat(path, &status) == 0, FY_OS_ERROR, "%s: cannot be read: %s", path, strerror(errno));
   fy_check(S_ISREG(status.st_mode), FY_OS_ERROR, "%s: cannot be read: it is not a file", path);
   trace->file = gzopen(path, "rb"); // reads what is not packed as it is
   fy_check(trace->file, FY_OS_ERROR, "%s: cannot be read: %s", path, strerror(errno));
+  return (size_t)status.st_size;
 }
 
 // Its bytes with a NUL behind them.
 static size_t read_text(Trace *trace, const char *path) {
+  const size_t packed = open_file(trace, path);
   size_t length = 0, capacity = 1 << 16;
-  open_file(trace, path);
   trace->text = grown(NULL, capacity);
   for (int n; (n = gzread(trace->file, trace->text + length, (unsigned)(capacity - length - 1))) != 0;) {
     int code;
@@ -49,6 +53,9 @@ static size_t read_text(Trace *trace, const char *path) {
     fy_check(length < MOST_BYTES, FY_VALUE_ERROR,
              "%s: more than %d MB of trace, too much for a picture: record fewer steps (a schedule's `active`)", path,
              MOST_BYTES >> 20);
+    fy_check(length < ALWAYS_READ || length / MOST_PACKED <= packed, FY_VALUE_ERROR,
+             "%s: unpacks to more than %d times its size, which no trace does: record it again, or unpack it first",
+             path, MOST_PACKED);
     if (capacity - length < 2)
       trace->text = grown(trace->text, capacity *= 2);
   }

@@ -127,6 +127,12 @@ refused 'a trace without ranges' '{"traceEvents":[{"ph":"B","ts":1}]}' 'nothing 
 refused 'levels without end' "{\"a\":$(printf '[%.0s' {1..600})" 'at most 500 levels'
 awk 'BEGIN { printf "["; for (i = 0; i < 200; i++) printf "%s{\"ph\":\"X\",\"ts\":0,\"dur\":9,\"tid\":%d}", i ? "," : "", i; print "]" }' >"$work/rows.json"
 says 'too many rows' 1 'would be more than 2400 pixels high: --rows WORD,... leaves rows out' "$program" "$work/rows.json" -o "$work/none.svg"
+{
+  printf '{"traceEvents":['
+  head -c 60000000 /dev/zero | tr '\0' ' '
+  printf ']}'
+} | gzip >"$work/blank.json.gz"
+says 'a small file that unpacks to a large one' 1 'unpacks to more than 250 times its size' "$program" "$work/blank.json.gz" -o "$work/none.svg"
 says 'a part after the end' 1 '--from 5000: the trace ends at 9.001 ms' "$program" "$work/made.json" --from 5000 -o "$work/none.svg"
 says 'rows that are not there' 1 'one of these words: fpga' "$program" "$work/made.json" --rows fpga -o "$work/none.svg"
 says 'no file' 1 'cannot be read: No such file' "$program" "$work/nowhere" -o "$work/none.svg"

@@ -288,7 +288,9 @@ static void slice_infer(FyCall *call) {
   FyArray a = call->in[0]->array;
   int64_t offset = p->start * a.stride[p->dim];
   a.shape[p->dim] = p->length;
-  a.stride[p->dim] *= p->step;
+  int64_t stride;
+  if (!__builtin_mul_overflow(a.stride[p->dim], p->step, &stride)) // else one element at most: no step is taken
+    a.stride[p->dim] = stride;
   fy_call_view(call, a.ndim, a.shape, a.stride, p->length ? offset : 0);
 }
 
@@ -334,8 +336,7 @@ FyTensor *fy_slice(FyTensor *t, int dim, int64_t start, int64_t end, int64_t ste
   int64_t size = t->array.shape[d];
   start = clip(start, size);
   end = clip(end, size);
-  FyViewParams p = {
-      .dim = d, .start = start, .step = step, .length = end > start ? (end - start + step - 1) / step : 0};
+  FyViewParams p = {.dim = d, .start = start, .step = step, .length = end > start ? (end - start - 1) / step + 1 : 0};
   return run(&fy_op_slice, &p, t);
 }
 

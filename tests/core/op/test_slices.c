@@ -181,13 +181,28 @@ static void a_target_that_is_also_an_operand(void **state) {
   assert_true(fy_item(fy_sum(fy_double(line))) == 2998.0 * 2999 / 2);
 }
 
+// A step beyond the end takes the first element alone, however large it is.
+static void the_largest_step(void **state) {
+  (void)state;
+  FyTensor *t = fy_arange(24, .dtype = FY_FLOAT32, .device = device);
+  FyTensor *cube = fy_view(t, fy_shape(2, 3, 4));
+  fy_set_requires_grad(cube, true);
+  FyTensor *row = fy_slice(cube, 1, 1, INT64_MAX, INT64_MAX);
+  assert_int_equal(fy_size_at(row, 1), 1);
+  assert_values(fy_slice(fy_slice(row, 0, 1, 2, INT64_MAX), 2, 1, 4, INT64_MAX - 1), fy_doubles(17), 1, 0);
+  fy_backward(fy_sum(fy_slice(row, 1, 0, 3, INT64_MAX)));
+  assert_values(fy_select(fy_grad(cube), 0, 1), fy_doubles(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0), 12, 0);
+  assert_int_equal(fy_size_at(fy_slice(t, 0, 5, 5, INT64_MAX), 0), 0);
+}
+
 int main(int argc, char **argv) {
-  struct CMUnitTest tests[CHANGES + 2];
+  struct CMUnitTest tests[CHANGES + 3];
   device = fy_device(argc > 1 ? argv[1] : "cpu");
   for (int i = 0; i < CHANGES; i++)
     tests[i] = (struct CMUnitTest){
         .name = changes[i].name, .test_func = test_change, .initial_state = (void *)(uintptr_t)&changes[i]};
   tests[CHANGES] = (struct CMUnitTest)cmocka_unit_test(results_stay_in_their_memory);
   tests[CHANGES + 1] = (struct CMUnitTest)cmocka_unit_test(a_target_that_is_also_an_operand);
+  tests[CHANGES + 2] = (struct CMUnitTest)cmocka_unit_test(the_largest_step);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
