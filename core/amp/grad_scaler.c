@@ -39,10 +39,11 @@ FyGradScaler *fy_grad_scaler_with(FyGradScalerOptions o) {
   }
   FyGradScaler *s = fy_object_new(sizeof *s, destroy);
   s->enabled = enabled;
-  s->init_scale = o.init_scale != 0 ? o.init_scale : 65536;
-  s->growth_factor = o.growth_factor != 0 ? o.growth_factor : 2;
-  s->backoff_factor = o.backoff_factor != 0 ? o.backoff_factor : 0.5;
-  s->growth_interval = o.growth_interval ? o.growth_interval : 2000;
+  s->init_scale = fy_option_or(o.named, "init_scale", o.init_scale, 65536);
+  s->growth_factor = fy_option_or(o.named, "growth_factor", o.growth_factor, 2);
+  s->backoff_factor = fy_option_or(o.named, "backoff_factor", o.backoff_factor, 0.5);
+  s->growth_interval =
+      o.growth_interval ? o.growth_interval : (int64_t)fy_option_or(o.named, "growth_interval", 0, 2000);
   fy_check(!enabled || s->growth_factor > 1, FY_VALUE_ERROR, "The growth factor must be > 1.0.");
   fy_check(!enabled || s->backoff_factor < 1, FY_VALUE_ERROR, "The backoff factor must be < 1.0.");
   return s;

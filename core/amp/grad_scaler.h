@@ -23,8 +23,8 @@
 // An object of the scope.
 typedef struct FyGradScaler FyGradScaler;
 
-// torch.amp.GradScaler(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled). Zeros stand for PyTorch's
-// defaults: 65536, 2, 0.5, 2000; enabled is true unless it is named. One that is not enabled passes everything through. For
+// torch.amp.GradScaler(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled). What is not named has
+// PyTorch's default: 65536, 2, 0.5, 2000, true; a zero that is named is zero. One that is not enabled passes everything through. For
 // FY_CUDA on a machine without CUDA it warns, and is not enabled. Raises FY_VALUE_ERROR "The growth factor must be > 1.0.",
 // "The backoff factor must be < 1.0.".
 typedef struct FyGradScalerOptions {
@@ -32,7 +32,7 @@ typedef struct FyGradScalerOptions {
   double init_scale, growth_factor, backoff_factor;
   int64_t growth_interval;
   bool enabled;
-  const char *named; // the arguments' text, by the macro. NULL: `enabled` holds
+  const char *named; // the arguments' text, by the macro. NULL: `enabled` holds, and zeros stand for the defaults
 } FyGradScalerOptions;
 #define fy_grad_scaler(...)                                                                                            \
   fy_grad_scaler_with((FyGradScalerOptions){.named = FY_TEXT_OF(__VA_ARGS__), .device_type = __VA_ARGS__})

@@ -60,8 +60,8 @@ FyModule *fy_nn_batch_norm_with(int dims, FyBatchNormOptions o) {
   BatchNorm *self = fy_module_new_of(sizeof *self, dims == 1 ? &batch_norm1d_class : &batch_norm2d_class);
   self->dims = dims;
   self->num_features = o.num_features;
-  self->eps = o.eps != 0 ? o.eps : 1e-5;
-  self->momentum = o.momentum != 0 ? o.momentum : 0.1;
+  self->eps = fy_option_or(o.named, "eps", o.eps, 1e-5);
+  self->momentum = fy_option_or(o.named, "momentum", o.momentum, 0.1);
   fy_scope {
     FySize size = fy_shape(o.num_features);
     register_affine(self, &o);

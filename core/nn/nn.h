@@ -24,6 +24,7 @@
 #ifndef FERRY_NN_NN_H
 #define FERRY_NN_NN_H
 
+#include "base/options.h"
 #include "autograd/autograd.h"
 #include "op/ops.h"
 #include "tensor/list.h"
@@ -180,16 +181,19 @@ typedef struct FyConv2dOptions {
 FY_API FyModule *fy_nn_conv2d_with(int in_channels, int out_channels, FyConv2dOptions options);
 
 // nn.BatchNorm1d(C) on (N, C) and nn.BatchNorm2d(C) on (N, C, H, W). Buffers running_mean, running_var and
-// num_batches_tracked (int64). Options: .eps (0 stands for 1e-5), .momentum (0 for 0.1), .no_affine.
+// num_batches_tracked (int64). Options: .eps (1e-5 unless it is named), .momentum (0.1), .no_affine.
 typedef struct FyBatchNormOptions {
   int num_features;
   double eps, momentum;
   bool no_affine;
   FyDevice device;
   FyDType dtype;
+  const char *named; // the arguments' text, by the macro. NULL: zeros stand for the defaults
 } FyBatchNormOptions;
-#define fy_nn_batch_norm1d(...) fy_nn_batch_norm_with(1, (FyBatchNormOptions){.num_features = __VA_ARGS__})
-#define fy_nn_batch_norm2d(...) fy_nn_batch_norm_with(2, (FyBatchNormOptions){.num_features = __VA_ARGS__})
+#define fy_nn_batch_norm1d(...)                                                                                        \
+  fy_nn_batch_norm_with(1, (FyBatchNormOptions){.named = FY_TEXT_OF(__VA_ARGS__), .num_features = __VA_ARGS__})
+#define fy_nn_batch_norm2d(...)                                                                                        \
+  fy_nn_batch_norm_with(2, (FyBatchNormOptions){.named = FY_TEXT_OF(__VA_ARGS__), .num_features = __VA_ARGS__})
 FY_API FyModule *fy_nn_batch_norm_with(int dims, FyBatchNormOptions options);
 
 FY_API FyModule *fy_nn_relu(void);         // nn.ReLU()

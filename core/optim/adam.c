@@ -88,11 +88,11 @@ static void check_beta(int index, double beta) {
 }
 
 static FyOptimizer *new_adam(const FyOptimizerClass *type, FyAdam o, double weight_decay) {
-  o.lr = o.lr != 0 ? o.lr : 1e-3;
-  o.beta1 = o.beta1 != 0 ? o.beta1 : 0.9;
-  o.beta2 = o.beta2 != 0 ? o.beta2 : 0.999;
-  o.eps = o.eps != 0 ? o.eps : 1e-8;
-  o.weight_decay = o.no_weight_decay ? 0 : o.weight_decay != 0 ? o.weight_decay : weight_decay;
+  o.lr = fy_option_or(o.named, "lr", o.lr, 1e-3);
+  o.beta1 = fy_option_or(o.named, "beta1", o.beta1, 0.9);
+  o.beta2 = fy_option_or(o.named, "beta2", o.beta2, 0.999);
+  o.eps = fy_option_or(o.named, "eps", o.eps, 1e-8);
+  o.weight_decay = o.no_weight_decay ? 0 : fy_option_or(o.named, "weight_decay", o.weight_decay, weight_decay);
   fy_optimizer_not_negative("learning rate", o.lr);
   fy_optimizer_not_negative("epsilon value", o.eps);
   check_beta(0, o.beta1);

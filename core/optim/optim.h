@@ -3,6 +3,7 @@
 #ifndef FERRY_OPTIM_OPTIM_H
 #define FERRY_OPTIM_OPTIM_H
 
+#include "base/options.h"
 #include "nn/nn.h"
 
 // An object of the scope; keeps its parameters. State lives on each parameter's device and follows it when it moves. It
@@ -14,28 +15,31 @@
 typedef struct FyOptimizer FyOptimizer;
 
 // optim.SGD(params, lr, momentum, dampening, weight_decay, nesterov): fy_sgd(fy_parameters(model), .lr = 0.1).
-// lr 0 stands for 1e-3. Raises FY_VALUE_ERROR for negative values, and for Nesterov without momentum or with dampening.
+// lr is 1e-3 unless it is named. Raises FY_VALUE_ERROR for negative values, and for Nesterov without momentum or with dampening.
 typedef struct FySgd {
   FyTensorList *parameters;
   double lr, momentum, dampening, weight_decay;
   bool nesterov;
+  const char *named; // the arguments' text, by the macro. NULL: lr 0 stands for the default
 } FySgd;
-#define fy_sgd(...) fy_sgd_with((FySgd){.parameters = __VA_ARGS__})
+#define fy_sgd(...) fy_sgd_with((FySgd){.named = FY_TEXT_OF(__VA_ARGS__), .parameters = __VA_ARGS__})
 FY_API FyOptimizer *fy_sgd_with(FySgd options);
 
-// optim.Adam and optim.AdamW: fy_adam(fy_parameters(model), .lr = 1e-3). Zeros stand for PyTorch's defaults: lr 1e-3,
-// beta1 0.9, beta2 0.999, eps 1e-8; weight_decay 0 for Adam, 0.01 for AdamW (.no_weight_decay for none). With .capturable the
-// number of the step, which it depends on, is counted on the device, by one more kernel for each parameter, so that a CUDA
+// optim.Adam and optim.AdamW: fy_adam(fy_parameters(model), .lr = 1e-3). What is not named has PyTorch's default: lr 1e-3,
+// beta1 0.9, beta2 0.999, eps 1e-8; weight_decay 0 for Adam, 0.01 for AdamW. A zero that is named, `.beta1 = 0`, is zero;
+// .no_weight_decay is `.weight_decay = 0`. Raises FY_VALUE_ERROR for values that are negative, and betas from 1 on. With
+// .capturable the number of the step, which it depends on, is counted on the device, by one more kernel for each parameter, so that a CUDA
 // graph (device/cuda_graph.h) can repeat a step: a learning rate that is set later does not reach those. For parameters on
 // CUDA devices only.
 typedef struct FyAdam {
   FyTensorList *parameters;
   double lr, beta1, beta2, eps, weight_decay;
   bool no_weight_decay, capturable;
+  const char *named; // the arguments' text, by the macro. NULL: zeros stand for the defaults
 } FyAdam;
-#define fy_adam(...) fy_adam_with((FyAdam){.parameters = __VA_ARGS__})
+#define fy_adam(...) fy_adam_with((FyAdam){.named = FY_TEXT_OF(__VA_ARGS__), .parameters = __VA_ARGS__})
 FY_API FyOptimizer *fy_adam_with(FyAdam options);
-#define fy_adamw(...) fy_adamw_with((FyAdam){.parameters = __VA_ARGS__})
+#define fy_adamw(...) fy_adamw_with((FyAdam){.named = FY_TEXT_OF(__VA_ARGS__), .parameters = __VA_ARGS__})
 FY_API FyOptimizer *fy_adamw_with(FyAdam options);
 
 // optimizer.step(): parameters without a gradient are left alone; the others are changed in place (their version counters

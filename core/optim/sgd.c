@@ -25,7 +25,7 @@ static void sgd_step(FyOptimizer *self, FyParameterState *state, FyTensor *param
 static const FyOptimizerClass sgd_class = {.name = "SGD", .step = sgd_step, .state_names = {"momentum_buffer"}};
 
 FyOptimizer *fy_sgd_with(FySgd o) {
-  double lr = o.lr != 0 ? o.lr : 1e-3;
+  double lr = fy_option_or(o.named, "lr", o.lr, 1e-3);
   fy_optimizer_not_negative("learning rate", lr);
   fy_optimizer_not_negative("momentum value", o.momentum);
   fy_optimizer_not_negative("weight_decay value", o.weight_decay);

@@ -29,7 +29,16 @@ static void options_by_name(void **state) {
   assert_false(fy_option_is_named(FY_TEXT_OF(FY_CPU, .cache_enabled = false), "enabled"));
   assert_false(fy_option_is_named(FY_TEXT_OF(options.enabled ? FY_CPU : FY_CUDA), "enable"));
   assert_false(fy_option_is_named(FY_TEXT_OF(device.type), "enabled"));
+  assert_false(fy_option_is_named(FY_TEXT_OF(a.enabled == 0 ? FY_CPU : FY_CUDA), "enabled"));
+  assert_false(fy_option_is_named(FY_TEXT_OF(f(FY_CPU, .enabled = 0), .dtype = g(1, 2)), "enabled"));
+  assert_false(fy_option_is_named(FY_TEXT_OF(")\"'", ',', "x, .enabled = 0"), "enabled"));
+  assert_true(fy_option_is_named(FY_TEXT_OF(f("(\"", '('), .enabled = 0), "enabled"));
   assert_true(fy_option_is_named(NULL, "enabled"));
+  assert_true(fy_option_or(FY_TEXT_OF(p, .lr = 0), "lr", 0, 2) == 0);
+  assert_true(fy_option_or(FY_TEXT_OF(p, .lr = 3), "lr", 3, 2) == 3);
+  assert_true(fy_option_or(FY_TEXT_OF(p), "lr", 0, 2) == 2);
+  assert_true(fy_option_or(FY_TEXT_OF(p, 3), "lr", 3, 2) == 3); // by its place
+  assert_true(fy_option_or(NULL, "lr", 0, 2) == 2);
 #define OFF .enabled = false
   assert_true(fy_option_is_named(FY_TEXT_OF(FY_CPU, OFF), "enabled"));
 }

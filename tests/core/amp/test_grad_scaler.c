@@ -270,6 +270,10 @@ static void options_are_checked(void **state) {
   assert_true(fy_scaler_get_growth_factor(scaler) == 2 && fy_scaler_get_backoff_factor(scaler) == 0.5);
   assert_int_equal(fy_scaler_get_growth_interval(scaler), 2000);
   assert_int_equal(fy_scaler_is_enabled(fy_grad_scaler(FY_CUDA)), fy_cuda_is_available());
+  scaler = fy_grad_scaler(FY_CPU, .backoff_factor = 0, .growth_interval = 0); // zeros that are named are zero
+  assert_true(fy_scaler_get_growth_factor(scaler) == 2 && fy_scaler_get_backoff_factor(scaler) == 0);
+  assert_int_equal(fy_scaler_get_growth_interval(scaler), 0);
+  assert_raises(FY_VALUE_ERROR, "The growth factor must be > 1.0.", fy_grad_scaler(FY_CPU, .growth_factor = 0));
 }
 
 static void one_that_is_off_passes_through(void **state) {

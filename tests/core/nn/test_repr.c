@@ -19,6 +19,8 @@ static void test_layers(void **state) {
               "BatchNorm2d(16, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)");
   assert_repr(fy_nn_batch_norm1d(3, .eps = 1e-3, .momentum = 0.01, .no_affine = true),
               "BatchNorm1d(3, eps=0.001, momentum=0.01, affine=False, track_running_stats=True)");
+  assert_repr(fy_nn_batch_norm1d(3, .momentum = 0, .eps = 0),
+              "BatchNorm1d(3, eps=0.0, momentum=0.0, affine=True, track_running_stats=True)");
   assert_repr(fy_nn_max_pool2d(2), "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)");
   assert_repr(fy_nn_max_pool2d(3, .stride = 2, .padding = 1),
               "MaxPool2d(kernel_size=3, stride=2, padding=1, dilation=1, ceil_mode=False)");

@@ -151,6 +151,57 @@ static void test_adam(void **state) {
   }
 }
 
+// `.beta1 = 0` is zero, and what is not named is PyTorch's default.
+static void check_zeros(const Place *place, FyOptimizer *(*make)(FyTensorList *parameters), const FyAdam *meant,
+                        bool decoupled) {
+  Reference r;
+  fy_scope {
+    FyTensorList *parameters = new_parameters(place, &r);
+    FyTensor *p = parameters->items[0];
+    FyOptimizer *optimizer = make(parameters);
+    for (int step = 0; step < STEPS; step++) {
+      give_grad(p, step);
+      fy_step(optimizer);
+      adam_reference(&r, meant, decoupled, step);
+    }
+    assert_values(p, r.p, N, place->tolerance);
+  }
+}
+
+static FyOptimizer *no_rate(FyTensorList *p) {
+  return fy_adam(p, .lr = 0);
+}
+static FyOptimizer *no_beta1(FyTensorList *p) { // RMSProp, with the correction of its first steps
+  return fy_adam(p, .lr = 0.05, .beta1 = 0);
+}
+static FyOptimizer *no_beta2(FyTensorList *p) {
+  return fy_adam(p, .lr = 0.05, .beta2 = 0.0);
+}
+static FyOptimizer *no_eps(FyTensorList *p) {
+  return fy_adam(p, .eps = 0, .lr = 0.05);
+}
+static FyOptimizer *no_decay(FyTensorList *p) {
+  return fy_adamw(p, .lr = 0.05, .weight_decay = 0);
+}
+
+static void test_zeros(void **state) {
+  (void)state;
+  Place where[8];
+  int n = places(where);
+  for (int k = 0; k < n; k++) {
+    check_zeros(&where[k], no_rate, &(FyAdam){.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8}, false);
+    check_zeros(&where[k], no_beta1, &(FyAdam){.lr = 0.05, .beta2 = 0.999, .eps = 1e-8}, false);
+    check_zeros(&where[k], no_beta2, &(FyAdam){.lr = 0.05, .beta1 = 0.9, .eps = 1e-8}, false);
+    check_zeros(&where[k], no_eps, &(FyAdam){.lr = 0.05, .beta1 = 0.9, .beta2 = 0.999}, false);
+    check_zeros(&where[k], no_decay, &(FyAdam){.lr = 0.05, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8}, true);
+  }
+  Reference r;
+  FyTensorList *parameters = new_parameters(&where[0], &r);
+  assert_true(fy_learning_rate(fy_sgd(parameters, .lr = 0)) == 0);
+  assert_true(fy_learning_rate(fy_sgd(parameters)) == 1e-3);
+  assert_true(fy_learning_rate(fy_adamw(parameters)) == 1e-3);
+}
+
 // Enough elements that several threads and several blocks share the work.
 static void test_large_parameters(void **state) {
   (void)state;
@@ -355,6 +406,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sgd),
       cmocka_unit_test(test_adam),
+      cmocka_unit_test(test_zeros),
       cmocka_unit_test(test_large_parameters),
       cmocka_unit_test(test_layouts_and_empty_parameters),
       cmocka_unit_test(test_one_launch_per_parameter_and_none_without_gradient),
