@@ -219,7 +219,7 @@ static void done(Grading *g, Learner *l, Verdict *v) {
   static time_t written;
   if (time(NULL) == written) // a large class's files take a while
     return;
-  if (!write_results(g))
+  if (!write_results(g, false))
     exit(EXIT_GRADER);
   written = time(NULL);
 }
@@ -278,13 +278,16 @@ static int merge(Grading *g, const GradeArguments *a, const char *command) {
     return status;
   if (g->gradescope && g->learner_count > 1)
     return usage_error(command, "Gradescope's file is for one learner, and these are %d", g->learner_count);
-  return write_results(g) ? summary(g) : EXIT_GRADER;
+  return write_results(g, true) ? summary(g) : EXIT_GRADER;
 }
 
 int cmd_grade(int argc, char **argv) {
   static Grading g;
   GradeArguments a = {0};
   int status = parse(argc, argv, &g, &a);
+  const char *const files[] = {g.json, g.junit, g.gradescope, g.csv};
+  for (size_t i = 0; status < 0 && i < sizeof files / sizeof files[0]; i++)
+    file_claim_stdout(files[i]);
   if (status < 0 && a.merge)
     return merge(&g, &a, argv[0]);
   status = status < 0 ? choose_exercises(&g, &a, argv[0]) : status;
@@ -294,14 +297,14 @@ int cmd_grade(int argc, char **argv) {
   if (status >= 0)
     return status;
   begin_verdicts(&g);
-  if (!write_results(&g))
+  if (!write_results(&g, false))
     return EXIT_GRADER;
   sandbox_hide(a.class ? a.class : g.learners[0].folder);
   if (begin_sandbox(argv[0], a.sandbox) == EXIT_USAGE) // any other trouble stands in the results, as the grader's
     return EXIT_USAGE;
   grading_run(&g, done);
   g.complete = true;
-  if (!write_results(&g))
+  if (!write_results(&g, true))
     return EXIT_GRADER;
   return summary(&g);
 }

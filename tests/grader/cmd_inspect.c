@@ -162,7 +162,7 @@ static int report(Inspection *i, const InspectBuild *b, const InspectOptions *o)
   if (!o->table && o->exercise)
     say_left_out(o->exercise);
   if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
-    fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", strerror(errno));
+    fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", file_problem());
     return EXIT_GRADER;
   }
   return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
@@ -180,6 +180,8 @@ int cmd_inspect(int argc, char **argv) {
   int status = parse(argc, argv, &o);
   if (status != EXIT_PASS)
     return status;
+  file_claim_stdout(o.json);
+  file_claim_stdout(o.html);
   char *text = o.program ? NULL : file_read(o.file, NULL);
   if (!text && !o.program) {
     fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o.file, strerror(errno));

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -116,8 +117,10 @@ static void edit(const Exercise *e) {
   keys_end();
   fflush(NULL);
   pid_t pid = fork();
-  if (pid == 0)
+  if (pid == 0) {
+    umask(file_mask());
     _exit(cmd_edit(2, argv));
+  }
   while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
   }
   keys_begin();

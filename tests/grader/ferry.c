@@ -3,6 +3,7 @@
 #include "config.h"
 #include "ferry_version.h"
 #include "term.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,8 @@ const Command commands[] = {
      "--table         a line for each kernel alone, without the program's output; with modelled times where "
      "FERRY_SIM_GPU "
      "names a GPU\n"
-     "--json FILE     findings, kernels and lines as JSON, one a line\n"
+     "--json FILE     findings, kernels and lines as JSON, one a line; - is standard output, the report goes to stderr "
+     "then\n"
      "--html FILE     a page: the source, its counts in the margin, findings in place\n"
      "-- ARGS         the program's arguments\n"
      "Exit status: 0 nothing found, 1 something is wrong, 2 wrong command line, 3 it could not be compiled or run.\n",
@@ -167,6 +169,7 @@ const Command commands[] = {
      "written\n" SANDBOX_HELP "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
      "                  results; each file is valid at every moment, and begins as all-zero. With --class, FILE holds "
      "all.\n"
+     "                  - is standard output; the report goes to stderr then\n"
      "Exit status: 0 everything passed, 1 something did not, 2 wrong command line, 3 trouble of the grader's own.\n",
      cmd_grade, false, HELP_ANYWHERE},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
@@ -345,7 +348,16 @@ static int say_version(void) {
   return EXIT_PASS;
 }
 
-int main(int argc, char **argv) {
+// Output that got lost is trouble, whatever else the command did.
+static int flushed(int status) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return status;
+  fprintf(stderr, "ferry: the output could not be written%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
+  return status == EXIT_PASS || status == EXIT_ANSWER ? EXIT_GRADER : status;
+}
+
+static int run_command(int argc, char **argv) {
   if (argc < 2)
     return cmd_where(argc, argv);
   if (strcmp(argv[1], "--version") == 0)
@@ -358,4 +370,9 @@ int main(int argc, char **argv) {
   if ((c->help_by == HELP_ANYWHERE || (c->help_by == HELP_ALONE && argc == 3)) && asks_for_help(argc - 1, argv + 1))
     return help_on(c);
   return c->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+  file_mask();
+  return flushed(run_command(argc, argv));
 }

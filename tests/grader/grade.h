@@ -41,7 +41,8 @@ uint64_t exercise_version(const Exercise *e);
 double learner_score(const Grading *g, const Learner *l);
 int learner_max(const Grading *g, const Learner *l);
 
-bool write_results(const Grading *g); // every file that is wanted; false after a message
+// Every file that is wanted; those that cannot be written twice (file_is_stream) only the `last` time. False after a message.
+bool write_results(const Grading *g, bool last);
 
 // ---- a text that grows -------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 // Results as files: JSON of our own, JUnit XML, Gradescope's results.json, CSV.
 #include "grade.h"
 #include "sandbox.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -251,20 +250,20 @@ void write_csv(const Grading *g, Text *t) {
 
 // ---- to files ----------------------------------------------------------------------------------------------------------
 
-bool write_results(const Grading *g) {
+bool write_results(const Grading *g, bool last) {
   const struct {
     const char *path;
     void (*write)(const Grading *g, Text *t);
   } files[] = {{g->json, write_json}, {g->junit, write_junit}, {g->gradescope, write_gradescope}, {g->csv, write_csv}};
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     Text t = {0};
-    if (!files[i].path)
+    if (!files[i].path || (!last && file_is_stream(files[i].path)))
       continue;
     files[i].write(g, &t);
     bool written = file_write(files[i].path, t.at, t.used);
     text_free(&t);
     if (!written) {
-      fprintf(stderr, "ferry grade: %s cannot be written: %s\n", files[i].path, strerror(errno));
+      fprintf(stderr, "ferry grade: %s cannot be written: %s\n", files[i].path, file_problem());
       return false;
     }
   }

@@ -143,10 +143,8 @@ static bool show_needed(const SandboxJob *job) {
 }
 
 static bool make_temporary(void) {
-  mode_t mask = umask(0);
   bool made = (mkdir("/tmp", 01777) == 0 || errno == EEXIST) && (mkdir("/dev/shm", 01777) == 0 || errno == EEXIST);
-  umask(mask);
-  return made && chmod("/tmp", 01777) == 0;
+  return made && chmod("/tmp", 01777) == 0 && chmod("/dev/shm", 01777) == 0;
 }
 
 bool sandbox_enter_files(const SandboxJob *job, const Plan *plan) {

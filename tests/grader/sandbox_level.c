@@ -237,6 +237,8 @@ static Trial try_level(const SandboxJob *job, SandboxLevel which, unsigned *on, 
 static bool begin(char *folder, size_t bytes, char *why, size_t why_bytes) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_DUMPABLE, 0);
+  umask(
+      022); // what is made for commands can be read by the user that runs them, whatever the grader's user wants of other files
   sandbox_cgroup_sweep();
   sandbox_hide(sandbox_temporary_folder());
   if (sandbox_folder(folder, bytes))

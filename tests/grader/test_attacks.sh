@@ -215,14 +215,6 @@ why=$(diff <("$ferry" grade --answers solutions --only 10 | grep '^Protections')
   <(FERRY_SANDBOX=none "$ferry" grade --answers solutions --only 10 | grep '^Protections'))
 result $? 'no level from the environment' "$why"
 
-# A link where the results go: the link is replaced, what it led to is as it was.
-mkdir "$work/answers"
-echo precious >"$work/target"
-ln -s "$work/target" "$work/results.json"
-"$ferry" grade --answers "$work/answers" --only 10 --json "$work/results.json" >/dev/null
-[ "$(cat "$work/target")" = precious ] && [ ! -L "$work/results.json" ] && grep -q '"missing"' "$work/results.json"
-result $? 'a link at the result path' 'it was followed'
-
 # Of cgroups, those of graders that have ended; each grader removes what one that was killed has left (another test kills some).
 why=$(cgroups_left)
 [ -z "$why" ]

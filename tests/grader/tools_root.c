@@ -154,14 +154,12 @@ static void remove_copy(void) {
 }
 
 static bool make_copy(void) {
-  mode_t mask = umask(022);
   bool made = sandbox_folder_own(copy, sizeof copy);
   copier = getpid();
   if (made)
     atexit(remove_copy);
   for (at = 0; made && at < NEEDED; at++)
     made = nftw(needed[at].path, copy_one, OPEN_FOLDERS, FTW_PHYS) == 0 || errno == ENOENT;
-  umask(mask);
   return made;
 }
 

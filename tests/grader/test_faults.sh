@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Where the command runs may be against it: standard output is full, results go to a device or through a link, the umask is strict.
+# What the user named is written or the command says why not; nothing that was there is damaged, and no answer pays for it.
+# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# timeout: 300
+# shellcheck source=tests/grader/common.sh
+. "$(dirname "$0")/common.sh"
+chmod 755 "$work"
+mkdir -m 1777 "$work/tmp"
+export TMPDIR=$work/tmp FERRY_WORK=$work/mine
+solution=solutions/10_made_there.c
+
+is_json() { # TEXT
+  python3 -c 'import json, sys; json.loads(sys.argv[1])' "$1" 2>&1
+}
+
+grade() { # OPTIONS...
+  "$ferry" grade --answers solutions --only 10 "$@"
+}
+
+# ---- results that are no regular files -----------------------------------------------------------------------------------------
+# In a /dev apart, so that a bug here cannot replace the machine's devices.
+
+apart() { # COMMAND: in bash, $1 being the ferry
+  if [ "$(id -u)" = 0 ] && unshare -m --propagation private true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    unshare -m --propagation private bash -c 'mkdir -p "$2/dev" && mount -t tmpfs tmpfs "$2/dev" && cp -a /dev/{null,urandom,zero,full,stdout,stderr,fd} "$2/dev" &&
+      mkdir -m 1777 "$2/dev/shm" && mount --rbind "$2/dev" /dev && eval "$3"' - "$ferry" "$work" "$1"
+  else
+    # shellcheck disable=SC2016
+    bash -c 'eval "$3"' - "$ferry" "$work" "$1"
+  fi
+}
+
+for path in - /dev/stdout; do
+  output=$(apart "\"\$1\" grade --answers solutions --only 10 --json $path 2>'$work/said'; ls -ld /dev/stdout >'$work/link'")
+  why=$(is_json "$output")
+  result $? "--json $path is the whole of standard output" "$why: $(head -c 200 <<<"$output")"
+  grep -q '^Protections: ' "$work/said"
+  result $? "--json $path: the report goes to stderr" "$(cat "$work/said")"
+  grep -q '^l' "$work/link"
+  result $? "--json $path leaves /dev/stdout" "$(cat "$work/link")"
+done
+output=$(apart "\"\$1\" grade --answers solutions --only 10 --csv /dev/full 2>&1; echo \"status \$?\"; ls -l /dev/full")
+[[ $output == *'/dev/full cannot be written: No space left on device'*'status 3'*c?????????' '* ]]
+result $? '--csv /dev/full fails and leaves it' "$output"
+output=$(apart "\"\$1\" grade --answers solutions --only 10 --csv /dev/null >/dev/null; echo \"status \$?\"; ls -l /dev/null")
+[[ $output == *'status 0'*c?????????' '* ]]
+result $? '--csv /dev/null succeeds and leaves it' "$output"
+mkfifo "$work/fifo"
+timeout 60 cat "$work/fifo" >"$work/read" &
+reader=$!
+grade --json "$work/fifo" >/dev/null
+wait $reader
+[ -p "$work/fifo" ] && why=$(is_json "$(cat "$work/read")")
+result $? 'a FIFO is written once, and stays' "$why"
+says 'a folder as the results' 3 'Is a directory' grade --json "$work"
+
+# ---- links and modes -----------------------------------------------------------------------------------------------------------
+
+echo old >"$work/target"
+ln -s "$work/target" "$work/results.json"
+grade --json "$work/results.json" >/dev/null
+[ -L "$work/results.json" ] && [ ! -L "$work/target" ] && grep -q '"complete": true' "$work/target"
+result $? 'a link at the result path stays, and its target is replaced' "$(ls -l "$work")"
+ln -s "$work/nowhere" "$work/dangling.json"
+says 'a link that leads nowhere' 3 'a link to a file that does not exist' grade --json "$work/dangling.json"
+if [ "$(id -u)" = 0 ]; then
+  ln -s "$work/target" "$work/planted.json"
+  chown -h 12345 "$work/planted.json"
+  echo precious >"$work/target"
+  says "another user's link" 3 'a link that belongs to another user' grade --json "$work/planted.json"
+  [ "$(cat "$work/target")" = precious ]
+  result $? "another user's link is not followed"
+else
+  skip "another user's link" 'it takes root to make one'
+fi
+
+mode_of() { # FILE
+  stat -c %a "$1" 2>&1
+}
+for mask in 077 027 022; do
+  rm -f "$work/new.json"
+  (umask $mask && grade --json "$work/new.json" >/dev/null)
+  [ "$(mode_of "$work/new.json")" = "$(printf '%o' $((0666 & ~0$mask)))" ]
+  result $? "umask $mask: the mode of new results" "$(mode_of "$work/new.json")"
+done
+for mode in 600 640 664; do
+  chmod $mode "$work/new.json"
+  grade --json "$work/new.json" >/dev/null
+  [ "$(mode_of "$work/new.json")" = $mode ]
+  result $? "mode $mode: results keep their file's mode" "$(mode_of "$work/new.json")"
+done
+
+# ---- a strict umask is no answer's fault -----------------------------------------------------------------------------------------
+
+for level in namespaces user bubblewrap landlock; do
+  if ! "$ferry" doctor --sandbox $level | grep -q "ok  *sandbox  *$level: "; then
+    skip "$level: umasks" 'this machine does not permit the level'
+    continue
+  fi
+  for mask in 007 027 077 0777; do
+    output=$(umask $mask && "$ferry" run 10 --sandbox $level --file "$solution" 2>&1)
+    result $? "$level: umask $mask: the solution passes" "$output"
+  done
+done
+(umask 077 && "$ferry" run 60 --file solutions/60_saxpy.cu >"$work/output" 2>&1)
+result $? 'umask 077: a kernel passes' "$(tail -n 5 "$work/output")"
+
+# ---- output that is lost ---------------------------------------------------------------------------------------------------------
+
+if [ -c /dev/full ]; then
+  for command in 'list' 'help' "run 10 --file $solution" "grade --answers solutions --only 10"; do
+    # shellcheck disable=SC2086
+    why=$("$ferry" $command 2>&1 >/dev/full)
+    [ $? = 3 ] && [[ $why == *'the output could not be written: No space left on device'* ]]
+    result $? "ferry $command > /dev/full" "$why"
+  done
+else
+  skip 'output that is lost' 'there is no /dev/full'
+fi
+
+finish
