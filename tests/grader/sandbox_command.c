@@ -151,7 +151,8 @@ _Noreturn void sandbox_be_command(const SandboxJob *job, const Ends *of_supervis
   if (chdir(job->folder) != 0)
     sandbox_give_up(ends, job->folder);
   bool filtered = plan->protections & PROTECT_SYSTEM_CALLS, wrapped = plan->level == SANDBOX_BUBBLEWRAP;
-  if (filtered && (!sandbox_filter(job->gpu, &filter) || (wrapped && (in_pipe = filter_in_a_pipe(&filter)) < 0)))
+  const bool apart = plan->level <= SANDBOX_BUBBLEWRAP;
+  if (filtered && (!sandbox_filter(job->gpu, apart, &filter) || (wrapped && (in_pipe = filter_in_a_pipe(&filter)) < 0)))
     sandbox_give_up(ends, "a filter of system calls");
   const char *const *argv = wrapped ? sandbox_bubblewrap(job) : job->argv;
   if (!argv)

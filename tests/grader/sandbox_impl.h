@@ -76,12 +76,13 @@ bool sandbox_enter_landlock(const SandboxJob *job);
 int sandbox_landlock_version(void);        // 0: there is none
 bool sandbox_landlock_holds_signals(void); // ... to processes outside
 
-// The filter of system calls; false where this processor has none here. With no new privileges it can be entered by anyone.
+// The filter of system calls; false where this processor has none here. With no new privileges it can be entered by anyone. `apart`: for
+// commands that see no processes and files of others.
 typedef struct SystemCallFilter {
   const void *program;
   size_t bytes;
 } SystemCallFilter;
-bool sandbox_filter(bool gpu, SystemCallFilter *filter);
+bool sandbox_filter(bool gpu, bool apart, SystemCallFilter *filter);
 bool sandbox_enter_filter(const SystemCallFilter *filter);
 
 // A cgroup of the run's own that bounds its processes; false where none can be had. `entry` is the file to write oneself to.

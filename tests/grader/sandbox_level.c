@@ -96,7 +96,7 @@ static unsigned level_protections(SandboxLevel which) {
   unsigned always =
       PROTECT_LIMITS | PROTECT_NO_NEW_PRIVS | PROTECT_SUBREAPER | PROTECT_CAPABILITIES | PROTECT_PROCESSES;
   SystemCallFilter filter;
-  if (sandbox_filter(false, &filter))
+  if (sandbox_filter(false, true, &filter))
     always |= PROTECT_SYSTEM_CALLS | PROTECT_NETWORK;
   if (which == SANDBOX_NAMESPACES)
     return always | namespaces;

@@ -1,6 +1,7 @@
 // A filter of system calls: what an answer and a compiler never need, and what leads out of the other walls. New namespaces (in
 // one of its own a command may mount a filesystem in memory that no limit counts), files in memory that no process maps,
-// segments of shared memory that outlive it, the network, other processes' memory, the kernel's keyrings and programs for it.
+// segments of shared memory that outlive it, the network, other processes' memory, the kernel's keyrings and programs for it. Where a
+// command sees the machine's processes and files: limits and priorities of others, and sockets that have a path.
 #include "sandbox_impl.h"
 #include <errno.h>
 #include <linux/audit.h>
@@ -9,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -20,7 +22,7 @@
 #define ARCHITECTURE 0
 #endif
 
-enum { MOST = 256, X32 = 0x40000000 };
+enum { MOST = 256, X32 = 0x40000000, NO_FAMILY = 0xffff, IOPRIO_WHO_PROCESS = 1 };
 enum {
   NEW_NAMESPACES =
       CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
@@ -95,16 +97,40 @@ static void refuse_namespaces(void) {
   end_with(SECCOMP_RET_ERRNO | ENOSYS);
 }
 
-static void refuse_network(bool gpu) {
+// Sockets that have a path or a name reach whoever listens there, unless files and names are the command's own: those of a user's
+// desktop and agents start programs. Pairs (socketpair) lead nowhere.
+static void refuse_network(bool gpu, bool apart) {
+  const unsigned local = apart ? AF_UNIX : gpu ? AF_NETLINK : NO_FAMILY;
   unless_equal(SYS_socket, 5);
   load(offsetof(struct seccomp_data, args[0]));
-  add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 2, 0));
-  add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gpu ? AF_NETLINK : AF_UNIX, 1, 0));
+  add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, local, 2, 0));
+  add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gpu ? AF_NETLINK : local, 1, 0));
   end_with(SECCOMP_RET_ERRNO | EACCES);
   load(offsetof(struct seccomp_data, nr));
 }
 
-bool sandbox_filter(bool gpu, SystemCallFilter *filter) {
+// The call of this number fails unless its argument is `value`.
+static void refuse_unless(unsigned number, int argument, unsigned value) {
+  unless_equal(number, 4);
+  load(offsetof(struct seccomp_data, args) + (size_t)argument * sizeof(uint64_t));
+  add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
+  end_with(SECCOMP_RET_ERRNO | EPERM);
+  load(offsetof(struct seccomp_data, nr));
+}
+
+// What takes a process's number, or a user's, is for the calling process alone, which is number 0.
+static void refuse_others(void) {
+  static const int by_process[] = {SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam,
+                                   SYS_sched_setattr};
+  for (size_t i = 0; i < sizeof by_process / sizeof by_process[0]; i++)
+    refuse_unless((unsigned)by_process[i], 0, 0);
+  refuse_unless(SYS_setpriority, 0, PRIO_PROCESS);
+  refuse_unless(SYS_setpriority, 1, 0);
+  refuse_unless(SYS_ioprio_set, 0, IOPRIO_WHO_PROCESS);
+  refuse_unless(SYS_ioprio_set, 1, 0);
+}
+
+bool sandbox_filter(bool gpu, bool apart, SystemCallFilter *filter) {
   used = 0;
   if (ARCHITECTURE == 0)
     return false;
@@ -120,7 +146,9 @@ bool sandbox_filter(bool gpu, SystemCallFilter *filter) {
   if (!gpu)
     refuse_all(refused_without_gpu, sizeof refused_without_gpu / sizeof refused_without_gpu[0]);
   refuse_namespaces();
-  refuse_network(gpu);
+  refuse_network(gpu, apart);
+  if (!apart)
+    refuse_others();
   end_with(SECCOMP_RET_ALLOW);
   *filter = (SystemCallFilter){program, (size_t)used * sizeof program[0]};
   return true;

@@ -58,7 +58,7 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
   export TMPDIR=$work/$1-$name-$level
   mkdir -m 1777 "$TMPDIR"
   expected=$(sed -n '1s@^// status: @@p' "$2")
-  sed "s|@ROOT@|$root|" "$2" | cat - tests/grader/attacks/tail.inc >"$work/$1-$name.c"
+  sed "s|@ROOT@|$root|; s|@WORK@|$work|" "$2" | cat - tests/grader/attacks/tail.inc >"$work/$1-$name.c"
   chmod 644 "$work/$1-$name.c"
   seconds=$(sed -n '2s@^// seconds: @@p' "$2")
   export FERRY_ANSWER_SECONDS=${seconds:-2}
@@ -91,6 +91,10 @@ not_held_off() { # USER NAME: the reason, nothing when it is held off
   local same_user=1
   if [ "$1" = - ] && [ "$(id -u)" = 0 ]; then
     same_user=
+  fi
+  if [ "$2" = unix_socket ] && [ -z "$server" ]; then
+    echo 'python3, which listens at a socket here, is not installed'
+    return
   fi
   case $level/$2/$same_user in
   none/incbin_solution/* | none/include_solution/* | none/include_hidden_test*/* | none/read_solution/*)
@@ -154,6 +158,25 @@ try_level() { # USER LEVEL
     skip "$2: attacks" "${line#*sandbox }"
   fi
 }
+
+# A server outside, which everybody may reach who may reach its path.
+server=
+if command -v python3 >/dev/null; then
+  python3 -c 'import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o777)
+s.listen(64)
+while True:
+    s.accept()' "$work/socket" &
+  server=$!
+  disown
+  trap 'kill $server; rm -rf "$work"' EXIT
+  for _ in $(seq 100); do
+    [ -S "$work/socket" ] && break
+    sleep 0.05
+  done
+fi
 
 only=${1:-}
 levels=${2:-namespaces user bubblewrap landlock none}
