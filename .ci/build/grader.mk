@@ -15,7 +15,7 @@ SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
 SCALE_C := $(addprefix tests/grader/scale_,model.c events.c buckets.c hardware.c published.c)
 SCALE_TEST_C := tests/grader/test_scale.c
 JSON_C := tests/grader/json.c tests/grader/plain.c tests/grader/test_json.c
-UNSEEN_C := tests/grader/unseen_arrays.c tests/grader/test_unseen.c
+UNSEEN_C := tests/grader/unseen.c tests/grader/unseen_arrays.c tests/grader/test_unseen.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
 GRADER_C := $(JUDGE_C)

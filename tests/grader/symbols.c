@@ -89,14 +89,58 @@ static bool begins_with(const char *const *prefixes, size_t count, const char *n
 }
 #define BEGINS_WITH(prefixes, name) begins_with(prefixes, sizeof(prefixes) / sizeof(prefixes)[0], name)
 
-// What moves memory unseen by the inspector, which scores open exercises; memcpy, memmove and memset it sees.
-static const char *const unseen[] = {"mempcpy", "__mempcpy", "memccpy", "wmemcpy", "wmemmove", "wmempcpy",
-                                     "wmemset", "bcopy",     "bzero",   "strcpy",  "strncpy",  "stpcpy",
-                                     "stpncpy", "strcat",    "strncat", "swab",    "qsort",    "explicit_bzero"};
+// ---- open exercises ----------------------------------------------------------------------------------------------------------
+// The inspector scores them, and sees what the answer's own code does to memory and what the runtime does. Of all else an answer may
+// call only what moves no memory, and nothing that runs code of the host's beside a kernel.
+
+static const char memory_and_output[] =
+    " malloc calloc realloc free memcpy memmove memset memcmp printf vprintf puts putchar fprintf vfprintf fputs fputc "
+    "fwrite fflush"
+    " perror stdout stderr exit abort __assert_fail __errno_location __stack_chk_fail __tls_get_addr __dso_handle"
+    " __gxx_personality_v0 _Unwind_Resume _GLOBAL_OFFSET_TABLE_ ";
+// For double; with an f or an l behind it for float and long double. modf, remquo and nan read or write what a pointer leads to.
+static const char mathematics[] = " acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp "
+                                  "exp10 exp2 expm1 fabs fdim floor fma fmax fmin"
+                                  " fmod frexp hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 "
+                                  "logb lrint lround nearbyint nextafter"
+                                  " nexttoward pow remainder rint round scalbln scalbn sin sincos sinh sqrt tan tanh "
+                                  "tgamma trunc y0 y1 yn __signbit __fpclassify"
+                                  " __isnan __isinf __finite ";
+// The compiler's own: new and delete, exceptions, types; arithmetic of large integers and short floats; what the inspector hears of.
+static const char *const compilers[] = {"_Znw",   "_Zna",  "_Zdl",    "_Zda",         "_ZTI",    "_ZTV",   "_ZTS",
+                                        "__cxa_", "__mul", "__div",   "__udiv",       "__mod",   "__umod", "__ash",
+                                        "__lshr", "__fix", "__float", "__extend",     "__trunc", "__pow",  "__popcount",
+                                        "__clz",  "__ctz", "__tsan_", "__sanitizer_", "__ubsan_"};
+// Functions of the host's that the runtime would call, with device memory open to them.
+static const char *const callbacks[] = {"LaunchHostFunc", "AddCallback", "HostNode", "UserObject"};
+
+// `length` bytes of a name, in a list between blanks.
+static bool has_name(const char *list, const char *name, size_t length) {
+  for (const char *at = list; (at = strstr(at, " ")) && at[1]; at++)
+    if (strncmp(at + 1, name, length) == 0 && at[1 + length] == ' ')
+      return true;
+  return false;
+}
+
+static bool moves_no_memory(const char *name) {
+  const size_t length = strlen(name);
+  const bool suffixed = length > 0 && (name[length - 1] == 'f' || name[length - 1] == 'l');
+  return has_name(memory_and_output, name, length) || has_name(mathematics, name, length) ||
+         (suffixed && has_name(mathematics, name, length - 1)) ||
+         begins_with(compilers, sizeof compilers / sizeof compilers[0], name) ||
+         (strncmp(name, "_ZSt", 4) == 0 && strstr(name, "__throw_"));
+}
+
+static bool calls_back(const char *name) {
+  for (size_t i = 0; i < sizeof callbacks / sizeof callbacks[0]; i++)
+    if (strstr(name, callbacks[i]))
+      return true;
+  return false;
+}
+
+// ---- what an answer may use --------------------------------------------------------------------------------------------------
 
 static bool may_use(const Exercise *exercise, const char *name) {
-  if (exercise->open && IS_LISTED(unseen, name))
-    return false;
   bool kernel = strcmp(exercise_extension(exercise), "cu") == 0;
   // The simulator's runtime goes by CUDA's names behind a prefix.
   bool runtime = strncmp(name, "sim_cuda", 8) == 0 || strncmp(name, "sim_cublas", 10) == 0 ||
@@ -104,7 +148,9 @@ static bool may_use(const Exercise *exercise, const char *name) {
   if (IS_LISTED(never, name))
     return false;
   if (runtime)
-    return kernel;
+    return kernel && !(exercise->open && calls_back(name));
+  if (exercise->open)
+    return moves_no_memory(name);
   if (BEGINS_WITH(never_prefixes, name))
     return false;
   if (strncmp(name, "fy_", 3) == 0)
@@ -132,16 +178,22 @@ static void read_section(const char *line, Findings *f) {
   }
 }
 
-// "   12: 0000000000000000     0 NOTYPE  GLOBAL DEFAULT  UND fy_add"
+// "   12: 0000000000000000     0 NOTYPE  GLOBAL DEFAULT  UND fy_add"; of some symbols with a note: "DEFAULT [VARIANT_PCS]  UND fy_add".
 static void read_symbol(const Exercise *exercise, const char *line, Findings *f) {
   char type[32], bind[32], where[32], name[1024];
-  if (sscanf(line, " %*d: %*x %*s %31s %31s %*s %31s %1023s", type, bind, where, name) != 4)
+  int at = 0;
+  if (sscanf(line, " %*d: %*x %*s %31s %31s %*s %n", type, bind, &at) != 2 || at == 0)
+    return;
+  if (line[at] == '[')
+    at += (int)strcspn(line + at, "]") + 1;
+  if (at > (int)strlen(line) || sscanf(line + at, " %31s %1023s", where, name) != 2)
     return;
   if (strcmp(type, "IFUNC") == 0 || strcmp(type, "<OS") == 0)
     f->indirect = true;
   if (strcmp(where, "UND") == 0) {
+    const char *known_as = strncmp(name, "sim_cu", 6) == 0 ? name + 4 : name; // behind the simulator's prefix
     if (!may_use(exercise, name) && !f->forbidden[0])
-      snprintf(f->forbidden, sizeof f->forbidden, "%.250s", name);
+      snprintf(f->forbidden, sizeof f->forbidden, "%.250s", known_as);
     return;
   }
   if (BEGINS_WITH(never_defined, name) && !f->forbidden[0])
@@ -173,6 +225,11 @@ char *symbols_refused(const Exercise *exercise, const char *listing, bool inspec
     return say(
         "the answer has code that would run before main (%s): constructors, and <iostream>, are not for answers\n",
         f.startup[0] ? f.startup : "an indirect function");
+  if (f.forbidden[0] && exercise->open)
+    return say("the answer uses %s, which is not for an open exercise: what it does could not be counted, and so not "
+               "be scored. "
+               "Use the CUDA runtime, functions of math.h, printf, malloc, memcpy and memset\n",
+               f.forbidden);
   if (f.forbidden[0])
     return say(
         "the answer uses %s, which is not for answers: take what ferry.h (for kernels: cuda_runtime.h) declares\n",

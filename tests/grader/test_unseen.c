@@ -1,5 +1,5 @@
-// What an answer to an open exercise must not have: arrays of a thread's own whose indices the compiler does not know. Told on evidence
-// alone: what is known, or may be, is nobody's mistake.
+// What an answer to an open exercise must not have: words that hide from the inspector what it does, and arrays of a thread's own whose
+// indices the compiler does not know. Told on evidence alone: what is known, or may be, is nobody's mistake.
 // run:
 #include "case.h"
 #include "unseen.h"
@@ -108,12 +108,66 @@ static void test_cut(void **unused) {
   for (size_t bytes = 0; bytes < sizeof whole; bytes++) {
     char *part = strndup(whole, bytes);
     free(unseen_in_registers(part));
+    free(unseen_in_source(part));
     free(part);
+  }
+}
+
+// ---- words of the source -------------------------------------------------------------------------------------------------------
+
+static void test_words(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *source, *word; // NULL: nothing is refused
+  } cases[] = {
+      {"// ## tile loop ##, see asm below\nint a;\n", NULL},
+      {"/* asm, __builtin_expect, CUDASIM_UNSEEN */ int a;\n", NULL},
+      {"/* a\n * asm\n */\n", NULL},
+      {"const char *s = \"## asm \\\" ##\"; char c = '\\'';\n", NULL},
+      {"#define TITLE \"## sum ##\"\n", NULL},
+      {"#if 0\nit's a kernel, don't\n#endif\n", NULL},
+      {"int million = 1'000'000; float x = .5e-3f;\n", NULL},
+      {"int assembly, nasm, CUDA_SIM, intrinsics, arm_length;\n", NULL},
+      {"#include <cuda_runtime.h>\n#include \"counted.cuh\"\n", NULL},
+      {"asm(\"nop\");\n", "asm"},
+      {"int a; // comment\nasm(\"nop\");\n", "asm"},
+      {"/* one */ asm /* two */ (\"nop\");\n", "asm"},
+      {"char c = '\"'; asm(\"nop\");\n", "asm"},
+      {"const char *s = \"a\\\\\"; asm(\"nop\");\n", "asm"},
+      {"int a = 1'0; asm('');\n", "asm"},
+      {"it's asm\n", "asm"},
+      {"as\\\nm(\"nop\");\n", "asm"},
+      {"/\\\n/ comment\nasm(\"nop\");\n", "asm"},
+      {"// comment \\\n asm\nasm(\"nop\");\n", "asm"},
+      {"const char *s = R\"x( )x\\\n\" /* )x\"; asm(\"nop\"); /* */;\n", "R"},
+      {"const char *s = u8R\"(a)\";\n", "u8R"},
+      {"#define PASTE(a, b) a##b\n", "##"},
+      {"%:define PASTE(a, b) a %:%: b\n", "##"},
+      {"__attribute__((no_sanitize(\"thread\"))) void f();\n", "no_sanitize"},
+      {"CUDASIM_UNSEEN static float peek(const float *x);\n", "CUDASIM_UNSEEN"},
+      {"extern \"C\" void cudasim_inspect_rests(void);\n", "cudasim_inspect_rests"},
+      {"static void f() __attribute__((weakref(\"cudasim_\" \"inspect_rests\")));\n", "weakref"},
+      {"extern \"C\" void __tsan_func_exit();\n", "__tsan_func_exit"},
+      {"#include <immintrin.h>\n", "immintrin"},
+      {"  /* here */ #include \"immintrin.h\"\n", "immintrin"},
+      {"%: define HEADER \"xmmintrin.h\"\n#include HEADER\n", "xmmintrin"},
+      {"#include <arm_neon.h>\n", "arm_neon"},
+      {"auto v = _mm256_i64gather_ps(x, i, 4);\n", "_mm256_i64gather_ps"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char want[64];
+    char *exact = strdup(cases[i].source), *why = unseen_in_source(exact);
+    free(exact);
+    snprintf(want, sizeof want, "%s is not for an open exercise", cases[i].word ? cases[i].word : "");
+    if (cases[i].word ? !why || strncmp(why, want, strlen(want)) != 0 : why != NULL)
+      fail_msg("%s: expected %s, got %s", cases[i].source, cases[i].word ? want : "nothing", why ? why : "nothing");
+    free(why);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_known), cmocka_unit_test(test_unknown),
-                                     cmocka_unit_test(test_functions), cmocka_unit_test(test_cut)};
+                                     cmocka_unit_test(test_functions), cmocka_unit_test(test_cut),
+                                     cmocka_unit_test(test_words)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
