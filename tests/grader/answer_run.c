@@ -9,6 +9,8 @@
 #include <string.h>
 
 static const size_t MIB = 1 << 20;
+static const size_t ADDRESS_SPACE =
+    (size_t)8 << 30; // besides its memory: stacks, libraries, what it reserves. The inspector reserves more
 
 // How long one test may take. FERRY_ANSWER_SECONDS gives slow machines more.
 static double test_seconds(const Answer *a) {
@@ -61,6 +63,7 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
                     .request_bytes = bytes,
                     .seconds = test_seconds(a),
                     .memory = answer_memory(a),
+                    .address_space = a->real_gpu || a->for_inspector ? 0 : answer_memory(a) + ADDRESS_SPACE,
                     .gpu = a->real_gpu,
                     .file_bytes = 16 * MIB,
                     .output_bytes = MIB,

@@ -26,6 +26,7 @@ typedef struct Watch {
   uint8_t *reply;      // header and body as far as they have come
   size_t reply_used, reply_room;
   bool in_reply, replied, ended;
+  bool ran_out; // of memory, as the cgroup says
 } Watch;
 
 static double now(void) {
@@ -146,11 +147,11 @@ static void read_status(Watch *w) {
 static bool limit_passed(Watch *w, double time) {
   if (w->excerpt.total > w->job->output_bytes)
     w->result->end = SANDBOX_OUTPUT;
-  else if (w->result->peak_memory > w->job->memory)
+  else if (w->ran_out || w->result->peak_memory > w->job->memory)
     w->result->end = SANDBOX_MEMORY;
   else if (w->job->folder_bytes > 0 && w->folder_bytes > w->job->folder_bytes)
     w->result->end = SANDBOX_FILES;
-  else if (time - w->began > w->job->seconds)
+  else if (time - w->began > w->job->seconds || w->result->processor_seconds > sandbox_processor_seconds(w->job))
     w->result->end = SANDBOX_TIMEOUT;
   else
     return false;
@@ -175,9 +176,12 @@ static void wait_for_something(Watch *w, int milliseconds) {
 }
 
 static void sample(Watch *w) {
-  size_t memory = sandbox_tree_memory(w->started.supervisor);
-  if (memory > w->result->peak_memory)
-    w->result->peak_memory = memory;
+  TreeUse use = sandbox_tree_use(w->started.supervisor);
+  const double counted = sandbox_cgroup_seconds(&w->started.cgroup), seconds = counted >= 0 ? counted : use.seconds;
+  SandboxResult *r = w->result;
+  r->peak_memory = use.memory > r->peak_memory ? use.memory : r->peak_memory;
+  r->processor_seconds = seconds > r->processor_seconds ? seconds : r->processor_seconds;
+  w->ran_out |= sandbox_cgroup_ran_out(&w->started.cgroup);
   if (w->job->folder_bytes > 0)
     w->folder_bytes = sandbox_folder_size(w->job->folder);
 }
@@ -196,6 +200,16 @@ static void watch(Watch *w) {
   }
 }
 
+double sandbox_processor_seconds(const SandboxJob *job) {
+  return job->processor_seconds > 0 ? job->processor_seconds : 4 * (job->seconds + 2);
+}
+
+// What ended between two samples for want of memory was killed, and said nothing of it.
+static void sample_end(Watch *w) {
+  if (w->result->end == SANDBOX_SIGNALLED && sandbox_cgroup_ran_out(&w->started.cgroup))
+    w->result->end = SANDBOX_MEMORY;
+}
+
 // The supervisor is the first process of a namespace: the kernel ends all that is in it before the supervisor has ended. Else /proc is
 // searched, which takes longer than many an answer.
 static bool ends_with_supervisor(const Started *started) {
@@ -203,6 +217,7 @@ static bool ends_with_supervisor(const Started *started) {
 }
 
 static void end_everything(Watch *w) {
+  sample_end(w);
   if (!ends_with_supervisor(&w->started))
     sandbox_tree_kill(w->started.supervisor);
   kill(w->started.supervisor, SIGKILL);
@@ -213,7 +228,7 @@ static void end_everything(Watch *w) {
   if ((w->started.protections & PROTECT_OTHER_USER) &&
       !(w->started.protections & (PROTECT_MOUNT_NAMESPACE | PROTECT_LANDLOCK)))
     sandbox_sweep_files(sandbox_other_user());
-  sandbox_cgroup_remove(w->started.cgroup);
+  sandbox_cgroup_remove(&w->started.cgroup);
 }
 
 // bubblewrap ends with an exit status of its own when it cannot do what it is for, but tells nobody the command's then.

@@ -22,13 +22,15 @@ typedef struct SandboxJob {
   const char *readable[SANDBOX_PATHS]; // files and folders that are seen, read-only, besides the system's programs
   const uint8_t *request; // sent through descriptor 3, where a reply is then awaited; NULL: no descriptor 3
   size_t request_bytes;
-  double seconds;      // wall clock; also the limit on processor time of a process
-  size_t memory;       // bytes, of all processes together
-  size_t file_bytes;   // of one file written
-  size_t folder_bytes; // of everything in the folder, where that is on a disk (not `scratch`)
-  size_t output_bytes; // on stdout and stderr together
-  int lines;           // of output kept at each end; 0: all of it
-  bool gpu;            // needs the devices of a real GPU
+  double seconds;           // wall clock; four times as much is the limit on processor time of a process
+  double processor_seconds; // of all processes together; 0: as much as one process may have
+  size_t memory;            // bytes, of all processes together
+  size_t address_space;     // bytes, of one process, or 0: page tables take memory, too, that no process has
+  size_t file_bytes;        // of one file written
+  size_t folder_bytes;      // of everything in the folder, where that is on a disk (not `scratch`)
+  size_t output_bytes;      // on stdout and stderr together
+  int lines;                // of output kept at each end; 0: all of it
+  bool gpu;                 // needs the devices of a real GPU
 } SandboxJob;
 
 typedef enum SandboxEnd {
@@ -79,7 +81,8 @@ typedef struct SandboxResult {
   bool forged;  // something else came through descriptor 3
   char *output; // what it printed (malloc), with the middle left out where it is long, control characters shown as text
   double seconds;
-  size_t peak_memory; // as sampled
+  double processor_seconds; // of all its processes, as sampled
+  size_t peak_memory;       // as sampled
   unsigned protections;
 } SandboxResult;
 

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS = 256, STATUS_DESCRIPTOR = 6, LAST_CAPABILITY = 63 };
+enum { DESCRIPTORS = 64, STATUS_DESCRIPTOR = 6, LAST_CAPABILITY = 63 };
 
 static bool limit(int resource, rlim_t value) {
   struct rlimit old;
@@ -28,9 +28,10 @@ static rlim_t file_bytes(const SandboxJob *job, const Plan *plan) {
 }
 
 static bool set_limits(const SandboxJob *job, const Plan *plan) {
-  rlim_t seconds = (rlim_t)job->seconds + 2;
-  bool set = limit(RLIMIT_CPU, 4 * seconds); // threads add up; the wall clock is the real limit
+  bool set =
+      limit(RLIMIT_CPU, (rlim_t)sandbox_processor_seconds(job) + 1); // threads add up; the wall clock is the real limit
   set &= limit(RLIMIT_DATA, job->gpu ? RLIM_INFINITY : job->memory);
+  set &= limit(RLIMIT_AS, job->address_space ? job->address_space : RLIM_INFINITY);
   set &= limit(RLIMIT_FSIZE, file_bytes(job, plan)) && limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, DESCRIPTORS);
   set &= limit(RLIMIT_STACK, 8 << 20) && limit(RLIMIT_MSGQUEUE, 0) && limit(RLIMIT_NPROC, plan->process_limit);
   return set;

@@ -16,6 +16,15 @@ typedef struct Plan {
   rlim_t process_limit;
 } Plan;
 
+enum { CGROUP_PATH = 512 };
+enum { CGROUP_PIDS, CGROUP_MEMORY, CGROUP_CPU, CGROUP_CPUACCT, CGROUP_CONTROLLERS };
+
+// A cgroup: its folder for each controller ("": it has none, or shares another's), and while a process is started the files to write it to.
+typedef struct Cgroup {
+  char path[CGROUP_CONTROLLERS][CGROUP_PATH];
+  int entry[CGROUP_CONTROLLERS]; // -1: none
+} Cgroup;
+
 // A started command: the process to kill (its tree hangs below), and the parent's ends of the pipes.
 typedef struct Started {
   pid_t supervisor; // reports the command's wait status on `status` and ends; 0: could not start
@@ -25,13 +34,12 @@ typedef struct Started {
   int socket;       // -1 without a request
   int bubblewrap;   // read end of what bubblewrap has to say of itself, -1 without it
   unsigned protections;
-  char cgroup[512]; // to be removed afterwards, "" without one
+  Cgroup cgroup; // to be removed afterwards
 } Started;
 
 // The command's and the supervisor's ends of the pipes.
 typedef struct Ends {
   int status, start, output, socket, bubblewrap;
-  int cgroup; // the file to write oneself to; -1: none
 } Ends;
 
 // Starts the job at the level that was chosen. On failure supervisor is 0 and `why` says what went wrong.
@@ -39,6 +47,9 @@ Started sandbox_start(const SandboxJob *job, char *why, size_t bytes);
 
 // Watches over a started command until all of it is gone.
 SandboxResult sandbox_watch(const SandboxJob *job, Started started);
+
+// The most processor time, in seconds, of one process and of all together.
+double sandbox_processor_seconds(const SandboxJob *job);
 
 // One attempt with one plan: it starts with all of the plan in force, or not at all.
 Started sandbox_attempt(const SandboxJob *job, const Plan *plan, char *why, size_t bytes);
@@ -85,10 +96,14 @@ typedef struct SystemCallFilter {
 bool sandbox_filter(bool gpu, bool apart, SystemCallFilter *filter);
 bool sandbox_enter_filter(const SystemCallFilter *filter);
 
-// A cgroup of the run's own that bounds its processes; false where none can be had. `entry` is the file to write oneself to.
-bool sandbox_cgroup_make(unsigned processes, char *path, size_t bytes, int *entry);
-bool sandbox_cgroup_enter(int entry);
-void sandbox_cgroup_remove(const char *path);
+// A cgroup of the run's own that bounds its processes; false where none can be had. Memory, in bytes (0: as much as there is), is
+// bounded where the machine can.
+bool sandbox_cgroup_make(unsigned processes, size_t memory, Cgroup *cgroup);
+bool sandbox_cgroup_enter(const Cgroup *cgroup);
+void sandbox_cgroup_close(Cgroup *cgroup);           // the files to write oneself to
+double sandbox_cgroup_seconds(const Cgroup *cgroup); // how long all its processes have computed; -1: not told here
+bool sandbox_cgroup_ran_out(const Cgroup *cgroup);   // a process of it was ended because memory was used up
+void sandbox_cgroup_remove(Cgroup *cgroup);
 void sandbox_cgroup_sweep(void); // of graders that were killed
 
 // Removes what `user` left in the machine's folders for temporary files; for a user that exists for this run alone.
@@ -106,7 +121,12 @@ const char *const *sandbox_bubblewrap(const SandboxJob *job);
 // Threads that run as `user` on this machine now: RLIMIT_NPROC counts them all.
 unsigned sandbox_processes_of(uid_t user);
 
-size_t sandbox_tree_memory(pid_t root); // in bytes, of the tree below `root`, itself not counted
+// What the tree below `root` uses.
+typedef struct TreeUse {
+  size_t memory;  // in bytes, without `root` itself
+  double seconds; // of processor time, of those that have ended and been waited for too
+} TreeUse;
+TreeUse sandbox_tree_use(pid_t root);
 
 // Output with its middle left out: keeps the first and the last lines.
 typedef struct Excerpt {

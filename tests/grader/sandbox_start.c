@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534, START_SECONDS = 30 };
+enum { NOBODY = 65534, START_SECONDS = 30, KERNEL_BYTES = 64 << 20 };
 
 // What comes through the pipe `start`: an int of 0 when all of the plan is in force, and nothing after it when the command has
 // been executed; else this, and then the pipe is closed.
@@ -98,9 +98,9 @@ static void die_with_grader(const Ends *ends, const Started *graders, int grader
     _exit(1);
 }
 
-static _Noreturn void be_supervisor(const SandboxJob *job, const Ends *ends, const Plan *plan, uid_t user,
-                                    gid_t group) {
-  if (ends->cgroup >= 0 && !sandbox_cgroup_enter(ends->cgroup))
+static _Noreturn void be_supervisor(const SandboxJob *job, const Ends *ends, const Plan *plan, const Cgroup *cgroup,
+                                    uid_t user, gid_t group) {
+  if (!sandbox_cgroup_enter(cgroup))
     sandbox_give_up(ends, "cgroup");
   if ((plan->protections & PROTECT_USER_NAMESPACE) && !map_user(user, group))
     sandbox_give_up(ends, "user namespace");
@@ -154,7 +154,6 @@ static void close_ends(const Ends *ends) {
   close_open(ends->output);
   close_open(ends->socket);
   close_open(ends->bubblewrap);
-  close_open(ends->cgroup);
 }
 
 static unsigned long clone_flags(const Plan *plan) {
@@ -256,13 +255,20 @@ static void abandon(Started *started, pid_t pid) {
   close_open(started->output);
   close_open(started->socket);
   close_open(started->bubblewrap);
-  sandbox_cgroup_remove(started->cgroup);
+  sandbox_cgroup_remove(&started->cgroup);
   *started = (Started){.error = error};
+}
+
+// Beside the processes' own memory, which is sampled: files in memory, the supervisor, and what the kernel has of them. A GPU's driver
+// counts memory of its own.
+static size_t cgroup_memory(const SandboxJob *job) {
+  return job->gpu ? 0 : job->memory + SCRATCH_BYTES + KERNEL_BYTES;
 }
 
 Started sandbox_attempt(const SandboxJob *job, const Plan *plan, char *why, size_t bytes) {
   Started started = {.status = -1, .output = -1, .socket = -1, .bubblewrap = -1, .protections = plan->protections};
-  Ends ends = {-1, -1, -1, -1, -1, -1};
+  started.cgroup = (Cgroup){.entry = {-1, -1, -1, -1}};
+  Ends ends = {-1, -1, -1, -1, -1};
   int start = -1;
   bool counted = plan->protections & PROTECT_CGROUP, other = plan->protections & PROTECT_OTHER_USER;
   uid_t user = other ? plan->user : geteuid();
@@ -272,19 +278,20 @@ Started sandbox_attempt(const SandboxJob *job, const Plan *plan, char *why, size
   bool ready = open_pipes(job, plan, &ends, &started, &start);
   if (ready && counted) {
     doing = "cgroup";
-    ready = sandbox_cgroup_make((unsigned)plan->process_limit + 1, started.cgroup, sizeof started.cgroup, &ends.cgroup);
+    ready = sandbox_cgroup_make((unsigned)plan->process_limit + 1, cgroup_memory(job), &started.cgroup);
   }
   if (ready) {
     doing = "clone";
     pid = fork_into(plan);
     if (pid == 0) {
       die_with_grader(&ends, &started, start);
-      be_supervisor(job, &ends, plan, user, group);
+      be_supervisor(job, &ends, plan, &started.cgroup, user, group);
     }
   }
   int error = errno;
   snprintf(why, bytes, "%s: %s", doing, strerror(error));
   close_ends(&ends);
+  sandbox_cgroup_close(&started.cgroup);
   errno = error;
   if (pid > 0 && has_started(start, why, bytes))
     started.supervisor = pid;

@@ -72,17 +72,20 @@ static int mark(Process *list, int count, pid_t root) {
   return marked;
 }
 
-static size_t resident(pid_t pid) {
-  char path[64];
-  size_t pages = 0;
-  snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+static void add_use(pid_t pid, bool memory, TreeUse *use) {
+  char path[64], line[1024];
+  unsigned long long ticks[4], pages;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
   FILE *file = fopen(path, "r");
-  if (!file)
-    return 0;
-  if (fscanf(file, "%*u %zu", &pages) != 1)
-    pages = 0;
-  fclose(file);
-  return pages * (size_t)sysconf(_SC_PAGESIZE);
+  const char *after = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+  if (file)
+    fclose(file);
+  if (!after ||
+      sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d %*d %*d %*d %*u %*u %llu",
+             &ticks[0], &ticks[1], &ticks[2], &ticks[3], &pages) != 5)
+    return;
+  use->memory += memory ? (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
+  use->seconds += (double)(ticks[0] + ticks[1] + ticks[2] + ticks[3]) / (double)sysconf(_SC_CLK_TCK);
 }
 
 // The children of one thread, behind the `count` in the list; false where the kernel does not tell.
@@ -119,17 +122,19 @@ static int descendants(pid_t root, Process *list) {
   return count;
 }
 
-size_t sandbox_tree_memory(pid_t root) {
+TreeUse sandbox_tree_use(pid_t root) {
   static Process list[MAX_PROCESSES];
+  TreeUse use = {0};
   int count = descendants(root, list);
   if (count < 0) {
     count = all_processes(list);
     mark(list, count, root);
   }
-  size_t bytes = 0;
+  add_use(root, false, &use);
   for (int i = 0; i < count; i++)
-    bytes += list[i].below ? resident(list[i].pid) : 0;
-  return bytes;
+    if (list[i].below)
+      add_use(list[i].pid, true, &use);
+  return use;
 }
 
 void sandbox_tree_kill(pid_t root) {
