@@ -8,28 +8,30 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void fill(volatile long *mebibytes) {
+enum { MOST_MIB = 1200 };
+
+static void fill(long *all) {
   static const char block[65536];
-  long bytes = 0;
   for (int pair[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0;)
     for (int i = 0; i < 2; i++) {
       const int large = 64 << 20;
       setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &large, sizeof large);
       fcntl(pair[i], F_SETFL, O_NONBLOCK);
       for (ssize_t n; (n = write(pair[i], block, sizeof block)) > 0;)
-        bytes += n;
+        if (__atomic_add_fetch(all, n, __ATOMIC_SEQ_CST) >> 20 > MOST_MIB) {
+          printf("got hold of %d MiB in sockets\n", MOST_MIB);
+          fflush(stdout);
+          return;
+        }
     }
-  __atomic_fetch_add(mebibytes, bytes >> 20, __ATOMIC_SEQ_CST);
 }
 
 static void attack(void) {
-  volatile long *mebibytes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  long *all = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   for (int i = 0; i < 60; i++)
     if (fork() == 0) {
-      fill(mebibytes);
+      fill(all);
       pause();
     }
-  sleep(2);
-  if (*mebibytes > 1200)
-    printf("got hold of %ld MiB in sockets\n", *mebibytes);
+  sleep(8);
 }
