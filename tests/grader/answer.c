@@ -321,7 +321,8 @@ static void build_for_inspector(Answer *a) {
 }
 
 static void say_built(const Answer *a, int to) {
-  uint32_t head[3] = {(uint32_t)a->status, a->protections, a->diagnostics ? (uint32_t)strlen(a->diagnostics) : 0};
+  uint32_t head[4] = {(uint32_t)a->status, a->protections, a->diagnostics ? (uint32_t)strlen(a->diagnostics) : 0,
+                      a->starved};
   if (write(to, head, sizeof head) == (ssize_t)sizeof head && head[2])
     head[0] = (uint32_t)write(to, a->diagnostics, head[2]);
 }
@@ -372,7 +373,7 @@ static void begin_inspected(Answer *a) {
 }
 
 Answer *answer_inspected(Answer *a) {
-  uint32_t head[3];
+  uint32_t head[4];
   begin_inspected(a);
   Answer *b = a->inspected;
   if (!b || !b->builder)
@@ -382,6 +383,7 @@ Answer *answer_inspected(Answer *a) {
   } else {
     b->status = (Status)head[0];
     b->protections = head[1];
+    b->starved = head[3] != 0;
     b->diagnostics = head[2] ? calloc(1, (size_t)head[2] + 1) : NULL;
     if (b->diagnostics && !read_all(b->builder_says, b->diagnostics, head[2]))
       b->diagnostics[0] = '\0';

@@ -34,6 +34,7 @@ typedef struct Answer {
   char *warning;               // the compiler's first about it, when it was built (malloc), or NULL
   unsigned protections;
   bool real_gpu, for_inspector;
+  bool starved;  // a tool ended by its time limit, and had no processor for a part of that
   char mix[330]; // of the inspected one: the file that says what its basic blocks compute; "": not known
   struct Answer
       *inspected; // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has

@@ -90,6 +90,7 @@ bool answer_run_tool(Answer *a, const Command *command, const char *readable[2],
   set_readable(&job, readable);
   SandboxResult r = sandbox_run(&job);
   a->protections = a->protections ? a->protections & r.protections : r.protections;
+  a->starved |= sandbox_starved(&r);
   bool done = r.end == SANDBOX_EXITED && r.status == 0;
   if (done && output) {
     *output = r.output;

@@ -23,6 +23,7 @@ typedef struct Job {
   int pipe;
   Learner *learner;
   Verdict *verdict;
+  bool again; // after all others
   Text sent;
 } Job;
 
@@ -34,22 +35,28 @@ static double now(void) {
 
 // ---- the jobs ------------------------------------------------------------------------------------------------------------
 
-static _Noreturn void be_worker(const Grading *g, const Learner *l, const Exercise *e, int to) {
+static _Noreturn void be_worker(const Grading *g, const Learner *l, int exercise, bool again, int to) {
   static Verdict v;
+  const Exercise *e = g->exercises[exercise];
+  JudgeOptions options = g->options;
   char source[4096];
   snprintf(source, sizeof source, "%s/%s.%s", l->folder, e->id, exercise_extension(e));
-  judge_answer(&v, e, source, &g->options);
+  if (again) {
+    options.hurry = true;
+    verdict_starved(&l->verdicts[exercise], &options.tests);
+  }
+  judge_answer(&v, e, source, &options);
   verdict_send(to, &v);
   _exit(0);
 }
 
-static bool start(const Grading *g, Job *job, Learner *l, int exercise) {
+static bool start(const Grading *g, Job *job, Learner *l, int exercise, bool again) {
   int end;
   const pid_t pid = worker_begin(&end);
   if (pid == 0)
-    be_worker(g, l, g->exercises[exercise], end);
+    be_worker(g, l, exercise, again, end);
   if (pid > 0)
-    *job = (Job){.pid = pid, .pipe = end, .learner = l, .verdict = &l->verdicts[exercise]};
+    *job = (Job){.pid = pid, .pipe = end, .learner = l, .verdict = &l->verdicts[exercise], .again = again};
   return pid > 0;
 }
 
@@ -90,7 +97,10 @@ static void finish(Grading *g, Job *job, bool ended) {
   else
     end_worker(job);
   close(job->pipe);
-  if (verdict_take(job->sent.at, job->sent.used, &judged))
+  const bool whole = verdict_take(job->sent.at, job->sent.used, &judged);
+  if (whole && job->again)
+    verdict_take_again(job->verdict, &judged);
+  else if (whole)
     *job->verdict = judged;
   else if (!ended)
     say_out_of_time(g, job->verdict);
@@ -122,7 +132,7 @@ static void wait_for_one(Grading *g, Job *jobs, void (*done)(Grading *g, Learner
     if (!jobs[i].pid)
       continue;
     bool ended = polls[i].revents && proceed(&jobs[i]);
-    if (ended || out_of_time(g, jobs[i].learner)) {
+    if (ended || (!jobs[i].again && out_of_time(g, jobs[i].learner))) {
       finish(g, &jobs[i], ended);
       done(g, jobs[i].learner, jobs[i].verdict);
     }
@@ -130,9 +140,9 @@ static void wait_for_one(Grading *g, Job *jobs, void (*done)(Grading *g, Learner
 }
 
 // A machine that has no process or descriptor to spare now may have one in a moment.
-static bool start_at_last(const Grading *g, Job *job, Learner *l, int exercise) {
+static bool start_at_last(const Grading *g, Job *job, Learner *l, int exercise, bool again) {
   for (int i = 0; i < STARTS; i++) {
-    if (start(g, job, l, exercise))
+    if (start(g, job, l, exercise, again))
       return true;
     nanosleep(&(struct timespec){.tv_nsec = (10000000 << i)}, NULL);
   }
@@ -147,10 +157,27 @@ static void begin_unit(Grading *g, Job *job, int unit, void (*done)(Grading *g, 
   if (out_of_time(g, l)) {
     say_out_of_time(g, &l->verdicts[exercise]);
     done(g, l, &l->verdicts[exercise]);
-  } else if (!start_at_last(g, job, l, exercise)) {
+  } else if (!start_at_last(g, job, l, exercise, false)) {
     not_judged(&l->verdicts[exercise], STATUS_GRADER_ERROR, "no process could be started to judge it: %s\n",
                strerror(errno));
     done(g, l, &l->verdicts[exercise]);
+  }
+}
+
+// What ran out of time while others ran, and had no processor for all of it: alone, up to the first test that does not end even so.
+static void grade_starved(Grading *g, Job *jobs, void (*done)(Grading *g, Learner *l, Verdict *v)) {
+  bool said = false;
+  for (int unit = 0; unit < g->learner_count * g->exercise_count; unit++) {
+    Learner *l = &g->learners[unit / g->exercise_count];
+    const int exercise = unit % g->exercise_count;
+    uint64_t tests;
+    if (!verdict_starved(&l->verdicts[exercise], &tests) || !start_at_last(g, &jobs[0], l, exercise, true))
+      continue;
+    if (!said)
+      printf("Again, alone: answers that ran out of time while others had the processors.\n");
+    said = true;
+    while (jobs[0].pid)
+      wait_for_one(g, jobs, done);
   }
 }
 
@@ -167,4 +194,6 @@ void grading_run(Grading *g, void (*done)(Grading *g, Learner *l, Verdict *v)) {
     if (running > 0)
       wait_for_one(g, jobs, done);
   }
+  if (g->jobs > 1 && units > 1)
+    grade_starved(g, jobs, done);
 }

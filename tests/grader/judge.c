@@ -248,6 +248,7 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   v->counts = *counts(&run->c);
   v->score = run->c.score;
   v->status = run->status;
+  v->starved = sandbox_starved(&run->r);
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   if (v->status != STATUS_PASS)
     report_write(v, a, &run->c, &run->r, run->pass);
@@ -330,6 +331,7 @@ static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devi
     return;
   }
   v->status = b->status == STATUS_GRADER_ERROR ? STATUS_GRADER_ERROR : STATUS_FAIL;
+  v->starved = b->status == STATUS_COMPILE_ERROR && b->starved;
   free(v->report);
   if (asprintf(&v->report, "  compiled for the inspector, it came to this:\n%s", b->diagnostics ? b->diagnostics : "") <
       0)
@@ -373,6 +375,7 @@ static Status worst(Status a, Status b) {
 // In the order of the tests, whoever has run them.
 static void sum_up(Verdict *v) {
   v->status = STATUS_PASS;
+  v->passed = v->skipped = 0;
   for (int i = 0; i < v->test_count; i++) {
     const Status status = v->tests[i].status;
     v->passed += status == STATUS_PASS;
@@ -384,7 +387,7 @@ static void sum_up(Verdict *v) {
 static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
   for (int i = 0; i < MAX_TESTS && v->exercise->tests[i].name; i++) {
     const Test *test = &v->exercise->tests[i];
-    if (o->only && strcmp(o->only, test->name) != 0)
+    if ((o->only && strcmp(o->only, test->name) != 0) || (o->tests && !(o->tests >> i & 1)))
       continue;
     TestVerdict *t = &v->tests[v->test_count++];
     t->test = test;
@@ -414,6 +417,7 @@ void judge_built(Verdict *v, Answer *a, const JudgeOptions *options) {
   if (a->status != STATUS_NOT_RUN)
     not_judged(v, a->status);
   v->real_gpu = a->real_gpu;
+  v->starved = a->status == STATUS_COMPILE_ERROR && a->starved;
   v->report = report_shown(a->diagnostics);
   v->warning = report_shown(a->warning);
   a->diagnostics = a->warning = NULL;
@@ -428,6 +432,40 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
   judge_built(v, &a, options);
   answer_free(&a);
   v->seconds = now() - began;
+}
+
+bool verdict_starved(const Verdict *v, uint64_t *tests) {
+  *tests = 0;
+  for (int i = 0; i < v->test_count && !v->starved; i++)
+    *tests |= (uint64_t)v->tests[i].starved << (v->tests[i].test - v->exercise->tests);
+  return v->starved || *tests;
+}
+
+static void replace_test(TestVerdict *t, TestVerdict *again) {
+  const double seconds = t->seconds + again->seconds;
+  free(t->report);
+  *t = *again;
+  t->seconds = seconds;
+  again->report = NULL;
+}
+
+void verdict_take_again(Verdict *v, Verdict *again) {
+  const bool built = !v->starved && again->status != STATUS_COMPILE_ERROR;
+  v->seconds += again->seconds;
+  if (v->starved ||
+      again->status == STATUS_GRADER_ERROR) { // nothing came of the first time, or nobody knows what came of both
+    again->seconds = v->seconds;
+    verdict_free(v);
+    *v = *again;
+    *again = (Verdict){0};
+    return;
+  }
+  for (int i = 0; built && i < again->test_count; i++)
+    for (int j = 0; j < v->test_count; j++)
+      if (v->tests[j].test == again->tests[i].test && again->tests[i].status != STATUS_NOT_RUN)
+        replace_test(&v->tests[j], &again->tests[i]);
+  sum_up(v);
+  verdict_free(again);
 }
 
 void verdict_free(Verdict *v) {

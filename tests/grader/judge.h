@@ -12,6 +12,7 @@ typedef struct TestVerdict {
   char *report;           // for the learner, several lines (malloc); NULL for a pass
   const Mistake *mistake; // recognised, or NULL
   double seconds;
+  bool starved;  // it ended by its time limit, and had no processor for a part of that time
   Counts counts; // of the last run, if it was counted
   bool counted;
   Score score; // of an open exercise
@@ -27,6 +28,7 @@ typedef struct Verdict {
   unsigned protections;
   const char *level; // at which it was shut in, where that was on another machine; NULL: this run's
   bool real_gpu;     // verified on NVIDIA's hardware
+  bool starved;      // the same of a compiler, which is why it did not compile
   double seconds;
 } Verdict;
 
@@ -34,6 +36,7 @@ typedef struct JudgeOptions {
   uint64_t seed;
   bool replay;      // `seed` is that of one case
   const char *only; // a test's name, or NULL
+  uint64_t tests;   // a bit for each test that is run; 0: all
   bool first;       // no test is run after the first that fails
   int devices;      // simulated ones
   bool hurry;       // after a timeout the tests that are left are not run
@@ -45,6 +48,11 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
 // first verdict.
 void judge_built(Verdict *v, Answer *a, const JudgeOptions *options);
 void verdict_free(Verdict *v);
+
+// Whether something of it may be right where nothing runs beside it, and which tests that are (JudgeOptions.tests; 0: all). What came of
+// these then becomes part of the verdict; `again` is used up.
+bool verdict_starved(const Verdict *v, uint64_t *tests);
+void verdict_take_again(Verdict *v, Verdict *again);
 
 double verdict_score(const Verdict *v); // 0 to 1: passed of all that were run
 

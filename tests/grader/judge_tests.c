@@ -113,6 +113,23 @@ static void drop_behind(Verdict *v, int last) {
   }
 }
 
+// What ran out of time beside others and had no processor for all of it, now that nothing runs beside it; and where no test is run after
+// one that did not end, what was left out because of it. Up to the first that does not end now, which is returned.
+static int judge_starved(Verdict *v, Answer *a, const JudgeOptions *o) {
+  for (int i = 0; i < v->test_count; i++) {
+    TestVerdict *t = &v->tests[i];
+    const bool again = t->starved || t->status == STATUS_NOT_RUN;
+    if (again) {
+      free(t->report);
+      *t = (TestVerdict){.test = t->test, .seed = t->seed};
+      judge_test(t, a, v->exercise, o);
+    }
+    if (t->status == STATUS_TIMEOUT && (again || o->hurry))
+      return i;
+  }
+  return v->test_count;
+}
+
 // False: nothing can be shared, or there is nobody to share it with.
 static bool judge_together(Verdict *v, Answer *a, const JudgeOptions *o) {
   Helper helpers[MAX_HELPERS];
@@ -131,8 +148,9 @@ static bool judge_together(Verdict *v, Answer *a, const JudgeOptions *o) {
   for (int i = 0; i < begun; i++)
     end_helper(&helpers[i], v, a);
   miss_tests(v, b);
+  const int last = judge_starved(v, a, o);
   if (o->hurry)
-    drop_behind(v, atomic_load(&b->timed_out));
+    drop_behind(v, last);
   munmap(b, sizeof *b);
   return true;
 }

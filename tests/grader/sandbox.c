@@ -305,6 +305,10 @@ SandboxResult sandbox_run(const SandboxJob *job) {
   return result;
 }
 
+bool sandbox_starved(const SandboxResult *result) {
+  return result->end == SANDBOX_TIMEOUT && result->processor_seconds < 0.9 * result->seconds;
+}
+
 void sandbox_result_free(SandboxResult *result) {
   free(result->reply);
   free(result->output);

@@ -87,6 +87,8 @@ typedef struct SandboxResult {
 } SandboxResult;
 
 SandboxResult sandbox_run(const SandboxJob *job);
+// Whether it ended by its time limit, and had a processor for less than that: another program may have had it.
+bool sandbox_starved(const SandboxResult *result);
 void sandbox_result_free(SandboxResult *result);
 
 // ---- the level ---------------------------------------------------------------------------------------------------------

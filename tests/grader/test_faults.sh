@@ -120,4 +120,34 @@ else
   skip 'output that is lost' 'there is no /dev/full'
 fi
 
+# ---- a neighbour that takes the processors -----------------------------------------------------------------------------------------
+# Of a class, an answer that waits until it is run a second time stands for one that had no processor: it is run again after the others,
+# alone. One that was alone from the start is not.
+
+mkdir -m 1777 "$work/seen"
+mkdir "$work/class" "$work/class"/{ada,bob}
+cp "$solution" "$work/class/bob"
+cat >"$work/waits.h" <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+static void wait_the_first_time(const char *mark) {
+  if (open(mark, O_CREAT | O_EXCL | O_WRONLY, 0666) >= 0)
+    pause();
+}
+END
+{ cat "$work/waits.h"; sed "s|^FyTensor \*offset_grid(.*{$|&\n  wait_the_first_time(\"$work/seen/MARK\");|" "$solution"; } >"$work/waits.c"
+sed 's/MARK/ada/' "$work/waits.c" >"$work/class/ada/10_made_there.c"
+class() { # OPTIONS...: of each learner, how many tests have passed
+  rm -f "$work"/seen/*
+  FERRY_ANSWER_SECONDS=5 "$ferry" grade --class "$work/class" --only 10 --sandbox none --json "$work/class.json" "$@" >"$work/said"
+  python3 -c 'import json, sys
+print(*(l["name"] + " " + l["exercises"][0]["status"] for l in json.load(open(sys.argv[1]))["learners"]), sep=", ")' "$work/class.json" 2>&1
+}
+why=$(class --jobs 2)
+[ "$why" = 'ada pass, bob pass' ] && grep -q '^Again, alone' "$work/said"
+result $? 'what had no processor is run again, alone' "$why: $(cat "$work/said")"
+why=$(class --jobs 1)
+[ "$why" = 'ada timeout, bob pass' ] && ! grep -q '^Again, alone' "$work/said"
+result $? 'what was alone is not run again' "$why: $(cat "$work/said")"
+
 finish

@@ -267,6 +267,38 @@ static void test_what_was_asked_for_is_not_replaced(void **state) {
   faults->error = 0;
 }
 
+// Processes that compute add up: together they have what a job may have, long before its wall clock ends it.
+static void compute_in_four(const char *unused) {
+  static const char *const argv[] = {"/bin/sh", "-c", "for i in 1 2 3 4; do while :; do :; done & done; wait", NULL};
+  static const char *const environment[] = {NULL};
+  char why[768] = "", folder[256];
+  (void)unused;
+  faults->error = 0;
+  if (!sandbox_choose(NULL, false, why, sizeof why) || !sandbox_folder(folder, sizeof folder))
+    exit(1);
+  SandboxJob job = {.argv = argv,
+                    .environment = environment,
+                    .folder = folder,
+                    .scratch = true,
+                    .seconds = 60,
+                    .processor_seconds = 1,
+                    .memory = 256u << 20,
+                    .file_bytes = 1 << 20,
+                    .output_bytes = 4096};
+  SandboxResult r = sandbox_run(&job);
+  if (r.end != SANDBOX_TIMEOUT || r.seconds > 50 || r.processor_seconds < 1) {
+    printf("# end %d after %g s, %g s of a processor\n", (int)r.end, r.seconds, r.processor_seconds);
+    exit(2);
+  }
+  sandbox_result_free(&r);
+  sandbox_folder_remove(folder);
+}
+
+static void test_processes_compute_for_a_bounded_time(void **state) {
+  (void)state;
+  assert_true(in_process(compute_in_four, NULL));
+}
+
 static void refuse_everything(const char *unused) {
   char why[768] = "";
   (void)unused;
@@ -346,6 +378,7 @@ int main(void) {
       cmocka_unit_test(test_a_failed_trial_lowers_nothing),
       cmocka_unit_test(test_what_was_asked_for_is_not_replaced),
       cmocka_unit_test(test_no_protection_is_never_a_default),
+      cmocka_unit_test(test_processes_compute_for_a_bounded_time),
       cmocka_unit_test(test_no_other_root_in_the_graders_namespace),
   };
   return cmocka_run_group_tests(tests, find_strongest, clean_up);
