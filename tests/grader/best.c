@@ -13,6 +13,7 @@
 #include <time.h>
 
 enum { MOST_LINES = 512, LINE = 256 };
+#define BEST ".best"
 
 typedef struct Line {
   char id[64];
@@ -33,21 +34,17 @@ static bool read_line(const char *text, Line *l) {
   return us > 0 && isfinite(us) && l->tries >= l->one.number && l->one.number > 0;
 }
 
-static void best_path(char *path, size_t bytes) {
-  work_path(path, bytes, ".best");
-}
-
-// The file's lines, as they are; what is none is left out. How many.
-static int read_lines(char (*lines)[LINE]) {
-  char path[4096];
+// The file's lines, as they are; what is none is left out, and damage. How many.
+static int read_lines(char (*lines)[LINE], bool *damaged) {
   Line l;
   int count = 0;
-  best_path(path, sizeof path);
-  char *text = file_read(path, NULL);
+  char *text = work_read(BEST, damaged);
   for (char *at = text; at && *at && count < MOST_LINES;) {
     size_t length = strcspn(at, "\n");
     snprintf(lines[count], LINE, "%.*s", length < LINE ? (int)length : 0, at);
-    count += read_line(lines[count], &l);
+    const bool is_one = read_line(lines[count], &l);
+    count += is_one;
+    *damaged |= !is_one;
     at += length + (at[length] == '\n');
   }
   free(text);
@@ -62,7 +59,8 @@ Best best_of(const Exercise *e) {
   static char lines[MOST_LINES][LINE];
   const Scored *s = exercise_scored(e);
   Best b = {0};
-  int count = s ? read_lines(lines) : 0;
+  bool damaged;
+  int count = s ? read_lines(lines, &damaged) : 0;
   for (int i = 0; i < count; i++) {
     Line l;
     if (!read_line(lines[i], &l) || !is_of(&l, e, s))
@@ -83,7 +81,7 @@ static size_t write_line(char *text, size_t room, const Exercise *e, const Best 
   return n > 0 && (size_t)n < room ? (size_t)n : 0;
 }
 
-bool best_add(const Exercise *e, const Score *score, long long when) {
+static bool add_try(const Exercise *e, const Score *score, long long when) {
   static char lines[MOST_LINES][LINE], text[(MOST_LINES + BEST_KEPT) * LINE];
   char path[4096];
   const Scored *s = exercise_scored(e);
@@ -99,7 +97,8 @@ bool best_add(const Exercise *e, const Score *score, long long when) {
       memmove(b.kept, b.kept + 1, (size_t)--b.count * sizeof b.kept[0]);
     b.kept[b.count++] = (BestTry){b.tries, when, *score};
   }
-  int count = read_lines(lines);
+  bool damaged;
+  int count = read_lines(lines, &damaged);
   for (int i = 0; i < count; i++) {
     Line l;
     if (read_line(lines[i], &l) && !is_of(&l, e, s))
@@ -107,9 +106,18 @@ bool best_add(const Exercise *e, const Score *score, long long when) {
   }
   for (int i = 0; i < b.count; i++)
     used += write_line(text + used, sizeof text - used, e, &b, i);
-  best_path(path, sizeof path);
+  if (damaged)
+    work_set_aside(BEST);
+  work_path(path, sizeof path, BEST);
   if (work_exists() && !file_write(path, text, used))
-    fprintf(stderr, "ferry: the best so far could not be written to %s\n", path);
+    fprintf(stderr, "ferry: the best so far could not be written to %s: %s\n", path, file_problem());
+  return better;
+}
+
+bool best_add(const Exercise *e, const Score *score, long long when) {
+  const int lock = work_lock();
+  const bool better = add_try(e, score, when);
+  work_unlock(lock);
   return better;
 }
 

@@ -102,7 +102,15 @@ void work_shown(const Exercise *e, char *path,
 bool work_exists(void);
 int work_start(void); // copies the stubs that are not there yet; how many, -1 after an error message
 
+// Several commands may run in one workspace. What reads one of its files to change it holds the lock from before until after.
+int work_lock(void);
+void work_unlock(int lock);
+// A file of lines in it (malloc), NULL when it is not there or cannot be read; `damaged`: it is there, and is no whole text.
+char *work_read(const char *name, bool *damaged);
+void work_set_aside(const char *name); // as NAME.damaged, with a message: the next one is not written over it
+
 Progress progress_of(const Exercise *e);
+// Changes the line of one exercise; all others stay as they are in the file by now.
 void progress_set(const Exercise *e, Progress p);
 const Exercise *progress_current(void); // the first that has not passed, NULL when all have
 

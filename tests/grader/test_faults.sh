@@ -120,6 +120,61 @@ else
   skip 'output that is lost' 'there is no /dev/full'
 fi
 
+# ---- the workspace ---------------------------------------------------------------------------------------------------------------
+
+passed() { # the numbers of the exercises that have passed
+  sed -n 's/^\([0-9]*\)_.* passed=1 .*/\1/p' "$FERRY_WORK/.progress" | sort | paste -sd ' '
+}
+pass() { # NUMBERS...
+  local number
+  for number in "$@"; do
+    cp solutions/"$number"_* "$FERRY_WORK"
+    "$ferry" run "$number" >/dev/null 2>&1
+  done
+}
+"$ferry" start >/dev/null
+pass 12
+timeout 200 "$ferry" watch 10 >"$work/watched" 2>&1 &
+watcher=$!
+for _ in $(seq 600); do
+  grep -q waiting "$work/watched" && break
+  sleep 0.1
+done
+pass 11 13
+cp solutions/10_made_there.c "$work/saved.c"
+mv "$work/saved.c" "$FERRY_WORK/10_made_there.c"
+for _ in $(seq 600); do
+  [ "$(passed)" = '10 11 12 13' ] && break
+  sleep 0.1
+done
+kill $watcher 2>/dev/null
+wait $watcher 2>/dev/null
+[ "$(passed)" = '10 11 12 13' ]
+result $? 'a watch keeps what others have passed meanwhile' "$(passed)"
+for number in 10 11 12 13; do
+  "$ferry" hint $number >/dev/null &
+done
+wait
+[ "$(grep -c 'passed=1 .*hints=1' "$FERRY_WORK/.progress")" = 4 ]
+result $? 'four commands at once lose nothing' "$(grep -v 'passed=0 gpu=0 hints=0' "$FERRY_WORK/.progress")"
+
+progress=$FERRY_WORK/.progress
+cp "$progress" "$work/whole"
+line=$(grep -b '^13_' "$work/whole" | cut -d: -f1)
+head -c $((line + 8)) "$work/whole" >"$progress"
+says 'a progress that is cut is said' 0 '.progress was damaged. It is kept as' "$ferry" list
+cmp -s <(head -c $((line + 8)) "$work/whole") "$progress.damaged" && [ "$(passed)" = '10 11 12' ]
+result $? 'it is kept, and what could be read counts' "$(passed)"
+why=$("$ferry" list 2>&1 >/dev/null)
+[ -z "$why" ]
+result $? 'it is said once' "$why"
+printf 'no progress\0at all\n' >"$progress"
+says 'one of other bytes is kept beside it' 0 '.progress.damaged.2' "$ferry" list
+rm "$progress" && mkfifo "$progress"
+says 'a FIFO is no progress' 0 'was damaged' timeout 20 "$ferry" list
+[ -p "$progress.damaged.3" ]
+result $? 'nor is it waited for' "$(ls -l "$FERRY_WORK"/.progress*)"
+
 # ---- a neighbour that takes the processors -----------------------------------------------------------------------------------------
 # Of a class, an answer that waits until it is run a second time stands for one that had no processor: it is run again after the others,
 # alone. One that was alone from the start is not.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,12 +121,54 @@ int work_start(void) {
   return copied;
 }
 
+// ---- files that several commands write -------------------------------------------------------------------------------------------
+
+int work_lock(void) {
+  char path[4096];
+  work_path(path, sizeof path, "%s", "");
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (folder >= 0 && flock(folder, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  return folder; // a filesystem that has no locks does without
+}
+
+void work_unlock(int lock) {
+  if (lock >= 0)
+    close(lock);
+}
+
+char *work_read(const char *name, bool *damaged) {
+  char path[4096];
+  struct stat about;
+  size_t bytes = 0;
+  work_path(path, sizeof path, "%s", name);
+  *damaged = false;
+  if (lstat(path, &about) != 0)
+    return NULL;
+  char *text = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? file_read(path, &bytes) : NULL;
+  *damaged = !text || strlen(text) != bytes || (bytes > 0 && text[bytes - 1] != '\n');
+  return text;
+}
+
+void work_set_aside(const char *name) {
+  char path[4096], aside[4200];
+  work_path(path, sizeof path, "%s", name);
+  snprintf(aside, sizeof aside, "%s.damaged", path);
+  for (int n = 2; access(aside, F_OK) == 0 && n < 100; n++)
+    snprintf(aside, sizeof aside, "%s.damaged.%d", path, n);
+  if (rename(path, aside) == 0)
+    fprintf(stderr, "ferry: %s was damaged. It is kept as %s; what could be read of it still counts.\n", path, aside);
+  else
+    fprintf(stderr, "ferry: %s is damaged, and cannot be renamed: %s\n", path, strerror(errno));
+}
+
 // ---- progress: a line per exercise, "10_made_there passed=1 gpu=0 hints=2" ---------------------------------------------------
 
 enum { MAX_PROGRESS = 200 };
+#define PROGRESS ".progress"
 
 static Progress known[MAX_PROGRESS]; // by the order of the registry
-static bool loaded;
+static struct stat known_of;         // the file that it was read from
 
 static int index_of(const Exercise *e) {
   for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
@@ -134,40 +177,71 @@ static int index_of(const Exercise *e) {
   return 0;
 }
 
-static void load(void) {
-  char path[4096], id[128];
-  int passed, gpu, hints;
-  loaded = true;
-  work_path(path, sizeof path, ".progress");
-  char *text = file_read(path, NULL);
-  for (char *line = text; line && *line;) {
-    char *end = strchr(line, '\n');
-    if (sscanf(line, "%127s passed=%d gpu=%d hints=%d", id, &passed, &gpu, &hints) == 4)
-      for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
-        if (strcmp(exercise_at(i)->id, id) == 0)
-          known[i] = (Progress){passed != 0, gpu != 0, hints};
-    line = end ? end + 1 : NULL;
-  }
-  free(text);
+// False: it is no such line.
+static bool take_line(const char *line) {
+  char id[128];
+  int passed, gpu, hints, end = 0;
+  if (sscanf(line, "%127s passed=%d gpu=%d hints=%d%n", id, &passed, &gpu, &hints, &end) != 4 || line[end] != '\n')
+    return false;
+  for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
+    if (strcmp(exercise_at(i)->id, id) == 0)
+      known[i] = (Progress){passed != 0, gpu != 0, hints};
+  return true;
 }
 
+static void find_file(struct stat *about) {
+  char path[4096];
+  work_path(path, sizeof path, PROGRESS);
+  if (stat(path, about) != 0)
+    *about = (struct stat){0};
+}
+
+static void write_progress(void) {
+  char path[4096], text[MAX_PROGRESS * 96];
+  size_t used = 0;
+  for (int i = 0; i < exercise_count() && i < MAX_PROGRESS && used < sizeof text; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%.64s passed=%d gpu=%d hints=%d\n", exercise_at(i)->id,
+                             known[i].passed, known[i].on_gpu, known[i].hints);
+  work_path(path, sizeof path, PROGRESS);
+  if (used >= sizeof text || (work_exists() && !file_write(path, text, used)))
+    fprintf(stderr, "ferry: the progress could not be written to %s: %s\n", path, file_problem());
+  find_file(&known_of);
+}
+
+// With the lock. What of a damaged file could be read is written at once: nothing else has it.
+static void read_progress(void) {
+  bool damaged;
+  find_file(&known_of);
+  memset(known, 0, sizeof known);
+  char *text = work_read(PROGRESS, &damaged);
+  for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    damaged |= !take_line(line);
+  free(text);
+  if (!damaged)
+    return;
+  work_set_aside(PROGRESS);
+  write_progress();
+}
+
+// Another ./ferry may have written it, so it is read again when it is another file than the one that is known.
 Progress progress_of(const Exercise *e) {
-  if (!loaded)
-    load();
+  struct stat now;
+  find_file(&now);
+  if (now.st_ino != known_of.st_ino || now.st_dev != known_of.st_dev || now.st_size != known_of.st_size ||
+      now.st_mtim.tv_sec != known_of.st_mtim.tv_sec || now.st_mtim.tv_nsec != known_of.st_mtim.tv_nsec) {
+    const int lock = work_lock();
+    read_progress();
+    work_unlock(lock);
+  }
   return known[index_of(e)];
 }
 
 void progress_set(const Exercise *e, Progress p) {
-  char path[4096], text[MAX_PROGRESS * 96];
-  size_t used = 0;
-  progress_of(e);
+  const int lock = work_lock();
+  read_progress();
   known[index_of(e)] = p;
-  for (int i = 0; i < exercise_count() && i < MAX_PROGRESS && used < sizeof text; i++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%.64s passed=%d gpu=%d hints=%d\n", exercise_at(i)->id,
-                             known[i].passed, known[i].on_gpu, known[i].hints);
-  work_path(path, sizeof path, ".progress");
-  if (used >= sizeof text || (work_exists() && !file_write(path, text, used)))
-    fprintf(stderr, "ferry: the progress could not be written to %s\n", path);
+  write_progress();
+  work_unlock(lock);
 }
 
 // ---- the order ---------------------------------------------------------------------------------------------------------
