@@ -133,7 +133,7 @@ static bool compile_for_simulator(Answer *a) {
   command_words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);
-  if (a->for_inspector)
+  if (a->for_inspector && !a->partly)
     include_all_told(a->exercise, &c);
   command_words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
   if (a->for_inspector && a->exercise->open)
@@ -337,19 +337,29 @@ static bool read_all(int from, void *to, size_t bytes) {
   return true;
 }
 
+// In a folder of its own, with a copy of the source in it. False: the answer says why not.
+static bool make_folder(Answer *a, const char *source) {
+  if (!sandbox_folder(a->folder, sizeof a->folder)) {
+    a->folder[0] = '\0';
+    return answer_refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+  }
+  snprintf(a->program, sizeof a->program, "%s/program", a->folder);
+  return copy_source(a, source);
+}
+
+void answer_build_inspected(Answer *a, const Exercise *exercise, const char *source, bool partly) {
+  *a = (Answer){.exercise = exercise, .for_inspector = true, .partly = partly};
+  if (make_folder(a, source) && answer_build_is_whole(a))
+    build_for_inspector(a);
+}
+
 // Beside this process, if the sandbox lets it.
 static void begin_for_inspector(Answer *a, const char *source) {
   Answer *b = a->inspected = calloc(1, sizeof *b);
   if (!b)
     grader_panic("no memory for an answer");
   *b = (Answer){.exercise = a->exercise, .for_inspector = true};
-  if (!sandbox_folder(b->folder, sizeof b->folder)) {
-    b->folder[0] = '\0';
-    answer_refuse(b, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
-    return;
-  }
-  snprintf(b->program, sizeof b->program, "%s/program", b->folder);
-  if (!copy_source(b, source))
+  if (!make_folder(b, source))
     return;
   const pid_t grader = getpid(), builder = sandbox_side_by_side() ? worker_begin(&b->builder_says) : -1;
   if (builder < 0) {
@@ -405,13 +415,7 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source, bool 
     answer_refuse(a, STATUS_GRADER_ERROR, line);
     return;
   }
-  if (!sandbox_folder(a->folder, sizeof a->folder)) {
-    a->folder[0] = '\0';
-    answer_refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
-    return;
-  }
-  snprintf(a->program, sizeof a->program, "%s/program", a->folder);
-  if (!copy_source(a, source))
+  if (!make_folder(a, source))
     return;
   if (a->real_gpu && gpu_count() == 0) {
     answer_refuse(a, STATUS_GRADER_ERROR, "FERRY_CUDA=real, but there is no GPU here; FERRY_CUDA=sim simulates one\n");

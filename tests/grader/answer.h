@@ -34,6 +34,7 @@ typedef struct Answer {
   char *warning;               // the compiler's first about it, when it was built (malloc), or NULL
   unsigned protections;
   bool real_gpu, for_inspector;
+  bool partly;   // the inspector looks at a part of its blocks or kernels, whatever the run asks for
   bool starved;  // a tool ended by its time limit, and had no processor for a part of that
   char mix[330]; // of the inspected one: the file that says what its basic blocks compute; "": not known
   struct Answer
@@ -47,6 +48,9 @@ typedef struct Answer {
 // name, NULL: the strongest level that can be had) and makes what they are built with readable for them. False: `why`. What
 // could not be had is looked for again by answer_build, which makes it the grader's error.
 bool answers_begin(const char *level, char *why, size_t bytes);
+
+// Compiles and links `source` for the inspector alone, in the sandbox.
+void answer_build_inspected(Answer *a, const Exercise *exercise, const char *source, bool partly);
 
 // Compiles and links `source` in the sandbox. For the inspector at once and beside it, or `late`: not before answer_inspected asks
 // for it, from `source`, which has to stay; where most answers never come so far, that saves half of the work.

@@ -15,6 +15,7 @@ static int parse(int argc, char **argv, InspectOptions *o) {
                          : strcmp(option, "--json") == 0    ? &o->json
                          : strcmp(option, "--html") == 0    ? &o->html
                          : strcmp(option, "--gpu") == 0     ? &o->gpu
+                         : strcmp(option, "--sandbox") == 0 ? &o->sandbox
                                                             : NULL;
     if (strcmp(option, "--") == 0) {
       o->arguments = argv + i; // the program's own name goes where -- was
@@ -95,21 +96,18 @@ static int not_a_program(const InspectOptions *o) {
   return EXIT_USAGE;
 }
 
-static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, const char *test) {
+static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, bool descending) {
   char record[512];
-  for (int descending = 0; descending < (o->once ? 1 : 2); descending++) {
-    int status = inspect_run(b, o, descending ? "descending" : "ascending", test, descending || test || o->quiet,
-                             record, sizeof record);
-    if (!descending && status != 0 && !test)
-      printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
-    if (status >= 0 && inspection_add(i, b, record, descending))
-      continue;
-    fprintf(stderr,
-            "ferry inspect: the program left no record%s (status %d): it was killed, or has called _exit or abort\n",
-            test ? " in a test" : "", status);
-    return false;
-  }
-  return true;
+  int status =
+      inspect_run(b, o, descending ? "descending" : "ascending", descending || o->quiet, record, sizeof record);
+  if (!descending && status != 0)
+    printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
+  if (status >= 0 && inspection_add(i, b, record, descending))
+    return true;
+  fprintf(stderr,
+          "ferry inspect: the program left no record (status %d): it was killed, or has called _exit or abort\n",
+          status);
+  return false;
 }
 
 // A scored test has large inputs: as many blocks of each launch are looked at as when it is scored, unless something else was asked for.
@@ -124,12 +122,16 @@ static const InspectOptions *with_blocks(const InspectOptions *o, const Test *te
   return &some;
 }
 
-static bool run_all(Inspection *i, const InspectBuild *b, const InspectOptions *o) {
-  if (!o->exercise)
-    return run_and_add(i, b, o, NULL);
-  for (const Test *t = o->exercise->tests; t < o->exercise->tests + MAX_TESTS && t->name; t++)
-    if (!t->huge && !run_and_add(i, b, with_blocks(o, t), t->name))
+static bool run_all(Inspection *i, InspectBuild *b, const InspectOptions *o) {
+  const int orders = o->once ? 1 : 2;
+  for (int n = 0; n < orders && !o->exercise; n++)
+    if (!run_and_add(i, b, o, n == 1))
       return false;
+  const Test *tests = o->exercise ? o->exercise->tests : NULL;
+  for (const Test *t = tests; t && t < tests + MAX_TESTS && t->name; t++)
+    for (int n = 0; n < orders && !t->huge; n++)
+      if (!inspect_answer_run(i, b, with_blocks(o, t), n == 1, t->name))
+        return false;
   return true;
 }
 
@@ -168,6 +170,34 @@ static int report(Inspection *i, const InspectBuild *b, const InspectOptions *o)
   return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
 }
 
+// An answer runs in the sandbox, a program as the user's own. An answer with a main would be taken for a program, so what may be either is
+// neither.
+static int which_of_both(InspectOptions *o, const char *text) {
+  const Exercise *e = o->file ? exercise_of(o->file) : NULL;
+  const bool program = !text || has_main(text), own = o->sandbox && strcmp(o->sandbox, "none") == 0;
+  if (program && e && text && !own)
+    return usage_error(
+        "inspect",
+        "%s is named as an answer to %s, and has a main. An answer has none; --sandbox none runs it as a "
+        "program of yours, with nothing between it and your files",
+        o->file, e->id);
+  if (!program && !e)
+    return not_a_program(o);
+  o->exercise = program ? NULL : e;
+  if (o->exercise && o->with_count > 0)
+    return usage_error("inspect", "--with is for programs: an answer is one file");
+  return o->exercise ? begin_sandbox("inspect", o->sandbox) : -1;
+}
+
+static bool build(InspectBuild *b, const InspectOptions *o) {
+  if (o->exercise)
+    return inspect_answer_build(b, o);
+  const bool good = inspect_compile(b, o);
+  if (good && !inspect_has_loops(o) && !inspect_write_mix(b, b->mix, sizeof b->mix))
+    b->mix[0] = '\0';
+  return good;
+}
+
 static bool can_be_played(const char *id) {
   const struct model_gpu *gpu = model_gpu_named(id);
   return gpu && model_gpu_can_be_played(gpu);
@@ -189,16 +219,15 @@ int cmd_inspect(int argc, char **argv) {
   }
   const char *shown = o.program ? o.program : o.file, *name = strrchr(shown, '/');
   Inspection i = {.source = b.source, .title = name ? name + 1 : shown, .text = text};
-  if (text && !has_main(text) && !(o.exercise = exercise_of(o.file)))
-    return not_a_program(&o);
   if (o.gpu && !can_be_played(o.gpu))
     return usage_error(argv[0], "no GPU %s can be played: FERRY_SIM_GPU=list shows which", o.gpu);
+  if ((status = which_of_both(&o, text)) >= 0)
+    return status;
   i.gpu = o.gpu ? o.gpu : getenv("FERRY_SIM_GPU");
-  bool good = inspect_compile(&b, &o);
-  if (good && !inspect_has_loops(&o) && !inspect_write_mix(&b, b.mix, sizeof b.mix))
-    b.mix[0] = '\0';
-  good = good && run_all(&i, &b, &o);
+  const bool good = build(&b, &o) && run_all(&i, &b, &o);
   status = good ? report(&i, &b, &o) : EXIT_GRADER;
+  if (b.answer)
+    inspect_answer_clean(&b);
   inspect_clean(&b);
   free(text);
   return status;

@@ -75,6 +75,9 @@ const Command commands[] = {
      "--json FILE     findings, kernels and lines as JSON, one a line; - is standard output, the report goes to stderr "
      "then\n"
      "--html FILE     a page: the source, its counts in the margin, findings in place\n"
+     "--sandbox LEVEL an answer is shut in at this level (./ferry run --help), or at the strongest there is. A program "
+     "is not: it "
+     "runs as you\n"
      "-- ARGS         the program's arguments\n"
      "Exit status: 0 nothing found, 1 something is wrong, 2 wrong command line, 3 it could not be compiled or run.\n",
      cmd_inspect, false, HELP_ANYWHERE},

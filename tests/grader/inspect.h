@@ -22,6 +22,7 @@ typedef struct InspectOptions {
   bool nvcc;        // the file is anybody's, as ./ferry nvcc takes it: launches find their kernels by C++'s rules
   char **arguments; // of the program, ends with NULL
   const Exercise *exercise; // whose tests run the file, which has no main; NULL: it is a program
+  const char *sandbox;      // the level at which an answer is shut in; NULL: the strongest
 } InspectOptions;
 
 // The copies, which the C library would do unseen.
@@ -31,7 +32,11 @@ typedef struct InspectOptions {
 
 // ---- building and running ----------------------------------------------------------------------------------------------
 
+struct Answer;
+struct Inspection;
+
 typedef struct InspectBuild {
+  struct Answer *answer;                         // of an exercise; NULL: it is a program of the user's own
   char folder[256], program[4096], source[4096]; // source: FILE, its links followed
   char mix[300];                                 // the file of inspect_write_mix; "": none
   bool beside;                                   // the program has a plain copy of its kernels, too
@@ -42,9 +47,16 @@ typedef struct InspectBuild {
 bool inspect_compile(InspectBuild *b, const InspectOptions *o);
 // Runs it with a block's threads begun in this order, and leaves the record in the folder. With `quiet` its output is dropped.
 // The program's exit status as a shell gives it, -1 after a message.
-int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *order, const char *test, bool quiet,
-                char *record, size_t bytes);
+int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *order, bool quiet, char *record,
+                size_t bytes);
 void inspect_clean(InspectBuild *b);
+// The same for an answer, which may be somebody else's code: everything in the sandbox. What a run recorded is added. False after a
+// message.
+bool inspect_answer_build(InspectBuild *b, const InspectOptions *o);
+bool inspect_answer_run(struct Inspection *i, InspectBuild *b, const InspectOptions *o, bool descending,
+                        const char *test);
+void inspect_answer_clean(InspectBuild *b);
+bool inspect_answer_registers(const InspectBuild *b, const char *said); // inspect_ask_ptxas
 // Runs a tool and waits; what it prints goes to the files `out` and `err` where they are given. The exit status.
 int inspect_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err);
 // The program's kernels run as loops over their block's threads, which are told of as they run: where no instructions are counted.

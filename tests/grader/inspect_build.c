@@ -1,10 +1,11 @@
 // From a .cu file to a program that looks at its own kernels, and its runs. No sandbox: it is the user's own file, run as the
-// user would run it.
+// user would run it. Answers to exercises are inspect_answer.c's.
 #include "case.h"
 #include "config.h"
 #include "inspect.h"
 #include "kernel_flags.h"
 #include "nvcc.h"
+#include "sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,9 +112,9 @@ static const char *numbered(const char *name, int number, const char *ending) {
   return text;
 }
 
-// Then no kernel is compiled for blocks that are left alone. Of an open exercise some are, where it is scored.
+// Then no kernel is compiled for blocks that are left alone.
 static bool looks_at_all(const InspectOptions *o, int number) {
-  return number != PLAIN && !o->blocks && !o->kernel && !(o->exercise && o->exercise->open);
+  return number != PLAIN && !o->blocks && !o->kernel;
 }
 
 static bool plays_gpu(const InspectOptions *o) {
@@ -138,17 +140,6 @@ static bool transform(const InspectBuild *b, const InspectOptions *o, const char
   return tool(&c, b, "the transformation of the launches");
 }
 
-// What an answer sees beside its own file, as where it is judged.
-static void include_exercise(Command *c, const InspectOptions *o) {
-  char header[PATH_MAX];
-  if (!o->exercise)
-    return;
-  snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", o->exercise->id);
-  word(c, "", "-include");
-  word(c, "", header);
-  word(c, "-I", CONFIG_ROOT "/exercises"); // counted.cuh
-}
-
 // `apart`: for kernels that are launched here and defined in another file. What the compiler says goes to the file `said`, or is
 // seen where that is NULL.
 static bool compile_as(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
@@ -170,7 +161,6 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   const bool precompiled = !apart && number != PLAIN && access(PRECOMPILED_HEADER, R_OK) == 0;
   words(&c, precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
   words(&c, looks_at_all(o, number) ? "-include cudasim_all_told.h" : "");
-  include_exercise(&c, o);
   word(&c, "", "-S");
   word(&c, "", numbered("kernels", number, ".cpp"));
   word(&c, "", "-o");
@@ -236,7 +226,7 @@ static bool compile_either_way(const InspectBuild *b, const InspectOptions *o, c
 // What only the preprocessor makes plain, as a kernel in a macro's argument, ./ferry nvcc understands: it takes longer.
 static bool compile_as_nvcc(InspectBuild *b, const InspectOptions *o, const char *source, int number,
                             const char *said) {
-  if (b->nvcc || o->exercise)
+  if (b->nvcc)
     return false;
   b->nvcc = true;
   b->nvcc = compile_either_way(b, o, source, number, said);
@@ -257,10 +247,11 @@ bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *sai
   if (!*CONFIG_NVCC || o->program || o->no_registers)
     return false;
   snprintf(said, bytes, "%s/ptxas", b->folder);
+  if (b->answer)
+    return inspect_answer_registers(b, said);
   word(&c, "", CONFIG_NVCC);
   words(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
   word(&c, "-I", CONFIG_ROOT "/core");
-  include_exercise(&c, o);
   word(&c, "", b->source);
   return inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0;
 }
@@ -301,14 +292,6 @@ static bool link_program(const InspectBuild *b, const InspectOptions *o) {
   if (b->beside)
     word(&c, "", numbered("kernels", PLAIN, ".s"));
   word(&c, "-Wl,--whole-archive,", INSPECT_LIBRARY ",--no-whole-archive");
-  if (o->exercise) {
-    word(&c, CONFIG_OBJECTS "/sim/tests/hidden/", o->exercise->id);
-    c.used--; // the file goes on
-    c.used += (size_t)snprintf(c.text + c.used, sizeof c.text - c.used, "/driver.o") + 1;
-    word(&c, "", CONFIG_OBJECTS "/tests/grader/child.o");
-    word(&c, "", CONFIG_OBJECTS "/tests/grader/wire.o");
-    word(&c, "", CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o");
-  }
   word(&c, "", CONFIG_LIBRARY);
   words(&c, CONFIG_LINK);
   snprintf(said, sizeof said, "%s/said", b->folder);
@@ -332,15 +315,14 @@ static bool build(InspectBuild *b, const InspectOptions *o, bool beside) {
 }
 
 bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
-  const char *tmp = getenv("TMPDIR");
   if (!realpath(o->program ? o->program : o->file, b->source)) {
     fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->program ? o->program : o->file, strerror(errno));
     return false;
   }
   b->nvcc = o->nvcc;
-  snprintf(b->folder, sizeof b->folder, "%s/ferry-inspect-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-  if (!mkdtemp(b->folder)) {
-    fprintf(stderr, "ferry inspect: no temporary folder %s: %s\n", b->folder, strerror(errno));
+  // One of those that a later ./ferry removes when this one is killed.
+  if (!sandbox_folder_own(b->folder, sizeof b->folder) || chmod(b->folder, 0700) != 0) {
+    fprintf(stderr, "ferry inspect: no temporary folder can be made in $TMPDIR or /tmp: %s\n", strerror(errno));
     b->folder[0] = '\0';
     return false;
   }
@@ -349,7 +331,7 @@ bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
     return true;
   }
   snprintf(b->program, sizeof b->program, "%s/program", b->folder);
-  const bool beside = o->blocks && !o->exercise && o->with_count == 0; // some blocks are left alone
+  const bool beside = o->blocks && o->with_count == 0; // some blocks are left alone
   return build(b, o, beside) || (b->beside && build(b, o, false));
 }
 
@@ -369,13 +351,10 @@ static void set(const char *name, const char *value) {
     unsetenv(name);
 }
 
-static void begin_child(const InspectOptions *o, const char *order, bool quiet, const char *record, const char *mix,
-                        int socket) {
+static void begin_child(const InspectOptions *o, const char *order, bool quiet, const char *record, const char *mix) {
   set("FERRY_INSPECT_MIX", mix);
   if (o->gpu)
     set("FERRY_SIM_GPU", o->gpu);
-  if (o->exercise)
-    set("FERRY_SIM_MEMORY_MB", KERNELS_MEMORY_MB);
   set("FERRY_INSPECT_RECORD", record);
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);
@@ -387,55 +366,19 @@ static void begin_child(const InspectOptions *o, const char *order, bool quiet, 
     redirect("/dev/null", O_WRONLY, 1);
     redirect("/dev/null", O_WRONLY, 2);
   }
-  if (socket >= 0 && (dup2(socket, 3) < 0 || fcntl(3, F_SETFD, 0) != 0))
-    _exit(126);
 }
 
-// What an exercise's driver is asked goes over a socket; nobody wants to know what it answers.
-static void ask(const Exercise *e, const char *test, int socket) {
-  static Case c; // large
-  char drop[65536];
-  size_t bytes = 0;
-  for (int i = 0; i < MAX_TESTS && e->tests[i].name; i++)
-    if (strcmp(e->tests[i].name, test) == 0) {
-      case_begin(&c, e, &e->tests[i], hash_text(1, test), 1);
-      case_ask(&c);
-      uint8_t *request = message_pack(&c.request, &bytes);
-      for (size_t done = 0; request && done < bytes;) {
-        ssize_t n = send(socket, request + done, bytes - done, MSG_NOSIGNAL);
-        if (n <= 0)
-          break;
-        done += (size_t)n;
-      }
-      free(request);
-      case_free(&c);
-    }
-  while (read(socket, drop, sizeof drop) > 0) {
-  }
-}
-
-int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *order, const char *test, bool quiet,
-                char *record, size_t bytes) {
-  int ends[2] = {-1, -1};
+int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *order, bool quiet, char *record,
+                size_t bytes) {
   snprintf(record, bytes, "%s/record", b->folder);
   unlink(record);
-  if (test && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    fprintf(stderr, "ferry inspect: no socket: %s\n", strerror(errno));
-    return -1;
-  }
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
-    begin_child(o, order, quiet, record, b->mix[0] ? b->mix : NULL, ends[1]);
+    begin_child(o, order, quiet, record, b->mix[0] ? b->mix : NULL);
     o->arguments[0] = (char *)(uintptr_t)b->program;
     execv(b->program, o->arguments);
     _exit(127);
-  }
-  if (test) {
-    close(ends[1]);
-    if (pid > 0)
-      ask(o->exercise, test, ends[0]);
-    close(ends[0]);
   }
   return pid < 0 ? -1 : wait_for(pid);
 }

@@ -175,6 +175,30 @@ says 'a FIFO is no progress' 0 'was damaged' timeout 20 "$ferry" list
 [ -p "$progress.damaged.3" ]
 result $? 'nor is it waited for' "$(ls -l "$FERRY_WORK"/.progress*)"
 
+# ---- inspecting somebody else's answer --------------------------------------------------------------------------------------------
+
+mkdir -m 1777 "$work/open" "$work/inspected"
+mkdir "$work/theirs"
+export TMPDIR=$work/inspected
+cat >"$work/theirs/60_saxpy.cu" <<END
+#include <cuda_runtime.h>
+#include <stdio.h>
+extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
+  FILE *file = fopen("$work/open/escaped", "w");
+  if (file)
+    fclose(file);
+}
+END
+"$ferry" inspect "$work/theirs/60_saxpy.cu" --no-registers >"$work/output" 2>&1
+[ $? = 0 ] && [ ! -e "$work/open/escaped" ] && grep -q 'No kernel was launched' "$work/output"
+result $? 'an answer that is inspected writes nothing' "$(head -n 3 "$work/output")"
+echo 'int main(void) { return 0; }' >>"$work/theirs/60_saxpy.cu"
+says 'nor with a main' 2 'is named as an answer to 60_saxpy, and has a main' "$ferry" inspect "$work/theirs/60_saxpy.cu"
+says 'unless it is said to be a program' 0 'No kernel was launched' "$ferry" inspect "$work/theirs/60_saxpy.cu" --no-registers --sandbox none
+says 'no sandbox, no inspection' 3 'no answer can be shut in' env TMPDIR="$work/nowhere" "$ferry" inspect solutions/60_saxpy.cu
+[ -z "$(find "$TMPDIR" -mindepth 1)" ]
+result $? 'nothing is left of inspections' "$(find "$TMPDIR" -mindepth 1 | head -n 3)"
+
 # ---- a neighbour that takes the processors -----------------------------------------------------------------------------------------
 # Of a class, an answer that waits until it is run a second time stands for one that had no processor: it is run again after the others,
 # alone. One that was alone from the start is not.
