@@ -135,7 +135,8 @@ struct sim_config sim_config_read(void) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   long workers = cores < 2 ? 2 : cores > SIM_MAX_WORKERS ? SIM_MAX_WORKERS : cores;
   config.workers = (int)read_number("FERRY_SIM_THREADS", 1, SIM_MAX_WORKERS, workers);
-  config.guard = read_number("FERRY_SIM_GUARD", 0, 1, config.mode == SIM_LAZY) != 0;
+  config.guard =
+      (enum sim_guard)read_number("FERRY_SIM_GUARD", 0, 1, config.mode == SIM_THREADS ? SIM_CHEAP_GUARD : SIM_GUARD);
   config.zeroed = read_number("FERRY_SIM_ZERO", 0, 1, 0) != 0;
   config.split = read_number("FERRY_SIM_SPLIT", 0, 1, 1) != 0;
   config.check = read_number("FERRY_SIM_CHECK", 0, 1, 1) != 0;

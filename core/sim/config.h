@@ -15,6 +15,9 @@ enum sim_mode {
 
 enum sim_order { SIM_ASCENDING, SIM_DESCENDING, SIM_RANDOM };
 
+// Whether host code is kept from device memory while no operation runs: always, or as far as that costs little time (memory.c).
+enum sim_guard { SIM_NO_GUARD, SIM_GUARD, SIM_CHEAP_GUARD };
+
 enum { SIM_WEAK_WITHIN = 1, SIM_WEAK_BETWEEN = 2 };
 
 enum sim_edge {
@@ -33,6 +36,7 @@ struct sim_config {
   enum sim_order blocks; // in which a grid's blocks run
   unsigned int blocks_seed;
   enum sim_edge edge;
+  enum sim_guard guard;
   unsigned int weak;   // of SIM_WEAK_WITHIN and SIM_WEAK_BETWEEN: weak.h
   bool ahead;          // lazy mode: whatever other streams can do is done first
   int polls;           // lazy mode: queries of one thing that run nothing, before one does
@@ -40,7 +44,6 @@ struct sim_config {
   size_t memory_bytes; // of each device
   int workers;
   bool zeroed;                 // fresh device memory is zero, not NaN
-  bool guard;                  // device memory is inaccessible while no operation runs
   bool split;                  // kernels that cu2cpp --split has made loops of run as such
   bool check;                  // pointers passed to kernels are looked up at the launch
   int nccl_seconds;            // how long a rank waits for others

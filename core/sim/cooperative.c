@@ -9,7 +9,6 @@
 
 #include "block_internal.h"
 #include "inspector.h"
-#include "memory.h"
 #include "nested.h"
 #include "node.h"
 #include "sim.h"
@@ -45,11 +44,9 @@ static void *run_member(void *data) {
   struct member *self = data;
   struct grid *grid = self->grid;
   sim_worker_prepare_thread();
-  sim_access_begin();
   current_grid = grid;
   cudaError_t error = sim_nested_run(sim_block_run(grid->request, self->block, grid->inspection));
   current_grid = NULL;
-  sim_access_end();
   pthread_mutex_lock(&grid->lock);
   grid->running--;
   if (grid->error == cudaSuccess)

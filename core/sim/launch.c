@@ -181,9 +181,7 @@ static void run_blocks(struct grid_run *run) {
 
 static void help(void *data) {
   struct grid_run *run = data;
-  sim_access_begin();
   run_blocks(run);
-  sim_access_end();
   release_run(run);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "block_internal.h"
@@ -25,14 +26,17 @@ enum { GIVE_BACK = 2 * PAGE }; // freed pieces of this size return their pages t
 // ---- guards ----
 
 static pthread_mutex_t access_lock = PTHREAD_MUTEX_INITIALIZER;
-static int accesses;
+static int accesses;           // of all threads
+static bool opened;            // device memory is accessible
+static __thread int own;       // this thread's part of `accesses`
+static long long since, spent; // nanoseconds: when that began, and how long mprotect took in all
 
 static uintptr_t round_up(uintptr_t bytes) {
   return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
 static int protection(void) {
-  return sim.config.guard && accesses == 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
+  return sim.config.guard != SIM_NO_GUARD && !opened ? PROT_NONE : PROT_READ | PROT_WRITE;
 }
 
 static size_t page_bytes(void) {
@@ -75,22 +79,73 @@ static void unlock_access(void) {
     sim_critical_end(sim_executor);
 }
 
-void sim_access_begin(void) {
-  if (!sim.config.guard)
-    return;
+static long long nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+// access_lock is held.
+static void set_opened(bool open) {
+  const long long begin = nanoseconds();
+  opened = open;
+  protect_all();
+  spent += nanoseconds() - begin;
+}
+
+// By default the threads mode gives the guard 50 ms, which most programs do not use up, and then a twentieth of the time.
+static bool affordable(void) {
+  enum { FREE_NS = 50000000, SHARE = 20 };
+  return sim.config.guard == SIM_GUARD || spent < FREE_NS || spent - FREE_NS < (nanoseconds() - since) / SHARE;
+}
+
+// access_lock is held.
+static void close_if_unused(void) {
+  if (opened && accesses == 0 && affordable())
+    set_opened(false);
+}
+
+static void change_accesses(int by) {
   lock_access();
-  if (accesses++ == 0)
-    protect_all();
+  own += by;
+  accesses += by;
+  if (accesses > 0 && !opened)
+    set_opened(true);
+  else if (sim.config.mode != SIM_THREADS)
+    close_if_unused();
   unlock_access();
 }
 
+void sim_access_begin(void) {
+  if (sim.config.guard != SIM_NO_GUARD)
+    change_accesses(1);
+}
+
 void sim_access_end(void) {
-  if (!sim.config.guard)
+  if (sim.config.guard != SIM_NO_GUARD)
+    change_accesses(-1);
+}
+
+void sim_access_settle(void) {
+  if (sim.config.guard == SIM_NO_GUARD)
     return;
   lock_access();
-  if (--accesses == 0)
-    protect_all();
+  close_if_unused();
   unlock_access();
+}
+
+int sim_access_pause(void) {
+  const int paused = own;
+  if (paused > 0) {
+    change_accesses(-paused);
+    sim_access_settle();
+  }
+  return paused;
+}
+
+void sim_access_resume(int paused) {
+  if (paused > 0)
+    change_accesses(paused);
 }
 
 // ---- addresses ----
@@ -102,6 +157,7 @@ static size_t host_memory(void) {
 void sim_memory_init(void) {
   // The gap between devices is wider than any red zone, so that running off the end of one is no access to the next.
   enum { GAP = 64 << 20 };
+  since = nanoseconds();
   sim.span = round_up(sim.config.memory_bytes) + GAP;
   const size_t devices_bytes = sim.span * (size_t)sim.config.devices, host_bytes = sim_inspector ? host_memory() : 0,
                bytes = devices_bytes + host_bytes;
@@ -240,6 +296,7 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes, const void
   size_t end = (bytes + 255) / 256 * 256 + 256;
   ASAN_POISON_MEMORY_REGION(address + bytes, end - bytes);
   sim_access_end();
+  sim_access_settle();
   SIM_TELL(allocated(address, bytes, caller));
   *pointer = address;
   return cudaSuccess;

@@ -31,9 +31,14 @@ const char *sim_pointer_fault(const void *address, int device);
 // Describes an address of device memory for a message.
 void sim_describe(const void *address, char *text, size_t size);
 
-// Device memory is accessible between the two; they nest, and threads may overlap. With guards off they do nothing.
+// Device memory is accessible between the two; they nest, and threads may overlap. With guards off they do nothing. In the threads
+// mode it stays accessible after the last end until somebody settles: closing it after each of many operations would cost more than they.
 void sim_access_begin(void);
 void sim_access_end(void);
+void sim_access_settle(void); // host code goes on, or a worker has nothing to do
+// Around host code that an operation calls: all that this thread has begun. The result is for resume.
+int sim_access_pause(void);
+void sim_access_resume(int paused);
 
 // Ends the allocation at once; the caller sees to it that nothing uses it any more.
 cudaError_t sim_release(void *address);

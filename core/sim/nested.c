@@ -10,7 +10,6 @@
 
 #include "block.h"
 #include "block_internal.h"
-#include "memory.h"
 #include "node.h"
 #include "sim.h"
 #include "watchdog.h"
@@ -76,9 +75,7 @@ struct helper {
 static void *finish(void *data) {
   struct helper *helper = data;
   sim_worker_prepare_thread();
-  sim_access_begin();
   helper->error = run_list(helper->list, cudaSuccess);
-  sim_access_end();
   return NULL;
 }
 

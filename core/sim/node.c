@@ -357,6 +357,7 @@ void sim_node_wait(struct sim_node *node) {
       sim_unlock();
     }
   }
+  sim_access_settle();
   sim_node_waited(node);
 }
 

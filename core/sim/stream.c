@@ -10,6 +10,7 @@
 #include "graph.h"
 #include "inspector.h"
 #include "lane.h"
+#include "memory.h"
 #include "nested.h"
 #include "sim.h"
 #include "stamp.h"
@@ -397,6 +398,17 @@ bool sim_running_host_function(void) {
   return in_host_function;
 }
 
+// Host code does not touch device memory there either.
+static int begin_host_function(void) {
+  in_host_function = true;
+  return sim_access_pause();
+}
+
+static void end_host_function(int paused) {
+  sim_access_resume(paused);
+  in_host_function = false;
+}
+
 struct host_work {
   struct sim_work base;
   cudaHostFn_t function;
@@ -406,9 +418,9 @@ struct host_work {
 static cudaError_t run_host_function(struct sim_work *base) {
   struct host_work *work = (struct host_work *)base;
   sim_stamp_waited(sim_node_running()); // the function may tell another thread
-  in_host_function = true;
+  const int paused = begin_host_function();
   work->function(work->data);
-  in_host_function = false;
+  end_host_function(paused);
   return cudaSuccess;
 }
 
@@ -434,9 +446,9 @@ struct callback_work {
 static cudaError_t run_callback(struct sim_work *base) {
   struct callback_work *work = (struct callback_work *)base;
   sim_stamp_waited(sim_node_running());
-  in_host_function = true;
+  const int paused = begin_host_function();
   work->callback(work->stream, cudaSuccess, work->data);
-  in_host_function = false;
+  end_host_function(paused);
   return cudaSuccess;
 }
 

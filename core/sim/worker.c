@@ -10,6 +10,7 @@
 
 #include "fault.h"
 #include "lane.h"
+#include "memory.h"
 #include "node.h"
 #include "sim.h"
 
@@ -71,6 +72,11 @@ static void *worker(void *unused) {
     else
       run_one_node();
     sim_worker_end();
+    if (offer_count == 0 && first_ready == NULL) {
+      sim_unlock();
+      sim_access_settle();
+      sim_lock();
+    }
   }
   return NULL;
 }

@@ -4,52 +4,14 @@
 // run: FERRY_SIM_MODE=threads
 // run: FERRY_SIM_MODE=sync
 #include <assert.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include "apart.h"
 #include "check.h"
 
 enum { COUNT = 100 };
-
-// ---- running a bug, and reading what it printed ----
-
-static char output[1 << 16];
-
-// The child's exit status; what it wrote to stderr is in `output`.
-static int run_apart(void (*bug)(void)) {
-  int ends[2], status;
-  assert_int_equal(pipe(ends), 0);
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDERR_FILENO);
-    bug();
-    _exit(0);
-  }
-  close(ends[1]);
-  size_t length = 0;
-  ssize_t got;
-  while ((got = read(ends[0], output + length, sizeof output - 1 - length)) > 0)
-    length += (size_t)got;
-  output[length] = '\0';
-  close(ends[0]);
-  assert_int_equal(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void expect_output(const char *text) {
-  if (strstr(output, text) == NULL)
-    fail_msg("no \"%s\" in:\n%s", text, output);
-}
-
-// In a child: the exit status tells which of the expectations failed.
-static void expect(int number, bool good) {
-  if (!good)
-    _exit(number);
-}
 
 // After a bug: everything on the device fails with `error`, other devices work, and a reset helps.
 static void expect_sticky(cudaError_t error) {
@@ -305,13 +267,6 @@ static void bug_operand_too_small(void) {
   expect_sticky(cudaErrorIllegalAddress);
 }
 
-static void bug_host_reads_device_memory(void) {
-  float *x = allocate();
-  expect(1, cudaDeviceSynchronize() == cudaSuccess);
-  expect(2, *(volatile float *)(x + 3) == 0);
-  _exit(3); // not reached where device memory is guarded
-}
-
 // ---- tests ----
 
 static void expect_reported(void (*bug)(void), const char *what) {
@@ -403,19 +358,6 @@ static void livelocks(void **state) {
   expect_reported(bug_livelock, "livelock");
 }
 
-static void host_code_may_not_read_device_memory(void **state) {
-  (void)state;
-  const char *mode = getenv("FERRY_SIM_MODE");
-  int status = run_apart(bug_host_reads_device_memory);
-  if (mode == NULL || strcmp(mode, "lazy") != 0) {
-    assert_int_equal(status, 3); // guarded in the lazy mode only
-    return;
-  }
-  assert_int_equal(status, 139);
-  expect_output("host code used a device pointer");
-  expect_output("byte 12 of a 400-byte allocation");
-}
-
 static void in_parent_and_child(void) {
   expect(1, cudaFree(NULL) == cudaSuccess);
   pid_t child = fork();
@@ -469,7 +411,6 @@ int main(void) {
       cmocka_unit_test(pointers_a_kernel_may_not_use),
       cmocka_unit_test(operands_of_products),
       cmocka_unit_test(livelocks),
-      cmocka_unit_test(host_code_may_not_read_device_memory),
       cmocka_unit_test(forked_children_have_no_cuda),
       cmocka_unit_test(launches_that_are_refused),
   };
