@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crash.h"
 #include "cudasim_judged.h"
 #include "cudasim_split.h"
 #include "inspector.h"
@@ -129,8 +130,10 @@ static void find_faulting_thread(struct sim_executor *e, unsigned int index, uns
     set_place(e, index + block);
     run_exactly(e);
   }
-  if (e->error == cudaSuccess)
+  if (e->error == cudaSuccess) {
     sim_report_fault(e, fault);
+    sim_crash_tell_line(fault.pc);
+  }
   e->error = e->error == cudaSuccess ? fault.error : e->error;
 }
 
@@ -155,7 +158,8 @@ _Noreturn void sim_block_fault(struct sim_fault fault) {
   } else {
     sim_report_fault(e, fault);
     sim_report_thread();
-    if (e->inspected)
+    sim_crash_tell_line(fault.pc);
+    if (e->inspected && fault.address)
       sim_inspector->faulted(fault.address);
   }
   sim_give_up(e, fault.error);

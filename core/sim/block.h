@@ -28,12 +28,13 @@ bool sim_block_running(void);
 _Noreturn void sim_block_fail(cudaError_t error);
 
 // Reports an access by the running kernel that cannot be, and gives the block up with cudaErrorIllegalAddress or
-// cudaErrorMisalignedAddress; called by the signal handler. "reads" or "writes" is what it `does`; `what` is said of an illegal
+// cudaErrorMisalignedAddress, or whatever else an instruction did (cudaErrorLaunchFailure); called by the signal handler. "reads" or "writes" is what it `does`; `what` is said of an illegal
 // address that is near no array with a name, and of each that is misaligned.
 struct sim_fault {
   const void *address;
   const char *does, *what;
   cudaError_t error;
+  const void *pc; // of the instruction
 };
 _Noreturn void sim_block_fault(struct sim_fault fault);
 

@@ -166,6 +166,7 @@ void sim_report_threads(struct sim_executor *e);
 bool sim_threads_alike(const struct sim_executor *e, unsigned int a, unsigned int b);
 void sim_tell_deadlock(struct sim_executor *e); // a warp function waits in vain
 void sim_report_thread(void);                   // the one that runs
+void sim_report_place(void);                    // the kernel and its block, too
 void sim_report_fault(struct sim_executor *e, struct sim_fault fault);
 // Once for each kernel: threads have returned before a barrier of the others, which a GPU since Volta does not wait for.
 void sim_warn_returned(struct sim_executor *e);

@@ -113,7 +113,7 @@ static const struct model_gpu *read_gpu(void) {
 }
 
 // The converted program defines it (cudasim_program.h).
-extern const int cudasim_is_program __attribute__((weak));
+extern void (*const cudasim_is_program)(void) __attribute__((weak));
 
 bool sim_config_is_program(void) {
   return &cudasim_is_program != NULL;

@@ -1,5 +1,6 @@
 // Errors: the calling thread's last one, and what they are called.
 #include "sim.h"
+#include "unasked.h"
 
 static __thread cudaError_t last_error;
 
@@ -18,6 +19,8 @@ cudaError_t cudaPeekAtLastError(void) {
   if (sim_enter() != cudaSuccess)
     return cudaErrorInitializationError;
   cudaError_t sticky = sim_sticky(sim_current_device);
+  if (last_error)
+    sim_error_asked();
   return sticky ? sticky : last_error;
 }
 

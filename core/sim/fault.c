@@ -2,7 +2,6 @@
 #include "fault.h"
 #include "inspector.h"
 
-#include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "block.h"
+#include "crash.h"
 #include "memory.h"
 #include "sim.h"
 
@@ -26,11 +26,17 @@ static void free_stack(void *memory) {
   free(memory);
 }
 
+static void make_key(void) {
+  pthread_key_create(&stack_key, free_stack);
+}
+
 void sim_fault_prepare_thread(void) {
   static __thread bool prepared;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (prepared)
     return;
   prepared = true;
+  pthread_once(&once, make_key);
   stack_t present;
   if (sigaltstack(NULL, &present) == 0 && !(present.ss_flags & SS_DISABLE))
     return; // a sanitizer's
@@ -50,7 +56,7 @@ static void unblock(void) {
 }
 
 // A processor that faults for another reason than the page names no address: x86-64 where a vector's is not aligned.
-static _Noreturn void kernel_fault(const void *address, const char *does, bool named) {
+static _Noreturn void kernel_fault(const void *address, const void *pc, const char *does, bool named) {
   const char *what = "neither device nor pinned memory";
   if (!named)
     what = "an address that is not a multiple of the vector's size, or that no memory can have";
@@ -59,7 +65,17 @@ static _Noreturn void kernel_fault(const void *address, const char *does, bool n
   else if ((uintptr_t)address < NULL_PAGE)
     what = "null pointer";
   unblock(); // the handler is left by a long jump
-  sim_block_fault((struct sim_fault){address, does, what, cudaErrorIllegalAddress});
+  sim_block_fault((struct sim_fault){address, does, what, cudaErrorIllegalAddress, pc});
+}
+
+// A GPU goes on, with a result that is undefined; this processor cannot.
+_Noreturn void sim_divided(const void *context) {
+  const char *what = "integer division by zero, whose result is undefined on a GPU,";
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGFPE);
+  pthread_sigmask(SIG_UNBLOCK, &signals, NULL); // the handler is left by a long jump
+  sim_block_fault((struct sim_fault){NULL, "", what, cudaErrorLaunchFailure, sim_crash_pc(context)});
 }
 
 void sim_misaligned(const void *address, unsigned int alignment, bool writes) {
@@ -71,18 +87,16 @@ void sim_misaligned(const void *address, unsigned int alignment, bool writes) {
   enum { LARGEST = sizeof whats / sizeof whats[0] - 1 };
   if (sim_block_running())
     sim_block_fault((struct sim_fault){address, writes ? "writes" : "reads", whats[power < LARGEST ? power : LARGEST],
-                                       cudaErrorMisalignedAddress});
+                                       cudaErrorMisalignedAddress, __builtin_return_address(0)});
 }
 
-static _Noreturn void host_fault(const void *address) {
+static _Noreturn void host_fault(const void *address, const void *pc) {
   char place[128];
-  void *frames[16];
   sim_describe(address, place, sizeof place);
   fprintf(stderr, "cudasim: host code used a device pointer: %p (%s)\n", (void *)(uintptr_t)address, place);
-  fprintf(stderr, "  copy the memory with cudaMemcpy first; the call stack:\n");
-  int count = backtrace(frames, 16);
-  if (count > 2)
-    backtrace_symbols_fd(frames + 2, count - 2, STDERR_FILENO);
+  sim_crash_tell_stack(pc);
+  fprintf(stderr, "  Host code cannot access device memory. Copy it with cudaMemcpy first.\n");
+  SIM_TELL(dies());
   _exit(139);
 }
 
@@ -111,14 +125,14 @@ static const char *access_of(const void *context) {
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
   if (sim_block_running())
-    kernel_fault(info->si_addr, access_of(context), info->si_code != SI_KERNEL);
+    kernel_fault(info->si_addr, sim_crash_pc(context), access_of(context), info->si_code != SI_KERNEL);
   if (sim_device_of(info->si_addr) >= 0)
-    host_fault(info->si_addr);
+    host_fault(info->si_addr, sim_crash_pc(context));
   pass_on(signal, info, context);
 }
 
 void sim_fault_init(void) {
-  pthread_key_create(&stack_key, free_stack);
+  sim_crash_init();
   struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   sigaction(SIGSEGV, &action, &previous_segv);

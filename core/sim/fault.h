@@ -9,6 +9,9 @@ void sim_fault_init(void);
 // Gives the calling thread a stack for the signal handler, so that a kernel may overflow its own.
 void sim_fault_prepare_thread(void);
 
+// A kernel's integer division by zero; `context` is a signal handler's third argument.
+_Noreturn void sim_divided(const void *context);
+
 // An access through a pointer whose type needs another alignment (a power of two): a GPU ends the kernel there, most processors do
 // not. On the host nothing happens.
 void sim_misaligned(const void *address, unsigned int alignment, bool writes);

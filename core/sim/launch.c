@@ -20,6 +20,7 @@
 #include "sim.h"
 #include "stream.h"
 #include "trace.h"
+#include "unasked.h"
 #include "watchdog.h"
 #include "weak.h"
 
@@ -467,18 +468,17 @@ static cudaError_t launch_in_kernel(const struct cudasim_launch_request *request
   return sim_fail(error);
 }
 
-cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
+static cudaError_t launch(const struct cudasim_launch_request *request, const void *caller) {
   SIM_TRY(sim_enter());
   if (sim_block_running())
-    return launch_in_kernel(request, __builtin_return_address(0));
+    return launch_in_kernel(request, caller);
   struct CUstream_st *stream;
   SIM_TRY(sim_stream_get(request->stream, &stream));
   if (stream->device != sim_current_device)
     return sim_fail(cudaErrorInvalidResourceHandle);
   SIM_TRY(sim_sticky(stream->device));
   SIM_TRY(refuse_or_take(request));
-  if (!check_pointers(request, stream->device,
-                      __builtin_return_address(0))) { // as on a GPU: the launch succeeds, what follows fails
+  if (!check_pointers(request, stream->device, caller)) { // as on a GPU: the launch succeeds, what follows fails
     sim_set_sticky(stream->device, cudaErrorIllegalAddress);
     return cudaSuccess;
   }
@@ -492,4 +492,14 @@ cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   memcpy(work->closure, request->closure, request->closure_bytes);
   work->request.closure = work->closure;
   return sim_fail(sim_submit(stream, &work->base, NULL));
+}
+
+// The error of cudaLaunchKernel, which has no name of the kernel's, is its result; that of <<<>>> has to be asked for. A failed device has
+// been reported.
+cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
+  const void *const caller = __builtin_return_address(0);
+  const cudaError_t error = launch(request, caller);
+  if (error != cudaSuccess && request->name && !sim_block_running() && sim_sticky(sim_current_device) == cudaSuccess)
+    sim_launch_failed(request, error, caller);
+  return error;
 }

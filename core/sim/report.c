@@ -142,6 +142,11 @@ void sim_report_thread(void) {
   sim_critical_end(sim_executor);
 }
 
+void sim_report_place(void) {
+  sim_report(sim_executor, "in a kernel");
+  sim_report_thread();
+}
+
 // Below the stack pointer of the native stack, or in a fiber's guard page.
 static bool is_stack_overflow(const struct sim_executor *e, const void *address) {
   enum { NEAR = 65536 };
@@ -156,6 +161,11 @@ void sim_report_fault(struct sim_executor *e, struct sim_fault fault) {
   char message[300], array[160];
   const bool misaligned = fault.error == cudaErrorMisalignedAddress;
   const char *what = fault.what;
+  if (fault.error == cudaErrorLaunchFailure) { // no access
+    snprintf(message, sizeof message, "%s in a kernel", what);
+    sim_report(e, message);
+    return;
+  }
   if (is_stack_overflow(e, fault.address))
     what = "stack overflow of a simulated thread, whose arrays and calls may take 512 KiB, as a GPU's local memory";
   else if (!misaligned && say_array(fault.address, fault.does, array, sizeof array))

@@ -1,5 +1,6 @@
-// Linked into a program that `ferry play` runs: at its end it says what the library has counted.
+// Linked into a program that `ferry play` runs: at its end it says what the library has counted, or where it crashed.
 #include "ferry.h"
+#include "sim/crash.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,5 +23,6 @@ static void say_counted(void) {
 }
 
 __attribute__((constructor)) static void at_the_end(void) {
+  sim_crash_init();
   atexit(say_counted);
 }

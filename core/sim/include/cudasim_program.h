@@ -13,8 +13,9 @@
 #define THRUST_DEVICE_SYSTEM THRUST_DEVICE_SYSTEM_CPP
 #endif
 
-// The runtime looks whether somebody defines it.
-extern "C" __attribute__((weak, used)) const int cudasim_is_program = 1;
+// The runtime looks whether somebody defines it. What it names is linked, also where the program calls nothing of CUDA's (crash.c).
+extern "C" void sim_crash_init(void);
+extern "C" __attribute__((weak, used)) void (*const cudasim_is_program)(void) = sim_crash_init;
 
 namespace cudasim {
 
