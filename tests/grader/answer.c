@@ -62,12 +62,13 @@ static bool compile_c(Answer *a) {
   char header[512];
   command_program(&c, CONFIG_CC);
   command_words(&c, "-std=c17 -D_GNU_SOURCE -O1 -fsanitize=bounds -fsanitize-undefined-trap-on-error "
-                    "-ftrivial-auto-var-init=pattern -Wall -Wextra "
+                    "-ftrivial-auto-var-init=pattern -Wall -Wextra -Wno-unused-parameter "
                     "-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free "
                     "-Werror=implicit-function-declaration -Werror=int-conversion "
                     "-Werror=incompatible-pointer-types -Werror=return-type -fopenmp -I" CONFIG_ROOT
                     "/core -I" CONFIG_ROOT "/build/include " CONFIG_INCLUDES);
   include_prototypes(a, &c, header, sizeof header);
+  command_words(&c, a->with_lines ? "-g1" : "");
   command_word(&c, "-c", "");
   command_word(&c, "%s.c", a->exercise->id);
   command_words(&c, "-o answer.o");
@@ -135,6 +136,7 @@ static bool compile_for_simulator(Answer *a) {
   include_prototypes(a, &c, header, sizeof header);
   if (a->for_inspector && !a->partly)
     include_all_told(a->exercise, &c);
+  command_words(&c, a->with_lines ? "-g1" : "");
   command_words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
   if (a->for_inspector && a->exercise->open)
     command_words(&c, "-fstack-usage");
@@ -178,6 +180,7 @@ static bool link_program(Answer *a) {
   command_program(&c, CONFIG_CXX);
   command_words(&c, CONFIG_LINKER " -o program answer.o");
   command_words(&c, a->for_inspector ? "-Wl,--whole-archive " INSPECT_LIBRARY " -Wl,--no-whole-archive"
+                    : a->with_lines  ? ""
                                      : "-Wl,--strip-debug");
   command_words(
       &c, kernel ? "-Wl,--wrap=sim_submit"
@@ -436,6 +439,18 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source, bool 
     return;
   if (keep_own_symbols(a) && link_program(a))
     take_program(a);
+}
+
+bool answer_build_with_lines(Answer *with_lines, const Answer *a) {
+  *with_lines = (Answer){.exercise = a->exercise, .with_lines = true};
+  if (!sandbox_folder(with_lines->folder, sizeof with_lines->folder)) {
+    with_lines->folder[0] = '\0';
+    return answer_refuse(with_lines, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+  }
+  snprintf(with_lines->program, sizeof with_lines->program, "%s/program", with_lines->folder);
+  return copy_source(with_lines, a->source) &&
+         (is_kernel(a) ? compile_for_simulator(with_lines) : compile_c(with_lines)) && keep_own_symbols(with_lines) &&
+         link_program(with_lines) && take_program(with_lines);
 }
 
 void answer_free(Answer *a) {

@@ -34,8 +34,9 @@ typedef struct Answer {
   char *warning;               // the compiler's first about it, when it was built (malloc), or NULL
   unsigned protections;
   bool real_gpu, for_inspector;
-  bool partly;   // the inspector looks at a part of its blocks or kernels, whatever the run asks for
-  bool starved;  // a tool ended by its time limit, and had no processor for a part of that
+  bool with_lines; // its program knows the lines of its source
+  bool partly;     // the inspector looks at a part of its blocks or kernels, whatever the run asks for
+  bool starved;    // a tool ended by its time limit, and had no processor for a part of that
   char mix[330]; // of the inspected one: the file that says what its basic blocks compute; "": not known
   struct Answer
       *inspected; // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
@@ -60,6 +61,11 @@ void answer_free(Answer *a);
 Answer *answer_inspected(Answer *a);
 // The lines of the places that inspected replies spoke of (inspect.h). False: addr2line did not do it, `a` says why.
 bool answer_find_places(Answer *a, const struct Inspection *inspection);
+
+// The same answer once more, its code at the same addresses, with the lines of its source. False: `with_lines` says why.
+bool answer_build_with_lines(Answer *with_lines, const Answer *a);
+// What a test printed, with the answer's functions, lines and their text in place of a crash's addresses (malloc, as `output` was).
+char *answer_name_lines(const Answer *a, char *output);
 
 // For scored tests: reads from the inspected answer's machine code what its basic blocks compute. False: objdump did not do it.
 bool answer_find_mix(Answer *a);

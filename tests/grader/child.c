@@ -3,6 +3,7 @@
 #include "child.h"
 #include "driver.h"
 #include "host_memory.h"
+#include "sim/crash.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -194,7 +195,9 @@ __attribute__((weak)) void inspect_write_record(void);
 __attribute__((weak)) char *inspect_record_text(void);
 
 int main(void) {
-  static Driver driver, first;         // large
+  static Driver driver, first; // large
+  sim_crash_init();
+  sim_crash_tell_addresses();          // answer_lines.c knows what they stand for
   setvbuf(stdout, NULL, _IOLBF, 4096); // what a learner prints is seen up to where it crashes
   read_request(&driver);
   if (getenv("FERRY_ANSWER_AGAIN")) { // pass.c

@@ -45,7 +45,8 @@ static int run_compiler(const Words *w, const char *source, const char *folder) 
 // With the library's headers and as the chapters are, but for the warnings: those are shown, and stop nothing.
 static int build(const char *source, const char *folder, const char *program) {
   Words compile = {0}, link = {0};
-  split(&compile, CONFIG_CC " -std=c17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fopenmp " CONFIG_INCLUDES);
+  split(&compile,
+        CONFIG_CC " -std=c17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -fopenmp " CONFIG_INCLUDES);
   words_add(&compile, "-I" CONFIG_ROOT "/core");
   words_add(&compile, "-I" CONFIG_ROOT "/build/include");
   words_add(&compile, "-c");

@@ -229,6 +229,12 @@ char *diagnostics_errors(const char *said, const char *title) {
   return text;
 }
 
+// Which of two warnings is shown: a value that was never set is most often why an answer is wrong, what is not used hardly ever.
+static int weight(const Said *s) {
+  const size_t length = diagnostics_line(s->words);
+  return memmem(s->words, length, "uninitialized", 13) ? 2 : memmem(s->words, length, "[-Wunused", 9) ? 0 : 1;
+}
+
 char *diagnostics_warning(const char *said, const char *title) {
   static Reading r;
   char *text = NULL;
@@ -237,9 +243,12 @@ char *diagnostics_warning(const char *said, const char *title) {
   int count = 0;
   r = (Reading){0};
   read_messages(&r, said, title);
-  for (int i = 0; i < r.count; i++)
-    if (r.said[i].own && !r.said[i].error && count++ == 0)
+  for (int i = 0; i < r.count; i++) {
+    if (!r.said[i].own || r.said[i].error)
+      continue;
+    if (count++ == 0 || weight(&r.said[i]) > weight(first))
       first = &r.said[i];
+  }
   if (!first)
     return NULL;
   FILE *to = open_memstream(&text, &bytes);

@@ -4,6 +4,7 @@
 // `realloc`, which may be handed what an answer got.
 #include "host_memory.h"
 #include "base/guarded.h"
+#include "sim/crash.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -53,6 +54,7 @@ static _Noreturn void end_outside(void) {
 
 static _Noreturn void end_too_late(const Guarded *g, const char *what) {
   fprintf(stderr, HOST_MEMORY_FREED "%s: it had %zu bytes\n", what, g->bytes);
+  sim_crash_tell_stack(NULL);
   signal(SIGABRT, SIG_DFL);
   abort();
 }
@@ -63,6 +65,8 @@ static void look_before(const Guarded *g) {
   fprintf(stderr, HOST_MEMORY_BEFORE "the %zu bytes that malloc gave was written\n", g->bytes);
   end_outside();
 }
+
+static struct sigaction previous_segv, previous_bus;
 
 static void on_fault(int number, siginfo_t *info, void *context) {
   (void)context;
@@ -77,15 +81,16 @@ static void on_fault(int number, siginfo_t *info, void *context) {
             (size_t)(address - g->data), g->bytes);
     end_outside();
   }
-  signal(number, SIG_DFL); // the access is repeated, and ends the program
+  sigaction(number, number == SIGBUS ? &previous_bus : &previous_segv, NULL); // the access is repeated
 }
 
 // Before those of the simulator and the checked mode, which pass on what is none of theirs.
 __attribute__((constructor(101))) static void begin(void) {
   struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
-  sigaction(SIGSEGV, &action, NULL);
-  sigaction(SIGBUS, &action, NULL);
+  sim_crash_init();
+  sigaction(SIGSEGV, &action, &previous_segv);
+  sigaction(SIGBUS, &action, &previous_bus);
 }
 
 // ---- memory ----------------------------------------------------------------------------------------------------------------

@@ -250,8 +250,10 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   v->status = run->status;
   v->starved = sandbox_starved(&run->r);
   v->mistake = mistake_of(&run->c, &run->r, v->status);
-  if (v->status != STATUS_PASS)
+  if (v->status != STATUS_PASS) {
+    run->r.output = answer_name_lines(a, run->r.output);
     report_write(v, a, &run->c, &run->r, run->pass);
+  }
   return v->status == STATUS_PASS;
 }
 

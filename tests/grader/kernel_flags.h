@@ -6,7 +6,8 @@
 // -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it. Before each access misaligned.c
 // may be called.
 #define JUDGED_FLAGS                                                                                                   \
-  "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra -Wno-unknown-pragmas "                    \
+  "-std=c++17 -D_GNU_SOURCE -Og -DFERRY_SIM=1 -DCUDASIM_JUDGED -Wall -Wextra -Wno-unused-parameter "                   \
+  "-Wno-unknown-pragmas "                                                                                              \
   "-Werror=return-type -fsanitize=alignment -ftls-model=local-exec"
 
 // What makes g++ call the inspector (core/inspect/callbacks.c) at each access and basic block: before the loops are optimised, so that

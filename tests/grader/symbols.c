@@ -140,6 +140,9 @@ static bool calls_back(const char *name) {
 
 // ---- what an answer may use --------------------------------------------------------------------------------------------------
 
+// By which a thread of the host begins: it would find device memory open while a kernel runs.
+static const char *const threads[] = {"pthread_create", "thrd_create", "clone", "GOMP_", "_ZNSt6thread"};
+
 static bool may_use(const Exercise *exercise, const char *name) {
   bool kernel = strcmp(exercise_extension(exercise), "cu") == 0;
   // The simulator's runtime goes by CUDA's names behind a prefix.
@@ -151,7 +154,7 @@ static bool may_use(const Exercise *exercise, const char *name) {
     return kernel && !(exercise->open && calls_back(name));
   if (exercise->open)
     return moves_no_memory(name);
-  if (BEGINS_WITH(never_prefixes, name))
+  if (BEGINS_WITH(never_prefixes, name) || (kernel && BEGINS_WITH(threads, name)))
     return false;
   if (strncmp(name, "fy_", 3) == 0)
     return !kernel && is_public(name);
