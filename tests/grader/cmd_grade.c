@@ -27,7 +27,7 @@ static void *allocate(size_t count, size_t size) {
 static char *name_of(const char *name, const char *folder) {
   const char *last = strrchr(folder, '/');
   name = name ? name : last && last[1] ? last + 1 : folder;
-  char *plain = plain_text(name, strlen(name));
+  char *plain = plain_name(name, strlen(name));
   if (!plain)
     grader_panic("no memory");
   return plain;
@@ -49,6 +49,19 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const Learner *)a)->name, ((const Learner *)b)->name);
 }
 
+// A link may lead to another learner's folder, so none is followed; but the learner whose folder it was is not forgotten either.
+static void say_linked(const char *path) {
+  struct stat about, target;
+  if (lstat(path, &about) != 0 || !S_ISLNK(about.st_mode) || (stat(path, &target) == 0 && !S_ISDIR(target.st_mode)))
+    return;
+  char *plain = plain_line(path, strlen(path));
+  fprintf(
+      stderr,
+      "ferry grade: %s is a link, which is not followed: this learner is not graded. Put the folder itself there.\n",
+      plain ? plain : "a learner's folder");
+  free(plain);
+}
+
 static bool add_class(Grading *g, const char *folder) {
   DIR *class = opendir(folder);
   if (!class)
@@ -56,8 +69,8 @@ static bool add_class(Grading *g, const char *folder) {
   for (struct dirent *entry; (entry = readdir(class));) {
     char path[4096 + 300];
     snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    if (entry->d_name[0] != '.')
-      add_learner(g, entry->d_name, path);
+    if (entry->d_name[0] != '.' && !add_learner(g, entry->d_name, path))
+      say_linked(path);
   }
   closedir(class);
   if (g->learner_count > 0)

@@ -18,7 +18,7 @@ void complain(Merge *m, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  char *plain = plain_text(text, strlen(text));
+  char *plain = plain_line(text, strlen(text));
   fprintf(stderr, "ferry grade --merge: %s\n", plain ? plain : "no memory");
   free(plain);
 }
@@ -154,7 +154,9 @@ static void read_exercise(Merge *m, const ResultFile *f, const char *learner, co
   }
   Entry *entry = &m->entries[m->entry_count++];
   memset(entry, 0, sizeof *entry);
-  entry->learner = merge_copy(learner);
+  entry->learner = plain_line(learner, strlen(learner));
+  if (!entry->learner)
+    grader_panic("no memory");
   entry->file = f;
   entry->verdict.exercise = e;
   const char *wrong = read_verdict(json, &entry->verdict);

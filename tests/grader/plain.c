@@ -39,7 +39,8 @@ static bool is_control(const unsigned char *b, size_t length) {
           (b[1] == 0x81 && b[2] >= 0xa6 && b[2] <= 0xa9));
 }
 
-char *plain_text(const char *bytes, size_t count) {
+// `shown`: further characters that are shown as text.
+static char *plain(const char *bytes, size_t count, const char *shown) {
   const unsigned char *b = (const unsigned char *)bytes;
   char *text = malloc(4 * count + 1);
   size_t used = 0;
@@ -48,7 +49,9 @@ char *plain_text(const char *bytes, size_t count) {
     length = whole ? whole : 1;
     if (whole == 3 && is_control(b + i, 3)) {
       used += (size_t)sprintf(text + used, "\\u20%02x", (b[i + 1] & 3) << 6 | (b[i + 2] & 63));
-    } else if (whole == 0 || is_control(b + i, whole)) {
+    } else if (whole == 1 && b[i] == '\\' && strchr(shown, '\\')) {
+      used += (size_t)sprintf(text + used, "\\\\");
+    } else if (whole == 0 || is_control(b + i, whole) || (whole == 1 && b[i] && strchr(shown, b[i]))) {
       for (size_t j = 0; j < length; j++)
         used += (size_t)sprintf(text + used, "\\x%02x", b[i + j]);
     } else {
@@ -59,4 +62,16 @@ char *plain_text(const char *bytes, size_t count) {
   if (text)
     text[used] = '\0';
   return text;
+}
+
+char *plain_text(const char *bytes, size_t count) {
+  return plain(bytes, count, "");
+}
+
+char *plain_line(const char *bytes, size_t count) {
+  return plain(bytes, count, "\n\t");
+}
+
+char *plain_name(const char *bytes, size_t count) {
+  return plain(bytes, count, "\n\t\\");
 }

@@ -14,4 +14,9 @@ size_t utf8_sequence(const char *s, size_t count);
 // memory. Plain text stays as it is.
 char *plain_text(const char *bytes, size_t count);
 
+// The same on one line: newline and tab become text as well. Of a name also the backslash, doubled, so that two names are never shown as
+// one.
+char *plain_line(const char *bytes, size_t count);
+char *plain_name(const char *bytes, size_t count);
+
 #endif

@@ -60,7 +60,7 @@ static int test_to_show(const Verdict *v) {
 }
 
 void verdict_print(const Verdict *v, const char *file, bool all) {
-  char *plain = plain_text(file, strlen(file)); // a learner may have chosen its name
+  char *plain = plain_line(file, strlen(file)); // a learner may have chosen its name
   const int to_show = test_to_show(v);
   bool built = v->status != STATUS_COMPILE_ERROR && v->status != STATUS_MISSING &&
                (v->status != STATUS_GRADER_ERROR || !v->report);
