@@ -275,15 +275,21 @@ static bool copy_source(Answer *a, const char *source) {
     return false;
   }
   snprintf(to, sizeof to, "%s/%s.%s", a->folder, a->exercise->id, exercise_extension(a->exercise));
-  int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644), error = errno;
   char *whole = realpath(to, NULL);
   snprintf(a->source, sizeof a->source, "%s", whole ? whole : to);
   snprintf(a->title, sizeof a->title, "%s.%s", a->exercise->id, exercise_extension(a->exercise));
   free(whole);
-  bool written = out >= 0 && write(out, text, used) == (ssize_t)used;
+  ssize_t done = out >= 0 ? write(out, text, used) : -1;
+  bool written = done == (ssize_t)used;
+  error = out < 0 ? error : done < 0 ? errno : ENOSPC;
   if (out >= 0)
     close(out);
-  return (written && copy_header(a)) || answer_refuse(a, STATUS_GRADER_ERROR, "the answer could not be copied\n");
+  if (written && copy_header(a))
+    return true;
+  char why[256];
+  snprintf(why, sizeof why, "the answer could not be copied: %s\n", strerror(error));
+  return answer_refuse(a, STATUS_GRADER_ERROR, why);
 }
 
 bool answer_build_is_whole(Answer *a) {

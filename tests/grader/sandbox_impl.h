@@ -48,6 +48,9 @@ Started sandbox_start(const SandboxJob *job, char *why, size_t bytes);
 // Watches over a started command until all of it is gone.
 SandboxResult sandbox_watch(const SandboxJob *job, Started started);
 
+// Whether the grader's own limits leave enough for right answers, soft ones being raised to that; if not, `why` says what is needed.
+bool sandbox_limits_suffice(char *why, size_t bytes);
+
 // The most processor time, in seconds, of one process and of all together.
 double sandbox_processor_seconds(const SandboxJob *job);
 

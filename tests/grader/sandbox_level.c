@@ -235,6 +235,8 @@ static Trial try_level(const SandboxJob *job, SandboxLevel which, unsigned *on, 
 }
 
 static bool begin(char *folder, size_t bytes, char *why, size_t why_bytes) {
+  if (!sandbox_limits_suffice(why, why_bytes))
+    return false;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_DUMPABLE, 0);
   umask(

@@ -199,6 +199,58 @@ says 'no sandbox, no inspection' 3 'no answer can be shut in' env TMPDIR="$work/
 [ -z "$(find "$TMPDIR" -mindepth 1)" ]
 result $? 'nothing is left of inspections' "$(find "$TMPDIR" -mindepth 1 | head -n 3)"
 
+# ---- learners' names -----------------------------------------------------------------------------------------------------------------
+
+names=$work/names
+mkdir "$names"
+for name in ada $'zz\nmallory: 1.00 of 1 points (100 %)' $'a\001' 'a\x01' $'tab\there'; do
+  mkdir "$names/$name"
+  cp tests/hidden/10_made_there/wrong_left.c "$names/$name/10_made_there.c"
+done
+ln -s "$names/ada" "$names/linked"
+ln -s "$work/nowhere" "$names/dangling"
+ln -s "$PWD/$solution" "$names/notes.txt"
+"$ferry" grade --class "$names" --only 10 --json "$work/names.json" --csv "$work/names.csv" >"$work/output" 2>"$work/said"
+! grep -q '^mallory' "$work/output" && grep -qF 'zz\x0amallory: 1.00 of 1 points (100 %)' "$work/output"
+result $? 'a line break in a name begins no line' "$(cat "$work/output")"
+grep -qF 'tab\x09here/' "$work/output"
+result $? 'a tab in a name is text' "$(cat "$work/output")"
+why=$(python3 -c 'import csv, json, sys
+names = [l["name"] for l in json.load(open(sys.argv[1]))["learners"]]
+rows = [r["learner"] for r in csv.DictReader(open(sys.argv[2], newline=""))]
+assert names == rows and len(set(names)) == 5 and "\n" not in "".join(names), (names, rows)' "$work/names.json" "$work/names.csv" 2>&1)
+result $? 'each name is shown as no other is' "$why"
+says 'a merge takes them' 1 'ada: ' "$ferry" grade --merge "$work/names.json" --class "$names"
+[ "$(grep -c 'is a link, which is not followed' "$work/said")" = 2 ] && grep -q names/linked "$work/said" && grep -q names/dangling "$work/said"
+result $? 'links in place of folders are named' "$(cat "$work/said")"
+
+# ---- the grader's own limits ---------------------------------------------------------------------------------------------------------
+
+limited() { # ULIMIT'S OPTIONS: the solution, judged with them
+  # shellcheck disable=SC2086
+  (ulimit $1 && shift && "$ferry" run 10 --file "$solution" 2>&1)
+}
+for limits in '-n 16' '-v 1000000' '-v 60000' '-d 100000' '-s 128' '-f 100' '-t 1'; do
+  output=$(limited "$limits")
+  [ $? = 3 ] && [[ $output == *"ulimit ${limits% *} allows "*' is needed'* ]] && [[ $output != *'--sandbox none'* ]]
+  result $? "ulimit $limits is a grader error that says what is needed" "$output"
+done
+for limits in '-S -n 16' '-S -s 128' '-S -v 100000000' '-S -t 20'; do
+  output=$(limited "$limits")
+  result $? "ulimit $limits is raised" "$output"
+done
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+  # shellcheck disable=SC2016
+  says 'no /proc is a grader error that says so' 3 '/proc is not there' unshare -m --propagation private \
+    bash -c 'mount -t tmpfs tmpfs /proc && "$@"' - "$ferry" run 10 --file "$solution"
+  # shellcheck disable=SC2016
+  says 'a full disk is said' 3 'could not be copied: No space left on device' unshare -m --propagation private \
+    bash -c 'mkdir "$1/full" && mount -t tmpfs -o size=8k,mode=1777 tmpfs "$1/full" && dd if=/dev/zero of="$1/full/all" 2>/dev/null
+      TMPDIR=$1/full "${@:2}"' - "$work" "$ferry" run 10 --file "$solution"
+else
+  skip 'no /proc, a full disk' 'it takes root to mount'
+fi
+
 # ---- a neighbour that takes the processors -----------------------------------------------------------------------------------------
 # Of a class, an answer that waits until it is run a second time stands for one that had no processor: it is run again after the others,
 # alone. One that was alone from the start is not.
