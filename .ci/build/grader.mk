@@ -15,7 +15,8 @@ SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
 SCALE_C := $(addprefix tests/grader/scale_,model.c events.c buckets.c hardware.c published.c)
 SCALE_TEST_C := tests/grader/test_scale.c
 JSON_C := tests/grader/json.c tests/grader/plain.c tests/grader/test_json.c
-UNSEEN_C := tests/grader/unseen.c tests/grader/unseen_arrays.c tests/grader/test_unseen.c
+UNSEEN_C := $(addprefix tests/grader/,symbols.c unseen.c unseen_arrays.c test_unseen.c)
+CHILD_TEST_C := $(if $(SANITIZE),,tests/grader/wire.c tests/grader/test_child.c)
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
 GRADER_C := $(JUDGE_C)
@@ -39,7 +40,8 @@ SANDBOX_TEST := $(SANDBOX_TEST_C:%.c=$(B)/%)
 SCALE_OBJ := $(patsubst %.c,$(B)/%.o,$(SCALE_C) $(SCALE_TEST_C))
 JSON_OBJ := $(JSON_C:%.c=$(B)/%.o)
 UNSEEN_OBJ := $(UNSEEN_C:%.c=$(B)/%.o)
-GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ) $(UNSEEN_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
+CHILD_TEST_OBJ := $(CHILD_TEST_C:%.c=$(B)/%.o)
+GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ) $(UNSEEN_OBJ) $(CHILD_TEST_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
 # Of releases there are none yet: the commit's date and name, or "unknown" outside of git.
@@ -142,7 +144,9 @@ tests: $(B)/tests/grader/test_scale $(B)/tests/grader/test_json $(B)/tests/grade
 $(B)/tests/grader/test_scale: $(SCALE_OBJ)
 $(B)/tests/grader/test_json: $(JSON_OBJ)
 $(B)/tests/grader/test_unseen: $(UNSEEN_OBJ)
-$(B)/tests/grader/test_scale $(B)/tests/grader/test_json $(B)/tests/grader/test_unseen: $(B)/stamp/link $(B)/stamp/grader
+tests: $(if $(CHILD_TEST_C),$(B)/tests/grader/test_child)
+$(B)/tests/grader/test_child: $(CHILD_TEST_OBJ)
+$(B)/tests/grader/test_scale $(B)/tests/grader/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child: $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) $(filter %.o,$^) -lcmocka -lm
 

@@ -21,7 +21,7 @@ void child_bug(const char *what, const char *name) {
 static void read_all(void *to, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     ssize_t n = read(SOCKET, (char *)to + done, bytes - done);
-    if (n <= 0 && errno != EINTR)
+    if (n == 0 || (n < 0 && errno != EINTR)) // nothing comes any more, whatever errno says of a call before
       child_bug("no request on the socket", "");
     if (n > 0)
       done += (size_t)n;

@@ -16,14 +16,20 @@ int wanted_devices(void) {
   return devices >= 1 && devices <= 8 ? devices : 2;
 }
 
+// Up to 16 hexadecimal digits, as a report has them.
+static bool read_seed(const char *text, uint64_t *seed) {
+  const size_t length = strlen(text);
+  *seed = strtoull(text, NULL, 16);
+  return length > 0 && length <= 16 && strspn(text, "0123456789abcdefABCDEF") == length;
+}
+
 static bool read_replay(const char *text, RunOptions *o) {
   char *end;
   long number = strtol(text, &end, 10);
-  if (number < 1 || number > MAX_TESTS || *end != '.' || !end[1])
+  if (number < 1 || number > MAX_TESTS || *end != '.')
     return false;
   o->replay = (int)number;
-  o->seed = strtoull(end + 1, &end, 16);
-  return *end == '\0';
+  return read_seed(end + 1, &o->seed);
 }
 
 // An option's value, NULL when argv ends before it.
@@ -65,9 +71,10 @@ int run_parse(int argc, char **argv, RunOptions *o) {
       o->test = value;
     else if (strcmp(option, "--sandbox") == 0)
       o->sandbox = value;
-    else if (strcmp(option, "--seed") == 0)
-      o->seed = strtoull(value, NULL, 16);
-    else if (strcmp(option, "--devices") == 0) {
+    else if (strcmp(option, "--seed") == 0) {
+      if (!read_seed(value, &o->seed))
+        return usage_error(argv[0], "--seed takes up to 16 hexadecimal digits, such as 1f3a");
+    } else if (strcmp(option, "--devices") == 0) {
       if (!are_devices(value))
         return usage_error(argv[0], "--devices takes numbers from 1 to 8, such as 1,4");
       o->devices = value;

@@ -83,6 +83,10 @@ done
 for times in 0 1001 -1 3x ''; do
   says "--times '$times'" 2 'a number from 1 to 1000' "$ferry" run 10 --file solutions/10_made_there.c --times "$times"
 done
+for seed in zz '' 1g -1 0x1 ' 1' 12345678901234567; do
+  says "--seed '$seed'" 2 'up to 16 hexadecimal digits' "$ferry" run 10 --file solutions/10_made_there.c --seed "$seed"
+  says "--replay '1.$seed'" 2 'what a failed test printed' "$ferry" run 10 --file solutions/10_made_there.c --replay "1.$seed"
+done
 "$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --all --times 3 --devices 1,2 >"$work/times"
 [ $? = 1 ] && [ "$(grep -cE '^run [123] of 3, with FERRY_SIM_DEVICES=[12]:$' "$work/times")" = 6 ] &&
   [ "$(awk '/^run/ { run = $2 } /given/ { of[run] = of[run] $0 } END { for (run in of) print of[run] }' "$work/times" | sort -u | wc -l)" = 3 ]

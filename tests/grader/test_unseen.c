@@ -1,7 +1,9 @@
-// What an answer to an open exercise must not have: words that hide from the inspector what it does, and arrays of a thread's own whose
+// What an answer must not use (symbols.c); and one to an open exercise must not have: words that hide from the inspector what it does, and arrays of a thread's own whose
 // indices the compiler does not know. Told on evidence alone: what is known, or may be, is nobody's mistake.
 // run:
 #include "case.h"
+#include "registry.h"
+#include "symbols.h"
 #include "unseen.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +16,11 @@
 void grader_panic(const char *format, ...) {
   fail_msg("%s", format);
   abort();
+}
+
+const char *exercise_extension(const Exercise *e) {
+  (void)e;
+  return "cu";
 }
 
 // In a kernel of these parameters; `index` is what is said not to be known, NULL: nothing is said.
@@ -165,9 +172,71 @@ static void test_words(void **unused) {
   }
 }
 
+// ---- symbols of the object -----------------------------------------------------------------------------------------------------
+
+// What readelf prints of an object that defines `work` and uses these symbols, one of them with a note as on aarch64.
+static void expect_symbol(bool open, const char *name, bool allowed) {
+  static const Exercise exercises[] = {{.functions = {"work"}}, {.functions = {"work"}, .open = true}};
+  for (int note = 0; note < 2; note++) {
+    char listing[512];
+    snprintf(listing, sizeof listing,
+             "    10: 0000000000000000    24 FUNC    GLOBAL DEFAULT    1 work\n"
+             "    12: 0000000000000000     0 NOTYPE  GLOBAL DEFAULT %s UND %s\n",
+             note ? "[VARIANT_PCS] " : "", name);
+    char *why = symbols_refused(&exercises[open], listing, false);
+    if (allowed ? why != NULL : !why || !strstr(why, name + 4 * (strncmp(name, "sim_cu", 6) == 0)))
+      fail_msg("%s %s: got %s", open ? "open," : "", name, why ? why : "nothing");
+    free(why);
+  }
+}
+
+static void test_symbols(void **unused) {
+  (void)unused;
+  static const char *const everywhere[] = {"sim_cudaMalloc",
+                                           "cudasim_launch",
+                                           "memcpy",
+                                           "sinf",
+                                           "powl",
+                                           "sincosf",
+                                           "_Znwm",
+                                           "__cxa_guard_acquire",
+                                           "_ZSt20__throw_length_errorPKc",
+                                           "__udivti3",
+                                           "printf",
+                                           "__tsan_read4",
+                                           "stderr",
+                                           "exit"};
+  static const char *const closed[] = {"wcsncpy",
+                                       "snprintf",
+                                       "qsort",
+                                       "pthread_create",
+                                       "modff",
+                                       "setvbuf",
+                                       "fork",
+                                       "sim_cudaLaunchHostFunc",
+                                       "sim_cudaStreamAddCallback",
+                                       "sinq",
+                                       "expo",
+                                       "str"};
+  static const char *const nowhere[] = {"fy_count_launch", "driver_put_array", "cudasim_get_stats", "main",
+                                        "sim_submit"};
+  for (size_t i = 0; i < sizeof everywhere / sizeof *everywhere; i++) {
+    expect_symbol(false, everywhere[i], true);
+    expect_symbol(true, everywhere[i], true);
+  }
+  for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
+    expect_symbol(false, closed[i], true);
+    expect_symbol(true, closed[i], false);
+  }
+  for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
+    expect_symbol(false, nowhere[i], false);
+    expect_symbol(true, nowhere[i], false);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_known), cmocka_unit_test(test_unknown),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_known),     cmocka_unit_test(test_unknown),
                                      cmocka_unit_test(test_functions), cmocka_unit_test(test_cut),
-                                     cmocka_unit_test(test_words)};
+                                     cmocka_unit_test(test_words),     cmocka_unit_test(test_symbols)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
