@@ -16,7 +16,7 @@ SCALE_C := $(addprefix tests/grader/scale_,model.c events.c buckets.c hardware.c
 SCALE_TEST_C := tests/grader/test_scale.c
 JSON_C := tests/grader/json.c tests/grader/plain.c tests/grader/test_json.c
 UNSEEN_C := $(addprefix tests/grader/,symbols.c unseen.c unseen_arrays.c test_unseen.c)
-CHILD_TEST_C := $(if $(SANITIZE),,tests/grader/wire.c tests/grader/test_child.c)
+CHILD_TEST_C := tests/grader/wire.c tests/grader/test_child.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
 GRADER_C := $(JUDGE_C)
@@ -140,11 +140,10 @@ $(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(FERRY_MODEL) $(B)/stamp/link $(
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) $(FERRY_MODEL) -lcmocka -lm
 
-tests: $(B)/tests/grader/test_scale $(B)/tests/grader/test_json $(B)/tests/grader/test_unseen
+tests: $(B)/tests/grader/test_scale $(B)/tests/grader/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child
 $(B)/tests/grader/test_scale: $(SCALE_OBJ)
 $(B)/tests/grader/test_json: $(JSON_OBJ)
 $(B)/tests/grader/test_unseen: $(UNSEEN_OBJ)
-tests: $(if $(CHILD_TEST_C),$(B)/tests/grader/test_child)
 $(B)/tests/grader/test_child: $(CHILD_TEST_OBJ)
 $(B)/tests/grader/test_scale $(B)/tests/grader/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child: $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
