@@ -1,4 +1,5 @@
 // status: fail
+// seconds: 20
 // Limits and priorities of all other processes of its user, the grader among them, as far as they are in sight (1 is a supervisor that
 // ends with the answer). What is asked for changes nothing.
 #include "ferry.h"
@@ -8,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { NEAR = 2000 };
+
 static void say(long done, const char *call, int process) {
   if (done == 0)
     printf("got hold of process %d by %s\n", process, call);
@@ -16,8 +19,9 @@ static void say(long done, const char *call, int process) {
 static void attack(void) {
   struct rlimit limit;
   struct sched_param none = {0};
-  const int own = getpid(), last = getppid() > 65536 ? getppid() : 65536;
-  for (int p = 2; p <= last; p++) {
+  const int own = getpid(),
+            near = getppid() < NEAR ? NEAR : getppid(); // the grader began shortly before its supervisor
+  for (int p = near - NEAR + 2; p < near + NEAR; p++) {
     if (p == own)
       continue;
     say(syscall(SYS_prlimit64, p, RLIMIT_CORE, NULL, &limit), "prlimit", p);
