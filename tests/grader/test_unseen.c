@@ -57,7 +57,8 @@ static void test_known(void **unused) {
       "extern __shared__ float s[];\ns[threadIdx.x] = a[m];\n",
       "int x = threadIdx.x;\n*(float *)(c + x) = *(const float *)(a + x) * c[x];\n",
       "float s[sizeof(c[m]) / 4];\ns[0] = s[sizeof(a[n]) - 4];\n",
-      "float s[4];\n{\nint i = threadIdx.x;\nc[i] = 0;\n}\nfor (int i = 0; i < 4; i++) {\nint k = i;\ns[k] = 0;\n}\n",
+      ("float s[4];\n{\n  int i = threadIdx.x;\n  c[i] = 0;\n}\n"
+       "for (int i = 0; i < 4; i++) {\n  int k = i;\n  s[k] = 0;\n}\n"),
       "/* float s[4]; s[m] */ // float t[2]; t[n] = 0\nc[m] = '\\'' + \"s[m]\"[0];\n",
       "struct { float x[4]; } s;\nfor (int i = 0; i < m; i++) s.x[i] = 0;\n", // what a member is, nobody looks up
   };
