@@ -59,3 +59,12 @@ printf 'ok 1 - one\nok 02_two # SKIP no gnuplot\nnot ok three - differs\n' >"$wo
 check 'TAP' 1 'passed|one|
 skipped|02_two|no gnuplot
 failed|three|differs'
+
+# What takes hours is run only when it is asked for.
+usual=$(tests/run.sh --list | grep -c '^tests/nightly/')
+nightly=$(tests/run.sh --nightly --list)
+if [ "$usual" = 0 ] && [ -n "$nightly" ] && ! echo "$nightly" | grep -qv '^tests/nightly/'; then
+  echo 'ok the nightly tests, only with --nightly'
+else
+  echo "not ok the nightly tests, only with --nightly - $usual among the others, and: $nightly"
+fi
