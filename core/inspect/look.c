@@ -2,10 +2,12 @@
 // at at a time; those that are not run beside it as ever.
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "inspect/async.h"
 #include "inspect/clock.h"
@@ -28,7 +30,7 @@
 
 #include "cudasim_launch.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; // `dies` asks whether this thread has it
 
 static atomic_uint waiting; // for the lock
 
@@ -416,9 +418,34 @@ static void at_exit(void) {
   inspect_write_record();
 }
 
+// The program has to end by its fault, whatever it has damaged: the heap, whose lock this thread may hold, or a kernel that another
+// thread looks at, and which never ends.
+static void too_late(int number) {
+  sigset_t signals;
+  (void)number;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGSEGV);
+  signal(SIGSEGV, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+  raise(SIGSEGV);
+}
+
+// In a handler of signals. Where this thread has the lock, what was found is in the middle of a change and is not written.
 static void dies(void) {
+  enum { SECONDS = 5 };
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGALRM);
+  signal(SIGALRM, too_late);
+  pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+  alarm(SECONDS);
+  atomic_fetch_add(&waiting, 1);
+  const int taken = pthread_mutex_lock(&lock);
+  atomic_fetch_sub(&waiting, 1);
   inspect_died = true;
-  at_exit();
+  if (taken == 0)
+    inspect_write_record();
+  alarm(0);
 }
 
 static const struct sim_inspector inspector = {.launch_begin = launch_begin,
