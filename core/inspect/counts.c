@@ -137,6 +137,10 @@ void counts_end_block(void) {
   empty(&of_block);
 }
 
+// `take` and `scale` go through its members as through an array: a new one has to be a double, too.
+enum { COUNTS = 31 };
+_Static_assert(sizeof(struct model_counts) == COUNTS * sizeof(double), "struct model_counts is an array of doubles");
+
 // ---- totals --------------------------------------------------------------------------------------------------------------------
 
 static void add_accesses(struct model_counts *c, const struct site *s) {
@@ -198,7 +202,7 @@ static void take(struct kernel *k) {
   const struct model_counts now = totals(k);
   double *sum = (double *)&k->counting->counted->sum;
   const double *then = (const double *)&k->counting->counted->start;
-  for (size_t i = 0; i < sizeof now / sizeof(double); i++)
+  for (size_t i = 0; i < COUNTS; i++)
     sum[i] += ((const double *)&now)[i] - then[i];
   k->counting = NULL;
 }
@@ -227,7 +231,7 @@ static double static_shared(const struct kernel *k) {
 }
 
 static void scale(struct model_counts *c, double factor) {
-  for (size_t i = 0; i < sizeof *c / sizeof(double); i++)
+  for (size_t i = 0; i < COUNTS; i++)
     ((double *)c)[i] *= factor;
 }
 
