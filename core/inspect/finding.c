@@ -31,6 +31,10 @@ void *inspect_allocate(size_t bytes) {
   return or_exit(calloc(bytes ? bytes : 1, 1));
 }
 
+char *inspect_copy(const char *text, size_t most) {
+  return or_exit(strndup(text, most));
+}
+
 void *inspect_allocate_aligned(size_t alignment, size_t bytes) {
   const size_t whole = (bytes + alignment - 1) / alignment * alignment;
   return memset(or_exit(aligned_alloc(alignment, whole)), 0, whole);
@@ -75,8 +79,11 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   f = findings[finding_count++] = inspect_allocate(sizeof *f);
-  *f = (struct finding){kind,       kernel,           place.first, place.second, place.third, place.file,
-                        place.line, place.other_line, 1,           strdup(text)};
+  *f = (struct finding){kind,        kernel,
+                        place.first, place.second,
+                        place.third, place.file,
+                        place.line,  place.other_line,
+                        1,           inspect_copy(text, sizeof text)};
   return f;
 }
 

@@ -116,7 +116,10 @@ struct flow;   // flow.c
 struct record; // word.h
 
 struct kernel {
-  char *name;
+  char *launch;           // as its launch names it
+  char *name;             // the same, or with its parameters where launches name several kernels alike
+  const void *function;   // NULL: nobody knows its address
+  const char *parameters; // their types
   unsigned int grid[3], block[3];
   size_t dynamic_bytes;
   uint64_t launches, blocks, looked;
@@ -304,5 +307,6 @@ _Noreturn void inspect_give_up(const char *why);
 void *inspect_allocate(size_t bytes); // zeroed
 void *inspect_allocate_aligned(size_t alignment, size_t bytes);
 void *inspect_resize(void *memory, size_t bytes);
+char *inspect_copy(const char *text, size_t most); // of at most so many characters
 
 #endif

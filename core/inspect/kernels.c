@@ -1,6 +1,7 @@
 // What is known of each kernel: one for all of its launches, with the places of the program that its warps came to.
 #include "inspect/kernels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,14 +23,63 @@ static const char *name_of(const struct cudasim_launch_request *request) {
   return request->name ? request->name : "kernel";
 }
 
-struct kernel *kernel_of(const struct cudasim_launch_request *request) {
-  const char *name = name_of(request);
+// Where a launch finds its kernel as a call does, or nothing else asks for the kernel's address, the function of the launch stands
+// for it (cudasim_launch.h).
+static const void *function_of(const struct cudasim_launch_request *request) {
+  return request->function == (const void *)(uintptr_t)request->thread ? NULL : request->function;
+}
+
+static const char *parameters_of(const struct cudasim_launch_request *request) {
+  return request->parameters ? request->parameters : "";
+}
+
+// Overloads have one name, and so may instances of a template: those whose arguments are deduced, or depend on another template.
+static bool is_of(const struct kernel *k, const struct cudasim_launch_request *request) {
+  const void *const function = function_of(request);
+  return strcmp(k->launch, name_of(request)) == 0 &&
+         (k->function && function ? k->function == function : strcmp(k->parameters, parameters_of(request)) == 0);
+}
+
+// "float *, int" of "const char* cudasim::parameters() [with P = {float*, int}]"
+static void name_with_parameters(const struct kernel *k, char *name, size_t bytes) {
+  static const char before[] = "P = {";
+  const char *begin = strstr(k->parameters, before), *end = strrchr(k->parameters, '}');
+  begin = begin && end ? begin + sizeof before - 1 : "";
+  snprintf(name, bytes, "%s(%.*s)", k->launch, *begin ? (int)(end - begin) : 0, begin);
+}
+
+static void name_in_full(struct kernel *k) {
+  char *name = k->function ? program_function(k->function) : NULL, text[512];
+  if (k->name != k->launch)
+    return;
+  if (name == NULL)
+    name_with_parameters(k, text, sizeof text);
+  k->name = inspect_copy(name ? name : text, SIZE_MAX);
+  free(name);
+}
+
+static void name(struct kernel *k) {
+  bool alone = true;
+  k->name = k->launch;
   for (size_t i = 0; i < kernel_count; i++)
-    if (strcmp(kernels[i]->name, name) == 0)
+    if (kernels[i] != k && strcmp(kernels[i]->launch, k->launch) == 0) {
+      name_in_full(kernels[i]);
+      alone = false;
+    }
+  if (!alone)
+    name_in_full(k);
+}
+
+struct kernel *kernel_of(const struct cudasim_launch_request *request) {
+  for (size_t i = 0; i < kernel_count; i++)
+    if (is_of(kernels[i], request))
       return kernels[i];
   kernels = inspect_resize(kernels, (kernel_count + 1) * sizeof(struct kernel *));
   struct kernel *k = kernels[kernel_count++] = inspect_allocate(sizeof *k);
-  k->name = strdup(name);
+  k->launch = inspect_copy(name_of(request), SIZE_MAX);
+  k->function = function_of(request);
+  k->parameters = parameters_of(request);
+  name(k);
   k->flow = flow_new();
   k->arrays = inspect_allocate((size_t)program_arrays() + 1);
   k->known_shared = inspect_allocate(program_shared_bytes() / MEMORY_WORD + 1);

@@ -256,7 +256,7 @@ void inspect_array(void *address, size_t bytes, const char *name, bool unwritten
     a->address = at;
     a->bytes = bytes;
     free(a->name);
-    a->name = strdup(name);
+    a->name = inspect_copy(name, SIZE_MAX);
   }
   inspect_release();
 }

@@ -1,11 +1,15 @@
 // What the running program says of itself: where it was loaded, which of its thread-local variables are shared arrays, where its
 // other variables are.
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "inspect/program.h"
 
@@ -128,10 +132,10 @@ static char *short_name(const char *symbol) {
       while (number > 0 && symbol[number - 1] >= '0' && symbol[number - 1] <= '9')
         number--;
       if (number < begin && (size_t)strtoul(symbol + number, NULL, 10) == cut - begin)
-        return strndup(symbol + begin, cut - begin);
+        return inspect_copy(symbol + begin, cut - begin);
     }
   }
-  return strdup(symbol);
+  return inspect_copy(symbol, SIZE_MAX);
 }
 
 static void add_array(const char *name, const ElfW(Sym) * symbol) {
@@ -157,7 +161,7 @@ static void note_told(const char *name, const ElfW(Sym) * symbol) {
       strcmp(name + length - (sizeof end - 1), end) != 0)
     return;
   told = inspect_resize(told, (size_t)(told_count + 1) * sizeof *told);
-  told[told_count++] = (struct told){strdup(name), program_loaded_at + symbol->st_value};
+  told[told_count++] = (struct told){inspect_copy(name, length), program_loaded_at + symbol->st_value};
 }
 
 void (*cudasim_inspected(const char *type))(const void *closure);
@@ -171,7 +175,9 @@ void (*cudasim_inspected(const char *type))(const void *closure) {
   abort(); // which leaves no record
 }
 
-static void read_symbols(const char *file, const ElfW(Shdr) * sections, const ElfW(Shdr) * table) {
+static const char *file; // the program's, mapped
+
+static void read_symbols(const ElfW(Shdr) * sections, const ElfW(Shdr) * table) {
   const ElfW(Sym) *symbols = (const ElfW(Sym) *)(const void *)(file + table->sh_offset);
   const char *names = file + sections[table->sh_link].sh_offset;
   for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++)
@@ -186,7 +192,7 @@ static void read_symbols(const char *file, const ElfW(Shdr) * sections, const El
     }
 }
 
-static void note_sections(const char *file, const ElfW(Ehdr) * head, const char *prefix, struct ranges *ranges) {
+static void note_sections(const ElfW(Ehdr) * head, const char *prefix, struct ranges *ranges) {
   const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file + head->e_shoff);
   const char *names = file + sections[head->e_shstrndx].sh_offset;
   for (int i = 0; i < head->e_shnum; i++)
@@ -201,32 +207,62 @@ static int by_offset(const void *a, const void *b) {
   return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-void program_read(void) {
-  bool found = false;
-  dl_iterate_phdr(find_parts, &found);
-  FILE *self = fopen("/proc/self/exe", "rb");
-  if (self == NULL) // where an answer is shut in there is no /proc
-    self = fopen((const char *)(uintptr_t)getauxval(AT_EXECFN), "rb");
-  long bytes = self && fseek(self, 0, SEEK_END) == 0 ? ftell(self) : 0;
-  char *file = bytes > 0 ? inspect_allocate((size_t)bytes) : NULL;
-  if (self == NULL || file == NULL || fseek(self, 0, SEEK_SET) != 0 || fread(file, (size_t)bytes, 1, self) != 1) {
+static const char *map_file(void) {
+  int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (self < 0) // where an answer is shut in there is no /proc
+    self = open((const char *)(uintptr_t)getauxval(AT_EXECFN), O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  void *mapped = MAP_FAILED;
+  if (self >= 0 && fstat(self, &status) == 0)
+    mapped = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, self, 0);
+  if (mapped == MAP_FAILED) {
     fprintf(stderr, "ferry inspect: the program cannot read its own symbols from its file\n");
     exit(1);
   }
-  fclose(self);
+  close(self);
+  return mapped;
+}
+
+void program_read(void) {
+  bool found = false;
+  dl_iterate_phdr(find_parts, &found);
+  file = map_file();
   const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)(const void *)file;
   const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file + head->e_shoff);
   for (int i = 0; i < head->e_shnum; i++)
     if (sections[i].sh_type == SHT_SYMTAB)
-      read_symbols(file, sections, &sections[i]);
-  note_sections(file, head, "cudasim_constant_", &constants);
-  note_sections(file, head, "cudasim_managed_", &managed);
+      read_symbols(sections, &sections[i]);
+  note_sections(head, "cudasim_constant_", &constants);
+  note_sections(head, "cudasim_managed_", &managed);
   span_constants();
-  free(file);
   if (array_count)
     qsort(arrays, (size_t)array_count, sizeof *arrays, by_offset);
   while (array_count > 0 && arrays[array_count - 1].offset > guard_offset) // the simulator's own variables
     free(arrays[--array_count].name);
+}
+
+// The mangled name of the function at this address of the file; NULL: it has none.
+static const char *symbol_at(const ElfW(Shdr) * sections, const ElfW(Shdr) * table, uint64_t address) {
+  const ElfW(Sym) *symbols = (const ElfW(Sym) *)(const void *)(file + table->sh_offset);
+  for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++)
+    if (symbols[i].st_value == address && ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
+      return file + sections[table->sh_link].sh_offset + symbols[i].st_name;
+  return NULL;
+}
+
+char *__cxa_demangle(const char *mangled, char *buffer, size_t *bytes, int *status); // NOLINT: of the C++ library
+
+char *program_function(const void *function) {
+  const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)(const void *)file;
+  const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file + head->e_shoff);
+  const char *mangled = NULL;
+  for (int i = 0; i < head->e_shnum && !mangled; i++)
+    if (sections[i].sh_type == SHT_SYMTAB)
+      mangled = symbol_at(sections, &sections[i], (uint64_t)(uintptr_t)function - program_loaded_at);
+  char *text = mangled ? __cxa_demangle(mangled, NULL, NULL, NULL) : NULL;
+  if (text && strncmp(text, "void ", 5) == 0) // so it is written for instances of templates alone
+    memmove(text, text + 5, strlen(text + 5) + 1);
+  return text;
 }
 
 int program_array_at(size_t offset) {

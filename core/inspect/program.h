@@ -28,7 +28,8 @@ bool program_is_managed(uint64_t address); // it is a variable that the host sha
 bool program_has_managed(void);
 bool program_is_constant(uint64_t address, size_t *offset); // __constant__; the offset is from the first of all
 size_t program_constant_bytes(void);                        // from there to the end of the last
-int program_array_at(size_t offset);                        // -1: no array
+char *program_function(const void *function); // "fill<float>(float*, int)" (malloc); NULL: it has no symbol
+int program_array_at(size_t offset);          // -1: no array
 const struct array *program_array(int number);
 int program_arrays(void);
 

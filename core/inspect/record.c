@@ -1,4 +1,5 @@
 // The file that ./ferry reads: a line for each thing, its fields between tabs, places as addresses in the program.
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,13 @@ static const char *const names[FINDINGS] = {"race-block",
                                             "illegal",
                                             "argument",
                                             "leak"};
+
+// A text as a field: with no tab or line's end in it.
+static void write_text(FILE *out, const char *before, const char *text) {
+  fputs(before, out);
+  for (; *text; text++)
+    fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+}
 
 // What its threads computed: each lane's instructions.
 static void write_mix(FILE *out, const struct kernel *k, size_t number) {
@@ -65,9 +73,13 @@ static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
     loops += k->arrays[i] & IN_LOOPS ? program_array(i)->bytes : 0;
   }
   const size_t shared = threads > loops ? threads : loops;
-  fprintf(out, "kernel\t%zu\t%s\t%u\t%u\t%u\t%u\t%u\t%u\t%zu\t%zu\t%lu\t%lu\t%lu\t%d\t%d\n", number, k->name,
-          k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], shared, k->dynamic_bytes,
-          (unsigned long)k->launches, (unsigned long)k->looked, (unsigned long)k->blocks, k->shapes_differ, k->cut);
+  fprintf(out, "kernel\t%zu", number);
+  write_text(out, "\t", k->name);
+  fprintf(out, "\t%u\t%u\t%u\t%u\t%u\t%u\t%zu\t%zu\t%lu\t%lu\t%lu\t%d\t%d", k->grid[0], k->grid[1], k->grid[2],
+          k->block[0], k->block[1], k->block[2], shared, k->dynamic_bytes, (unsigned long)k->launches,
+          (unsigned long)k->looked, (unsigned long)k->blocks, k->shapes_differ, k->cut);
+  write_text(out, "\t", k->launch);
+  fputc('\n', out);
   for (uint32_t i = 0; i < k->site_room; i++) {
     const struct site *s = &k->sites[i];
     if (s->key == 0)
@@ -80,9 +92,11 @@ static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
   write_mix(out, k, number);
   if (k->modelled)
     write_time(out, k->modelled, number);
-  for (const struct barrier *b = k->barriers; b; b = b->next)
-    fprintf(out, "barrier\t%zu\t%s\t%d\t%lu\t%lu\n", number, b->file, b->line, (unsigned long)b->passes,
-            (unsigned long)b->needed);
+  for (const struct barrier *b = k->barriers; b; b = b->next) {
+    fprintf(out, "barrier\t%zu", number);
+    write_text(out, "\t", b->file);
+    fprintf(out, "\t%d\t%lu\t%lu\n", b->line, (unsigned long)b->passes, (unsigned long)b->needed);
+  }
 }
 
 static long number_of(const struct kernel *kernel) {
@@ -93,8 +107,11 @@ static long number_of(const struct kernel *kernel) {
 }
 
 static void write_finding(FILE *out, const struct finding *f) {
-  fprintf(out, "finding\t%ld\t%s\t%x\t%x\t%x\t%s\t%d\t%d\t%lu\t%s\n", number_of(f->kernel), names[f->kind], f->first,
-          f->second, f->third, f->file ? f->file : "-", f->line, f->other_line, (unsigned long)f->count, f->detail);
+  fprintf(out, "finding\t%ld\t%s\t%x\t%x\t%x", number_of(f->kernel), names[f->kind], f->first, f->second, f->third);
+  write_text(out, "\t", f->file ? f->file : "-");
+  fprintf(out, "\t%d\t%d\t%lu", f->line, f->other_line, (unsigned long)f->count);
+  write_text(out, "\t", f->detail);
+  fputc('\n', out);
 }
 
 bool inspect_died;
@@ -117,7 +134,9 @@ static bool is_a_race(const struct finding *f) {
   return false;
 }
 
+// The program may have set a locale with a decimal comma.
 static void write_all(FILE *out) {
+  const locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
   find_leaks();
   for (size_t i = 0; kernels_at(i); i++)
     write_kernel(out, kernels_at(i), i);
@@ -125,6 +144,7 @@ static void write_all(FILE *out) {
     if (!is_a_race(finding_at(i)))
       write_finding(out, finding_at(i));
   fprintf(out, "end\n");
+  uselocale(before);
 }
 
 void inspect_write_record(void) {

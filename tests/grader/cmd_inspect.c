@@ -143,7 +143,7 @@ static void say_left_out(const Exercise *e) {
 
 static bool knows_kernel(const Inspection *i, const char *name) {
   for (int k = 0; k < i->kernel_count; k++)
-    if (strncmp(i->kernels[k].name, name, strlen(name)) == 0)
+    if (strncmp(i->kernels[k].launch, name, strlen(name)) == 0)
       return true;
   return false;
 }

@@ -214,7 +214,7 @@ static void take_worse(Worst *w, Worst candidate, Inspected what) {
 
 static bool is_meant(const InspectKernel *k, const char *name) {
   size_t length = name ? strlen(name) : 0;
-  return !name || (strncmp(k->name, name, length) == 0 && (k->name[length] == '\0' || k->name[length] == '<'));
+  return !name || (strncmp(k->launch, name, length) == 0 && (k->launch[length] == '\0' || k->launch[length] == '<'));
 }
 
 static Worst worst_of(const Inspection *i, Inspected what, Where where) {

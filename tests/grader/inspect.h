@@ -114,7 +114,8 @@ typedef struct InspectTime {
 } InspectTime;
 
 typedef struct InspectKernel {
-  char *name;
+  char *name;   // with its parameters where launches name several kernels alike
+  char *launch; // as launches name it
   unsigned grid[3], block[3];
   uint64_t shared_bytes, dynamic_bytes, launches, looked, blocks;
   bool shapes_differ, cut;

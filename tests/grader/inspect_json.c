@@ -15,12 +15,21 @@ static void text_spot(Text *t, const Inspection *i, const char *prefix, Spot spo
   text_add(t, ", \"%sline\": %d", prefix, spot.line);
 }
 
+// "launch": as launches name it, where they name several alike.
+static void text_name(Text *t, const InspectKernel *k) {
+  text_json(t, k->name);
+  if (strcmp(k->name, k->launch) != 0) {
+    text_add(t, ", \"launch\": ");
+    text_json(t, k->launch);
+  }
+}
+
 static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) {
   text_add(t, "{\"type\": \"%s\", \"kind\": \"%s\", \"title\": ", f->kind->note ? "note" : "finding", f->kind->id);
   text_json(t, f->kind->title);
   if (f->kernel >= 0) {
     text_add(t, ", \"kernel\": ");
-    text_json(t, i->kernels[f->kernel].name);
+    text_name(t, &i->kernels[f->kernel]);
   }
   text_spot(t, i, "", f->first);
   text_spot(t, i, "other_", f->second);
@@ -34,7 +43,7 @@ static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) 
 
 static void text_kernel(Text *t, const InspectKernel *k) {
   text_add(t, "{\"type\": \"kernel\", \"kernel\": ");
-  text_json(t, k->name);
+  text_name(t, k);
   text_add(t,
            ", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"launches\": %llu, \"blocks\": %llu, \"looked\": %llu",
            k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], (unsigned long long)k->launches,
@@ -67,7 +76,7 @@ static void text_tally(Text *t, const char *what, const char *kind, const Tally 
 static void text_line(Text *t, const Inspection *i, const InspectKernel *k, const InspectLine *line) {
   static const char *const what[SPACES] = {"sectors", "passes"}, *const kinds[ACCESSES] = {"load", "store", "atomic"};
   text_add(t, "{\"type\": \"line\", \"kernel\": ");
-  text_json(t, k->name);
+  text_name(t, k);
   text_spot(t, i, "", line->spot);
   text_add(t, ", \"lanes\": %.6g", inspect_active(line));
   for (int space = 0; space < SPACES; space++)

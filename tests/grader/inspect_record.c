@@ -64,6 +64,13 @@ void *inspect_grown(void *items, int count, size_t bytes) {
   return more;
 }
 
+static char *copied(const char *text) {
+  char *copy = strdup(text);
+  if (!copy)
+    grader_panic("no memory for an inspection");
+  return copy;
+}
+
 // ---- lines of the record ---------------------------------------------------------------------------------------------------
 
 enum { FIELDS = 20 };
@@ -95,14 +102,14 @@ static void note_places(char **f) {
 
 enum { MAX_KERNELS = 1024, MAX_FINDINGS = 1024, MAX_BARRIERS = 1024, MAX_LINES = 1 << 14 };
 
-static int kernel_named(Inspection *i, const char *name) {
+static int kernel_named(Inspection *i, const char *name, const char *launch) {
   for (int k = 0; k < i->kernel_count; k++)
     if (strcmp(i->kernels[k].name, name) == 0)
       return k;
   if (i->kernel_count == MAX_KERNELS)
     return i->kernel_count - 1;
   i->kernels = inspect_grown(i->kernels, i->kernel_count, sizeof *i->kernels);
-  i->kernels[i->kernel_count] = (InspectKernel){.name = strdup(name)};
+  i->kernels[i->kernel_count] = (InspectKernel){.name = copied(name), .launch = copied(launch)};
   return i->kernel_count++;
 }
 
@@ -120,7 +127,7 @@ static bool is_launch(char **f) {
 }
 
 static int take_kernel(Inspection *i, char **f, bool counts) {
-  int index = kernel_named(i, f[2]);
+  int index = kernel_named(i, f[2], *f[16] ? f[16] : f[2]);
   InspectKernel *k = &i->kernels[index];
   for (int d = 0; d < 3; d++) {
     unsigned grid = (unsigned)number(f[3 + d]), block = (unsigned)number(f[6 + d]);
@@ -335,6 +342,7 @@ bool inspection_add(Inspection *i, const InspectBuild *b, const char *record, bo
 void inspection_free(Inspection *i) {
   for (int k = 0; k < i->kernel_count; k++) {
     free(i->kernels[k].name);
+    free(i->kernels[k].launch);
     free(i->kernels[k].lines);
     free(i->kernels[k].barriers);
   }
@@ -404,8 +412,8 @@ static void drop_equals_that_race(Inspection *i) {
 // A kernel's name in a mangled one: its length stands before it.
 static bool is_of_kernel(const InspectKernel *k, const char *mangled) {
   char wanted[256];
-  int length = (int)strcspn(k->name, "<");
-  snprintf(wanted, sizeof wanted, "%d%.*s", length, length, k->name);
+  int length = (int)strcspn(k->launch, "<");
+  snprintf(wanted, sizeof wanted, "%d%.*s", length, length, k->launch);
   return strstr(mangled, wanted) != NULL;
 }
 

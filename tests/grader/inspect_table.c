@@ -69,8 +69,8 @@ static void print_row(const InspectKernel *k, bool modelled) {
 
 static bool is_shown(const InspectKernel *k, const char *only) {
   size_t length = only ? strlen(only) : 0;
-  return k->launches && strncmp(k->name, only ? only : "", length) == 0 &&
-         (!length || k->name[length] == '\0' || k->name[length] == '<');
+  return k->launches && strncmp(k->launch, only ? only : "", length) == 0 &&
+         (!length || k->launch[length] == '\0' || k->launch[length] == '<');
 }
 
 static void print_label(const char *gpu) {

@@ -41,6 +41,7 @@ struct cudasim_launch_request {
   size_t closure_bytes;
   const void *function;
   const char *name;
+  const char *parameters; // their types, in a text that ends "{float*, int}]"; NULL where no inspector asks for it
   struct cudasim_dim3 grid, block;
   size_t shared_bytes;
   cudaStream_t stream;
@@ -326,6 +327,12 @@ template <class Body, class... P> struct launcher {
   }
 };
 
+#if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
+template <class... P> CUDASIM_UNSEEN inline const char *parameters(void) {
+  return __PRETTY_FUNCTION__;
+}
+#endif
+
 // Where `kernel` is NULL nobody asks for its address, and another stands for it.
 template <class Body, class... P>
 inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *name, dim3 grid, dim3 block,
@@ -334,6 +341,9 @@ inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *
   r.function =
       kernel ? reinterpret_cast<const void *>(kernel) : reinterpret_cast<const void *>(closure<Body, P...>::thread);
   r.name = name;
+#if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
+  r.parameters = parameters<P...>();
+#endif
 #ifdef CUDASIM_JUDGED
   r.judged = 1;
 #endif

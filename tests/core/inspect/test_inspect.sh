@@ -67,6 +67,51 @@ inspect warps_right
 result $? 'nor is anything found where meetings order lanes by way of others, or after 65536 of them' \
   "status $status: $(found | tr '\n' ' ')"
 
+inspect many_blocks
+difference=$(diff <(expected "$kernels/many_blocks.cu") <(found))
+result $? 'a race is found after 2^32 blocks' \
+  "expected (<), found (>): $(grep '^[<>]' <<<"$difference" | tr '\n' ' ') $(tail -n 3 "$work/err")"
+
+# ---- names of kernels ----
+
+kernels_found() { # "name, as launched: launches" of each
+  grep '"type": "kernel"' "$work/json" >"$work/found"
+  paste -d '|' <(field kernel <"$work/found") <(field launch <"$work/found") <(field launches <"$work/found")
+}
+inspect names
+difference=$(diff <(kernels_found) - <<'END'
+fill(float*)|fill|1
+fill(int*)|fill|1
+twice(float*)|twice|1
+twice(int*)|twice|1
+times<2>(float*)|times<N>|1
+times<3>(float*)|times<N>|1
+plus_one|-|2
+END
+)
+result $? 'overloads and instances of a template are kernels of their own' "$(tr '\n' ' ' <<<"$difference") $(tail -n 3 "$work/err")"
+inspect tab
+[ "$status" = 0 ] && [ "$(kernels_found)" = 'put<3, float>|-|1' ]
+result $? "a tab in a launch's name" "status $status: $(kernels_found) $(tail -n 3 "$work/err")"
+
+# As glibc has a locale's numbers: six fields by offset, of which the first is the decimal point, and the fourth that as a wide character.
+mkdir "$work/comma"
+printf '%b' '\x14\x11\x03\x20\x06\0\0\0\x20\0\0\0\x22\0\0\0\x23\0\0\0\x24\0\0\0\x28\0\0\0\x2c\0\0\0,\0\0\0,\0\0\0\0\0\0\0\0\0\0\0' >"$work/comma/LC_NUMERIC"
+inspect names --gpu t4
+times=$(grep '"type": "kernel"' "$work/json" | field modelled_us)
+LOCPATH=$work inspect names --gpu t4
+if grep -q 'with a comma: 0,5' "$work/out"; then
+  [ "$times" = "$(grep '"type": "kernel"' "$work/json" | field modelled_us)" ] && ! grep -qx '0\|-' <<<"$times"
+  result $? 'the times of a program that has a decimal comma' "$(tr '\n' ' ' <<<"$times"), with a comma: $(field modelled_us <"$work/json" | tr '\n' ' ')"
+else
+  skip 'the times of a program that has a decimal comma' 'this C library takes no locale from LOCPATH'
+fi
+
+# A handler that waits for the lock would wait for ever.
+timeout 60 "$ferry" inspect "$kernels/damaged.cu" --no-registers >"$work/out" 2>&1
+grep -q 'left no record (status 139)' "$work/out"
+result $? 'a program that faults within the inspector ends by its fault' "$(tail -n 3 "$work/out")"
+
 # ---- streams ----
 
 # Which of two kernels in two streams runs first hangs on the mode; that nothing orders them does not.

@@ -20,7 +20,7 @@ rows() { # JSON
     function value(key,   at, rest) { at = index($0, "\"" key "\": "); if (!at) return ""
       rest = substr($0, at + length(key) + 4); if (rest ~ /^"/) { rest = substr(rest, 2); sub(/".*/, "", rest) } else sub(/[,}].*/, "", rest)
       return rest }
-    /"type": "line"/ { k = value("kernel"); all[k]
+    /"type": "line"/ { k = value("launch"); if (k == "") k = value("kernel"); all[k]
       for (i in what) { n = value("requests_" what[i]); if (n == "") continue
         runs[k, i] += n; units[k, i] += n * value(what[i]); ideal[k, i] += n * value(what[i] "_ideal"); lanes[k] += n * value("lanes"); weight[k] += n } }
     BEGIN { what[1] = "sectors_load"; what[2] = "sectors_store"; what[3] = "passes_load"; what[4] = "passes_store" }

@@ -30,9 +30,9 @@ place=$(nm "$work/leave" | awk '$3 == "main" { sub(/^0+/, "", $1); print $1 }')
 next=$(printf '%x' $((0x$place + 12)))
 
 # As core/inspect/record.c writes it: two kernels, what was counted of them, findings with and without a kernel.
-printf '%s\t' kernel 0 first 4 1 1 64 1 1 0 0 1 4 4 0 | sed 's/\t$/\t0\n/' >"$work/record"
+printf '%s\t' kernel 0 first 4 1 1 64 1 1 0 0 1 4 4 0 0 | sed 's/\t$/\tfirst\n/' >"$work/record"
 {
-  printf 'kernel\t1\tsecond<int>\t1\t1\t1\t32\t1\t1\t4096\t0\t2\t2\t2\t1\t1\n'
+  printf 'kernel\t1\tsecond<int>\t1\t1\t1\t32\t1\t1\t4096\t0\t2\t2\t2\t1\t1\tsecond<T>\n'
   printf 'site\t0\t%s\t%s\t%s\t8\t256\t256\t32\t32\t0\t0\n' "$place" r 0 "$next" w 1 "$next" a 0 "$place" b 0
   printf 'site\t1\t%s\tr\t0\t2\t64\t64\t8\t8\t0\t0\n' "$place"
   printf 'mix\t0\t32\t64\t0\t128\t0\n'
