@@ -22,7 +22,8 @@ static bool write_locale(const char *folder) {
     return false;
   snprintf(path, sizeof path, "%s/comma/LC_NUMERIC", folder);
   FILE *out = fopen(path, "wb");
-  return out && (fwrite(&file, sizeof file, 1, out) == 1) & (fclose(out) == 0);
+  const bool written = out && fwrite(&file, sizeof file, 1, out) == 1;
+  return out && fclose(out) == 0 && written;
 }
 
 static void remove_locale(const char *folder) {
