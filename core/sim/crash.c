@@ -17,6 +17,7 @@
 #include "block_internal.h"
 #include "config.h"
 #include "fault.h"
+#include "inspector.h"
 
 enum { FRAMES = 32, SHOWN = 8, DIGITS = 24, LINE = 512 };
 
@@ -271,6 +272,10 @@ static void on_end(int number, siginfo_t *info, void *context) {
   if (sim_block_running())
     sim_report_place();
   sim_crash_tell_stack(number == SIGABRT ? NULL : sim_crash_pc(context));
+  if (number == SIGFPE || number == SIGABRT) { // of the others fault.c tells; a damaged heap may hold a lock for ever
+    alarm(10);
+    SIM_TELL(dies());
+  }
   sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
   raise(number); // when this returns
 }

@@ -139,6 +139,21 @@ int main(int argc, char **argv) {
 END2
 says 'a crash of the host' 139 'segmentation fault' 'at host.cu:5' '      s += x[i];' 'called from main, host.cu:9' -- "$ferry" cuda host.cu
 
+cat >abort.cu <<'END2'
+#include <cassert>
+__global__ void add(int *sum) { atomicAdd(sum, 1); }
+int main() {
+  int *sum;
+  cudaMallocManaged(&sum, sizeof *sum);
+  add<<<1, 8>>>(sum);
+  cudaDeviceSynchronize();
+  assert(*sum == 8);
+}
+END2
+says 'an assertion of the host' 134 "abort.cu:8: int main(): Assertion \`*sum == 8' failed" 'in main, abort.cu:8' -- "$ferry" cuda abort.cu
+says 'an assertion of the host: what was found before it' any 'device memory read that nothing has written' 'abort.cu:2' 'add<<<(1,1,1), (8,1,1)>>>' \
+  -- "$ferry" inspect abort.cu
+
 cat >crash.c <<'END2'
 #include <stdlib.h>
 #include "ferry.h"

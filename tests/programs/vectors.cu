@@ -114,6 +114,22 @@ static void of_matrices(cublasHandle_t blas) {
   CHECK(__half2float(h[8]) == 0 * 4 + 1 * 5 && __half2float(h[9]) == 2 * 6 + 3 * 7);
   CHECK(cublasGemmEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &alpha, bytes, CUDA_R_8I, 2, bytes, CUDA_R_8I, 2, &beta,
                      sums, CUDA_R_32F, 2, CUBLAS_COMPUTE_32I, CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_NOT_SUPPORTED);
+
+  float *f, f_one = 1, f_none = 0; // as it was written before cublasComputeType_t
+  cudaMallocManaged(&f, 12 * sizeof *f);
+  for (int i = 0; i < 8; i++)
+    f[i] = (float)i;
+  DONE(cublasGemmEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &f_one, f, CUDA_R_32F, 2, f + 4, CUDA_R_32F, 2, &f_none,
+                    f + 8, CUDA_R_32F, 2, CUDA_R_32F, CUBLAS_GEMM_DEFAULT_TENSOR_OP));
+  cudaDeviceSynchronize();
+  CHECK(f[8] == 0 * 4 + 2 * 5 && f[11] == 1 * 6 + 3 * 7);
+  DONE(cublasGemmStridedBatchedEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 2, &f_one, f, CUDA_R_32F, 1, 2, f + 4,
+                                  CUDA_R_32F, 2, 2, &f_none, f + 8, CUDA_R_32F, 1, 1, 2, CUDA_R_32F,
+                                  CUBLAS_GEMM_DEFAULT));
+  cudaDeviceSynchronize();
+  CHECK(f[8] == 0 * 4 + 1 * 5 && f[9] == 2 * 6 + 3 * 7);
+  CHECK(cublasGemmEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &f_one, f, CUDA_R_32F, 2, f + 4, CUDA_R_32F, 2, &f_none,
+                     f + 8, CUDA_R_32F, 2, CUDA_R_8U, CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
 int main() {

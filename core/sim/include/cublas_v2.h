@@ -230,6 +230,52 @@ static inline cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, c
 #define cublasSnrm2 cublasSnrm2_v2
 #define cublasSdot cublasSdot_v2
 
+// What was written before cublasComputeType_t names what it computes in by a cudaDataType; in C++ NVIDIA's header takes that, too.
+#ifdef __cplusplus
+static inline bool cudasim_compute_type(cudaDataType type, cublasComputeType_t *compute) {
+  switch (type) {
+  case CUDA_R_32F:
+    *compute = CUBLAS_COMPUTE_32F;
+    return true;
+  case CUDA_R_64F:
+    *compute = CUBLAS_COMPUTE_64F;
+    return true;
+  case CUDA_R_16F:
+    *compute = CUBLAS_COMPUTE_16F;
+    return true;
+  case CUDA_R_32I:
+    *compute = CUBLAS_COMPUTE_32I;
+    return true;
+  default:
+    return false;
+  }
+}
+static inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                          int m, int n, int k, const void *alpha, const void *A, cudaDataType Atype,
+                                          int lda, const void *B, cudaDataType Btype, int ldb, const void *beta,
+                                          void *C, cudaDataType Ctype, int ldc, cudaDataType computeType,
+                                          cublasGemmAlgo_t algo) {
+  cublasComputeType_t compute;
+  if (!cudasim_compute_type(computeType, &compute))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  return cublasGemmEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc,
+                      compute, algo);
+}
+static inline cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
+                                                        cublasOperation_t transb, int m, int n, int k,
+                                                        const void *alpha, const void *A, cudaDataType Atype, int lda,
+                                                        long long strideA, const void *B, cudaDataType Btype, int ldb,
+                                                        long long strideB, const void *beta, void *C,
+                                                        cudaDataType Ctype, int ldc, long long strideC, int count,
+                                                        cudaDataType computeType, cublasGemmAlgo_t algo) {
+  cublasComputeType_t compute;
+  if (!cudasim_compute_type(computeType, &compute))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb,
+                                    strideB, beta, C, Ctype, ldc, strideC, count, compute, algo);
+}
+#endif
+
 // By way of the products above. Sums are in float, of which a half is the rounding; alpha and beta are on the host.
 #ifdef __cplusplus
 static inline cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
