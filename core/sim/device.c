@@ -99,10 +99,21 @@ cudaError_t cudaGetDeviceCount(int *count) {
   return cudaSuccess;
 }
 
+// A program that others wrote counts on the GPUs that it was written for.
+static void tell_missing(int device) {
+  static atomic_flag told = ATOMIC_FLAG_INIT;
+  if (sim_config_is_program() && device >= 0 && device < SIM_MAX_DEVICES && !atomic_flag_test_and_set(&told))
+    fprintf(stderr,
+            "cudasim: warning: the program chose device %d, and there are %d. FERRY_SIM_DEVICES=%d simulates more\n",
+            device, sim.config.devices, device + 1);
+}
+
 cudaError_t cudaSetDevice(int device) {
   SIM_TRY(sim_enter());
-  if (!sim_is_device(device))
+  if (!sim_is_device(device)) {
+    tell_missing(device);
     return sim_fail(cudaErrorInvalidDevice);
+  }
   sim_current_device = device;
   return cudaSuccess;
 }

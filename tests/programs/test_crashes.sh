@@ -202,4 +202,11 @@ says_not 'no launch error' "$unasked" "$ferry" cuda launch.cu -- 1
 says_not 'a launch error that is asked for' "$unasked" "$ferry" cuda launch.cu -- 2
 says_not 'a launch error that is looked at' "$unasked" "$ferry" cuda launch.cu -- 3
 
+cat >devices.cu <<'END2'
+#include <cstdio>
+int main() { puts(cudaGetErrorName(cudaSetDevice(3))); }
+END2
+says 'a device that is not there' 0 cudaErrorInvalidDevice 'the program chose device 3, and there are 2. FERRY_SIM_DEVICES=4' -- "$ferry" cuda devices.cu
+says_not 'a device that is there' 'the program chose' env FERRY_SIM_DEVICES=4 "$ferry" cuda devices.cu
+
 exit $failed
