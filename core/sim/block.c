@@ -83,6 +83,10 @@ int cudasim_in_kernel(void) {
   return sim_block_running();
 }
 
+bool sim_block_grows_stack(const void *address) {
+  return sim_fiber_grow(sim_executor->by_number[sim_executor->running], address);
+}
+
 _Noreturn void sim_block_fail(cudaError_t error) {
   sim_give_up(sim_executor, error);
 }

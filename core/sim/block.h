@@ -24,6 +24,9 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
 // True on a thread that runs a kernel's block at this moment.
 bool sim_block_running(void);
 
+// True when the address is of the running thread's stack, which reaches it now; called by the signal handler.
+bool sim_block_grows_stack(const void *address);
+
 // Gives the running block up: what it has launched has failed, and said why.
 _Noreturn void sim_block_fail(cudaError_t error);
 

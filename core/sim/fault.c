@@ -124,6 +124,8 @@ static const char *access_of(const void *context) {
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
+  if (sim_block_running() && sim_block_grows_stack(info->si_addr))
+    return;
   if (sim_block_running())
     kernel_fault(info->si_addr, sim_crash_pc(context), access_of(context), info->si_code != SI_KERNEL);
   if (sim_device_of(info->si_addr) >= 0)

@@ -10,14 +10,15 @@
 
 #include "sanitizer.h"
 
-// A GPU's thread has up to 512 KiB of local memory for its arrays and calls. The rest is for what functions need more on this machine.
-// Only the pages that a thread touches take memory.
+// A GPU's thread has up to 512 KiB of local memory for its arrays and calls. At first the upper part of a stack is accessible, which is
+// enough for most kernels; sim_fiber_grow adds what a thread comes to. So 1024 stacks count little where a system limits a process's
+// data (RLIMIT_DATA, strict overcommit).
 #if defined(SIM_ASAN) || defined(CUDASIM_TSAN)
-enum { REST = 256 << 10 };
+enum { OPEN_BYTES = 256 << 10 };
 #else
-enum { REST = 64 << 10 };
+enum { OPEN_BYTES = 64 << 10 };
 #endif
-enum { STACK_BYTES = (512 << 10) + REST };
+enum { STACK_BYTES = (512 << 10) + OPEN_BYTES };
 
 // A function whose frame does not fit touches the guard, unless the frame is larger than what is left and the guard together.
 enum { GUARD_BYTES = 64 << 10 };
@@ -139,7 +140,7 @@ struct sim_fiber sim_fiber_native(void) {
   void *low;
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
     if (pthread_attr_getstack(&attributes, &low, &fiber.size) == 0)
-      fiber.low = low;
+      fiber.low = fiber.open = low;
     pthread_attr_destroy(&attributes);
   }
   return fiber;
@@ -148,15 +149,16 @@ struct sim_fiber sim_fiber_native(void) {
 struct sim_fiber *sim_fiber_new(int number) {
   size_t guard = guard_bytes();
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
-  char *map = mmap(NULL, guard + STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+  char *map = mmap(NULL, guard + STACK_BYTES, PROT_NONE, flags, -1, 0);
   struct sim_fiber *fiber = calloc(1, sizeof *fiber);
-  if (map == MAP_FAILED || fiber == NULL) {
+  if (map == MAP_FAILED || fiber == NULL ||
+      mprotect(map + guard + STACK_BYTES - OPEN_BYTES, OPEN_BYTES, PROT_READ | PROT_WRITE) != 0) {
     perror("ferry: the simulated CUDA device has no memory for a thread's stack");
     exit(1);
   }
-  mprotect(map, guard, PROT_NONE);
   fiber->low = map + guard;
   fiber->size = STACK_BYTES;
+  fiber->open = fiber->low + STACK_BYTES - OPEN_BYTES;
   fiber->number = number;
   sim_fiber_reset(fiber);
   return fiber;
@@ -199,7 +201,18 @@ void sim_fiber_switch(struct sim_fiber *from, void **save, struct sim_fiber *to,
 }
 #endif
 
+bool sim_fiber_grow(struct sim_fiber *fiber, const void *address) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), offset = (size_t)((const char *)address - fiber->low);
+  if ((const char *)address < fiber->low || (const char *)address >= fiber->open)
+    return false;
+  char *from = fiber->low + offset / page * page;
+  if (mprotect(from, (size_t)(fiber->open - from), PROT_READ | PROT_WRITE) != 0)
+    return false;
+  fiber->open = from;
+  return true;
+}
+
 bool sim_fiber_guards(const struct sim_fiber *fiber, const void *address) {
   const char *byte = address;
-  return byte >= fiber->low - guard_bytes() && byte < fiber->low;
+  return byte >= fiber->low - guard_bytes() && byte < fiber->open;
 }

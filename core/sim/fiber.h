@@ -16,7 +16,8 @@
 
 struct sim_fiber {
   void *stack_pointer; // before it begins
-  char *low;           // the usable stack's lowest address; a guard page lies below
+  char *low;           // the stack's lowest address; a guard lies below
+  char *open;          // the lowest that is accessible so far
   size_t size;
   void *asan_stack;       // AddressSanitizer's fake stack
   struct sim_fiber *next; // all that a thread ever made
@@ -68,6 +69,11 @@ void sim_fiber_before_jump(const struct sim_fiber *to);
 // Where fibers begin; never returns. In block.c.
 void sim_fiber_entry(void);
 
+// Makes the stack accessible from the address on. False: it is no address of this stack's that was not accessible, or the system gives
+// no memory. Called by the handler of SIGSEGV.
+bool sim_fiber_grow(struct sim_fiber *fiber, const void *address);
+
+// Whether an inaccessible address belongs to the stack or its guard.
 bool sim_fiber_guards(const struct sim_fiber *fiber, const void *address);
 
 #endif

@@ -252,7 +252,7 @@ static char *take_at_edge(struct sim_heap *heap, size_t bytes, bool *grown) {
 static char *take(int device, size_t bytes) {
   struct sim_heap *heap = &sim.device[device].heap;
   const bool edges = sim.config.edge != SIM_NO_EDGE;
-  bool grown;
+  bool grown = false;
   lock_access();
   sim_lock();
   char *address = edges ? take_at_edge(heap, bytes, &grown) : sim_heap_take(heap, bytes, &grown);

@@ -4,6 +4,9 @@
 // run: FERRY_SIM_MODE=threads
 // run: FERRY_SIM_MODE=sync
 #include <assert.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -188,6 +191,45 @@ static void bug_null_in_device_memory(void) {
 }
 #endif
 
+// 512 KiB of local memory is what a thread may have.
+__global__ void use_local_memory(int *sums, int words) {
+  volatile int local[122880]; // 480 KiB
+  for (int i = 0; i < words; i++)
+    local[i] = i ^ (int)threadIdx.x;
+  __syncthreads();
+  int sum = 0;
+  for (int i = 0; i < words; i++)
+    sum += (local[i] ^ (int)threadIdx.x) == i;
+  sums[threadIdx.x] = sum;
+}
+
+static void use_large_arrays(void) {
+  enum { WORDS = 122880 };
+  int sums[COUNT], *device = (int *)allocate();
+  use_local_memory<<<1, COUNT>>>(device, WORDS);
+  expect(1, cudaMemcpy(sums, device, sizeof sums, cudaMemcpyDeviceToHost) == cudaSuccess);
+  for (int i = 0; i < COUNT; i++)
+    expect(2, sums[i] == WORDS);
+}
+
+__global__ void meet(float *x) {
+  atomicAdd(x, 1.0f);
+  __syncthreads();
+  if (threadIdx.x == 0 && *x != (float)blockDim.x)
+    *x = -1.0f;
+}
+
+// A thread's stack counts as the process's data only as far as the thread has come to it.
+static void use_many_stacks(void) {
+  const struct rlimit limit = {400 << 20, 400 << 20};
+  float sum, *x = allocate();
+  expect(1, setrlimit(RLIMIT_DATA, &limit) == 0);
+  meet<<<1, 1024>>>(x);
+  expect(2, cudaMemcpy(&sum, x, sizeof sum, cudaMemcpyDeviceToHost) == cudaSuccess);
+  expect(3, sum == 1024.0f);
+}
+
+#ifndef CUDASIM_STATIC_SHARED // with the address sanitizer a thread has more
 __global__ void use_more_than_a_thread_has(float *x, int words) {
   volatile float local[150000]; // 586 KiB
   for (int i = 0; i < words; i++)
@@ -200,6 +242,8 @@ static void bug_local(void) {
   use_more_than_a_thread_has<<<1, COUNT>>>(allocate(), 150000);
   expect_sticky(cudaErrorIllegalAddress);
 }
+
+#endif
 
 static void bug_stack(void) {
   overflow_the_stack<<<1, 32>>>(allocate());
@@ -310,7 +354,17 @@ static void illegal_accesses(void **state) {
   expect_reported(bug_misaligned, "an address that is not a multiple of the vector's size");
 #endif
   expect_reported(bug_stack, "stack overflow of a simulated thread");
+#ifndef CUDASIM_STATIC_SHARED
   expect_reported(bug_local, "whose arrays and calls may take 512 KiB");
+#endif
+}
+
+static void large_local_arrays(void **state) {
+  (void)state;
+  assert_int_equal(run_apart(use_large_arrays), 0);
+#ifndef CUDASIM_STATIC_SHARED // whose shadow memory counts as well
+  assert_int_equal(run_apart(use_many_stacks), 0);
+#endif
 }
 
 static void failed_asserts(void **state) {
@@ -406,6 +460,7 @@ int main(void) {
       cmocka_unit_test(divergent_barriers),
       cmocka_unit_test(warp_functions_that_cannot_meet),
       cmocka_unit_test(illegal_accesses),
+      cmocka_unit_test(large_local_arrays),
       cmocka_unit_test(failed_asserts),
       cmocka_unit_test(accesses_just_beyond_an_allocation),
       cmocka_unit_test(pointers_a_kernel_may_not_use),

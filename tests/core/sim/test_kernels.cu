@@ -259,30 +259,6 @@ static void copies_stay_within_a_variable(void **state) {
   assert_int_equal(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
-// 512 KiB of local memory is what a thread may have.
-__global__ void use_local_memory(int *sums, int words) {
-  volatile int local[122880]; // 480 KiB
-  for (int i = 0; i < words; i++)
-    local[i] = i ^ (int)threadIdx.x;
-  __syncthreads();
-  int sum = 0;
-  for (int i = 0; i < words; i++)
-    sum += (local[i] ^ (int)threadIdx.x) == i;
-  sums[threadIdx.x] = sum;
-}
-
-static void large_local_arrays(void **state) {
-  (void)state;
-  enum { THREADS = 40, WORDS = 122880 };
-  int sums[THREADS], *device = (int *)device_copy(NULL, sizeof sums);
-  use_local_memory<<<1, THREADS>>>(device, WORDS);
-  check_cuda(cudaDeviceSynchronize());
-  to_host(sums, device, sizeof sums);
-  for (int i = 0; i < THREADS; i++)
-    assert_int_equal(sums[i], WORDS);
-  check_cuda(cudaFree(device));
-}
-
 __global__ void maths(float *out) {
   int n = 0;
   out[n++] = rsqrtf(4.0f) + sqrtf(9.0f) + fmaxf(1.0f, 2.0f) + fminf(1.0f, 2.0f);
@@ -317,7 +293,6 @@ int main(void) {
       cmocka_unit_test(launches_without_brackets),
       cmocka_unit_test(constant_and_device_variables),
       cmocka_unit_test(copies_stay_within_a_variable),
-      cmocka_unit_test(large_local_arrays),
       cmocka_unit_test(device_maths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
