@@ -37,7 +37,7 @@ typedef struct Answer {
   bool with_lines; // its program knows the lines of its source
   bool partly;     // the inspector looks at a part of its blocks or kernels, whatever the run asks for
   bool starved;    // a tool ended by its time limit, and had no processor for a part of that
-  char mix[330]; // of the inspected one: the file that says what its basic blocks compute; "": not known
+  char mix[330];   // of the inspected one: the file that says what its basic blocks compute; "": not known
   struct Answer
       *inspected; // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
   const char *inspect_later; // the source, while that one is not begun yet; NULL: it is, or there is none
