@@ -39,14 +39,15 @@ fi
 apt-config dump | grep -E '^Acquire::(https?|ftp|Check-|Retries)' >"$root/etc/apt/apt.conf.d/99host"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 
-# A command there, with that release's files and processes alone. The root folder is changed as a container's is, so that commands
-# may make namespaces of their own. What is said goes to $work/out.
+# A command there, with only that release's files and processes. The root folder is changed as a container's is, so that commands
+# may make namespaces of their own. Control groups are not shown: a grader outside would remove those of a grader whose process it
+# does not see. What is said goes to $work/out.
 inside() { # USER COMMAND
   # shellcheck disable=SC2016 # for the shell that enters
   env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
     ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${no_proxy:+no_proxy="$no_proxy"} \
     nice unshare --mount --pid --fork --kill-child --propagation private sh -c '
-      mount --bind "$1" "$1" && cd "$1" && mount --rbind /dev dev && mount --rbind /sys sys && mount -t proc proc proc &&
+      mount --bind "$1" "$1" && cd "$1" && mount --rbind /dev dev && mount -t sysfs sysfs sys && mount -t proc proc proc &&
         pivot_root . mnt && umount -l mnt && exec chroot . setpriv --reuid="$2" --regid="$2" --clear-groups sh -c "
           HOME=\$(getent passwd $2 | cut -d: -f6); export HOME; cd \"\$HOME\" && [ ! -d ferry ] || cd ferry; $3"
     ' - "$root" "$1" "$2" >"$work/out" 2>&1 </dev/null
