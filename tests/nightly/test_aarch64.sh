@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ferry on 64-bit ARM: this commit is cross-compiled, and a part of it runs under qemu: the tests of core/base, the simulator's
-# blocks, warps and edges, the reference solutions of five kernel exercises, and what the inspector links a program with.
+# blocks and warps, the reference solutions of five kernel exercises, and what the inspector links a program with.
 # The libraries for that processor are unpacked from Debian's packages, which come from where this machine's apt gets them.
 # run:
 # timeout: 14400
@@ -57,7 +57,7 @@ nice make NVCC= BUNDLE= build/cu2cpp build/include/ferry_where.h build/include/o
 ended $? 'cu2cpp and the generated headers'
 mapfile -t tests < <(find tests/core/base -name 'test_*.c' | sed "s@\.c\$@@; s@^@$build/@")
 nice make CC="$cc" CXX="$cxx" MARCH=armv8-a B=$build NVCC= MPICC= BUNDLE= $build/libferry.a $build/libinspect.a \
-  $build/inspected/guard "${tests[@]}" $build/tests/core/sim/test_{kernels,warps,edges} >"$work/out" 2>&1
+  $build/inspected/guard "${tests[@]}" $build/tests/core/sim/test_{kernels,warps} >"$work/out" 2>&1
 status=$?
 ended $status 'the library, the inspector and the tests are compiled'
 [ $status = 0 ] || stop
@@ -66,8 +66,8 @@ result $? 'for that processor' "$(readelf -h $build/tests/core/sim/test_warps | 
 
 # ---- what runs -------------------------------------------------------------------------------------------------------------------
 
-TEST_UNDER=$qemu TEST_TIMEOUT=1800 tests/run.sh --build $build 'core/base/|core/sim/test_(kernels|warps|edges)\.cu' >"$work/out" 2>&1
-ended $? "core/base, blocks, warps and edges: $(tail -n 1 "$work/out")"
+TEST_UNDER=$qemu TEST_TIMEOUT=1800 tests/run.sh --build $build 'core/base/|core/sim/test_(kernels|warps)\.cu' >"$work/out" 2>&1
+ended $? "core/base, blocks and warps: $(tail -n 1 "$work/out")"
 
 # Kernels as cu2cpp makes them, and as the inspector wants them.
 flags_of() {
