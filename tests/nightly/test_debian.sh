@@ -70,7 +70,8 @@ if [ $status != 0 ]; then
   finish
   exit
 fi
-inside root 'useradd --create-home learner && chmod 700 ~learner && cp -a ~/ferry ~learner && chown -R learner: ~learner'
+# With a number that no user outside has: the kernel counts a user's processes in all namespaces together.
+inside root 'useradd --uid 54321 --create-home learner && chmod 700 ~learner && cp -a ~/ferry ~learner && chown -R learner: ~learner'
 ended $? 'a copy of an ordinary user'
 inside learner 'make ferry'
 ended $? 'make ferry, in a copy that has been moved'
