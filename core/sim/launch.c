@@ -468,7 +468,7 @@ static cudaError_t launch_in_kernel(const struct cudasim_launch_request *request
   return sim_fail(error);
 }
 
-static cudaError_t launch(const struct cudasim_launch_request *request, const void *caller) {
+cudaError_t sim_launch(const struct cudasim_launch_request *request, const void *caller) {
   SIM_TRY(sim_enter());
   if (sim_block_running())
     return launch_in_kernel(request, caller);
@@ -492,14 +492,4 @@ static cudaError_t launch(const struct cudasim_launch_request *request, const vo
   memcpy(work->closure, request->closure, request->closure_bytes);
   work->request.closure = work->closure;
   return sim_fail(sim_submit(stream, &work->base, NULL));
-}
-
-// The error of cudaLaunchKernel, which has no name of the kernel's, is its result; that of <<<>>> has to be asked for. A failed device has
-// been reported.
-cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
-  const void *const caller = __builtin_return_address(0);
-  const cudaError_t error = launch(request, caller);
-  if (error != cudaSuccess && request->name && !sim_block_running() && sim_sticky(sim_current_device) == cudaSuccess)
-    sim_launch_failed(request, error, caller);
-  return error;
 }

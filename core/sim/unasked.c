@@ -39,7 +39,7 @@ static void report(void) {
   say_why();
 }
 
-void sim_launch_failed(const struct cudasim_launch_request *request, cudaError_t error, const void *caller) {
+static void keep(const struct cudasim_launch_request *request, cudaError_t error, const void *caller) {
   static bool registered;
   sim_lock();
   if (!failed.unasked) {
@@ -56,7 +56,19 @@ void sim_launch_failed(const struct cudasim_launch_request *request, cudaError_t
   sim_unlock();
 }
 
+// The error of cudaLaunchKernel, which has no name of the kernel's, is its result; that of <<<>>> has to be asked for. A failed device has
+// been reported.
+cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
+  const void *const caller = __builtin_return_address(0);
+  const cudaError_t error = sim_launch(request, caller);
+  if (error != cudaSuccess && request->name && !sim_block_running() && sim_sticky(sim_current_device) == cudaSuccess)
+    keep(request, error, caller);
+  return error;
+}
+
 void sim_error_asked(void) {
+  if (sim_block_running()) // whose launches are not kept
+    return;
   sim_lock();
   if (failed.unasked && pthread_equal(failed.thread, pthread_self()))
     failed.unasked = false;
