@@ -9,6 +9,7 @@
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
 // does. With --split, kernels with barriers get a second version, for all threads of a block at once: see cu2cpp_split.c; with
 // CU2CPP_TELL in the environment it says of each kernel what became of it; with --told an inspector is told of each thread's turn in it.
+// A kernel that is called without <<<>>> is an error to the compiler: see cu2cpp_configured.c.
 // With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see cu2cpp_program.c.
 #include "cu2cpp.h"
 
@@ -197,8 +198,12 @@ int main(int argc, char **argv) {
     return 2;
   }
   input_name = argv[1];
-  struct text in = read_file(argv[1]), out = {0}, with_loops = {0};
+  struct text in = read_file(argv[1]), out = {0}, marked = {0}, with_loops = {0};
   join_launch_signs(&in);
+  if (mark_calls_of_kernels(&in, &marked, program))
+    append_string(&out, "#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n");
+  free(in.bytes);
+  in = marked;
   if (split) {
     split_kernels(&in, &with_loops, program, told);
     free(in.bytes);

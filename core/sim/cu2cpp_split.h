@@ -235,6 +235,14 @@ bool kernel_classify(struct kernel *k);
 // The same value in all threads, and nothing but a value; `thread`: threadIdx may be in it.
 bool kernel_pure(const struct kernel *k, struct range where, bool thread);
 
+// ---- cu2cpp_configured.c ----
+
+// The text, in which a call of a kernel without <<<>>> is an error to the compiler. False: it has none, and is as it was; otherwise
+// -Wdeprecated-declarations must be ignored from its beginning.
+bool mark_calls_of_kernels(const struct text *in, struct text *out, bool program);
+
+// ---- cu2cpp_split.c ----
+
 // The text with each kernel that can be split in two versions. `told`: of a file that is
 // to be inspected, whose loops tell of each thread's turn.
 void split_kernels(const struct text *in, struct text *out, bool program, bool told);

@@ -98,8 +98,10 @@ static size_t word_begin(const struct text *in, size_t i) {
 // R"(, u8R"x( and their like: the R is at i.
 static int is_raw_string(const struct text *in, size_t i) {
   static const char *const prefixes[] = {"", "u8", "u", "U", "L"};
+  if (in->bytes[i] != 'R' || in->bytes[i + 1] != '"')
+    return 0;
   const size_t begin = word_begin(in, i);
-  for (size_t p = 0; in->bytes[i] == 'R' && in->bytes[i + 1] == '"' && p < sizeof prefixes / sizeof *prefixes; p++)
+  for (size_t p = 0; p < sizeof prefixes / sizeof *prefixes; p++)
     if (i - begin == strlen(prefixes[p]) && strncmp(in->bytes + begin, prefixes[p], i - begin) == 0)
       return 1;
   return 0;

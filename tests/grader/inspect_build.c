@@ -140,6 +140,12 @@ static bool transform(const InspectBuild *b, const InspectOptions *o, const char
   return tool(&c, b, "the transformation of the launches");
 }
 
+static void keep_errors(const InspectBuild *b, int number, Command *c) {
+  char converted[PATH_MAX];
+  snprintf(converted, sizeof converted, "%s%s", b->folder, numbered("/kernels", number, ".cpp"));
+  nvcc_keep_errors(converted, c->argv);
+}
+
 // `apart`: for kernels that are launched here and defined in another file. What the compiler says goes to the file `said`, or is
 // seen where that is NULL.
 static bool compile_as(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
@@ -165,6 +171,7 @@ static bool compile_as(const InspectBuild *b, const InspectOptions *o, const cha
   word(&c, "", numbered("kernels", number, ".cpp"));
   word(&c, "", "-o");
   word(&c, "", numbered("kernels", number, ".s"));
+  keep_errors(b, number, &c);
   return said ? inspect_tool(c.argv, b->folder, NULL, NULL, said) == 0 : tool(&c, b, "the compilation");
 }
 
@@ -198,6 +205,7 @@ static bool compile_program(const InspectBuild *b, const InspectOptions *o, cons
   snprintf(preprocessed, sizeof preprocessed, "%s%s", b->folder, numbered("/kernels", number, ".ii"));
   if (nvcc_file_looks_through_casts(preprocessed))
     words(&third, "-fno-strict-aliasing");
+  keep_errors(b, number, &third);
   return said ? inspect_tool(third.argv, b->folder, NULL, NULL, said) == 0 : tool(&third, b, "the compilation");
 }
 

@@ -54,5 +54,8 @@ bool nvcc_find_cccl(char *path, size_t bytes);
 
 // g++'s messages without those that are about what the simulator has made of a launch. Reads `path`, writes on stderr.
 void nvcc_show_messages(const char *path);
+// Where cu2cpp has written the file so that a call of a kernel without <<<>>> is an error, by way of a warning: takes -w, which turns
+// warnings off, out of the command that compiles it.
+void nvcc_keep_errors(const char *path, const char **argv);
 
 #endif

@@ -214,6 +214,7 @@ static int try_cuda(const Builder *b, const char *source, const char *object, co
   split(&w, "-fpreprocessed -c -o");
   words_add(&w, object);
   words_add(&w, converted);
+  nvcc_keep_errors(converted, w.items);
   status = execute(b, &w, NULL, messages);
   if (status != 0 &&
       contains(converted, "if (::cudasim::whole_block(")) { // errors are told of the kernels as they were written

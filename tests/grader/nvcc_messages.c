@@ -94,3 +94,12 @@ void nvcc_show_messages(const char *path) {
     }
   free(text);
 }
+
+void nvcc_keep_errors(const char *path, const char **argv) {
+  char *text = file_read(path, NULL);
+  const bool marked = text && strstr(text, "#pragma GCC diagnostic error \"-Wdeprecated-declarations\"");
+  free(text);
+  for (; marked && *argv; argv++)
+    if (strcmp(*argv, "-w") == 0)
+      *argv = "-Wno-attributes";
+}

@@ -39,7 +39,7 @@ says_not() {
 
 for program in "$here"/*.cu; do
   name=$(basename "$program" .cu)
-  [ "$name" = wrong ] || check "$name" timeout 120 "$ferry" cuda -O1 "$program"
+  [ "$name" = wrong ] || [ "$name" = not_configured ] || check "$name" timeout 120 "$ferry" cuda -O1 "$program"
 done
 
 check 'casts, optimized as far as g++ does' timeout 120 "$ferry" cuda -O3 "$here/casts.cu"
@@ -106,6 +106,16 @@ check 'errors: no such kernel' says 'wrong.cu:14:3: error:' cat "$work/errors"
 check 'errors: written template arguments' says 'wrong.cu:15:25: error: cannot convert' cat "$work/errors"
 check 'errors: each of them once' test "$(grep -c 'error:' "$work/errors")" = 5
 check 'errors: no words of the simulator' says_not cudasim cat "$work/errors"
+not_configured() { # COMMAND...: each call of a kernel without <<<>>> is an error in its line, and nothing else is
+  ! "$@" "$here/not_configured.cu" >"$work/errors" 2>&1 &&
+    [ "$(grep 'error: .*a __global__ function call must be configured' "$work/errors" | grep -o 'not_configured.cu:[0-9]*' | tr '\n' ' ')" = \
+      'not_configured.cu:11 not_configured.cu:15 not_configured.cu:17 not_configured.cu:19 ' ] &&
+    [ "$(grep -c 'error:' "$work/errors")" = 4 ] || { cat "$work/errors" && false; }
+}
+check 'errors: a kernel called without <<<>>>' not_configured "$ferry" cuda
+check 'errors: a kernel called without <<<>>>, without warnings' not_configured "$ferry" nvcc -w -o /dev/null
+check 'errors: a kernel called without <<<>>>, inspected' not_configured "$ferry" inspect
+check 'inspected: functions by the names of kernels' "$ferry" cuda --inspect "$here/configured.cu"
 printf 'int main() {\n  k<<<1, 2;\n}\n' >"$work/open.cu"
 check 'errors: a launch that is not closed' says "$work/open.cu:2: cu2cpp: <<< without its >>>" "$ferry" cuda "$work/open.cu"
 

@@ -57,6 +57,23 @@ check 'a kernel as an argument of a macro' "$(echo "#define RUN(k, x) k<<<1, 2>>
 $kernel
 void run(int *x) { RUN(work, x); }" | inspected)" 0
 
+marks() { # how many statements may be calls of kernels without <<<>>>
+  cat >"$work/in.cu"
+  "$cu2cpp" "$work/in.cu" "$work/out.cpp" 2>&1 && grep -c 'diagnostic error' "$work/out.cpp"
+}
+for text in 'work(x);' 'return work(x);' '(void)work(x);' 'if (x) work(x); else f();' '::work(x);' 'do work(x); while (0);'; do
+  check "may call a kernel: $text" "$(printf '%s\n%s\n' "$kernel" "void f(int *x) { $text }" | marks)" 1
+done
+for text in 'void work(int);' 'f(work);' 'work<<<1, 1>>>(x);' 'a.work(x);' 'x = work;' 'int work(3);' 'auto f = &work; f(x);' '// work(x);'; do
+  check "calls no kernel: $text" "$(printf '%s\n%s\n' "$kernel" "void f(int *x) { $text }" | marks)" 0
+done
+check 'calls no kernel: a macro' "$(echo "$kernel
+#define work(x) work<<<1, 2>>>(x)
+void f(int *x) { work(x); }" | marks)" 0
+check 'calls no kernel: a constructor' "$(echo "struct work { work(int x); };
+namespace n { $kernel
+}" | marks)" 0
+
 check 'shared arrays, judged' "$(echo '__shared__ float a[4][T + 1], b;' | judged | tr -s ' ')" \
   "$(guarded float a '[4][T + 1]'); $(guarded float b '' | tr -s ' ');"
 check 'shared arrays, not judged' "$(echo '__shared__ float a[4];' | transform)" '__shared__ float a[4];'

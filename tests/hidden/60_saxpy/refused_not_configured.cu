@@ -1,0 +1,13 @@
+// compile error: a __global__ function call must be configured
+#include <cuda_runtime.h>
+
+__global__ void saxpy(float *y, const float *x, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i];
+}
+
+extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
+  if (n > 0)
+    saxpy(y, x, a, n);
+}
