@@ -1,17 +1,30 @@
 #!/usr/bin/env python3
-"""draw_kernels.py SEED COUNT [warps | places]: a CUDA program of random kernels with barriers, whose results do not depend on the threads' order.
+"""draw_kernels.py SEED COUNT [warps | places] [names]: a CUDA program of random kernels with barriers, whose results do not depend on the threads' order.
 
 Between two barriers a kernel reads one shared array anywhere and writes the other at the thread's own place. Loops and ifs round
 barriers depend on what is the same for all threads, ifs round warp functions on the warp, too; everything else depends on the thread.
 Some calls are of functions that have barriers and warp functions themselves. `places`: kernels without barriers that use a thread's
-place in its row of the grid, and some of them its block, too."""
+place in its row of the grid, and some of them its block, too. `names`: the functions have names that begin or are like those of the
+device's library, and one of them looks at its thread."""
 import random
+import re
 import sys
 
 random.seed(int(sys.argv[1]))
 count = int(sys.argv[2])
 warps = len(sys.argv) > 3 and sys.argv[3] == "warps"
 places = len(sys.argv) > 3 and sys.argv[3] == "places"
+names = sys.argv[-1] == "names"
+library = {"mix": "make_mix", "warp_sum": "atomicWarpSum", "swapped": "saturate", "mixed": "erfinv", "block_sum": "atomic_block_sum",
+           "before": "make_before"}
+
+
+def put(text):
+    if names:
+        for own, other in library.items():
+            text = re.sub(rf"\b{own}\b", other, text)
+    print(text)
+
 
 
 class Kernel:
@@ -308,12 +321,12 @@ class Places:
                 "\n}\n")
 
 
-print("""#include <cuda_runtime.h>
+put("""#include <cuda_runtime.h>
 #include <stdio.h>
 #define TWICE(x) ((x) * 2u)
 enum { STEP = 1, BLOCKS = 3, COUNT = BLOCKS * 1024 + 4 };
 __device__ unsigned mix(unsigned x, unsigned y) {
-  x = x * 2654435761u ^ y;
+  x = x * 2654435761u ^ y""" + (" ^ threadIdx.x" if names else "") + """;
   return x ^ x >> 15;
 }
 #define ALL 0xffffffffu
@@ -355,7 +368,7 @@ __device__ unsigned before(unsigned x, unsigned *rest, int tid) {
 }
 """)
 for number in range(count):
-    print((Places if places else Kernel)(number).text())
+    put((Places if places else Kernel)(number).text())
 print("""static unsigned *out, *in;
 static void tell(const char *name) {
   unsigned long long sum = 0;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # cu2cpp --split: kernels with barriers as loops over a block's threads give what the threads give one by one.
+# `tests/programs/test_split.sh --all` draws many more kernels, and runs each right answer of the exercises both ways (both_ways.sh).
 # timeout: 600
 set -u
 ferry=$PWD/ferry here=$PWD/tests/programs
@@ -92,6 +93,23 @@ for seed in 31 32; do
   check "drawn kernels with places $seed: most are joined" test "$(grep -c ': joined' "$work/told")" -ge 6
   check "drawn kernels with places $seed: the same results" same
 done
+
+# The program's functions by names like the device's own. With --all, many more kernels.
+drawn_names() { # SEED KIND...
+  python3 "$here/draw_kernels.py" "$1" 8 "${@:2}" names >"$work/drawn.cu"
+  check "drawn kernels with names $* compile" build "$work/drawn"
+  check "drawn kernels with names $*: most are split" test "$(grep -cE ': (split|joined)' "$work/told")" -ge 4
+  check "drawn kernels with names $*: the same results" same
+}
+drawn_names 41 warps
+if [ "${1:-}" = --all ]; then
+  for seed in $(seq 100 3 199); do
+    drawn_names "$seed" warps
+    drawn_names $((seed + 1)) places
+    drawn_names $((seed + 2))
+  done
+  "$here/both_ways.sh" || failed=1
+fi
 
 # What is reported is what threads that run one by one report.
 cat >"$work/faults.cu" <<'END'
