@@ -163,7 +163,7 @@ _Noreturn void sim_block_fault(struct sim_fault fault) {
     sim_report_fault(e, fault);
     sim_report_thread();
     sim_crash_tell_line(fault.pc);
-    if (e->inspected && fault.address)
+    if (e->inspected && fault.error != cudaErrorLaunchFailure) // a division has no address
       sim_inspector->faulted(fault.address);
   }
   sim_give_up(e, fault.error);
