@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "block_internal.h"
+#include "crash.h"
 #include "sim.h"
 
 enum { FRAMES = 6 };
@@ -112,17 +112,6 @@ void sim_watchdog_answer(struct sim_executor *e) {
     answer(e, e->critical_from);
 }
 
-static const void *interrupted_at(const void *context) {
-#if defined(__x86_64__) && defined(REG_RIP)
-  return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-  return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
-#else
-  (void)context;
-  return NULL;
-#endif
-}
-
 static void on_signal(int signal, siginfo_t *info, void *context) {
   struct sim_executor *e = sim_executor;
   (void)signal;
@@ -132,7 +121,7 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
   if (e->critical)
     e->asked = 1;
   else
-    answer(e, interrupted_at(context));
+    answer(e, sim_crash_pc(context));
 }
 
 // An executor lives as long as its thread, and is looked at under the lock that the thread's end takes.

@@ -10,7 +10,7 @@ abouts=(
   'compile what the other stages need'
   'a device, a copy, a kernel, a cuBLAS product, a graph'
   'every op against PyTorch, allocator, streams, autocast, graphs, NCCL'
-  'chapters and exercises on kernels; compute-sanitizer over them'
+  'chapters and exercises on kernels; compute-sanitizer'
   'ncu beside the inspector, on ladders of kernels'
   'the same kernels timed beside the model; benchmarks; PyTorch'
 )
