@@ -71,11 +71,8 @@ write_part() { # PART FILE PICTURE: for each check its heading and table, or tha
   fi
 }
 
-fill() { # PAGE: a line `<!-- gpu PART -->` is followed by that part, up to the line `<!-- end -->`
-  awk -v work="$work" '
-    /^<!-- gpu [a-z]+ -->$/ { print; while ((getline line <(work "/" $3)) > 0) print line; inside = 1; next }
-    /^<!-- end -->$/ { inside = 0 }
-    !inside' "$docs/$1" >"$work/page"
+fill() { # PAGE
+  awk -v mark=gpu -v work="$work" -f plots/fill.awk "$docs/$1" >"$work/page"
   if [ -n "$check" ]; then
     diff "$docs/$1" "$work/page" >&2 || {
       echo "plots/gpu/page.sh: $docs/$1 does not have what $recorded says; make plots-recorded" >&2

@@ -40,11 +40,7 @@ for part in fitted held apart worst parameters rows; do
   "$build/plots/model/check" $tables $part >"$work/$part"
 done
 
-# A line `<!-- model PART -->` is followed by that part, up to the line `<!-- end -->`.
-awk -v work="$work" '
-  /^<!-- model [a-z]+ -->$/ { print; while ((getline line <(work "/" $3)) > 0) print line; inside = 1; next }
-  /^<!-- end -->$/ { inside = 0 }
-  !inside' "$page" >"$work/page"
+awk -v mark=model -v work="$work" -f plots/fill.awk "$page" >"$work/page"
 if [ -n "$check" ]; then
   diff "$page" "$work/page" >&2 || {
     echo "plots/model/page.sh: $page is not what the model says now; make model" >&2
