@@ -76,6 +76,10 @@ static int print_in_kernel(const void *caller, const char *format, va_list argum
   return length;
 }
 
+static int print_anywhere(const void *caller, const char *format, va_list arguments) {
+  return sim_block_running() ? print_in_kernel(caller, format, arguments) : vprintf(format, arguments);
+}
+
 __attribute__((format(printf, 2, 3))) static int print_text(const void *caller, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -87,8 +91,7 @@ __attribute__((format(printf, 2, 3))) static int print_text(const void *caller, 
 int cudasim_printf(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const int length = sim_block_running() ? print_in_kernel(__builtin_return_address(0), format, arguments)
-                                         : vprintf(format, arguments);
+  const int length = print_anywhere(__builtin_return_address(0), format, arguments);
   va_end(arguments);
   return length;
 }
@@ -98,8 +101,7 @@ int cudasim_printf_chk(int flag, const char *format, ...) {
   va_list arguments;
   (void)flag;
   va_start(arguments, format);
-  const int length = sim_block_running() ? print_in_kernel(__builtin_return_address(0), format, arguments)
-                                         : vprintf(format, arguments);
+  const int length = print_anywhere(__builtin_return_address(0), format, arguments);
   va_end(arguments);
   return length;
 }
