@@ -180,4 +180,4 @@ for ((at = first; at <= last; at++)); do
   run_stage "$at" "$seconds"
 done
 cat "$out/summary.txt"
-! grep -qP '^[^\t]*\t[^\t]*\t[^\t]*\tfailed\t' "$out/results.tsv"
+[ "$failures" = 0 ] # counted by write_summary

@@ -21,62 +21,62 @@ since() { # TIME: seconds since then
   awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'
 }
 
-# Runs one test program (cmocka or TAP) for at most SECONDS and reports each of its tests.
-run_tests() { # GROUP SECONDS COMMAND...
-  local group=$1 limit=$2 from=$EPOCHREALTIME status output crash='' time
-  shift 2
-  [ "$limit" -le "$(left)" ] || limit=$(left)
-  if [ "$limit" -lt 1 ]; then
-    result "$group" '' cut 0 'no time was left'
-    return 0
-  fi
-  output=$(mktemp -p "$work")
+# Runs a command for at most SECONDS and at most until the stage's time is over. Sets status, time (seconds) and output (a file);
+# status is "cut" where the time was over before the command ended.
+limited() { # SECONDS COMMAND...
+  local limit=$1 from=$EPOCHREALTIME remaining
+  shift
+  output=$(mktemp -p "$work") time=0 status=cut remaining=$(left)
+  [ "$limit" -le "$remaining" ] || limit=$remaining
+  [ "$limit" -ge 1 ] || return 0
   CMOCKA_MESSAGE_OUTPUT=stdout timeout --kill-after=2 "$limit" "$@" >"$output" 2>&1 </dev/null
   status=$?
   time=$(since "$from")
-  if [ $status = 124 ] || [ $status = 137 ]; then
-    [ "$(left)" -gt 0 ] && crash="still running after $limit s"
-    [ -n "$crash" ] || { result "$group" '' cut "$time" 'the time was over' && status=0; }
-  elif [ $status -gt 128 ]; then
-    crash="crashed (SIG$(kill -l $((status - 128))))"
-  fi
-  awk -f .ci/build/parse-tests.awk -v status=$status -v limit="$limit" -v crash="$crash" "$output" |
+  case $status in 124 | 137) [ "$(left)" -gt 0 ] || status=cut ;; esac
+}
+
+# How the command ended, on the log; 0 unless it failed.
+say_end() { # NAME
+  printf '%s: %s, %s s\n' "$1" "$(case $status in 0) echo ok ;; cut) echo cut ;; *) echo "status $status" ;; esac)" "$time"
+  case $status in
+  0 | cut) return 0 ;;
+  esac
+  tail -n 30 "$output" | cut -c 1-200 | sed 's/^/  | /'
+  return "$status"
+}
+
+# Runs one test program (cmocka or TAP) for at most SECONDS and reports each of its tests.
+run_tests() { # GROUP SECONDS COMMAND...
+  local group=$1 limit=$2 status output time crash=''
+  shift
+  limited "$@"
+  case $status in
+  cut) result "$group" '' cut "$time" 'the time was over' ;;
+  124 | 137) crash="still running after $limit s" ;;
+  *) [ "$status" -le 128 ] || crash="crashed (SIG$(kill -l $((status - 128))))" ;;
+  esac
+  awk -f .ci/build/parse-tests.awk -v status="$status" -v limit="$limit" -v crash="$crash" "$output" |
     while IFS=$'\t' read -r kind name why; do
       result "$group" "$name" "$kind" "$time" "$why"
     done
-  printf '%s: %s, %s s\n' "$group" "$([ $status = 0 ] && echo ok || echo "status $status")" "$time"
-  [ $status = 0 ] || tail -n 30 "$output" | cut -c 1-200 | sed 's/^/  | /'
-  return $status
+  say_end "$group"
 }
 
 # One command that is right when it ends with 0.
 run_command() { # GROUP NAME SECONDS COMMAND...
-  local group=$1 name=$2 limit=$3 from=$EPOCHREALTIME status output time why
-  shift 3
-  [ "$limit" -le "$(left)" ] || limit=$(left)
-  if [ "$limit" -lt 1 ]; then
-    result "$group" "$name" cut 0 'no time was left'
-    return 0
-  fi
-  output=$(mktemp -p "$work")
-  timeout --kill-after=2 "$limit" "$@" >"$output" 2>&1 </dev/null
-  status=$?
-  time=$(since "$from")
-  why=$(grep -m 1 -iE 'error|fail|differ|expected|not found' "$output" || tail -n 1 "$output")
+  local group=$1 name=$2 limit=$3 status output time
+  shift 2
+  limited "$@"
   case $status in
   0) result "$group" "$name" passed "$time" ;;
-  124 | 137)
-    if [ "$(left)" -gt 0 ]; then
-      result "$group" "$name" failed "$time" "still running after $limit s"
-    else
-      result "$group" "$name" cut "$time" 'the time was over'
-    fi
+  cut) result "$group" "$name" cut "$time" 'the time was over' ;;
+  124 | 137) result "$group" "$name" failed "$time" "still running after $limit s" ;;
+  *)
+    result "$group" "$name" failed "$time" \
+      "status $status: $(grep -m 1 -iE 'error|fail|differ|expected|not found' "$output" || tail -n 1 "$output")"
     ;;
-  *) result "$group" "$name" failed "$time" "status $status: $why" ;;
   esac
-  printf '%s %s: %s, %s s\n' "$group" "$name" "$([ $status = 0 ] && echo ok || echo "status $status")" "$time"
-  [ $status = 0 ] || tail -n 30 "$output" | cut -c 1-200 | sed 's/^/  | /'
-  return $status
+  say_end "$group $name"
 }
 
 # The tool NAME (ncu, compute-sanitizer) in $tool; without it, the stage says that its part is skipped.

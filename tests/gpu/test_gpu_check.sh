@@ -95,7 +95,7 @@ dry --only smoke --build "$work/build"
 is 'a crash is a failed check' 1 $?
 has 'and is named' 'crashed (SIGSEGV)' "$work/out/results.tsv"
 
-build_with 'echo "ok 1 - one"; sleep 1000'
+build_with 'echo "[==========] Running 2 test(s)."; echo "[ RUN      ] one"; echo "[       OK ] one"; echo "[ RUN      ] two"; sleep 1000'
 dry --only smoke --build "$work/build" --minutes 0.06
 is 'what runs out of time has not failed' '0 0' "$? $(rows smoke failed)"
 [ "$(rows smoke cut)" -gt 0 ]
