@@ -60,8 +60,50 @@ TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
 LDLIBS := -ldnnl -lprotobuf-c -lz -lm -ldl -lpthread
 
-include .ci/build/sanitize.mk
-include .ci/build/bundle.mk
+# ---- instrumented builds: SANITIZE=address (with the undefined-behaviour sanitizer) or SANITIZE=thread --------------------------
+
+ifeq ($(SANITIZE),address)
+OPTIMIZE := -O1 -march=$(MARCH) -fno-omit-frame-pointer
+SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+# No red zones stand around thread-local arrays: here the simulator's shared memory is static instead.
+CPPFLAGS += -DCUDASIM_STATIC_SHARED
+endif
+
+ifeq ($(SANITIZE),thread)
+OPTIMIZE := -O1 -march=$(MARCH) -fno-omit-frame-pointer
+SAN := -fsanitize=thread
+# GCC's OpenMP runtime is invisible to the thread sanitizer, which would see races in every parallel loop.
+OPENMP := -fopenmp-simd -Wno-unknown-pragmas
+# What calls OpenMP by name still finds it.
+LDLIBS += $(if $(CLANG),-lomp,-lgomp)
+endif
+
+# The simulator itself tells the thread sanitizer CUDA's ordering rules; its own locks must not add to them.
+SIM_C_SAN := $(if $(filter thread,$(SANITIZE)),-DCUDASIM_TSAN,$(SAN))
+LINK_SAN := $(SAN)
+# The optimiser's guesses about uninitialised values are unreliable on instrumented code.
+WARNINGS += $(if $(SANITIZE),-Wno-error $(if $(CLANG),,-Wno-maybe-uninitialized))
+
+# ---- bundle/, made by `make bundle` where packages can be had, replaces the packages where they cannot -----------------------
+
+ifneq ($(origin BUNDLE),command line)
+BUNDLE := $(wildcard bundle/libs-$(shell uname -m).tar.gz)
+endif
+
+ifneq ($(BUNDLE),)
+BUNDLE_READY := build/bundle/ready
+CPPFLAGS += -isystem build/bundle/include
+# RPATH rather than RUNPATH: the bundled libraries find one another by it too.
+LDFLAGS += -Lbuild/bundle/lib -Wl,--disable-new-dtags,-rpath,$(CURDIR)/build/bundle/lib
+FERRY_DATA ?= $(CURDIR)/bundle/data
+export FERRY_DATA
+
+$(BUNDLE_READY): $(BUNDLE)
+	@printf '  %-5s %s\n' UNTAR $<
+	@mkdir -p $(@D)
+	@tar -xzf $< -C $(@D)
+	@touch $@
+endif
 
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
@@ -69,13 +111,13 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/cu2cpp%.c core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/compile/% core/tool/% core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
 CHAPTERS := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4% chapters/5% chapters/6% chapters/7% \
 	chapters/8% chapters/9%,$(CHAPTER_C))
-# Chapters on kernels: CUDA C alone, for simulated devices here and for nvcc in cuda.mk.
+# Chapters on kernels: CUDA C alone, for simulated devices here and for nvcc in core/device/rules.mk.
 CHAPTER_CU := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4% chapters/5% chapters/6% chapters/7% \
 	chapters/8% chapters/9%,$(filter chapters/%.cu,$(SOURCES)))
 # Kernels of a C chapter, in a file of their own.
@@ -86,17 +128,19 @@ MODEL_C := $(filter plots/model/%.c,$(SOURCES))
 FUZZ_C := $(filter tests/fuzz/%.c,$(SOURCES))
 GPU_C := $(filter tests/gpu/%.c,$(SOURCES))
 GPU_CU := $(filter tests/gpu/%.cu,$(SOURCES))
-TEST_C := $(call named,test_%.c,$(filter tests/core/%,$(SOURCES)))
+TOOL_C := $(filter core/tool/%.c core/inspect/instrument/%.c core/inspect/report/%.c,$(SOURCES))
+TEST_C := $(call named,test_%.c,$(filter-out tests/core/tool/%,$(filter tests/core/%,$(SOURCES))))
 TEST_CU := $(call named,test_%.cu,$(filter tests/core/%,$(SOURCES)))
-SUPPORT_C := $(filter-out $(TEST_C) tests/core/inspect/library.c,$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
+SUPPORT_C := $(filter-out $(TEST_C) tests/core/tool/% tests/core/inspect/library.c,$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
 
 ifneq ($(TESTS_WITH),) # only the tests whose source has this line
 TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
 TEST_CU := $(if $(TEST_CU),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_CU)))
 endif
 
-include .ci/build/inspect.mk
-include .ci/build/grader.mk
+include core/inspect/rules.mk
+include tests/grader/rules.mk
+include core/tool/rules.mk
 
 CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
 CHAPTER_OBJ := $(CHAPTER_C:%.c=$(B)/%.o)
@@ -106,6 +150,7 @@ MODEL_OBJ := $(MODEL_C:%.c=$(B)/%.o)
 FUZZ_OBJ := $(FUZZ_C:%.c=$(B)/%.o)
 CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C))) $(CHAPTER_KERNELS:%.cu=$(B)/sim/%.o)
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
+TOOL_OBJ := $(TOOL_C:%.c=$(B)/%.o)
 C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
 	$(GPU_C:%.c=$(B)/%.o) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
 CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
@@ -119,8 +164,8 @@ MODEL := $(B)/plots/model/check
 FUZZ := $(B)/tests/fuzz/interpreter
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
-include .ci/build/cuda.mk
-include .ci/build/mpi.mk
+include core/device/rules.mk
+include core/distributed/rules.mk
 
 # ---- what to build ---------------------------------------------------------------------------------------------------
 
@@ -178,7 +223,7 @@ $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-RULES := Makefile .ci/build/sanitize.mk
+RULES := Makefile
 
 # ---- without its packages a build says what is missing and what to type, not what the compiler makes of it ----------
 
@@ -197,15 +242,15 @@ build/stamp/where: $(HEADERS) .ci/build/where.awk
 	@if cmp -s $(WHERE).new $(WHERE); then rm $(WHERE).new; else mv $(WHERE).new $(WHERE); fi
 	@touch $@
 
-include .ci/build/proto.mk
+include core/onnx/rules.mk
 
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
 CU2CPP := build/cu2cpp
-$(CU2CPP): $(wildcard core/sim/cu2cpp*.c core/sim/cu2cpp*.h) | $(PACKAGES)
+$(CU2CPP): $(wildcard core/sim/compile/*.c core/sim/compile/*.h) | $(PACKAGES)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) $(filter %.c,$^) -o $@
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -Icore -O2 $(WARNINGS) $(filter %.c,$^) -o $@
 
 SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
 SIM_CUH := $(CUH:%=build/sim/%)
@@ -231,8 +276,9 @@ $(SIM_C_OBJ): private SAN := $(SIM_C_SAN)
 $(B)/core/device/runtime.o: private CPPFLAGS += -DFERRY_PLUGIN_PATH='"$(CURDIR)/build/libferry-cuda.so"'
 $(B)/core/device/runtime.o $(B)/core/distributed/mpi.o $(BENCH_OBJ) $(TIMELINE_OBJ): $(B)/stamp/root
 $(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPFLAGS)
-# Tests are compiled more often than they are run, but for those of exercises.
-$(filter-out $(JUDGING),$(filter $(B)/tests/%,$(C_OBJ))): private CFLAGS += -O1
+$(TOOL_OBJ): private CPPFLAGS += -Itests $(SIM_CPPFLAGS)
+# Tests and the program are compiled more often than they are run, except for what judges answers.
+$(filter-out $(JUDGING),$(filter $(B)/tests/%,$(C_OBJ)) $(TOOL_OBJ)): private CFLAGS += -O1
 $(filter $(B)/sim/tests/%,$(CU_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS)
 # Its header alone, where the toolkit is: nvcc is not needed.
 CUPTI_HEADERS := $(wildcard $(addprefix $(or $(CUDA_HOME),$(CUDA_DIR),/usr/local/cuda)/,include extras/CUPTI/include))
@@ -275,10 +321,46 @@ $(TEST_PROGRAMS): $(SUPPORT) $(LIBRARY) $(B)/stamp/link
 	@mkdir -p $(@D)
 	$(call link,$(filter %.o,$^),$(SUPPORT) $(LIBRARY) -lcmocka)
 
-include .ci/build/inspected.mk
-include .ci/build/bench.mk
-include .ci/build/fuzz.mk
-include .ci/build/checks.mk
-include .ci/build/gpu.mk
+include core/inspect/inspected.mk
+include plots/rules.mk
+include tests/fuzz/rules.mk
+include tests/gpu/rules.mk
+
+# ---- checks beyond the tests: sanitizers, formatting, mutants --------------------------------------------------------
+
+# Unlike the others it builds only what judges an answer.
+mutants: setup ## change right answers to the exercises and see that the hidden tests notice (ARGS="--help")
+	@$(MAKE) ferry
+	@tests/mutants/mutants.sh $(ARGS)
+
+.PHONY: book mutants sanitize sanitize-address sanitize-thread format format-check
+
+book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
+	@docs/book/build.sh
+
+sanitize: ## every test under ASan and UBSan, those with threads under TSan
+	@$(MAKE) setup
+	@$(MAKE) sanitize-address; address=$$?; $(MAKE) sanitize-thread && exit $$address
+
+sanitize-address:
+	@$(MAKE) SANITIZE=address all
+	@.ci/build/sanitize.sh address tests/run.sh --build $(B)/asan $(ARGS)
+
+sanitize-thread:
+	@$(MAKE) SANITIZE=thread TESTS_WITH=tsan all
+	@.ci/build/sanitize.sh thread tests/run.sh --build $(B)/tsan --with tsan $(ARGS)
+
+FORMATTED = $(shell find core chapters exercises plots solutions tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \
+	2>/dev/null)
+
+format: ## format every C and CUDA source
+	$(Q)clang-format -i $(FORMATTED)
+
+format-check: ## fail where a source is not formatted
+	@.ci/build/format-check.sh $(FORMATTED)
+
+.PHONY: bundle
+bundle: ## gather into bundle/ what a machine without package access needs besides CUDA and a compiler
+	@.ci/build/bundle.sh
 
 -include $(C_OBJ:.o=.d) $(CU_OBJ:.o=.d)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 #ifdef FERRY_SIM
-#include "sim/cudasim.h"
+#include "sim/runtime/cudasim.h"
 #else
 #if __has_include(<cupti.h>)
 #define FERRY_CUPTI
@@ -432,7 +432,7 @@ static const char *why_not_traced(void) {
 }
 #endif
 
-// NVIDIA's runtime tells nobody, so the linker sends this library's own calls of it through here (--wrap in cuda.mk). Every
+// NVIDIA's runtime tells nobody, so the linker sends this library's own calls of it through here (--wrap in rules.mk). Every
 // kernel<<<...>>> begins with __cudaPushCallConfiguration; cuBLAS's calls are counted where they are made.
 static void (*started_kernel)(void);
 static void (*started_copy)(int kind, size_t bytes);

@@ -1,4 +1,4 @@
-// libferry-mpi.so: the table of functions over MPI, compiled by mpicc where there is one (.ci/build/mpi.mk).
+// libferry-mpi.so: the table of functions over MPI, compiled by mpicc where there is one (rules.mk).
 #include "distributed/mpi_table.h"
 #include "distributed/reduce.h"
 #include "tensor/dtype.h"

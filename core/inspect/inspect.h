@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "inspect/finding.h"
+#include "inspect/runtime/finding.h"
 
 enum { WARP = 32, MAX_THREADS = 1024, MAX_WARPS = MAX_THREADS / WARP, MAX_DEPTH = 16 };
 

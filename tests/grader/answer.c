@@ -2,12 +2,12 @@
 // a source may make them read, write and eat whatever they can.
 #include "answer_tools.h"
 #include "case.h"
-#include "config.h"
-#include "files.h"
-#include "gpu.h"
+#include "tool/compile/config.h"
+#include "tool/compile/files.h"
+#include "tool/compile/gpu.h"
 #include "host_memory.h"
-#include "inspect.h"
-#include "kernel_flags.h"
+#include "inspect/report/inspection.h"
+#include "sim/compile/kernel_flags.h"
 #include "registry.h"
 #include "symbols.h"
 #include "tools_root.h"
@@ -366,7 +366,7 @@ void answer_build_inspected(Answer *a, const Exercise *exercise, const char *sou
 static void begin_for_inspector(Answer *a, const char *source) {
   Answer *b = a->inspected = calloc(1, sizeof *b);
   if (!b)
-    grader_panic("no memory for an answer");
+    fatal_error("no memory for an answer");
   *b = (Answer){.exercise = a->exercise, .for_inspector = true};
   if (!make_folder(b, source))
     return;

@@ -1,8 +1,8 @@
-// Where an answer crashed. Its process prints addresses (core/sim/crash.c); what they stand for is looked up afterwards, in the same answer
+// Where an answer crashed. Its process prints addresses (core/sim/engine/crash.c); what they stand for is looked up afterwards, in the same answer
 // compiled again with lines: most answers do not crash, and lines would make each verdict slower.
 #include "answer_tools.h"
 #include "case.h"
-#include "sim/crash.h"
+#include "sim/engine/crash.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ char *answer_name_lines(const Answer *a, char *output) {
   const bool found = find_program(a, program, sizeof program);
   FILE *to = open_memstream(&text, &bytes);
   if (!to)
-    grader_panic("no memory for what an answer printed");
+    fatal_error("no memory for what an answer printed");
   const char *at = output;
   for (const char *row; (row = strstr(at, SIM_CRASH_ADDRESSES));) {
     fwrite(at, 1, (size_t)(row - at), to);

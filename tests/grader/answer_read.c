@@ -1,6 +1,6 @@
 // What a built answer's machine code says: the lines that places are on, and what its basic blocks compute.
 #include "answer_tools.h"
-#include "inspect.h"
+#include "inspect/report/inspection.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

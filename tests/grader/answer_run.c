@@ -1,7 +1,7 @@
 // One run of a built answer: its limits, its environment, what it sees.
 #include "answer.h"
-#include "config.h"
-#include "kernel_flags.h"
+#include "tool/compile/config.h"
+#include "sim/compile/kernel_flags.h"
 #include "registry.h"
 #include "tools_root.h"
 #include <stdio.h>

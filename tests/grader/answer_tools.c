@@ -1,8 +1,8 @@
 // A command line, and a run of it in the sandbox: a source may make compiler and linker read, write and eat whatever they can.
 #include "answer_tools.h"
 #include "case.h"
-#include "config.h"
-#include "diagnostics.h"
+#include "tool/compile/config.h"
+#include "tool/compile/diagnostics.h"
 #include "tools_root.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void command_word(Command *c, const char *format, const char *value) {
   tools_path(c->text + c->used, room, text);
   int length = written < (int)sizeof text ? (int)strlen(c->text + c->used) : -1;
   if (c->count == COMMAND_ARGUMENTS - 1 || length < 0 || (size_t)length + 1 >= room)
-    grader_panic("a command line is too long");
+    fatal_error("a command line is too long");
   c->argv[c->count++] = c->text + c->used;
   c->argv[c->count] = NULL;
   c->used += (size_t)length + 1;
@@ -51,7 +51,7 @@ void command_program(Command *c, const char *name) {
       return;
     }
   }
-  grader_panic("%s is not on PATH; ./ferry doctor says what installs it", name);
+  fatal_error("%s is not on PATH; ./ferry doctor says what installs it", name);
 }
 
 // ---- running the tools ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Is the build what ./ferry was linked with? Answers are linked with objects that stand in the build folder, and make may be
 // replacing them at this moment. make links ./ferry after all of them, so none may be newer.
 #include "answer.h"
-#include "config.h"
+#include "tool/compile/config.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void grader_panic(const char *format, ...) {
-  va_list arguments;
-  fprintf(stderr, "ferry: grader error: ");
-  va_start(arguments, format);
-  vfprintf(stderr, format, arguments);
-  va_end(arguments);
-  fprintf(stderr, "\n");
-  exit(3);
-}
-
 uint64_t mix64(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -40,7 +30,7 @@ void case_begin(Case *c, const Exercise *exercise, const Test *test, uint64_t se
 
 static void *own(Case *c, void *memory) {
   if (!memory || c->owned_count == MAX_OWNED)
-    grader_panic("%s: no memory, or more than %d arrays in a test", c->exercise->id, MAX_OWNED);
+    fatal_error("%s: no memory, or more than %d arrays in a test", c->exercise->id, MAX_OWNED);
   c->owned[c->owned_count++] = memory;
   return memory;
 }
@@ -77,7 +67,7 @@ Array *new_array(Case *c, FyDType dtype, Shape shape) {
   Array *a = own(c, calloc(1, sizeof *a));
   *a = (Array){.dtype = dtype, .shape = shape, .count = shape_count(shape), .device = -1};
   if (a->count < 0 || fy_dtype_size(dtype) == 0)
-    grader_panic("%s: an array of no possible shape or dtype", c->exercise->id);
+    fatal_error("%s: an array of no possible shape or dtype", c->exercise->id);
   a->data = own(c, calloc((size_t)a->count + 1, fy_dtype_size(dtype)));
   return a;
 }
@@ -137,7 +127,7 @@ int case_devices(const Case *c) {
 static Item *ask_item(Case *c, char kind, const char *name) {
   Item *item = message_find(&c->request, kind, name) ? NULL : message_add(&c->request, kind, name);
   if (!item)
-    grader_panic("%s: '%s' cannot be given: twice the same name, or more than %d", c->exercise->id, name, MAX_ITEMS);
+    fatal_error("%s: '%s' cannot be given: twice the same name, or more than %d", c->exercise->id, name, MAX_ITEMS);
   return item;
 }
 
@@ -146,7 +136,7 @@ static int device_index(const Case *c, const char *device) {
   if (!device || strcmp(device, "cpu") == 0)
     return -1;
   if (sscanf(device, "cuda:%d", &index) != 1 || index < 0)
-    grader_panic("%s: give_array knows cpu and cuda:N, not '%s'", c->exercise->id, device);
+    fatal_error("%s: give_array knows cpu and cuda:N, not '%s'", c->exercise->id, device);
   return index;
 }
 
@@ -159,7 +149,7 @@ void give_array(Case *c, const char *name, Array *array, Give how) {
   size_t bytes = (size_t)array->count * fy_dtype_size(array->dtype);
   item->array.data = malloc(bytes + 1);
   if (!item->array.data)
-    grader_panic("%s: no memory for '%s'", c->exercise->id, name);
+    fatal_error("%s: no memory for '%s'", c->exercise->id, name);
   memcpy(item->array.data, array->data, bytes);
 }
 
@@ -171,7 +161,7 @@ void give_text(Case *c, const char *name, const char *text) {
   Item *item = ask_item(c, 't', name);
   item->text = strdup(text);
   if (!item->text)
-    grader_panic("%s: no memory for '%s'", c->exercise->id, name);
+    fatal_error("%s: no memory for '%s'", c->exercise->id, name);
 }
 
 void case_ask(Case *c) {
@@ -190,21 +180,21 @@ static Item *look(const Message *m, char kind, const char *name) {
 const Array *given(const Case *c, const char *name) {
   Item *item = look(&c->request, 'a', name);
   if (!item)
-    grader_panic("%s: '%s' was never given", c->exercise->id, name);
+    fatal_error("%s: '%s' was never given", c->exercise->id, name);
   return &item->array;
 }
 
 double given_number(const Case *c, const char *name) {
   Item *item = look(&c->request, 'n', name);
   if (!item)
-    grader_panic("%s: '%s' was never given", c->exercise->id, name);
+    fatal_error("%s: '%s' was never given", c->exercise->id, name);
   return item->number;
 }
 
 const char *given_text(const Case *c, const char *name) {
   Item *item = look(&c->request, 't', name);
   if (!item)
-    grader_panic("%s: '%s' was never given", c->exercise->id, name);
+    fatal_error("%s: '%s' was never given", c->exercise->id, name);
   return item->text;
 }
 

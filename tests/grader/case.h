@@ -3,6 +3,7 @@
 #define GRADER_CASE_H
 
 #include "exercise.h"
+#include "tool/print/usage.h"
 
 enum { MAX_SUSPECTS = 96, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
 
@@ -72,8 +73,5 @@ bool array_is_close(double x, double want, double tolerance);
 // How many elements of `a` are not close to those of `want`, of the same shape; *first: the first of them, or -1.
 int64_t array_mismatches(const Array *a, const Array *want, double tolerance, int64_t *first);
 void array_describe(const Array *a, char *text, size_t bytes); // "(33, 3) float32"
-
-// An error of the grader or of an exercise's check: says what, and ends the process with status 3.
-void grader_panic(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

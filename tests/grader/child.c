@@ -3,7 +3,7 @@
 #include "child.h"
 #include "driver.h"
 #include "host_memory.h"
-#include "sim/crash.h"
+#include "sim/engine/crash.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -16,8 +16,9 @@ export NO_COLOR=1
 # The sources of ./ferry's own; the grader's others are linked with answers (GRADER_CHILD), or are tests.
 ferry_sources() {
   local child
-  child=$(sed -n 's/^GRADER_CHILD := .*tests\/grader\/,\(.*\))$/\1/p' .ci/build/grader.mk)
-  printf '%s\n' tests/grader/*.c tests/hidden/*/check.c | grep -v '^tests/grader/test_' |
+  child=$(sed -n 's/^GRADER_CHILD := .*tests\/grader\/,\(.*\))$/\1/p' tests/grader/rules.mk)
+  find core/tool core/inspect/instrument core/inspect/report tests/grader tests/hidden/*/check.c -maxdepth 2 -name '*.c' |
+    grep -vE '^tests/grader/(test_|.*/)' |
     grep -vxFf <(printf 'tests/grader/%s\n' $child)
 }
 

@@ -7,7 +7,7 @@
 #include <cuda_runtime.h>
 
 #ifdef FERRY_SIM
-#include "sim/cudasim.h"
+#include "sim/runtime/cudasim.h"
 
 static CourseEntry course_entries[COURSE_MOST];
 static unsigned long long course_ids[COURSE_MOST];

@@ -350,7 +350,7 @@ static void suspect(Case *c, Suspect s) {
   if (!is_evident(c, s.mistake))
     return;
   if (c->suspect_count == MAX_SUSPECTS)
-    grader_panic("%s: more than %d known mistakes in a test", c->exercise->id, MAX_SUSPECTS);
+    fatal_error("%s: more than %d known mistakes in a test", c->exercise->id, MAX_SUSPECTS);
   c->suspects[c->suspect_count++] = s;
 }
 

@@ -1,6 +1,6 @@
 // What a check expects of what the inspector saw, said with the line of the answer that it is about.
 #include "case.h"
-#include "inspect.h"
+#include "inspect/report/inspection.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,11 @@
 #ifndef GRADER_GRADE_H
 #define GRADER_GRADE_H
 
-#include "commands.h"
+#include "judge.h"
+#include "registry.h"
+#include "tool/compile/files.h"
+#include "tool/print/text.h"
+#include "tool/print/usage.h"
 
 typedef struct Learner {
   char *name, *folder;
@@ -43,18 +47,6 @@ int learner_max(const Grading *g, const Learner *l);
 
 // Every file that is wanted; those that cannot be written twice (file_is_stream) only the `last` time. False after a message.
 bool write_results(const Grading *g, bool last);
-
-// ---- a text that grows -------------------------------------------------------------------------------------------------
-
-typedef struct Text {
-  char *at;
-  size_t used, room;
-} Text;
-void text_add(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void text_json(Text *t, const char *string); // in quotes; what is no UTF-8 becomes '?'
-void text_xml(Text *t, const char *string);
-void text_csv(Text *t, const char *string);
-void text_free(Text *t);
 
 void write_json(const Grading *g, Text *t);
 void write_junit(const Grading *g, Text *t);

@@ -4,7 +4,7 @@
 // `realloc`, which may be handed what an answer got.
 #include "host_memory.h"
 #include "base/guarded.h"
-#include "sim/crash.h"
+#include "sim/engine/crash.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

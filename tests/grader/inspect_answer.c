@@ -2,9 +2,9 @@
 // exercise's tests, all of it in the sandbox. What a run records comes back as a file in its folder, also where the answer crashed.
 #include "answer_tools.h"
 #include "case.h"
-#include "config.h"
-#include "inspect.h"
-#include "kernel_flags.h"
+#include "tool/compile/config.h"
+#include "inspect/report/inspection.h"
+#include "sim/compile/kernel_flags.h"
 #include "tools_root.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "judge_tests.h"
 #include "case.h"
 #include "host_memory.h"
-#include "inspect.h"
+#include "inspect/report/inspection.h"
 #include "pass.h"
 #include <errno.h>
 #include <signal.h>
@@ -200,11 +200,11 @@ static void add_request(Case *c, uint8_t **request, size_t *bytes) {
   case_ask(c);
   guard_check(c, "");
   if (getrandom(&c->request.nonce, sizeof c->request.nonce, 0) != (ssize_t)sizeof c->request.nonce)
-    grader_panic("no random numbers from the system: %s", strerror(errno));
+    fatal_error("no random numbers from the system: %s", strerror(errno));
   uint8_t *packed = message_pack(&c->request, &more);
   uint8_t *all = packed ? realloc(*request, *bytes + more) : NULL;
   if (!all)
-    grader_panic("%s: the request of \"%s\" is too long", c->exercise->id, c->test->name);
+    fatal_error("%s: the request of \"%s\" is too long", c->exercise->id, c->test->name);
   memcpy(all + *bytes, packed, more);
   free(packed);
   *request = all;

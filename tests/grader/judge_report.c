@@ -1,7 +1,7 @@
 // A failed test in words, for the learner.
 #include "judge_report.h"
-#include "lesson.h"
-#include "plain.h"
+#include "tool/print/lesson.h"
+#include "tool/print/plain.h"
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void say_finding(Text *t, const Case *c) {
 char *report_shown(char *text) {
   char *plain = text ? plain_text(text, strlen(text)) : NULL;
   if (text && !plain)
-    grader_panic("no memory for a report");
+    fatal_error("no memory for a report");
   free(text);
   return plain;
 }
@@ -102,7 +102,7 @@ void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxR
   Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
   char asked[2048];
   if (!t.at)
-    grader_panic("no memory for a report");
+    fatal_error("no memory for a report");
   case_describe(c, asked, sizeof asked);
   if (*asked)
     say(&t, "  given: %s\n", asked);

@@ -2,8 +2,8 @@
 // it. The linker sends calls of sim_submit through here (--wrap).
 #include "child.h"
 #include "ledger_sim.h"
-#include "sim/node.h"
-#include "sim/stream.h"
+#include "sim/runtime/node.h"
+#include "sim/runtime/stream.h"
 
 cudaError_t __real_sim_submit(struct CUstream_st *stream, struct sim_work *work, struct sim_node **node);
 cudaError_t __wrap_sim_submit(struct CUstream_st *stream, struct sim_work *work, struct sim_node **node);

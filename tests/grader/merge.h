@@ -3,7 +3,7 @@
 #define GRADER_MERGE_H
 
 #include "grade.h"
-#include "json.h"
+#include "tool/print/json.h"
 
 typedef struct ResultFile {
   const char *path;

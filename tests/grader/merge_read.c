@@ -1,7 +1,7 @@
 // Reads a file that `ferry grade --json` wrote; on other machines, and hands may have changed it since.
 #include "case.h"
 #include "merge.h"
-#include "plain.h"
+#include "tool/print/plain.h"
 #include "sandbox.h"
 #include <errno.h>
 #include <math.h>
@@ -26,14 +26,14 @@ void complain(Merge *m, const char *format, ...) {
 void *merge_allocate(size_t count, size_t size) {
   void *memory = calloc(count + 1, size);
   if (!memory)
-    grader_panic("no memory");
+    fatal_error("no memory");
   return memory;
 }
 
 char *merge_copy(const char *text) {
   char *copied = text ? strdup(text) : NULL;
   if (text && !copied)
-    grader_panic("no memory");
+    fatal_error("no memory");
   return copied;
 }
 
@@ -150,13 +150,13 @@ static void read_exercise(Merge *m, const ResultFile *f, const char *learner, co
     m->room = 2 * m->room + 64;
     m->entries = realloc(m->entries, (size_t)m->room * sizeof *m->entries);
     if (!m->entries)
-      grader_panic("no memory");
+      fatal_error("no memory");
   }
   Entry *entry = &m->entries[m->entry_count++];
   memset(entry, 0, sizeof *entry);
   entry->learner = plain_line(learner, strlen(learner));
   if (!entry->learner)
-    grader_panic("no memory");
+    fatal_error("no memory");
   entry->file = f;
   entry->verdict.exercise = e;
   const char *wrong = read_verdict(json, &entry->verdict);

@@ -1,6 +1,6 @@
 // Linked into a program that `ferry play` runs: at its end it says what the library has counted, or where it crashed.
 #include "ferry.h"
-#include "sim/crash.h"
+#include "sim/engine/crash.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // Watches over a command: its output, its reply, its memory and its time; and ends it.
 #include "sandbox_impl.h"
-#include "plain.h"
+#include "tool/print/plain.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

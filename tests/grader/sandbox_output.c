@@ -1,6 +1,6 @@
 // Output of a command, kept short: the first lines and the last ones, whatever the amount.
 #include "sandbox_impl.h"
-#include "plain.h"
+#include "tool/print/plain.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "score.h"
-#include "inspect.h"
+#include "inspect/report/inspection.h"
 #include "model/gpu.h"
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // call of fy_count_launch would make a kernel out of nothing.
 #include "symbols.h"
 #include "case.h"
-#include "config.h"
+#include "tool/compile/config.h"
 #include "registry.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static char *public_headers(void) {
   char *text = calloc(1, HEADERS_BYTES), path[512], name[256];
   size_t used = text ? add_file(text, 0, CONFIG_ROOT "/core/ferry.h") : 0;
   if (used == 0)
-    grader_panic("%s cannot be read", CONFIG_ROOT "/core/ferry.h");
+    fatal_error("%s cannot be read", CONFIG_ROOT "/core/ferry.h");
   for (const char *at = text, *end = text + used; (at = strstr(at, "#include \"")) && at < end; at++) {
     if (sscanf(at, "#include \"%255[^\"]\"", name) != 1)
       continue;

@@ -1,7 +1,7 @@
 // Folders of answers, where somebody else changes them while they are removed or taken over; and hostile text.
 //
 // The functions of the system that change files are wrapped by the linker (--wrap).
-#include "plain.h"
+#include "tool/print/plain.h"
 #include "sandbox_impl.h"
 #include <fcntl.h>
 #include <stdarg.h>

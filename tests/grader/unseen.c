@@ -11,7 +11,7 @@ enum { MOST_STACK = 2048 };
 static char *say(const char *format, const char *what) {
   char *text;
   if (asprintf(&text, format, what) < 0)
-    grader_panic("no memory for a report");
+    fatal_error("no memory for a report");
   return text;
 }
 
@@ -19,7 +19,7 @@ static char *say(const char *format, const char *what) {
 static char *joined(const char *source) {
   char *text = malloc(strlen(source) + 1), *to = text;
   if (!text)
-    grader_panic("no memory for an answer");
+    fatal_error("no memory for an answer");
   for (const char *from = source; *from;) {
     size_t gap = *from == '\\' ? 1 + strspn(from + 1, " \t\r") : 0;
     if (gap && from[gap] == '\n')

@@ -112,7 +112,7 @@ static void read_tokens(Reader *r, const char *text) {
       room = room ? 2 * room : 1024;
       r->tokens = realloc(r->tokens, (size_t)room * sizeof *r->tokens);
       if (!r->tokens)
-        grader_panic("no memory for an answer");
+        fatal_error("no memory for an answer");
     }
     if (!*at)
       break;
@@ -334,7 +334,7 @@ static char *say(Reader *r, const Token *array, const Token *index) {
                "line %d: the compiler does not know %.*s%s, an index of %.*s: a thread's own array is in its registers "
                "only where all of its indices are known, and is slow memory else, which the score does not know\n",
                array->line, index->length, index->at, from, array->length, array->at) < 0)
-    grader_panic("no memory for a report");
+    fatal_error("no memory for a report");
   return text;
 }
 

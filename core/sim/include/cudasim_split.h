@@ -24,7 +24,7 @@ struct cudasim_blocks {
 };
 extern __thread struct cudasim_blocks cudasim_side_by_side CUDASIM_BUILT_IN(side_by_side);
 void cudasim_passed(const char *file, int line, int votes);
-// What loops tell that are looked at (core/inspect/loops.c).
+// What loops tell that are looked at (core/inspect/simt/loops.c).
 int cudasim_inspect_whole(unsigned int origin) __attribute__((nothrow));
 void cudasim_inspect_apart(void); // the block begins anew, thread by thread
 int cudasim_inspect_backwards(void) __attribute__((nothrow));

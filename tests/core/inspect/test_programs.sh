@@ -18,7 +18,7 @@ fi
 pattern=${1:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-inspector=$(cat core/inspect/*.[ch] | cksum)
+inspector=$(cat core/inspect/*/*.[ch] | cksum)
 
 # "kind line other" of each finding, on one line each; which of two streams came first differs from run to run
 findings() { # JSON

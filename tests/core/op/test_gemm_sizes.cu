@@ -5,7 +5,7 @@
 #include "op/product/cublas_gemm.cuh"
 
 #include "../sim/check.h"
-#include "sim/cudasim.h"
+#include "sim/runtime/cudasim.h"
 
 static cublasHandle_t blas;
 

@@ -7,7 +7,7 @@
 #include <cuda_runtime.h>
 
 #include "check.h"
-#include "sim/cudasim.h"
+#include "sim/runtime/cudasim.h"
 
 extern "C" {
 #include "model/kernel.h"

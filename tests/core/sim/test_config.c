@@ -3,7 +3,7 @@
 
 #include "check.h"
 #include "child.h"
-#include "sim/cudasim.h"
+#include "sim/runtime/cudasim.h"
 
 static int ask_for_devices(void) {
   int devices = 0;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "sim/cudasim.h"
+#include "sim/runtime/cudasim.h"
 
 enum { COUNT = 64 };
 

@@ -5,7 +5,7 @@ set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
-for source in core/sim/*.c; do
+for source in core/sim/*/*.c; do
   grep -q 'longjmp(' "$source" || continue
   object=$work/$(basename "$source" .c).o
   "${CC:-cc}" -std=c17 -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_GNU_SOURCE -Icore -Icore/sim/include -c "$source" -o "$object" || exit 1

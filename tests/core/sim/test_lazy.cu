@@ -7,7 +7,7 @@
 #include <cudasim_graph.h>
 
 #include "check.h"
-#include "sim/cudasim.h"
+#include "sim/runtime/cudasim.h"
 
 enum { COUNT = 64 };
 

@@ -3,7 +3,7 @@
 
 #ifdef FERRY_SIM
 #include "cudasim_graph.h"
-#include "sim/cudasim.h"
+#include "sim/runtime/cudasim.h"
 #endif
 
 #ifdef FERRY_SIM

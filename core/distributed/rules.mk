@@ -1,0 +1,20 @@
+# libferry-mpi.so: what core/distributed asks of MPI, compiled by mpicc where there is one. Programs open it when they begin a
+# process group of several ranks, so they build and run without it.
+
+MPICC := $(shell command -v mpicc 2>/dev/null)
+MPI_C := core/distributed/mpi_plugin.c core/distributed/reduce.c
+MPI_PLUGIN := $(if $(MPICC),build/libferry-mpi.so)
+
+STAMP_mpi := $(MPICC) $(CC) $(OPTIMIZE)
+build/stamp/mpi: FORCE
+	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_mpi))
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+build/libferry-mpi.so: $(MPI_C) core/distributed/mpi_table.h core/distributed/reduce.h core/distributed/distributed.h \
+		build/stamp/mpi core/distributed/rules.mk | $(WHERE)
+	$(call say,MPICC,$@)
+	@mkdir -p $(@D)
+	$(Q)OMPI_CC='$(CC)' $(MPICC) -std=c17 -D_GNU_SOURCE $(OPTIMIZE) -g $(WARNINGS) -Wpedantic -fPIC -fvisibility=hidden \
+		-shared -Icore -Ibuild/include $(MPI_C) -o $@.new && mv $@.new $@
+
+$(B)/core/distributed/mpi.o: private CPPFLAGS += -DFERRY_MPI_PATH='"$(CURDIR)/build/libferry-mpi.so"'

@@ -1,0 +1,101 @@
+// An inspection as JSON, a line for each thing: findings, kernels, lines of source. For graders and for CI.
+#include "tool/compile/files.h"
+#include "tool/print/text.h"
+#include "inspect/report/inspection.h"
+#include <string.h>
+
+static void text_spot(Text *t, const Inspection *i, const char *prefix, Spot spot) {
+  char name[300];
+  const char *line = inspect_spot(i, (Spot){spot.file, 0}, name, sizeof name - 2); // "file:0"
+  if (!spot.file)
+    return;
+  name[strlen(line) - 2] = '\0';
+  text_add(t, ", \"%sfile\": ", prefix);
+  text_json(t, name);
+  text_add(t, ", \"%sline\": %d", prefix, spot.line);
+}
+
+// "launch": as launches name it, where they name several alike.
+static void text_name(Text *t, const InspectKernel *k) {
+  text_json(t, k->name);
+  if (strcmp(k->name, k->launch) != 0) {
+    text_add(t, ", \"launch\": ");
+    text_json(t, k->launch);
+  }
+}
+
+static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) {
+  text_add(t, "{\"type\": \"%s\", \"kind\": \"%s\", \"title\": ", f->kind->note ? "note" : "finding", f->kind->id);
+  text_json(t, f->kind->title);
+  if (f->kernel >= 0) {
+    text_add(t, ", \"kernel\": ");
+    text_name(t, &i->kernels[f->kernel]);
+  }
+  text_spot(t, i, "", f->first);
+  text_spot(t, i, "other_", f->second);
+  text_spot(t, i, "allocated_", f->third);
+  text_add(t, ", \"times\": %llu, \"detail\": ", (unsigned long long)inspect_times(f));
+  text_json(t, f->detail);
+  text_add(t, ", \"remedy\": ");
+  text_json(t, f->kind->remedy);
+  text_add(t, "}\n");
+}
+
+static void text_kernel(Text *t, const InspectKernel *k) {
+  text_add(t, "{\"type\": \"kernel\", \"kernel\": ");
+  text_name(t, k);
+  text_add(t,
+           ", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"launches\": %llu, \"blocks\": %llu, \"looked\": %llu",
+           k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], (unsigned long long)k->launches,
+           (unsigned long long)k->blocks, (unsigned long long)k->looked);
+  text_add(t, ", \"static_shared\": %llu, \"dynamic_shared\": %llu", (unsigned long long)k->shared_bytes,
+           (unsigned long long)k->dynamic_bytes);
+  if (k->mixed)
+    text_add(t, ", \"fma\": %.0f, \"fp32\": %.0f, \"fp64\": %.0f, \"integer\": %.0f, \"special\": %.0f", k->mix.fma,
+             k->mix.fp32, k->mix.fp64, k->mix.integer, k->mix.special);
+  if (k->time.launches > 0)
+    text_add(t, ", \"modelled_us\": %.6g, \"limit\": \"%s\"", 1e6 * k->time.seconds, inspect_limit(&k->time));
+  if (k->registers)
+    text_add(t, ", \"registers\": %d, \"occupancy\": %.4g}\n", k->registers, inspect_occupancy(k, k->registers));
+  else
+    text_add(t, ", \"registers\": null, \"occupancy_without_registers\": %.4g}\n", inspect_occupancy(k, 0));
+}
+
+// "sectors_load": a request on average, "sectors_load_ideal", "requests_..." how many there were.
+static void text_tally(Text *t, const char *what, const char *kind, const Tally *y) {
+  if (!y->runs)
+    return;
+  text_add(t, ", \"%s_%s\": %.6g, \"%s_%s_ideal\": %.6g, \"requests_%s_%s\": %llu", what, kind,
+           (double)y->units / (double)y->runs, what, kind, (double)y->ideal / (double)y->runs, what, kind,
+           (unsigned long long)y->runs);
+  if (y->same)
+    text_add(t, ", \"lanes_at_one_address_%s\": %.6g, \"lanes_at_one_address_%s_most\": %llu", what,
+             (double)y->same / (double)y->runs, what, (unsigned long long)y->same_max);
+}
+
+static void text_line(Text *t, const Inspection *i, const InspectKernel *k, const InspectLine *line) {
+  static const char *const what[SPACES] = {"sectors", "passes"}, *const kinds[ACCESSES] = {"load", "store", "atomic"};
+  text_add(t, "{\"type\": \"line\", \"kernel\": ");
+  text_name(t, k);
+  text_spot(t, i, "", line->spot);
+  text_add(t, ", \"lanes\": %.6g", inspect_active(line));
+  for (int space = 0; space < SPACES; space++)
+    for (int kind = 0; kind < ACCESSES; kind++)
+      text_tally(t, what[space], kinds[kind], &line->access[space][kind]);
+  text_add(t, "}\n");
+}
+
+bool inspect_write_json(const Inspection *i, const char *path) {
+  Text t = {0};
+  for (int n = 0; n < i->finding_count; n++)
+    text_finding(&t, i, &i->findings[n]);
+  for (int k = 0; k < i->kernel_count; k++) {
+    text_kernel(&t, &i->kernels[k]);
+    for (int n = 0; n < i->kernels[k].line_count; n++)
+      if (inspect_worth_showing(&i->kernels[k].lines[n]))
+        text_line(&t, i, &i->kernels[k], &i->kernels[k].lines[n]);
+  }
+  bool written = file_write(path, t.at ? t.at : "", t.used);
+  text_free(&t);
+  return written;
+}

@@ -1,0 +1,204 @@
+// An inspection on the terminal, at most 80 columns wide.
+#include "tool/print/style.h"
+#include "inspect/report/inspection.h"
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 80 };
+
+static bool has_access(const InspectLine *line) {
+  for (int space = 0; space < SPACES; space++)
+    for (int kind = 0; kind < ACCESSES; kind++)
+      if (line->access[space][kind].runs)
+        return true;
+  return false;
+}
+
+bool inspect_worth_showing(const InspectLine *line) {
+  return has_access(line) || inspect_active(line) < 0.995;
+}
+
+// ---- occupancy: arithmetic ---------------------------------------------------------------------------------------------------
+
+static int warps(const InspectKernel *k) {
+  return (int)(k->block[0] * k->block[1] * k->block[2] + 31) / 32;
+}
+
+int inspect_blocks_by_threads(const InspectKernel *k) {
+  int blocks = SM_THREADS / (warps(k) * 32);
+  return blocks > SM_BLOCKS ? SM_BLOCKS : blocks;
+}
+
+int inspect_blocks_by_shared(const InspectKernel *k) {
+  return (int)(SM_SHARED / (k->shared_bytes + k->dynamic_bytes + SM_BLOCK_SHARED));
+}
+
+// A warp's registers are given out 256 at a time.
+int inspect_blocks_by_registers(const InspectKernel *k, int registers) {
+  int warp = (registers * 32 + 255) / 256 * 256;
+  return SM_REGISTERS / warp / warps(k);
+}
+
+double inspect_occupancy(const InspectKernel *k, int registers) {
+  int blocks = inspect_blocks_by_threads(k), shared = inspect_blocks_by_shared(k);
+  blocks = shared < blocks ? shared : blocks;
+  if (registers && inspect_blocks_by_registers(k, registers) < blocks)
+    blocks = inspect_blocks_by_registers(k, registers);
+  return blocks * warps(k) / (SM_THREADS / 32.0);
+}
+
+// ---- text --------------------------------------------------------------------------------------------------------------------
+
+void inspect_wrapped(int indent, const char *format, ...) {
+  char text[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  int column = COLUMNS;
+  for (char *rest = text, *word; (word = strsep(&rest, " "));) {
+    int length = (int)strlen(word);
+    if (column + 1 + length > COLUMNS) {
+      printf("%s%*s%s", word == text ? "" : "\n", indent, "", word);
+      column = indent + length;
+    } else {
+      printf(" %s", word);
+      column += 1 + length;
+    }
+  }
+  printf("\n");
+}
+
+static void print_finding(const Inspection *i, const InspectFinding *f) {
+  char first[300], second[300], third[300], source[72], count[32] = "";
+  bool two = f->second.file != NULL;
+  printf("  %s%-5s%s  %s%s%s", style(f->kind->note ? YELLOW : RED), f->kind->note ? "note" : "ERROR", style(PLAIN),
+         style(BOLD), f->kind->title, style(PLAIN));
+  if (f->kernel >= 0)
+    printf(" (%s)", i->kernels[f->kernel].name);
+  printf("\n");
+  inspect_spot(i, f->first, first, sizeof first);
+  inspect_spot(i, f->second, second, sizeof second);
+  if (inspect_times(f) > 1 && strcmp(f->kind->id, "barrier") != 0)
+    snprintf(count, sizeof count, ", %llu times", (unsigned long long)inspect_times(f));
+  inspect_wrapped(9, "%s%s%s: %s%s", first, two ? " and " : "", two ? second : "", f->detail, count);
+  for (int n = 0; n < 1 + two; n++) {
+    Spot spot = n ? f->second : f->first;
+    inspect_source_line(i, spot, source, sizeof source - 12);
+    if (*source)
+      printf("         %s%4d%s %s\n", style(DIM), spot.line, style(PLAIN), source);
+  }
+  if (f->third.file)
+    inspect_wrapped(9, "It was allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
+  inspect_wrapped(9, "%s", f->kind->remedy);
+}
+
+void inspect_print_findings(const Inspection *i) {
+  int errors = inspection_errors(i), notes = i->finding_count - errors;
+  if (errors == 0)
+    printf("%sno findings%s", style(GREEN), style(PLAIN));
+  else
+    printf("%s%d finding%s%s", style(RED), errors, errors == 1 ? "" : "s", style(PLAIN));
+  if (notes)
+    printf(", %d note%s", notes, notes == 1 ? "" : "s");
+  printf("\n");
+  for (int n = 0; n < i->finding_count; n++)
+    print_finding(i, &i->findings[n]);
+}
+
+// "32.0/4.0": sectors or passes for each request, and how many it would take at best. True when that is at most half.
+static bool ratio(const Tally *t, char *text, size_t bytes) {
+  if (!t->runs) {
+    *text = '\0';
+    return false;
+  }
+  snprintf(text, bytes, "%.1f/%.1f", (double)t->units / (double)t->runs, (double)t->ideal / (double)t->runs);
+  return t->units >= 2 * t->ideal;
+}
+
+static void print_cell(const Tally *t) {
+  char text[32];
+  bool poor = ratio(t, text, sizeof text);
+  printf(" %s%9s%s%s", poor ? style(YELLOW) : "", text, poor ? "!" : " ", poor ? style(PLAIN) : "");
+}
+
+static void print_atomics(const InspectLine *line, int space) {
+  const Tally *t = &line->access[space][ATOMIC];
+  char text[32];
+  if (!t->runs)
+    return;
+  ratio(t, text, sizeof text);
+  inspect_wrapped(13, "%llu atomic requests in %s memory, %s %s; %.1f lanes at one address, at most %llu",
+                  (unsigned long long)t->runs, space == SHARED ? "shared" : "global", text,
+                  space == SHARED ? "passes" : "sectors", (double)t->same / (double)t->runs,
+                  (unsigned long long)t->same_max);
+}
+
+static void print_line(const Inspection *i, const InspectLine *line, const char **file) {
+  char source[24];
+  if (line->spot.file != *file) {
+    *file = line->spot.file;
+    if (strcmp(*file, i->source) != 0)
+      printf("  %s\n", *file);
+  }
+  inspect_source_line(i, line->spot, source, sizeof source);
+  printf("%5d %5.0f%%", line->spot.line, 100 * inspect_active(line));
+  for (int space = 0; space < SPACES; space++)
+    for (int kind = LOAD; kind <= STORE; kind++)
+      print_cell(&line->access[space][kind]);
+  printf(" %s%s%s\n", style(DIM), source, style(PLAIN));
+  print_atomics(line, GLOBAL);
+  print_atomics(line, SHARED);
+}
+
+static void print_resources(const InspectKernel *k) {
+  unsigned threads = k->block[0] * k->block[1] * k->block[2];
+  printf("\n");
+  inspect_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
+                  (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
+  inspect_wrapped(2, "an SM has room for %d of them by threads (%d), %d by shared memory (%d KB)",
+                  inspect_blocks_by_threads(k), SM_THREADS, inspect_blocks_by_shared(k), SM_SHARED >> 10);
+  if (k->registers)
+    inspect_wrapped(2, "registers (ptxas): %d a thread, room for %d by them; occupancy %.0f %%", k->registers,
+                    inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
+  else
+    inspect_wrapped(2, "registers unknown: occupancy %.0f %% with 32, %.0f %% with 64, %.0f %% with 128 of them",
+                    100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
+}
+
+static void print_left_out(const InspectKernel *k) {
+  if (k->looked < k->blocks)
+    inspect_wrapped(2,
+                    "Counts and findings are of the %llu blocks looked at; races with the others, and reads of memory "
+                    "that only they should have written, are not seen.",
+                    (unsigned long long)k->looked);
+  if (k->cut)
+    inspect_wrapped(2, "Some threads did more than is kept of one: the counts are of their first 4 million steps.");
+}
+
+static void print_kernel(const Inspection *i, const InspectKernel *k) {
+  const char *file = i->source;
+  printf("\n%s%s%s<<<(%u,%u,%u), (%u,%u,%u)>>>", style(BOLD), k->name, style(PLAIN), k->grid[0], k->grid[1], k->grid[2],
+         k->block[0], k->block[1], k->block[2]);
+  printf("   %llu launch%s%s\n", (unsigned long long)k->launches, k->launches == 1 ? "" : "es",
+         k->shapes_differ ? " (the first)" : "");
+  inspect_wrapped(2, "looked at %llu of %llu blocks", (unsigned long long)k->looked, (unsigned long long)k->blocks);
+  printf("\n       lanes   global: sectors/ideal  shared: passes/ideal\n");
+  printf(" line active      load      store      load      store    source\n");
+  for (int n = 0; n < k->line_count; n++)
+    if (inspect_worth_showing(&k->lines[n]))
+      print_line(i, &k->lines[n], &file);
+  print_resources(k);
+  inspect_print_time(i, k);
+  print_left_out(k);
+}
+
+void inspect_print(const Inspection *i) {
+  inspect_print_findings(i);
+  for (int k = 0; k < i->kernel_count; k++)
+    if (i->kernels[k].launches)
+      print_kernel(i, &i->kernels[k]);
+  if (i->kernel_count == 0)
+    printf("No kernel was launched.\n");
+}

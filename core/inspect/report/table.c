@@ -1,0 +1,96 @@
+// An inspection as a table: a line for each kernel, for lessons and for who compares versions of one.
+#include "inspect/report/inspection.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What all lines of a kernel did, together.
+typedef struct Totals {
+  Tally access[SPACES][ACCESSES];
+  double lanes; // share of the lanes that took part in accesses, of those that had not returned
+  double bytes; // of the sectors, in all its blocks
+} Totals;
+
+static void add_tally(Tally *sum, const Tally *t) {
+  sum->runs += t->runs;
+  sum->lanes += t->lanes;
+  sum->live += t->live;
+  sum->units += t->units;
+}
+
+static Totals totals(const InspectKernel *k) {
+  Totals sum = {.lanes = 1};
+  uint64_t lanes = 0, live = 0, sectors = 0;
+  for (int n = 0; n < k->line_count; n++)
+    for (int space = 0; space < SPACES; space++)
+      for (int kind = 0; kind < ACCESSES; kind++)
+        add_tally(&sum.access[space][kind], &k->lines[n].access[space][kind]);
+  for (int n = 0; n < k->line_count; n++) { // without accesses: of the ways
+    lanes += k->lines[n].way.lanes;
+    live += k->lines[n].way.live;
+  }
+  for (int kind = 0; kind < ACCESSES; kind++)
+    sectors += sum.access[GLOBAL][kind].units;
+  if (live)
+    sum.lanes = (double)lanes / (double)live;
+  if (k->looked)
+    sum.bytes = 32.0 * (double)sectors * (double)k->blocks / (double)k->looked;
+  return sum;
+}
+
+static void print_ratio(int width, const Tally *t) {
+  if (t->runs)
+    printf(" %*.1f", width, (double)t->units / (double)t->runs);
+  else
+    printf(" %*s", width, "-");
+}
+
+static const char *short_limit(const char *limit) {
+  static const char *const names[][2] = {
+      {"device memory", "memory"}, {"L2 cache", "L2"}, {"L1 cache and shared memory", "L1"}, {"instructions", "issue"}};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(limit, names[i][0]) == 0)
+      return names[i][1];
+  return limit;
+}
+
+static void print_row(const InspectKernel *k, bool modelled) {
+  const Totals t = totals(k);
+  printf("%-20s %4llu", k->name, (unsigned long long)k->launches);
+  for (int space = 0; space < SPACES; space++)
+    for (int kind = LOAD; kind <= STORE; kind++)
+      print_ratio(5, &t.access[space][kind]);
+  printf(" %4.0f%% %8.3f", 100 * t.lanes, t.bytes / 1e6 / (double)(k->launches ? k->launches : 1));
+  if (modelled && k->time.seconds > 0)
+    printf(" %9.1f %s", 1e6 * k->time.seconds / (double)k->launches, short_limit(inspect_limit(&k->time)));
+  printf("\n");
+}
+
+static bool is_shown(const InspectKernel *k, const char *only) {
+  size_t length = only ? strlen(only) : 0;
+  return k->launches && strncmp(k->launch, only ? only : "", length) == 0 &&
+         (!length || k->launch[length] == '\0' || k->launch[length] == '<');
+}
+
+static void print_label(const char *gpu) {
+  printf("times are modelled, from counts and the ");
+  for (const char *c = gpu ? gpu : "GPU"; *c; c++)
+    putchar(toupper((unsigned char)*c));
+  printf("'s data sheet, not measured\n");
+}
+
+void inspect_print_table(const Inspection *i, const char *only) {
+  bool modelled = false;
+  for (int k = 0; k < i->kernel_count; k++)
+    modelled |= i->kernels[k].time.seconds > 0;
+  if (inspection_errors(i))
+    inspect_print_findings(i);
+  if (modelled)
+    print_label(i->gpu);
+  printf("%-20s %4s %11s %11s %5s %8s%s\n", "", "", "sectors", "passes", "", "MB a", modelled ? "     us a" : "");
+  printf("%-20s %4s %5s %5s %5s %5s %5s %8s%s\n", "kernel", "runs", "load", "store", "load", "store", "lanes", "launch",
+         modelled ? "    launch limit" : "");
+  for (int k = 0; k < i->kernel_count; k++)
+    if (is_shown(&i->kernels[k], only))
+      print_row(&i->kernels[k], modelled);
+}

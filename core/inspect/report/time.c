@@ -1,0 +1,46 @@
+// How long a kernel would take on the GPU that a device plays, and why: modelled, not measured.
+#include "inspect/report/inspection.h"
+#include "model/gpu.h"
+#include "model/kernel.h"
+
+// Of the sectors that are written, share that has to be full for the model to be trusted.
+static const double FULL = 0.75;
+
+static void print_why(const InspectTime *t) {
+  const double share = t->term[inspect_longest(t)];
+  if (t->least > t->seconds / 2) {
+    inspect_wrapped(2, "limited by its launch: the shortest kernel takes %.3g us, so it could do more in the same time",
+                    1e6 * t->least / t->launches);
+    return;
+  }
+  inspect_wrapped(2,
+                  "limited by %s; were there only that, %.4g us. In us: device memory %.3g, L2 %.3g, L1 and shared "
+                  "memory %.3g, instructions %.3g, arithmetic %.3g, waiting %.3g",
+                  inspect_limit(t), 1e6 * share / t->launches, 1e6 * t->term[MODEL_DRAM] / t->launches,
+                  1e6 * t->term[MODEL_L2] / t->launches, 1e6 * t->term[MODEL_L1] / t->launches,
+                  1e6 * t->term[MODEL_ISSUE] / t->launches, 1e6 * t->term[MODEL_ARITHMETIC] / t->launches,
+                  1e6 * t->term[MODEL_LATENCY] / t->launches);
+}
+
+void inspect_print_time(const Inspection *i, const InspectKernel *k) {
+  const InspectTime *t = &k->time;
+  const struct model_gpu *gpu = i->gpu ? model_gpu_named(i->gpu) : NULL;
+  if (k->mixed && k->mix.fp32 + k->mix.fp64 > 0)
+    inspect_wrapped(
+        2, "computed: %.0f float32 instructions (%.0f multiply-adds), %.0f float64, %.0f of integers, %.0f special",
+        k->mix.fp32, k->mix.fma, k->mix.fp64, k->mix.integer, k->mix.special);
+  if (!gpu || t->launches == 0)
+    return;
+  inspect_wrapped(2, "%s: %.4g us a launch, modelled, not measured (docs/model.md)", gpu->name,
+                  1e6 * t->seconds / t->launches);
+  print_why(t);
+  inspect_wrapped(
+      2, "%.0f of its blocks on a multiprocessor at a time, registers not counted; %.3g %% of the GPU's room taken",
+      t->resident, 100 * t->share);
+  if (t->filled < FULL)
+    inspect_wrapped(
+        2,
+        "Its stores fill %.0f %% of the sectors they touch. What that costs differs between GPUs by more than "
+        "the model knows: on an H100 such a kernel took 1.9 times what is modelled.",
+        100 * t->filled);
+}

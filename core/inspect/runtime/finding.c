@@ -1,0 +1,92 @@
+// What was found, each pair of places once, with how often and the first time's threads.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inspect/runtime/finding.h"
+
+static struct finding **findings;
+static size_t finding_count, finding_room;
+
+// Nothing is reported any more: at exit there would be, by a thread that waits for this one.
+_Noreturn void inspect_give_up(const char *why) {
+  fprintf(stderr, "ferry inspect: %s\n", why);
+  fflush(NULL);
+  _exit(1);
+}
+
+static void *or_exit(void *memory) {
+  if (memory == NULL)
+    inspect_give_up("no memory left to look at the kernels: --blocks N looks at fewer blocks");
+  return memory;
+}
+
+void *inspect_resize(void *memory, size_t bytes) {
+  return or_exit(realloc(memory, bytes ? bytes : 1));
+}
+
+void *inspect_allocate(size_t bytes) {
+  return or_exit(calloc(bytes ? bytes : 1, 1));
+}
+
+char *inspect_copy(const char *text, size_t most) {
+  return or_exit(strndup(text, most));
+}
+
+void *inspect_allocate_aligned(size_t alignment, size_t bytes) {
+  const size_t whole = (bytes + alignment - 1) / alignment * alignment;
+  return memset(or_exit(aligned_alloc(alignment, whole)), 0, whole);
+}
+
+static bool races(enum finding_kind kind) {
+  return kind <= FIND_EQUAL;
+}
+
+// Which of two racing accesses came first means nothing.
+static bool same_places(const struct finding *f, const struct place *p) {
+  bool straight = f->first == p->first && f->second == p->second;
+  bool crossed = races(f->kind) && f->first == p->second && f->second == p->first;
+  return (straight || crossed) && f->line == p->line && f->other_line == p->other_line;
+}
+
+static struct finding *find(enum finding_kind kind, const struct kernel *kernel, const struct place *place) {
+  for (size_t i = 0; i < finding_count; i++)
+    if (findings[i]->kind == kind && findings[i]->kernel == kernel && same_places(findings[i], place))
+      return findings[i];
+  return NULL;
+}
+
+bool finding_has(enum finding_kind kind, struct kernel *kernel, struct place place) {
+  return find(kind, kernel, &place) != NULL;
+}
+
+struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struct place place, const char *format,
+                            ...) {
+  struct finding *f = find(kind, kernel, &place);
+  if (f) {
+    f->count++;
+    return f;
+  }
+  if (finding_count == finding_room) {
+    finding_room = finding_room ? 2 * finding_room : 64;
+    findings = inspect_resize(findings, finding_room * sizeof *findings);
+  }
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  f = findings[finding_count++] = inspect_allocate(sizeof *f);
+  *f = (struct finding){kind,        kernel,
+                        place.first, place.second,
+                        place.third, place.file,
+                        place.line,  place.other_line,
+                        1,           inspect_copy(text, sizeof text)};
+  return f;
+}
+
+const struct finding *finding_at(size_t i) {
+  return i < finding_count ? findings[i] : NULL;
+}

@@ -1,0 +1,143 @@
+// What is known of each kernel: one for all of its launches, with the places of the program that its warps came to.
+#include "inspect/runtime/kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/shadow/memory.h"
+#include "inspect/runtime/program.h"
+#include "inspect/simt/replay.h"
+
+#include "cudasim_launch.h"
+
+static const char *only; // the kernel that is looked at; NULL: all are
+static struct kernel **kernels;
+static size_t kernel_count;
+
+struct kernel *kernels_at(size_t i) {
+  return i < kernel_count ? kernels[i] : NULL;
+}
+
+static const char *name_of(const struct cudasim_launch_request *request) {
+  return request->name ? request->name : "kernel";
+}
+
+// Where a launch finds its kernel as a call does, or nothing else asks for the kernel's address, the function of the launch stands
+// for it (cudasim_launch.h).
+static const void *function_of(const struct cudasim_launch_request *request) {
+  return request->function == (const void *)(uintptr_t)request->thread ? NULL : request->function;
+}
+
+static const char *parameters_of(const struct cudasim_launch_request *request) {
+  return request->parameters ? request->parameters : "";
+}
+
+// Overloads have one name, and so may instances of a template: those whose arguments are deduced, or depend on another template.
+static bool is_of(const struct kernel *k, const struct cudasim_launch_request *request) {
+  const void *const function = function_of(request);
+  return strcmp(k->launch, name_of(request)) == 0 &&
+         (k->function && function ? k->function == function : strcmp(k->parameters, parameters_of(request)) == 0);
+}
+
+// "float *, int" of "const char* cudasim::parameters() [with P = {float*, int}]"
+static void name_with_parameters(const struct kernel *k, char *name, size_t bytes) {
+  static const char before[] = "P = {";
+  const char *begin = strstr(k->parameters, before), *end = strrchr(k->parameters, '}');
+  begin = begin && end ? begin + sizeof before - 1 : "";
+  snprintf(name, bytes, "%s(%.*s)", k->launch, *begin ? (int)(end - begin) : 0, begin);
+}
+
+static void name_in_full(struct kernel *k) {
+  char *name = k->function ? program_function(k->function) : NULL, text[512];
+  if (k->name != k->launch)
+    return;
+  if (name == NULL)
+    name_with_parameters(k, text, sizeof text);
+  k->name = inspect_copy(name ? name : text, SIZE_MAX);
+  free(name);
+}
+
+static void name(struct kernel *k) {
+  bool alone = true;
+  k->name = k->launch;
+  for (size_t i = 0; i < kernel_count; i++)
+    if (kernels[i] != k && strcmp(kernels[i]->launch, k->launch) == 0) {
+      name_in_full(kernels[i]);
+      alone = false;
+    }
+  if (!alone)
+    name_in_full(k);
+}
+
+struct kernel *kernel_of(const struct cudasim_launch_request *request) {
+  for (size_t i = 0; i < kernel_count; i++)
+    if (is_of(kernels[i], request))
+      return kernels[i];
+  kernels = inspect_resize(kernels, (kernel_count + 1) * sizeof(struct kernel *));
+  struct kernel *k = kernels[kernel_count++] = inspect_allocate(sizeof *k);
+  k->launch = inspect_copy(name_of(request), SIZE_MAX);
+  k->function = function_of(request);
+  k->parameters = parameters_of(request);
+  name(k);
+  k->flow = flow_new();
+  k->arrays = inspect_allocate((size_t)program_arrays() + 1);
+  k->known_shared = inspect_allocate(program_shared_bytes() / MEMORY_WORD + 1);
+  memcpy(k->grid, &request->grid, sizeof k->grid);
+  memcpy(k->block, &request->block, sizeof k->block);
+  k->dynamic_bytes = request->shared_bytes;
+  return k;
+}
+
+void kernels_want(const char *name) {
+  only = name;
+}
+
+// `fill` and `fill<float>` for a kernel template; without a name all.
+bool kernel_is_wanted(const struct cudasim_launch_request *request) {
+  const char *const name = name_of(request);
+  const size_t length = only ? strlen(only) : 0;
+  return length == 0 || (strncmp(name, only, length) == 0 && (name[length] == '\0' || name[length] == '<'));
+}
+
+static struct site *site_slot(const struct kernel *k, uint32_t key, bool shared) {
+  for (uint32_t i = site_hash(key, shared);; i++) {
+    struct site *site = &k->sites[i & (k->site_room - 1)];
+    if (site->key == 0 || (site->key == key && site->shared == shared))
+      return site;
+  }
+}
+
+static void grow_sites(struct kernel *k) {
+  struct site *old = k->sites;
+  uint32_t room = k->site_room;
+  k->site_room = room ? 2 * room : 256;
+  k->sites = inspect_allocate(k->site_room * sizeof *k->sites);
+  for (uint32_t i = 0; i < room; i++)
+    if (old[i].key)
+      *site_slot(k, old[i].key, old[i].shared) = old[i];
+  free(old);
+}
+
+struct site *kernel_site_slow(struct kernel *k, uint32_t key, bool shared) {
+  if (2 * k->site_count >= k->site_room)
+    grow_sites(k);
+  struct site *site = site_slot(k, key, shared);
+  if (site->key == 0) {
+    site->key = key;
+    site->shared = shared;
+    k->site_count++;
+  }
+  return site;
+}
+
+struct barrier *kernel_barrier_at(struct kernel *k, const char *file, int line) {
+  struct barrier **end = &k->barriers;
+  for (; *end; end = &(*end)->next)
+    if ((*end)->line == line && strcmp((*end)->file, file) == 0)
+      return *end;
+  *end = inspect_allocate(sizeof **end);
+  (*end)->file = file;
+  (*end)->line = line;
+  return *end;
+}

@@ -1,0 +1,294 @@
+// Nodes as tasks of the modelled account, and the time of the host threads that make and await them.
+#include "sim/runtime/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/runtime/cudasim.h"
+#include "model/kernel.h"
+#include "sim/runtime/sim.h"
+#include "sim/runtime/trace.h"
+
+// ---- the host's time -------------------------------------------------------------------------------------------------------
+
+static _Atomic double latest; // of all threads
+static __thread double host_now;
+static __thread bool host_known;
+
+static double now(void) {
+  if (!host_known)
+    host_now = atomic_load(&latest);
+  host_known = true;
+  return host_now;
+}
+
+static void move_to(double seconds) {
+  host_now = fmax(now(), seconds);
+  double before = atomic_load(&latest);
+  while (before < host_now && !atomic_compare_exchange_weak(&latest, &before, host_now))
+    ;
+}
+
+void sim_clock_called(bool work) {
+  move_to(now() + 1e-6 * (work ? sim.config.gpu->launch.value : sim.config.gpu->record.value));
+}
+
+double cudasim_model_seconds(void) {
+  return sim_enter() == cudaSuccess && sim.config.gpu ? now() : 0;
+}
+
+static char label[160];
+
+static atomic_bool labelled; // whoever asked for the label shows it
+
+bool cudasim_plays_gpu(void) {
+  return sim_enter() == cudaSuccess && sim.config.gpu != NULL;
+}
+
+void sim_clock_label(void) {
+  if (!atomic_exchange(&labelled, true))
+    fprintf(stderr, "cudasim: times between events are %s\n", label);
+}
+
+const char *cudasim_model_label(void) {
+  if (!cudasim_plays_gpu())
+    return NULL;
+  atomic_store(&labelled, true);
+  return label;
+}
+
+// ---- what works cost -------------------------------------------------------------------------------------------------------
+
+static __thread const struct cudasim_op *current_op;
+static __thread bool op_has_begun; // some work has its cost already
+
+void cudasim_op_begin(const struct cudasim_op *op) {
+  current_op = op;
+  op_has_begun = false;
+}
+
+void cudasim_op_end(void) {
+  current_op = NULL;
+}
+
+static struct model_time op_time(const struct cudasim_op *op) {
+  const struct model_gpu *gpu = sim.config.gpu;
+  if (op->m == 0)
+    return model_streaming(gpu, op->bytes_read, op->bytes_written, op->flops);
+  const enum model_product type = op->element_bytes == 8   ? MODEL_PRODUCT_FP64
+                                  : op->element_bytes == 2 ? MODEL_PRODUCT_HALF
+                                                           : MODEL_PRODUCT_FP32;
+  return model_product(gpu, op->m, op->n, op->k, op->batch, type);
+}
+
+// A library's kernel is one on the played GPU, whatever it is here.
+static bool price_as_op(struct sim_cost *cost) {
+  if (current_op == NULL || cost->engine != MODEL_KERNELS)
+    return false;
+  cost->counted = false;
+  cost->part = op_has_begun;
+  const struct model_time time = op_has_begun ? (struct model_time){.share = 0} : op_time(current_op);
+  op_has_begun = true;
+  cost->seconds = time.seconds;
+  cost->share = time.share;
+  return true;
+}
+
+void sim_clock_price(struct sim_work *work, int device) {
+  if (work == NULL || work->price)
+    return;
+  work->price = sim_allocate(sizeof *work->price);
+  *work->price = (struct sim_cost){.from = device, .to = device, .share = 1};
+  if (work->cost)
+    work->cost(work, work->price);
+  price_as_op(work->price);
+}
+
+// ---- nodes as tasks --------------------------------------------------------------------------------------------------------
+
+static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER; // taken within sim.lock, never around it
+static struct model_schedule *schedule;                        // under the lock, and so are all tasks
+
+// Tasks that somebody is to be told of, settled and with their times. Under the lock.
+struct told {
+  struct cudasim_activity activity;
+  struct told *next;
+};
+static struct told *first_told, **last_told = &first_told;
+static long long origin; // of the modelled clock, on CLOCK_MONOTONIC
+
+static void settled(struct model_task *task) {
+  struct told *told = task->data;
+  if (told == NULL)
+    return;
+  task->data = NULL;
+  told->activity.begin = origin + llround(task->start * 1e9);
+  told->activity.end = origin + llround(task->finish * 1e9);
+  *last_told = told;
+  last_told = &told->next;
+}
+
+static void tell(void) {
+  pthread_mutex_lock(&clock_lock);
+  struct told *told = first_told;
+  first_told = NULL;
+  last_told = &first_told;
+  pthread_mutex_unlock(&clock_lock);
+  while (told) {
+    struct told *next = told->next;
+    sim_trace_tell_ran(&told->activity);
+    free(told);
+    told = next;
+  }
+}
+
+void sim_clock_start(void) {
+  schedule = model_schedule_new((int)sim.config.gpu->copy_engines.value, settled);
+  origin = sim_now();
+  model_label(sim.config.gpu, label, sizeof label);
+}
+
+void sim_clock_new(struct sim_node *node) {
+  struct model_task *task = node->task = model_task_new();
+  task->device = task->peer = node->device;
+  sim_clock_price(node->work, node->device);
+  if (node->work == NULL)
+    return;
+  const struct sim_cost *cost = node->work->price;
+  task->engine = cost->seconds > 0 || cost->counted ? cost->engine : MODEL_NO_ENGINE;
+  task->device = cost->from;
+  task->peer = cost->to;
+  task->guess = cost->seconds;
+  task->seconds = cost->counted ? -1 : cost->seconds;
+  task->share = fmax(cost->share, 1e-6);
+  task->gap = task->engine == MODEL_KERNELS ? 1e-6 * sim.config.gpu->gap.value : 0;
+}
+
+void sim_clock_takes(struct sim_node *node, double seconds) {
+  node->task->seconds = seconds;
+}
+
+void sim_clock_in_graph(struct sim_node *node) {
+  if (node->task->engine == MODEL_KERNELS)
+    node->task->gap = 1e-6 * sim.config.gpu->graph_gap.value;
+}
+
+void sim_clock_tell(struct sim_node *node, const struct cudasim_activity *activity) {
+  struct told *told = node->task->data = sim_allocate(sizeof *told);
+  *told = (struct told){.activity = *activity};
+}
+
+void sim_clock_after(struct sim_node *node, struct sim_node *on) {
+  pthread_mutex_lock(&clock_lock);
+  model_task_after(node->task, on->task);
+  pthread_mutex_unlock(&clock_lock);
+}
+
+void sim_clock_submitted(struct sim_node *node) {
+  enum { MANY = 4096 }; // tasks, from which on it is worth forgetting some
+  pthread_mutex_lock(&clock_lock);
+  if (model_schedule_waiting(schedule) > MANY)
+    model_schedule_advance(schedule, now());
+  model_task_submit(schedule, node->task, now());
+  pthread_mutex_unlock(&clock_lock);
+}
+
+void sim_clock_free(struct sim_node *node) {
+  pthread_mutex_lock(&clock_lock);
+  model_task_release(node->task);
+  pthread_mutex_unlock(&clock_lock);
+}
+
+// ---- kernels that somebody looks at ------------------------------------------------------------------------------------------
+
+static __thread struct sim_node *running;
+static bool (*_Atomic will_count)(const struct cudasim_launch_request *);
+
+void cudasim_counts_come(bool (*will)(const struct cudasim_launch_request *request)) {
+  atomic_store(&will_count, will);
+}
+
+bool sim_clock_counts_come(const struct cudasim_launch_request *request) {
+  bool (*will)(const struct cudasim_launch_request *) = atomic_load(&will_count);
+  return will && will(request);
+}
+
+void sim_clock_runs(struct sim_node *node) {
+  running = node;
+}
+
+static void make_known(struct model_task *task, double seconds, double share) {
+  sim_lock();
+  pthread_mutex_lock(&clock_lock);
+  if (task->seconds < 0) {
+    task->seconds = seconds;
+    task->share = fmax(share, 1e-6);
+  }
+  pthread_mutex_unlock(&clock_lock);
+  sim_unlock();
+}
+
+bool cudasim_counts(const struct model_counts *counts, struct model_time *result) {
+  if (running == NULL)
+    return false;
+  struct model_counts used = *counts;
+  const double beyond = model_beyond_l2(sim.config.gpu, used.dram_reads + used.dram_writes);
+  used.dram_reads *= beyond;
+  used.dram_writes *= beyond;
+  const struct model_time time = model_kernel(sim.config.gpu, &used);
+  make_known(running->task, time.seconds, time.share);
+  if (result)
+    *result = time;
+  return true;
+}
+
+// Nobody has counted: then the guess it is.
+void sim_clock_ran(struct sim_node *node) {
+  running = NULL;
+  if (node->task->engine == MODEL_KERNELS && node->task->seconds < 0)
+    make_known(node->task, node->task->guess, node->task->share);
+}
+
+// ---- waiting ---------------------------------------------------------------------------------------------------------------
+
+// A kernel in the node's way that is yet to run and to be looked at. Waits for it where waiting changes nothing: in the lazy mode
+// nothing runs but what a program waits for, so there its guess has to do.
+static struct model_task *settle_or_find(struct sim_node *node) {
+  pthread_mutex_lock(&clock_lock);
+  struct model_task *unknown;
+  while ((unknown = model_schedule_settle(schedule, node->task)) != NULL && sim.config.mode == SIM_LAZY)
+    unknown->seconds = unknown->guess;
+  if (unknown)
+    unknown->references++;
+  pthread_mutex_unlock(&clock_lock);
+  return unknown;
+}
+
+static void await_counts(struct model_task *unknown) {
+  sim_lock();
+  while (unknown->seconds < 0)
+    sim_worker_wait_done();
+  sim_unlock();
+  pthread_mutex_lock(&clock_lock);
+  model_task_release(unknown);
+  pthread_mutex_unlock(&clock_lock);
+}
+
+double sim_clock_finish(struct sim_node *node) {
+  struct model_task *unknown;
+  while ((unknown = settle_or_find(node)) != NULL)
+    await_counts(unknown);
+  tell();
+  return node->task->finish;
+}
+
+void sim_clock_waited(struct sim_node *node) {
+  const double finish = sim_clock_finish(node);
+  if (finish > now())
+    move_to(finish + 1e-6 * sim.config.gpu->wait.value);
+}
+
+void sim_clock_host_waits(struct sim_node *node) {
+  move_to(sim_clock_finish(node));
+}

@@ -1,0 +1,374 @@
+// Works and nodes: counting references, drawing edges, and running a node when its mode has it run.
+#include "sim/runtime/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/runtime/clock.h"
+#include "sim/runtime/lane.h"
+#include "sim/runtime/memory.h"
+#include "sim/runtime/sim.h"
+#include "sim/runtime/stamp.h"
+#include "sim/runtime/stream.h"
+#include "sim/runtime/trace.h"
+
+// ---- work ----
+
+__thread const void *sim_api_caller;
+
+void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *)) {
+  struct sim_work *work = sim_allocate(size);
+  memset(work, 0, sizeof *work);
+  atomic_init(&work->references, 1);
+  work->run = run;
+  work->destroy = destroy;
+  return work;
+}
+
+struct sim_work *sim_work_retain(struct sim_work *work) {
+  if (work)
+    atomic_fetch_add_explicit(&work->references, 1, memory_order_relaxed);
+  return work;
+}
+
+void sim_work_release(struct sim_work *work) {
+  if (work == NULL)
+    return;
+  sim_lane_releasing(&work->references);
+  if (atomic_fetch_sub_explicit(&work->references, 1, memory_order_acq_rel) > 1)
+    return;
+  sim_lane_freeing(&work->references);
+  if (work->destroy)
+    work->destroy(work);
+  free(work->price);
+  free(work);
+}
+
+// ---- nodes ----
+
+void sim_node_list_add(struct sim_node_list *list, struct sim_node *node) {
+  if (list->count == list->room) {
+    list->room = list->room ? 2 * list->room : 4;
+    list->items = sim_resize(list->items, list->room * sizeof(struct sim_node *));
+  }
+  list->items[list->count++] = node;
+}
+
+struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane *lane) {
+  struct sim_node *node = sim_allocate(sizeof *node);
+  memset(node, 0, sizeof *node);
+  atomic_init(&node->references, 2); // the caller's, and the node's own until it is done
+  node->device = device;
+  node->work = work;
+  node->lane = lane;
+  node->pending = 1;
+  node->held = true;
+  static atomic_uint made;
+  node->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
+  SIM_COUNT(live_nodes, 1);
+  if (sim.config.gpu)
+    sim_clock_new(node);
+  return node;
+}
+
+struct sim_node *sim_node_retain(struct sim_node *node) {
+  if (node)
+    atomic_fetch_add_explicit(&node->references, 1, memory_order_relaxed);
+  return node;
+}
+
+void sim_node_release(struct sim_node *node) {
+  if (node == NULL)
+    return;
+  sim_lane_releasing(&node->references);
+  if (atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) > 1)
+    return;
+  sim_lane_freeing(&node->references);
+  sim_work_release(node->work);
+  if (node->task)
+    sim_clock_free(node);
+  sim_stamp_free(node);
+  free(node->waits_for.items);
+  free(node->successors.items);
+  free(node);
+  SIM_COUNT(live_nodes, -1);
+}
+
+void sim_node_after(struct sim_node *node, struct sim_node *on) {
+  if (on == NULL)
+    return;
+  if (node->task)
+    sim_clock_after(node, on);
+  bool done = atomic_load(&on->done);
+  if (done)
+    sim_stamp_after(node, on);
+#ifndef CUDASIM_TSAN // the sanitizer must be told of finished ones too
+  if (done)
+    return;
+#endif
+  sim_node_list_add(&node->waits_for, sim_node_retain(on));
+  if (done)
+    return;
+  sim_node_list_add(&on->successors, node);
+  node->pending++;
+}
+
+static void make_ready(struct sim_node *node) {
+  if (sim.config.mode == SIM_THREADS)
+    sim_worker_push(node);
+}
+
+void sim_node_unhold(struct sim_node *node) {
+  sim_lane_submitted(node);
+  if (node->task)
+    sim_clock_submitted(node);
+  sim_stamp_submitted(node);
+  node->held = false;
+  if (--node->pending == 0)
+    make_ready(node);
+}
+
+// Marks the node done and lets its successors go.
+static void complete(struct sim_node *node) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  node->finished = now;
+  sim_lock();
+  struct sim_node_list before = node->waits_for;
+  node->waits_for = (struct sim_node_list){0};
+  atomic_store(&node->done, true);
+  for (size_t i = 0; i < node->successors.count; i++)
+    if (--node->successors.items[i]->pending == 0)
+      make_ready(node->successors.items[i]);
+  node->successors.count = 0;
+  sim_stamp_completed(node);
+  sim_worker_signal_done();
+  sim_unlock();
+  for (size_t i = 0; i < before.count; i++)
+    sim_node_release(before.items[i]);
+  free(before.items);
+  sim_node_release(node);
+}
+
+static __thread const struct sim_node *running;
+
+const struct sim_node *sim_node_running(void) {
+  return running;
+}
+
+// Runs the work and lets go of it: where it was used is where it may be freed.
+static void run(struct sim_node *node) {
+  const struct sim_node *const outer = running; // whose host function waits for this one
+  running = node;
+  if (node->work && sim_sticky(node->device) == cudaSuccess) {
+    const long long begin = node->traced ? sim_now() : 0;
+    if (node->task)
+      sim_clock_runs(node);
+    sim_access_begin();
+    cudaError_t error = node->work->run(node->work);
+    sim_access_end();
+    if (error != cudaSuccess)
+      sim_set_sticky(node->device, error);
+    if (node->traced && node->task == NULL) {
+      struct cudasim_activity activity = sim_trace_describe(node);
+      sim_trace_ran(&activity, begin);
+    }
+  }
+  if (node->task)
+    sim_clock_ran(node);
+  sim_work_release(node->work);
+  node->work = NULL;
+  running = outer;
+}
+
+void sim_node_execute(struct sim_node *node) {
+  if (node->lane)
+    sim_lane_run(node, run);
+  else
+    run(node);
+  complete(node);
+}
+
+// ---- who executes, and when ----
+
+static pthread_mutex_t execution;
+static pthread_once_t execution_once = PTHREAD_ONCE_INIT;
+
+static void make_execution_lock(void) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&execution, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+static __thread int execution_locks;
+
+void sim_execution_lock(void) {
+  pthread_once(&execution_once, make_execution_lock);
+  pthread_mutex_lock(&execution);
+  execution_locks++;
+}
+
+void sim_execution_unlock(void) {
+  execution_locks--;
+  pthread_mutex_unlock(&execution);
+}
+
+int sim_execution_pause(void) {
+  const int locks = execution_locks;
+  while (execution_locks > 0)
+    sim_execution_unlock();
+  return locks;
+}
+
+void sim_execution_resume(int locks) {
+  for (int i = 0; i < locks; i++)
+    sim_execution_lock();
+}
+
+// By its lane, unless the program is about to end: lanes take up nothing then.
+static void execute(struct sim_node *node) {
+  bool by_lane = node->lane != NULL;
+  if (by_lane) {
+    sim_lock();
+    by_lane = !sim_worker_is_stopping();
+    if (by_lane)
+      sim_lane_push(node);
+    while (by_lane && !atomic_load(&node->done) && !sim_worker_has_stopped())
+      sim_worker_wait_done();
+    sim_unlock();
+  }
+  if (!by_lane)
+    sim_node_execute(node);
+}
+
+// A node that `node` waits for and that is not done, retained; NULL when it can run.
+static struct sim_node *unfinished_before(struct sim_node *node) {
+  sim_lock();
+  const struct sim_node_list *list = &node->waits_for;
+  while (node->done_before < list->count && atomic_load(&list->items[node->done_before]->done))
+    node->done_before++;
+  struct sim_node *found = node->done_before < list->count ? list->items[node->done_before] : NULL;
+  sim_node_retain(found);
+  sim_unlock();
+  return found;
+}
+
+// Some nodes are not this thread's to run: one that another thread has yet to release, or is running while it lets others
+// go on (both only in NCCL's operations). Waits for a change of that, and returns true.
+static bool wait_for_others(struct sim_node *node) {
+  sim_lock();
+  const bool others = node->held || node->running;
+  node->running |= !others;
+  sim_unlock();
+  if (!others)
+    return false;
+  const int locks = sim_execution_pause();
+  sim_lock();
+  while (!atomic_load(&node->done) && (node->held || node->running))
+    sim_worker_wait_done();
+  sim_unlock();
+  sim_execution_resume(locks);
+  return true;
+}
+
+struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except, unsigned int search) {
+  if (root == NULL || root->search == search || atomic_load(&root->done))
+    return NULL;
+  root->search = search;
+  bool can_run = !root->held && !root->running && root != except;
+  for (size_t i = 0; i < root->waits_for.count; i++) {
+    struct sim_node *before = root->waits_for.items[i];
+    if (atomic_load(&before->done))
+      continue;
+    can_run = false;
+    struct sim_node *ready = sim_node_ready(before, except, search);
+    if (ready)
+      return ready;
+  }
+  return can_run ? root : NULL;
+}
+
+// FERRY_SIM_AHEAD: everything that can run before `node` does, of all streams.
+static void run_others(const struct sim_node *node) {
+  struct sim_node *other;
+  do {
+    sim_lock();
+    other = sim_node_retain(sim_streams_ready(node));
+    if (other)
+      other->running = true;
+    sim_unlock();
+    if (other)
+      execute(other);
+    sim_node_release(other);
+  } while (other);
+}
+
+// Lazy mode: runs what `root` needs, and nothing else. The path from it is kept by hand: chains may be long.
+static void demand(struct sim_node *root) {
+  struct sim_node_list path = {0};
+  sim_execution_lock();
+  sim_access_begin();
+  sim_node_list_add(&path, sim_node_retain(root)); // another thread may finish those that wait for them meanwhile
+  while (path.count > 0) {
+    struct sim_node *node = path.items[path.count - 1];
+    struct sim_node *before = atomic_load(&node->done) ? NULL : unfinished_before(node);
+    if (before) {
+      sim_node_list_add(&path, before);
+      continue;
+    }
+    if (!atomic_load(&node->done) && wait_for_others(node))
+      continue;
+    path.count--;
+    if (sim.config.ahead && !atomic_load(&node->done))
+      run_others(node);
+    if (!atomic_load(&node->done))
+      execute(node);
+    sim_node_release(node);
+  }
+  sim_access_end();
+  sim_execution_unlock();
+  free(path.items);
+}
+
+void sim_node_waited(struct sim_node *node) {
+  sim_lane_waited(node);
+  sim_stamp_waited(node);
+  if (node->task)
+    sim_clock_waited(node);
+}
+
+void sim_node_wait(struct sim_node *node) {
+  if (node == NULL)
+    return;
+  if (!atomic_load(&node->done)) {
+    if (sim.config.mode == SIM_LAZY) {
+      demand(node);
+    } else {
+      sim_lock();
+      if (sim_worker_take(node)) { // quicker than a worker that has to wake up
+        sim_unlock();
+        sim_node_execute(node);
+        sim_lock();
+      }
+      while (!atomic_load(&node->done) && !sim_worker_has_stopped())
+        sim_worker_wait_done();
+      sim_unlock();
+    }
+  }
+  sim_access_settle();
+  sim_node_waited(node);
+}
+
+void sim_node_queried(struct sim_node *node) {
+  if (node && sim.config.mode == SIM_LAZY && atomic_fetch_add(&node->polls, 1) >= sim.config.polls)
+    sim_node_wait(node);
+}
+
+void sim_node_run_if_sync(struct sim_node *node) {
+  if (sim.config.mode != SIM_SYNC)
+    return;
+  execute(node);
+  sim_lane_waited(node);
+}

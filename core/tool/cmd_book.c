@@ -1,0 +1,83 @@
+// `ferry book`: opens the lessons, the exercises or a function's page in a browser.
+#include "tool/commands.h"
+#include "tool/compile/config.h"
+#include <ctype.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SITE "build/book/site/"
+
+// The one page that matches, relative to the site; false where there is none.
+static bool page_like(char *page, size_t bytes, const char *pattern, const char *what) {
+  char path[1024], base[1024];
+  glob_t found;
+  in_root(base, sizeof base, SITE);
+  snprintf(path, sizeof path, "%s", base);
+  const size_t length = strlen(path);
+  snprintf(path + length, sizeof path - length, pattern, what);
+  const bool there = glob(path, 0, NULL, &found) == 0 && found.gl_pathc > 0;
+  if (there)
+    snprintf(page, bytes, "%s", found.gl_pathv[0] + length);
+  globfree(&found);
+  return there;
+}
+
+// Where names.json, which the book's making leaves beside it, says that a public name is explained: "fy_to": "api/op_ops.md#fy_to".
+static bool page_of_name(char *page, size_t bytes, const char *name) {
+  char path[1024], key[256];
+  in_root(path, sizeof path, "build/book/names.json");
+  size_t length;
+  char *text = file_read(path, &length);
+  snprintf(key, sizeof key, "\"%s\": \"", name);
+  const char *at = text ? strstr(text, key) : NULL;
+  if (at) {
+    at += strlen(key);
+    const char *end = strchr(at, '"'), *dot = strstr(at, ".md#");
+    if (end && dot && dot < end)
+      snprintf(page, bytes, "%.*s.html%.*s", (int)(dot - at), at, (int)(end - dot - 3), dot + 3);
+    else
+      at = NULL;
+  }
+  free(text);
+  return at != NULL;
+}
+
+static bool find_page(char *page, size_t bytes, const char *what) {
+  char number[8];
+  if (isdigit((unsigned char)what[0])) {
+    snprintf(number, sizeof number, "%02d", atoi(what));
+    return page_like(page, bytes, "%s_*.html", number) || page_like(page, bytes, "exercise/%s_*.html", number);
+  }
+  return page_of_name(page, bytes, what) || page_like(page, bytes, "%s.html", what) ||
+         page_like(page, bytes, "*_%s.html", what);
+}
+
+int cmd_book(int argc, char **argv) {
+  char index[1024], page[512] = "index.html", url[2048];
+  if (argc > 2)
+    return usage_error(argv[0], "one page at a time: ./ferry book 3, ./ferry book 17, ./ferry book fy_to");
+  in_root(index, sizeof index, SITE "index.html");
+  if (access(index, R_OK) != 0) {
+    fprintf(stderr, "ferry book: it is not made yet: make book (once; needs python3-venv and a way to PyPI)\n"
+                    "Until then the lessons are in docs/: ./ferry chapter 1 --read\n");
+    return EXIT_GRADER;
+  }
+  if (argc == 2 && !find_page(page, sizeof page, argv[1]))
+    return usage_error(argv[0], "no page for %s; a lesson's or an exercise's number, a function, or a page's name",
+                       argv[1]);
+  in_root(url, sizeof url, SITE "%s", page);
+  const char *browser = getenv("BROWSER");
+  printf("file://%s\n", url);
+  fflush(stdout);
+  if (browser && *browser) {
+    char command[1024];
+    snprintf(command, sizeof command, "%s \"file://$1\"", browser); // $BROWSER may have options
+    execl("/bin/sh", "sh", "-c", command, "sh", url, (char *)NULL);
+  } else if (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY")) {
+    execlp("xdg-open", "xdg-open", url, (char *)NULL);
+  }
+  return EXIT_PASS; // no browser to be had: the address is what there is to give
+}

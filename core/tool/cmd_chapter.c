@@ -1,0 +1,122 @@
+// `ferry chapter`: runs a chapter's program, or shows its lesson.
+#include "tool/commands.h"
+#include "tool/print/page.h"
+#include "tool/print/lesson.h"
+#include <ctype.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGE_NAME "abcdefghijklmnopqrstuvwxyz_"
+
+// The reader's pager, which gets what is written to the file; NULL: there is no terminal, or no pager. less begins at line `first`.
+static FILE *pager_begin(int first) {
+  const char *pager = getenv("PAGER");
+  if (!isatty(STDOUT_FILENO))
+    return NULL;
+  style(PLAIN); // whether there are colours is decided by the terminal, not by the pipe
+  setenv("LESS", "FRX", 0);
+  if (first > 1) {
+    char less[1024];
+    snprintf(less, sizeof less, "%s$+%dg", getenv("LESS"), first); // $ ends whatever option comes last
+    setenv("LESS", less, 1);
+  }
+  signal(SIGPIPE, SIG_IGN); // it may be left before the end
+  return popen(pager && *pager ? pager : "less", "we");
+}
+
+static bool pager_is_less(void) {
+  const char *pager = getenv("PAGER");
+  return !pager || !*pager || strcmp(pager, "less") == 0;
+}
+
+// The lines that come out before `section`, which is in `text`.
+static int lines_before(char *text, char *section) {
+  char *lines = NULL, first = *section;
+  size_t bytes = 0;
+  int count = 0;
+  FILE *to = open_memstream(&lines, &bytes);
+  if (!to)
+    return 0;
+  *section = '\0';
+  page_render(to, text);
+  *section = first;
+  fclose(to);
+  for (const char *line = lines; (line = strchr(line, '\n')); line++)
+    count++;
+  free(lines);
+  return count;
+}
+
+// The whole lesson, or what of it is to be shown of a section: on a terminal all of it, and less begins at the section; other
+// pagers get what follows; into a pipe goes the section alone.
+static void show_text(char *text, char *section) {
+  bool whole = !section || (isatty(STDOUT_FILENO) && pager_is_less());
+  FILE *pager = pager_begin(section && whole ? lines_before(text, section) + 1 : 1);
+  if (!whole && !pager)
+    *lesson_section_end(section) = '\0';
+  page_render(pager ? pager : stdout, whole ? text : section);
+  if (pager)
+    pclose(pager);
+}
+
+static int show_lesson(const char *path, const char *anchor) {
+  char *text = file_read(path, NULL), *section = NULL;
+  if (!text) {
+    perror(path);
+    return EXIT_GRADER;
+  }
+  if (anchor && !(section = lesson_section(text, anchor))) {
+    fprintf(stderr, "ferry chapter: %s has no section #%s. It has:\n", strrchr(path, '/') + 1, anchor);
+    lesson_sections(stderr, text);
+    free(text);
+    return EXIT_USAGE;
+  }
+  show_text(text, section);
+  free(text);
+  return EXIT_PASS;
+}
+
+// A chapter on kernels runs as nvcc built it where that is done and a GPU is there.
+static void chapter_program(const char *source, char *program, size_t bytes) {
+  const char *name = strrchr(source, '/') + 1, *end = strrchr(name, '.'), *cuda = getenv("FERRY_CUDA");
+  in_root(program, bytes, "build/cuda/chapters/%.*s", (int)(end - name), name);
+  bool gpu = strcmp(end, ".cu") == 0 && access("/dev/nvidiactl", F_OK) == 0 && (!cuda || strcmp(cuda, "real") == 0);
+  if (!gpu || access(program, X_OK) != 0)
+    in_root(program, bytes, "build/chapters/%.*s", (int)(end - name), name);
+}
+
+// "20", "20#guard", or the name of a page of docs/ that is no lesson, such as "glossary": where its file is.
+static void pattern_of(const char *chapter, bool read, char *pattern, size_t bytes) {
+  if (isdigit((unsigned char)*chapter))
+    in_root(pattern, bytes, read ? "docs/%02d_*.md" : "chapters/%02d_*.c*", atoi(chapter));
+  else
+    in_root(pattern, bytes, "docs/%.*s.md", (int)strspn(chapter, PAGE_NAME), chapter);
+}
+
+int cmd_chapter(int argc, char **argv) {
+  if (argc < 2)
+    return usage_error(argv[0], "which one? ./ferry chapter 3");
+  const char *anchor = strchr(argv[1], '#');
+  bool read = anchor || !isdigit((unsigned char)*argv[1]) || (argc > 2 && strcmp(argv[2], "--read") == 0);
+  char pattern[4096], program[4096];
+  glob_t found;
+  pattern_of(argv[1], read, pattern, sizeof pattern);
+  if (glob(pattern, 0, NULL, &found) != 0)
+    return usage_error(argv[0], "there is no chapter %s; README.md lists them", argv[1]);
+  if (read) {
+    int status = show_lesson(found.gl_pathv[0], anchor ? anchor + 1 : NULL);
+    globfree(&found);
+    return status;
+  }
+  chapter_program(found.gl_pathv[0], program, sizeof program);
+  globfree(&found);
+  argv[1] = program;
+  execv(program, argv + 1);
+  fprintf(stderr, "ferry chapter: %s is not built; run make\n", program);
+  return EXIT_GRADER;
+}

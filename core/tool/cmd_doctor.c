@@ -1,0 +1,121 @@
+// `ferry doctor`: what is here, what is missing, and the command that installs it.
+#include "tool/commands.h"
+#include "tool/compile/config.h"
+#include "tool/compile/gpu.h"
+#include "grader/sandbox.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int missing;
+
+static void line(bool there, bool needed, const char *name, const char *what) {
+  const char *mark = there ? "ok     " : needed ? "MISSING" : "absent ";
+  printf("  %s%s%s %-14s %s\n", style(there ? GREEN : needed ? RED : YELLOW), mark, style(PLAIN), name, what);
+  missing += !there && needed;
+}
+
+// The first line that a command prints, "" when there is none.
+static const char *first_line(const char *command) {
+  static char text[256];
+  FILE *output = popen(command, "r");
+  text[0] = '\0';
+  if (output && !fgets(text, sizeof text, output))
+    text[0] = '\0';
+  if (output)
+    pclose(output);
+  text[strcspn(text, "\n")] = '\0';
+  return text;
+}
+
+// A program that is needed (or only wished for), the question for its version, and the Debian package.
+static void tool(const char *name, const char *question, bool needed, const char *package, const char *without) {
+  char instead[256];
+  const char *version = first_line(question);
+  snprintf(instead, sizeof instead, "install it: sudo apt-get install %s%s%s", package,
+           *without ? "; without it, " : "", without);
+  line(*version, needed, name, *version ? version : instead);
+}
+
+static void library(const char *name, const char *header, const char *option, const char *package) {
+  char command[1024], what[256];
+  snprintf(
+      command, sizeof command,
+      "printf '#include <%s>\\nint main(void) { return 0; }\\n' | %s %s -x c - -o /dev/null -L%s/build/bundle/lib %s "
+      "2>/dev/null && echo found",
+      header, CONFIG_CC, CONFIG_INCLUDES, CONFIG_ROOT, option);
+  bool there = *first_line(command);
+  snprintf(what, sizeof what, "install it: sudo apt-get install %s", package);
+  line(there, true, name, there ? "found" : what);
+}
+
+static void tools(void) {
+  printf("%sTo build and to check answers%s\n", style(BOLD), style(PLAIN));
+  tool(CONFIG_CC, CONFIG_CC " --version 2>/dev/null", true, CONFIG_CC, "");
+  tool(CONFIG_CXX, CONFIG_CXX " --version 2>/dev/null", true, "g++", "");
+  tool("binutils", "readelf --version 2>/dev/null && objcopy --version >/dev/null 2>&1", true, "binutils", "");
+  tool("make", "make --version 2>/dev/null", true, "make", "");
+  library("oneDNN", "dnnl.h", "-ldnnl", "libdnnl-dev");
+  library("protobuf-c", "protobuf-c/protobuf-c.h", "-lprotobuf-c", "libprotobuf-c-dev");
+  library("zlib", "zlib.h", "-lz", "zlib1g-dev");
+  tool("gnuplot", "gnuplot --version 2>/dev/null", false, "gnuplot-nox", "no plots are drawn");
+}
+
+static void gpu(void) {
+  printf("\n%sGPU%s\n", style(BOLD), style(PLAIN));
+  const char *nvcc = first_line(*CONFIG_NVCC ? CONFIG_NVCC " --version 2>/dev/null | tail -n 2" : "false");
+  line(*nvcc, false, "nvcc", *nvcc ? nvcc : "no CUDA toolkit: the CUDA sources are compiled for the simulator alone");
+  const char *card = first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null");
+  line(*card, false, "GPU, driver", *card ? card : "none: exercises run on simulated devices, and their passes say so");
+  bool plugin = access(CONFIG_ROOT "/build/libferry-cuda.so", R_OK) == 0;
+  line(plugin, false, "CUDA backend", plugin ? "built" : "not built; with nvcc installed, make plugin builds it");
+  printf("  exercises run on %s%s%s\n", style(BOLD), gpu_wanted() ? "the GPU" : "the simulator", style(PLAIN));
+}
+
+static void protections(const char *level) {
+  char folder[256], on[768], off[512], why[768];
+  printf("\n%sProtections while an answer runs%s\n", style(BOLD), style(PLAIN));
+  if (!answers_begin(level, why, sizeof why)) {
+    line(false, true, "sandbox", why);
+    return;
+  }
+  if (!sandbox_folder(folder, sizeof folder)) {
+    line(false, true, "temporary", "no folder can be made in $TMPDIR or /tmp");
+    return;
+  }
+  const char *argv[] = {"/bin/sh", "-c", ":", NULL}, *environment[] = {NULL};
+  SandboxJob job = {.argv = argv,
+                    .environment = environment,
+                    .folder = folder,
+                    .scratch = true,
+                    .seconds = 5,
+                    .memory = 256u << 20,
+                    .file_bytes = 1 << 20,
+                    .output_bytes = 4096};
+  SandboxResult r = sandbox_run(&job);
+  sandbox_describe(r.protections, on, sizeof on, off, sizeof off);
+  bool works = r.end == SANDBOX_EXITED && r.status == 0;
+  line(works, true, "sandbox", works ? on : r.output);
+  if (works && *off)
+    line(false, false, "sandbox", off);
+  if (*sandbox_refused())
+    printf("  refused here: %s\n", sandbox_refused());
+  if (works && !(r.protections & (PROTECT_PID_NAMESPACE | PROTECT_BUBBLEWRAP)))
+    printf("  To have more: allow user namespaces, or sudo apt-get install bubblewrap\n");
+  sandbox_result_free(&r);
+  sandbox_folder_remove(folder);
+}
+
+int cmd_doctor(int argc, char **argv) {
+  const char *level = argc == 3 && strcmp(argv[1], "--sandbox") == 0 ? argv[2] : NULL;
+  if (argc > 1 && !level)
+    return usage_error(argv[0], "it takes --sandbox LEVEL, or nothing");
+  if (level && !sandbox_level_named(level))
+    return begin_sandbox(argv[0], level);
+  tools();
+  gpu();
+  protections(level);
+  printf("\n%s\n", missing ? "Something needed is missing; see above." : "Everything needed is here.");
+  return missing ? EXIT_ANSWER : EXIT_PASS;
+}

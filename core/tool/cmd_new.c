@@ -1,0 +1,101 @@
+// `ferry new`: a folder with a program of one's own that builds and runs against the library.
+#include "tool/commands.h"
+#include "tool/compile/config.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char PROGRAM[] =
+    "// A model of one layer that learns y = 3 x + 1, on the device that there is.\n"
+    "#include \"ferry.h\"\n"
+    "#include <stdio.h>\n"
+    "\n"
+    "int main(void) {\n"
+    "  FyDevice device = fy_cuda_is_available() ? fy_cuda_device(0) : FY_CPU_DEVICE;\n"
+    "  FyModule *model = fy_nn_linear(1, 1); // PyTorch: model = torch.nn.Linear(1, 1).to(device)\n"
+    "  fy_module_to(model, device);\n"
+    "  FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = 0.02);\n"
+    "  for (int step = 0; step < 200; step++)\n"
+    "    fy_scope { // what is made in here is freed at its end\n"
+    "      FyTensor *x = fy_randn(fy_shape(64, 1), .device = device);\n"
+    "      FyTensor *y = fy_add_scalar(fy_mul_scalar(x, 3), 1);\n"
+    "      FyTensor *loss = fy_mse_loss(fy_forward(model, x), y);\n"
+    "      fy_zero_grad(optimizer);\n"
+    "      fy_backward(loss);\n"
+    "      fy_step(optimizer);\n"
+    "      if (step % 50 == 49)\n"
+    "        printf(\"step %3d  loss %.6f\\n\", step + 1, fy_item(loss));\n"
+    "    }\n"
+    "  return 0;\n"
+    "}\n";
+
+// pkg-config finds an installed library (make install PREFIX=...); without one the clone that made the folder is used.
+static const char MAKEFILE[] =
+    "# `make run` builds and runs it. With an installed library (make install PREFIX=DIR in Ferry's clone, and\n"
+    "# PKG_CONFIG_PATH=DIR/lib/pkgconfig) that is used, else the clone's own build.\n"
+    "FERRY ?= %s\n"
+    "INSTALLED := $(shell pkg-config --exists ferry 2>/dev/null && echo yes)\n"
+    "FERRY_CFLAGS := $(if $(INSTALLED),$(shell pkg-config --cflags ferry),-fopenmp -D_GNU_SOURCE -I$(FERRY)/core "
+    "-I$(FERRY)/build/include %s)\n"
+    "FERRY_LIBS := $(if $(INSTALLED),$(shell pkg-config --libs --static ferry),$(FERRY)/%s/libferry.a %s)\n"
+    "CFLAGS ?= -O2 -g -Wall -Wextra\n"
+    "CC ?= cc\n" // another make around this one may have switched off what make knows by itself
+    "CXX ?= c++\n"
+    "\n"
+    "%s: main.o\n"
+    "\t$(CXX) -o $@ $^ $(FERRY_LIBS)\n"
+    "\n"
+    "main.o: main.c\n"
+    "\t$(CC) -std=c17 $(CFLAGS) $(FERRY_CFLAGS) -c main.c\n"
+    "\n"
+    ".PHONY: run clean\n"
+    "run: %s\n"
+    "\t./%s\n"
+    "clean:\n"
+    "\trm -f %s main.o\n";
+
+// For clangd.
+static const char FLAGS[] = "-std=c17\n-D_GNU_SOURCE\n-Wall\n-Wextra\n-I%s/core\n-I%s/build/include\n";
+
+static bool put(const char *folder, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool put(const char *folder, const char *name, const char *format, ...) {
+  char path[4096];
+  va_list arguments;
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "wx");
+  if (!file) {
+    perror(path);
+    return false;
+  }
+  va_start(arguments, format);
+  vfprintf(file, format, arguments);
+  va_end(arguments);
+  return fclose(file) == 0;
+}
+
+int cmd_new(int argc, char **argv) {
+  if (argc != 2 || argv[1][0] == '-')
+    return usage_error(argv[0], "what is it to be called? ./ferry new NAME");
+  const char *folder = argv[1], *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+  for (const char *c = name; *c || c == name; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_' && *c != '-')
+      return usage_error(argv[0], "a program's name has letters, digits, _ and - alone");
+  if (mkdir(folder, 0777) != 0) {
+    fprintf(stderr, "ferry new: %s: %s\n", folder, errno == EEXIST ? "it is there already" : strerror(errno));
+    return EXIT_USAGE;
+  }
+  if (!put(folder, "main.c", "%s", PROGRAM) ||
+      !put(folder, "Makefile", MAKEFILE, CONFIG_ROOT, CONFIG_INCLUDES, CONFIG_BUILD, CONFIG_LINK, name, name, name,
+           name) ||
+      !put(folder, "compile_flags.txt", FLAGS, CONFIG_ROOT, CONFIG_ROOT) ||
+      !put(folder, ".gitignore", "/%s\n*.o\n", name))
+    return EXIT_GRADER;
+  printf("%s has a program that trains a model of one layer. Build and run it:\n\n  make -C %s run\n\n", folder,
+         folder);
+  printf("Without make, and with the counts: ./ferry play %s/main.c\n", folder);
+  return EXIT_PASS;
+}

@@ -1,0 +1,217 @@
+// `ferry watch`: an exercise's tests at once and at every save, with keys for what one does in between.
+#include "tool/run.h"
+#include "tool/print/term.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+// ---- keys --------------------------------------------------------------------------------------------------------------
+
+static struct termios as_it_was;
+static volatile sig_atomic_t keys_on;
+
+static void keys_end(void) {
+  if (keys_on)
+    tcsetattr(STDIN_FILENO, TCSANOW, &as_it_was);
+  keys_on = 0;
+}
+
+static void on_signal(int number) {
+  keys_end();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+// A key counts when it is pressed, without Enter, and is not shown.
+static void keys_begin(void) {
+  static bool before;
+  if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &as_it_was) != 0)
+    return;
+  struct termios raw = as_it_was;
+  raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+  raw.c_cc[VMIN] = 1;
+  raw.c_cc[VTIME] = 0;
+  keys_on = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+  if (before)
+    return;
+  before = true;
+  atexit(keys_end);
+  static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    signal(ends[i], on_signal);
+}
+
+// ---- saves -------------------------------------------------------------------------------------------------------------
+
+// Editors save in many ways: they write, or they write another file and rename it. The folder sees all of them.
+static bool wait_for_save(int watcher, char *name, size_t bytes) {
+  char buffer[8192] __attribute__((aligned(8)));
+  ssize_t n = read(watcher, buffer, sizeof buffer);
+  name[0] = '\0';
+  for (char *at = buffer; n > 0 && at < buffer + n;) {
+    const struct inotify_event *event = (const struct inotify_event *)(void *)at;
+    if (event->len > 0 && exercise_find(event->name) && (strstr(event->name, ".c") || strstr(event->name, ".cu")))
+      snprintf(name, bytes, "%s", event->name);
+    at += sizeof *event + event->len;
+  }
+  return n > 0 || errno == EINTR;
+}
+
+static void settle(int watcher) {
+  struct pollfd waiting = {watcher, POLLIN, 0};
+  char buffer[8192];
+  while (poll(&waiting, 1, 30) > 0 && read(watcher, buffer, sizeof buffer) > 0) {
+  }
+}
+
+// A backup or a kept old version ("10_slug.c.20260101-...", "10_slug.c~") is no answer.
+static bool is_answer(const char *name, const Exercise *e) {
+  char plain[256];
+  snprintf(plain, sizeof plain, "%s.%s", e->id, exercise_extension(e));
+  return strcmp(plain, name) == 0;
+}
+
+// ---- what is shown -----------------------------------------------------------------------------------------------------
+
+typedef struct Watch {
+  RunOptions run;
+  char file[4096], folder[4096];
+  int watcher;
+  bool passed;
+} Watch;
+
+static void show_bottom(const Watch *w) {
+  printf("\n");
+  progress_bar();
+  if (keys_on)
+    printf("%s%s   h hint   e edit   r run   l list   q quit%s\n", style(BOLD),
+           w->passed ? "n next exercise" : "n next, left open", style(PLAIN));
+  printf("%swaiting for the next save in %s (Ctrl-C ends)%s\n", style(DIM), w->folder, style(PLAIN));
+  fflush(stdout);
+}
+
+static bool check(Watch *w, const Exercise *e) {
+  w->run.exercise = e;
+  work_file(e, w->file, sizeof w->file);
+  w->run.file = w->file;
+  if (getrandom(&w->run.seed, sizeof w->run.seed, 0) < 0)
+    return false;
+  printf("%s", isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "");
+  fflush(stdout);
+  w->passed = run_once(&w->run, w->file) == EXIT_PASS;
+  show_bottom(w);
+  return true;
+}
+
+static void edit(const Exercise *e) {
+  char *argv[] = {"edit", (char *)(uintptr_t)e->id, NULL};
+  keys_end();
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    umask(file_mask());
+    _exit(cmd_edit(2, argv));
+  }
+  while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+  keys_begin();
+}
+
+// The one after `e` that has not passed; from the beginning again where there is none after it.
+static const Exercise *after(const Exercise *e) {
+  bool behind = false;
+  for (int i = 0; i < exercise_count(); i++) {
+    const Exercise *one = exercise_in_order(i);
+    if (behind && !progress_of(one).passed)
+      return one;
+    behind |= one == e;
+  }
+  return progress_current();
+}
+
+// False: it is over.
+static bool key(Watch *w, char pressed) {
+  const Exercise *e = w->run.exercise;
+  char *argv[] = {"hint", (char *)(uintptr_t)e->id, NULL};
+  switch (pressed) {
+  case 'q':
+    return false;
+  case 'h':
+    printf("\n");
+    cmd_hint(2, argv);
+    break;
+  case 'l':
+    printf("\n");
+    argv[0] = "list";
+    cmd_list(1, argv);
+    break;
+  case 'e':
+    edit(e);
+    return check(w, e);
+  case 'r':
+    return check(w, e);
+  case 'n':
+    if (after(e))
+      return check(w, after(e));
+    break;
+  default:
+    return true;
+  }
+  show_bottom(w);
+  return true;
+}
+
+static bool saved(Watch *w) {
+  char name[512];
+  if (!wait_for_save(w->watcher, name, sizeof name))
+    return false;
+  const Exercise *e = *name ? exercise_find(name) : NULL;
+  if (!e || !is_answer(name, e))
+    return true;
+  settle(w->watcher);
+  return check(w, e);
+}
+
+int cmd_watch(int argc, char **argv) {
+  static Watch w;
+  int status = run_parse(argc, argv, &w.run);
+  if (status != EXIT_PASS)
+    return status;
+  if (!work_exists() && work_start() < 0)
+    return EXIT_GRADER;
+  if ((status = begin_sandbox(argv[0], w.run.sandbox)) >= 0)
+    return status;
+  const Exercise *first = w.run.exercise ? w.run.exercise : progress_current();
+  if (!first)
+    first = exercise_in_order(0); // all have passed: there is still something to see
+  work_path(w.folder, sizeof w.folder, "%s", "");
+  w.watcher = inotify_init1(IN_CLOEXEC);
+  if (w.watcher < 0 || inotify_add_watch(w.watcher, w.folder, IN_CLOSE_WRITE | IN_MOVED_TO) < 0) {
+    fprintf(stderr, "ferry watch: %s cannot be watched: %s\n", w.folder, strerror(errno));
+    return EXIT_GRADER;
+  }
+  keys_begin();
+  if (!check(&w, first))
+    return EXIT_GRADER;
+  for (;;) {
+    struct pollfd waiting[] = {{w.watcher, POLLIN, 0}, {keys_on ? STDIN_FILENO : -1, POLLIN, 0}};
+    char pressed;
+    if (poll(waiting, 2, -1) < 0 && errno != EINTR)
+      return EXIT_GRADER;
+    if (waiting[1].revents) {
+      if (read(STDIN_FILENO, &pressed, 1) != 1 || !key(&w, pressed))
+        return EXIT_PASS;
+    } else if (waiting[0].revents && !saved(&w)) {
+      return EXIT_GRADER;
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// The subcommands of ./ferry and what they share.
+#ifndef GRADER_COMMANDS_H
+#define GRADER_COMMANDS_H
+
+#include "tool/compile/files.h"
+#include "tool/print/style.h"
+#include "tool/print/usage.h"
+#include "grader/judge.h"
+#include "grader/registry.h"
+#include <stdio.h>
+
+// Who reads --help in a command line.
+typedef enum Help {
+  HELP_ANYWHERE, // ./ferry does
+  HELP_ALONE,    // ./ferry does where it is all there is: else it is one of the arguments of a program that is started
+  HELP_OWN,      // the command, or the program that it starts
+} Help;
+
+typedef struct Command {
+  const char *name, *arguments, *summary, *help; // help: options and what they do, several lines
+  int (*run)(int argc, char **argv);             // argv[0] is the command's name; returns the exit status
+  bool hidden;                                   // for those who make exercises
+  Help help_by;
+} Command;
+
+extern const Command commands[]; // ends with a NULL name
+
+int cmd_diff(int argc, char **argv);
+int cmd_play(int argc, char **argv);
+int cmd_new(int argc, char **argv);
+int cmd_where(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_chapter(int argc, char **argv);
+int cmd_start(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
+int cmd_edit(int argc, char **argv);
+int cmd_hint(int argc, char **argv);
+int cmd_reset(int argc, char **argv);
+int cmd_solution(int argc, char **argv);
+int cmd_next(int argc, char **argv);
+int cmd_best(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_book(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int cmd_timeline(int argc, char **argv);
+int cmd_scale(int argc, char **argv);
+int cmd_launch(int argc, char **argv);
+int cmd_launch_rank(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
+int cmd_cuda(int argc, char **argv);
+int cmd_nvcc(int argc, char **argv);
+int cmd_grade(int argc, char **argv);
+int cmd_cut(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+
+// The learnt sentence of an exercise; its title where it has none.
+const char *learnt(const Exercise *e);
+
+// "there is no option GIVEN", and the one of the command's help that a person may have meant. EXIT_USAGE.
+int no_option(const char *command, const char *given);
+
+// For the value of --sandbox (NULL: not given): chooses how answers are shut in. -1, or an exit status after a message; a grader
+// that goes on all the same cannot judge anything.
+int begin_sandbox(const char *command, const char *level);
+#define SANDBOX_HELP                                                                                                   \
+  "--sandbox LEVEL   how answers are shut in: namespaces, user, bubblewrap, landlock or none. Without it, the "        \
+  "strongest\n"                                                                                                        \
+  "                  of these that the machine permits, but never none (./ferry doctor shows which)\n"
+
+// The exercise that a person named, or NULL after an error message that lists what is near.
+const Exercise *exercise_named(const char *command, const char *name);
+
+// ---- on the terminal -------------------------------------------------------------------------------------------------
+
+int passed_count(void);  // of exercises
+void progress_bar(void); // a line
+
+// ---- the learner's workspace: work/, or $FERRY_WORK ------------------------------------------------------------------
+
+typedef struct Progress {
+  bool passed, on_gpu; // on_gpu: passed on NVIDIA's hardware
+  int hints;           // how many have been shown
+} Progress;
+
+void work_path(char *path, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void work_file(const Exercise *e, char *path, size_t bytes); // the learner's answer
+void work_shown(const Exercise *e, char *path,
+                size_t bytes); // the same as it is best typed: from here, where it is below
+bool work_exists(void);
+int work_start(void); // copies the stubs that are not there yet; how many, -1 after an error message
+
+// Several commands may run in one workspace. What reads one of its files to change it holds the lock from before until after.
+int work_lock(void);
+void work_unlock(int lock);
+// A file of lines in it (malloc), NULL when it is not there or cannot be read; `damaged`: it is there, and is no whole text.
+char *work_read(const char *name, bool *damaged);
+void work_set_aside(const char *name); // as NAME.damaged, with a message: the next one is not written over it
+
+Progress progress_of(const Exercise *e);
+// Changes the line of one exercise; all others stay as they are in the file by now.
+void progress_set(const Exercise *e, Progress p);
+const Exercise *progress_current(void); // the first that has not passed, NULL when all have
+
+// In the order in which they are to be done: by lesson, then by number.
+const Exercise *exercise_in_order(int i);
+
+bool work_is_untouched(const Exercise *e); // the learner's file is the stub still
+
+// ---- verdicts ----------------------------------------------------------------------------------------------------------
+
+// Simulated devices (FERRY_SIM_DEVICES, 2), and whether a real GPU takes part (FERRY_CUDA, as for the library).
+int wanted_devices(void);
+
+// Every test a row; the report of the first that failed (all: of all), and how many passed. Then, as the last line, what it is.
+void verdict_print(const Verdict *v, const char *file, bool all);
+void verdict_print_end(const Verdict *v);
+// What was counted in the tests of both, as a table; nothing where nothing was counted.
+void verdict_print_beside(const Verdict *yours, const Verdict *reference);
+const char *verdict_words(const Verdict *v); // "passed on the simulator; not verified on a GPU"
+
+#endif

@@ -1,0 +1,38 @@
+#include "tool/compile/process.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void redirect_to(const char *path, int flags, int to) {
+  int fd = open(path, flags, 0600);
+  if (fd < 0 || dup2(fd, to) < 0)
+    _exit(126);
+}
+
+int wait_for_tool(pid_t pid) {
+  int status;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR)
+      return 126;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int run_tool(const char *const argv[], const char *folder, const char *in, const char *out, const char *err) {
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    if (chdir(folder) != 0)
+      _exit(126);
+    redirect_to(in ? in : "/dev/null", O_RDONLY, 0);
+    if (out)
+      redirect_to(out, O_WRONLY | O_CREAT | O_TRUNC, 1);
+    if (err)
+      redirect_to(err, O_WRONLY | O_CREAT | O_TRUNC, 2);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(127);
+  }
+  return pid < 0 ? 126 : wait_for_tool(pid);
+}

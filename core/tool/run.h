@@ -1,0 +1,22 @@
+// What `ferry run` and `ferry watch` share.
+#ifndef GRADER_RUN_H
+#define GRADER_RUN_H
+
+#include "tool/commands.h"
+
+typedef struct RunOptions {
+  const Exercise *exercise;
+  const char *file, *test, *sandbox;
+  uint64_t seed;
+  int replay;          // number of the test to repeat with `seed`, 0: none
+  const char *devices; // numbers of simulated devices, "1,4": a verdict for each; NULL: one, as the environment says
+  int times;           // judged so often, each time with other inputs; 0: once
+  bool all;            // every report, not the first alone
+  bool first;          // no test after the first that fails
+} RunOptions;
+
+int run_parse(int argc, char **argv, RunOptions *o); // an exit status
+// Judges, prints, and remembers a pass of `own_file`, the learner's. An exit status.
+int run_once(const RunOptions *o, const char *own_file);
+
+#endif

@@ -1,0 +1,271 @@
+// The learner's workspace: answers, and how far they are. Nothing here ever writes over an answer.
+#include "tool/commands.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void work_path(char *path, size_t bytes, const char *format, ...) {
+  const char *elsewhere = getenv("FERRY_WORK");
+  va_list arguments;
+  if (elsewhere && *elsewhere)
+    snprintf(path, bytes, "%s/", elsewhere);
+  else
+    in_root(path, bytes, "work/");
+  size_t used = strlen(path);
+  va_start(arguments, format);
+  vsnprintf(path + used, bytes - used, format, arguments);
+  va_end(arguments);
+}
+
+void work_file(const Exercise *e, char *path, size_t bytes) {
+  work_path(path, bytes, "%s.%s", e->id, exercise_extension(e));
+}
+
+void work_shown(const Exercise *e, char *path, size_t bytes) {
+  char here[4096], whole[4096];
+  work_file(e, whole, sizeof whole);
+  size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+  bool below = length > 0 && strncmp(whole, here, length) == 0 && whole[length] == '/';
+  snprintf(path, bytes, "%s", below ? whole + length + 1 : whole);
+}
+
+bool work_exists(void) {
+  char path[4096];
+  struct stat about;
+  work_path(path, sizeof path, "%s", "");
+  return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+// 1: copied, 0: it is there already, or there is nothing to copy, -1 after an error message.
+static int copy_in(const char *from, const char *to) {
+  size_t bytes = 0;
+  if (access(to, F_OK) == 0)
+    return 0;
+  char *text = file_read(from, &bytes);
+  if (!text) {
+    fprintf(stderr, "ferry: %s is not there (./ferry cut makes it of the solution)\n", from);
+    return 0;
+  }
+  bool written = file_write(to, text, bytes);
+  free(text);
+  if (!written)
+    fprintf(stderr, "ferry: %s could not be copied to %s: %s\n", from, to, strerror(errno));
+  return written ? 1 : -1;
+}
+
+static int copy_stub(const Exercise *e) {
+  char from[4096], to[4096];
+  in_root(from, sizeof from, "exercises/%s.%s", e->id, exercise_extension(e));
+  work_file(e, to, sizeof to);
+  return copy_in(from, to);
+}
+
+// For editors and nvcc: the header, and clangd's flags, which are right wherever the workspace is.
+static bool copy_beside(void) {
+  char from[4096], to[4096];
+  in_root(from, sizeof from, "exercises/" COUNTED_HEADER);
+  work_path(to, sizeof to, COUNTED_HEADER);
+  if (copy_in(from, to) < 0)
+    return false;
+  in_root(from, sizeof from, ".clangd");
+  work_path(to, sizeof to, ".clangd");
+  if (copy_in(from, to) < 0)
+    return false;
+  char flags[8192], root[4096];
+  in_root(root, sizeof root, "%s", "");
+  size_t length = strlen(root);
+  root[length > 0 && root[length - 1] == '/' ? length - 1 : length] = '\0';
+  int bytes = snprintf(flags, sizeof flags,
+                       "-D_GNU_SOURCE\n-Wall\n-Wextra\n-I%s/core\n-I%s/core/sim/include\n"
+                       "-I%s/build/include\n",
+                       root, root, root);
+  work_path(to, sizeof to, "compile_flags.txt");
+  return access(to, F_OK) == 0 || file_write(to, flags, (size_t)bytes);
+}
+
+bool work_is_untouched(const Exercise *e) {
+  char path[4096];
+  size_t stub_bytes = 0, bytes = 0;
+  in_root(path, sizeof path, "exercises/%s.%s", e->id, exercise_extension(e));
+  char *stub = file_read(path, &stub_bytes);
+  work_file(e, path, sizeof path);
+  char *own = file_read(path, &bytes);
+  bool same = stub && own && stub_bytes == bytes && memcmp(stub, own, bytes) == 0;
+  free(stub);
+  free(own);
+  return same;
+}
+
+int work_start(void) {
+  char path[4096];
+  int copied = 0;
+  work_path(path, sizeof path, "%s", "");
+  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+    fprintf(stderr, "ferry: the folder %s could not be made: %s\n", path, strerror(errno));
+    return -1;
+  }
+  if (!copy_beside())
+    return -1;
+  for (int i = 0; i < exercise_count(); i++) {
+    int one = copy_stub(exercise_at(i));
+    if (one < 0)
+      return -1;
+    copied += one;
+  }
+  return copied;
+}
+
+// ---- files that several commands write -------------------------------------------------------------------------------------------
+
+int work_lock(void) {
+  char path[4096];
+  work_path(path, sizeof path, "%s", "");
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (folder >= 0 && flock(folder, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  return folder; // a filesystem that has no locks does without
+}
+
+void work_unlock(int lock) {
+  if (lock >= 0)
+    close(lock);
+}
+
+char *work_read(const char *name, bool *damaged) {
+  char path[4096];
+  struct stat about;
+  size_t bytes = 0;
+  work_path(path, sizeof path, "%s", name);
+  *damaged = false;
+  if (lstat(path, &about) != 0)
+    return NULL;
+  char *text = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? file_read(path, &bytes) : NULL;
+  *damaged = !text || strlen(text) != bytes || (bytes > 0 && text[bytes - 1] != '\n');
+  return text;
+}
+
+void work_set_aside(const char *name) {
+  char path[4096], aside[4200];
+  work_path(path, sizeof path, "%s", name);
+  snprintf(aside, sizeof aside, "%s.damaged", path);
+  for (int n = 2; access(aside, F_OK) == 0 && n < 100; n++)
+    snprintf(aside, sizeof aside, "%s.damaged.%d", path, n);
+  if (rename(path, aside) == 0)
+    fprintf(stderr, "ferry: %s was damaged. It is kept as %s; what could be read of it still counts.\n", path, aside);
+  else
+    fprintf(stderr, "ferry: %s is damaged, and cannot be renamed: %s\n", path, strerror(errno));
+}
+
+// ---- progress: a line per exercise, "10_made_there passed=1 gpu=0 hints=2" ---------------------------------------------------
+
+enum { MAX_PROGRESS = 200 };
+#define PROGRESS ".progress"
+
+static Progress known[MAX_PROGRESS]; // by the order of the registry
+static struct stat known_of;         // the file that it was read from
+
+static int index_of(const Exercise *e) {
+  for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
+    if (exercise_at(i) == e)
+      return i;
+  return 0;
+}
+
+// False: it is no such line.
+static bool take_line(const char *line) {
+  char id[128];
+  int passed, gpu, hints, end = 0;
+  if (sscanf(line, "%127s passed=%d gpu=%d hints=%d%n", id, &passed, &gpu, &hints, &end) != 4 || line[end] != '\n')
+    return false;
+  for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
+    if (strcmp(exercise_at(i)->id, id) == 0)
+      known[i] = (Progress){passed != 0, gpu != 0, hints};
+  return true;
+}
+
+static void find_file(struct stat *about) {
+  char path[4096];
+  work_path(path, sizeof path, PROGRESS);
+  if (stat(path, about) != 0)
+    *about = (struct stat){0};
+}
+
+static void write_progress(void) {
+  char path[4096], text[MAX_PROGRESS * 96];
+  size_t used = 0;
+  for (int i = 0; i < exercise_count() && i < MAX_PROGRESS && used < sizeof text; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%.64s passed=%d gpu=%d hints=%d\n", exercise_at(i)->id,
+                             known[i].passed, known[i].on_gpu, known[i].hints);
+  work_path(path, sizeof path, PROGRESS);
+  if (used >= sizeof text || (work_exists() && !file_write(path, text, used)))
+    fprintf(stderr, "ferry: the progress could not be written to %s: %s\n", path, file_problem());
+  find_file(&known_of);
+}
+
+// With the lock. What of a damaged file could be read is written at once: nothing else has it.
+static void read_progress(void) {
+  bool damaged;
+  find_file(&known_of);
+  memset(known, 0, sizeof known);
+  char *text = work_read(PROGRESS, &damaged);
+  for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    damaged |= !take_line(line);
+  free(text);
+  if (!damaged)
+    return;
+  work_set_aside(PROGRESS);
+  write_progress();
+}
+
+// Another ./ferry may have written it, so it is read again when it is another file than the one that is known.
+Progress progress_of(const Exercise *e) {
+  struct stat now;
+  find_file(&now);
+  if (now.st_ino != known_of.st_ino || now.st_dev != known_of.st_dev || now.st_size != known_of.st_size ||
+      now.st_mtim.tv_sec != known_of.st_mtim.tv_sec || now.st_mtim.tv_nsec != known_of.st_mtim.tv_nsec) {
+    const int lock = work_lock();
+    read_progress();
+    work_unlock(lock);
+  }
+  return known[index_of(e)];
+}
+
+void progress_set(const Exercise *e, Progress p) {
+  const int lock = work_lock();
+  read_progress();
+  known[index_of(e)] = p;
+  write_progress();
+  work_unlock(lock);
+}
+
+// ---- the order ---------------------------------------------------------------------------------------------------------
+
+// By lesson, so that what an exercise needs has been read; within one by number.
+static int by_lesson(const void *a, const void *b) {
+  const Exercise *x = *(const Exercise *const *)a, *y = *(const Exercise *const *)b;
+  return x->chapter != y->chapter ? x->chapter - y->chapter : strcmp(x->id, y->id);
+}
+
+const Exercise *exercise_in_order(int i) {
+  static const Exercise *order[MAX_PROGRESS];
+  static int count;
+  if (count == 0) {
+    for (count = 0; count < exercise_count() && count < MAX_PROGRESS; count++)
+      order[count] = exercise_at(count);
+    qsort(order, (size_t)count, sizeof order[0], by_lesson);
+  }
+  return i >= 0 && i < count ? order[i] : NULL;
+}
+
+const Exercise *progress_current(void) {
+  for (int i = 0; i < exercise_count(); i++)
+    if (!progress_of(exercise_in_order(i)).passed)
+      return exercise_in_order(i);
+  return NULL;
+}

@@ -1,0 +1,76 @@
+# What judges answers, as a part of build/ferry, and what it links answers with. The exercises' checks (tests/hidden/*/check.c)
+# go into the program; their drivers are objects of their own, to be linked with an answer when it is graded.
+# Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and
+# judges them is in test_replies there, too.
+
+GRADER_CHILD := $(addprefix tests/grader/,child.c host_memory.c place_tensor.c course.c ledger_sim.c misaligned.c play_count.c)
+GRADER_C := $(TOOL_C) $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
+CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
+DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
+GRADER_CU := $(filter tests/grader/%.cu tests/hidden/%/driver.cu,$(filter-out tests/grader/attacks/%,$(SOURCES)))
+JUDGE_C := $(addprefix tests/grader/,case.c elements.c expect.c expect_inspect.c mistakes.c registry.c score.c wire.c) core/inspect/report/summary.c core/tool/print/usage.c
+REPLIES_C := tests/grader/test_replies.c
+SANDBOX_C := core/tool/print/plain.c core/tool/print/usage.c tests/grader/wire.c $(filter tests/grader/sandbox%,$(GRADER_C))
+SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
+SCALE_C := $(addprefix core/tool/scale/scale_,model.c events.c buckets.c hardware.c published.c)
+SCALE_TEST_C := tests/core/tool/test_scale.c
+JSON_C := core/tool/print/json.c core/tool/print/plain.c tests/core/tool/test_json.c
+UNSEEN_C := $(addprefix tests/grader/,symbols.c unseen.c unseen_arrays.c test_unseen.c)
+CHILD_TEST_C := tests/grader/wire.c tests/grader/test_child.c
+ifneq ($(SANITIZE),)
+GRADER_CHILD :=
+GRADER_C := $(JUDGE_C)
+DRIVER_C :=
+GRADER_CU :=
+endif
+ifeq ($(SANITIZE),thread) # it has one
+JUDGE_C :=
+REPLIES_C :=
+SANDBOX_TEST_C :=
+SANDBOX_C :=
+GRADER_C :=
+CHECK_C :=
+endif
+
+FERRY_MODEL := $(addprefix $(B)/core/model/,architectures.o gpu.o gpus.o kernel.o)
+FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
+REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
+SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
+SANDBOX_TEST := $(SANDBOX_TEST_C:%.c=$(B)/%)
+SCALE_OBJ := $(patsubst %.c,$(B)/%.o,$(SCALE_C) $(SCALE_TEST_C))
+JSON_OBJ := $(JSON_C:%.c=$(B)/%.o)
+UNSEEN_OBJ := $(UNSEEN_C:%.c=$(B)/%.o)
+CHILD_TEST_OBJ := $(CHILD_TEST_C:%.c=$(B)/%.o)
+GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ) $(UNSEEN_OBJ) $(CHILD_TEST_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
+GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
+
+$(GRADER_OBJ) $(GRADER_CU_OBJ): private CPPFLAGS += -Itests/grader -I$(B)/include
+# A test names what it needs and leaves the rest of its fields out.
+$(patsubst %.c,$(B)/%.o,$(CHECK_C)): private CFLAGS += -Wno-missing-field-initializers
+# These run with every answer.
+JUDGING := $(patsubst %.c,$(B)/%.o,$(CHECK_C)) $(patsubst %,$(B)/tests/grader/%.o,case expect expect_inspect course wire)
+$(JUDGING): private CFLAGS += $(if $(SANITIZE),,-O2)
+
+tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))
+$(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(FERRY_MODEL) $(B)/stamp/link $(B)/stamp/grader
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) $(FERRY_MODEL) -lcmocka -lm
+
+tests: $(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child
+$(B)/tests/core/tool/test_scale: $(SCALE_OBJ)
+$(B)/tests/core/tool/test_json: $(JSON_OBJ)
+$(B)/tests/grader/test_unseen: $(UNSEEN_OBJ)
+$(B)/tests/grader/test_child: $(CHILD_TEST_OBJ)
+$(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child: $(B)/stamp/link $(B)/stamp/grader
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(LDFLAGS) $(filter %.o,$^) -lcmocka -lm
+
+# The system's calls that the sandbox makes, which its tests let fail, or are told of.
+SANDBOX_CALLS := pipe2 socketpair fork syscall mount setrlimit setresuid execve nanosleep
+FOLDER_CALLS := chmod unlinkat openat
+$(B)/tests/grader/test_sandbox: private WRAPPED = $(SANDBOX_CALLS)
+$(B)/tests/grader/test_folders: private WRAPPED = $(FOLDER_CALLS)
+tests: $(SANDBOX_TEST)
+$(SANDBOX_TEST): %: %.o $(SANDBOX_OBJ) $(B)/stamp/link $(B)/stamp/grader
+	$(call say,LINK,$@)
+	$(Q)$(CC) -o $@ $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) $(filter %.o,$^) -lcmocka -lm
