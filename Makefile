@@ -6,7 +6,8 @@
 #   CUDA_HOME=DIR      the CUDA toolkit, where it is neither on PATH nor in /usr/local/cuda
 #   NVCC=              (empty) build without the toolkit although there is one
 #   CUDA_ARCH="80 90"  compute capabilities to compile for, instead of the GPU that is present
-#   MARCH=x86-64-v3    the processor to compile for, instead of this one
+#   MARCH=x86-64-v3    the processor to compile for, instead of this one; for `make install` instead of its baseline
+#   PREFIX=DIR         where `make install` puts the library, and DESTDIR=DIR a folder before it, for packages
 #   BUNDLE=            (empty) ignore bundle/ (see `make bundle`)
 #   ARGS="--quick"     arguments for the chapters of `make run` (--verbose: show all that they print) and for tests/run.sh of
 #                      `make test`
@@ -43,6 +44,14 @@ SANITIZE_DIR_thread := tsan
 SANITIZE_DIR = $(or $(SANITIZE_DIR_$(SANITIZE)),$(error SANITIZE is address or thread))
 B := build$(if $(CLANG),/clang)$(if $(SANITIZE),/$(SANITIZE_DIR))
 MARCH ?= native
+# The processor that `make install` compiles for, and the oldest of its kind, for what must run on each (core/sim/runtime/processor.h).
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+BASELINE_x86_64 := x86-64-v3
+BASELINE_aarch64 := armv8-a
+OLDEST_x86_64 := x86-64
+OLDEST_aarch64 := armv8-a
+BASELINE := $(or $(BASELINE_$(MACHINE)),$(MARCH))
+OLDEST := $(OLDEST_$(MACHINE))
 OPTIMIZE := -O3 -march=$(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS := -Wall -Wextra -Werror
 OPENMP := -fopenmp
@@ -164,6 +173,8 @@ MODEL := $(B)/plots/model/check
 FUZZ := $(B)/tests/fuzz/interpreter
 TEST_PROGRAMS := $(TEST_C:%.c=$(B)/%) $(TEST_CU:%.cu=$(B)/%)
 
+PLUGIN_DIR ?= $(CURDIR)/build
+
 include core/device/rules.mk
 include core/distributed/rules.mk
 
@@ -207,7 +218,7 @@ help: ## this list
 STAMP_c := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_CPPFLAGS) $(SIM_C_SAN) \
 	$(TEST_CPPFLAGS)
 STAMP_cxx := $(shell $(CXX) --version 2>/dev/null | head -n 1) $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) $(SIM_CPPFLAGS) $(TEST_CPPFLAGS)
-STAMP_root := $(CURDIR)
+STAMP_root := $(CURDIR) $(PLUGIN_DIR)
 STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
 STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
@@ -271,9 +282,10 @@ $(CU_OBJ): $(B)/sim/%.o: build/sim/%.cpp $(B)/stamp/cxx $(RULES) | $(PACKAGES) $
 SIM_C_OBJ := $(filter $(B)/core/sim/%,$(C_OBJ))
 $(SIM_C_OBJ): private CPPFLAGS += $(SIM_CPPFLAGS)
 $(SIM_C_OBJ): private SAN := $(SIM_C_SAN)
+$(filter %/processor.o,$(SIM_C_OBJ)): private CFLAGS += $(OLDEST:%=-march=%)
 # Where the plugin for GPUs is. Only this object and those of BENCH_ROOT, TRACE_SCRIPTS and FERRY_MPI_PATH hold an absolute
 # path, so a build that is copied or moved compiles only them again.
-$(B)/core/device/runtime.o: private CPPFLAGS += -DFERRY_PLUGIN_PATH='"$(CURDIR)/build/libferry-cuda.so"'
+$(B)/core/device/runtime.o: private CPPFLAGS += -DFERRY_PLUGIN_PATH='"$(PLUGIN_DIR)/libferry-cuda.so"'
 $(B)/core/device/runtime.o $(B)/core/distributed/mpi.o $(BENCH_OBJ) $(TIMELINE_OBJ): $(B)/stamp/root
 $(filter $(B)/tests/%,$(C_OBJ)): private CPPFLAGS += $(TEST_CPPFLAGS) $(SIM_CPPFLAGS)
 $(TOOL_OBJ): private CPPFLAGS += -Itests $(SIM_CPPFLAGS)
@@ -321,6 +333,7 @@ $(TEST_PROGRAMS): $(SUPPORT) $(LIBRARY) $(B)/stamp/link
 	@mkdir -p $(@D)
 	$(call link,$(filter %.o,$^),$(SUPPORT) $(LIBRARY) -lcmocka)
 
+include core/tool/install.mk
 include core/inspect/inspected.mk
 include plots/rules.mk
 include tests/fuzz/rules.mk

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/scope.h"
+#include "base/version.h"
 #include "data/data.h"
 #include "data/dataset.h"
 #include "data/loader.h"

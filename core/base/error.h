@@ -15,7 +15,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Public functions have C's linkage. The headers also compile as C++: its programs can call every function, but the macros that
+// take options or open blocks (fy_randn, fy_trap, fy_scope) are C.
+#ifdef __cplusplus
+#define FY_API extern "C"
+#define FY_ATOMIC(type) type // as large, and only the library's C reads and writes it
+#else
 #define FY_API extern
+#define FY_ATOMIC(type) _Atomic(type)
+#endif
+#define FY_NORETURN __attribute__((noreturn))
 
 typedef enum FyErrorKind {
   FY_NO_ERROR = 0,
@@ -54,13 +63,13 @@ FY_API const char *fy_error_name(FyErrorKind kind);
 
 // Raises an error of `kind`; does not return. Never call it with a lock held, from a thread that has no trap and is not
 // the main one, or through C++ frames. The caller's file and line are those of the last public Ferry call.
-FY_API _Noreturn void fy_raise(FyErrorKind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+FY_API FY_NORETURN void fy_raise(FyErrorKind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Raises a copy of an error that was trapped earlier (a worker's, say), file and line included.
-FY_API _Noreturn void fy_raise_again(const FyError *error);
+FY_API FY_NORETURN void fy_raise_again(const FyError *error);
 
 // A bug of Ferry itself: prints where, and aborts. Never trapped.
-FY_API _Noreturn void fy_panic_at(const char *file, int line, const char *format, ...)
+FY_API FY_NORETURN void fy_panic_at(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define fy_panic(...) fy_panic_at(__FILE__, __LINE__, __VA_ARGS__)
 
@@ -96,8 +105,8 @@ static inline void fy_trap_leave(FyTrap *volatile *trap) {
 }
 
 // The caller of the public function that is running: set by the wrappers of ferry_where.h.
-extern _Thread_local const char *fy_where_file;
-extern _Thread_local int fy_where_line;
+extern __thread const char *fy_where_file;
+extern __thread int fy_where_line;
 static inline void fy_note_place(const char *file,
                                  int line) { // a function, so that several in one expression are in sequence
   fy_where_file = file;

@@ -12,13 +12,15 @@
 #define FERRY_BASE_SCOPE_H
 
 #include "base/error.h"
-#include <stdatomic.h>
 #include <stdint.h>
+#ifndef __cplusplus
+#include <stdatomic.h>
+#endif
 
 // First member of every object.
 typedef struct FyObject {
-  atomic_int references;
-  _Atomic uint64_t place;        // among which thread's scopes, and where there: a hint, see scope.c
+  FY_ATOMIC(int) references;
+  FY_ATOMIC(uint64_t) place;     // among which thread's scopes, and where there: a hint, see scope.c
   void (*destroy)(void *object); // called once, when the last reference goes
 } FyObject;
 

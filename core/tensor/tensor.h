@@ -35,7 +35,9 @@ typedef struct FySize {
 FySize fy_sizes_are_written_fy_shape(void)
     __attribute__((error("write sizes as fy_shape(3, 3): fy_zeros(fy_shape(3, 3))")));
 typedef const struct fy_options_are_written_with_their_names *FyNamedOptions;
+#ifndef __cplusplus
 #pragma GCC diagnostic error "-Wint-conversion" // as gcc 14 and clang 15 have it anyway
+#endif
 
 // A list of tensors by value: fy_cat(fy_list(a, b), 0). The array is borrowed.
 typedef struct FyTensors {

@@ -53,6 +53,7 @@ int cmd_nvcc(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_help(int argc, char **argv);
+int cmd_version(int argc, char **argv);
 
 // The learnt sentence of an exercise; its title where it has none.
 const char *learnt(const Exercise *e);

@@ -1,7 +1,8 @@
 // ./ferry: the learner's and the instructor's command. `./ferry help` lists what it can do.
 #include "tool/commands.h"
+#include "base/version.h"
 #include "tool/compile/config.h"
-#include "ferry_version.h"
+#include "ferry_commit.h"
 #include "tool/print/term.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -177,6 +178,8 @@ const Command commands[] = {
      cmd_grade, false, HELP_ANYWHERE},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
      "--check  fail where a stub is not what would be cut\n", cmd_cut, true, HELP_ANYWHERE},
+    {"version", "", "the version, the commit that it was built from, and the compiler", "", cmd_version, false,
+     HELP_ANYWHERE},
     {"help", "[COMMAND]", "this list, or more about a command", "", cmd_help, false, HELP_OWN},
     {NULL, NULL, NULL, NULL, NULL, false, HELP_OWN},
 };
@@ -336,8 +339,12 @@ static bool asks_for_help(int argc, char **argv) {
   return false;
 }
 
-static int say_version(void) {
-  printf("ferry " FERRY_VERSION "\n%d exercises; built with %s\n", exercise_count(), CONFIG_CC);
+int cmd_version(int argc, char **argv) {
+  if (argc > 1)
+    return usage_error(argv[0], "it takes no arguments");
+  const char *commit = FERRY_COMMIT;
+  printf("ferry " FERRY_VERSION_STRING "%s%s%s\n", *commit ? " (" : "", commit, *commit ? ")" : "");
+  printf("%d exercises; built with %s\n", exercise_count(), CONFIG_CC);
   return EXIT_PASS;
 }
 
@@ -354,7 +361,7 @@ static int run_command(int argc, char **argv) {
   if (argc < 2)
     return cmd_where(argc, argv);
   if (strcmp(argv[1], "--version") == 0)
-    return say_version();
+    return cmd_version(argc - 1, argv + 1);
   const char *name = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? "help" : argv[1];
   const Command *c = command_named(name);
   if (!c) {

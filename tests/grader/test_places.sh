@@ -19,7 +19,7 @@ ferry_at() { # ROOT PROGRAM
   local cc source objects=() include=$2.include
   mkdir "$include"
   sed "s|$root|$1|g" "$build/include/grader_config.h" >"$include/grader_config.h"
-  cp "$build/include/ferry_version.h" "$include"
+  cp "$build/include/ferry_commit.h" "$include"
   cc=$(sed -n 's/^#define CONFIG_CC "\(.*\)"$/\1/p' "$include/grader_config.h")
   for source in $(ferry_sources); do
     if grep -q '^#include "config.h"' "$source"; then

@@ -8,6 +8,7 @@
 //     __global__                       nothing
 //     __noinline__                     an attribute
 //     asm("...")                       PTX of one instruction becomes a call, other PTX a refusal that names it
+// Over 500 lines: one pass over the text, whose state its functions share.
 #include "sim/compile/cu2cpp.h"
 
 #include <ctype.h>

@@ -18,6 +18,7 @@
 #include "sim/runtime/config.h"
 #include "sim/engine/fault.h"
 #include "sim/engine/inspector.h"
+#include "sim/runtime/processor.h"
 
 enum { FRAMES = 32, SHOWN = 8, DIGITS = 24, LINE = 512 };
 
@@ -301,6 +302,9 @@ void sim_crash_init(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, begin);
 }
+
+// Every program has this file, and by this the check of its processor.
+__attribute__((used)) static void (*const linked_with)(void) = sim_processor_check;
 
 // A reader's program may crash before it first calls CUDA.
 __attribute__((constructor)) static void begin_program(void) {

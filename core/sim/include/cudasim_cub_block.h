@@ -1,5 +1,6 @@
 // cub's collectives of a block: each by shared memory and barriers. As in cub, whoever uses a temporary storage again has to come
 // to a barrier before, and a reduction's result is thread 0's alone.
+// Over 500 lines: one header of cub, as programs include it.
 #ifndef CUDASIM_CUB_BLOCK_H
 #define CUDASIM_CUB_BLOCK_H
 

@@ -1,4 +1,5 @@
 // Checkpointing: the same gradients to the bit, less memory between forward and backward, and PyTorch's errors.
+// Over 500 lines: many short tests of one subject.
 //
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda

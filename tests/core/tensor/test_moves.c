@@ -1,5 +1,6 @@
 // Moves and copies: the .to() family between devices and dtypes, pinned memory and what is read before the device is
 // waited for, and what is said where devices do not match.
+// Over 500 lines: many short tests of one subject.
 //
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda

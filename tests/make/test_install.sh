@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# `make install`: public headers and a library for a stated processor, which pkg-config, CMake and Meson find. The CMake and Meson files
+# are those of docs/api_stability.md.
+# run:
+# timeout: 900
+# suite: all
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/support/tap.sh
+. tests/support/tap.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/there
+
+make install PREFIX="$prefix" >"$work/said" 2>&1
+result $? 'make install' "$(tail -n 5 "$work/said" | tr '\n' ';')"
+[ -f "$prefix/include/ferry/ferry.h" ] && ! find "$prefix/include/ferry" -name 'impl.h' | grep -q .
+result $? 'its headers are the public ones' "$(find "$prefix/include/ferry" -name 'impl.h' | head -n 3 | tr '\n' ' ')"
+"$prefix/bin/ferry" version | grep -q '^ferry [0-9]'
+result $? 'the installed ferry runs' "$("$prefix/bin/ferry" version 2>&1 | head -n 1)"
+if [ "$(uname -m)" = x86_64 ]; then
+  ! objdump -d "$prefix/lib/libferry.a" | grep -q zmm
+  result $? 'no instruction beyond x86-64-v3' 'there is one with a 512-bit register'
+fi
+
+cat >"$work/program.c" <<'END'
+#include <ferry.h>
+#include <stdio.h>
+int main(void) {
+  FyTensor *x = fy_ones(fy_shape(2, 3));
+  printf("%s %g\n", FERRY_VERSION_STRING, fy_item(fy_sum(x)));
+  return 0;
+}
+END
+expected="$(awk '/_MAJOR|_MINOR|_PATCH/ && $3 ~ /^[0-9]+$/ { printf "%s%s", dot, $3; dot = "." }' core/base/version.h) 6"
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+
+prints() { # NAME PROGRAM
+  local said
+  said=$(FERRY_CUDA=off "$2" 2>&1)
+  [ "$said" = "$expected" ]
+  result $? "$1" "printed $(head -c 200 <<<"$said"), expected $expected"
+}
+
+if command -v pkg-config >/dev/null; then
+  # shellcheck disable=SC2046
+  ${CC:-cc} -std=c17 "$work/program.c" $(pkg-config --cflags ferry) $(pkg-config --libs --static ferry) -o "$work/by_hand" 2>"$work/said"
+  prints 'a program built by pkg-config' "$work/by_hand"
+else
+  skip 'a program built by pkg-config' 'pkg-config is not installed'
+fi
+
+# The block of docs/api_stability.md in this language.
+block() {
+  awk -v begin="\`\`\`$1" '$0 == "```" { inside = 0 } inside { print } $0 == begin { inside = 1 }' docs/api_stability.md
+}
+if command -v cmake >/dev/null && command -v pkg-config >/dev/null; then
+  mkdir "$work/cmake" && cp "$work/program.c" "$work/cmake" && block cmake >"$work/cmake/CMakeLists.txt"
+  (cd "$work/cmake" && cmake . && cmake --build .) >"$work/said" 2>&1
+  prints 'a program built by CMake' "$work/cmake/program"
+else
+  skip 'a program built by CMake' 'cmake or pkg-config is not installed'
+fi
+if command -v meson >/dev/null && command -v ninja >/dev/null; then
+  mkdir "$work/meson" && cp "$work/program.c" "$work/meson" && block meson >"$work/meson/meson.build"
+  (cd "$work/meson" && meson setup out && ninja -C out) >"$work/said" 2>&1
+  prints 'a program built by Meson' "$work/meson/out/program"
+else
+  skip 'a program built by Meson' 'meson or ninja is not installed'
+fi
+finish
