@@ -180,7 +180,7 @@ include core/distributed/rules.mk
 
 # ---- what to build ---------------------------------------------------------------------------------------------------
 
-.PHONY: all library chapters tests run test nightly setup clean help FORCE
+.PHONY: all library chapters tests run check test test-all nightly setup clean help FORCE
 
 all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
@@ -197,11 +197,19 @@ run: setup ## install what is missing, build, run the chapters in order, draw th
 	@plots/draw.sh --build $(B)
 	$(if $(FERRY),@echo && $(if $(filter build,$(B)),./ferry,$(FERRY)))
 
-test: setup ## install what is missing, build, and run every test
+check: all ## the quick tests, in under a minute after a build: before each commit
+	@tests/run.sh --build $(B) --suite check $(ARGS)
+
+test: setup ## install what is missing, build, and run the tests: all but the slowest, and samples of the many answers
 	@$(MAKE) all
 	@tests/run.sh --build $(B) $(ARGS)
 
-nightly: ## on bare Debian 12 and 13, with other compilers, and for other processors: hours (ARGS=PATTERN)
+test-all: setup ## every test, every answer, under sanitizers, on other systems and compilers: hours
+	@$(MAKE) all
+	@tests/run.sh --build $(B) --suite all; all=$$?; $(MAKE) sanitize; sanitize=$$?; $(MAKE) nightly; nightly=$$?; \
+		echo "test-all: tests $$all, sanitizers $$sanitize, other systems $$nightly (0: passed)"; [ $$all$$sanitize$$nightly = 000 ]
+
+nightly: ## the part of test-all on bare Debian 12 and 13, with other compilers, and for other processors (ARGS=PATTERN)
 	@tests/run.sh --nightly $(ARGS)
 
 setup:

@@ -2,17 +2,22 @@
 # Runs the test programs and the shell tests, and counts. `tests/run.sh --help` says how.
 #
 # A line `// run: NAME=VALUE ... [-- ARGUMENTS]` in a test's source (`# run:` in a shell test) is one run of it with
-# that environment; a test without such a line runs once with FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy.
+# that environment; a test without such a line runs once with FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy. Each run belongs to suites:
+#   // run: ...        test and all
+#   // run check: ...  check, test and all
+#   // run test: ...   test alone, where `all` has a longer form of it
+#   // run all: ...    all alone
 # A line `// timeout: SECONDS` replaces the usual limit.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--build DIR] [--with WORD] [--nightly] [--gpu] [--results FILE STAGE] [--list] [--help] [PATTERN]
+usage: tests/run.sh [--build DIR] [--with WORD] [--suite SUITE] [--nightly] [--gpu] [--results FILE STAGE] [--list] [--help] [PATTERN]
   PATTERN      only the runs whose name (path and settings) matches this extended regular expression
   --build DIR  where the test programs are (default: build)
   --with WORD  only the C and CUDA tests whose source has the line `// WORD`
+  --suite SUITE  check: the quick tests, a minute; test: all but the slowest, with samples (default); all: everything but --nightly
   --nightly    those of tests/nightly instead, one at a time: they take hours
   --gpu        only what a GPU can show: runs for other devices are left out, settings of the simulator dropped, and each program
                runs once with the same arguments. FERRY_CUDA is real unless it is set
@@ -32,6 +37,7 @@ stage=
 pattern=
 list=
 nightly=
+suite=test
 while [ $# -gt 0 ]; do
   case $1 in
   --build)
@@ -49,6 +55,15 @@ while [ $# -gt 0 ]; do
     shift 2
     ;;
   --nightly) nightly=1 ;;
+  --suite)
+    suite=${2:-}
+    case $suite in check | test | all) ;; *)
+      echo "tests/run.sh: --suite takes check, test or all, not '$suite'" >&2
+      exit 2
+      ;;
+    esac
+    shift
+    ;;
   --list) list=1 ;;
   --help | -h)
     usage
@@ -73,16 +88,24 @@ fi
 
 sources=() programs=() settings=()
 
+in_suite() { # WORD: may a run whose line says `run WORD:` (or `run:`) be run now?
+  case $suite/$1 in
+  check/check | test/ | test/check | test/test | all/ | all/check | all/all) return 0 ;;
+  *) return 1 ;;
+  esac
+}
+
 add_runs() { # SOURCE PROGRAM
-  local found=0 line
-  while IFS= read -r line; do
+  local found=0 word line
+  while IFS='|' read -r word line; do
     found=1
+    in_suite "$word" || continue
     case ${TEST_UNDER:+under}$line in
     under*FERRY_CUDA=off*) continue ;; # a tool for CUDA programs has nothing to look at there
     esac
     sources+=("$1") programs+=("$2") settings+=("$line")
-  done < <(sed -nE 's@^(//|#) run:[[:space:]]*(.*)$@\2@p' "$1")
-  if [ $found = 0 ]; then
+  done < <(sed -nE 's@^(//|#) run ?(check|test|all|):[[:space:]]*(.*)$@\2|\3@p' "$1")
+  if [ $found = 0 ] && in_suite ''; then
     sources+=("$1") programs+=("$2") settings+=("FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy")
   fi
 }

@@ -2,11 +2,11 @@
 # Every chapter, with --quick, without CUDA, on 1, 2 and 4 simulated devices, and on a real GPU where there is one: it
 # exits with 0 and prints its essential lines. Then what all of them share: --help, bad arguments, no colours in a pipe.
 # run: FERRY_CUDA=off
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=1
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=1
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=4
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy
 # run: FERRY_CUDA=real
 # timeout: 300
 set -u

@@ -3,7 +3,7 @@
 # exit with 0 and print their essential lines. Then what they alone do: their options, weights and checkpoints in files,
 # and what they say when the data is not there.
 # run: FERRY_CUDA=off
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 # run: FERRY_CUDA=real
 # timeout: 300

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A source file has at most 500 lines, or one of its first twenty says why: `// Over 500 lines: REASON.` The program of a lesson is one
 # file, however long the lesson is.
-# run:
+# run check:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 sources=$(find core tests/grader tests/core tests/support tests/fuzz plots -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `grep -rn 'fy_NAME(' core` finds where a public function is defined: the name stands there as it is, not put together by a macro.
-# run:
+# run check:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The public headers, those that ferry.h includes: each compiles alone as C17 with strict warnings, and ferry.h as C++ too. None of
 # them is a room's own impl.h, and ferry.pc has the version that they state.
-# run:
+# run check:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The layers of the source tree: the tables in core/README.md and tests/grader/README.md list for each room, that is, folder, the rooms
 # that it includes from. Here they are compared with the #include lines, and no two rooms may need each other.
-# run:
+# run check:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 work=$(mktemp -d)

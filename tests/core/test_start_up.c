@@ -3,7 +3,7 @@
 //
 // Each test runs this program again, as one of the children below, which reports on itself.
 //
-// run: OMP_NUM_THREADS=1
+// run check: OMP_NUM_THREADS=1
 #include "base/sanitized.h"
 #include "child.h"
 #include "core/nn/check.h"

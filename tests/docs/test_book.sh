@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The book is made without a warning, and a real browser finds pages, links, themes and search from file:// in order.
-# run:
+# run all:
 # timeout: 900
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh

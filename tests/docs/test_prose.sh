@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Numbers with a unit in the lessons' prose are those of the page's outputs, or follow from them as prose.txt says.
-# run:
+# run check:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every C line in a table of a lesson (PyTorch's words beside Ferry's) compiles: a learner copies it from there.
-# run:
+# run check:
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${FERRY_BUILD:-build}

@@ -3,7 +3,7 @@
 # network, the library and the smoke tests are built and the GPU check's dry run passes its smoke stage.
 # The root is this machine's, seen through an overlay in which the packages' files are removed. tests/nightly does the same in a bare
 # debootstrap.
-# run:
+# run all:
 # timeout: 900
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh

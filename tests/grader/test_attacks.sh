@@ -2,11 +2,20 @@
 # Hostile answers: each gets 0 points with the status that it says in its first line, nothing of it is left behind, and the
 # answer graded after them is graded as ever. At every level of the sandbox that can be had here, as root and as another user.
 #
-# usage: tests/grader/test_attacks.sh [ATTACK [LEVELS]]
-# run: FERRY_CUDA=sim
+# usage: tests/grader/test_attacks.sh [--sample] [ATTACK [LEVELS]]
+#   --sample   every attack at the first level that can be had, the one that learners get, and a fifth of them at each other level: others
+#              each day and after each change (tests/support/tap.sh). So `make test` runs it
+# run test: FERRY_CUDA=sim -- --sample
+# run all: FERRY_CUDA=sim
 # timeout: 1200
 # shellcheck source=tests/grader/common.sh
 . "$(dirname "$0")/common.sh"
+want_sample= first_level=yes
+if [ "${1:-}" = --sample ]; then
+  want_sample=yes
+  sampled_code=$(code_state)
+  shift
+fi
 root=$PWD
 chmod 755 "$work"
 export FERRY_ANSWER_MEMORY_MB=512 FERRY_WORK=$work/none
@@ -125,6 +134,7 @@ run_level() { # USER LEVEL
   : >"$work/results"
   for file in tests/grader/attacks/${only:-}*.c; do
     name=$(basename "$file" .c)
+    in_sample "$level $name" <"$file" || continue
     why=$(not_held_off "$user" "$name")
     if [ -n "$why" ]; then
       skip "$level: $name" "$why"
@@ -157,6 +167,7 @@ try_level() { # USER LEVEL
   echo "# $2, as $([ "$1" = - ] && echo "user $(id -u)" || echo "another user")"
   line=$(as_user "$1" "$ferry" doctor --sandbox "$2" | grep -m 1 '^  [a-zA-Z]*  *sandbox ')
   if [[ $line == *ok*"sandbox"*"$2: "* ]]; then
+    if [ -n "$first_level" ]; then sample= first_level=; else sample=$want_sample; fi
     run_level "$1" "$2"
   else
     skip "$2: attacks" "${line#*sandbox }"
@@ -234,6 +245,9 @@ for name in link pipe; do
   timeout 20 "$ferry" run 10_made_there --file "$work/$name.c" 2>&1 | grep -q 'not a plain file'
   result $? "$name" 'it was read'
 done
+
+sample=$want_sample
+sample_note attacks 'tests/grader/test_attacks.sh'
 
 # A level is what was asked for, or there is no run.
 "$ferry" run 10 --file solutions/10_made_there.c --sandbox mill 2>&1 | grep -q 'sandbox takes'

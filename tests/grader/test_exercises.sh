@@ -3,23 +3,35 @@
 # with its mistake's name in the report, and so do an empty function and a constant. And docs/exercises.md is the table of all
 # of that.
 #
-# usage: tests/grader/test_exercises.sh [--sample] [--times N] [PATTERN] | --all-of-them | --write
+# usage: tests/grader/test_exercises.sh [--sample | --solutions] [--times N] [PATTERN] | --all-of-them | --write
 #   PATTERN         the answers to the exercises whose id matches this extended regular expression (without one: to all)
-#   --sample        a quarter of the wrong answers: others as soon as the exercise's check changes. So `make test` runs it
+#   --sample        the solutions, and a fifth of all other answers: others each day and after each change (tests/support/tap.sh). So
+#                   `make test` runs it
+#   --solutions     the stubs and the solutions alone
 #   --times N       each answer is built once and judged N times, with other inputs: is each verdict what it has to be, and does
 #                   no other name stand before a wrong answer's own? (Which tests fail first hangs on the inputs.)
 #   --all-of-them   what is asked of the exercises together: enough answers, the table
 #   --write         writes the table, and checks nothing
 # One run for some exercises each, so that none lasts long on a slow machine:
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^1
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^[23]
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^4
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^5
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^6
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^7
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^8
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^9[0-4]
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^9[5-9]
+# run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --solutions ^(10|60)_
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^1
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^[23]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^4
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^5
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^6
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^7
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^8
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^9[0-4]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^9[5-9]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^1
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^[23]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^4
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^5
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^6
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^7
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^8
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9[0-4]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9[5-9]
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --all-of-them
 # timeout: 600
 # shellcheck source=tests/grader/common.sh
@@ -27,10 +39,18 @@
 what=answers
 pattern=
 often=
-if [ "${1:-}" = --sample ]; then
+solutions=
+case ${1:-} in
+--sample)
   sample=yes
+  sampled_code=$(code_state)
   shift
-fi
+  ;;
+--solutions)
+  solutions=yes
+  shift
+  ;;
+esac
 if [ "${1:-}" = --times ]; then
   often="--times ${2:?--times needs a number}"
   shift 2
@@ -247,17 +267,21 @@ judge_answers() { # EXERCISE
   local exercise=$1 hidden solution file what
   hidden=tests/hidden/$exercise
   solution=$(ls solutions/"$exercise".* 2>/dev/null | head -n 1)
-  later "$exercise" "exercises/$(basename "$solution")" stub
   later "$exercise" "$solution" right
+  if [ -n "$solutions" ] || in_sample "$exercise stub" <"$hidden/check.c"; then
+    later "$exercise" "exercises/$(basename "$solution")" stub
+  fi
+  [ -z "$solutions" ] || return 0
   for file in "$hidden"/right_*; do
-    later "$exercise" "$file" right
+    in_sample "$file" < <(cat "$hidden/check.c" "$file") && later "$exercise" "$file" right
   done
   for file in "$hidden"/wrong_*; do
-    in_sample < <(cat "$hidden/check.c" "$file") && later "$exercise" "$file" wrong "$(mistake_of "$file")"
+    in_sample "$file" < <(cat "$hidden/check.c" "$file") && later "$exercise" "$file" wrong "$(mistake_of "$file")"
   done
   for file in "$hidden"/refused_*; do # by nvcc, and so by the simulator; its first line is what is said then
-    [ -e "$file" ] && later "$exercise" "$file" refused "$(sed -n '1s@^// compile error: @@p' "$file")"
+    [ -e "$file" ] && in_sample "$file" <"$file" && later "$exercise" "$file" refused "$(sed -n '1s@^// compile error: @@p' "$file")"
   done
+  in_sample "$exercise generic" <"$hidden/check.c" || return 0
   if [ -e "$hidden/answer.h" ] && [ "${solution##*.}" = c ]; then
     for what in empty constant; do
       generic $what "$hidden/answer.h" "$(sed -nE 's/^ *\.functions = //p' "$hidden/check.c")" >"$work/$exercise.$what.c"
@@ -285,7 +309,7 @@ if [ "$what" = answers ]; then
   while IFS=$'\t' read -r status name why; do
     result "$status" "$name" "$why"
   done < <(cat "$work"/verdict.* 2>/dev/null)
-  [ -z "$sample" ] || echo "# wrong answers left out: $left_out (all are judged without --sample)"
+  sample_note answers "tests/grader/test_exercises.sh '$pattern'"
 fi
 
 # ---- how many there are, and the table -------------------------------------------------------------------------------------
@@ -297,7 +321,7 @@ table() {
 Each exercise's hidden tests have been run against the stub (it scores 0), the solution and other right answers (all 100 %),
 and wrong answers, each with a misconception that the report names; and, besides those in the table, with functions that do
 nothing and functions that return a constant, and for kernels with a kernel that does nothing and a loop on the host beside
-one. `tests/grader/test_exercises.sh` runs them all, and `--write` makes this table; `make test` takes a quarter of the wrong
+one. `tests/grader/test_exercises.sh` runs them all, and `--write` makes this table; `make test` takes a fifth of the others
 ones, and others as soon as an exercise's check changes.
 
 They run on two simulated devices, as `./ferry` has them, or on as many as a test needs; solutions and stubs on one and on four,
@@ -344,7 +368,7 @@ if [ "$what" = write ]; then
   table >docs/exercises.md
 fi
 if [ "$what" = all-of-them ]; then
-  runs=$(sed -nE 's/^# run: .* -- --sample (\^.*)/\1/p' "$0" | paste -sd '|')
+  runs=$(sed -nE 's/^# run test: .* -- --sample (\^.*)/\1/p' "$0" | paste -sd '|')
   left_out=$(matching . | grep -vE -- "$runs" | paste -sd ' ')
   [ -z "$left_out" ]
   result $? 'each exercise is in one of the runs at the top of this file' "$left_out"

@@ -4,9 +4,11 @@
 #
 # usage: tests/grader/test_inspect_answers.sh [--sample] [PATTERN]
 #   PATTERN    only answers to the exercises whose id matches this extended regular expression
-#   --sample   a quarter of the wrong answers: others as soon as the inspector changes. So `make test` runs it
-# run: -- --sample ^6
-# run: -- --sample ^[789]
+#   --sample   a fifth of the answers, others each day and after each change (tests/support/tap.sh). So `make test` runs it
+# run test: -- --sample ^6
+# run test: -- --sample ^[789]
+# run all: -- ^6
+# run all: -- ^[789]
 # timeout: 600
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
@@ -26,7 +28,7 @@ inspect() { # ANSWER [--once]: the findings' kinds in $work/kinds, its status in
   sed -nE 's/^\{"type": "finding", "kind": "([a-z-]+)".*/\1/p' "$work/json" | sort -u >"$work/kinds"
 }
 
-inspector=$(cat core/inspect/*/*.[ch] | cksum)
+sampled_code=$(code_state)
 
 # Not 68's: there a kernel fails on purpose, and the answer is to say so.
 for answer in solutions/{6[0-7],7,8,9}*.cu tests/hidden/{6[0-7],7,8,9}*/right_*.cu; do
@@ -35,6 +37,7 @@ for answer in solutions/{6[0-7],7,8,9}*.cu tests/hidden/{6[0-7],7,8,9}*/right_*.
   case $answer in
   tests/*) grep -q expect_no_finding "$(dirname "$answer")/check.c" && continue ;;
   esac
+  in_sample "$answer" <"$answer" || continue
   inspect "$answer"
   [ "$status" = 0 ]
   result $? "$answer has no finding" "status $status: $(head -n 4 "$work/out" | tr '\n' ' ')"
@@ -43,7 +46,7 @@ done
 # EXERCISE ANSWER KIND
 while read -r exercise answer kind; do
   [[ $exercise =~ $pattern ]] || continue
-  in_sample < <(echo "$inspector" && cat "tests/hidden/$exercise/wrong_$answer.cu") || continue
+  in_sample "$exercise $answer" <"tests/hidden/$exercise/wrong_$answer.cu" || continue
   inspect "tests/hidden/$exercise/wrong_$answer.cu"
   [ "$status" = 1 ] && grep -qx "$kind" "$work/kinds"
   result $? "$exercise, $answer: $kind" "status $status, found: $(tr '\n' ' ' <"$work/kinds")"

@@ -3,7 +3,7 @@
 # solutions could be included by their full path; and where only root can read it, whose answers run as another user.
 #
 # usage: tests/grader/test_places.sh
-# run: FERRY_CUDA=sim
+# run all: FERRY_CUDA=sim
 # timeout: 600
 # shellcheck source=tests/grader/common.sh
 . "$(dirname "$0")/common.sh"

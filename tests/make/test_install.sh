@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # `make install`: public headers and a library for a stated processor, which pkg-config, CMake and Meson find. The CMake and Meson files
 # are those of docs/api_stability.md.
-# run:
+# run all:
 # timeout: 900
-# suite: all
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/support/tap.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # The test runner itself: what it makes of programs that pass, fail, skip, crash, hang, leak or say nothing.
+# run check:
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -26,16 +26,29 @@ skip() { # NAME WHY
   echo "ok $count - $1 # SKIP $2"
 }
 
-# Where a test sets `sample`: is this one of the quarter that is tried? It hangs on what comes from standard input, so that others are
-# as soon as that changes. Of the rest the number is in $left_out.
-sample='' left_out=0
-in_sample() {
-  local sum
+# Samples. Where a test sets `sample`, in_sample says whether the item NAME is tried today. A seventh is drawn by name and day, so that
+# seven days in a row try every item, whatever changes. One in twelve is drawn by the item's state, which standard input and $sampled_code
+# give: a change there draws others at once. FERRY_TEST_DAY=N repeats the sample of day N. The number of the others is in $left_out.
+sample='' sampled_code='' left_out=0
+sample_day=${FERRY_TEST_DAY:-$(($(date +%s) / 86400))}
+in_sample() { # NAME
+  local name state
   [ -z "$sample" ] && return 0
-  sum=$(cksum)
-  [ $((${sum%% *} % 4)) = 0 ] && return 0
+  name=$(cksum <<<"$1")
+  [ $(((${name%% *} + sample_day) % 7)) = 0 ] && return 0
+  state=$({ echo "$1 $sampled_code" && cat; } | cksum)
+  [ $((${state%% *} % 12)) = 0 ] && return 0
   left_out=$((left_out + 1))
   return 1
+}
+
+# What verdicts and findings depend on besides the item: the simulator with cu2cpp, the inspector, the grader.
+code_state() {
+  find core/sim core/inspect tests/grader -name '*.[ch]' -o -name '*.cu' | LC_ALL=C sort | xargs cat | cksum
+}
+
+sample_note() { # WHAT, HOW TO TRY ALL
+  [ -z "$sample" ] || skip "$left_out $1" "the sample of day $sample_day leaves them out (FERRY_TEST_DAY=$sample_day repeats it); all: $2"
 }
 
 says() { # NAME STATUS TEXT COMMAND...: the command ends with that status and its output has that text

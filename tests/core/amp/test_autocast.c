@@ -1,6 +1,6 @@
 // Regions of autocast: settings, nesting, the cache of cast parameters, errors, threads.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include "base/options.h"
 #include "op/op.h"

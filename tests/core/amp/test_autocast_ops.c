@@ -1,7 +1,7 @@
 // Every op within a region of autocast against PyTorch's own dtypes, values and gradients (make_golden_autocast.py), and every
 // record's rule against PyTorch's two lists.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "autograd/autograd.h"
 #include "op/autocast.h"

@@ -1,6 +1,6 @@
 // A network with convolutions, BatchNorm and linear layers, trained under autocast: the losses and the state afterwards are
 // PyTorch's (tests/golden/make_golden_scaler.py), as near as the half type lets two orders of adding come.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "../nn/check.h"
 #include "support/golden.h"

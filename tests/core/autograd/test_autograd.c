@@ -1,6 +1,6 @@
 // The graph: accumulation, errors with PyTorch's texts, in-place changes, views, hooks, anomaly mode, depth.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda
 #include "check.h"
 

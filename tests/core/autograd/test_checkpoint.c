@@ -1,7 +1,7 @@
 // Checkpointing: the same gradients to the bit, less memory between forward and backward, and PyTorch's errors.
 // Over 500 lines: many short tests of one subject.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads -- cuda
 #include "check.h"

@@ -1,7 +1,7 @@
 // Functions of one's own: forward and backward are called with what they ask for, gradients are right by central differences, a
 // model trains through one, and what a function may not do is an error that names it.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda
 #include "check.h"
 

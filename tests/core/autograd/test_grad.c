@@ -1,6 +1,6 @@
 // fy_autograd_grad: what it runs, what it frees, what hooks make of its gradients.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda
 #include "check.h"
 

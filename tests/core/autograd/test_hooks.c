@@ -1,6 +1,6 @@
 // Hooks and retain_grad: they belong to an output, whatever happens to the tensor later.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // Changes in place whose op needs the old value, and those that leave nothing of it.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda
 #include "check.h"
 

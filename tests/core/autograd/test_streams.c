@@ -1,7 +1,7 @@
 // Backward on streams: gradients are added up on the stream of who takes them, after all who made them.
 //
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads -- cuda
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads -- cuda
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads -- cuda
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // Several threads run backward: into one leaf, over one graph, and drop tensors meanwhile.
 // tsan
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "check.h"
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 // Views in the graph: made early, of views, changed in place, expanded, refused.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // Files that appear whole or not at all, whoever else writes them, and whatever lies in the way.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include "base/atomic_file.h"
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // Files have a decimal point, in a program that has chosen a locale with a comma too.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include "base/c_locale.h"
 #include "base/json_text.h"

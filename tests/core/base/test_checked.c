@@ -1,7 +1,7 @@
 // FERRY_CHECKED=1: a tensor that is used after it was freed is an error that says where it was made and where it went, never
 // another tensor's data.
 //
-// run: FERRY_CHECKED=1 FERRY_CUDA=off
+// run check: FERRY_CHECKED=1 FERRY_CUDA=off
 // run: FERRY_CHECKED=1 FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy
 #include "base/checked.h"
 #include "child.h"

@@ -1,6 +1,6 @@
 // Traps and scopes: who is restored, who is freed, and when.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // tsan
 #include "child.h"

@@ -1,6 +1,6 @@
 // Blocks that open something and are left by return, break, goto or continue: closed as at their end.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include "base/scope_impl.h"
 #include "ferry.h"

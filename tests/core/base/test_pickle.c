@@ -1,5 +1,5 @@
 // Pickles, as Python's own pickle module reads them.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

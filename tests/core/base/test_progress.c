@@ -1,5 +1,5 @@
 // The line of progress: on a terminal, with and without colour, and in a file.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -1,5 +1,5 @@
 // Text that grows.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include "base/text.h"
 

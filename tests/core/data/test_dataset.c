@@ -1,5 +1,5 @@
 // Data sets: tensors in memory, parts, CIFAR-10's binary files, made-up images.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // The data pipeline when the system refuses: threads, writes, syncs, renames, memory. Each refusal is an error that says so,
 // leaves nothing behind, and everything works again after it.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include <dirent.h>
 #include <dlfcn.h>

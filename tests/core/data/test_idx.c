@@ -1,5 +1,5 @@
 // IDX files: good ones, and malformed ones, all written here. Fashion-MNIST where it is installed.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // The data loader: the same batches for any number of workers, errors at their batch, stopping at any moment.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // tsan
 #include "../nn/check.h"
 #include <dirent.h>

@@ -1,5 +1,5 @@
 // The prefetcher: the right batches, copied on a stream of their own while the consumer's stream still works.
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=random
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads

@@ -1,5 +1,5 @@
 // Safetensors files: there and back, from and for Python, and every kind of malformed file.
-// run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy
 // run: FERRY_CUDA=off
 #include "../nn/check.h"
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // Transforms against values worked out by hand, and against a plain way to write them.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 
 static FyTensor *image(const uint8_t *bytes, FySize size) {

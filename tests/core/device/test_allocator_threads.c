@@ -1,6 +1,6 @@
 // Threads that allocate, use and free device and pinned memory at the same time, each other's too.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // tsan
 #include "expect.h"
 #include <pthread.h>

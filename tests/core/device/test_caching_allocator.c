@@ -1,6 +1,6 @@
 // PyTorch's rules for device memory, in numbers: block sizes, segments, best fit, splitting, merging, statistics.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads
 #include "expect.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // Bytes between host and devices arrive, and are counted.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
 #include "expect.h"
 
 enum { BYTES = 300000 };

@@ -1,5 +1,5 @@
 // What is counted: kernels started of every kind, ops, copies; and that counting is all that it does.
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
 #include "device/impl.h"
 #include "expect.h"

@@ -2,7 +2,7 @@
 //
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=sync
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=sync
 // tsan
 #include "device/capture.h"
 #include "expect.h"

@@ -2,7 +2,7 @@
 // orders of captures, replays, resets and other people's work.
 //
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=sync
 // tsan
 #include "expect.h"

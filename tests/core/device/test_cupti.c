@@ -1,6 +1,6 @@
 // What CUPTI tells of a GPU, by a CUPTI of this test's own: what is queued, what has run, by which clock, under which name; what
 // is said where there is none. Needs CUPTI's header (NVIDIA's toolkit), and no GPU.
-// run:
+// run check:
 #if __has_include(<cupti.h>)
 #include "device/cupti_trace.h"
 #include "expect.h"

@@ -1,6 +1,6 @@
 // Device strings, the current device, guards and properties.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads
 #include "expect.h"
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // Host memory of CPU tensors: aligned, kept, bounded, and an error when there is none.
-// run: FERRY_CUDA=off FERRY_HOST_CACHE_MB=64
+// run check: FERRY_CUDA=off FERRY_HOST_CACHE_MB=64
 // tsan
 #include "expect.h"
 #include <pthread.h>

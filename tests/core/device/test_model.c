@@ -2,7 +2,7 @@
 // sim only: it plays a GPU
 // run: FERRY_CUDA=sim FERRY_SIM_GPU=a100 FERRY_SIM_MODE=lazy
 // run: FERRY_CUDA=sim FERRY_SIM_GPU=a100 FERRY_SIM_MODE=threads
-// run: FERRY_CUDA=sim -- plain
+// run check: FERRY_CUDA=sim -- plain
 #include "ferry.h"
 #include "model/kernel.h"
 #include "op/op.h"

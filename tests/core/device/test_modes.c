@@ -1,5 +1,5 @@
 // FERRY_CUDA: real, sim, off and unset, each in a process of its own, since the choice is made once.
-// run: FERRY_SIM_DEVICES=3
+// run check: FERRY_SIM_DEVICES=3
 // timeout: 300
 #include "child.h"
 #include "expect.h"

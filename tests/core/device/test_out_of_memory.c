@@ -1,5 +1,5 @@
 // Running out of device memory: PyTorch's order of attempts, its words, and life afterwards.
-// run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MEMORY_MB=64 FERRY_SIM_MODE=lazy
+// run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MEMORY_MB=64 FERRY_SIM_MODE=lazy
 // run: FERRY_CUDA=sim FERRY_SIM_DEVICES=1 FERRY_SIM_MEMORY_MB=64 FERRY_SIM_MODE=threads
 #include "expect.h"
 

@@ -1,5 +1,5 @@
 // Pinned memory: powers of two, kept and taken again.
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include "device/impl.h"
 #include "expect.h"
 

@@ -3,7 +3,7 @@
 //
 // The runtime is this file's own: its fy_backend_table takes the place of the simulator's when the program is linked.
 // Over 500 lines: a whole runtime that refuses, and its tests.
-// run: FERRY_CUDA=sim
+// run check: FERRY_CUDA=sim
 #include "device/impl.h"
 #include "expect.h"
 #include "profiler/profiler.h"

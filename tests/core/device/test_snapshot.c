@@ -1,7 +1,7 @@
 // The file of fy_memory_snapshot, read by Python's own pickle module; and what happens where it cannot be written.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy FERRY_SIM_MEMORY_MB=64
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "expect.h"
 #include "ferry.h"
 #include <dirent.h>

@@ -1,5 +1,5 @@
 // Streams and events: which is current, in what order work runs, what is waited for.
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
 // tsan
 #include "expect.h"

@@ -1,6 +1,6 @@
 // Memory that several streams use: it is free again when the last of them has passed. A gate in the stream, which the test
 // opens, makes the waiting visible; it is a host function of the simulator's CUDA.
-// run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
+// run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
 #include "expect.h"
 #include "sim/include/cuda_runtime_api.h"
 #include <pthread.h>

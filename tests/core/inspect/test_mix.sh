@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What ./ferry inspect counts of arithmetic: by hand, and against the instructions that nvcc makes, where it is.
-# run:
+# run check:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 ferry=${FERRY_BUILD:-build}/ferry

@@ -4,8 +4,9 @@
 #
 # usage: tests/core/inspect/test_programs.sh [--sample] [PATTERN]
 #   PATTERN    only files whose name matches this extended regular expression
-#   --sample   a quarter of them: others as soon as the inspector changes. So `make test` runs it
-# run: -- --sample
+#   --sample   a fifth of them, others each day and after each change (tests/support/tap.sh). So `make test` runs it
+# run test: -- --sample
+# run all:
 # timeout: 600
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
@@ -18,7 +19,7 @@ fi
 pattern=${1:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-inspector=$(cat core/inspect/*/*.[ch] | cksum)
+sampled_code=$(code_state)
 
 # "kind line other" of each finding, on one line each; which of two streams came first differs from run to run
 findings() { # JSON
@@ -29,7 +30,7 @@ findings() { # JSON
 
 for file in tests/core/inspect/programs/*.cu; do
   [[ $file =~ $pattern ]] || continue
-  in_sample <<<"$inspector $file" || continue
+  in_sample "$file" <"$file" || continue
   "$ferry" inspect "$file" --no-registers --quiet --json "$work/json" >"$work/out" 2>&1
   status=$?
   wanted=$(sed -n '1s@^// finding: @@p' "$file")
@@ -43,5 +44,5 @@ for file in tests/core/inspect/programs/*.cu; do
   fi
   rm -f "$work/json"
 done
-[ -z "$sample" ] || skip "$left_out programs" "a quarter is tried; all: tests/core/inspect/test_programs.sh"
+sample_note programs 'tests/core/inspect/test_programs.sh'
 finish

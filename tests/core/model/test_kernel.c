@@ -1,4 +1,5 @@
 // Times from counts: limits known by hand, and that more work never takes less time.
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

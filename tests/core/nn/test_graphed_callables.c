@@ -1,7 +1,7 @@
 // Modules whose forward and backward are CUDA graphs: trained, they end with the bits of the same modules run call by call.
 //
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
 #include "core/device/expect.h"
 #include "ferry.h"
 #include <stdlib.h>

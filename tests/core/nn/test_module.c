@@ -1,5 +1,5 @@
 // Modules: registration, names, calling, walking, Sequential, clones.
-// run: FERRY_SIM_DEVICES=2
+// run check: FERRY_SIM_DEVICES=2
 // run: FERRY_CUDA=off
 #include "check.h"
 

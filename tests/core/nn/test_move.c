@@ -1,5 +1,5 @@
 // module.to: parameters keep their identity and get another inside.
-// run: FERRY_SIM_DEVICES=2
+// run check: FERRY_SIM_DEVICES=2
 // run: FERRY_CUDA=off
 #include "check.h"
 

@@ -5,7 +5,7 @@
 // all parameters behind it, and what it and the layers before it have saved. PyTorch's peak is the same sum. An activation
 // that is kept too long, or a copy too many, is more than what this comparison allows.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads -- cuda
 #include "check.h"

@@ -1,5 +1,5 @@
 // print(module) gives PyTorch's text. The expected texts are those of the Python named in each test.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "check.h"
 
 static void assert_repr(FyModule *module, const char *expected) {

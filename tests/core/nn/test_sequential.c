@@ -1,6 +1,6 @@
 // Sequential runs Conv2d, ReLU and MaxPool2d, or Linear and ReLU, as one op where that is possible: the values and
 // gradients are those of the layers.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 -- cuda
 #include "base/threads.h"
 #include "check.h"

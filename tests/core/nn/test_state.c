@@ -1,5 +1,5 @@
 // state_dict and load_state_dict, with PyTorch's errors.
-// run: FERRY_SIM_DEVICES=2
+// run check: FERRY_SIM_DEVICES=2
 // run: FERRY_CUDA=off
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // Files that other exporters wrote (make_files.py), and files with one thing in them that is not supported or not right: each is
 // refused with what it is, where it is and what to do.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include "arena.h"
 #include "networks.h"

@@ -3,7 +3,7 @@
 //
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads
-// run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=sync
+// run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=sync
 #include "core/nn/check.h"
 #include <stdio.h>
 #include <sys/wait.h>

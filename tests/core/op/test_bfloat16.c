@@ -1,7 +1,7 @@
 // bfloat16 on the CPU: what runs in it directly agrees with float32 on the same numbers, up to one rounding of the result, in
 // every layout, for any number of threads, and on processors without units for it.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_CUDA=off ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16
 // run: FERRY_CUDA=off ONEDNN_MAX_CPU_ISA=AVX2
 #include "core/nn/check.h"

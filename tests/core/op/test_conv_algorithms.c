@@ -2,7 +2,7 @@
 // of call, bounded, on threads, and passes over what has no memory.
 // tsan
 // run: FERRY_CUDA=sim FERRY_SIM_DEVICES=1
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // timeout: 300
 #include "core/nn/check.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 // oneDNN's plans for convolutions: the cache keeps those used last, and a program with ever new shapes gets a plan for each.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "core/nn/check.h"
 #include "base/threads.h"
 #include "op/convolution/conv_dnn.h"

@@ -1,6 +1,6 @@
 // Dropout: which elements it keeps is a known function of the seed and their places, and backward knows it without looking.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda:1
 #include "numbers.h"

@@ -1,7 +1,7 @@
 // Maxima and minima at every place that a kernel might treat apart: the edges of its vectors, blocks and threads' parts. The
 // first of equal values is the one found, and a NaN is beyond all other values, the first of them above all.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: OMP_NUM_THREADS=3 FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "core/nn/check.h"

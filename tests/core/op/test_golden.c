@@ -1,7 +1,7 @@
 // Every op against PyTorch's own values and against central differences: on each device, in each dtype, for contiguous
 // and other layouts, forward, backward, checkpointed and in place, with the errors. The last test holds the ops.def table to it.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending -- cuda
 #include "autograd/autograd.h"

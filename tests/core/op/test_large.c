@@ -3,7 +3,7 @@
 // both get wrong there shows in the runs with CUDA, whose kernels are others.)
 //
 // run: FERRY_CUDA=off
-// run: OMP_NUM_THREADS=3 FERRY_CUDA=off
+// run check: OMP_NUM_THREADS=3 FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads -- cuda
 #include "core/nn/check.h"

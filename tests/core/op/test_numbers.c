@@ -1,6 +1,6 @@
 // Values that golden files do not have: roots of negative infinity, what does not fit a dtype, NaN under dropout, statistics.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "core/nn/check.h"
 

@@ -3,7 +3,7 @@
 //
 // run: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda:1
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda:1
 #include "numbers.h"
 
 #include "base/philox.h"

@@ -1,7 +1,7 @@
 // What each op saves for backward, as a program sees it: when a second backward raises, and after a change in place of which
 // input or of the output a backward does. PyTorch's answers are in tests/golden/saved.txt; make_golden_saved.py made them.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "core/nn/check.h"
 #include "support/golden.h"

@@ -1,7 +1,7 @@
 // Ops whose target is a part of a bigger tensor: it gets the values, and what lies around it keeps its own. Sizes around
 // those of vectors, warps, blocks and tiles.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending -- cuda
 #include "core/nn/check.h"

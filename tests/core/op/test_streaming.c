@@ -1,6 +1,6 @@
 // Results too large for the caches are streamed past them: the same values, whatever their beginning and end.
 // run: FERRY_CUDA=off
-// run: OMP_NUM_THREADS=3 FERRY_CUDA=off
+// run check: OMP_NUM_THREADS=3 FERRY_CUDA=off
 #include "core/nn/check.h"
 #include "op/kernel/streaming.h"
 

@@ -1,6 +1,6 @@
 // Winograd's convolution on the CPU against float64: every pass, every way that images and channels can end within a tile, a vector, a
 // block; the same bits for any number of threads; what it does not do; how far rounding goes.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "core/nn/check.h"
 #include "base/threads.h"
 #include "op/convolution/conv_pool.h"

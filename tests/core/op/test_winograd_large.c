@@ -3,7 +3,7 @@
 // takes, and how it is ruled out.
 // tsan
 // run: FERRY_CUDA=off
-// run: OMP_NUM_THREADS=3 FERRY_CUDA=off
+// run check: OMP_NUM_THREADS=3 FERRY_CUDA=off
 #include "core/nn/check.h"
 #include "base/threads.h"
 #include "op/benchmark_impl.h"

@@ -2,7 +2,7 @@
 // asked again. What a kernel would leave behind shows under the address sanitizer.
 //
 // run: FERRY_CUDA=off
-// run: OMP_NUM_THREADS=3 FERRY_CUDA=off
+// run check: OMP_NUM_THREADS=3 FERRY_CUDA=off
 #include "core/nn/check.h"
 #include "op/op.h"
 

@@ -1,6 +1,6 @@
 // Gradient clipping against PyTorch's numbers (tests/golden/make_golden_train.py).
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include "device/runtime.h"
 #include "support/golden.h"

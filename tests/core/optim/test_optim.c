@@ -1,6 +1,6 @@
 // SGD, Adam and AdamW against PyTorch's recurrences, computed here in float64, for ten steps and every option.
 // run: FERRY_SIM_DEVICES=2
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 
 enum { N = 37, STEPS = 10 };

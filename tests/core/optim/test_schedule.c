@@ -1,5 +1,5 @@
 // Learning-rate schedules against PyTorch's rates (tests/golden/make_golden_train.py).
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include "support/golden.h"
 

@@ -1,6 +1,6 @@
 // Two trainings step by step beside PyTorch: the same weights, the same data, ten losses to 1e-5 relative.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads -- cuda
 #include "ferry.h"

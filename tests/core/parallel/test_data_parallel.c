@@ -1,6 +1,6 @@
 // DataParallel gives what one device gives: outputs, gradients, buffers, errors.
 // tsan
-// run: FERRY_SIM_DEVICES=1
+// run check: FERRY_SIM_DEVICES=1
 // run: FERRY_SIM_DEVICES=2
 // run: FERRY_SIM_DEVICES=4
 // run: FERRY_CUDA=off

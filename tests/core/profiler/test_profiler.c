@@ -1,5 +1,5 @@
 // Profiles: which ranges there are, in which thread, what they add up to, and what belongs to whom.
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
 // tsan
 #include "profile.h"

@@ -1,6 +1,6 @@
 // Profiles as a whole: schedules, tables, errors, traces for others, and what stays when it is off.
 // run: FERRY_CUDA=off
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
 // tsan
 #include "profile.h"
 

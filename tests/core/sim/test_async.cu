@@ -1,7 +1,7 @@
 // Streams, events, host functions and graphs: what is ordered with what, and when the host may look.
 // run: FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending
-// run: FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_MODE=threads
 // run: FERRY_SIM_MODE=threads FERRY_SIM_THREADS=8 FERRY_SIM_GUARD=1
 // run: FERRY_SIM_MODE=sync
 // tsan

@@ -2,7 +2,7 @@
 // sim only: it reads the simulator's own clock
 // run: FERRY_SIM_GPU=a100 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_GPU=a100 FERRY_SIM_MODE=threads
-// run: FERRY_SIM_GPU=a100 FERRY_SIM_MODE=sync
+// run check: FERRY_SIM_GPU=a100 FERRY_SIM_MODE=sync
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # cu2cpp: what it rewrites, what it leaves alone, and how it refuses.
+# run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 set -u
 cu2cpp=${FERRY_BUILD:-build}/cu2cpp
 [ -x "$cu2cpp" ] || cu2cpp=build/cu2cpp

@@ -1,6 +1,6 @@
 // cuBLAS's products of each type, transposition and shape, against sums in double precision.
 // run: FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_MODE=threads
 #include <cublas_v2.h>
 
 #include "check.h"

@@ -1,7 +1,7 @@
 // FERRY_SIM_DELAYS: operations that are ready begin late now and then, so that streams that do not wait for each other overtake
 // each other.
 // sim only: it asks the simulator for what a GPU leaves open
-// run: FERRY_SIM_MODE=threads FERRY_SIM_DELAYS=5
+// run check: FERRY_SIM_MODE=threads FERRY_SIM_DELAYS=5
 // run: FERRY_SIM_MODE=threads FERRY_SIM_DELAYS=6
 #include <cuda_runtime.h>
 

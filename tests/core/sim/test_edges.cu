@@ -1,6 +1,6 @@
 // FERRY_SIM_EDGE: an inaccessible page on one side of each allocation, where even a read is an error that names the element.
 // sim only: on a GPU such a read goes unseen
-// run: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=behind
+// run check: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=behind
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=before
 #define CUDASIM_JUDGED
 #include <cuda_runtime.h>

@@ -1,7 +1,7 @@
 // Kernels and calls that go wrong: what is reported, and that the program goes on. Each bug runs in a process of its own.
 // run: FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending
-// run: FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_MODE=threads
 // run: FERRY_SIM_MODE=sync
 #include <assert.h>
 #include <sys/resource.h>

@@ -3,7 +3,7 @@
 // run: FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_MODE=threads
 // run: FERRY_SIM_MODE=threads FERRY_SIM_THREADS=1
-// run: FERRY_SIM_MODE=sync
+// run check: FERRY_SIM_MODE=sync
 #include <cuda_runtime.h>
 
 #include "apart.h"

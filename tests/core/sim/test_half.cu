@@ -1,5 +1,5 @@
 // half and bfloat16: conversions are exact or rounded to nearest even, for every bit pattern; arithmetic rounds once.
-// run: FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_MODE=lazy
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
 // Several host threads use the devices at once, each its own or all the same.
 // run: FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_MODE=threads
 // run: FERRY_SIM_MODE=threads FERRY_SIM_THREADS=1
 // run: FERRY_SIM_MODE=sync
 // tsan

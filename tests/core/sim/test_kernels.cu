@@ -4,7 +4,7 @@
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=random:7
 // run: FERRY_SIM_MODE=threads FERRY_SIM_ORDER=random
 // run: FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
-// run: FERRY_SIM_MODE=sync
+// run check: FERRY_SIM_MODE=sync
 // tsan
 #include <cuda_runtime.h>
 

@@ -2,7 +2,7 @@
 // sim only: it reads the simulator's own mode and counters
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=ascending
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending
-// run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=random:3
+// run check: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=random:3
 #include <cuda_runtime.h>
 #include <cudasim_graph.h>
 

@@ -1,6 +1,6 @@
 // Device memory, pinned memory and copies of every kind, from C.
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_MEMORY_MB=64
-// run: FERRY_SIM_MODE=threads FERRY_SIM_MEMORY_MB=64
+// run check: FERRY_SIM_MODE=threads FERRY_SIM_MEMORY_MB=64
 // run: FERRY_SIM_MODE=sync FERRY_SIM_MEMORY_MB=64 FERRY_SIM_GUARD=1
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // NCCL's collectives on simulated devices: one thread for all ranks, a thread for each, and a process for each, against sums
 // computed here.
-// run: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=threads
 // run: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=sync
 #include "nccl_check.h"

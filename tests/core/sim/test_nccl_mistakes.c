@@ -1,6 +1,6 @@
 // What simulated NCCL says of calls that do not go together, of a rank that has died, and of arguments that make no sense.
 // run: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=threads
 // run: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=sync
 #include "nccl_check.h"
 #include <signal.h>

@@ -1,6 +1,6 @@
 // A system that gives no thread to the simulator: the program ends with a message, and does not hang in its exit handlers.
 // sim only: it takes pthread_create away from the simulator
-// run: FERRY_SIM_MODE=threads
+// run check: FERRY_SIM_MODE=threads
 #include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>

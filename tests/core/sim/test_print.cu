@@ -1,5 +1,5 @@
 // printf in kernels: what comes out and in which order, and that a kernel which ends in the middle of one keeps stdout from nobody.
-// run: FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_MODE=threads
 // run: FERRY_SIM_MODE=threads FERRY_SIM_ORDER=descending
 // run: FERRY_SIM_MODE=sync

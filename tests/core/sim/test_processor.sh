@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A program that was built for instructions that the processor lacks says so, before it uses one (core/sim/runtime/processor.h).
-# run:
+# run check:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
 [ "$(uname -m)" = x86_64 ] || skip_all 'the list of instructions is for x86-64'

@@ -1,5 +1,5 @@
 // Who waits for blocks on other threads takes no processor time meanwhile.
-// run: FERRY_SIM_MODE=threads FERRY_SIM_THREADS=2
+// run check: FERRY_SIM_MODE=threads FERRY_SIM_THREADS=2
 // sim only: on a GPU blocks do not sleep
 #include <time.h>
 #include <unistd.h>

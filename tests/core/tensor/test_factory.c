@@ -1,6 +1,6 @@
 // The factories: every one on each device in each dtype, their options, their values against closed forms, their errors.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda:1
 #include "core/nn/check.h"

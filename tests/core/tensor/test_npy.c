@@ -2,7 +2,7 @@
 // say, and writes that cannot happen.
 //
 // run: FERRY_CUDA=off
-// run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
+// run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "core/nn/check.h"
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 // repr() against PyTorch's, character for character.
 //
 // run: FERRY_CUDA=off
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include "ferry.h"
 #include "support/golden.h"
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What bash, zsh and fish offer for ./ferry, asked of each shell itself.
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # shellcheck source=tests/grader/common.sh
 . tests/grader/common.sh
 mkdir -p "$work/here"

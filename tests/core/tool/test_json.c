@@ -1,5 +1,5 @@
 // The reader of JSON: what is JSON is read, what is none is refused with its line, and nothing that is cut or changed crashes it.
-// run:
+// run check:
 #include "tool/print/json.h"
 #include <setjmp.h>
 #include <stdarg.h>

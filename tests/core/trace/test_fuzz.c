@@ -4,7 +4,7 @@
 //
 // run: FERRY_CUDA=off
 // run: FERRY_CUDA=off OMP_NUM_THREADS=5
-// run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
+// run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "autograd/autograd.h"
 #include "op/op.h"
 #include "op/ops.h"

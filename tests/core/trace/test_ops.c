@@ -1,7 +1,7 @@
 // Every op traced: each golden case as a module of each of its inputs in turn, in each dtype and on each device, compared with the
 // same calls made one by one, for the values of the case and for others. In place too. The last test holds the ops.def table to it.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "autograd/autograd.h"
 #include "op/op.h"

@@ -2,7 +2,7 @@
 // it cannot do, warns as PyTorch's tracer does, and can be run by several threads.
 // Over 500 lines: many short tests of one subject.
 //
-// run: FERRY_CUDA=off
+// run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
 #include "autograd/autograd.h"
 #include "device/memory.h"

@@ -2,7 +2,7 @@
 // with new data each, parameters, gradients and losses are those of the same steps run one call at a time, to the bit.
 //
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
-// run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
+// run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=sync
 // tsan
 #include "core/device/expect.h"
